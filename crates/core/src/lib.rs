@@ -1,0 +1,10 @@
+//! The cache decisions of hotset: what a request is, which policies exist, how they are named and configured.
+//!
+//! No files, no clock, no threads: state in, decision out. The simulator and the live cache host the same code.
+
+pub mod parts;
+pub mod policies;
+pub mod policy;
+pub mod registry;
+pub mod request;
+pub mod spec;

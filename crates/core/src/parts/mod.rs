@@ -1,0 +1,4 @@
+//! Building blocks that policies share.
+
+pub mod prefetch;
+pub mod queue;

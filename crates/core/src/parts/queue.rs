@@ -1,0 +1,289 @@
+//! Ordered queues over slots, written as logs.
+//!
+//! A policy keeps several queues (ARC: T1, T2, B1, B2) over one set of slots. [`Places`] holds one `u32` a slot: which
+//! queue the slot is in and where its newest entry stands. A [`Queue`] is a ring of entries; moving a slot to the young end appends
+//! an entry and leaves the old one behind as stale, recognised because `Places` points elsewhere. So a hit touches one random word
+//! instead of the three nodes of a linked list, and the old end can be fetched ahead. Stale entries are skipped when the old
+//! end reaches them, or squeezed out when the ring is full, which costs O(1) amortised.
+
+use super::prefetch::prefetch;
+use crate::policy::Slot;
+
+/// Tag of a queue within its `Places`, 0..=6. [`ABSENT`] is no queue.
+pub type Tag = u32;
+
+const TAG_SHIFT: u32 = 29;
+const INDEX_MASK: u32 = (1 << TAG_SHIFT) - 1;
+
+/// The place of a slot that is in no queue.
+pub const ABSENT: Tag = 7;
+const NOWHERE: u32 = u32::MAX;
+
+/// For every slot, the queue it is in and the position of its live entry. 4 bytes a slot.
+#[derive(Debug)]
+pub struct Places(Vec<u32>);
+
+impl Places {
+    /// No slot is anywhere.
+    pub fn new(slots: u32) -> Places {
+        Places(vec![NOWHERE; slots as usize])
+    }
+
+    /// Makes room for slots below `slots`.
+    pub fn grow(&mut self, slots: u32) {
+        if slots as usize > self.0.len() {
+            self.0.resize(slots as usize, NOWHERE);
+        }
+    }
+
+    /// The queue that holds `slot`, or [`ABSENT`].
+    #[inline(always)]
+    pub fn tag(&self, slot: Slot) -> Tag {
+        self.0[slot as usize] >> TAG_SHIFT
+    }
+
+    /// Fetches the word of `slot`.
+    #[inline(always)]
+    pub fn prefetch(&self, slot: Slot) {
+        prefetch(&self.0, slot as usize);
+    }
+
+    #[inline(always)]
+    fn set(&mut self, slot: Slot, place: u32) {
+        self.0[slot as usize] = place;
+    }
+
+    #[inline(always)]
+    fn get(&self, slot: Slot) -> u32 {
+        self.0[slot as usize]
+    }
+}
+
+/// How far ahead of the old end entries are fetched.
+const LOOKAHEAD: u32 = 8;
+
+/// One queue, from old to young.
+#[derive(Debug)]
+pub struct Queue {
+    tag: Tag,
+    ring: Box<[Slot]>,
+    /// Counts of entries ever dropped at the old end and ever appended; both wrap.
+    old: u32,
+    young: u32,
+    len: u32,
+}
+
+impl Queue {
+    /// An empty queue that will hold at most `bound` slots. Queues of one `Places` need different tags.
+    pub fn new(tag: Tag, bound: u32) -> Queue {
+        assert!(tag < ABSENT, "queue tags are 0 to 6");
+        Queue { tag, ring: Self::ring(bound), old: 0, young: 0, len: 0 }
+    }
+
+    /// Twice the bound, so that squeezing out stale entries frees at least half of the ring.
+    fn ring(bound: u32) -> Box<[Slot]> {
+        let entries = (u64::from(bound) * 2).next_power_of_two().max(4);
+        assert!(entries <= 1 << TAG_SHIFT, "a queue holds at most 2^28 slots");
+        vec![0; entries as usize].into_boxed_slice()
+    }
+
+    /// Slots in the queue.
+    #[inline(always)]
+    pub fn len(&self) -> u32 {
+        self.len
+    }
+
+    /// True if no slot is in the queue.
+    #[inline(always)]
+    pub fn is_empty(&self) -> bool {
+        self.len == 0
+    }
+
+    /// Appends `slot` at the young end. It must not be in another queue of the same `places`: `take` it from there first.
+    #[inline(always)]
+    pub fn push(&mut self, places: &mut Places, slot: Slot) {
+        debug_assert_eq!(places.tag(slot), ABSENT);
+        self.len += 1;
+        self.append(places, slot);
+    }
+
+    /// Moves `slot`, which is in this queue, to the young end.
+    #[inline(always)]
+    pub fn renew(&mut self, places: &mut Places, slot: Slot) {
+        debug_assert_eq!(places.tag(slot), self.tag);
+        self.append(places, slot);
+    }
+
+    /// Takes `slot`, which is in this queue, out of it.
+    #[inline(always)]
+    pub fn take(&mut self, places: &mut Places, slot: Slot) {
+        debug_assert_eq!(places.tag(slot), self.tag);
+        self.len -= 1;
+        places.set(slot, NOWHERE);
+    }
+
+    /// The oldest slot.
+    #[inline(always)]
+    pub fn oldest(&mut self, places: &Places) -> Option<Slot> {
+        if self.len == 0 {
+            return None;
+        }
+        loop {
+            let slot = self.ring[self.index(self.old)];
+            places.prefetch(self.ring[self.index(self.old.wrapping_add(LOOKAHEAD))]);
+            if self.is_live(places, self.old, slot) {
+                return Some(slot);
+            }
+            self.old = self.old.wrapping_add(1);
+        }
+    }
+
+    /// Takes the oldest slot out.
+    #[inline(always)]
+    pub fn pop_oldest(&mut self, places: &mut Places) -> Option<Slot> {
+        let slot = self.oldest(places)?;
+        self.old = self.old.wrapping_add(1);
+        self.take(places, slot);
+        Some(slot)
+    }
+
+    /// The youngest slot.
+    #[inline(always)]
+    pub fn youngest(&mut self, places: &Places) -> Option<Slot> {
+        if self.len == 0 {
+            return None;
+        }
+        loop {
+            let last = self.young.wrapping_sub(1);
+            let slot = self.ring[self.index(last)];
+            if self.is_live(places, last, slot) {
+                return Some(slot);
+            }
+            self.young = last;
+        }
+    }
+
+    /// Takes the youngest slot out.
+    #[inline(always)]
+    pub fn pop_youngest(&mut self, places: &mut Places) -> Option<Slot> {
+        let slot = self.youngest(places)?;
+        self.young = self.young.wrapping_sub(1);
+        self.take(places, slot);
+        Some(slot)
+    }
+
+    /// Makes room for `bound` slots.
+    pub fn grow(&mut self, places: &mut Places, bound: u32) {
+        if u64::from(bound) * 2 <= self.ring.len() as u64 {
+            return;
+        }
+        let slots: Vec<Slot> = self.iter(places).collect();
+        *self = Queue::new(self.tag, bound);
+        for slot in slots {
+            self.len += 1;
+            self.append(places, slot);
+        }
+    }
+
+    /// The slots from old to young.
+    pub fn iter<'a>(&'a self, places: &'a Places) -> impl Iterator<Item = Slot> + 'a {
+        let entries = self.young.wrapping_sub(self.old);
+        (0..entries).filter_map(move |ahead| {
+            let position = self.old.wrapping_add(ahead);
+            let slot = self.ring[self.index(position)];
+            self.is_live(places, position, slot).then_some(slot)
+        })
+    }
+
+    /// Panics unless the count and the places agree with the entries.
+    pub fn validate(&self, places: &Places) {
+        assert_eq!(self.iter(places).count(), self.len as usize, "queue {} miscounts its slots", self.tag);
+        let tagged = places.0.iter().filter(|&&place| place >> TAG_SHIFT == self.tag).count();
+        assert_eq!(tagged, self.len as usize, "slots that claim to be in queue {}", self.tag);
+    }
+
+    #[inline(always)]
+    fn append(&mut self, places: &mut Places, slot: Slot) {
+        if self.young.wrapping_sub(self.old) as usize == self.ring.len() {
+            self.squeeze(places);
+        }
+        let index = self.index(self.young);
+        self.ring[index] = slot;
+        places.set(slot, self.tag << TAG_SHIFT | index as u32);
+        self.young = self.young.wrapping_add(1);
+    }
+
+    /// Closes the gaps that stale entries left.
+    #[cold]
+    fn squeeze(&mut self, places: &mut Places) {
+        let mut kept = self.old;
+        let mut position = self.old;
+        while position != self.young {
+            let slot = self.ring[self.index(position)];
+            places.prefetch(self.ring[self.index(position.wrapping_add(LOOKAHEAD))]);
+            if self.is_live(places, position, slot) {
+                let index = self.index(kept);
+                self.ring[index] = slot;
+                places.set(slot, self.tag << TAG_SHIFT | index as u32);
+                kept = kept.wrapping_add(1);
+            }
+            position = position.wrapping_add(1);
+        }
+        self.young = kept;
+        assert!((self.young.wrapping_sub(self.old) as usize) < self.ring.len(), "a queue outgrew its bound");
+    }
+
+    #[inline(always)]
+    fn index(&self, position: u32) -> usize {
+        position as usize & (self.ring.len() - 1)
+    }
+
+    #[inline(always)]
+    fn is_live(&self, places: &Places, position: u32, slot: Slot) -> bool {
+        places.get(slot) == (self.tag << TAG_SHIFT | (self.index(position) as u32 & INDEX_MASK))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_renewed_slot_is_the_last_to_leave() {
+        let mut places = Places::new(3);
+        let mut queue = Queue::new(0, 3);
+        for slot in 0..3 {
+            queue.push(&mut places, slot);
+        }
+        queue.renew(&mut places, 0);
+        let order: Vec<Slot> = std::iter::from_fn(|| queue.pop_oldest(&mut places)).collect();
+        assert_eq!(order, [1, 2, 0]);
+    }
+
+    #[test]
+    fn stale_entries_are_squeezed_out_when_the_ring_is_full() {
+        let mut places = Places::new(4);
+        let mut queue = Queue::new(2, 4);
+        for slot in 0..4 {
+            queue.push(&mut places, slot);
+        }
+        for round in 0..1000 {
+            queue.renew(&mut places, round % 4);
+            queue.validate(&places);
+        }
+        assert_eq!(queue.iter(&places).collect::<Vec<_>>(), [0, 1, 2, 3]);
+    }
+
+    #[test]
+    fn slots_move_between_queues_of_one_set_of_places() {
+        let mut places = Places::new(2);
+        let (mut first, mut second) = (Queue::new(0, 2), Queue::new(1, 2));
+        first.push(&mut places, 0);
+        first.push(&mut places, 1);
+        first.take(&mut places, 0);
+        second.push(&mut places, 0);
+        assert_eq!((places.tag(0), places.tag(1)), (1, 0));
+        assert_eq!(first.oldest(&places), Some(1));
+        assert_eq!(second.youngest(&places), Some(0));
+    }
+}

@@ -1,0 +1,136 @@
+//! The seam between a replacement policy and whoever hosts it.
+//!
+//! A policy orders *slots*. A slot is a small number that stands for one block as long as the policy knows
+//! it, resident or as a ghost; it never sees keys, data, files or locks. The host maps blocks to slots, owns the
+//! data and learns through [`Effects`] what leaves. The simulator's host counts; the live cache's host frees frames.
+
+use std::sync::Arc;
+
+use crate::spec::{Args, Param, SpecError};
+
+/// Number of a block known to a policy.
+pub type Slot = u32;
+
+/// What became of the referenced block.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Outcome {
+    /// It was resident before the reference.
+    Hit,
+    /// It was not resident, and is now.
+    Admitted,
+    /// It was not resident, and the policy chose not to keep it.
+    Bypassed,
+}
+
+/// The host's side of a decision.
+pub trait Effects {
+    /// The data of `slot` leaves the cache. The policy may still know the slot as a ghost.
+    fn evict(&mut self, slot: Slot);
+    /// The policy knows nothing of `slot` any more; the host may give the number to another block.
+    fn forget(&mut self, slot: Slot);
+    /// Both at once: the data leaves and no ghost stays.
+    fn discard(&mut self, slot: Slot) {
+        self.evict(slot);
+        self.forget(slot);
+    }
+}
+
+/// The future of a whole trace, for the policies that need it (`opt`).
+///
+/// Positions count references from 0. Shared by all cells of a grid.
+#[derive(Clone)]
+pub struct Future {
+    /// `slots[i]`: the slot referenced at position i.
+    pub slots: Column,
+    /// `next_use[i]`: the position of the next reference to the same block, [`Future::NEVER`] if none.
+    pub next_use: Column,
+}
+
+/// One value a reference, in memory or mapped from a file.
+pub type Column = Arc<dyn AsRef<[u32]> + Send + Sync>;
+
+impl Future {
+    /// "Not used again" in `next_use`. A trace therefore holds at most `u32::MAX - 1` references.
+    pub const NEVER: u32 = u32::MAX;
+}
+
+/// All that a policy is built from.
+#[derive(Clone)]
+pub struct Setup<'a> {
+    /// Blocks that may be resident, at least 1.
+    pub capacity: u32,
+    /// Slots the host hands out are below this; see [`Policy::grow`].
+    pub slots: u32,
+    /// Seed of the instance's random numbers.
+    pub seed: u64,
+    /// The parameters, bound to the policy's [`Info::params`].
+    pub args: &'a Args,
+    /// The trace's future, present when [`Info::offline`] is set.
+    pub future: Option<&'a Future>,
+}
+
+/// What the registry knows of a policy besides its code.
+#[derive(Debug)]
+pub struct Info {
+    /// Name in specs and results.
+    pub name: &'static str,
+    /// Other names that specs may use.
+    pub aliases: &'static [&'static str],
+    /// Family under which `hotset policies` lists it: `simple`, `recency`, `frequency`, `adaptive`, `loop`, `optimal`…
+    pub family: &'static str,
+    /// One line.
+    pub summary: &'static str,
+    /// Parameters with defaults.
+    pub params: &'static [Param],
+    /// It must know the future, so it can be simulated but not run.
+    pub offline: bool,
+}
+
+/// A replacement policy over slots.
+///
+/// Contract: at most `capacity` slots are resident after every call. A slot is *known* from the call that mentions it first until
+/// the policy calls [`Effects::forget`] on it; a host that numbers blocks once for all ignores `forget`.
+/// Nothing allocates after `new`, except in `grow` and `resize`.
+pub trait Policy: Sized + Send {
+    /// Name, parameters and texts.
+    const INFO: Info;
+
+    /// Builds an empty cache.
+    fn new(setup: &Setup) -> Result<Self, SpecError>;
+
+    /// How many blocks, resident and ghost, a cache of `capacity` blocks can know at once, the one being referenced
+    /// included. Hosts that recycle slots start with that many.
+    fn identities(capacity: u32) -> u64 {
+        u64::from(capacity) + 1
+    }
+
+    /// References the block in `slot` as number `time` (0 for the first reference of the trace), evicting what must go.
+    fn access(&mut self, slot: Slot, time: u64, fx: &mut impl Effects) -> Outcome;
+
+    /// Asks the processor to fetch what [`access`](Policy::access) of `slot` will touch first.
+    fn prefetch(&self, slot: Slot);
+
+    /// The block in `slot` became invalid (deleted, truncated). Drops it from wherever it is, resident or ghost, and calls
+    /// [`Effects::forget`], but not `evict`: its data is worthless. An unknown slot is ignored.
+    fn remove(&mut self, slot: Slot, fx: &mut impl Effects);
+
+    /// Changes the capacity, at least 1, evicting in the policy's own order until it fits.
+    fn resize(&mut self, capacity: u32, fx: &mut impl Effects);
+
+    /// Makes room for slots below `slots`.
+    fn grow(&mut self, slots: u32);
+
+    /// True if the block in `slot` is resident.
+    fn contains(&self, slot: Slot) -> bool;
+
+    /// Resident blocks.
+    fn len(&self) -> u32;
+
+    /// True if nothing is resident.
+    fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Recounts every structure from scratch and panics on a broken invariant. For tests.
+    fn validate(&self);
+}

@@ -1,0 +1,162 @@
+//! One request of a trace, as every room of hotset sees it.
+
+use bytemuck::{Pod, Zeroable};
+
+/// What a request does. The letter is the one used by the `csv` format and by `Display`.
+#[repr(u8)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Op {
+    /// `R`: bytes `offset..offset + length` are read.
+    Read = 0,
+    /// `W`: bytes `offset..offset + length` are written.
+    Write = 1,
+    /// `M`: the file range is mapped; counted as a read of the range and marked so.
+    Map = 2,
+    /// `O`: the file is opened.
+    Open = 3,
+    /// `X`: the file is executed.
+    Exec = 4,
+    /// `S`: the file's inode is looked at (`stat`, `access`, `readlink`).
+    Stat = 5,
+    /// `D`: directory entries are read (`getdents`); `length` is the bytes returned.
+    List = 6,
+    /// `U`: the file is unlinked; its blocks are dead once nobody holds it open.
+    Unlink = 7,
+    /// `N`: the file is renamed; its identity and its blocks stay.
+    Rename = 8,
+    /// `T`: the file is cut or extended to `offset` bytes; blocks behind it are dead.
+    Truncate = 9,
+    /// `F`: the file is flushed (`fsync`, `fdatasync`, `sync_file_range`).
+    Sync = 10,
+}
+
+impl Op {
+    /// Every operation, in the order of its number.
+    pub const ALL: [Op; 11] = [
+        Op::Read,
+        Op::Write,
+        Op::Map,
+        Op::Open,
+        Op::Exec,
+        Op::Stat,
+        Op::List,
+        Op::Unlink,
+        Op::Rename,
+        Op::Truncate,
+        Op::Sync,
+    ];
+
+    const LETTERS: &'static [u8; 11] = b"RWMOXSDUNTF";
+
+    /// The operation's letter.
+    pub fn letter(self) -> char {
+        Self::LETTERS[self as usize] as char
+    }
+
+    /// The operation with this letter, in either case.
+    pub fn from_letter(letter: u8) -> Option<Op> {
+        let upper = letter.to_ascii_uppercase();
+        Self::LETTERS.iter().position(|&known| known == upper).map(|index| Self::ALL[index])
+    }
+
+    /// The operation with this number, the one that `Request::op` stores.
+    pub fn from_number(number: u8) -> Option<Op> {
+        Self::ALL.get(number as usize).copied()
+    }
+
+    /// True for the operations that move file data and so reference blocks: read, write, map.
+    pub fn is_data(self) -> bool {
+        matches!(self, Op::Read | Op::Write | Op::Map)
+    }
+}
+
+/// What kind of object a request touches (attribute caches, WRL report section 2).
+#[repr(u8)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Kind {
+    /// Nothing is known about the object.
+    #[default]
+    Unknown = 0,
+    /// The inode of a file: what `stat` and `open` read.
+    Inode = 1,
+    /// A directory's entries.
+    Directory = 2,
+    /// The data of an ordinary file.
+    Datafile = 3,
+    /// The data of a program or library, executed or mapped executable.
+    Executable = 4,
+    /// Devices, pipes and what else has no blocks worth caching.
+    Other = 5,
+}
+
+impl Kind {
+    /// Every kind, in the order of its number.
+    pub const ALL: [Kind; 6] =
+        [Kind::Unknown, Kind::Inode, Kind::Directory, Kind::Datafile, Kind::Executable, Kind::Other];
+
+    /// The kind's name in traces and tables.
+    pub fn name(self) -> &'static str {
+        ["unknown", "inode", "directory", "datafile", "executable", "other"][self as usize]
+    }
+
+    /// The kind with this name.
+    pub fn from_name(name: &str) -> Option<Kind> {
+        Self::ALL.into_iter().find(|kind| kind.name() == name)
+    }
+
+    /// The kind with this number.
+    pub fn from_number(number: u8) -> Option<Kind> {
+        Self::ALL.get(number as usize).copied()
+    }
+}
+
+/// The call failed: nothing was transferred.
+pub const FLAG_FAILED: u16 = 1;
+/// The range was mapped executable (`PROT_EXEC`).
+pub const FLAG_EXECUTABLE: u16 = 2;
+/// The request goes on from the one before it, which was too long for one record.
+pub const FLAG_CONTINUED: u16 = 4;
+
+/// One request: 32 bytes, plain data, copied freely.
+///
+/// `op` and `kind` hold the numbers of [`Op`] and [`Kind`] so that the record stays plain data;
+/// readers guarantee that both are valid.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Pod, Zeroable)]
+pub struct Request {
+    /// Nanoseconds on the trace's own clock; 0 throughout when the trace has no times.
+    pub time: u64,
+    /// First byte touched; the object's id when the trace is addressed by object.
+    pub offset: u64,
+    /// Bytes touched, or the object's size (0 = unknown).
+    pub length: u32,
+    /// Index into the trace's file table; 0 when the trace knows no files.
+    pub file: u32,
+    /// Index into the trace's application table; 0 when the trace knows none.
+    pub app: u32,
+    /// Number of an [`Op`].
+    pub op: u8,
+    /// Number of a [`Kind`].
+    pub kind: u8,
+    /// Bits `FLAG_*`.
+    pub flags: u16,
+}
+
+const _: () = assert!(size_of::<Request>() == 32);
+
+impl Request {
+    /// The operation.
+    pub fn op(&self) -> Op {
+        Op::ALL[self.op as usize]
+    }
+
+    /// The kind of object.
+    pub fn kind(&self) -> Kind {
+        Kind::ALL[self.kind as usize]
+    }
+
+    /// True if the call failed and transferred nothing.
+    pub fn failed(&self) -> bool {
+        self.flags & FLAG_FAILED != 0
+    }
+}

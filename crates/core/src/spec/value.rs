@@ -1,0 +1,137 @@
+//! Literals of the grammar: numbers, sizes, percentages, times, words.
+
+use std::fmt;
+
+use super::SpecError;
+
+/// A literal.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Value {
+    /// `3`, `0.5`, `1e-6`: a plain number. Where blocks are meant, a count of blocks.
+    Number(f64),
+    /// `64K`, `1.5M`, `2G`, `1T`, `512B`: bytes, binary multiples.
+    Size(u64),
+    /// `25%`, stored as 0.25: a share of whatever encloses it.
+    Percent(f64),
+    /// `2s`, `10ms`, `5us`, `100ns`, in nanoseconds.
+    Time(u64),
+    /// Anything that starts with a letter.
+    Word(String),
+}
+
+const SIZES: [(&str, f64); 5] =
+    [("B", 1.0), ("K", 1024.0), ("M", 1048576.0), ("G", 1073741824.0), ("T", 1099511627776.0)];
+const TIMES: [(&str, f64); 4] = [("ns", 1.0), ("us", 1e3), ("ms", 1e6), ("s", 1e9)];
+
+impl Value {
+    /// Reads one literal. Suffixes may be in either case (`64k`), sizes may end in `iB` or `B` (`64KiB`).
+    pub fn parse(text: &str) -> Result<Value, SpecError> {
+        let text = text.trim();
+        if text.starts_with(|c: char| c.is_ascii_alphabetic()) {
+            return Ok(Value::Word(text.to_owned()));
+        }
+        let (number, suffix) = split_number(text);
+        let number: f64 = number.parse().map_err(|_| {
+            SpecError::new(format!("{text:?} is not a number, size (64K), percentage (25%), time (2s) or word"))
+        })?;
+        if !number.is_finite() || number < 0.0 {
+            return Err(SpecError::new(format!(
+                "{text:?} is out of range: expected a number that is finite and not negative"
+            )));
+        }
+        Self::with_suffix(number, suffix).ok_or_else(|| {
+            SpecError::new(format!("{text:?} ends in an unknown unit: expected %, B, K, M, G, T, ns, us, ms or s"))
+        })
+    }
+
+    fn with_suffix(number: f64, suffix: &str) -> Option<Value> {
+        match suffix {
+            "" => return Some(Value::Number(number)),
+            "%" => return Some(Value::Percent(number / 100.0)),
+            _ => {}
+        }
+        if let Some((_, unit)) = TIMES.iter().find(|(name, _)| *name == suffix) {
+            return Some(Value::Time((number * unit).round() as u64));
+        }
+        let upper = suffix.to_ascii_uppercase();
+        let letter =
+            upper.strip_suffix("IB").or(upper.strip_suffix('B').filter(|rest| !rest.is_empty())).unwrap_or(&upper);
+        let (_, unit) = SIZES.iter().find(|(name, _)| *name == letter)?;
+        Some(Value::Size((number * unit).round() as u64))
+    }
+}
+
+/// Splits behind the longest prefix that reads as a number, keeping an `e` only where an exponent follows.
+fn split_number(text: &str) -> (&str, &str) {
+    let bytes = text.as_bytes();
+    let mut end = bytes.iter().position(|b| !matches!(b, b'0'..=b'9' | b'.' | b'-' | b'+')).unwrap_or(bytes.len());
+    if matches!(bytes.get(end), Some(b'e' | b'E')) {
+        let sign = usize::from(matches!(bytes.get(end + 1), Some(b'-' | b'+')));
+        let digits = bytes[end + 1 + sign..].iter().take_while(|b| b.is_ascii_digit()).count();
+        if digits > 0 {
+            end += 1 + sign + digits;
+        }
+    }
+    text.split_at(end)
+}
+
+impl fmt::Display for Value {
+    /// The canonical form: it parses back to the same value.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Value::Number(number) => write!(f, "{number}"),
+            Value::Percent(share) => write!(f, "{}%", tidy(share * 100.0)),
+            Value::Size(bytes) => whole_units(f, *bytes, &SIZES),
+            Value::Time(nanoseconds) => whole_units(f, *nanoseconds, &TIMES),
+            Value::Word(word) => f.write_str(word),
+        }
+    }
+}
+
+/// Undoes the rounding noise of `x / 100 * 100`.
+fn tidy(number: f64) -> f64 {
+    (number * 1e9).round() / 1e9
+}
+
+/// Prints in the largest unit that divides the amount.
+fn whole_units(f: &mut fmt::Formatter<'_>, amount: u64, units: &[(&str, f64)]) -> fmt::Result {
+    let fits = |unit: f64| amount != 0 && amount.is_multiple_of(unit as u64);
+    let (name, unit) = units.iter().rev().find(|(_, unit)| fits(*unit)).unwrap_or(&units[0]);
+    write!(f, "{}{name}", amount / *unit as u64)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn literals_read_and_print() {
+        let cases = [
+            ("3", Value::Number(3.0), "3"),
+            ("1e-6", Value::Number(1e-6), "0.000001"),
+            ("64k", Value::Size(65536), "64K"),
+            ("64KiB", Value::Size(65536), "64K"),
+            ("1.5M", Value::Size(1572864), "1536K"),
+            ("512B", Value::Size(512), "512B"),
+            ("25%", Value::Percent(0.25), "25%"),
+            ("0.1%", Value::Percent(0.001), "0.1%"),
+            ("2s", Value::Time(2_000_000_000), "2s"),
+            ("10ms", Value::Time(10_000_000), "10ms"),
+            ("on", Value::Word("on".into()), "on"),
+        ];
+        for (text, value, shown) in cases {
+            let read = Value::parse(text).unwrap();
+            assert_eq!(read, value, "{text}");
+            assert_eq!(read.to_string(), shown);
+            assert_eq!(Value::parse(shown).unwrap(), read);
+        }
+    }
+
+    #[test]
+    fn nonsense_is_refused_in_a_sentence() {
+        for text in ["", "-1", "1e999", "3parsecs", "..", "%", "--", "1.2.3"] {
+            let error = Value::parse(text).unwrap_err();
+            assert!(error.message.contains("expected") || error.message.contains("is not"), "{text}: {error}");
+        }
+    }
+}

@@ -1,0 +1,70 @@
+//! A run of requests, filled by a reader and reused.
+
+use hotset_core::request::{FLAG_CONTINUED, Request};
+
+/// Requests that a reader hands over at a time, at most.
+pub const BATCH_REQUESTS: usize = 16 * 1024;
+
+/// A file size that is not known, in [`Batch::file_sizes`].
+pub const UNKNOWN_SIZE: u64 = u64::MAX;
+
+/// A run of requests with their wide or rare columns.
+#[derive(Clone, Debug, Default)]
+pub struct Batch {
+    /// The requests, in trace order.
+    pub requests: Vec<Request>,
+    /// The file's size in bytes at each request ([`UNKNOWN_SIZE`] where not known); empty when the format never tells it.
+    pub file_sizes: Vec<u64>,
+}
+
+impl Batch {
+    /// An empty batch with room for [`BATCH_REQUESTS`].
+    pub fn new() -> Batch {
+        Batch { requests: Vec::with_capacity(BATCH_REQUESTS), file_sizes: Vec::new() }
+    }
+
+    /// Drops the contents, keeps the memory.
+    pub fn clear(&mut self) {
+        self.requests.clear();
+        self.file_sizes.clear();
+    }
+
+    /// Requests held.
+    pub fn len(&self) -> usize {
+        self.requests.len()
+    }
+
+    /// True if it holds no request.
+    pub fn is_empty(&self) -> bool {
+        self.requests.is_empty()
+    }
+
+    /// Appends `request` over `length` bytes. A length that does not fit a record becomes several requests, all but the
+    /// first flagged [`FLAG_CONTINUED`].
+    pub fn push(&mut self, mut request: Request, length: u64, file_size: Option<u64>) {
+        const LONGEST: u64 = 1 << 31;
+        let mut left = length;
+        loop {
+            let now = if left > u64::from(u32::MAX) { LONGEST } else { left };
+            request.length = now as u32;
+            self.push_sized(request, file_size);
+            left -= now;
+            if left == 0 {
+                return;
+            }
+            request.offset = request.offset.saturating_add(now);
+            request.flags |= FLAG_CONTINUED;
+        }
+    }
+
+    fn push_sized(&mut self, request: Request, file_size: Option<u64>) {
+        if let Some(size) = file_size {
+            // Sizes may turn up late in a trace: the requests before had none.
+            self.file_sizes.resize(self.requests.len(), UNKNOWN_SIZE);
+            self.file_sizes.push(size);
+        } else if !self.file_sizes.is_empty() {
+            self.file_sizes.push(UNKNOWN_SIZE);
+        }
+        self.requests.push(request);
+    }
+}

@@ -1,0 +1,61 @@
+//! What can go wrong with a trace, told with its place.
+
+use std::{fmt, io, path::PathBuf};
+
+/// Where in the (decompressed) trace something was found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Place {
+    /// The file as a whole.
+    File,
+    /// A line of text, from 1.
+    Line(u64),
+    /// A byte offset of the decompressed data, from 0.
+    Byte(u64),
+}
+
+/// An error in reading or writing a trace: the file, the place, what was found and what was expected, as one sentence.
+#[derive(Debug)]
+pub struct TraceError {
+    /// The file; `-` for standard input.
+    pub path: PathBuf,
+    /// Where in it.
+    pub place: Place,
+    /// What is wrong and what was expected.
+    pub message: String,
+    /// The error of the operating system behind it, if any.
+    pub source: Option<io::Error>,
+}
+
+impl TraceError {
+    /// An error at a place.
+    pub fn new(path: impl Into<PathBuf>, place: Place, message: impl Into<String>) -> TraceError {
+        TraceError { path: path.into(), place, message: message.into(), source: None }
+    }
+
+    /// An error of the operating system.
+    pub fn io(path: impl Into<PathBuf>, doing: &str, source: io::Error) -> TraceError {
+        TraceError { path: path.into(), place: Place::File, message: doing.to_owned(), source: Some(source) }
+    }
+}
+
+impl fmt::Display for TraceError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}", self.path.display())?;
+        match self.place {
+            Place::File => {}
+            Place::Line(line) => write!(f, ", line {line}")?,
+            Place::Byte(byte) => write!(f, ", byte {byte}")?,
+        }
+        write!(f, ": {}", self.message)?;
+        match &self.source {
+            Some(source) => write!(f, ": {source}"),
+            None => Ok(()),
+        }
+    }
+}
+
+impl std::error::Error for TraceError {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        self.source.as_ref().map(|source| source as _)
+    }
+}

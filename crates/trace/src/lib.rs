@@ -1,0 +1,13 @@
+//! Traces: reading every known format, the native `.hst` format, and what is shared between them.
+
+pub mod batch;
+pub mod error;
+pub mod meta;
+pub mod reader;
+pub mod tables;
+
+pub use batch::Batch;
+pub use error::TraceError;
+pub use meta::{Addressing, Meta};
+pub use reader::TraceReader;
+pub use tables::{FileInfo, Tables};

@@ -1,0 +1,26 @@
+//! What is known of a trace before it is read.
+
+/// What `Request::offset` means.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Addressing {
+    /// A byte offset in a file or on a device; `length` is bytes. Blocks are cut from the range.
+    Bytes {
+        /// The trace's own block size, when it has one (`arc`: 512); the default of `--block`.
+        unit: Option<u32>,
+    },
+    /// An object's id; `length` is the object's size, 0 if unknown. An object is one block unless `--block` gives a size.
+    Objects,
+}
+
+/// What is known of a trace before it is read.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Meta {
+    /// Format name as in `hotset formats`.
+    pub format: &'static str,
+    /// What offsets mean.
+    pub addressing: Addressing,
+    /// True if requests carry times.
+    pub has_time: bool,
+    /// True if reads and writes are told apart; otherwise everything counts as a read.
+    pub has_ops: bool,
+}

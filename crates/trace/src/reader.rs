@@ -1,0 +1,27 @@
+//! The seam between formats and whoever reads traces.
+
+use crate::{Batch, Meta, Tables, TraceError};
+
+/// A trace being read from front to back.
+pub trait TraceReader: Send {
+    /// What is known beforehand; never changes.
+    fn meta(&self) -> &Meta;
+
+    /// Names of the files and applications met so far.
+    fn tables(&self) -> &Tables;
+
+    /// Clears `batch` and fills it with up to [`crate::batch::BATCH_REQUESTS`] requests (a few more where one line of a trace gives
+    /// several). An empty batch is the end of the trace.
+    fn read(&mut self, batch: &mut Batch) -> Result<(), TraceError>;
+
+    /// Records that were malformed and skipped so far; always 0 unless the reader was opened to skip them.
+    fn skipped(&self) -> u64 {
+        0
+    }
+
+    /// Things about the trace that a user should be told once it has been read: an interrupted recording, calls that could not be
+    /// attributed. One sentence each.
+    fn remarks(&self) -> Vec<String> {
+        Vec::new()
+    }
+}
