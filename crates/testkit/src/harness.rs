@@ -1,0 +1,230 @@
+//! Drives a policy and its reference model side by side and tells the first difference.
+
+use std::sync::Arc;
+
+use hotset_core::policy::{Future, Outcome, Policy, Setup};
+use hotset_core::registry::{self, Visitor};
+use hotset_core::spec::{Args, Value};
+
+use crate::host::{Host, Numbering};
+use crate::model::{Given, Model, Step};
+use crate::models;
+
+/// Something that happens to a cache.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Event {
+    /// A reference to a key.
+    Access(u32),
+    /// The block became invalid.
+    Remove(u32),
+    /// The capacity changed.
+    Resize(u32),
+}
+
+/// The cache under test.
+#[derive(Clone, Debug)]
+pub struct Case {
+    /// Canonical name of the policy.
+    pub policy: &'static str,
+    /// Its arguments.
+    pub args: Args,
+    /// Blocks that may be resident.
+    pub capacity: u32,
+    /// Seed of the random numbers.
+    pub seed: u64,
+    /// How the host numbers blocks.
+    pub numbering: Numbering,
+}
+
+impl Case {
+    /// A policy with its defaults in a host that numbers blocks once for all.
+    pub fn new(policy: &str, capacity: u32) -> Case {
+        let info = registry::find(policy).unwrap_or_else(|| panic!("{policy} is not registered")).info;
+        let args = Args::defaults(info.params, None);
+        Case { policy: info.name, args, capacity, seed: 42, numbering: Numbering::Fixed }
+    }
+
+    /// Sets an argument, written as in a spec.
+    pub fn with(mut self, key: &str, value: &str) -> Case {
+        let value = Value::parse(value).expect("a literal of the grammar");
+        self.args.set(key, value).expect("an argument that the policy takes");
+        self
+    }
+
+    /// Uses this numbering.
+    pub fn numbered(self, numbering: Numbering) -> Case {
+        Case { numbering, ..self }
+    }
+
+    /// Runs all events against the policy and its model and compares everything after each. Gives the hits, or the first
+    /// difference as a sentence.
+    pub fn check(&self, events: &[Event]) -> Result<u64, String> {
+        self.check_from(0, events)
+    }
+
+    /// Like [`Case::check`], but does not inspect the states before event number `first`: hits and victims are compared all the same.
+    pub fn check_from(&self, first: usize, events: &[Event]) -> Result<u64, String> {
+        struct Run<'a>(&'a Case, usize, &'a [Event]);
+        impl Visitor for Run<'_> {
+            type Output = Result<u64, String>;
+            fn visit<P: Policy + 'static>(self) -> Self::Output {
+                let Run(case, first, events) = self;
+                let mut harness = Harness::<P>::new(case, events);
+                for (number, &event) in events.iter().enumerate() {
+                    let mut outcome = harness.step(event);
+                    if number >= first {
+                        outcome = outcome.and_then(|()| harness.inspect());
+                    }
+                    outcome.map_err(|what| {
+                        format!("{} at capacity {}, event {number} ({event:?}): {what}", case.policy, harness.capacity)
+                    })?;
+                }
+                Ok(harness.hits)
+            }
+        }
+        registry::visit(self.policy, Run(self, first, events)).expect("a registered policy")
+    }
+}
+
+/// A policy beside its model.
+pub struct Harness<P> {
+    policy: P,
+    model: Box<dyn Model>,
+    host: Host,
+    capacity: u32,
+    slots: u32,
+    time: u64,
+    hits: u64,
+}
+
+impl<P: Policy> Harness<P> {
+    /// Builds both, empty. The policy's model must be in the table.
+    pub fn new(case: &Case, events: &[Event]) -> Harness<P> {
+        let trace: Vec<u32> = events.iter().filter_map(accessed).collect();
+        let given = Given { capacity: case.capacity as usize, args: &case.args, seed: case.seed, trace: &trace };
+        let model = models::model(P::INFO.name, &given).unwrap_or_else(|| panic!("{} has no model", P::INFO.name));
+        let slots = match case.numbering {
+            Numbering::Fixed => 1 + events.iter().filter_map(mentioned).max().unwrap_or(0),
+            Numbering::Recycled => identities::<P>(case.capacity),
+        };
+        let future = P::INFO.offline.then(|| future(trace));
+        let setup =
+            Setup { capacity: case.capacity, slots, seed: case.seed, args: &case.args, future: future.as_ref() };
+        let policy = P::new(&setup).unwrap_or_else(|error| panic!("{}: {error}", P::INFO.name));
+        let host = Host::new(case.numbering, slots);
+        Harness { policy, model, host, capacity: case.capacity, slots, time: 0, hits: 0 }
+    }
+
+    /// Lets `event` happen to both and compares what they did.
+    pub fn step(&mut self, event: Event) -> Result<(), String> {
+        match event {
+            Event::Access(key) => self.access(key),
+            Event::Remove(key) => self.remove(key),
+            Event::Resize(capacity) => self.resize(capacity),
+        }
+    }
+
+    fn access(&mut self, key: u32) -> Result<(), String> {
+        let slot = self.host.claim(key).ok_or_else(|| {
+            format!("the policy still knows {} blocks, more than its `identities` says", self.host.known().count())
+        })?;
+        self.policy.prefetch(slot);
+        let outcome = self.policy.access(slot, self.time, &mut self.host);
+        self.time += 1;
+        if outcome == Outcome::Admitted {
+            self.host.admit(key);
+        }
+        let seen = Step {
+            hit: outcome == Outcome::Hit,
+            evicted: self.host.take_evicted()?,
+            bypassed: outcome == Outcome::Bypassed,
+        };
+        self.hits += u64::from(seen.hit);
+        let expected = self.model.access(key);
+        if seen == expected { Ok(()) } else { Err(format!("the policy says {seen:?}, its model {expected:?}")) }
+    }
+
+    fn remove(&mut self, key: u32) -> Result<(), String> {
+        self.model.remove(key);
+        // A host that numbers once for all may ask for a block that the policy has never seen or has forgotten.
+        let slot = self.host.slot(key).or((self.slots_are_keys() && key < self.slots).then_some(key));
+        let Some(slot) = slot else { return Ok(()) };
+        self.host.invalidate(key);
+        self.policy.remove(slot, &mut self.host);
+        let evicted = self.host.take_evicted()?;
+        match (evicted.as_slice(), self.host.slot(key)) {
+            ([], None) => Ok(()),
+            ([], Some(_)) => Err("the policy did not forget a removed block".to_owned()),
+            _ => Err(format!("a removal evicted {evicted:?}")),
+        }
+    }
+
+    fn resize(&mut self, capacity: u32) -> Result<(), String> {
+        if !self.slots_are_keys() && identities::<P>(capacity) > self.slots {
+            let slots = identities::<P>(capacity);
+            self.policy.grow(slots);
+            self.host.grow(self.slots, slots);
+            self.slots = slots;
+        }
+        self.policy.resize(capacity, &mut self.host);
+        self.capacity = capacity;
+        let seen = self.host.take_evicted()?;
+        let expected = self.model.resize(capacity as usize);
+        if seen == expected {
+            Ok(())
+        } else {
+            Err(format!("on the resize the policy evicted {seen:?}, its model {expected:?}"))
+        }
+    }
+
+    fn slots_are_keys(&self) -> bool {
+        self.host.numbering() == Numbering::Fixed
+    }
+
+    /// Compares the contents of policy, host and model, and lets the policy recount itself.
+    pub fn inspect(&self) -> Result<(), String> {
+        self.policy.validate();
+        let expected = self.model.resident();
+        if *self.host.resident() != expected {
+            return Err(format!("the host holds {:?}, the model {expected:?}", self.host.resident()));
+        }
+        if self.policy.len() as usize != expected.len() || self.policy.len() > self.capacity {
+            return Err(format!("the policy counts {} blocks, the model {}", self.policy.len(), expected.len()));
+        }
+        match self.host.known().find(|&(key, slot)| self.policy.contains(slot) != expected.contains(&key)) {
+            Some((key, slot)) => Err(format!("contains({key}) is {}", self.policy.contains(slot))),
+            None => Ok(()),
+        }
+    }
+}
+
+/// Slots that a recycling host starts with. A policy may bound what it knows by the trace only; then the test's own few keys do.
+fn identities<P: Policy>(capacity: u32) -> u32 {
+    P::identities(capacity).min(1 << 16) as u32
+}
+
+fn accessed(event: &Event) -> Option<u32> {
+    match *event {
+        Event::Access(key) => Some(key),
+        Event::Remove(_) | Event::Resize(_) => None,
+    }
+}
+
+fn mentioned(event: &Event) -> Option<u32> {
+    match *event {
+        Event::Access(key) | Event::Remove(key) => Some(key),
+        Event::Resize(_) => None,
+    }
+}
+
+/// The future of a trace whose slots are its keys.
+pub fn future(trace: Vec<u32>) -> Future {
+    let mut next_use = vec![Future::NEVER; trace.len()];
+    let mut last = std::collections::BTreeMap::new();
+    for (position, &key) in trace.iter().enumerate() {
+        if let Some(before) = last.insert(key, position) {
+            next_use[before] = position as u32;
+        }
+    }
+    Future { slots: Arc::new(trace), next_use: Arc::new(next_use) }
+}

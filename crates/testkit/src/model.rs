@@ -1,0 +1,75 @@
+//! What a reference model is.
+//!
+//! A model is a policy written a second time, from its published statement and not from the fast code: deliberately slow and plain,
+//! on `VecDeque` and `BTreeMap`, over keys instead of slots.
+
+use std::collections::BTreeSet;
+
+use hotset_core::spec::Args;
+
+/// What one reference did, in keys.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Step {
+    /// The block was resident before the reference.
+    pub hit: bool,
+    /// Blocks whose data left, in the order they left.
+    pub evicted: Vec<u32>,
+    /// The block was not kept.
+    pub bypassed: bool,
+}
+
+impl Step {
+    /// A hit that evicted nothing.
+    pub fn hit() -> Step {
+        Step { hit: true, ..Step::default() }
+    }
+
+    /// A miss that brought the block in, after evicting these.
+    pub fn admitted(evicted: impl IntoIterator<Item = u32>) -> Step {
+        Step { evicted: evicted.into_iter().collect(), ..Step::default() }
+    }
+
+    /// A miss that kept nothing.
+    pub fn bypassed() -> Step {
+        Step { bypassed: true, ..Step::default() }
+    }
+}
+
+/// All that a model is built from.
+pub struct Given<'a> {
+    /// Blocks that may be resident, at least 1.
+    pub capacity: usize,
+    /// The policy's parameters.
+    pub args: &'a Args,
+    /// Seed of the random numbers.
+    pub seed: u64,
+    /// The keys of the whole trace, for the policies that know the future.
+    pub trace: &'a [u32],
+}
+
+impl Given<'_> {
+    /// A `ParamKind::Share` in blocks; the tests give no sizes in bytes, so it is never refused.
+    pub fn share(&self, key: &str) -> usize {
+        self.args.share(key, self.capacity as u32).expect("tests give shares that need no block size") as usize
+    }
+}
+
+/// A slow reference model of a policy.
+pub trait Model {
+    /// An empty cache.
+    fn new(given: &Given<'_>) -> Self
+    where
+        Self: Sized;
+
+    /// References `key`.
+    fn access(&mut self, key: u32) -> Step;
+
+    /// `key` became invalid: it is dropped from wherever it is, resident or ghost.
+    fn remove(&mut self, key: u32);
+
+    /// Changes the capacity; returns the evicted keys in order.
+    fn resize(&mut self, capacity: usize) -> Vec<u32>;
+
+    /// The resident keys.
+    fn resident(&self) -> BTreeSet<u32>;
+}

@@ -1,0 +1,20 @@
+//! The reference models, one file each; the table names them.
+
+use crate::model::{Given, Model};
+
+mod lru;
+
+/// Builds a model.
+pub type Build = fn(&Given<'_>) -> Box<dyn Model>;
+
+/// Every model under the canonical name of its policy.
+pub static MODELS: &[(&str, Build)] = &[("lru", build::<lru::Lru>)];
+
+/// Builds the model of the policy with this canonical name; `None` if it has none.
+pub fn model(name: &str, given: &Given<'_>) -> Option<Box<dyn Model>> {
+    MODELS.iter().find(|(known, _)| *known == name).map(|(_, build)| build(given))
+}
+
+fn build<M: Model + 'static>(given: &Given<'_>) -> Box<dyn Model> {
+    Box::new(M::new(given))
+}
