@@ -1,7 +1,7 @@
 //! Ordered queues over slots, written as logs.
 //!
 //! A policy keeps several queues (ARC: T1, T2, B1, B2) over one set of slots. [`Places`] holds one `u32` a slot: which
-//! queue the slot is in and where its newest entry stands. A [`Queue`] is a ring of entries; moving a slot to the young end appends
+//! queue the slot is in, where its newest entry stands, and one bit for the policy's own use. A [`Queue`] is a ring of entries; moving a slot to the young end appends
 //! an entry and leaves the old one behind as stale, recognised because `Places` points elsewhere. So a hit touches one random word
 //! instead of the three nodes of a linked list, and the old end can be fetched ahead. Stale entries are skipped when the old
 //! end reaches them, or squeezed out when the ring is full, which costs O(1) amortised.
@@ -13,7 +13,7 @@ use crate::policy::Slot;
 pub type Tag = u32;
 
 const TAG_SHIFT: u32 = 29;
-const INDEX_MASK: u32 = (1 << TAG_SHIFT) - 1;
+const MARK: u32 = 1 << 28;
 
 /// The place of a slot that is in no queue.
 pub const ABSENT: Tag = 7;
@@ -36,6 +36,11 @@ impl Places {
         }
     }
 
+    /// Slots there is room for.
+    pub fn slots(&self) -> u32 {
+        self.0.len() as u32
+    }
+
     /// The queue that holds `slot`, or [`ABSENT`].
     #[inline(always)]
     pub fn tag(&self, slot: Slot) -> Tag {
@@ -46,6 +51,20 @@ impl Places {
     #[inline(always)]
     pub fn prefetch(&self, slot: Slot) {
         prefetch(&self.0, slot as usize);
+    }
+
+    /// True if `slot`, which is in some queue, was marked since it was last pushed or renewed.
+    #[inline(always)]
+    pub fn is_marked(&self, slot: Slot) -> bool {
+        debug_assert_ne!(self.tag(slot), ABSENT);
+        self.0[slot as usize] & MARK != 0
+    }
+
+    /// Marks `slot`, which is in some queue.
+    #[inline(always)]
+    pub fn mark(&mut self, slot: Slot) {
+        debug_assert_ne!(self.tag(slot), ABSENT);
+        self.0[slot as usize] |= MARK;
     }
 
     #[inline(always)]
@@ -83,7 +102,7 @@ impl Queue {
     /// Twice the bound, so that squeezing out stale entries frees at least half of the ring.
     fn ring(bound: u32) -> Box<[Slot]> {
         let entries = (u64::from(bound) * 2).next_power_of_two().max(4);
-        assert!(entries <= 1 << TAG_SHIFT, "a queue holds at most 2^28 slots");
+        assert!(entries <= u64::from(MARK), "a queue holds at most 2^27 slots");
         vec![0; entries as usize].into_boxed_slice()
     }
 
@@ -177,11 +196,12 @@ impl Queue {
         if u64::from(bound) * 2 <= self.ring.len() as u64 {
             return;
         }
-        let slots: Vec<Slot> = self.iter(places).collect();
+        let entries: Vec<(Slot, u32)> = self.iter(places).map(|slot| (slot, places.get(slot) & MARK)).collect();
         *self = Queue::new(self.tag, bound);
-        for slot in slots {
+        for (slot, mark) in entries {
             self.len += 1;
             self.append(places, slot);
+            places.set(slot, places.get(slot) | mark);
         }
     }
 
@@ -224,7 +244,7 @@ impl Queue {
             if self.is_live(places, position, slot) {
                 let index = self.index(kept);
                 self.ring[index] = slot;
-                places.set(slot, self.tag << TAG_SHIFT | index as u32);
+                places.set(slot, self.tag << TAG_SHIFT | places.get(slot) & MARK | index as u32);
                 kept = kept.wrapping_add(1);
             }
             position = position.wrapping_add(1);
@@ -240,7 +260,7 @@ impl Queue {
 
     #[inline(always)]
     fn is_live(&self, places: &Places, position: u32, slot: Slot) -> bool {
-        places.get(slot) == (self.tag << TAG_SHIFT | (self.index(position) as u32 & INDEX_MASK))
+        places.get(slot) | MARK == self.tag << TAG_SHIFT | MARK | self.index(position) as u32
     }
 }
 
@@ -272,6 +292,23 @@ mod tests {
             queue.validate(&places);
         }
         assert_eq!(queue.iter(&places).collect::<Vec<_>>(), [0, 1, 2, 3]);
+    }
+
+    #[test]
+    fn a_mark_lasts_until_the_slot_is_moved() {
+        let mut places = Places::new(3);
+        let mut queue = Queue::new(1, 2);
+        queue.push(&mut places, 0);
+        places.mark(0);
+        for _ in 0..10 {
+            queue.push(&mut places, 1);
+            queue.take(&mut places, 1);
+        }
+        queue.grow(&mut places, 100);
+        assert!(places.is_marked(0), "squeezing and growing keep marks");
+        assert_eq!(queue.oldest(&places), Some(0));
+        queue.renew(&mut places, 0);
+        assert!(!places.is_marked(0));
     }
 
     #[test]
