@@ -1,1 +1,24 @@
-//! placeholder
+//! The simulator: traces become references, references are replayed against policies at many sizes, and everything is counted.
+
+mod bits;
+mod cell;
+mod counters;
+mod directory;
+mod error;
+mod expand;
+pub mod future;
+pub mod grid;
+mod intern;
+mod prepare;
+mod progress;
+mod references;
+mod window;
+
+pub use cell::Tally;
+pub use counters::Counters;
+pub use error::SimError;
+pub use expand::BlockSize;
+pub use intern::{Interner, TooManyBlocks};
+pub use prepare::{Options, Prepared, Stream, prepare};
+pub use progress::{Progress, Silent};
+pub use references::References;

@@ -1,0 +1,169 @@
+//! One cell of a grid: one policy at one size over one trace.
+
+use hotset_core::policy::{Effects, Outcome, Policy, Slot};
+
+use crate::bits;
+use crate::counters::Counters;
+use crate::directory::Directory;
+use crate::window::{WINDOW, Window};
+
+/// How far ahead of the current reference its slot is fetched.
+const LOOKAHEAD: usize = 16;
+
+/// A running cell whose policy is known only at run time: one virtual call a window.
+pub(crate) trait Cell<K>: Send {
+    /// Replays a window.
+    fn run(&mut self, window: &Window<K>);
+    /// What was counted so far.
+    fn tally(&self) -> Tally;
+}
+
+/// The counts of a cell.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Tally {
+    /// Over all references.
+    pub total: Counters,
+    /// By application number; empty when the trace has one application.
+    pub apps: Vec<Counters>,
+    /// Blocks written to storage: evicted dirty, or written past the cache.
+    pub write_backs: u64,
+}
+
+/// The host of a policy in the simulator: it counts what leaves.
+struct Host<D> {
+    directory: D,
+    /// One bit a slot: the block was written since it entered.
+    dirty: Vec<u64>,
+    write_backs: u64,
+}
+
+impl<D: Directory> Host<D> {
+    fn clean(&mut self, slot: Slot) -> bool {
+        let (word, bit) = (slot as usize / 64, 1 << (slot % 64));
+        let was_dirty = self.dirty.get(word).is_some_and(|dirty| dirty & bit != 0);
+        if was_dirty {
+            self.dirty[word] &= !bit;
+        }
+        was_dirty
+    }
+
+    fn soil(&mut self, slot: Slot) {
+        let word = slot as usize / 64;
+        if word >= self.dirty.len() {
+            self.dirty.resize((self.directory.slots() as usize / 64).max(word) + 1, 0);
+        }
+        self.dirty[word] |= 1 << (slot % 64);
+    }
+}
+
+/// The host as a policy sees it. Without a write so far nothing can be dirty, and evictions cost nothing.
+struct Counting<'a, D, const WRITES: bool>(&'a mut Host<D>);
+
+impl<D: Directory, const WRITES: bool> Effects for Counting<'_, D, WRITES> {
+    #[inline(always)]
+    fn evict(&mut self, slot: Slot) {
+        if WRITES {
+            self.0.write_backs += u64::from(self.0.clean(slot));
+        }
+    }
+
+    #[inline(always)]
+    fn forget(&mut self, slot: Slot) {
+        self.0.directory.forget(slot);
+    }
+}
+
+/// A cell with its policy and directory known.
+pub(crate) struct PolicyCell<P, D> {
+    policy: P,
+    host: Host<D>,
+    /// Slots the policy has room for.
+    slots: u32,
+    hits: Vec<u64>,
+    open_missed: bool,
+    by_app: bool,
+    tally: Tally,
+}
+
+impl<P: Policy, D: Directory> PolicyCell<P, D> {
+    pub fn new(policy: P, directory: D, slots: u32, by_app: bool) -> Self {
+        PolicyCell {
+            policy,
+            host: Host { directory, dirty: Vec::new(), write_backs: 0 },
+            slots,
+            hits: vec![0; WINDOW / 64],
+            open_missed: false,
+            by_app,
+            tally: Tally::default(),
+        }
+    }
+
+    /// Replays references `start..end` of the window and notes which of them hit.
+    fn replay<const WRITES: bool>(&mut self, window: &Window<D::Key>) {
+        let keys = window.keys;
+        let Some(last) = keys.len().checked_sub(1) else { return };
+        let mut word = 0u64;
+        for (index, &key) in keys.iter().enumerate() {
+            if let Some(ahead) = D::slot_ahead(keys[(index + LOOKAHEAD).min(last)]) {
+                self.policy.prefetch(ahead);
+            }
+            let slot = self.host.directory.slot(key);
+            if slot >= self.slots {
+                self.grow(slot);
+            }
+            let outcome =
+                self.policy.access(slot, window.first + index as u64, &mut Counting::<D, WRITES>(&mut self.host));
+            word |= u64::from(outcome == Outcome::Hit) << (index % 64);
+            if index % 64 == 63 || index == last {
+                self.hits[index / 64] = word;
+                word = 0;
+            }
+            if WRITES && window.writes.is_some_and(|words| bits::get(words, index as u64)) {
+                match outcome {
+                    Outcome::Bypassed => self.host.write_backs += 1,
+                    Outcome::Hit | Outcome::Admitted => self.host.soil(slot),
+                }
+            }
+        }
+    }
+
+    #[cold]
+    fn grow(&mut self, slot: Slot) {
+        self.slots = slot.saturating_add(slot / 2).saturating_add(64);
+        self.policy.grow(self.slots);
+    }
+
+    fn count(&mut self, window: &Window<D::Key>) {
+        let len = window.keys.len() as u64;
+        if !self.by_app {
+            self.tally.total.add(&window.count(0, len, &self.hits, &mut self.open_missed));
+            return;
+        }
+        for (index, &(begin, app)) in window.apps.iter().enumerate() {
+            let start = begin.saturating_sub(window.first);
+            let end = window.apps.get(index + 1).map_or(len, |&(next, _)| next - window.first);
+            let counters = window.count(start, end, &self.hits, &mut self.open_missed);
+            self.tally.total.add(&counters);
+            let app = app as usize;
+            if app >= self.tally.apps.len() {
+                self.tally.apps.resize(app + 1, Counters::default());
+            }
+            self.tally.apps[app].add(&counters);
+        }
+    }
+}
+
+impl<P: Policy, D: Directory> Cell<D::Key> for PolicyCell<P, D> {
+    fn run(&mut self, window: &Window<D::Key>) {
+        if window.writes.is_some() || !self.host.dirty.is_empty() {
+            self.replay::<true>(window);
+        } else {
+            self.replay::<false>(window);
+        }
+        self.count(window);
+    }
+
+    fn tally(&self) -> Tally {
+        Tally { write_backs: self.host.write_backs, ..self.tally.clone() }
+    }
+}

@@ -1,0 +1,45 @@
+//! What a cell counts.
+
+use serde::Serialize;
+
+/// Counts of one cell, of one application or of one class (DESIGN section 6). A reference is one block of one request; a
+/// request misses if any of its references does.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Counters {
+    /// Blocks referenced, reads and writes.
+    pub references: u64,
+    /// References that found their block resident.
+    pub hits: u64,
+    /// Requests that touch at least one block.
+    pub requests: u64,
+    /// Requests with at least one miss.
+    pub request_misses: u64,
+    /// Requests that read (mapped ranges included).
+    pub read_requests: u64,
+    /// Reading requests with at least one miss.
+    pub read_request_misses: u64,
+    /// Requests that write.
+    pub write_requests: u64,
+}
+
+impl Counters {
+    /// References that did not find their block.
+    pub fn misses(&self) -> u64 {
+        self.references - self.hits
+    }
+
+    /// Hits per reference; 0 without references.
+    pub fn hit_ratio(&self) -> f64 {
+        if self.references == 0 { 0.0 } else { self.hits as f64 / self.references as f64 }
+    }
+
+    pub(crate) fn add(&mut self, other: &Counters) {
+        self.references += other.references;
+        self.hits += other.hits;
+        self.requests += other.requests;
+        self.request_misses += other.request_misses;
+        self.read_requests += other.read_requests;
+        self.read_request_misses += other.read_request_misses;
+        self.write_requests += other.write_requests;
+    }
+}

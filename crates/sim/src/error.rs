@@ -1,0 +1,56 @@
+//! What can go wrong in a simulation.
+
+use hotset_core::spec::SpecError;
+use hotset_trace::TraceError;
+
+use crate::intern::TooManyBlocks;
+
+/// An error of the simulator, as a sentence.
+#[derive(Debug, thiserror::Error)]
+pub enum SimError {
+    /// The trace could not be read.
+    #[error(transparent)]
+    Trace(#[from] TraceError),
+    /// A policy or size could not be built.
+    #[error("{0}")]
+    Spec(#[from] SpecError),
+    /// More distinct blocks than 32 bits can number.
+    #[error("the trace has more than 4 billion distinct blocks: choose a larger --block")]
+    TooManyBlocks,
+    /// More references than an offline policy can number.
+    #[error("the trace has more than 4 billion references, too many for {policy}: leave it out or cut the trace")]
+    TooManyReferences {
+        /// The policy that needs the future.
+        policy: String,
+    },
+    /// Something needs the whole trace renumbered, which the memory budget forbids.
+    #[error(
+        "{what} needs every distinct block numbered, but {distinct} of them already take the {budget} of memory allowed: raise --memory, {instead}"
+    )]
+    OverBudget {
+        /// What cannot be done.
+        what: String,
+        /// Distinct blocks met so far.
+        distinct: u64,
+        /// The budget, readable.
+        budget: String,
+        /// What the user may do instead.
+        instead: &'static str,
+    },
+    /// A temporary file could not be used.
+    #[error(
+        "cannot keep the trace in a temporary file in {dir}: {source} (set TMPDIR to a roomy directory or raise --memory)"
+    )]
+    Spill {
+        /// The directory.
+        dir: String,
+        /// The error of the operating system.
+        source: std::io::Error,
+    },
+}
+
+impl From<TooManyBlocks> for SimError {
+    fn from(_: TooManyBlocks) -> Self {
+        SimError::TooManyBlocks
+    }
+}

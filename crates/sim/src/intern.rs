@@ -1,0 +1,154 @@
+//! Renumbering: every distinct block key gets a dense number, in order of first appearance.
+//!
+//! Done once a trace, so that every cell of a grid indexes arrays and hashes nothing (DESIGN section 4). The table is open
+//! addressing over 12-byte entries, looked up a batch at a time with the entries fetched ahead: a block trace has no locality
+//! in hash order, so each look-up is a cache miss that only distance can hide. The hash is a bijection seeded at random, so no
+//! trace can be made that collides on purpose, and the numbers do not depend on it.
+
+use std::hash::{BuildHasher, RandomState};
+
+use hotset_core::parts::prefetch::prefetch;
+
+const EMPTY: u32 = u32::MAX;
+const LOOKAHEAD: usize = 24;
+
+#[derive(Clone, Copy)]
+#[repr(C, packed(4))]
+struct Entry {
+    key: u64,
+    id: u32,
+}
+
+/// Maps 64-bit block keys to dense numbers.
+pub struct Interner {
+    table: Vec<Entry>,
+    /// Entries in use.
+    len: u32,
+    seed: u64,
+    hashes: Vec<u64>,
+}
+
+/// More distinct blocks than numbers.
+#[derive(Debug, PartialEq, Eq)]
+pub struct TooManyBlocks;
+
+impl Default for Interner {
+    fn default() -> Self {
+        Interner::new()
+    }
+}
+
+impl Interner {
+    /// An empty table.
+    pub fn new() -> Interner {
+        let seed = RandomState::new().hash_one(0u64) | 1;
+        Interner { table: vec![Entry { key: 0, id: EMPTY }; 1 << 12], len: 0, seed, hashes: Vec::new() }
+    }
+
+    /// Distinct keys seen.
+    pub fn len(&self) -> u32 {
+        self.len
+    }
+
+    /// True if no key was seen.
+    pub fn is_empty(&self) -> bool {
+        self.len == 0
+    }
+
+    /// Bytes of memory held.
+    pub fn memory_bytes(&self) -> u64 {
+        (self.table.len() * size_of::<Entry>()) as u64
+    }
+
+    /// Appends the number of each key to `ids`.
+    pub fn intern(&mut self, keys: &[u64], ids: &mut Vec<u32>) -> Result<(), TooManyBlocks> {
+        ids.reserve(keys.len());
+        for chunk in keys.chunks(4096) {
+            self.reserve(chunk.len())?;
+            self.intern_chunk(chunk, ids);
+        }
+        Ok(())
+    }
+
+    fn intern_chunk(&mut self, keys: &[u64], ids: &mut Vec<u32>) {
+        let mask = self.table.len() - 1;
+        let seed = self.seed;
+        self.hashes.clear();
+        self.hashes.extend(keys.iter().map(|&key| mix(key ^ seed)));
+        for (index, &key) in keys.iter().enumerate() {
+            let ahead = self.hashes[(index + LOOKAHEAD).min(keys.len() - 1)];
+            prefetch(&self.table, ahead as usize & mask);
+            let mut at = self.hashes[index] as usize & mask;
+            let id = loop {
+                let entry = self.table[at];
+                if entry.id == EMPTY {
+                    self.table[at] = Entry { key, id: self.len };
+                    self.len += 1;
+                    break self.len - 1;
+                }
+                if entry.key == key {
+                    break entry.id;
+                }
+                at = (at + 1) & mask;
+            };
+            ids.push(id);
+        }
+    }
+
+    /// Keeps the table at most 5/8 full with `more` new keys.
+    fn reserve(&mut self, more: usize) -> Result<(), TooManyBlocks> {
+        let wanted = self.len as usize + more;
+        if wanted >= EMPTY as usize {
+            return Err(TooManyBlocks);
+        }
+        if wanted * 8 <= self.table.len() * 5 {
+            return Ok(());
+        }
+        let mut larger = vec![Entry { key: 0, id: EMPTY }; self.table.len() * 2];
+        let mask = larger.len() - 1;
+        for &entry in self.table.iter().filter(|entry| { entry.id } != EMPTY) {
+            let mut at = mix(entry.key ^ self.seed) as usize & mask;
+            while { larger[at].id } != EMPTY {
+                at = (at + 1) & mask;
+            }
+            larger[at] = entry;
+        }
+        self.table = larger;
+        self.reserve(more)
+    }
+
+    /// The keys by their numbers, given up for the memory of the table.
+    pub fn into_keys(self) -> Vec<u64> {
+        let mut keys = vec![0; self.len as usize];
+        for entry in self.table.into_iter().filter(|entry| { entry.id } != EMPTY) {
+            keys[entry.id as usize] = entry.key;
+        }
+        keys
+    }
+}
+
+/// A bijective mix of 64 bits (the finaliser of SplitMix64; Steele, Lea, Flood, OOPSLA 2014).
+#[inline(always)]
+pub(crate) fn mix(key: u64) -> u64 {
+    let key = (key ^ (key >> 30)).wrapping_mul(0xbf58476d1ce4e5b9);
+    let key = (key ^ (key >> 27)).wrapping_mul(0x94d049bb133111eb);
+    key ^ (key >> 31)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_follow_first_appearance_across_growth() {
+        let mut interner = Interner::new();
+        let keys: Vec<u64> = (0..100_000u64).map(|i| mix(i % 30_000)).collect();
+        let mut ids = Vec::new();
+        for piece in keys.chunks(777) {
+            interner.intern(piece, &mut ids).unwrap();
+        }
+        assert_eq!(interner.len(), 30_000);
+        assert!(ids.iter().enumerate().all(|(i, &id)| id as usize == i % 30_000));
+        assert!(interner.into_keys().iter().enumerate().all(|(i, &key)| key == mix(i as u64)));
+    }
+}

@@ -1,0 +1,105 @@
+//! From a trace being read to references that cells can replay.
+
+use hotset_core::policy::Column;
+use hotset_trace::{Batch, TraceReader};
+
+use crate::error::SimError;
+use crate::expand::{BlockSize, Expanded, Expander};
+use crate::intern::Interner;
+use crate::progress::Progress;
+use crate::references::{References, SideColumns};
+
+/// How a trace is turned into references.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// Block size; `None` is the trace's own ([`BlockSize::default_for`]).
+    pub block: Option<BlockSize>,
+    /// Count mapped file ranges as reads.
+    pub maps: bool,
+    /// Bytes that the renumbered trace may take before it is streamed through a hash directory instead.
+    pub memory_bytes: u64,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Options { block: None, maps: true, memory_bytes: 4 << 30 }
+    }
+}
+
+/// A trace ready to be replayed.
+pub enum Prepared {
+    /// Renumbered and held: any number of cells, curves and offline policies.
+    Held(References),
+    /// Too large to hold: one pass over all cells at once, through hash directories.
+    Stream(Stream),
+}
+
+/// A trace that is read while it is replayed.
+pub struct Stream {
+    pub(crate) source: Source,
+    /// What had been renumbered when the memory ran out, to be replayed first.
+    pub(crate) begun: References,
+    /// The keys behind the numbers of `begun`.
+    pub(crate) keys: Vec<u64>,
+    pub(crate) memory_bytes: u64,
+}
+
+impl Stream {
+    /// The error for something that needs every block numbered.
+    pub(crate) fn refuse(&self, what: impl Into<String>, instead: &'static str) -> SimError {
+        let budget = format!("{} MiB", self.memory_bytes >> 20);
+        SimError::OverBudget { what: what.into(), distinct: self.keys.len() as u64, budget, instead }
+    }
+}
+
+/// A reader and the cutter of its requests.
+pub(crate) struct Source {
+    reader: Box<dyn TraceReader>,
+    expander: Expander,
+    batch: Batch,
+}
+
+impl Source {
+    /// Cuts the next batch of requests; `false` at the end of the trace.
+    pub fn next(&mut self, out: &mut Expanded) -> Result<bool, SimError> {
+        self.reader.read(&mut self.batch)?;
+        out.clear();
+        self.expander.expand(&self.batch.requests, out)?;
+        Ok(!self.batch.is_empty())
+    }
+}
+
+/// Reads and renumbers a trace, as far as memory allows. The reader comes back with its tables and remarks when all of it
+/// was read.
+pub fn prepare(
+    reader: Box<dyn TraceReader>,
+    options: &Options,
+    progress: &dyn Progress,
+) -> Result<(Prepared, Option<Box<dyn TraceReader>>), SimError> {
+    let block = options.block.unwrap_or_else(|| BlockSize::default_for(reader.meta()));
+    let expander = Expander::new(reader.meta(), block, options.maps);
+    let mut source = Source { reader, expander, batch: Batch::new() };
+    let mut interner = Interner::new();
+    let mut ids: Vec<u32> = Vec::new();
+    let mut columns = SideColumns::default();
+    let mut expanded = Expanded::default();
+    while source.next(&mut expanded)? {
+        interner.intern(&expanded.keys, &mut ids)?;
+        columns.append(&expanded);
+        progress.advance(expanded.keys.len() as u64);
+        let held = interner.memory_bytes() + columns.memory_bytes() + ids.capacity() as u64 * 4;
+        if held > options.memory_bytes {
+            let begun = References::new(column(ids), columns, interner.len());
+            let keys = interner.into_keys();
+            let stream = Stream { source, begun, keys, memory_bytes: options.memory_bytes };
+            return Ok((Prepared::Stream(stream), None));
+        }
+    }
+    ids.shrink_to_fit();
+    let held = References::new(column(ids), columns, interner.len());
+    Ok((Prepared::Held(held), Some(source.reader)))
+}
+
+fn column(ids: Vec<u32>) -> Column {
+    std::sync::Arc::new(ids)
+}

@@ -1,0 +1,145 @@
+//! A whole trace, renumbered and held: what a grid of cells replays again and again.
+
+use std::sync::Arc;
+
+use hotset_core::policy::Column;
+
+use crate::bits::Bits;
+use crate::expand::Expanded;
+use crate::window::{WINDOW, Window};
+
+/// A renumbered trace: one dense block number a reference, and sparse columns beside it.
+pub struct References {
+    pub(crate) ids: Column,
+    columns: SideColumns,
+    distinct: u32,
+}
+
+/// What is known of references besides their blocks.
+#[derive(Default)]
+pub(crate) struct SideColumns {
+    /// Position in the trace of the first reference described.
+    begin: u64,
+    len: u64,
+    writes: Option<Bits>,
+    continues: Option<Bits>,
+    apps: Vec<(u64, u32)>,
+}
+
+impl SideColumns {
+    /// Columns for the references from position `begin` on.
+    pub fn starting_at(begin: u64) -> SideColumns {
+        SideColumns { begin, ..SideColumns::default() }
+    }
+
+    /// Takes over what `expanded` says of its references.
+    pub fn append(&mut self, expanded: &Expanded) {
+        let first = self.len;
+        self.len += expanded.keys.len() as u64;
+        append_bits(&mut self.writes, first, &expanded.writes);
+        append_bits(&mut self.continues, first, &expanded.continues);
+        for &(index, app) in &expanded.apps {
+            if self.apps.last().is_none_or(|&(_, last)| last != app) {
+                self.apps.push((self.begin + first + index, app));
+            }
+        }
+    }
+
+    /// Bytes of memory held.
+    pub fn memory_bytes(&self) -> u64 {
+        let bits = |bits: &Option<Bits>| bits.as_ref().map_or(0, |bits| bits.words().len() as u64 * 8);
+        bits(&self.writes) + bits(&self.continues) + self.apps.len() as u64 * 16
+    }
+
+    /// The window of references from position `first` on, which is a multiple of 64 away from where the columns begin.
+    pub fn window<'a, K>(&'a self, first: u64, keys: &'a [K]) -> Window<'a, K> {
+        let words = |bits: &'a Option<Bits>| {
+            let words = bits.as_ref()?.words().get(((first - self.begin) / 64) as usize..)?;
+            Some(&words[..keys.len().div_ceil(64)])
+        };
+        let end = first + keys.len() as u64;
+        let from = self.apps.partition_point(|&(begin, _)| begin <= first).saturating_sub(1);
+        let to = self.apps.partition_point(|&(begin, _)| begin < end);
+        Window {
+            first,
+            keys,
+            writes: words(&self.writes),
+            continues: words(&self.continues),
+            apps: &self.apps[from..to],
+        }
+    }
+
+    /// Makes every bit column as long as the trace.
+    pub fn finish(&mut self) {
+        for bits in [&mut self.writes, &mut self.continues].into_iter().flatten() {
+            bits.reach(self.len);
+        }
+    }
+}
+
+/// Appends the marks of `more` behind reference `first`. A column comes into being with its first mark.
+fn append_bits(column: &mut Option<Bits>, first: u64, more: &Bits) {
+    if more.words().is_empty() {
+        return;
+    }
+    let bits = column.get_or_insert_default();
+    for (word, &marks) in more.words().iter().enumerate() {
+        let mut left = marks;
+        while left != 0 {
+            let start = left.trailing_zeros();
+            let run = (left >> start).trailing_ones();
+            let at = first + word as u64 * 64 + u64::from(start);
+            bits.mark(at, at + u64::from(run));
+            left &= u64::MAX.checked_shl(start + run).unwrap_or(0);
+        }
+    }
+}
+
+impl References {
+    pub(crate) fn new(ids: Column, mut columns: SideColumns, distinct: u32) -> References {
+        columns.finish();
+        References { ids, columns, distinct }
+    }
+
+    /// References of a trace of plain reads, given by block numbers in order of first appearance.
+    pub fn from_ids(ids: Vec<u32>) -> References {
+        let distinct = ids.iter().max().map_or(0, |&max| max + 1);
+        let columns = SideColumns { len: ids.len() as u64, ..SideColumns::default() };
+        References { ids: Arc::new(ids), columns, distinct }
+    }
+
+    /// Block numbers, one a reference, in order of first appearance.
+    pub fn ids(&self) -> &[u32] {
+        (*self.ids).as_ref()
+    }
+
+    /// References in the trace.
+    pub fn len(&self) -> u64 {
+        self.columns.len
+    }
+
+    /// True if nothing is referenced.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Distinct blocks: the footprint.
+    pub fn distinct(&self) -> u32 {
+        self.distinct
+    }
+
+    /// True if some reference writes.
+    pub fn has_writes(&self) -> bool {
+        self.columns.writes.is_some()
+    }
+
+    /// True if more than one application references blocks.
+    pub fn has_apps(&self) -> bool {
+        self.columns.apps.len() > 1
+    }
+
+    pub(crate) fn windows(&self) -> impl Iterator<Item = Window<'_, u32>> {
+        let chunks = self.ids().chunks(WINDOW).enumerate();
+        chunks.map(|(index, ids)| self.columns.window((index * WINDOW) as u64, ids))
+    }
+}

@@ -1,0 +1,135 @@
+//! A window of references, borrowed from a renumbered trace or from a stream: what cells are fed with.
+
+use crate::bits::{count_ones, for_words};
+use crate::counters::Counters;
+
+/// References in a full window; a multiple of 64, so that windows start at word boundaries of bit columns.
+pub(crate) const WINDOW: usize = 1 << 16;
+
+/// A run of references. Bit columns are indexed from the window's start and absent where no bit is set.
+#[derive(Clone, Copy)]
+pub(crate) struct Window<'a, K> {
+    /// Position of the first reference in the trace.
+    pub first: u64,
+    /// The block of each reference: its dense number, or its key.
+    pub keys: &'a [K],
+    /// Set where the reference writes.
+    pub writes: Option<&'a [u64]>,
+    /// Set where the reference goes on with the request before it.
+    pub continues: Option<&'a [u64]>,
+    /// Runs of one application each: position in the trace where the run begins, application. The first run may begin before
+    /// the window.
+    pub apps: &'a [(u64, u32)],
+}
+
+impl<'a, K> Window<'a, K> {
+    /// The same references, named by other keys.
+    pub fn with_keys<L>(&self, keys: &'a [L]) -> Window<'a, L> {
+        let Window { first, writes, continues, apps, .. } = *self;
+        Window { first, keys, writes, continues, apps }
+    }
+
+    /// Counts references `start..end` (indices in the window), given which of them hit. `open_missed` tells, before and after, whether
+    /// the request that goes on across the boundary has been counted as missed.
+    pub fn count(&self, start: u64, end: u64, hits: &[u64], open_missed: &mut bool) -> Counters {
+        let write = |word: usize| self.writes.map_or(0, |words| words[word]);
+        let begin = |word: usize| !self.continues.map_or(0, |words| words[word]);
+        let mut counters = Counters {
+            references: end - start,
+            hits: count_ones(start, end, |word| hits[word]),
+            requests: count_ones(start, end, begin),
+            write_requests: count_ones(start, end, |word| begin(word) & write(word)),
+            ..Counters::default()
+        };
+        counters.read_requests = counters.requests - counters.write_requests;
+        if self.continues.is_none() {
+            counters.request_misses = counters.misses();
+            counters.read_request_misses = count_ones(start, end, |word| !hits[word] & !write(word));
+        } else {
+            for_words(start, end, |word, mask| {
+                let missed = first_misses(begin(word) & mask, !hits[word] & mask, open_missed);
+                counters.request_misses += u64::from(missed.count_ones());
+                counters.read_request_misses += u64::from((missed & !write(word)).count_ones());
+            });
+        }
+        counters
+    }
+}
+
+/// The first miss of every request in a word, given where requests begin and which references missed.
+fn first_misses(begins: u64, misses: u64, open_missed: &mut bool) -> u64 {
+    let behind = |bit: u32| u64::MAX.checked_shl(bit).unwrap_or(0);
+    let mut left = if *open_missed { misses & behind(begins.trailing_zeros()) } else { misses };
+    let mut first = 0;
+    while left != 0 {
+        let bit = left.trailing_zeros();
+        first |= 1 << bit;
+        let next_request = (begins & behind(bit + 1)).trailing_zeros();
+        left &= behind(next_request);
+    }
+    *open_missed = match begins {
+        0 => *open_missed || misses != 0,
+        _ => misses & behind(63 - begins.leading_zeros()) != 0,
+    };
+    first
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::bits::get;
+    use crate::intern::mix;
+
+    /// Counts by walking reference by reference.
+    fn slow(writes: &[u64], continues: &[u64], hits: &[u64], len: u64) -> Counters {
+        let mut counters = Counters::default();
+        let mut missed = false;
+        for index in 0..len {
+            let (hit, write) = (get(hits, index), get(writes, index));
+            counters.references += 1;
+            counters.hits += u64::from(hit);
+            if !get(continues, index) {
+                missed = false;
+                counters.requests += 1;
+                counters.read_requests += u64::from(!write);
+                counters.write_requests += u64::from(write);
+            }
+            if !hit && !missed {
+                missed = true;
+                counters.request_misses += 1;
+                counters.read_request_misses += u64::from(!write);
+            }
+        }
+        counters
+    }
+
+    #[test]
+    fn bit_parallel_counts_equal_a_walk() {
+        for seed in 0..300u64 {
+            let word = |salt: u64| mix(seed * 1000 + salt);
+            let hits: Vec<u64> = (0..4).map(|i| word(i) | word(i + 50)).collect();
+            let mut continues: Vec<u64> = (0..4).map(|i| if seed % 3 == 0 { u64::MAX } else { word(i + 10) }).collect();
+            continues[0] &= !1;
+            // All references of a request are of one kind.
+            let mut writes = vec![0u64; 4];
+            let mut write = false;
+            for index in 0..256u64 {
+                if !get(&continues, index) {
+                    write = word(100 + index) % 3 == 0;
+                }
+                writes[index as usize / 64] |= u64::from(write) << (index % 64);
+            }
+            let window: Window<u32> =
+                Window { first: 0, keys: &[], writes: Some(&writes), continues: Some(&continues), apps: &[] };
+            let mut total = Counters::default();
+            let mut open = false;
+            for (start, end) in [(0, 1), (1, 60), (60, 130), (130, 256)] {
+                total.add(&window.count(start, end, &hits, &mut open));
+            }
+            assert_eq!(total, slow(&writes, &continues, &hits, 256), "seed {seed}");
+            let single = Window { continues: None, ..window };
+            assert_eq!(single.count(3, 250, &hits, &mut false).references, 247);
+            assert_eq!(single.count(0, 256, &hits, &mut false), slow(&writes, &[0; 4], &hits, 256), "seed {seed}");
+        }
+    }
+}
