@@ -1,1 +1,7 @@
-fn main() {}
+//! The `hotset` command.
+
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    hotset_cli::run()
+}

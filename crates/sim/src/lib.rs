@@ -12,6 +12,7 @@ mod intern;
 mod prepare;
 mod progress;
 mod references;
+pub mod results;
 mod window;
 
 pub use cell::Tally;

@@ -1,6 +1,7 @@
 //! From a trace being read to references that cells can replay.
 
 use hotset_core::policy::Column;
+use hotset_core::spec::PolicySpec;
 use hotset_trace::{Batch, TraceReader};
 
 use crate::error::SimError;
@@ -45,6 +46,22 @@ pub struct Stream {
 }
 
 impl Stream {
+    /// Refuses what a stream cannot give: sizes relative to the footprint, and policies that must know the future.
+    pub fn check(&self, needs_footprint: bool, offline: Option<&PolicySpec>) -> Result<(), SimError> {
+        if needs_footprint {
+            return Err(self.refuse("a size in percent of the footprint", "or give sizes in blocks or bytes"));
+        }
+        match offline {
+            Some(policy) => Err(self.refuse(policy.to_string(), "or leave the policy out")),
+            None => Ok(()),
+        }
+    }
+
+    /// The reader, once the trace was replayed.
+    pub fn into_reader(self) -> Box<dyn TraceReader> {
+        self.source.reader
+    }
+
     /// The error for something that needs every block numbered.
     pub(crate) fn refuse(&self, what: impl Into<String>, instead: &'static str) -> SimError {
         let budget = format!("{} MiB", self.memory_bytes >> 20);

@@ -6,6 +6,8 @@
 //!
 //! Cost: O(1) for up to half a million blocks, above that one vector operation more per few million. Memory: about 14 bytes a block.
 
+const PENDING: usize = 16;
+use hotset_core::parts::prefetch::prefetch;
 use super::{Curve, recency::Recency};
 
 /// Collects the curve of a trace fed in pieces.
@@ -33,14 +35,18 @@ impl LruCurve {
     /// References blocks, numbered from 0 in order of first appearance.
     pub fn feed(&mut self, ids: &[u32]) {
         self.references += ids.len() as u64;
-        let (distances, distinct) = (&mut self.distances, &mut self.distinct);
-        self.recency.touch_all(ids, |depth| match depth {
-            Some(depth) => distances[depth] += 1,
-            None => {
-                *distinct += 1;
-                distances.push(0);
-            }
+        let mut pending = [0; PENDING];
+        let mut turn = 0;
+        self.recency.touch_all(ids, |depth| {
+            let depth = depth.unwrap_or(0);
+            if depth == 0 { self.distances.push(0); }
+            prefetch(&self.distances, depth);
+            turn = (turn + 1) % PENDING;
+            self.distances[std::mem::replace(&mut pending[turn], depth)] += 1;
         });
+        for depth in pending {
+            self.distances[depth] += 1;
+        }
     }
 
     /// The curve of what was fed.

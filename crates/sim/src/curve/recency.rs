@@ -20,7 +20,7 @@ const GROUP: usize = LEAF * FANOUT;
 const REGION: usize = GROUP * FANOUT;
 
 /// Positions for each mark after a compaction: the more, the rarer the compactions and the wider the bitmap.
-const ROOM: usize = 4;
+const ROOM: usize = 8;
 
 /// How many references ahead of its use the position of a block is fetched, and its leaf of the bitmap.
 const FETCH_PLACE: usize = 32;
@@ -176,11 +176,12 @@ impl Marks {
         let (leaf, group, region) = (at / LEAF, at / GROUP, at / REGION);
         self.leaves[leaf][at % LEAF / 64] &= !(1 << (at % 64));
         self.live -= 1;
-        for (index, count) in self.before_leaf[group].iter_mut().enumerate() {
-            *count = count.wrapping_sub((index > leaf % FANOUT).into());
+        let (leaf, group_index) = ((leaf % FANOUT) as u16, (group % FANOUT) as u32);
+        for (index, count) in (0u16..).zip(&mut self.before_leaf[group]) {
+            *count = count.wrapping_sub(u16::from(index > leaf));
         }
-        for (index, count) in self.before_group[region].iter_mut().enumerate() {
-            *count = count.wrapping_sub((index > group % FANOUT).into());
+        for (index, count) in (0u32..).zip(&mut self.before_group[region]) {
+            *count = count.wrapping_sub(u32::from(index > group_index));
         }
         for count in &mut self.before_region[region + 1..] {
             *count = count.wrapping_sub(1);
@@ -191,14 +192,17 @@ impl Marks {
 /// Ones among the lowest `count` bits of `words`.
 #[inline(always)]
 fn ones_below(words: &[u64; LEAF / 64], count: usize) -> u32 {
-    let mut ones = 0;
-    for (index, &word) in words.iter().enumerate() {
-        let below = match count / 64 {
-            last if index < last => u64::MAX,
-            last if index == last => (1 << (count % 64)) - 1,
-            _ => 0,
-        };
-        ones += (word & below).count_ones();
-    }
-    ones
+    const WHOLE: [u64; 16] = {
+        let mut masks = [0; 16];
+        let mut index = 0;
+        while index < 8 {
+            masks[index] = u64::MAX;
+            index += 1;
+        }
+        masks
+    };
+    let word = count / 64;
+    let masks = &WHOLE[8 - word..16 - word];
+    let whole: u32 = words.iter().zip(masks).map(|(word, mask)| (word & mask).count_ones()).sum();
+    whole + (words[word] & ((1 << (count % 64)) - 1)).count_ones()
 }

@@ -1,0 +1,30 @@
+//! `hotset formats`: what traces can be read.
+
+use std::io::{Write, stdout};
+
+use clap::Args;
+use hotset_trace::Format;
+use hotset_trace::formats::BUILTIN;
+
+use crate::failure::Failure;
+use crate::output::table;
+
+/// List the trace formats that can be read, each with an example line
+#[derive(Args)]
+pub(crate) struct Formats {}
+
+/// Every format that hotset reads, wherever it is implemented.
+pub fn all_formats() -> Vec<Format> {
+    BUILTIN.to_vec()
+}
+
+impl Formats {
+    pub(crate) fn run(self) -> Result<(), Failure> {
+        let mut table = table::plain(&["format", "what", "example"]);
+        for format in all_formats() {
+            table.add_row([format.name, format.summary, format.example]);
+        }
+        writeln!(stdout(), "{table}")?;
+        Ok(())
+    }
+}

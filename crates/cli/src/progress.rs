@@ -1,0 +1,83 @@
+//! Progress bars on standard error, when it is a terminal.
+
+use std::time::Duration;
+
+use hotset_sim::Progress;
+use hotset_trace::input::Progress as Position;
+use indicatif::{HumanCount, HumanDuration, ProgressBar, ProgressState, ProgressStyle};
+
+/// A trace being read: how far through the file, and how many references so far.
+pub(crate) struct Reading {
+    bar: ProgressBar,
+    position: Position,
+    references: std::sync::atomic::AtomicU64,
+}
+
+impl Reading {
+    pub(crate) fn new(name: &str, position: &Position) -> Reading {
+        let bar = match position.total() {
+            Some(bytes) => {
+                ProgressBar::new(bytes).with_style(style("{prefix} {bar:30} {percent:>3}% {msg}  {left} left"))
+            }
+            None => ProgressBar::new_spinner().with_style(style("{prefix} {spinner} {msg}")),
+        };
+        bar.set_prefix(format!("reading {name}"));
+        Reading { bar, position: position.clone(), references: 0.into() }
+    }
+}
+
+impl Progress for Reading {
+    fn advance(&self, references: u64) {
+        let all = self.references.fetch_add(references, std::sync::atomic::Ordering::Relaxed) + references;
+        self.bar.set_position(self.position.bytes());
+        self.bar.set_message(format!("{} references", HumanCount(all)));
+    }
+}
+
+impl Drop for Reading {
+    fn drop(&mut self) {
+        self.bar.finish_and_clear();
+    }
+}
+
+/// Cells being replayed: references replayed of all there are to replay, their rate and the time left.
+pub(crate) struct Replaying(ProgressBar);
+
+impl Replaying {
+    /// `references` is `None` when it is not known how long the trace is.
+    pub(crate) fn new(cells: usize, references: Option<u64>) -> Replaying {
+        let bar = match references {
+            Some(each) => ProgressBar::new(each * cells as u64)
+                .with_style(style("{prefix} {bar:30} {percent:>3}%  {rate}  {left} left")),
+            None => ProgressBar::new_spinner().with_style(style("{prefix} {spinner} {rate}")),
+        };
+        bar.set_prefix(format!("replaying {cells} {}", if cells == 1 { "cell" } else { "cells" }));
+        Replaying(bar)
+    }
+}
+
+impl Progress for Replaying {
+    fn advance(&self, references: u64) {
+        self.0.inc(references);
+    }
+}
+
+impl Drop for Replaying {
+    fn drop(&mut self) {
+        self.0.finish_and_clear();
+    }
+}
+
+fn style(template: &str) -> ProgressStyle {
+    let rate = |state: &ProgressState, out: &mut dyn std::fmt::Write| {
+        let _ = write!(out, "{:.1}M references/s", state.per_sec() / 1e6);
+    };
+    let left = |state: &ProgressState, out: &mut dyn std::fmt::Write| {
+        let _ = write!(out, "{}", HumanDuration(Duration::from_secs(state.eta().as_secs())));
+    };
+    ProgressStyle::with_template(template)
+        .expect("the templates above are well formed")
+        .with_key("rate", rate)
+        .with_key("left", left)
+        .progress_chars("━━─")
+}

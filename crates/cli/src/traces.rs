@@ -1,0 +1,89 @@
+//! The options that every command with a TRACE has.
+
+use std::path::{Path, PathBuf};
+
+use clap::Args;
+use hotset_core::spec::Value;
+use hotset_sim::{BlockSize, Options};
+use hotset_trace::{OpenOptions, Trace};
+
+use crate::failure::Failure;
+use crate::formats::all_formats;
+use crate::memory;
+
+/// How traces are read.
+#[derive(Args, Clone)]
+pub(crate) struct ReadArgs {
+    /// Format of the trace (see `hotset formats`) [default: recognised by the content]
+    #[arg(long, value_name = "FMT", help_heading = "Reading the trace")]
+    format: Option<String>,
+    /// Names of the columns of a csv trace without a header, e.g. time_s,file,offset,bytes,op
+    #[arg(long, value_name = "NAMES", help_heading = "Reading the trace")]
+    columns: Option<String>,
+    /// Count malformed records and go on, instead of stopping at the first
+    #[arg(long, help_heading = "Reading the trace")]
+    skip_bad: bool,
+}
+
+impl ReadArgs {
+    /// Opens a trace.
+    pub(crate) fn open(&self, path: &Path) -> Result<Trace, Failure> {
+        let options =
+            OpenOptions { format: self.format.clone(), skip_bad: self.skip_bad, columns: self.columns.clone() };
+        Ok(hotset_trace::open(path, &all_formats(), &options)?)
+    }
+}
+
+/// How traces are cut into blocks.
+#[derive(Args, Clone)]
+pub(crate) struct CutArgs {
+    /// Block size: bytes (4K), or `object` to count every object as one block whatever its size
+    /// [default: 4K, or the trace's own unit where it has one]
+    #[arg(long, value_name = "SIZE", value_parser = parse_block, help_heading = "Cutting it into blocks")]
+    block: Option<BlockSize>,
+    /// Leave mapped file ranges out; otherwise a mapping counts as a read of the range
+    #[arg(long, help_heading = "Cutting it into blocks")]
+    no_maps: bool,
+    /// Memory that the trace may take; a larger one is streamed instead of held [default: half of what is available]
+    #[arg(long, value_name = "SIZE", value_parser = parse_bytes, help_heading = "Cutting it into blocks")]
+    memory: Option<u64>,
+}
+
+impl CutArgs {
+    /// The simulator's options.
+    pub(crate) fn options(&self) -> Options {
+        Options {
+            block: self.block,
+            maps: !self.no_maps,
+            memory_bytes: self.memory.unwrap_or_else(memory::default_budget),
+        }
+    }
+}
+
+/// One trace to be read.
+#[derive(Args, Clone)]
+pub(crate) struct OneTrace {
+    /// The trace: any known format, plain or packed by zstd, gzip or xz; `-` is standard input; `FORMAT:PATH` names the format
+    #[arg(value_name = "TRACE")]
+    pub(crate) path: PathBuf,
+}
+
+fn parse_block(text: &str) -> Result<BlockSize, String> {
+    if text == "object" {
+        return Ok(BlockSize::Object);
+    }
+    let bytes = parse_bytes(text)
+        .map_err(|_| format!("{text:?} is no block size: expected bytes (4096, 4K, 1M) or `object`"))?;
+    if bytes == 0 || bytes > 1 << 40 {
+        return Err(format!("a block of {bytes} bytes is not possible: expected 1 byte to 1T"));
+    }
+    Ok(BlockSize::Bytes(bytes))
+}
+
+fn parse_bytes(text: &str) -> Result<u64, String> {
+    match Value::parse(text) {
+        Ok(Value::Size(bytes)) => Ok(bytes),
+        Ok(Value::Number(bytes)) if bytes.fract() == 0.0 && bytes < 2f64.powi(63) => Ok(bytes as u64),
+        _ => Err(format!("{text:?} is no size: expected bytes, such as 512M or 2G")),
+    }
+}
