@@ -1,5 +1,8 @@
 //! Parameters that a policy declares, and the arguments bound to them.
 
+use std::fmt;
+
+use super::error::quote;
 use super::{SpecError, Value};
 
 /// What a parameter accepts.
@@ -43,28 +46,53 @@ pub struct Param {
 impl Param {
     /// Checks `value` against the kind.
     pub fn check(&self, value: &Value) -> Result<(), SpecError> {
-        let expected = match (self.kind, value) {
-            (ParamKind::Share, Value::Percent(share)) if *share <= 1.0 => return Ok(()),
-            (ParamKind::Share, Value::Size(_)) => return Ok(()),
-            (ParamKind::Share, Value::Number(blocks)) if blocks.fract() == 0.0 => return Ok(()),
-            (ParamKind::Share, _) => {
-                "a share of the capacity such as 25% (at most 100%), 64M or a whole number of blocks".to_owned()
-            }
-            (ParamKind::Real { min, max }, Value::Number(number)) if (min..=max).contains(number) => return Ok(()),
-            (ParamKind::Real { min, max }, _) => format!("a number from {min} to {max}"),
-            (ParamKind::Count { min, max }, Value::Number(number))
-                if number.fract() == 0.0 && (min as f64..=max as f64).contains(number) =>
-            {
-                return Ok(());
-            }
-            (ParamKind::Count { min, max }, _) => format!("a whole number from {min} to {max}"),
-            (ParamKind::Switch, Value::Word(word)) if word == "on" || word == "off" => return Ok(()),
-            (ParamKind::Switch, _) => "on or off".to_owned(),
-            (ParamKind::Word(words), Value::Word(word)) if words.contains(&word.as_str()) => return Ok(()),
-            (ParamKind::Word(words), _) => format!("one of {}", words.join(", ")),
-        };
-        Err(SpecError::new(format!("{}={value} is not allowed: expected {expected}", self.key)))
+        if self.accepts(value) { Ok(()) } else { Err(self.refuse(value)) }
     }
+
+    fn accepts(&self, value: &Value) -> bool {
+        match (self.kind, value) {
+            (ParamKind::Share, Value::Percent(share)) => *share <= 100.0,
+            (ParamKind::Share, Value::Size(_)) => true,
+            (ParamKind::Share, Value::Number(blocks)) => blocks.fract() == 0.0,
+            (ParamKind::Real { min, max }, Value::Number(number)) => (min..=max).contains(number),
+            (ParamKind::Count { min, max }, Value::Number(number)) => {
+                number.fract() == 0.0 && (min as f64..=max as f64).contains(number)
+            }
+            (ParamKind::Switch, Value::Word(word)) => word == "on" || word == "off",
+            (ParamKind::Word(words), Value::Word(word)) => words.contains(&word.as_str()),
+            _ => false,
+        }
+    }
+
+    /// The error for a value that is not allowed.
+    pub(super) fn refuse(&self, value: &impl fmt::Display) -> SpecError {
+        let argument = format!("{}={value}", self.key);
+        SpecError::new(format!("{} is not allowed: expected {}", quote(&argument), self.kind))
+    }
+}
+
+impl fmt::Display for ParamKind {
+    /// What is accepted, as it stands behind "expected".
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            ParamKind::Share => {
+                f.write_str("a share of the capacity such as 25% (at most 100%), 64M or a whole number of blocks")
+            }
+            ParamKind::Real { min, max } => write!(f, "a number from {min} to {max}"),
+            ParamKind::Count { min, max } => write!(f, "a whole number from {min} to {max}"),
+            ParamKind::Switch => f.write_str("on or off"),
+            ParamKind::Word(words) => write!(f, "one of {}", words.join(", ")),
+        }
+    }
+}
+
+/// The parameter with this key. An unknown key is an error that lists the known ones.
+pub(super) fn find_param(params: &[Param], key: &str) -> Result<usize, SpecError> {
+    params.iter().position(|param| param.key == key).ok_or_else(|| {
+        let keys: Vec<&str> = params.iter().map(|param| param.key).collect();
+        let known = if keys.is_empty() { "it has none".to_owned() } else { format!("known are {}", keys.join(", ")) };
+        SpecError::new(format!("unknown parameter {}: {known}", quote(key)))
+    })
 }
 
 /// Arguments bound to a policy's parameters, defaults filled in.
@@ -84,21 +112,21 @@ impl Args {
 
     /// Sets one argument. An unknown key is an error that lists the known ones.
     pub fn set(&mut self, key: &str, value: Value) -> Result<(), SpecError> {
-        let Some(index) = self.params.iter().position(|param| param.key == key) else {
-            let keys: Vec<&str> = self.params.iter().map(|param| param.key).collect();
-            let known =
-                if keys.is_empty() { "it has none".to_owned() } else { format!("known are {}", keys.join(", ")) };
-            return Err(SpecError::new(format!("unknown parameter {key:?}: {known}")));
-        };
+        let index = find_param(self.params, key)?;
         self.params[index].check(&value)?;
-        self.values[index] = value;
+        self.put(index, value);
         Ok(())
+    }
+
+    /// Sets the argument of a parameter that has checked it.
+    pub(super) fn put(&mut self, index: usize, value: Value) {
+        self.values[index] = value;
     }
 
     /// A [`ParamKind::Share`] as blocks out of `capacity`, rounded down, not above `capacity` unless given in blocks or bytes.
     pub fn share(&self, key: &str, capacity: u32) -> Result<u32, SpecError> {
         let blocks = match *self.value(key) {
-            Value::Percent(share) => (share * f64::from(capacity) + 1e-9).floor(),
+            Value::Percent(share) => (share / 100.0 * f64::from(capacity) + 1e-9).floor(),
             Value::Number(blocks) => blocks,
             Value::Size(bytes) => match self.block_bytes {
                 Some(block) => (bytes / block) as f64,

@@ -1,24 +1,32 @@
-//! The spec grammar: `name`, or `name(arg, key=value, nested(…))`, as a user writes it and as results print it.
+//! The spec grammar: how policies, their arguments and cache sizes are written by a user and printed in results.
+//!
+//! ```text
+//! list   = spec { "," spec }
+//! spec   = name [ "(" [ arg { "," arg } ] ")" ]
+//! arg    = [ name "=" ] term
+//! term   = value | spec | clause
+//! clause = value "/" value name              64K/128 id
+//! value  = number | size | percent | time | name
+//! name   = letters, digits, "-", "_", ".", starting with a letter or digit
+//! ```
+//!
+//! Numbers, sizes, percentages and times are [`Value`]s. White space may stand between any two of these.
+//! [`Spec`] is what was written, [`PolicySpec`] what the registry makes of it, [`SizeSpec`] the grammar of `--size`.
 
 mod args;
+mod error;
+mod parse;
+mod policy;
+mod size;
+mod suggest;
+mod syntax;
 mod value;
 
 pub use args::{Args, Param, ParamKind};
+pub use error::SpecError;
+pub use parse::DEPTH_LIMIT;
+pub use policy::PolicySpec;
+pub use size::SizeSpec;
+pub use suggest::nearest;
+pub use syntax::{Arg, At, Spec, Term};
 pub use value::Value;
-
-/// Why a spec was refused. `at` is a byte range of the text that the user wrote.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{message}")]
-pub struct SpecError {
-    /// What is wrong, what was expected, what to do: one sentence.
-    pub message: String,
-    /// The place in the text, if the error has one.
-    pub at: Option<std::ops::Range<usize>>,
-}
-
-impl SpecError {
-    /// An error without a place.
-    pub fn new(message: impl Into<String>) -> SpecError {
-        SpecError { message: message.into(), at: None }
-    }
-}

@@ -3,6 +3,7 @@
 use std::fmt;
 
 use super::SpecError;
+use super::error::quote;
 
 /// A literal.
 #[derive(Clone, Debug, PartialEq)]
@@ -11,7 +12,7 @@ pub enum Value {
     Number(f64),
     /// `64K`, `1.5M`, `2G`, `1T`, `512B`: bytes, binary multiples.
     Size(u64),
-    /// `25%`, stored as 0.25: a share of whatever encloses it.
+    /// `25%`, stored as 25: a share of whatever encloses it.
     Percent(f64),
     /// `2s`, `10ms`, `5us`, `100ns`, in nanoseconds.
     Time(u64),
@@ -24,40 +25,74 @@ const SIZES: [(&str, f64); 5] =
 const TIMES: [(&str, f64); 4] = [("ns", 1.0), ("us", 1e3), ("ms", 1e6), ("s", 1e9)];
 
 impl Value {
-    /// Reads one literal. Suffixes may be in either case (`64k`), sizes may end in `iB` or `B` (`64KiB`).
+    /// Reads one literal. Suffixes may be in either case (`64k`), sizes may end in `iB` or `B` (`64KiB`). Fractions of
+    /// a byte or nanosecond are rounded.
     pub fn parse(text: &str) -> Result<Value, SpecError> {
         let text = text.trim();
+        Self::literal(text)?.ok_or_else(|| Self::unknown_unit(text))
+    }
+
+    /// Reads one literal; `None` if it is a number with letters behind it that are no unit.
+    pub(super) fn literal(text: &str) -> Result<Option<Value>, SpecError> {
         if text.starts_with(|c: char| c.is_ascii_alphabetic()) {
-            return Ok(Value::Word(text.to_owned()));
+            return Ok(Some(Value::Word(text.to_owned())));
         }
         let (number, suffix) = split_number(text);
         let number: f64 = number.parse().map_err(|_| {
-            SpecError::new(format!("{text:?} is not a number, size (64K), percentage (25%), time (2s) or word"))
+            let text = quote(text);
+            SpecError::new(format!("{text} is not a number, size (64K), percentage (25%), time (2s) or word"))
         })?;
-        if !number.is_finite() || number < 0.0 {
-            return Err(SpecError::new(format!(
-                "{text:?} is out of range: expected a number that is finite and not negative"
-            )));
-        }
-        Self::with_suffix(number, suffix).ok_or_else(|| {
-            SpecError::new(format!("{text:?} ends in an unknown unit: expected %, B, K, M, G, T, ns, us, ms or s"))
-        })
+        let Some(unit) = Unit::find(suffix) else { return Ok(None) };
+        let value = unit.of(number).ok_or_else(|| {
+            let text = quote(text);
+            SpecError::new(format!("{text} is out of range: expected a number that is finite and not negative"))
+        })?;
+        Ok(Some(value))
     }
 
-    fn with_suffix(number: f64, suffix: &str) -> Option<Value> {
+    /// The error for a literal that ends in something else than a unit.
+    pub(super) fn unknown_unit(text: &str) -> SpecError {
+        let text = quote(text);
+        SpecError::new(format!("{text} ends in an unknown unit: expected %, B, K, M, G, T, ns, us, ms or s"))
+    }
+}
+
+/// What the letters behind a number mean.
+enum Unit {
+    None,
+    Percent,
+    Bytes(f64),
+    Nanoseconds(f64),
+}
+
+impl Unit {
+    fn find(suffix: &str) -> Option<Unit> {
+        let listed = |units: &[(&str, f64)], name: &str| units.iter().find(|unit| unit.0 == name).map(|unit| unit.1);
         match suffix {
-            "" => return Some(Value::Number(number)),
-            "%" => return Some(Value::Percent(number / 100.0)),
+            "" => return Some(Unit::None),
+            "%" => return Some(Unit::Percent),
             _ => {}
         }
-        if let Some((_, unit)) = TIMES.iter().find(|(name, _)| *name == suffix) {
-            return Some(Value::Time((number * unit).round() as u64));
+        if let Some(unit) = listed(&TIMES, suffix) {
+            return Some(Unit::Nanoseconds(unit));
         }
         let upper = suffix.to_ascii_uppercase();
-        let letter =
-            upper.strip_suffix("IB").or(upper.strip_suffix('B').filter(|rest| !rest.is_empty())).unwrap_or(&upper);
-        let (_, unit) = SIZES.iter().find(|(name, _)| *name == letter)?;
-        Some(Value::Size((number * unit).round() as u64))
+        let shorter = upper.strip_suffix("IB").or(upper.strip_suffix('B')).filter(|rest| !rest.is_empty());
+        listed(&SIZES, shorter.unwrap_or(&upper)).map(Unit::Bytes)
+    }
+
+    /// `number` of these; `None` if that is not finite, negative or more than 64 bits hold.
+    fn of(self, number: f64) -> Option<Value> {
+        let whole = |amount: f64| (amount < u64::MAX as f64).then(|| amount.round() as u64);
+        if !number.is_finite() || number.is_sign_negative() {
+            return None;
+        }
+        match self {
+            Unit::None => Some(Value::Number(number)),
+            Unit::Percent => Some(Value::Percent(number)),
+            Unit::Bytes(unit) => whole(number * unit).map(Value::Size),
+            Unit::Nanoseconds(unit) => whole(number * unit).map(Value::Time),
+        }
     }
 }
 
@@ -80,17 +115,12 @@ impl fmt::Display for Value {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Value::Number(number) => write!(f, "{number}"),
-            Value::Percent(share) => write!(f, "{}%", tidy(share * 100.0)),
+            Value::Percent(share) => write!(f, "{share}%"),
             Value::Size(bytes) => whole_units(f, *bytes, &SIZES),
             Value::Time(nanoseconds) => whole_units(f, *nanoseconds, &TIMES),
             Value::Word(word) => f.write_str(word),
         }
     }
-}
-
-/// Undoes the rounding noise of `x / 100 * 100`.
-fn tidy(number: f64) -> f64 {
-    (number * 1e9).round() / 1e9
 }
 
 /// Prints in the largest unit that divides the amount.
@@ -113,8 +143,8 @@ mod tests {
             ("64KiB", Value::Size(65536), "64K"),
             ("1.5M", Value::Size(1572864), "1536K"),
             ("512B", Value::Size(512), "512B"),
-            ("25%", Value::Percent(0.25), "25%"),
-            ("0.1%", Value::Percent(0.001), "0.1%"),
+            ("25%", Value::Percent(25.0), "25%"),
+            ("0.1%", Value::Percent(0.1), "0.1%"),
             ("2s", Value::Time(2_000_000_000), "2s"),
             ("10ms", Value::Time(10_000_000), "10ms"),
             ("on", Value::Word("on".into()), "on"),
@@ -129,7 +159,7 @@ mod tests {
 
     #[test]
     fn nonsense_is_refused_in_a_sentence() {
-        for text in ["", "-1", "1e999", "3parsecs", "..", "%", "--", "1.2.3"] {
+        for text in ["", "-1", "1e999", "3parsecs", "..", "%", "--", "1.2.3", "-0", "1e300G", "16777216T"] {
             let error = Value::parse(text).unwrap_err();
             assert!(error.message.contains("expected") || error.message.contains("is not"), "{text}: {error}");
         }

@@ -1,0 +1,287 @@
+//! The grammar of `--size`: which cache sizes a grid has.
+
+use std::collections::HashSet;
+use std::fmt;
+use std::ops::Range;
+
+use super::error::quote;
+use super::{SpecError, Value};
+
+/// A range may not stand for more sizes than this.
+const STEPS_LIMIT: usize = 1000;
+
+/// Sizes as a user lists them, separated by commas: `1000` (blocks), `64M` (bytes), `10%` (of the footprint), and ranges
+/// `16M..1G*2`: from the first size by the factor as long as the last one is not passed.
+///
+/// `Display` prints the canonical text, which parses back to an equal value.
+#[derive(Clone, Debug, PartialEq)]
+pub struct SizeSpec {
+    items: Vec<Item>,
+}
+
+#[derive(Clone, Debug)]
+struct Item {
+    from: Value,
+    /// Last size and factor of a range.
+    to: Option<(Value, f64)>,
+    at: Range<usize>,
+}
+
+/// By what is said, wherever it stands.
+impl PartialEq for Item {
+    fn eq(&self, other: &Item) -> bool {
+        self.from == other.from && self.to == other.to
+    }
+}
+
+impl SizeSpec {
+    /// Reads a list of sizes.
+    pub fn parse(text: &str) -> Result<SizeSpec, SpecError> {
+        let mut items = Vec::new();
+        let mut start = 0;
+        for piece in text.split(',') {
+            let at = start..start + piece.len();
+            items.push(Item::parse(piece, at.clone()).map_err(|error| error.at(at))?);
+            start += piece.len() + 1;
+        }
+        Ok(SizeSpec { items })
+    }
+
+    /// True if a size is given as a share of the footprint, so that the trace must be read before sizes are known.
+    pub fn needs_footprint(&self) -> bool {
+        self.items.iter().any(|item| matches!(item.from, Value::Percent(_)))
+    }
+
+    /// The sizes in blocks, each once, in the order given; bytes and percentages are rounded down.
+    ///
+    /// `footprint` is the number of distinct blocks of the trace; `block_bytes` is `None` when blocks have no size in bytes.
+    /// A size below one block or of more than `u32::MAX` blocks is an error.
+    pub fn resolve(&self, footprint: u64, block_bytes: Option<u64>) -> Result<Vec<u32>, SpecError> {
+        let mut sizes = Vec::new();
+        let mut seen = HashSet::new();
+        for item in &self.items {
+            for amount in item.amounts() {
+                let blocks = in_blocks(amount, &item.from, footprint, block_bytes);
+                let blocks = blocks.map_err(|error| error.at(item.at.clone()))?;
+                if seen.insert(blocks) {
+                    sizes.push(blocks);
+                }
+            }
+        }
+        Ok(sizes)
+    }
+}
+
+impl Item {
+    fn parse(text: &str, at: Range<usize>) -> Result<Item, SpecError> {
+        let Some((from, rest)) = text.split_once("..") else {
+            return Ok(Item { from: size(text)?, to: None, at });
+        };
+        let Some((to, factor)) = rest.split_once('*') else {
+            return Err(SpecError::new(format!(
+                "{} has no factor: expected FROM..TO*FACTOR, as in 16M..1G*2",
+                quote(text)
+            )));
+        };
+        let item = Item { from: size(from)?, to: Some((size(to)?, ratio(factor)?)), at };
+        item.check_range()?;
+        Ok(item)
+    }
+
+    fn check_range(&self) -> Result<(), SpecError> {
+        let Some((to, factor)) = &self.to else { return Ok(()) };
+        if std::mem::discriminant(&self.from) != std::mem::discriminant(to) {
+            return Err(SpecError::new(format!(
+                "the ends of a range must be of one kind: expected both in blocks, bytes or percent, found {} and {to}",
+                self.from
+            )));
+        }
+        let (first, last) = (amount(&self.from), amount(to));
+        if first == 0.0 || last < first {
+            return Err(SpecError::new(format!(
+                "expected a range from a size above 0 up to a larger one, found {}..{to}",
+                self.from
+            )));
+        }
+        if (last / first).ln() / factor.ln() >= STEPS_LIMIT as f64 {
+            return Err(SpecError::new(format!(
+                "the range {self} holds more than {STEPS_LIMIT} sizes: expected a larger factor"
+            )));
+        }
+        Ok(())
+    }
+
+    /// The sizes in the item's own unit.
+    fn amounts(&self) -> impl Iterator<Item = f64> {
+        let first = amount(&self.from);
+        let (last, factor) = self.to.as_ref().map_or((first, 2.0), |(to, factor)| (amount(to), *factor));
+        // A last step that passes the end by rounding alone still counts.
+        let steps =
+            (0..).map(move |step| first * factor.powi(step)).take_while(move |size| *size <= last * (1.0 + 1e-12));
+        steps.map(move |size| size.min(last))
+    }
+}
+
+/// Reads one size.
+fn size(text: &str) -> Result<Value, SpecError> {
+    match Value::parse(text)? {
+        Value::Number(blocks) if blocks.fract() != 0.0 => Err(SpecError::new(format!(
+            "{blocks} is not a size: expected a whole number of blocks, bytes (64M) or a share of the footprint (10%)"
+        ))),
+        value @ (Value::Number(_) | Value::Size(_) | Value::Percent(_)) => Ok(value),
+        Value::Time(_) | Value::Word(_) => Err(SpecError::new(format!(
+            "{} is not a size: expected blocks (1000), bytes (64M), a share of the footprint (10%) or a range (16M..1G*2)",
+            quote(text.trim())
+        ))),
+    }
+}
+
+/// Reads the factor of a range.
+fn ratio(text: &str) -> Result<f64, SpecError> {
+    match Value::parse(text) {
+        Ok(Value::Number(factor)) if factor > 1.0 => Ok(factor),
+        _ => Err(SpecError::new(format!("{} is not a factor: expected a number above 1", quote(text.trim())))),
+    }
+}
+
+/// The number in front of the unit: blocks, bytes or percent.
+fn amount(size: &Value) -> f64 {
+    match size {
+        Value::Number(number) | Value::Percent(number) => *number,
+        Value::Size(bytes) => *bytes as f64,
+        Value::Time(_) | Value::Word(_) => unreachable!("no such size is read"),
+    }
+}
+
+/// `amount` in the unit of `kind` as blocks.
+fn in_blocks(amount: f64, kind: &Value, footprint: u64, block_bytes: Option<u64>) -> Result<u32, SpecError> {
+    let blocks = match kind {
+        Value::Size(_) => match block_bytes {
+            Some(block) => amount / block as f64,
+            None => {
+                return Err(SpecError::new(
+                    "the size is in bytes, but blocks of this trace have no size in bytes: expected a number of blocks or a percentage",
+                ));
+            }
+        },
+        Value::Percent(_) => amount * footprint as f64 / 100.0,
+        _ => amount,
+    };
+    // 10% of 30 is 3, whatever the rounding of 0.1.
+    let whole = (blocks * (1.0 + 1e-14)).floor();
+    if whole < 1.0 {
+        return Err(SpecError::new(format!("the size is less than one block{}", scale(kind, footprint, block_bytes))));
+    }
+    if whole > f64::from(u32::MAX) {
+        let scale = scale(kind, footprint, block_bytes);
+        return Err(SpecError::new(format!("the size is {whole} blocks{scale}: expected at most {}", u32::MAX)));
+    }
+    Ok(whole as u32)
+}
+
+/// What a size was measured by, in words.
+fn scale(kind: &Value, footprint: u64, block_bytes: Option<u64>) -> String {
+    match (kind, block_bytes) {
+        (Value::Percent(_), _) => format!(" (the trace has {footprint} distinct blocks)"),
+        (Value::Size(_), Some(block)) => format!(" (a block is {})", Value::Size(block)),
+        _ => String::new(),
+    }
+}
+
+impl fmt::Display for SizeSpec {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (index, item) in self.items.iter().enumerate() {
+            write!(f, "{}{item}", if index == 0 { "" } else { "," })?;
+        }
+        Ok(())
+    }
+}
+
+impl fmt::Display for Item {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.to {
+            Some((to, factor)) => write!(f, "{}..{to}*{factor}", self.from),
+            None => self.from.fmt(f),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn blocks(text: &str) -> Vec<u32> {
+        SizeSpec::parse(text).unwrap().resolve(1000, Some(4096)).unwrap()
+    }
+
+    #[test]
+    fn every_kind_of_size_becomes_blocks() {
+        assert_eq!(blocks("100, 64K ,10%"), [100, 16, 100][..2]);
+        assert_eq!(blocks("16K..256K*4"), [4, 16, 64]);
+        assert_eq!(blocks("10..100*2"), [10, 20, 40, 80]);
+        assert_eq!(blocks("10..34*1.5"), [10, 15, 22, 33]);
+        assert_eq!(blocks("1%..8%*2,5,10"), [10, 20, 40, 80, 5]);
+        assert_eq!(blocks("0.1%..100%*10"), [1, 10, 100, 1000]);
+        assert_eq!(blocks("7..7*2"), [7]);
+    }
+
+    #[test]
+    fn shares_are_exact_where_the_share_is() {
+        for percent in 1..=100 {
+            assert_eq!(blocks(&format!("{percent}%")), [percent * 10]);
+        }
+        assert_eq!(SizeSpec::parse("10%").unwrap().resolve(39, None).unwrap(), [3]);
+    }
+
+    #[test]
+    fn canonical_text_reads_back() {
+        let spec = SizeSpec::parse(" 1024K,10.0%, 16m..1024M*1.50 ").unwrap();
+        assert_eq!(spec.to_string(), "1M,10%,16M..1G*1.5");
+        assert_eq!(SizeSpec::parse(&spec.to_string()).unwrap(), spec);
+        assert!(spec.needs_footprint() && !SizeSpec::parse("5,64M").unwrap().needs_footprint());
+    }
+
+    #[test]
+    fn what_cannot_be_read_is_refused_at_its_place() {
+        let cases = [
+            ("", 0..0, "not a number"),
+            ("10,", 3..3, "not a number"),
+            ("10,x", 3..4, "not a size"),
+            ("2.5", 0..3, "whole number"),
+            ("2s", 0..2, "not a size"),
+            ("1..4", 0..4, "no factor"),
+            ("1..4*1", 0..6, "above 1"),
+            ("1..4*NaN", 0..8, "above 1"),
+            ("1..4K*2", 0..7, "one kind"),
+            ("4..1*2", 0..6, "larger one"),
+            ("0..4*2", 0..6, "above 0"),
+            ("5,1..1G*2", 2..9, "one kind"),
+            ("1..1000*1.000001", 0..16, "more than 1000"),
+            ("-5", 0..2, "not negative"),
+            ("inf", 0..3, "not a size"),
+        ];
+        for (text, place, words) in cases {
+            let error = SizeSpec::parse(text).unwrap_err();
+            assert!(error.message.contains(words), "{text}: {error}");
+            assert_eq!(error.at, Some(place), "{text}: {error}");
+        }
+    }
+
+    #[test]
+    fn what_is_no_possible_cache_is_refused() {
+        let cases = [
+            ("0", 10, Some(4096), "less than one block"),
+            ("1K", 10, Some(4096), "less than one block (a block is 4K)"),
+            ("10%", 0, Some(4096), "the trace has 0 distinct blocks"),
+            ("4294967296", 10, None, "at most 4294967295"),
+            ("1e300", 10, None, "at most 4294967295"),
+            ("64M", 10, None, "no size in bytes"),
+        ];
+        for (text, footprint, block, words) in cases {
+            let error = SizeSpec::parse(text).unwrap().resolve(footprint, block).unwrap_err();
+            assert!(error.message.contains(words), "{text}: {error}");
+            assert_eq!(error.at, Some(0..text.len()));
+        }
+        assert_eq!(SizeSpec::parse("4294967295").unwrap().resolve(1, None).unwrap(), [u32::MAX]);
+    }
+}
