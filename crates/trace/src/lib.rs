@@ -2,12 +2,16 @@
 
 pub mod batch;
 pub mod error;
+pub mod formats;
+pub mod input;
 pub mod meta;
 pub mod reader;
+pub mod runner;
 pub mod tables;
 
 pub use batch::Batch;
 pub use error::TraceError;
+pub use formats::{Format, OpenOptions, Trace, open};
 pub use meta::{Addressing, Meta};
 pub use reader::TraceReader;
 pub use tables::{FileInfo, Tables};

@@ -1,0 +1,68 @@
+//! `lirs`: block numbers between blanks, as in the traces of the LIRS paper (Jiang and Zhang, SIGMETRICS 2002). Lines that hold `*`
+//! are marks of its phases and reference nothing.
+
+use hotset_core::request::Request;
+use memchr::memchr;
+
+use super::{Confidence, Format, Head};
+use crate::{
+    Addressing, Batch, Meta,
+    runner::{
+        Malformed,
+        lines::{LineFormat, Lines},
+        number::{Words, whole},
+    },
+};
+
+pub(super) const FORMAT: Format = Format {
+    name: "lirs",
+    summary: "block numbers between blanks; lines with * are marks (LIRS paper)",
+    example: "4711",
+    detect,
+    open: |input, options| Ok(Box::new(Lines::new(input, Lirs, 1, options.skip_bad))),
+};
+
+struct Lirs;
+
+const META: Meta = Meta { format: "lirs", addressing: Addressing::Objects, has_time: false, has_ops: false };
+
+impl LineFormat for Lirs {
+    fn meta(&self) -> &Meta {
+        &META
+    }
+
+    #[inline]
+    fn line(&mut self, line: &[u8], batch: &mut Batch) -> Result<(), Malformed> {
+        if let Some(offset) = whole(line) {
+            batch.requests.push(Request { offset, ..Request::default() });
+            return Ok(());
+        }
+        if memchr(b'*', line).is_some() {
+            return Ok(());
+        }
+        let mut words = Words::new(line);
+        while !words.is_done() {
+            let offset = words.number("a block")?;
+            batch.requests.push(Request { offset, ..Request::default() });
+        }
+        Ok(())
+    }
+}
+
+fn detect(head: &Head) -> Confidence {
+    let mut marks = 0;
+    let mut longest = 0;
+    let fits = head.all_lines(|line| {
+        let mark = line.contains(&b'*');
+        marks += usize::from(mark);
+        longest = longest.max(Words::new(line).count());
+        mark && line.len() < 20 || Words::new(line).all(|word| whole(word).is_some())
+    });
+    match fits {
+        // Several numbers a line are more often the columns of something else.
+        true if longest > 1 => Confidence::Possible,
+        true if marks > 0 || head.name.ends_with(".trace") => Confidence::Likely,
+        true => Confidence::Possible,
+        false => Confidence::No,
+    }
+}
