@@ -7,7 +7,7 @@
 
 use std::hash::{BuildHasher, RandomState};
 
-use hotset_core::parts::prefetch::prefetch;
+use hotset_core::parts::{large, prefetch::prefetch};
 
 const EMPTY: u32 = u32::MAX;
 const LOOKAHEAD: usize = 24;
@@ -104,7 +104,7 @@ impl Interner {
         if wanted * 8 <= self.table.len() * 5 {
             return Ok(());
         }
-        let mut larger = vec![Entry { key: 0, id: EMPTY }; self.table.len() * 2];
+        let mut larger = large::filled(Entry { key: 0, id: EMPTY }, self.table.len() * 2);
         let mask = larger.len() - 1;
         for &entry in self.table.iter().filter(|entry| { entry.id } != EMPTY) {
             let mut at = mix(entry.key ^ self.seed) as usize & mask;

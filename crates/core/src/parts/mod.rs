@@ -1,4 +1,8 @@
 //! Building blocks that policies share.
 
+pub mod four_lists;
+pub mod ghost;
+pub mod large;
 pub mod prefetch;
 pub mod queue;
+pub mod random;

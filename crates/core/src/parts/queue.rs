@@ -1,11 +1,12 @@
 //! Ordered queues over slots, written as logs.
 //!
 //! A policy keeps several queues (ARC: T1, T2, B1, B2) over one set of slots. [`Places`] holds one `u32` a slot: which
-//! queue the slot is in, where its newest entry stands, and one bit for the policy's own use. A [`Queue`] is a ring of entries; moving a slot to the young end appends
-//! an entry and leaves the old one behind as stale, recognised because `Places` points elsewhere. So a hit touches one random word
-//! instead of the three nodes of a linked list, and the old end can be fetched ahead. Stale entries are skipped when the old
-//! end reaches them, or squeezed out when the ring is full, which costs O(1) amortised.
+//! queue the slot is in, where its entry stands, and one bit for the policy's own use. A [`Queue`] is a ring of entries with one bit
+//! each that says whether the entry is live. Moving a slot to the young end appends an entry and kills the old one. So a hit touches
+//! one random word, instead of the three nodes of a linked list, and two bits of a small bitmap; dead entries are skipped 64 at a
+//! time when the old end reaches them, or squeezed out when the ring is full, which costs O(1) amortised.
 
+use super::large;
 use super::prefetch::prefetch;
 use crate::policy::Slot;
 
@@ -26,7 +27,7 @@ pub struct Places(Vec<u32>);
 impl Places {
     /// No slot is anywhere.
     pub fn new(slots: u32) -> Places {
-        Places(vec![NOWHERE; slots as usize])
+        Places(large::filled(NOWHERE, slots as usize))
     }
 
     /// Makes room for slots below `slots`.
@@ -67,6 +68,12 @@ impl Places {
         self.0[slot as usize] |= MARK;
     }
 
+    /// Where in its queue's ring the entry of `slot` stands.
+    #[inline(always)]
+    fn index(&self, slot: Slot) -> usize {
+        (self.0[slot as usize] & (MARK - 1)) as usize
+    }
+
     #[inline(always)]
     fn set(&mut self, slot: Slot, place: u32) {
         self.0[slot as usize] = place;
@@ -78,14 +85,16 @@ impl Places {
     }
 }
 
-/// How far ahead of the old end entries are fetched.
+/// How far ahead of the old end the words of slots are fetched.
 const LOOKAHEAD: u32 = 8;
 
 /// One queue, from old to young.
 #[derive(Debug)]
 pub struct Queue {
     tag: Tag,
-    ring: Box<[Slot]>,
+    ring: Vec<Slot>,
+    /// One bit an entry of the ring. Entries outside `old..young` are dead.
+    live: Vec<u64>,
     /// Counts of entries ever dropped at the old end and ever appended; both wrap.
     old: u32,
     young: u32,
@@ -96,14 +105,11 @@ impl Queue {
     /// An empty queue that will hold at most `bound` slots. Queues of one `Places` need different tags.
     pub fn new(tag: Tag, bound: u32) -> Queue {
         assert!(tag < ABSENT, "queue tags are 0 to 6");
-        Queue { tag, ring: Self::ring(bound), old: 0, young: 0, len: 0 }
-    }
-
-    /// Twice the bound, so that squeezing out stale entries frees at least half of the ring.
-    fn ring(bound: u32) -> Box<[Slot]> {
-        let entries = (u64::from(bound) * 2).next_power_of_two().max(4);
+        // At least twice the bound, so that squeezing out dead entries frees half of the ring.
+        let entries = (u64::from(bound) * 2).next_power_of_two().max(64);
         assert!(entries <= u64::from(MARK), "a queue holds at most 2^27 slots");
-        vec![0; entries as usize].into_boxed_slice()
+        let (ring, live) = (large::filled(0, entries as usize), vec![0; entries as usize / 64]);
+        Queue { tag, ring, live, old: 0, young: 0, len: 0 }
     }
 
     /// Slots in the queue.
@@ -126,10 +132,11 @@ impl Queue {
         self.append(places, slot);
     }
 
-    /// Moves `slot`, which is in this queue, to the young end.
+    /// Moves `slot`, which is in this queue, to the young end, unmarked.
     #[inline(always)]
     pub fn renew(&mut self, places: &mut Places, slot: Slot) {
         debug_assert_eq!(places.tag(slot), self.tag);
+        self.kill(places.index(slot));
         self.append(places, slot);
     }
 
@@ -137,6 +144,7 @@ impl Queue {
     #[inline(always)]
     pub fn take(&mut self, places: &mut Places, slot: Slot) {
         debug_assert_eq!(places.tag(slot), self.tag);
+        self.kill(places.index(slot));
         self.len -= 1;
         places.set(slot, NOWHERE);
     }
@@ -147,36 +155,30 @@ impl Queue {
         if self.len == 0 {
             return None;
         }
-        loop {
-            let slot = self.ring[self.index(self.old)];
-            places.prefetch(self.ring[self.index(self.old.wrapping_add(LOOKAHEAD))]);
-            if self.is_live(places, self.old, slot) {
-                return Some(slot);
-            }
-            self.old = self.old.wrapping_add(1);
-        }
+        self.old = self.live_from(self.old);
+        places.prefetch(self.ring[self.index(self.old.wrapping_add(LOOKAHEAD))]);
+        Some(self.ring[self.index(self.old)])
     }
 
     /// Takes the oldest slot out.
     #[inline(always)]
     pub fn pop_oldest(&mut self, places: &mut Places) -> Option<Slot> {
         let slot = self.oldest(places)?;
-        self.old = self.old.wrapping_add(1);
         self.take(places, slot);
+        self.old = self.old.wrapping_add(1);
         Some(slot)
     }
 
     /// The youngest slot.
     #[inline(always)]
-    pub fn youngest(&mut self, places: &Places) -> Option<Slot> {
+    pub fn youngest(&mut self) -> Option<Slot> {
         if self.len == 0 {
             return None;
         }
         loop {
             let last = self.young.wrapping_sub(1);
-            let slot = self.ring[self.index(last)];
-            if self.is_live(places, last, slot) {
-                return Some(slot);
+            if self.is_live(last) {
+                return Some(self.ring[self.index(last)]);
             }
             self.young = last;
         }
@@ -185,9 +187,9 @@ impl Queue {
     /// Takes the youngest slot out.
     #[inline(always)]
     pub fn pop_youngest(&mut self, places: &mut Places) -> Option<Slot> {
-        let slot = self.youngest(places)?;
-        self.young = self.young.wrapping_sub(1);
+        let slot = self.youngest()?;
         self.take(places, slot);
+        self.young = self.young.wrapping_sub(1);
         Some(slot)
     }
 
@@ -196,30 +198,33 @@ impl Queue {
         if u64::from(bound) * 2 <= self.ring.len() as u64 {
             return;
         }
-        let entries: Vec<(Slot, u32)> = self.iter(places).map(|slot| (slot, places.get(slot) & MARK)).collect();
-        *self = Queue::new(self.tag, bound);
-        for (slot, mark) in entries {
-            self.len += 1;
-            self.append(places, slot);
+        let mut grown = Queue::new(self.tag, bound);
+        for slot in self.iter() {
+            let mark = places.get(slot) & MARK;
+            grown.len += 1;
+            grown.append(places, slot);
             places.set(slot, places.get(slot) | mark);
         }
+        *self = grown;
     }
 
     /// The slots from old to young.
-    pub fn iter<'a>(&'a self, places: &'a Places) -> impl Iterator<Item = Slot> + 'a {
+    pub fn iter(&self) -> impl Iterator<Item = Slot> + '_ {
         let entries = self.young.wrapping_sub(self.old);
-        (0..entries).filter_map(move |ahead| {
-            let position = self.old.wrapping_add(ahead);
-            let slot = self.ring[self.index(position)];
-            self.is_live(places, position, slot).then_some(slot)
-        })
+        let positions = (0..entries).map(|ahead| self.old.wrapping_add(ahead));
+        positions.filter(|&position| self.is_live(position)).map(|position| self.ring[self.index(position)])
     }
 
-    /// Panics unless the count and the places agree with the entries.
+    /// Panics unless the count, the live bits and the places agree with the entries.
     pub fn validate(&self, places: &Places) {
-        assert_eq!(self.iter(places).count(), self.len as usize, "queue {} miscounts its slots", self.tag);
-        let tagged = places.0.iter().filter(|&&place| place >> TAG_SHIFT == self.tag).count();
-        assert_eq!(tagged, self.len as usize, "slots that claim to be in queue {}", self.tag);
+        assert_eq!(self.iter().count(), self.len as usize, "queue {} miscounts its slots", self.tag);
+        let bits: u32 = self.live.iter().map(|word| word.count_ones()).sum();
+        assert_eq!(bits, self.len, "entries of queue {} that are live outside of it", self.tag);
+        let tagged = (0..places.slots()).filter(|&slot| places.tag(slot) == self.tag);
+        assert_eq!(tagged.count(), self.len as usize, "slots that claim to be in queue {}", self.tag);
+        let placed = |position: u32| places.index(self.ring[self.index(position)]) == self.index(position);
+        let mut entries = (0..self.young.wrapping_sub(self.old)).map(|ahead| self.old.wrapping_add(ahead));
+        assert!(entries.all(|position| !self.is_live(position) || placed(position)), "a place of queue {}", self.tag);
     }
 
     #[inline(always)]
@@ -229,28 +234,48 @@ impl Queue {
         }
         let index = self.index(self.young);
         self.ring[index] = slot;
+        self.live[index / 64] |= 1 << (index % 64);
         places.set(slot, self.tag << TAG_SHIFT | index as u32);
         self.young = self.young.wrapping_add(1);
     }
 
-    /// Closes the gaps that stale entries left.
+    /// Closes the gaps that dead entries left.
     #[cold]
     fn squeeze(&mut self, places: &mut Places) {
-        let mut kept = self.old;
-        let mut position = self.old;
-        while position != self.young {
-            let slot = self.ring[self.index(position)];
-            places.prefetch(self.ring[self.index(position.wrapping_add(LOOKAHEAD))]);
-            if self.is_live(places, position, slot) {
-                let index = self.index(kept);
-                self.ring[index] = slot;
-                places.set(slot, self.tag << TAG_SHIFT | places.get(slot) & MARK | index as u32);
-                kept = kept.wrapping_add(1);
-            }
-            position = position.wrapping_add(1);
+        let (mut from, mut to) = (self.old, self.old);
+        for _ in 0..self.len {
+            from = self.live_from(from);
+            places.prefetch(self.ring[self.index(from.wrapping_add(2 * LOOKAHEAD))]);
+            let (source, target) = (self.index(from), self.index(to));
+            let slot = self.ring[source];
+            self.kill(source);
+            self.live[target / 64] |= 1 << (target % 64);
+            self.ring[target] = slot;
+            places.set(slot, self.tag << TAG_SHIFT | places.get(slot) & MARK | target as u32);
+            from = from.wrapping_add(1);
+            to = to.wrapping_add(1);
         }
-        self.young = kept;
+        self.young = to;
         assert!((self.young.wrapping_sub(self.old) as usize) < self.ring.len(), "a queue outgrew its bound");
+    }
+
+    /// The first live position from `position` on; there is one.
+    #[inline(always)]
+    fn live_from(&self, position: u32) -> u32 {
+        let mut at = position;
+        loop {
+            let index = self.index(at);
+            let word = self.live[index / 64] >> (index % 64);
+            if word != 0 {
+                return at.wrapping_add(word.trailing_zeros());
+            }
+            at = at.wrapping_add(64 - index as u32 % 64);
+        }
+    }
+
+    #[inline(always)]
+    fn kill(&mut self, index: usize) {
+        self.live[index / 64] &= !(1 << (index % 64));
     }
 
     #[inline(always)]
@@ -259,8 +284,9 @@ impl Queue {
     }
 
     #[inline(always)]
-    fn is_live(&self, places: &Places, position: u32, slot: Slot) -> bool {
-        places.get(slot) | MARK == self.tag << TAG_SHIFT | MARK | self.index(position) as u32
+    fn is_live(&self, position: u32) -> bool {
+        let index = self.index(position);
+        self.live[index / 64] >> (index % 64) & 1 == 1
     }
 }
 
@@ -291,7 +317,7 @@ mod tests {
             queue.renew(&mut places, round % 4);
             queue.validate(&places);
         }
-        assert_eq!(queue.iter(&places).collect::<Vec<_>>(), [0, 1, 2, 3]);
+        assert_eq!(queue.iter().collect::<Vec<_>>(), [0, 1, 2, 3]);
     }
 
     #[test]
@@ -321,6 +347,6 @@ mod tests {
         second.push(&mut places, 0);
         assert_eq!((places.tag(0), places.tag(1)), (1, 0));
         assert_eq!(first.oldest(&places), Some(1));
-        assert_eq!(second.youngest(&places), Some(0));
+        assert_eq!(second.youngest(), Some(0));
     }
 }
