@@ -1,1 +1,3 @@
-//! placeholder
+//! Capturing the I/O of real programs: recording, and what records leave behind.
+
+pub mod strace;

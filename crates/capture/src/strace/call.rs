@@ -1,0 +1,414 @@
+//! A system call's arguments and result, out of its text.
+
+use std::borrow::Cow;
+
+use hotset_trace::runner::{
+    Malformed,
+    number::{hex, leading_digits, unexpected},
+};
+use memchr::{memchr, memmem};
+
+/// The most arguments a system call has; strace's own additions are behind them.
+const MOST_ARGUMENTS: usize = 8;
+
+/// The arguments and the result of a call that has returned.
+#[derive(Debug)]
+pub(super) struct Call<'a> {
+    args: [&'a [u8]; MOST_ARGUMENTS],
+    /// The result.
+    pub result: Outcome,
+    /// The file behind a descriptor that was returned (`-y`), as strace shows it.
+    pub shown: Option<Shown<'a>>,
+}
+
+/// How a call ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Outcome {
+    /// It returned this.
+    Returned(u64),
+    /// It failed because a name on the path does not exist (`ENOENT`).
+    Missing,
+    /// It failed otherwise.
+    Failed,
+    /// It did not return (`?`): the process ended, or the call is going to be restarted.
+    None,
+}
+
+/// A file as `-y` shows it behind a descriptor.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Shown<'a> {
+    /// A path or a class such as `pipe:[123]`, escaped as strace does.
+    pub text: &'a [u8],
+    /// True if the path has been unlinked.
+    pub deleted: bool,
+}
+
+/// A descriptor argument.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Handle<'a> {
+    /// The descriptor; `None` for `AT_FDCWD`.
+    pub number: Option<i32>,
+    /// The file behind it, in logs made with `-y`.
+    pub shown: Option<Shown<'a>>,
+}
+
+impl<'a> Call<'a> {
+    /// Takes `args) = result` apart.
+    pub(super) fn parse(text: &'a [u8]) -> Result<Call<'a>, Malformed> {
+        let (args, rest) = split_arguments(text)?;
+        let rest = rest.trim_ascii_start();
+        let [b'=', rest @ ..] = rest else {
+            return Err(unexpected(rest, "` = ` and the result of the call"));
+        };
+        let (result, rest) = outcome(rest.trim_ascii_start())?;
+        Ok(Call { args, result, shown: Shown::parse(rest) })
+    }
+
+    /// An argument by its place, from 0; empty if there is none.
+    pub(super) fn arg(&self, place: usize) -> &'a [u8] {
+        self.args.get(place).copied().unwrap_or_default()
+    }
+
+    /// A descriptor argument.
+    pub(super) fn handle(&self, place: usize) -> Result<Handle<'a>, Malformed> {
+        Handle::parse(self.arg(place))
+    }
+
+    /// A number argument.
+    pub(super) fn number(&self, place: usize) -> Result<u64, Malformed> {
+        let arg = self.arg(place);
+        number(arg).ok_or_else(|| unexpected(arg, "a number"))
+    }
+
+    /// A file position behind a pointer: `[7]`, `[7] => [9]`, or `NULL` for none.
+    pub(super) fn position(&self, place: usize) -> Result<Option<u64>, Malformed> {
+        match self.arg(place) {
+            b"NULL" => Ok(None),
+            [b'[', inner @ ..] => {
+                let end = memchr(b']', inner).unwrap_or(inner.len());
+                number(&inner[..end]).map(Some).ok_or_else(|| unexpected(inner, "a file position"))
+            }
+            other => Err(unexpected(other, "a file position in brackets or NULL")),
+        }
+    }
+
+    /// True if the flags argument at `place` holds `flag`.
+    pub(super) fn has(&self, place: usize, flag: &str) -> bool {
+        has_flag(self.arg(place), flag)
+    }
+
+    /// What a successful call returned.
+    pub(super) fn returned(&self) -> Option<u64> {
+        match self.result {
+            Outcome::Returned(value) => Some(value),
+            _ => None,
+        }
+    }
+}
+
+impl<'a> Handle<'a> {
+    /// Takes `3`, `3</path>`, `3</path>(deleted)`, `AT_FDCWD` or `AT_FDCWD</path>` apart.
+    pub(super) fn parse(arg: &'a [u8]) -> Result<Handle<'a>, Malformed> {
+        if let Some(rest) = arg.strip_prefix(b"AT_FDCWD") {
+            return Ok(Handle { number: None, shown: Shown::parse(rest) });
+        }
+        let (unsigned, sign) = match arg.strip_prefix(b"-") {
+            Some(unsigned) => (unsigned, -1),
+            None => (arg, 1),
+        };
+        let (value, digits) = leading_digits(unsigned);
+        let rest = &unsigned[digits..];
+        match i32::try_from(value) {
+            Ok(value) if (1..11).contains(&digits) && matches!(rest, [] | [b'<', ..]) => {
+                Ok(Handle { number: Some(sign * value), shown: Shown::parse(rest) })
+            }
+            _ => Err(unexpected(arg, "a file descriptor")),
+        }
+    }
+}
+
+impl<'a> Shown<'a> {
+    /// Takes `</path>` or `</path>(deleted)` apart, with whatever follows.
+    fn parse(text: &'a [u8]) -> Option<Shown<'a>> {
+        if text.first() != Some(&b'<') {
+            return None;
+        }
+        let end = annotation_end(text)?;
+        let inner = &text[1..end - 1];
+        let deleted = text[end..].starts_with(b"(deleted)");
+        // `-yy` says what device is behind a path: `/dev/null<char 1:3>`.
+        let inner = if inner.starts_with(b"/") { &inner[..memchr(b'<', inner).unwrap_or(inner.len())] } else { inner };
+        match inner.strip_suffix(b" (deleted)") {
+            Some(text) => Some(Shown { text, deleted: true }),
+            None => Some(Shown { text: inner, deleted }),
+        }
+    }
+
+    /// The path without escapes.
+    pub(super) fn path(self) -> Cow<'a, [u8]> {
+        unescape(self.text)
+    }
+}
+
+/// True if `flags`, joined by `|`, hold `flag`.
+pub(super) fn has_flag(flags: &[u8], flag: &str) -> bool {
+    flags.split(|&byte| byte == b'|').any(|word| word == flag.as_bytes())
+}
+
+/// The text of a string argument without its escapes, and whether strace cut it; `None` if it is no string but an address.
+pub(super) fn string(arg: &[u8]) -> Option<(Cow<'_, [u8]>, bool)> {
+    let inner = arg.strip_prefix(b"\"")?;
+    match inner.strip_suffix(b"\"") {
+        Some(inner) => Some((unescape(inner), false)),
+        None => Some((unescape(inner.strip_suffix(b"\"...")?), true)),
+    }
+}
+
+/// The value of a field such as `st_size=` in a structure that strace shows.
+pub(super) fn field<'a>(structure: &'a [u8], name: &str) -> Option<&'a [u8]> {
+    let fields = structure.strip_prefix(b"{")?.split(|&byte| byte == b',' || byte == b'}');
+    fields.map(<[u8]>::trim_ascii_start).find_map(|field| field.strip_prefix(name.as_bytes())?.strip_prefix(b"="))
+}
+
+/// A decimal or hexadecimal number; what follows behind a blank is a comment.
+pub(super) fn number(text: &[u8]) -> Option<u64> {
+    let word = &text[..memchr(b' ', text).unwrap_or(text.len())];
+    match word {
+        [b'0', b'x', digits @ ..] => hex(digits),
+        _ => std::str::from_utf8(word).ok()?.parse().ok(),
+    }
+}
+
+/// The arguments, and what is behind the closing parenthesis.
+fn split_arguments(text: &[u8]) -> Result<([&[u8]; MOST_ARGUMENTS], &[u8]), Malformed> {
+    let mut args: [&[u8]; MOST_ARGUMENTS] = [&[]; MOST_ARGUMENTS];
+    let (mut count, mut start, mut at, mut depth) = (0, 0, 0, 0u32);
+    while at < text.len() {
+        match text[at] {
+            b'"' => at += string_length(&text[at..]).ok_or_else(|| unexpected(&text[at..], "a string closed by `\"`"))?,
+            b'<' if opens_annotation(text, at) => {
+                at += annotation_end(&text[at..]).ok_or_else(|| unexpected(&text[at..], "a path closed by `>`"))?;
+            }
+            b'/' if text[at + 1..].starts_with(b"*") => {
+                let end = memmem::find(&text[at..], b"*/").ok_or_else(|| unexpected(&text[at..], "`*/`"))?;
+                at += end + 2;
+            }
+            byte @ (b',' | b')') if depth == 0 => {
+                if let Some(arg) = args.get_mut(count) {
+                    *arg = text[start..at].trim_ascii();
+                }
+                count += 1;
+                at += 1;
+                start = at;
+                if byte == b')' {
+                    return Ok((args, &text[at..]));
+                }
+            }
+            b'(' | b'[' | b'{' => (depth, at) = (depth + 1, at + 1),
+            b')' | b']' | b'}' => (depth, at) = (depth.saturating_sub(1), at + 1),
+            _ => at += 1,
+        }
+    }
+    Err(unexpected(&text[start..], "the rest of the call, up to `)`"))
+}
+
+/// Bytes of the quoted string that `text` begins with.
+fn string_length(text: &[u8]) -> Option<usize> {
+    let mut at = 1;
+    loop {
+        at += memchr::memchr2(b'"', b'\\', text.get(at..)?)?;
+        if text[at] == b'"' {
+            return Some(at + 1);
+        }
+        at += 2;
+    }
+}
+
+/// True if the `<` at `at` follows a descriptor or a process id, and so begins what `-y` adds.
+fn opens_annotation(text: &[u8], at: usize) -> bool {
+    let follows = at > 0 && (text[at - 1].is_ascii_digit() || text[..at].ends_with(b"AT_FDCWD"));
+    follows && text.get(at + 1) != Some(&b'<')
+}
+
+/// Bytes of the annotation that `text` begins with. Inside a path `<` and `>` are escaped; `-yy` nests annotations and puts `->` between
+/// the ends of a socket.
+fn annotation_end(text: &[u8]) -> Option<usize> {
+    let is_path = text.get(1) == Some(&b'/');
+    let (mut depth, mut at) = (0u32, 0);
+    loop {
+        at += memchr::memchr2(b'<', b'>', text.get(at..)?)?;
+        match text[at] {
+            b'<' => depth += 1,
+            _ if !is_path && text[at - 1] == b'-' => {}
+            _ => depth -= 1,
+        }
+        at += 1;
+        if depth == 0 {
+            return Some(at);
+        }
+    }
+}
+
+/// The result, and what is behind it.
+fn outcome(text: &[u8]) -> Result<(Outcome, &[u8]), Malformed> {
+    let length = text.iter().position(|byte| !byte.is_ascii_alphanumeric() && *byte != b'-').unwrap_or(text.len());
+    let (word, rest) = text.split_at(length);
+    match word {
+        b"" if rest.starts_with(b"?") => Ok((Outcome::None, b"")),
+        [b'-', ..] if rest.starts_with(b" ENOENT ") => Ok((Outcome::Missing, b"")),
+        [b'-', digit, ..] if digit.is_ascii_digit() => Ok((Outcome::Failed, b"")),
+        _ => match number(word) {
+            Some(value) => Ok((Outcome::Returned(value), rest)),
+            None => Err(unexpected(text, "the result of the call")),
+        },
+    }
+}
+
+/// Replaces C escapes (`\n`, `\"`, `\377`, `\xff`) by the bytes they stand for.
+pub(super) fn unescape(text: &[u8]) -> Cow<'_, [u8]> {
+    let Some(first) = memchr(b'\\', text) else {
+        return Cow::Borrowed(text);
+    };
+    let mut bytes = text[..first].to_vec();
+    let mut rest = &text[first..];
+    while let [head, tail @ ..] = rest {
+        if *head != b'\\' {
+            bytes.push(*head);
+            rest = tail;
+            continue;
+        }
+        let (byte, length) = escape(tail);
+        bytes.push(byte);
+        rest = &tail[length..];
+    }
+    Cow::Owned(bytes)
+}
+
+/// The byte that an escape stands for, and the escape's length without its backslash.
+fn escape(text: &[u8]) -> (u8, usize) {
+    let digits = |base: u32, from: usize, most: usize| {
+        let count = text[from..].iter().take(most).take_while(|byte| (**byte as char).is_digit(base)).count();
+        let value = text[from..from + count].iter().fold(0u32, |value, byte| {
+            value * base + (*byte as char).to_digit(base).unwrap_or_default()
+        });
+        (value as u8, from + count)
+    };
+    match text.first() {
+        None => (b'\\', 0),
+        Some(b'n') => (b'\n', 1),
+        Some(b't') => (b'\t', 1),
+        Some(b'r') => (b'\r', 1),
+        Some(b'v') => (0x0b, 1),
+        Some(b'f') => (0x0c, 1),
+        Some(b'x') => digits(16, 1, 2),
+        Some(b'0'..=b'7') => digits(8, 0, 3),
+        Some(other) => (*other, 1),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parse(text: &str) -> Call<'_> {
+        Call::parse(text.as_bytes()).unwrap()
+    }
+
+    fn shown(text: &str, deleted: bool) -> Option<Shown<'_>> {
+        Some(Shown { text: text.as_bytes(), deleted })
+    }
+
+    #[test]
+    fn arguments_are_split_outside_strings_brackets_paths_and_comments() {
+        let call = parse(r#"AT_FDCWD</w, (x>, "a, b) = 5 \"c\\", {st_mode=S_IFREG|0644, st_size=9, ...}, [1, 2], 0x7f /* 3, vars */) = 3</a>"#);
+        let args: [&[u8]; 6] = [
+            b"AT_FDCWD</w, (x>",
+            br#""a, b) = 5 \"c\\""#,
+            b"{st_mode=S_IFREG|0644, st_size=9, ...}",
+            b"[1, 2]",
+            b"0x7f /* 3, vars */",
+            b"",
+        ];
+        assert_eq!(std::array::from_fn(|place| call.arg(place)), args);
+        assert_eq!(call.number(4), Ok(0x7f));
+        assert_eq!(field(call.arg(2), "st_size"), Some(&b"9"[..]));
+        assert_eq!((call.result, call.shown), (Outcome::Returned(3), shown("/a", false)));
+        assert_eq!(string(call.arg(1)), Some((Cow::Borrowed(&br#"a, b) = 5 "c\"#[..]), false)));
+    }
+
+    #[test]
+    fn results_are_told_apart() {
+        let cases = [
+            (") = 0", Outcome::Returned(0)),
+            (")     = 0x8401 (flags O_WRONLY|O_APPEND)", Outcome::Returned(0x8401)),
+            (") = 18446744073709551615", Outcome::Returned(u64::MAX)),
+            (") = 5 <0.000012>", Outcome::Returned(5)),
+            (") = -1 ENOENT (No such file or directory)", Outcome::Missing),
+            (") = -1 EBADF (Bad file descriptor)", Outcome::Failed),
+            (") = ?", Outcome::None),
+            (") = ? ERESTARTSYS (To be restarted if SA_RESTART is set)", Outcome::None),
+        ];
+        for (text, result) in cases {
+            assert_eq!(parse(text).result, result, "{text}");
+        }
+        for bad in ["3", "3)", "3) = ", "3) = x", "\"3) = 0", "3</a) = 0", "3 /* ) = 0"] {
+            assert!(Call::parse(bad.as_bytes()).is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn descriptors_come_with_and_without_their_files() {
+        let cases = [
+            ("3", Some(3), None),
+            ("-1", Some(-1), None),
+            ("AT_FDCWD", None, None),
+            ("AT_FDCWD</home>", None, shown("/home", false)),
+            ("3</a b>", Some(3), shown("/a b", false)),
+            ("3</a->", Some(3), shown("/a-", false)),
+            ("7</memfd:mm>(deleted)", Some(7), shown("/memfd:mm", true)),
+            ("7</tmp/x (deleted)>", Some(7), shown("/tmp/x", true)),
+            ("1</dev/null<char 1:3>>", Some(1), shown("/dev/null", false)),
+            ("4<TCP:[1.2.3.4:5->6.7.8.9:10]>", Some(4), shown("TCP:[1.2.3.4:5->6.7.8.9:10]", false)),
+        ];
+        for (text, number, shown) in cases {
+            let line = format!("{text}, 0) = 0");
+            assert_eq!(parse(&line).handle(0), Ok(Handle { number, shown }), "{text}");
+        }
+        for bad in ["", "x", "99999999999", "0x3", "NULL"] {
+            assert!(Handle::parse(bad.as_bytes()).is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn positions_come_behind_pointers() {
+        let call = parse("1, NULL, [7], [2] => [6], 0x7ffe) = 4");
+        assert_eq!(call.position(1), Ok(None));
+        assert_eq!(call.position(2), Ok(Some(7)));
+        assert_eq!(call.position(3), Ok(Some(2)));
+        assert!(call.position(4).is_err());
+    }
+
+    #[test]
+    fn escapes_are_undone() {
+        let cases: [(&str, &[u8]); 6] = [
+            ("plain", b"plain"),
+            (r"a\nb\t\r\v\f", b"a\nb\t\r\x0b\x0c"),
+            (r#"\"q\\\74x\76"#, b"\"q\\<x>"),
+            (r"\3777\0018", b"\xff7\x018"),
+            (r"\xffg\x4", b"\xffg\x04"),
+            ("end\\", b"end\\"),
+        ];
+        for (text, bytes) in cases {
+            assert_eq!(&*unescape(text.as_bytes()), bytes, "{text}");
+        }
+        assert_eq!(string(b"\"ab\"..."), Some((Cow::Borrowed(&b"ab"[..]), true)));
+        assert_eq!(string(b"0x7ffe"), None);
+        assert_eq!(string(b"\""), None);
+    }
+
+    #[test]
+    fn flags_are_whole_words() {
+        assert!(has_flag(b"O_RDWR|O_CREAT|O_EXCL", "O_CREAT"));
+        assert!(!has_flag(b"O_RDWR|O_CREAT", "O_CREA"));
+    }
+}

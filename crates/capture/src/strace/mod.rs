@@ -1,0 +1,87 @@
+//! `strace`: logs of system calls, turned into file references.
+//!
+//! The log tells what each process asked of the kernel: names relative to working directories, descriptors that are copied, inherited
+//! and closed, positions that calls share. The model follows all of that (`processes`, `descriptors`, `files`), so that every read and
+//! write becomes a reference to a byte range of a file. `docs/strace-import.md` says what is and is not seen.
+
+mod call;
+mod calls;
+mod descriptors;
+mod files;
+mod line;
+mod model;
+mod paths;
+mod processes;
+mod reader;
+mod shared;
+mod unattributed;
+
+use hotset_trace::{
+    Format,
+    formats::{Confidence, Head},
+};
+
+pub use reader::StraceReader;
+
+/// Bytes at the head of a log that tell whether it has times, and where the first process works.
+const HEAD_BYTES: usize = 64 * 1024;
+
+/// The format, for [`hotset_trace::open`].
+pub const FORMAT: Format = Format {
+    name: "strace",
+    summary: "log of strace -f -ttt -y -s 0 (flags: hotset record --help)",
+    example: "2175  1795225737.640461 read(4</home/user/scene.blend>, \"\"..., 4096) = 4096",
+    detect,
+    open: |input, options| {
+        let options = Options { skip_bad: options.skip_bad, ..Options::default() };
+        Ok(Box::new(StraceReader::new(input, options)?))
+    },
+};
+
+/// What counts as an application.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Apps {
+    /// A program, whichever processes run it: `cc1`.
+    #[default]
+    Program,
+    /// A process with its threads: `cc1 4711`.
+    Process,
+}
+
+/// A file that was open before the log began.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Inherited {
+    /// Its path.
+    pub path: Vec<u8>,
+    /// The position of the next read or write.
+    pub offset: u64,
+    /// Writes go to the end (`O_APPEND`).
+    pub append: bool,
+    /// The file's size in bytes.
+    pub size: u64,
+}
+
+/// How to read a log.
+#[derive(Clone, Debug, Default)]
+pub struct Options {
+    /// Malformed lines are counted and skipped instead of being errors.
+    pub skip_bad: bool,
+    /// What counts as an application.
+    pub apps: Apps,
+    /// Where the first process works; otherwise it is taken from the log, if made with `-y`.
+    pub directory: Option<Vec<u8>>,
+    /// Files that the first process had open.
+    pub inherited: Vec<Inherited>,
+    /// Tells the size of a program's file that the log does not tell. Only of use while the program runs.
+    pub file_size_of: Option<fn(&str) -> Option<u64>>,
+}
+
+fn detect(head: &Head) -> Confidence {
+    let mut events = 0;
+    let fits = head.all_lines(|line| {
+        let parsed = line::Line::parse(line);
+        events += usize::from(parsed.as_ref().is_ok_and(|line| line.event != line::Event::Aside));
+        parsed.is_ok()
+    });
+    if fits && events > 0 { Confidence::Sure } else { Confidence::No }
+}

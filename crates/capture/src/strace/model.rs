@@ -1,0 +1,357 @@
+//! What the processes of a log have done so far, and the references that follow from each call.
+
+use hotset_core::request::{FLAG_EXECUTABLE, FLAG_FAILED, Kind, Op, Request};
+use hotset_trace::{
+    Batch, Tables,
+    runner::{Malformed, push_range},
+};
+use rustc_hash::FxHashMap;
+
+use super::{
+    Apps, Inherited, Options,
+    call::{Call, Handle, Outcome, Shown, string},
+    descriptors::{Description, Target},
+    files::{FileId, Files, display},
+    paths::{class_of, join},
+    processes::Processes,
+    unattributed::{Class, Oddity, Unattributed},
+};
+
+/// The application of processes whose program was started before the log began.
+const UNKNOWN_PROGRAM: &[u8] = b"unknown";
+
+/// A call's circumstances.
+pub(super) struct Scene<'a> {
+    /// Who made it.
+    pub pid: u32,
+    /// When, in nanoseconds since the log began.
+    pub time: u64,
+    /// Where its references go.
+    pub batch: &'a mut Batch,
+}
+
+/// What a path leads to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Located {
+    /// The file named by [`Model::path`].
+    Named,
+    /// A descriptor's own file (`AT_EMPTY_PATH`).
+    Own(FileId),
+    /// Something without blocks.
+    Object(Class),
+    /// Nothing that could be read.
+    Nowhere,
+}
+
+/// The state of all processes and files.
+#[derive(Debug)]
+pub(super) struct Model {
+    pub files: Files,
+    pub processes: Processes,
+    pub unattributed: Unattributed,
+    /// The path that was located last.
+    pub path: Vec<u8>,
+    apps: FxHashMap<Box<[u8]>, u32>,
+    apps_by: Apps,
+    /// Descriptions from before the log, by path: descriptors that lead to one file are taken to share a position.
+    inherited: FxHashMap<Box<[u8]>, u32>,
+    /// Where the first process works.
+    directory: Option<Box<[u8]>>,
+    file_size_of: Option<fn(&str) -> Option<u64>>,
+    met_process: bool,
+}
+
+impl Model {
+    /// The state at the beginning of a log.
+    pub(super) fn new(options: Options) -> Model {
+        let mut model = Model {
+            files: Files::default(),
+            processes: Processes::default(),
+            unattributed: Unattributed::default(),
+            path: Vec::new(),
+            apps: FxHashMap::default(),
+            apps_by: options.apps,
+            inherited: FxHashMap::default(),
+            directory: options.directory.map(Vec::into_boxed_slice),
+            file_size_of: options.file_size_of,
+            met_process: false,
+        };
+        options.inherited.into_iter().for_each(|inherited| model.inherit(inherited));
+        model
+    }
+
+    /// Names met so far.
+    pub(super) fn tables(&self) -> &Tables {
+        &self.files.tables
+    }
+
+    /// Adds a process of which nothing is known.
+    pub(super) fn add_stray(&mut self, pid: u32) {
+        let app = self.app(UNKNOWN_PROGRAM, pid);
+        if std::mem::replace(&mut self.met_process, true) {
+            self.unattributed.odd(Oddity::Stray);
+        }
+        let directory = self.directory.take();
+        self.processes.add_stray(pid, directory, UNKNOWN_PROGRAM, app);
+    }
+
+    /// How processes become applications.
+    pub(super) fn apps_by(&self) -> Apps {
+        self.apps_by
+    }
+
+    /// The application that a program, running as process `leader`, counts as.
+    pub(super) fn app(&mut self, program: &[u8], leader: u32) -> u32 {
+        let name = match self.apps_by {
+            Apps::Program => program.to_vec(),
+            Apps::Process => [program, b" ", leader.to_string().as_bytes()].concat(),
+        };
+        let apps = &mut self.files.tables.apps;
+        *self.apps.entry(name.into_boxed_slice()).or_insert_with_key(|name| {
+            apps.push(display(name));
+            (apps.len() - 1) as u32
+        })
+    }
+
+    /// The description behind a descriptor. Where the log shows the file and the model knows nothing of it, or something else, the log
+    /// is right.
+    pub(super) fn description(&mut self, pid: u32, handle: Handle) -> Option<u32> {
+        let number = handle.number?;
+        let table = self.processes.get(pid).table;
+        if let Some(known) = self.processes.descriptors.find(table, number) {
+            let agrees = handle.shown.is_none_or(|shown| self.leads_to(known, shown));
+            if agrees {
+                return Some(known);
+            }
+            self.unattributed.odd(Oddity::Surprise);
+        }
+        Some(self.adopt(table, number, handle.shown?))
+    }
+
+    /// What a descriptor leads to.
+    pub(super) fn target(&mut self, pid: u32, handle: Handle) -> Target {
+        let description = self.description(pid, handle);
+        self.target_of(description)
+    }
+
+    /// What a description leads to.
+    pub(super) fn target_of(&mut self, description: Option<u32>) -> Target {
+        match description {
+            Some(description) => self.processes.descriptors.description(description).target,
+            None => Target::Object(Class::Unknown),
+        }
+    }
+
+    /// What a path in an argument leads to, taken from the working directory, or from the directory `base` if given. An ordinary path is
+    /// left in `self.path`.
+    pub(super) fn locate(&mut self, pid: u32, base: Option<Handle>, arg: &[u8]) -> Located {
+        let Some((path, cut)) = string(arg) else {
+            // `NULL` for the path: some calls then work on the descriptor itself.
+            return match base.filter(|_| arg == b"NULL") {
+                Some(base) => self.locate_own(pid, base),
+                None => self.nowhere(),
+            };
+        };
+        if cut {
+            self.unattributed.odd(Oddity::CutPath);
+        }
+        let mut located = std::mem::take(&mut self.path);
+        let base = base.filter(|base| base.number.is_some() || base.shown.is_some());
+        let found = match base {
+            Some(base) if path.is_empty() => self.locate_own(pid, base),
+            Some(base) if path.first() != Some(&b'/') => self.locate_below(pid, base, &path, &mut located),
+            _ => {
+                join(self.processes.directory(pid), &path, &mut located);
+                Located::Named
+            }
+        };
+        self.path = located;
+        match class_of(&self.path) {
+            // A relative name without a known directory is a file's.
+            Some(class) if found == Located::Named && self.path[0] == b'/' => Located::Object(class),
+            _ => found,
+        }
+    }
+
+    /// Counts a path that cannot be read.
+    fn nowhere(&mut self) -> Located {
+        self.unattributed.odd(Oddity::UnreadablePath);
+        Located::Nowhere
+    }
+
+    /// A descriptor's own file, or the working directory.
+    fn locate_own(&mut self, pid: u32, base: Handle) -> Located {
+        if base.number.is_none() {
+            return match self.base_directory(pid, base) {
+                Some(path) => Located::Own(self.files.existing(&path)),
+                None => self.nowhere(),
+            };
+        }
+        match self.target(pid, base) {
+            Target::File(file) => Located::Own(file),
+            Target::Object(class) => Located::Object(class),
+        }
+    }
+
+    fn locate_below(&mut self, pid: u32, base: Handle, path: &[u8], located: &mut Vec<u8>) -> Located {
+        match self.base_directory(pid, base) {
+            Some(directory) => {
+                join(Some(&directory), path, located);
+                Located::Named
+            }
+            None => Located::Object(Class::Unknown),
+        }
+    }
+
+    /// The path of a directory given by descriptor. `AT_FDCWD` with its path also tells where the process works.
+    fn base_directory(&mut self, pid: u32, base: Handle) -> Option<Box<[u8]>> {
+        if let Some(shown) = base.shown {
+            let path = shown.path();
+            if base.number.is_none() && self.processes.directory(pid) != Some(&*path) {
+                self.processes.set_directory(pid, &path);
+            }
+            return Some((*path).into());
+        }
+        if base.number.is_none() {
+            return self.processes.directory(pid).map(Into::into);
+        }
+        match self.target(pid, base) {
+            Target::File(file) => Some(self.files.path(file).into()),
+            Target::Object(_) => None,
+        }
+    }
+
+    /// True if a description leads to the file that the log shows.
+    fn leads_to(&mut self, description: u32, shown: Shown) -> bool {
+        let known = self.processes.descriptors.description(description);
+        if known.shown == shown.text {
+            return true;
+        }
+        let path = shown.path();
+        let agrees = match known.target {
+            Target::Object(class) => class_of(&path) == Some(class),
+            Target::File(file) => shown.deleted || self.files.path(file) == &*path || self.files.has_name(file, &path),
+        };
+        if agrees {
+            known.shown.clear();
+            known.shown.extend_from_slice(shown.text);
+        }
+        agrees
+    }
+
+    /// Learns from the log what a descriptor leads to.
+    fn adopt(&mut self, table: u32, number: i32, shown: Shown) -> u32 {
+        let path = shown.path();
+        if let Some(known) = self.inherited.get(&*path).filter(|_| !shown.deleted) {
+            self.processes.descriptors.duplicate(table, number, *known, false);
+            return *known;
+        }
+        let target = match class_of(&path) {
+            Some(class) => Target::Object(class),
+            None if shown.deleted => Target::File(self.files.unnamed(&path)),
+            None => Target::File(self.files.existing(&path)),
+        };
+        let description = Description { target, offset: 0, append: false, shown: shown.text.to_vec() };
+        if matches!(target, Target::Object(_)) || shown.deleted {
+            return self.processes.descriptors.open(table, number, description, false);
+        }
+        self.unattributed.odd(Oddity::InheritedDescriptor);
+        let description = self.processes.descriptors.keep(description);
+        self.processes.descriptors.duplicate(table, number, description, false);
+        self.inherited.insert((*path).into(), description);
+        description
+    }
+
+    fn inherit(&mut self, inherited: Inherited) {
+        let Inherited { path, offset, append, size } = inherited;
+        let file = self.files.existing(&path);
+        self.files.set_size(file, size);
+        let description = Description { target: Target::File(file), offset, append, shown: Vec::new() };
+        let description = self.processes.descriptors.keep(description);
+        self.inherited.insert(path.into_boxed_slice(), description);
+    }
+
+    /// Asks the file system for the size of a file that the log has not told. Only while recording.
+    pub(super) fn ask_size(&mut self, file: FileId) {
+        let known = &mut self.files.tables.files[file as usize];
+        if let Some(ask) = self.file_size_of.filter(|_| known.size.is_none()) {
+            known.size = ask(&known.path);
+        }
+    }
+
+    /// Appends a reference to a file's inode or entries, or to the file as a whole.
+    pub(super) fn refer(
+        &mut self,
+        scene: &mut Scene,
+        op: Op,
+        file: FileId,
+        result: Outcome,
+    ) -> Result<(), Malformed> {
+        let flags = if matches!(result, Outcome::Returned(_)) { 0 } else { FLAG_FAILED };
+        self.refer_range(scene, op, file, 0, 0, flags)
+    }
+
+    /// Appends a reference to a range of a file.
+    pub(super) fn refer_range(
+        &mut self,
+        scene: &mut Scene,
+        op: Op,
+        file: FileId,
+        offset: u64,
+        length: u64,
+        flags: u16,
+    ) -> Result<(), Malformed> {
+        let request = Request {
+            time: scene.time,
+            offset,
+            length: 0,
+            file,
+            app: self.processes.get(scene.pid).app,
+            op: op as u8,
+            kind: self.kind_touched(op, file, flags) as u8,
+            flags,
+        };
+        push_range(scene.batch, request, length, self.files.size(file))
+    }
+
+    /// What kind of object an operation on a file touches.
+    fn kind_touched(&self, op: Op, file: FileId, flags: u16) -> Kind {
+        match op {
+            Op::Open | Op::Stat | Op::Unlink | Op::Rename => Kind::Inode,
+            Op::List => Kind::Directory,
+            Op::Exec => Kind::Executable,
+            _ if flags & FLAG_EXECUTABLE != 0 => Kind::Executable,
+            _ => match self.files.kind(file) {
+                Kind::Unknown => Kind::Datafile,
+                known => known,
+            },
+        }
+    }
+
+    /// The file that a path was found to name, as far as the call's result tells; `None` if the call has no result or no file.
+    pub(super) fn file_at(&mut self, located: Located, result: Outcome) -> Option<FileId> {
+        match (located, result) {
+            (_, Outcome::None) | (Located::Nowhere, _) => None,
+            (Located::Own(file), _) => Some(file),
+            (Located::Object(class), _) => {
+                self.unattributed.call(class, 0);
+                None
+            }
+            (Located::Named, Outcome::Returned(_)) => Some(self.files.existing(&self.path)),
+            (Located::Named, Outcome::Missing) => Some(self.files.absent(&self.path)),
+            (Located::Named, Outcome::Failed) => Some(self.files.named(&self.path)),
+        }
+    }
+
+    /// Does what a call does to processes, descriptors and files, and appends its references.
+    pub(super) fn call(&mut self, scene: &mut Scene, name: &[u8], call: &Call) -> Result<(), Malformed> {
+        let known = self.data_call(scene, name, call)?
+            || self.name_call(scene, name, call)?
+            || self.descriptor_call(scene, name, call)?
+            || self.process_call(scene, name, call)?;
+        if !known {
+            self.unattributed.other(name);
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,150 @@
+//! Processes: who shares what with whom, and which program each runs.
+
+use rustc_hash::FxHashMap;
+
+use super::{call::has_flag, descriptors::Descriptors, shared::Shared};
+
+/// A call that has not returned yet.
+#[derive(Debug)]
+pub(super) struct Pending {
+    /// The call.
+    pub name: Vec<u8>,
+    /// Its arguments as far as they are known.
+    pub text: Vec<u8>,
+}
+
+/// A process or thread.
+#[derive(Debug)]
+pub(super) struct Process {
+    /// Its descriptor table.
+    pub table: u32,
+    /// Its working directory; a number of [`Processes::directories`].
+    directory: u32,
+    /// Its application; a number of the table of applications.
+    pub app: u32,
+    /// The process that a thread belongs to.
+    pub leader: u32,
+    /// The name of its program.
+    pub program: Box<[u8]>,
+    /// The call it is in, if another process has been heard since.
+    pub pending: Option<Pending>,
+}
+
+/// All processes of a log.
+#[derive(Debug, Default)]
+pub(super) struct Processes {
+    by_pid: FxHashMap<u32, Process>,
+    /// Working directories; `None` where not known.
+    directories: Shared<Option<Box<[u8]>>>,
+    /// Descriptor tables.
+    pub descriptors: Descriptors,
+    /// Processes in a call that makes a process, which has not been heard of.
+    expecting: Vec<u32>,
+}
+
+impl Processes {
+    /// True if the process is known.
+    pub(super) fn knows(&self, pid: u32) -> bool {
+        self.by_pid.contains_key(&pid)
+    }
+
+    /// The process with this id.
+    pub(super) fn get(&mut self, pid: u32) -> &mut Process {
+        self.by_pid.get_mut(&pid).expect("the caller has made sure that the process is known")
+    }
+
+    /// The process with this id, if known.
+    pub(super) fn find(&mut self, pid: u32) -> Option<&mut Process> {
+        self.by_pid.get_mut(&pid)
+    }
+
+    /// A process without a known parent.
+    pub(super) fn add_stray(&mut self, pid: u32, directory: Option<Box<[u8]>>, program: &[u8], app: u32) {
+        let table = self.descriptors.new_table();
+        let directory = self.directories.add(directory);
+        self.by_pid.insert(pid, Process { table, directory, app, leader: pid, program: program.into(), pending: None });
+    }
+
+    /// Process `parent` makes process `child`; `flags` are those of `clone`, joined by `|`.
+    pub(super) fn fork(&mut self, parent: u32, child: u32, flags: &[u8]) {
+        let Some(from) = self.by_pid.get(&parent) else {
+            return;
+        };
+        let (table, directory, app, leader) = (from.table, from.directory, from.app, from.leader);
+        let program = from.program.clone();
+        let table = match has_flag(flags, "CLONE_FILES") {
+            true => self.descriptors.share_table(table),
+            false => self.descriptors.copy_table(table),
+        };
+        let directory = match has_flag(flags, "CLONE_FS") {
+            true => self.directories.hold(directory),
+            false => self.directories.add(self.directories.get(directory).clone()),
+        };
+        let leader = if has_flag(flags, "CLONE_THREAD") { leader } else { child };
+        self.remove(child);
+        self.by_pid.insert(child, Process { table, directory, app, leader, program, pending: None });
+    }
+
+    /// The process is gone.
+    pub(super) fn remove(&mut self, pid: u32) {
+        self.expecting.retain(|parent| *parent != pid);
+        if let Some(process) = self.by_pid.remove(&pid) {
+            self.descriptors.drop_table(process.table);
+            self.directories.release(process.directory);
+        }
+    }
+
+    /// Thread `by` takes over the id `pid` of its process, which executes a program.
+    pub(super) fn supersede(&mut self, pid: u32, by: u32) {
+        if pid == by {
+            return;
+        }
+        if let Some(process) = self.by_pid.remove(&by) {
+            self.remove(pid);
+            self.expecting.retain(|parent| *parent != by);
+            self.by_pid.insert(pid, process);
+        }
+    }
+
+    /// Gives the process a descriptor table and a working directory of its own, as far as asked for.
+    pub(super) fn unshare(&mut self, pid: u32, files: bool, directory: bool) {
+        let process = self.by_pid.get_mut(&pid).expect("the caller has made sure that the process is known");
+        if files {
+            process.table = self.descriptors.unshare_table(process.table);
+        }
+        if directory && self.directories.holders(process.directory) > 1 {
+            self.directories.release(process.directory);
+            process.directory = self.directories.add(self.directories.get(process.directory).clone());
+        }
+    }
+
+    /// Its working directory, if known.
+    pub(super) fn directory(&self, pid: u32) -> Option<&[u8]> {
+        let process = self.by_pid.get(&pid)?;
+        self.directories.get(process.directory).as_deref()
+    }
+
+    /// Notes its working directory.
+    pub(super) fn set_directory(&mut self, pid: u32, path: &[u8]) {
+        if let Some(process) = self.by_pid.get(&pid) {
+            *self.directories.get_mut(process.directory) = Some(path.into());
+        }
+    }
+
+    /// The process has begun a call that makes another one.
+    pub(super) fn expect_child(&mut self, pid: u32) {
+        self.expecting.push(pid);
+    }
+
+    /// The child of a process that made one has been heard of. False if it had been before.
+    pub(super) fn met_child(&mut self, pid: u32) -> bool {
+        let before = self.expecting.len();
+        self.expecting.retain(|parent| *parent != pid);
+        self.expecting.len() < before
+    }
+
+    /// Processes whose child has not been heard of, the latest last.
+    pub(super) fn expecting(&self) -> &[u32] {
+        &self.expecting
+    }
+}

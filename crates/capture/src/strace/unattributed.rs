@@ -1,0 +1,168 @@
+//! What a log holds beside file references: counted, and told in sentences.
+
+use std::collections::BTreeMap;
+
+/// What is read and written like a file but has no blocks on storage.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Class {
+    /// Pipes and FIFOs without a name.
+    Pipe,
+    /// Sockets.
+    Socket,
+    /// Terminals, `/dev/null` and other character devices.
+    Device,
+    /// `/proc` and `/sys`.
+    System,
+    /// `/dev/shm`: memory under a name.
+    SharedMemory,
+    /// memfd, eventfd, epoll and other objects without a name.
+    Anonymous,
+    /// Descriptors of which nothing is known.
+    Unknown,
+}
+
+impl Class {
+    const ALL: [Class; 7] = [
+        Class::Pipe,
+        Class::Socket,
+        Class::Device,
+        Class::System,
+        Class::SharedMemory,
+        Class::Anonymous,
+        Class::Unknown,
+    ];
+
+    fn describe(self) -> &'static str {
+        match self {
+            Class::Pipe => "pipes",
+            Class::Socket => "sockets",
+            Class::Device => "terminals, /dev/null and other devices",
+            Class::System => "/proc and /sys",
+            Class::SharedMemory => "shared memory (/dev/shm)",
+            Class::Anonymous => "anonymous memory, eventfd, epoll and the like",
+            Class::Unknown => "descriptors of unknown origin",
+        }
+    }
+}
+
+/// Other things that a user should know of a log, each counted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Oddity {
+    /// A read, write or map that failed.
+    FailedTransfer,
+    /// A path that strace could not read, and showed as an address.
+    UnreadablePath,
+    /// A path that strace cut.
+    CutPath,
+    /// A request at the end of a file whose size was not known (`O_APPEND`).
+    UnknownEnd,
+    /// A descriptor from before the log began, taken to stand at byte 0.
+    InheritedDescriptor,
+    /// A descriptor whose file, as strace shows it, is not the one it was opened on.
+    Surprise,
+    /// A call of which the log only holds the end.
+    HeadlessCall,
+    /// A process whose parent is not in the log.
+    Stray,
+    /// A new process for which several could be the parent.
+    GuessedParent,
+}
+
+impl Oddity {
+    const COUNT: usize = 9;
+
+    fn describe(self, count: u64) -> String {
+        match self {
+            Oddity::FailedTransfer => format!("{count} reads, writes and maps failed and are no references"),
+            Oddity::UnreadablePath => format!("{count} calls name a path at an address that could not be read and are not in the trace"),
+            Oddity::CutPath => format!("{count} calls name a path that is cut in the log; each cut path counts as a file"),
+            Oddity::UnknownEnd => format!("{count} appending writes met a file of unknown size; their offsets count from the first byte seen"),
+            Oddity::InheritedDescriptor => format!("{count} descriptors were open before the log began and are taken to stand at byte 0"),
+            Oddity::Surprise => format!("{count} descriptors turned out to lead to another file than the calls before had said, and were followed there"),
+            Oddity::HeadlessCall => format!("{count} calls began before the log and are not in the trace"),
+            Oddity::Stray => format!("{count} processes began before the log, or their parents did; what they had open is known only where the log shows it"),
+            Oddity::GuessedParent => format!("{count} processes could have had several parents; the latest was taken"),
+        }
+    }
+
+    const ALL: [Oddity; Oddity::COUNT] = [
+        Oddity::FailedTransfer,
+        Oddity::UnreadablePath,
+        Oddity::CutPath,
+        Oddity::UnknownEnd,
+        Oddity::InheritedDescriptor,
+        Oddity::Surprise,
+        Oddity::HeadlessCall,
+        Oddity::Stray,
+        Oddity::GuessedParent,
+    ];
+}
+
+/// Calls that move file data without being seen one by one.
+const BLIND: [&str; 5] = ["io_uring_setup", "io_uring_enter", "io_setup", "io_submit", "process_vm_readv"];
+
+/// Names counted apart; a log that is no log could hold any number of them.
+const MOST_NAMES: usize = 64;
+
+/// The counters.
+#[derive(Debug, Default)]
+pub(super) struct Unattributed {
+    calls: [u64; Class::ALL.len()],
+    bytes: [u64; Class::ALL.len()],
+    oddities: [u64; Oddity::COUNT],
+    others: BTreeMap<Box<[u8]>, u64>,
+    more_others: u64,
+}
+
+impl Unattributed {
+    /// Counts a call on something that is no file.
+    pub(super) fn call(&mut self, class: Class, bytes: u64) {
+        self.calls[class as usize] += 1;
+        self.bytes[class as usize] = self.bytes[class as usize].saturating_add(bytes);
+    }
+
+    /// Counts an oddity.
+    pub(super) fn odd(&mut self, oddity: Oddity) {
+        self.oddities[oddity as usize] += 1;
+    }
+
+    /// Counts a call that has no counterpart in a trace.
+    pub(super) fn other(&mut self, name: &[u8]) {
+        if let Some(count) = self.others.get_mut(name) {
+            *count += 1;
+        } else if self.others.len() < MOST_NAMES {
+            self.others.insert(name.into(), 1);
+        } else {
+            self.more_others += 1;
+        }
+    }
+
+    /// One sentence each.
+    pub(super) fn remarks(&self) -> Vec<String> {
+        let classes = Class::ALL.into_iter().filter(|class| self.calls[*class as usize] > 0).map(|class| {
+            let (calls, bytes) = (self.calls[class as usize], self.bytes[class as usize]);
+            format!("{calls} calls on {} moved {bytes} bytes and are not in the trace", class.describe())
+        });
+        let oddities = Oddity::ALL.into_iter().filter(|oddity| self.oddities[*oddity as usize] > 0);
+        let oddities = oddities.map(|oddity| oddity.describe(self.oddities[oddity as usize]));
+        classes.chain(oddities).chain(self.blind()).chain(self.without_counterpart()).collect()
+    }
+
+    fn blind(&self) -> Option<String> {
+        let used: Vec<&str> = BLIND.into_iter().filter(|name| self.others.contains_key(name.as_bytes())).collect();
+        let used = (!used.is_empty()).then(|| used.join(", "))?;
+        Some(format!("the program also reads or writes through {used}: those references cannot be seen by strace"))
+    }
+
+    fn without_counterpart(&self) -> Option<String> {
+        let total = self.others.values().sum::<u64>() + self.more_others;
+        let mut names: Vec<(&[u8], u64)> = self.others.iter().map(|(name, count)| (&**name, *count)).collect();
+        names.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
+        let mut listed: Vec<String> =
+            names.iter().map(|(name, count)| format!("{count} {}", name.escape_ascii())).collect();
+        if self.more_others > 0 {
+            listed.push(format!("{} others", self.more_others));
+        }
+        (total > 0).then(|| format!("{total} calls reference no file blocks or inodes by themselves: {}", listed.join(", ")))
+    }
+}
