@@ -1,0 +1,204 @@
+//! The engine against a simulation that could not be simpler: requests of several blocks, reads and writes, several applications
+//! and files, through both directories and any memory budget.
+
+use std::collections::{HashSet, VecDeque};
+
+use hotset_core::registry;
+use hotset_core::request::{FLAG_CONTINUED, Op, Request};
+use hotset_core::spec::{Args, PolicySpec};
+use hotset_sim::grid::{self, Plan};
+use hotset_sim::{BlockSize, Counters, Options, Prepared, Silent, Tally, prepare};
+use hotset_trace::{Addressing, Batch, Meta, Tables, TraceError, TraceReader};
+
+/// A trace made in memory, handed over in batches of an odd size.
+struct Made {
+    requests: Vec<Request>,
+    given: usize,
+    batch: usize,
+    meta: Meta,
+    tables: Tables,
+}
+
+impl Made {
+    fn new(requests: Vec<Request>, batch: usize) -> Made {
+        let meta =
+            Meta { format: "made", addressing: Addressing::Bytes { unit: None }, has_time: false, has_ops: true };
+        Made { requests, given: 0, batch, meta, tables: Tables::default() }
+    }
+}
+
+impl TraceReader for Made {
+    fn meta(&self) -> &Meta {
+        &self.meta
+    }
+
+    fn tables(&self) -> &Tables {
+        &self.tables
+    }
+
+    fn read(&mut self, batch: &mut Batch) -> Result<(), TraceError> {
+        batch.clear();
+        let end = (self.given + self.batch).min(self.requests.len());
+        batch.requests.extend_from_slice(&self.requests[self.given..end]);
+        self.given = end;
+        Ok(())
+    }
+}
+
+fn random(state: &mut u64, below: u64) -> u64 {
+    *state = state.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+    (*state >> 33) % below
+}
+
+/// Requests of 0 to 40 blocks over three files and four applications, a third of them writes.
+fn requests(seed: u64, count: usize) -> Vec<Request> {
+    let mut state = seed;
+    let mut next = |below| random(&mut state, below);
+    let mut made: Vec<Request> = Vec::new();
+    for _ in 0..count {
+        let long = if next(50) == 0 { 160_000 } else { 9_000 };
+        let op = [Op::Read, Op::Read, Op::Write, Op::Map, Op::Stat, Op::Sync][next(6) as usize];
+        let request = Request {
+            op: op as u8,
+            offset: next(60) * 3_000,
+            length: next(long) as u32,
+            file: next(3) as u32,
+            app: next(4) as u32,
+            ..Request::default()
+        };
+        made.push(request);
+        if next(20) == 0 {
+            let length = 5_000;
+            made.push(Request {
+                offset: request.offset + u64::from(request.length),
+                length,
+                flags: FLAG_CONTINUED,
+                ..request
+            });
+        }
+    }
+    made
+}
+
+/// LRU by the book, block by block.
+fn by_the_book(requests: &[Request], capacity: usize) -> Tally {
+    let mut cache: VecDeque<(u32, u64)> = VecDeque::new();
+    let mut dirty = HashSet::new();
+    let mut tally = Tally { apps: vec![Counters::default(); 4], ..Tally::default() };
+    let mut counted_missed = false;
+    for request in requests.iter().filter(|request| request.op().is_data() && request.length > 0) {
+        let write = request.op() == Op::Write;
+        let begins = request.flags & FLAG_CONTINUED == 0;
+        let mut missed = false;
+        let (first, last) = (request.offset / 4096, (request.offset + u64::from(request.length) - 1) / 4096);
+        let mut counters = Counters::default();
+        for block in (first..=last).map(|block| (request.file, block)) {
+            counters.references += 1;
+            if let Some(at) = cache.iter().position(|&held| held == block) {
+                cache.remove(at);
+                counters.hits += 1;
+            } else {
+                missed = true;
+                if cache.len() == capacity {
+                    let victim = cache.pop_front().unwrap();
+                    tally.write_backs += u64::from(dirty.remove(&victim));
+                }
+            }
+            cache.push_back(block);
+            if write {
+                dirty.insert(block);
+            }
+        }
+        if begins {
+            counters.requests = 1;
+            counters.write_requests = u64::from(write);
+            counters.read_requests = u64::from(!write);
+            counted_missed = false;
+        }
+        if missed && !counted_missed {
+            counted_missed = true;
+            counters.request_misses = 1;
+            counters.read_request_misses = u64::from(!write);
+        }
+        for sum in [&mut tally.total, &mut tally.apps[request.app as usize]] {
+            *sum = add(sum, &counters);
+        }
+    }
+    tally
+}
+
+fn add(left: &Counters, right: &Counters) -> Counters {
+    Counters {
+        references: left.references + right.references,
+        hits: left.hits + right.hits,
+        requests: left.requests + right.requests,
+        request_misses: left.request_misses + right.request_misses,
+        read_requests: left.read_requests + right.read_requests,
+        read_request_misses: left.read_request_misses + right.read_request_misses,
+        write_requests: left.write_requests + right.write_requests,
+    }
+}
+
+fn replay(requests: &[Request], plans: &[Plan], batch: usize, memory_bytes: u64) -> Vec<Tally> {
+    let options = Options { block: Some(BlockSize::Bytes(4096)), maps: true, memory_bytes };
+    let (mut prepared, _) = prepare(Box::new(Made::new(requests.to_vec(), batch)), &options, &Silent).unwrap();
+    assert_eq!(matches!(prepared, Prepared::Held(_)), memory_bytes > 1 << 30);
+    grid::run(&mut prepared, plans, &Silent).unwrap().tallies
+}
+
+fn plan(policy: &str, capacity: u32) -> Plan {
+    let spec = PolicySpec::parse(policy).unwrap();
+    Plan { info: spec.info(), args: spec.args(Some(4096)), capacity, seed: 7 }
+}
+
+#[test]
+fn lru_counts_everything_as_the_book_does() {
+    for seed in 0..8 {
+        let requests = requests(seed, 3_000);
+        for capacity in [1, 2, 7, 30, 100, 1000] {
+            let expected = by_the_book(&requests, capacity as usize);
+            for (batch, memory) in [(1, u64::MAX), (777, u64::MAX), (100_000, u64::MAX), (64, 0), (1_000, 60_000)] {
+                let tally = replay(&requests, &[plan("lru", capacity)], batch, memory).remove(0);
+                assert_eq!(tally, expected, "seed {seed}, capacity {capacity}, batch {batch}, memory {memory}");
+            }
+        }
+    }
+}
+
+#[test]
+fn every_policy_counts_the_same_held_and_streamed() {
+    let requests = requests(99, 20_000);
+    let online = registry::ENTRIES.iter().filter(|entry| !entry.info.offline);
+    let plans: Vec<Plan> = online
+        .flat_map(|entry| {
+            [1, 5, 60, 500].map(|capacity| Plan {
+                info: entry.info,
+                args: Args::defaults(entry.info.params, Some(4096)),
+                capacity,
+                seed: 7,
+            })
+        })
+        .collect();
+    let held = replay(&requests, &plans, 5_000, u64::MAX);
+    for memory in [0, 200_000] {
+        for ((plan, held), streamed) in plans.iter().zip(&held).zip(replay(&requests, &plans, 333, memory)) {
+            assert_eq!(*held, streamed, "{} at {}", plan.info.name, plan.capacity);
+        }
+    }
+}
+
+#[test]
+fn offline_policies_are_bounds_and_are_refused_on_streams() {
+    let requests = requests(5, 5_000);
+    let offline = registry::ENTRIES.iter().filter(|entry| entry.info.offline);
+    for entry in offline {
+        let capacity = 50;
+        let bound = replay(&requests, &[plan(entry.info.name, capacity)], 100, u64::MAX).remove(0);
+        let lru = replay(&requests, &[plan("lru", capacity)], 100, u64::MAX).remove(0);
+        assert!(bound.total.hits >= lru.total.hits, "{}", entry.info.name);
+        let options = Options { block: None, maps: true, memory_bytes: 0 };
+        let (mut prepared, _) = prepare(Box::new(Made::new(requests.clone(), 100)), &options, &Silent).unwrap();
+        let refused = grid::run(&mut prepared, &[plan(entry.info.name, capacity)], &Silent).unwrap_err();
+        assert!(refused.to_string().contains("raise --memory"), "{refused}");
+    }
+}
