@@ -243,7 +243,8 @@ impl Queue {
     #[cold]
     fn squeeze(&mut self, places: &mut Places) {
         let (mut from, mut to) = (self.old, self.old);
-        for _ in 0..self.len {
+        // The slot that is about to be appended is counted but has no live entry.
+        for _ in 1..self.len {
             from = self.live_from(from);
             places.prefetch(self.ring[self.index(from.wrapping_add(2 * LOOKAHEAD))]);
             let (source, target) = (self.index(from), self.index(to));
@@ -310,14 +311,17 @@ mod tests {
     fn stale_entries_are_squeezed_out_when_the_ring_is_full() {
         let mut places = Places::new(4);
         let mut queue = Queue::new(2, 4);
-        for slot in 0..4 {
+        let mut order = vec![0, 1, 2, 3];
+        for &slot in &order {
             queue.push(&mut places, slot);
         }
         for round in 0..1000 {
-            queue.renew(&mut places, round % 4);
+            let slot = order.remove(round * round % 4);
+            order.push(slot);
+            queue.renew(&mut places, slot);
             queue.validate(&places);
+            assert_eq!(queue.iter().collect::<Vec<_>>(), order, "round {round}");
         }
-        assert_eq!(queue.iter().collect::<Vec<_>>(), [0, 1, 2, 3]);
     }
 
     #[test]
