@@ -46,7 +46,10 @@ macro_rules! policies {
 }
 
 policies! {
+    arc::Arc,
+    car::Car,
     lru::Lru,
+    two_q::TwoQ,
 }
 
 /// The entry with this name or alias.

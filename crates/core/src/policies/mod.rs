@@ -1,3 +1,6 @@
 //! The replacement policies, one file each. The table in [`crate::registry`] names them.
 
+pub mod arc;
+pub mod car;
 pub mod lru;
+pub mod two_q;

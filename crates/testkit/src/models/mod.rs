@@ -2,13 +2,21 @@
 
 use crate::model::{Given, Model};
 
+mod arc;
+mod car;
 mod lru;
+mod two_q;
 
 /// Builds a model.
 pub type Build = fn(&Given<'_>) -> Box<dyn Model>;
 
 /// Every model under the canonical name of its policy.
-pub static MODELS: &[(&str, Build)] = &[("lru", build::<lru::Lru>)];
+pub static MODELS: &[(&str, Build)] = &[
+    ("arc", build::<arc::Arc>),
+    ("car", build::<car::Car>),
+    ("lru", build::<lru::Lru>),
+    ("2q", build::<two_q::TwoQ>),
+];
 
 /// Builds the model of the policy with this canonical name; `None` if it has none.
 pub fn model(name: &str, given: &Given<'_>) -> Option<Box<dyn Model>> {

@@ -1,0 +1,29 @@
+//! Blocks that left the cache but are remembered: the moves that policies with ghosts share.
+
+use super::queue::{Places, Queue};
+use crate::policy::Effects;
+
+/// Evicts the oldest of `resident` and remembers it as the youngest of `ghosts`.
+#[inline(always)]
+pub fn evict_to(resident: &mut Queue, ghosts: &mut Queue, places: &mut Places, fx: &mut impl Effects) {
+    if let Some(victim) = resident.pop_oldest(places) {
+        ghosts.push(places, victim);
+        fx.evict(victim);
+    }
+}
+
+/// Evicts the oldest of `resident` without a trace.
+#[inline(always)]
+pub fn discard_oldest(resident: &mut Queue, places: &mut Places, fx: &mut impl Effects) {
+    if let Some(victim) = resident.pop_oldest(places) {
+        fx.discard(victim);
+    }
+}
+
+/// Forgets the oldest of `ghosts`.
+#[inline(always)]
+pub fn forget_oldest(ghosts: &mut Queue, places: &mut Places, fx: &mut impl Effects) {
+    if let Some(oldest) = ghosts.pop_oldest(places) {
+        fx.forget(oldest);
+    }
+}

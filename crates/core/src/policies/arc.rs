@@ -1,0 +1,136 @@
+//! ARC: adaptive replacement between recency and frequency.
+//!
+//! Idea: T1 holds blocks seen once lately, T2 those seen again; B1 and B2 remember what left them. A reference to a block
+//! in B1 says that T1 was too small, one in B2 that T2 was; the target size p of T1 follows.
+//!
+//! Paper: Megiddo, Modha, "ARC: a self-tuning, low overhead replacement cache", FAST 2003.
+//!
+//! Deviations and readings: p is a real number, as in the paper; well-known codes round it, which changes counts by a few
+//! hits. The sizes that move p count the referenced ghost itself. A full cache makes room and one with a gap does not,
+//! which differs from the paper only after a removal or a growth, of which it does not speak. Shrinking lowers p to the new
+//! capacity, evicts by REPLACE until the rest fits, then drops the oldest of B1 and B2 down to their new bounds.
+//!
+//! Cost: O(1) amortised; a hit writes one word and appends to a log, a miss moves one block to a ghost list and forgets another.
+//! Memory: 4 bytes a slot, 40 bytes a block of capacity in the four logs, for at most as many ghosts as blocks.
+//!
+//! When not to use it: loops longer than the cache (nothing is seen twice before it leaves the ghosts), and where each
+//! block is soon read again just once (the second read counts as frequency).
+
+use crate::parts::four_lists::{B1, B2, FourLists, T1, T2};
+use crate::parts::ghost::{discard_oldest, evict_to};
+use crate::policy::{Effects, Info, Outcome, Policy, Setup, Slot};
+use crate::spec::SpecError;
+
+/// The ARC policy.
+#[derive(Debug)]
+pub struct Arc(FourLists);
+
+impl Policy for Arc {
+    const INFO: Info = Info {
+        name: "arc",
+        aliases: &[],
+        family: "adaptive",
+        summary: "balance recency and frequency by what ghost lists would have hit",
+        params: &[],
+        offline: false,
+    };
+
+    fn new(setup: &Setup) -> Result<Self, SpecError> {
+        Ok(Arc(FourLists::new(setup.capacity, setup.slots)))
+    }
+
+    fn identities(capacity: u32) -> u64 {
+        FourLists::identities(capacity)
+    }
+
+    #[inline(always)]
+    fn access(&mut self, slot: Slot, _time: u64, fx: &mut impl Effects) -> Outcome {
+        let lists = &mut self.0;
+        match lists.places.tag(slot) {
+            T2 => {
+                lists.t2.renew(&mut lists.places, slot);
+                return Outcome::Hit;
+            }
+            T1 => {
+                lists.t1.take(&mut lists.places, slot);
+                lists.t2.push(&mut lists.places, slot);
+                return Outcome::Hit;
+            }
+            B1 => {
+                lists.raise_target();
+                make_room(lists, false, fx);
+                lists.b1.take(&mut lists.places, slot);
+                lists.t2.push(&mut lists.places, slot);
+            }
+            B2 => {
+                lists.lower_target();
+                make_room(lists, true, fx);
+                lists.b2.take(&mut lists.places, slot);
+                lists.t2.push(&mut lists.places, slot);
+            }
+            _ => {
+                make_room_for_stranger(lists, fx);
+                lists.t1.push(&mut lists.places, slot);
+            }
+        }
+        Outcome::Admitted
+    }
+
+    #[inline(always)]
+    fn prefetch(&self, slot: Slot) {
+        self.0.places.prefetch(slot);
+    }
+
+    fn remove(&mut self, slot: Slot, fx: &mut impl Effects) {
+        self.0.remove(slot, fx);
+    }
+
+    fn resize(&mut self, capacity: u32, fx: &mut impl Effects) {
+        self.0.resize(capacity, fx, |lists, fx| replace(lists, false, fx));
+    }
+
+    fn grow(&mut self, slots: u32) {
+        self.0.grow(slots);
+    }
+
+    fn contains(&self, slot: Slot) -> bool {
+        self.0.contains(slot)
+    }
+
+    fn len(&self) -> u32 {
+        self.0.resident()
+    }
+
+    fn validate(&self) {
+        self.0.validate();
+    }
+}
+
+/// The paper's case IV: a block in none of the lists.
+#[inline(always)]
+fn make_room_for_stranger(lists: &mut FourLists, fx: &mut impl Effects) {
+    if lists.t1.len() == lists.capacity {
+        discard_oldest(&mut lists.t1, &mut lists.places, fx);
+    } else {
+        lists.make_ghost_room(fx);
+        make_room(lists, false, fx);
+    }
+}
+
+#[inline(always)]
+fn make_room(lists: &mut FourLists, in_b2: bool, fx: &mut impl Effects) {
+    if lists.resident() == lists.capacity {
+        replace(lists, in_b2, fx);
+    }
+}
+
+/// The paper's REPLACE.
+#[inline(always)]
+fn replace(lists: &mut FourLists, in_b2: bool, fx: &mut impl Effects) {
+    let size = f64::from(lists.t1.len());
+    if !lists.t1.is_empty() && (size > lists.target || in_b2 && size == lists.target) {
+        evict_to(&mut lists.t1, &mut lists.b1, &mut lists.places, fx);
+    } else {
+        evict_to(&mut lists.t2, &mut lists.b2, &mut lists.places, fx);
+    }
+}

@@ -1,0 +1,216 @@
+//! 2Q: a block earns its place by coming back after its first stay.
+//!
+//! Idea: a new block passes through A1in, a short FIFO queue; when it leaves, A1out remembers it. Only a block referenced while in A1out
+//! enters Am, the LRU queue of hot blocks, so scans and bursts of correlated references never displace those.
+//!
+//! Paper: Johnson, Shasha, "2Q: a low overhead high performance buffer management replacement algorithm", VLDB 1994 (full version).
+//!
+//! Deviations and readings: sizes of queues are rounded down and at least 1; space is reclaimed while the referenced ghost is still in
+//! A1out, as in the paper, so it may itself be the one that A1out drops; when A1in is to be spared but Am is empty (only at the smallest capacities, or with a large `kin`), A1in gives.
+//! `a1in_hit=promote` is the simplified form in which a hit in A1in already moves the block to Am. Shrinking reclaims with the new sizes
+//! until the rest fits, then drops the oldest of A1out.
+//!
+//! Cost: O(1) amortised; a hit in Am writes one word and appends to a log, a hit in A1in only reads its word.
+//! Memory: 4 bytes a slot, 20 bytes a block of capacity in the logs, for half as many ghosts as blocks.
+//!
+//! When not to use it: blocks that come back only within a stay in A1in or only after A1out forgot them (loops) never become hot.
+
+use crate::parts::ghost::{discard_oldest, evict_to, forget_oldest};
+use crate::parts::queue::{Places, Queue, Tag};
+use crate::policy::{Effects, Info, Outcome, Policy, Setup, Slot};
+use crate::spec::{Args, Param, ParamKind, SpecError};
+
+const AM: Tag = 0;
+const A1IN: Tag = 1;
+const A1OUT: Tag = 2;
+
+/// The 2Q policy.
+#[derive(Debug)]
+pub struct TwoQ {
+    capacity: u32,
+    args: Args,
+    sizes: Sizes,
+    promote: bool,
+    places: Places,
+    am: Queue,
+    a1in: Queue,
+    a1out: Queue,
+}
+
+/// The parameters at one capacity.
+#[derive(Clone, Copy, Debug)]
+struct Sizes {
+    /// Blocks in A1in above which it gives the victim.
+    kin: u32,
+    /// Most ghosts in A1out.
+    kout: u32,
+}
+
+impl Sizes {
+    fn of(args: &Args, capacity: u32) -> Result<Sizes, SpecError> {
+        Ok(Sizes { kin: args.share("kin", capacity)?.max(1), kout: args.share("kout", capacity)?.max(1) })
+    }
+}
+
+impl Policy for TwoQ {
+    const INFO: Info = Info {
+        name: "2q",
+        aliases: &["two-q"],
+        family: "recency",
+        summary: "new blocks pass through a FIFO queue; those that come back later enter an LRU queue",
+        params: &[
+            Param {
+                key: "kin",
+                kind: ParamKind::Share,
+                default: "25%",
+                doc: "blocks in A1in above which it gives the victim (paper: 25%)",
+            },
+            Param {
+                key: "kout",
+                kind: ParamKind::Share,
+                default: "50%",
+                doc: "most ghosts remembered in A1out (paper: 50%)",
+            },
+            Param {
+                key: "a1in_hit",
+                kind: ParamKind::Word(&["stay", "promote"]),
+                default: "stay",
+                doc: "a hit in A1in leaves the block where it is (full 2Q) or moves it to Am (simplified)",
+            },
+        ],
+        offline: false,
+    };
+
+    fn new(setup: &Setup) -> Result<Self, SpecError> {
+        let mut two_q = TwoQ {
+            capacity: setup.capacity,
+            args: setup.args.clone(),
+            sizes: Sizes::of(setup.args, setup.capacity)?,
+            promote: setup.args.word("a1in_hit") == "promote",
+            places: Places::new(setup.slots),
+            am: Queue::new(AM, 0),
+            a1in: Queue::new(A1IN, 0),
+            a1out: Queue::new(A1OUT, 0),
+        };
+        two_q.fit_queues();
+        Ok(two_q)
+    }
+
+    /// With `kout` at most 100%; a host that runs out of slots at a larger one must grow.
+    fn identities(capacity: u32) -> u64 {
+        2 * u64::from(capacity) + 1
+    }
+
+    #[inline(always)]
+    fn access(&mut self, slot: Slot, _time: u64, fx: &mut impl Effects) -> Outcome {
+        match self.places.tag(slot) {
+            AM => {
+                self.am.renew(&mut self.places, slot);
+                Outcome::Hit
+            }
+            A1IN => {
+                if self.promote {
+                    self.a1in.take(&mut self.places, slot);
+                    self.am.push(&mut self.places, slot);
+                }
+                Outcome::Hit
+            }
+            A1OUT => {
+                self.make_room(slot, fx);
+                if self.places.tag(slot) == A1OUT {
+                    self.a1out.take(&mut self.places, slot);
+                }
+                self.am.push(&mut self.places, slot);
+                Outcome::Admitted
+            }
+            _ => {
+                self.make_room(slot, fx);
+                self.a1in.push(&mut self.places, slot);
+                Outcome::Admitted
+            }
+        }
+    }
+
+    #[inline(always)]
+    fn prefetch(&self, slot: Slot) {
+        self.places.prefetch(slot);
+    }
+
+    fn remove(&mut self, slot: Slot, fx: &mut impl Effects) {
+        let queue = match self.places.tag(slot) {
+            AM => &mut self.am,
+            A1IN => &mut self.a1in,
+            A1OUT => &mut self.a1out,
+            _ => return,
+        };
+        queue.take(&mut self.places, slot);
+        fx.forget(slot);
+    }
+
+    fn resize(&mut self, capacity: u32, fx: &mut impl Effects) {
+        self.capacity = capacity;
+        self.sizes = Sizes::of(&self.args, capacity).expect("new accepted the same arguments");
+        while self.len() > capacity {
+            self.reclaim(None, fx);
+        }
+        while self.a1out.len() > self.sizes.kout {
+            forget_oldest(&mut self.a1out, &mut self.places, fx);
+        }
+        self.fit_queues();
+    }
+
+    fn grow(&mut self, slots: u32) {
+        self.places.grow(slots);
+        self.fit_queues();
+    }
+
+    fn contains(&self, slot: Slot) -> bool {
+        matches!(self.places.tag(slot), AM | A1IN)
+    }
+
+    #[inline(always)]
+    fn len(&self) -> u32 {
+        self.am.len() + self.a1in.len()
+    }
+
+    fn validate(&self) {
+        for queue in [&self.am, &self.a1in, &self.a1out] {
+            queue.validate(&self.places);
+        }
+        assert!(self.len() <= self.capacity, "A1in and Am exceed the capacity");
+        assert!(self.a1out.len() <= self.sizes.kout, "A1out exceeds Kout");
+    }
+}
+
+impl TwoQ {
+    /// Rings large enough for all that the queues may come to hold; A1out takes a victim before it drops a ghost.
+    fn fit_queues(&mut self) {
+        let slots = self.places.slots();
+        self.am.grow(&mut self.places, self.capacity.min(slots));
+        self.a1in.grow(&mut self.places, self.capacity.min(slots));
+        self.a1out.grow(&mut self.places, self.sizes.kout.saturating_add(1).min(slots));
+    }
+
+    #[inline(always)]
+    fn make_room(&mut self, arriving: Slot, fx: &mut impl Effects) {
+        if self.len() == self.capacity {
+            self.reclaim(Some(arriving), fx);
+        }
+    }
+
+    /// Evicts one block. Its ghost may push the arriving block's own ghost out of A1out; that block stays known all the same.
+    #[inline(always)]
+    fn reclaim(&mut self, arriving: Option<Slot>, fx: &mut impl Effects) {
+        if self.a1in.len() <= self.sizes.kin && !self.am.is_empty() {
+            discard_oldest(&mut self.am, &mut self.places, fx);
+            return;
+        }
+        evict_to(&mut self.a1in, &mut self.a1out, &mut self.places, fx);
+        if self.a1out.len() > self.sizes.kout {
+            let dropped = self.a1out.pop_oldest(&mut self.places);
+            if let Some(ghost) = dropped.filter(|_| dropped != arriving) {
+                fx.forget(ghost);
+            }
+        }
+    }
+}
