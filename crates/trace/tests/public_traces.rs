@@ -5,7 +5,7 @@ mod common;
 use std::collections::HashSet;
 
 use common::{open_trace, read_all, trace_path};
-use hotset_core::request::Request;
+use hotset_core::request::{Op, Request};
 use hotset_trace::Addressing;
 
 /// References and distinct blocks at a block size; for objects each request is one reference.
@@ -64,4 +64,30 @@ fn arc_paper() {
 fn cloud_physics_ids() {
     check("public/formats/cloudPhysicsIO.txt.zst", &["ids"], 113_872, 48_974);
     check("public/formats/cloudPhysicsIO.oracleGeneral.bin.zst", &["oracle-general"], 113_872, 48_974);
+}
+
+#[test]
+fn web07() {
+    check("public/formats/web07.trace.xz", &["u32be"], 76_118, 20_484);
+}
+
+/// Requests, writes, reads, devices and sectors as `awk` counts them.
+#[test]
+fn disksim() {
+    let traces = [
+        ("tpcc-small.trace", [2_618, 4_381], 16, 116_638),
+        ("wsrch-small.trace", [4, 24_779], 6, 746_324),
+        ("example.ascii", [5_923, 4_077], 22, 107_967),
+    ];
+    for (name, [writes, reads], devices, sectors) in traces {
+        let Some(path) = trace_path(&format!("public/formats/{name}.zst")) else { return };
+        let mut trace = open_trace(&path);
+        assert_eq!(trace.format, "disksim", "{name}");
+        let all = read_all(&mut trace);
+        let count = |op: Op| all.iter().filter(|request| request.op() == op).count();
+        assert_eq!([count(Op::Write), count(Op::Read), all.len()], [writes, reads, writes + reads], "{name}");
+        assert_eq!(trace.reader.tables().files.len(), devices, "{name}");
+        assert_eq!(all.iter().map(|request| u64::from(request.length)).sum::<u64>(), sectors * 512, "{name}");
+        assert!(all.is_sorted_by_key(|request| request.time), "{name}");
+    }
 }

@@ -7,7 +7,7 @@ use super::{Confidence, Format, Head};
 use crate::{
     Addressing, Batch, Meta,
     runner::{
-        Malformed,
+        Malformed, SECTOR_BYTES,
         lines::{LineFormat, Lines},
         number::{Words, whole},
         push_blocks,
@@ -22,12 +22,10 @@ pub(super) const FORMAT: Format = Format {
     open: |input, options| Ok(Box::new(Lines::new(input, Arc, 1, options.skip_bad))),
 };
 
-const BLOCK_BYTES: u32 = 512;
-
 struct Arc;
 
 const META: Meta =
-    Meta { format: "arc", addressing: Addressing::Bytes { unit: Some(BLOCK_BYTES) }, has_time: false, has_ops: false };
+    Meta { format: "arc", addressing: Addressing::Bytes { unit: Some(SECTOR_BYTES) }, has_time: false, has_ops: false };
 
 impl LineFormat for Arc {
     fn meta(&self) -> &Meta {
@@ -42,7 +40,7 @@ impl LineFormat for Arc {
         words.number("the third number, which is ignored")?;
         words.number("the sequence number")?;
         words.end("four numbers on a line")?;
-        push_blocks(batch, Request::default(), start, count, BLOCK_BYTES)
+        push_blocks(batch, Request::default(), start, count, SECTOR_BYTES)
     }
 }
 

@@ -4,9 +4,15 @@
 //! the slice they hand to [`open`].
 
 mod arc;
+mod big_endian;
+mod blkparse;
+mod disksim;
 mod ids;
 mod lirs;
+mod msr;
 mod oracle_general;
+mod spc;
+mod vscsi;
 
 use std::path::{Path, PathBuf};
 
@@ -18,7 +24,19 @@ use crate::{
 };
 
 /// The formats of this room, in the order of `hotset formats`.
-pub const BUILTIN: &[Format] = &[lirs::FORMAT, arc::FORMAT, ids::FORMAT, oracle_general::FORMAT];
+pub const BUILTIN: &[Format] = &[
+    lirs::FORMAT,
+    arc::FORMAT,
+    spc::FORMAT,
+    msr::FORMAT,
+    ids::FORMAT,
+    oracle_general::FORMAT,
+    vscsi::FORMAT,
+    blkparse::FORMAT,
+    big_endian::U32BE,
+    big_endian::U64BE,
+    disksim::FORMAT,
+];
 
 /// How sure a format is that a trace is one of its own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]

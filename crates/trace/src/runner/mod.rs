@@ -1,18 +1,23 @@
 //! What turns a parser of one line or one record into a reader of a whole trace.
 
+pub mod fields;
 pub mod lines;
 pub mod number;
+pub mod numbering;
 pub mod records;
 
-use hotset_core::request::Request;
+use hotset_core::request::{Op, Request};
 
-use crate::{Batch, Tables};
+use crate::{Batch, FileInfo, Tables};
 
 /// What is wrong with a line or record and what was expected; the runner adds file and place.
 pub type Malformed = Box<str>;
 
 /// The longest request taken for real, in bytes: 1 TiB.
 pub const LONGEST_REQUEST: u64 = 1 << 40;
+
+/// Bytes of a disk sector, what LBAs count.
+pub const SECTOR_BYTES: u32 = 512;
 
 /// The tables of formats that know no names.
 static NO_TABLES: Tables = Tables { files: Vec::new(), apps: Vec::new() };
@@ -44,6 +49,22 @@ pub fn push_blocks(
     push_range(batch, request, length, None)
 }
 
+/// The byte offset of an LBA.
+#[inline]
+pub fn sector_offset(lba: u64) -> Result<u64, Malformed> {
+    lba.checked_mul(u64::from(SECTOR_BYTES)).ok_or_else(|| impossible_blocks(lba, 1, SECTOR_BYTES))
+}
+
+/// What a SCSI command code does, if it is a read or a write of 6, 10, 12 or 16 bytes, with or without verifying.
+#[inline]
+pub fn scsi_op(code: u64) -> Option<Op> {
+    match code {
+        0x08 | 0x28 | 0xa8 | 0x88 => Some(Op::Read),
+        0x0a | 0x2a | 0xaa | 0x8a | 0x2e | 0xae | 0x8e => Some(Op::Write),
+        _ => None,
+    }
+}
+
 #[cold]
 fn impossible_blocks(start: u64, count: u64, block_bytes: u32) -> Malformed {
     format!("found {count} blocks of {block_bytes} bytes from block {start}; expected at most 1 TiB, ending below 2^64")
@@ -61,4 +82,34 @@ pub fn quote(bytes: &[u8]) -> String {
     let shown = &bytes[..bytes.len().min(SHOWN)];
     let dots = if bytes.len() > SHOWN { "..." } else { "" };
     format!("`{}{dots}`", shown.escape_ascii())
+}
+
+impl Tables {
+    /// Makes sure that file `number`, the next one if it is new, has an entry.
+    #[inline]
+    pub(crate) fn name_file(&mut self, number: u32, name: impl FnOnce() -> String) {
+        if number as usize == self.files.len() {
+            self.files.push(FileInfo { path: name(), ..FileInfo::default() });
+        }
+    }
+
+    /// Makes sure that application `number`, the next one if it is new, has an entry.
+    #[inline]
+    pub(crate) fn name_app(&mut self, number: u32, name: impl FnOnce() -> String) {
+        if number as usize == self.apps.len() {
+            self.apps.push(name());
+        }
+    }
+}
+
+/// A name of a trace as text: bytes that are not UTF-8 are written `\xNN`.
+pub fn text(name: &[u8]) -> String {
+    let mut text = String::with_capacity(name.len());
+    for chunk in name.utf8_chunks() {
+        text.push_str(chunk.valid());
+        for byte in chunk.invalid() {
+            text.push_str(&format!("\\x{byte:02x}"));
+        }
+    }
+    text
 }

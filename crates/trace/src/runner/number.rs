@@ -125,6 +125,12 @@ impl<'a> Words<'a> {
         whole(word).ok_or_else(|| unexpected(word, &format!("{expected}, a whole number below 2^64")))
     }
 
+    /// The byte that the next word begins with.
+    pub fn first_byte(&mut self) -> Option<u8> {
+        self.skip_blanks();
+        self.rest.first().copied()
+    }
+
     /// True if no word is left.
     #[inline]
     pub fn is_done(&mut self) -> bool {

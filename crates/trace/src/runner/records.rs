@@ -15,6 +15,11 @@ pub trait RecordFormat<const BYTES: usize>: Send {
 
     /// Appends the requests of one record; appends nothing when the record is malformed.
     fn record(&mut self, record: &[u8; BYTES], batch: &mut Batch) -> Result<(), Malformed>;
+
+    /// Things to tell about the trace once it has been read.
+    fn remarks(&self) -> Vec<String> {
+        Vec::new()
+    }
 }
 
 /// Reads a trace of fixed-size records.
@@ -97,6 +102,8 @@ impl<const BYTES: usize, F: RecordFormat<BYTES>> TraceReader for Records<F, BYTE
     }
 
     fn remarks(&self) -> Vec<String> {
-        self.input.damage().map(str::to_owned).into_iter().collect()
+        let mut remarks = self.format.remarks();
+        remarks.extend(self.input.damage().map(str::to_owned));
+        remarks
     }
 }

@@ -1,0 +1,163 @@
+//! `blkparse`: the text that blkparse prints by default, `device cpu sequence seconds pid action rwbs sector + count [process]`.
+//!
+//! Queued requests (action `Q`) are the references: what was asked of the device, before it was merged and split. Other actions,
+//! discards and requests without a range are left out and counted, the summary at the end is not read. A device is a file here, a
+//! process name an application; sectors are 512 bytes. Stacked devices (md, dm) queue a request once each.
+
+use hotset_core::request::{Op, Request};
+
+use super::{Confidence, Format, Head};
+use crate::{
+    Addressing, Batch, Meta, Tables,
+    runner::{
+        Malformed, SECTOR_BYTES,
+        lines::{LineFormat, Lines},
+        number::{Words, seconds, unexpected, whole},
+        numbering::Numbering,
+        push_blocks, text,
+    },
+};
+
+pub(super) const FORMAT: Format = Format {
+    name: "blkparse",
+    summary: "default text of blkparse; the queued (Q) requests count",
+    example: "8,0 3 1 0.000000000 697 Q WS 223490 + 8 [kjournald]",
+    detect,
+    open: |input, options| Ok(Box::new(Lines::new(input, BlkParse::default(), 1, options.skip_bad))),
+};
+
+#[derive(Default)]
+struct BlkParse {
+    devices: Numbering<[u8]>,
+    processes: Numbering<[u8]>,
+    tables: Tables,
+    in_summary: bool,
+    other_actions: u64,
+    without_data: u64,
+}
+
+const META: Meta =
+    Meta { format: "blkparse", addressing: Addressing::Bytes { unit: None }, has_time: true, has_ops: true };
+
+impl LineFormat for BlkParse {
+    fn meta(&self) -> &Meta {
+        &META
+    }
+
+    fn tables(&self) -> &Tables {
+        &self.tables
+    }
+
+    fn line(&mut self, line: &[u8], batch: &mut Batch) -> Result<(), Malformed> {
+        let mut words = Words::new(line);
+        let device = words.next().unwrap_or_default();
+        if !is_device(device) {
+            self.in_summary |= begins_summary(line.trim_ascii_start());
+            return match self.in_summary {
+                true => Ok(()),
+                false => Err(unexpected(device, "a device such as `8,0`")),
+            };
+        }
+        words.number("the cpu")?;
+        words.number("the sequence number")?;
+        let time = words.next().unwrap_or_default();
+        let time = seconds(time).ok_or_else(|| unexpected(time, "the time in seconds"))?;
+        words.number("the process id")?;
+        match words.next() {
+            Some(b"Q") => self.queued(device, time, words, line, batch),
+            Some(action) if is_action(action) => {
+                self.other_actions += 1;
+                Ok(())
+            }
+            action => Err(unexpected(action.unwrap_or_default(), "an action such as Q")),
+        }
+    }
+
+    fn remarks(&self) -> Vec<String> {
+        let mut remarks = Vec::new();
+        if self.other_actions > 0 {
+            remarks.push(format!("{} events other than queued requests (Q) were left out", self.other_actions));
+        }
+        if self.without_data > 0 {
+            remarks.push(format!("{} queued discards and requests without data were left out", self.without_data));
+        }
+        remarks
+    }
+}
+
+impl BlkParse {
+    /// A queued request: `words` goes on behind the action.
+    fn queued(
+        &mut self,
+        device: &[u8],
+        time: u64,
+        mut words: Words,
+        line: &[u8],
+        batch: &mut Batch,
+    ) -> Result<(), Malformed> {
+        let rwbs = words.next().unwrap_or_default();
+        let Some(op) = parse_op(rwbs)? else {
+            self.without_data += 1;
+            return Ok(());
+        };
+        if words.first_byte() == Some(b'[') {
+            self.without_data += 1;
+            return Ok(());
+        }
+        let start = words.number("the first sector")?;
+        let plus = words.next().unwrap_or_default();
+        if plus != b"+" {
+            return Err(unexpected(plus, "`+` and the count of sectors"));
+        }
+        let count = words.number("the count of sectors")?;
+        let process = process_of(line);
+        let file = self.devices.of(device)?;
+        let app = self.processes.of(process)?;
+        self.tables.name_file(file, || text(device));
+        self.tables.name_app(app, || text(process));
+        push_blocks(batch, Request { time, file, app, op: op as u8, ..Request::default() }, start, count, SECTOR_BYTES)
+    }
+}
+
+/// The operation of an RWBS field; `None` for one that moves no data (discards, bare flushes).
+fn parse_op(rwbs: &[u8]) -> Result<Option<Op>, Malformed> {
+    if rwbs.is_empty() || !rwbs.iter().all(|byte| b"RWDENFSAMVBUZ".contains(byte)) {
+        return Err(unexpected(rwbs, "the kind of request, such as R or WS"));
+    }
+    Ok(match rwbs {
+        _ if rwbs.contains(&b'D') || rwbs.contains(&b'E') => None,
+        _ if rwbs.contains(&b'R') => Some(Op::Read),
+        _ if rwbs.contains(&b'W') => Some(Op::Write),
+        _ => None,
+    })
+}
+
+/// The name in brackets that ends the line; empty if there is none.
+fn process_of(line: &[u8]) -> &[u8] {
+    let Some(inside) = line.trim_ascii_end().strip_suffix(b"]") else { return b"" };
+    inside.iter().position(|&byte| byte == b'[').map_or(b"", |open| &inside[open + 1..])
+}
+
+fn is_device(word: &[u8]) -> bool {
+    let comma = word.iter().position(|&byte| byte == b',');
+    comma.is_some_and(|comma| whole(&word[..comma]).is_some() && whole(&word[comma + 1..]).is_some())
+}
+
+fn is_action(word: &[u8]) -> bool {
+    (1..=2).contains(&word.len()) && word.iter().all(u8::is_ascii_alphabetic)
+}
+
+fn begins_summary(line: &[u8]) -> bool {
+    ["CPU", "Total (", "Throughput (", "Events (", "Skips:"].iter().any(|start| line.starts_with(start.as_bytes()))
+}
+
+fn detect(head: &Head) -> Confidence {
+    let mut events = 0;
+    let fits = head.all_lines(|line| {
+        let words: Vec<&[u8]> = Words::new(line).take(7).collect();
+        let event = words.len() >= 6 && is_device(words[0]) && seconds(words[3]).is_some() && is_action(words[5]);
+        events += usize::from(event);
+        event || events > 0 && !is_device(words[0])
+    });
+    if fits && events > 0 { Confidence::Sure } else { Confidence::No }
+}

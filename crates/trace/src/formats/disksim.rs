@@ -1,0 +1,88 @@
+//! `disksim`: `time device LBA sectors op` between blanks, the ascii input of DiskSim and MQSim. LBAs count 512-byte sectors; a device
+//! is a file here. Both simulators say 1 for a read and 0 for a write. A time without a point is nanoseconds, as in MQSim; with one it
+//! is milliseconds, as in DiskSim.
+
+use hotset_core::request::{Op, Request};
+
+use super::{Confidence, Format, Head};
+use crate::{
+    Addressing, Batch, Meta, Tables,
+    runner::{
+        Malformed, SECTOR_BYTES,
+        lines::{LineFormat, Lines},
+        number::{Words, scaled, unexpected, whole},
+        numbering::Numbering,
+        push_blocks,
+    },
+};
+
+pub(super) const FORMAT: Format = Format {
+    name: "disksim",
+    summary: "time, device, LBA, sectors, 0 write | 1 read (DiskSim, MQSim)",
+    example: "938513000 4 264719034 16 0",
+    detect,
+    open: |input, options| Ok(Box::new(Lines::new(input, DiskSim::default(), 1, options.skip_bad))),
+};
+
+const MILLISECOND_DIGITS: usize = 6;
+
+#[derive(Default)]
+struct DiskSim {
+    devices: Numbering<u64>,
+    tables: Tables,
+}
+
+const META: Meta =
+    Meta { format: "disksim", addressing: Addressing::Bytes { unit: None }, has_time: true, has_ops: true };
+
+impl LineFormat for DiskSim {
+    fn meta(&self) -> &Meta {
+        &META
+    }
+
+    fn tables(&self) -> &Tables {
+        &self.tables
+    }
+
+    #[inline]
+    fn line(&mut self, line: &[u8], batch: &mut Batch) -> Result<(), Malformed> {
+        let mut words = Words::new(line);
+        let time = words.next().unwrap_or_default();
+        let time = parse_time(time).ok_or_else(|| unexpected(time, "the time"))?;
+        let device = words.number("the device")?;
+        let start = words.number("the LBA")?;
+        let count = words.number("the count of sectors")?;
+        let op = words.next().unwrap_or_default();
+        let op = parse_op(op).ok_or_else(|| unexpected(op, "the operation, 0 for a write or 1 for a read"))?;
+        words.end("five fields on a line")?;
+        let file = self.devices.of(&device)?;
+        self.tables.name_file(file, || format!("device {device}"));
+        push_blocks(batch, Request { time, file, op: op as u8, ..Request::default() }, start, count, SECTOR_BYTES)
+    }
+}
+
+/// The time in nanoseconds.
+#[inline]
+fn parse_time(word: &[u8]) -> Option<u64> {
+    whole(word).or_else(|| scaled(word, MILLISECOND_DIGITS).filter(|_| word.contains(&b'.')))
+}
+
+#[inline]
+fn parse_op(word: &[u8]) -> Option<Op> {
+    match word {
+        b"1" => Some(Op::Read),
+        b"0" => Some(Op::Write),
+        _ => None,
+    }
+}
+
+fn detect(head: &Head) -> Confidence {
+    let fits = head.all_lines(|line| {
+        let words: Vec<&[u8]> = Words::new(line).collect();
+        words.len() == 5
+            && parse_time(words[0]).is_some()
+            && words[1..4].iter().all(|word| whole(word).is_some())
+            && parse_op(words[4]).is_some()
+    });
+    if fits { Confidence::Likely } else { Confidence::No }
+}

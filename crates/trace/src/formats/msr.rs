@@ -1,0 +1,112 @@
+//! `msr`: `Timestamp,Hostname,DiskNumber,Type,Offset,Size,ResponseTime` on a line, as in the MSR Cambridge block traces (Narayanan
+//! et al., FAST 2008). The time is a Windows file time, in units of 100 ns since 1601; offset and size are bytes. A disk of a host is a
+//! file here, named as the traces are: `hm_1`. The response time is not used.
+
+use hotset_core::request::{Op, Request};
+
+use super::{Confidence, Format, Head};
+use crate::{
+    Addressing, Batch, Meta, Tables,
+    runner::{
+        Malformed,
+        fields::Fields,
+        lines::{LineFormat, Lines},
+        number::{unexpected, whole},
+        numbering::Numbering,
+        push_range, text,
+    },
+};
+
+pub(super) const FORMAT: Format = Format {
+    name: "msr",
+    summary: "file time, host, disk, Read|Write, offset, bytes, response (MSR Cambridge)",
+    example: "128166372003061629,hm,1,Read,383496192,32768,413",
+    detect,
+    open: |input, options| Ok(Box::new(Lines::new(input, Msr::default(), 1, options.skip_bad))),
+};
+
+/// What a line of column names begins with.
+const HEADER: &[u8] = b"Timestamp,";
+
+const TICK_NANOSECONDS: u64 = 100;
+
+#[derive(Default)]
+struct Msr {
+    disks: Numbering<[u8]>,
+    tables: Tables,
+}
+
+const META: Meta = Meta { format: "msr", addressing: Addressing::Bytes { unit: None }, has_time: true, has_ops: true };
+
+impl LineFormat for Msr {
+    fn meta(&self) -> &Meta {
+        &META
+    }
+
+    fn tables(&self) -> &Tables {
+        &self.tables
+    }
+
+    #[inline]
+    fn line(&mut self, line: &[u8], batch: &mut Batch) -> Result<(), Malformed> {
+        if line.starts_with(HEADER) && self.tables.files.is_empty() {
+            return Ok(());
+        }
+        let mut fields = Fields::new(line, b',');
+        let ticks = fields.number("the time in units of 100 ns")?;
+        let time = ticks.checked_mul(TICK_NANOSECONDS).ok_or_else(|| late(ticks))?;
+        let disk = disk(line, fields.next(), fields.next())?;
+        let op = fields.next().unwrap_or_default();
+        let op = parse_op(op).ok_or_else(|| unexpected(op, "the type, Read or Write"))?;
+        let offset = fields.number("the offset in bytes")?;
+        let length = fields.number("the size in bytes")?;
+        let file = self.disks.of(disk)?;
+        self.tables.name_file(file, || text(disk).replacen(',', "_", 1));
+        push_range(batch, Request { time, offset, file, op: op as u8, ..Request::default() }, length, None)
+    }
+}
+
+/// `host,disk`: the stretch of the line from the second field to the third.
+#[inline]
+fn disk<'a>(line: &'a [u8], host: Option<&[u8]>, disk: Option<&[u8]>) -> Result<&'a [u8], Malformed> {
+    match (host, disk) {
+        (Some(host), Some(disk)) if !host.is_empty() && !disk.is_empty() => {
+            let start = host.as_ptr() as usize - line.as_ptr() as usize;
+            Ok(&line[start..start + host.len() + 1 + disk.len()])
+        }
+        _ => Err(unexpected(b"", "a host name and a disk number")),
+    }
+}
+
+#[cold]
+fn late(ticks: u64) -> Malformed {
+    format!("found time {ticks}; expected units of 100 ns since 1601, up to the year 2185").into()
+}
+
+#[inline]
+fn parse_op(field: &[u8]) -> Option<Op> {
+    match field {
+        b"Read" => Some(Op::Read),
+        b"Write" => Some(Op::Write),
+        _ if field.eq_ignore_ascii_case(b"read") => Some(Op::Read),
+        _ if field.eq_ignore_ascii_case(b"write") => Some(Op::Write),
+        _ => None,
+    }
+}
+
+fn detect(head: &Head) -> Confidence {
+    let fits = |line: &[u8]| {
+        let fields: Vec<&[u8]> = Fields::new(line, b',').collect();
+        fields.len() >= 6
+            && whole(fields[0]).is_some()
+            && parse_op(fields[3]).is_some()
+            && fields[4..].iter().all(|field| whole(field).is_some())
+    };
+    let mut fitting = 0;
+    let all = head.all_lines(|line| {
+        let fits = fits(line);
+        fitting += usize::from(fits);
+        fits || line.starts_with(HEADER)
+    });
+    if all && fitting > 0 { Confidence::Sure } else { Confidence::No }
+}
