@@ -1,0 +1,136 @@
+//! How fast each policy decides: accesses a CPU second on one core, for every entry of the registry.
+//!
+//! `cargo run --release -p hotset-core --example policy_speed [POLICY...]`
+//!
+//! The trace is zipf(1.0) over 1M blocks, 20M references, its blocks renumbered by first appearance as the simulator does. The slot
+//! of the reference 16 ahead is prefetched. Every figure is the best of three runs, with the hit ratio beside it.
+
+use std::sync::Arc;
+
+use hotset_core::parts::random::Random;
+use hotset_core::policy::{Effects, Future, Outcome, Policy, Setup, Slot};
+use hotset_core::registry::{self, Visitor};
+use hotset_core::spec::Args;
+
+const BLOCKS: usize = 1_000_000;
+const REFERENCES: usize = 20_000_000;
+const AHEAD: usize = 16;
+const RUNS: usize = 3;
+/// Capacities in percent of the footprint.
+const PERCENT: [usize; 3] = [1, 10, 50];
+
+fn main() {
+    let wanted: Vec<String> = std::env::args().skip(1).collect();
+    let trace = Arc::new(zipf_trace());
+    let footprint = trace.iter().max().map_or(0, |&last| last as usize + 1);
+    let future = Future { slots: trace.clone(), next_use: Arc::new(next_uses(&trace, footprint)) };
+    println!("zipf(1.0), {REFERENCES} references to {footprint} blocks; million accesses a second (hit ratio)");
+    println!("{:12}{:>20}{:>20}{:>20}", "policy", "1%", "10%", "50%");
+    for entry in registry::ENTRIES {
+        let name = entry.info.name;
+        if !wanted.is_empty() && !wanted.iter().any(|other| other == name) {
+            continue;
+        }
+        print!("{name:12}");
+        for percent in PERCENT {
+            let capacity = (footprint * percent / 100) as u32;
+            let args = Args::defaults(entry.info.params, None);
+            let setup = Setup { capacity, slots: footprint as u32, seed: 1, args: &args, future: Some(&future) };
+            let (hits, seconds) =
+                registry::visit(name, Replay { setup: &setup, trace: &trace }).expect("the name is the registry's own");
+            let rate = REFERENCES as f64 / seconds / 1e6;
+            print!("{:>20}", format!("{rate:.0} ({:.4})", hits as f64 / REFERENCES as f64));
+        }
+        println!();
+    }
+}
+
+struct Replay<'a> {
+    setup: &'a Setup<'a>,
+    trace: &'a [Slot],
+}
+
+impl Visitor for Replay<'_> {
+    type Output = (u64, f64);
+
+    fn visit<P: Policy + 'static>(self) -> (u64, f64) {
+        (0..RUNS).map(|_| self.run::<P>()).min_by(|a, b| a.1.total_cmp(&b.1)).expect("at least one run")
+    }
+}
+
+impl Replay<'_> {
+    /// Hits and CPU seconds.
+    fn run<P: Policy>(&self) -> (u64, f64) {
+        let mut policy = P::new(self.setup).unwrap_or_else(|error| panic!("{}: {error}", P::INFO.name));
+        let start = cpu_seconds();
+        let hits = replay(&mut policy, self.trace);
+        (hits, cpu_seconds() - start)
+    }
+}
+
+fn replay<P: Policy>(policy: &mut P, trace: &[Slot]) -> u64 {
+    let mut evictions = Evictions(0);
+    let mut hits = 0;
+    let body = trace.len().saturating_sub(AHEAD);
+    for (time, &slot) in trace[..body].iter().enumerate() {
+        policy.prefetch(trace[time + AHEAD]);
+        hits += u64::from(policy.access(slot, time as u64, &mut evictions) == Outcome::Hit);
+    }
+    for (time, &slot) in trace.iter().enumerate().skip(body) {
+        hits += u64::from(policy.access(slot, time as u64, &mut evictions) == Outcome::Hit);
+    }
+    assert!(evictions.0 <= trace.len() as u64 - hits, "more evictions than misses");
+    hits
+}
+
+/// Time this thread has been running on a core, as Linux tells it.
+fn cpu_seconds() -> f64 {
+    let text = std::fs::read_to_string("/proc/thread-self/schedstat").expect("the scheduler's statistics of Linux");
+    let nanoseconds = text.split(' ').next().and_then(|field| field.parse::<u64>().ok());
+    nanoseconds.expect("nanoseconds on the processor come first") as f64 / 1e9
+}
+
+/// What the simulator's host does with an eviction: count it.
+struct Evictions(u64);
+
+impl Effects for Evictions {
+    #[inline(always)]
+    fn evict(&mut self, _slot: Slot) {
+        self.0 += 1;
+    }
+
+    #[inline(always)]
+    fn forget(&mut self, _slot: Slot) {}
+}
+
+/// Draws ranks with probability in proportion to 1/rank and numbers blocks in the order of their first appearance.
+fn zipf_trace() -> Vec<Slot> {
+    let mut sums: Vec<f64> = Vec::with_capacity(BLOCKS);
+    let mut sum = 0.0;
+    for rank in 1..=BLOCKS {
+        sum += 1.0 / rank as f64;
+        sums.push(sum);
+    }
+    let mut random = Random::new(7);
+    let mut numbers = vec![Slot::MAX; BLOCKS];
+    let mut next = 0;
+    let mut draw = || {
+        let drawn = random.unit() * sum;
+        let rank = sums.partition_point(|&below| below < drawn).min(BLOCKS - 1);
+        if numbers[rank] == Slot::MAX {
+            numbers[rank] = next;
+            next += 1;
+        }
+        numbers[rank]
+    };
+    (0..REFERENCES).map(|_| draw()).collect()
+}
+
+fn next_uses(trace: &[Slot], footprint: usize) -> Vec<u32> {
+    let mut next = vec![Future::NEVER; footprint];
+    let mut uses = vec![Future::NEVER; trace.len()];
+    for (position, &slot) in trace.iter().enumerate().rev() {
+        uses[position] = std::mem::replace(&mut next[slot as usize], position as u32);
+    }
+    uses
+}
