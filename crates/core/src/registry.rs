@@ -49,6 +49,8 @@ policies! {
     arc::Arc,
     car::Car,
     lru::Lru,
+    opt::Opt,
+    opt_bypass::OptBypass,
     two_q::TwoQ,
 }
 

@@ -3,4 +3,6 @@
 pub mod arc;
 pub mod car;
 pub mod lru;
+pub mod opt;
+pub mod opt_bypass;
 pub mod two_q;

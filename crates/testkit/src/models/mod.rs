@@ -5,6 +5,8 @@ use crate::model::{Given, Model};
 mod arc;
 mod car;
 mod lru;
+mod opt;
+mod opt_bypass;
 mod two_q;
 
 /// Builds a model.
@@ -12,10 +14,12 @@ pub type Build = fn(&Given<'_>) -> Box<dyn Model>;
 
 /// Every model under the canonical name of its policy.
 pub static MODELS: &[(&str, Build)] = &[
+    ("2q", build::<two_q::TwoQ>),
     ("arc", build::<arc::Arc>),
     ("car", build::<car::Car>),
     ("lru", build::<lru::Lru>),
-    ("2q", build::<two_q::TwoQ>),
+    ("opt", build::<opt::Opt>),
+    ("opt-bypass", build::<opt_bypass::OptBypass>),
 ];
 
 /// Builds the model of the policy with this canonical name; `None` if it has none.
