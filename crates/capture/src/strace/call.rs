@@ -185,7 +185,9 @@ fn split_arguments(text: &[u8]) -> Result<([&[u8]; MOST_ARGUMENTS], &[u8]), Malf
     let (mut count, mut start, mut at, mut depth) = (0, 0, 0, 0u32);
     while at < text.len() {
         match text[at] {
-            b'"' => at += string_length(&text[at..]).ok_or_else(|| unexpected(&text[at..], "a string closed by `\"`"))?,
+            b'"' => {
+                at += string_length(&text[at..]).ok_or_else(|| unexpected(&text[at..], "a string closed by `\"`"))?
+            }
             b'<' if opens_annotation(text, at) => {
                 at += annotation_end(&text[at..]).ok_or_else(|| unexpected(&text[at..], "a path closed by `>`"))?;
             }
@@ -288,9 +290,9 @@ pub(super) fn unescape(text: &[u8]) -> Cow<'_, [u8]> {
 fn escape(text: &[u8]) -> (u8, usize) {
     let digits = |base: u32, from: usize, most: usize| {
         let count = text[from..].iter().take(most).take_while(|byte| (**byte as char).is_digit(base)).count();
-        let value = text[from..from + count].iter().fold(0u32, |value, byte| {
-            value * base + (*byte as char).to_digit(base).unwrap_or_default()
-        });
+        let value = text[from..from + count]
+            .iter()
+            .fold(0u32, |value, byte| value * base + (*byte as char).to_digit(base).unwrap_or_default());
         (value as u8, from + count)
     };
     match text.first() {
@@ -320,7 +322,9 @@ mod tests {
 
     #[test]
     fn arguments_are_split_outside_strings_brackets_paths_and_comments() {
-        let call = parse(r#"AT_FDCWD</w, (x>, "a, b) = 5 \"c\\", {st_mode=S_IFREG|0644, st_size=9, ...}, [1, 2], 0x7f /* 3, vars */) = 3</a>"#);
+        let call = parse(
+            r#"AT_FDCWD</w, (x>, "a, b) = 5 \"c\\", {st_mode=S_IFREG|0644, st_size=9, ...}, [1, 2], 0x7f /* 3, vars */) = 3</a>"#,
+        );
         let args: [&[u8]; 6] = [
             b"AT_FDCWD</w, (x>",
             br#""a, b) = 5 \"c\\""#,

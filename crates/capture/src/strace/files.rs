@@ -36,7 +36,9 @@ struct State {
     /// Names that lead to it, links apart.
     names: u32,
     presence: Presence,
-    /// End of the furthest byte that was read or written.
+    /// Its size, where the log tells it.
+    size: Option<u64>,
+    /// End of the furthest byte that was read or written; stands in the table for a size that is not told.
     reached: u64,
 }
 
@@ -84,12 +86,21 @@ impl Files {
         file
     }
 
+    /// The file of this name that a call has just made. If the name was another file's, that one was removed by a process outside the
+    /// log.
+    pub(super) fn made(&mut self, path: &[u8]) -> FileId {
+        let known = self.named(path);
+        let file = if self.is_there(known) { self.bind_new(path) } else { known };
+        self.states[file as usize].presence = Presence::There;
+        file
+    }
+
     /// The file that was opened as `given`, which is called `real`; `created` if it cannot have existed before.
     pub(super) fn opened(&mut self, given: &[u8], real: &[u8], created: bool) -> FileId {
         let known = self.named(real);
-        let file = if created && self.is_there(known) { self.bind_new(real) } else { known };
-        let before = std::mem::replace(&mut self.states[file as usize].presence, Presence::There);
-        if created || before == Presence::Missing {
+        let is_new = created || self.states[known as usize].presence == Presence::Missing;
+        let file = if is_new { self.made(real) } else { self.existing(real) };
+        if is_new {
             self.set_size(file, 0);
         }
         if given != real {
@@ -101,7 +112,7 @@ impl Files {
     /// A file without a name in the tree (`O_TMPFILE`, or unlinked before the log began); `path` is for people.
     pub(super) fn unnamed(&mut self, path: &[u8]) -> FileId {
         let file = self.states.len() as FileId;
-        self.states.push(State { path: path.into(), names: 0, presence: Presence::Unheard, reached: 0 });
+        self.states.push(State { path: path.into(), names: 0, presence: Presence::Unheard, size: None, reached: 0 });
         self.tables.files.push(FileInfo { path: display(path), ..FileInfo::default() });
         file
     }
@@ -171,36 +182,43 @@ impl Files {
 
     /// Its size, if known.
     pub(super) fn size(&self, file: FileId) -> Option<u64> {
+        self.states[file as usize].size
+    }
+
+    /// Its size as users see it: if it is not known, the end of the furthest byte that was read or written.
+    pub(super) fn apparent_size(&self, file: FileId) -> Option<u64> {
         self.tables.files[file as usize].size
     }
 
     /// Notes its size.
     pub(super) fn set_size(&mut self, file: FileId, size: u64) {
+        let state = &mut self.states[file as usize];
+        (state.size, state.reached) = (Some(size), size);
         self.tables.files[file as usize].size = Some(size);
-        self.states[file as usize].reached = size;
     }
 
     /// Notes that it has bytes up to `end`.
     pub(super) fn reach(&mut self, file: FileId, end: u64) {
         let state = &mut self.states[file as usize];
-        state.reached = state.reached.max(end);
-        if let Some(size) = &mut self.tables.files[file as usize].size {
-            *size = (*size).max(end);
+        if end > state.reached {
+            state.reached = end;
+            state.size = state.size.map(|size| size.max(end));
+            self.tables.files[file as usize].size = Some(state.size.unwrap_or(end));
         }
     }
 
     /// Notes that a read at `offset` came to the file's end after `count` bytes. With none it only tells the size if the byte before is
     /// known to be there.
     pub(super) fn met_end(&mut self, file: FileId, offset: u64, count: u64) {
-        let size = &mut self.tables.files[file as usize].size;
-        if size.is_none() && (count > 0 || offset == self.states[file as usize].reached) {
-            *size = offset.checked_add(count);
+        let state = &self.states[file as usize];
+        if state.size.is_none() && (count > 0 || offset == state.reached) {
+            self.set_size(file, offset.saturating_add(count));
         }
     }
 
     /// Where an appending write goes: the file's end, or as far as it is known.
     pub(super) fn end(&self, file: FileId) -> u64 {
-        self.size(file).unwrap_or(self.states[file as usize].reached)
+        self.states[file as usize].reached
     }
 
     /// What it is.
@@ -374,6 +392,7 @@ mod tests {
         let a = files.existing(b"/a");
         files.reach(a, 100);
         assert_eq!((files.size(a), files.end(a)), (None, 100));
+        assert_eq!(files.apparent_size(a), Some(100));
         files.met_end(a, 300, 0);
         assert_eq!(files.size(a), None, "a read far behind the end says nothing");
         files.met_end(a, 100, 0);

@@ -53,6 +53,11 @@ impl<'a> Line<'a> {
         let (time, rest) = time_column(rest)?;
         Ok(Line { pid, time, event: Event::parse(rest)? })
     }
+
+    /// True if the process is alive and begins a call.
+    pub(super) fn is_call(&self) -> bool {
+        matches!(self.event, Event::Call { .. } | Event::Unfinished { .. })
+    }
 }
 
 impl<'a> Event<'a> {

@@ -273,20 +273,15 @@ impl Model {
 
     /// Asks the file system for the size of a file that the log has not told. Only while recording.
     pub(super) fn ask_size(&mut self, file: FileId) {
-        let known = &mut self.files.tables.files[file as usize];
-        if let Some(ask) = self.file_size_of.filter(|_| known.size.is_none()) {
-            known.size = ask(&known.path);
+        if let Some(ask) = self.file_size_of.filter(|_| self.files.size(file).is_none())
+            && let Some(size) = ask(&self.files.tables.files[file as usize].path)
+        {
+            self.files.set_size(file, size);
         }
     }
 
     /// Appends a reference to a file's inode or entries, or to the file as a whole.
-    pub(super) fn refer(
-        &mut self,
-        scene: &mut Scene,
-        op: Op,
-        file: FileId,
-        result: Outcome,
-    ) -> Result<(), Malformed> {
+    pub(super) fn refer(&mut self, scene: &mut Scene, op: Op, file: FileId, result: Outcome) -> Result<(), Malformed> {
         let flags = if matches!(result, Outcome::Returned(_)) { 0 } else { FLAG_FAILED };
         self.refer_range(scene, op, file, 0, 0, flags)
     }
@@ -311,7 +306,7 @@ impl Model {
             kind: self.kind_touched(op, file, flags) as u8,
             flags,
         };
-        push_range(scene.batch, request, length, self.files.size(file))
+        push_range(scene.batch, request, length, self.files.apparent_size(file))
     }
 
     /// What kind of object an operation on a file touches.

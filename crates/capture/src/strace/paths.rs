@@ -72,9 +72,8 @@ fn class_of_object(name: &[u8]) -> Class {
 
 /// Block devices are files worth caching, all other devices are not.
 fn class_of_device(name: &[u8]) -> Option<Class> {
-    const BLOCK: [&[u8]; 11] = [
-        b"sd", b"hd", b"vd", b"xvd", b"nvme", b"mmcblk", b"loop", b"dm-", b"md", b"mapper/", b"disk/",
-    ];
+    const BLOCK: [&[u8]; 11] =
+        [b"sd", b"hd", b"vd", b"xvd", b"nvme", b"mmcblk", b"loop", b"dm-", b"md", b"mapper/", b"disk/"];
     if is_under(name, b"shm") {
         return Some(Class::SharedMemory);
     }

@@ -35,23 +35,19 @@ const DAY: u64 = 24 * 3600 * 1_000_000_000;
 pub struct StraceReader {
     input: Input,
     meta: Meta,
-    model: Model,
-    clock: Epoch,
+    story: Story,
     line: u64,
     skip_bad: bool,
     skipped: u64,
     at_end: bool,
-    /// The text of a call put together from its two halves.
-    joined: Vec<u8>,
 }
 
 impl StraceReader {
     /// A reader of the log that `input` stands at the beginning of.
     pub fn new(mut input: Input, options: Options) -> Result<StraceReader, TraceError> {
         let head = input.at_least(super::HEAD_BYTES)?;
-        let has_time = head.split(|&byte| byte == b'\n').any(|line| {
-            Line::parse(line).is_ok_and(|line| line.time.is_some())
-        });
+        let has_time =
+            head.split(|&byte| byte == b'\n').any(|line| Line::parse(line).is_ok_and(|line| line.time.is_some()));
         let mut options = options;
         if options.directory.is_none() {
             options.directory = first_directory(head);
@@ -61,13 +57,11 @@ impl StraceReader {
         Ok(StraceReader {
             input,
             meta,
-            model: Model::new(options),
-            clock: Epoch::default(),
+            story: Story { model: Model::new(options), clock: Epoch::default(), joined: Vec::new() },
             line: 1,
             skip_bad,
             skipped: 0,
             at_end: false,
-            joined: Vec::new(),
         })
     }
 
@@ -99,26 +93,24 @@ impl StraceReader {
     }
 
     fn follow_line(&mut self, length: usize, batch: &mut Batch) -> Result<Result<(), Malformed>, TraceError> {
-        let line = &self.input.data()[..length];
-        if line.trim_ascii().is_empty() {
+        if self.input.data()[..length].trim_ascii().is_empty() {
             return Ok(Ok(()));
         }
-        let (pid, is_call) = match Line::parse(line) {
-            Ok(line) => (line.pid, matches!(line.event, Event::Call { .. } | Event::Unfinished { .. })),
+        let stranger = match Line::parse(&self.input.data()[..length]) {
+            Ok(line) if line.is_call() && !self.story.model.processes.knows(line.pid) => line.pid,
+            Ok(line) => return Ok(self.story.follow(&line, batch)),
             Err(message) => return Ok(Err(message)),
         };
-        if is_call && !self.model.processes.knows(pid) {
-            self.meet(pid, length)?;
-        }
-        Ok(self.follow(length, batch))
+        self.meet(stranger, length)?;
+        Ok(Line::parse(&self.input.data()[..length]).and_then(|line| self.story.follow(&line, batch)))
     }
 
     /// A process is heard for the first time: its parent is the one that is in a call that makes a process. Of several, the one whose call
     /// is going to return this process.
     fn meet(&mut self, pid: u32, length: usize) -> Result<(), TraceError> {
-        let parent = match self.model.processes.expecting() {
+        let parent = match self.story.model.processes.expecting() {
             [] => {
-                self.model.add_stray(pid);
+                self.story.model.add_stray(pid);
                 return Ok(());
             }
             [only] => *only,
@@ -127,15 +119,21 @@ impl StraceReader {
                 match self.search_parent(pid, length)? {
                     Some(parent) => parent,
                     None => {
-                        self.model.unattributed.odd(Oddity::GuessedParent);
+                        self.story.model.unattributed.odd(Oddity::GuessedParent);
                         latest
                     }
                 }
             }
         };
-        let text = self.model.processes.find(parent).and_then(|parent| parent.pending.as_ref()).map(|call| call.text.clone());
-        self.model.processes.met_child(parent);
-        self.model.fork(parent, pid, clone_flags(&text.unwrap_or_default()));
+        let text = self
+            .story
+            .model
+            .processes
+            .find(parent)
+            .and_then(|parent| parent.pending.as_ref())
+            .map(|call| call.text.clone());
+        self.story.model.processes.met_child(parent);
+        self.story.model.fork(parent, pid, clone_flags(&text.unwrap_or_default()));
         Ok(())
     }
 
@@ -151,7 +149,7 @@ impl StraceReader {
                 let start = memchr::memrchr(b'\n', &ahead[..found]).map_or(0, |end| end + 1);
                 let end = memchr(b'\n', &ahead[found..]).map_or(ahead.len(), |end| found + end);
                 let parent = returned_child(&ahead[start..end], child);
-                if parent.is_some_and(|parent| self.model.processes.expecting().contains(&parent)) {
+                if parent.is_some_and(|parent| self.story.model.processes.expecting().contains(&parent)) {
                     return Ok(parent);
                 }
                 ahead = &ahead[end..];
@@ -163,9 +161,32 @@ impl StraceReader {
         }
     }
 
-    /// Follows the event of the line at hand.
-    fn follow(&mut self, length: usize, batch: &mut Batch) -> Result<(), Malformed> {
-        let line = Line::parse(&self.input.data()[..length])?;
+    /// Drops a line that is too long to be one, or fails for it.
+    fn skip_long_line(&mut self) -> Result<(), TraceError> {
+        self.refuse(format!("found a line longer than {} MiB; expected text lines", LONGEST_LINE >> 20).into())?;
+        loop {
+            let data = self.input.data();
+            let end = memchr(b'\n', data);
+            let dropped = end.unwrap_or(data.len());
+            self.input.consume(dropped);
+            if end.is_some() || !self.input.more()? {
+                return Ok(());
+            }
+        }
+    }
+}
+
+/// What the lines so far have told.
+struct Story {
+    model: Model,
+    clock: Epoch,
+    /// The text of a call put together from its two halves.
+    joined: Vec<u8>,
+}
+
+impl Story {
+    /// Follows the event of a line.
+    fn follow(&mut self, line: &Line, batch: &mut Batch) -> Result<(), Malformed> {
         let time = line.time.map_or(0, |clock| self.clock.since_first(clock));
         let mut scene = Scene { pid: line.pid, time, batch };
         match line.event {
@@ -197,20 +218,6 @@ impl StraceReader {
             Event::Aside => Ok(()),
         }
     }
-
-    /// Drops a line that is too long to be one, or fails for it.
-    fn skip_long_line(&mut self) -> Result<(), TraceError> {
-        self.refuse(format!("found a line longer than {} MiB; expected text lines", LONGEST_LINE >> 20).into())?;
-        loop {
-            let data = self.input.data();
-            let end = memchr(b'\n', data);
-            let dropped = end.unwrap_or(data.len());
-            self.input.consume(dropped);
-            if end.is_some() || !self.input.more()? {
-                return Ok(());
-            }
-        }
-    }
 }
 
 impl TraceReader for StraceReader {
@@ -219,7 +226,7 @@ impl TraceReader for StraceReader {
     }
 
     fn tables(&self) -> &Tables {
-        self.model.tables()
+        self.story.model.tables()
     }
 
     fn read(&mut self, batch: &mut Batch) -> Result<(), TraceError> {
@@ -246,7 +253,7 @@ impl TraceReader for StraceReader {
     }
 
     fn remarks(&self) -> Vec<String> {
-        let mut remarks = self.model.unattributed.remarks();
+        let mut remarks = self.story.model.unattributed.remarks();
         remarks.extend(self.input.damage().map(str::to_owned));
         remarks
     }

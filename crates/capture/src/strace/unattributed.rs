@@ -74,13 +74,25 @@ impl Oddity {
     fn describe(self, count: u64) -> String {
         match self {
             Oddity::FailedTransfer => format!("{count} reads, writes and maps failed and are no references"),
-            Oddity::UnreadablePath => format!("{count} calls name a path at an address that could not be read and are not in the trace"),
-            Oddity::CutPath => format!("{count} calls name a path that is cut in the log; each cut path counts as a file"),
-            Oddity::UnknownEnd => format!("{count} appending writes met a file of unknown size; their offsets count from the first byte seen"),
-            Oddity::InheritedDescriptor => format!("{count} descriptors were open before the log began and are taken to stand at byte 0"),
-            Oddity::Surprise => format!("{count} descriptors turned out to lead to another file than the calls before had said, and were followed there"),
+            Oddity::UnreadablePath => {
+                format!("{count} calls name a path at an address that could not be read and are not in the trace")
+            }
+            Oddity::CutPath => {
+                format!("{count} calls name a path that is cut in the log; each cut path counts as a file")
+            }
+            Oddity::UnknownEnd => format!(
+                "{count} appending writes met a file of unknown size; their offsets count from the first byte seen"
+            ),
+            Oddity::InheritedDescriptor => {
+                format!("{count} descriptors were open before the log began and are taken to stand at byte 0")
+            }
+            Oddity::Surprise => format!(
+                "{count} descriptors turned out to lead to another file than the calls before had said, and were followed there"
+            ),
             Oddity::HeadlessCall => format!("{count} calls began before the log and are not in the trace"),
-            Oddity::Stray => format!("{count} processes began before the log, or their parents did; what they had open is known only where the log shows it"),
+            Oddity::Stray => format!(
+                "{count} processes began before the log, or their parents did; what they had open is known only where the log shows it"
+            ),
             Oddity::GuessedParent => format!("{count} processes could have had several parents; the latest was taken"),
         }
     }
@@ -163,6 +175,7 @@ impl Unattributed {
         if self.more_others > 0 {
             listed.push(format!("{} others", self.more_others));
         }
-        (total > 0).then(|| format!("{total} calls reference no file blocks or inodes by themselves: {}", listed.join(", ")))
+        (total > 0)
+            .then(|| format!("{total} calls reference no file blocks or inodes by themselves: {}", listed.join(", ")))
     }
 }

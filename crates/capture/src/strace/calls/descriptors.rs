@@ -126,14 +126,7 @@ impl Model {
     }
 
     /// A call that references the file behind a descriptor.
-    fn on_file(
-        &mut self,
-        scene: &mut Scene,
-        call: &Call,
-        op: Op,
-        offset: u64,
-        length: u64,
-    ) -> Result<(), Malformed> {
+    fn on_file(&mut self, scene: &mut Scene, call: &Call, op: Op, offset: u64, length: u64) -> Result<(), Malformed> {
         match (self.target(scene.pid, call.handle(0)?), call.result) {
             (_, Outcome::None) => Ok(()),
             (Target::Object(class), _) => {
@@ -158,7 +151,9 @@ impl Model {
         let end = call.number(2)?.saturating_add(call.number(3)?);
         let target = self.target(scene.pid, call.handle(0)?);
         match (target, call.returned()) {
-            (Target::File(file), Some(_)) if call.arg(1) == b"0" && self.files.size(file).is_some_and(|size| size < end) => {
+            (Target::File(file), Some(_))
+                if call.arg(1) == b"0" && self.files.size(file).is_some_and(|size| size < end) =>
+            {
                 self.files.set_size(file, end);
                 self.refer_range(scene, Op::Truncate, file, end, 0, 0)
             }

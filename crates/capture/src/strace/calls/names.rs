@@ -191,13 +191,7 @@ impl Model {
         }
     }
 
-    fn unlink(
-        &mut self,
-        scene: &mut Scene,
-        call: &Call,
-        base: Option<Handle>,
-        path: &[u8],
-    ) -> Result<(), Malformed> {
+    fn unlink(&mut self, scene: &mut Scene, call: &Call, base: Option<Handle>, path: &[u8]) -> Result<(), Malformed> {
         let located = self.locate(scene.pid, base, path);
         if located == Located::Named && call.returned().is_some() {
             let removed = self.files.remove(&self.path);
@@ -275,7 +269,7 @@ impl Model {
     fn make_directory(&mut self, pid: u32, call: &Call, name: &[u8], base: Option<Handle>, path: &[u8]) {
         self.unattributed.other(name);
         if call.returned().is_some() && self.locate(pid, base, path) == Located::Named {
-            let directory = self.files.opened(&self.path, &self.path, true);
+            let directory = self.files.made(&self.path);
             self.files.set_kind(directory, Kind::Directory);
         }
     }

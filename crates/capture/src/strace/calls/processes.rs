@@ -50,13 +50,7 @@ impl Model {
         }
     }
 
-    fn execute(
-        &mut self,
-        scene: &mut Scene,
-        call: &Call,
-        base: Option<Handle>,
-        path: &[u8],
-    ) -> Result<(), Malformed> {
+    fn execute(&mut self, scene: &mut Scene, call: &Call, base: Option<Handle>, path: &[u8]) -> Result<(), Malformed> {
         let located = self.locate(scene.pid, base, path);
         let file = self.file_at(located, call.result);
         if call.returned().is_none() {
