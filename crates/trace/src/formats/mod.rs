@@ -6,6 +6,7 @@
 mod arc;
 mod big_endian;
 mod blkparse;
+mod csv;
 mod disksim;
 mod ids;
 mod lirs;
@@ -29,6 +30,7 @@ pub const BUILTIN: &[Format] = &[
     arc::FORMAT,
     spc::FORMAT,
     msr::FORMAT,
+    csv::FORMAT,
     ids::FORMAT,
     oracle_general::FORMAT,
     vscsi::FORMAT,
@@ -134,6 +136,8 @@ pub fn open(path: &Path, formats: &[Format], options: &OpenOptions) -> Result<Tr
     let (prefix, path) = split_prefix(path, formats);
     let named = match options.format.as_deref() {
         Some(name) => Some(by_name(name, formats).map_err(|message| TraceError::new(&path, Place::File, message))?),
+        // Naming columns is asking for the only format that has names for them.
+        None if prefix.is_none() && options.columns.is_some() => by_name("csv", formats).ok(),
         None => prefix,
     };
     open_input(Input::open(&path)?, named, formats, options)
@@ -213,5 +217,10 @@ fn unrecognised(head: &Head, compression: Compression) -> String {
 /// A file's name in lower case, without folder and compression.
 fn bare_name(path: &Path) -> String {
     let name = path.file_name().unwrap_or_default().to_string_lossy().to_lowercase();
-    [".zst", ".gz", ".xz"].iter().find_map(|packed| name.strip_suffix(packed)).unwrap_or(&name).to_owned()
+    without_packing(&name).to_owned()
+}
+
+/// A file's name without the ending that tells its compression.
+fn without_packing(name: &str) -> &str {
+    [".zst", ".gz", ".xz"].iter().find_map(|packed| name.strip_suffix(packed)).unwrap_or(name)
 }

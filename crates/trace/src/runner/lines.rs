@@ -44,6 +44,11 @@ impl<F: LineFormat> Lines<F> {
         Lines { input, format, line: first_line, skip_bad, skipped: 0, at_end: false }
     }
 
+    /// Gives the parser back.
+    pub fn into_format(self) -> F {
+        self.format
+    }
+
     /// Parses lines of the data at hand until the batch is full or no whole line is left.
     fn parse_piece(&mut self, batch: &mut Batch) -> Result<(), TraceError> {
         let data = self.input.data();

@@ -1,6 +1,7 @@
 //! What turns a parser of one line or one record into a reader of a whole trace.
 
 pub mod fields;
+pub mod ids;
 pub mod lines;
 pub mod number;
 pub mod numbering;

@@ -3,7 +3,7 @@
 use super::{Malformed, quote};
 
 /// Decimal digits that always fit a `u64`.
-const SAFE_DIGITS: usize = 19;
+pub(super) const SAFE_DIGITS: usize = 19;
 
 /// The number that `text` is: decimal digits and nothing else, below 2^64.
 #[inline]
@@ -41,27 +41,29 @@ pub fn seconds(text: &[u8]) -> Option<u64> {
 /// A decimal number of a unit of `10^digits` nanoseconds, in nanoseconds; what is smaller than a nanosecond is cut.
 #[inline]
 pub fn scaled(text: &[u8], digits: usize) -> Option<u64> {
+    let (value, length) = leading_scaled(text, digits);
+    value.filter(|_| length == text.len())
+}
+
+/// The decimal number that `text` begins with, as [`scaled`] takes it, and its length.
+#[inline]
+pub fn leading_scaled(text: &[u8], digits: usize) -> (Option<u64>, usize) {
     const POWERS: [u64; 10] = [1, 10, 100, 1_000, 10_000, 100_000, 1_000_000, 10_000_000, 100_000_000, 1_000_000_000];
     let (units, length) = leading_digits(text);
     if length == 0 || length > SAFE_DIGITS {
-        return None;
+        return (None, length);
     }
-    let mut fraction = 0;
-    if length < text.len() {
-        if text[length] != b'.' {
-            return None;
-        }
-        let behind = &text[length + 1..];
-        let (all, count) = leading_digits(&behind[..behind.len().min(SAFE_DIGITS)]);
-        if !behind[count..].iter().all(u8::is_ascii_digit) {
-            return None;
-        }
-        fraction = match count {
-            _ if count <= digits => all * POWERS[digits - count],
-            _ => leading_digits(&behind[..digits]).0,
-        };
+    let whole = units.checked_mul(POWERS[digits]);
+    if text.get(length) != Some(&b'.') {
+        return (whole, length);
     }
-    units.checked_mul(POWERS[digits])?.checked_add(fraction)
+    let behind = &text[length + 1..];
+    let (mut fraction, count) = leading_digits(behind);
+    fraction = match count {
+        _ if count <= digits => fraction * POWERS[digits - count],
+        _ => leading_digits(&behind[..digits]).0,
+    };
+    (whole.and_then(|whole| whole.checked_add(fraction)), length + 1 + count)
 }
 
 /// The value and the count of the digits that `text` begins with; the value wraps beyond [`SAFE_DIGITS`].

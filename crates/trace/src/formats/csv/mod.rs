@@ -1,0 +1,295 @@
+//! `csv`: a row for each request, with columns named by a header or by the user.
+//!
+//! The full set is `time_s,pid,op,file,offset,bytes,filesize,kind`; any subset with an `id`, an `offset` (or `lba`), or a `file` will
+//! do, in any order, under the usual other names, between commas, semicolons, tabs or bars. With an offset the trace is addressed by
+//! byte, otherwise by object. `bytes` of -1 mark a failed call. `NAME.files.csv` beside `NAME.csv` (columns `id,kind,size,path`) tells
+//! about the files.
+
+mod columns;
+mod files;
+mod quotes;
+
+use hotset_core::request::{FLAG_FAILED, Kind, Op, Request};
+use memchr::memchr;
+
+use self::{
+    columns::{Columns, Role, is_header, parse_op, parse_op_bit},
+    files::{Files, kind_of},
+    quotes::{UNIT_SEPARATOR, unquote},
+};
+use super::{Confidence, Format, Head, OpenOptions, Opened};
+use crate::{
+    Addressing, Batch, Meta, Tables, TraceError,
+    error::Place,
+    input::Input,
+    runner::{
+        Malformed,
+        fields::Fields,
+        ids::Ids,
+        lines::{LONGEST_LINE, LineFormat, Lines},
+        number::unexpected,
+        numbering::Numbering,
+        push_range, quote, text,
+    },
+};
+
+pub(super) const FORMAT: Format = Format {
+    name: "csv",
+    summary: "columns by header or --columns: time_s,pid,op,file,offset,bytes,filesize,kind or some of them",
+    example: "0.001337,2174,R,3,0,832,832,lib",
+    detect,
+    open,
+};
+
+const NO_META: Meta = Meta { format: "csv", addressing: Addressing::Objects, has_time: false, has_ops: false };
+
+struct Csv {
+    meta: Meta,
+    columns: Columns,
+    tables: Tables,
+    files: Numbering<[u8]>,
+    apps: Numbering<[u8]>,
+    kinds: Numbering<[u8]>,
+    /// What the words for kinds stand for, by their number.
+    known_kinds: Vec<(Kind, String)>,
+    ids: Ids,
+    has_file: bool,
+    remarks: Vec<String>,
+    /// A line freed of quotation marks.
+    plain: Vec<u8>,
+}
+
+/// What the fields of a row tell.
+struct Row {
+    request: Request,
+    op: Op,
+    length: u64,
+    file_size: Option<u64>,
+    kind: Option<u32>,
+}
+
+impl LineFormat for Csv {
+    fn meta(&self) -> &Meta {
+        &self.meta
+    }
+
+    fn tables(&self) -> &Tables {
+        &self.tables
+    }
+
+    #[inline]
+    fn line(&mut self, line: &[u8], batch: &mut Batch) -> Result<(), Malformed> {
+        if memchr(b'"', line).is_none() {
+            return self.row(Fields::new(line, self.columns.separator), batch);
+        }
+        let mut plain = std::mem::take(&mut self.plain);
+        let result = unquote(line, self.columns.separator, &mut plain)
+            .and_then(|()| self.row(Fields::new(&plain, UNIT_SEPARATOR), batch));
+        self.plain = plain;
+        result
+    }
+
+    fn remarks(&self) -> Vec<String> {
+        self.remarks.clone()
+    }
+}
+
+impl Csv {
+    fn new(columns: Columns, files: Files) -> Csv {
+        let meta = Meta {
+            addressing: columns.addressing,
+            has_time: columns.any(|role| matches!(role, Role::Time { .. })),
+            has_ops: columns.any(|role| matches!(role, Role::Op | Role::OpBit { .. })),
+            ..NO_META
+        };
+        Csv {
+            meta,
+            tables: Tables { files: files.infos, apps: Vec::new() },
+            files: files.numbers,
+            apps: Numbering::default(),
+            kinds: Numbering::default(),
+            known_kinds: Vec::new(),
+            ids: Ids::default(),
+            has_file: columns.any(|role| *role == Role::File),
+            remarks: [columns.remarks.clone(), files.remarks].concat(),
+            columns,
+            plain: Vec::new(),
+        }
+    }
+
+    #[inline]
+    fn row(&mut self, mut fields: Fields, batch: &mut Batch) -> Result<(), Malformed> {
+        let mut row = Row { request: Request::default(), op: Op::Read, length: 0, file_size: None, kind: None };
+        for at in 0..self.columns.roles.len() {
+            if fields.is_done() {
+                return Err(self.too_few(at));
+            }
+            self.field(self.columns.roles[at], &mut fields, &mut row)?;
+        }
+        if fields.any(|field| !field.trim_ascii().is_empty()) {
+            return Err(self.too_many());
+        }
+        self.push(row, batch)
+    }
+
+    /// Reads the next field, which tells `role`, into the row.
+    #[inline]
+    fn field(&mut self, role: Role, fields: &mut Fields, row: &mut Row) -> Result<(), Malformed> {
+        match role {
+            Role::Time { digits } => row.request.time = fields.time(digits)?,
+            Role::Offset { unit } => row.request.offset = fields.optional_number("the offset", unit)?.unwrap_or(0),
+            Role::Length { .. } if fields.skip(b"-1") => row.request.flags |= FLAG_FAILED,
+            Role::Length { unit } => row.length = fields.optional_number("the length", unit)?.unwrap_or(0),
+            Role::FileSize => row.file_size = fields.optional_number("the file's size", 1)?,
+            Role::Ignored => {
+                fields.next();
+            }
+            _ => self.word(role, fields.next().unwrap_or_default().trim_ascii(), row)?,
+        }
+        Ok(())
+    }
+
+    /// Reads a field that is no number.
+    #[inline]
+    fn word(&mut self, role: Role, word: &[u8], row: &mut Row) -> Result<(), Malformed> {
+        match role {
+            Role::Op => row.op = parse_op(word).ok_or_else(|| unknown_op(word))?,
+            Role::OpBit { one } => {
+                row.op = parse_op_bit(word, one).ok_or_else(|| unexpected(word, "0 or 1"))?;
+            }
+            Role::App => {
+                row.request.app = self.apps.of(word)?;
+                self.tables.name_app(row.request.app, || text(word));
+            }
+            Role::File => {
+                row.request.file = self.files.of(word)?;
+                self.tables.name_file(row.request.file, || text(word));
+            }
+            Role::Kind => row.kind = Some(self.kind(word)?),
+            _ => row.request.offset = self.ids.number(word)?,
+        }
+        Ok(())
+    }
+
+    /// The number of a word for a kind.
+    #[inline]
+    fn kind(&mut self, word: &[u8]) -> Result<u32, Malformed> {
+        let number = self.kinds.of(word)?;
+        if number as usize == self.known_kinds.len() {
+            self.known_kinds.push((kind_of(word), text(word)));
+        }
+        Ok(number)
+    }
+
+    #[inline]
+    fn push(&mut self, row: Row, batch: &mut Batch) -> Result<(), Malformed> {
+        let mut request = row.request;
+        request.op = row.op as u8;
+        let told = row.kind.map(|number| &self.known_kinds[number as usize]);
+        let mut kind = told.map(|(kind, _)| *kind);
+        if self.has_file {
+            let file = &mut self.tables.files[request.file as usize];
+            if let Some((kind, word)) = told
+                && file.label.is_empty()
+            {
+                file.kind = *kind;
+                file.label.clone_from(word);
+            }
+            file.size = row.file_size.or(file.size);
+            kind = kind.or(Some(file.kind));
+        }
+        request.kind = touched(row.op, kind.unwrap_or_default()) as u8;
+        match self.columns.addressing {
+            Addressing::Bytes { .. } => push_range(batch, request, row.length, row.file_size),
+            Addressing::Objects => {
+                if !self.columns.any(|role| *role == Role::Id) {
+                    request.offset = request.file.into();
+                }
+                // An object is not a range: it cannot be cut into several requests.
+                if row.length > u32::MAX.into() {
+                    return Err(format!("found an object of {} bytes; expected less than 4 GiB", row.length).into());
+                }
+                batch.push(request, row.length, row.file_size);
+                Ok(())
+            }
+        }
+    }
+
+    #[cold]
+    fn too_few(&self, found: usize) -> Malformed {
+        format!("found {found} fields; expected {}", self.columns.roles.len()).into()
+    }
+
+    #[cold]
+    fn too_many(&self) -> Malformed {
+        format!("found more than {0} fields; expected {0}", self.columns.roles.len()).into()
+    }
+}
+
+/// The kind of object that an operation touches, on a file of a kind.
+#[inline]
+fn touched(op: Op, file: Kind) -> Kind {
+    match op {
+        Op::Open | Op::Stat | Op::Unlink | Op::Rename => Kind::Inode,
+        Op::List => Kind::Directory,
+        Op::Exec => Kind::Executable,
+        Op::Read | Op::Write | Op::Map | Op::Truncate | Op::Sync => file,
+    }
+}
+
+#[cold]
+fn unknown_op(word: &[u8]) -> Malformed {
+    let expected = match word {
+        b"0" | b"1" => "R or W (columns of 0 and 1 are named is_write or is_read, with --columns if need be)",
+        _ => "the operation, such as R, W, read or write",
+    };
+    unexpected(word, expected)
+}
+
+fn open(mut input: Input, options: &OpenOptions) -> Opened {
+    let first = first_line(&mut input)?;
+    let header = is_header(&first);
+    let columns = match &options.columns {
+        Some(names) => Columns::from_user(names, &first),
+        None if header => Columns::from_header(&first),
+        None => Err(format!(
+            "found {}; expected a line of column names such as time,op,offset,size, or the names with --columns",
+            quote(&first)
+        )),
+    };
+    let columns = columns.map_err(|message| TraceError::new(input.path(), Place::Line(1), message))?;
+    if header {
+        take_line(&mut input)?;
+    }
+    let files = Files::beside(input.path(), options)?;
+    let first_row = if header { 2 } else { 1 };
+    Ok(Box::new(Lines::new(input, Csv::new(columns, files), first_row, options.skip_bad)))
+}
+
+/// The first line, without its end, left in the input.
+fn first_line(input: &mut Input) -> Result<Vec<u8>, TraceError> {
+    loop {
+        let data = input.data();
+        let end = memchr(b'\n', data);
+        if end.is_some() || data.len() > LONGEST_LINE || !input.more()? {
+            let data = input.data();
+            return Ok(data[..end.unwrap_or(data.len())].trim_ascii().to_vec());
+        }
+    }
+}
+
+/// Takes the first line with its end out of the input.
+fn take_line(input: &mut Input) -> Result<Vec<u8>, TraceError> {
+    let line = first_line(input)?;
+    let data = input.data();
+    let length = memchr(b'\n', data).map_or(data.len(), |end| end + 1);
+    input.consume(length);
+    Ok(line)
+}
+
+fn detect(head: &Head) -> Confidence {
+    match head.lines(1).next() {
+        Some(line) if is_header(line) => Confidence::Sure,
+        _ => Confidence::No,
+    }
+}
