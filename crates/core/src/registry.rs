@@ -48,6 +48,7 @@ macro_rules! policies {
 policies! {
     arc::Arc,
     car::Car,
+    lfu::Lfu,
     lru::Lru,
     opt::Opt,
     opt_bypass::OptBypass,

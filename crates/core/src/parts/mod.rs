@@ -3,6 +3,7 @@
 pub mod four_lists;
 pub mod ghost;
 pub mod large;
+pub mod lazy_heap;
 pub mod positions;
 pub mod prefetch;
 pub mod queue;

@@ -68,10 +68,23 @@ impl Places {
         self.0[slot as usize] |= MARK;
     }
 
-    /// Where in its queue's ring the entry of `slot` stands.
+    /// Where the entry of `slot` stands in the ring of its queue, or the index that was [`put`](Places::put).
     #[inline(always)]
-    fn index(&self, slot: Slot) -> usize {
+    pub fn index(&self, slot: Slot) -> usize {
         (self.0[slot as usize] & (MARK - 1)) as usize
+    }
+
+    /// Notes that `slot` stands at `index`, below 2^28, of a structure with this tag that is not a [`Queue`].
+    #[inline(always)]
+    pub fn put(&mut self, slot: Slot, tag: Tag, index: usize) {
+        debug_assert!(tag < ABSENT && index < MARK as usize);
+        self.set(slot, tag << TAG_SHIFT | index as u32);
+    }
+
+    /// Notes that `slot` is nowhere any more. Queues do that by themselves.
+    #[inline(always)]
+    pub fn clear(&mut self, slot: Slot) {
+        self.set(slot, NOWHERE);
     }
 
     #[inline(always)]
@@ -110,6 +123,12 @@ impl Queue {
         assert!(entries <= u64::from(MARK), "a queue holds at most 2^27 slots");
         let (ring, live) = (large::filled(0, entries as usize), vec![0; entries as usize / 64]);
         Queue { tag, ring, live, old: 0, young: 0, len: 0 }
+    }
+
+    /// The queue's tag.
+    #[inline(always)]
+    pub fn tag(&self) -> Tag {
+        self.tag
     }
 
     /// Slots in the queue.

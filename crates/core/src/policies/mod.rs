@@ -2,6 +2,7 @@
 
 pub mod arc;
 pub mod car;
+pub mod lfu;
 pub mod lru;
 pub mod opt;
 pub mod opt_bypass;

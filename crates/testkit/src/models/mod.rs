@@ -4,6 +4,7 @@ use crate::model::{Given, Model};
 
 mod arc;
 mod car;
+mod lfu;
 mod lru;
 mod opt;
 mod opt_bypass;
@@ -17,6 +18,7 @@ pub static MODELS: &[(&str, Build)] = &[
     ("2q", build::<two_q::TwoQ>),
     ("arc", build::<arc::Arc>),
     ("car", build::<car::Car>),
+    ("lfu", build::<lfu::Lfu>),
     ("lru", build::<lru::Lru>),
     ("opt", build::<opt::Opt>),
     ("opt-bypass", build::<opt_bypass::OptBypass>),
