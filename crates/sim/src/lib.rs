@@ -3,6 +3,7 @@
 mod bits;
 mod cell;
 mod counters;
+pub mod curve;
 mod directory;
 mod error;
 mod expand;

@@ -1,56 +1,66 @@
 //! The exact LRU curve in one pass.
 //!
-//! LRU keeps the inclusion property: a cache of c blocks holds the c blocks used last. So a reference hits at every size from its
-//! *stack distance* on, the number of distinct blocks used since (and including) its last use, and a histogram of distances is the whole
-//! curve (Mattson, Gecsei, Slutz, Traiger, "Evaluation techniques for storage hierarchies", IBM Systems Journal 1970).
+//! LRU has the inclusion property: a cache of c blocks holds the c blocks used last. So a reference hits at every size from its
+//! *stack distance* on, the number of distinct blocks used since its block's last use, that one included, and a histogram of the
+//! distances is the whole curve (Mattson, Gecsei, Slutz, Traiger, "Evaluation techniques for storage hierarchies", IBM Systems
+//! Journal 1970, section "Stack processing").
 //!
-//! Cost: O(1) for up to half a million blocks, above that one vector operation more per few million. Memory: about 14 bytes a block.
+//! Cost: O(1) a reference as long as fewer than half a million blocks are live, above that one vector operation more per few
+//! million. Memory: 14 bytes a block.
 
-const PENDING: usize = 16;
 use hotset_core::parts::prefetch::prefetch;
-use super::{Curve, recency::Recency};
 
-/// Collects the curve of a trace fed in pieces.
+use super::Curve;
+use super::recency::Recency;
+
+/// References whose distances are found before they are counted, and how far ahead their counters are fetched.
+const PIECE: usize = 4096;
+const FETCH_COUNTER: usize = 16;
+
+/// Collects the LRU curve of a trace that is fed in pieces.
 #[derive(Debug)]
 pub struct LruCurve {
     recency: Recency,
     references: u64,
-    distinct: u64,
-    /// References by stack distance.
+    /// References by stack distance; first references at 0.
     distances: Vec<u64>,
+    depths: Vec<u32>,
 }
 
 impl Default for LruCurve {
     fn default() -> Self {
-        LruCurve { recency: Recency::new(), references: 0, distinct: 0, distances: vec![0] }
+        LruCurve { recency: Recency::new(), references: 0, distances: vec![0], depths: Vec::with_capacity(PIECE) }
     }
 }
 
 impl LruCurve {
-    /// The curve of an empty trace.
+    /// Starts with an empty trace.
     pub fn new() -> LruCurve {
         LruCurve::default()
     }
 
-    /// References blocks, numbered from 0 in order of first appearance.
+    /// References blocks, numbered from 0 in order of first appearance. (Other numbers cost memory up to the largest.)
     pub fn feed(&mut self, ids: &[u32]) {
         self.references += ids.len() as u64;
-        let mut pending = [0; PENDING];
-        let mut turn = 0;
-        self.recency.touch_all(ids, |depth| {
-            let depth = depth.unwrap_or(0);
-            if depth == 0 { self.distances.push(0); }
-            prefetch(&self.distances, depth);
-            turn = (turn + 1) % PENDING;
-            self.distances[std::mem::replace(&mut pending[turn], depth)] += 1;
-        });
-        for depth in pending {
-            self.distances[depth] += 1;
+        for piece in ids.chunks(PIECE) {
+            self.depths.clear();
+            self.recency.touch_all(piece, &mut self.depths);
+            self.distances.resize(self.recency.len() as usize + 1, 0);
+            count(&self.depths, &mut self.distances);
         }
     }
 
-    /// The curve of what was fed.
+    /// The curve of what was fed so far.
     pub fn curve(&self) -> Curve {
-        Curve::from_distances(self.references, self.distinct, &self.distances)
+        Curve::from_distances(self.references, self.distances[0], &self.distances[1..])
+    }
+}
+
+fn count(depths: &[u32], distances: &mut [u64]) {
+    for (index, &depth) in depths.iter().enumerate() {
+        if let Some(&ahead) = depths.get(index + FETCH_COUNTER) {
+            prefetch(distances, ahead as usize);
+        }
+        distances[depth as usize] += 1;
     }
 }

@@ -39,37 +39,43 @@ impl Recency {
         Recency { places: Vec::new(), marks: Marks::new(GROUP) }
     }
 
-    /// References `ids` one after the other and tells `seen` the depth of each: 1 for the youngest block, `None` for one that
-    /// is not on the stack.
-    #[inline(always)]
-    pub(super) fn touch_all(&mut self, ids: &[u32], mut seen: impl FnMut(Option<usize>)) {
-        for (index, &id) in ids.iter().enumerate() {
+    /// References `ids` one after the other and appends the depth at which each was to `depths`: 1 for the youngest block,
+    /// 0 for a block that was not on the stack.
+    pub(super) fn touch_all(&mut self, ids: &[u32], depths: &mut Vec<u32>) {
+        depths.extend(ids.iter().enumerate().map(|(index, &id)| {
             if let Some(&ahead) = ids.get(index + FETCH_PLACE) {
                 prefetch(&self.places, ahead as usize);
             }
             if let Some(&place) = ids.get(index + FETCH_LEAF).and_then(|&ahead| self.places.get(ahead as usize)) {
                 prefetch(&self.marks.leaves, place as usize / LEAF);
             }
-            seen(self.touch(id));
-        }
+            self.touch(id)
+        }));
     }
 
-    /// References `id`, moves it to the young end and returns the depth at which it was.
+    /// Blocks on the stack.
+    pub(super) fn len(&self) -> u32 {
+        self.marks.live
+    }
+
+    /// References `id`: moves it to the young end and returns the depth at which it was, 0 if it was not on the stack.
     #[inline(always)]
-    pub(super) fn touch(&mut self, id: u32) -> Option<usize> {
+    pub(super) fn touch(&mut self, id: u32) -> u32 {
         let depth = self.forget(id);
         self.push(id);
         depth
     }
 
-    /// Takes `id` off the stack and returns its depth.
+    /// Takes `id` off the stack and returns the depth at which it was, 0 if it was not there.
     #[inline(always)]
-    pub(super) fn forget(&mut self, id: u32) -> Option<usize> {
-        let place = self.places.get_mut(id as usize).filter(|place| **place != NOWHERE)?;
+    pub(super) fn forget(&mut self, id: u32) -> u32 {
+        let Some(place) = self.places.get_mut(id as usize).filter(|place| **place != NOWHERE) else {
+            return 0;
+        };
         let at = std::mem::replace(place, NOWHERE) as usize;
         let depth = self.marks.count_from(at);
         self.marks.take(at);
-        Some(depth)
+        depth
     }
 
     #[inline(always)]
@@ -88,11 +94,11 @@ impl Recency {
     fn compact(&mut self) {
         let live = self.marks.live;
         for place in self.places.iter_mut().filter(|place| **place != NOWHERE) {
-            *place = (live - self.marks.count_from(*place as usize)) as u32;
+            *place = live - self.marks.count_from(*place as usize);
         }
-        let room = (live * ROOM).next_multiple_of(GROUP).min(NOWHERE as usize / GROUP * GROUP);
-        assert!(live < room, "a recency stack holds fewer than 2^32 blocks");
-        self.marks = Marks::new(room.max(GROUP));
+        let room = (live as usize * ROOM).next_multiple_of(GROUP).clamp(GROUP, NOWHERE as usize / GROUP * GROUP);
+        assert!((live as usize) < room, "a recency stack holds fewer than 2^32 - 2^14 blocks");
+        self.marks = Marks::new(room);
         for _ in 0..live {
             self.marks.push();
         }
@@ -110,7 +116,7 @@ struct Marks {
     /// Marks before each region.
     before_region: Vec<u32>,
     /// Marks in all.
-    live: usize,
+    live: u32,
     /// Positions used, marked or not.
     used: usize,
 }
@@ -149,9 +155,9 @@ impl Marks {
     fn open(&mut self, at: usize) {
         let (group, region) = (at / GROUP, at / REGION);
         if at.is_multiple_of(REGION) {
-            self.before_region[region] = self.live as u32;
+            self.before_region[region] = self.live;
         }
-        let in_region = self.live as u32 - self.before_region[region];
+        let in_region = self.live - self.before_region[region];
         if at.is_multiple_of(GROUP) {
             self.before_group[region][group % FANOUT] = in_region;
         }
@@ -161,13 +167,13 @@ impl Marks {
 
     /// Marks from position `at` to the young end.
     #[inline(always)]
-    fn count_from(&self, at: usize) -> usize {
+    fn count_from(&self, at: usize) -> u32 {
         let (leaf, group, region) = (at / LEAF, at / GROUP, at / REGION);
         let before = self.before_region[region]
             + self.before_group[region][group % FANOUT]
             + u32::from(self.before_leaf[group][leaf % FANOUT])
             + ones_below(&self.leaves[leaf], at % LEAF);
-        self.live - before as usize
+        self.live - before
     }
 
     /// Removes the mark at `at`.
@@ -176,12 +182,13 @@ impl Marks {
         let (leaf, group, region) = (at / LEAF, at / GROUP, at / REGION);
         self.leaves[leaf][at % LEAF / 64] &= !(1 << (at % 64));
         self.live -= 1;
-        let (leaf, group_index) = ((leaf % FANOUT) as u16, (group % FANOUT) as u32);
-        for (index, count) in (0u16..).zip(&mut self.before_leaf[group]) {
-            *count = count.wrapping_sub(u16::from(index > leaf));
+        // Whole rows, with lane numbers as wide as the counts: that compiles to a few vector instructions.
+        let (leaf_lane, group_lane) = ((leaf % FANOUT) as u16, (group % FANOUT) as u32);
+        for (lane, count) in (0..).zip(&mut self.before_leaf[group]) {
+            *count = count.wrapping_sub(u16::from(lane > leaf_lane));
         }
-        for (index, count) in (0u32..).zip(&mut self.before_group[region]) {
-            *count = count.wrapping_sub(u32::from(index > group_index));
+        for (lane, count) in (0..).zip(&mut self.before_group[region]) {
+            *count = count.wrapping_sub(u32::from(lane > group_lane));
         }
         for count in &mut self.before_region[region + 1..] {
             *count = count.wrapping_sub(1);
@@ -189,20 +196,75 @@ impl Marks {
     }
 }
 
-/// Ones among the lowest `count` bits of `words`.
+/// Eight words of ones, then eight of zeros: eight words from index 8 - n select the first n of a leaf.
+const SELECT: [u64; 16] = {
+    let mut masks = [0; 16];
+    let mut index = 0;
+    while index < 8 {
+        masks[index] = u64::MAX;
+        index += 1;
+    }
+    masks
+};
+
+/// Ones among the lowest `count` bits of `words`; no branch depends on `count`.
 #[inline(always)]
 fn ones_below(words: &[u64; LEAF / 64], count: usize) -> u32 {
-    const WHOLE: [u64; 16] = {
-        let mut masks = [0; 16];
-        let mut index = 0;
-        while index < 8 {
-            masks[index] = u64::MAX;
-            index += 1;
+    let last = count / 64;
+    let whole: u32 = words.iter().zip(&SELECT[8 - last..]).map(|(word, mask)| (word & mask).count_ones()).sum();
+    whole + (words[last] & ((1 << (count % 64)) - 1)).count_ones()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Depth of `id` in a list that is searched from the young end.
+    fn touch_list(list: &mut Vec<u32>, id: u32) -> u32 {
+        let place = list.iter().rposition(|&listed| listed == id);
+        let depth = place.map_or(0, |place| (list.len() - place) as u32);
+        list.retain(|&listed| listed != id);
+        list.push(id);
+        depth
+    }
+
+    #[test]
+    fn depths_equal_a_searched_list_through_compactions() {
+        let mut random = 1u64;
+        let (mut recency, mut list) = (Recency::new(), Vec::new());
+        for step in 0..200_000 {
+            random = random.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+            let id = (random >> 33) as u32 % if step % 3 == 0 { 3000 } else { 50 };
+            assert_eq!(recency.touch(id), touch_list(&mut list, id), "step {step}");
+            if step % 1000 == 999 {
+                let gone = list.remove(list.len() / 2);
+                recency.forget(gone);
+            }
+            assert_eq!(recency.len() as usize, list.len());
         }
-        masks
-    };
-    let word = count / 64;
-    let masks = &WHOLE[8 - word..16 - word];
-    let whole: u32 = words.iter().zip(masks).map(|(word, mask)| (word & mask).count_ones()).sum();
-    whole + (words[word] & ((1 << (count % 64)) - 1)).count_ones()
+    }
+
+    #[test]
+    fn counts_carry_across_leaves_groups_and_regions() {
+        let mut marks = Marks::new(REGION + GROUP);
+        for _ in 0..REGION + GROUP {
+            marks.push();
+        }
+        assert!(marks.is_full());
+        for at in (0..REGION + GROUP).rev().step_by(7) {
+            marks.take(at);
+        }
+        let taken = |from: usize| (REGION + GROUP - from).div_ceil(7);
+        for at in (0..REGION + GROUP).step_by(97) {
+            assert_eq!(marks.count_from(at) as usize, REGION + GROUP - at - taken(at), "position {at}");
+        }
+    }
+
+    #[test]
+    fn ones_are_counted_below_every_bit() {
+        let words = [0x5555_5555_5555_5555; 8];
+        for count in 0..LEAF {
+            assert_eq!(ones_below(&words, count) as usize, count.div_ceil(2));
+        }
+    }
 }
