@@ -1,0 +1,31 @@
+# What there is to do here; `make` alone lists it. Everything else is cargo.
+
+# A change to Cargo.lock that was not committed is an error where nobody looks at the working tree.
+LOCKED := $(if $(CI),--locked)
+
+.PHONY: help setup test lint unit demo gen
+.DEFAULT_GOAL := help
+
+help: ## List the targets
+	@sed -n 's/^\([a-z]*\):.*## /  make \1\t/p' $(MAKEFILE_LIST) | expand -t 16
+
+setup: ## Install what is missing, or name it in one line
+	@sh xtask/setup.sh
+
+test: lint unit ## Run every check
+
+demo: setup ## Record a real program, replay it, and explain what came out
+	cargo run $(LOCKED) --release --package hotset -- demo
+
+lint: setup ## Check format, lints, generated documents, licences and the layout rules
+	cargo fmt --check --all
+	cargo clippy $(LOCKED) --workspace --all-targets -- -D warnings
+	cargo xtask gen --check
+	cargo xtask licences
+	cargo xtask tidy
+
+unit: setup ## Run the tests of the workspace
+	cargo test $(LOCKED) --workspace
+
+gen: setup ## Write docs/reference from the code
+	cargo xtask gen

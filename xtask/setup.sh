@@ -1,0 +1,43 @@
+#!/bin/sh
+# Checks what the build, the tests and the demonstration need, installs it where that is allowed, and otherwise
+# names in one line what is missing and how to get it. Needs no network when nothing is missing.
+set -eu
+cd "$(dirname "$0")/.."
+
+rust=$(sed -n 's/^channel = "\(.*\)"/\1/p' rust-toolchain.toml)
+toolchain="rustup toolchain install $rust --profile minimal --component clippy --component rustfmt"
+
+has() { command -v "$1" >/dev/null 2>&1; }
+
+# The packages of Debian that are missing, each with a space behind it.
+packages() {
+    has git || printf 'git '
+    has cc || printf 'gcc libc6-dev '
+    has strace || printf 'strace '
+}
+
+# True if the compiler of rust-toolchain.toml is there with its tools.
+rust_works() { cargo --version && cargo fmt --version && cargo clippy --version; } >/dev/null 2>&1
+
+install_packages() {
+    [ "$(id -u)" = 0 ] && has apt-get || return 1
+    echo "setup: installing $1"
+    { apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends $1; } </dev/null
+}
+
+missing=$(packages)
+if [ -n "$missing" ] && install_packages "$missing"; then missing=$(packages); fi
+how=${missing:+"apt-get install $missing(as root, on Debian)"}
+
+if ! has cargo; then
+    missing="${missing}cargo "
+    how="${how:+$how, and }Rust from https://rustup.rs"
+elif ! rust_works && ! { has rustup && $toolchain; }; then
+    missing="${missing}rust-$rust "
+    how="${how:+$how, and }$toolchain"
+fi
+
+if [ -n "$missing" ]; then
+    echo "setup: missing: $missing- get it by: $how" >&2
+    exit 1
+fi

@@ -1,0 +1,76 @@
+//! Rules for files of any kind: size, length, marks of unfinished work, paths of this machine.
+
+use std::path::Path;
+
+use super::{Finding, Tracked};
+
+const BYTES_LIMIT: usize = 2 << 20;
+const LINES_LIMIT: usize = 600;
+
+/// What marks work as unfinished; in pieces, for this file is checked as well.
+const MARKS: [&str; 2] = [concat!("TO", "DO"), concat!("FIX", "ME")];
+
+/// Folders that lie at the same place on every machine, and so may be named.
+const COMMON: [&str; 9] = ["/", "/home", "/opt", "/root", "/srv", "/tmp", "/usr/src", "/var/tmp", "/mnt"];
+
+/// The folders of this machine that no file may name, each with a slash behind it.
+pub fn machine_paths(root: &Path) -> Vec<String> {
+    let home = std::env::var("HOME").ok();
+    let folders = [root.to_str(), root.parent().and_then(Path::to_str), home.as_deref()];
+    let own = folders.into_iter().flatten().filter(|folder| !folder.is_empty() && !COMMON.contains(folder));
+    own.map(|folder| format!("{folder}/")).collect()
+}
+
+pub fn check(file: &Tracked, machine_paths: &[String]) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    let mut find = |line: usize, message: String| findings.push(Finding::new(&file.path, line, message));
+    if file.bytes.len() > BYTES_LIMIT {
+        find(0, format!("{} KiB: expected at most {} KiB", file.bytes.len() >> 10, BYTES_LIMIT >> 10));
+    }
+    let lines = file.text().lines().count();
+    if file.is_rust() && lines > LINES_LIMIT {
+        find(0, format!("{lines} lines: expected at most {LINES_LIMIT}; a file has one subject"));
+    }
+    for (line, text) in file.text().lines().enumerate() {
+        if is_code(&file.path) && MARKS.iter().any(|mark| text.contains(mark)) {
+            find(line + 1, "a mark of unfinished work: finish it, or write an issue".to_owned());
+        }
+        if machine_paths.iter().any(|path| text.contains(path.as_str())) {
+            find(line + 1, "a path of this machine: expected one that every clone has".to_owned());
+        }
+    }
+    findings
+}
+
+fn is_code(path: &str) -> bool {
+    let endings = [".rs", ".toml", ".py", ".ts", ".sh", ".c", "Makefile", ".ci/run"];
+    endings.iter().any(|ending| path.ends_with(ending))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn lines_found(path: &str, text: &str) -> Vec<usize> {
+        let file = Tracked { path: path.to_owned(), bytes: text.as_bytes().to_vec() };
+        check(&file, &["/mine/".to_owned()]).into_iter().map(|finding| finding.line).collect()
+    }
+
+    #[test]
+    fn size_length_marks_and_paths_are_seen() {
+        let mark = format!("// {}: later", MARKS[0]);
+        assert_eq!(lines_found("a.rs", &format!("fn a() {{}}\n{mark}\n")), [2]);
+        assert_eq!(lines_found("a.md", &mark), [0; 0]);
+        assert_eq!(lines_found("a.md", "see /mine/notes\nand /mine"), [1]);
+        assert_eq!(lines_found("a.rs", &"\n".repeat(LINES_LIMIT)), [0; 0]);
+        assert_eq!(lines_found("a.rs", &"\n".repeat(LINES_LIMIT + 1)), [0]);
+        assert_eq!(lines_found("a.bin", &"x".repeat(BYTES_LIMIT + 1)), [0]);
+    }
+
+    #[test]
+    fn folders_that_every_machine_has_are_no_secret() {
+        let places = machine_paths(Path::new("/tmp/clone"));
+        assert!(places.contains(&"/tmp/clone/".to_owned()));
+        assert!(!places.contains(&"/tmp/".to_owned()));
+    }
+}
