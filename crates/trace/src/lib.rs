@@ -5,6 +5,7 @@ pub mod error;
 pub mod formats;
 pub mod input;
 pub mod meta;
+pub mod native;
 pub mod reader;
 pub mod runner;
 pub mod tables;

@@ -26,6 +26,7 @@ use crate::{
 
 /// The formats of this room, in the order of `hotset formats`.
 pub const BUILTIN: &[Format] = &[
+    crate::native::FORMAT,
     lirs::FORMAT,
     arc::FORMAT,
     spc::FORMAT,

@@ -1,0 +1,43 @@
+//! The line of the table of formats.
+
+use std::io::{self, Read};
+
+use super::{Reader, prelude::MAGIC};
+use crate::{
+    Format, OpenOptions, TraceError, TraceReader,
+    formats::{Confidence, Head},
+    input::Input,
+};
+
+/// The native format.
+pub const FORMAT: Format = Format {
+    name: "hst",
+    summary: "hotset's own: every field, compressed, checked, seekable (docs/format-hst.md)",
+    example: "binary: \\x89hst, then sections of up to 65,536 requests",
+    detect,
+    open,
+};
+
+fn detect(head: &Head) -> Confidence {
+    if head.bytes.starts_with(&MAGIC) { Confidence::Sure } else { Confidence::No }
+}
+
+fn open(input: Input, options: &OpenOptions) -> Result<Box<dyn TraceReader>, TraceError> {
+    let path = input.path().to_owned();
+    Ok(Box::new(Reader::new(InputBytes(input), &path)?.skip_bad(options.skip_bad)))
+}
+
+/// The bytes of an input as a stream.
+struct InputBytes(Input);
+
+impl Read for InputBytes {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        if self.0.data().is_empty() {
+            self.0.more().map_err(io::Error::other)?;
+        }
+        let count = self.0.data().len().min(buffer.len());
+        buffer[..count].copy_from_slice(&self.0.data()[..count]);
+        self.0.consume(count);
+        Ok(count)
+    }
+}

@@ -1,0 +1,78 @@
+//! The `HEAD` section: what is known before the first request.
+
+use super::{
+    Fault,
+    bytes::{Fields, put_string, put_varint},
+};
+use crate::{Addressing, Meta};
+
+const HAS_TIME: u8 = 1;
+const HAS_OPS: u8 = 2;
+
+/// What a trace says of itself before its first request.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Header {
+    /// What offsets mean, and which fields are told.
+    pub meta: Meta,
+    /// Pairs of key and value: `tool`, `command`, `source`, or anything else.
+    pub metadata: Vec<(String, String)>,
+}
+
+impl Header {
+    /// A header for a trace like `meta`, made by this version of hotset.
+    pub fn new(meta: &Meta) -> Header {
+        let tool = concat!("hotset ", env!("CARGO_PKG_VERSION")).to_owned();
+        Header { meta: Meta { format: super::FORMAT.name, ..meta.clone() }, metadata: vec![("tool".to_owned(), tool)] }
+    }
+
+    /// The same with one more pair.
+    pub fn with(mut self, key: &str, value: &str) -> Header {
+        self.metadata.push((key.to_owned(), value.to_owned()));
+        self
+    }
+
+    /// The first value of `key`.
+    pub fn get(&self, key: &str) -> Option<&str> {
+        self.metadata.iter().find(|(known, _)| known == key).map(|(_, value)| value.as_str())
+    }
+
+    pub(super) fn encode(&self) -> Vec<u8> {
+        let (addressing, unit) = match self.meta.addressing {
+            Addressing::Bytes { unit } => (0, unit.unwrap_or(0)),
+            Addressing::Objects => (1, 0),
+        };
+        let told = u8::from(self.meta.has_time) * HAS_TIME + u8::from(self.meta.has_ops) * HAS_OPS;
+        let mut out = vec![addressing, told, 0, 0];
+        out.extend_from_slice(&unit.to_le_bytes());
+        put_varint(&mut out, self.metadata.len() as u64);
+        for (key, value) in &self.metadata {
+            put_string(&mut out, key);
+            put_string(&mut out, value);
+        }
+        out
+    }
+
+    pub(super) fn decode(raw: &[u8]) -> Result<Header, Fault> {
+        let mut fields = Fields::new(raw);
+        let (addressing, told, zero, unit) = (fields.u8()?, fields.u8()?, fields.u16()?, fields.u32()?);
+        if told & !(HAS_TIME | HAS_OPS) != 0 || zero != 0 {
+            return Err(format!("the header tells of fields {told:#x} and {zero:#x}, which are not known"));
+        }
+        let addressing = match addressing {
+            0 => Addressing::Bytes { unit: (unit > 0).then_some(unit) },
+            1 => Addressing::Objects,
+            other => return Err(format!("offsets have meaning {other}; expected 0 (bytes) or 1 (objects)")),
+        };
+        let meta = Meta {
+            format: super::FORMAT.name,
+            addressing,
+            has_time: told & HAS_TIME != 0,
+            has_ops: told & HAS_OPS != 0,
+        };
+        let mut metadata = Vec::new();
+        for _ in 0..fields.varint()? {
+            metadata.push((fields.string()?, fields.string()?));
+        }
+        Ok(Header { meta, metadata })
+    }
+}
