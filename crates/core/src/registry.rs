@@ -48,10 +48,18 @@ macro_rules! policies {
 policies! {
     arc::Arc,
     car::Car,
+    clock::Clock,
+    fifo::Fifo,
     lfu::Lfu,
+    lifo::Lifo,
     lru::Lru,
+    mru::Mru,
     opt::Opt,
     opt_bypass::OptBypass,
+    random::Random,
+    s3_fifo::S3Fifo,
+    sieve::Sieve,
+    slru::Slru,
     two_q::TwoQ,
 }
 

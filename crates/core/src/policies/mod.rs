@@ -2,8 +2,16 @@
 
 pub mod arc;
 pub mod car;
+pub mod clock;
+pub mod fifo;
 pub mod lfu;
+pub mod lifo;
 pub mod lru;
+pub mod mru;
 pub mod opt;
 pub mod opt_bypass;
+pub mod random;
+pub mod s3_fifo;
+pub mod sieve;
+pub mod slru;
 pub mod two_q;

@@ -4,10 +4,18 @@ use crate::model::{Given, Model};
 
 mod arc;
 mod car;
+mod clock;
+mod fifo;
 mod lfu;
+mod lifo;
 mod lru;
+mod mru;
 mod opt;
 mod opt_bypass;
+mod random;
+mod s3_fifo;
+mod sieve;
+mod slru;
 mod two_q;
 
 /// Builds a model.
@@ -18,10 +26,18 @@ pub static MODELS: &[(&str, Build)] = &[
     ("2q", build::<two_q::TwoQ>),
     ("arc", build::<arc::Arc>),
     ("car", build::<car::Car>),
+    ("clock", build::<clock::Clock>),
+    ("fifo", build::<fifo::Fifo>),
     ("lfu", build::<lfu::Lfu>),
+    ("lifo", build::<lifo::Lifo>),
     ("lru", build::<lru::Lru>),
+    ("mru", build::<mru::Mru>),
     ("opt", build::<opt::Opt>),
     ("opt-bypass", build::<opt_bypass::OptBypass>),
+    ("random", build::<random::Random>),
+    ("s3-fifo", build::<s3_fifo::S3Fifo>),
+    ("sieve", build::<sieve::Sieve>),
+    ("slru", build::<slru::Slru>),
 ];
 
 /// Builds the model of the policy with this canonical name; `None` if it has none.

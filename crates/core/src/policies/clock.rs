@@ -1,0 +1,187 @@
+//! CLOCK, or second chance: FIFO that spares blocks used since the hand last passed.
+//!
+//! Idea: approximate LRU without moving anything on a hit. A hit only raises a counter (one bit, classically). The hand looks at the
+//! oldest block: if its counter is above zero it is lowered and the block goes to the young end, otherwise it is the victim.
+//!
+//! Paper: Corbato, "A paging experiment with the Multics system", MIT Project MAC 1968. Counters of several bits: Smith,
+//! "Sequentiality and prefetching in database systems", TODS 1978 (generalised clock).
+//!
+//! Deviations: a new block starts with counter 0 (`initial=0`), as storage caches do; paging systems start it at 1 because
+//! the faulting access itself counts as a use.
+//!
+//! Cost: a hit writes one word; a miss looks at one block, and at one more for each that is spared, O(1) amortised over the hits.
+//! Memory: 12 to 20 bytes a block (4 a slot, 8 to 16 in the queue); with `bits` above 1 one more byte a slot.
+//!
+//! When not to use it: loops longer than the cache and scans, as with LRU.
+
+use crate::parts::queue::{ABSENT, Places, Queue};
+use crate::policy::{Effects, Info, Outcome, Policy, Setup, Slot};
+use crate::spec::{Param, ParamKind, SpecError};
+
+/// The CLOCK policy.
+#[derive(Debug)]
+pub struct Clock {
+    capacity: u32,
+    places: Places,
+    queue: Queue,
+    counters: Counters,
+    initial: u8,
+}
+
+/// Uses of each resident block since the hand last passed. One bit lives in the block's place, which a hit touches anyway;
+/// more bits take a byte a slot.
+#[derive(Debug)]
+struct Counters {
+    /// Greatest count.
+    most: u8,
+    /// By slot; empty when one bit is enough.
+    bytes: Vec<u8>,
+}
+
+impl Policy for Clock {
+    const INFO: Info = Info {
+        name: "clock",
+        aliases: &["second-chance"],
+        family: "recency",
+        summary: "FIFO that spares blocks used since the hand last passed",
+        params: &[
+            Param {
+                key: "bits",
+                kind: ParamKind::Count { min: 1, max: 8 },
+                default: "1",
+                doc: "width of a block's counter; it stops at 2^bits - 1",
+            },
+            Param {
+                key: "initial",
+                kind: ParamKind::Count { min: 0, max: 255 },
+                default: "0",
+                doc: "counter of a new block, at most 2^bits - 1; paging systems use 1",
+            },
+        ],
+        offline: false,
+    };
+
+    fn new(setup: &Setup) -> Result<Self, SpecError> {
+        let most = u8::MAX >> (8 - setup.args.count("bits"));
+        let initial = setup.args.count("initial") as u8;
+        if initial > most {
+            return Err(SpecError::new(format!("initial={initial} does not fit the counter: expected at most {most}")));
+        }
+        let bytes = if most > 1 { vec![0; setup.slots as usize] } else { Vec::new() };
+        Ok(Clock {
+            capacity: setup.capacity,
+            places: Places::new(setup.slots),
+            queue: Queue::new(0, setup.capacity),
+            counters: Counters { most, bytes },
+            initial,
+        })
+    }
+
+    #[inline(always)]
+    fn access(&mut self, slot: Slot, _time: u64, fx: &mut impl Effects) -> Outcome {
+        if self.places.tag(slot) != ABSENT {
+            self.counters.raise(&mut self.places, slot);
+            return Outcome::Hit;
+        }
+        if self.queue.len() == self.capacity {
+            self.evict(fx);
+        }
+        self.queue.push(&mut self.places, slot);
+        self.counters.start(&mut self.places, slot, self.initial);
+        Outcome::Admitted
+    }
+
+    #[inline(always)]
+    fn prefetch(&self, slot: Slot) {
+        self.places.prefetch(slot);
+    }
+
+    fn remove(&mut self, slot: Slot, fx: &mut impl Effects) {
+        if self.places.tag(slot) != ABSENT {
+            self.queue.take(&mut self.places, slot);
+            fx.forget(slot);
+        }
+    }
+
+    fn resize(&mut self, capacity: u32, fx: &mut impl Effects) {
+        self.capacity = capacity;
+        while self.queue.len() > capacity {
+            self.evict(fx);
+        }
+        self.queue.grow(&mut self.places, capacity);
+    }
+
+    fn grow(&mut self, slots: u32) {
+        self.places.grow(slots);
+        if self.counters.most > 1 {
+            self.counters.bytes.resize((slots as usize).max(self.counters.bytes.len()), 0);
+        }
+    }
+
+    fn contains(&self, slot: Slot) -> bool {
+        self.places.tag(slot) != ABSENT
+    }
+
+    fn len(&self) -> u32 {
+        self.queue.len()
+    }
+
+    fn validate(&self) {
+        self.queue.validate(&self.places);
+        assert!(self.queue.len() <= self.capacity);
+        assert!(self.counters.bytes.iter().all(|&count| count <= self.counters.most));
+    }
+}
+
+impl Clock {
+    /// Moves the hand to a block whose counter is 0 and takes it out.
+    #[inline(always)]
+    fn evict(&mut self, fx: &mut impl Effects) {
+        while let Some(slot) = self.queue.oldest(&self.places) {
+            if !self.counters.lower(&mut self.queue, &mut self.places, slot) {
+                self.queue.take(&mut self.places, slot);
+                fx.discard(slot);
+                return;
+            }
+        }
+    }
+}
+
+impl Counters {
+    /// The counter of a block that enters.
+    #[inline(always)]
+    fn start(&mut self, places: &mut Places, slot: Slot, initial: u8) {
+        if self.most > 1 {
+            self.bytes[slot as usize] = initial;
+        } else if initial > 0 {
+            places.mark(slot);
+        }
+    }
+
+    /// The block was used.
+    #[inline(always)]
+    fn raise(&mut self, places: &mut Places, slot: Slot) {
+        if self.most > 1 {
+            let count = &mut self.bytes[slot as usize];
+            *count = count.saturating_add(1).min(self.most);
+        } else {
+            places.mark(slot);
+        }
+    }
+
+    /// The hand passes the oldest block: if its counter is above 0, it is lowered and the block goes to the young end.
+    #[inline(always)]
+    fn lower(&mut self, queue: &mut Queue, places: &mut Places, slot: Slot) -> bool {
+        if self.most > 1 {
+            let count = &mut self.bytes[slot as usize];
+            if *count == 0 {
+                return false;
+            }
+            *count -= 1;
+        } else if !places.is_marked(slot) {
+            return false;
+        }
+        queue.renew(places, slot);
+        true
+    }
+}

@@ -1,0 +1,220 @@
+//! S3-FIFO: three FIFO queues: a small one that sifts newcomers, the main one, and ghosts.
+//!
+//! Idea: most blocks are used once. They pass through a small queue and leave quickly; only those used again while there move to
+//! the main queue, and those that come back soon after they left enter the main queue directly. Nothing moves on a hit.
+//!
+//! Paper: Yang, Zhang, Qiu, Yue, Rashmi, "FIFO queues are all you need for cache eviction", SOSP 2023, algorithm 1.
+//!
+//! Deviations: a block leaves the small queue for the main one when it was hit at least twice there (`promote=2`: the paper's text
+//! says "more than once"), and starts there with count 0. The small queue gives the victim when it holds at least its share.
+//! Whether a block is remembered is looked up after room was made for it, so a ghost pushed out at that moment does not count.
+//!
+//! Cost: a hit writes one word; a miss moves O(1) blocks amortised. Memory: about 40 bytes a block (4 a slot and one byte for counts,
+//! ghosts included; 8 to 16 in each queue's bound).
+//!
+//! When not to use it: loops larger than the cache; blocks whose second use comes only after they left the ghosts.
+
+use crate::parts::ghost::discard_oldest;
+use crate::parts::queue::{Places, Queue, Tag};
+use crate::policy::{Effects, Info, Outcome, Policy, Setup, Slot};
+use crate::spec::{Args, Param, ParamKind, SpecError};
+
+const SMALL: Tag = 0;
+const MAIN: Tag = 1;
+const GHOST: Tag = 2;
+
+/// Counts stop here: two bits.
+const COUNT_MOST: u8 = 3;
+
+/// The S3-FIFO policy.
+#[derive(Debug)]
+pub struct S3Fifo {
+    capacity: u32,
+    args: Args,
+    bounds: Bounds,
+    promote: u8,
+    places: Places,
+    /// Hits of each resident block, at most [`COUNT_MOST`].
+    counts: Vec<u8>,
+    small: Queue,
+    main: Queue,
+    ghosts: Queue,
+}
+
+#[derive(Debug)]
+struct Bounds {
+    /// From this many blocks on the small queue gives the victim.
+    small: u32,
+    ghosts: u32,
+}
+
+impl Bounds {
+    fn of(args: &Args, capacity: u32) -> Result<Bounds, SpecError> {
+        Ok(Bounds { small: args.share("small", capacity)?.max(1), ghosts: args.share("ghost", capacity)? })
+    }
+}
+
+impl Policy for S3Fifo {
+    const INFO: Info = Info {
+        name: "s3-fifo",
+        aliases: &["s3fifo"],
+        family: "frequency",
+        summary: "a small FIFO sifts newcomers, a main FIFO keeps what was used again, ghosts remember the rest",
+        params: &[
+            Param {
+                key: "small",
+                kind: ParamKind::Share,
+                default: "10%",
+                doc: "blocks in the small queue from which on it gives the victim (paper: 10%)",
+            },
+            Param {
+                key: "ghost",
+                kind: ParamKind::Share,
+                default: "90%",
+                doc: "most ghosts remembered (paper: as many as the main queue holds)",
+            },
+            Param {
+                key: "promote",
+                kind: ParamKind::Count { min: 1, max: 3 },
+                default: "2",
+                doc: "hits in the small queue that move a block to the main one (paper: more than 1)",
+            },
+        ],
+        offline: false,
+    };
+
+    fn new(setup: &Setup) -> Result<Self, SpecError> {
+        let bounds = Bounds::of(setup.args, setup.capacity)?;
+        Ok(S3Fifo {
+            capacity: setup.capacity,
+            args: setup.args.clone(),
+            promote: setup.args.count("promote") as u8,
+            places: Places::new(setup.slots),
+            counts: vec![0; setup.slots as usize],
+            small: Queue::new(SMALL, setup.capacity),
+            main: Queue::new(MAIN, setup.capacity),
+            ghosts: Queue::new(GHOST, bounds.ghosts.saturating_add(1)),
+            bounds,
+        })
+    }
+
+    fn identities(capacity: u32) -> u64 {
+        2 * u64::from(capacity) + 1
+    }
+
+    #[inline(always)]
+    fn access(&mut self, slot: Slot, _time: u64, fx: &mut impl Effects) -> Outcome {
+        if self.contains(slot) {
+            let count = &mut self.counts[slot as usize];
+            *count = (*count + 1).min(COUNT_MOST);
+            return Outcome::Hit;
+        }
+        if self.len() == self.capacity {
+            self.evict(Some(slot), fx);
+        }
+        self.counts[slot as usize] = 0;
+        if self.places.tag(slot) == GHOST {
+            self.ghosts.take(&mut self.places, slot);
+            self.main.push(&mut self.places, slot);
+        } else {
+            self.small.push(&mut self.places, slot);
+        }
+        Outcome::Admitted
+    }
+
+    #[inline(always)]
+    fn prefetch(&self, slot: Slot) {
+        self.places.prefetch(slot);
+        crate::parts::prefetch::prefetch(&self.counts, slot as usize);
+    }
+
+    fn remove(&mut self, slot: Slot, fx: &mut impl Effects) {
+        let queue = match self.places.tag(slot) {
+            SMALL => &mut self.small,
+            MAIN => &mut self.main,
+            GHOST => &mut self.ghosts,
+            _ => return,
+        };
+        queue.take(&mut self.places, slot);
+        fx.forget(slot);
+    }
+
+    fn resize(&mut self, capacity: u32, fx: &mut impl Effects) {
+        self.capacity = capacity;
+        self.bounds = Bounds::of(&self.args, capacity).expect("new accepted the same arguments");
+        self.small.grow(&mut self.places, capacity);
+        self.main.grow(&mut self.places, capacity);
+        self.ghosts.grow(&mut self.places, self.bounds.ghosts.saturating_add(1));
+        while self.len() > capacity {
+            self.evict(None, fx);
+        }
+        self.trim_ghosts(None, fx);
+    }
+
+    fn grow(&mut self, slots: u32) {
+        self.places.grow(slots);
+        self.counts.resize((slots as usize).max(self.counts.len()), 0);
+    }
+
+    #[inline(always)]
+    fn contains(&self, slot: Slot) -> bool {
+        matches!(self.places.tag(slot), SMALL | MAIN)
+    }
+
+    #[inline(always)]
+    fn len(&self) -> u32 {
+        self.small.len() + self.main.len()
+    }
+
+    fn validate(&self) {
+        for queue in [&self.small, &self.main, &self.ghosts] {
+            queue.validate(&self.places);
+        }
+        assert!(self.len() <= self.capacity);
+        assert!(self.ghosts.len() <= self.bounds.ghosts);
+        assert!(self.counts.iter().all(|&count| count <= COUNT_MOST));
+    }
+}
+
+impl S3Fifo {
+    /// Takes a victim out to make room for `entering`.
+    #[inline(always)]
+    fn evict(&mut self, entering: Option<Slot>, fx: &mut impl Effects) {
+        while self.small.len() >= self.bounds.small || self.main.is_empty() {
+            let Some(slot) = self.small.pop_oldest(&mut self.places) else { break };
+            if self.counts[slot as usize] < self.promote {
+                self.ghosts.push(&mut self.places, slot);
+                fx.evict(slot);
+                self.trim_ghosts(entering, fx);
+                return;
+            }
+            self.counts[slot as usize] = 0;
+            self.main.push(&mut self.places, slot);
+        }
+        self.evict_main(fx);
+    }
+
+    #[inline(always)]
+    fn evict_main(&mut self, fx: &mut impl Effects) {
+        while let Some(slot) = self.main.oldest(&self.places) {
+            let count = &mut self.counts[slot as usize];
+            if *count == 0 {
+                return discard_oldest(&mut self.main, &mut self.places, fx);
+            }
+            *count -= 1;
+            self.main.renew(&mut self.places, slot);
+        }
+    }
+
+    /// Forgets the oldest ghosts beyond the bound. The block that is entering just stops being one.
+    #[inline(always)]
+    fn trim_ghosts(&mut self, entering: Option<Slot>, fx: &mut impl Effects) {
+        while self.ghosts.len() > self.bounds.ghosts {
+            match self.ghosts.pop_oldest(&mut self.places) {
+                oldest if oldest == entering => {}
+                Some(oldest) => fx.forget(oldest),
+                None => return,
+            }
+        }
+    }
+}

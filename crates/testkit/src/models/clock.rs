@@ -1,0 +1,59 @@
+//! CLOCK as a ring: pages in a circle, a hand, and a counter a page. The circle is written as a list that begins at the hand, so that
+//! the page behind the hand, where a new one goes, is the last.
+
+use std::collections::{BTreeSet, VecDeque};
+
+use crate::model::{Given, Model, Step};
+
+pub(super) struct Clock {
+    capacity: usize,
+    most: u32,
+    initial: u32,
+    /// Page and counter, from the hand on.
+    ring: VecDeque<(u32, u32)>,
+}
+
+impl Model for Clock {
+    fn new(given: &Given<'_>) -> Clock {
+        let (bits, initial) = (given.args.count("bits"), given.args.count("initial"));
+        Clock { capacity: given.capacity, most: (1 << bits) - 1, initial: initial as u32, ring: VecDeque::new() }
+    }
+
+    fn access(&mut self, key: u32) -> Step {
+        if let Some((_, count)) = self.ring.iter_mut().find(|(page, _)| *page == key) {
+            *count = (*count + 1).min(self.most);
+            return Step::hit();
+        }
+        let evicted = self.shrink_to(self.capacity - 1);
+        self.ring.push_back((key, self.initial));
+        Step::admitted(evicted)
+    }
+
+    fn remove(&mut self, key: u32) {
+        self.ring.retain(|&(page, _)| page != key);
+    }
+
+    fn resize(&mut self, capacity: usize) -> Vec<u32> {
+        self.capacity = capacity;
+        self.shrink_to(capacity)
+    }
+
+    fn resident(&self) -> BTreeSet<u32> {
+        self.ring.iter().map(|&(page, _)| page).collect()
+    }
+}
+
+impl Clock {
+    fn shrink_to(&mut self, len: usize) -> Vec<u32> {
+        let mut evicted = Vec::new();
+        while self.ring.len() > len {
+            let (page, count) = self.ring.pop_front().expect("the ring is not empty");
+            if count == 0 {
+                evicted.push(page);
+            } else {
+                self.ring.push_back((page, count - 1));
+            }
+        }
+        evicted
+    }
+}

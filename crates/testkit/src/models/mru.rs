@@ -1,0 +1,48 @@
+//! MRU: a list in order of last use; the last used is evicted, before the new block enters.
+
+use std::collections::{BTreeSet, VecDeque};
+
+use crate::model::{Given, Model, Step};
+
+pub(super) struct Mru {
+    capacity: usize,
+    /// Oldest first.
+    order: VecDeque<u32>,
+}
+
+impl Model for Mru {
+    fn new(given: &Given<'_>) -> Mru {
+        Mru { capacity: given.capacity, order: VecDeque::new() }
+    }
+
+    fn access(&mut self, key: u32) -> Step {
+        if self.order.contains(&key) {
+            self.remove(key);
+            self.order.push_back(key);
+            return Step::hit();
+        }
+        let evicted = self.shrink_to(self.capacity - 1);
+        self.order.push_back(key);
+        Step::admitted(evicted)
+    }
+
+    fn remove(&mut self, key: u32) {
+        self.order.retain(|&other| other != key);
+    }
+
+    fn resize(&mut self, capacity: usize) -> Vec<u32> {
+        self.capacity = capacity;
+        self.shrink_to(capacity)
+    }
+
+    fn resident(&self) -> BTreeSet<u32> {
+        self.order.iter().copied().collect()
+    }
+}
+
+impl Mru {
+    fn shrink_to(&mut self, len: usize) -> Vec<u32> {
+        let surplus = self.order.len().saturating_sub(len);
+        (0..surplus).filter_map(|_| self.order.pop_back()).collect()
+    }
+}

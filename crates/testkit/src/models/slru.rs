@@ -1,0 +1,74 @@
+//! SLRU: two LRU lists, most recent first; the protected one overflows into probation.
+
+use std::collections::{BTreeSet, VecDeque};
+
+use hotset_core::spec::Args;
+
+use crate::model::{Given, Model, Step};
+
+pub(super) struct Slru {
+    capacity: usize,
+    args: Args,
+    protected_most: usize,
+    probation: VecDeque<u32>,
+    protected: VecDeque<u32>,
+}
+
+impl Model for Slru {
+    fn new(given: &Given<'_>) -> Slru {
+        Slru {
+            capacity: given.capacity,
+            args: given.args.clone(),
+            protected_most: given.share("protected").min(given.capacity),
+            probation: VecDeque::new(),
+            protected: VecDeque::new(),
+        }
+    }
+
+    fn access(&mut self, key: u32) -> Step {
+        if self.resident().contains(&key) {
+            self.remove(key);
+            self.protected.push_front(key);
+            self.demote();
+            return Step::hit();
+        }
+        let evicted = self.shrink_to(self.capacity - 1);
+        self.probation.push_front(key);
+        Step::admitted(evicted)
+    }
+
+    fn remove(&mut self, key: u32) {
+        self.probation.retain(|&other| other != key);
+        self.protected.retain(|&other| other != key);
+    }
+
+    fn resize(&mut self, capacity: usize) -> Vec<u32> {
+        let given = Given { capacity, args: &self.args, seed: 0, trace: &[] };
+        self.protected_most = given.share("protected").min(capacity);
+        self.capacity = capacity;
+        let evicted = self.shrink_to(capacity);
+        self.demote();
+        evicted
+    }
+
+    fn resident(&self) -> BTreeSet<u32> {
+        self.probation.iter().chain(&self.protected).copied().collect()
+    }
+}
+
+impl Slru {
+    fn demote(&mut self) {
+        while self.protected.len() > self.protected_most {
+            let oldest = self.protected.pop_back().expect("more than a bound of at least 0");
+            self.probation.push_front(oldest);
+        }
+    }
+
+    fn shrink_to(&mut self, len: usize) -> Vec<u32> {
+        let mut evicted = Vec::new();
+        while self.probation.len() + self.protected.len() > len {
+            evicted.extend(self.probation.pop_back().or_else(|| self.protected.pop_back()));
+        }
+        evicted
+    }
+}
