@@ -3,6 +3,7 @@
 
 pub mod harness;
 pub mod host;
+pub mod inputs;
 pub mod model;
 pub mod models;
 pub mod traces;
