@@ -9,6 +9,7 @@ mod error;
 mod expand;
 pub mod future;
 pub mod grid;
+pub mod inspect;
 mod intern;
 mod prepare;
 mod progress;

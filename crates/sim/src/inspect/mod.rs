@@ -1,0 +1,204 @@
+//! What is in a trace: one pass that counts operations, sizes, sequences, applications, files and reuse distances.
+//!
+//! Requests are what the trace tells, metadata operations included; references are blocks of requests that move data, as everywhere
+//! (DESIGN section 6). Memory follows the number of files, applications and distinct blocks. If the blocks outgrow the memory
+//! budget, footprint and reuse distances are estimated from a sample of them and everything else is still counted.
+
+mod blocks;
+mod groups;
+mod operations;
+mod sequence;
+mod sizes;
+
+use hotset_core::request::{FLAG_CONTINUED, Op, Request};
+use hotset_trace::{Batch, Meta, Tables, TraceReader};
+use serde::Serialize;
+
+pub use blocks::{Bin, Reuse};
+pub use groups::{App, Class, File, Ranked};
+pub use operations::Operation;
+pub use sequence::Sequences;
+pub use sizes::{SizeBin, Sizes};
+
+use crate::error::SimError;
+use crate::expand::{BlockSize, Expanded, Expander};
+use crate::prepare::Options;
+use crate::progress::Progress;
+use blocks::Blocks;
+use groups::{Groups, Share};
+use operations::Operations;
+use sequence::SequenceMeter;
+use sizes::SizeMeter;
+
+/// Files and applications named in an [`Inspection`]; the others are only counted.
+pub const RANKED: usize = 10;
+
+/// What is in a trace. A field that does not apply is absent.
+#[derive(Clone, Debug, Serialize)]
+pub struct Inspection {
+    /// Name of its format.
+    pub format: &'static str,
+    /// Requests, metadata operations and failed ones included.
+    pub requests: u64,
+    /// Requests that failed: they count by operation and nowhere else.
+    pub failed_requests: u64,
+    /// The share of blocks from which footprint and reuse distances are estimated, when there were too many for the memory allowed;
+    /// absent when they are exact.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub sampling_rate: Option<f64>,
+    /// Seconds from the least time to the greatest; absent when the trace has no times.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub time_span_s: Option<f64>,
+    /// Bytes of a block, where blocks have a size.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub block_bytes: Option<u64>,
+    /// Blocks referenced.
+    pub references: u64,
+    /// Distinct blocks.
+    pub distinct_blocks: u64,
+    /// The same in bytes, where blocks have a size.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub footprint_bytes: Option<u64>,
+    /// By operation, those that occur; empty when the trace does not tell them.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub operations: Vec<Operation>,
+    /// Sizes of the requests that move data; absent when the trace does not tell them.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub request_sizes: Option<Sizes>,
+    /// How sequential the requests are; absent for objects, which have no neighbours.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub sequences: Option<Sequences>,
+    /// Kinds of what is touched, the most referenced first; empty when the trace does not tell them.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub kinds: Vec<Class>,
+    /// Applications; absent when the trace does not name them.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub apps: Option<Ranked<App>>,
+    /// Files; absent when the trace does not name them.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub files: Option<Ranked<File>>,
+    /// Reuse distances; absent without references.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub reuse: Option<Reuse>,
+}
+
+/// Reads the trace to its end and tells what is in it.
+pub fn inspect(
+    reader: &mut dyn TraceReader,
+    options: &Options,
+    progress: &dyn Progress,
+) -> Result<Inspection, SimError> {
+    let meta = reader.meta().clone();
+    let block = options.block.unwrap_or_else(|| BlockSize::default_for(&meta));
+    let mut inspector = Inspector::new(&meta, block, options);
+    let mut batch = Batch::new();
+    loop {
+        reader.read(&mut batch)?;
+        if batch.is_empty() {
+            return Ok(inspector.finish(&meta, block, reader.tables()));
+        }
+        progress.advance(inspector.feed(&batch.requests)?);
+    }
+}
+
+struct Inspector {
+    expander: Expander,
+    expanded: Expanded,
+    /// References of each request of the batch that has some.
+    shares: Vec<Share>,
+    requests: u64,
+    failed: u64,
+    references: u64,
+    times: Option<(u64, u64)>,
+    operations: Operations,
+    sizes: SizeMeter,
+    sequences: SequenceMeter,
+    groups: Groups,
+    blocks: Blocks,
+}
+
+impl Inspector {
+    fn new(meta: &Meta, block: BlockSize, options: &Options) -> Inspector {
+        Inspector {
+            expander: Expander::new(meta, block, options.maps),
+            expanded: Expanded::default(),
+            shares: Vec::new(),
+            requests: 0,
+            failed: 0,
+            references: 0,
+            times: None,
+            operations: Operations::default(),
+            sizes: SizeMeter::default(),
+            sequences: SequenceMeter::default(),
+            groups: Groups::default(),
+            blocks: Blocks::new(options.memory_bytes),
+        }
+    }
+
+    /// Counts requests and returns how many references they make.
+    fn feed(&mut self, requests: &[Request]) -> Result<u64, SimError> {
+        self.expanded.clear();
+        self.shares.clear();
+        for request in requests {
+            self.note(request)?;
+        }
+        let references = self.expanded.keys.len() as u64;
+        self.references += references;
+        self.blocks.feed(&self.expanded.keys, &self.shares, &mut self.groups)?;
+        Ok(references)
+    }
+
+    fn note(&mut self, request: &Request) -> Result<(), SimError> {
+        let continued = request.flags & FLAG_CONTINUED != 0;
+        self.requests += u64::from(!continued);
+        self.operations.note(request, continued);
+        let (first, last) = self.times.unwrap_or((request.time, request.time));
+        self.times = Some((first.min(request.time), last.max(request.time)));
+        if request.failed() {
+            self.failed += u64::from(!continued);
+            return Ok(());
+        }
+        let before = self.expanded.keys.len();
+        self.expander.expand(std::slice::from_ref(request), &mut self.expanded)?;
+        let references = (self.expanded.keys.len() - before) as u64;
+        self.groups.note(request, continued, references);
+        if references > 0 {
+            self.shares.push(Share { file: request.file, references });
+        }
+        if request.op().is_data() {
+            self.sizes.note(request.length.into(), continued);
+        }
+        if matches!(request.op(), Op::Read | Op::Write) && request.length > 0 {
+            self.sequences.note(request, continued);
+        }
+        Ok(())
+    }
+
+    fn finish(self, meta: &Meta, block: BlockSize, tables: &Tables) -> Inspection {
+        let span = self.times.filter(|_| meta.has_time).map(|(first, last)| (last - first) as f64 / 1e9);
+        let known = self.blocks.finish();
+        let block_bytes = block.bytes();
+        let objects = meta.addressing == hotset_trace::Addressing::Objects;
+        Inspection {
+            format: meta.format,
+            requests: self.requests,
+            failed_requests: self.failed,
+            time_span_s: span,
+            block_bytes,
+            references: self.references,
+            distinct_blocks: known.distinct,
+            sampling_rate: known.sampling_rate,
+            footprint_bytes: block_bytes.map(|bytes| known.distinct.saturating_mul(bytes)),
+            operations: if meta.has_ops { self.operations.finish() } else { Vec::new() },
+            request_sizes: self.sizes.finish(),
+            sequences: if objects { None } else { self.sequences.finish() },
+            kinds: self.groups.kinds(tables),
+            apps: self.groups.apps(tables),
+            files: self.groups.files(tables, self.references, known.sampling_rate.is_none()),
+            reuse: known.reuse,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;
