@@ -6,4 +6,5 @@ pub mod host;
 pub mod inputs;
 pub mod model;
 pub mod models;
+pub mod replay;
 pub mod traces;

@@ -1,0 +1,61 @@
+//! Runs a policy alone, as fast as it goes, and counts.
+
+use hotset_core::policy::{Effects, Outcome, Policy, Setup, Slot};
+use hotset_core::registry::{self, Visitor};
+
+use crate::harness::{Case, future};
+
+/// What a run gave.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Counts {
+    /// References to resident blocks.
+    pub hits: u64,
+    /// References after which the block was not kept.
+    pub bypasses: u64,
+    /// Victims, in order.
+    pub evicted: Vec<Slot>,
+}
+
+/// Replays `trace`, whose keys are numbered densely from 0, and counts. The numbering of `case` is ignored: slots are keys.
+pub fn replay(case: &Case, trace: &[u32]) -> Counts {
+    struct Run<'a>(&'a Case, &'a [u32]);
+    impl Visitor for Run<'_> {
+        type Output = Counts;
+        fn visit<P: Policy + 'static>(self) -> Counts {
+            let Run(case, trace) = self;
+            let future = P::INFO.offline.then(|| future(trace.to_vec()));
+            let slots = trace.iter().max().map_or(0, |&last| last + 1);
+            let setup =
+                Setup { capacity: case.capacity, slots, seed: case.seed, args: &case.args, future: future.as_ref() };
+            let mut policy = P::new(&setup).unwrap_or_else(|error| panic!("{}: {error}", P::INFO.name));
+            let (mut counts, mut victims) = (Counts::default(), Victims(Vec::new()));
+            for (time, &slot) in trace.iter().enumerate() {
+                let outcome = policy.access(slot, time as u64, &mut victims);
+                counts.hits += u64::from(outcome == Outcome::Hit);
+                counts.bypasses += u64::from(outcome == Outcome::Bypassed);
+            }
+            Counts { evicted: victims.0, ..counts }
+        }
+    }
+    registry::visit(case.policy, Run(case, trace)).expect("a registered policy")
+}
+
+/// Numbers keys densely from 0, in the order of their first appearance.
+pub fn renumber(keys: impl IntoIterator<Item = u64>) -> Vec<u32> {
+    let mut numbers = std::collections::HashMap::new();
+    let mut number = |key| {
+        let next = numbers.len() as u32;
+        *numbers.entry(key).or_insert(next)
+    };
+    keys.into_iter().map(&mut number).collect()
+}
+
+struct Victims(Vec<Slot>);
+
+impl Effects for Victims {
+    fn evict(&mut self, slot: Slot) {
+        self.0.push(slot);
+    }
+
+    fn forget(&mut self, _slot: Slot) {}
+}
