@@ -1,3 +1,6 @@
 //! Capturing the I/O of real programs: recording, and what records leave behind.
 
+pub mod record;
 pub mod strace;
+
+pub use record::{RecordError, Recorder};

@@ -109,21 +109,31 @@ impl<'a> Call<'a> {
 impl<'a> Handle<'a> {
     /// Takes `3`, `3</path>`, `3</path>(deleted)`, `AT_FDCWD` or `AT_FDCWD</path>` apart.
     pub(super) fn parse(arg: &'a [u8]) -> Result<Handle<'a>, Malformed> {
-        if let Some(rest) = arg.strip_prefix(b"AT_FDCWD") {
-            return Ok(Handle { number: None, shown: Shown::parse(rest) });
-        }
-        let (unsigned, sign) = match arg.strip_prefix(b"-") {
-            Some(unsigned) => (unsigned, -1),
-            None => (arg, 1),
-        };
-        let (value, digits) = leading_digits(unsigned);
-        let rest = &unsigned[digits..];
-        match i32::try_from(value) {
-            Ok(value) if (1..11).contains(&digits) && matches!(rest, [] | [b'<', ..]) => {
-                Ok(Handle { number: Some(sign * value), shown: Shown::parse(rest) })
-            }
+        let (number, rest) = Handle::number_at_head(arg).ok_or_else(|| unexpected(arg, "a file descriptor"))?;
+        match rest {
+            [] | [b'<', ..] => Ok(Handle { number, shown: Shown::parse(rest) }),
             _ => Err(unexpected(arg, "a file descriptor")),
         }
+    }
+
+    /// The descriptor that the arguments of an unfinished call begin with, if they do.
+    pub(super) fn at_head(text: &'a [u8]) -> Option<Handle<'a>> {
+        let (number, rest) = Handle::number_at_head(text)?;
+        matches!(rest, [] | [b'<' | b',', ..]).then(|| Handle { number, shown: Shown::parse(rest) })
+    }
+
+    /// A descriptor's number, `None` for `AT_FDCWD`, and what follows it.
+    fn number_at_head(text: &'a [u8]) -> Option<(Option<i32>, &'a [u8])> {
+        if let Some(rest) = text.strip_prefix(b"AT_FDCWD") {
+            return Some((None, rest));
+        }
+        let (unsigned, sign) = match text.strip_prefix(b"-") {
+            Some(unsigned) => (unsigned, -1),
+            None => (text, 1),
+        };
+        let (value, digits) = leading_digits(unsigned);
+        let value = i32::try_from(value).ok().filter(|_| (1..11).contains(&digits))?;
+        Some((Some(sign * value), &unsigned[digits..]))
     }
 }
 

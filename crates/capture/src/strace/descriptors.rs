@@ -93,6 +93,16 @@ impl Descriptors {
         self.descriptions.add(description)
     }
 
+    /// Keeps a description, whatever happens to the descriptors that lead to it.
+    pub(super) fn hold(&mut self, description: u32) {
+        self.descriptions.hold(description);
+    }
+
+    /// Lets go of a description that was kept.
+    pub(super) fn release(&mut self, description: u32) {
+        self.descriptions.release(description);
+    }
+
     /// Puts a new description behind a descriptor, in place of what was there.
     pub(super) fn open(&mut self, table: u32, number: i32, description: Description, close_on_exec: bool) -> u32 {
         let description = self.descriptions.add(description);

@@ -127,9 +127,13 @@ impl Files {
             self.set_kind(file, Kind::Other);
             return Removed { file, lives: false };
         }
-        let names = &mut self.states[file as usize].names;
-        *names = names.saturating_sub(1);
-        Removed { file, lives: *names > 0 }
+        let state = &mut self.states[file as usize];
+        state.names = state.names.saturating_sub(1);
+        let lives = state.names > 0;
+        if lives && *state.path == *path {
+            self.call_otherwise(file);
+        }
+        Removed { file, lives }
     }
 
     /// Renames a file; returns it and the file that had the new name before.
@@ -168,6 +172,18 @@ impl Files {
     /// Gives a file another name (hard link).
     pub(super) fn link(&mut self, file: FileId, new: &[u8]) {
         self.bind(new, Name { file, link: false });
+        if self.states[file as usize].names == 1 {
+            // It had none before.
+            self.set_path(file, new);
+        }
+    }
+
+    /// Makes a name a symbolic link to another name.
+    pub(super) fn link_symbolically(&mut self, path: &[u8], target: &[u8]) {
+        let file = self.named(target);
+        if path != target {
+            self.bind(path, Name { file, link: true });
+        }
     }
 
     /// The file's name.
@@ -283,6 +299,15 @@ impl Files {
         self.tables.files[file as usize].path = display(path);
     }
 
+    /// Calls a file by another of its names; it has lost the one it was called by.
+    fn call_otherwise(&mut self, file: FileId) {
+        let names = self.names.iter().filter(|(_, name)| name.file == file && !name.link).map(|(path, _)| path);
+        // The least, so that the order of the map does not matter.
+        if let Some(path) = names.min().cloned() {
+            self.set_path(file, &path);
+        }
+    }
+
     /// Renames everything below a directory that was renamed.
     fn move_below(&mut self, old: &[u8], new: &[u8]) {
         let below = |path: &[u8]| path.strip_prefix(old).is_some_and(|rest| rest.first() == Some(&b'/'));
@@ -363,7 +388,7 @@ mod tests {
         files.link(a, b"/b");
         assert_eq!(files.rename(b"/a", b"/b"), (a, None));
         assert_eq!(files.remove(b"/a"), Removed { file: a, lives: true });
-        assert_eq!(files.named(b"/b"), a);
+        assert_eq!((files.named(b"/b"), files.path(a)), (a, &b"/b"[..]));
         assert_eq!(files.remove(b"/b"), Removed { file: a, lives: false });
     }
 

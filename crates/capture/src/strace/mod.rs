@@ -14,6 +14,7 @@ mod paths;
 mod processes;
 mod reader;
 mod shared;
+mod story;
 mod unattributed;
 
 use hotset_trace::{
@@ -66,6 +67,8 @@ pub struct Inherited {
 pub struct Options {
     /// Malformed lines are counted and skipped instead of being errors.
     pub skip_bad: bool,
+    /// Requests are handed over as soon as the log pauses, not only by full batches. For logs that are being written.
+    pub prompt: bool,
     /// What counts as an application.
     pub apps: Apps,
     /// Where the first process works; otherwise it is taken from the log, if made with `-y`.

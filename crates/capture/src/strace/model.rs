@@ -51,6 +51,8 @@ pub(super) struct Model {
     pub unattributed: Unattributed,
     /// The path that was located last.
     pub path: Vec<u8>,
+    /// The descriptor that the call at hand was begun on, and what it led to then.
+    pub begun_on: Option<(i32, u32)>,
     apps: FxHashMap<Box<[u8]>, u32>,
     apps_by: Apps,
     /// Descriptions from before the log, by path: descriptors that lead to one file are taken to share a position.
@@ -69,6 +71,7 @@ impl Model {
             processes: Processes::default(),
             unattributed: Unattributed::default(),
             path: Vec::new(),
+            begun_on: None,
             apps: FxHashMap::default(),
             apps_by: options.apps,
             inherited: FxHashMap::default(),
@@ -87,36 +90,49 @@ impl Model {
 
     /// Adds a process of which nothing is known.
     pub(super) fn add_stray(&mut self, pid: u32) {
-        let app = self.app(UNKNOWN_PROGRAM, pid);
         if std::mem::replace(&mut self.met_process, true) {
             self.unattributed.odd(Oddity::Stray);
         }
         let directory = self.directory.take();
-        self.processes.add_stray(pid, directory, UNKNOWN_PROGRAM, app);
+        self.processes.add_stray(pid, directory, UNKNOWN_PROGRAM);
     }
 
-    /// How processes become applications.
-    pub(super) fn apps_by(&self) -> Apps {
-        self.apps_by
+    /// Process `parent` has made process `child`.
+    pub(super) fn fork(&mut self, parent: u32, child: u32, flags: &[u8]) {
+        self.processes.fork(parent, child, flags);
+        if let (Apps::Process, Some(process)) = (self.apps_by, self.processes.find(child))
+            && process.leader == child
+        {
+            process.app = None;
+        }
     }
 
-    /// The application that a program, running as process `leader`, counts as.
-    pub(super) fn app(&mut self, program: &[u8], leader: u32) -> u32 {
+    /// The application that a process counts as.
+    fn app(&mut self, pid: u32) -> u32 {
+        let process = self.processes.get(pid);
+        if let Some(app) = process.app {
+            return app;
+        }
         let name = match self.apps_by {
-            Apps::Program => program.to_vec(),
-            Apps::Process => [program, b" ", leader.to_string().as_bytes()].concat(),
+            Apps::Program => process.program.clone(),
+            Apps::Process => [&process.program, &b" "[..], process.leader.to_string().as_bytes()].concat().into(),
         };
         let apps = &mut self.files.tables.apps;
-        *self.apps.entry(name.into_boxed_slice()).or_insert_with_key(|name| {
+        let app = *self.apps.entry(name).or_insert_with_key(|name| {
             apps.push(display(name));
             (apps.len() - 1) as u32
-        })
+        });
+        process.app = Some(app);
+        app
     }
 
     /// The description behind a descriptor. Where the log shows the file and the model knows nothing of it, or something else, the log
     /// is right.
     pub(super) fn description(&mut self, pid: u32, handle: Handle) -> Option<u32> {
         let number = handle.number?;
+        if let Some((_, description)) = self.begun_on.filter(|(begun_on, _)| *begun_on == number) {
+            return Some(description);
+        }
         let table = self.processes.get(pid).table;
         if let Some(known) = self.processes.descriptors.find(table, number) {
             let agrees = handle.shown.is_none_or(|shown| self.leads_to(known, shown));
@@ -301,7 +317,7 @@ impl Model {
             offset,
             length: 0,
             file,
-            app: self.processes.get(scene.pid).app,
+            app: self.app(scene.pid),
             op: op as u8,
             kind: self.kind_touched(op, file, flags) as u8,
             flags,

@@ -51,6 +51,9 @@ pub(super) fn class_of(path: &[u8]) -> Option<Class> {
     if let Some(name) = path.strip_prefix(b"/dev/") {
         return class_of_device(name);
     }
+    if path == b"/dev" {
+        return Some(Class::Device);
+    }
     if is_under(path, b"/proc") || is_under(path, b"/sys") {
         return Some(Class::System);
     }
@@ -121,7 +124,7 @@ mod tests {
     fn classes_by_name() {
         let cases = [
             ("/etc/passwd", None),
-            ("/dev", None),
+            ("/dev", Some(Class::Device)),
             ("/devices/x", None),
             ("/process", None),
             ("/dev/sda1", None),

@@ -11,6 +11,8 @@ pub(super) struct Pending {
     pub name: Vec<u8>,
     /// Its arguments as far as they are known.
     pub text: Vec<u8>,
+    /// The descriptor that it works on and what that led to when it began, whatever another thread puts there meanwhile.
+    pub begun_on: Option<(i32, u32)>,
 }
 
 /// A process or thread.
@@ -20,14 +22,14 @@ pub(super) struct Process {
     pub table: u32,
     /// Its working directory; a number of [`Processes::directories`].
     directory: u32,
-    /// Its application; a number of the table of applications.
-    pub app: u32,
+    /// Its application, a number of the table of applications; `None` before its first reference.
+    pub app: Option<u32>,
     /// The process that a thread belongs to.
     pub leader: u32,
     /// The name of its program.
     pub program: Box<[u8]>,
     /// The call it is in, if another process has been heard since.
-    pub pending: Option<Pending>,
+    pending: Option<Pending>,
 }
 
 /// All processes of a log.
@@ -59,10 +61,11 @@ impl Processes {
     }
 
     /// A process without a known parent.
-    pub(super) fn add_stray(&mut self, pid: u32, directory: Option<Box<[u8]>>, program: &[u8], app: u32) {
+    pub(super) fn add_stray(&mut self, pid: u32, directory: Option<Box<[u8]>>, program: &[u8]) {
         let table = self.descriptors.new_table();
         let directory = self.directories.add(directory);
-        self.by_pid.insert(pid, Process { table, directory, app, leader: pid, program: program.into(), pending: None });
+        self.by_pid
+            .insert(pid, Process { table, directory, app: None, leader: pid, program: program.into(), pending: None });
     }
 
     /// Process `parent` makes process `child`; `flags` are those of `clone`, joined by `|`.
@@ -89,8 +92,36 @@ impl Processes {
     pub(super) fn remove(&mut self, pid: u32) {
         self.expecting.retain(|parent| *parent != pid);
         if let Some(process) = self.by_pid.remove(&pid) {
+            self.forget_call(process.pending);
             self.descriptors.drop_table(process.table);
             self.directories.release(process.directory);
+        }
+    }
+
+    /// The process has begun a call that has not returned yet; `begun_on` as in [`Pending`].
+    pub(super) fn begin_call(&mut self, pid: u32, name: &[u8], text: &[u8], begun_on: Option<(i32, u32)>) {
+        if let Some((_, description)) = begun_on {
+            self.descriptors.hold(description);
+        }
+        let call = Pending { name: name.into(), text: text.into(), begun_on };
+        let before = self.get(pid).pending.replace(call);
+        self.forget_call(before);
+    }
+
+    /// The call that the process has begun, if it has not returned yet. Give it to [`Processes::forget_call`] afterwards.
+    pub(super) fn end_call(&mut self, pid: u32) -> Option<Pending> {
+        self.by_pid.get_mut(&pid)?.pending.take()
+    }
+
+    /// What is known so far of the call that the process is in.
+    pub(super) fn text_of_call(&self, pid: u32) -> &[u8] {
+        self.by_pid.get(&pid).and_then(|process| process.pending.as_ref()).map_or(b"", |call| &call.text)
+    }
+
+    /// Lets go of what a call was begun on.
+    pub(super) fn forget_call(&mut self, call: Option<Pending>) {
+        if let Some((_, description)) = call.and_then(|call| call.begun_on) {
+            self.descriptors.release(description);
         }
     }
 
@@ -133,6 +164,7 @@ impl Processes {
 
     /// The process has begun a call that makes another one.
     pub(super) fn expect_child(&mut self, pid: u32) {
+        self.met_child(pid);
         self.expecting.push(pid);
     }
 

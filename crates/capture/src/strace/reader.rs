@@ -5,28 +5,22 @@ use hotset_trace::{
     batch::BATCH_REQUESTS,
     error::Place,
     input::Input,
-    runner::{
-        Malformed,
-        lines::LONGEST_LINE,
-        number::{unexpected, whole},
-    },
+    runner::{Malformed, lines::LONGEST_LINE, number::whole},
 };
 use memchr::{memchr, memmem};
 
 use super::{
     Options,
-    call::{Call, Handle},
+    call::Handle,
     calls::processes::{clone_flags, makes_process},
-    line::{Clock, Event, Line},
-    model::{Model, Scene},
-    processes::Pending,
+    line::{Event, Line},
+    model::Model,
+    story::Story,
     unattributed::Oddity,
 };
 
 /// How far ahead the log is searched for the parent of a new process, in bytes.
 const LOOK_AHEAD: usize = 4 << 20;
-
-const DAY: u64 = 24 * 3600 * 1_000_000_000;
 
 /// Reads a log made by strace as a trace of file references.
 ///
@@ -38,6 +32,7 @@ pub struct StraceReader {
     story: Story,
     line: u64,
     skip_bad: bool,
+    prompt: bool,
     skipped: u64,
     at_end: bool,
 }
@@ -45,21 +40,27 @@ pub struct StraceReader {
 impl StraceReader {
     /// A reader of the log that `input` stands at the beginning of.
     pub fn new(mut input: Input, options: Options) -> Result<StraceReader, TraceError> {
-        let head = input.at_least(super::HEAD_BYTES)?;
+        if options.prompt {
+            while memchr(b'\n', input.data()).is_none() && input.more()? {}
+        } else {
+            input.at_least(super::HEAD_BYTES)?;
+        }
+        let head = input.data();
         let has_time =
             head.split(|&byte| byte == b'\n').any(|line| Line::parse(line).is_ok_and(|line| line.time.is_some()));
         let mut options = options;
         if options.directory.is_none() {
             options.directory = first_directory(head);
         }
-        let skip_bad = options.skip_bad;
+        let (skip_bad, prompt) = (options.skip_bad, options.prompt);
         let meta = Meta { format: "strace", addressing: Addressing::Bytes { unit: None }, has_time, has_ops: true };
         Ok(StraceReader {
             input,
             meta,
-            story: Story { model: Model::new(options), clock: Epoch::default(), joined: Vec::new() },
+            story: Story::new(Model::new(options)),
             line: 1,
             skip_bad,
+            prompt,
             skipped: 0,
             at_end: false,
         })
@@ -125,15 +126,9 @@ impl StraceReader {
                 }
             }
         };
-        let text = self
-            .story
-            .model
-            .processes
-            .find(parent)
-            .and_then(|parent| parent.pending.as_ref())
-            .map(|call| call.text.clone());
+        let flags = clone_flags(self.story.model.processes.text_of_call(parent)).to_vec();
         self.story.model.processes.met_child(parent);
-        self.story.model.fork(parent, pid, clone_flags(&text.unwrap_or_default()));
+        self.story.model.fork(parent, pid, &flags);
         Ok(())
     }
 
@@ -176,50 +171,6 @@ impl StraceReader {
     }
 }
 
-/// What the lines so far have told.
-struct Story {
-    model: Model,
-    clock: Epoch,
-    /// The text of a call put together from its two halves.
-    joined: Vec<u8>,
-}
-
-impl Story {
-    /// Follows the event of a line.
-    fn follow(&mut self, line: &Line, batch: &mut Batch) -> Result<(), Malformed> {
-        let time = line.time.map_or(0, |clock| self.clock.since_first(clock));
-        let mut scene = Scene { pid: line.pid, time, batch };
-        match line.event {
-            Event::Call { name, text } => self.model.call(&mut scene, name, &Call::parse(text)?),
-            Event::Unfinished { name, text } => begin(&mut self.model, line.pid, name, text),
-            Event::Resumed { name, text } => {
-                let pending = self.model.processes.find(line.pid).and_then(|process| process.pending.take());
-                let Some(pending) = pending else {
-                    self.model.unattributed.odd(Oddity::HeadlessCall);
-                    return Ok(());
-                };
-                if pending.name != name {
-                    let expected = format!("the rest of {} of the same process", pending.name.escape_ascii());
-                    return Err(unexpected(name, &expected));
-                }
-                self.joined.clear();
-                self.joined.extend_from_slice(&pending.text);
-                self.joined.extend_from_slice(text);
-                finish(&mut self.model, &mut scene, name, &Call::parse(&self.joined)?)
-            }
-            Event::Exited => {
-                self.model.processes.remove(line.pid);
-                Ok(())
-            }
-            Event::Superseded { by } => {
-                self.model.processes.supersede(line.pid, by);
-                Ok(())
-            }
-            Event::Aside => Ok(()),
-        }
-    }
-}
-
 impl TraceReader for StraceReader {
     fn meta(&self) -> &Meta {
         &self.meta
@@ -234,6 +185,8 @@ impl TraceReader for StraceReader {
         while batch.len() < BATCH_REQUESTS {
             if let Some(length) = memchr(b'\n', self.input.data()) {
                 self.handle_line(length, batch)?;
+            } else if self.prompt && !batch.is_empty() {
+                break;
             } else if !self.at_end {
                 if self.input.data().len() > LONGEST_LINE {
                     self.skip_long_line()?;
@@ -259,32 +212,6 @@ impl TraceReader for StraceReader {
     }
 }
 
-/// A call has begun and another process is heard before it returns.
-fn begin(model: &mut Model, pid: u32, name: &[u8], text: &[u8]) -> Result<(), Malformed> {
-    match name {
-        // The descriptor may be given to another thread before this call is heard to return.
-        b"close" => model.close(pid, Handle::parse(text.trim_ascii())?),
-        _ if makes_process(name) => model.processes.expect_child(pid),
-        _ => {}
-    }
-    model.processes.get(pid).pending = Some(Pending { name: name.into(), text: text.into() });
-    Ok(())
-}
-
-/// A call returns that had begun on another line.
-fn finish(model: &mut Model, scene: &mut Scene, name: &[u8], call: &Call) -> Result<(), Malformed> {
-    match name {
-        b"close" => Ok(()),
-        _ if makes_process(name) => {
-            let expected = model.processes.met_child(scene.pid);
-            let known = call.returned().is_some_and(|child| model.processes.knows(child as u32));
-            // The child that has been heard of already is not made again.
-            if expected || !known { model.call(scene, name, call) } else { Ok(()) }
-        }
-        _ => model.call(scene, name, call),
-    }
-}
-
 /// The process of a line that tells the return of `child` from a call that makes processes.
 fn returned_child(line: &[u8], child: u32) -> Option<u32> {
     let line = Line::parse(line).ok()?;
@@ -302,29 +229,4 @@ fn first_directory(head: &[u8]) -> Option<Vec<u8>> {
     let found = &text[memmem::find(text, b"AT_FDCWD</")?..];
     let handle = Handle::parse(&found[..memchr(b'\n', found)?]).ok()?;
     Some(handle.shown?.path().into_owned())
-}
-
-/// Turns time stamps into nanoseconds since the first.
-#[derive(Debug, Default)]
-struct Epoch {
-    first: Option<u64>,
-    last: u64,
-    days: u64,
-}
-
-impl Epoch {
-    fn since_first(&mut self, clock: Clock) -> u64 {
-        let now = match clock {
-            Clock::Epoch(now) => now,
-            Clock::Day(time) => {
-                // Half a day back is midnight, less is a clock that was set.
-                if time + self.days + DAY / 2 < self.last {
-                    self.days += DAY;
-                }
-                time + self.days
-            }
-        };
-        self.last = now;
-        now.saturating_sub(*self.first.get_or_insert(now))
-    }
 }

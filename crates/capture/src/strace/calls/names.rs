@@ -8,7 +8,7 @@ use crate::strace::{
     descriptors::{Description, Target},
     files::{FileId, Removed},
     model::{Located, Model, Scene},
-    paths::class_of,
+    paths::{class_of, join, last_name},
     unattributed::Class,
 };
 
@@ -54,6 +54,10 @@ impl Model {
             b"linkat" => {
                 let bases = [Some(call.handle(0)?), Some(call.handle(2)?)];
                 self.link(scene, call, bases, [call.arg(1), call.arg(3)])?;
+            }
+            b"symlink" => self.link_symbolically(scene.pid, call, name, call.arg(0), None, call.arg(1)),
+            b"symlinkat" => {
+                self.link_symbolically(scene.pid, call, name, call.arg(0), Some(call.handle(1)?), call.arg(2));
             }
             b"truncate" | b"truncate64" => self.truncate(scene, call)?,
             b"mkdir" => self.make_directory(scene.pid, call, name, None, call.arg(0)),
@@ -264,6 +268,25 @@ impl Model {
             return Located::Own(file);
         }
         self.locate(pid, base, path)
+    }
+
+    fn link_symbolically(
+        &mut self,
+        pid: u32,
+        call: &Call,
+        name: &[u8],
+        target: &[u8],
+        base: Option<Handle>,
+        path: &[u8],
+    ) {
+        self.unattributed.other(name);
+        let made = call.returned().is_some() && self.locate(pid, base, path) == Located::Named;
+        if let (true, Some((target, false))) = (made, string(target)) {
+            let mut full = Vec::new();
+            let directory = self.path.strip_suffix(last_name(&self.path)).filter(|directory| !directory.is_empty());
+            join(directory, &target, &mut full);
+            self.files.link_symbolically(&self.path, &full);
+        }
     }
 
     fn make_directory(&mut self, pid: u32, call: &Call, name: &[u8], base: Option<Handle>, path: &[u8]) {

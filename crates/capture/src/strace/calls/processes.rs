@@ -4,7 +4,6 @@ use hotset_core::request::{Kind, Op};
 use hotset_trace::runner::Malformed;
 
 use crate::strace::{
-    Apps,
     call::{Call, Handle},
     model::{Located, Model, Scene},
     paths::last_name,
@@ -38,18 +37,6 @@ impl Model {
         Ok(true)
     }
 
-    /// Process `parent` has made process `child`.
-    pub(in crate::strace) fn fork(&mut self, parent: u32, child: u32, flags: &[u8]) {
-        self.processes.fork(parent, child, flags);
-        if self.apps_by() == Apps::Process
-            && let Some(process) = self.processes.find(child)
-            && process.leader == child
-        {
-            let program = process.program.clone();
-            self.processes.get(child).app = self.app(&program, child);
-        }
-    }
-
     fn execute(&mut self, scene: &mut Scene, call: &Call, base: Option<Handle>, path: &[u8]) -> Result<(), Malformed> {
         let located = self.locate(scene.pid, base, path);
         let file = self.file_at(located, call.result);
@@ -73,9 +60,8 @@ impl Model {
     /// The process runs another program from now on: what it shared is its own, and what is marked is closed.
     fn start_program(&mut self, pid: u32, program: Box<[u8]>) {
         self.processes.unshare(pid, true, true);
-        let app = self.app(&program, pid);
         let process = self.processes.get(pid);
-        (process.app, process.leader, process.program) = (app, pid, program);
+        (process.app, process.leader, process.program) = (None, pid, program);
         let table = process.table;
         self.processes.descriptors.close_on_exec(table);
     }

@@ -1,0 +1,56 @@
+//! What can keep a recording from being made.
+
+use std::{io, path::PathBuf, process::ExitStatus};
+
+use hotset_trace::TraceError;
+
+/// Why there is no recording, as one sentence that says what to do.
+#[derive(Debug, thiserror::Error)]
+pub enum RecordError {
+    /// The command is empty.
+    #[error("there is no command to record; expected `-- COMMAND ARGUMENTS...`")]
+    NoCommand,
+    /// The program does not exist or cannot be executed.
+    #[error("cannot record `{}`: there is no such program, or it may not be executed", name.display())]
+    NoProgram {
+        /// The program as it was given.
+        name: PathBuf,
+    },
+    /// strace is not installed.
+    #[error(
+        "recording needs strace, which is not installed: install the package `strace` (`apt install strace`, `dnf install strace`)"
+    )]
+    NoStrace,
+    /// The system does not let strace trace.
+    #[error(
+        "this system does not let strace trace programs ({said}): in a container add the capability SYS_PTRACE, \
+         elsewhere set /proc/sys/kernel/yama/ptrace_scope to 0 or 1"
+    )]
+    NotPermitted {
+        /// strace's own words.
+        said: String,
+    },
+    /// strace does not know the flags.
+    #[error("the strace that is installed cannot be used ({said}): install version 5.3 or later")]
+    Unfit {
+        /// strace's own words.
+        said: String,
+    },
+    /// Nothing was recorded.
+    #[error("strace ended ({status}) without having recorded anything; what it has said is above")]
+    Nothing {
+        /// How it ended.
+        status: ExitStatus,
+    },
+    /// The operating system failed.
+    #[error("{doing}: {source}")]
+    System {
+        /// What was being done.
+        doing: &'static str,
+        /// The error.
+        source: io::Error,
+    },
+    /// The trace could not be written.
+    #[error(transparent)]
+    Trace(#[from] TraceError),
+}

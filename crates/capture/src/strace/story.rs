@@ -1,0 +1,121 @@
+//! From the events of a log to calls, each with its circumstances.
+
+use hotset_trace::{
+    Batch,
+    runner::{Malformed, number::unexpected},
+};
+
+use super::{
+    call::{Call, Handle},
+    calls::processes::makes_process,
+    line::{Clock, Event, Line},
+    model::{Model, Scene},
+    processes::Pending,
+    unattributed::Oddity,
+};
+
+const DAY: u64 = 24 * 3600 * 1_000_000_000;
+
+/// What the lines so far have told.
+pub(super) struct Story {
+    /// The state of all processes and files.
+    pub model: Model,
+    clock: Epoch,
+    /// The text of a call put together from its two halves.
+    joined: Vec<u8>,
+}
+
+impl Story {
+    /// A story that begins with `model`.
+    pub(super) fn new(model: Model) -> Story {
+        Story { model, clock: Epoch::default(), joined: Vec::new() }
+    }
+
+    /// Follows the event of a line.
+    pub(super) fn follow(&mut self, line: &Line, batch: &mut Batch) -> Result<(), Malformed> {
+        let time = line.time.map_or(0, |clock| self.clock.since_first(clock));
+        let mut scene = Scene { pid: line.pid, time, batch };
+        match line.event {
+            Event::Call { name, text } => self.model.call(&mut scene, name, &Call::parse(text)?)?,
+            Event::Unfinished { name, text } => self.begin(line.pid, name, text),
+            Event::Resumed { name, text } => match self.model.processes.end_call(line.pid) {
+                Some(begun) => {
+                    let done = self.finish(&mut scene, name, text, &begun);
+                    self.model.processes.forget_call(Some(begun));
+                    done?;
+                }
+                None => self.model.unattributed.odd(Oddity::HeadlessCall),
+            },
+            Event::Exited => self.model.processes.remove(line.pid),
+            Event::Superseded { by } => self.model.processes.supersede(line.pid, by),
+            Event::Aside => {}
+        }
+        Ok(())
+    }
+
+    /// A call has begun and another process is heard before it returns.
+    fn begin(&mut self, pid: u32, name: &[u8], text: &[u8]) {
+        let handle = Handle::at_head(text);
+        let mut begun_on = None;
+        match (name, handle) {
+            // The descriptor may be given to another thread before this call is heard to return.
+            (b"close", Some(handle)) => self.model.close(pid, handle),
+            (_, Some(Handle { number: Some(number), .. })) => {
+                begun_on = handle.and_then(|handle| Some((number, self.model.description(pid, handle)?)));
+            }
+            _ if makes_process(name) => self.model.processes.expect_child(pid),
+            _ => {}
+        }
+        self.model.processes.begin_call(pid, name, text, begun_on);
+    }
+
+    /// A call returns that had begun on another line.
+    fn finish(&mut self, scene: &mut Scene, name: &[u8], text: &[u8], begun: &Pending) -> Result<(), Malformed> {
+        if begun.name != name {
+            let expected = format!("the rest of {} of the same process", begun.name.escape_ascii());
+            return Err(unexpected(name, &expected));
+        }
+        self.joined.clear();
+        self.joined.extend_from_slice(&begun.text);
+        self.joined.extend_from_slice(text);
+        let call = Call::parse(&self.joined)?;
+        if name == b"close" {
+            return Ok(());
+        }
+        if makes_process(name) {
+            let expected = self.model.processes.met_child(scene.pid);
+            let known = call.returned().is_some_and(|child| self.model.processes.knows(child as u32));
+            // The child that has been heard of already is not made again.
+            return if expected || !known { self.model.call(scene, name, &call) } else { Ok(()) };
+        }
+        self.model.begun_on = begun.begun_on;
+        let done = self.model.call(scene, name, &call);
+        self.model.begun_on = None;
+        done
+    }
+}
+
+/// Turns time stamps into nanoseconds since the first.
+#[derive(Debug, Default)]
+struct Epoch {
+    first: Option<u64>,
+    last: u64,
+    days: u64,
+}
+
+impl Epoch {
+    fn since_first(&mut self, clock: Clock) -> u64 {
+        let now = match clock {
+            Clock::Epoch(now) => now,
+            Clock::Day(time) => {
+                // Half a day back is midnight, less is a clock that was set.
+                if time + self.days + DAY / 2 < self.last {
+                    self.days += DAY;
+                }
+                time + self.days
+            }
+        };
+        self.last = now;
+        now.saturating_sub(*self.first.get_or_insert(now))
+    }
+}
