@@ -20,6 +20,7 @@ demo: setup ## Record a real program, replay it, and explain what came out
 lint: setup ## Check format, lints, generated documents, licences and the layout rules
 	cargo fmt --check --all
 	cargo clippy $(LOCKED) --workspace --all-targets -- -D warnings
+	RUSTDOCFLAGS="-D warnings" cargo doc $(LOCKED) --workspace --no-deps --quiet
 	cargo xtask gen --check
 	cargo xtask licences
 	cargo xtask tidy

@@ -4,7 +4,7 @@ use std::io::{Write, stdout};
 
 use clap::Args;
 use hotset_core::registry::{self, ENTRIES, Entry};
-use hotset_core::spec::{ParamKind, PolicySpec};
+use hotset_core::spec::PolicySpec;
 
 use crate::failure::Failure;
 use crate::output::table;
@@ -61,21 +61,11 @@ fn explain(entry: &Entry) -> Result<(), Failure> {
     } else {
         let mut table = table::plain(&["parameter", "default", "takes", "meaning"]);
         for param in info.params {
-            table.add_row([param.key, param.default, &takes(param.kind), param.doc]);
+            table.add_row([param.key, param.default, &param.kind.to_string(), param.doc]);
         }
         writeln!(out, "{table}")?;
     }
     let first = info.params.first().map_or(String::new(), |param| format!("({}={})", param.key, param.default));
     writeln!(out, "Example: hotset simulate TRACE --policy '{}{first}' --size 10%", info.name)?;
     Ok(())
-}
-
-fn takes(kind: ParamKind) -> String {
-    match kind {
-        ParamKind::Share => "a share of the capacity (25%), blocks or bytes (64M)".to_owned(),
-        ParamKind::Real { min, max } => format!("a number from {min} to {max}"),
-        ParamKind::Count { min, max } => format!("a whole number from {min} to {max}"),
-        ParamKind::Switch => "on or off".to_owned(),
-        ParamKind::Word(words) => words.join(", "),
-    }
 }
