@@ -15,6 +15,7 @@ mod prepare;
 mod progress;
 mod references;
 pub mod results;
+mod scan;
 mod window;
 
 pub use cell::Tally;
@@ -25,3 +26,4 @@ pub use intern::{Interner, TooManyBlocks};
 pub use prepare::{Options, Prepared, Stream, prepare};
 pub use progress::{Progress, Silent};
 pub use references::References;
+pub use scan::scan;

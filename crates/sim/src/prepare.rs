@@ -63,7 +63,7 @@ impl Stream {
     }
 
     /// The error for something that needs every block numbered.
-    pub(crate) fn refuse(&self, what: impl Into<String>, instead: &'static str) -> SimError {
+    pub fn refuse(&self, what: impl Into<String>, instead: &'static str) -> SimError {
         let budget = format!("{} MiB", self.memory_bytes >> 20);
         SimError::OverBudget { what: what.into(), distinct: self.keys.len() as u64, budget, instead }
     }

@@ -66,7 +66,7 @@ impl SizeMeter {
         if bytes == 0 {
             return;
         }
-        self.fine.saturating_record(bytes);
+        self.fine.record(bytes).expect("the histogram grows with what is recorded");
         self.by_log[bytes.ilog2() as usize] += 1;
         self.sum += u128::from(bytes);
         self.min = self.min.min(bytes);

@@ -92,13 +92,13 @@ fn runs_are_found_file_by_file() {
 
 #[test]
 fn sizes_are_those_of_whole_requests() {
-    let mut requests: Vec<Request> = [512, 512, 4096, 12288].map(|length| request(Op::Read, 0, 0, length)).into();
+    let mut requests: Vec<Request> = [512, 8192, 8192, 12288].map(|length| request(Op::Read, 0, 0, length)).into();
     requests.push(Request { flags: FLAG_CONTINUED, ..request(Op::Read, 0, 12288, 4096) });
     let sizes = look(requests).request_sizes.unwrap();
-    assert_eq!((sizes.min, sizes.median, sizes.max), (512, 512, 16384));
-    assert_eq!(sizes.mean, 5376.0);
+    assert_eq!((sizes.min, sizes.median, sizes.max), (512, 8192, 16384));
+    assert_eq!(sizes.mean, 8320.0);
     let bins: Vec<_> = sizes.bins.iter().map(|bin| (bin.from, bin.to, bin.requests)).collect();
-    assert_eq!(bins, [(512, 1024, 2), (4096, 8192, 1), (16384, 32768, 1)]);
+    assert_eq!(bins, [(512, 1024, 1), (8192, 16384, 2), (16384, 32768, 1)]);
 }
 
 #[test]
