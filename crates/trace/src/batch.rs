@@ -3,7 +3,7 @@
 use hotset_core::request::{FLAG_CONTINUED, Request};
 
 /// Requests that a reader hands over at a time, at most.
-pub const BATCH_REQUESTS: usize = 16 * 1024;
+pub const BATCH_REQUESTS: usize = 4 * 1024;
 
 /// A file size that is not known, in [`Batch::file_sizes`].
 pub const UNKNOWN_SIZE: u64 = u64::MAX;

@@ -119,7 +119,7 @@ impl Queue {
     pub fn new(tag: Tag, bound: u32) -> Queue {
         assert!(tag < ABSENT, "queue tags are 0 to 6");
         // At least twice the bound, so that squeezing out dead entries frees half of the ring.
-        let entries = (u64::from(bound) * 2).next_power_of_two().max(64);
+        let entries = (u64::from(bound) * 3).next_power_of_two().max(64);
         assert!(entries <= u64::from(MARK), "a queue holds at most 2^27 slots");
         let (ring, live) = (large::filled(0, entries as usize), vec![0; entries as usize / 64]);
         Queue { tag, ring, live, old: 0, young: 0, len: 0 }

@@ -8,6 +8,7 @@ mod clock;
 mod fifo;
 mod lfu;
 mod lifo;
+mod lirs;
 mod lru;
 mod mru;
 mod opt;
@@ -30,6 +31,7 @@ pub static MODELS: &[(&str, Build)] = &[
     ("fifo", build::<fifo::Fifo>),
     ("lfu", build::<lfu::Lfu>),
     ("lifo", build::<lifo::Lifo>),
+    ("lirs", build::<lirs::Lirs>),
     ("lru", build::<lru::Lru>),
     ("mru", build::<mru::Mru>),
     ("opt", build::<opt::Opt>),

@@ -1,0 +1,53 @@
+//! Exact counts on public traces (crates/testkit/golden/vectors.toml), through the whole path: file, reader, renumbering, cells.
+
+use std::collections::BTreeMap;
+
+use hotset_core::registry;
+use hotset_core::spec::Args;
+use hotset_sim::grid::{self, Plan};
+use hotset_sim::{Options, Prepared, Silent, prepare};
+use hotset_testkit::inputs;
+use hotset_trace::formats::BUILTIN;
+use hotset_trace::{OpenOptions, open};
+use serde::Deserialize;
+
+#[derive(Deserialize)]
+struct Vectors {
+    trace: Vec<Golden>,
+}
+
+#[derive(Deserialize)]
+struct Golden {
+    path: String,
+    references: u64,
+    distinct: u32,
+    sizes: Vec<u32>,
+    hits: BTreeMap<String, Vec<u64>>,
+}
+
+fn vectors() -> Vec<Golden> {
+    let text = include_str!("../../testkit/golden/vectors.toml");
+    toml::from_str::<Vectors>(text).expect("the golden file is well formed").trace
+}
+
+#[test]
+fn every_count_is_met() {
+    let Some(folder) = inputs::trace_path("") else { return };
+    let mut checked = 0;
+    for golden in vectors() {
+        let trace = open(&folder.join(&golden.path), BUILTIN, &OpenOptions::default()).unwrap();
+        let (mut prepared, _) = prepare(trace.reader, &Options::default(), &Silent).unwrap();
+        let Prepared::Held(references) = &prepared else { panic!("{} is small", golden.path) };
+        assert_eq!((references.len(), references.distinct()), (golden.references, golden.distinct), "{}", golden.path);
+        let known = golden.hits.iter().filter_map(|(name, hits)| Some((registry::find(name)?.info, hits)));
+        for (info, expected) in known {
+            let plan = |&capacity| Plan { info, args: Args::defaults(info.params, None), capacity, seed: 1 };
+            let plans: Vec<Plan> = golden.sizes.iter().map(plan).collect();
+            let replayed = grid::run(&mut prepared, &plans, &Silent).unwrap();
+            let hits: Vec<u64> = replayed.tallies.iter().map(|tally| tally.total.hits).collect();
+            assert_eq!(hits, *expected, "{} on {}", info.name, golden.path);
+            checked += hits.len();
+        }
+    }
+    assert!(checked > 400, "only {checked} counts were checked");
+}

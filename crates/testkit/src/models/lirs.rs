@@ -1,0 +1,132 @@
+//! LIRS as the paper tells it: a stack of blocks in order of last use, each LIR or HIR, resident or not, and the queue Q.
+
+use std::collections::{BTreeSet, VecDeque};
+
+use hotset_core::spec::Args;
+
+use crate::model::{Given, Model, Step};
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum State {
+    Lir,
+    Hir,
+    Gone,
+}
+
+pub(super) struct Lirs {
+    args: Args,
+    capacity: usize,
+    /// S, bottom first.
+    stack: VecDeque<(u32, State)>,
+    /// Q, front first.
+    queue: VecDeque<u32>,
+}
+
+impl Model for Lirs {
+    fn new(given: &Given<'_>) -> Lirs {
+        Lirs { args: given.args.clone(), capacity: given.capacity, stack: VecDeque::new(), queue: VecDeque::new() }
+    }
+
+    fn access(&mut self, key: u32) -> Step {
+        let state = self.state(key);
+        let step = if state == Some(State::Lir) {
+            self.to_top(key, State::Lir);
+            Step::hit()
+        } else if self.queue.contains(&key) {
+            self.queue.retain(|&other| other != key);
+            if state.is_some() {
+                self.to_top(key, State::Lir);
+                self.demote_surplus();
+            } else {
+                self.to_top(key, State::Hir);
+                self.queue.push_back(key);
+            }
+            Step::hit()
+        } else {
+            let evicted = (self.resident().len() == self.capacity).then(|| self.evict());
+            if state.is_some() || self.lirs() < self.most_lirs() {
+                self.to_top(key, State::Lir);
+                self.demote_surplus();
+            } else {
+                self.to_top(key, State::Hir);
+                self.queue.push_back(key);
+            }
+            Step::admitted(evicted)
+        };
+        self.tidy();
+        step
+    }
+
+    fn remove(&mut self, key: u32) {
+        self.stack.retain(|entry| entry.0 != key);
+        self.queue.retain(|&other| other != key);
+        self.tidy();
+    }
+
+    fn resize(&mut self, capacity: usize) -> Vec<u32> {
+        self.capacity = capacity;
+        self.demote_surplus();
+        let surplus = self.resident().len().saturating_sub(capacity);
+        let evicted = (0..surplus).map(|_| self.evict()).collect();
+        self.tidy();
+        evicted
+    }
+
+    fn resident(&self) -> BTreeSet<u32> {
+        let lirs = self.stack.iter().filter(|entry| entry.1 == State::Lir).map(|entry| entry.0);
+        lirs.chain(self.queue.iter().copied()).collect()
+    }
+}
+
+impl Lirs {
+    /// The state of a block in S.
+    fn state(&self, key: u32) -> Option<State> {
+        self.stack.iter().find(|entry| entry.0 == key).map(|entry| entry.1)
+    }
+
+    fn lirs(&self) -> usize {
+        self.stack.iter().filter(|entry| entry.1 == State::Lir).count()
+    }
+
+    /// Llirs = c - Lhirs.
+    fn most_lirs(&self) -> usize {
+        let rounded = self.args.share_rounded("hirs", self.capacity as u32).expect("tests give shares, not bytes");
+        let hirs = if self.capacity <= 2 { rounded.max(1) } else { rounded.max(2) };
+        self.capacity.saturating_sub(hirs as usize)
+    }
+
+    fn to_top(&mut self, key: u32, state: State) {
+        self.stack.retain(|entry| entry.0 != key);
+        self.stack.push_back((key, state));
+    }
+
+    /// Bottom LIR blocks become HIR blocks at the end of Q; HIR blocks met on the way down leave S.
+    fn demote_surplus(&mut self) {
+        while self.lirs() > self.most_lirs() {
+            let (key, state) = self.stack.pop_front().expect("a LIR block is in S");
+            if state == State::Lir {
+                self.queue.push_back(key);
+            }
+        }
+    }
+
+    fn evict(&mut self) -> u32 {
+        let victim = self.queue.pop_front().expect("a full cache holds a HIR block");
+        if let Some(entry) = self.stack.iter_mut().find(|entry| entry.0 == victim) {
+            entry.1 = State::Gone;
+        }
+        victim
+    }
+
+    /// Prunes the bottom of S, then drops the oldest non-resident blocks beyond the bound.
+    fn tidy(&mut self) {
+        while self.stack.front().is_some_and(|entry| entry.1 != State::Lir) {
+            self.stack.pop_front();
+        }
+        let most = self.args.multiple("ghosts", self.capacity as u32).map_or(usize::MAX, |most| most as usize);
+        while self.stack.iter().filter(|entry| entry.1 == State::Gone).count() > most {
+            let oldest = self.stack.iter().position(|entry| entry.1 == State::Gone);
+            self.stack.remove(oldest.expect("one is counted"));
+        }
+    }
+}

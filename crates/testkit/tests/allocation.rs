@@ -1,0 +1,99 @@
+//! Nothing allocates while a policy decides: all memory is taken when the cache is built.
+
+use std::alloc::{GlobalAlloc, Layout, System};
+use std::cell::Cell;
+
+use hotset_core::policy::{Effects, Future, Policy, Setup, Slot};
+use hotset_core::registry::{self, Visitor};
+use hotset_core::spec::Args;
+
+thread_local! {
+    static ALLOCATIONS: Cell<u64> = const { Cell::new(0) };
+}
+
+struct Counting;
+
+// SAFETY: every call goes on to the system's allocator unchanged; counting touches a thread-local without a destructor.
+unsafe impl GlobalAlloc for Counting {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        ALLOCATIONS.set(ALLOCATIONS.get() + 1);
+        // SAFETY: the caller's promise is passed on.
+        unsafe { System.alloc(layout) }
+    }
+
+    unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
+        // SAFETY: the caller's promise is passed on.
+        unsafe { System.dealloc(pointer, layout) }
+    }
+}
+
+#[global_allocator]
+static ALLOCATOR: Counting = Counting;
+
+struct Nobody;
+
+impl Effects for Nobody {
+    fn evict(&mut self, _slot: Slot) {}
+    fn forget(&mut self, _slot: Slot) {}
+}
+
+/// Allocations during 200,000 references of a skewed trace with a scan in it, at this capacity.
+struct Run {
+    args: Args,
+    capacity: u32,
+}
+
+impl Visitor for Run {
+    type Output = u64;
+
+    fn visit<P: Policy + 'static>(self) -> u64 {
+        let trace = trace();
+        let future = future(&trace);
+        let setup = Setup { capacity: self.capacity, slots: SLOTS, seed: 1, args: &self.args, future: Some(&future) };
+        let mut policy = P::new(&setup).expect("defaults build");
+        let before = ALLOCATIONS.get();
+        for (time, &slot) in trace.iter().enumerate() {
+            policy.access(slot, time as u64, &mut Nobody);
+        }
+        ALLOCATIONS.get() - before
+    }
+}
+
+const SLOTS: u32 = 10_000;
+
+fn trace() -> Vec<Slot> {
+    let mut state = 7u64;
+    let mut draw = || {
+        state = state.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+        (state >> 40) as f64 / (1u64 << 24) as f64
+    };
+    let skewed = |u: f64| (f64::from(SLOTS).powf(u) as u32).min(SLOTS - 1);
+    (0..200_000).map(|step| if step % 50_000 < SLOTS { step % SLOTS } else { skewed(draw()) }).collect()
+}
+
+fn future(trace: &[Slot]) -> Future {
+    let mut seen = vec![Future::NEVER; SLOTS as usize];
+    let mut next_use = vec![Future::NEVER; trace.len()];
+    for (position, &slot) in trace.iter().enumerate().rev() {
+        next_use[position] = std::mem::replace(&mut seen[slot as usize], position as u32);
+    }
+    Future { slots: std::sync::Arc::new(trace.to_vec()), next_use: std::sync::Arc::new(next_use) }
+}
+
+#[test]
+fn no_policy_allocates_once_it_is_built() {
+    for entry in registry::ENTRIES {
+        for capacity in [1, 2, 100, 2_500, SLOTS] {
+            let run = Run { args: Args::defaults(entry.info.params, None), capacity };
+            let allocations = registry::visit(entry.info.name, run).expect("registered");
+            assert_eq!(allocations, 0, "{} at {capacity}", entry.info.name);
+        }
+    }
+}
+
+#[test]
+fn the_counter_counts() {
+    let before = ALLOCATIONS.get();
+    std::hint::black_box(Box::new(7));
+    assert_eq!(ALLOCATIONS.get() - before, 1);
+}

@@ -1,0 +1,114 @@
+//! Laws that every registered policy obeys, and hand-sized traces whose counts can be checked on paper.
+
+use std::collections::HashSet;
+
+use hotset_core::registry;
+use hotset_testkit::harness::Case;
+use hotset_testkit::traces;
+
+/// Hits of a policy on a trace; its model agreed at every step.
+fn hits(policy: &str, capacity: u32, trace: &[u32]) -> u64 {
+    Case::new(policy, capacity).check(&traces::events(trace)).unwrap_or_else(|what| panic!("{what}"))
+}
+
+/// A few hundred references each: skewed, a loop, a loop in a skewed trace, a scan.
+fn samples() -> Vec<Vec<u32>> {
+    let mut state = 3u64;
+    let mut draw = move |keys: u32| {
+        state = state.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+        let unit = (state >> 40) as f64 / (1u64 << 24) as f64;
+        (f64::from(keys).powf(unit) as u32).min(keys - 1)
+    };
+    let skewed: Vec<u32> = (0..600).map(|_| draw(60)).collect();
+    let looped: Vec<u32> = (0..600).map(|step| step % 37).collect();
+    let mixed: Vec<u32> = (0..600).map(|step| if step % 3 == 0 { 60 + step / 3 % 25 } else { draw(40) }).collect();
+    let scanned: Vec<u32> = (0..400).map(|step| if step % 2 == 0 { 100 + step } else { draw(20) }).collect();
+    vec![skewed, looped, mixed, scanned]
+}
+
+fn distinct(trace: &[u32]) -> u64 {
+    trace.iter().collect::<HashSet<_>>().len() as u64
+}
+
+#[test]
+fn a_cache_as_large_as_the_footprint_misses_every_block_once() {
+    for entry in registry::ENTRIES {
+        for trace in samples() {
+            let footprint = distinct(&trace);
+            for capacity in [footprint as u32, footprint as u32 + 1, 1000] {
+                let misses = trace.len() as u64 - hits(entry.info.name, capacity, &trace);
+                assert_eq!(misses, footprint, "{} at {capacity}", entry.info.name);
+            }
+        }
+    }
+}
+
+#[test]
+fn nobody_beats_the_bounds() {
+    for trace in samples() {
+        for capacity in [1, 2, 5, 13, 30] {
+            let bypassing = hits("opt-bypass", capacity, &trace);
+            let bound = hits("opt", capacity, &trace);
+            assert!(bypassing >= bound);
+            for entry in registry::ENTRIES.iter().filter(|entry| !entry.info.offline) {
+                let reached = hits(entry.info.name, capacity, &trace);
+                assert!(reached <= bound, "{} at {capacity} hits {reached} of {bound}", entry.info.name);
+            }
+        }
+    }
+}
+
+#[test]
+fn a_run_can_be_repeated() {
+    for entry in registry::ENTRIES {
+        for trace in samples() {
+            assert_eq!(hits(entry.info.name, 9, &trace), hits(entry.info.name, 9, &trace), "{}", entry.info.name);
+        }
+    }
+}
+
+#[test]
+fn stack_algorithms_never_lose_by_more_memory() {
+    for policy in ["lru", "mru", "opt"] {
+        for trace in samples() {
+            let by_size: Vec<u64> = (1..50).map(|capacity| hits(policy, capacity, &trace)).collect();
+            assert!(by_size.is_sorted(), "{policy}: {by_size:?}");
+        }
+    }
+}
+
+/// Belady, Nelson, Shedler, CACM 1969.
+#[test]
+fn fifo_shows_beladys_anomaly() {
+    let trace = [1, 2, 3, 4, 1, 2, 5, 1, 2, 3, 4, 5];
+    assert_eq!([3, 4].map(|capacity| 12 - hits("fifo", capacity, &trace)), [9, 10]);
+    assert_eq!([3, 4].map(|capacity| 12 - hits("lru", capacity, &trace)), [10, 8]);
+    assert_eq!([3, 4].map(|capacity| 12 - hits("opt", capacity, &trace)), [7, 6]);
+}
+
+#[test]
+fn a_loop_larger_than_the_cache() {
+    let trace: Vec<u32> = (0..300).map(|step| step % 30).collect();
+    for policy in ["lru", "fifo", "clock"] {
+        assert_eq!(hits(policy, 29, &trace), 0, "{policy}");
+    }
+    for policy in ["mru", "lifo"] {
+        assert!(hits(policy, 20, &trace) >= 9 * 19, "{policy} keeps all but one place");
+    }
+    assert_eq!(hits("mru", 20, &trace), hits("opt", 20, &trace));
+}
+
+#[test]
+fn one_block_is_enough_for_one_block() {
+    for entry in registry::ENTRIES {
+        assert_eq!(hits(entry.info.name, 1, &[4; 50]), 49, "{}", entry.info.name);
+    }
+}
+
+/// At a single place CLOCK has nothing to choose from.
+#[test]
+fn clock_of_one_block_is_lru() {
+    for trace in samples() {
+        assert_eq!(hits("clock", 1, &trace), hits("lru", 1, &trace));
+    }
+}
