@@ -130,7 +130,7 @@ impl BlockEncoder {
 }
 
 fn assemble(first: u64, count: usize, columns: &[(Field, Stored)]) -> Vec<u8> {
-    let mut out = Vec::with_capacity(16 + columns.iter().map(|(_, stored)| 16 + stored.data.len()).sum::<usize>());
+    let mut out = Vec::with_capacity(16 + columns.iter().map(|(_, stored)| 24 + stored.data.len()).sum::<usize>());
     out.extend_from_slice(&first.to_le_bytes());
     out.extend_from_slice(&(count as u32).to_le_bytes());
     out.extend_from_slice(&(columns.len() as u32).to_le_bytes());
@@ -138,6 +138,7 @@ fn assemble(first: u64, count: usize, columns: &[(Field, Stored)]) -> Vec<u8> {
         out.extend_from_slice(&[*field as u8, stored.transform, stored.layout, 0]);
         out.extend_from_slice(&(stored.data.len() as u32).to_le_bytes());
         out.extend_from_slice(&stored.base.to_le_bytes());
+        out.extend_from_slice(&stored.scale.to_le_bytes());
         out.extend_from_slice(&stored.data);
     }
     out
@@ -229,14 +230,14 @@ impl Block {
 
     fn open_column(&mut self, id: u8, fields: &mut Fields) -> Result<(), Fault> {
         let (transform, layout, zero) = (fields.u8()?, fields.u8()?, fields.u8()?);
-        let (length, base) = (fields.u32()? as usize, fields.u64()?);
+        let (length, base_and_scale) = (fields.u32()? as usize, [fields.u64()?, fields.u64()?]);
         let start = fields.at();
         fields.take(length)?;
         let Some(&field) = Field::ALL.get(usize::from(id)) else { return Ok(()) };
         if zero != 0 {
             return Err(format!("column {id} has byte {zero} where 0 was expected"));
         }
-        let decoder = Decoder::new(transform, layout, base, start..start + length, self.count)?;
+        let decoder = Decoder::new(transform, layout, base_and_scale, start..start + length, self.count)?;
         if decoder.is_per_file() && field == Field::File {
             return Err("the column of file numbers is said to depend on file numbers".to_owned());
         }

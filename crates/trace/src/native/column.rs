@@ -14,7 +14,7 @@ use super::{
 pub(super) const PIECE: usize = 1024;
 
 /// Values on which encodings are compared.
-const SAMPLE: usize = 4096;
+const SAMPLE: usize = 2048;
 
 /// The layout byte of varints; smaller ones are the width of planes.
 const VARINTS: u8 = 255;
@@ -64,6 +64,7 @@ pub(super) struct Stored {
     pub(super) transform: u8,
     pub(super) layout: u8,
     pub(super) base: u64,
+    pub(super) scale: u64,
     pub(super) data: Vec<u8>,
 }
 
@@ -123,8 +124,26 @@ impl Encoder {
             Transform::Value | Transform::PerFile => *values.iter().min().expect("a block has requests"),
         };
         self.transform(transform, base, values, context);
+        let scale = self.divide(transform);
         let (layout, data) = if varints { (VARINTS, put_varints(&self.numbers)) } else { put_planes(&self.numbers) };
-        Stored { transform: transform as u8, layout, base, data }
+        Stored { transform: transform as u8, layout, base, scale, data }
+    }
+
+    /// Turns what `transform` leaves into numbers to store: divided by their greatest common divisor, differences without sign.
+    fn divide(&mut self, transform: Transform) -> u64 {
+        let signed = transform != Transform::Value;
+        let size = |number: u64| if signed { (number as i64).unsigned_abs() } else { number };
+        let scale = common_divisor(self.numbers.iter().map(|&number| size(number)));
+        // Exact division: by the power of two in the divisor, then by the inverse of the odd rest.
+        let (shift, inverse) = (scale.trailing_zeros(), odd_inverse(scale >> scale.trailing_zeros()));
+        for number in &mut self.numbers {
+            *number = if signed {
+                zigzag(((*number as i64 >> shift) as u64).wrapping_mul(inverse))
+            } else {
+                (*number >> shift).wrapping_mul(inverse)
+            };
+        }
+        scale
     }
 
     fn transform(&mut self, transform: Transform, base: u64, values: &[u64], context: Context) {
@@ -133,20 +152,42 @@ impl Encoder {
             Transform::Value => self.numbers.extend(values.iter().map(|value| value - base)),
             Transform::Delta => {
                 let before = std::iter::once(&base).chain(values);
-                self.numbers
-                    .extend(values.iter().zip(before).map(|(value, before)| zigzag(value.wrapping_sub(*before))));
+                self.numbers.extend(values.iter().zip(before).map(|(value, before)| value.wrapping_sub(*before)));
             }
             Transform::PerFile => {
                 self.table.fill(base);
                 let files = context.files.expect("only chosen where there are files");
                 for (index, (&value, &file)) in values.iter().zip(files).enumerate() {
                     let predicted = &mut self.table[slot(file)];
-                    self.numbers.push(zigzag(value.wrapping_sub(*predicted)));
+                    self.numbers.push(value.wrapping_sub(*predicted));
                     *predicted = value.wrapping_add(context.length(index));
                 }
             }
         }
     }
+}
+
+/// At least 1.
+fn common_divisor(numbers: impl Iterator<Item = u64>) -> u64 {
+    let mut divisor = 0u64;
+    for mut number in numbers {
+        if divisor == 1 {
+            break;
+        }
+        // Most numbers are multiples of what is left after the first few.
+        if number.is_multiple_of(divisor) {
+            continue;
+        }
+        while number > 0 {
+            (divisor, number) = (number, divisor % number);
+        }
+    }
+    divisor.max(1)
+}
+
+/// What an odd number has to be multiplied with to give 1 modulo 2^64, by Newton's iteration: each step doubles the bits that are right.
+fn odd_inverse(odd: u64) -> u64 {
+    (0..6).fold(odd, |inverse, _| inverse.wrapping_mul(2u64.wrapping_sub(odd.wrapping_mul(inverse))))
 }
 
 fn put_varints(numbers: &[u64]) -> Vec<u8> {
@@ -171,6 +212,7 @@ pub(super) struct Decoder {
     layout: u8,
     /// The value before, for deltas; the base otherwise.
     base: u64,
+    scale: u64,
     /// Predictions by slot, for per-file transforms.
     table: Vec<u64>,
     /// Where its data begins and ends in the block.
@@ -187,7 +229,7 @@ impl Decoder {
     pub(super) fn new(
         transform: u8,
         layout: u8,
-        base: u64,
+        [base, scale]: [u64; 2],
         data: std::ops::Range<usize>,
         count: usize,
     ) -> Result<Decoder, Fault> {
@@ -206,7 +248,7 @@ impl Decoder {
             return Err(format!("a column of {count} values in layout {layout} has {} bytes", data.len()));
         }
         let table = if transform == Transform::PerFile { vec![base; 1 << SLOT_BITS] } else { Vec::new() };
-        Ok(Decoder { transform, layout, base, table, data, at: 0, count, done: 0 })
+        Ok(Decoder { transform, layout, base, scale, table, data, at: 0, count, done: 0 })
     }
 
     /// The one value of the column, if it has no more.
@@ -228,10 +270,13 @@ impl Decoder {
         }
         self.done += out.len();
         match self.transform {
-            Transform::Value => out.iter_mut().for_each(|value| *value = value.wrapping_add(self.base)),
+            Transform::Value => {
+                let (base, scale) = (self.base, self.scale);
+                out.iter_mut().for_each(|value| *value = value.wrapping_mul(scale).wrapping_add(base));
+            }
             Transform::Delta => {
                 for value in out {
-                    self.base = self.base.wrapping_add(unzigzag(*value));
+                    self.base = self.base.wrapping_add(unzigzag(*value).wrapping_mul(self.scale));
                     *value = self.base;
                 }
             }
@@ -244,7 +289,7 @@ impl Decoder {
         let files = context.files.expect("checked when the block was opened");
         for (index, (value, &file)) in out.iter_mut().zip(files).enumerate() {
             let predicted = &mut self.table[slot(file)];
-            *value = predicted.wrapping_add(unzigzag(*value));
+            *value = predicted.wrapping_add(unzigzag(*value).wrapping_mul(self.scale));
             *predicted = value.wrapping_add(context.length(index));
         }
     }

@@ -42,7 +42,8 @@ impl std::io::Write for Sink {
 
 fn writer(meta: &Meta) -> (Sink, Writer<Sink>) {
     let sink = Sink::default();
-    (sink.clone(), Writer::new(sink, Path::new("t.hst"), &Header::new(meta)).unwrap())
+    let header = Header { meta: meta.clone(), metadata: vec![("tool".to_owned(), "test".to_owned())] };
+    (sink.clone(), Writer::new(sink, Path::new("t.hst"), &header).unwrap())
 }
 
 /// Everything that a trace gives.
@@ -122,6 +123,17 @@ fn a_trace_is_the_same_from_pipe_and_file() {
     assert_eq!((stats.bytes_read, stats.bytes_written), (30 * 4096, 27 * 4096), "the failed ones are writes");
     assert_eq!(stats.first_time, content.requests[0].time);
     assert_eq!(stats.last_time, content.requests[59].time);
+}
+
+/// The files were written by the first version of this code: the format cannot change unnoticed.
+#[test]
+fn version_1_0_is_what_it_was() {
+    let (bytes, content, _) = sample();
+    let golden = include_bytes!("golden/small-1.0.hst");
+    assert_eq!(read(golden, false).unwrap(), (content, Vec::new(), 0));
+    assert!(bytes == golden, "its sections are too short to be compressed, so every byte is ours");
+    let golden = include_bytes!("golden/compressed-1.0.hst");
+    assert!(read(golden, false).unwrap().0 == medium_trace());
 }
 
 #[test]
@@ -217,6 +229,14 @@ fn long_trace() -> Content {
         content.requests.push(request);
         content.sizes.push(u64::from(file) << 30);
     }
+    content
+}
+
+/// The first of them, in one block.
+fn medium_trace() -> Content {
+    let mut content = long_trace();
+    content.requests.truncate(3000);
+    content.sizes.truncate(3000);
     content
 }
 
@@ -382,6 +402,7 @@ fn block(first: u64, count: u32, column: [u8; 4], base: u64, data: &[u8]) -> Sec
     raw.extend_from_slice(&column);
     raw.extend_from_slice(&(data.len() as u32).to_le_bytes());
     raw.extend_from_slice(&base.to_le_bytes());
+    raw.extend_from_slice(&1u64.to_le_bytes());
     raw.extend_from_slice(data);
     (Type::REQUESTS, raw)
 }
@@ -529,10 +550,7 @@ fn a_pipe_may_trickle() {
 #[test]
 fn no_mutation_makes_the_reader_panic() {
     let (small, ..) = sample();
-    let mut content = long_trace();
-    content.requests.truncate(3000);
-    content.sizes.truncate(3000);
-    let large = write(&content);
+    let large = write(&medium_trace());
     let mut random = Random::new(11);
     for round in 0..6000 {
         let mut bytes = if round % 4 == 0 { large.clone() } else { small.clone() };
