@@ -3,6 +3,7 @@
 pub mod batch;
 pub mod error;
 pub mod formats;
+pub mod fuzzing;
 pub mod input;
 pub mod meta;
 pub mod native;

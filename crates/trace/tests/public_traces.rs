@@ -1,12 +1,31 @@
 //! Every public trace gives the counts that its publishers and `traces/README.md` state, with its format recognised.
 
-mod common;
+use std::{
+    collections::{HashMap, HashSet},
+    path::Path,
+};
 
-use std::collections::{HashMap, HashSet};
-
-use common::{open_trace, read_all, trace_path};
 use hotset_core::request::{Kind, Op, Request};
-use hotset_trace::Addressing;
+use hotset_testkit::inputs::trace_path;
+use hotset_trace::{Addressing, Batch, OpenOptions, Trace, formats::BUILTIN, open};
+
+/// Opens a trace whose format is recognised.
+fn open_trace(path: &Path) -> Trace {
+    open(path, BUILTIN, &OpenOptions::default()).unwrap_or_else(|error| panic!("{error}"))
+}
+
+/// All requests of a trace.
+fn read_all(trace: &mut Trace) -> Vec<Request> {
+    let mut all = Vec::new();
+    let mut batch = Batch::new();
+    loop {
+        trace.reader.read(&mut batch).unwrap_or_else(|error| panic!("{error}"));
+        if batch.is_empty() {
+            return all;
+        }
+        all.extend_from_slice(&batch.requests);
+    }
+}
 
 /// References and distinct blocks at a block size; for objects each request is one reference.
 fn counts(requests: &[Request], addressing: Addressing) -> (u64, usize) {
@@ -98,7 +117,8 @@ fn cloud_physics_agrees_with_itself() {
 /// Rows, files and the letters of the operations as `awk` counts them.
 #[test]
 fn own_conversions() {
-    let traces: [(&str, usize, usize, &[(char, usize)]); 5] = [
+    type Counts = &'static [(char, usize)];
+    let traces: [(&str, usize, usize, Counts); 5] = [
         (
             "blender_apothecary",
             108_819,

@@ -53,3 +53,42 @@ fn detect(head: &Head) -> Confidence {
         false => Confidence::No,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::{
+        super::testing::{read, refused, skipping},
+        *,
+    };
+
+    #[test]
+    fn blocks_become_bytes() {
+        let whole = read(&FORMAT, b"1905744 8 1 7134\n0 1 0 0");
+        let ranges: Vec<(u64, u32)> = whole.requests.iter().map(|request| (request.offset, request.length)).collect();
+        assert_eq!(ranges, [(1_905_744 * 512, 4096), (0, 512)]);
+    }
+
+    #[test]
+    fn errors_name_the_line() {
+        let cases = [
+            ("1 2 3", "found nothing; expected the sequence number, a whole number below 2^64"),
+            ("1 2 3 4 5", "found `5`; expected four numbers on a line"),
+            ("1 -2 3 4", "found `-2`; expected the count of blocks, a whole number below 2^64"),
+            ("1,2,3,4", "found `1,2,3,4`; expected the first block, a whole number below 2^64"),
+            (
+                "36028797018963968 1 0 0",
+                "found 1 blocks of 512 bytes from block 36028797018963968; expected at most 1 TiB, ending below 2^64",
+            ),
+            ("0 2147483649 0 0", "found 1099511628288 bytes from byte 0; expected at most 1 TiB, ending below 2^64"),
+        ];
+        for (line, message) in cases {
+            assert_eq!(refused(&FORMAT, line.as_bytes()), format!("t, line 1: {message}"));
+        }
+    }
+
+    #[test]
+    fn malformed_lines_are_skipped() {
+        let whole = skipping(&FORMAT, b"1 1 0 0\nx\n2 1 0 0 9\n2 1 0 0\n");
+        assert_eq!((whole.requests.len(), whole.skipped), (2, 2));
+    }
+}

@@ -71,3 +71,24 @@ fn detect<const BYTES: usize>(head: &Head, suffix: &str) -> Confidence {
     let small = zero(0..BYTES / 4) >= most && zero(BYTES / 2..BYTES) <= ids.len() / 20 + 1;
     if small && !head.is_text() { Confidence::Possible } else { Confidence::No }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::{
+        super::testing::{offsets, refused, skipping},
+        *,
+    };
+
+    #[test]
+    fn ids_are_big_endian() {
+        assert_eq!(offsets(&U32BE, &[0, 0, 0, 1, 255, 255, 255, 255]), [1, u32::MAX.into()]);
+        assert_eq!(offsets(&U64BE, &[0, 0, 0, 0, 0, 0, 1, 2]), [258]);
+    }
+
+    #[test]
+    fn a_cut_id_is_an_error_with_its_byte() {
+        assert_eq!(refused(&U32BE, &[0; 6]), "t, byte 4: truncated: found 2 bytes of a last record; expected 4");
+        assert_eq!(refused(&U64BE, &[0; 7]), "t, byte 0: truncated: found 7 bytes of a last record; expected 8");
+        assert_eq!(skipping(&U32BE, &[0; 6]).skipped, 1);
+    }
+}

@@ -161,3 +161,56 @@ fn detect(head: &Head) -> Confidence {
     });
     if fits && events > 0 { Confidence::Sure } else { Confidence::No }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::{
+        super::testing::{read, refused, skipping},
+        *,
+    };
+
+    const LOG: &[u8] = b"\
+  8,0    3        1     0.000000000   697  Q  WS 223490 + 8 [kjournald]
+  8,0    3        2     0.000001829   697  G  WS 223490 + 8 [kjournald]
+  8,16   0        3     1.5           12   Q   R 8 + 16 [a b]
+  8,0    1        4     1.6            5   Q  FN [kworker]
+  8,0    1        5     1.7            5   Q   D 0 + 800 [fstrim]
+CPU3 (8,0):
+ Reads Queued:           0,        0KiB
+Total (8,0):
+";
+
+    #[test]
+    fn queued_requests_count_and_the_rest_is_told_of() {
+        let whole = read(&FORMAT, LOG);
+        let [write, read] = whole.requests[..] else { panic!("{:?}", whole.requests) };
+        assert_eq!((write.op(), write.offset, write.length, write.time), (Op::Write, 223_490 * 512, 4096, 0));
+        assert_eq!((read.op(), read.offset, read.file, read.app, read.time), (Op::Read, 4096, 1, 1, 1_500_000_000));
+        assert_eq!((whole.tables.files[1].path.as_str(), whole.tables.apps[1].as_str()), ("8,16", "a b"));
+        assert_eq!(
+            whole.remarks,
+            [
+                "1 events other than queued requests (Q) were left out",
+                "2 queued discards and requests without data were left out"
+            ]
+        );
+    }
+
+    #[test]
+    fn errors_name_the_line() {
+        let cases = [
+            ("hello", "found `hello`; expected a device such as `8,0`"),
+            ("8,0 x 1 0.0 5 Q R 0 + 1 [a]", "found `x`; expected the cpu, a whole number below 2^64"),
+            ("8,0 1 1 now 5 Q R 0 + 1 [a]", "found `now`; expected the time in seconds"),
+            ("8,0 1 1 0.0 5 77 R 0 + 1 [a]", "found `77`; expected an action such as Q"),
+            ("8,0 1 1 0.0 5", "found nothing; expected an action such as Q"),
+            ("8,0 1 1 0.0 5 Q ? 0 + 1 [a]", "found `?`; expected the kind of request, such as R or WS"),
+            ("8,0 1 1 0.0 5 Q R 0 - 1 [a]", "found `-`; expected `+` and the count of sectors"),
+            ("8,0 1 1 0.0 5 Q R 0 + [a]", "found `[a]`; expected the count of sectors, a whole number below 2^64"),
+        ];
+        for (line, message) in cases {
+            assert_eq!(refused(&FORMAT, line.as_bytes()), format!("t, line 1: {message}"));
+            assert_eq!(skipping(&FORMAT, line.as_bytes()).skipped, 1);
+        }
+    }
+}

@@ -86,3 +86,38 @@ fn detect(head: &Head) -> Confidence {
     });
     if fits { Confidence::Likely } else { Confidence::No }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::{
+        super::testing::{read, refused},
+        *,
+    };
+
+    #[test]
+    fn all_fields_are_kept() {
+        let whole = read(&FORMAT, b"938513000 4 264719034 16 0\n938.828 3 1 2 1\n");
+        let [write, read] = whole.requests[..] else { panic!() };
+        assert_eq!(
+            (write.time, write.op(), write.offset, write.length),
+            (938_513_000, Op::Write, 264_719_034 * 512, 8192)
+        );
+        assert_eq!((read.time, read.op(), read.file), (938_828_000, Op::Read, 1));
+        assert_eq!(whole.tables.files[0].path, "device 4");
+    }
+
+    #[test]
+    fn errors_name_the_line() {
+        let cases = [
+            ("x 0 0 1 1", "found `x`; expected the time"),
+            ("1 -1 0 1 1", "found `-1`; expected the device, a whole number below 2^64"),
+            ("1 0 0 1 2", "found `2`; expected the operation, 0 for a write or 1 for a read"),
+            ("1 0 0 1", "found nothing; expected the operation, 0 for a write or 1 for a read"),
+            ("1 0 0 1 1 7", "found `7`; expected five fields on a line"),
+            ("1 0 0 9999999999 1", "found 5119999999488 bytes from byte 0; expected at most 1 TiB, ending below 2^64"),
+        ];
+        for (line, message) in cases {
+            assert_eq!(refused(&FORMAT, line.as_bytes()), format!("t, line 1: {message}"));
+        }
+    }
+}

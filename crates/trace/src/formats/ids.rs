@@ -53,3 +53,39 @@ fn detect(head: &Head) -> Confidence {
         false => Confidence::No,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::{
+        super::testing::{offsets, refused, skipping},
+        *,
+    };
+
+    #[test]
+    fn ids_are_numbers_or_words() {
+        assert_eq!(offsets(&FORMAT, b"10\r\n 0x10 \n\n18446744073709551615"), [10, 16, u64::MAX]);
+        let words = offsets(&FORMAT, b"user:1\n17\nuser:1\n");
+        assert!(words[0] == words[2] && words[0] != words[1]);
+    }
+
+    #[test]
+    fn errors_name_the_line() {
+        assert_eq!(
+            refused(&FORMAT, b"1\nx\n"),
+            "t, line 2: found `x`; expected an id, a whole number below 2^64 like the first one"
+        );
+        assert_eq!(
+            refused(&FORMAT, b"1\n*\n"),
+            "t, line 2: found `*`; expected one id on a line (lines of several, or with *, belong to the format lirs)"
+        );
+        assert!(refused(&FORMAT, b"1 2\n").contains("found `1 2`; expected one id on a line"));
+        assert!(refused(&FORMAT, b"-1\n").contains("found `-1`; expected an id"));
+        assert!(refused(&FORMAT, b"\x00\x01\xff\n").contains(r"found `\x00\x01\xff`; expected an id"));
+    }
+
+    #[test]
+    fn malformed_lines_are_skipped() {
+        let whole = skipping(&FORMAT, b"-1\n1\n2 3\nx\n4");
+        assert_eq!((whole.requests.len(), whole.skipped), (2, 3));
+    }
+}

@@ -66,3 +66,35 @@ fn detect(head: &Head) -> Confidence {
         false => Confidence::No,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::{
+        super::testing::{offsets, refused, skipping},
+        *,
+    };
+
+    #[test]
+    fn every_number_counts_and_marks_do_not() {
+        assert_eq!(offsets(&FORMAT, b"1\r\n\n * 7\n2 3\t4 \n18446744073709551615"), [1, 2, 3, 4, u64::MAX]);
+    }
+
+    #[test]
+    fn errors_name_the_line() {
+        assert_eq!(
+            refused(&FORMAT, b"1\n2 x 3\n"),
+            "t, line 2: found `x`; expected a block, a whole number below 2^64"
+        );
+        assert_eq!(
+            refused(&FORMAT, b"\n\n18446744073709551616"),
+            "t, line 3: found `18446744073709551616`; expected a block, a whole number below 2^64"
+        );
+        assert!(refused(&FORMAT, b"-4").contains("line 1: found `-4`"));
+    }
+
+    #[test]
+    fn a_malformed_line_is_skipped_as_a_whole() {
+        let whole = skipping(&FORMAT, b"1\n2 3 x\n4\n-5\n");
+        assert_eq!((whole.requests.len(), whole.skipped), (2, 2));
+    }
+}

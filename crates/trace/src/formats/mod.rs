@@ -13,6 +13,10 @@ mod lirs;
 mod msr;
 mod oracle_general;
 mod spc;
+#[cfg(test)]
+mod testing;
+#[cfg(test)]
+mod tests;
 mod vscsi;
 
 use std::path::{Path, PathBuf};

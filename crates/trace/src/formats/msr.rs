@@ -110,3 +110,50 @@ fn detect(head: &Head) -> Confidence {
     });
     if all && fitting > 0 { Confidence::Sure } else { Confidence::No }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::{
+        super::testing::{read, refused},
+        *,
+    };
+
+    #[test]
+    fn all_fields_are_kept() {
+        let whole = read(
+            &FORMAT,
+            b"Timestamp,Hostname,DiskNumber,Type,Offset,Size,ResponseTime\n\
+            128166372003061629,hm,1,Read,383496192,32768,413\n128166372016382155,hm,0,write,1,2\n",
+        );
+        assert_eq!(
+            whole.requests[0],
+            Request { time: 12_816_637_200_306_162_900, offset: 383_496_192, length: 32_768, ..Request::default() }
+        );
+        assert_eq!((whole.requests[1].op(), whole.requests[1].file), (Op::Write, 1));
+        let names = whole.tables.files.iter().map(|file| file.path.as_str());
+        assert_eq!(names.collect::<Vec<_>>(), ["hm_1", "hm_0"]);
+    }
+
+    #[test]
+    fn errors_name_the_line() {
+        let cases = [
+            ("-1,hm,1,Read,0,1,1", "found `-1`; expected the time in units of 100 ns, a whole number below 2^64"),
+            (
+                "999999999999999999,hm,1,Read,0,1,1",
+                "found time 999999999999999999; expected units of 100 ns since 1601, up to the year 2185",
+            ),
+            ("1,hm", "found nothing; expected a host name and a disk number"),
+            ("1,,1,Read,0,1,1", "found nothing; expected a host name and a disk number"),
+            ("1,hm,1,Trim,0,1,1", "found `Trim`; expected the type, Read or Write"),
+            ("1,hm,1,Read,x,1,1", "found `x`; expected the offset in bytes, a whole number below 2^64"),
+            ("1,hm,1,Read,0", "found nothing; expected the size in bytes, a whole number below 2^64"),
+            (
+                "1,hm,1,Read,18446744073709551615,1,1",
+                "found 1 bytes from byte 18446744073709551615; expected at most 1 TiB, ending below 2^64",
+            ),
+        ];
+        for (line, message) in cases {
+            assert_eq!(refused(&FORMAT, line.as_bytes()), format!("t, line 1: {message}"));
+        }
+    }
+}

@@ -73,3 +73,31 @@ fn detect(head: &Head) -> Confidence {
         _ => Confidence::No,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::{
+        super::testing::{read, refused, skipping},
+        *,
+    };
+
+    fn record(time: u32, object: u64, size: u32) -> Vec<u8> {
+        [&time.to_le_bytes()[..], &object.to_le_bytes(), &size.to_le_bytes(), &(-1i64).to_le_bytes()].concat()
+    }
+
+    #[test]
+    fn records_hold_seconds_object_and_size() {
+        let whole = read(&FORMAT, &[record(7, u64::MAX - 1, 4096), record(u32::MAX, 1, 0)].concat());
+        let [first, second] = whole.requests[..] else { panic!() };
+        assert_eq!((first.time, first.offset, first.length), (7_000_000_000, u64::MAX - 1, 4096));
+        assert_eq!((second.time, second.offset, second.length), (4_294_967_295_000_000_000, 1, 0));
+    }
+
+    #[test]
+    fn a_cut_record_is_an_error_with_its_byte() {
+        let cut = &record(1, 2, 3).repeat(2)[..40];
+        assert_eq!(refused(&FORMAT, cut), "t, byte 24: truncated: found 16 bytes of a last record; expected 24");
+        let whole = skipping(&FORMAT, cut);
+        assert_eq!((whole.requests.len(), whole.skipped), (1, 1));
+    }
+}

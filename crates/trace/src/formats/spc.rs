@@ -76,3 +76,61 @@ fn detect(head: &Head) -> Confidence {
     });
     if fits { Confidence::Sure } else { Confidence::No }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::{
+        super::testing::{read, refused},
+        *,
+    };
+
+    #[test]
+    fn all_fields_are_kept() {
+        let whole = read(&FORMAT, b"7,20941264,8192,W,0.551706\r\n3, 5 ,512, r ,1, more\n7,0,0,R,2\n");
+        assert_eq!(
+            whole.requests[0],
+            Request {
+                time: 551_706_000,
+                offset: 20_941_264 * 512,
+                length: 8192,
+                op: Op::Write as u8,
+                ..Request::default()
+            }
+        );
+        let rest = whole.requests[1..].iter().map(|request| (request.time, request.file, request.op()));
+        assert_eq!(rest.collect::<Vec<_>>(), [(1_000_000_000, 1, Op::Read), (2_000_000_000, 0, Op::Read)]);
+        let names = whole.tables.files.iter().map(|file| file.path.as_str());
+        assert_eq!(names.collect::<Vec<_>>(), ["ASU 7", "ASU 3"]);
+    }
+
+    #[test]
+    fn errors_name_the_line() {
+        let cases = [
+            ("0,1,512,X,0", "found `X`; expected the operation, R or W"),
+            ("0,1,512,R,-1", "found `-1`; expected the time in seconds"),
+            ("0,1,512", "found nothing; expected the operation, R or W"),
+            ("0,1,512,R", "found nothing; expected the time in seconds"),
+            ("a,1,512,R,0", "found `a`; expected the application storage unit, a whole number below 2^64"),
+            ("0,-1,512,R,0", "found `-1`; expected the LBA, a whole number below 2^64"),
+            ("0,1,,R,0", "found nothing; expected the size in bytes, a whole number below 2^64"),
+            (
+                "0,99999999999999999,1,R,0",
+                "found 1 blocks of 512 bytes from block 99999999999999999; expected at most 1 TiB, ending below 2^64",
+            ),
+            (
+                "0,0,2000000000000,R,0",
+                "found 2000000000000 bytes from byte 0; expected at most 1 TiB, ending below 2^64",
+            ),
+        ];
+        for (line, message) in cases {
+            assert_eq!(refused(&FORMAT, line.as_bytes()), format!("t, line 1: {message}"));
+        }
+    }
+
+    #[test]
+    fn a_request_too_long_for_one_record_is_several() {
+        let whole = read(&FORMAT, b"0,2,5000000000,R,0\n");
+        assert!(whole.requests.len() > 1);
+        assert_eq!(whole.requests.iter().map(|request| u64::from(request.length)).sum::<u64>(), 5_000_000_000);
+    }
+}

@@ -177,3 +177,60 @@ fn detect(head: &Head) -> Confidence {
         false => Confidence::No,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use hotset_core::request::Op;
+
+    use super::{
+        super::testing::{read, refused, skipping},
+        *,
+    };
+
+    fn record_1(command: u16, lba: u64, microseconds: u64) -> Vec<u8> {
+        let numbers = [9u32, 4096, 1].map(u32::to_le_bytes).concat();
+        let codes = [command, 0x0100].map(u16::to_le_bytes).concat();
+        [numbers, codes, lba.to_le_bytes().to_vec(), microseconds.to_le_bytes().to_vec()].concat()
+    }
+
+    fn record_2(command: u16, lba: u64, microseconds: u64) -> Vec<u8> {
+        let numbers = [9u32, 4096, 1].map(u32::to_le_bytes).concat();
+        let codes = [command, 0x0200].map(u16::to_le_bytes).concat();
+        [codes, numbers, [lba, microseconds, 77].map(u64::to_le_bytes).concat()].concat()
+    }
+
+    #[test]
+    fn both_versions_tell_the_same() {
+        for record in [record_1 as fn(u16, u64, u64) -> Vec<u8>, record_2] {
+            let whole = read(&FORMAT, &[record(0x2a, 3, 5), record(0x88, 4, 6)].concat());
+            let [write, read] = whole.requests[..] else { panic!() };
+            assert_eq!((write.op(), write.offset, write.length, write.time), (Op::Write, 1536, 4096, 5000));
+            assert_eq!((read.op(), read.offset, read.time), (Op::Read, 2048, 6000));
+        }
+    }
+
+    #[test]
+    fn other_commands_are_left_out_and_told_of() {
+        let whole = read(&FORMAT, &[record_1(0x28, 3, 5), record_1(0x35, 0, 6)].concat());
+        assert_eq!((whole.requests.len(), whole.skipped), (1, 0));
+        assert_eq!(whole.remarks, ["1 SCSI commands that are neither reads nor writes were left out"]);
+    }
+
+    #[test]
+    fn errors_name_the_byte() {
+        assert_eq!(
+            refused(&FORMAT, &[0; 64]),
+            "t, byte 0: found no first record of version 1 (32 bytes) or 2 (40 bytes); expected a vSCSI trace"
+        );
+        let mixed = [record_1(0x28, 3, 5), record_2(0x28, 3, 5)].concat();
+        assert!(refused(&FORMAT, &mixed).starts_with("t, byte 32: found a record of version 0 at "));
+        let far = [record_1(0x28, u64::MAX, 5), record_1(0x28, 0, u64::MAX)];
+        assert!(
+            refused(&FORMAT, &far[0]).contains("byte 0: found 1 blocks of 512 bytes from block 18446744073709551615")
+        );
+        assert!(refused(&FORMAT, &far[1]).contains("expected version 1 and a time below 2^64 ns"));
+        assert_eq!(skipping(&FORMAT, &far.concat()).skipped, 2);
+        let cut = &record_2(0x28, 3, 5).repeat(2)[..70];
+        assert_eq!(refused(&FORMAT, cut), "t, byte 40: truncated: found 30 bytes of a last record; expected 40");
+    }
+}

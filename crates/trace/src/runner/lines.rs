@@ -52,7 +52,9 @@ impl<F: LineFormat> Lines<F> {
     /// Parses lines of the data at hand until the batch is full or no whole line is left.
     fn parse_piece(&mut self, batch: &mut Batch) -> Result<(), TraceError> {
         let data = self.input.data();
-        let whole = if self.at_end { data.len() } else { memrchr(b'\n', data).map_or(0, |last| last + 1) };
+        // A line that damage has cut could pass for another one.
+        let last_is_whole = self.at_end && self.input.damage().is_none();
+        let whole = if last_is_whole { data.len() } else { memrchr(b'\n', data).map_or(0, |last| last + 1) };
         let mut rest = &data[..whole];
         let mut failed = None;
         while !rest.is_empty() && batch.len() < BATCH_REQUESTS {

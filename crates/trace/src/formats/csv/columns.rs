@@ -242,7 +242,7 @@ fn op_word(field: &[u8]) -> Option<Op> {
         (&["sync", "fsync", "flush"], Op::Sync),
     ];
     let named = |word: &&str| word.as_bytes().eq_ignore_ascii_case(field);
-    let by_word = WORDS.iter().find(|(words, _)| words.iter().any(|word| named(word))).map(|(_, op)| *op);
+    let by_word = WORDS.iter().find(|(words, _)| words.iter().any(named)).map(|(_, op)| *op);
     by_word.or_else(|| scsi_op(hex(field.strip_prefix(b"0x").unwrap_or(field))?))
 }
 

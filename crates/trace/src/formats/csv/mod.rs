@@ -293,3 +293,6 @@ fn detect(head: &Head) -> Confidence {
         _ => Confidence::No,
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,88 @@
+use super::{
+    testing::{opened, read_with},
+    *,
+};
+
+fn recognised(bytes: &[u8]) -> Result<&'static str, String> {
+    opened(None, bytes, &OpenOptions::default()).map(|trace| trace.format).map_err(|error| error.to_string())
+}
+
+#[test]
+fn names_are_unique_and_examples_of_text_formats_are_recognised() {
+    for (number, format) in BUILTIN.iter().enumerate() {
+        assert!(BUILTIN[..number].iter().all(|other| other.name != format.name), "{}", format.name);
+        assert!(!format.summary.ends_with('.') && !format.summary.contains('\n'), "{}", format.name);
+    }
+    // One number on a line is an id as well as a block of the LIRS paper: both read it alike.
+    let expected = |name: &'static str| if name == "lirs" { "ids" } else { name };
+    for name in ["lirs", "arc", "spc", "msr", "ids", "blkparse", "disksim"] {
+        let format = by_name(name, BUILTIN).unwrap();
+        assert_eq!(recognised(format.example.as_bytes()), Ok(expected(name)), "{}", format.example);
+    }
+}
+
+#[test]
+fn an_unknown_name_lists_the_known_ones() {
+    let options = OpenOptions { format: Some("lisr".to_owned()), ..OpenOptions::default() };
+    let error = open(Path::new("x"), BUILTIN, &options).err().unwrap().to_string();
+    assert!(error.starts_with("x: unknown format `lisr`; expected one of: "), "{error}");
+    assert!(BUILTIN.iter().all(|format| error.contains(format.name)), "{error}");
+}
+
+#[test]
+fn what_no_format_fits_is_described() {
+    assert_eq!(
+        recognised(b"Dear reader,\nhello\n"),
+        Err("t: no known format fits: found text that begins with `Dear reader,`; expected a trace, or its format named with \
+             --format"
+            .to_owned())
+    );
+    let binary = recognised(&[0xff, 1, 2]).unwrap_err();
+    assert!(binary.contains(r"found binary data that begins with `\xff\x01\x02`"), "{binary}");
+    let packed = recognised(&zstd::encode_all(&b"hello\n"[..], 1).unwrap()).unwrap_err();
+    assert!(packed.contains("found zstd data that unpacks to text that begins with `hello`"), "{packed}");
+}
+
+#[test]
+fn an_empty_file_is_refused_in_every_format() {
+    assert_eq!(recognised(b"").unwrap_err(), "t: the file is empty; expected a trace");
+    for format in BUILTIN {
+        let error = read_with(format, b"", &OpenOptions::default()).err().unwrap().to_string();
+        assert_eq!(error, "t: the file is empty; expected a trace", "{}", format.name);
+    }
+}
+
+#[test]
+fn a_format_may_stand_before_the_path() {
+    let path = std::env::temp_dir().join(format!("hotset-prefix-{}", std::process::id()));
+    std::fs::write(&path, "1 2 3 4\n").unwrap();
+    let prefixed = PathBuf::from(format!("lirs:{}", path.display()));
+    let open_it = |path: &Path| open(path, BUILTIN, &OpenOptions::default()).map(|trace| trace.format);
+    let formats = (open_it(&path).unwrap(), open_it(&prefixed).unwrap());
+    std::fs::remove_file(&path).unwrap();
+    assert_eq!(formats, ("arc", "lirs"));
+    let missing = open_it(Path::new("/nowhere:x")).unwrap_err().to_string();
+    assert!(missing.starts_with("/nowhere:x: cannot open the trace"), "{missing}");
+}
+
+#[test]
+fn skipping_goes_on_to_where_packed_bytes_break() {
+    let text: String = (0..100_000u32).map(|n| format!("{}\n", n.wrapping_mul(2_654_435_761))).collect();
+    let packed = zstd::encode_all(text.as_bytes(), 1).unwrap();
+    let cut = &packed[..packed.len() / 2];
+    let ids = by_name("ids", BUILTIN).unwrap();
+    let error = read_with(ids, cut, &OpenOptions::default()).err().unwrap();
+    assert!(
+        matches!(error.place, Place::Byte(_)) && error.to_string().contains("the zstd data is truncated"),
+        "{error}"
+    );
+    let options = OpenOptions { skip_bad: true, ..OpenOptions::default() };
+    let whole = read_with(ids, cut, &options).unwrap();
+    let sound = (0..100_000u32).map(|n| u64::from(n.wrapping_mul(2_654_435_761)));
+    assert!(
+        whole.requests.len() > 1000
+            && whole.requests.iter().map(|request| request.offset).eq(sound.take(whole.requests.len()))
+    );
+    assert_eq!(whole.skipped, 1);
+    assert!(whole.remarks[0].contains("the zstd data is truncated or corrupt"), "{:?}", whole.remarks);
+}
