@@ -78,12 +78,32 @@ impl Field {
         }
     }
 
-    fn check(self, value: u64) -> Result<(), Fault> {
-        if value <= self.greatest() {
+    fn check(self, value: u64, known: Known) -> Result<(), Fault> {
+        if value > self.greatest() {
+            return Err(format!("a request has {self:?} {value}; expected at most {}", self.greatest()));
+        }
+        let entries = match self {
+            Field::File => known.files,
+            Field::App => known.apps,
+            _ => return Ok(()),
+        };
+        if value < entries.max(1) as u64 {
             return Ok(());
         }
-        Err(format!("a request has {self:?} {value}; expected at most {}", self.greatest()))
+        Err(format!("a request has {self:?} {value}, but the table before it has only {entries} entries"))
     }
+}
+
+/// Entries that the tables hold when a block begins. Requests may not have greater numbers; 0 stands for nothing where a table is empty.
+#[derive(Clone, Copy)]
+pub(super) struct Known {
+    pub(super) files: usize,
+    pub(super) apps: usize,
+}
+
+impl Known {
+    /// For blocks behind damage, where entries may have been lost.
+    pub(super) const ANY: Known = Known { files: usize::MAX, apps: usize::MAX };
 }
 
 /// Encodes blocks.
@@ -151,6 +171,7 @@ pub(super) struct Block {
     first: u64,
     count: usize,
     done: usize,
+    known: Known,
     /// A request with the values of the columns that have only one.
     same: Request,
     /// The file size, if that has only one value.
@@ -170,6 +191,7 @@ impl Block {
             first: 0,
             count: 0,
             done: 0,
+            known: Known::ANY,
             same: Request::default(),
             same_size: None,
             columns: Vec::new(),
@@ -194,8 +216,9 @@ impl Block {
         self.done = self.count;
     }
 
-    /// Begins with the block whose content is in `raw`. After an error it is empty.
-    pub(super) fn open(&mut self) -> Result<(), Fault> {
+    /// Begins with the block whose content is in `raw`, behind tables with these entries. After an error it is empty.
+    pub(super) fn open(&mut self, known: Known) -> Result<(), Fault> {
+        self.known = known;
         let raw = std::mem::take(&mut self.raw);
         let opened = self.open_columns(&raw);
         self.raw = raw;
@@ -245,7 +268,7 @@ impl Block {
             self.columns.push((field, decoder));
             return Ok(());
         };
-        field.check(value)?;
+        field.check(value, self.known)?;
         match field {
             Field::FileSize => self.same_size = Some(value.wrapping_add(UNKNOWN_SIZE)),
             field => field.set(&mut self.same, value),
@@ -279,7 +302,8 @@ impl Block {
         for (field, decoder) in &mut self.columns {
             let lengths = (*field == Field::Offset).then_some(self.lengths.as_slice());
             decoder.decode(&self.raw, Context { files: Some(&self.files), lengths }, values)?;
-            store(*field, values, requests, sizes)?;
+            field.check(values.iter().copied().max().unwrap_or(0), self.known)?;
+            store(*field, values, requests, sizes);
             match field {
                 Field::File => narrow(values, &mut self.files),
                 Field::Length => narrow(values, &mut self.lengths),
@@ -295,9 +319,8 @@ fn narrow(values: &[u64], kept: &mut [u32]) {
     kept.iter_mut().zip(values).for_each(|(kept, &value)| *kept = value as u32);
 }
 
-/// Puts a piece of a column into the requests, once every value is known to fit.
-fn store(field: Field, values: &[u64], requests: &mut [Request], sizes: &mut [u64]) -> Result<(), Fault> {
-    field.check(values.iter().copied().max().unwrap_or(0))?;
+/// Puts a piece of a column into the requests; the values have been checked.
+fn store(field: Field, values: &[u64], requests: &mut [Request], sizes: &mut [u64]) {
     macro_rules! scatter {
         ($field:ident) => {
             for (request, &value) in requests.iter_mut().zip(values) {
@@ -318,5 +341,4 @@ fn store(field: Field, values: &[u64], requests: &mut [Request], sizes: &mut [u6
             sizes.iter_mut().zip(values).for_each(|(size, &value)| *size = value.wrapping_add(UNKNOWN_SIZE));
         }
     }
-    Ok(())
 }

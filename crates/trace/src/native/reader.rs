@@ -8,7 +8,7 @@ use std::{
 
 use super::{
     Fault, Header, Stats,
-    block::Block,
+    block::{Block, Known},
     damage::Damage,
     index::{self, Index},
     names, prelude,
@@ -284,7 +284,8 @@ impl<R: Read> Reader<R> {
     }
 
     fn take_block(&mut self) -> Result<(), Fault> {
-        self.block.open()?;
+        let all = Known { files: self.tables.files.len(), apps: self.tables.apps.len() };
+        self.block.open(if self.damage.is_known() { Known::ANY } else { all })?;
         let range = self.block.range();
         if range.start < self.next || (range.start > self.next && !self.damage.is_known()) {
             self.block.close();

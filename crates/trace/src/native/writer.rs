@@ -76,10 +76,10 @@ impl<W: Write> Writer<W> {
         Ok(writer)
     }
 
-    /// Appends the requests of `batch`. `tables` are those of the trace so far: entries that are new are written before the
+    /// Appends the requests of `batch`. `tables` are those of the trace so far and name every file and application of the requests: entries that are new are written before the
     /// requests; entries that have changed follow now and then, and at the latest in [`Writer::finish`].
     pub fn push(&mut self, batch: &Batch, tables: &Tables) -> Result<(), TraceError> {
-        self.check(batch)?;
+        self.check(batch, tables)?;
         self.guard(|writer| {
             writer.note_new(tables)?;
             writer.until_sweep = writer.until_sweep.saturating_sub(batch.len());
@@ -126,13 +126,22 @@ impl<W: Write> Writer<W> {
         done.map_err(|error| TraceError::io(&self.path, "cannot write the trace", error))
     }
 
-    fn check(&self, batch: &Batch) -> Result<(), TraceError> {
-        let valid =
-            |request: &Request| usize::from(request.op) < Op::ALL.len() && usize::from(request.kind) < Kind::ALL.len();
+    /// Refuses what readers would refuse.
+    fn check(&self, batch: &Batch, tables: &Tables) -> Result<(), TraceError> {
+        let (files, apps) = (tables.files.len(), tables.apps.len());
+        let valid = |request: &Request| {
+            usize::from(request.op) < Op::ALL.len()
+                && usize::from(request.kind) < Kind::ALL.len()
+                && (request.file as usize) < files.max(1)
+                && (request.app as usize) < apps.max(1)
+        };
         let Some(bad) = batch.requests.iter().position(|request| !valid(request)) else { return Ok(()) };
-        let Request { op, kind, .. } = batch.requests[bad];
+        let Request { op, kind, file, app, .. } = batch.requests[bad];
         let number = self.stats.requests + bad as u64;
-        let message = format!("request {number} has operation {op} and kind {kind}, which do not both exist");
+        let message = format!(
+            "request {number} has operation {op}, kind {kind}, file {file} and application {app}, which do not all exist: \
+             the tables hold {files} files and {apps} applications"
+        );
         Err(TraceError::new(&self.path, Place::File, message))
     }
 
