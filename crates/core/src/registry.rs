@@ -52,6 +52,7 @@ policies! {
     fifo::Fifo,
     lfu::Lfu,
     lifo::Lifo,
+    lirs::Lirs,
     lru::Lru,
     mru::Mru,
     opt::Opt,

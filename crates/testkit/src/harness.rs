@@ -200,7 +200,7 @@ impl<P: Policy> Harness<P> {
 
 /// Slots that a recycling host starts with. A policy may bound what it knows by the trace only; then the test's own few keys do.
 fn identities<P: Policy>(capacity: u32) -> u32 {
-    P::identities(capacity).min(1 << 16) as u32
+    P::identities(capacity).min(1 << 10) as u32
 }
 
 fn accessed(event: &Event) -> Option<u32> {

@@ -6,6 +6,7 @@ pub mod clock;
 pub mod fifo;
 pub mod lfu;
 pub mod lifo;
+pub mod lirs;
 pub mod lru;
 pub mod mru;
 pub mod opt;

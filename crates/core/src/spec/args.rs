@@ -24,6 +24,8 @@ pub enum ParamKind {
         /// Greatest value.
         max: u64,
     },
+    /// How many times the capacity, or `unlimited`.
+    Multiple,
     /// `on` or `off`.
     Switch,
     /// One of these words.
@@ -58,6 +60,8 @@ impl Param {
             (ParamKind::Count { min, max }, Value::Number(number)) => {
                 number.fract() == 0.0 && (min as f64..=max as f64).contains(number)
             }
+            (ParamKind::Multiple, Value::Number(_)) => true,
+            (ParamKind::Multiple, Value::Word(word)) => word == "unlimited",
             (ParamKind::Switch, Value::Word(word)) => word == "on" || word == "off",
             (ParamKind::Word(words), Value::Word(word)) => words.contains(&word.as_str()),
             _ => false,
@@ -80,6 +84,7 @@ impl fmt::Display for ParamKind {
             }
             ParamKind::Real { min, max } => write!(f, "a number from {min} to {max}"),
             ParamKind::Count { min, max } => write!(f, "a whole number from {min} to {max}"),
+            ParamKind::Multiple => f.write_str("how many times the capacity, such as 2, or unlimited"),
             ParamKind::Switch => f.write_str("on or off"),
             ParamKind::Word(words) => write!(f, "one of {}", words.join(", ")),
         }
@@ -125,20 +130,34 @@ impl Args {
 
     /// A [`ParamKind::Share`] as blocks out of `capacity`, rounded down, not above `capacity` unless given in blocks or bytes.
     pub fn share(&self, key: &str, capacity: u32) -> Result<u32, SpecError> {
-        let blocks = match *self.value(key) {
-            Value::Percent(share) => (share / 100.0 * f64::from(capacity) + 1e-9).floor(),
-            Value::Number(blocks) => blocks,
-            Value::Size(bytes) => match self.block_bytes {
-                Some(block) => (bytes / block) as f64,
-                None => {
-                    return Err(SpecError::new(format!(
-                        "{key} is given in bytes, but blocks of this cache have no size in bytes: give a percentage or a number of blocks"
-                    )));
-                }
-            },
+        self.blocks(key, capacity).map(|blocks| (blocks + 1e-9) as u32)
+    }
+
+    /// Like [`Args::share`], rounded to the nearest whole number, halves up.
+    pub fn share_rounded(&self, key: &str, capacity: u32) -> Result<u32, SpecError> {
+        self.blocks(key, capacity).map(|blocks| (blocks + 0.5 + 1e-9) as u32)
+    }
+
+    /// A [`ParamKind::Share`] as blocks and parts of blocks. What exceeds `u32` saturates in the cast of the callers.
+    fn blocks(&self, key: &str, capacity: u32) -> Result<f64, SpecError> {
+        match *self.value(key) {
+            Value::Percent(share) => Ok(share / 100.0 * f64::from(capacity)),
+            Value::Number(blocks) => Ok(blocks),
+            Value::Size(bytes) => self.block_bytes.map(|block| (bytes / block) as f64).ok_or_else(|| {
+                SpecError::new(format!(
+                    "{key} is given in bytes, but blocks of this cache have no size in bytes: give a percentage or a number of blocks"
+                ))
+            }),
             _ => unreachable!("Param::check admits no other value"),
-        };
-        Ok(blocks.min(f64::from(u32::MAX)) as u32)
+        }
+    }
+
+    /// A [`ParamKind::Multiple`] of `capacity`, rounded down; `None` if unlimited.
+    pub fn multiple(&self, key: &str, capacity: u32) -> Option<u32> {
+        match *self.value(key) {
+            Value::Number(times) => Some((times * f64::from(capacity) + 1e-9) as u32),
+            _ => None,
+        }
     }
 
     /// A [`ParamKind::Real`].
