@@ -15,7 +15,9 @@ pub(crate) struct Formats {}
 
 /// Every format that hotset reads, wherever it is implemented.
 pub fn all_formats() -> Vec<Format> {
-    BUILTIN.to_vec()
+    let mut formats = BUILTIN.to_vec();
+    formats.push(hotset_capture::strace::FORMAT);
+    formats
 }
 
 impl Formats {

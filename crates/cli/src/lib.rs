@@ -1,12 +1,18 @@
 //! The command line of hotset: one file a subcommand. The library exists so that the reference documentation can be generated
 //! from [`command`].
 
+mod curve;
+mod demo;
+mod destination;
 mod failure;
 mod formats;
+mod import;
+mod inspect;
 mod memory;
 mod output;
 mod policies;
 mod progress;
+mod record;
 mod simulate;
 mod traces;
 
@@ -15,6 +21,8 @@ use std::process::ExitCode;
 use clap::{CommandFactory, Parser, Subcommand};
 
 pub use formats::all_formats;
+
+use failure::Failure;
 
 /// Measure, decide and run storage caches that know what they hold.
 #[derive(Parser)]
@@ -41,7 +49,12 @@ First steps:
 
 #[derive(Subcommand)]
 enum Command {
+    Demo(demo::Demo),
+    Record(record::Record),
+    Inspect(inspect::Inspect),
     Simulate(simulate::Simulate),
+    Curve(curve::Curve),
+    Import(import::Import),
     Policies(policies::Policies),
     Formats(formats::Formats),
 }
@@ -53,13 +66,30 @@ pub fn command() -> clap::Command {
 
 /// Runs the command line of this process.
 pub fn run() -> ExitCode {
-    let done = match Cli::parse().command {
-        Command::Simulate(command) => command.run(),
-        Command::Policies(command) => command.run(),
-        Command::Formats(command) => command.run(),
-    };
-    match done {
+    match Cli::parse().command.run() {
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) => failure.report(),
+    }
+}
+
+/// Runs a command line that a command is made of.
+fn run_line(arguments: &[&str]) -> Result<(), Failure> {
+    let line = std::iter::once("hotset").chain(arguments.iter().copied());
+    let parsed = Cli::try_parse_from(line).map_err(|error| Failure::Usage(error.to_string()))?;
+    parsed.command.run()
+}
+
+impl Command {
+    fn run(self) -> Result<(), Failure> {
+        match self {
+            Command::Demo(command) => command.run(),
+            Command::Record(command) => command.run(),
+            Command::Inspect(command) => command.run(),
+            Command::Simulate(command) => command.run(),
+            Command::Curve(command) => command.run(),
+            Command::Import(command) => command.run(),
+            Command::Policies(command) => command.run(),
+            Command::Formats(command) => command.run(),
+        }
     }
 }

@@ -1,16 +1,19 @@
 //! Progress bars on standard error, when it is a terminal.
 
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use hotset_sim::Progress;
 use hotset_trace::input::Progress as Position;
 use indicatif::{HumanCount, HumanDuration, ProgressBar, ProgressState, ProgressStyle};
 
-/// A trace being read: how far through the file, and how many references so far.
+/// A trace being read: how far through the file, and how much of it so far.
 pub(crate) struct Reading {
     bar: ProgressBar,
     position: Position,
-    references: std::sync::atomic::AtomicU64,
+    done: AtomicU64,
+    /// What is counted.
+    noun: &'static str,
 }
 
 impl Reading {
@@ -22,15 +25,21 @@ impl Reading {
             None => ProgressBar::new_spinner().with_style(style("{prefix} {spinner} {msg}")),
         };
         bar.set_prefix(format!("reading {name}"));
-        Reading { bar, position: position.clone(), references: 0.into() }
+        Reading { bar, position: position.clone(), done: AtomicU64::new(0), noun: "references" }
+    }
+
+    /// The same, told of something else than references.
+    pub(crate) fn counting(mut self, noun: &'static str) -> Reading {
+        self.noun = noun;
+        self
     }
 }
 
 impl Progress for Reading {
     fn advance(&self, references: u64) {
-        let all = self.references.fetch_add(references, std::sync::atomic::Ordering::Relaxed) + references;
+        let all = self.done.fetch_add(references, Ordering::Relaxed) + references;
         self.bar.set_position(self.position.bytes());
-        self.bar.set_message(format!("{} references", HumanCount(all)));
+        self.bar.set_message(format!("{} {}", HumanCount(all), self.noun));
     }
 }
 

@@ -1,6 +1,6 @@
 //! `hotset simulate`: traces × policies × sizes.
 
-use std::io::{Write, stderr, stdout};
+use std::io::{Write, stdout};
 use std::path::{Path, PathBuf};
 
 use clap::Args;
@@ -12,7 +12,7 @@ use hotset_sim::{BlockSize, Prepared, prepare};
 use crate::failure::Failure;
 use crate::output::{files, human, table, words};
 use crate::progress::{Reading, Replaying};
-use crate::traces::{CutArgs, ReadArgs};
+use crate::traces::{CutArgs, ReadArgs, nothing_referenced, say_remarks};
 
 /// Replay traces against cache schemes at given sizes, exactly
 #[derive(Args)]
@@ -46,6 +46,28 @@ pub(crate) struct Simulate {
     seed: u64,
 }
 
+/// The columns of `--csv`.
+const COLUMNS: [&str; 18] = [
+    "version",
+    "trace",
+    "policy",
+    "size_blocks",
+    "size_bytes",
+    "block_bytes",
+    "seed",
+    "references",
+    "hits",
+    "misses",
+    "hit_ratio",
+    "requests",
+    "request_misses",
+    "read_requests",
+    "read_request_misses",
+    "write_requests",
+    "write_backs",
+    "distinct_blocks",
+];
+
 impl Simulate {
     pub(crate) fn run(self) -> Result<(), Failure> {
         let policies =
@@ -63,7 +85,7 @@ impl Simulate {
             files::write_json(path, &rows)?;
         }
         if let Some(path) = &self.csv {
-            files::write_csv(path, &rows)?;
+            files::write_csv(path, &COLUMNS, &rows)?;
         }
         Ok(())
     }
@@ -116,22 +138,6 @@ impl Simulate {
         let cells = specs.zip(&plans).zip(&replayed.tallies);
         Ok(cells.map(|((spec, plan), tally)| facts.row(spec.to_string(), plan.capacity, self.seed, tally)).collect())
     }
-}
-
-fn nothing_referenced(name: &str) -> Failure {
-    Failure::Work(format!("{name}: no request in the trace reads or writes data, so there is nothing to cache"))
-}
-
-/// Tells what was skipped and what the reader has to say.
-pub(crate) fn say_remarks(name: &str, reader: &dyn hotset_trace::TraceReader) -> Result<(), Failure> {
-    let mut err = stderr().lock();
-    if reader.skipped() > 0 {
-        writeln!(err, "hotset: {name}: {} malformed records were skipped", human::count(reader.skipped()))?;
-    }
-    for remark in reader.remarks() {
-        writeln!(err, "hotset: {name}: {remark}")?;
-    }
-    Ok(())
 }
 
 fn show(rows: &[Row]) -> Result<(), Failure> {

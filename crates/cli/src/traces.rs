@@ -1,15 +1,17 @@
 //! The options that every command with a TRACE has.
 
+use std::io::{Write, stderr};
 use std::path::{Path, PathBuf};
 
 use clap::Args;
 use hotset_core::spec::Value;
 use hotset_sim::{BlockSize, Options};
-use hotset_trace::{OpenOptions, Trace};
+use hotset_trace::{OpenOptions, Trace, TraceReader};
 
 use crate::failure::Failure;
 use crate::formats::all_formats;
 use crate::memory;
+use crate::output::human;
 
 /// How traces are read.
 #[derive(Args, Clone)]
@@ -66,6 +68,23 @@ pub(crate) struct OneTrace {
     /// The trace: any known format, plain or packed by zstd, gzip or xz; `-` is standard input; `FORMAT:PATH` names the format
     #[arg(value_name = "TRACE")]
     pub(crate) path: PathBuf,
+}
+
+/// The error for a trace without data.
+pub(crate) fn nothing_referenced(name: &str) -> Failure {
+    Failure::Work(format!("{name}: no request in the trace reads or writes data, so there is nothing to cache"))
+}
+
+/// Tells what was skipped and what the reader has to say.
+pub(crate) fn say_remarks(name: &str, reader: &dyn TraceReader) -> Result<(), Failure> {
+    let mut err = stderr().lock();
+    if reader.skipped() > 0 {
+        writeln!(err, "hotset: {name}: {} malformed records were skipped", human::count(reader.skipped()))?;
+    }
+    for remark in reader.remarks() {
+        writeln!(err, "hotset: {name}: {remark}")?;
+    }
+    Ok(())
 }
 
 fn parse_block(text: &str) -> Result<BlockSize, String> {

@@ -4,7 +4,7 @@ use std::fs::File;
 use std::io::{BufWriter, Write, stdout};
 use std::path::Path;
 
-use hotset_sim::results::Row;
+use serde::Serialize;
 
 use crate::failure::Failure;
 
@@ -19,7 +19,7 @@ fn create(path: &Path) -> Result<Box<dyn Write>, Failure> {
 }
 
 /// Writes one JSON object a line.
-pub(crate) fn write_json(path: &Path, rows: &[Row]) -> Result<(), Failure> {
+pub(crate) fn write_json<T: Serialize>(path: &Path, rows: &[T]) -> Result<(), Failure> {
     let mut out = create(path)?;
     for row in rows {
         serde_json::to_writer(&mut out, row)?;
@@ -28,38 +28,18 @@ pub(crate) fn write_json(path: &Path, rows: &[Row]) -> Result<(), Failure> {
     Ok(out.flush()?)
 }
 
-/// Writes a table with a header; a field that does not apply is empty, per-application counts are left to JSON.
-pub(crate) fn write_csv(path: &Path, rows: &[Row]) -> Result<(), Failure> {
-    const COLUMNS: [&str; 18] = [
-        "version",
-        "trace",
-        "policy",
-        "size_blocks",
-        "size_bytes",
-        "block_bytes",
-        "seed",
-        "references",
-        "hits",
-        "misses",
-        "hit_ratio",
-        "requests",
-        "request_misses",
-        "read_requests",
-        "read_request_misses",
-        "write_requests",
-        "write_backs",
-        "distinct_blocks",
-    ];
+/// Writes a table of these columns with a header. A field that does not apply is empty; what JSON nests is left to JSON.
+pub(crate) fn write_csv<T: Serialize>(path: &Path, columns: &[&str], rows: &[T]) -> Result<(), Failure> {
     let mut out = csv::Writer::from_writer(create(path)?);
-    out.write_record(COLUMNS)?;
+    out.write_record(columns)?;
     for row in rows {
         let fields = serde_json::to_value(row)?;
-        let text = |column: &str| match &fields[column] {
+        let text = |column: &&str| match &fields[column] {
             serde_json::Value::Null => String::new(),
             serde_json::Value::String(text) => text.clone(),
             other => other.to_string(),
         };
-        out.write_record(COLUMNS.map(text))?;
+        out.write_record(columns.iter().map(text))?;
     }
     Ok(out.flush()?)
 }

@@ -1,6 +1,8 @@
-//! Results for people (tables, words) and for programs (JSON Lines, CSV).
+//! Results for people (tables, plots, words) and for programs (JSON Lines, CSV).
 
 pub(crate) mod files;
 pub(crate) mod human;
+pub(crate) mod plot;
+pub(crate) mod style;
 pub(crate) mod table;
 pub(crate) mod words;

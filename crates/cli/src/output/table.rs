@@ -1,59 +1,84 @@
 //! Tables on a terminal.
 
-use comfy_table::presets::UTF8_HORIZONTAL_ONLY;
-use comfy_table::{Attribute, Cell, CellAlignment, Color, ContentArrangement, Table};
+use std::ops::RangeBounds;
+
+use comfy_table::{CellAlignment, ContentArrangement, LineStyle, Table, TableStyle};
 use hotset_core::registry;
 use hotset_core::spec::PolicySpec;
 use hotset_sim::results::Row;
 
 use super::human;
+use super::style::{self, Role, cell};
 
-/// A table that fits the terminal, with this header.
+/// One rule, below the header.
+const STYLE: TableStyle = TableStyle::new().header_separator(LineStyle::none().fill('─').junction('─'));
+
+/// Between two columns.
+const GAP: usize = 2;
+
+/// A table with this header that fits the terminal.
 pub(crate) fn plain(header: &[&str]) -> Table {
     let mut table = Table::new();
-    table.load_style(UTF8_HORIZONTAL_ONLY).set_content_arrangement(ContentArrangement::Dynamic);
-    if std::env::var_os("NO_COLOR").is_some() {
-        table.force_no_tty();
+    table.load_style(STYLE).set_content_arrangement(ContentArrangement::Dynamic);
+    table.set_header(header.iter().map(|text| cell(text, Role::Heading)));
+    for column in table.column_iter_mut() {
+        column.set_padding((0, GAP as u16));
     }
-    table.set_header(header.iter().map(|text| Cell::new(text).add_attribute(Attribute::Bold)));
+    if let Some(last) = table.column_mut(header.len() - 1) {
+        last.set_padding((0, 0));
+    }
     table
 }
 
-/// Hit ratios of one trace in percent: a line a policy, a column a size. `rows` are policy by policy, every policy at the same
-/// sizes.
-pub(crate) fn hit_ratios(rows: &[Row]) -> Table {
-    let sizes: Vec<&Row> = rows.iter().take_while(|row| row.policy == rows[0].policy).collect();
-    let header: Vec<String> = std::iter::once("policy".to_owned()).chain(sizes.iter().map(|row| size(row))).collect();
-    let mut table = plain(&header.iter().map(String::as_str).collect::<Vec<_>>());
-    let best: Vec<u64> = (0..sizes.len()).map(|column| best_hits(rows, column, sizes.len())).collect();
-    for line in rows.chunks(sizes.len()) {
-        let mut cells = vec![Cell::new(&line[0].policy)];
-        for (row, &best) in line.iter().zip(&best) {
-            cells.push(ratio_cell(row, best));
-        }
-        table.add_row(cells);
+/// The same with numbers in `columns`.
+pub(crate) fn numbers(header: &[&str], columns: impl RangeBounds<usize>) -> Table {
+    let mut table = plain(header);
+    for (_, column) in table.column_iter_mut().enumerate().filter(|(index, _)| columns.contains(index)) {
+        column.set_cell_alignment(CellAlignment::Right);
     }
-    right_align(&mut table);
+    table
+}
+
+/// Hit ratios of one trace in percent: a line a policy, a column a size; several tables where the terminal is too narrow for
+/// all sizes. `rows` are policy by policy, every policy at the same sizes.
+pub(crate) fn hit_ratios(rows: &[Row]) -> String {
+    let sizes = rows.iter().take_while(|row| row.policy == rows[0].policy).count();
+    let policies = rows.iter().map(|row| row.policy.chars().count()).max().unwrap_or(0).max("policy".len());
+    let widest = rows[..sizes].iter().map(|row| human::count(row.size_blocks.into()).len()).max().unwrap_or(0);
+    let fitting = style::terminal_width().map_or(sizes, |width| width.saturating_sub(policies) / (widest + GAP));
+    let columns: Vec<usize> = (0..sizes).collect();
+    let tables = columns.chunks(fitting.clamp(1, sizes)).map(|part| hit_ratios_at(rows, sizes, part).to_string());
+    tables.collect::<Vec<_>>().join("\n\n")
+}
+
+/// The part of the table with these `columns` of all `sizes`.
+fn hit_ratios_at(rows: &[Row], sizes: usize, columns: &[usize]) -> Table {
+    let header: Vec<String> =
+        std::iter::once("policy".to_owned()).chain(columns.iter().map(|&column| size(&rows[column]))).collect();
+    let mut table = numbers(&header.iter().map(String::as_str).collect::<Vec<_>>(), 1..);
+    let best: Vec<u64> = columns.iter().map(|&column| best_hits(rows, column, sizes)).collect();
+    for line in rows.chunks(sizes) {
+        let ratios = columns.iter().zip(&best).map(|(&column, &best)| ratio_cell(&line[column], best));
+        table.add_row(std::iter::once(cell(&line[0].policy, Role::Plain)).chain(ratios));
+    }
     table
 }
 
 /// Everything counted, of one trace at one size: a line a policy.
 pub(crate) fn counts(rows: &[Row]) -> Table {
-    let writes = rows[0].write_backs.is_some();
     let mut header = vec!["policy", "hit ratio %", "hits", "misses", "request misses"];
-    if writes {
+    if rows[0].write_backs.is_some() {
         header.push("write-backs");
     }
-    let mut table = plain(&header);
+    let mut table = numbers(&header, 1..);
     let best = best_hits(rows, 0, 1);
     for row in rows {
         let counts = &row.counts;
-        let mut cells = vec![Cell::new(&row.policy), ratio_cell(row, best)];
-        cells.extend([counts.hits, counts.misses, counts.request_misses].map(|number| Cell::new(human::count(number))));
-        cells.extend(row.write_backs.map(|number| Cell::new(human::count(number))));
+        let mut cells = vec![cell(&row.policy, Role::Plain), ratio_cell(row, best)];
+        let numbers = [counts.hits, counts.misses, counts.request_misses].into_iter().chain(row.write_backs);
+        cells.extend(numbers.map(|number| cell(human::count(number), Role::Plain)));
         table.add_row(cells);
     }
-    right_align(&mut table);
     table
 }
 
@@ -68,28 +93,20 @@ fn best_hits(rows: &[Row], column: usize, columns: usize) -> u64 {
     competing.map(|row| row.counts.hits).max().unwrap_or(0)
 }
 
-fn ratio_cell(row: &Row, best: u64) -> Cell {
-    let cell = Cell::new(human::percent(row.counts.hit_ratio));
-    if is_bound(row) {
-        cell.fg(Color::Cyan)
-    } else if row.counts.hits == best {
-        cell.add_attribute(Attribute::Bold).fg(Color::Green)
-    } else {
-        cell
-    }
+fn ratio_cell(row: &Row, best: u64) -> comfy_table::Cell {
+    let role = match row.counts.hits {
+        _ if is_bound(row) => Role::Bound,
+        hits if hits == best => Role::Best,
+        _ => Role::Plain,
+    };
+    cell(human::percent(row.counts.hit_ratio), role)
 }
 
-fn right_align(table: &mut Table) {
-    for column in table.column_iter_mut().skip(1) {
-        column.set_cell_alignment(CellAlignment::Right);
-    }
-}
-
-/// A size in blocks, with bytes below it where blocks have a size.
+/// A size in blocks, with bytes above it where blocks have a size.
 fn size(row: &Row) -> String {
     let blocks = human::count(u64::from(row.size_blocks));
     match row.size_bytes {
-        Some(bytes) => format!("{blocks}\n{}", human::bytes(bytes)),
+        Some(bytes) => format!("{}\n{blocks}", human::bytes(bytes)),
         None => blocks,
     }
 }

@@ -1,0 +1,95 @@
+//! Curves for people: a plot, a small table, what a hit ratio costs.
+
+use std::io::{Write, stdout};
+
+use super::line::{Line, spread};
+use crate::failure::Failure;
+use crate::output::style::{self, Role, paint};
+use crate::output::{human, plot, table};
+
+/// Lines of the table.
+const SIZES: usize = 10;
+
+/// The hit ratios whose price is told.
+const GOALS: [f64; 4] = [0.25, 0.5, 0.75, 0.9];
+
+pub(super) fn show(name: &str, lines: &[Line], block_bytes: Option<u64>) -> Result<(), Failure> {
+    let mut out = stdout().lock();
+    let about = if lines[0].sampling.is_some() { "about " } else { "" };
+    let unit = block_bytes.map_or(String::new(), |block| format!(" of {}", human::bytes(block)));
+    let (references, distinct) = (human::count(lines[0].references), human::count(lines[0].distinct));
+    writeln!(
+        out,
+        "{name}: {references} references to {about}{distinct} distinct blocks{unit}; hit ratio by cache size\n"
+    )?;
+    writeln!(out, "{}\n", draw(lines, block_bytes))?;
+    writeln!(out, "{}\n", ratios(lines, block_bytes))?;
+    for line in lines {
+        writeln!(out, "{}", prices(line, block_bytes))?;
+    }
+    Ok(out.flush()?)
+}
+
+fn draw(lines: &[Line], block_bytes: Option<u64>) -> String {
+    let curves: Vec<plot::Curve> = lines.iter().map(drawn).collect();
+    plot::curves(&curves, lines[0].distinct, block_bytes, style::width())
+}
+
+fn drawn(line: &Line) -> plot::Curve<'_> {
+    let role = if line.policy.starts_with("opt") { Role::Bound } else { Role::Best };
+    plot::Curve { name: line.policy.clone(), role, ratio: Box::new(|size| line.drawn(size)) }
+}
+
+/// Hit ratios in percent: a line a size, a column a policy.
+fn ratios(lines: &[Line], block_bytes: Option<u64>) -> String {
+    let sizes = match lines.iter().find(|line| line.simulated) {
+        Some(line) => thinned(&line.steps(), SIZES),
+        None => spread(lines[0].distinct, SIZES),
+    };
+    let mut header = vec!["blocks"];
+    header.extend(block_bytes.map(|_| "size"));
+    header.extend(lines.iter().map(|line| line.policy.as_str()));
+    let mut table = table::numbers(&header, ..);
+    for size in sizes {
+        let mut cells = vec![human::count(size)];
+        cells.extend(block_bytes.map(|block| human::bytes(block.saturating_mul(size))));
+        cells.extend(lines.iter().map(|line| human::percent(line.ratio(size))));
+        table.add_row(cells);
+    }
+    table.trim_fmt()
+}
+
+/// At most `count` of `sizes`, evenly spread, the last one included.
+fn thinned(sizes: &[u64], count: usize) -> Vec<u64> {
+    let step = sizes.len().div_ceil(count).max(1);
+    let mut kept: Vec<u64> = sizes.iter().rev().step_by(step).copied().collect();
+    kept.reverse();
+    kept
+}
+
+/// What hit ratios cost, and how far the policy can get.
+fn prices(line: &Line, block_bytes: Option<u64>) -> String {
+    let cost = |size| human::blocks(size, block_bytes);
+    let (best, enough) = line.best();
+    let name = paint(&line.policy, Role::Heading);
+    if best == 0.0 {
+        return format!("{name}: nothing hits at any size.");
+    }
+    let reached = GOALS.iter().filter(|&&goal| goal < best);
+    let goals = reached.filter_map(|&goal| Some(format!("{:.0} % needs {}", goal * 100.0, cost(line.size_for(goal)?))));
+    let about = if line.sampling.is_some() { "about " } else { "" };
+    let most = format!("at most {about}{} %, from {} on", human::percent(best), cost(enough));
+    let mut text = format!("{name}: {}.", goals.chain([most]).collect::<Vec<_>>().join("; "));
+    if line.simulated {
+        text += " Simulated at the points given, so sizes are the least of these.";
+    }
+    if let Some(sampling) = line.sampling {
+        let (blocks, rate) = (human::count(sampling.sampled_blocks), human::percent(sampling.sampling_rate));
+        text += &format!(" Estimated from {blocks} blocks, {rate} % of all");
+        text += &match sampling.expected_error {
+            Some(error) => format!("; expect hit ratios to be off by {} points on average.", human::percent(error)),
+            None => ", too few or too many to state an error.".to_owned(),
+        };
+    }
+    text
+}

@@ -1,0 +1,110 @@
+//! `hotset demo`: the whole story on a real program, told by the commands that a user would type.
+
+use std::fs;
+use std::io::{Write, stdout};
+use std::path::{Path, PathBuf};
+
+use clap::Args;
+
+use crate::failure::Failure;
+use crate::output::style::{Role, paint};
+
+/// Record a real program on this machine, look at its I/O, and see what every cache scheme would have made of it
+#[derive(Args)]
+pub(crate) struct Demo {
+    /// Directory for the program and its trace, made if it does not exist [default: a new one among the temporary files]
+    #[arg(long, value_name = "DIR")]
+    keep: Option<PathBuf>,
+}
+
+const PROGRAM: &str = include_str!("demo/work.sh");
+
+/// Where the program finds what it reads.
+const HEADERS: &str = "/usr/include";
+
+const POLICIES: &str = "fifo,lru,clock,lfu,slru,2q,arc,car,lirs,s3-fifo,sieve,opt";
+const SIZES: &str = "5%,10%,20%,40%,60%,80%";
+
+impl Demo {
+    pub(crate) fn run(self) -> Result<(), Failure> {
+        if !Path::new(HEADERS).is_dir() {
+            return Err(Failure::Work(format!(
+                "the demonstration looks around in the C headers of {HEADERS}, which this system does not have; record a program of \
+                 your own: hotset record -o mine.hst -- COMMAND"
+            )));
+        }
+        let folder = self.folder()?;
+        let path = |name: &str| folder.join(name).display().to_string();
+        let (script, trace) = (path("work.sh"), path("demo.hst"));
+        fs::write(&script, PROGRAM).map_err(|error| Failure::Work(format!("cannot write {script}: {error}")))?;
+
+        say(
+            "1. Record a program",
+            "grep looks around in the C headers of this system, in all, in a part and in a few of them, and cc compiles in \
+             between, four times over. The program is not changed.",
+        )?;
+        let work = format!("cd {} && sh work.sh > output", quoted(&folder.display().to_string()));
+        hotset(&["record", "-o", &trace, "--", "sh", "-c", &work])?;
+        say("2. What did it do?", "")?;
+        hotset(&["inspect", &trace])?;
+        say(
+            "3. What would each scheme have given?",
+            "opt knows the future: no scheme that keeps every block can hit more. Programs and libraries are mapped, which hides what \
+             of them is used, so --no-maps leaves them out.",
+        )?;
+        hotset(&["simulate", &trace, "--no-maps", "--policy", POLICIES, "--size", SIZES])?;
+        say("4. And at every other size?", "Both curves are exact, from one pass each.")?;
+        hotset(&["curve", &trace, "--no-maps", "--policy", "lru,opt"])?;
+        say(
+            "Now a program of yours",
+            "\n    hotset record -o mine.hst -- COMMAND ARGUMENTS…\n    hotset simulate mine.hst --policy all --size 5%..80%*2\n",
+        )?;
+        Ok(writeln!(stdout(), "The trace of this demonstration is {trace}")?)
+    }
+
+    fn folder(&self) -> Result<PathBuf, Failure> {
+        let made = match &self.keep {
+            Some(folder) => fs::create_dir_all(folder).and_then(|()| fs::canonicalize(folder)),
+            None => tempfile::Builder::new().prefix("hotset-demo-").tempdir().map(tempfile::TempDir::keep),
+        };
+        let shown = self.keep.as_deref().unwrap_or(Path::new("for temporary files")).display();
+        made.map_err(|error| Failure::Work(format!("cannot make the directory {shown}: {error}")))
+    }
+}
+
+fn say(title: &str, text: &str) -> Result<(), Failure> {
+    let mut out = stdout().lock();
+    writeln!(out, "\n{}", paint(title, Role::Heading))?;
+    if !text.is_empty() {
+        writeln!(out, "{text}")?;
+    }
+    Ok(())
+}
+
+/// Shows a command as a user would type it, and runs it.
+fn hotset(arguments: &[&str]) -> Result<(), Failure> {
+    let typed: Vec<String> = arguments.iter().map(|argument| quoted(argument)).collect();
+    writeln!(stdout(), "\n{}\n", paint(&format!("$ hotset {}", typed.join(" ")), Role::Heading))?;
+    crate::run_line(arguments)
+}
+
+/// An argument as a shell needs it.
+fn quoted(argument: &str) -> String {
+    let plain = |c: char| c.is_ascii_alphanumeric() || "-_./,%=+:@".contains(c);
+    if !argument.is_empty() && argument.chars().all(plain) {
+        argument.to_owned()
+    } else {
+        format!("'{}'", argument.replace('\'', r"'\''"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn arguments_are_quoted_where_a_shell_needs_it() {
+        let shown = ["5%,10%", "a b", "it's", ""].map(quoted);
+        assert_eq!(shown, ["5%,10%", "'a b'", r"'it'\''s'", "''"]);
+    }
+}

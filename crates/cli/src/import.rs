@@ -1,0 +1,113 @@
+//! `hotset import`: any trace becomes a native one.
+
+mod chain;
+
+use std::fs::File;
+use std::io::{Write, stdout};
+use std::path::{Path, PathBuf};
+
+use clap::Args;
+use hotset_core::request::Op;
+use hotset_sim::Progress;
+use hotset_trace::native::{Header, Stats, Writer};
+use hotset_trace::{Batch, Trace};
+
+use crate::destination::Destination;
+use crate::failure::Failure;
+use crate::output::human;
+use crate::progress::Reading;
+use crate::traces::{ReadArgs, say_remarks};
+use chain::Chain;
+
+/// Convert traces to the native format: smaller, faster to read, with all fields kept
+#[derive(Args)]
+#[command(after_help = "\
+Examples:
+  hotset import db.strace.zst -o db.hst
+  hotset import part1.csv part2.csv -o whole.hst --app postgres
+  zcat disk.txt.gz | hotset import - --format spc -o disk.hst")]
+pub(crate) struct Import {
+    /// The traces, one after the other: any known format, plain or packed; `-` is standard input; `FORMAT:PATH` names the format
+    #[arg(required = true, value_name = "IN")]
+    inputs: Vec<PathBuf>,
+    /// The native trace to write
+    #[arg(short, long, value_name = "OUT.hst")]
+    output: PathBuf,
+    /// Name of the application that makes all requests, in place of those that the traces name
+    #[arg(long, value_name = "NAME")]
+    app: Option<String>,
+    #[command(flatten)]
+    read: ReadArgs,
+}
+
+impl Import {
+    pub(crate) fn run(self) -> Result<(), Failure> {
+        let destination = Destination::new(&self.output, &self.inputs)?;
+        let first = self.read.open(&self.inputs[0])?;
+        let mut chain = Chain::new(first.meta().clone(), self.app.clone());
+        let header = Header::new(first.meta()).with("source", first.format);
+        let stats = destination.write(|file, path| {
+            let mut writer = Writer::new(file, path, &header)?;
+            self.copy(first, &self.inputs[0], &mut chain, &mut writer)?;
+            for input in &self.inputs[1..] {
+                self.copy(self.read.open(input)?, input, &mut chain, &mut writer)?;
+            }
+            Ok(writer.finish(chain.tables())?)
+        })?;
+        let mut out = stdout().lock();
+        Ok(writeln!(out, "{}: {}", self.output.display(), describe(&stats))?)
+    }
+
+    fn copy(
+        &self,
+        trace: Trace,
+        path: &Path,
+        chain: &mut Chain,
+        writer: &mut Writer<&mut File>,
+    ) -> Result<(), Failure> {
+        let name = path.display().to_string();
+        let mut reader = trace.reader;
+        chain.check(reader.meta()).map_err(|message| Failure::Work(format!("{name}: {message}")))?;
+        let progress = Reading::new(&name, &trace.progress).counting("requests");
+        let mut batch = Batch::new();
+        loop {
+            reader.read(&mut batch)?;
+            chain.take(&mut batch.requests, reader.tables());
+            if batch.is_empty() {
+                break;
+            }
+            writer.push(&batch, chain.tables())?;
+            progress.advance(batch.len() as u64);
+        }
+        chain.end(reader.tables());
+        drop(progress);
+        say_remarks(&name, reader.as_ref())
+    }
+}
+
+/// What a trace amounts to, in words.
+pub(crate) fn describe(stats: &Stats) -> String {
+    let known = [(Op::Read, "read"), (Op::Write, "write"), (Op::Map, "mapping")];
+    let mut parts: Vec<String> = known
+        .map(|(op, noun)| (stats.count(op), noun))
+        .into_iter()
+        .filter(|part| part.0 > 0)
+        .map(|(count, noun)| human::counted(count, noun))
+        .collect();
+    let others = stats.requests - known.iter().map(|&(op, _)| stats.count(op)).sum::<u64>();
+    if others > 0 {
+        parts.push(human::counted(others, "metadata operation"));
+    }
+    let parts = if parts.len() > 1 { format!(" ({})", parts.join(", ")) } else { String::new() };
+    let mut text = format!("{}{parts}", human::counted(stats.requests, "request"));
+    if stats.files > 1 {
+        text += &format!(" to {}", human::counted(stats.files, "file"));
+    }
+    if stats.apps > 0 {
+        text += &format!(" by {}", human::counted(stats.apps, "application"));
+    }
+    if stats.last_time > stats.first_time {
+        text += &format!(" in {}", human::duration((stats.last_time - stats.first_time) as f64 / 1e9));
+    }
+    text
+}
