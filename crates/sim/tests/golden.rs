@@ -18,7 +18,7 @@ struct Vectors {
 
 #[derive(Deserialize)]
 struct Golden {
-    path: String,
+    file: String,
     references: u64,
     distinct: u32,
     sizes: Vec<u32>,
@@ -35,17 +35,17 @@ fn every_count_is_met() {
     let Some(folder) = inputs::trace_path("") else { return };
     let mut checked = 0;
     for golden in vectors() {
-        let trace = open(&folder.join(&golden.path), BUILTIN, &OpenOptions::default()).unwrap();
+        let trace = open(&folder.join(&golden.file), BUILTIN, &OpenOptions::default()).unwrap();
         let (mut prepared, _) = prepare(trace.reader, &Options::default(), &Silent).unwrap();
-        let Prepared::Held(references) = &prepared else { panic!("{} is small", golden.path) };
-        assert_eq!((references.len(), references.distinct()), (golden.references, golden.distinct), "{}", golden.path);
+        let Prepared::Held(references) = &prepared else { panic!("{} is small", golden.file) };
+        assert_eq!((references.len(), references.distinct()), (golden.references, golden.distinct), "{}", golden.file);
         let known = golden.hits.iter().filter_map(|(name, hits)| Some((registry::find(name)?.info, hits)));
         for (info, expected) in known {
             let plan = |&capacity| Plan { info, args: Args::defaults(info.params, None), capacity, seed: 1 };
             let plans: Vec<Plan> = golden.sizes.iter().map(plan).collect();
             let replayed = grid::run(&mut prepared, &plans, &Silent).unwrap();
             let hits: Vec<u64> = replayed.tallies.iter().map(|tally| tally.total.hits).collect();
-            assert_eq!(hits, *expected, "{} on {}", info.name, golden.path);
+            assert_eq!(hits, *expected, "{} on {}", info.name, golden.file);
             checked += hits.len();
         }
     }
