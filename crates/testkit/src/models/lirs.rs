@@ -30,25 +30,25 @@ impl Model for Lirs {
     fn access(&mut self, key: u32) -> Step {
         let state = self.state(key);
         let step = if state == Some(State::Lir) {
-            self.to_top(key, State::Lir);
+            self.put_on_top(key, State::Lir);
             Step::hit()
         } else if self.queue.contains(&key) {
             self.queue.retain(|&other| other != key);
             if state.is_some() {
-                self.to_top(key, State::Lir);
+                self.put_on_top(key, State::Lir);
                 self.demote_surplus();
             } else {
-                self.to_top(key, State::Hir);
+                self.put_on_top(key, State::Hir);
                 self.queue.push_back(key);
             }
             Step::hit()
         } else {
             let evicted = (self.resident().len() == self.capacity).then(|| self.evict());
             if state.is_some() || self.lirs() < self.most_lirs() {
-                self.to_top(key, State::Lir);
+                self.put_on_top(key, State::Lir);
                 self.demote_surplus();
             } else {
-                self.to_top(key, State::Hir);
+                self.put_on_top(key, State::Hir);
                 self.queue.push_back(key);
             }
             Step::admitted(evicted)
@@ -95,7 +95,7 @@ impl Lirs {
         self.capacity.saturating_sub(hirs as usize)
     }
 
-    fn to_top(&mut self, key: u32, state: State) {
+    fn put_on_top(&mut self, key: u32, state: State) {
         self.stack.retain(|entry| entry.0 != key);
         self.stack.push_back((key, state));
     }
