@@ -98,9 +98,9 @@ pub trait Policy: Sized + Send {
     /// Builds an empty cache.
     fn new(setup: &Setup) -> Result<Self, SpecError>;
 
-    /// How many blocks, resident and ghost, a cache of `capacity` blocks can know at once, the one being referenced
-    /// included. Hosts that recycle slots start with that many.
-    fn identities(capacity: u32) -> u64 {
+    /// How many blocks, resident and ghost, a cache of `capacity` blocks with these arguments, which `new` accepts, can know at once,
+    /// the one being referenced included. Hosts that recycle slots need that many; `u64::MAX` says that only the trace bounds them.
+    fn identities(_args: &Args, capacity: u32) -> u64 {
         u64::from(capacity) + 1
     }
 

@@ -91,6 +91,7 @@ pub struct Harness<P> {
     policy: P,
     model: Box<dyn Model>,
     host: Host,
+    args: Args,
     capacity: u32,
     slots: u32,
     time: u64,
@@ -105,14 +106,14 @@ impl<P: Policy> Harness<P> {
         let model = models::model(P::INFO.name, &given).unwrap_or_else(|| panic!("{} has no model", P::INFO.name));
         let slots = match case.numbering {
             Numbering::Fixed => 1 + events.iter().filter_map(mentioned).max().unwrap_or(0),
-            Numbering::Recycled => identities::<P>(case.capacity),
+            Numbering::Recycled => identities::<P>(&case.args, case.capacity),
         };
         let future = P::INFO.offline.then(|| future(trace));
         let setup =
             Setup { capacity: case.capacity, slots, seed: case.seed, args: &case.args, future: future.as_ref() };
         let policy = P::new(&setup).unwrap_or_else(|error| panic!("{}: {error}", P::INFO.name));
         let host = Host::new(case.numbering, slots);
-        Harness { policy, model, host, capacity: case.capacity, slots, time: 0, hits: 0 }
+        Harness { policy, model, host, args: case.args.clone(), capacity: case.capacity, slots, time: 0, hits: 0 }
     }
 
     /// Lets `event` happen to both and compares what they did.
@@ -160,8 +161,8 @@ impl<P: Policy> Harness<P> {
     }
 
     fn resize(&mut self, capacity: u32) -> Result<(), String> {
-        if !self.slots_are_keys() && identities::<P>(capacity) > self.slots {
-            let slots = identities::<P>(capacity);
+        let slots = identities::<P>(&self.args, capacity);
+        if !self.slots_are_keys() && slots > self.slots {
             self.policy.grow(slots);
             self.host.grow(self.slots, slots);
             self.slots = slots;
@@ -199,8 +200,8 @@ impl<P: Policy> Harness<P> {
 }
 
 /// Slots that a recycling host starts with. A policy may bound what it knows by the trace only; then the test's own few keys do.
-fn identities<P: Policy>(capacity: u32) -> u32 {
-    P::identities(capacity).min(1 << 10) as u32
+fn identities<P: Policy>(args: &Args, capacity: u32) -> u32 {
+    P::identities(args, capacity).min(1 << 10) as u32
 }
 
 fn accessed(event: &Event) -> Option<u32> {

@@ -19,7 +19,7 @@
 use crate::parts::four_lists::{B1, B2, FourLists, T1, T2};
 use crate::parts::ghost::{discard_oldest, evict_to};
 use crate::policy::{Effects, Info, Outcome, Policy, Setup, Slot};
-use crate::spec::SpecError;
+use crate::spec::{Args, SpecError};
 
 /// The ARC policy.
 #[derive(Debug)]
@@ -39,7 +39,7 @@ impl Policy for Arc {
         Ok(Arc(FourLists::new(setup.capacity, setup.slots)))
     }
 
-    fn identities(capacity: u32) -> u64 {
+    fn identities(_args: &Args, capacity: u32) -> u64 {
         FourLists::identities(capacity)
     }
 

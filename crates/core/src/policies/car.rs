@@ -18,7 +18,7 @@
 use crate::parts::four_lists::{B1, B2, FourLists, T1, T2};
 use crate::parts::ghost::evict_to;
 use crate::policy::{Effects, Info, Outcome, Policy, Setup, Slot};
-use crate::spec::SpecError;
+use crate::spec::{Args, SpecError};
 
 /// The CAR policy. T1 and T2 are clocks: the mark of a slot is its reference bit, the hand stands at the old end.
 #[derive(Debug)]
@@ -38,7 +38,7 @@ impl Policy for Car {
         Ok(Car(FourLists::new(setup.capacity, setup.slots)))
     }
 
-    fn identities(capacity: u32) -> u64 {
+    fn identities(_args: &Args, capacity: u32) -> u64 {
         FourLists::identities(capacity)
     }
 

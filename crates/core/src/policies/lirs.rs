@@ -101,9 +101,9 @@ impl Policy for Lirs {
         Ok(lirs)
     }
 
-    /// Unlimited: a host that recycles slots must grow with the blocks that S remembers.
-    fn identities(_capacity: u32) -> u64 {
-        u64::MAX
+    fn identities(args: &Args, capacity: u32) -> u64 {
+        let ghosts = args.multiple("ghosts", capacity);
+        ghosts.map_or(u64::MAX, |most| u64::from(capacity) + u64::from(most) + 1)
     }
 
     #[inline(always)]

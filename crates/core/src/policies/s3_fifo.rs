@@ -98,8 +98,9 @@ impl Policy for S3Fifo {
         })
     }
 
-    fn identities(capacity: u32) -> u64 {
-        2 * u64::from(capacity) + 1
+    fn identities(args: &Args, capacity: u32) -> u64 {
+        let bounds = Bounds::of(args, capacity).expect("new accepts the same arguments");
+        u64::from(capacity) + u64::from(bounds.ghosts) + 1
     }
 
     #[inline(always)]

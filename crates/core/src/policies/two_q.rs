@@ -96,9 +96,9 @@ impl Policy for TwoQ {
         Ok(two_q)
     }
 
-    /// With `kout` at most 100%; a host that runs out of slots at a larger one must grow.
-    fn identities(capacity: u32) -> u64 {
-        2 * u64::from(capacity) + 1
+    fn identities(args: &Args, capacity: u32) -> u64 {
+        let sizes = Sizes::of(args, capacity).expect("new accepts the same arguments");
+        u64::from(capacity) + u64::from(sizes.kout) + 1
     }
 
     #[inline(always)]
