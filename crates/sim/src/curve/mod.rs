@@ -12,7 +12,7 @@ mod recency;
 mod shards;
 
 pub use lru::LruCurve;
-pub use opt::{OptCurve, TooManyReferences};
+pub use opt::OptCurve;
 pub use shards::{BadRate, SampledCurve, Shards};
 
 use serde::{Deserialize, Serialize};
@@ -99,11 +99,7 @@ impl<H: Count> Curve<H> {
 
     /// Up to `count` sizes, spread evenly on a logarithmic scale from 1 to the footprint, both included: where to draw a curve.
     pub fn log_sizes(&self, count: usize) -> Vec<u64> {
-        let largest = self.distinct.to_f64().max(1.0);
-        let last = count.saturating_sub(1).max(1) as f64;
-        let mut sizes: Vec<u64> = (0..count).map(|index| largest.powf((index as f64) / last).round() as u64).collect();
-        sizes.dedup();
-        sizes
+        log_spread(1, self.distinct.to_f64().round().max(1.0) as u64, count)
     }
 
     /// The least size whose hit ratio is at least `ratio`, if any has it.
@@ -118,6 +114,16 @@ impl<H: Count> Curve<H> {
     fn ratio(&self, hits: H) -> f64 {
         if self.references == 0 { 0.0 } else { hits.to_f64() / self.references as f64 }
     }
+}
+
+/// Up to `count` sizes, spread evenly on a logarithmic scale over `from..=to`, both included.
+fn log_spread(from: u64, to: u64, count: usize) -> Vec<u64> {
+    let last = count.saturating_sub(1).max(1) as f64;
+    let ratio = to as f64 / from as f64;
+    let size = |index: usize| (from as f64 * ratio.powf(index as f64 / last)).round() as u64;
+    let mut sizes: Vec<u64> = (0..count).map(size).collect();
+    sizes.dedup();
+    sizes
 }
 
 #[cfg(test)]

@@ -23,6 +23,7 @@
 use hotset_core::parts::prefetch::prefetch;
 
 use super::Curve;
+use crate::future::TooManyReferences;
 
 /// How many events ahead an interval's beginning is fetched.
 const FETCH: usize = 24;
@@ -31,11 +32,6 @@ const NEVER: u32 = u32::MAX;
 const BEGIN: u32 = u32::MAX;
 /// Problems of fewer events are not worth another thread.
 const PARALLEL: usize = 1 << 16;
-
-/// More references than 32 bits can number.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("the trace has more than 4 billion references, too many for an exact OPT curve: sample it or cut it")]
-pub struct TooManyReferences;
 
 /// Collects the OPT curve of a trace that is fed in pieces.
 #[derive(Debug, Default)]

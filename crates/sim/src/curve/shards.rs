@@ -11,12 +11,16 @@
 //!
 //! Here a distance counts the other blocks between, so 0 stays 0 whatever the rate, and the rate 1 gives the exact curve.
 //!
-//! **The error stated** is an estimate from the sample itself: it is divided by further bits of the hash into eight groups, each of which is
-//! a sample of an eighth of the rate with a curve of its own. If the groups' hit ratios at a size scatter with variance v, their mean
-//! has standard error sqrt(v / 8) (the method of random groups; Wolter, "Introduction to Variance Estimation"), and a normal error of that
-//! size is sqrt(2/pi) of it in absolute value on average. The figure is the average of this over sizes spread logarithmically up to the
-//! footprint. It is the scatter due to which blocks were drawn. It knows nothing of a bias that all groups share, such as
-//! distances too short for the sample to resolve, and eight groups know their own scatter only within about a quarter.
+//! **The error stated** is an estimate from the sample itself. Further bits of the hash divide it into eight groups, each of which is a
+//! sample of an eighth of the rate with a curve of its own. A group differs from the whole sample, on average over sizes, by
+//! sqrt(8 - 1) times as much as the whole sample differs from the truth, if errors shrink with the root of the sample (random
+//! groups; Wolter, "Introduction to Variance Estimation", chapter 2). The average is taken over sizes spread logarithmically
+//! from the *resolution* to the footprint. It measures the luck of the draw. It knows nothing of a bias that all groups
+//! share, and eight groups know their own scatter only roughly: over many seeds it is right on average, but one sample's error
+//! may well be several times larger.
+//!
+//! The resolution is the size of which the sample holds 64 blocks. Below, the curve is a guess: a
+//! distance is a multiple of 1/R, and SHARDS-adj puts what it cannot place at size 1.
 
 use std::collections::BinaryHeap;
 
@@ -25,13 +29,15 @@ use rustc_hash::FxBuildHasher;
 use serde::{Deserialize, Serialize};
 
 use super::recency::Recency;
-use super::{Curve, Step};
+use super::{Curve, Step, log_spread};
 
 /// P of the paper.
 const THRESHOLDS: u32 = 1 << 24;
 const HASH_SHIFT: u32 = 40;
 const GROUPS: usize = 8;
-const ERROR_SIZES: usize = 64;
+const ERROR_SIZES: usize = 256;
+/// Sampled blocks that a size must hold to be resolved.
+const RESOLVED: f64 = 64.0;
 
 /// A sampling rate outside of what can be sampled.
 #[derive(Clone, Copy, Debug, PartialEq, thiserror::Error)]
@@ -45,12 +51,15 @@ pub struct SampledCurve {
     pub curve: Curve<f64>,
     /// The (last) sampling rate.
     pub rate: f64,
+    /// The least size about which the sample says anything, in blocks; the curve is a guess below.
+    pub resolution: u64,
     /// Blocks in the sample at the end.
     pub sampled_blocks: u64,
     /// References to sampled blocks.
     pub sampled_references: u64,
-    /// The mean absolute error of the hit ratio to be expected, as estimated from the scatter between parts of the sample (see
-    /// the head of this module's `shards.rs`). Absent when the sample is the whole trace or too small to tell.
+    /// The mean absolute error of the hit ratio to be expected at sizes spread logarithmically from `resolution` to the footprint, as
+    /// estimated from how much parts of the sample differ: an order of magnitude. Absent when the sample is the whole trace or too
+    /// small to tell.
     pub expected_error: Option<f64>,
 }
 
@@ -100,7 +109,8 @@ impl Shards {
         Shards {
             threshold,
             most,
-            seed,
+            // Mixed, or small seeds would only reorder neighbouring keys.
+            seed: mix(seed),
             references: 0,
             sampled_references: 0,
             members: HashMap::default(),
@@ -157,33 +167,34 @@ impl Shards {
         let rate = f64::from(self.threshold) / f64::from(THRESHOLDS);
         let distinct = self.members.len() as f64 / rate;
         let curve = self.whole.curve(self.references, distinct);
+        let resolution = if self.threshold == THRESHOLDS { 1 } else { (RESOLVED / rate).ceil() as u64 };
         SampledCurve {
-            expected_error: self.expected_error(&curve),
+            expected_error: self.expected_error(&curve, resolution),
             curve,
             rate,
+            resolution,
             sampled_blocks: self.members.len() as u64,
             sampled_references: self.sampled_references,
         }
     }
 
-    fn expected_error(&self, curve: &Curve<f64>) -> Option<f64> {
+    fn expected_error(&self, whole: &Curve<f64>, resolution: u64) -> Option<f64> {
         if self.threshold == THRESHOLDS || self.members.len() < GROUPS * GROUPS {
             return None;
         }
-        let curves = self.groups.each_ref().map(|group| group.curve(self.references, curve.distinct));
-        let sizes = curve.log_sizes(ERROR_SIZES);
-        let errors = sizes.iter().map(|&size| standard_error(&curves.each_ref().map(|curve| curve.hit_ratio(size))));
-        let mean = errors.sum::<f64>() / sizes.len() as f64;
-        Some(mean * std::f64::consts::FRAC_2_PI.sqrt())
+        let footprint = whole.distinct.round() as u64;
+        let sizes = log_spread(resolution.min(footprint), footprint, ERROR_SIZES);
+        let distances = self.groups.iter().map(|group| {
+            let part = group.curve(self.references, whole.distinct);
+            mean(sizes.iter().map(|&size| (part.hit_ratio(size) - whole.hit_ratio(size)).abs()))
+        });
+        Some(mean(distances) / (GROUPS as f64 - 1.0).sqrt())
     }
 }
 
-/// Standard error of the mean of independent estimates.
-fn standard_error(estimates: &[f64]) -> f64 {
-    let count = estimates.len() as f64;
-    let mean = estimates.iter().sum::<f64>() / count;
-    let squares: f64 = estimates.iter().map(|estimate| (estimate - mean).powi(2)).sum();
-    (squares / (count - 1.0) / count).sqrt()
+fn mean(figures: impl ExactSizeIterator<Item = f64>) -> f64 {
+    let count = figures.len() as f64;
+    figures.sum::<f64>() / count
 }
 
 /// A bijection that spreads keys evenly (the finaliser of SplitMix64; Steele, Lea, Flood 2014).
