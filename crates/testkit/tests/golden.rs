@@ -31,6 +31,9 @@ struct Trace {
     hits: BTreeMap<String, Vec<u64>>,
     #[serde(default)]
     percent: BTreeMap<String, Vec<f64>>,
+    /// Percentages met within 0.1, of policies whose papers leave a choice open.
+    #[serde(default)]
+    near: BTreeMap<String, Vec<f64>>,
 }
 
 impl Trace {
@@ -95,11 +98,13 @@ fn hit_counts_are_exact() {
 fn hit_ratios_are_those_of_papers() {
     for golden in golden(include_str!("../golden/papers.toml")) {
         let Some(trace) = golden.read() else { continue };
-        for (policy, expected) in &golden.percent {
+        let exactly = golden.percent.iter().map(|row| (row, 0.005));
+        let nearly = golden.near.iter().map(|row| (row, 0.1));
+        for ((policy, expected), margin) in exactly.chain(nearly) {
             for (&size, percent) in golden.sizes.iter().zip(expected) {
                 let hits = replay(&Case::new(policy, size), &trace).hits;
-                let seen = format!("{:.2}", hits as f64 * 100.0 / trace.len() as f64);
-                assert_eq!(seen, format!("{percent:.2}"), "{policy} on {} at {size}", golden.name());
+                let seen = hits as f64 * 100.0 / trace.len() as f64;
+                assert!((seen - percent).abs() <= margin, "{policy} on {} at {size}: {seen}", golden.name());
             }
         }
     }
