@@ -113,8 +113,10 @@ fn is_memory(path: &str) -> bool {
 /// Why a reference's file has another name in the conversion; `None` if it cannot be the same file.
 fn same_file(there: &str, here: &str, renamed: bool) -> Option<&'static str> {
     // Working directories were shortened in the logs, and in the conversion otherwise.
-    const SHORTENED: [&str; 2] = ["/home/user/home/user/src/", "//"];
-    let tail = |prefix: &str| there.strip_prefix(prefix).is_some_and(|rest| here == format!("/home/user/work/{rest}"));
+    const SHORTENED: [&str; 2] = ["/home/user/home/user/src", "/"];
+    const DIRECTORY: &str = "work";
+    let rest = |prefix: &str| there.strip_prefix(prefix)?.strip_prefix('/');
+    let tail = |prefix: &str| rest(prefix).is_some_and(|rest| here == format!("/home/user/{DIRECTORY}/{rest}"));
     const LINKS: [(&str, &str); 1] = [("/etc/localtime", "/usr/share/zoneinfo/Etc/UTC")];
     match there {
         _ if there == here => Some(""),

@@ -50,6 +50,10 @@ fn as_recorder() {
         return;
     };
     match Recorder::new(["sh", "-c", &script]).run(Path::new(&trace), |_| {}) {
+        Ok(_) if std::env::var_os("HOTSET_TEST_LINGER").is_some() => {
+            File::create(Path::new(&trace).with_extension("done")).unwrap();
+            std::thread::sleep(Duration::from_secs(60));
+        }
         Ok(summary) => std::process::exit(summary.status.code().unwrap_or(128 + summary.status.signal().unwrap_or(0))),
         Err(error) => {
             eprintln!("{error}");
@@ -152,6 +156,19 @@ fn a_signal_to_the_recorder_reaches_the_program_and_the_trace_is_finished() {
         let written = format!("cat W {} 0 2", last.canonicalize().unwrap().display());
         assert!(references.contains(&written), "what the program did after the signal is recorded as well");
     }
+}
+
+#[test]
+fn after_a_recording_a_signal_ends_the_recorder_as_usual() {
+    if !support::can_trace() {
+        return;
+    }
+    let directory = tempfile::tempdir().unwrap();
+    let trace = directory.path().join("t.hst");
+    let mut recorder = record("true", &trace).env("HOTSET_TEST_LINGER", "1").spawn().unwrap();
+    wait_for(&trace.with_extension("done"));
+    signal(&recorder, "INT");
+    assert_eq!(recorder.wait().unwrap().signal(), Some(2));
 }
 
 #[test]

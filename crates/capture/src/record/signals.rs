@@ -1,10 +1,10 @@
 //! Signals while a program is being recorded: the recorder outlives them, and passes on those that only it has got.
 
 use std::{
-    fs,
+    fs, io,
     sync::{
-        Arc,
-        atomic::{AtomicU32, Ordering},
+        Arc, LazyLock,
+        atomic::{AtomicBool, AtomicU32, Ordering},
     },
     thread::{self, JoinHandle},
 };
@@ -12,12 +12,25 @@ use std::{
 use rustix::process::{Pid, Signal, kill_process};
 use signal_hook::{
     consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM},
+    flag::register_conditional_default,
     iterator::{Handle, SignalsInfo, exfiltrator::WithOrigin},
 };
 
 use super::RecordError;
 
-/// Passes signals on to the program while it lives; afterwards the recorder has none of its own handling left over but ignores nothing.
+const SIGNALS: [i32; 4] = [SIGHUP, SIGINT, SIGQUIT, SIGTERM];
+
+/// True while nothing is being recorded: signals then do what they do by default. A handler that was installed once stays, so it has
+/// to be told.
+static IDLE: LazyLock<io::Result<Arc<AtomicBool>>> = LazyLock::new(|| {
+    let idle = Arc::new(AtomicBool::new(false));
+    for signal in SIGNALS {
+        register_conditional_default(signal, idle.clone())?;
+    }
+    Ok(idle)
+});
+
+/// Passes signals on to the program while it is being recorded.
 pub(super) struct Forwarder {
     handle: Handle,
     thread: Option<JoinHandle<()>>,
@@ -28,8 +41,9 @@ pub(super) struct Forwarder {
 impl Forwarder {
     /// From now on the signals that would end the recorder do not.
     pub(super) fn install() -> Result<Forwarder, RecordError> {
-        let mut signals = SignalsInfo::<WithOrigin>::new([SIGHUP, SIGINT, SIGQUIT, SIGTERM])
-            .map_err(|source| RecordError::System { doing: "cannot handle signals", source })?;
+        let failed = |source| RecordError::System { doing: "cannot handle signals", source };
+        let mut signals = SignalsInfo::<WithOrigin>::new(SIGNALS).map_err(failed)?;
+        set_idle(false).map_err(failed)?;
         let handle = signals.handle();
         let tracer = Arc::new(AtomicU32::new(0));
         let of = tracer.clone();
@@ -52,9 +66,18 @@ impl Forwarder {
 
 impl Drop for Forwarder {
     fn drop(&mut self) {
+        set_idle(true).ok();
         self.handle.close();
         self.thread.take().map(JoinHandle::join);
     }
+}
+
+fn set_idle(idle: bool) -> io::Result<()> {
+    match &*IDLE {
+        Ok(flag) => flag.store(idle, Ordering::Release),
+        Err(error) => return Err(io::Error::new(error.kind(), error.to_string())),
+    }
+    Ok(())
 }
 
 fn pass_on(signal: i32, tracer: u32) {

@@ -37,7 +37,7 @@ pub(super) fn command(log: &Path, command: &[OsString]) -> Command {
 
 /// Makes sure that strace is there, knows the flags and may trace.
 pub(super) fn check() -> Result<(), RecordError> {
-    let mut strace = command(Path::new("/dev/null"), &["true".into()]);
+    let mut strace = command(Path::new("/dev/null"), &["/bin/sh", "-c", ":"].map(OsString::from));
     let output = strace.stdin(Stdio::null()).output().map_err(|error| match error.kind() {
         std::io::ErrorKind::NotFound => RecordError::NoStrace,
         _ => RecordError::System { doing: "cannot start strace", source: error },
