@@ -4,6 +4,7 @@ pub mod batch;
 pub mod error;
 pub mod formats;
 pub mod fuzzing;
+pub mod generate;
 pub mod input;
 pub mod meta;
 pub mod native;

@@ -17,7 +17,7 @@ use super::{
     prelude,
     section::{Packer, Type},
 };
-use crate::{Batch, Tables, TraceError, batch::UNKNOWN_SIZE, error::Place};
+use crate::{Batch, Tables, TraceError, TraceReader, batch::UNKNOWN_SIZE, error::Place};
 
 /// Bytes of table entries after which they get a section of their own.
 const TABLE_SECTION: usize = 1 << 20;
@@ -117,6 +117,18 @@ impl<W: Write> Writer<W> {
         })?;
         self.open = false;
         Ok(std::mem::take(&mut self.stats))
+    }
+
+    /// Writes all that `reader` gives and finishes.
+    pub fn copy(mut self, reader: &mut dyn TraceReader) -> Result<Stats, TraceError> {
+        let mut batch = Batch::new();
+        loop {
+            reader.read(&mut batch)?;
+            if batch.is_empty() {
+                return self.finish(reader.tables());
+            }
+            self.push(&batch, reader.tables())?;
+        }
     }
 
     /// Does what may fail, but only as long as nothing has failed.
