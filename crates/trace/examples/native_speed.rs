@@ -1,12 +1,14 @@
-//! What the native format costs: bytes a request, and requests a second of CPU written and read, for the traces named.
+//! What the native format costs: bytes a request, and requests a second of CPU written and read, for the traces named. A generator
+//! with its arguments is a trace, too.
 //!
-//! `cargo run --release -p hotset-trace --example native_speed -- TRACE...`
+//! `cargo run --release -p hotset-trace --example native_speed -- TRACE... 'zipf requests=5000000'`
 
 use std::{error::Error, path::Path, time::Duration};
 
 use hotset_trace::{
     Batch, OpenOptions, TraceReader,
     formats::{self, BUILTIN},
+    generate,
     native::{Header, Reader, Writer},
 };
 
@@ -16,12 +18,21 @@ fn cpu() -> Duration {
     Duration::new(time.tv_sec as u64, time.tv_nsec as u32)
 }
 
-fn measure(path: &Path) -> Result<(), Box<dyn Error>> {
-    let mut trace = formats::open(path, BUILTIN, &OpenOptions::default())?;
+fn open(name: &str) -> Result<Box<dyn TraceReader>, Box<dyn Error>> {
+    let mut words = name.split(' ');
+    match generate::find(words.next().unwrap_or_default()) {
+        Ok(kind) => Ok(generate::start(kind.name, &words.collect::<Vec<_>>())?),
+        Err(_) => Ok(formats::open(Path::new(name), BUILTIN, &OpenOptions::default())?.reader),
+    }
+}
+
+fn measure(name: &str) -> Result<(), Box<dyn Error>> {
+    let path = Path::new(name);
+    let mut trace = open(name)?;
     let mut batches = Vec::new();
     loop {
         let mut batch = Batch::new();
-        trace.reader.read(&mut batch)?;
+        trace.read(&mut batch)?;
         if batch.is_empty() {
             break;
         }
@@ -31,9 +42,9 @@ fn measure(path: &Path) -> Result<(), Box<dyn Error>> {
     let start = cpu();
     let mut writer = Writer::new(&mut bytes, path, &Header::new(trace.meta()))?;
     for batch in &batches {
-        writer.push(batch, trace.reader.tables())?;
+        writer.push(batch, trace.tables())?;
     }
-    let stats = writer.finish(trace.reader.tables())?;
+    let stats = writer.finish(trace.tables())?;
     let written = cpu() - start;
 
     let start = cpu();
@@ -61,5 +72,5 @@ fn measure(path: &Path) -> Result<(), Box<dyn Error>> {
 }
 
 fn main() -> Result<(), Box<dyn Error>> {
-    std::env::args().skip(1).try_for_each(|path| measure(Path::new(&path)))
+    std::env::args().skip(1).try_for_each(|name| measure(&name))
 }
