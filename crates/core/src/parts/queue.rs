@@ -98,9 +98,6 @@ impl Places {
     }
 }
 
-/// How far ahead of the old end the words of slots are fetched.
-const LOOKAHEAD: u32 = 8;
-
 /// One queue, from old to young.
 #[derive(Debug)]
 pub struct Queue {
@@ -112,6 +109,8 @@ pub struct Queue {
     old: u32,
     young: u32,
     len: u32,
+    /// Entries behind `old`, in units of 64, up to which the words of slots were fetched.
+    fetched: u32,
 }
 
 impl Queue {
@@ -122,7 +121,7 @@ impl Queue {
         let entries = (u64::from(bound) * 3).next_power_of_two().max(64);
         assert!(entries <= u64::from(MARK), "a queue holds at most 2^27 slots");
         let (ring, live) = (large::filled(0, entries as usize), vec![0; entries as usize / 64]);
-        Queue { tag, ring, live, old: 0, young: 0, len: 0 }
+        Queue { tag, ring, live, old: 0, young: 0, len: 0, fetched: u32::MAX }
     }
 
     /// The queue's tag.
@@ -175,7 +174,10 @@ impl Queue {
             return None;
         }
         self.old = self.live_from(self.old);
-        places.prefetch(self.ring[self.index(self.old.wrapping_add(LOOKAHEAD))]);
+        if self.fetched != self.old / 64 {
+            self.fetched = self.old / 64;
+            self.fetch_after(places, self.old);
+        }
         Some(self.ring[self.index(self.old)])
     }
 
@@ -183,8 +185,10 @@ impl Queue {
     #[inline(always)]
     pub fn pop_oldest(&mut self, places: &mut Places) -> Option<Slot> {
         let slot = self.oldest(places)?;
-        self.take(places, slot);
+        self.kill(self.index(self.old));
+        self.len -= 1;
         self.old = self.old.wrapping_add(1);
+        places.set(slot, NOWHERE);
         Some(slot)
     }
 
@@ -264,8 +268,11 @@ impl Queue {
         let (mut from, mut to) = (self.old, self.old);
         // The slot that is about to be appended is counted but has no live entry.
         for _ in 1..self.len {
+            let before = from;
             from = self.live_from(from);
-            places.prefetch(self.ring[self.index(from.wrapping_add(2 * LOOKAHEAD))]);
+            if (before ^ from) >= 64 || from.is_multiple_of(64) {
+                self.fetch_after(places, from);
+            }
             let (source, target) = (self.index(from), self.index(to));
             let slot = self.ring[source];
             self.kill(source);
@@ -290,6 +297,17 @@ impl Queue {
                 return at.wrapping_add(word.trailing_zeros());
             }
             at = at.wrapping_add(64 - index as u32 % 64);
+        }
+    }
+
+    /// Fetches the words of the live slots in the 64 entries after those around `position`.
+    #[inline(always)]
+    fn fetch_after(&self, places: &Places, position: u32) {
+        let first = self.index((position | 63).wrapping_add(1));
+        let mut word = self.live[first / 64];
+        while word != 0 {
+            places.prefetch(self.ring[first + word.trailing_zeros() as usize]);
+            word &= word - 1;
         }
     }
 
