@@ -1,21 +1,13 @@
 //! Curves against direct simulation at every size, published counts, and each other.
 
-use std::path::Path;
-
 use hotset_sim::curve::{Curve, LruCurve, OptCurve, SampledCurve, Shards};
 use hotset_sim::{Options, Prepared, Silent, prepare};
+use hotset_testkit::inputs::trace_path;
 use hotset_trace::{OpenOptions, formats::BUILTIN, open};
 
 /// The trace in this file below the folder of traces, as block numbers; `None`, loudly, where there is none.
 fn trace(relative: &str) -> Option<Vec<u32>> {
-    let root = std::env::var_os("HOTSET_TRACES")
-        .map_or_else(|| Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/traces"), Into::into);
-    let path = root.join(relative);
-    if !path.exists() {
-        assert!(std::env::var_os("CI").is_none(), "{} is missing: set HOTSET_TRACES", path.display());
-        eprintln!("SKIPPED: {} is missing: set HOTSET_TRACES", path.display());
-        return None;
-    }
+    let path = trace_path(relative)?;
     let opened = open(&path, BUILTIN, &OpenOptions::default()).unwrap_or_else(|error| panic!("{error}"));
     match prepare(opened.reader, &Options::default(), &Silent).unwrap_or_else(|error| panic!("{error}")).0 {
         Prepared::Held(references) => Some(references.ids().to_vec()),
