@@ -29,7 +29,7 @@ pub use error::RecordError;
 pub use tracer::FLAGS;
 
 use crate::strace::{Apps, Options, StraceReader};
-use channel::Channel;
+use channel::{Channel, Unhurried};
 use signals::Forwarder;
 
 /// After so long at the latest, what has been recorded is in the file.
@@ -124,7 +124,7 @@ impl Recorder {
             file_size_of: Some(file_size),
         };
         let drain = log.try_clone();
-        let converted = Input::from_reader(Path::new("the log of strace"), log, None)
+        let converted = Input::from_reader(Path::new("the log of strace"), Unhurried::new(log), None)
             .and_then(|input| StraceReader::new(input, options))
             .and_then(|reader| self.write(reader, output, started, &mut progress));
         if let (Err(_), Ok(mut rest)) = (&converted, drain) {

@@ -4,9 +4,11 @@ use std::borrow::Cow;
 
 use hotset_trace::runner::{
     Malformed,
-    number::{hex, leading_digits, unexpected},
+    number::{hex, unexpected},
 };
 use memchr::{memchr, memmem};
+
+use super::line::leading_digits;
 
 /// The most arguments a system call has; strace's own additions are behind them.
 const MOST_ARGUMENTS: usize = 8;

@@ -2,7 +2,7 @@
 
 use hotset_trace::runner::{
     Malformed,
-    number::{leading_digits, seconds, unexpected, whole},
+    number::{seconds, unexpected, whole},
 };
 use memchr::memchr;
 
@@ -125,6 +125,14 @@ fn pid_column(line: &[u8]) -> Result<(u32, &[u8]), Malformed> {
         _ => return Ok((0, line)),
     };
     Ok((as_pid((digits < 11).then_some(value), &line[..digits])?, rest.trim_ascii_start()))
+}
+
+/// The number that `text` begins with, and how many digits it has; it stops at `u64::MAX`.
+pub(super) fn leading_digits(text: &[u8]) -> (u64, usize) {
+    let digits = text.iter().take_while(|byte| byte.is_ascii_digit());
+    digits.fold((0, 0), |(value, count), byte| {
+        (value.saturating_mul(10).saturating_add(u64::from(byte - b'0')), count + 1)
+    })
 }
 
 fn as_pid(value: Option<u64>, digits: &[u8]) -> Result<u32, Malformed> {
