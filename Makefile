@@ -3,7 +3,7 @@
 # A change to Cargo.lock that was not committed is an error where nobody looks at the working tree.
 LOCKED := $(if $(CI),--locked)
 
-.PHONY: help setup test lint unit demo gen
+.PHONY: help setup test lint unit demo compare gen
 .DEFAULT_GOAL := help
 
 help: ## List the targets
@@ -24,6 +24,12 @@ lint: setup ## Check format, lints, generated documents, licences and the layout
 	cargo xtask gen --check
 	cargo xtask licences
 	cargo xtask tidy
+
+compare: setup ## Measure hotset beside libCacheSim on the same trace (fetches the Python package)
+	python3 -m venv target/compare-venv
+	target/compare-venv/bin/pip install --quiet libcachesim numpy
+	cargo build $(LOCKED) --release --package hotset
+	target/compare-venv/bin/python benches/compare.py --out target/compare.md
 
 unit: setup ## Run the tests of the workspace
 	cargo test $(LOCKED) --workspace
