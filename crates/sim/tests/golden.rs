@@ -18,7 +18,8 @@ struct Vectors {
 
 #[derive(Deserialize)]
 struct Golden {
-    file: String,
+    /// Absent where the trace is written out: such ones are for the tests of single policies.
+    file: Option<String>,
     references: u64,
     distinct: u32,
     sizes: Vec<u32>,
@@ -35,17 +36,18 @@ fn every_count_is_met() {
     let Some(folder) = inputs::trace_path("") else { return };
     let mut checked = 0;
     for golden in vectors() {
-        let trace = open(&folder.join(&golden.file), BUILTIN, &OpenOptions::default()).unwrap();
+        let Some(file) = &golden.file else { continue };
+        let trace = open(&folder.join(file), BUILTIN, &OpenOptions::default()).unwrap();
         let (mut prepared, _) = prepare(trace.reader, &Options::default(), &Silent).unwrap();
-        let Prepared::Held(references) = &prepared else { panic!("{} is small", golden.file) };
-        assert_eq!((references.len(), references.distinct()), (golden.references, golden.distinct), "{}", golden.file);
+        let Prepared::Held(references) = &prepared else { panic!("{file} is small") };
+        assert_eq!((references.len(), references.distinct()), (golden.references, golden.distinct), "{file}");
         let known = golden.hits.iter().filter_map(|(name, hits)| Some((registry::find(name)?.info, hits)));
         for (info, expected) in known {
             let plan = |&capacity| Plan { info, args: Args::defaults(info.params, None), capacity, seed: 1 };
             let plans: Vec<Plan> = golden.sizes.iter().map(plan).collect();
             let replayed = grid::run(&mut prepared, &plans, &Silent).unwrap();
             let hits: Vec<u64> = replayed.tallies.iter().map(|tally| tally.total.hits).collect();
-            assert_eq!(hits, *expected, "{} on {}", info.name, golden.file);
+            assert_eq!(hits, *expected, "{} on {file}", info.name);
             checked += hits.len();
         }
     }

@@ -141,7 +141,7 @@ mod tests {
         assert!(lines[0].starts_with(" 100 % ┤") && lines[0].ends_with('•'), "{drawn}");
         assert!(lines[ROWS - 1].starts_with("   0 % ┤•"), "{drawn}");
         assert!(lines.iter().all(|line| line.chars().count() <= 49), "{drawn}");
-        assert_eq!(lines[ROWS + 1].split_whitespace().collect::<Vec<_>>(), ["4K", "39.5K", "391K", "3.9M"], "{drawn}");
+        assert_eq!(lines[ROWS + 1].split_whitespace().collect::<Vec<_>>(), ["4K", "40K", "400K", "3.9M"], "{drawn}");
         // No gap: every column of the drawing has a mark.
         let marks: usize = lines[..ROWS].iter().map(|line| line.matches('•').count()).sum();
         assert!(marks >= 40, "{drawn}");
