@@ -85,7 +85,7 @@ struct Point<'a> {
     sampling: Option<Sampling>,
 }
 
-const COLUMNS: [&str; 15] = [
+const COLUMNS: [&str; 16] = [
     "version",
     "trace",
     "policy",
@@ -100,6 +100,7 @@ const COLUMNS: [&str; 15] = [
     "distinct_blocks",
     "sampling_rate",
     "sampled_blocks",
+    "resolution_blocks",
     "expected_error",
 ];
 

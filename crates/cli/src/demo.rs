@@ -7,7 +7,8 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 
 use crate::failure::Failure;
-use crate::output::style::{Role, paint};
+use crate::output::human;
+use crate::output::style::{self, Role, paint};
 
 /// Record a real program on this machine, look at its I/O, and see what every cache scheme would have made of it
 #[derive(Args)]
@@ -40,25 +41,24 @@ impl Demo {
 
         say(
             "1. Record a program",
-            "grep looks around in the C headers of this system, in all, in a part and in a few of them, and cc compiles in \
-             between, four times over. The program is not changed.",
+            "grep looks around in the C headers of this system, in many, in a part and in a few of them, and \
+             cc compiles in between, four times over. The programs are not changed.",
         )?;
         let work = format!("cd {} && sh work.sh > output", quoted(&folder.display().to_string()));
-        hotset(&["record", "-o", &trace, "--", "sh", "-c", &work])?;
+        hotset(&["record", "--progress", "-o", &trace, "--", "sh", "-c", &work])?;
         say("2. What did it do?", "")?;
         hotset(&["inspect", &trace])?;
         say(
             "3. What would each scheme have given?",
-            "opt knows the future: no scheme that keeps every block can hit more. Programs and libraries are mapped, which hides what \
-             of them is used, so --no-maps leaves them out.",
+            "opt knows the future: no scheme that keeps every block can hit more. Programs and libraries are \
+             mapped, which hides what of them is used, so --no-maps leaves them out.",
         )?;
         hotset(&["simulate", &trace, "--no-maps", "--policy", POLICIES, "--size", SIZES])?;
         say("4. And at every other size?", "Both curves are exact, from one pass each.")?;
         hotset(&["curve", &trace, "--no-maps", "--policy", "lru,opt"])?;
-        say(
-            "Now a program of yours",
-            "\n    hotset record -o mine.hst -- COMMAND ARGUMENTS…\n    hotset simulate mine.hst --policy all --size 5%..80%*2\n",
-        )?;
+        say("Now a program of yours", "")?;
+        writeln!(stdout(), "\n    hotset record -o mine.hst -- COMMAND ARGUMENTS…")?;
+        writeln!(stdout(), "    hotset simulate mine.hst --policy all --size 5%..80%*2\n")?;
         Ok(writeln!(stdout(), "The trace of this demonstration is {trace}")?)
     }
 
@@ -76,7 +76,7 @@ fn say(title: &str, text: &str) -> Result<(), Failure> {
     let mut out = stdout().lock();
     writeln!(out, "\n{}", paint(title, Role::Heading))?;
     if !text.is_empty() {
-        writeln!(out, "{text}")?;
+        writeln!(out, "{}", human::wrap(text, style::width()))?;
     }
     Ok(())
 }

@@ -6,6 +6,7 @@ mod demo;
 mod destination;
 mod failure;
 mod formats;
+mod generate;
 mod import;
 mod inspect;
 mod memory;
@@ -55,6 +56,7 @@ enum Command {
     Simulate(simulate::Simulate),
     Curve(curve::Curve),
     Import(import::Import),
+    Generate(generate::Generate),
     Policies(policies::Policies),
     Formats(formats::Formats),
 }
@@ -88,6 +90,7 @@ impl Command {
             Command::Simulate(command) => command.run(),
             Command::Curve(command) => command.run(),
             Command::Import(command) => command.run(),
+            Command::Generate(command) => command.run(),
             Command::Policies(command) => command.run(),
             Command::Formats(command) => command.run(),
         }

@@ -77,6 +77,49 @@ impl Drop for Replaying {
     }
 }
 
+/// A program being recorded.
+pub(crate) struct Recording(ProgressBar);
+
+impl Recording {
+    /// Says nothing unless `shown`.
+    pub(crate) fn new(shown: bool) -> Recording {
+        let bar = if shown { ProgressBar::new_spinner() } else { ProgressBar::hidden() };
+        Recording(bar.with_style(style("recording {spinner} {msg}  {elapsed}")))
+    }
+
+    pub(crate) fn show(&self, requests: u64, files: u64) {
+        self.0.set_message(format!("{} requests to {} files", HumanCount(requests), HumanCount(files)));
+        self.0.tick();
+    }
+}
+
+impl Drop for Recording {
+    fn drop(&mut self) {
+        self.0.finish_and_clear();
+    }
+}
+
+/// A trace being made.
+pub(crate) struct Making(ProgressBar);
+
+impl Making {
+    pub(crate) fn new() -> Making {
+        Making(ProgressBar::new_spinner().with_style(style("making {spinner} {human_pos} requests  {elapsed}")))
+    }
+}
+
+impl Progress for Making {
+    fn advance(&self, requests: u64) {
+        self.0.inc(requests);
+    }
+}
+
+impl Drop for Making {
+    fn drop(&mut self) {
+        self.0.finish_and_clear();
+    }
+}
+
 fn style(template: &str) -> ProgressStyle {
     let rate = |state: &ProgressState, out: &mut dyn std::fmt::Write| {
         let _ = write!(out, "{:.1}M references/s", state.per_sec() / 1e6);

@@ -14,6 +14,7 @@ use crate::destination::Destination;
 use crate::failure::Failure;
 use crate::import::describe;
 use crate::output::human;
+use crate::progress::Recording;
 
 /// Record the I/O of an unmodified program and of all processes it starts
 #[derive(Args)]
@@ -25,6 +26,9 @@ pub(crate) struct Record {
     /// What counts as an application
     #[arg(long, value_enum, default_value_t = By::Program)]
     app_by: By,
+    /// Show how far the recording is; for programs that do not write to the terminal themselves
+    #[arg(long)]
+    progress: bool,
     /// The program and its arguments
     #[arg(required = true, trailing_var_arg = true, allow_hyphen_values = true, value_name = "COMMAND")]
     command: Vec<OsString>,
@@ -57,7 +61,10 @@ impl Record {
             By::Program => Apps::Program,
             By::Process => Apps::Process,
         };
-        let summary = Recorder::new(self.command).apps(apps).run(output.path(), |_| {})?;
+        let bar = Recording::new(self.progress);
+        let summary =
+            Recorder::new(self.command).apps(apps).run(output.path(), |at| bar.show(at.requests, at.files as u64))?;
+        drop(bar);
         say(&self.output, &summary)?;
         match status(summary.status) {
             0 => Ok(()),

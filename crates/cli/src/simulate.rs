@@ -10,7 +10,7 @@ use hotset_sim::results::{Row, TraceFacts};
 use hotset_sim::{BlockSize, Prepared, prepare};
 
 use crate::failure::Failure;
-use crate::output::{files, human, table, words};
+use crate::output::{files, human, style, table, words};
 use crate::progress::{Reading, Replaying};
 use crate::traces::{CutArgs, ReadArgs, nothing_referenced, say_remarks};
 
@@ -155,10 +155,10 @@ fn show(rows: &[Row]) -> Result<(), Failure> {
         let bytes = first.size_bytes.map_or(String::new(), |bytes| format!(" ({})", human::bytes(bytes)));
         writeln!(out, "; cache of {} blocks{bytes}\n{}", human::count(first.size_blocks.into()), table::counts(rows))?;
     } else {
-        writeln!(out, "; hit ratio in % by cache size in blocks\n{}", table::hit_ratios(rows))?;
+        writeln!(out, "; hit ratio in % by cache size\n{}", table::hit_ratios(rows))?;
     }
     if let Some(summary) = words::summary(rows) {
-        writeln!(out, "{summary}")?;
+        writeln!(out, "\n{}", human::wrap(&summary, style::width()))?;
     }
     Ok(())
 }

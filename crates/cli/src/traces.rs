@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 use hotset_core::spec::Value;
 use hotset_sim::{BlockSize, Options};
+use hotset_trace::formats::by_name;
 use hotset_trace::{OpenOptions, Trace, TraceReader};
 
 use crate::failure::Failure;
@@ -30,9 +31,13 @@ pub(crate) struct ReadArgs {
 impl ReadArgs {
     /// Opens a trace.
     pub(crate) fn open(&self, path: &Path) -> Result<Trace, Failure> {
+        let formats = all_formats();
+        if let Some(name) = &self.format {
+            by_name(name, &formats).map_err(|message| Failure::Usage(format!("--format: {message}")))?;
+        }
         let options =
             OpenOptions { format: self.format.clone(), skip_bad: self.skip_bad, columns: self.columns.clone() };
-        Ok(hotset_trace::open(path, &all_formats(), &options)?)
+        Ok(hotset_trace::open(path, &formats, &options)?)
     }
 }
 

@@ -26,6 +26,8 @@ pub(super) struct Sampling {
     pub sampling_rate: f64,
     /// Blocks in the sample.
     pub sampled_blocks: u64,
+    /// The least size, in blocks, about which the sample says anything.
+    pub resolution_blocks: u64,
     /// Mean absolute error of the hit ratio to be expected; absent if the sample cannot tell.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub expected_error: Option<f64>,
@@ -47,6 +49,7 @@ impl Line {
         let sampling = Sampling {
             sampling_rate: sampled.rate,
             sampled_blocks: sampled.sampled_blocks,
+            resolution_blocks: sampled.resolution,
             expected_error: sampled.expected_error,
         };
         let curve = &sampled.curve;

@@ -4,7 +4,7 @@ use std::io::{Write, stdout};
 
 use super::line::{Line, spread};
 use crate::failure::Failure;
-use crate::output::style::{self, Role, paint};
+use crate::output::style::{self, Role};
 use crate::output::{human, plot, table};
 
 /// Lines of the table.
@@ -25,7 +25,7 @@ pub(super) fn show(name: &str, lines: &[Line], block_bytes: Option<u64>) -> Resu
     writeln!(out, "{}\n", draw(lines, block_bytes))?;
     writeln!(out, "{}\n", ratios(lines, block_bytes))?;
     for line in lines {
-        writeln!(out, "{}", prices(line, block_bytes))?;
+        writeln!(out, "{}", human::wrap(&prices(line, block_bytes), style::width()))?;
     }
     Ok(out.flush()?)
 }
@@ -71,7 +71,7 @@ fn thinned(sizes: &[u64], count: usize) -> Vec<u64> {
 fn prices(line: &Line, block_bytes: Option<u64>) -> String {
     let cost = |size| human::blocks(size, block_bytes);
     let (best, enough) = line.best();
-    let name = paint(&line.policy, Role::Heading);
+    let name = &line.policy;
     if best == 0.0 {
         return format!("{name}: nothing hits at any size.");
     }
@@ -84,11 +84,18 @@ fn prices(line: &Line, block_bytes: Option<u64>) -> String {
         text += " Simulated at the points given, so sizes are the least of these.";
     }
     if let Some(sampling) = line.sampling {
-        let (blocks, rate) = (human::count(sampling.sampled_blocks), human::percent(sampling.sampling_rate));
-        text += &format!(" Estimated from {blocks} blocks, {rate} % of all");
+        let (blocks, rate) = (human::counted(sampling.sampled_blocks, "block"), human::percent(sampling.sampling_rate));
+        let resolution = cost(sampling.resolution_blocks);
+        text += &format!(" Estimated from {blocks}, {rate} % of all.");
         text += &match sampling.expected_error {
-            Some(error) => format!("; expect hit ratios to be off by {} points on average.", human::percent(error)),
-            None => ", too few or too many to state an error.".to_owned(),
+            Some(error) => {
+                let error = human::percent(error);
+                format!(
+                    " Hit ratios are expected to be off by about {error} points; below {resolution} they are a guess."
+                )
+            }
+            None if sampling.sampling_rate < 1.0 => " That is too few to state an error.".to_owned(),
+            None => " That is exact.".to_owned(),
         };
     }
     text

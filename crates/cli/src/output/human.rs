@@ -79,6 +79,21 @@ pub(crate) fn name(text: &str, width: usize) -> String {
     end.into_iter().rev().collect()
 }
 
+/// Breaks running text into lines of at most `width` columns, between words.
+pub(crate) fn wrap(text: &str, width: usize) -> String {
+    let mut lines = vec![String::new()];
+    for word in text.split(' ') {
+        let line = lines.last_mut().expect("there is a line from the start");
+        if !line.is_empty() && line.width() + 1 + word.width() > width {
+            lines.push(word.to_owned());
+        } else {
+            line.push_str(if line.is_empty() { "" } else { " " });
+            line.push_str(word);
+        }
+    }
+    lines.join("\n")
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -102,5 +117,12 @@ mod tests {
         assert_eq!(name("a\x1b[1m\nb", 40), "a\\u{1b}[1m\\nb");
         assert_eq!(name("目目目", 5), "…目目");
         assert_eq!(name("abc", 3), "abc");
+    }
+
+    #[test]
+    fn text_breaks_between_words() {
+        assert_eq!(wrap("one two three", 8), "one two\nthree");
+        assert_eq!(wrap("incomprehensible a b", 5), "incomprehensible\na b");
+        assert_eq!(wrap("", 5), "");
     }
 }

@@ -1,0 +1,162 @@
+//! Whatever is wrong is told in a sentence with its place, and by the exit status: 1 for what cannot be done, 2 for wrong usage.
+
+mod support;
+
+use support::{Folder, command, csv, exists, finish, gzip, hotset, hotset_fed, ids, zstd};
+
+/// Runs and expects this status, nothing on standard output, and one message that holds all `parts`.
+#[track_caller]
+fn refused(arguments: &[&str], status: i32, parts: &[&str]) -> String {
+    let run = hotset(arguments);
+    assert_eq!((run.status, run.out.as_str()), (status, ""), "{arguments:?}: {}", run.err);
+    for part in parts {
+        assert!(run.err.contains(part), "{arguments:?}: {part:?} is not in {}", run.err);
+    }
+    assert!(!run.err.contains("panicked"), "{}", run.err);
+    run.err
+}
+
+#[test]
+fn traces_that_are_none() {
+    let folder = Folder::new();
+    let simulate = |path: &str| ["simulate", path, "-p", "lru", "-s", "10"].map(str::to_owned);
+    let cases: [(String, &[&str]); 6] = [
+        (folder.path("missing"), &["missing: cannot open the trace: No such file"]),
+        (folder.path("."), &["irectory"]),
+        (folder.file("empty", ""), &["empty: the file is empty; expected a trace"]),
+        (folder.file("garbage", [0u8, 1, 2, 255, 254, 3]), &["garbage: no known format fits", "--format"]),
+        (folder.file("blank", "\n\n\n"), &["blank"]),
+        (folder.file("binary.zst", zstd([7u8; 5000])), &["zstd data that unpacks to", "no known format fits"]),
+    ];
+    for (path, parts) in &cases {
+        refused(&simulate(path).each_ref().map(String::as_str), 1, parts);
+        for other in ["inspect", "curve"] {
+            refused(&[other, path], 1, parts);
+        }
+        refused(&["import", path, "-o", &folder.path("out.hst")], 1, parts);
+    }
+    assert!(!exists(&folder.path("out.hst")));
+}
+
+#[test]
+fn a_cut_or_damaged_trace_is_never_taken_for_whole() {
+    let folder = Folder::new();
+    let packed = zstd(ids());
+    let cut = folder.file("cut.ids.zst", &packed[..packed.len() / 2]);
+    refused(&["inspect", &cut, "--format", "ids"], 1, &["cut.ids.zst, byte", "truncated or corrupt after"]);
+
+    let whole = folder.file("t.csv", csv());
+    let native = folder.path("t.hst");
+    hotset(&["import", &whole, "-o", &native]).good();
+    let mut bytes = std::fs::read(&native).unwrap();
+    let middle = bytes.len() / 2;
+    bytes[middle] ^= 0x55;
+    let damaged = folder.file("damaged.hst", &bytes);
+    refused(&["inspect", &damaged], 1, &["damaged.hst, byte"]);
+
+    let packed = gzip(ids());
+    let cut = folder.file("cut.ids.gz", &packed[..packed.len() / 2]);
+    let skipping = hotset(&["inspect", &cut, "--format", "ids", "--skip-bad", "--json", "-"]);
+    assert_eq!(skipping.status, 0, "{}", skipping.err);
+    assert!(skipping.err.contains("truncated or corrupt"), "what was lost is told: {:?}", skipping.err);
+}
+
+#[test]
+fn bad_records_name_their_line_or_are_counted() {
+    let folder = Folder::new();
+    let bad = folder.file("bad.csv", csv().replacen("72,R", "72,Q", 2));
+    refused(&["inspect", &bad], 1, &["bad.csv, line", "Q"]);
+    let run = hotset(&["inspect", &bad, "--skip-bad"]);
+    assert_eq!(run.status, 0);
+    assert!(run.err.contains("2 malformed records were skipped"), "{}", run.err);
+    assert!(run.out.contains("requests    5,998"), "{}", run.out);
+
+    let huge = folder.file("huge.ids", "1\n99999999999999999999999999\n");
+    refused(&["inspect", &huge, "--format", "ids"], 1, &["huge.ids, line 2", "99999999999999999999999999"]);
+}
+
+#[test]
+fn wrong_usage_points_at_the_place() {
+    let folder = Folder::new();
+    let trace = folder.file("t.ids", ids());
+    let simulate = |policy: &str, size: &str| {
+        let run = hotset(&["simulate", &trace, "-p", policy, "-s", size]);
+        assert_eq!((run.status, run.out.as_str()), (2, ""), "{policy} {size}: {}", run.err);
+        run.err
+    };
+    let unknown = simulate("fifo,lrru", "10");
+    assert!(unknown.contains("unknown policy") && unknown.contains("did you mean lru"), "{unknown}");
+    let lines: Vec<&str> = unknown.lines().collect();
+    let (text, caret) = (lines[lines.len() - 2], lines[lines.len() - 1]);
+    assert_eq!(caret.find('^'), text.find("lrru"), "{unknown}");
+    assert!(simulate("2q(kim=30%)", "10").contains("kin"));
+    for size in ["ten", "0", "10,,20", "1..2", "64M..16M*2", "-5", "64M"] {
+        assert!(simulate("lru", size).contains("--size"), "{size}");
+    }
+    for block in ["0", "x", "-1"] {
+        refused(&["simulate", &trace, "-p", "lru", "-s", "10", &format!("--block={block}")], 2, &["block"]);
+    }
+    refused(&["inspect", &trace, "--format", "idz"], 2, &["unknown format `idz`", "expected one of: ", "ids"]);
+    refused(&["policies", "lrru"], 2, &["unknown policy", "did you mean lru"]);
+    refused(&["simulate", &trace, "-p", "lru"], 2, &["--size"]);
+    refused(&["curve", &trace, "--sample", "2"], 2, &["more than 0 and at most 1"]);
+    refused(&["curve", &trace, "--sample", "0.5"], 2, &["of lru only, not of opt"]);
+    refused(&["curve", &trace, "--points", "1"], 2, &["2 to 1000, or `all`"]);
+    refused(&["curve", &trace, "-p", "fifo", "--points", "all"], 2, &["fifo must be simulated at every size"]);
+    refused(&["frobnicate"], 2, &["unrecognized subcommand"]);
+    refused(&[], 2, &["hotset demo"]);
+}
+
+#[test]
+fn a_stream_says_what_it_cannot_give() {
+    let folder = Folder::new();
+    let trace = folder.file("t.ids", ids());
+    let simulate = ["simulate", &trace, "--format", "ids", "--memory", "1", "-p", "lru", "-s", "10%"];
+    refused(&simulate, 1, &["a size in percent", "raise --memory", "sizes in blocks"]);
+    refused(&["curve", &trace, "--format", "ids", "--memory", "1"], 1, &["an exact curve", "--sample-size"]);
+}
+
+#[test]
+fn nothing_to_cache_is_no_result() {
+    let folder = Folder::new();
+    let metadata = folder.file("m.csv", "time_s,pid,op,file,offset,bytes,filesize,kind\n0.5,1,S,1,0,0,,inode\n");
+    refused(&["simulate", &metadata, "-p", "lru", "-s", "10"], 1, &["no request in the trace reads or writes data"]);
+    refused(&["curve", &metadata], 1, &["nothing to cache"]);
+    let page = hotset(&["inspect", &metadata]).good().out;
+    assert!(page.contains("references  none") && page.contains("stat"), "{page}");
+}
+
+#[test]
+fn outputs_that_cannot_be_written() {
+    let folder = Folder::new();
+    let trace = folder.file("t.ids", ids());
+    let nowhere = folder.path("no/where");
+    refused(&["simulate", &trace, "-p", "lru", "-s", "10", "--json", &nowhere, "--csv", "-"], 1, &["cannot create"]);
+    refused(&["import", &trace, "-o", &nowhere], 1, &["cannot write", "into the directory"]);
+    refused(&["record", "-o", &nowhere, "--", "true"], 1, &["cannot write"]);
+    refused(&["import", &trace, "-o", &folder.path(".")], 1, &["is a directory"]);
+    refused(&["import", &trace, "-o", &trace], 2, &["the same file as the input"]);
+    assert_eq!(std::fs::read_to_string(&trace).unwrap(), ids(), "the input is as it was");
+    refused(&["import", &trace], 2, &["--output"]);
+}
+
+#[test]
+fn programs_that_cannot_be_recorded() {
+    let folder = Folder::new();
+    let out = folder.path("x.hst");
+    refused(&["record", "-o", &out, "--", "/no/such/program"], 1, &["/no/such/program", "no such program"]);
+    refused(&["record", "-o", &out], 2, &["COMMAND"]);
+    let mut without = command(&["record", "-o", &out, "--", "true"]);
+    without.env("PATH", folder.path("."));
+    let run = finish(without);
+    assert_eq!(run.status, 1);
+    assert!(!exists(&out), "nothing was recorded, so nothing is left");
+}
+
+#[test]
+fn standard_input_is_named_in_errors() {
+    let run = hotset_fed(&["inspect", "-", "--format", "ids"], b"1\nx\n");
+    assert_eq!(run.status, 1);
+    assert!(run.err.contains("-, line 2"), "{}", run.err);
+    assert!(hotset_fed(&["inspect", "-"], b"").err.contains("empty"));
+}

@@ -1,0 +1,190 @@
+//! `hotset simulate`: rows as documented, the same whatever way a trace is read.
+
+mod support;
+
+use hotset_core::registry::ENTRIES;
+use hotset_testkit::inputs;
+use serde_json::Value;
+use support::{Folder, command, csv, finish, gzip, hotset, hotset_fed, ids, keys, xz, zstd};
+
+/// Rows of a trace under every policy at four sizes.
+fn rows(trace: &str, more: &[&str]) -> Vec<Value> {
+    hotset(&[&["simulate", trace, "-p", "all", "-s", "1,7,100,1500", "--json", "-"], more].concat()).rows()
+}
+
+/// Rows without the fields named.
+fn without(rows: Vec<Value>, fields: &[&str]) -> Vec<Value> {
+    let strip = |mut row: Value| {
+        fields.iter().for_each(|field| drop(row.as_object_mut().unwrap().remove(*field)));
+        row
+    };
+    rows.into_iter().map(strip).collect()
+}
+
+#[test]
+fn a_row_has_the_documented_fields_and_no_others() {
+    let folder = Folder::new();
+    let plain = [
+        "version",
+        "trace",
+        "policy",
+        "size_blocks",
+        "seed",
+        "references",
+        "hits",
+        "misses",
+        "hit_ratio",
+        "requests",
+        "request_misses",
+        "read_requests",
+        "read_request_misses",
+        "distinct_blocks",
+    ];
+    let of_ids = hotset(&["simulate", &folder.file("t.ids", ids()), "-p", "lru", "-s", "10", "--json", "-"]).rows();
+    let expected: std::collections::BTreeSet<&str> = plain.into();
+    assert_eq!(keys(&of_ids[0]).into_iter().collect::<std::collections::BTreeSet<_>>(), expected);
+
+    let of_csv = hotset(&["simulate", &folder.file("t.csv", csv()), "-p", "lru", "-s", "10", "--json", "-"]).rows();
+    let more = ["size_bytes", "block_bytes", "write_requests", "write_backs", "apps"];
+    let expected: std::collections::BTreeSet<&str> = plain.into_iter().chain(more).collect();
+    assert_eq!(keys(&of_csv[0]).into_iter().collect::<std::collections::BTreeSet<_>>(), expected);
+    let row = &of_csv[0];
+    assert_eq!((&row["size_bytes"], &row["block_bytes"]), (&Value::from(40960), &Value::from(4096)));
+    let apps = row["apps"].as_array().unwrap();
+    assert_eq!(apps.len(), 3);
+    for field in ["references", "hits", "misses", "requests", "write_requests"] {
+        let sum: u64 = apps.iter().map(|app| app[field].as_u64().unwrap()).sum();
+        assert_eq!(Value::from(sum), row[field], "{field}");
+    }
+    assert_eq!(row["hits"].as_u64().unwrap() + row["misses"].as_u64().unwrap(), row["references"].as_u64().unwrap());
+}
+
+#[test]
+fn csv_says_what_json_says() {
+    let folder = Folder::new();
+    let trace = folder.file("t.csv", csv());
+    let table = folder.path("out.csv");
+    let rows = hotset(&["simulate", &trace, "-p", "lru,arc", "-s", "5,50", "--json", "-", "--csv", &table]).rows();
+    let text = std::fs::read_to_string(&table).unwrap();
+    let mut lines = text.lines();
+    let header: Vec<&str> = lines.next().unwrap().split(',').collect();
+    let parsed: Vec<Vec<&str>> = lines.map(|line| line.split(',').collect()).collect();
+    assert_eq!(parsed.len(), rows.len());
+    for (fields, row) in parsed.iter().zip(&rows) {
+        for (name, field) in header.iter().zip(fields) {
+            assert_eq!(row[name].to_string().trim_matches('"'), *field, "{name}");
+        }
+    }
+}
+
+#[test]
+fn packed_and_piped_traces_give_the_same_rows() {
+    let folder = Folder::new();
+    let text = csv();
+    let expected = without(rows(&folder.file("t.csv", &text), &[]), &["trace"]);
+    assert_eq!(expected.len(), 4 * ENTRIES.len());
+    for (name, bytes) in [("a.csv.zst", zstd(&text)), ("a.csv.gz", gzip(&text)), ("a.csv.xz", xz(&text))] {
+        assert_eq!(without(rows(&folder.file(name, &bytes), &[]), &["trace"]), expected, "{name}");
+    }
+    let native = folder.path("t.hst");
+    hotset(&["import", &folder.path("t.csv"), "-o", &native]).good();
+    assert_eq!(without(rows(&native, &[]), &["trace"]), expected, "the native format keeps all");
+    let arguments = ["simulate", "-", "-p", "all", "-s", "1,7,100,1500", "--json", "-"];
+    let piped = hotset_fed(&arguments, &gzip(&text)).rows();
+    assert_eq!(without(piped, &["trace"]), expected, "standard input");
+    let native = std::fs::read(&native).unwrap();
+    assert_eq!(without(hotset_fed(&arguments, &native).rows(), &["trace"]), expected, "native on standard input");
+}
+
+#[test]
+fn threads_do_not_change_results() {
+    let folder = Folder::new();
+    let trace = folder.file("t.csv", csv());
+    let arguments = ["simulate", &trace, "-p", "all", "-s", "1%..80%*3", "--json", "-"];
+    let with = |threads: &str| {
+        let mut command = command(&arguments);
+        command.env("RAYON_NUM_THREADS", threads);
+        finish(command).good().out
+    };
+    let one = with("1");
+    assert!(one.lines().count() > 3 * ENTRIES.len());
+    assert_eq!(with("2"), one);
+    assert_eq!(with("7"), one);
+}
+
+#[test]
+fn a_stream_gives_the_same_rows_as_a_trace_that_is_held() {
+    let traces = [("public/lirs/multi2.trace.gz", "1,50,5000"), ("public/formats/cloudPhysicsIO.vscsi.zst", "700")];
+    for (relative, sizes) in traces {
+        let Some(path) = inputs::trace_path(relative) else { return };
+        let path = path.to_str().unwrap();
+        let online: Vec<&str> =
+            ENTRIES.iter().filter(|entry| !entry.info.offline).map(|entry| entry.info.name).collect();
+        let simulate = |more: &[&str]| {
+            let arguments = ["simulate", path, "-p", &online.join(","), "-s", sizes, "--json", "-"];
+            without(hotset(&[&arguments[..], more].concat()).rows(), &["distinct_blocks"])
+        };
+        let held = simulate(&[]);
+        assert_eq!(held.len(), sizes.split(',').count() * online.len());
+        assert_eq!(simulate(&["--memory", "1"]), held, "{relative}");
+    }
+}
+
+#[test]
+fn maps_count_as_reads_unless_left_out() {
+    let folder = Folder::new();
+    let trace = folder.file(
+        "m.csv",
+        "time_s,pid,op,file,offset,bytes,filesize,kind\n0,1,R,1,0,4096,,x\n0,1,M,1,0,8192,,x\n0,1,W,1,0,1,,x\n",
+    );
+    let references = |more: &[&str]| {
+        let rows = hotset(&[&["simulate", &trace, "-p", "lru", "-s", "9", "--json", "-"], more].concat()).rows();
+        (rows[0]["references"].as_u64(), rows[0]["read_requests"].as_u64(), rows[0]["write_requests"].as_u64())
+    };
+    assert_eq!(references(&[]), (Some(4), Some(2), Some(1)));
+    assert_eq!(references(&["--no-maps"]), (Some(2), Some(1), Some(1)));
+}
+
+#[test]
+fn the_table_of_several_sizes() {
+    let folder = Folder::new();
+    let trace = folder.file("loop.ids", "1\n2\n3\n".repeat(100));
+    let run = hotset(&["simulate", &trace, "-p", "lru,mru,opt", "-s", "1,2,3", "--format", "ids"]).good();
+    let expected = "\
+: 300 references to 3 distinct blocks; hit ratio in % by cache size
+policy      1       2       3
+─────────────────────────────
+lru      0.00    0.00   99.00
+mru      0.00   49.67   99.00
+opt      0.00   49.67   99.00
+
+At 2 blocks, mru hits 49.67 % where lru hits 0.00 %: 149 fewer misses, 100 % of
+the way to the bound (opt, 49.67 %). Of these sizes, lru needs 3 blocks for as
+much.
+";
+    assert_eq!(run.out.strip_prefix(&trace), Some(expected));
+}
+
+#[test]
+fn the_table_of_one_size_counts_everything() {
+    let folder = Folder::new();
+    let trace = folder.file("t.csv", csv());
+    let out = hotset(&["simulate", &trace, "-p", "fifo,opt", "-s", "64K"]).good().out;
+    assert!(out.contains("cache of 16 blocks (64K)"), "{out}");
+    assert!(out.contains("policy") && out.contains("request misses") && out.contains("write-backs"), "{out}");
+    assert!(!out.contains('\x1b'), "no colours where there is no terminal");
+}
+
+#[test]
+fn the_reader_may_stop_reading() {
+    use std::io::{BufRead, BufReader};
+    let folder = Folder::new();
+    let trace = folder.file("t.ids", ids());
+    let arguments = ["simulate", &trace, "-p", "all", "-s", "1..2000*1.01", "--json", "-"];
+    let mut child = command(&arguments).spawn().unwrap();
+    let mut line = String::new();
+    BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
+    let output = child.wait_with_output().unwrap();
+    assert!(line.starts_with('{'));
+    assert_eq!((output.status.code(), String::from_utf8(output.stderr).unwrap()), (Some(0), String::new()));
+}
