@@ -23,8 +23,29 @@ use crate::policy::{Effects, Info, Outcome, Policy, Setup, Slot};
 use crate::spec::{Args, Param, ParamKind, SpecError};
 
 const STACK: Tag = 0;
-const RESIDENT: Tag = 0;
-const GHOST: Tag = 1;
+const RESIDENT: Tag = 1;
+const GHOST: Tag = 2;
+
+/// No slot.
+const NONE: Slot = Slot::MAX;
+
+/// A slot has two places side by side, so that one fetch brings both: in S, where the mark says that it is LIR...
+#[inline(always)]
+fn in_s(slot: Slot) -> Slot {
+    2 * slot
+}
+
+/// ...and in Q or among the ghosts.
+#[inline(always)]
+fn in_q(slot: Slot) -> Slot {
+    2 * slot + 1
+}
+
+/// The slot with this place.
+#[inline(always)]
+fn owner(place: Slot) -> Slot {
+    place / 2
+}
 
 /// The LIRS policy.
 #[derive(Debug)]
@@ -33,12 +54,11 @@ pub struct Lirs {
     args: Args,
     sizes: Sizes,
     lir_len: u32,
-    /// Places in S. The mark of a slot says that it is LIR.
-    recency: Places,
+    places: Places,
     /// S, its bottom at the old end.
     stack: Queue,
-    /// Places in Q and among the ghosts.
-    stay: Places,
+    /// The slot at the bottom of S, always LIR, or [`NONE`]. It tells whether a reference makes pruning necessary.
+    bottom: Slot,
     /// Q, the resident HIR blocks.
     queue: Queue,
     /// The ghosts in S, the first to be dropped at the old end; unused if they are unlimited.
@@ -91,9 +111,9 @@ impl Policy for Lirs {
             args: setup.args.clone(),
             sizes: Sizes::of(setup.args, setup.capacity)?,
             lir_len: 0,
-            recency: Places::new(setup.slots),
+            places: Places::new(2 * setup.slots),
             stack: Queue::new(STACK, 0),
-            stay: Places::new(setup.slots),
+            bottom: NONE,
             queue: Queue::new(RESIDENT, 0),
             ghosts: Queue::new(GHOST, 0),
         };
@@ -108,41 +128,38 @@ impl Policy for Lirs {
 
     #[inline(always)]
     fn access(&mut self, slot: Slot, _time: u64, fx: &mut impl Effects) -> Outcome {
-        let in_stack = self.recency.tag(slot) == STACK;
-        let outcome = if in_stack && self.recency.is_marked(slot) {
-            self.stack.renew(&mut self.recency, slot);
-            self.recency.mark(slot);
+        if self.is_lir(slot) {
+            self.to_top(slot);
+            if slot == self.bottom {
+                self.prune(fx);
+            }
             Outcome::Hit
-        } else if self.stay.tag(slot) == RESIDENT {
-            self.hit_hir(slot, in_stack);
+        } else if self.places.tag(in_q(slot)) == RESIDENT {
+            self.hit_hir(slot, fx);
             Outcome::Hit
         } else {
-            self.miss(slot, in_stack, fx);
+            self.miss(slot, fx);
             Outcome::Admitted
-        };
-        self.prune(fx);
-        outcome
+        }
     }
 
     #[inline(always)]
     fn prefetch(&self, slot: Slot) {
-        self.recency.prefetch(slot);
-        self.stay.prefetch(slot);
+        self.places.prefetch(in_s(slot));
     }
 
     fn remove(&mut self, slot: Slot, fx: &mut impl Effects) {
-        let in_stack = self.recency.tag(slot) == STACK;
-        let stay = self.stay.tag(slot);
-        if !in_stack && stay == ABSENT {
+        let (seen, stay) = (self.is_in_stack(slot), self.places.tag(in_q(slot)));
+        if !seen && stay == ABSENT {
             return;
         }
-        if in_stack {
-            self.lir_len -= u32::from(self.recency.is_marked(slot));
-            self.stack.take(&mut self.recency, slot);
+        if seen {
+            self.lir_len -= u32::from(self.is_lir(slot));
+            self.stack.take(&mut self.places, in_s(slot));
         }
         match stay {
-            RESIDENT => self.queue.take(&mut self.stay, slot),
-            GHOST => self.ghosts.take(&mut self.stay, slot),
+            RESIDENT => self.queue.take(&mut self.places, in_q(slot)),
+            GHOST => self.ghosts.take(&mut self.places, in_q(slot)),
             _ => {}
         }
         fx.forget(slot);
@@ -151,11 +168,10 @@ impl Policy for Lirs {
 
     fn resize(&mut self, capacity: u32, fx: &mut impl Effects) {
         self.capacity = capacity;
-        self.sizes = Sizes::of(&self.args, capacity).expect("new accepted the same arguments");
+        self.sizes = Sizes::of(&self.args, capacity).expect("new accepts the same arguments");
         self.fit_queues();
         while self.lir_len > self.sizes.lir {
-            self.demote();
-            self.prune(fx);
+            self.demote(fx);
         }
         while self.len() > capacity {
             self.evict(fx);
@@ -164,13 +180,12 @@ impl Policy for Lirs {
     }
 
     fn grow(&mut self, slots: u32) {
-        self.recency.grow(slots);
-        self.stay.grow(slots);
+        self.places.grow(2 * slots);
         self.fit_queues();
     }
 
     fn contains(&self, slot: Slot) -> bool {
-        self.stay.tag(slot) == RESIDENT || self.recency.tag(slot) == STACK && self.recency.is_marked(slot)
+        self.is_lir(slot) || self.places.tag(in_q(slot)) == RESIDENT
     }
 
     #[inline(always)]
@@ -179,16 +194,18 @@ impl Policy for Lirs {
     }
 
     fn validate(&self) {
-        self.stack.validate(&self.recency);
-        self.queue.validate(&self.stay);
-        self.ghosts.validate(&self.stay);
-        let lir = |slot: &Slot| self.recency.is_marked(*slot);
-        assert_eq!(self.stack.iter().filter(lir).count(), self.lir_len as usize, "LIR blocks are miscounted");
-        assert!(self.stack.iter().next().is_none_or(|bottom| lir(&bottom)), "the bottom of S is not LIR");
-        assert!(self.stack.iter().filter(lir).all(|slot| self.stay.tag(slot) == ABSENT), "a LIR block is in Q");
+        for queue in [&self.stack, &self.queue, &self.ghosts] {
+            queue.validate(&self.places);
+        }
+        let stack = || self.stack.iter().map(owner);
+        let lirs = || stack().filter(|&slot| self.is_lir(slot));
+        assert_eq!(lirs().count(), self.lir_len as usize, "LIR blocks are miscounted");
+        assert!(lirs().all(|slot| self.places.tag(in_q(slot)) == ABSENT), "a LIR block is in Q");
+        assert!(stack().next().is_none_or(|bottom| self.is_lir(bottom)), "the bottom of S is not LIR");
+        assert_eq!(stack().next().unwrap_or(NONE), self.bottom);
         assert!(self.lir_len <= self.sizes.lir, "more LIR blocks than there may be");
         assert!(self.len() <= self.capacity, "LIR and HIR blocks exceed the capacity");
-        assert!(self.ghosts.iter().all(|slot| self.recency.tag(slot) == STACK), "a ghost is not in S");
+        assert!(self.ghosts.iter().map(owner).all(|slot| self.is_in_stack(slot)), "a ghost is not in S");
         assert!(self.sizes.ghosts.is_none_or(|most| self.ghosts.len() <= most), "too many ghosts");
     }
 }
@@ -196,104 +213,132 @@ impl Policy for Lirs {
 impl Lirs {
     /// Rings large enough for all that S, Q and the ghosts may come to hold.
     fn fit_queues(&mut self) {
-        let slots = self.recency.slots();
+        let slots = self.places.slots() / 2;
         let residents = self.capacity.min(slots);
         let ghosts = self.sizes.ghosts.map_or(0, |most| most.saturating_add(1).min(slots));
         let known = self.sizes.ghosts.map_or(slots, |_| residents.saturating_add(ghosts).min(slots));
-        self.stack.grow(&mut self.recency, known);
-        self.queue.grow(&mut self.stay, residents);
-        self.ghosts.grow(&mut self.stay, ghosts);
+        self.stack.grow(&mut self.places, known);
+        self.queue.grow(&mut self.places, residents);
+        self.ghosts.grow(&mut self.places, ghosts);
+    }
+
+    #[inline(always)]
+    fn is_in_stack(&self, slot: Slot) -> bool {
+        self.places.tag(in_s(slot)) == STACK
+    }
+
+    #[inline(always)]
+    fn is_lir(&self, slot: Slot) -> bool {
+        self.is_in_stack(slot) && self.places.is_marked(in_s(slot))
+    }
+
+    /// Moves a block that is in S to its top as a LIR block.
+    #[inline(always)]
+    fn to_top(&mut self, slot: Slot) {
+        self.stack.renew(&mut self.places, in_s(slot));
+        self.places.mark(in_s(slot));
     }
 
     /// A hit of a resident HIR block.
     #[inline(always)]
-    fn hit_hir(&mut self, slot: Slot, in_stack: bool) {
-        if in_stack {
-            self.queue.take(&mut self.stay, slot);
-            self.promote(slot);
+    fn hit_hir(&mut self, slot: Slot, fx: &mut impl Effects) {
+        if self.is_in_stack(slot) {
+            self.queue.take(&mut self.places, in_q(slot));
+            self.promote(slot, fx);
         } else {
-            self.stack.push(&mut self.recency, slot);
-            self.queue.renew(&mut self.stay, slot);
+            self.push(slot);
+            self.queue.renew(&mut self.places, in_q(slot));
         }
     }
 
     #[inline(always)]
-    fn miss(&mut self, slot: Slot, in_stack: bool, fx: &mut impl Effects) {
-        if self.stay.tag(slot) == GHOST {
-            self.ghosts.take(&mut self.stay, slot);
+    fn miss(&mut self, slot: Slot, fx: &mut impl Effects) {
+        if self.places.tag(in_q(slot)) == GHOST {
+            self.ghosts.take(&mut self.places, in_q(slot));
         }
         if self.len() == self.capacity {
             self.evict(fx);
         }
-        if in_stack {
-            self.promote(slot);
-            return;
-        }
-        self.stack.push(&mut self.recency, slot);
-        if self.lir_len < self.sizes.lir {
-            self.recency.mark(slot);
+        if self.is_in_stack(slot) {
+            self.promote(slot, fx);
+        } else if self.lir_len < self.sizes.lir {
+            self.stack.push(&mut self.places, in_s(slot));
+            self.places.mark(in_s(slot));
             self.lir_len += 1;
+            if self.bottom == NONE {
+                self.bottom = slot;
+            }
         } else {
-            self.queue.push(&mut self.stay, slot);
+            self.push(slot);
+            self.queue.push(&mut self.places, in_q(slot));
         }
     }
 
-    /// Makes `slot`, which is in S but neither LIR nor in Q, a LIR block at the top of S.
+    /// Puts a HIR block on top of S, which holds none without a LIR block at the bottom.
     #[inline(always)]
-    fn promote(&mut self, slot: Slot) {
-        self.stack.renew(&mut self.recency, slot);
-        self.recency.mark(slot);
+    fn push(&mut self, slot: Slot) {
+        if self.bottom != NONE {
+            self.stack.push(&mut self.places, in_s(slot));
+        }
+    }
+
+    /// Makes `slot`, which is in S but neither LIR nor in Q, a LIR block, at the cost of the one at the bottom if need be.
+    #[inline(always)]
+    fn promote(&mut self, slot: Slot, fx: &mut impl Effects) {
+        self.to_top(slot);
         self.lir_len += 1;
         if self.lir_len > self.sizes.lir {
-            self.demote();
+            self.demote(fx);
         }
     }
 
     /// Makes the LIR block at the bottom of S a HIR block at the end of Q.
     #[inline(always)]
-    fn demote(&mut self) {
-        if let Some(bottom) = self.stack.pop_oldest(&mut self.recency) {
-            self.queue.push(&mut self.stay, bottom);
-            self.lir_len -= 1;
-        }
+    fn demote(&mut self, fx: &mut impl Effects) {
+        self.stack.take(&mut self.places, in_s(self.bottom));
+        self.queue.push(&mut self.places, in_q(self.bottom));
+        self.lir_len -= 1;
+        self.prune(fx);
     }
 
     /// Evicts the block at the front of Q.
     #[inline(always)]
     fn evict(&mut self, fx: &mut impl Effects) {
-        let Some(victim) = self.queue.pop_oldest(&mut self.stay) else { return };
+        let Some(victim) = self.queue.pop_oldest(&mut self.places).map(owner) else { return };
         fx.evict(victim);
-        if self.recency.tag(victim) == ABSENT {
+        if !self.is_in_stack(victim) {
             fx.forget(victim);
         } else if self.sizes.ghosts.is_some() {
-            self.ghosts.push(&mut self.stay, victim);
+            self.ghosts.push(&mut self.places, in_q(victim));
             self.trim_ghosts(fx);
         }
     }
 
+    #[inline(always)]
     fn trim_ghosts(&mut self, fx: &mut impl Effects) {
         while self.sizes.ghosts.is_some_and(|most| self.ghosts.len() > most) {
-            if let Some(oldest) = self.ghosts.pop_oldest(&mut self.stay) {
-                self.stack.take(&mut self.recency, oldest);
-                fx.forget(oldest);
-            }
+            let Some(oldest) = self.ghosts.pop_oldest(&mut self.places).map(owner) else { return };
+            self.stack.take(&mut self.places, in_s(oldest));
+            fx.forget(oldest);
         }
     }
 
-    /// Takes HIR blocks off the bottom of S.
+    /// Takes HIR blocks off the bottom of S and notes which LIR block that lays bare.
     #[inline(always)]
     fn prune(&mut self, fx: &mut impl Effects) {
-        while let Some(bottom) = self.stack.oldest(&self.recency) {
-            if self.recency.is_marked(bottom) {
+        while let Some(bottom) = self.stack.oldest(&self.places).map(owner) {
+            if self.is_lir(bottom) {
+                self.bottom = bottom;
                 return;
             }
-            self.stack.take(&mut self.recency, bottom);
-            match self.stay.tag(bottom) {
+            self.stack.pop_oldest(&mut self.places);
+            match self.places.tag(in_q(bottom)) {
                 RESIDENT => continue,
-                GHOST => self.ghosts.take(&mut self.stay, bottom),
+                GHOST => self.ghosts.take(&mut self.places, in_q(bottom)),
                 _ => {}
             }
             fx.forget(bottom);
         }
+        self.bottom = NONE;
     }
 }
