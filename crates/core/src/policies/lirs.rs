@@ -129,7 +129,7 @@ impl Policy for Lirs {
     #[inline(always)]
     fn access(&mut self, slot: Slot, _time: u64, fx: &mut impl Effects) -> Outcome {
         if self.is_lir(slot) {
-            self.to_top(slot);
+            self.lift(slot);
             if slot == self.bottom {
                 self.prune(fx);
             }
@@ -234,7 +234,7 @@ impl Lirs {
 
     /// Moves a block that is in S to its top as a LIR block.
     #[inline(always)]
-    fn to_top(&mut self, slot: Slot) {
+    fn lift(&mut self, slot: Slot) {
         self.stack.renew(&mut self.places, in_s(slot));
         self.places.mark(in_s(slot));
     }
@@ -285,7 +285,7 @@ impl Lirs {
     /// Makes `slot`, which is in S but neither LIR nor in Q, a LIR block, at the cost of the one at the bottom if need be.
     #[inline(always)]
     fn promote(&mut self, slot: Slot, fx: &mut impl Effects) {
-        self.to_top(slot);
+        self.lift(slot);
         self.lir_len += 1;
         if self.lir_len > self.sizes.lir {
             self.demote(fx);
