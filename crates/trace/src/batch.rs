@@ -41,29 +41,38 @@ impl Batch {
 
     /// Appends `request` over `length` bytes. A length that does not fit a record becomes several requests, all but the
     /// first flagged [`FLAG_CONTINUED`].
+    #[inline]
     pub fn push(&mut self, mut request: Request, length: u64, file_size: Option<u64>) {
-        const LONGEST: u64 = 1 << 31;
-        let mut left = length;
-        loop {
-            let now = if left > u64::from(u32::MAX) { LONGEST } else { left };
-            request.length = now as u32;
-            self.push_sized(request, file_size);
-            left -= now;
-            if left == 0 {
-                return;
+        match u32::try_from(length) {
+            Ok(length) => {
+                request.length = length;
+                self.push_sized(request, file_size);
             }
-            request.offset = request.offset.saturating_add(now);
-            request.flags |= FLAG_CONTINUED;
+            Err(_) => self.push_long(request, length, file_size),
         }
     }
 
+    #[cold]
+    fn push_long(&mut self, mut request: Request, mut length: u64, file_size: Option<u64>) {
+        const LONGEST: u32 = 1 << 31;
+        while length > u64::from(u32::MAX) {
+            request.length = LONGEST;
+            self.push_sized(request, file_size);
+            length -= u64::from(LONGEST);
+            request.offset = request.offset.saturating_add(LONGEST.into());
+            request.flags |= FLAG_CONTINUED;
+        }
+        self.push(request, length, file_size);
+    }
+
+    #[inline]
     fn push_sized(&mut self, request: Request, file_size: Option<u64>) {
-        if let Some(size) = file_size {
-            // Sizes may turn up late in a trace: the requests before had none.
-            self.file_sizes.resize(self.requests.len(), UNKNOWN_SIZE);
-            self.file_sizes.push(size);
-        } else if !self.file_sizes.is_empty() {
-            self.file_sizes.push(UNKNOWN_SIZE);
+        if file_size.is_some() || !self.file_sizes.is_empty() {
+            if self.file_sizes.len() < self.requests.len() {
+                // Sizes may turn up late in a trace: the requests before had none.
+                self.file_sizes.resize(self.requests.len(), UNKNOWN_SIZE);
+            }
+            self.file_sizes.push(file_size.unwrap_or(UNKNOWN_SIZE));
         }
         self.requests.push(request);
     }

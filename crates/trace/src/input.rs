@@ -12,8 +12,9 @@ use std::{
 
 use crate::{TraceError, error::Place};
 
-/// Bytes asked of the source at a time; also what [`crate::formats::Head`] shows a format to be recognised by.
-pub const PIECE_BYTES: usize = 256 * 1024;
+/// Bytes asked of the source at a time, few enough to stay in a processor's cache; also what [`crate::formats::Head`] shows a format
+/// to be recognised by.
+pub const PIECE_BYTES: usize = 128 * 1024;
 
 /// The longest window that zstd can write (`--ultra --long=31`), as a power of two.
 const LONGEST_WINDOW_LOG: u32 = 31;
@@ -186,8 +187,9 @@ impl Input {
         self.buffer.copy_within(self.start..self.end, 0);
         self.end -= self.start;
         self.start = 0;
-        if self.buffer.len() < self.end + PIECE_BYTES {
-            self.buffer.resize((self.end + PIECE_BYTES).next_power_of_two(), 0);
+        let room = self.end + PIECE_BYTES;
+        if self.buffer.len() < room {
+            self.buffer.resize(room + room / 2, 0);
         }
         loop {
             match self.source.read(&mut self.buffer[self.end..]) {

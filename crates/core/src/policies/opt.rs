@@ -89,6 +89,8 @@ const LOOKAHEAD: usize = 8;
 /// No position is the next use of anything at 0, so 0 stands for "none".
 const NONE: u32 = 0;
 
+const UNKNOWN: Slot = Slot::MAX;
+
 /// The residents of a cache in the order of their next uses.
 pub(super) struct Foresight {
     capacity: u32,
@@ -100,6 +102,8 @@ pub(super) struct Foresight {
     ahead: Positions,
     /// The greatest of `ahead`, or [`NONE`].
     farthest: u32,
+    /// The slot used at `farthest`, if that is known without looking into the future's column; else [`UNKNOWN`].
+    farthest_slot: Slot,
     /// Residents that are never used again, least recently used first, among such as were removed since.
     done: VecDeque<Slot>,
     /// How many of `done` are resident.
@@ -122,6 +126,7 @@ impl Foresight {
             next_uses: large::filled(NONE, setup.slots as usize),
             ahead: Positions::new(references),
             farthest: NONE,
+            farthest_slot: UNKNOWN,
             done: VecDeque::with_capacity(setup.capacity.min(setup.slots) as usize),
             done_len: 0,
         })
@@ -175,14 +180,15 @@ impl Foresight {
     /// Evicts the block used again last.
     #[inline(always)]
     pub(super) fn evict(&mut self, fx: &mut impl Effects) {
-        let victim = if self.done_len > 0 { self.oldest_done() } else { self.farthest_slot() };
-        self.drop(victim);
+        let last_use = self.last_use();
+        let victim = if last_use == Future::NEVER { self.oldest_done() } else { self.slot_at_farthest() };
+        self.drop(victim, last_use);
         fx.discard(victim);
     }
 
     pub(super) fn remove(&mut self, slot: Slot, fx: &mut impl Effects) {
         if self.contains(slot) {
-            self.drop(slot);
+            self.drop(slot, self.next_uses[slot as usize]);
             fx.forget(slot);
         }
     }
@@ -223,7 +229,7 @@ impl Foresight {
         }
         self.ahead.insert(next_use);
         if next_use > self.farthest {
-            self.set_farthest(next_use);
+            (self.farthest, self.farthest_slot) = (next_use, slot);
         }
     }
 
@@ -235,27 +241,25 @@ impl Foresight {
         }
         self.ahead.remove(next_use);
         if next_use == self.farthest {
-            self.set_farthest(self.ahead.greatest().unwrap_or(NONE));
+            (self.farthest, self.farthest_slot) = (self.ahead.greatest().unwrap_or(NONE), UNKNOWN);
+            // It is likely to be the next victim.
+            prefetch((*self.future.slots).as_ref(), self.farthest as usize);
         }
     }
 
     #[inline(always)]
-    fn drop(&mut self, slot: Slot) {
-        self.leave(self.next_uses[slot as usize]);
+    fn drop(&mut self, slot: Slot, next_use: u32) {
+        self.leave(next_use);
         self.next_uses[slot as usize] = NONE;
         self.len -= 1;
     }
 
-    /// Notes the farthest next use and fetches the slot used there, the likely next victim.
     #[inline(always)]
-    fn set_farthest(&mut self, position: u32) {
-        self.farthest = position;
-        prefetch((*self.future.slots).as_ref(), position as usize);
-    }
-
-    #[inline(always)]
-    fn farthest_slot(&self) -> Slot {
-        (*self.future.slots).as_ref()[self.farthest as usize]
+    fn slot_at_farthest(&self) -> Slot {
+        match self.farthest_slot {
+            UNKNOWN => (*self.future.slots).as_ref()[self.farthest as usize],
+            slot => slot,
+        }
     }
 
     #[inline(always)]

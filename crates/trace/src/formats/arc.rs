@@ -8,9 +8,10 @@ use crate::{
     Addressing, Batch, Meta,
     runner::{
         Malformed, SECTOR_BYTES,
-        lines::{LineFormat, Lines},
-        number::{Words, whole},
+        lines::{Line, LineFormat, Lines},
+        number::whole,
         push_blocks,
+        words::Words,
     },
 };
 
@@ -33,7 +34,7 @@ impl LineFormat for Arc {
     }
 
     #[inline]
-    fn line(&mut self, line: &[u8], batch: &mut Batch) -> Result<(), Malformed> {
+    fn line(&mut self, line: Line, batch: &mut Batch) -> Result<(), Malformed> {
         let mut words = Words::new(line);
         let start = words.number("the first block")?;
         let count = words.number("the count of blocks")?;
@@ -45,8 +46,10 @@ impl LineFormat for Arc {
 }
 
 fn detect(head: &Head) -> Confidence {
-    let fits =
-        head.all_lines(|line| Words::new(line).count() == 4 && Words::new(line).all(|word| whole(word).is_some()));
+    let fits = head.all_lines(|line| {
+        let words: Vec<&[u8]> = Words::new(Line::new(line)).collect();
+        words.len() == 4 && words.iter().all(|word| whole(word).is_some())
+    });
     match fits {
         true if head.name.ends_with(".lis") => Confidence::Sure,
         true => Confidence::Likely,
@@ -82,7 +85,9 @@ mod tests {
             ("0 2147483649 0 0", "found 1099511628288 bytes from byte 0; expected at most 1 TiB, ending below 2^64"),
         ];
         for (line, message) in cases {
-            assert_eq!(refused(&FORMAT, line.as_bytes()), format!("t, line 1: {message}"));
+            // What a line lacks must not be taken from the next one.
+            let lines = format!("{line}\n5 6 7 8\n");
+            assert_eq!(refused(&FORMAT, lines.as_bytes()), format!("t, line 1: {message}"));
         }
     }
 

@@ -11,10 +11,11 @@ use crate::{
     Addressing, Batch, Meta, Tables,
     runner::{
         Malformed, SECTOR_BYTES,
-        lines::{LineFormat, Lines},
-        number::{Words, seconds, unexpected, whole},
+        lines::{Line, LineFormat, Lines},
+        number::{seconds, unexpected, whole},
         numbering::Numbering,
         push_blocks, text,
+        words::Words,
     },
 };
 
@@ -28,8 +29,8 @@ pub(super) const FORMAT: Format = Format {
 
 #[derive(Default)]
 struct BlkParse {
-    devices: Numbering<[u8]>,
-    processes: Numbering<[u8]>,
+    devices: Numbering,
+    processes: Numbering,
     tables: Tables,
     in_summary: bool,
     other_actions: u64,
@@ -48,7 +49,7 @@ impl LineFormat for BlkParse {
         &self.tables
     }
 
-    fn line(&mut self, line: &[u8], batch: &mut Batch) -> Result<(), Malformed> {
+    fn line(&mut self, line: Line, batch: &mut Batch) -> Result<(), Malformed> {
         let mut words = Words::new(line);
         let device = words.next().unwrap_or_default();
         if !is_device(device) {
@@ -92,7 +93,7 @@ impl BlkParse {
         device: &[u8],
         time: u64,
         mut words: Words,
-        line: &[u8],
+        line: Line,
         batch: &mut Batch,
     ) -> Result<(), Malformed> {
         let rwbs = words.next().unwrap_or_default();
@@ -110,7 +111,7 @@ impl BlkParse {
             return Err(unexpected(plus, "`+` and the count of sectors"));
         }
         let count = words.number("the count of sectors")?;
-        let process = process_of(line);
+        let process = process_of(line.text());
         let file = self.devices.of(device)?;
         let app = self.processes.of(process)?;
         self.tables.name_file(file, || text(device));
@@ -154,7 +155,7 @@ fn begins_summary(line: &[u8]) -> bool {
 fn detect(head: &Head) -> Confidence {
     let mut events = 0;
     let fits = head.all_lines(|line| {
-        let words: Vec<&[u8]> = Words::new(line).take(7).collect();
+        let words: Vec<&[u8]> = Words::new(Line::new(line)).take(7).collect();
         let event = words.len() >= 6 && is_device(words[0]) && seconds(words[3]).is_some() && is_action(words[5]);
         events += usize::from(event);
         event || events > 0 && !is_device(words[0])

@@ -9,10 +9,11 @@ use crate::{
     Addressing, Batch, Meta, Tables,
     runner::{
         Malformed, SECTOR_BYTES,
-        lines::{LineFormat, Lines},
-        number::{Words, scaled, unexpected, whole},
+        lines::{Line, LineFormat, Lines},
+        number::{scaled, unexpected, whole},
         numbering::Numbering,
         push_blocks,
+        words::Words,
     },
 };
 
@@ -28,7 +29,7 @@ const MILLISECOND_DIGITS: usize = 6;
 
 #[derive(Default)]
 struct DiskSim {
-    devices: Numbering<u64>,
+    devices: Numbering,
     tables: Tables,
 }
 
@@ -45,7 +46,7 @@ impl LineFormat for DiskSim {
     }
 
     #[inline]
-    fn line(&mut self, line: &[u8], batch: &mut Batch) -> Result<(), Malformed> {
+    fn line(&mut self, line: Line, batch: &mut Batch) -> Result<(), Malformed> {
         let mut words = Words::new(line);
         let time = words.next().unwrap_or_default();
         let time = parse_time(time).ok_or_else(|| unexpected(time, "the time"))?;
@@ -55,7 +56,7 @@ impl LineFormat for DiskSim {
         let op = words.next().unwrap_or_default();
         let op = parse_op(op).ok_or_else(|| unexpected(op, "the operation, 0 for a write or 1 for a read"))?;
         words.end("five fields on a line")?;
-        let file = self.devices.of(&device)?;
+        let file = self.devices.of_number(device)?;
         self.tables.name_file(file, || format!("device {device}"));
         push_blocks(batch, Request { time, file, op: op as u8, ..Request::default() }, start, count, SECTOR_BYTES)
     }
@@ -78,7 +79,7 @@ fn parse_op(word: &[u8]) -> Option<Op> {
 
 fn detect(head: &Head) -> Confidence {
     let fits = head.all_lines(|line| {
-        let words: Vec<&[u8]> = Words::new(line).collect();
+        let words: Vec<&[u8]> = Words::new(Line::new(line)).collect();
         words.len() == 5
             && parse_time(words[0]).is_some()
             && words[1..4].iter().all(|word| whole(word).is_some())
@@ -117,7 +118,9 @@ mod tests {
             ("1 0 0 9999999999 1", "found 5119999999488 bytes from byte 0; expected at most 1 TiB, ending below 2^64"),
         ];
         for (line, message) in cases {
-            assert_eq!(refused(&FORMAT, line.as_bytes()), format!("t, line 1: {message}"));
+            // What a line lacks must not be taken from the next one.
+            let lines = format!("{line}\n1 0 0 1 1\n");
+            assert_eq!(refused(&FORMAT, lines.as_bytes()), format!("t, line 1: {message}"));
         }
     }
 }

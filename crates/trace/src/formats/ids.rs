@@ -8,7 +8,7 @@ use crate::{
     runner::{
         Malformed,
         ids::Ids,
-        lines::{LineFormat, Lines},
+        lines::{Line, LineFormat, Lines},
         number::{unexpected, whole_or_hex},
     },
 };
@@ -34,7 +34,13 @@ impl LineFormat for IdLines {
     }
 
     #[inline]
-    fn line(&mut self, line: &[u8], batch: &mut Batch) -> Result<(), Malformed> {
+    fn line(&mut self, line: Line, batch: &mut Batch) -> Result<(), Malformed> {
+        if self.ids.are_numbers()
+            && let Some(offset) = line.number()
+        {
+            batch.requests.push(Request { offset, ..Request::default() });
+            return Ok(());
+        }
         let id = line.trim_ascii();
         if id.contains(&b'*') || id.iter().any(u8::is_ascii_whitespace) {
             return Err(unexpected(id, "one id on a line (lines of several, or with *, belong to the format lirs)"));

@@ -9,8 +9,9 @@ use crate::{
     Addressing, Batch, Meta,
     runner::{
         Malformed,
-        lines::{LineFormat, Lines},
-        number::{Words, whole},
+        lines::{Line, LineFormat, Lines},
+        number::whole,
+        words::Words,
     },
 };
 
@@ -32,12 +33,12 @@ impl LineFormat for Lirs {
     }
 
     #[inline]
-    fn line(&mut self, line: &[u8], batch: &mut Batch) -> Result<(), Malformed> {
-        if let Some(offset) = whole(line) {
+    fn line(&mut self, line: Line, batch: &mut Batch) -> Result<(), Malformed> {
+        if let Some(offset) = line.number() {
             batch.requests.push(Request { offset, ..Request::default() });
             return Ok(());
         }
-        if memchr(b'*', line).is_some() {
+        if memchr(b'*', &line).is_some() {
             return Ok(());
         }
         let mut words = Words::new(line);
@@ -55,8 +56,8 @@ fn detect(head: &Head) -> Confidence {
     let fits = head.all_lines(|line| {
         let mark = line.contains(&b'*');
         marks += usize::from(mark);
-        longest = longest.max(Words::new(line).count());
-        mark && line.len() < 20 || Words::new(line).all(|word| whole(word).is_some())
+        longest = longest.max(Words::new(Line::new(line)).count());
+        mark && line.len() < 20 || Words::new(Line::new(line)).all(|word| whole(word).is_some())
     });
     match fits {
         // Several numbers a line are more often the columns of something else.

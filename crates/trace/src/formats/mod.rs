@@ -61,7 +61,7 @@ pub enum Confidence {
 /// What a format is recognised by.
 #[derive(Clone, Copy, Debug)]
 pub struct Head<'a> {
-    /// The first decompressed bytes, up to 256 KiB.
+    /// The first decompressed bytes, up to [`PIECE_BYTES`].
     pub bytes: &'a [u8],
     /// True if that is the whole trace.
     pub whole: bool,

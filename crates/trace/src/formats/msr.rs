@@ -10,7 +10,7 @@ use crate::{
     runner::{
         Malformed,
         fields::Fields,
-        lines::{LineFormat, Lines},
+        lines::{Line, LineFormat, Lines},
         number::{unexpected, whole},
         numbering::Numbering,
         push_range, text,
@@ -32,7 +32,7 @@ const TICK_NANOSECONDS: u64 = 100;
 
 #[derive(Default)]
 struct Msr {
-    disks: Numbering<[u8]>,
+    disks: Numbering,
     tables: Tables,
 }
 
@@ -48,14 +48,15 @@ impl LineFormat for Msr {
     }
 
     #[inline]
-    fn line(&mut self, line: &[u8], batch: &mut Batch) -> Result<(), Malformed> {
+    fn line(&mut self, line: Line, batch: &mut Batch) -> Result<(), Malformed> {
         if line.starts_with(HEADER) && self.tables.files.is_empty() {
             return Ok(());
         }
         let mut fields = Fields::new(line, b',');
         let ticks = fields.number("the time in units of 100 ns")?;
         let time = ticks.checked_mul(TICK_NANOSECONDS).ok_or_else(|| late(ticks))?;
-        let disk = disk(line, fields.next(), fields.next())?;
+        let disk = fields.two().filter(|disk| !disk.starts_with(b",") && !disk.ends_with(b","));
+        let disk = disk.ok_or_else(|| unexpected(b"", "a host name and a disk number"))?;
         let op = fields.next().unwrap_or_default();
         let op = parse_op(op).ok_or_else(|| unexpected(op, "the type, Read or Write"))?;
         let offset = fields.number("the offset in bytes")?;
@@ -63,18 +64,6 @@ impl LineFormat for Msr {
         let file = self.disks.of(disk)?;
         self.tables.name_file(file, || text(disk).replacen(',', "_", 1));
         push_range(batch, Request { time, offset, file, op: op as u8, ..Request::default() }, length, None)
-    }
-}
-
-/// `host,disk`: the stretch of the line from the second field to the third.
-#[inline]
-fn disk<'a>(line: &'a [u8], host: Option<&[u8]>, disk: Option<&[u8]>) -> Result<&'a [u8], Malformed> {
-    match (host, disk) {
-        (Some(host), Some(disk)) if !host.is_empty() && !disk.is_empty() => {
-            let start = host.as_ptr() as usize - line.as_ptr() as usize;
-            Ok(&line[start..start + host.len() + 1 + disk.len()])
-        }
-        _ => Err(unexpected(b"", "a host name and a disk number")),
     }
 }
 
@@ -96,7 +85,7 @@ fn parse_op(field: &[u8]) -> Option<Op> {
 
 fn detect(head: &Head) -> Confidence {
     let fits = |line: &[u8]| {
-        let fields: Vec<&[u8]> = Fields::new(line, b',').collect();
+        let fields: Vec<&[u8]> = Fields::new(Line::new(line), b',').collect();
         fields.len() >= 6
             && whole(fields[0]).is_some()
             && parse_op(fields[3]).is_some()
@@ -153,7 +142,9 @@ mod tests {
             ),
         ];
         for (line, message) in cases {
-            assert_eq!(refused(&FORMAT, line.as_bytes()), format!("t, line 1: {message}"));
+            // What a line lacks must not be taken from the next one.
+            let lines = format!("{line}\n1,hm,1,Read,0,1,1\n");
+            assert_eq!(refused(&FORMAT, lines.as_bytes()), format!("t, line 1: {message}"));
         }
     }
 }

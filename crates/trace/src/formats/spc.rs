@@ -9,7 +9,7 @@ use crate::{
     runner::{
         Malformed,
         fields::Fields,
-        lines::{LineFormat, Lines},
+        lines::{Line, LineFormat, Lines},
         number::{seconds, unexpected, whole},
         numbering::Numbering,
         push_range, sector_offset,
@@ -26,7 +26,7 @@ pub(super) const FORMAT: Format = Format {
 
 #[derive(Default)]
 struct Spc {
-    units: Numbering<u64>,
+    units: Numbering,
     tables: Tables,
 }
 
@@ -42,7 +42,7 @@ impl LineFormat for Spc {
     }
 
     #[inline]
-    fn line(&mut self, line: &[u8], batch: &mut Batch) -> Result<(), Malformed> {
+    fn line(&mut self, line: Line, batch: &mut Batch) -> Result<(), Malformed> {
         let mut fields = Fields::new(line, b',');
         let unit = fields.number("the application storage unit")?;
         let offset = sector_offset(fields.number("the LBA")?)?;
@@ -51,7 +51,7 @@ impl LineFormat for Spc {
         let op = parse_op(op).ok_or_else(|| unexpected(op, "the operation, R or W"))?;
         let time = fields.next().unwrap_or_default().trim_ascii();
         let time = seconds(time).ok_or_else(|| unexpected(time, "the time in seconds"))?;
-        let file = self.units.of(&unit)?;
+        let file = self.units.of_number(unit)?;
         self.tables.name_file(file, || format!("ASU {unit}"));
         push_range(batch, Request { time, offset, file, op: op as u8, ..Request::default() }, length, None)
     }
@@ -68,7 +68,7 @@ fn parse_op(field: &[u8]) -> Option<Op> {
 
 fn detect(head: &Head) -> Confidence {
     let fits = head.all_lines(|line| {
-        let fields: Vec<&[u8]> = Fields::new(line, b',').map(<[u8]>::trim_ascii).collect();
+        let fields: Vec<&[u8]> = Fields::new(Line::new(line), b',').map(<[u8]>::trim_ascii).collect();
         fields.len() >= 5
             && fields[..3].iter().all(|field| whole(field).is_some())
             && parse_op(fields[3]).is_some()
@@ -123,7 +123,9 @@ mod tests {
             ),
         ];
         for (line, message) in cases {
-            assert_eq!(refused(&FORMAT, line.as_bytes()), format!("t, line 1: {message}"));
+            // What a line lacks must not be taken from the next one.
+            let lines = format!("{line}\n0,8,512,R,1\n");
+            assert_eq!(refused(&FORMAT, lines.as_bytes()), format!("t, line 1: {message}"));
         }
     }
 

@@ -2,51 +2,70 @@
 
 use super::{
     Malformed,
-    number::{SAFE_DIGITS, leading_digits, leading_scaled, scaled, unexpected, whole},
+    lines::Line,
+    number::{SAFE_DIGITS, scaled, scaled_at, unexpected, whole},
+    scan::{digits, find},
 };
 
 /// The fields of a line, one after the other, without quoting. Numbers are parsed where they stand, without looking for the end of
 /// the field first.
 pub struct Fields<'a> {
-    rest: Option<&'a [u8]>,
+    line: Line<'a>,
+    /// Where the next field begins; behind the end of the line when there is none.
+    at: usize,
     separator: u8,
 }
 
 impl<'a> Fields<'a> {
     /// The fields of `line`.
     #[inline]
-    pub fn new(line: &'a [u8], separator: u8) -> Fields<'a> {
-        Fields { rest: Some(line), separator }
+    pub fn new(line: Line<'a>, separator: u8) -> Fields<'a> {
+        Fields { line, at: 0, separator }
     }
 
     /// True if no field is left.
     #[inline]
     pub fn is_done(&self) -> bool {
-        self.rest.is_none()
+        self.at > self.line.len()
     }
 
     /// Steps over the next field if it is `literal`.
     #[inline]
     pub fn skip(&mut self, literal: &[u8]) -> bool {
-        self.rest.is_some_and(|rest| rest.starts_with(literal) && self.end_field(rest, literal.len()))
+        self.line.get(self.at..).is_some_and(|rest| rest.starts_with(literal))
+            && self.end_field(self.at + literal.len())
+    }
+
+    /// The next two fields, with the separator between them.
+    #[inline]
+    pub fn two(&mut self) -> Option<&'a [u8]> {
+        let start = self.at;
+        self.next()?;
+        self.next()?;
+        Some(&self.line.text()[start..self.at - 1])
     }
 
     /// The next field as a number below 2^64; blanks around it are allowed. `expected` says what it is.
     #[inline]
     pub fn number(&mut self, expected: &str) -> Result<u64, Malformed> {
-        let rest = self.rest.unwrap_or_default();
-        let (value, digits) = leading_digits(rest);
-        if (1..=SAFE_DIGITS).contains(&digits) && self.end_field(rest, digits) {
-            return Ok(value);
+        match self.plain_number() {
+            Some(number) => Ok(number),
+            None => self.odd_number(expected),
         }
-        self.odd_number(expected)
+    }
+
+    /// The next field, if it is nothing but up to 19 digits.
+    #[inline]
+    pub fn plain_number(&mut self) -> Option<u64> {
+        let (value, count) = digits(self.line.with_next(), self.at);
+        let plain = (1..=SAFE_DIGITS).contains(&count) && self.end_field(self.at + count);
+        plain.then_some(value)
     }
 
     /// The next field as a number of units of `unit`, as a number of ones; `None` if it is empty.
     #[inline]
     pub fn optional_number(&mut self, expected: &str, unit: u32) -> Result<Option<u64>, Malformed> {
-        let rest = self.rest.unwrap_or_default();
-        if self.end_field(rest, 0) {
+        if self.end_field(self.at) {
             return Ok(None);
         }
         let number = self.number(expected)?;
@@ -59,25 +78,24 @@ impl<'a> Fields<'a> {
     /// The next field as a time in units of `10^digits` nanoseconds, in nanoseconds.
     #[inline]
     pub fn time(&mut self, digits: usize) -> Result<u64, Malformed> {
-        let rest = self.rest.unwrap_or_default();
-        let (nanoseconds, length) = leading_scaled(rest, digits);
+        let (nanoseconds, length) = scaled_at(self.line.with_next(), self.at, digits);
         if let Some(nanoseconds) = nanoseconds
-            && self.end_field(rest, length)
+            && self.end_field(self.at + length)
         {
             return Ok(nanoseconds);
         }
         self.odd_time(digits)
     }
 
-    /// Steps over a field of `length` bytes, if it really ends there.
+    /// Steps over a field, if it really ends at `end`.
     #[inline]
-    fn end_field(&mut self, rest: &'a [u8], length: usize) -> bool {
-        match rest.get(length) {
-            None => self.rest = None,
-            Some(byte) if *byte == self.separator => self.rest = Some(&rest[length + 1..]),
-            Some(_) => return false,
+    fn end_field(&mut self, end: usize) -> bool {
+        // Behind the end of the line there is another one.
+        let ends = end == self.line.len() || self.line.get(end) == Some(&self.separator);
+        if ends {
+            self.at = end + 1;
         }
-        true
+        ends
     }
 
     #[cold]
@@ -106,11 +124,13 @@ impl<'a> Iterator for Fields<'a> {
 
     #[inline]
     fn next(&mut self) -> Option<&'a [u8]> {
-        let rest = self.rest?;
-        // Fields are a few bytes long: shorter than what makes a vector search pay.
-        let length = rest.iter().position(|&byte| byte == self.separator);
-        self.rest = length.map(|length| &rest[length + 1..]);
-        Some(&rest[..length.unwrap_or(rest.len())])
+        if self.is_done() {
+            return None;
+        }
+        let start = self.at;
+        let end = find(self.line.with_next(), start, self.line.len(), self.separator);
+        self.at = end + 1;
+        Some(&self.line.text()[start..end])
     }
 }
 
@@ -120,13 +140,13 @@ mod tests {
 
     #[test]
     fn fields_may_be_empty_and_end_with_the_line() {
-        let all: Vec<&[u8]> = Fields::new(b",a,,b,", b',').collect();
+        let all: Vec<&[u8]> = Fields::new(Line::new(b",a,,b,"), b',').collect();
         assert_eq!(all, [&b""[..], b"a", b"", b"b", b""]);
     }
 
     #[test]
     fn numbers_are_whole_fields() {
-        let mut fields = Fields::new(b"12, 7 ,x,18446744073709551615", b',');
+        let mut fields = Fields::new(Line::new(b"12, 7 ,x,18446744073709551615"), b',');
         assert_eq!(fields.number("a"), Ok(12));
         assert_eq!(fields.number("b"), Ok(7));
         assert_eq!(&*fields.number("c").unwrap_err(), "found `x`; expected c, a whole number below 2^64");

@@ -15,11 +15,17 @@ pub struct Ids {
 }
 
 impl Ids {
-    /// The number of an id, which is never empty.
+    /// True once ids are known to be numbers.
+    #[inline]
+    pub fn are_numbers(&self) -> bool {
+        self.named == Some(false)
+    }
+
+    /// The number of an id.
     #[inline]
     pub fn number(&mut self, id: &[u8]) -> Result<u64, Malformed> {
         match whole_or_hex(id) {
-            Some(number) if self.named == Some(false) => Ok(number),
+            Some(number) if self.are_numbers() => Ok(number),
             number => self.unusual(id, number),
         }
     }

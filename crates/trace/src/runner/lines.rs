@@ -1,12 +1,66 @@
 //! Runs formats that hold text lines.
 
+use std::ops::Deref;
+
 use memchr::{memchr, memrchr};
 
-use super::{Malformed, NO_TABLES};
+use super::{Malformed, NO_TABLES, number::SAFE_DIGITS, scan::digits};
 use crate::{Batch, Meta, Tables, TraceError, TraceReader, batch::BATCH_REQUESTS, error::Place, input::Input};
 
 /// The longest line taken for a line, in bytes.
 pub const LONGEST_LINE: usize = 16 << 20;
+
+/// A line without its end (`\n` or `\r\n`). Derefs to its bytes.
+#[derive(Clone, Copy)]
+pub struct Line<'a> {
+    /// The line and whatever follows it: numbers are parsed eight bytes at a time, across its end.
+    bytes: &'a [u8],
+    length: usize,
+}
+
+impl<'a> Line<'a> {
+    /// A line with nothing behind it.
+    #[inline]
+    pub fn new(line: &'a [u8]) -> Line<'a> {
+        Line { bytes: line, length: line.len() }
+    }
+
+    /// The line that `bytes` begin with, and its length with its end.
+    #[inline]
+    fn first(bytes: &'a [u8]) -> (Line<'a>, usize) {
+        let end = memchr(b'\n', bytes).unwrap_or(bytes.len());
+        let length = end - usize::from(end > 0 && bytes[end - 1] == b'\r');
+        (Line { bytes, length }, bytes.len().min(end + 1))
+    }
+
+    /// The bytes of the line.
+    #[inline]
+    pub fn text(self) -> &'a [u8] {
+        &self.bytes[..self.length]
+    }
+
+    /// The number below 10^19 that the line is, if it is nothing else.
+    #[inline]
+    pub fn number(self) -> Option<u64> {
+        let (value, count) = digits(self.bytes, 0);
+        ((1..=SAFE_DIGITS).contains(&count) && count == self.length).then_some(value)
+    }
+
+    /// The bytes of the line and what follows it.
+    #[inline]
+    pub(super) fn with_next(self) -> &'a [u8] {
+        self.bytes
+    }
+}
+
+impl Deref for Line<'_> {
+    type Target = [u8];
+
+    #[inline]
+    fn deref(&self) -> &[u8] {
+        self.text()
+    }
+}
 
 /// What a text format has to know: one line.
 pub trait LineFormat: Send {
@@ -18,9 +72,12 @@ pub trait LineFormat: Send {
         &NO_TABLES
     }
 
-    /// Appends the requests of one line, which comes without its end (`\n` or `\r\n`) and is never blank. What a malformed line has
-    /// appended is taken back.
-    fn line(&mut self, line: &[u8], batch: &mut Batch) -> Result<(), Malformed>;
+    /// Looks at a piece of the trace before its lines are parsed.
+    fn piece(&mut self, _: &[u8]) {}
+
+    /// Appends the requests of one line, which is never empty. What a malformed line has appended is taken back, and a blank line may
+    /// be malformed.
+    fn line(&mut self, line: Line, batch: &mut Batch) -> Result<(), Malformed>;
 
     /// Things to tell about the trace once it has been read.
     fn remarks(&self) -> Vec<String> {
@@ -56,11 +113,11 @@ impl<F: LineFormat> Lines<F> {
         let last_is_whole = self.at_end && self.input.damage().is_none();
         let whole = if last_is_whole { data.len() } else { memrchr(b'\n', data).map_or(0, |last| last + 1) };
         let mut rest = &data[..whole];
+        self.format.piece(rest);
         let mut failed = None;
         while !rest.is_empty() && batch.len() < BATCH_REQUESTS {
-            let length = memchr(b'\n', rest).unwrap_or(rest.len());
-            let line = strip_return(&rest[..length]);
-            rest = &rest[rest.len().min(length + 1)..];
+            let (line, length) = Line::first(rest);
+            rest = &rest[length..];
             let (requests, sizes) = (batch.requests.len(), batch.file_sizes.len());
             if !line.is_empty()
                 && let Err(message) = self.format.line(line, batch)
@@ -132,8 +189,4 @@ impl<F: LineFormat> TraceReader for Lines<F> {
         remarks.extend(self.input.damage().map(str::to_owned));
         remarks
     }
-}
-
-fn strip_return(line: &[u8]) -> &[u8] {
-    line.strip_suffix(b"\r").unwrap_or(line)
 }

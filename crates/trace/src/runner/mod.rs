@@ -6,6 +6,8 @@ pub mod lines;
 pub mod number;
 pub mod numbering;
 pub mod records;
+mod scan;
+pub mod words;
 
 use hotset_core::request::{Op, Request};
 

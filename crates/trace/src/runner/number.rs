@@ -1,6 +1,6 @@
 //! Numbers and fields out of the bytes of a line.
 
-use super::{Malformed, quote};
+use super::{Malformed, quote, scan::digits};
 
 /// Decimal digits that always fit a `u64`.
 pub(super) const SAFE_DIGITS: usize = 19;
@@ -8,11 +8,11 @@ pub(super) const SAFE_DIGITS: usize = 19;
 /// The number that `text` is: decimal digits and nothing else, below 2^64.
 #[inline]
 pub fn whole(text: &[u8]) -> Option<u64> {
-    let (value, digits) = leading_digits(text);
-    if digits != text.len() || digits == 0 {
+    let (value, count) = digits(text, 0);
+    if count != text.len() || count == 0 {
         return None;
     }
-    if digits <= SAFE_DIGITS { Some(value) } else { long_number(text) }
+    if count <= SAFE_DIGITS { Some(value) } else { long_number(text) }
 }
 
 /// The number that `text` is, decimal or hexadecimal after `0x`.
@@ -38,48 +38,32 @@ pub fn seconds(text: &[u8]) -> Option<u64> {
     scaled(text, 9)
 }
 
-/// A decimal number of a unit of `10^digits` nanoseconds, in nanoseconds; what is smaller than a nanosecond is cut.
+/// A decimal number of a unit of `10^places` nanoseconds, in nanoseconds; what is smaller than a nanosecond is cut.
 #[inline]
-pub fn scaled(text: &[u8], digits: usize) -> Option<u64> {
-    let (value, length) = leading_scaled(text, digits);
+pub fn scaled(text: &[u8], places: usize) -> Option<u64> {
+    let (value, length) = scaled_at(text, 0, places);
     value.filter(|_| length == text.len())
 }
 
-/// The decimal number that `text` begins with, as [`scaled`] takes it, and its length.
+/// The decimal number that stands in `line` at `at`, as [`scaled`] takes it, and its length.
 #[inline]
-pub fn leading_scaled(text: &[u8], digits: usize) -> (Option<u64>, usize) {
+pub(super) fn scaled_at(line: &[u8], at: usize, places: usize) -> (Option<u64>, usize) {
     const POWERS: [u64; 10] = [1, 10, 100, 1_000, 10_000, 100_000, 1_000_000, 10_000_000, 100_000_000, 1_000_000_000];
-    let (units, length) = leading_digits(text);
-    if length == 0 || length > SAFE_DIGITS {
-        return (None, length);
+    let (units, count) = digits(line, at);
+    if count == 0 || count > SAFE_DIGITS {
+        return (None, count);
     }
-    let whole = units.checked_mul(POWERS[digits]);
-    if text.get(length) != Some(&b'.') {
-        return (whole, length);
+    let whole = units.checked_mul(POWERS[places]);
+    let point = at + count;
+    if line.get(point) != Some(&b'.') {
+        return (whole, count);
     }
-    let behind = &text[length + 1..];
-    let (mut fraction, count) = leading_digits(behind);
-    fraction = match count {
-        _ if count <= digits => fraction * POWERS[digits - count],
-        _ => leading_digits(&behind[..digits]).0,
+    let (mut fraction, behind) = digits(line, point + 1);
+    fraction = match behind {
+        _ if behind <= places => fraction * POWERS[places - behind],
+        _ => digits(&line[..point + 1 + places], point + 1).0,
     };
-    (whole.and_then(|whole| whole.checked_add(fraction)), length + 1 + count)
-}
-
-/// The value and the count of the digits that `text` begins with; the value wraps beyond [`SAFE_DIGITS`].
-#[inline]
-pub fn leading_digits(text: &[u8]) -> (u64, usize) {
-    let mut value = 0u64;
-    let mut count = 0;
-    for &byte in text {
-        let digit = byte.wrapping_sub(b'0');
-        if digit > 9 {
-            break;
-        }
-        value = value.wrapping_mul(10).wrapping_add(u64::from(digit));
-        count += 1;
-    }
-    (value, count)
+    (whole.and_then(|whole| whole.checked_add(fraction)), count + 1 + behind)
 }
 
 #[cold]
@@ -93,85 +77,6 @@ pub fn unexpected(found: &[u8], expected: &str) -> Malformed {
     match found {
         [] => format!("found nothing; expected {expected}").into(),
         _ => format!("found {}; expected {expected}", quote(found)).into(),
-    }
-}
-
-/// The words of a line that blanks keep apart.
-pub struct Words<'a> {
-    rest: &'a [u8],
-}
-
-impl<'a> Words<'a> {
-    /// The words of `line`.
-    #[inline]
-    pub fn new(line: &'a [u8]) -> Words<'a> {
-        Words { rest: line }
-    }
-
-    /// The next word as a number below 2^64. `expected` says what it is.
-    #[inline]
-    pub fn number(&mut self, expected: &str) -> Result<u64, Malformed> {
-        self.skip_blanks();
-        let (value, digits) = leading_digits(self.rest);
-        let ended = self.rest.get(digits).is_none_or(u8::is_ascii_whitespace);
-        if digits == 0 || digits > SAFE_DIGITS || !ended {
-            return self.odd_number(expected);
-        }
-        self.rest = &self.rest[digits..];
-        Ok(value)
-    }
-
-    #[cold]
-    fn odd_number(&mut self, expected: &str) -> Result<u64, Malformed> {
-        let word = self.next().unwrap_or_default();
-        whole(word).ok_or_else(|| unexpected(word, &format!("{expected}, a whole number below 2^64")))
-    }
-
-    /// The byte that the next word begins with.
-    pub fn first_byte(&mut self) -> Option<u8> {
-        self.skip_blanks();
-        self.rest.first().copied()
-    }
-
-    /// True if no word is left.
-    #[inline]
-    pub fn is_done(&mut self) -> bool {
-        self.skip_blanks();
-        self.rest.is_empty()
-    }
-
-    /// Fails if a word is left.
-    #[inline]
-    pub fn end(&mut self, expected: &str) -> Result<(), Malformed> {
-        match self.next() {
-            None => Ok(()),
-            Some(word) => Err(unexpected(word, expected)),
-        }
-    }
-
-    #[inline]
-    fn skip_blanks(&mut self) {
-        while let [first, rest @ ..] = self.rest
-            && first.is_ascii_whitespace()
-        {
-            self.rest = rest;
-        }
-    }
-}
-
-impl<'a> Iterator for Words<'a> {
-    type Item = &'a [u8];
-
-    #[inline]
-    fn next(&mut self) -> Option<&'a [u8]> {
-        self.skip_blanks();
-        if self.rest.is_empty() {
-            return None;
-        }
-        let length = self.rest.iter().position(u8::is_ascii_whitespace).unwrap_or(self.rest.len());
-        let (word, rest) = self.rest.split_at(length);
-        self.rest = rest;
-        Some(word)
     }
 }
 
@@ -212,15 +117,5 @@ mod tests {
         }
         assert_eq!(scaled(b"2.5", 6), Some(2_500_000));
         assert_eq!(scaled(b"2.7", 0), Some(2));
-    }
-
-    #[test]
-    fn words_are_kept_apart_by_any_blanks() {
-        let mut words = Words::new(b" 12\t 18446744073709551615  x ");
-        assert_eq!(words.number("a"), Ok(12));
-        assert_eq!(words.number("b"), Ok(u64::MAX));
-        assert_eq!(&*words.number("c").unwrap_err(), "found `x`; expected c, a whole number below 2^64");
-        assert_eq!(&*words.number("d").unwrap_err(), "found nothing; expected d, a whole number below 2^64");
-        assert_eq!(words.end("no more"), Ok(()));
     }
 }

@@ -26,7 +26,7 @@ use crate::{
         Malformed,
         fields::Fields,
         ids::Ids,
-        lines::{LONGEST_LINE, LineFormat, Lines},
+        lines::{LONGEST_LINE, Line, LineFormat, Lines},
         number::unexpected,
         numbering::Numbering,
         push_range, quote, text,
@@ -47,13 +47,16 @@ struct Csv {
     meta: Meta,
     columns: Columns,
     tables: Tables,
-    files: Numbering<[u8]>,
-    apps: Numbering<[u8]>,
-    kinds: Numbering<[u8]>,
+    files: Numbering,
+    apps: Numbering,
+    kinds: Numbering,
     /// What the words for kinds stand for, by their number.
     known_kinds: Vec<(Kind, String)>,
     ids: Ids,
+    has_id: bool,
     has_file: bool,
+    /// True if the piece that is being parsed holds quotation marks.
+    quotes: bool,
     remarks: Vec<String>,
     /// A line freed of quotation marks.
     plain: Vec<u8>,
@@ -77,14 +80,18 @@ impl LineFormat for Csv {
         &self.tables
     }
 
+    fn piece(&mut self, piece: &[u8]) {
+        self.quotes = memchr(b'"', piece).is_some();
+    }
+
     #[inline]
-    fn line(&mut self, line: &[u8], batch: &mut Batch) -> Result<(), Malformed> {
-        if memchr(b'"', line).is_none() {
+    fn line(&mut self, line: Line, batch: &mut Batch) -> Result<(), Malformed> {
+        if !self.quotes || memchr(b'"', &line).is_none() {
             return self.row(Fields::new(line, self.columns.separator), batch);
         }
         let mut plain = std::mem::take(&mut self.plain);
-        let result = unquote(line, self.columns.separator, &mut plain)
-            .and_then(|()| self.row(Fields::new(&plain, UNIT_SEPARATOR), batch));
+        let result = unquote(&line, self.columns.separator, &mut plain)
+            .and_then(|()| self.row(Fields::new(Line::new(&plain), UNIT_SEPARATOR), batch));
         self.plain = plain;
         result
     }
@@ -110,7 +117,9 @@ impl Csv {
             kinds: Numbering::default(),
             known_kinds: Vec::new(),
             ids: Ids::default(),
+            has_id: columns.any(|role| *role == Role::Id),
             has_file: columns.any(|role| *role == Role::File),
+            quotes: false,
             remarks: [columns.remarks.clone(), files.remarks].concat(),
             columns,
             plain: Vec::new(),
@@ -141,6 +150,10 @@ impl Csv {
             Role::Length { .. } if fields.skip(b"-1") => row.request.flags |= FLAG_FAILED,
             Role::Length { unit } => row.length = fields.optional_number("the length", unit)?.unwrap_or(0),
             Role::FileSize => row.file_size = fields.optional_number("the file's size", 1)?,
+            Role::Id if self.ids.are_numbers() => match fields.plain_number() {
+                Some(id) => row.request.offset = id,
+                None => self.word(role, fields.next().unwrap_or_default().trim_ascii(), row)?,
+            },
             Role::Ignored => {
                 fields.next();
             }
@@ -202,7 +215,7 @@ impl Csv {
         match self.columns.addressing {
             Addressing::Bytes { .. } => push_range(batch, request, row.length, row.file_size),
             Addressing::Objects => {
-                if !self.columns.any(|role| *role == Role::Id) {
+                if !self.has_id {
                     request.offset = request.file.into();
                 }
                 // An object is not a range: it cannot be cut into several requests.
