@@ -47,7 +47,7 @@ pub(crate) struct Simulate {
 }
 
 /// The columns of `--csv`.
-const COLUMNS: [&str; 18] = [
+const COLUMNS: [&str; 19] = [
     "version",
     "trace",
     "policy",
@@ -65,6 +65,7 @@ const COLUMNS: [&str; 18] = [
     "read_request_misses",
     "write_requests",
     "write_backs",
+    "extra_reads",
     "distinct_blocks",
 ];
 

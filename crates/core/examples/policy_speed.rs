@@ -8,7 +8,7 @@
 use std::sync::Arc;
 
 use hotset_core::parts::random::Random;
-use hotset_core::policy::{Effects, Future, Outcome, Policy, Setup, Slot};
+use hotset_core::policy::{Effects, Future, Outcome, Policy, Reference, Setup, Slot};
 use hotset_core::registry::{self, Visitor};
 use hotset_core::spec::Args;
 
@@ -24,6 +24,7 @@ fn main() {
     let trace = Arc::new(zipf_trace());
     let footprint = trace.iter().max().map_or(0, |&last| last as usize + 1);
     let future = Future { slots: trace.clone(), next_use: Arc::new(next_uses(&trace, footprint)) };
+    let addresses = addresses(footprint);
     println!("zipf(1.0), {REFERENCES} references to {footprint} blocks; million accesses a second (hit ratio)");
     println!("{:12}{:>20}{:>20}{:>20}", "policy", "1%", "10%", "50%");
     for entry in registry::ENTRIES {
@@ -35,7 +36,14 @@ fn main() {
         for percent in PERCENT {
             let capacity = (footprint * percent / 100) as u32;
             let args = Args::defaults(entry.info.params, None);
-            let setup = Setup { capacity, slots: footprint as u32, seed: 1, args: &args, future: Some(&future) };
+            let setup = Setup {
+                capacity,
+                slots: footprint as u32,
+                seed: 1,
+                args: &args,
+                future: Some(&future),
+                addresses: Some(&addresses),
+            };
             let (hits, seconds) =
                 registry::visit(name, Replay { setup: &setup, trace: &trace }).expect("the name is the registry's own");
             let rate = REFERENCES as f64 / seconds / 1e6;
@@ -74,10 +82,10 @@ fn replay<P: Policy>(policy: &mut P, trace: &[Slot]) -> u64 {
     let body = trace.len().saturating_sub(AHEAD);
     for (time, &slot) in trace[..body].iter().enumerate() {
         policy.prefetch(trace[time + AHEAD]);
-        hits += u64::from(policy.access(slot, time as u64, &mut evictions) == Outcome::Hit);
+        hits += u64::from(policy.access(slot, reference(slot, time), &mut evictions) == Outcome::Hit);
     }
     for (time, &slot) in trace.iter().enumerate().skip(body) {
-        hits += u64::from(policy.access(slot, time as u64, &mut evictions) == Outcome::Hit);
+        hits += u64::from(policy.access(slot, reference(slot, time), &mut evictions) == Outcome::Hit);
     }
     assert!(evictions.0 <= trace.len() as u64 - hits, "more evictions than misses");
     hits
@@ -100,7 +108,16 @@ impl Effects for Evictions {
     }
 
     #[inline(always)]
+    fn fetch(&mut self, _slot: Slot) {}
+
+    #[inline(always)]
     fn forget(&mut self, _slot: Slot) {}
+}
+
+/// Blocks lie in files of 64, in the order of their numbers; one reference in eight writes.
+#[inline(always)]
+fn reference(slot: Slot, time: usize) -> Reference {
+    Reference { time: time as u64, file: slot / 64, block: slot % 64, app: slot % 4, write: time % 8 == 0 }
 }
 
 /// Draws ranks with probability in proportion to 1/rank and numbers blocks in the order of their first appearance.
@@ -133,4 +150,8 @@ fn next_uses(trace: &[Slot], footprint: usize) -> Vec<u32> {
         uses[position] = std::mem::replace(&mut next[slot as usize], position as u32);
     }
     uses
+}
+
+fn addresses(footprint: usize) -> Vec<u64> {
+    (0..footprint as u64).map(|slot| (slot / 64) << 32 | slot % 64).collect()
 }

@@ -11,6 +11,38 @@ use crate::spec::{Args, Param, SpecError};
 /// Number of a block known to a policy.
 pub type Slot = u32;
 
+/// What a host tells of one reference besides the block's slot. A policy reads only what its [`Info::needs`] asks for; the rest may
+/// be left at 0.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Reference {
+    /// Number of the reference in the trace, from 0.
+    pub time: u64,
+    /// The block's file; blocks of different files are never neighbours.
+    pub file: u32,
+    /// The block's number in its file: neighbours differ by 1.
+    pub block: u32,
+    /// The application that refers to it.
+    pub app: u32,
+    /// The block is written, not read.
+    pub write: bool,
+}
+
+/// What a policy must be told of each reference besides slot and time. Hosts need not find out what nobody asks for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Needs {
+    /// [`Reference::file`] and [`Reference::block`].
+    pub address: bool,
+    /// [`Reference::app`].
+    pub app: bool,
+    /// [`Reference::write`].
+    pub write: bool,
+}
+
+impl Needs {
+    /// Slot and time are enough.
+    pub const NOTHING: Needs = Needs { address: false, app: false, write: false };
+}
+
 /// What became of the referenced block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Outcome {
@@ -28,6 +60,9 @@ pub trait Effects {
     fn evict(&mut self, slot: Slot);
     /// The policy knows nothing of `slot` any more; the host may give the number to another block.
     fn forget(&mut self, slot: Slot);
+    /// The data of `slot`, a block that the policy knows and that is not resident, is read from storage though nobody asked for it now:
+    /// the block is resident from here on.
+    fn fetch(&mut self, slot: Slot);
     /// Both at once: the data leaves and no ghost stays.
     fn discard(&mut self, slot: Slot) {
         self.evict(slot);
@@ -67,6 +102,9 @@ pub struct Setup<'a> {
     pub args: &'a Args,
     /// The trace's future, present when [`Info::offline`] is set.
     pub future: Option<&'a Future>,
+    /// `addresses[slot]`: the slot's file in the high 32 bits, its block number in the low ones. Present, with all slots, when both
+    /// [`Info::offline`] and [`Needs::address`] are set.
+    pub addresses: Option<&'a [u64]>,
 }
 
 /// What the registry knows of a policy besides its code.
@@ -84,6 +122,8 @@ pub struct Info {
     pub params: &'static [Param],
     /// It must know the future, so it can be simulated but not run.
     pub offline: bool,
+    /// What it must be told of each reference.
+    pub needs: Needs,
 }
 
 /// A replacement policy over slots.
@@ -104,8 +144,8 @@ pub trait Policy: Sized + Send {
         u64::from(capacity) + 1
     }
 
-    /// References the block in `slot` as number `time` (0 for the first reference of the trace), evicting what must go.
-    fn access(&mut self, slot: Slot, time: u64, fx: &mut impl Effects) -> Outcome;
+    /// References the block in `slot`, evicting what must go.
+    fn access(&mut self, slot: Slot, reference: Reference, fx: &mut impl Effects) -> Outcome;
 
     /// Asks the processor to fetch what [`access`](Policy::access) of `slot` will touch first.
     fn prefetch(&self, slot: Slot);

@@ -1,6 +1,6 @@
 //! One cell of a grid: one policy at one size over one trace.
 
-use hotset_core::policy::{Effects, Outcome, Policy, Slot};
+use hotset_core::policy::{Effects, Outcome, Policy, Reference, Slot};
 
 use crate::bits;
 use crate::counters::Counters;
@@ -27,6 +27,8 @@ pub struct Tally {
     pub apps: Vec<Counters>,
     /// Blocks written to storage: evicted dirty, or written past the cache.
     pub write_backs: u64,
+    /// Blocks read from storage though nobody asked for them then.
+    pub extra_reads: u64,
 }
 
 /// The host of a policy in the simulator: it counts what leaves.
@@ -35,6 +37,7 @@ struct Host<D> {
     /// One bit a slot: the block was written since it entered.
     dirty: Vec<u64>,
     write_backs: u64,
+    extra_reads: u64,
 }
 
 impl<D: Directory> Host<D> {
@@ -68,6 +71,11 @@ impl<D: Directory, const WRITES: bool> Effects for Counting<'_, D, WRITES> {
     }
 
     #[inline(always)]
+    fn fetch(&mut self, _slot: Slot) {
+        self.0.extra_reads += 1;
+    }
+
+    #[inline(always)]
     fn forget(&mut self, slot: Slot) {
         self.0.directory.forget(slot);
     }
@@ -89,7 +97,7 @@ impl<P: Policy, D: Directory> PolicyCell<P, D> {
     pub fn new(policy: P, directory: D, slots: u32, by_app: bool) -> Self {
         PolicyCell {
             policy,
-            host: Host { directory, dirty: Vec::new(), write_backs: 0 },
+            host: Host { directory, dirty: Vec::new(), write_backs: 0, extra_reads: 0 },
             slots,
             hits: vec![0; WINDOW / 64],
             open_missed: false,
@@ -103,6 +111,7 @@ impl<P: Policy, D: Directory> PolicyCell<P, D> {
         let keys = window.keys;
         let Some(last) = keys.len().checked_sub(1) else { return };
         let mut word = 0u64;
+        let mut apps = window.apps;
         for (index, &key) in keys.iter().enumerate() {
             if let Some(ahead) = D::slot_ahead(keys[(index + LOOKAHEAD).min(last)]) {
                 self.policy.prefetch(ahead);
@@ -111,8 +120,8 @@ impl<P: Policy, D: Directory> PolicyCell<P, D> {
             if slot >= self.slots {
                 self.grow(slot);
             }
-            let outcome =
-                self.policy.access(slot, window.first + index as u64, &mut Counting::<D, WRITES>(&mut self.host));
+            let reference = self.describe(window, index, &mut apps);
+            let outcome = self.policy.access(slot, reference, &mut Counting::<D, WRITES>(&mut self.host));
             word |= u64::from(outcome == Outcome::Hit) << (index % 64);
             if index % 64 == 63 || index == last {
                 self.hits[index / 64] = word;
@@ -125,6 +134,26 @@ impl<P: Policy, D: Directory> PolicyCell<P, D> {
                 }
             }
         }
+    }
+
+    /// What the policy needs to know of the reference at `index`. `apps` are the runs of applications from the current one on.
+    #[inline(always)]
+    fn describe(&self, window: &Window<D::Key>, index: usize, apps: &mut &[(u64, u32)]) -> Reference {
+        let mut reference = Reference { time: window.first + index as u64, ..Reference::default() };
+        if P::INFO.needs.address {
+            let address = self.host.directory.address(window.keys[index]);
+            (reference.file, reference.block) = ((address >> 32) as u32, address as u32);
+        }
+        if P::INFO.needs.app {
+            while apps.get(1).is_some_and(|&(begin, _)| begin <= reference.time) {
+                *apps = &apps[1..];
+            }
+            reference.app = apps.first().map_or(0, |&(_, app)| app);
+        }
+        if P::INFO.needs.write {
+            reference.write = window.writes.is_some_and(|words| bits::get(words, index as u64));
+        }
+        reference
     }
 
     #[cold]
@@ -164,6 +193,6 @@ impl<P: Policy, D: Directory> Cell<D::Key> for PolicyCell<P, D> {
     }
 
     fn tally(&self) -> Tally {
-        Tally { write_backs: self.host.write_backs, ..self.tally.clone() }
+        Tally { write_backs: self.host.write_backs, extra_reads: self.host.extra_reads, ..self.tally.clone() }
     }
 }

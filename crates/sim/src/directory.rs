@@ -1,5 +1,7 @@
 //! From blocks to slots: by the block's dense number, or through a hash table where numbers would not fit in memory.
 
+use std::sync::Arc;
+
 use hashbrown::HashTable;
 use hashbrown::hash_table::Entry;
 use hotset_core::policy::Slot;
@@ -16,13 +18,16 @@ pub(crate) trait Directory: Send {
     fn forget(&mut self, slot: Slot);
     /// Slots handed out so far are below this.
     fn slots(&self) -> u32;
+    /// Where the block lies: its file in the high 32 bits, its number in the file in the low ones.
+    fn address(&self, key: Self::Key) -> u64;
     /// The slot of `key` if finding it needs no look-up, so that it is worth fetching ahead.
     fn slot_ahead(key: Self::Key) -> Option<Slot>;
 }
 
 /// A block's number is its slot: nothing to look up, nothing to recycle.
 pub(crate) struct Dense {
-    pub blocks: u32,
+    /// Addresses by number.
+    pub addresses: Arc<[u64]>,
 }
 
 impl Directory for Dense {
@@ -38,7 +43,12 @@ impl Directory for Dense {
 
     #[inline(always)]
     fn slots(&self) -> u32 {
-        self.blocks
+        self.addresses.len() as u32
+    }
+
+    #[inline(always)]
+    fn address(&self, key: u32) -> u64 {
+        self.addresses[key as usize]
     }
 
     #[inline(always)]
@@ -86,6 +96,10 @@ impl Directory for Hashed {
 
     fn slots(&self) -> u32 {
         self.keys.len() as u32
+    }
+
+    fn address(&self, key: u64) -> u64 {
+        key
     }
 
     fn slot_ahead(_key: u64) -> Option<Slot> {

@@ -66,8 +66,10 @@ fn run_held(references: &References, plans: &[Plan], progress: &dyn Progress) ->
             seed: plan.seed,
             args: &plan.args,
             future: future.as_ref(),
+            addresses: Some(&references.addresses),
         };
-        let mut cell = build(plan, BuildCell { setup, directory: Dense { blocks: references.distinct() }, by_app })?;
+        let mut cell =
+            build(plan, BuildCell { setup, directory: Dense { addresses: references.addresses.clone() }, by_app })?;
         for window in references.windows() {
             cell.run(&window);
             progress.advance(window.keys.len() as u64);
@@ -89,11 +91,18 @@ fn run_stream(stream: &mut Stream, plans: &[Plan], progress: &dyn Progress) -> R
         if plan.info.offline {
             return Err(stream.refuse(plan.info.name, "or leave the policy out"));
         }
-        let setup = Setup { capacity: plan.capacity, slots: 0, seed: plan.seed, args: &plan.args, future: None };
+        let setup = Setup {
+            capacity: plan.capacity,
+            slots: 0,
+            seed: plan.seed,
+            args: &plan.args,
+            future: None,
+            addresses: None,
+        };
         cells.push(build(plan, BuildCell { setup, directory: Hashed::default(), by_app: true })?);
     }
     for window in stream.begun.windows() {
-        let keys: Vec<u64> = window.keys.iter().map(|&id| stream.keys[id as usize]).collect();
+        let keys: Vec<u64> = window.keys.iter().map(|&id| stream.begun.addresses[id as usize]).collect();
         feed(&mut cells, &window.with_keys(&keys), progress);
     }
     let mut expanded = Expanded::default();

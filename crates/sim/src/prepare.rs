@@ -40,8 +40,6 @@ pub struct Stream {
     pub(crate) source: Source,
     /// What had been renumbered when the memory ran out, to be replayed first.
     pub(crate) begun: References,
-    /// The keys behind the numbers of `begun`.
-    pub(crate) keys: Vec<u64>,
     pub(crate) memory_bytes: u64,
 }
 
@@ -65,7 +63,7 @@ impl Stream {
     /// The error for something that needs every block numbered.
     pub fn refuse(&self, what: impl Into<String>, instead: &'static str) -> SimError {
         let budget = format!("{} MiB", self.memory_bytes >> 20);
-        SimError::OverBudget { what: what.into(), distinct: self.keys.len() as u64, budget, instead }
+        SimError::OverBudget { what: what.into(), distinct: self.begun.distinct().into(), budget, instead }
     }
 }
 
@@ -106,14 +104,13 @@ pub fn prepare(
         progress.advance(expanded.keys.len() as u64);
         let held = interner.memory_bytes() + columns.memory_bytes() + ids.capacity() as u64 * 4;
         if held > options.memory_bytes {
-            let begun = References::new(column(ids), columns, interner.len());
-            let keys = interner.into_keys();
-            let stream = Stream { source, begun, keys, memory_bytes: options.memory_bytes };
+            let begun = References::new(column(ids), columns, interner.into_keys());
+            let stream = Stream { source, begun, memory_bytes: options.memory_bytes };
             return Ok((Prepared::Stream(stream), None));
         }
     }
     ids.shrink_to_fit();
-    let held = References::new(column(ids), columns, interner.len());
+    let held = References::new(column(ids), columns, interner.into_keys());
     Ok((Prepared::Held(held), Some(source.reader)))
 }
 

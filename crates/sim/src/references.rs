@@ -12,7 +12,8 @@ use crate::window::{WINDOW, Window};
 pub struct References {
     pub(crate) ids: Column,
     columns: SideColumns,
-    distinct: u32,
+    /// For each block, its file in the high 32 bits and its number in the file in the low ones.
+    pub(crate) addresses: Arc<[u64]>,
 }
 
 /// What is known of references besides their blocks.
@@ -96,16 +97,16 @@ fn append_bits(column: &mut Option<Bits>, first: u64, more: &Bits) {
 }
 
 impl References {
-    pub(crate) fn new(ids: Column, mut columns: SideColumns, distinct: u32) -> References {
+    pub(crate) fn new(ids: Column, mut columns: SideColumns, addresses: Vec<u64>) -> References {
         columns.finish();
-        References { ids, columns, distinct }
+        References { ids, columns, addresses: addresses.into() }
     }
 
-    /// References of a trace of plain reads, given by block numbers in order of first appearance.
+    /// References of a trace of plain reads of one file, given by block numbers in order of first appearance.
     pub fn from_ids(ids: Vec<u32>) -> References {
-        let distinct = ids.iter().max().map_or(0, |&max| max + 1);
+        let distinct = ids.iter().max().map_or(0, |&max| u64::from(max) + 1);
         let columns = SideColumns { len: ids.len() as u64, ..SideColumns::default() };
-        References { ids: Arc::new(ids), columns, distinct }
+        References { ids: Arc::new(ids), columns, addresses: (0..distinct).collect() }
     }
 
     /// Block numbers, one a reference, in order of first appearance.
@@ -125,7 +126,7 @@ impl References {
 
     /// Distinct blocks: the footprint.
     pub fn distinct(&self) -> u32 {
-        self.distinct
+        self.addresses.len() as u32
     }
 
     /// True if some reference writes.

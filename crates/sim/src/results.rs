@@ -36,6 +36,9 @@ pub struct Row {
     /// Blocks written to storage; absent when the trace does not tell writes.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub write_backs: Option<u64>,
+    /// Blocks read from storage though nobody asked for them then; absent when there was none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub extra_reads: Option<u64>,
     /// The same counts for each application; absent when there is only one.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub apps: Vec<Named>,
@@ -120,6 +123,7 @@ impl TraceFacts {
             counts: Counts::new(&tally.total, self.has_ops),
             distinct_blocks: self.distinct,
             write_backs: self.has_ops.then_some(tally.write_backs),
+            extra_reads: (tally.extra_reads > 0).then_some(tally.extra_reads),
             apps: self.app_rows(tally),
         }
     }

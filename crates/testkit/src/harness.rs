@@ -9,6 +9,7 @@ use hotset_core::spec::{Args, Value};
 use crate::host::{Host, Numbering};
 use crate::model::{Given, Model, Step};
 use crate::models;
+use crate::world::World;
 
 /// Something that happens to a cache.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -34,6 +35,8 @@ pub struct Case {
     pub seed: u64,
     /// How the host numbers blocks.
     pub numbering: Numbering,
+    /// Where blocks lie and who refers to them.
+    pub world: World,
 }
 
 impl Case {
@@ -41,7 +44,7 @@ impl Case {
     pub fn new(policy: &str, capacity: u32) -> Case {
         let info = registry::find(policy).unwrap_or_else(|| panic!("{policy} is not registered")).info;
         let args = Args::defaults(info.params, None);
-        Case { policy: info.name, args, capacity, seed: 42, numbering: Numbering::Fixed }
+        Case { policy: info.name, args, capacity, seed: 42, numbering: Numbering::Fixed, world: World::default() }
     }
 
     /// Sets an argument, written as in a spec.
@@ -49,6 +52,11 @@ impl Case {
         let value = Value::parse(value).expect("a literal of the grammar");
         self.args.set(key, value).expect("an argument that the policy takes");
         self
+    }
+
+    /// Puts the blocks into this world.
+    pub fn in_world(self, world: World) -> Case {
+        Case { world, ..self }
     }
 
     /// Uses this numbering.
@@ -92,6 +100,7 @@ pub struct Harness<P> {
     model: Box<dyn Model>,
     host: Host,
     args: Args,
+    world: World,
     capacity: u32,
     slots: u32,
     time: u64,
@@ -102,18 +111,42 @@ impl<P: Policy> Harness<P> {
     /// Builds both, empty. The policy's model must be in the table.
     pub fn new(case: &Case, events: &[Event]) -> Harness<P> {
         let trace: Vec<u32> = events.iter().filter_map(accessed).collect();
-        let given = Given { capacity: case.capacity as usize, args: &case.args, seed: case.seed, trace: &trace };
+        let references = case.world.references(&trace);
+        let given = Given {
+            capacity: case.capacity as usize,
+            args: &case.args,
+            seed: case.seed,
+            trace: &trace,
+            references: &references,
+        };
         let model = models::model(P::INFO.name, &given).unwrap_or_else(|| panic!("{} has no model", P::INFO.name));
         let slots = match case.numbering {
             Numbering::Fixed => 1 + events.iter().filter_map(mentioned).max().unwrap_or(0),
             Numbering::Recycled => identities::<P>(&case.args, case.capacity),
         };
         let future = P::INFO.offline.then(|| future(trace));
-        let setup =
-            Setup { capacity: case.capacity, slots, seed: case.seed, args: &case.args, future: future.as_ref() };
+        let addresses = case.world.addresses(slots);
+        let setup = Setup {
+            capacity: case.capacity,
+            slots,
+            seed: case.seed,
+            args: &case.args,
+            future: future.as_ref(),
+            addresses: Some(&addresses),
+        };
         let policy = P::new(&setup).unwrap_or_else(|error| panic!("{}: {error}", P::INFO.name));
         let host = Host::new(case.numbering, slots);
-        Harness { policy, model, host, args: case.args.clone(), capacity: case.capacity, slots, time: 0, hits: 0 }
+        Harness {
+            policy,
+            model,
+            host,
+            args: case.args.clone(),
+            world: case.world,
+            capacity: case.capacity,
+            slots,
+            time: 0,
+            hits: 0,
+        }
     }
 
     /// Lets `event` happen to both and compares what they did.
@@ -130,7 +163,8 @@ impl<P: Policy> Harness<P> {
             format!("the policy still knows {} blocks, more than its `identities` says", self.host.known().count())
         })?;
         self.policy.prefetch(slot);
-        let outcome = self.policy.access(slot, self.time, &mut self.host);
+        let reference = self.world.reference(key, self.time);
+        let outcome = self.policy.access(slot, reference, &mut self.host);
         self.time += 1;
         if outcome == Outcome::Admitted {
             self.host.admit(key);
@@ -138,10 +172,11 @@ impl<P: Policy> Harness<P> {
         let seen = Step {
             hit: outcome == Outcome::Hit,
             evicted: self.host.take_evicted()?,
+            fetched: self.host.take_fetched(),
             bypassed: outcome == Outcome::Bypassed,
         };
         self.hits += u64::from(seen.hit);
-        let expected = self.model.access(key);
+        let expected = self.model.access(key, reference);
         if seen == expected { Ok(()) } else { Err(format!("the policy says {seen:?}, its model {expected:?}")) }
     }
 

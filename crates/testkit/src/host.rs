@@ -22,6 +22,7 @@ pub struct Host {
     free: BTreeSet<Slot>,
     resident: BTreeSet<u32>,
     evicted: Vec<u32>,
+    fetched: Vec<u32>,
     complaint: Option<String>,
 }
 
@@ -35,6 +36,7 @@ impl Host {
             free: (0..slots).collect(),
             resident: BTreeSet::new(),
             evicted: Vec::new(),
+            fetched: Vec::new(),
             complaint: None,
         }
     }
@@ -99,6 +101,11 @@ impl Host {
         }
     }
 
+    /// The keys read ahead of their use since the last call.
+    pub fn take_fetched(&mut self) -> Vec<u32> {
+        std::mem::take(&mut self.fetched)
+    }
+
     fn complain(&mut self, complaint: String) {
         self.complaint.get_or_insert(complaint);
     }
@@ -110,6 +117,14 @@ impl Effects for Host {
             Some(key) if self.resident.remove(&key) => self.evicted.push(key),
             Some(key) => self.complain(format!("evicted {key} (slot {slot}), which was not resident")),
             None => self.complain(format!("evicted slot {slot}, which stands for nothing")),
+        }
+    }
+
+    fn fetch(&mut self, slot: Slot) {
+        match self.keys.get(&slot).copied() {
+            Some(key) if self.resident.insert(key) => self.fetched.push(key),
+            Some(key) => self.complain(format!("fetched {key} (slot {slot}), which was resident")),
+            None => self.complain(format!("fetched slot {slot}, which stands for nothing")),
         }
     }
 

@@ -8,3 +8,4 @@ pub mod model;
 pub mod models;
 pub mod replay;
 pub mod traces;
+pub mod world;

@@ -5,6 +5,7 @@
 
 use std::collections::BTreeSet;
 
+use hotset_core::policy::Reference;
 use hotset_core::spec::Args;
 
 /// What one reference did, in keys.
@@ -14,6 +15,8 @@ pub struct Step {
     pub hit: bool,
     /// Blocks whose data left, in the order they left.
     pub evicted: Vec<u32>,
+    /// Blocks that were read ahead of their use, in the order they came.
+    pub fetched: Vec<u32>,
     /// The block was not kept.
     pub bypassed: bool,
 }
@@ -45,13 +48,20 @@ pub struct Given<'a> {
     pub seed: u64,
     /// The keys of the whole trace, for the policies that know the future.
     pub trace: &'a [u32],
+    /// What is told of each reference of the trace.
+    pub references: &'a [Reference],
 }
 
 impl Given<'_> {
-    /// A `ParamKind::Share` in blocks; the tests give no sizes in bytes, so it is never refused.
+    /// A `ParamKind::Share` in blocks.
     pub fn share(&self, key: &str) -> usize {
-        self.args.share(key, self.capacity as u32).expect("tests give shares that need no block size") as usize
+        share(self.args, key, self.capacity)
     }
+}
+
+/// A `ParamKind::Share` in blocks out of `capacity`; the tests give no sizes in bytes, so it is never refused.
+pub fn share(args: &Args, key: &str, capacity: usize) -> usize {
+    args.share(key, capacity as u32).expect("tests give shares that need no block size") as usize
 }
 
 /// A slow reference model of a policy.
@@ -62,7 +72,7 @@ pub trait Model {
         Self: Sized;
 
     /// References `key`.
-    fn access(&mut self, key: u32) -> Step;
+    fn access(&mut self, key: u32, reference: Reference) -> Step;
 
     /// `key` became invalid: it is dropped from wherever it is, resident or ghost.
     fn remove(&mut self, key: u32);

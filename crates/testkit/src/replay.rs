@@ -12,6 +12,8 @@ pub struct Counts {
     pub hits: u64,
     /// References after which the block was not kept.
     pub bypasses: u64,
+    /// Blocks read ahead of their use.
+    pub fetches: u64,
     /// Victims, in order.
     pub evicted: Vec<Slot>,
 }
@@ -25,16 +27,23 @@ pub fn replay(case: &Case, trace: &[u32]) -> Counts {
             let Run(case, trace) = self;
             let future = P::INFO.offline.then(|| future(trace.to_vec()));
             let slots = trace.iter().max().map_or(0, |&last| last + 1);
-            let setup =
-                Setup { capacity: case.capacity, slots, seed: case.seed, args: &case.args, future: future.as_ref() };
+            let addresses = case.world.addresses(slots);
+            let setup = Setup {
+                capacity: case.capacity,
+                slots,
+                seed: case.seed,
+                args: &case.args,
+                future: future.as_ref(),
+                addresses: Some(&addresses),
+            };
             let mut policy = P::new(&setup).unwrap_or_else(|error| panic!("{}: {error}", P::INFO.name));
-            let (mut counts, mut victims) = (Counts::default(), Victims(Vec::new()));
+            let (mut counts, mut seen) = (Counts::default(), Seen::default());
             for (time, &slot) in trace.iter().enumerate() {
-                let outcome = policy.access(slot, time as u64, &mut victims);
+                let outcome = policy.access(slot, case.world.reference(slot, time as u64), &mut seen);
                 counts.hits += u64::from(outcome == Outcome::Hit);
                 counts.bypasses += u64::from(outcome == Outcome::Bypassed);
             }
-            Counts { evicted: victims.0, ..counts }
+            Counts { evicted: seen.evicted, fetches: seen.fetches, ..counts }
         }
     }
     registry::visit(case.policy, Run(case, trace)).expect("a registered policy")
@@ -50,11 +59,19 @@ pub fn renumber(keys: impl IntoIterator<Item = u64>) -> Vec<u32> {
     keys.into_iter().map(&mut number).collect()
 }
 
-struct Victims(Vec<Slot>);
+#[derive(Default)]
+struct Seen {
+    evicted: Vec<Slot>,
+    fetches: u64,
+}
 
-impl Effects for Victims {
+impl Effects for Seen {
     fn evict(&mut self, slot: Slot) {
-        self.0.push(slot);
+        self.evicted.push(slot);
+    }
+
+    fn fetch(&mut self, _slot: Slot) {
+        self.fetches += 1;
     }
 
     fn forget(&mut self, _slot: Slot) {}

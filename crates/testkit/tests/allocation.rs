@@ -6,6 +6,7 @@ use std::cell::Cell;
 use hotset_core::policy::{Effects, Future, Policy, Setup, Slot};
 use hotset_core::registry::{self, Visitor};
 use hotset_core::spec::Args;
+use hotset_testkit::world::World;
 
 thread_local! {
     static ALLOCATIONS: Cell<u64> = const { Cell::new(0) };
@@ -34,6 +35,7 @@ struct Nobody;
 
 impl Effects for Nobody {
     fn evict(&mut self, _slot: Slot) {}
+    fn fetch(&mut self, _slot: Slot) {}
     fn forget(&mut self, _slot: Slot) {}
 }
 
@@ -49,11 +51,20 @@ impl Visitor for Run {
     fn visit<P: Policy + 'static>(self) -> u64 {
         let trace = trace();
         let future = future(&trace);
-        let setup = Setup { capacity: self.capacity, slots: SLOTS, seed: 1, args: &self.args, future: Some(&future) };
+        let world = World::default();
+        let addresses = world.addresses(SLOTS);
+        let setup = Setup {
+            capacity: self.capacity,
+            slots: SLOTS,
+            seed: 1,
+            args: &self.args,
+            future: Some(&future),
+            addresses: Some(&addresses),
+        };
         let mut policy = P::new(&setup).expect("defaults build");
         let before = ALLOCATIONS.get();
         for (time, &slot) in trace.iter().enumerate() {
-            policy.access(slot, time as u64, &mut Nobody);
+            policy.access(slot, world.reference(slot, time as u64), &mut Nobody);
         }
         ALLOCATIONS.get() - before
     }

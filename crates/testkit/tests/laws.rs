@@ -4,6 +4,7 @@ use std::collections::HashSet;
 
 use hotset_core::registry;
 use hotset_testkit::harness::Case;
+use hotset_testkit::replay::replay;
 use hotset_testkit::traces;
 
 /// Hits of a policy on a trace; its model agreed at every step.
@@ -30,9 +31,12 @@ fn distinct(trace: &[u32]) -> u64 {
     trace.iter().collect::<HashSet<_>>().len() as u64
 }
 
+/// Policies that evict, or do not keep, though there is room: their statement divides the cache beforehand or drops blocks early.
+const NOT_ALWAYS_FULL: &[&str] = &[];
+
 #[test]
 fn a_cache_as_large_as_the_footprint_misses_every_block_once() {
-    for entry in registry::ENTRIES {
+    for entry in registry::ENTRIES.iter().filter(|entry| !NOT_ALWAYS_FULL.contains(&entry.info.name)) {
         for trace in samples() {
             let footprint = distinct(&trace);
             for capacity in [footprint as u32, footprint as u32 + 1, 1000] {
@@ -51,7 +55,10 @@ fn nobody_beats_the_bounds() {
             let bound = hits("opt", capacity, &trace);
             assert!(bypassing >= bound);
             for entry in registry::ENTRIES.iter().filter(|entry| !entry.info.offline) {
-                let reached = hits(entry.info.name, capacity, &trace);
+                let counts = replay(&Case::new(entry.info.name, capacity), &trace);
+                // Who reads ahead may hit more often, but cannot read less.
+                let reached = counts.hits.saturating_sub(counts.fetches);
+                let bound = if counts.bypasses > 0 { bypassing } else { bound };
                 assert!(reached <= bound, "{} at {capacity} hits {reached} of {bound}", entry.info.name);
             }
         }

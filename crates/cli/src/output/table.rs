@@ -70,12 +70,16 @@ pub(crate) fn counts(rows: &[Row]) -> Table {
     if rows[0].write_backs.is_some() {
         header.push("write-backs");
     }
+    if rows.iter().any(|row| row.extra_reads.is_some()) {
+        header.push("extra reads");
+    }
     let mut table = numbers(&header, 1..);
     let best = best_hits(rows, 0, 1);
     for row in rows {
         let counts = &row.counts;
         let mut cells = vec![cell(&row.policy, Role::Plain), ratio_cell(row, best)];
-        let numbers = [counts.hits, counts.misses, counts.request_misses].into_iter().chain(row.write_backs);
+        let numbers = [counts.hits, counts.misses, counts.request_misses].into_iter();
+        let numbers = numbers.chain(row.write_backs).chain(row.extra_reads);
         cells.extend(numbers.map(|number| cell(human::count(number), Role::Plain)));
         table.add_row(cells);
     }

@@ -18,7 +18,7 @@
 
 use crate::parts::four_lists::{B1, B2, FourLists, T1, T2};
 use crate::parts::ghost::{discard_oldest, evict_to};
-use crate::policy::{Effects, Info, Outcome, Policy, Setup, Slot};
+use crate::policy::{Effects, Info, Needs, Outcome, Policy, Reference, Setup, Slot};
 use crate::spec::{Args, SpecError};
 
 /// The ARC policy.
@@ -33,6 +33,7 @@ impl Policy for Arc {
         summary: "balance recency and frequency by what ghost lists would have hit",
         params: &[],
         offline: false,
+        needs: Needs::NOTHING,
     };
 
     fn new(setup: &Setup) -> Result<Self, SpecError> {
@@ -44,7 +45,7 @@ impl Policy for Arc {
     }
 
     #[inline(always)]
-    fn access(&mut self, slot: Slot, _time: u64, fx: &mut impl Effects) -> Outcome {
+    fn access(&mut self, slot: Slot, _: Reference, fx: &mut impl Effects) -> Outcome {
         let lists = &mut self.0;
         match lists.places.tag(slot) {
             T2 => {

@@ -17,7 +17,7 @@
 
 use crate::parts::four_lists::{B1, B2, FourLists, T1, T2};
 use crate::parts::ghost::evict_to;
-use crate::policy::{Effects, Info, Outcome, Policy, Setup, Slot};
+use crate::policy::{Effects, Info, Needs, Outcome, Policy, Reference, Setup, Slot};
 use crate::spec::{Args, SpecError};
 
 /// The CAR policy. T1 and T2 are clocks: the mark of a slot is its reference bit, the hand stands at the old end.
@@ -32,6 +32,7 @@ impl Policy for Car {
         summary: "ARC on two clocks: a hit only sets a bit",
         params: &[],
         offline: false,
+        needs: Needs::NOTHING,
     };
 
     fn new(setup: &Setup) -> Result<Self, SpecError> {
@@ -43,7 +44,7 @@ impl Policy for Car {
     }
 
     #[inline(always)]
-    fn access(&mut self, slot: Slot, _time: u64, fx: &mut impl Effects) -> Outcome {
+    fn access(&mut self, slot: Slot, _: Reference, fx: &mut impl Effects) -> Outcome {
         let lists = &mut self.0;
         let tag = lists.places.tag(slot);
         if matches!(tag, T1 | T2) {

@@ -15,7 +15,7 @@
 //! When not to use it: loops longer than the cache and scans, as with LRU.
 
 use crate::parts::queue::{ABSENT, Places, Queue};
-use crate::policy::{Effects, Info, Outcome, Policy, Setup, Slot};
+use crate::policy::{Effects, Info, Needs, Outcome, Policy, Reference, Setup, Slot};
 use crate::spec::{Param, ParamKind, SpecError};
 
 /// The CLOCK policy.
@@ -59,6 +59,7 @@ impl Policy for Clock {
             },
         ],
         offline: false,
+        needs: Needs::NOTHING,
     };
 
     fn new(setup: &Setup) -> Result<Self, SpecError> {
@@ -78,7 +79,7 @@ impl Policy for Clock {
     }
 
     #[inline(always)]
-    fn access(&mut self, slot: Slot, _time: u64, fx: &mut impl Effects) -> Outcome {
+    fn access(&mut self, slot: Slot, _: Reference, fx: &mut impl Effects) -> Outcome {
         if self.places.tag(slot) != ABSENT {
             self.counters.raise(&mut self.places, slot);
             return Outcome::Hit;

@@ -14,7 +14,7 @@
 //! more misses (Belady's anomaly).
 
 use crate::parts::queue::{ABSENT, Places, Queue};
-use crate::policy::{Effects, Info, Outcome, Policy, Setup, Slot};
+use crate::policy::{Effects, Info, Needs, Outcome, Policy, Reference, Setup, Slot};
 use crate::spec::SpecError;
 
 /// The FIFO policy.
@@ -33,6 +33,7 @@ impl Policy for Fifo {
         summary: "evict the block that entered first",
         params: &[],
         offline: false,
+        needs: Needs::NOTHING,
     };
 
     fn new(setup: &Setup) -> Result<Self, SpecError> {
@@ -40,7 +41,7 @@ impl Policy for Fifo {
     }
 
     #[inline(always)]
-    fn access(&mut self, slot: Slot, _time: u64, fx: &mut impl Effects) -> Outcome {
+    fn access(&mut self, slot: Slot, _: Reference, fx: &mut impl Effects) -> Outcome {
         if self.places.tag(slot) != ABSENT {
             return Outcome::Hit;
         }

@@ -18,7 +18,7 @@
 use crate::parts::ghost::discard_oldest;
 use crate::parts::lazy_heap::LazyHeap;
 use crate::parts::queue::{ABSENT, Places, Queue, Tag};
-use crate::policy::{Effects, Info, Outcome, Policy, Setup, Slot};
+use crate::policy::{Effects, Info, Needs, Outcome, Policy, Reference, Setup, Slot};
 use crate::spec::SpecError;
 
 /// Blocks with up to this many uses stand in queues. Queue `n` has tag `n` and holds the blocks with `n + 1` uses.
@@ -52,6 +52,7 @@ impl Policy for Lfu {
         summary: "evict the block with the fewest uses since it came in",
         params: &[],
         offline: false,
+        needs: Needs::NOTHING,
     };
 
     fn new(setup: &Setup) -> Result<Self, SpecError> {
@@ -63,7 +64,7 @@ impl Policy for Lfu {
     }
 
     #[inline(always)]
-    fn access(&mut self, slot: Slot, time: u64, fx: &mut impl Effects) -> Outcome {
+    fn access(&mut self, slot: Slot, reference: Reference, fx: &mut impl Effects) -> Outcome {
         match self.places.tag(slot) {
             ABSENT => {
                 if self.len == self.capacity {
@@ -75,14 +76,14 @@ impl Policy for Lfu {
             }
             OFTEN => {
                 let key = self.often.key_mut(self.places.index(slot));
-                *key = Key { uses: key.uses.saturating_add(1), last: words(time) };
+                *key = Key { uses: key.uses.saturating_add(1), last: words(reference.time) };
             }
             tag => {
                 self.seldom[tag as usize].take(&mut self.places, slot);
                 match self.seldom.get_mut(tag as usize + 1) {
                     Some(queue) => queue.push(&mut self.places, slot),
                     None => {
-                        let index = self.often.insert(slot, Key { uses: QUEUES + 1, last: words(time) });
+                        let index = self.often.insert(slot, Key { uses: QUEUES + 1, last: words(reference.time) });
                         self.places.put(slot, OFTEN, index);
                     }
                 }

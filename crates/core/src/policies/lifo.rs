@@ -12,7 +12,7 @@
 //! When not to use it: wherever the working set changes; the first blocks never leave.
 
 use crate::parts::queue::{ABSENT, Places, Queue};
-use crate::policy::{Effects, Info, Outcome, Policy, Setup, Slot};
+use crate::policy::{Effects, Info, Needs, Outcome, Policy, Reference, Setup, Slot};
 use crate::spec::SpecError;
 
 /// The LIFO policy.
@@ -31,6 +31,7 @@ impl Policy for Lifo {
         summary: "evict the block that entered last",
         params: &[],
         offline: false,
+        needs: Needs::NOTHING,
     };
 
     fn new(setup: &Setup) -> Result<Self, SpecError> {
@@ -38,7 +39,7 @@ impl Policy for Lifo {
     }
 
     #[inline(always)]
-    fn access(&mut self, slot: Slot, _time: u64, fx: &mut impl Effects) -> Outcome {
+    fn access(&mut self, slot: Slot, _: Reference, fx: &mut impl Effects) -> Outcome {
         if self.places.tag(slot) != ABSENT {
             return Outcome::Hit;
         }

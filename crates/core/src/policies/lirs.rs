@@ -19,7 +19,7 @@
 //! unlimited stack the memory grows with the footprint.
 
 use crate::parts::queue::{ABSENT, Places, Queue, Tag};
-use crate::policy::{Effects, Info, Outcome, Policy, Setup, Slot};
+use crate::policy::{Effects, Info, Needs, Outcome, Policy, Reference, Setup, Slot};
 use crate::spec::{Args, Param, ParamKind, SpecError};
 
 const STACK: Tag = 0;
@@ -103,6 +103,7 @@ impl Policy for Lirs {
             },
         ],
         offline: false,
+        needs: Needs::NOTHING,
     };
 
     fn new(setup: &Setup) -> Result<Self, SpecError> {
@@ -127,7 +128,7 @@ impl Policy for Lirs {
     }
 
     #[inline(always)]
-    fn access(&mut self, slot: Slot, _time: u64, fx: &mut impl Effects) -> Outcome {
+    fn access(&mut self, slot: Slot, _: Reference, fx: &mut impl Effects) -> Outcome {
         if self.is_lir(slot) {
             self.lift(slot);
             if slot == self.bottom {

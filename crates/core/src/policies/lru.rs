@@ -13,7 +13,7 @@
 //! When not to use it: loops longer than the cache (every reference misses) and scans (they flush the working set).
 
 use crate::parts::queue::{ABSENT, Places, Queue};
-use crate::policy::{Effects, Info, Outcome, Policy, Setup, Slot};
+use crate::policy::{Effects, Info, Needs, Outcome, Policy, Reference, Setup, Slot};
 use crate::spec::SpecError;
 
 /// The LRU policy.
@@ -32,6 +32,7 @@ impl Policy for Lru {
         summary: "evict the least recently used block",
         params: &[],
         offline: false,
+        needs: Needs::NOTHING,
     };
 
     fn new(setup: &Setup) -> Result<Self, SpecError> {
@@ -39,7 +40,7 @@ impl Policy for Lru {
     }
 
     #[inline(always)]
-    fn access(&mut self, slot: Slot, _time: u64, fx: &mut impl Effects) -> Outcome {
+    fn access(&mut self, slot: Slot, _: Reference, fx: &mut impl Effects) -> Outcome {
         if self.places.tag(slot) != ABSENT {
             self.queue.renew(&mut self.places, slot);
             return Outcome::Hit;

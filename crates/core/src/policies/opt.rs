@@ -18,7 +18,7 @@ use std::collections::VecDeque;
 use crate::parts::large;
 use crate::parts::positions::Positions;
 use crate::parts::prefetch::prefetch;
-use crate::policy::{Effects, Future, Info, Outcome, Policy, Setup, Slot};
+use crate::policy::{Effects, Future, Info, Needs, Outcome, Policy, Reference, Setup, Slot};
 use crate::spec::SpecError;
 
 /// The OPT policy.
@@ -33,6 +33,7 @@ impl Policy for Opt {
         summary: "evict the block used again farthest in the future: the bound of all policies that admit every block",
         params: &[],
         offline: true,
+        needs: Needs::NOTHING,
     };
 
     fn new(setup: &Setup) -> Result<Self, SpecError> {
@@ -40,8 +41,8 @@ impl Policy for Opt {
     }
 
     #[inline(always)]
-    fn access(&mut self, slot: Slot, time: u64, fx: &mut impl Effects) -> Outcome {
-        let next_use = self.0.next_use(time);
+    fn access(&mut self, slot: Slot, reference: Reference, fx: &mut impl Effects) -> Outcome {
+        let next_use = self.0.next_use(reference.time);
         if self.0.contains(slot) {
             self.0.renew(slot, next_use);
             return Outcome::Hit;

@@ -11,7 +11,7 @@
 //! When not to use it: as a bound for policies that must keep every block they read; that bound is `opt`.
 
 use super::opt::Foresight;
-use crate::policy::{Effects, Future, Info, Outcome, Policy, Setup, Slot};
+use crate::policy::{Effects, Future, Info, Needs, Outcome, Policy, Reference, Setup, Slot};
 use crate::spec::SpecError;
 
 /// The OPT policy with bypass.
@@ -26,6 +26,7 @@ impl Policy for OptBypass {
         summary: "opt that may refuse a block: the bound of all policies",
         params: &[],
         offline: true,
+        needs: Needs::NOTHING,
     };
 
     fn new(setup: &Setup) -> Result<Self, SpecError> {
@@ -33,8 +34,8 @@ impl Policy for OptBypass {
     }
 
     #[inline(always)]
-    fn access(&mut self, slot: Slot, time: u64, fx: &mut impl Effects) -> Outcome {
-        let next_use = self.0.next_use(time);
+    fn access(&mut self, slot: Slot, reference: Reference, fx: &mut impl Effects) -> Outcome {
+        let next_use = self.0.next_use(reference.time);
         if self.0.contains(slot) {
             self.0.renew(slot, next_use);
             return Outcome::Hit;

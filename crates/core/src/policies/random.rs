@@ -13,7 +13,7 @@
 use crate::parts::large;
 use crate::parts::prefetch::prefetch;
 use crate::parts::random::Random as Generator;
-use crate::policy::{Effects, Info, Outcome, Policy, Setup, Slot};
+use crate::policy::{Effects, Info, Needs, Outcome, Policy, Reference, Setup, Slot};
 use crate::spec::SpecError;
 
 const ABSENT: u32 = u32::MAX;
@@ -37,6 +37,7 @@ impl Policy for Random {
         summary: "evict any block, each as likely as the others",
         params: &[],
         offline: false,
+        needs: Needs::NOTHING,
     };
 
     fn new(setup: &Setup) -> Result<Self, SpecError> {
@@ -49,7 +50,7 @@ impl Policy for Random {
     }
 
     #[inline(always)]
-    fn access(&mut self, slot: Slot, _time: u64, fx: &mut impl Effects) -> Outcome {
+    fn access(&mut self, slot: Slot, _: Reference, fx: &mut impl Effects) -> Outcome {
         if self.contains(slot) {
             return Outcome::Hit;
         }

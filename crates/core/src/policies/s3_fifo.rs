@@ -16,7 +16,7 @@
 
 use crate::parts::ghost::discard_oldest;
 use crate::parts::queue::{Places, Queue, Tag};
-use crate::policy::{Effects, Info, Outcome, Policy, Setup, Slot};
+use crate::policy::{Effects, Info, Needs, Outcome, Policy, Reference, Setup, Slot};
 use crate::spec::{Args, Param, ParamKind, SpecError};
 
 const SMALL: Tag = 0;
@@ -81,6 +81,7 @@ impl Policy for S3Fifo {
             },
         ],
         offline: false,
+        needs: Needs::NOTHING,
     };
 
     fn new(setup: &Setup) -> Result<Self, SpecError> {
@@ -104,7 +105,7 @@ impl Policy for S3Fifo {
     }
 
     #[inline(always)]
-    fn access(&mut self, slot: Slot, _time: u64, fx: &mut impl Effects) -> Outcome {
+    fn access(&mut self, slot: Slot, _: Reference, fx: &mut impl Effects) -> Outcome {
         if self.contains(slot) {
             let count = &mut self.counts[slot as usize];
             *count = (*count + 1).min(COUNT_MOST);

@@ -14,7 +14,7 @@
 //! When not to use it: block traces with loops or scans larger than the cache; it was made for web objects.
 
 use crate::parts::queue::{ABSENT, Places, Queue};
-use crate::policy::{Effects, Info, Outcome, Policy, Setup, Slot};
+use crate::policy::{Effects, Info, Needs, Outcome, Policy, Reference, Setup, Slot};
 use crate::spec::SpecError;
 
 /// The SIEVE policy.
@@ -36,6 +36,7 @@ impl Policy for Sieve {
         summary: "FIFO with a hand that evicts the first unmarked block and stays there",
         params: &[],
         offline: false,
+        needs: Needs::NOTHING,
     };
 
     fn new(setup: &Setup) -> Result<Self, SpecError> {
@@ -48,7 +49,7 @@ impl Policy for Sieve {
     }
 
     #[inline(always)]
-    fn access(&mut self, slot: Slot, _time: u64, fx: &mut impl Effects) -> Outcome {
+    fn access(&mut self, slot: Slot, _: Reference, fx: &mut impl Effects) -> Outcome {
         if self.places.tag(slot) != ABSENT {
             self.places.mark(slot);
             return Outcome::Hit;

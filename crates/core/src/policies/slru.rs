@@ -12,7 +12,7 @@
 //! When not to use it: when new blocks are wanted again soon and often but once; probation is short.
 
 use crate::parts::queue::{Places, Queue, Tag};
-use crate::policy::{Effects, Info, Outcome, Policy, Setup, Slot};
+use crate::policy::{Effects, Info, Needs, Outcome, Policy, Reference, Setup, Slot};
 use crate::spec::{Args, Param, ParamKind, SpecError};
 
 const PROBATION: Tag = 0;
@@ -43,6 +43,7 @@ impl Policy for Slru {
             doc: "most blocks in the protected segment (paper: 60 to 80%)",
         }],
         offline: false,
+        needs: Needs::NOTHING,
     };
 
     fn new(setup: &Setup) -> Result<Self, SpecError> {
@@ -57,7 +58,7 @@ impl Policy for Slru {
     }
 
     #[inline(always)]
-    fn access(&mut self, slot: Slot, _time: u64, fx: &mut impl Effects) -> Outcome {
+    fn access(&mut self, slot: Slot, _: Reference, fx: &mut impl Effects) -> Outcome {
         match self.places.tag(slot) {
             PROTECTED => {
                 self.protected.renew(&mut self.places, slot);

@@ -17,7 +17,7 @@
 
 use crate::parts::ghost::{discard_oldest, evict_to, forget_oldest};
 use crate::parts::queue::{Places, Queue, Tag};
-use crate::policy::{Effects, Info, Outcome, Policy, Setup, Slot};
+use crate::policy::{Effects, Info, Needs, Outcome, Policy, Reference, Setup, Slot};
 use crate::spec::{Args, Param, ParamKind, SpecError};
 
 const AM: Tag = 0;
@@ -79,6 +79,7 @@ impl Policy for TwoQ {
             },
         ],
         offline: false,
+        needs: Needs::NOTHING,
     };
 
     fn new(setup: &Setup) -> Result<Self, SpecError> {
@@ -102,7 +103,7 @@ impl Policy for TwoQ {
     }
 
     #[inline(always)]
-    fn access(&mut self, slot: Slot, _time: u64, fx: &mut impl Effects) -> Outcome {
+    fn access(&mut self, slot: Slot, _: Reference, fx: &mut impl Effects) -> Outcome {
         match self.places.tag(slot) {
             AM => {
                 self.am.renew(&mut self.places, slot);

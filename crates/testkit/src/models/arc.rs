@@ -3,6 +3,7 @@
 use std::collections::{BTreeSet, VecDeque};
 
 use crate::model::{Given, Model, Step};
+use hotset_core::policy::Reference;
 
 pub(super) struct Arc {
     c: usize,
@@ -19,7 +20,7 @@ impl Model for Arc {
         Arc { c: given.capacity, p: 0.0, t1, t2, b1, b2 }
     }
 
-    fn access(&mut self, key: u32) -> Step {
+    fn access(&mut self, key: u32, _: Reference) -> Step {
         let (l1, l2) = (self.t1.len() + self.b1.len(), self.t2.len() + self.b2.len());
         let (b1, b2) = (self.b1.len() as f64, self.b2.len() as f64);
         let full = self.t1.len() + self.t2.len() == self.c;

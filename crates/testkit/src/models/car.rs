@@ -3,6 +3,7 @@
 use std::collections::{BTreeSet, VecDeque};
 
 use crate::model::{Given, Model, Step};
+use hotset_core::policy::Reference;
 
 pub(super) struct Car {
     c: usize,
@@ -25,7 +26,7 @@ impl Model for Car {
         }
     }
 
-    fn access(&mut self, key: u32) -> Step {
+    fn access(&mut self, key: u32, _: Reference) -> Step {
         if let Some(page) = self.t1.iter_mut().chain(&mut self.t2).find(|page| page.0 == key) {
             page.1 = true;
             return Step::hit();

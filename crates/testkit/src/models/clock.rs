@@ -4,6 +4,7 @@
 use std::collections::{BTreeSet, VecDeque};
 
 use crate::model::{Given, Model, Step};
+use hotset_core::policy::Reference;
 
 pub(super) struct Clock {
     capacity: usize,
@@ -19,7 +20,7 @@ impl Model for Clock {
         Clock { capacity: given.capacity, most: (1 << bits) - 1, initial: initial as u32, ring: VecDeque::new() }
     }
 
-    fn access(&mut self, key: u32) -> Step {
+    fn access(&mut self, key: u32, _: Reference) -> Step {
         if let Some((_, count)) = self.ring.iter_mut().find(|(page, _)| *page == key) {
             *count = (*count + 1).min(self.most);
             return Step::hit();

@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::model::{Given, Model, Step};
+use hotset_core::policy::Reference;
 
 pub(super) struct Lfu {
     capacity: usize,
@@ -16,7 +17,7 @@ impl Model for Lfu {
         Lfu { capacity: given.capacity, time: 0, uses: BTreeMap::new() }
     }
 
-    fn access(&mut self, key: u32) -> Step {
+    fn access(&mut self, key: u32, _: Reference) -> Step {
         self.time += 1;
         if let Some((uses, last)) = self.uses.get_mut(&key) {
             (*uses, *last) = (*uses + 1, self.time);

@@ -3,6 +3,7 @@
 use std::collections::{BTreeSet, VecDeque};
 
 use crate::model::{Given, Model, Step};
+use hotset_core::policy::Reference;
 
 pub(super) struct Lifo {
     capacity: usize,
@@ -15,7 +16,7 @@ impl Model for Lifo {
         Lifo { capacity: given.capacity, order: VecDeque::new() }
     }
 
-    fn access(&mut self, key: u32) -> Step {
+    fn access(&mut self, key: u32, _: Reference) -> Step {
         if self.order.contains(&key) {
             return Step::hit();
         }

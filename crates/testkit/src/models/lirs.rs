@@ -5,6 +5,7 @@ use std::collections::{BTreeSet, VecDeque};
 use hotset_core::spec::Args;
 
 use crate::model::{Given, Model, Step};
+use hotset_core::policy::Reference;
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum State {
@@ -27,7 +28,7 @@ impl Model for Lirs {
         Lirs { args: given.args.clone(), capacity: given.capacity, stack: VecDeque::new(), queue: VecDeque::new() }
     }
 
-    fn access(&mut self, key: u32) -> Step {
+    fn access(&mut self, key: u32, _: Reference) -> Step {
         let state = self.state(key);
         let step = if state == Some(State::Lir) {
             self.put_on_top(key, State::Lir);

@@ -3,6 +3,7 @@
 use std::collections::{BTreeSet, VecDeque};
 
 use crate::model::{Given, Model, Step};
+use hotset_core::policy::Reference;
 
 pub(super) struct Mru {
     capacity: usize,
@@ -15,7 +16,7 @@ impl Model for Mru {
         Mru { capacity: given.capacity, order: VecDeque::new() }
     }
 
-    fn access(&mut self, key: u32) -> Step {
+    fn access(&mut self, key: u32, _: Reference) -> Step {
         if self.order.contains(&key) {
             self.remove(key);
             self.order.push_back(key);

@@ -3,6 +3,7 @@
 use std::collections::{BTreeSet, VecDeque};
 
 use crate::model::{Given, Model, Step};
+use hotset_core::policy::Reference;
 
 pub(super) struct Opt {
     pub(super) capacity: usize,
@@ -18,7 +19,7 @@ impl Model for Opt {
         Opt { capacity: given.capacity, trace: given.trace.to_vec(), time: 0, order: VecDeque::new() }
     }
 
-    fn access(&mut self, key: u32) -> Step {
+    fn access(&mut self, key: u32, _: Reference) -> Step {
         if self.renew(key) {
             return Step::hit();
         }

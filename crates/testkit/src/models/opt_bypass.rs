@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use super::opt::Opt;
 use crate::model::{Given, Model, Step};
+use hotset_core::policy::Reference;
 
 pub(super) struct OptBypass(Opt);
 
@@ -12,7 +13,7 @@ impl Model for OptBypass {
         OptBypass(Opt::new(given))
     }
 
-    fn access(&mut self, key: u32) -> Step {
+    fn access(&mut self, key: u32, _: Reference) -> Step {
         let opt = &mut self.0;
         if opt.renew(key) {
             return Step::hit();

@@ -6,6 +6,7 @@ use std::collections::BTreeSet;
 use hotset_core::parts::random::Random as Generator;
 
 use crate::model::{Given, Model, Step};
+use hotset_core::policy::Reference;
 
 pub(super) struct Random {
     capacity: usize,
@@ -18,7 +19,7 @@ impl Model for Random {
         Random { capacity: given.capacity, residents: Vec::new(), generator: Generator::new(given.seed) }
     }
 
-    fn access(&mut self, key: u32) -> Step {
+    fn access(&mut self, key: u32, _: Reference) -> Step {
         if self.residents.contains(&key) {
             return Step::hit();
         }

@@ -4,7 +4,8 @@ use std::collections::{BTreeSet, VecDeque};
 
 use hotset_core::spec::Args;
 
-use crate::model::{Given, Model, Step};
+use crate::model::{Given, Model, Step, share};
+use hotset_core::policy::Reference;
 
 pub(super) struct S3Fifo {
     capacity: usize,
@@ -26,7 +27,7 @@ impl Model for S3Fifo {
         }
     }
 
-    fn access(&mut self, key: u32) -> Step {
+    fn access(&mut self, key: u32, _: Reference) -> Step {
         if let Some((_, hits)) = self.small.iter_mut().chain(&mut self.main).find(|(block, _)| *block == key) {
             *hits = (*hits + 1).min(3);
             return Step::hit();
@@ -63,7 +64,7 @@ impl Model for S3Fifo {
 
 impl S3Fifo {
     fn share(&self, key: &str) -> usize {
-        Given { capacity: self.capacity, args: &self.args, seed: 0, trace: &[] }.share(key)
+        share(&self.args, key, self.capacity)
     }
 
     fn evict(&mut self) -> u32 {

@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use crate::model::{Given, Model, Step};
+use hotset_core::policy::Reference;
 
 pub(super) struct Sieve {
     capacity: usize,
@@ -17,7 +18,7 @@ impl Model for Sieve {
         Sieve { capacity: given.capacity, list: Vec::new(), hand: None }
     }
 
-    fn access(&mut self, key: u32) -> Step {
+    fn access(&mut self, key: u32, _: Reference) -> Step {
         if let Some((_, visited)) = self.list.iter_mut().find(|(block, _)| *block == key) {
             *visited = true;
             return Step::hit();

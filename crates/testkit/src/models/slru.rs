@@ -4,7 +4,8 @@ use std::collections::{BTreeSet, VecDeque};
 
 use hotset_core::spec::Args;
 
-use crate::model::{Given, Model, Step};
+use crate::model::{Given, Model, Step, share};
+use hotset_core::policy::Reference;
 
 pub(super) struct Slru {
     capacity: usize,
@@ -25,7 +26,7 @@ impl Model for Slru {
         }
     }
 
-    fn access(&mut self, key: u32) -> Step {
+    fn access(&mut self, key: u32, _: Reference) -> Step {
         if self.resident().contains(&key) {
             self.remove(key);
             self.protected.push_front(key);
@@ -43,8 +44,7 @@ impl Model for Slru {
     }
 
     fn resize(&mut self, capacity: usize) -> Vec<u32> {
-        let given = Given { capacity, args: &self.args, seed: 0, trace: &[] };
-        self.protected_most = given.share("protected").min(capacity);
+        self.protected_most = share(&self.args, "protected", capacity).min(capacity);
         self.capacity = capacity;
         let evicted = self.shrink_to(capacity);
         self.demote();

@@ -4,7 +4,8 @@ use std::collections::{BTreeSet, VecDeque};
 
 use hotset_core::spec::Args;
 
-use crate::model::{Given, Model, Step};
+use crate::model::{Given, Model, Step, share};
+use hotset_core::policy::Reference;
 
 pub(super) struct TwoQ {
     args: Args,
@@ -31,7 +32,7 @@ impl Model for TwoQ {
         }
     }
 
-    fn access(&mut self, key: u32) -> Step {
+    fn access(&mut self, key: u32, _: Reference) -> Step {
         if self.am.contains(&key) || self.a1in.contains(&key) && self.simplified {
             self.remove(key);
             self.am.push_front(key);
@@ -59,8 +60,8 @@ impl Model for TwoQ {
     }
 
     fn resize(&mut self, capacity: usize) -> Vec<u32> {
-        let given = Given { capacity, args: &self.args, seed: 0, trace: &[] };
-        (self.kin, self.kout) = (given.share("kin").max(1), given.share("kout").max(1));
+        let at_least_one = |key| share(&self.args, key, capacity).max(1);
+        (self.kin, self.kout) = (at_least_one("kin"), at_least_one("kout"));
         self.capacity = capacity;
         let surplus = (self.am.len() + self.a1in.len()).saturating_sub(capacity);
         let evicted = (0..surplus).map(|_| self.reclaim()).collect();

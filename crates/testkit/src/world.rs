@@ -1,0 +1,44 @@
+//! What the tests tell of a reference besides its key: where the block lies, who refers to it and how.
+
+use hotset_core::policy::Reference;
+
+/// Where blocks lie and who refers to them. Everything follows from the key and the time, so that a trace stays a list of keys.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct World {
+    /// Blocks of a file: key k is block k mod this of file k / this.
+    pub file_blocks: u32,
+    /// Applications, which take turns irregularly.
+    pub apps: u32,
+    /// One reference in this many writes, irregularly.
+    pub writes: u32,
+}
+
+impl Default for World {
+    fn default() -> World {
+        World { file_blocks: 8, apps: 2, writes: 3 }
+    }
+}
+
+impl World {
+    /// What is told of the reference to `key` at `time`.
+    pub fn reference(self, key: u32, time: u64) -> Reference {
+        let mixed = (time ^ u64::from(key) << 40).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        Reference {
+            time,
+            file: key / self.file_blocks,
+            block: key % self.file_blocks,
+            app: (mixed >> 60) as u32 % self.apps,
+            write: (mixed >> 32) as u32 % self.writes == 0,
+        }
+    }
+
+    /// What is told of each reference of a trace.
+    pub fn references(self, trace: &[u32]) -> Vec<Reference> {
+        trace.iter().enumerate().map(|(time, &key)| self.reference(key, time as u64)).collect()
+    }
+
+    /// For each key below `keys`, its file in the high 32 bits and its block in the low ones.
+    pub fn addresses(self, keys: u32) -> Vec<u64> {
+        (0..keys).map(|key| u64::from(key / self.file_blocks) << 32 | u64::from(key % self.file_blocks)).collect()
+    }
+}
