@@ -28,7 +28,7 @@ impl World {
             file: key / self.file_blocks,
             block: key % self.file_blocks,
             app: (mixed >> 60) as u32 % self.apps,
-            write: (mixed >> 32) as u32 % self.writes == 0,
+            write: (mixed >> 32).is_multiple_of(u64::from(self.writes)),
         }
     }
 
