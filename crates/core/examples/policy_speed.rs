@@ -153,5 +153,5 @@ fn next_uses(trace: &[Slot], footprint: usize) -> Vec<u32> {
 }
 
 fn addresses(footprint: usize) -> Vec<u64> {
-    (0..footprint as u64).map(|slot| (slot / 64) << 32 | slot % 64).collect()
+    (0..footprint as u64).map(|slot| ((slot / 64) << 32) | (slot % 64)).collect()
 }
