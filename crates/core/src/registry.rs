@@ -54,6 +54,7 @@ policies! {
     lifo::Lifo,
     lirs::Lirs,
     lru::Lru,
+    lru_k::LruK,
     mru::Mru,
     opt::Opt,
     opt_bypass::OptBypass,

@@ -115,7 +115,7 @@ fn hit_ratios_are_those_of_papers() {
 fn the_tables_name_registered_policies() {
     let golden = golden(include_str!("../golden/vectors.toml"));
     let known = |name: &str| golden.iter().any(|trace| trace.hits.keys().any(|policy| policy == name));
-    for name in ["opt", "lru", "fifo", "clock", "mru", "lfu", "2q", "arc", "car", "sieve", "s3-fifo"] {
+    for name in ["opt", "lru", "fifo", "clock", "mru", "lfu", "lru-k", "2q", "arc", "car", "sieve", "s3-fifo"] {
         assert!(registry::find(name).is_some() && known(name), "{name}");
     }
 }

@@ -119,3 +119,17 @@ fn clock_of_one_block_is_lru() {
         assert_eq!(hits("clock", 1, &trace), hits("lru", 1, &trace));
     }
 }
+
+/// The last use is all that LRU looks at, however long it is remembered.
+#[test]
+fn lru_1_is_lru() {
+    for trace in samples() {
+        for capacity in [1, 3, 13, 30] {
+            let lru = replay(&Case::new("lru", capacity), &trace).evicted;
+            for rip in ["unlimited", "1"] {
+                let case = Case::new("lru-k", capacity).with("k", "1").with("rip", rip);
+                assert_eq!(replay(&case, &trace).evicted, lru, "at {capacity}, rip={rip}");
+            }
+        }
+    }
+}

@@ -8,3 +8,5 @@ pub mod positions;
 pub mod prefetch;
 pub mod queue;
 pub mod random;
+pub mod ranking;
+pub mod slot_heap;

@@ -8,6 +8,7 @@ pub mod lfu;
 pub mod lifo;
 pub mod lirs;
 pub mod lru;
+pub mod lru_k;
 pub mod mru;
 pub mod opt;
 pub mod opt_bypass;

@@ -10,6 +10,7 @@ mod lfu;
 mod lifo;
 mod lirs;
 mod lru;
+mod lru_k;
 mod mru;
 mod opt;
 mod opt_bypass;
@@ -33,6 +34,7 @@ pub static MODELS: &[(&str, Build)] = &[
     ("lifo", build::<lifo::Lifo>),
     ("lirs", build::<lirs::Lirs>),
     ("lru", build::<lru::Lru>),
+    ("lru-k", build::<lru_k::LruK>),
     ("mru", build::<mru::Mru>),
     ("opt", build::<opt::Opt>),
     ("opt-bypass", build::<opt_bypass::OptBypass>),
