@@ -133,3 +133,27 @@ fn lru_1_is_lru() {
         }
     }
 }
+
+#[test]
+fn bimodal_insertion_that_always_enters_at_the_young_end_is_lru() {
+    for trace in samples() {
+        for capacity in [1, 7, 30] {
+            let bip = Case::new("dip", capacity).with("mode", "bip").with("epsilon", "1");
+            let seen = bip.check(&traces::events(&trace)).unwrap_or_else(|what| panic!("{what}"));
+            assert_eq!(seen, hits("lru", capacity, &trace));
+        }
+    }
+}
+
+/// The duel finds out that most of a loop should stay; without a loop it does about what LRU does.
+#[test]
+fn the_duels_choose_the_better_insertion() {
+    let looped: Vec<u32> = (0..30_000).map(|step| step % 1500).collect();
+    let samples = samples();
+    for policy in ["dip", "rrip"] {
+        let counts = replay(&Case::new(policy, 1000), &looped);
+        assert!(counts.hits > 14_000, "{policy} hits {} in a loop", counts.hits);
+        let (skewed, lru) = (hits(policy, 20, &samples[0]), hits("lru", 20, &samples[0]));
+        assert!(skewed + 30 > lru, "{policy} hits {skewed}, lru {lru}");
+    }
+}

@@ -59,3 +59,30 @@ fn lirs() {
         &[&[("ghosts", "0")], &[("ghosts", "0.5")], &[("ghosts", "2"), ("hirs", "30%")], &[("hirs", "100%")]],
     );
 }
+
+#[test]
+fn dip() {
+    check(
+        "dip",
+        &[
+            &[("mode", "bip")],
+            &[("mode", "bip"), ("epsilon", "0")],
+            &[("epsilon", "0.5"), ("duel", "1")],
+            &[("duel", "2")],
+        ],
+    );
+}
+
+#[test]
+fn rrip() {
+    check(
+        "rrip",
+        &[
+            &[("mode", "srrip")],
+            &[("mode", "srrip"), ("bits", "1")],
+            &[("mode", "brrip"), ("epsilon", "0.5"), ("bits", "3")],
+            &[("bits", "6"), ("duel", "1")],
+            &[("bits", "1"), ("epsilon", "0")],
+        ],
+    );
+}

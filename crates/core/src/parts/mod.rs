@@ -1,9 +1,11 @@
 //! Building blocks that policies share.
 
+pub mod bimodal;
 pub mod four_lists;
 pub mod ghost;
 pub mod large;
 pub mod lazy_heap;
+pub mod links;
 pub mod positions;
 pub mod prefetch;
 pub mod queue;

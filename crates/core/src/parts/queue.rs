@@ -150,6 +150,16 @@ impl Queue {
         self.append(places, slot);
     }
 
+    /// Puts `slot` at the old end. It must not be in another queue of the same `places`.
+    #[inline(always)]
+    pub fn push_oldest(&mut self, places: &mut Places, slot: Slot) {
+        debug_assert_eq!(places.tag(slot), ABSENT);
+        self.len += 1;
+        self.make_room(places);
+        self.old = self.old.wrapping_sub(1);
+        self.write(places, slot, self.old);
+    }
+
     /// Moves `slot`, which is in this queue, to the young end, unmarked.
     #[inline(always)]
     pub fn renew(&mut self, places: &mut Places, slot: Slot) {
@@ -252,21 +262,33 @@ impl Queue {
 
     #[inline(always)]
     fn append(&mut self, places: &mut Places, slot: Slot) {
+        self.make_room(places);
+        self.write(places, slot, self.young);
+        self.young = self.young.wrapping_add(1);
+    }
+
+    /// Frees an entry for a slot that is counted already.
+    #[inline(always)]
+    fn make_room(&mut self, places: &mut Places) {
         if self.young.wrapping_sub(self.old) as usize == self.ring.len() {
             self.squeeze(places);
         }
-        let index = self.index(self.young);
+    }
+
+    /// Makes the entry at `position` the one of `slot`.
+    #[inline(always)]
+    fn write(&mut self, places: &mut Places, slot: Slot, position: u32) {
+        let index = self.index(position);
         self.ring[index] = slot;
         self.live[index / 64] |= 1 << (index % 64);
         places.set(slot, self.tag << TAG_SHIFT | index as u32);
-        self.young = self.young.wrapping_add(1);
     }
 
     /// Closes the gaps that dead entries left.
     #[cold]
     fn squeeze(&mut self, places: &mut Places) {
         let (mut from, mut to) = (self.old, self.old);
-        // The slot that is about to be appended is counted but has no live entry.
+        // The slot that is about to be written is counted but has no live entry.
         for _ in 1..self.len {
             let before = from;
             from = self.live_from(from);
@@ -376,6 +398,29 @@ mod tests {
         assert_eq!(queue.oldest(&places), Some(0));
         queue.renew(&mut places, 0);
         assert!(!places.is_marked(0));
+    }
+
+    #[test]
+    fn both_ends_take_slots() {
+        let mut places = Places::new(6);
+        let mut queue = Queue::new(0, 6);
+        let mut order = std::collections::VecDeque::new();
+        for round in 0..1000u32 {
+            let slot = round * round % 6;
+            if order.contains(&slot) {
+                queue.take(&mut places, slot);
+                order.retain(|&other| other != slot);
+            } else if round % 3 == 0 {
+                queue.push(&mut places, slot);
+                order.push_back(slot);
+            } else {
+                queue.push_oldest(&mut places, slot);
+                order.push_front(slot);
+            }
+            queue.validate(&places);
+            assert!(queue.iter().eq(order.iter().copied()), "round {round}");
+            assert_eq!(queue.oldest(&places), order.front().copied());
+        }
     }
 
     #[test]

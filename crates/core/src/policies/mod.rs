@@ -3,6 +3,7 @@
 pub mod arc;
 pub mod car;
 pub mod clock;
+pub mod dip;
 pub mod fifo;
 pub mod lfu;
 pub mod lifo;
@@ -13,6 +14,7 @@ pub mod mru;
 pub mod opt;
 pub mod opt_bypass;
 pub mod random;
+pub mod rrip;
 pub mod s3_fifo;
 pub mod sieve;
 pub mod slru;

@@ -3,8 +3,10 @@
 use crate::model::{Given, Model};
 
 mod arc;
+mod bimodal;
 mod car;
 mod clock;
+mod dip;
 mod fifo;
 mod lfu;
 mod lifo;
@@ -15,6 +17,7 @@ mod mru;
 mod opt;
 mod opt_bypass;
 mod random;
+mod rrip;
 mod s3_fifo;
 mod sieve;
 mod slru;
@@ -29,6 +32,7 @@ pub static MODELS: &[(&str, Build)] = &[
     ("arc", build::<arc::Arc>),
     ("car", build::<car::Car>),
     ("clock", build::<clock::Clock>),
+    ("dip", build::<dip::Dip>),
     ("fifo", build::<fifo::Fifo>),
     ("lfu", build::<lfu::Lfu>),
     ("lifo", build::<lifo::Lifo>),
@@ -39,6 +43,7 @@ pub static MODELS: &[(&str, Build)] = &[
     ("opt", build::<opt::Opt>),
     ("opt-bypass", build::<opt_bypass::OptBypass>),
     ("random", build::<random::Random>),
+    ("rrip", build::<rrip::Rrip>),
     ("s3-fifo", build::<s3_fifo::S3Fifo>),
     ("sieve", build::<sieve::Sieve>),
     ("slru", build::<slru::Slru>),
