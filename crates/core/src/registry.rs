@@ -65,6 +65,7 @@ policies! {
     sieve::Sieve,
     slru::Slru,
     two_q::TwoQ,
+    w_tinylfu::WTinyLfu,
 }
 
 /// The entry with this name or alias.

@@ -33,6 +33,19 @@ fn check(policy: &str, variants: &[&[(&str, &str)]]) {
 }
 
 #[test]
+fn w_tinylfu() {
+    check(
+        "w-tinylfu",
+        &[
+            &[("climb", "on")],
+            &[("climb", "on"), ("window", "40%"), ("protected", "100%")],
+            &[("window", "60%"), ("protected", "0%")],
+            &[("window", "100%")],
+        ],
+    );
+}
+
+#[test]
 fn two_q() {
     check("2q", &[&[("a1in_hit", "promote")], &[("kin", "100%"), ("kout", "10%")], &[("kin", "1"), ("kout", "3")]]);
 }

@@ -11,4 +11,5 @@ pub mod prefetch;
 pub mod queue;
 pub mod random;
 pub mod ranking;
+pub mod sketch;
 pub mod slot_heap;

@@ -19,3 +19,4 @@ pub mod s3_fifo;
 pub mod sieve;
 pub mod slru;
 pub mod two_q;
+pub mod w_tinylfu;

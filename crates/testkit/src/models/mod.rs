@@ -22,6 +22,7 @@ mod s3_fifo;
 mod sieve;
 mod slru;
 mod two_q;
+mod w_tinylfu;
 
 /// Builds a model.
 pub type Build = fn(&Given<'_>) -> Box<dyn Model>;
@@ -47,6 +48,7 @@ pub static MODELS: &[(&str, Build)] = &[
     ("s3-fifo", build::<s3_fifo::S3Fifo>),
     ("sieve", build::<sieve::Sieve>),
     ("slru", build::<slru::Slru>),
+    ("w-tinylfu", build::<w_tinylfu::WTinyLfu>),
 ];
 
 /// Builds the model of the policy with this canonical name; `None` if it has none.
