@@ -157,3 +157,17 @@ fn the_duels_choose_the_better_insertion() {
         assert!(skewed + 30 > lru, "{policy} hits {skewed}, lru {lru}");
     }
 }
+
+/// The two ends of the spectrum.
+#[test]
+fn lrfu_is_lfu_at_one_end_and_lru_at_the_other() {
+    for trace in samples() {
+        for capacity in [1, 3, 13, 30] {
+            for (lambda, policy) in [("0", "lfu"), ("1", "lru")] {
+                let expected = replay(&Case::new(policy, capacity), &trace).evicted;
+                let seen = replay(&Case::new("lrfu", capacity).with("lambda", lambda), &trace).evicted;
+                assert_eq!(seen, expected, "lambda={lambda} at {capacity}");
+            }
+        }
+    }
+}

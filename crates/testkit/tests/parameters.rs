@@ -66,6 +66,20 @@ fn lru_k() {
 }
 
 #[test]
+fn lrfu() {
+    check(
+        "lrfu",
+        &[
+            &[("lambda", "0")],
+            &[("lambda", "1"), ("history", "kept")],
+            &[("lambda", "0.4"), ("correlated", "3")],
+            &[("lambda", "0.1"), ("correlated", "2"), ("history", "kept")],
+            &[("correlated", "1000")],
+        ],
+    );
+}
+
+#[test]
 fn lirs() {
     check(
         "lirs",

@@ -9,8 +9,10 @@ mod clock;
 mod dip;
 mod fifo;
 mod lfu;
+mod lfuda;
 mod lifo;
 mod lirs;
+mod lrfu;
 mod lru;
 mod lru_k;
 mod mru;
@@ -36,8 +38,10 @@ pub static MODELS: &[(&str, Build)] = &[
     ("dip", build::<dip::Dip>),
     ("fifo", build::<fifo::Fifo>),
     ("lfu", build::<lfu::Lfu>),
+    ("lfuda", build::<lfuda::Lfuda>),
     ("lifo", build::<lifo::Lifo>),
     ("lirs", build::<lirs::Lirs>),
+    ("lrfu", build::<lrfu::Lrfu>),
     ("lru", build::<lru::Lru>),
     ("lru-k", build::<lru_k::LruK>),
     ("mru", build::<mru::Mru>),
