@@ -49,6 +49,7 @@ policies! {
     arc::Arc,
     car::Car,
     clock::Clock,
+    clock_pro::ClockPro,
     dip::Dip,
     fifo::Fifo,
     lfu::Lfu,

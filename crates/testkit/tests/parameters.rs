@@ -88,6 +88,20 @@ fn lirs() {
 }
 
 #[test]
+fn clock_pro() {
+    check(
+        "clock-pro",
+        &[
+            &[("fill", "cold")],
+            &[("ghosts", "0"), ("cold", "50%")],
+            &[("ghosts", "2"), ("max_cold", "50%"), ("fill", "cold")],
+            &[("ghosts", "unlimited"), ("min_cold", "100%")],
+            &[("min_cold", "4000000000"), ("cold", "0"), ("max_cold", "0")],
+        ],
+    );
+}
+
+#[test]
 fn dip() {
     check(
         "dip",

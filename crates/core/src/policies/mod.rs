@@ -3,6 +3,7 @@
 pub mod arc;
 pub mod car;
 pub mod clock;
+pub mod clock_pro;
 pub mod dip;
 pub mod fifo;
 pub mod lfu;

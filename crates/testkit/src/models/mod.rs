@@ -6,6 +6,7 @@ mod arc;
 mod bimodal;
 mod car;
 mod clock;
+mod clock_pro;
 mod dip;
 mod fifo;
 mod lfu;
@@ -35,6 +36,7 @@ pub static MODELS: &[(&str, Build)] = &[
     ("arc", build::<arc::Arc>),
     ("car", build::<car::Car>),
     ("clock", build::<clock::Clock>),
+    ("clock-pro", build::<clock_pro::ClockPro>),
     ("dip", build::<dip::Dip>),
     ("fifo", build::<fifo::Fifo>),
     ("lfu", build::<lfu::Lfu>),
