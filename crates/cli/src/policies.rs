@@ -3,7 +3,7 @@
 use std::io::{Write, stdout};
 
 use clap::Args;
-use hotset_core::registry::{self, ENTRIES, Entry};
+use hotset_core::registry::{self, Entry};
 use hotset_core::spec::PolicySpec;
 
 use crate::failure::Failure;
@@ -34,12 +34,12 @@ fn unknown(name: &str) -> Failure {
 }
 
 fn list() -> Result<(), Failure> {
-    let mut families: Vec<&str> = ENTRIES.iter().map(|entry| entry.info.family).collect();
+    let mut families: Vec<&str> = registry::all().map(|entry| entry.info.family).collect();
     families.sort_unstable();
     families.dedup();
     let mut table = table::plain(&["family", "policy", "also", "what it does"]);
     for family in families {
-        for entry in ENTRIES.iter().filter(|entry| entry.info.family == family) {
+        for entry in registry::all().filter(|entry| entry.info.family == family) {
             table.add_row([family, entry.info.name, &entry.info.aliases.join(" "), entry.info.summary]);
         }
     }

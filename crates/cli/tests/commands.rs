@@ -163,7 +163,7 @@ fn lists_and_explanations() {
     for name in ["hst", "strace", "csv", "arc", "oracle-general"] {
         assert!(formats.lines().any(|line| line.starts_with(name)), "{name}: {formats}");
     }
-    for entry in hotset_core::registry::ENTRIES {
+    for entry in hotset_core::registry::all() {
         assert!(policies.contains(entry.info.summary));
         let page = hotset(&["policies", entry.info.name]).good().out;
         assert!(page.contains("Example: hotset simulate"), "{page}");

@@ -117,7 +117,14 @@ impl Effects for Evictions {
 /// Blocks lie in files of 64, in the order of their numbers; one reference in eight writes.
 #[inline(always)]
 fn reference(slot: Slot, time: usize) -> Reference {
-    Reference { time: time as u64, file: slot / 64, block: slot % 64, app: slot % 4, write: time.is_multiple_of(8) }
+    Reference {
+        time: time as u64,
+        file: slot / 64,
+        block: slot % 64,
+        app: slot % 4,
+        write: time.is_multiple_of(8),
+        class: 0,
+    }
 }
 
 /// Draws ranks with probability in proportion to 1/rank and numbers blocks in the order of their first appearance.

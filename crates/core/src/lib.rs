@@ -2,9 +2,13 @@
 //!
 //! No files, no clock, no threads: state in, decision out. The simulator and the live cache host the same code.
 
+pub mod classify;
+pub mod dynamic;
 pub mod parts;
 pub mod policies;
 pub mod policy;
 pub mod registry;
 pub mod request;
+pub mod schemes;
 pub mod spec;
+pub mod view;

@@ -6,7 +6,9 @@
 
 use std::sync::Arc;
 
+use crate::classify::Class;
 use crate::spec::{Args, Param, SpecError};
+use crate::view::View;
 
 /// Number of a block known to a policy.
 pub type Slot = u32;
@@ -25,6 +27,8 @@ pub struct Reference {
     pub app: u32,
     /// The block is written, not read.
     pub write: bool,
+    /// The class of the block by the rules of the policy's [`view`](Policy::view).
+    pub class: Class,
 }
 
 /// What a policy must be told of each reference besides slot and time. Hosts need not find out what nobody asks for.
@@ -36,11 +40,15 @@ pub struct Needs {
     pub app: bool,
     /// [`Reference::write`].
     pub write: bool,
+    /// [`Reference::class`].
+    pub class: bool,
 }
 
 impl Needs {
     /// Slot and time are enough.
-    pub const NOTHING: Needs = Needs { address: false, app: false, write: false };
+    pub const NOTHING: Needs = Needs { address: false, app: false, write: false, class: false };
+    /// All that a host can tell: for schemes that pass it on to policies chosen at run time.
+    pub const EVERYTHING: Needs = Needs { address: true, app: true, write: true, class: true };
 }
 
 /// What became of the referenced block.
@@ -137,6 +145,11 @@ pub trait Policy: Sized + Send {
 
     /// Builds an empty cache.
     fn new(setup: &Setup) -> Result<Self, SpecError>;
+
+    /// How a cache of `capacity` blocks with these arguments wants the requests to be shown to it. Fails where `new` would.
+    fn view(_args: &Args, _capacity: u32) -> Result<View, SpecError> {
+        Ok(View::default())
+    }
 
     /// How many blocks, resident and ghost, a cache of `capacity` blocks with these arguments, which `new` accepts, can know at once,
     /// the one being referenced included. Hosts that recycle slots need that many; `u64::MAX` says that only the trace bounds them.

@@ -1,6 +1,5 @@
 //! The table of policies: one line each. Everything that lists, names or builds policies goes through it.
 
-use crate::policies;
 use crate::policy::{Info, Policy};
 
 /// Work to be done for a policy chosen by name at run time, with its type known at compile time.
@@ -27,24 +26,25 @@ impl Entry {
     }
 }
 
-macro_rules! policies {
-    ($($file:ident :: $policy:ident),* $(,)?) => {
-        /// Every policy, in the order of the table.
-        pub static ENTRIES: &[Entry] = &[$(Entry {
-            info: &policies::$file::$policy::INFO,
-            source: include_str!(concat!("policies/", stringify!($file), ".rs")),
-        }),*];
+macro_rules! entries {
+    ($($(#[$doc:meta])* $table:ident in $room:ident { $($file:ident :: $policy:ident),* $(,)? })*) => {
+        $($(#[$doc])*
+        pub static $table: &[Entry] = &[$(Entry {
+            info: &crate::$room::$file::$policy::INFO,
+            source: include_str!(concat!(stringify!($room), "/", stringify!($file), ".rs")),
+        }),*];)*
 
         /// Runs `visitor` for the policy with this canonical name; `None` if there is none.
         pub fn visit<V: Visitor>(name: &str, visitor: V) -> Option<V::Output> {
-            $(if name == policies::$file::$policy::INFO.name {
-                return Some(visitor.visit::<policies::$file::$policy>());
-            })*
+            $($(if name == crate::$room::$file::$policy::INFO.name {
+                return Some(visitor.visit::<crate::$room::$file::$policy>());
+            })*)*
             None
         }
     };
 }
 
+<<<<<<< HEAD
 policies! {
     arc::Arc,
     car::Car,
@@ -69,9 +69,47 @@ policies! {
     slru::Slru,
     two_q::TwoQ,
     w_tinylfu::WTinyLfu,
+=======
+entries! {
+    /// Every policy that replaces blocks of a single cache, in the order of the table.
+    ENTRIES in policies {
+        arc::Arc,
+        car::Car,
+        clock::Clock,
+        dip::Dip,
+        fifo::Fifo,
+        lfu::Lfu,
+        lfuda::Lfuda,
+        lifo::Lifo,
+        lirs::Lirs,
+        lrfu::Lrfu,
+        lru::Lru,
+        lru_k::LruK,
+        mru::Mru,
+        opt::Opt,
+        opt_bypass::OptBypass,
+        random::Random,
+        rrip::Rrip,
+        s3_fifo::S3Fifo,
+        sieve::Sieve,
+        slru::Slru,
+        two_q::TwoQ,
+        w_tinylfu::WTinyLfu,
+    }
+    /// Every scheme that is made of other policies or parts.
+    SCHEMES in schemes {
+        bypass::Bypass,
+        demote::Demote,
+    }
+}
+
+/// Every entry of both tables.
+pub fn all() -> impl Iterator<Item = &'static Entry> {
+    ENTRIES.iter().chain(SCHEMES)
+>>>>>>> 67032d6 (schemes: policies inside of policies, classes of blocks, bypass and demote)
 }
 
 /// The entry with this name or alias.
 pub fn find(name: &str) -> Option<&'static Entry> {
-    ENTRIES.iter().find(|entry| entry.info.name == name || entry.info.aliases.contains(&name))
+    all().find(|entry| entry.info.name == name || entry.info.aliases.contains(&name))
 }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use hotset_core::policy::{Future, Outcome, Policy, Setup};
 use hotset_core::registry::{self, Visitor};
-use hotset_core::spec::{Args, Value};
+use hotset_core::spec::{Args, PolicySpec};
 
 use crate::host::{Host, Numbering};
 use crate::model::{Given, Model, Step};
@@ -49,8 +49,9 @@ impl Case {
 
     /// Sets an argument, written as in a spec.
     pub fn with(mut self, key: &str, value: &str) -> Case {
-        let value = Value::parse(value).expect("a literal of the grammar");
-        self.args.set(key, value).expect("an argument that the policy takes");
+        let spec =
+            PolicySpec::parse(&format!("{}({key}={value})", self.policy)).unwrap_or_else(|error| panic!("{error}"));
+        self.args.take(key, spec.args(None));
         self
     }
 

@@ -7,5 +7,7 @@ pub mod inputs;
 pub mod model;
 pub mod models;
 pub mod replay;
+pub mod samples;
 pub mod traces;
+pub mod variants;
 pub mod world;

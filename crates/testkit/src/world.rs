@@ -28,6 +28,7 @@ impl World {
             file: key / self.file_blocks,
             block: key % self.file_blocks,
             app: (mixed >> 60) as u32 % self.apps,
+            class: (key >> 1 & 1) as u8,
             write: (mixed >> 32).is_multiple_of(u64::from(self.writes)),
         }
     }

@@ -1,36 +1,6 @@
 //! Policies agree with their models also where parameters differ from the defaults.
 
-use hotset_testkit::harness::Case;
-use hotset_testkit::host::Numbering;
-use hotset_testkit::traces;
-use proptest::prelude::*;
-use proptest::test_runner::{Config, RngSeed, TestRunner};
-
-/// Checks the policy with each set of arguments, on all small traces and on random ones with removals and resizes.
-fn check(policy: &str, variants: &[&[(&str, &str)]]) {
-    for arguments in variants {
-        let case =
-            |capacity| arguments.iter().fold(Case::new(policy, capacity), |case, (key, value)| case.with(key, value));
-        for capacity in 1..=3 {
-            for (first, trace) in traces::all(4, 7) {
-                let outcome = case(capacity).check_from(first, &traces::events(&trace));
-                outcome.unwrap_or_else(|what| panic!("{arguments:?}, {trace:?}: {what}"));
-            }
-        }
-        for capacity in [1, 2, 3, 7, 40] {
-            for numbering in [Numbering::Fixed, Numbering::Recycled] {
-                let case = case(capacity).numbered(numbering);
-                let config =
-                    Config { cases: 16, rng_seed: RngSeed::Fixed(7), failure_persistence: None, ..Config::default() };
-                let outcome = TestRunner::new(config)
-                    .run(&traces::eventful(capacity * 3 + 2, capacity + 5), |events| {
-                        case.check(&events).map(drop).map_err(TestCaseError::fail)
-                    });
-                outcome.unwrap_or_else(|failure| panic!("{arguments:?}: {failure}"));
-            }
-        }
-    }
-}
+use hotset_testkit::variants::check;
 
 #[test]
 fn w_tinylfu() {

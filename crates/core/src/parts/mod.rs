@@ -13,3 +13,4 @@ pub mod random;
 pub mod ranking;
 pub mod sketch;
 pub mod slot_heap;
+pub mod slot_set;

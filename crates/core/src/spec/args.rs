@@ -3,7 +3,8 @@
 use std::fmt;
 
 use super::error::quote;
-use super::{SpecError, Value};
+use super::{Argument, Part, PolicySpec, SpecError, Value};
+use crate::classify::{Rules, builtin};
 
 /// What a parameter accepts.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -30,6 +31,19 @@ pub enum ParamKind {
     Switch,
     /// One of these words.
     Word(&'static [&'static str]),
+    /// A policy. Such an argument may stand without its key.
+    Policy,
+    /// The name of a class of blocks. Such an argument may stand without its key.
+    Class,
+    /// The parts of a cache, `64K/128 id`, one after the other and without a key.
+    Parts,
+}
+
+impl ParamKind {
+    /// True if arguments of this kind may stand without their key, in the order in which they are declared.
+    pub(super) fn is_positional(self) -> bool {
+        matches!(self, ParamKind::Policy | ParamKind::Class | ParamKind::Parts)
+    }
 }
 
 /// One parameter of a policy.
@@ -46,6 +60,15 @@ pub struct Param {
 }
 
 impl Param {
+    /// The default as an argument.
+    fn default_argument(&self) -> Result<Argument, SpecError> {
+        match self.kind {
+            ParamKind::Policy => Ok(Argument::Policy(Box::new(PolicySpec::parse(self.default)?))),
+            ParamKind::Parts => Ok(Argument::Parts(Vec::new())),
+            _ => Value::parse(self.default).map(Argument::Value),
+        }
+    }
+
     /// Checks `value` against the kind.
     pub fn check(&self, value: &Value) -> Result<(), SpecError> {
         if self.accepts(value) { Ok(()) } else { Err(self.refuse(value)) }
@@ -64,6 +87,7 @@ impl Param {
             (ParamKind::Multiple, Value::Word(word)) => word == "unlimited",
             (ParamKind::Switch, Value::Word(word)) => word == "on" || word == "off",
             (ParamKind::Word(words), Value::Word(word)) => words.contains(&word.as_str()),
+            (ParamKind::Class, Value::Word(_)) => true,
             _ => false,
         }
     }
@@ -87,6 +111,9 @@ impl fmt::Display for ParamKind {
             ParamKind::Multiple => f.write_str("how many times the capacity, such as 2, or unlimited"),
             ParamKind::Switch => f.write_str("on or off"),
             ParamKind::Word(words) => write!(f, "one of {}", words.join(", ")),
+            ParamKind::Policy => f.write_str("a policy such as lru or 2q(kin=30%)"),
+            ParamKind::Class => f.write_str("the name of a class of blocks such as output"),
+            ParamKind::Parts => f.write_str("parts written as size/block class, such as 64K/128 id"),
         }
     }
 }
@@ -104,27 +131,56 @@ pub(super) fn find_param(params: &[Param], key: &str) -> Result<usize, SpecError
 #[derive(Clone, Debug)]
 pub struct Args {
     params: &'static [Param],
-    values: Vec<Value>,
+    values: Vec<Argument>,
     block_bytes: Option<u64>,
+    rules: Option<Rules>,
 }
 
 impl Args {
     /// The defaults of `params`. `block_bytes` turns sizes into blocks; `None` when blocks have no size in bytes.
     pub fn defaults(params: &'static [Param], block_bytes: Option<u64>) -> Args {
-        let read = |param: &Param| Value::parse(param.default).expect("the registry test parses every default");
-        Args { params, values: params.iter().map(read).collect(), block_bytes }
+        let read = |param: &Param| param.default_argument().expect("the registry test parses every default");
+        Args { params, values: params.iter().map(read).collect(), block_bytes, rules: None }
+    }
+
+    /// The same arguments, where class names are first looked for among the user's `rules`.
+    pub fn with_rules(self, rules: Option<Rules>) -> Args {
+        Args { rules, ..self }
+    }
+
+    /// The user's rules for classes, if there are any.
+    pub fn rules(&self) -> Option<&Rules> {
+        self.rules.as_ref()
+    }
+
+    /// The rules that know this class: the user's, or the built-in ones.
+    pub fn rules_knowing(&self, class: &str) -> Result<Rules, SpecError> {
+        let own = self.rules.iter().find(|rules| rules.class(class).is_some()).cloned();
+        own.or_else(|| builtin::knowing(class)).ok_or_else(|| {
+            let known = self.rules.iter().flat_map(|rules| rules.classes().to_vec()).chain(builtin::class_names());
+            let mut known: Vec<String> = known.collect();
+            known.sort_unstable();
+            known.dedup();
+            SpecError::new(format!("unknown class {}: known are {}", quote(class), known.join(", ")))
+        })
     }
 
     /// Sets one argument. An unknown key is an error that lists the known ones.
     pub fn set(&mut self, key: &str, value: Value) -> Result<(), SpecError> {
         let index = find_param(self.params, key)?;
         self.params[index].check(&value)?;
-        self.put(index, value);
+        self.put(index, Argument::Value(value));
         Ok(())
     }
 
+    /// Takes over one argument of `other`, arguments for the same parameters.
+    pub fn take(&mut self, key: &str, mut other: Args) {
+        let index = self.params.iter().position(|param| param.key == key).expect("a key of these parameters");
+        self.values[index] = other.values.swap_remove(index);
+    }
+
     /// Sets the argument of a parameter that has checked it.
-    pub(super) fn put(&mut self, index: usize, value: Value) {
+    pub(super) fn put(&mut self, index: usize, value: Argument) {
         self.values[index] = value;
     }
 
@@ -182,7 +238,42 @@ impl Args {
         word
     }
 
+    /// A [`ParamKind::Policy`].
+    pub fn policy(&self, key: &str) -> &PolicySpec {
+        let Argument::Policy(policy) = self.argument(key) else { unreachable!("Param::check admits no other value") };
+        policy
+    }
+
+    /// A [`ParamKind::Class`].
+    pub fn class(&self, key: &str) -> &str {
+        self.word(key)
+    }
+
+    /// A [`ParamKind::Parts`]; empty if none were given.
+    pub fn parts(&self, key: &str) -> &[Part] {
+        let Argument::Parts(parts) = self.argument(key) else { unreachable!("Param::check admits no other value") };
+        parts
+    }
+
+    /// The policies among the arguments.
+    pub fn policies(&self) -> impl Iterator<Item = &PolicySpec> {
+        self.values.iter().filter_map(|value| match value {
+            Argument::Policy(policy) => Some(&**policy),
+            _ => None,
+        })
+    }
+
+    /// Bytes of a block, if blocks have a size.
+    pub fn block_bytes(&self) -> Option<u64> {
+        self.block_bytes
+    }
+
     fn value(&self, key: &str) -> &Value {
+        let Argument::Value(value) = self.argument(key) else { unreachable!("Param::check admits no other value") };
+        value
+    }
+
+    fn argument(&self, key: &str) -> &Argument {
         let index = self.params.iter().position(|param| param.key == key);
         &self.values[index.unwrap_or_else(|| panic!("a policy asked for {key:?}, which it does not declare"))]
     }

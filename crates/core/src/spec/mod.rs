@@ -14,6 +14,7 @@
 //! [`Spec`] is what was written, [`PolicySpec`] what the registry makes of it, [`SizeSpec`] the grammar of `--size`.
 
 mod args;
+mod argument;
 mod error;
 mod parse;
 mod policy;
@@ -23,6 +24,7 @@ mod syntax;
 mod value;
 
 pub use args::{Args, Param, ParamKind};
+pub use argument::{Argument, Part};
 pub use error::SpecError;
 pub use parse::DEPTH_LIMIT;
 pub use policy::PolicySpec;

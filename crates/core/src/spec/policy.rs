@@ -2,12 +2,13 @@
 
 use std::collections::HashSet;
 use std::fmt;
+use std::ops::Range;
 
 use super::args::{Args, Param, find_param};
 use super::error::quote;
 use super::suggest::nearest;
-use super::syntax::{Arg, Spec, Term, write_call};
-use super::{SpecError, Value};
+use super::syntax::{Arg, At, Spec, Term, write_call};
+use super::{Argument, ParamKind, Part, SpecError, Value};
 use crate::policy::Info;
 use crate::registry::{self, Entry};
 
@@ -20,7 +21,7 @@ use crate::registry::{self, Entry};
 pub struct PolicySpec {
     entry: &'static Entry,
     /// Index of a parameter and its argument, by index.
-    given: Vec<(usize, Value)>,
+    given: Vec<(usize, Argument)>,
 }
 
 impl PolicySpec {
@@ -51,6 +52,15 @@ impl PolicySpec {
         Ok(PolicySpec { entry, given: bind(entry.info.params, &spec.args)? })
     }
 
+    /// True if the policy, or one in it, must know the future.
+    pub fn is_offline(&self) -> bool {
+        let inner = self.given.iter().filter_map(|(_, value)| match value {
+            Argument::Policy(policy) => Some(policy),
+            _ => None,
+        });
+        self.entry.info.offline || inner.into_iter().any(|policy| policy.is_offline())
+    }
+
     /// The policy's line in the registry.
     pub fn entry(&self) -> &'static Entry {
         self.entry
@@ -70,12 +80,23 @@ impl PolicySpec {
         }
         args
     }
+
+    /// The arguments with defaults filled in, for a policy inside of one that has the arguments `around`.
+    pub fn args_within(&self, around: &Args) -> Args {
+        self.args(around.block_bytes()).with_rules(around.rules().cloned())
+    }
 }
 
 impl fmt::Display for PolicySpec {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let info = self.entry.info;
-        write_call(f, info.name, self.given.iter().map(|(index, value)| format!("{}={value}", info.params[*index].key)))
+        // A positional argument needs its key where one before it is left out.
+        let keyless = |place: usize, index: usize| place == index && info.params[index].kind.is_positional();
+        let write = |(place, (index, value)): (usize, &(usize, Argument))| match keyless(place, *index) {
+            true => value.to_string(),
+            false => format!("{}={value}", info.params[*index].key),
+        };
+        write_call(f, info.name, self.given.iter().enumerate().map(write))
     }
 }
 
@@ -86,9 +107,8 @@ impl PartialEq for PolicySpec {
 }
 
 fn unknown_policy(spec: &Spec) -> SpecError {
-    let names = registry::ENTRIES
-        .iter()
-        .flat_map(|entry| [entry.info.name].into_iter().chain(entry.info.aliases.iter().copied()));
+    let names =
+        registry::all().flat_map(|entry| [entry.info.name].into_iter().chain(entry.info.aliases.iter().copied()));
     let near = nearest(&spec.name, names);
     let guess = if near.is_empty() { String::new() } else { format!("did you mean {}? ", near.join(" or ")) };
     let place = spec.at.0.start..spec.at.0.start + spec.name.len();
@@ -96,20 +116,80 @@ fn unknown_policy(spec: &Spec) -> SpecError {
 }
 
 /// Finds the parameter of each argument and checks its value.
-fn bind(params: &[Param], args: &[Arg]) -> Result<Vec<(usize, Value)>, SpecError> {
-    let mut given = args.iter().map(|arg| bind_one(params, arg)).collect::<Result<Vec<_>, _>>()?;
+fn bind(params: &[Param], args: &[Arg]) -> Result<Vec<(usize, Argument)>, SpecError> {
+    let mut given: Vec<(usize, Argument)> = Vec::new();
+    for arg in args {
+        let (index, value) = bind_one(params, arg, &given)?;
+        match (given.iter_mut().find(|(other, _)| *other == index), value) {
+            (Some((_, Argument::Parts(parts))), Argument::Parts(more)) => parts.extend(more),
+            (Some(_), _) => {
+                let error = SpecError::new(format!("{} is given twice: expected it once", quote(params[index].key)));
+                return Err(error.at(arg.at.0.clone()));
+            }
+            (None, value) => given.push((index, value)),
+        }
+    }
     given.sort_by_key(|(index, _)| *index);
     Ok(given)
 }
 
-fn bind_one(params: &[Param], arg: &Arg) -> Result<(usize, Value), SpecError> {
-    let Some(key) = &arg.key else { return Err(needs_key(params, arg)) };
-    let index = find_param(params, key).map_err(|error| error.at(arg.key_at()))?;
-    let checked = match &arg.term {
-        Term::Value(value) => params[index].check(value).map(|()| value.clone()),
-        other => Err(params[index].refuse(other)),
+/// The parameter of one argument and its value, given what was bound before it.
+fn bind_one(params: &[Param], arg: &Arg, given: &[(usize, Argument)]) -> Result<(usize, Argument), SpecError> {
+    let index = match &arg.key {
+        Some(key) => find_param(params, key).map_err(|error| error.at(arg.key_at()))?,
+        None => next_positional(params, given).ok_or_else(|| needs_key(params, arg))?,
     };
-    Ok((index, checked.map_err(|error| error.at(arg.at.0.clone()))?))
+    let place = |error: SpecError| if error.at.is_some() { error } else { error.at(arg.at.0.clone()) };
+    Ok((index, argument_of(&params[index], arg).map_err(place)?))
+}
+
+/// The first parameter that needs no key and is not bound, or that takes any number of arguments.
+fn next_positional(params: &[Param], given: &[(usize, Argument)]) -> Option<usize> {
+    let is_open = |index: usize| {
+        let bound = given.iter().any(|(other, _)| *other == index);
+        params[index].kind == ParamKind::Parts || params[index].kind.is_positional() && !bound
+    };
+    (0..params.len()).find(|&index| is_open(index))
+}
+
+fn argument_of(param: &Param, arg: &Arg) -> Result<Argument, SpecError> {
+    Ok(match (param.kind, &arg.term) {
+        (ParamKind::Policy, Term::Spec(spec)) => Argument::Policy(Box::new(PolicySpec::resolve(spec)?)),
+        (ParamKind::Policy, Term::Value(value @ Value::Word(name))) => {
+            let spec = Spec { name: name.clone(), args: Vec::new(), at: At(value_at(arg, value)) };
+            Argument::Policy(Box::new(PolicySpec::resolve(&spec)?))
+        }
+        (ParamKind::Parts, Term::Clause { size, block, class }) => Argument::Parts(vec![part(size, block, class)?]),
+        (_, Term::Value(value)) => {
+            param.check(value)?;
+            Argument::Value(value.clone())
+        }
+        (_, other) => return Err(param.refuse(other)),
+    })
+}
+
+/// Where the value of an argument stands: behind its key.
+fn value_at(arg: &Arg, value: &Value) -> Range<usize> {
+    let end = arg.at.0.end;
+    end - value.to_string().len()..end
+}
+
+fn part(size: &Value, block: &Value, class: &str) -> Result<Part, SpecError> {
+    let bytes = |value: &Value| match value {
+        Value::Size(bytes) if *bytes > 0 => Some(*bytes),
+        Value::Number(bytes) if *bytes >= 1.0 && bytes.fract() == 0.0 => Some(*bytes as u64),
+        _ => None,
+    };
+    let size_bytes = match size {
+        Value::Word(x) if x == "x" => None,
+        size => Some(bytes(size).ok_or_else(|| wrong_part(size, "bytes such as 64K, or x for what the others leave"))?),
+    };
+    let block = bytes(block).ok_or_else(|| wrong_part(block, "the bytes of a block, such as 128 or 4K"))?;
+    Ok(Part { size: size_bytes, block, class: class.to_owned() })
+}
+
+fn wrong_part(found: &Value, expected: &str) -> SpecError {
+    SpecError::new(format!("{} is not allowed in a part: expected {expected}", quote(&found.to_string())))
 }
 
 fn needs_key(params: &[Param], arg: &Arg) -> SpecError {
@@ -132,7 +212,7 @@ mod tests {
         Param { key: "ghosts", kind: ParamKind::Switch, default: "on", doc: "" },
     ];
 
-    fn bound(text: &str) -> Result<Vec<(usize, Value)>, SpecError> {
+    fn bound(text: &str) -> Result<Vec<(usize, Argument)>, SpecError> {
         bind(&PARAMS, &Spec::parse(text)?.args)
     }
 
@@ -146,7 +226,8 @@ mod tests {
     #[test]
     fn arguments_come_in_declared_order_whatever_the_user_wrote() {
         let given = bound("p(ghosts=off, k=3.0, kin=64k)").unwrap();
-        assert_eq!(given, [(0, Value::Size(65536)), (1, Value::Number(3.0)), (2, Value::Word("off".into()))]);
+        let values = [Value::Size(65536), Value::Number(3.0), Value::Word("off".into())].map(Argument::Value);
+        assert_eq!(given, values.into_iter().enumerate().collect::<Vec<_>>());
         assert_eq!(given, bound("p(kin=64KiB,k=3,ghosts=off)").unwrap());
     }
 
@@ -182,12 +263,48 @@ mod tests {
     }
 
     #[test]
+    fn policies_nest_without_keys() {
+        let cases = [
+            ("bypass", "bypass"),
+            ("bypass(2q(kin=30%), output)", "bypass(2q(kin=30%),output)"),
+            ("bypass(class=texture)", "bypass(class=texture)"),
+            ("bypass(class=texture, policy=belady)", "bypass(opt,texture)"),
+            ("demote(lru, mru, client=10%)", "demote(lru,mru,client=10%)"),
+            ("demote(demote(lru,lru),lru)", "demote(demote(lru,lru),lru)"),
+        ];
+        for (text, shown) in cases {
+            let spec = PolicySpec::parse(text).unwrap();
+            assert_eq!(spec.to_string(), shown);
+            assert_eq!(PolicySpec::parse(shown).unwrap(), spec);
+        }
+        assert!(PolicySpec::parse("bypass(opt,output)").unwrap().is_offline());
+        assert!(!PolicySpec::parse("bypass(lru,output)").unwrap().is_offline());
+    }
+
+    #[test]
+    fn errors_in_nested_policies_point_into_them() {
+        let cases = [
+            ("bypass(lrv,output)", "unknown policy \"lrv\"", 7..10),
+            ("bypass(policy=lrv)", "unknown policy \"lrv\"", 14..17),
+            ("bypass(lru,output,lru)", "\"lru\" has no key", 18..21),
+            ("bypass(lru,policy=lru)", "\"policy\" is given twice", 11..21),
+            ("demote(lru,2q(kin=200%))", "\"kin=200%\" is not allowed", 14..22),
+            ("demote(lru,5)", "\"lower=5\" is not allowed: expected a policy", 11..12),
+        ];
+        for (text, message, place) in cases {
+            let error = PolicySpec::parse(text).unwrap_err();
+            assert!(error.message.starts_with(message), "{text}: {error}");
+            assert_eq!(error.at, Some(place), "{text}");
+        }
+    }
+
+    #[test]
     fn every_alias_prints_the_canonical_name_and_every_default_is_allowed() {
-        for entry in registry::ENTRIES {
+        for entry in registry::all() {
             for name in entry.info.aliases {
                 assert_eq!(PolicySpec::parse(name).unwrap().to_string(), entry.info.name);
             }
-            for param in entry.info.params {
+            for param in entry.info.params.iter().filter(|param| param.kind != ParamKind::Parts) {
                 let text = format!("{}({}={})", entry.info.name, param.key, param.default);
                 let policy = PolicySpec::parse(&text).unwrap();
                 assert_eq!(PolicySpec::parse(&policy.to_string()).unwrap(), policy);

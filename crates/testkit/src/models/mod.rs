@@ -4,9 +4,14 @@ use crate::model::{Given, Model};
 
 mod arc;
 mod bimodal;
+mod bypass;
 mod car;
 mod clock;
+<<<<<<< HEAD
 mod clock_pro;
+=======
+mod demote;
+>>>>>>> 67032d6 (schemes: policies inside of policies, classes of blocks, bypass and demote)
 mod dip;
 mod fifo;
 mod lfu;
@@ -34,9 +39,14 @@ pub type Build = fn(&Given<'_>) -> Box<dyn Model>;
 pub static MODELS: &[(&str, Build)] = &[
     ("2q", build::<two_q::TwoQ>),
     ("arc", build::<arc::Arc>),
+    ("bypass", build::<bypass::Bypass>),
     ("car", build::<car::Car>),
     ("clock", build::<clock::Clock>),
+<<<<<<< HEAD
     ("clock-pro", build::<clock_pro::ClockPro>),
+=======
+    ("demote", build::<demote::Demote>),
+>>>>>>> 67032d6 (schemes: policies inside of policies, classes of blocks, bypass and demote)
     ("dip", build::<dip::Dip>),
     ("fifo", build::<fifo::Fifo>),
     ("lfu", build::<lfu::Lfu>),
@@ -60,6 +70,14 @@ pub static MODELS: &[(&str, Build)] = &[
 /// Builds the model of the policy with this canonical name; `None` if it has none.
 pub fn model(name: &str, given: &Given<'_>) -> Option<Box<dyn Model>> {
     MODELS.iter().find(|(known, _)| *known == name).map(|(_, build)| build(given))
+}
+
+/// Builds the model of the policy that the parameter `key` names, of this capacity.
+fn inner(given: &Given<'_>, key: &str, capacity: usize) -> Box<dyn Model> {
+    let spec = given.args.policy(key);
+    let args = spec.args_within(given.args);
+    let inner = Given { capacity, args: &args, seed: given.seed, trace: given.trace, references: given.references };
+    model(spec.info().name, &inner).unwrap_or_else(|| panic!("{} has no model", spec.info().name))
 }
 
 fn build<M: Model + 'static>(given: &Given<'_>) -> Box<dyn Model> {

@@ -1,0 +1,121 @@
+//! Policies chosen at run time inside of others: the same policies behind one virtual call a reference.
+
+use crate::policy::{Effects, Outcome, Policy, Reference, Setup, Slot};
+use crate::registry::{self, Visitor};
+use crate::spec::{Args, PolicySpec, SpecError};
+use crate::view::View;
+
+/// A [`Policy`] whose type is forgotten. The calls are the policy's own.
+pub trait DynPolicy: Send {
+    /// [`Policy::access`].
+    fn access(&mut self, slot: Slot, reference: Reference, fx: &mut dyn Effects) -> Outcome;
+    /// [`Policy::prefetch`].
+    fn prefetch(&self, slot: Slot);
+    /// [`Policy::remove`].
+    fn remove(&mut self, slot: Slot, fx: &mut dyn Effects);
+    /// [`Policy::resize`].
+    fn resize(&mut self, capacity: u32, fx: &mut dyn Effects);
+    /// [`Policy::grow`].
+    fn grow(&mut self, slots: u32);
+    /// [`Policy::contains`].
+    fn contains(&self, slot: Slot) -> bool;
+    /// [`Policy::len`].
+    fn len(&self) -> u32;
+    /// [`Policy::is_empty`].
+    fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+    /// [`Policy::validate`].
+    fn validate(&self);
+}
+
+impl<P: Policy> DynPolicy for P {
+    fn access(&mut self, slot: Slot, reference: Reference, mut fx: &mut dyn Effects) -> Outcome {
+        Policy::access(self, slot, reference, &mut fx)
+    }
+
+    fn prefetch(&self, slot: Slot) {
+        Policy::prefetch(self, slot);
+    }
+
+    fn remove(&mut self, slot: Slot, mut fx: &mut dyn Effects) {
+        Policy::remove(self, slot, &mut fx);
+    }
+
+    fn resize(&mut self, capacity: u32, mut fx: &mut dyn Effects) {
+        Policy::resize(self, capacity, &mut fx);
+    }
+
+    fn grow(&mut self, slots: u32) {
+        Policy::grow(self, slots);
+    }
+
+    fn contains(&self, slot: Slot) -> bool {
+        Policy::contains(self, slot)
+    }
+
+    fn len(&self) -> u32 {
+        Policy::len(self)
+    }
+
+    fn validate(&self) {
+        Policy::validate(self);
+    }
+}
+
+impl Effects for &mut dyn Effects {
+    fn evict(&mut self, slot: Slot) {
+        (**self).evict(slot);
+    }
+
+    fn forget(&mut self, slot: Slot) {
+        (**self).forget(slot);
+    }
+
+    fn fetch(&mut self, slot: Slot) {
+        (**self).fetch(slot);
+    }
+
+    fn discard(&mut self, slot: Slot) {
+        (**self).discard(slot);
+    }
+}
+
+/// Builds the policy that `spec` names, of `capacity` blocks; the rest of the set-up is that of the policy around it.
+pub fn build(spec: &PolicySpec, capacity: u32, around: &Setup) -> Result<Box<dyn DynPolicy>, SpecError> {
+    struct Build<'a>(Setup<'a>);
+    impl Visitor for Build<'_> {
+        type Output = Result<Box<dyn DynPolicy>, SpecError>;
+        fn visit<P: Policy + 'static>(self) -> Self::Output {
+            Ok(Box::new(P::new(&self.0)?))
+        }
+    }
+    let args = spec.args_within(around.args);
+    registry::visit(spec.info().name, Build(Setup { capacity, args: &args, ..around.clone() }))
+        .expect("a resolved spec is registered")
+}
+
+/// [`Policy::identities`] of the policy that `spec` names.
+pub fn identities(spec: &PolicySpec, capacity: u32, around: &Args) -> u64 {
+    struct Ask<'a>(&'a Args, u32);
+    impl Visitor for Ask<'_> {
+        type Output = u64;
+        fn visit<P: Policy + 'static>(self) -> u64 {
+            P::identities(self.0, self.1)
+        }
+    }
+    let args = spec.args_within(around);
+    registry::visit(spec.info().name, Ask(&args, capacity)).expect("a resolved spec is registered")
+}
+
+/// [`Policy::view`] of the policy that `spec` names.
+pub fn view(spec: &PolicySpec, args: &Args, capacity: u32) -> Result<View, SpecError> {
+    struct Ask<'a>(&'a Args, u32);
+    impl Visitor for Ask<'_> {
+        type Output = Result<View, SpecError>;
+        fn visit<P: Policy + 'static>(self) -> Self::Output {
+            P::view(self.0, self.1)
+        }
+    }
+    registry::visit(spec.info().name, Ask(args, capacity)).expect("a resolved spec is registered")
+}

@@ -1,0 +1,140 @@
+//! bypass(P, CLASS): any policy, but blocks of one class are not kept.
+//!
+//! Idea: what is written once and not read again only displaces what is. References of the class go past the cache.
+//!
+//! Paper: the comparison "LRU + bypass" of Shin, Cho, Bahn, "A rendering buffer cache", 2020, generalised to any policy and class.
+//!
+//! Deviations and readings: a block that came in before it was of the class (a file that is read first and written later) is served
+//! from the cache, so that a reference to a resident block is a hit whatever its class. A bypassed reference is a miss.
+//!
+//! Cost: that of P, a virtual call and two bits. Memory: that of P and one bit a slot.
+//!
+//! When not to use it: where blocks of the class are read back soon: the kernel or the application then reads them from storage.
+
+use crate::classify::{Class, Rules};
+use crate::dynamic::{self, DynPolicy};
+use crate::parts::slot_set::SlotSet;
+use crate::policy::{Effects, Info, Needs, Outcome, Policy, Reference, Setup, Slot};
+use crate::schemes::plain_view;
+use crate::spec::{Args, Param, ParamKind, SpecError};
+use crate::view::View;
+
+/// The scheme.
+pub struct Bypass {
+    inner: Box<dyn DynPolicy>,
+    class: Class,
+    /// Slots that the inner policy knows, resident or as ghosts.
+    known: SlotSet,
+}
+
+impl Policy for Bypass {
+    const INFO: Info = Info {
+        name: "bypass",
+        aliases: &[],
+        family: "composed",
+        summary: "any policy, but blocks of one class are not kept",
+        params: &[
+            Param {
+                key: "policy",
+                kind: ParamKind::Policy,
+                default: "lru",
+                doc: "keeps the blocks of all other classes",
+            },
+            Param {
+                key: "class",
+                kind: ParamKind::Class,
+                default: "output",
+                doc: "the class that goes past: one of --classes, or output, config, texture, inode, directory, large, executable, datafile",
+            },
+        ],
+        offline: false,
+        needs: Needs::EVERYTHING,
+    };
+
+    fn new(setup: &Setup) -> Result<Self, SpecError> {
+        let (_, class) = class(setup.args)?;
+        let inner = dynamic::build(setup.args.policy("policy"), setup.capacity, setup)?;
+        Ok(Bypass { inner, class, known: SlotSet::new(setup.slots) })
+    }
+
+    fn view(args: &Args, capacity: u32) -> Result<View, SpecError> {
+        plain_view("bypass", args.policy("policy"), args, capacity)?;
+        Ok(View { rules: Some(class(args)?.0), ..View::default() })
+    }
+
+    fn identities(args: &Args, capacity: u32) -> u64 {
+        dynamic::identities(args.policy("policy"), capacity, args)
+    }
+
+    #[inline(always)]
+    fn access(&mut self, slot: Slot, reference: Reference, fx: &mut impl Effects) -> Outcome {
+        if reference.class == self.class && !self.inner.contains(slot) {
+            if !self.known.contains(slot) {
+                fx.forget(slot);
+            }
+            return Outcome::Bypassed;
+        }
+        self.known.insert(slot);
+        self.inner.access(slot, reference, &mut Watch { known: &mut self.known, fx })
+    }
+
+    fn prefetch(&self, slot: Slot) {
+        self.inner.prefetch(slot);
+    }
+
+    fn remove(&mut self, slot: Slot, fx: &mut impl Effects) {
+        self.inner.remove(slot, &mut Watch { known: &mut self.known, fx });
+    }
+
+    fn resize(&mut self, capacity: u32, fx: &mut impl Effects) {
+        self.inner.resize(capacity, &mut Watch { known: &mut self.known, fx });
+    }
+
+    fn grow(&mut self, slots: u32) {
+        self.known.grow(slots);
+        self.inner.grow(slots);
+    }
+
+    fn contains(&self, slot: Slot) -> bool {
+        self.inner.contains(slot)
+    }
+
+    fn len(&self) -> u32 {
+        self.inner.len()
+    }
+
+    fn validate(&self) {
+        self.inner.validate();
+        let resident = self.known.iter().filter(|&slot| self.inner.contains(slot)).count();
+        assert_eq!(resident, self.inner.len() as usize, "every resident block is known");
+    }
+}
+
+/// The class that goes past, with the rules that tell it.
+fn class(args: &Args) -> Result<(Rules, Class), SpecError> {
+    let name = args.class("class");
+    let rules = args.rules_knowing(name)?;
+    let class = rules.class(name).expect("the rules know it");
+    Ok((rules, class))
+}
+
+/// Notes what the inner policy forgets.
+struct Watch<'a, E> {
+    known: &'a mut SlotSet,
+    fx: &'a mut E,
+}
+
+impl<E: Effects> Effects for Watch<'_, E> {
+    fn evict(&mut self, slot: Slot) {
+        self.fx.evict(slot);
+    }
+
+    fn forget(&mut self, slot: Slot) {
+        self.known.remove(slot);
+        self.fx.forget(slot);
+    }
+
+    fn fetch(&mut self, slot: Slot) {
+        self.fx.fetch(slot);
+    }
+}

@@ -1,0 +1,245 @@
+//! demote(P, P, client=…): two exclusive levels, a client's cache above an array's.
+//!
+//! Idea: what the client still holds need not be held again below it. A block that the client reads leaves the array; a block that the
+//! client evicts is sent down ("demoted") and enters the array as if it were referenced there.
+//!
+//! Paper: Wong, Wilkes, "My cache or yours? Making storage more exclusive", USENIX ATC 2002.
+//!
+//! Deviations and readings: the array drops a block on a read at once (the paper puts it at the end that is evicted next), so one client
+//! over LRU and LRU is exactly one LRU cache of the sum. A block that the client does not keep stays in the array. A hit is a hit in
+//! either level. The array is told slot and time of what comes down, not file, application or class. The adaptive variant with ghosts
+//! for read and demoted blocks is not implemented.
+//!
+//! Cost: a client hit that of the client's policy; anything else that of both, with virtual calls. Every client eviction costs a
+//! transfer between the levels, which hit ratios do not show. Memory: that of both policies and two bits a slot.
+//!
+//! When not to use it: where the transfers down cost as much as reading from storage.
+
+use crate::dynamic::{self, DynPolicy};
+use crate::parts::slot_set::SlotSet;
+use crate::policy::{Effects, Info, Needs, Outcome, Policy, Reference, Setup, Slot};
+use crate::schemes::plain_view;
+use crate::spec::{Args, Param, ParamKind, PolicySpec, SpecError};
+use crate::view::View;
+
+/// The scheme.
+pub struct Demote {
+    args: Args,
+    capacity: u32,
+    /// False if the client has the whole capacity, which is so for a cache of one block.
+    has_array: bool,
+    client: Level,
+    array: Level,
+}
+
+/// One of the two caches.
+struct Level {
+    policy: Box<dyn DynPolicy>,
+    /// Slots that the policy knows, resident or as ghosts.
+    known: SlotSet,
+    left: Left,
+}
+
+/// What left a level and is not dealt with yet.
+#[derive(Default)]
+struct Left {
+    evicted: Vec<Slot>,
+    forgotten: Vec<Slot>,
+    fetched: Vec<Slot>,
+}
+
+impl Effects for Left {
+    fn evict(&mut self, slot: Slot) {
+        self.evicted.push(slot);
+    }
+
+    fn forget(&mut self, slot: Slot) {
+        self.forgotten.push(slot);
+    }
+
+    fn fetch(&mut self, slot: Slot) {
+        self.fetched.push(slot);
+    }
+}
+
+impl Level {
+    fn new(spec: &PolicySpec, capacity: u32, setup: &Setup) -> Result<Level, SpecError> {
+        let policy = dynamic::build(spec, capacity.max(1), setup)?;
+        let room = || Vec::with_capacity(EVENTS);
+        let left = Left { evicted: room(), forgotten: room(), fetched: room() };
+        Ok(Level { policy, known: SlotSet::new(setup.slots), left })
+    }
+
+    fn access(&mut self, slot: Slot, reference: Reference) -> Outcome {
+        self.known.insert(slot);
+        self.policy.access(slot, reference, &mut self.left)
+    }
+
+    fn holds(&self, slot: Slot) -> bool {
+        self.known.contains(slot) && self.policy.contains(slot)
+    }
+}
+
+/// Room for what one reference makes a level evict or forget; a policy that does more at once makes it grow.
+const EVENTS: usize = 64;
+
+/// Blocks of client and array.
+#[derive(Clone, Copy)]
+struct Sizes {
+    client: u32,
+    array: u32,
+}
+
+impl Sizes {
+    fn of(args: &Args, capacity: u32) -> Result<Sizes, SpecError> {
+        let client = args.share("client", capacity)?.clamp(1, (capacity - 1).max(1));
+        Ok(Sizes { client, array: capacity - client })
+    }
+}
+
+impl Policy for Demote {
+    const INFO: Info = Info {
+        name: "demote",
+        aliases: &[],
+        family: "composed",
+        summary: "two exclusive levels: what the client evicts is sent down to the array",
+        params: &[
+            Param { key: "upper", kind: ParamKind::Policy, default: "lru", doc: "the client's policy" },
+            Param { key: "lower", kind: ParamKind::Policy, default: "lru", doc: "the array's policy" },
+            Param { key: "client", kind: ParamKind::Share, default: "50%", doc: "the client's part of the capacity" },
+        ],
+        offline: false,
+        needs: Needs::EVERYTHING,
+    };
+
+    fn new(setup: &Setup) -> Result<Self, SpecError> {
+        let sizes = Sizes::of(setup.args, setup.capacity)?;
+        Ok(Demote {
+            args: setup.args.clone(),
+            capacity: setup.capacity,
+            has_array: sizes.array > 0,
+            client: Level::new(setup.args.policy("upper"), sizes.client, setup)?,
+            array: Level::new(setup.args.policy("lower"), sizes.array, setup)?,
+        })
+    }
+
+    fn view(args: &Args, capacity: u32) -> Result<View, SpecError> {
+        for key in ["upper", "lower"] {
+            plain_view("demote", args.policy(key), args, capacity)?;
+        }
+        Ok(View::default())
+    }
+
+    fn identities(args: &Args, capacity: u32) -> u64 {
+        let sizes = Sizes::of(args, capacity).expect("new accepts the same arguments");
+        let of = |key, capacity: u32| dynamic::identities(args.policy(key), capacity.max(1), args);
+        of("upper", sizes.client).saturating_add(of("lower", sizes.array))
+    }
+
+    #[inline(always)]
+    fn access(&mut self, slot: Slot, reference: Reference, fx: &mut impl Effects) -> Outcome {
+        let below = self.array.holds(slot);
+        let outcome = self.client.access(slot, reference);
+        match outcome {
+            Outcome::Admitted if below => self.array.policy.remove(slot, &mut self.array.left),
+            Outcome::Bypassed if below => drop(self.array.access(slot, reference)),
+            _ => {}
+        }
+        self.settle(reference.time, fx);
+        if below { Outcome::Hit } else { outcome }
+    }
+
+    fn prefetch(&self, slot: Slot) {
+        self.client.policy.prefetch(slot);
+    }
+
+    fn remove(&mut self, slot: Slot, fx: &mut impl Effects) {
+        self.client.policy.remove(slot, &mut self.client.left);
+        self.array.policy.remove(slot, &mut self.array.left);
+        self.settle(0, fx);
+    }
+
+    fn resize(&mut self, capacity: u32, fx: &mut impl Effects) {
+        let sizes = Sizes::of(&self.args, capacity).expect("new accepted the same arguments");
+        self.capacity = capacity;
+        self.has_array = sizes.array > 0;
+        self.array.policy.resize(sizes.array.max(1), &mut self.array.left);
+        if !self.has_array {
+            self.empty_array();
+        }
+        self.client.policy.resize(sizes.client, &mut self.client.left);
+        self.settle(0, fx);
+    }
+
+    fn grow(&mut self, slots: u32) {
+        for level in [&mut self.client, &mut self.array] {
+            level.known.grow(slots);
+            level.policy.grow(slots);
+        }
+    }
+
+    fn contains(&self, slot: Slot) -> bool {
+        self.client.holds(slot) || self.array.holds(slot)
+    }
+
+    fn len(&self) -> u32 {
+        self.client.policy.len() + self.array.policy.len()
+    }
+
+    fn validate(&self) {
+        self.client.policy.validate();
+        self.array.policy.validate();
+        assert!(Policy::len(self) <= self.capacity, "the levels exceed the capacity");
+        assert!(self.has_array || self.array.policy.is_empty(), "blocks in an array without room");
+        let both = self.client.known.iter().find(|&slot| self.client.holds(slot) && self.array.holds(slot));
+        assert_eq!(both, None, "a block in both levels");
+    }
+}
+
+impl Demote {
+    /// Sends down what the client evicted and passes on what left the array or is not known in either level any more.
+    fn settle(&mut self, time: u64, fx: &mut impl Effects) {
+        self.pass_on(fx);
+        let demoted = std::mem::take(&mut self.client.left.evicted);
+        for &victim in &demoted {
+            // The array learns nothing of the block but its slot.
+            let reference = Reference { time, ..Reference::default() };
+            if !self.has_array || self.array.access(victim, reference) == Outcome::Bypassed {
+                self.array.left.evict(victim);
+            }
+            // At once: a block that the array forgets may be the next one to come down.
+            self.pass_on(fx);
+        }
+        self.client.left.evicted = demoted;
+        self.client.left.evicted.clear();
+        for slot in self.client.left.forgotten.drain(..) {
+            self.client.known.remove(slot);
+            if !self.array.known.contains(slot) {
+                fx.forget(slot);
+            }
+        }
+    }
+
+    /// Passes on what the array did and what either level fetched.
+    fn pass_on(&mut self, fx: &mut impl Effects) {
+        for level in [&mut self.client, &mut self.array] {
+            level.left.fetched.drain(..).for_each(|slot| fx.fetch(slot));
+        }
+        self.array.left.evicted.drain(..).for_each(|victim| fx.evict(victim));
+        for slot in self.array.left.forgotten.drain(..) {
+            self.array.known.remove(slot);
+            if !self.client.known.contains(slot) {
+                fx.forget(slot);
+            }
+        }
+    }
+
+    /// Evicts the block that the array holds though it has no room.
+    fn empty_array(&mut self) {
+        let held: Vec<Slot> = self.array.known.iter().filter(|&slot| self.array.policy.contains(slot)).collect();
+        for slot in held {
+            self.array.left.evict(slot);
+            self.array.policy.remove(slot, &mut self.array.left);
+        }
+    }
+}

@@ -1,0 +1,44 @@
+//! What a parameter can be given: a literal, another policy, or the parts of a cache.
+
+use std::fmt;
+
+use super::{PolicySpec, Value};
+
+/// An argument that its parameter accepts.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Argument {
+    /// A literal.
+    Value(Value),
+    /// A policy.
+    Policy(Box<PolicySpec>),
+    /// The parts of a cache.
+    Parts(Vec<Part>),
+}
+
+/// `64K/128 id`: the part of a cache for one class of blocks.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Part {
+    /// Bytes of the part; `None` (`x`) is what the other parts leave.
+    pub size: Option<u64>,
+    /// Bytes of its blocks.
+    pub block: u64,
+    /// The class of blocks it is for.
+    pub class: String,
+}
+
+impl fmt::Display for Argument {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Argument::Value(value) => value.fmt(f),
+            Argument::Policy(policy) => policy.fmt(f),
+            Argument::Parts(parts) => f.write_str(&parts.iter().map(Part::to_string).collect::<Vec<_>>().join(",")),
+        }
+    }
+}
+
+impl fmt::Display for Part {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let size = self.size.map_or_else(|| "x".to_owned(), |bytes| Value::Size(bytes).to_string());
+        write!(f, "{size}/{} {}", Value::Size(self.block), self.class)
+    }
+}

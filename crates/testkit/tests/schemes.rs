@@ -1,0 +1,52 @@
+//! Caches made of other caches: laws of their own, and parameters that differ from the defaults.
+
+use hotset_testkit::harness::Case;
+use hotset_testkit::variants::check;
+use hotset_testkit::{samples::samples, traces};
+
+/// Hits of a policy on a trace; its model agreed at every step.
+fn hits(policy: &str, capacity: u32, trace: &[u32]) -> u64 {
+    Case::new(policy, capacity).check(&traces::events(trace)).unwrap_or_else(|what| panic!("{what}"))
+}
+
+/// Wong, Wilkes 2002: with one client, two exclusive LRU levels are one LRU cache of both sizes.
+#[test]
+fn demoting_between_two_lru_caches_is_one_lru_cache() {
+    for trace in samples() {
+        for capacity in [1, 2, 5, 13, 40] {
+            for client in ["10%", "50%", "90%"] {
+                let case = Case::new("demote", capacity).with("client", client);
+                let reached = case.check(&traces::events(&trace)).unwrap_or_else(|what| panic!("{what}"));
+                assert_eq!(reached, hits("lru", capacity, &trace), "{client} of {capacity}");
+            }
+        }
+    }
+}
+
+#[test]
+fn bypassing_a_class_that_does_not_occur_changes_nothing() {
+    for trace in samples() {
+        for policy in ["lru", "arc", "lirs"] {
+            let case = Case::new("bypass", 9).with("policy", policy).with("class", "other");
+            let reached = case.check(&traces::events(&trace)).unwrap_or_else(|what| panic!("{what}"));
+            assert_eq!(reached, hits(policy, 9, &trace), "{policy}");
+        }
+    }
+}
+
+#[test]
+fn bypass() {
+    check("bypass", &[&[("policy", "2q"), ("class", "config")], &[("policy", "s3-fifo"), ("class", "other")]]);
+}
+
+#[test]
+fn demote() {
+    check(
+        "demote",
+        &[
+            &[("upper", "lru"), ("lower", "mru"), ("client", "10%")],
+            &[("upper", "arc"), ("lower", "2q")],
+            &[("upper", "bypass"), ("lower", "lirs"), ("client", "80%")],
+        ],
+    );
+}
