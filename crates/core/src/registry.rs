@@ -44,38 +44,13 @@ macro_rules! entries {
     };
 }
 
-<<<<<<< HEAD
-policies! {
-    arc::Arc,
-    car::Car,
-    clock::Clock,
-    clock_pro::ClockPro,
-    dip::Dip,
-    fifo::Fifo,
-    lfu::Lfu,
-    lfuda::Lfuda,
-    lifo::Lifo,
-    lirs::Lirs,
-    lrfu::Lrfu,
-    lru::Lru,
-    lru_k::LruK,
-    mru::Mru,
-    opt::Opt,
-    opt_bypass::OptBypass,
-    random::Random,
-    rrip::Rrip,
-    s3_fifo::S3Fifo,
-    sieve::Sieve,
-    slru::Slru,
-    two_q::TwoQ,
-    w_tinylfu::WTinyLfu,
-=======
 entries! {
     /// Every policy that replaces blocks of a single cache, in the order of the table.
     ENTRIES in policies {
         arc::Arc,
         car::Car,
         clock::Clock,
+        clock_pro::ClockPro,
         dip::Dip,
         fifo::Fifo,
         lfu::Lfu,
@@ -106,7 +81,6 @@ entries! {
 /// Every entry of both tables.
 pub fn all() -> impl Iterator<Item = &'static Entry> {
     ENTRIES.iter().chain(SCHEMES)
->>>>>>> 67032d6 (schemes: policies inside of policies, classes of blocks, bypass and demote)
 }
 
 /// The entry with this name or alias.

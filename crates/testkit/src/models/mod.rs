@@ -7,11 +7,8 @@ mod bimodal;
 mod bypass;
 mod car;
 mod clock;
-<<<<<<< HEAD
 mod clock_pro;
-=======
 mod demote;
->>>>>>> 67032d6 (schemes: policies inside of policies, classes of blocks, bypass and demote)
 mod dip;
 mod fifo;
 mod lfu;
@@ -42,11 +39,8 @@ pub static MODELS: &[(&str, Build)] = &[
     ("bypass", build::<bypass::Bypass>),
     ("car", build::<car::Car>),
     ("clock", build::<clock::Clock>),
-<<<<<<< HEAD
     ("clock-pro", build::<clock_pro::ClockPro>),
-=======
     ("demote", build::<demote::Demote>),
->>>>>>> 67032d6 (schemes: policies inside of policies, classes of blocks, bypass and demote)
     ("dip", build::<dip::Dip>),
     ("fifo", build::<fifo::Fifo>),
     ("lfu", build::<lfu::Lfu>),
