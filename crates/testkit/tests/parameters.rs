@@ -92,8 +92,8 @@ fn rrip() {
             &[("mode", "srrip")],
             &[("mode", "srrip"), ("bits", "1")],
             &[("mode", "brrip"), ("epsilon", "0.5"), ("bits", "3")],
-            &[("bits", "6"), ("duel", "1")],
-            &[("bits", "1"), ("epsilon", "0")],
+            &[("bits", "6"), ("duel", "3"), ("shadow", "1")],
+            &[("bits", "1"), ("epsilon", "0"), ("shadow", "15")],
         ],
     );
 }

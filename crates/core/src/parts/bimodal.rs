@@ -12,11 +12,10 @@ use super::large;
 use super::prefetch::prefetch;
 use super::random::Random;
 use crate::policy::{Effects, Outcome, Reference, Slot};
+use crate::spec::{Args, Param, ParamKind};
 
 /// The counter of a duel goes from 0 to this; in the upper half bimodal insertion wins (both papers: 10 bits).
 const COUNTER_MOST: u32 = 1023;
-/// Least blocks in a shadow: of a smaller cache more blocks are watched.
-const LEAST_SHADOW: u32 = 32;
 /// "Not watched", in place of a number.
 const NOBODY: u32 = u32::MAX;
 
@@ -51,11 +50,39 @@ pub enum Insertion {
     Near,
     /// Far, but near with a probability.
     Bimodal,
-    /// Whichever misses less; one block in `every` is watched.
-    Duel {
-        /// At least 1.
-        every: u32,
-    },
+    /// Whichever misses less on a sample.
+    Duel(Rate),
+}
+
+/// How large a sample a duel watches.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Rate {
+    /// One block in this many...
+    pub every: u32,
+    /// ...or more of them, if the shadows would have fewer blocks than this.
+    pub least: u32,
+}
+
+impl Rate {
+    /// The parameter for `every`.
+    pub const DUEL: Param = Param {
+        key: "duel",
+        kind: ParamKind::Count { min: 1, max: 1 << 20 },
+        default: "32",
+        doc: "one block in this many is watched by the duel (paper: one set in 32)",
+    };
+    /// The parameter for `least`.
+    pub const SHADOW: Param = Param {
+        key: "shadow",
+        kind: ParamKind::Count { min: 1, max: 1 << 20 },
+        default: "512",
+        doc: "more blocks are watched if the duel's shadows would be smaller than this (paper: 512 blocks)",
+    };
+
+    /// The rate that these arguments set.
+    pub fn of(args: &Args) -> Rate {
+        Rate { every: args.count("duel") as u32, least: args.count("shadow") as u32 }
+    }
 }
 
 /// A cache with this order of eviction.
@@ -74,7 +101,7 @@ impl<O: Order> Bimodal<O> {
     pub fn new(order: &O, insertion: Insertion, epsilon: f64, [capacity, slots]: [u32; 2], seed: u64) -> Bimodal<O> {
         let order = order.empty(slots, capacity.min(slots));
         let duel = match insertion {
-            Insertion::Duel { every } => Some(Duel::new(&order, Sample::of(every, capacity), slots)),
+            Insertion::Duel(rate) => Some(Duel::new(&order, Sample::of(rate, capacity), slots)),
             _ => None,
         };
         Bimodal { capacity, slots, order, insertion, lots: Lots { random: Random::new(seed), epsilon }, duel }
@@ -83,7 +110,7 @@ impl<O: Order> Bimodal<O> {
     /// Blocks that the cache may know, the one being referenced included.
     pub fn identities(insertion: Insertion, capacity: u32) -> u64 {
         let shadows = match insertion {
-            Insertion::Duel { every } => 2 * u64::from(Sample::of(every, capacity).blocks),
+            Insertion::Duel(rate) => 2 * u64::from(Sample::of(rate, capacity).blocks),
             _ => 0,
         };
         u64::from(capacity) + shadows + 1
@@ -140,8 +167,8 @@ impl<O: Order> Bimodal<O> {
             self.evict(fx);
         }
         self.order.grow(self.slots, capacity.min(self.slots));
-        if let (Some(duel), Insertion::Duel { every }) = (&mut self.duel, self.insertion) {
-            duel.resize(Sample::of(every, capacity), self.slots, &self.order, fx);
+        if let (Some(duel), Insertion::Duel(rate)) = (&mut self.duel, self.insertion) {
+            duel.resize(Sample::of(rate, capacity), self.slots, &self.order, fx);
         }
     }
 
@@ -213,9 +240,9 @@ pub struct Sample {
 }
 
 impl Sample {
-    /// The sample for a cache of `capacity` blocks: one block in `every`, more of them if the shadows would be too small to tell anything.
-    pub fn of(every: u32, capacity: u32) -> Sample {
-        let every = every.min(capacity / LEAST_SHADOW).max(1);
+    /// The sample at this rate for a cache of `capacity` blocks.
+    pub fn of(rate: Rate, capacity: u32) -> Sample {
+        let every = rate.every.min(capacity / rate.least).max(1);
         Sample { every, blocks: capacity / every }
     }
 

@@ -7,18 +7,19 @@
 //! Paper: Qureshi, Jaleel, Patt, Steely, Emer, "Adaptive insertion policies for high performance caching", ISCA 2007. Written from
 //! memory of the paper.
 //!
-//! Deviations and readings: the paper divides a processor's cache into sets and lets some of them lead; this cache is one set, so the
-//! leaders are shadows, as in the paper's form with auxiliary tags, over one block in 32 (`duel`) by a hash of its address, or more if a
-//! shadow would have fewer than 32 blocks. The counter starts in the middle, where BIP wins; a miss of both shadows leaves it. The shadows
-//! see a reference before the cache does, and BIP's shadow draws its lot first. `mode=bip` does without the duel:
-//! `epsilon=0` is LIP, `epsilon=1` is LRU. A resize that changes the rate of sampling empties the shadows; the counter stays.
+//! Deviations and readings: the paper divides a processor's cache into sets and lets some of them lead; this cache is one set, so
+//! the leaders are shadows, as in the paper's form with auxiliary tags, over one block in 32 (`duel`) by a hash of its address,
+//! or more if a shadow would have fewer blocks than the paper's leaders of one kind, 512 (`shadow`): below that it judges by
+//! chance. The counter starts in the middle, where BIP wins; a miss of both shadows leaves it. The shadows see a reference before
+//! the cache does, and BIP's shadow draws its lot first. `mode=bip` does without the duel: `epsilon=0` is LIP, `epsilon=1` is
+//! LRU. A resize that changes the rate of sampling empties the shadows; the counter stays.
 //!
 //! Cost: O(1) amortised; as LRU, and a hash of the address; one reference in 32 also moves a block in each shadow.
-//! Memory: 8 bytes a slot, 16 bytes a block of capacity in the log, and 1/32 of twice as much in the shadows.
+//! Memory: 8 bytes a slot, 12 to 24 bytes a block of capacity in the log, and 1/32 of twice as much in the shadows (of small caches, all of it).
 //!
 //! When not to use it: where popularity changes slowly and scans are rare it is LRU with overhead.
 
-use crate::parts::bimodal::{Bimodal, Insertion, Order};
+use crate::parts::bimodal::{Bimodal, Insertion, Order, Rate};
 use crate::parts::queue::{ABSENT, Places, Queue};
 use crate::policy::{Effects, Info, Needs, Outcome, Policy, Reference, Setup, Slot};
 use crate::spec::{Args, Param, ParamKind, SpecError};
@@ -30,7 +31,7 @@ pub struct Dip(Bimodal<Recency>);
 fn insertion(args: &Args) -> Insertion {
     match args.word("mode") {
         "bip" => Insertion::Bimodal,
-        _ => Insertion::Duel { every: args.count("duel") as u32 },
+        _ => Insertion::Duel(Rate::of(args)),
     }
 }
 
@@ -53,12 +54,8 @@ impl Policy for Dip {
                 default: "0.03125",
                 doc: "probability that a block that enters bimodally enters at the young end (paper: 1/32)",
             },
-            Param {
-                key: "duel",
-                kind: ParamKind::Count { min: 1, max: 1 << 20 },
-                default: "32",
-                doc: "one block in this many is watched by the duel (paper: one set in 32)",
-            },
+            Rate::DUEL,
+            Rate::SHADOW,
         ],
         offline: false,
         needs: Needs { address: true, ..Needs::NOTHING },

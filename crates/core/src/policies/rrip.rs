@@ -14,11 +14,11 @@
 //!
 //! Cost: O(1), a hit of a block with prediction 0 reads one byte; with more than 2 bits the search for a victim may pass over
 //! as many empty predictions as there are, amortised by the blocks that age. Memory: 13 bytes a slot (9 without the duel), and 1/32 of
-//! twice as much in the shadows.
+//! twice as much in the shadows (of small caches, all of it).
 //!
 //! When not to use it: where recency decides: blocks used once more are all alike, whenever that was.
 
-use crate::parts::bimodal::{Bimodal, Insertion, Order};
+use crate::parts::bimodal::{Bimodal, Insertion, Order, Rate};
 use crate::parts::large;
 use crate::parts::links::{Links, List};
 use crate::parts::prefetch::prefetch;
@@ -33,7 +33,7 @@ fn insertion(args: &Args) -> Insertion {
     match args.word("mode") {
         "srrip" => Insertion::Near,
         "brrip" => Insertion::Bimodal,
-        _ => Insertion::Duel { every: args.count("duel") as u32 },
+        _ => Insertion::Duel(Rate::of(args)),
     }
 }
 
@@ -62,12 +62,8 @@ impl Policy for Rrip {
                 default: "0.03125",
                 doc: "probability that brrip predicts as srrip does (paper: 1/32)",
             },
-            Param {
-                key: "duel",
-                kind: ParamKind::Count { min: 1, max: 1 << 20 },
-                default: "32",
-                doc: "one block in this many is watched by the duel (paper: one set in 32)",
-            },
+            Rate::DUEL,
+            Rate::SHADOW,
         ],
         offline: false,
         needs: Needs { address: true, ..Needs::NOTHING },

@@ -83,9 +83,9 @@ impl<O: Order> Bimodal<O> {
         !O::MODES.contains(&self.args.word("mode"))
     }
 
-    /// One block in this many is watched, so that the shadows have at least 32 blocks if the cache has.
+    /// One block in this many is watched, so that the shadows have at least `shadow` blocks if the cache has.
     fn every(&self) -> usize {
-        (self.args.count("duel") as usize).min(self.capacity / 32).max(1)
+        (self.args.count("duel") as usize).min(self.capacity / self.args.count("shadow") as usize).max(1)
     }
 
     fn draws_far(&mut self) -> bool {
