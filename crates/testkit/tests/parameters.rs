@@ -3,6 +3,19 @@
 use hotset_testkit::variants::check;
 
 #[test]
+fn lecar() {
+    check(
+        "lecar",
+        &[
+            &[("ghosts", "0")],
+            &[("ghosts", "50%"), ("rate", "2"), ("discount", "1")],
+            &[("rate", "0")],
+            &[("discount", "0"), ("ghosts", "3")],
+        ],
+    );
+}
+
+#[test]
 fn w_tinylfu() {
     check(
         "w-tinylfu",

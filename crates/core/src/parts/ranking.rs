@@ -102,13 +102,22 @@ impl<K: Copy + Ord + Default> Ranking<K> {
         }
     }
 
+    /// The slot with the least key.
+    #[inline(always)]
+    pub fn least(&mut self) -> Option<Slot> {
+        let used = self.used.least(&self.places);
+        match (self.new.oldest(&self.places), used) {
+            (Some(new), Some(used)) if self.key(used) < self.key(new) => Some(used),
+            (new, used) => new.or(used),
+        }
+    }
+
     /// Takes out the slot with the least key.
     #[inline(always)]
     pub fn pop_least(&mut self) -> Option<Slot> {
-        let used = self.used.least(&self.places);
-        match (self.new.oldest(&self.places), used) {
-            (Some(new), Some(used)) if self.key(used) < self.key(new) => self.used.pop_least(&mut self.places),
-            (None, _) => self.used.pop_least(&mut self.places),
+        let least = self.least()?;
+        match self.places.tag(least) {
+            USED => self.used.pop_least(&mut self.places),
             _ => self.new.pop_oldest(&mut self.places),
         }
     }

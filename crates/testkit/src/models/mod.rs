@@ -11,6 +11,7 @@ mod clock_pro;
 mod demote;
 mod dip;
 mod fifo;
+mod lecar;
 mod lfu;
 mod lfuda;
 mod lifo;
@@ -43,6 +44,7 @@ pub static MODELS: &[(&str, Build)] = &[
     ("demote", build::<demote::Demote>),
     ("dip", build::<dip::Dip>),
     ("fifo", build::<fifo::Fifo>),
+    ("lecar", build::<lecar::LeCar>),
     ("lfu", build::<lfu::Lfu>),
     ("lfuda", build::<lfuda::Lfuda>),
     ("lifo", build::<lifo::Lifo>),
