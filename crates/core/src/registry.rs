@@ -61,6 +61,7 @@ entries! {
         lrfu::Lrfu,
         lru::Lru,
         lru_k::LruK,
+        mq::Mq,
         mru::Mru,
         opt::Opt,
         opt_bypass::OptBypass,

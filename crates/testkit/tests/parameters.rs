@@ -63,6 +63,21 @@ fn lrfu() {
 }
 
 #[test]
+fn mq() {
+    check(
+        "mq",
+        &[
+            &[("estimate", "off")],
+            &[("estimate", "off"), ("lifetime", "0"), ("queues", "3")],
+            &[("estimate", "off"), ("lifetime", "0.5"), ("ghosts", "0.5")],
+            &[("lifetime", "unlimited"), ("ghosts", "1")],
+            &[("queues", "1"), ("ghosts", "0")],
+            &[("queues", "32"), ("ghosts", "unlimited")],
+        ],
+    );
+}
+
+#[test]
 fn lirs() {
     check(
         "lirs",

@@ -6,6 +6,7 @@ pub mod ghost;
 pub mod large;
 pub mod lazy_heap;
 pub mod links;
+pub mod lists;
 pub mod positions;
 pub mod prefetch;
 pub mod queue;

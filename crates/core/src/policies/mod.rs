@@ -14,6 +14,7 @@ pub mod lirs;
 pub mod lrfu;
 pub mod lru;
 pub mod lru_k;
+pub mod mq;
 pub mod mru;
 pub mod opt;
 pub mod opt_bypass;

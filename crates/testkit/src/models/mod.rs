@@ -19,6 +19,7 @@ mod lirs;
 mod lrfu;
 mod lru;
 mod lru_k;
+mod mq;
 mod mru;
 mod opt;
 mod opt_bypass;
@@ -52,6 +53,7 @@ pub static MODELS: &[(&str, Build)] = &[
     ("lrfu", build::<lrfu::Lrfu>),
     ("lru", build::<lru::Lru>),
     ("lru-k", build::<lru_k::LruK>),
+    ("mq", build::<mq::Mq>),
     ("mru", build::<mru::Mru>),
     ("opt", build::<opt::Opt>),
     ("opt-bypass", build::<opt_bypass::OptBypass>),
