@@ -53,6 +53,7 @@ entries! {
         clock_pro::ClockPro,
         dip::Dip,
         fifo::Fifo,
+        hyperbolic::Hyperbolic,
         lecar::LeCar,
         lfu::Lfu,
         lfuda::Lfuda,

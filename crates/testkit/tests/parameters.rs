@@ -3,6 +3,11 @@
 use hotset_testkit::variants::check;
 
 #[test]
+fn hyperbolic() {
+    check("hyperbolic", &[&[("sample", "1")], &[("sample", "2")], &[("sample", "5")], &[("sample", "1000")]]);
+}
+
+#[test]
 fn lecar() {
     check(
         "lecar",

@@ -15,3 +15,4 @@ pub mod ranking;
 pub mod sketch;
 pub mod slot_heap;
 pub mod slot_set;
+pub mod table;

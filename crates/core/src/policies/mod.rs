@@ -6,6 +6,7 @@ pub mod clock;
 pub mod clock_pro;
 pub mod dip;
 pub mod fifo;
+pub mod hyperbolic;
 pub mod lecar;
 pub mod lfu;
 pub mod lfuda;

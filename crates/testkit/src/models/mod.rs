@@ -11,6 +11,7 @@ mod clock_pro;
 mod demote;
 mod dip;
 mod fifo;
+mod hyperbolic;
 mod lecar;
 mod lfu;
 mod lfuda;
@@ -45,6 +46,7 @@ pub static MODELS: &[(&str, Build)] = &[
     ("demote", build::<demote::Demote>),
     ("dip", build::<dip::Dip>),
     ("fifo", build::<fifo::Fifo>),
+    ("hyperbolic", build::<hyperbolic::Hyperbolic>),
     ("lecar", build::<lecar::LeCar>),
     ("lfu", build::<lfu::Lfu>),
     ("lfuda", build::<lfuda::Lfuda>),
