@@ -4,7 +4,8 @@ use std::io::{Write, stdout};
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use hotset_core::spec::{PolicySpec, SizeSpec};
+use hotset_core::classify::Rules;
+use hotset_core::spec::{PolicySpec, SizeSpec, SpecError};
 use hotset_sim::grid::{self, Plan};
 use hotset_sim::results::{Row, TraceFacts};
 use hotset_sim::{BlockSize, Prepared, prepare};
@@ -35,6 +36,9 @@ pub(crate) struct Simulate {
     read: ReadArgs,
     #[command(flatten)]
     cut: CutArgs,
+    /// Classes of data by path, kind, size and application, for schemes that tell them apart (see docs/classes.md)
+    #[arg(long, value_name = "FILE", help_heading = "Cutting it into blocks")]
+    classes: Option<PathBuf>,
     /// Write results as JSON Lines, one object a cell; `-` is standard output, then without tables
     #[arg(long, value_name = "FILE", help_heading = "Results")]
     json: Option<PathBuf>,
@@ -47,7 +51,7 @@ pub(crate) struct Simulate {
 }
 
 /// The columns of `--csv`.
-const COLUMNS: [&str; 19] = [
+const COLUMNS: [&str; 22] = [
     "version",
     "trace",
     "policy",
@@ -66,6 +70,9 @@ const COLUMNS: [&str; 19] = [
     "write_requests",
     "write_backs",
     "extra_reads",
+    "disk_accesses",
+    "bytes_read",
+    "bytes_written",
     "distinct_blocks",
 ];
 
@@ -74,9 +81,10 @@ impl Simulate {
         let policies =
             PolicySpec::parse_list(&self.policy).map_err(|error| Failure::spec("--policy", &self.policy, &error))?;
         let sizes = SizeSpec::parse(&self.size).map_err(|error| Failure::spec("--size", &self.size, &error))?;
+        let rules = self.classes.as_deref().map(read_classes).transpose()?;
         let mut rows = Vec::new();
         for trace in &self.traces {
-            let of_trace = self.run_trace(trace, &policies, &sizes)?;
+            let of_trace = self.run_trace(trace, &policies, &sizes, rules.as_ref())?;
             if !self.has_stdout_data() {
                 show(&of_trace)?;
             }
@@ -96,29 +104,33 @@ impl Simulate {
     }
 
     /// Rows policy by policy, each at all sizes.
-    fn run_trace(&self, path: &Path, policies: &[PolicySpec], sizes: &SizeSpec) -> Result<Vec<Row>, Failure> {
+    fn run_trace(
+        &self,
+        path: &Path,
+        policies: &[PolicySpec],
+        sizes: &SizeSpec,
+        rules: Option<&Rules>,
+    ) -> Result<Vec<Row>, Failure> {
         let trace = self.read.open(path)?;
         let meta = trace.meta().clone();
-        let options = self.cut.options();
+        let mut options = self.cut.options();
         let block_bytes = options.block.unwrap_or_else(|| BlockSize::default_for(&meta)).bytes();
+        let args = |policy: &PolicySpec| policy.args(block_bytes).with_rules(rules.cloned());
+        options.keep_requests = policies.iter().any(|policy| grid::wants_requests(policy.info(), &args(policy)));
         let name = path.display().to_string();
         let (mut prepared, reader) = prepare(trace.reader, &options, &Reading::new(&name, &trace.progress))?;
         let (footprint, references) = match &prepared {
             Prepared::Held(references) if references.is_empty() => return Err(nothing_referenced(&name)),
             Prepared::Held(references) => (u64::from(references.distinct()), Some(references.len())),
             Prepared::Stream(stream) => {
-                stream.check(sizes.needs_footprint(), policies.iter().find(|policy| policy.info().offline))?;
+                stream.check(sizes.needs_footprint(), policies.iter().find(|policy| policy.is_offline()))?;
                 (0, None)
             }
         };
         let capacities =
             sizes.resolve(footprint, block_bytes).map_err(|error| Failure::spec("--size", &self.size, &error))?;
-        let plan = |policy: &PolicySpec, capacity| Plan {
-            info: policy.info(),
-            args: policy.args(block_bytes),
-            capacity,
-            seed: self.seed,
-        };
+        let plan =
+            |policy: &PolicySpec, capacity| Plan { info: policy.info(), args: args(policy), capacity, seed: self.seed };
         let plans: Vec<Plan> =
             policies.iter().flat_map(|policy| capacities.iter().map(|&size| plan(policy, size))).collect();
         let replayed = grid::run(&mut prepared, &plans, &Replaying::new(plans.len(), references))?;
@@ -141,7 +153,47 @@ impl Simulate {
     }
 }
 
+/// Reads the user's classes.
+fn read_classes(path: &Path) -> Result<Rules, Failure> {
+    let name = path.display();
+    let text =
+        std::fs::read_to_string(path).map_err(|error| Failure::Work(format!("{name}: cannot read it: {error}")))?;
+    Rules::from_toml(&text).map_err(|error| Failure::Usage(located(&name.to_string(), &text, &error)))
+}
+
+/// An error in a file of several lines, with its line and what stands there.
+fn located(name: &str, text: &str, error: &SpecError) -> String {
+    let Some(place) = &error.at else { return format!("{name}: {error}") };
+    let before = text.get(..place.start).unwrap_or(text);
+    let line = before.matches('\n').count() + 1;
+    let said = text.lines().nth(line - 1).unwrap_or_default().trim();
+    format!("{name}, line {line}: {}\n  {said}", error.message)
+}
+
 fn show(rows: &[Row]) -> Result<(), Failure> {
+    let (aware, plain): (Vec<Row>, Vec<Row>) = rows.iter().cloned().partition(table::has_own_blocks);
+    if !plain.is_empty() {
+        show_plain(&plain)?;
+    }
+    if !aware.is_empty() {
+        let mut out = stdout().lock();
+        let first = &aware[0];
+        writeln!(
+            out,
+            "{}: requests to inodes, directories and data in blocks of the schemes' own sizes\n{}",
+            first.trace,
+            table::accesses(&aware)
+        )?;
+        if aware.iter().all(|row| row.size_blocks == first.size_blocks) {
+            for row in &aware {
+                writeln!(out, "{}, class by class\n{}", row.policy, table::classes(row))?;
+            }
+        }
+    }
+    Ok(())
+}
+
+fn show_plain(rows: &[Row]) -> Result<(), Failure> {
     let first = &rows[0];
     let mut out = stdout().lock();
     write!(out, "{}: {} references", first.trace, human::count(first.counts.references))?;

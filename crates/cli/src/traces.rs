@@ -63,6 +63,7 @@ impl CutArgs {
             block: self.block,
             maps: !self.no_maps,
             memory_bytes: self.memory.unwrap_or_else(memory::default_budget),
+            keep_requests: false,
         }
     }
 }

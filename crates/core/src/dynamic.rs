@@ -108,8 +108,8 @@ pub fn identities(spec: &PolicySpec, capacity: u32, around: &Args) -> u64 {
     registry::visit(spec.info().name, Ask(&args, capacity)).expect("a resolved spec is registered")
 }
 
-/// [`Policy::view`] of the policy that `spec` names.
-pub fn view(spec: &PolicySpec, args: &Args, capacity: u32) -> Result<View, SpecError> {
+/// [`Policy::view`] of the policy with this canonical name.
+pub fn view(name: &str, args: &Args, capacity: u32) -> Result<View, SpecError> {
     struct Ask<'a>(&'a Args, u32);
     impl Visitor for Ask<'_> {
         type Output = Result<View, SpecError>;
@@ -117,5 +117,5 @@ pub fn view(spec: &PolicySpec, args: &Args, capacity: u32) -> Result<View, SpecE
             P::view(self.0, self.1)
         }
     }
-    registry::visit(spec.info().name, Ask(args, capacity)).expect("a resolved spec is registered")
+    registry::visit(name, Ask(args, capacity)).expect("a resolved spec is registered")
 }

@@ -184,6 +184,11 @@ pub trait Policy: Sized + Send {
         self.len() == 0
     }
 
+    /// Blocks of `class` that fit; a longer request is as many requests. No limit unless a scheme says so.
+    fn room(&self, _class: Class) -> u32 {
+        u32::MAX
+    }
+
     /// Recounts every structure from scratch and panics on a broken invariant. For tests.
     fn validate(&self);
 }

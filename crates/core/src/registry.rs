@@ -76,8 +76,10 @@ entries! {
     }
     /// Every scheme that is made of other policies or parts.
     SCHEMES in schemes {
+        attribute::Attribute,
         bypass::Bypass,
         demote::Demote,
+        unix::Unix,
     }
 }
 

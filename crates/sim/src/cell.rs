@@ -29,6 +29,25 @@ pub struct Tally {
     pub write_backs: u64,
     /// Blocks read from storage though nobody asked for them then.
     pub extra_reads: u64,
+    /// By class; empty when the policy does not tell classes apart.
+    pub classes: Vec<ClassTally>,
+}
+
+/// The counts of one class of a cell.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ClassTally {
+    /// The class.
+    pub name: String,
+    /// Over its references.
+    pub counters: Counters,
+    /// Bytes of its blocks.
+    pub block_bytes: u64,
+    /// Accesses to storage by reads: one for a request that misses, one for each missing piece of a request longer than its part.
+    pub read_accesses: u64,
+    /// Blocks read from storage: those that reads missed. A block that is written first is not read.
+    pub blocks_read: u64,
+    /// Blocks written to storage.
+    pub write_backs: u64,
 }
 
 /// The host of a policy in the simulator: it counts what leaves.

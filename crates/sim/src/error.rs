@@ -17,6 +17,12 @@ pub enum SimError {
     /// More distinct blocks than 32 bits can number.
     #[error("the trace has more than 4 billion distinct blocks: choose a larger --block")]
     TooManyBlocks,
+    /// A policy wants to see the trace in another view than the plain one, but only plain references were kept.
+    #[error("{policy} classifies requests, which were not kept: set Options::keep_requests")]
+    NoRequests {
+        /// The policy.
+        policy: String,
+    },
     /// More references than an offline policy can number.
     #[error("the trace has more than 4 billion references, too many for {policy}: leave it out or cut the trace")]
     TooManyReferences {

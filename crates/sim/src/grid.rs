@@ -5,9 +5,11 @@
 
 use std::sync::Arc;
 
-use hotset_core::policy::{Future, Info, Policy, Setup};
+use hotset_core::dynamic;
+use hotset_core::policy::{Column, Future, Info, Policy, Setup};
 use hotset_core::registry::{self, Visitor};
-use hotset_core::spec::{Args, SpecError};
+use hotset_core::spec::{Args, PolicySpec, SpecError};
+use hotset_core::view::View;
 use rayon::prelude::*;
 
 use crate::cell::{Cell, PolicyCell, Tally};
@@ -18,6 +20,7 @@ use crate::future;
 use crate::prepare::{Prepared, Stream};
 use crate::progress::Progress;
 use crate::references::{References, SideColumns};
+use crate::view::{self, ClassCell, Shown};
 use crate::window::{WINDOW, Window};
 
 /// One cell to be run.
@@ -31,6 +34,23 @@ pub struct Plan {
     pub capacity: u32,
     /// Seed of its random numbers.
     pub seed: u64,
+}
+
+impl Plan {
+    /// How the policy wants to see the trace.
+    fn view(&self) -> Result<View, SpecError> {
+        dynamic::view(self.info.name, &self.args, self.capacity)
+    }
+
+    /// True if the policy, or one in it, must know the future.
+    fn is_offline(&self) -> bool {
+        self.info.offline || self.args.policies().any(PolicySpec::is_offline)
+    }
+}
+
+/// True if the policy wants to see the trace in another view than the plain one at some size, so that its requests must be kept.
+pub fn wants_requests(info: &Info, args: &Args) -> bool {
+    dynamic::view(info.name, args, 1 << 20).is_ok_and(|view| view != View::default())
 }
 
 /// What a whole replay found out about the trace, with a tally for each plan.
@@ -54,22 +74,34 @@ pub fn run(prepared: &mut Prepared, plans: &[Plan], progress: &dyn Progress) -> 
 }
 
 fn run_held(references: &References, plans: &[Plan], progress: &dyn Progress) -> Result<Vec<Tally>, SimError> {
-    let future = match plans.iter().find(|plan| plan.info.offline) {
-        Some(plan) => Some(future_of(references, plan)?),
-        None => None,
-    };
-    let by_app = references.has_apps();
-    let run_one = |plan: &Plan| {
-        let setup = Setup {
-            capacity: plan.capacity,
-            slots: references.distinct(),
-            seed: plan.seed,
-            args: &plan.args,
-            future: future.as_ref(),
-            addresses: Some(&references.addresses),
+    // One view at a time: each takes as much memory as a trace.
+    let mut views: Vec<(View, Vec<usize>)> = Vec::new();
+    for (number, plan) in plans.iter().enumerate() {
+        let view = plan.view()?;
+        match views.iter_mut().find(|(known, _)| *known == view) {
+            Some((_, plans)) => plans.push(number),
+            None => views.push((view, vec![number])),
+        }
+    }
+    let mut tallies = vec![Tally::default(); plans.len()];
+    for (view, numbers) in &views {
+        let seeing: Vec<&Plan> = numbers.iter().map(|&number| &plans[number]).collect();
+        let seen = match view == &View::default() {
+            true => run_plain(references, &seeing, progress)?,
+            false => run_shown(references, view, &seeing, progress)?,
         };
-        let mut cell =
-            build(plan, BuildCell { setup, directory: Dense { addresses: references.addresses.clone() }, by_app })?;
+        numbers.iter().zip(seen).for_each(|(&number, tally)| tallies[number] = tally);
+    }
+    Ok(tallies)
+}
+
+fn run_plain(references: &References, plans: &[&Plan], progress: &dyn Progress) -> Result<Vec<Tally>, SimError> {
+    let future = future_of(&references.ids, references.distinct(), plans)?;
+    let by_app = references.has_apps();
+    let run_one = |plan: &&Plan| {
+        let setup = setup(plan, &references.addresses, future.as_ref());
+        let directory = Dense { addresses: references.addresses.clone() };
+        let mut cell = build(plan, BuildCell { setup, directory, by_app })?;
         for window in references.windows() {
             cell.run(&window);
             progress.advance(window.keys.len() as u64);
@@ -79,16 +111,59 @@ fn run_held(references: &References, plans: &[Plan], progress: &dyn Progress) ->
     plans.par_iter().with_max_len(1).map(run_one).collect()
 }
 
-fn future_of(references: &References, plan: &Plan) -> Result<Future, SimError> {
+fn run_shown(
+    references: &References,
+    view: &View,
+    plans: &[&Plan],
+    progress: &dyn Progress,
+) -> Result<Vec<Tally>, SimError> {
+    let requests =
+        references.requests.as_ref().ok_or_else(|| SimError::NoRequests { policy: plans[0].info.name.to_owned() })?;
+    let shown = view::show(requests, view)?;
+    let ids: Column = shown.ids.clone();
+    let future = future_of(&ids, shown.addresses.len() as u32, plans)?;
+    // Cells are reported in references of the plain view, of which the user knows the number.
+    let scale = references.len() as f64 / shown.len().max(1) as f64;
+    let advance = |replayed: usize| progress.advance((replayed as f64 * scale) as u64);
+    let run_one = |plan: &&Plan| {
+        let setup = setup(plan, &shown.addresses, future.as_ref());
+        let run = RunShown { setup, shown: &shown, progress: &advance };
+        Ok(registry::visit(plan.info.name, run).expect("a plan's info comes from the registry")?)
+    };
+    plans.par_iter().with_max_len(1).map(run_one).collect()
+}
+
+struct RunShown<'a> {
+    setup: Setup<'a>,
+    shown: &'a Shown,
+    progress: &'a (dyn Fn(usize) + Sync),
+}
+
+impl Visitor for RunShown<'_> {
+    type Output = Result<Tally, SpecError>;
+
+    fn visit<P: Policy + 'static>(self) -> Self::Output {
+        Ok(ClassCell::new(P::new(&self.setup)?, self.shown).run(self.shown, self.progress))
+    }
+}
+
+fn setup<'a>(plan: &'a Plan, addresses: &'a [u64], future: Option<&'a Future>) -> Setup<'a> {
+    let Plan { capacity, seed, args, .. } = plan;
+    Setup { capacity: *capacity, slots: addresses.len() as u32, seed: *seed, args, future, addresses: Some(addresses) }
+}
+
+/// The future of the references to `ids`, if one of the plans must know it.
+fn future_of(ids: &Column, distinct: u32, plans: &[&Plan]) -> Result<Option<Future>, SimError> {
+    let Some(plan) = plans.iter().find(|plan| plan.is_offline()) else { return Ok(None) };
     let too_many = |_| SimError::TooManyReferences { policy: plan.info.name.to_owned() };
-    let next_use = future::next_use(references.ids(), references.distinct()).map_err(too_many)?;
-    Ok(Future { slots: references.ids.clone(), next_use: Arc::new(next_use) })
+    let next_use = future::next_use((**ids).as_ref(), distinct).map_err(too_many)?;
+    Ok(Some(Future { slots: ids.clone(), next_use: Arc::new(next_use) }))
 }
 
 fn run_stream(stream: &mut Stream, plans: &[Plan], progress: &dyn Progress) -> Result<Vec<Tally>, SimError> {
     let mut cells = Vec::with_capacity(plans.len());
     for plan in plans {
-        if plan.info.offline {
+        if plan.is_offline() || plan.view()? != View::default() {
             return Err(stream.refuse(plan.info.name, "or leave the policy out"));
         }
         let setup = Setup {

@@ -16,9 +16,10 @@ mod progress;
 mod references;
 pub mod results;
 mod scan;
+mod view;
 mod window;
 
-pub use cell::Tally;
+pub use cell::{ClassTally, Tally};
 pub use counters::Counters;
 pub use error::SimError;
 pub use expand::BlockSize;

@@ -9,6 +9,7 @@ use crate::expand::{BlockSize, Expanded, Expander};
 use crate::intern::Interner;
 use crate::progress::Progress;
 use crate::references::{References, SideColumns};
+use crate::view::Requests;
 
 /// How a trace is turned into references.
 #[derive(Clone, Debug)]
@@ -19,11 +20,13 @@ pub struct Options {
     pub maps: bool,
     /// Bytes that the renumbered trace may take before it is streamed through a hash directory instead.
     pub memory_bytes: u64,
+    /// Keep the requests, for policies that want to see them in another view than the plain one.
+    pub keep_requests: bool,
 }
 
 impl Default for Options {
     fn default() -> Self {
-        Options { block: None, maps: true, memory_bytes: 4 << 30 }
+        Options { block: None, maps: true, memory_bytes: 4 << 30, keep_requests: false }
     }
 }
 
@@ -98,11 +101,17 @@ pub fn prepare(
     let mut ids: Vec<u32> = Vec::new();
     let mut columns = SideColumns::default();
     let mut expanded = Expanded::default();
+    let block_bytes = block.bytes().unwrap_or(1);
+    let mut kept = options.keep_requests.then(|| Requests::new(source.reader.meta(), options.maps, block_bytes));
     while source.next(&mut expanded)? {
+        if let Some(kept) = &mut kept {
+            kept.append(&source.batch);
+        }
         interner.intern(&expanded.keys, &mut ids)?;
         columns.append(&expanded);
         progress.advance(expanded.keys.len() as u64);
-        let held = interner.memory_bytes() + columns.memory_bytes() + ids.capacity() as u64 * 4;
+        let requests = kept.as_ref().map_or(0, Requests::memory_bytes);
+        let held = interner.memory_bytes() + columns.memory_bytes() + ids.capacity() as u64 * 4 + requests;
         if held > options.memory_bytes {
             let begun = References::new(column(ids), columns, interner.into_keys());
             let stream = Stream { source, begun, memory_bytes: options.memory_bytes };
@@ -110,7 +119,11 @@ pub fn prepare(
         }
     }
     ids.shrink_to_fit();
-    let held = References::new(column(ids), columns, interner.into_keys());
+    let mut held = References::new(column(ids), columns, interner.into_keys());
+    if let Some(kept) = &mut kept {
+        kept.tables = source.reader.tables().clone();
+    }
+    held.requests = kept;
     Ok((Prepared::Held(held), Some(source.reader)))
 }
 

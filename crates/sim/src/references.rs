@@ -6,6 +6,7 @@ use hotset_core::policy::Column;
 
 use crate::bits::Bits;
 use crate::expand::Expanded;
+use crate::view::Requests;
 use crate::window::{WINDOW, Window};
 
 /// A renumbered trace: one dense block number a reference, and sparse columns beside it.
@@ -14,6 +15,8 @@ pub struct References {
     columns: SideColumns,
     /// For each block, its file in the high 32 bits and its number in the file in the low ones.
     pub(crate) addresses: Arc<[u64]>,
+    /// The requests that the references were cut from, if they were kept for other views.
+    pub(crate) requests: Option<Requests>,
 }
 
 /// What is known of references besides their blocks.
@@ -99,14 +102,14 @@ fn append_bits(column: &mut Option<Bits>, first: u64, more: &Bits) {
 impl References {
     pub(crate) fn new(ids: Column, mut columns: SideColumns, addresses: Vec<u64>) -> References {
         columns.finish();
-        References { ids, columns, addresses: addresses.into() }
+        References { ids, columns, addresses: addresses.into(), requests: None }
     }
 
     /// References of a trace of plain reads of one file, given by block numbers in order of first appearance.
     pub fn from_ids(ids: Vec<u32>) -> References {
         let distinct = ids.iter().max().map_or(0, |&max| u64::from(max) + 1);
         let columns = SideColumns { len: ids.len() as u64, ..SideColumns::default() };
-        References { ids: Arc::new(ids), columns, addresses: (0..distinct).collect() }
+        References { ids: Arc::new(ids), columns, addresses: (0..distinct).collect(), requests: None }
     }
 
     /// Block numbers, one a reference, in order of first appearance.

@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use crate::cell::Tally;
+use crate::cell::{ClassTally, Tally};
 use crate::counters::Counters;
 
 /// Version of the row's schema; a reader refuses what it does not know.
@@ -39,9 +39,52 @@ pub struct Row {
     /// Blocks read from storage though nobody asked for them then; absent when there was none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub extra_reads: Option<u64>,
+    /// Accesses to storage: reading requests that missed, by pieces of at most their part, and blocks written. Only for schemes that tell classes apart.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub disk_accesses: Option<u64>,
+    /// Bytes read from storage; only for schemes that tell classes apart.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub bytes_read: Option<u64>,
+    /// Bytes written to storage; only for schemes that tell classes apart.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub bytes_written: Option<u64>,
     /// The same counts for each application; absent when there is only one.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub apps: Vec<Named>,
+    /// The counts of each class; absent when the scheme does not tell them apart.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub classes: Vec<NamedClass>,
+}
+
+/// The counts of a class.
+#[derive(Clone, Debug, Serialize)]
+pub struct NamedClass {
+    /// Its name.
+    pub name: String,
+    /// Bytes of its blocks.
+    pub block_bytes: u64,
+    /// Its counts.
+    #[serde(flatten)]
+    pub counts: Counts,
+    /// Its blocks written to storage.
+    pub write_backs: u64,
+    /// Bytes read from storage.
+    pub bytes_read: u64,
+    /// Bytes written to storage.
+    pub bytes_written: u64,
+}
+
+impl NamedClass {
+    fn new(tally: &ClassTally) -> NamedClass {
+        NamedClass {
+            name: tally.name.clone(),
+            block_bytes: tally.block_bytes,
+            counts: Counts::new(&tally.counters, true),
+            write_backs: tally.write_backs,
+            bytes_read: tally.blocks_read * tally.block_bytes,
+            bytes_written: tally.write_backs * tally.block_bytes,
+        }
+    }
 }
 
 /// The counts of an application.
@@ -112,6 +155,9 @@ pub struct TraceFacts {
 impl TraceFacts {
     /// The row of one cell.
     pub fn row(&self, policy: String, size_blocks: u32, seed: u64, tally: &Tally) -> Row {
+        let seen = tally.classes.iter().filter(|class| class.counters.references > 0);
+        let classes: Vec<NamedClass> = seen.map(NamedClass::new).collect();
+        let of_classes = |count: u64| (!tally.classes.is_empty()).then_some(count);
         Row {
             version: SCHEMA_VERSION,
             trace: self.name.clone(),
@@ -122,9 +168,15 @@ impl TraceFacts {
             seed,
             counts: Counts::new(&tally.total, self.has_ops),
             distinct_blocks: self.distinct,
-            write_backs: self.has_ops.then_some(tally.write_backs),
+            write_backs: (self.has_ops || !classes.is_empty()).then_some(tally.write_backs),
             extra_reads: (tally.extra_reads > 0).then_some(tally.extra_reads),
+            disk_accesses: of_classes(
+                tally.classes.iter().map(|class| class.read_accesses).sum::<u64>() + tally.write_backs,
+            ),
+            bytes_read: of_classes(classes.iter().map(|class| class.bytes_read).sum()),
+            bytes_written: of_classes(classes.iter().map(|class| class.bytes_written).sum()),
             apps: self.app_rows(tally),
+            classes,
         }
     }
 

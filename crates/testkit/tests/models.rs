@@ -11,7 +11,7 @@ use proptest::test_runner::{Config, RngSeed, TestRunner};
 const CAPACITIES: [u32; 5] = [1, 2, 3, 7, 64];
 
 /// Schemes that are not ordered like a policy of `capacity` blocks of one size, and have tests of their own.
-const OTHER_UNITS: &[&str] = &[];
+const OTHER_UNITS: &[&str] = &["attribute", "unix"];
 
 /// Names of all policies, and of the schemes that count in blocks of one size.
 fn tested() -> impl Iterator<Item = &'static str> {

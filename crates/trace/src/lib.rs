@@ -12,7 +12,7 @@ pub mod reader;
 pub mod runner;
 pub mod tables;
 
-pub use batch::Batch;
+pub use batch::{Batch, UNKNOWN_SIZE};
 pub use error::TraceError;
 pub use formats::{Format, OpenOptions, Trace, open};
 pub use meta::{Addressing, Meta};

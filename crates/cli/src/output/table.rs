@@ -3,7 +3,6 @@
 use std::ops::RangeBounds;
 
 use comfy_table::{CellAlignment, ContentArrangement, LineStyle, Table, TableStyle};
-use hotset_core::registry;
 use hotset_core::spec::PolicySpec;
 use hotset_sim::results::Row;
 
@@ -86,10 +85,62 @@ pub(crate) fn counts(rows: &[Row]) -> Table {
     table
 }
 
+/// True if the row's scheme cuts files into blocks of its own, so that its references are others than those of plain policies.
+pub(crate) fn has_own_blocks(row: &Row) -> bool {
+    row.classes.iter().any(|class| Some(class.block_bytes) != row.block_bytes)
+}
+
+/// What schemes with blocks of their own cost: a line a scheme and size.
+pub(crate) fn accesses(rows: &[Row]) -> Table {
+    let mut table = numbers(
+        &["policy", "size", "read requests", "missed", "missed %", "write-backs", "disk accesses", "read", "written"],
+        1..,
+    );
+    for row in rows {
+        let counts = &row.counts;
+        let missed = counts.read_request_misses as f64 / counts.read_requests.max(1) as f64;
+        let cells = [
+            row.policy.clone(),
+            row.size_bytes.map_or_else(String::new, human::bytes),
+            human::count(counts.read_requests),
+            human::count(counts.read_request_misses),
+            human::percent(missed),
+            human::count(row.write_backs.unwrap_or(0)),
+            human::count(row.disk_accesses.unwrap_or(0)),
+            human::bytes(row.bytes_read.unwrap_or(0)),
+            human::bytes(row.bytes_written.unwrap_or(0)),
+        ];
+        table.add_row(cells.map(|text| cell(&text, Role::Plain)));
+    }
+    table
+}
+
+/// The counts of one row class by class.
+pub(crate) fn classes(row: &Row) -> Table {
+    let mut table = numbers(
+        &["class", "block", "references", "hit ratio %", "read requests", "missed", "write-backs", "read"],
+        1..,
+    );
+    for class in &row.classes {
+        let counts = &class.counts;
+        let cells = [
+            class.name.clone(),
+            human::bytes(class.block_bytes),
+            human::count(counts.references),
+            human::percent(counts.hit_ratio),
+            human::count(counts.read_requests),
+            human::count(counts.read_request_misses),
+            human::count(class.write_backs),
+            human::bytes(class.bytes_read),
+        ];
+        table.add_row(cells.map(|text| cell(&text, Role::Plain)));
+    }
+    table
+}
+
 /// True if the row's policy must know the future: a bound, not a competitor.
 pub(crate) fn is_bound(row: &Row) -> bool {
-    PolicySpec::parse(&row.policy)
-        .is_ok_and(|spec| registry::find(spec.info().name).is_some_and(|entry| entry.info.offline))
+    PolicySpec::parse(&row.policy).is_ok_and(|spec| spec.is_offline())
 }
 
 fn best_hits(rows: &[Row], column: usize, columns: usize) -> u64 {

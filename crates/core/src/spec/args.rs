@@ -25,6 +25,8 @@ pub enum ParamKind {
         /// Greatest value.
         max: u64,
     },
+    /// Bytes, at least 1: `512K`.
+    Bytes,
     /// How many times the capacity, or `unlimited`.
     Multiple,
     /// `on` or `off`.
@@ -83,6 +85,7 @@ impl Param {
             (ParamKind::Count { min, max }, Value::Number(number)) => {
                 number.fract() == 0.0 && (min as f64..=max as f64).contains(number)
             }
+            (ParamKind::Bytes, Value::Size(bytes)) => *bytes > 0,
             (ParamKind::Multiple, Value::Number(_)) => true,
             (ParamKind::Multiple, Value::Word(word)) => word == "unlimited",
             (ParamKind::Switch, Value::Word(word)) => word == "on" || word == "off",
@@ -108,6 +111,7 @@ impl fmt::Display for ParamKind {
             }
             ParamKind::Real { min, max } => write!(f, "a number from {min} to {max}"),
             ParamKind::Count { min, max } => write!(f, "a whole number from {min} to {max}"),
+            ParamKind::Bytes => f.write_str("bytes such as 512K"),
             ParamKind::Multiple => f.write_str("how many times the capacity, such as 2, or unlimited"),
             ParamKind::Switch => f.write_str("on or off"),
             ParamKind::Word(words) => write!(f, "one of {}", words.join(", ")),
@@ -214,6 +218,12 @@ impl Args {
             Value::Number(times) => Some((times * f64::from(capacity) + 1e-9) as u32),
             _ => None,
         }
+    }
+
+    /// A [`ParamKind::Bytes`].
+    pub fn bytes(&self, key: &str) -> u64 {
+        let Value::Size(bytes) = *self.value(key) else { unreachable!("Param::check admits no other value") };
+        bytes
     }
 
     /// A [`ParamKind::Real`].

@@ -1,0 +1,59 @@
+//! A whole trace of requests, held so that it can be shown in other views than the plain one.
+
+use hotset_core::request::Request;
+use hotset_trace::{Batch, FileInfo, Meta, Tables, UNKNOWN_SIZE};
+
+/// The requests of a trace with their files.
+#[derive(Debug)]
+pub(crate) struct Requests {
+    pub meta: Meta,
+    /// Mapped ranges count as reads.
+    pub maps: bool,
+    /// Bytes of a block where a view does not say.
+    pub block: u64,
+    pub tables: Tables,
+    requests: Vec<Request>,
+    /// The file's size at each request; empty when the trace never tells it.
+    sizes: Vec<u64>,
+}
+
+impl Requests {
+    pub fn new(meta: &Meta, maps: bool, block: u64) -> Requests {
+        Requests { meta: meta.clone(), maps, block, tables: Tables::default(), requests: Vec::new(), sizes: Vec::new() }
+    }
+
+    pub fn append(&mut self, batch: &Batch) {
+        if !batch.file_sizes.is_empty() {
+            // Sizes may turn up late: the requests before had none.
+            self.sizes.resize(self.requests.len(), UNKNOWN_SIZE);
+            self.sizes.extend(&batch.file_sizes);
+        }
+        self.requests.extend(&batch.requests);
+    }
+
+    pub fn memory_bytes(&self) -> u64 {
+        (self.requests.capacity() * size_of::<Request>() + self.sizes.capacity() * 8) as u64
+    }
+
+    /// The requests in order, each with the size of its file if the trace tells it.
+    pub fn iter(&self) -> impl Iterator<Item = (&Request, Option<u64>)> {
+        let size = |index: usize| self.sizes.get(index).copied().filter(|&size| size != UNKNOWN_SIZE);
+        self.requests.iter().enumerate().map(move |(index, request)| (request, size(index)))
+    }
+
+    /// What is known of a file; nothing of one that the trace does not name.
+    pub fn file(&self, number: u32) -> &FileInfo {
+        static UNKNOWN: FileInfo = FileInfo {
+            path: String::new(),
+            kind: hotset_core::request::Kind::Unknown,
+            size: None,
+            label: String::new(),
+        };
+        self.tables.files.get(number as usize).unwrap_or(&UNKNOWN)
+    }
+
+    /// The name of an application; empty if it has none.
+    pub fn app(&self, number: u32) -> &str {
+        self.tables.apps.get(number as usize).map_or("", String::as_str)
+    }
+}
