@@ -69,6 +69,7 @@ entries! {
         random::Random,
         rrip::Rrip,
         s3_fifo::S3Fifo,
+        seq::Seq,
         sieve::Sieve,
         slru::Slru,
         two_q::TwoQ,

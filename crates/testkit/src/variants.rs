@@ -6,12 +6,20 @@ use proptest::test_runner::{Config, RngSeed, TestRunner};
 use crate::harness::Case;
 use crate::host::Numbering;
 use crate::traces;
+use crate::world::World;
 
 /// Checks the policy with each set of arguments, on all small traces and on random ones with removals and resizes.
 pub fn check(policy: &str, variants: &[&[(&str, &str)]]) {
+    check_in(World::default(), policy, variants);
+}
+
+/// Like [`check`], with the blocks in this world.
+pub fn check_in(world: World, policy: &str, variants: &[&[(&str, &str)]]) {
     for arguments in variants {
-        let case =
-            |capacity| arguments.iter().fold(Case::new(policy, capacity), |case, (key, value)| case.with(key, value));
+        let case = |capacity| {
+            let case = Case::new(policy, capacity).in_world(world);
+            arguments.iter().fold(case, |case, (key, value)| case.with(key, value))
+        };
         for capacity in 1..=3 {
             for (first, trace) in traces::all(4, 7) {
                 let outcome = case(capacity).check_from(first, &traces::events(&trace));

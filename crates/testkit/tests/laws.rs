@@ -7,6 +7,7 @@ use hotset_testkit::harness::Case;
 use hotset_testkit::replay::replay;
 use hotset_testkit::samples::samples;
 use hotset_testkit::traces;
+use hotset_testkit::world::World;
 
 /// Hits of a policy on a trace; its model agreed at every step.
 fn hits(policy: &str, capacity: u32, trace: &[u32]) -> u64 {
@@ -118,6 +119,26 @@ fn lru_1_is_lru() {
             }
         }
     }
+}
+
+/// Blocks of different files are never neighbours, so there are no sequences.
+#[test]
+fn seq_without_sequences_is_its_fall_back() {
+    let world = World { file_blocks: 1, ..World::default() };
+    for trace in samples() {
+        for fallback in ["lru", "clock"] {
+            let seq = Case::new("seq", 20).with("fallback", fallback).in_world(world);
+            assert_eq!(replay(&seq, &trace).evicted, replay(&Case::new(fallback, 20), &trace).evicted);
+        }
+    }
+}
+
+#[test]
+fn seq_keeps_most_of_a_loop() {
+    let world = World { file_blocks: 1000, ..World::default() };
+    let looped: Vec<u32> = (0..3000).map(|step| step % 300).collect();
+    let hits = replay(&Case::new("seq", 200).in_world(world), &looped).hits;
+    assert!(hits > 9 * 150, "{hits} hits");
 }
 
 #[test]

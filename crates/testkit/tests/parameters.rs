@@ -1,6 +1,7 @@
 //! Policies agree with their models also where parameters differ from the defaults.
 
-use hotset_testkit::variants::check;
+use hotset_testkit::variants::{check, check_in};
+use hotset_testkit::world::World;
 
 #[test]
 fn hyperbolic() {
@@ -115,6 +116,21 @@ fn dip() {
             &[("duel", "2")],
         ],
     );
+}
+
+#[test]
+fn seq() {
+    let short: &[_] = &[("l", "1"), ("m", "1"), ("n", "1"), ("table", "3")];
+    let variants: &[&[_]] = &[
+        short,
+        &[("l", "2"), ("m", "3"), ("n", "2"), ("table", "1")],
+        &[("l", "3"), ("m", "2"), ("n", "4"), ("fallback", "clock")],
+        &[("l", "4"), ("m", "1"), ("n", "5"), ("table", "2"), ("fallback", "clock")],
+    ];
+    check("seq", variants);
+    let world = World { file_blocks: 60, ..World::default() };
+    check_in(world, "seq", variants);
+    check_in(world, "seq", &[&[], &[("fallback", "clock"), ("l", "8"), ("m", "5")]]);
 }
 
 #[test]

@@ -22,6 +22,7 @@ pub mod opt_bypass;
 pub mod random;
 pub mod rrip;
 pub mod s3_fifo;
+pub mod seq;
 pub mod sieve;
 pub mod slru;
 pub mod two_q;

@@ -27,6 +27,7 @@ mod opt_bypass;
 mod random;
 mod rrip;
 mod s3_fifo;
+mod seq;
 mod sieve;
 mod slru;
 mod two_q;
@@ -62,6 +63,7 @@ pub static MODELS: &[(&str, Build)] = &[
     ("random", build::<random::Random>),
     ("rrip", build::<rrip::Rrip>),
     ("s3-fifo", build::<s3_fifo::S3Fifo>),
+    ("seq", build::<seq::Seq>),
     ("sieve", build::<sieve::Sieve>),
     ("slru", build::<slru::Slru>),
     ("w-tinylfu", build::<w_tinylfu::WTinyLfu>),
