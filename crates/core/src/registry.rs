@@ -66,6 +66,7 @@ entries! {
         mru::Mru,
         opt::Opt,
         opt_bypass::OptBypass,
+        pcc::Pcc,
         random::Random,
         rrip::Rrip,
         s3_fifo::S3Fifo,
@@ -73,6 +74,7 @@ entries! {
         sieve::Sieve,
         slru::Slru,
         two_q::TwoQ,
+        ubm::Ubm,
         w_tinylfu::WTinyLfu,
     }
     /// Every scheme that is made of other policies or parts.

@@ -178,3 +178,25 @@ fn lrfu_is_lfu_at_one_end_and_lru_at_the_other() {
         }
     }
 }
+
+/// Hits of a policy where the first thousand keys are one file; its model agreed at every step.
+fn hits_in_one_file(case: Case, trace: &[u32]) -> u64 {
+    let case = case.in_world(World { file_blocks: 1000, ..World::default() });
+    case.check(&traces::events(trace)).unwrap_or_else(|what| panic!("{what}"))
+}
+
+#[test]
+fn ubm_keeps_as_much_of_a_loop_as_there_is_room() {
+    let trace: Vec<u32> = (0..300).map(|step| step % 30).collect();
+    assert!(hits_in_one_file(Case::new("ubm", 20), &trace) >= 9 * 19);
+    assert_eq!(hits_in_one_file(Case::new("lru", 20), &trace), 0);
+}
+
+/// Six hot blocks, each in a file of its own, and a long scan of a file: only the first block of the run meets the hot ones.
+#[test]
+fn ubm_lets_no_scan_touch_the_other_blocks() {
+    let hot = |step: u32| 1000 * (1 + step % 6);
+    let trace: Vec<u32> = (0..900).map(|step| if step % 2 == 0 { hot(step / 2) } else { step / 2 }).collect();
+    let hits = |policy| hits_in_one_file(Case::new(policy, 8), &trace);
+    assert_eq!((hits("ubm"), hits("lru")), (450 - 6, 0));
+}

@@ -146,3 +146,21 @@ fn rrip() {
         ],
     );
 }
+
+#[test]
+fn ubm() {
+    let ignore = ("broken", "ignore");
+    check("ubm", &[&[("files", "1"), ignore], &[("files", "2"), ("run", "3"), ignore], &[("run", "4294967295")]]);
+}
+
+#[test]
+fn pcc() {
+    check(
+        "pcc",
+        &[
+            &[("contexts", "1"), ("seen_once", "1")],
+            &[("context", "app"), ("seen_once", "3"), ("ghosts", "0")],
+            &[("contexts", "3"), ("seen_once", "2"), ("ghosts", "unlimited")],
+        ],
+    );
+}

@@ -124,6 +124,15 @@ impl List {
         self.len -= 1;
     }
 
+    /// Moves `slot`, which is in this list, to the young end.
+    #[inline(always)]
+    pub fn renew(&mut self, links: &mut Links, slot: Slot) {
+        if slot != self.youngest {
+            self.take(links, slot);
+            self.push(links, slot);
+        }
+    }
+
     /// Takes the oldest slot out and fetches the neighbours of the next one.
     #[inline(always)]
     pub fn pop_oldest(&mut self, links: &mut Links) -> Option<Slot> {
@@ -178,6 +187,11 @@ mod tests {
                     model.rotate_left(usize::from(!model.is_empty()));
                 }
                 1 => assert_eq!(list.pop_oldest(&mut links), model.pop_front()),
+                2 if model.contains(&slot) => {
+                    list.renew(&mut links, slot);
+                    model.retain(|&other| other != slot);
+                    model.push_back(slot);
+                }
                 _ if model.contains(&slot) => {
                     list.take(&mut links, slot);
                     model.retain(|&other| other != slot);

@@ -1,17 +1,21 @@
 //! Building blocks that policies share.
 
 pub mod bimodal;
+pub mod champions;
+pub mod footed_list;
 pub mod four_lists;
 pub mod ghost;
 pub mod large;
 pub mod lazy_heap;
 pub mod links;
 pub mod lists;
+pub mod partitions;
 pub mod positions;
 pub mod prefetch;
 pub mod queue;
 pub mod random;
 pub mod ranking;
+pub mod recent_table;
 pub mod sketch;
 pub mod slot_heap;
 pub mod slot_set;

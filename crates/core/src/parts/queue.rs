@@ -384,6 +384,29 @@ mod tests {
     }
 
     #[test]
+    fn slots_are_added_at_both_ends() {
+        let mut places = Places::new(4);
+        let mut queue = Queue::new(0, 4);
+        let mut order = std::collections::VecDeque::new();
+        for round in 0..1000u32 {
+            if order.len() == 4 {
+                assert_eq!(queue.pop_youngest(&mut places), order.pop_back());
+                assert_eq!(queue.pop_oldest(&mut places), order.pop_front());
+            }
+            let slot = (0..4).find(|slot| !order.contains(slot)).unwrap();
+            if round * round % 7 < 3 {
+                queue.push_oldest(&mut places, slot);
+                order.push_front(slot);
+            } else {
+                queue.push(&mut places, slot);
+                order.push_back(slot);
+            }
+            queue.validate(&places);
+            assert!(queue.iter().eq(order.iter().copied()), "round {round}");
+        }
+    }
+
+    #[test]
     fn a_mark_lasts_until_the_slot_is_moved() {
         let mut places = Places::new(3);
         let mut queue = Queue::new(1, 2);

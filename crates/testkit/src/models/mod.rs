@@ -24,6 +24,8 @@ mod mq;
 mod mru;
 mod opt;
 mod opt_bypass;
+mod partitions;
+mod pcc;
 mod random;
 mod rrip;
 mod s3_fifo;
@@ -31,6 +33,7 @@ mod seq;
 mod sieve;
 mod slru;
 mod two_q;
+mod ubm;
 mod w_tinylfu;
 
 /// Builds a model.
@@ -60,12 +63,14 @@ pub static MODELS: &[(&str, Build)] = &[
     ("mru", build::<mru::Mru>),
     ("opt", build::<opt::Opt>),
     ("opt-bypass", build::<opt_bypass::OptBypass>),
+    ("pcc", build::<pcc::Pcc>),
     ("random", build::<random::Random>),
     ("rrip", build::<rrip::Rrip>),
     ("s3-fifo", build::<s3_fifo::S3Fifo>),
     ("seq", build::<seq::Seq>),
     ("sieve", build::<sieve::Sieve>),
     ("slru", build::<slru::Slru>),
+    ("ubm", build::<ubm::Ubm>),
     ("w-tinylfu", build::<w_tinylfu::WTinyLfu>),
 ];
 
