@@ -1,9 +1,11 @@
 //! The command line of hotset: one file a subcommand. The library exists so that the reference documentation can be generated
 //! from [`command`].
 
+mod classes;
 mod curve;
 mod demo;
 mod destination;
+mod experiment;
 mod failure;
 mod formats;
 mod generate;
@@ -14,6 +16,7 @@ mod output;
 mod policies;
 mod progress;
 mod record;
+mod replay;
 mod simulate;
 mod traces;
 
@@ -55,6 +58,7 @@ enum Command {
     Inspect(inspect::Inspect),
     Simulate(simulate::Simulate),
     Curve(curve::Curve),
+    Experiment(experiment::Experiment),
     Import(import::Import),
     Generate(generate::Generate),
     Policies(policies::Policies),
@@ -89,6 +93,7 @@ impl Command {
             Command::Inspect(command) => command.run(),
             Command::Simulate(command) => command.run(),
             Command::Curve(command) => command.run(),
+            Command::Experiment(command) => command.run(),
             Command::Import(command) => command.run(),
             Command::Generate(command) => command.run(),
             Command::Policies(command) => command.run(),

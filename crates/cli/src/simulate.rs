@@ -4,16 +4,14 @@ use std::io::{Write, stdout};
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use hotset_core::classify::Rules;
-use hotset_core::spec::{PolicySpec, SizeSpec, SpecError};
-use hotset_sim::grid::{self, Plan};
-use hotset_sim::results::{Row, TraceFacts};
-use hotset_sim::{BlockSize, Prepared, prepare};
+use hotset_core::spec::{PolicySpec, SizeSpec};
+use hotset_sim::results::Row;
 
+use crate::classes;
 use crate::failure::Failure;
 use crate::output::{files, human, style, table, words};
-use crate::progress::{Reading, Replaying};
-use crate::traces::{CutArgs, ReadArgs, nothing_referenced, say_remarks};
+use crate::replay::Replay;
+use crate::traces::{CutArgs, ReadArgs};
 
 /// Replay traces against cache schemes at given sizes, exactly
 #[derive(Args)]
@@ -50,124 +48,34 @@ pub(crate) struct Simulate {
     seed: u64,
 }
 
-/// The columns of `--csv`.
-const COLUMNS: [&str; 22] = [
-    "version",
-    "trace",
-    "policy",
-    "size_blocks",
-    "size_bytes",
-    "block_bytes",
-    "seed",
-    "references",
-    "hits",
-    "misses",
-    "hit_ratio",
-    "requests",
-    "request_misses",
-    "read_requests",
-    "read_request_misses",
-    "write_requests",
-    "write_backs",
-    "extra_reads",
-    "disk_accesses",
-    "bytes_read",
-    "bytes_written",
-    "distinct_blocks",
-];
-
 impl Simulate {
     pub(crate) fn run(self) -> Result<(), Failure> {
         let policies =
             PolicySpec::parse_list(&self.policy).map_err(|error| Failure::spec("--policy", &self.policy, &error))?;
         let sizes = SizeSpec::parse(&self.size).map_err(|error| Failure::spec("--size", &self.size, &error))?;
-        let rules = self.classes.as_deref().map(read_classes).transpose()?;
+        let rules = self.classes.as_deref().map(classes::read).transpose()?;
+        let replay = Replay {
+            policies: &policies,
+            sizes: (&sizes, &self.size),
+            read: &self.read,
+            options: self.cut.options(),
+            rules: rules.as_ref(),
+            seed: self.seed,
+        };
         let mut rows = Vec::new();
         for trace in &self.traces {
-            let of_trace = self.run_trace(trace, &policies, &sizes, rules.as_ref())?;
+            let of_trace = replay.rows(trace)?;
             if !self.has_stdout_data() {
                 show(&of_trace)?;
             }
             rows.extend(of_trace);
         }
-        if let Some(path) = &self.json {
-            files::write_json(path, &rows)?;
-        }
-        if let Some(path) = &self.csv {
-            files::write_csv(path, &COLUMNS, &rows)?;
-        }
-        Ok(())
+        files::write_rows(self.json.as_deref(), self.csv.as_deref(), &rows)
     }
 
     fn has_stdout_data(&self) -> bool {
         [&self.json, &self.csv].into_iter().flatten().any(|path| path == Path::new("-"))
     }
-
-    /// Rows policy by policy, each at all sizes.
-    fn run_trace(
-        &self,
-        path: &Path,
-        policies: &[PolicySpec],
-        sizes: &SizeSpec,
-        rules: Option<&Rules>,
-    ) -> Result<Vec<Row>, Failure> {
-        let trace = self.read.open(path)?;
-        let meta = trace.meta().clone();
-        let mut options = self.cut.options();
-        let block_bytes = options.block.unwrap_or_else(|| BlockSize::default_for(&meta)).bytes();
-        let args = |policy: &PolicySpec| policy.args(block_bytes).with_rules(rules.cloned());
-        options.keep_requests = policies.iter().any(|policy| grid::wants_requests(policy.info(), &args(policy)));
-        let name = path.display().to_string();
-        let (mut prepared, reader) = prepare(trace.reader, &options, &Reading::new(&name, &trace.progress))?;
-        let (footprint, references) = match &prepared {
-            Prepared::Held(references) if references.is_empty() => return Err(nothing_referenced(&name)),
-            Prepared::Held(references) => (u64::from(references.distinct()), Some(references.len())),
-            Prepared::Stream(stream) => {
-                stream.check(sizes.needs_footprint(), policies.iter().find(|policy| policy.is_offline()))?;
-                (0, None)
-            }
-        };
-        let capacities =
-            sizes.resolve(footprint, block_bytes).map_err(|error| Failure::spec("--size", &self.size, &error))?;
-        let plan =
-            |policy: &PolicySpec, capacity| Plan { info: policy.info(), args: args(policy), capacity, seed: self.seed };
-        let plans: Vec<Plan> =
-            policies.iter().flat_map(|policy| capacities.iter().map(|&size| plan(policy, size))).collect();
-        let replayed = grid::run(&mut prepared, &plans, &Replaying::new(plans.len(), references))?;
-        let reader = match (reader, prepared) {
-            (Some(reader), _) => reader,
-            (None, Prepared::Stream(stream)) => stream.into_reader(),
-            (None, Prepared::Held(_)) => unreachable!("a held trace has been read"),
-        };
-        say_remarks(&name, reader.as_ref())?;
-        let facts = TraceFacts {
-            name,
-            block_bytes,
-            distinct: replayed.distinct,
-            has_ops: meta.has_ops,
-            apps: reader.tables().apps.clone(),
-        };
-        let specs = policies.iter().flat_map(|policy| std::iter::repeat_n(policy, capacities.len()));
-        let cells = specs.zip(&plans).zip(&replayed.tallies);
-        Ok(cells.map(|((spec, plan), tally)| facts.row(spec.to_string(), plan.capacity, self.seed, tally)).collect())
-    }
-}
-
-/// Reads the user's classes.
-fn read_classes(path: &Path) -> Result<Rules, Failure> {
-    let name = path.display();
-    let text =
-        std::fs::read_to_string(path).map_err(|error| Failure::Work(format!("{name}: cannot read it: {error}")))?;
-    Rules::from_toml(&text).map_err(|error| Failure::Usage(located(&name.to_string(), &text, &error)))
-}
-
-/// An error in a file of several lines, with its line and what stands there.
-fn located(name: &str, text: &str, error: &SpecError) -> String {
-    let Some(place) = &error.at else { return format!("{name}: {error}") };
-    let before = text.get(..place.start).unwrap_or(text);
-    let line = before.matches('\n').count() + 1;
-    let said = text.lines().nth(line - 1).unwrap_or_default().trim();
-    format!("{name}, line {line}: {}\n  {said}", error.message)
 }
 
 fn show(rows: &[Row]) -> Result<(), Failure> {

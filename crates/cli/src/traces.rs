@@ -15,7 +15,7 @@ use crate::memory;
 use crate::output::human;
 
 /// How traces are read.
-#[derive(Args, Clone)]
+#[derive(Args, Clone, Default)]
 pub(crate) struct ReadArgs {
     /// Format of the trace (see `hotset formats`) [default: recognised by the content]
     #[arg(long, value_name = "FMT", help_heading = "Reading the trace")]

@@ -4,6 +4,7 @@ use std::fs::File;
 use std::io::{BufWriter, Write, stdout};
 use std::path::Path;
 
+use hotset_sim::results::Row;
 use serde::Serialize;
 
 use crate::failure::Failure;
@@ -42,4 +43,41 @@ pub(crate) fn write_csv<T: Serialize>(path: &Path, columns: &[&str], rows: &[T])
         out.write_record(columns.iter().map(text))?;
     }
     Ok(out.flush()?)
+}
+
+/// The columns of a CSV file of results.
+const COLUMNS: [&str; 22] = [
+    "version",
+    "trace",
+    "policy",
+    "size_blocks",
+    "size_bytes",
+    "block_bytes",
+    "seed",
+    "references",
+    "hits",
+    "misses",
+    "hit_ratio",
+    "requests",
+    "request_misses",
+    "read_requests",
+    "read_request_misses",
+    "write_requests",
+    "write_backs",
+    "extra_reads",
+    "disk_accesses",
+    "bytes_read",
+    "bytes_written",
+    "distinct_blocks",
+];
+
+/// Writes the results of simulations where the user wants them.
+pub(crate) fn write_rows(json: Option<&Path>, csv: Option<&Path>, rows: &[Row]) -> Result<(), Failure> {
+    if let Some(path) = json {
+        write_json(path, rows)?;
+    }
+    if let Some(path) = csv {
+        write_csv(path, &COLUMNS, rows)?;
+    }
+    Ok(())
 }
