@@ -52,6 +52,7 @@ entries! {
         clock::Clock,
         clock_pro::ClockPro,
         dip::Dip,
+        eelru::Eelru,
         fifo::Fifo,
         hyperbolic::Hyperbolic,
         lecar::LeCar,

@@ -134,6 +134,14 @@ fn seq_without_sequences_is_its_fall_back() {
 }
 
 #[test]
+fn eelru_is_lru_until_blocks_come_back_too_late() {
+    let sweep: Vec<u32> = (0..2000).map(|step| if step % 4 == 0 { 100 + step } else { step % 7 }).collect();
+    assert_eq!(replay(&Case::new("eelru", 20), &sweep).evicted, replay(&Case::new("lru", 20), &sweep).evicted);
+    let looped: Vec<u32> = (0..3000).map(|step| step % 150).collect();
+    assert!(hits("eelru", 100, &looped) > 1000, "a loop of one and a half times the capacity");
+}
+
+#[test]
 fn seq_keeps_most_of_a_loop() {
     let world = World { file_blocks: 1000, ..World::default() };
     let looped: Vec<u32> = (0..3000).map(|step| step % 300).collect();

@@ -119,6 +119,11 @@ fn dip() {
 }
 
 #[test]
+fn eelru() {
+    check("eelru", &[&[("decay", "0")], &[("decay", "1")], &[("decay", "0.3")]]);
+}
+
+#[test]
 fn seq() {
     let short: &[_] = &[("l", "1"), ("m", "1"), ("n", "1"), ("table", "3")];
     let variants: &[&[_]] = &[

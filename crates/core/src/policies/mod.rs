@@ -5,6 +5,7 @@ pub mod car;
 pub mod clock;
 pub mod clock_pro;
 pub mod dip;
+pub mod eelru;
 pub mod fifo;
 pub mod hyperbolic;
 pub mod lecar;

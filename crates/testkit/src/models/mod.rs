@@ -10,6 +10,7 @@ mod clock;
 mod clock_pro;
 mod demote;
 mod dip;
+mod eelru;
 mod fifo;
 mod hyperbolic;
 mod lecar;
@@ -49,6 +50,7 @@ pub static MODELS: &[(&str, Build)] = &[
     ("clock-pro", build::<clock_pro::ClockPro>),
     ("demote", build::<demote::Demote>),
     ("dip", build::<dip::Dip>),
+    ("eelru", build::<eelru::Eelru>),
     ("fifo", build::<fifo::Fifo>),
     ("hyperbolic", build::<hyperbolic::Hyperbolic>),
     ("lecar", build::<lecar::LeCar>),
