@@ -48,6 +48,7 @@ entries! {
     /// Every policy that replaces blocks of a single cache, in the order of the table.
     ENTRIES in policies {
         arc::Arc,
+        cacheus::Cacheus,
         car::Car,
         clock::Clock,
         clock_pro::ClockPro,
@@ -58,6 +59,7 @@ entries! {
         lecar::LeCar,
         lfu::Lfu,
         lfuda::Lfuda,
+        lhd::Lhd,
         lifo::Lifo,
         lirs::Lirs,
         lrfu::Lrfu,

@@ -22,6 +22,32 @@ fn lecar() {
 }
 
 #[test]
+fn lhd() {
+    check(
+        "lhd",
+        &[
+            &[("period", "7"), ("ages", "8"), ("explorers", "50%")],
+            &[("period", "20"), ("ages", "300"), ("apps", "1"), ("sample", "3"), ("explorers", "2")],
+            &[("period", "1"), ("ages", "2"), ("sample", "1")],
+            &[("period", "50"), ("sample", "2"), ("explorers", "0")],
+        ],
+    );
+}
+
+#[test]
+fn cacheus() {
+    check(
+        "cacheus",
+        &[
+            &[("scan", "50%")],
+            &[("scan", "100%"), ("ghosts", "100%")],
+            &[("ghosts", "0")],
+            &[("scan", "2"), ("ghosts", "3")],
+        ],
+    );
+}
+
+#[test]
 fn w_tinylfu() {
     check(
         "w-tinylfu",

@@ -2,6 +2,7 @@
 
 pub mod bimodal;
 pub mod champions;
+pub mod experts;
 pub mod footed_list;
 pub mod four_lists;
 pub mod ghost;

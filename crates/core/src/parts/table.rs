@@ -59,6 +59,12 @@ impl<T> Table<T> {
 
     /// What is known of `slot`.
     #[inline(always)]
+    pub fn get(&self, slot: Slot) -> Option<&T> {
+        self.rows.get(self.index[slot as usize] as usize).map(|row| &row.1)
+    }
+
+    /// The same, to be changed.
+    #[inline(always)]
     pub fn get_mut(&mut self, slot: Slot) -> Option<&mut T> {
         self.rows.get_mut(self.index[slot as usize] as usize).map(|row| &mut row.1)
     }

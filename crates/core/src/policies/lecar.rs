@@ -18,9 +18,9 @@
 //!
 //! When not to use it: loops larger than the cache, where both experts miss everything; changes that come faster than mistakes are noticed.
 
+use crate::parts::experts::TwoExperts;
 use crate::parts::ghost::forget_oldest;
 use crate::parts::queue::{Places, Queue, Tag};
-use crate::parts::random::Random;
 use crate::parts::ranking::Ranking;
 use crate::policy::{Effects, Info, Needs, Outcome, Policy, Reference, Setup, Slot};
 use crate::spec::{Args, Param, ParamKind, SpecError};
@@ -29,9 +29,6 @@ const RECENCY: Tag = 0;
 /// Tags of the ghosts, among the places of the ranking: victims of LRU and of LFU.
 const LRU_GHOST: Tag = 2;
 const LFU_GHOST: Tag = 3;
-
-/// A weight is at least this.
-const WEIGHT_LEAST: f64 = 0.01;
 
 /// What LFU knows of a block. Of a ghost it is the time when it left.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
@@ -61,11 +58,10 @@ pub struct LeCar {
     rate: f64,
     /// What is left of a mistake with each reference.
     discount: f64,
-    /// LRU's weight; LFU has the rest of 1.
-    lru_weight: f64,
+    /// LRU and LFU.
+    experts: TwoExperts,
     /// References so far.
     now: u64,
-    random: Random,
     places: Places,
     recency: Queue,
     frequency: Ranking<Key>,
@@ -110,9 +106,8 @@ impl Policy for LeCar {
             ghosts_most: setup.args.share("ghosts", setup.capacity)?,
             rate: setup.args.real("rate"),
             discount: discount(setup.args, setup.capacity),
-            lru_weight: 0.5,
+            experts: TwoExperts::new(setup.seed),
             now: 0,
-            random: Random::new(setup.seed),
             places: Places::new(setup.slots),
             recency: Queue::new(RECENCY, 0),
             frequency: Ranking::new(setup.slots, 0),
@@ -199,7 +194,7 @@ impl Policy for LeCar {
         }
         assert_eq!(self.frequency.len(), self.len(), "the experts disagree on what is resident");
         assert!(self.len() <= self.capacity);
-        assert!((WEIGHT_LEAST..=1.0 - WEIGHT_LEAST).contains(&self.lru_weight));
+        self.experts.validate();
     }
 }
 
@@ -243,10 +238,7 @@ impl LeCar {
             return false;
         }
         let age = self.now - self.frequency.key(slot).last();
-        let kept = (-self.rate * self.discount.powf(age as f64)).exp();
-        let (lru, lfu) = (self.lru_weight, 1.0 - self.lru_weight);
-        let (lru, lfu) = if by_lru { (lru * kept, lfu) } else { (lru, lfu * kept) };
-        self.lru_weight = (lru / (lru + lfu)).clamp(WEIGHT_LEAST, 1.0 - WEIGHT_LEAST);
+        self.experts.blame(by_lru, self.rate * self.discount.powf(age as f64));
         true
     }
 
@@ -254,7 +246,7 @@ impl LeCar {
     fn evict(&mut self, fx: &mut impl Effects) {
         let (Some(oldest), Some(rarest)) = (self.recency.oldest(&self.places), self.frequency.least()) else { return };
         let agreed = oldest == rarest;
-        let by_lru = !agreed && self.random.unit() < self.lru_weight;
+        let by_lru = !agreed && self.experts.draw_first();
         let victim = if by_lru { oldest } else { rarest };
         self.recency.take(&mut self.places, victim);
         self.frequency.take(victim);

@@ -1,6 +1,7 @@
 //! The replacement policies, one file each. The table in [`crate::registry`] names them.
 
 pub mod arc;
+pub mod cacheus;
 pub mod car;
 pub mod clock;
 pub mod clock_pro;
@@ -11,6 +12,7 @@ pub mod hyperbolic;
 pub mod lecar;
 pub mod lfu;
 pub mod lfuda;
+pub mod lhd;
 pub mod lifo;
 pub mod lirs;
 pub mod lrfu;

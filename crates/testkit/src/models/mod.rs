@@ -5,6 +5,7 @@ use crate::model::{Given, Model};
 mod arc;
 mod bimodal;
 mod bypass;
+mod cacheus;
 mod car;
 mod clock;
 mod clock_pro;
@@ -16,6 +17,7 @@ mod hyperbolic;
 mod lecar;
 mod lfu;
 mod lfuda;
+mod lhd;
 mod lifo;
 mod lirs;
 mod lrfu;
@@ -45,6 +47,7 @@ pub static MODELS: &[(&str, Build)] = &[
     ("2q", build::<two_q::TwoQ>),
     ("arc", build::<arc::Arc>),
     ("bypass", build::<bypass::Bypass>),
+    ("cacheus", build::<cacheus::Cacheus>),
     ("car", build::<car::Car>),
     ("clock", build::<clock::Clock>),
     ("clock-pro", build::<clock_pro::ClockPro>),
@@ -56,6 +59,7 @@ pub static MODELS: &[(&str, Build)] = &[
     ("lecar", build::<lecar::LeCar>),
     ("lfu", build::<lfu::Lfu>),
     ("lfuda", build::<lfuda::Lfuda>),
+    ("lhd", build::<lhd::Lhd>),
     ("lifo", build::<lifo::Lifo>),
     ("lirs", build::<lirs::Lirs>),
     ("lrfu", build::<lrfu::Lrfu>),
