@@ -1,8 +1,9 @@
 //! The file of an experiment: a figure or table of a paper, to be made again with traces at hand.
 
+use std::ops::RangeInclusive;
 use std::path::Path;
 
-use hotset_core::spec::{PolicySpec, SizeSpec};
+use hotset_core::spec::{PolicySpec, SizeSpec, SpecError, Value};
 use hotset_sim::results::Row;
 use serde::Deserialize;
 
@@ -51,10 +52,26 @@ fn yes() -> bool {
 pub(super) struct Compare {
     pub better: String,
     pub than: String,
+    /// Only sizes from this on, such as 64K.
+    pub from: Option<String>,
+    /// Only sizes up to this.
+    pub to: Option<String>,
     /// The paper's mean gain: points of a ratio, percent less of a cost.
     pub paper_mean: Option<f64>,
     /// The paper's greatest gain.
     pub paper_most: Option<f64>,
+}
+
+impl Compare {
+    /// The bytes of cache that it is about. A bound that cannot be read is an error with its text.
+    pub fn bytes(&self) -> Result<RangeInclusive<u64>, SpecError> {
+        let bound = |text: &Option<String>, open: u64| match text.as_deref().map(Value::parse).transpose()? {
+            None => Ok(open),
+            Some(Value::Size(bytes)) => Ok(bytes),
+            Some(other) => Err(SpecError::new(format!("\"{other}\" is no size: expected bytes such as 64K"))),
+        };
+        Ok(bound(&self.from, 0)?..=bound(&self.to, u64::MAX)?)
+    }
 }
 
 /// What is compared.
@@ -138,6 +155,7 @@ impl File {
         let file: File = toml::from_str(&text).map_err(|error| Failure::Usage(format!("{name}: {error}")))?;
         let known = file.policy_list(path)?;
         for compare in &file.compare {
+            compare.bytes().map_err(|error| Failure::Usage(format!("{name}: {error}")))?;
             for policy in [&compare.better, &compare.than] {
                 if !known.iter().any(|spec| spec.to_string() == *policy) {
                     return Err(Failure::Usage(format!("{name}: {policy:?} is compared, but not among the policies")));

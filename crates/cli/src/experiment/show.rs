@@ -71,7 +71,7 @@ fn comparisons(file: &File, traces: &[Vec<Row>]) -> String {
             gains.iter().fold((f64::MAX, f64::MIN), |(low, high), &gain| (low.min(gain), high.max(gain)));
         let said = |figure: Option<f64>| figure.map_or_else(|| "-".to_owned(), |figure| format!("{figure:+.1}"));
         lines.push(vec![
-            format!("{} against {}", compare.better, compare.than),
+            format!("{} against {}{}", compare.better, compare.than, range(compare)),
             format!("{mean:+.1}"),
             format!("{most:+.1}"),
             format!("{least:+.1}"),
@@ -86,11 +86,20 @@ fn comparisons(file: &File, traces: &[Vec<Row>]) -> String {
 }
 
 fn gains(measure: Measure, compare: &Compare, traces: &[Vec<Row>]) -> Vec<f64> {
+    let sizes = compare.bytes().expect("checked when the file was read");
+    let counts = |row: &&Row, policy: &str| row.policy == policy && sizes.contains(&row.size_bytes.unwrap_or(0));
     let of = |rows: &[Row], policy: &str| {
-        rows.iter().filter(|row| row.policy == policy).map(|row| measure.of(row)).collect::<Vec<_>>()
+        rows.iter().filter(|row| counts(row, policy)).map(|row| measure.of(row)).collect::<Vec<_>>()
     };
     let pairs = traces.iter().flat_map(|rows| of(rows, &compare.better).into_iter().zip(of(rows, &compare.than)));
     pairs.map(|(ours, other)| measure.gain(ours, other)).collect()
+}
+
+/// The sizes that a comparison is restricted to, as it stands behind the names.
+fn range(compare: &Compare) -> String {
+    let from = compare.from.as_ref().map(|from| format!(" from {from}"));
+    let to = compare.to.as_ref().map(|to| format!(" to {to}"));
+    from.into_iter().chain(to).collect()
 }
 
 fn verdict(mean: f64, paper: Option<f64>) -> &'static str {
