@@ -78,6 +78,7 @@ entries! {
         slru::Slru,
         two_q::TwoQ,
         ubm::Ubm,
+        ulc::Ulc,
         w_tinylfu::WTinyLfu,
     }
     /// Every scheme that is made of other policies or parts.
@@ -85,6 +86,7 @@ entries! {
         attribute::Attribute,
         bypass::Bypass,
         demote::Demote,
+        render::Render,
         unix::Unix,
     }
 }

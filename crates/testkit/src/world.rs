@@ -1,5 +1,6 @@
 //! What the tests tell of a reference besides its key: where the block lies, who refers to it and how.
 
+use hotset_core::classify::Class;
 use hotset_core::policy::Reference;
 
 /// Where blocks lie and who refers to them. Everything follows from the key and the time, so that a trace stays a list of keys.
@@ -11,11 +12,15 @@ pub struct World {
     pub apps: u32,
     /// One reference in this many writes, irregularly.
     pub writes: u32,
+    /// Classes: keys next to each other are of different ones, and key 0 of the last one.
+    pub classes: u32,
+    /// References after which every key is of another class.
+    pub class_lasts: u64,
 }
 
 impl Default for World {
     fn default() -> World {
-        World { file_blocks: 8, apps: 2, writes: 3 }
+        World { file_blocks: 8, apps: 2, writes: 3, classes: 3, class_lasts: u64::MAX }
     }
 }
 
@@ -28,9 +33,14 @@ impl World {
             file: key / self.file_blocks,
             block: key % self.file_blocks,
             app: (mixed >> 60) as u32 % self.apps,
-            class: (key >> 1 & 1) as u8,
+            class: self.class(key, time),
             write: (mixed >> 32).is_multiple_of(u64::from(self.writes)),
         }
+    }
+
+    fn class(self, key: u32, time: u64) -> Class {
+        let turned = (u64::from(key) + time / self.class_lasts) % u64::from(self.classes);
+        (u64::from(self.classes) - 1 - turned) as Class
     }
 
     /// What is told of each reference of a trace.

@@ -93,7 +93,7 @@ fn future(trace: &[Slot]) -> Future {
 
 #[test]
 fn no_policy_allocates_once_it_is_built() {
-    for entry in registry::ENTRIES {
+    for entry in registry::all() {
         for capacity in [1, 2, 100, 2_500, SLOTS] {
             let run = Run { args: Args::defaults(entry.info.params, None), capacity };
             let allocations = registry::visit(entry.info.name, run).expect("registered");

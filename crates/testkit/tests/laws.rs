@@ -19,7 +19,9 @@ fn distinct(trace: &[u32]) -> u64 {
 }
 
 /// Policies that evict, or do not keep, though there is room: their statement divides the cache beforehand or drops blocks early.
-const NOT_ALWAYS_FULL: &[&str] = &[];
+const NOT_ALWAYS_FULL: &[&str] = &[
+    "ulc", // Its temporary part is for blocks that are worth neither level, and does not take what the levels evict.
+];
 
 #[test]
 fn a_cache_as_large_as_the_footprint_misses_every_block_once() {
@@ -207,4 +209,15 @@ fn ubm_lets_no_scan_touch_the_other_blocks() {
     let trace: Vec<u32> = (0..900).map(|step| if step % 2 == 0 { hot(step / 2) } else { step / 2 }).collect();
     let hits = |policy| hits_in_one_file(Case::new(policy, 8), &trace);
     assert_eq!((hits("ubm"), hits("lru")), (450 - 6, 0));
+}
+
+/// Both levels keep what they have, since no block of the loop is used within the life of a yardstick.
+#[test]
+fn ulc_keeps_what_it_can_of_a_loop() {
+    let trace: Vec<u32> = (0..3000).map(|step| step % 300).collect();
+    for client in ["10%", "50%", "90%"] {
+        let case = Case::new("ulc", 200).with("client", client);
+        let seen = case.check(&traces::events(&trace)).unwrap_or_else(|what| panic!("{what}"));
+        assert_eq!(seen, 9 * 198, "{client}: all but the two temporary blocks are hit in each lap but the first");
+    }
 }

@@ -31,4 +31,5 @@ pub mod sieve;
 pub mod slru;
 pub mod two_q;
 pub mod ubm;
+pub mod ulc;
 pub mod w_tinylfu;

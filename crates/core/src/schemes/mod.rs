@@ -6,6 +6,7 @@ pub mod attribute;
 pub mod bypass;
 pub mod demote;
 pub mod parted;
+pub mod render;
 pub mod unix;
 
 use crate::dynamic;

@@ -188,6 +188,12 @@ impl Args {
         self.values[index] = value;
     }
 
+    /// True if the argument is the parameter's default, given or not.
+    pub fn is_default(&self, key: &str) -> bool {
+        let index = self.index(key);
+        self.params[index].default_argument().is_ok_and(|default| default == self.values[index])
+    }
+
     /// A [`ParamKind::Share`] as blocks out of `capacity`, rounded down, not above `capacity` unless given in blocks or bytes.
     pub fn share(&self, key: &str, capacity: u32) -> Result<u32, SpecError> {
         self.blocks(key, capacity).map(|blocks| (blocks + 1e-9) as u32)
@@ -284,7 +290,11 @@ impl Args {
     }
 
     fn argument(&self, key: &str) -> &Argument {
+        &self.values[self.index(key)]
+    }
+
+    fn index(&self, key: &str) -> usize {
         let index = self.params.iter().position(|param| param.key == key);
-        &self.values[index.unwrap_or_else(|| panic!("a policy asked for {key:?}, which it does not declare"))]
+        index.unwrap_or_else(|| panic!("a policy asked for {key:?}, which it does not declare"))
     }
 }

@@ -30,6 +30,7 @@ mod opt_bypass;
 mod partitions;
 mod pcc;
 mod random;
+mod render;
 mod rrip;
 mod s3_fifo;
 mod seq;
@@ -37,6 +38,7 @@ mod sieve;
 mod slru;
 mod two_q;
 mod ubm;
+mod ulc;
 mod w_tinylfu;
 
 /// Builds a model.
@@ -71,12 +73,14 @@ pub static MODELS: &[(&str, Build)] = &[
     ("opt-bypass", build::<opt_bypass::OptBypass>),
     ("pcc", build::<pcc::Pcc>),
     ("random", build::<random::Random>),
+    ("render", build::<render::Render>),
     ("rrip", build::<rrip::Rrip>),
     ("s3-fifo", build::<s3_fifo::S3Fifo>),
     ("seq", build::<seq::Seq>),
     ("sieve", build::<sieve::Sieve>),
     ("slru", build::<slru::Slru>),
     ("ubm", build::<ubm::Ubm>),
+    ("ulc", build::<ulc::Ulc>),
     ("w-tinylfu", build::<w_tinylfu::WTinyLfu>),
 ];
 

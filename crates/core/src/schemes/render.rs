@@ -1,0 +1,489 @@
+//! render: a cache for renderers, in three areas whose shadows tell which of them is too small.
+//!
+//! Idea: every frame of a film reads the same textures in the same order, a loop that LRU never hits unless all of it fits. So textures
+//! (area T1) and what is read once a launch (configuration, libraries, scenes: C1) are each replaced by MRU. What T1 gives up goes on
+//! to a small LRU area (O1), where the few textures that are read at random are found again. Pictures are written past the cache. Each
+//! area has a shadow, T2, C2 and O2, that remembers what left it; a reference found there moves a block of room to its area.
+//!
+//! Paper: Shin, Cho, Bahn, "A rendering buffer cache" (2020).
+//!
+//! Deviations and readings. The random area has 16 blocks, the paper's 64K, at most a tenth of the cache, unless `random` is given; of the rest
+//! 90% are for textures. Each area keeps at least one block; of two blocks T1 and C1 have one each, a single one is T1's. A shadow holds as many
+//! blocks as its area leaves of the cache. A hit in T2 takes room from C1, one in C2 or O2 from T1, `step` blocks (paper: not stated, here 1),
+//! or none at all if less than `min_frac` were left. A block may be in T2 and O2 at once: with `hits=first` only T2 counts. A block that is missed
+//! leaves all shadows. Areas are cut to their new sizes before it enters, since it would be the first to leave again. A missed block
+//! enters the area of its class, also one that O2 remembers: O1 takes only what T1 gives up. A class that is none of the three counts as texture.
+//!
+//! Taken literally, a block that leaves O1 enters O2. Then every block of a long loop goes from T1 through O1 to O2, O2 is hit all the time, O1 takes
+//! all the room and the cache becomes LRU. So by default (`shadow=dedupe`) a block that T2 still remembers does not enter O2, and T2 remembers it
+//! while it is in O1: a hit there counts for T1, once a stay. `shadow=literal` is the published rule, which forgets the block in T2 when it is hit in O1;
+//! `shadow=fixed` is the same with an O2 of 16 blocks. `adapt=off` keeps the first division and no shadows.
+//!
+//! A block whose file becomes output after it came in leaves the cache at its next reference, which is no hit. A resize adds to the areas, or takes
+//! from them, what the first division of the new size has more or less than that of the old one, so what was learnt stays.
+//!
+//! Cost: a hit in T1 or C1 is one test and one append to a log. A miss of a texture moves up to three blocks: T1 to O1, O1 out, T2's oldest out.
+//! Memory: 8 bytes a slot, 72 to 144 bytes a block of the cache, of which half are the shadows.
+//!
+//! When not to use it: anything without classes, or whose loops change: MRU never lets go of dead blocks. When a program is launched
+//! again, every configuration block is found in C2 and takes room from T1, though it is not wanted until the next launch; where
+//! launches are few and the cache holds a third of the files, `adapt=off` or `min_frac` does better.
+
+use crate::classify::{Class, Rules, builtin};
+use crate::parts::queue::{ABSENT, Places, Queue, Tag};
+use crate::policy::{Effects, Info, Needs, Outcome, Policy, Reference, Setup, Slot};
+use crate::spec::{Args, Param, ParamKind, SpecError};
+use crate::view::View;
+
+/// T1 and its shadow T2.
+const TEXTURE: usize = 0;
+/// C1 and C2.
+const CONFIG: usize = 1;
+/// O1 and O2.
+const RANDOM: usize = 2;
+const AREAS: usize = 3;
+
+/// The tag of an area is its number, that of its shadow is this more.
+const SHADOW: usize = AREAS;
+
+/// Blocks of the random area unless told otherwise (paper: 64 KB), and of O2 where that is fixed.
+const RANDOM_BLOCKS: u32 = 16;
+
+/// A slot has two places side by side, so that one fetch brings both: in an area, C2 or O2...
+#[inline(always)]
+fn in_area(slot: Slot) -> Slot {
+    2 * slot
+}
+
+/// ...and in T2, which remembers blocks that are in O1.
+#[inline(always)]
+fn in_t2(slot: Slot) -> Slot {
+    2 * slot + 1
+}
+
+/// The place of `slot` in the shadow of `area`.
+#[inline(always)]
+fn in_shadow(area: usize, slot: Slot) -> Slot {
+    if area == TEXTURE { in_t2(slot) } else { in_area(slot) }
+}
+
+/// The scheme.
+#[derive(Debug)]
+pub struct Render {
+    capacity: u32,
+    args: Args,
+    classes: Classes,
+    mode: Mode,
+    /// Blocks by which a shadow hit moves the border of two areas.
+    step: u32,
+    /// Blocks that an area keeps at least.
+    least: u32,
+    /// Blocks that each area may hold: the whole capacity together.
+    room: [u32; AREAS],
+    places: Places,
+    /// T1, C1 and O1, from least to most recently used.
+    areas: [Queue; AREAS],
+    /// T2, C2 and O2, from the first to enter to the last. The mark of a block in T2 says that it was hit in O1.
+    shadows: [Queue; AREAS],
+}
+
+/// Numbers of the classes that are treated apart, if the rules have them.
+#[derive(Clone, Copy, Debug)]
+struct Classes {
+    output: Option<Class>,
+    config: Option<Class>,
+}
+
+impl Classes {
+    fn of(args: &Args) -> Classes {
+        let rules = rules(args);
+        Classes { output: rules.class("output"), config: rules.class("config") }
+    }
+}
+
+/// What the shadows are for.
+#[derive(Clone, Copy, Debug)]
+struct Mode {
+    /// There are shadows.
+    adapts: bool,
+    /// Only the first shadow that remembers a block counts.
+    first_only: bool,
+    /// O2 takes no block that T2 remembers.
+    dedupes: bool,
+    /// O2 has [`RANDOM_BLOCKS`].
+    is_fixed: bool,
+}
+
+impl Mode {
+    fn of(args: &Args) -> Mode {
+        Mode {
+            adapts: args.switch("adapt"),
+            first_only: args.word("hits") == "first",
+            dedupes: args.word("shadow") == "dedupe",
+            is_fixed: args.word("shadow") == "fixed",
+        }
+    }
+}
+
+impl Policy for Render {
+    const INFO: Info = Info {
+        name: "render",
+        aliases: &[],
+        family: "composed",
+        summary: "textures and configuration by MRU in areas of their own, random textures by LRU, output past the cache",
+        params: &[
+            Param {
+                key: "texture",
+                kind: ParamKind::Share,
+                default: "90%",
+                doc: "room for textures at the start, of what the random area leaves; the rest is for configuration (paper: 90%)",
+            },
+            Param {
+                key: "random",
+                kind: ParamKind::Share,
+                default: "64K",
+                doc: "room for textures read at random at the start (paper: 64K); the default is 16 blocks of any size, at most a tenth of the cache",
+            },
+            Param {
+                key: "shadow",
+                kind: ParamKind::Word(&["dedupe", "fixed", "literal"]),
+                default: "dedupe",
+                doc: "what the random area's shadow remembers: not what T2 does, 16 blocks, or all (paper: literal)",
+            },
+            Param {
+                key: "adapt",
+                kind: ParamKind::Switch,
+                default: "on",
+                doc: "shadow hits move room between the areas",
+            },
+            Param {
+                key: "step",
+                kind: ParamKind::Count { min: 1, max: 1 << 30 },
+                default: "1",
+                doc: "blocks of room that a shadow hit moves (paper: not stated)",
+            },
+            Param {
+                key: "min_frac",
+                kind: ParamKind::Share,
+                default: "0%",
+                doc: "room below which no area is cut by a shadow hit, at least one block",
+            },
+            Param {
+                key: "hits",
+                kind: ParamKind::Word(&["first", "all"]),
+                default: "first",
+                doc: "of several shadows that remember a block, which count: the first of T2, C2, O2, or all",
+            },
+        ],
+        offline: false,
+        needs: Needs { class: true, ..Needs::NOTHING },
+    };
+
+    fn new(setup: &Setup) -> Result<Self, SpecError> {
+        let mut render = Render {
+            capacity: setup.capacity,
+            args: setup.args.clone(),
+            classes: Classes::of(setup.args),
+            mode: Mode::of(setup.args),
+            step: setup.args.count("step") as u32,
+            least: least(setup.args, setup.capacity)?,
+            room: first_division(setup.args, setup.capacity)?,
+            places: Places::new(2 * setup.slots),
+            areas: std::array::from_fn(|area| Queue::new(area as Tag, 0)),
+            shadows: std::array::from_fn(|area| Queue::new((SHADOW + area) as Tag, 0)),
+        };
+        render.fit_queues();
+        Ok(render)
+    }
+
+    fn view(args: &Args, capacity: u32) -> Result<View, SpecError> {
+        first_division(args, capacity)?;
+        least(args, capacity)?;
+        Ok(View { rules: Some(rules(args)), ..View::default() })
+    }
+
+    fn identities(args: &Args, capacity: u32) -> u64 {
+        // The shadows leave out each area once: 3c - c. A fixed O2 may stand for one that is smaller.
+        let Mode { adapts, is_fixed, .. } = Mode::of(args);
+        let shadows = if adapts { 2 * u64::from(capacity) } else { 0 };
+        let fixed = if adapts && is_fixed { RANDOM_BLOCKS } else { 0 };
+        u64::from(capacity) + shadows + u64::from(fixed) + 1
+    }
+
+    #[inline(always)]
+    fn access(&mut self, slot: Slot, reference: Reference, fx: &mut impl Effects) -> Outcome {
+        if Some(reference.class) == self.classes.output {
+            self.write_past(slot, fx);
+            return Outcome::Bypassed;
+        }
+        let area = self.places.tag(in_area(slot)) as usize;
+        if area >= AREAS {
+            let area = if Some(reference.class) == self.classes.config { CONFIG } else { TEXTURE };
+            return self.miss(slot, area, fx);
+        }
+        if area == RANDOM {
+            self.hit_random(slot, fx);
+        }
+        self.areas[area].renew(&mut self.places, in_area(slot));
+        Outcome::Hit
+    }
+
+    #[inline(always)]
+    fn prefetch(&self, slot: Slot) {
+        self.places.prefetch(in_area(slot));
+    }
+
+    fn remove(&mut self, slot: Slot, fx: &mut impl Effects) {
+        let area = self.places.tag(in_area(slot)) as usize;
+        if area < AREAS {
+            self.areas[area].take(&mut self.places, in_area(slot));
+        }
+        let remembered = self.leave_shadows(slot).contains(&true);
+        if area < AREAS || remembered {
+            fx.forget(slot);
+        }
+    }
+
+    fn resize(&mut self, capacity: u32, fx: &mut impl Effects) {
+        let first = |capacity| first_division(&self.args, capacity).expect("new accepted the same arguments");
+        let (before, after) = (first(self.capacity), first(capacity));
+        let changed =
+            |area: usize| (u64::from(self.room[area]) + u64::from(after[area])).saturating_sub(before[area].into());
+        self.room = divide(capacity, changed(CONFIG), changed(RANDOM));
+        self.capacity = capacity;
+        self.least = least(&self.args, capacity).expect("new accepted the same arguments");
+        self.fit_queues();
+        self.cut_all(fx);
+    }
+
+    fn grow(&mut self, slots: u32) {
+        self.places.grow(2 * slots);
+        self.fit_queues();
+    }
+
+    fn contains(&self, slot: Slot) -> bool {
+        (self.places.tag(in_area(slot)) as usize) < AREAS
+    }
+
+    fn len(&self) -> u32 {
+        self.areas.iter().map(Queue::len).sum()
+    }
+
+    fn validate(&self) {
+        assert_eq!(self.room.iter().map(|&room| u64::from(room)).sum::<u64>(), self.capacity.into(), "rooms");
+        for area in 0..AREAS {
+            self.areas[area].validate(&self.places);
+            self.shadows[area].validate(&self.places);
+            assert!(self.areas[area].len() <= self.room[area], "area {area} exceeds its room");
+            assert!(self.shadows[area].len() <= self.shadow_room(area), "shadow {area} exceeds its room");
+        }
+        for slot in self.shadows[TEXTURE].iter().map(|place| place / 2) {
+            let area = self.places.tag(in_area(slot)) as usize;
+            assert!(area >= RANDOM, "T2 remembers a block of T1 or C1");
+            assert_ne!(area, SHADOW + CONFIG, "a block in T2 and C2");
+            assert!(!self.mode.dedupes || area != SHADOW + RANDOM, "a block in T2 and O2");
+        }
+    }
+}
+
+impl Render {
+    /// Blocks that the areas for textures, configuration and random textures may hold at present.
+    pub fn room(&self) -> [u32; 3] {
+        self.room
+    }
+
+    /// Rings large enough for all that areas and shadows may come to hold.
+    fn fit_queues(&mut self) {
+        let slots = self.places.slots() / 2;
+        let bound = self.capacity.min(slots);
+        for area in 0..AREAS {
+            let remembered = match self.mode {
+                Mode { adapts: false, .. } => 0,
+                Mode { is_fixed: true, .. } if area == RANDOM => RANDOM_BLOCKS.min(slots),
+                _ => bound,
+            };
+            self.areas[area].grow(&mut self.places, bound);
+            self.shadows[area].grow(&mut self.places, remembered);
+        }
+    }
+
+    fn shadow_room(&self, area: usize) -> u32 {
+        match self.mode {
+            Mode { adapts: false, .. } => 0,
+            Mode { is_fixed: true, .. } if area == RANDOM => RANDOM_BLOCKS,
+            _ => self.capacity - self.room[area],
+        }
+    }
+
+    /// An output block is not kept, whatever it was before.
+    #[cold]
+    fn write_past(&mut self, slot: Slot, fx: &mut impl Effects) {
+        let area = self.places.tag(in_area(slot)) as usize;
+        if area < AREAS {
+            self.areas[area].take(&mut self.places, in_area(slot));
+            fx.evict(slot);
+        }
+        self.leave_shadows(slot);
+        fx.forget(slot);
+    }
+
+    /// A block is hit in O1: if T2 remembers it, T1 should have been larger.
+    #[inline(always)]
+    fn hit_random(&mut self, slot: Slot, fx: &mut impl Effects) {
+        let place = in_t2(slot);
+        if self.places.tag(place) == ABSENT || self.places.is_marked(place) {
+            return;
+        }
+        if self.mode.dedupes {
+            self.places.mark(place);
+        } else {
+            self.shadows[TEXTURE].take(&mut self.places, place);
+        }
+        self.enlarge(TEXTURE);
+        self.cut_all(fx);
+    }
+
+    #[inline(always)]
+    fn miss(&mut self, slot: Slot, area: usize, fx: &mut impl Effects) -> Outcome {
+        self.recall(slot, fx);
+        let Some(others) = self.room[area].checked_sub(1) else {
+            fx.forget(slot);
+            return Outcome::Bypassed;
+        };
+        self.cut(area, others, fx);
+        self.areas[area].push(&mut self.places, in_area(slot));
+        Outcome::Admitted
+    }
+
+    /// Moves room to the areas whose shadows remember the block that is missed.
+    #[inline(always)]
+    fn recall(&mut self, slot: Slot, fx: &mut impl Effects) {
+        let remembered = self.leave_shadows(slot);
+        let wanted = (0..AREAS).filter(|&area| remembered[area]);
+        wanted.take(if self.mode.first_only { 1 } else { AREAS }).for_each(|area| self.enlarge(area));
+        if remembered.contains(&true) {
+            self.cut_all(fx);
+        }
+    }
+
+    /// Takes a block out of the shadows and says which ones remembered it.
+    #[inline(always)]
+    fn leave_shadows(&mut self, slot: Slot) -> [bool; AREAS] {
+        std::array::from_fn(|area| {
+            let (shadow, place) = (&mut self.shadows[area], in_shadow(area, slot));
+            let remembers = self.places.tag(place) == shadow.tag();
+            if remembers {
+                shadow.take(&mut self.places, place);
+            }
+            remembers
+        })
+    }
+
+    /// Moves room to an area, unless too little would be left where it is taken.
+    #[inline(always)]
+    fn enlarge(&mut self, area: usize) {
+        let giver = if area == TEXTURE { CONFIG } else { TEXTURE };
+        let left = self.room[giver].checked_sub(self.step).filter(|&left| left >= self.least);
+        if let Some(left) = left {
+            self.room[giver] = left;
+            self.room[area] += self.step;
+        }
+    }
+
+    /// Cuts areas and shadows to their rooms.
+    fn cut_all(&mut self, fx: &mut impl Effects) {
+        (0..AREAS).for_each(|area| self.cut(area, self.room[area], fx));
+        (0..AREAS).for_each(|area| self.cut_shadow(area, fx));
+    }
+
+    /// Lets blocks go from an area until it holds at most `most`.
+    #[inline(always)]
+    fn cut(&mut self, area: usize, most: u32, fx: &mut impl Effects) {
+        while self.areas[area].len() > most {
+            match area {
+                TEXTURE => self.pass_on(fx),
+                CONFIG => self.evict_config(fx),
+                _ => self.evict_random(fx),
+            }
+        }
+    }
+
+    /// The block used last in T1 goes on to O1 and is remembered in T2.
+    #[inline(always)]
+    fn pass_on(&mut self, fx: &mut impl Effects) {
+        let Some(place) = self.areas[TEXTURE].pop_youngest(&mut self.places) else { return };
+        self.areas[RANDOM].push(&mut self.places, place);
+        self.remember(TEXTURE, place / 2, fx);
+        while self.areas[RANDOM].len() > self.room[RANDOM] {
+            self.evict_random(fx);
+        }
+    }
+
+    /// The block used last in C1 leaves.
+    #[inline(always)]
+    fn evict_config(&mut self, fx: &mut impl Effects) {
+        let Some(place) = self.areas[CONFIG].pop_youngest(&mut self.places) else { return };
+        fx.evict(place / 2);
+        self.remember(CONFIG, place / 2, fx);
+    }
+
+    /// The block not used for longest in O1 leaves.
+    #[inline(always)]
+    fn evict_random(&mut self, fx: &mut impl Effects) {
+        let Some(place) = self.areas[RANDOM].pop_oldest(&mut self.places) else { return };
+        let slot = place / 2;
+        fx.evict(slot);
+        if !self.mode.dedupes || self.places.tag(in_t2(slot)) == ABSENT {
+            self.remember(RANDOM, slot, fx);
+        }
+    }
+
+    /// Puts a block into the shadow of `area`.
+    #[inline(always)]
+    fn remember(&mut self, area: usize, slot: Slot, fx: &mut impl Effects) {
+        self.shadows[area].push(&mut self.places, in_shadow(area, slot));
+        self.cut_shadow(area, fx);
+    }
+
+    /// Drops what the shadow of `area` has no room for, and forgets what is nowhere else.
+    #[inline(always)]
+    fn cut_shadow(&mut self, area: usize, fx: &mut impl Effects) {
+        while self.shadows[area].len() > self.shadow_room(area) {
+            let Some(place) = self.shadows[area].pop_oldest(&mut self.places) else { return };
+            let slot = place / 2;
+            if self.places.tag(in_area(slot)) == ABSENT && self.places.tag(in_t2(slot)) == ABSENT {
+                fx.forget(slot);
+            }
+        }
+    }
+}
+
+/// The user's rules, if they know one of the classes that are treated apart, or the built-in ones.
+fn rules(args: &Args) -> Rules {
+    let knows = |rules: &&Rules| ["output", "config", "texture"].iter().any(|name| rules.class(name).is_some());
+    args.rules().filter(knows).cloned().unwrap_or_else(builtin::render)
+}
+
+/// Blocks that an area keeps at least when shadow hits move room.
+fn least(args: &Args, capacity: u32) -> Result<u32, SpecError> {
+    Ok(args.share("min_frac", capacity)?.max(1))
+}
+
+/// Room of the areas at the start.
+fn first_division(args: &Args, capacity: u32) -> Result<[u32; AREAS], SpecError> {
+    let random = match args.is_default("random") {
+        true => RANDOM_BLOCKS.min((capacity / 10).max(1)),
+        false => args.share("random", capacity)?,
+    };
+    let random = random.min(capacity.saturating_sub(2));
+    let rest = capacity - random;
+    let texture = args.share("texture", rest)?.min(rest);
+    Ok(divide(capacity, u64::from(rest - texture), random.into()))
+}
+
+/// Divides the cache: O1 leaves a block each to T1 and C1 if there are two, C1 one to T1, and T1 has what is left.
+fn divide(capacity: u32, config: u64, random: u64) -> [u32; AREAS] {
+    let random = random.min(capacity.saturating_sub(2).into()) as u32;
+    let config = config.max(1).min(u64::from(capacity - random) - 1) as u32;
+    [capacity - random - config, config, random]
+}

@@ -1,0 +1,232 @@
+//! The rendering buffer cache as it is stated: three areas and three shadows, each a list; the last one is the youngest.
+
+use std::collections::{BTreeSet, VecDeque};
+
+use hotset_core::classify::builtin;
+use hotset_core::policy::Reference;
+use hotset_core::spec::Args;
+
+use crate::model::{Given, Model, Step, share};
+
+pub(super) struct Render {
+    args: Args,
+    capacity: usize,
+    room: Rooms,
+    t1: VecDeque<u32>,
+    c1: VecDeque<u32>,
+    o1: VecDeque<u32>,
+    t2: VecDeque<u32>,
+    c2: VecDeque<u32>,
+    o2: VecDeque<u32>,
+    /// Blocks in O1 whose stay in T2 has been counted.
+    counted: BTreeSet<u32>,
+    evicted: Vec<u32>,
+}
+
+/// Sizes of T1, C1 and O1.
+#[derive(Clone, Copy)]
+struct Rooms {
+    t1: usize,
+    c1: usize,
+    o1: usize,
+}
+
+impl Rooms {
+    /// Each has a block if there are so many, T1 first, then C1; T1 has what the others leave.
+    fn bounded(capacity: usize, c1: usize, o1: usize) -> Rooms {
+        match capacity {
+            1 => Rooms { t1: 1, c1: 0, o1: 0 },
+            2 => Rooms { t1: 1, c1: 1, o1: 0 },
+            _ => {
+                let o1 = o1.min(capacity - 2);
+                let c1 = c1.clamp(1, capacity - o1 - 1);
+                Rooms { t1: capacity - o1 - c1, c1, o1 }
+            }
+        }
+    }
+
+    fn first(args: &Args, capacity: usize) -> Rooms {
+        let o1 =
+            if args.is_default("random") { 16.min((capacity / 10).max(1)) } else { share(args, "random", capacity) };
+        let rest = capacity - o1.min(capacity.saturating_sub(2));
+        let t1 = share(args, "texture", rest).min(rest);
+        Rooms::bounded(capacity, rest - t1, o1)
+    }
+}
+
+impl Model for Render {
+    fn new(given: &Given<'_>) -> Render {
+        Render {
+            args: given.args.clone(),
+            capacity: given.capacity,
+            room: Rooms::first(given.args, given.capacity),
+            t1: VecDeque::new(),
+            c1: VecDeque::new(),
+            o1: VecDeque::new(),
+            t2: VecDeque::new(),
+            c2: VecDeque::new(),
+            o2: VecDeque::new(),
+            counted: BTreeSet::new(),
+            evicted: Vec::new(),
+        }
+    }
+
+    fn access(&mut self, key: u32, reference: Reference) -> Step {
+        let rules = builtin::render();
+        let class = &rules.classes()[usize::from(reference.class)];
+        if class == "output" {
+            let evicted = self.resident().contains(&key).then_some(key);
+            self.remove(key);
+            return Step { evicted: evicted.into_iter().collect(), ..Step::bypassed() };
+        }
+        let hit = self.resident().contains(&key);
+        self.adapt(key);
+        if !hit {
+            self.leave_shadows(key);
+        }
+        self.cut();
+        let bypassed = !hit && !self.insert(key, class == "config");
+        if hit {
+            let area = [&mut self.t1, &mut self.c1, &mut self.o1].into_iter().find(|area| area.contains(&key));
+            let area = area.expect("the block that is hit is safe");
+            area.retain(|&other| other != key);
+            area.push_back(key);
+        }
+        Step { hit, bypassed, evicted: std::mem::take(&mut self.evicted), ..Step::default() }
+    }
+
+    fn remove(&mut self, key: u32) {
+        for area in [&mut self.t1, &mut self.c1, &mut self.o1] {
+            area.retain(|&other| other != key);
+        }
+        self.leave_shadows(key);
+    }
+
+    fn resize(&mut self, capacity: usize) -> Vec<u32> {
+        let (before, after) = (Rooms::first(&self.args, self.capacity), Rooms::first(&self.args, capacity));
+        let c1 = (self.room.c1 + after.c1).saturating_sub(before.c1);
+        let o1 = (self.room.o1 + after.o1).saturating_sub(before.o1);
+        self.room = Rooms::bounded(capacity, c1, o1);
+        self.capacity = capacity;
+        self.cut();
+        std::mem::take(&mut self.evicted)
+    }
+
+    fn resident(&self) -> BTreeSet<u32> {
+        self.t1.iter().chain(&self.c1).chain(&self.o1).copied().collect()
+    }
+}
+
+impl Render {
+    /// Moves room if shadows remember `key`.
+    fn adapt(&mut self, key: u32) {
+        let is_in_o1 = self.o1.contains(&key);
+        let counts = self.t2.contains(&key) && !(is_in_o1 && self.counted.contains(&key));
+        let mut fired = 0;
+        for (area, counts) in [("t1", counts), ("c1", self.c2.contains(&key)), ("o1", self.o2.contains(&key))] {
+            if counts && (fired == 0 || self.args.word("hits") == "all") {
+                self.enlarge(area);
+                fired += 1;
+            }
+        }
+        if counts && is_in_o1 {
+            if self.args.word("shadow") == "dedupe" {
+                self.counted.insert(key);
+            } else {
+                self.t2.retain(|&other| other != key);
+            }
+        }
+    }
+
+    fn enlarge(&mut self, area: &str) {
+        let step = self.args.count("step") as usize;
+        let least = share(&self.args, "min_frac", self.capacity).max(1);
+        let Rooms { t1, c1, o1 } = &mut self.room;
+        let (wins, gives) = match area {
+            "t1" => (t1, c1),
+            "c1" => (c1, t1),
+            _ => (o1, t1),
+        };
+        if *gives >= step + least {
+            *wins += step;
+            *gives -= step;
+        }
+    }
+
+    /// Puts a missed block into its area; `false` if that has no room at all.
+    fn insert(&mut self, key: u32, is_config: bool) -> bool {
+        let room = if is_config { self.room.c1 } else { self.room.t1 };
+        if room == 0 {
+            return false;
+        }
+        while is_config && self.c1.len() >= room {
+            self.evict_config();
+        }
+        while !is_config && self.t1.len() >= room {
+            self.evict_texture();
+        }
+        let area = if is_config { &mut self.c1 } else { &mut self.t1 };
+        area.push_back(key);
+        true
+    }
+
+    fn evict_texture(&mut self) {
+        let victim = self.t1.pop_back().expect("T1 is full");
+        self.t2.push_back(victim);
+        self.o1.push_back(victim);
+        self.trim("t2");
+        while self.o1.len() > self.room.o1 {
+            self.evict_random();
+        }
+    }
+
+    fn evict_config(&mut self) {
+        let victim = self.c1.pop_back().expect("C1 is full");
+        self.evicted.push(victim);
+        self.c2.push_back(victim);
+        self.trim("c2");
+    }
+
+    fn evict_random(&mut self) {
+        let victim = self.o1.pop_front().expect("O1 is full");
+        self.evicted.push(victim);
+        self.counted.remove(&victim);
+        if self.args.word("shadow") != "dedupe" || !self.t2.contains(&victim) {
+            self.o2.push_back(victim);
+        }
+        self.trim("o2");
+    }
+
+    fn leave_shadows(&mut self, key: u32) {
+        for shadow in [&mut self.t2, &mut self.c2, &mut self.o2] {
+            shadow.retain(|&other| other != key);
+        }
+        self.counted.remove(&key);
+    }
+
+    /// Cuts everything to its room.
+    fn cut(&mut self) {
+        while self.t1.len() > self.room.t1 {
+            self.evict_texture();
+        }
+        while self.c1.len() > self.room.c1 {
+            self.evict_config();
+        }
+        while self.o1.len() > self.room.o1 {
+            self.evict_random();
+        }
+        ["t2", "c2", "o2"].into_iter().for_each(|shadow| self.trim(shadow));
+    }
+
+    /// Drops the oldest entries of a shadow that is too long. Area and shadow have room for the whole cache.
+    fn trim(&mut self, shadow: &str) {
+        let (shadow, room) = match shadow {
+            "t2" => (&mut self.t2, self.capacity - self.room.t1),
+            "c2" => (&mut self.c2, self.capacity - self.room.c1),
+            _ if self.args.word("shadow") == "fixed" => (&mut self.o2, 16),
+            _ => (&mut self.o2, self.capacity - self.room.o1),
+        };
+        let room = if self.args.switch("adapt") { room } else { 0 };
+        shadow.drain(..shadow.len().saturating_sub(room));
+    }
+}
