@@ -52,6 +52,7 @@ entries! {
         car::Car,
         clock::Clock,
         clock_pro::ClockPro,
+        craw::Craw,
         dip::Dip,
         eelru::Eelru,
         fifo::Fifo,

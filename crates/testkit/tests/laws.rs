@@ -136,6 +136,18 @@ fn seq_without_sequences_is_its_fall_back() {
 }
 
 #[test]
+fn craw_without_writes_is_clock() {
+    // The world's writes come by a hash: with this many reads to one of them there are none but at time 0, key 0.
+    let world = World { writes: u32::MAX, ..World::default() };
+    for trace in samples() {
+        let trace: Vec<u32> = trace.iter().map(|key| key + 1).collect();
+        assert!(world.references(&trace).iter().all(|reference| !reference.write));
+        let craw = replay(&Case::new("craw", 20).in_world(world), &trace);
+        assert_eq!(craw.evicted, replay(&Case::new("clock", 20), &trace).evicted);
+    }
+}
+
+#[test]
 fn eelru_is_lru_until_blocks_come_back_too_late() {
     let sweep: Vec<u32> = (0..2000).map(|step| if step % 4 == 0 { 100 + step } else { step % 7 }).collect();
     assert_eq!(replay(&Case::new("eelru", 20), &sweep).evicted, replay(&Case::new("lru", 20), &sweep).evicted);

@@ -132,6 +132,14 @@ fn clock_pro() {
 }
 
 #[test]
+fn craw() {
+    let variants: &[&[_]] =
+        &[&[("write_cost", "1"), ("step", "1")], &[("step", "50%")], &[("read_cost", "0"), ("step", "100%")]];
+    check("craw", variants);
+    check_in(World { writes: 1, ..World::default() }, "craw", variants);
+}
+
+#[test]
 fn dip() {
     check(
         "dip",

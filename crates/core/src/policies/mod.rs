@@ -5,6 +5,7 @@ pub mod cacheus;
 pub mod car;
 pub mod clock;
 pub mod clock_pro;
+pub mod craw;
 pub mod dip;
 pub mod eelru;
 pub mod fifo;

@@ -9,6 +9,7 @@ mod cacheus;
 mod car;
 mod clock;
 mod clock_pro;
+mod craw;
 mod demote;
 mod dip;
 mod eelru;
@@ -54,6 +55,7 @@ pub static MODELS: &[(&str, Build)] = &[
     ("clock", build::<clock::Clock>),
     ("clock-pro", build::<clock_pro::ClockPro>),
     ("demote", build::<demote::Demote>),
+    ("craw", build::<craw::Craw>),
     ("dip", build::<dip::Dip>),
     ("eelru", build::<eelru::Eelru>),
     ("fifo", build::<fifo::Fifo>),
