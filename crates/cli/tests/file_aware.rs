@@ -39,7 +39,7 @@ fn a_users_classes_steer_a_scheme() {
     assert_eq!(unknown.status, 2);
     assert!(unknown.err.contains("unknown class \"picture\": known are"), "{}", unknown.err);
     let wrong = folder.file("wrong.toml", "[[class]]\nname = \"a\"\n[[class]]\nname = \"b\"\nfiles = [\"[\"]\n");
-    let refused = hotset(&[&arguments[..], &["--classes", &wrong]].concat());
+    let refused = hotset([&arguments[..], &["--classes", &wrong]].concat());
     assert_eq!(refused.status, 2);
     assert!(refused.err.contains("wrong.toml, line 3: the pattern \"[\" cannot be read"), "{}", refused.err);
     let missing = hotset(&[&arguments[..], &["--classes", "nowhere.toml"]].concat());
