@@ -39,7 +39,7 @@ fn a_users_classes_steer_a_scheme() {
     assert_eq!(unknown.status, 2);
     assert!(unknown.err.contains("unknown class \"picture\": known are"), "{}", unknown.err);
     let wrong = folder.file("wrong.toml", "[[class]]\nname = \"a\"\n[[class]]\nname = \"b\"\nfiles = [\"[\"]\n");
-    let refused = hotset([&arguments[..], &["--classes", &wrong]].concat());
+    let refused = hotset(&[&arguments[..], &["--classes", &wrong]].concat());
     assert_eq!(refused.status, 2);
     assert!(refused.err.contains("wrong.toml, line 3: the pattern \"[\" cannot be read"), "{}", refused.err);
     let missing = hotset(&[&arguments[..], &["--classes", "nowhere.toml"]].concat());
@@ -75,14 +75,14 @@ fn an_experiment_prints_the_papers_figures_beside_ours() {
         assert!(shown.contains(part), "{part}: {shown}");
     }
     assert_eq!(hotset(&["experiment", &file, "--json", "-"]).rows().len(), 4);
-    let wrong = folder.file("w.toml", &text.replace("better = \"opt\"", "better = \"arc\""));
+    let wrong = folder.file("w.toml", text.replace("better = \"opt\"", "better = \"arc\""));
     let refused = hotset(&["experiment", &wrong]);
     assert!(
         refused.status == 2 && refused.err.contains("\"arc\" is compared, but not among the policies"),
         "{}",
         refused.err
     );
-    let unknown = folder.file("u.toml", &text.replace("claim", "clam"));
+    let unknown = folder.file("u.toml", text.replace("claim", "clam"));
     let refused = hotset(&["experiment", &unknown]);
     assert!(refused.status == 2 && refused.err.contains("unknown field `clam`"), "{}", refused.err);
 }
