@@ -4,6 +4,7 @@
 
 pub mod classify;
 pub mod dynamic;
+pub mod paging;
 pub mod parts;
 pub mod policies;
 pub mod policy;

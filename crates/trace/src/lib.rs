@@ -6,6 +6,7 @@ pub mod formats;
 pub mod fuzzing;
 pub mod generate;
 pub mod input;
+pub mod memory;
 pub mod meta;
 pub mod native;
 pub mod reader;

@@ -1,6 +1,6 @@
 //! The seam between formats and whoever reads traces.
 
-use crate::{Batch, Meta, Tables, TraceError};
+use crate::{Batch, Meta, Tables, TraceError, memory::MemoryReader};
 
 /// A trace being read from front to back.
 pub trait TraceReader: Send {
@@ -23,5 +23,9 @@ pub trait TraceReader: Send {
     /// attributed. One sentence each.
     fn remarks(&self) -> Vec<String> {
         Vec::new()
+    }
+    /// The same trace as one of memory, if it is one; whoever reads it so does not use [`TraceReader::read`].
+    fn memory(&mut self) -> Option<&mut dyn MemoryReader> {
+        None
     }
 }

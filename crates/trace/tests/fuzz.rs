@@ -43,6 +43,8 @@ const BLKPARSE: &[u8] = b"  8,0    3        1     0.000000000   697  Q  WS 22349
     8,0 3 2 0.000001829 697 G W 223490 + 8 [kjournald]\n8,16 0 3 0.1 0 Q R 0 + 1 [a b]\n8,0 1 4 0.2 5 Q FN [x]\n\
     CPU0 (8,0):\n Reads Queued: 1, 4KiB\n";
 const DISKSIM: &[u8] = b"938513000 4 264719034 16 0\n938.828 3 197570570 16 1\n";
+/// Page 3 read twice, page 4 referenced 5 times, twice to write, page 1 read 64 times.
+const PGT: &[u8] = &[6, 4, 2, 11, 2, 5, 0x80, 1];
 
 fn sample(format: &str) -> Vec<u8> {
     match format {
@@ -59,6 +61,7 @@ fn sample(format: &str) -> Vec<u8> {
         "u32be" => vec![0, 0, 0, 1, 0, 0, 2, 0],
         "u64be" => vec![0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 2, 0],
         "hst" => hst(),
+        "pgt" => PGT.to_vec(),
         other => panic!("{other} has no sample to be damaged"),
     }
 }

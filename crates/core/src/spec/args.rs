@@ -184,7 +184,7 @@ impl Args {
     }
 
     /// Sets the argument of a parameter that has checked it.
-    pub(super) fn put(&mut self, index: usize, value: Argument) {
+    pub(crate) fn put(&mut self, index: usize, value: Argument) {
         self.values[index] = value;
     }
 

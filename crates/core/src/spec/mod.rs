@@ -7,7 +7,7 @@
 //! term   = value | spec | clause
 //! clause = value "/" value name              64K/128 id
 //! value  = number | size | percent | time | name
-//! name   = letters, digits, "-", "_", ".", starting with a letter or digit
+//! name   = letters, digits, "-", "_", ".", "+", starting with a letter or digit
 //! ```
 //!
 //! Numbers, sizes, percentages and times are [`Value`]s. White space may stand between any two of these.
@@ -28,7 +28,9 @@ pub use argument::{Argument, Part};
 pub use error::SpecError;
 pub use parse::DEPTH_LIMIT;
 pub use policy::PolicySpec;
+pub(crate) use policy::bind;
 pub use size::SizeSpec;
 pub use suggest::nearest;
+pub(crate) use syntax::write_call;
 pub use syntax::{Arg, At, Spec, Term};
 pub use value::Value;

@@ -143,7 +143,7 @@ fn value(input: &mut Input<'_>) -> Parsed<Value> {
     read.map_err(|error| fail(error.message, &since(start, input)))
 }
 
-/// A name: ASCII letters, digits, `-`, `_` and `.`, starting with a letter or digit.
+/// A name: ASCII letters, digits, `-`, `_`, `.` and `+`, starting with a letter or digit.
 fn name(input: &mut Input<'_>, what: &str) -> Parsed<String> {
     let start = input.current_token_start();
     let text = opt(atom).parse_next(input)?.ok_or_else(|| expected(what, input))?;
@@ -154,12 +154,12 @@ fn name(input: &mut Input<'_>, what: &str) -> Parsed<String> {
 }
 
 fn no_name(text: &str) -> SpecError {
-    SpecError::new(format!("{} cannot be a name: expected letters, digits, '-', '_' and '.'", quote(text)))
+    SpecError::new(format!("{} cannot be a name: expected letters, digits, '-', '_', '.' and '+'", quote(text)))
 }
 
 fn is_name(text: &str) -> bool {
     let starts = text.starts_with(|c: char| c.is_ascii_alphanumeric());
-    starts && text.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.'))
+    starts && text.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.' | '+'))
 }
 
 /// Everything up to a space or a sign of the grammar.

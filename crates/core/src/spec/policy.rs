@@ -116,7 +116,7 @@ fn unknown_policy(spec: &Spec) -> SpecError {
 }
 
 /// Finds the parameter of each argument and checks its value.
-fn bind(params: &[Param], args: &[Arg]) -> Result<Vec<(usize, Argument)>, SpecError> {
+pub(crate) fn bind(params: &[Param], args: &[Arg]) -> Result<Vec<(usize, Argument)>, SpecError> {
     let mut given: Vec<(usize, Argument)> = Vec::new();
     for arg in args {
         let (index, value) = bind_one(params, arg, &given)?;

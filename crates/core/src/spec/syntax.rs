@@ -73,7 +73,7 @@ impl fmt::Display for Spec {
 }
 
 /// Writes `name`, or `name(arg,…)` if there are arguments.
-pub(super) fn write_call<T: fmt::Display>(
+pub(crate) fn write_call<T: fmt::Display>(
     f: &mut fmt::Formatter<'_>,
     name: &str,
     args: impl IntoIterator<Item = T>,

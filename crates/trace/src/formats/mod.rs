@@ -43,6 +43,7 @@ pub const BUILTIN: &[Format] = &[
     big_endian::U32BE,
     big_endian::U64BE,
     disksim::FORMAT,
+    crate::memory::pgt::FORMAT,
 ];
 
 /// How sure a format is that a trace is one of its own.

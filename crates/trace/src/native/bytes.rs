@@ -4,19 +4,19 @@ use super::Fault;
 
 /// Maps small numbers of either sign to small numbers.
 #[inline(always)]
-pub(super) fn zigzag(difference: u64) -> u64 {
+pub(crate) fn zigzag(difference: u64) -> u64 {
     (difference << 1) ^ ((difference as i64 >> 63) as u64)
 }
 
 /// Undoes [`zigzag`].
 #[inline(always)]
-pub(super) fn unzigzag(stored: u64) -> u64 {
+pub(crate) fn unzigzag(stored: u64) -> u64 {
     (stored >> 1) ^ (stored & 1).wrapping_neg()
 }
 
 /// Appends `value` as a varint.
 #[inline]
-pub(super) fn put_varint(out: &mut Vec<u8>, mut value: u64) {
+pub(crate) fn put_varint(out: &mut Vec<u8>, mut value: u64) {
     while value >= 0x80 {
         out.push(value as u8 | 0x80);
         value >>= 7;
@@ -32,7 +32,7 @@ pub(super) fn put_string(out: &mut Vec<u8>, text: &str) {
 
 /// Reads a varint at `*at` and steps over it; `None` if there is none or it does not fit 64 bits.
 #[inline(always)]
-pub(super) fn get_varint(bytes: &[u8], at: &mut usize) -> Option<u64> {
+pub(crate) fn get_varint(bytes: &[u8], at: &mut usize) -> Option<u64> {
     let first = *bytes.get(*at)?;
     *at += 1;
     if first < 0x80 {

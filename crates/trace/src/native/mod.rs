@@ -5,7 +5,7 @@
 //! seeks where it can.
 
 mod block;
-mod bytes;
+pub(crate) mod bytes;
 mod column;
 mod damage;
 mod format;

@@ -1,0 +1,216 @@
+//! APR: lists as vectors, everything else as sorted maps and sets, step by step as the statement has it.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use hotset_core::paging::Object;
+
+use super::lifo_plus::Stack;
+use super::{Given, Model, Sight};
+
+const CLOCK: usize = 0;
+const LIFO: usize = 1;
+
+#[derive(Default)]
+struct Owner {
+    stack: Stack,
+    scores: [f64; 2],
+    replacements: u32,
+}
+
+pub(super) struct Apr {
+    frames: usize,
+    initial: bool,
+    decay: f64,
+    threshold: u64,
+    globals: bool,
+    most_ghosts: usize,
+    forced: Option<usize>,
+    resident: BTreeSet<u32>,
+    /// From the hand on.
+    ring: Vec<u32>,
+    owners: BTreeMap<Option<u32>, Owner>,
+    owner_of: BTreeMap<u32, Option<u32>>,
+    global: BTreeSet<u32>,
+    local: BTreeSet<u32>,
+    /// Who chose a page, and when.
+    records: BTreeMap<u32, (usize, u32)>,
+    /// Oldest first.
+    ghosts: Vec<u32>,
+}
+
+impl Model for Apr {
+    fn new(given: &Given<'_>) -> Apr {
+        Apr {
+            frames: given.frames,
+            initial: given.args.count("initial") == 1,
+            decay: given.args.real("decay"),
+            threshold: given.args.bytes("threshold"),
+            globals: given.args.switch("globals"),
+            most_ghosts: given.args.share("ghosts", given.frames as u32).expect("tests give percentages") as usize,
+            forced: match given.args.word("use") {
+                "clock" => Some(CLOCK),
+                "lifo+" => Some(LIFO),
+                _ => None,
+            },
+            resident: BTreeSet::new(),
+            ring: Vec::new(),
+            owners: BTreeMap::from([(None, Owner::default())]),
+            owner_of: BTreeMap::new(),
+            global: BTreeSet::new(),
+            local: BTreeSet::new(),
+            records: BTreeMap::new(),
+            ghosts: Vec::new(),
+        }
+    }
+
+    fn fault(&mut self, page: u32, object: Option<Object>, sight: &mut Sight<'_>) -> Option<u32> {
+        if self.ghosts.contains(&page) {
+            self.used(page);
+            self.drop_everywhere(page);
+        }
+        let mut victim = None;
+        while self.resident.len() == self.frames {
+            let by_clock = self.clock(sight);
+            let by_lifo = self.lifo(by_clock, sight);
+            victim = self.replacement(by_clock, by_lifo);
+        }
+        sight.bits[page as usize] = self.initial;
+        let counts = |it: &Object| it.bytes >= self.threshold && (self.globals || !it.is_global);
+        let owner = object.filter(counts).map(|it| it.id);
+        self.resident.insert(page);
+        self.ring.push(page);
+        self.owner_of.insert(page, owner);
+        self.global.remove(&page);
+        self.local.remove(&page);
+        if let Some(second) = self.owners.entry(owner).or_default().stack.push(page) {
+            self.harvest(second, sight);
+            self.local.remove(&second);
+        }
+        victim
+    }
+
+    fn free(&mut self, page: u32) {
+        self.resident.remove(&page);
+        self.drop_everywhere(page);
+    }
+}
+
+impl Apr {
+    fn owner(&mut self, page: u32) -> &mut Owner {
+        self.owners.get_mut(&self.owner_of[&page]).expect("an owner that was entered")
+    }
+
+    fn drop_everywhere(&mut self, page: u32) {
+        self.ring.retain(|&other| other != page);
+        if self.owner_of.contains_key(&page) {
+            self.owner(page).stack.take(page);
+        }
+        self.ghosts.retain(|&other| other != page);
+        self.records.remove(&page);
+    }
+
+    fn score(&mut self, page: u32, sign: f64) {
+        if let Some((by, at)) = self.records.remove(&page) {
+            let decay = self.decay;
+            let owner = self.owner(page);
+            owner.scores[by] += sign * decay.powi((owner.replacements - at) as i32);
+        }
+    }
+
+    fn used(&mut self, page: u32) {
+        self.score(page, -1.0);
+    }
+
+    fn harvest(&mut self, page: u32, sight: &mut Sight<'_>) {
+        if self.resident.contains(&page) && sight.test_and_clear(page) {
+            self.global.insert(page);
+            self.local.insert(page);
+            self.used(page);
+        }
+    }
+
+    fn chosen_by(&self, page: u32, side: usize) -> bool {
+        self.records.get(&page).is_some_and(|record| record.0 == side)
+    }
+
+    fn clock(&mut self, sight: &mut Sight<'_>) -> u32 {
+        loop {
+            let mut steps = 2 * self.ring.len();
+            while steps > 0 {
+                steps -= 1;
+                let page = self.ring[0];
+                if !self.resident.contains(&page) {
+                    return page;
+                }
+                self.harvest(page, sight);
+                if !self.chosen_by(page, CLOCK) && !self.global.remove(&page) {
+                    return page;
+                }
+                self.ring.rotate_left(1);
+            }
+            let resident = self.resident.clone();
+            self.records.retain(|page, record| record.0 != CLOCK || !resident.contains(page));
+        }
+    }
+
+    fn lifo(&mut self, by_clock: u32, sight: &mut Sight<'_>) -> u32 {
+        let steps = 2 * self.owner(by_clock).stack.pages.len();
+        for _ in 0..steps {
+            let page = self.owner(by_clock).stack.step();
+            self.harvest(page, sight);
+            if !self.local.remove(&page) && !self.chosen_by(page, LIFO) {
+                return page;
+            }
+        }
+        by_clock
+    }
+
+    fn replacement(&mut self, by_clock: u32, by_lifo: u32) -> Option<u32> {
+        let (decay, forced) = (self.decay, self.forced);
+        let owner = self.owner(by_clock);
+        let leader = if owner.scores[CLOCK] >= owner.scores[LIFO] { CLOCK } else { LIFO };
+        let winner = forced.unwrap_or(leader);
+        owner.replacements += 1;
+        let now = owner.replacements;
+        owner.scores = owner.scores.map(|score| score * decay);
+        let choices = [by_clock, by_lifo];
+        if by_clock == by_lifo {
+            self.records.remove(&by_clock);
+        } else {
+            for side in [CLOCK, LIFO] {
+                if self.chosen_by(choices[side], 1 - side) {
+                    self.score(choices[side], 1.0);
+                } else {
+                    self.records.insert(choices[side], (side, now));
+                }
+            }
+        }
+        let victim = choices[winner];
+        let remembered: Vec<u32> = choices.into_iter().filter(|page| self.ghosts.contains(page)).collect();
+        for &page in &remembered {
+            self.drop_everywhere(page);
+        }
+        if remembered.contains(&victim) {
+            return None;
+        }
+        self.evict(victim, winner);
+        Some(victim)
+    }
+
+    fn evict(&mut self, victim: u32, winner: usize) {
+        self.resident.remove(&victim);
+        self.local.remove(&victim);
+        if !self.chosen_by(victim, winner) {
+            return self.drop_everywhere(victim);
+        }
+        if winner == CLOCK {
+            self.ring.retain(|&other| other != victim);
+        } else {
+            self.owner(victim).stack.take(victim);
+        }
+        self.ghosts.push(victim);
+        while self.ghosts.len() > self.most_ghosts {
+            self.drop_everywhere(self.ghosts[0]);
+        }
+    }
+}
