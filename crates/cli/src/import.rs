@@ -1,6 +1,7 @@
 //! `hotset import`: any trace becomes a native one.
 
 mod chain;
+mod memory;
 
 use std::fs::File;
 use std::io::{Write, stdout};
@@ -43,7 +44,10 @@ pub(crate) struct Import {
 impl Import {
     pub(crate) fn run(self) -> Result<(), Failure> {
         let destination = Destination::new(&self.output, &self.inputs)?;
-        let first = self.read.open(&self.inputs[0])?;
+        let mut first = self.read.open(&self.inputs[0])?;
+        if first.reader.memory().is_some() {
+            return self.import_memory(first, destination);
+        }
         let mut chain = Chain::new(first.meta().clone(), self.app.clone());
         let header = Header::new(first.meta()).with("source", first.format);
         let stats = destination.write(|file, path| {

@@ -7,6 +7,7 @@ use hotset_core::spec::{PolicySpec, SizeSpec};
 use hotset_sim::grid::{self, Plan};
 use hotset_sim::results::{Row, TraceFacts};
 use hotset_sim::{BlockSize, Options, Prepared, prepare};
+use hotset_trace::Trace;
 
 use crate::failure::Failure;
 use crate::progress::{Reading, Replaying};
@@ -27,9 +28,13 @@ pub(crate) struct Replay<'a> {
 impl Replay<'_> {
     /// Rows policy by policy, each at all sizes.
     pub(crate) fn rows(&self, path: &Path) -> Result<Vec<Row>, Failure> {
+        self.rows_of(self.read.open(path)?, path)
+    }
+
+    /// The same for a trace that is open.
+    pub(crate) fn rows_of(&self, trace: Trace, path: &Path) -> Result<Vec<Row>, Failure> {
         let (sizes, written) = self.sizes;
         let policies = self.policies;
-        let trace = self.read.open(path)?;
         let meta = trace.meta().clone();
         let mut options = self.options.clone();
         let block_bytes = options.block.unwrap_or_else(|| BlockSize::default_for(&meta)).bytes();

@@ -1,9 +1,12 @@
 //! `hotset simulate`: traces × policies × sizes.
 
+mod paging;
+
 use std::io::{Write, stdout};
 use std::path::{Path, PathBuf};
 
 use clap::Args;
+use hotset_core::paging::PagingSpec;
 use hotset_core::spec::{PolicySpec, SizeSpec};
 use hotset_sim::results::Row;
 
@@ -19,7 +22,8 @@ use crate::traces::{CutArgs, ReadArgs};
 Examples:
   hotset simulate app.hst --policy lru,arc,lirs,opt --size 64M
   hotset simulate OLTP.lis.zst --policy all --size 1%..50%*2 --csv results.csv
-  hotset simulate trace.csv --columns time,id,size --policy 's3-fifo(small=5%),sieve' --size 1000,10000 --json -")]
+  hotset simulate trace.csv --columns time,id,size --policy 's3-fifo(small=5%),sieve' --size 1000,10000 --json -
+  hotset simulate program.pgt.zst --policy apr,clock,opt --size 10%,50%    (a trace of memory: paging policies)")]
 pub(crate) struct Simulate {
     /// The traces: any known format, plain or packed by zstd, gzip or xz; `-` is standard input; `FORMAT:PATH` names the format
     #[arg(required = true, value_name = "TRACE")]
@@ -46,25 +50,37 @@ pub(crate) struct Simulate {
     /// Seed of the policies that draw random numbers
     #[arg(long, default_value_t = 1, help_heading = "Results")]
     seed: u64,
+    /// In traces of memory, leave pages that the program frees in memory, as when it keeps them for itself
+    #[arg(long, help_heading = "Traces of memory")]
+    keep_freed: bool,
 }
 
 impl Simulate {
     pub(crate) fn run(self) -> Result<(), Failure> {
         let policies =
-            PolicySpec::parse_list(&self.policy).map_err(|error| Failure::spec("--policy", &self.policy, &error))?;
+            PolicySpec::parse_list(&self.policy).map_err(|error| Failure::spec("--policy", &self.policy, &error));
         let sizes = SizeSpec::parse(&self.size).map_err(|error| Failure::spec("--size", &self.size, &error))?;
+        if policies.is_err() && PagingSpec::parse_list(&self.policy).is_err() {
+            return policies.map(|_| ());
+        }
         let rules = self.classes.as_deref().map(classes::read).transpose()?;
+        let mut first = self.read.open(&self.traces[0])?;
+        if first.reader.memory().is_some() {
+            return self.run_paging(first, &sizes);
+        }
         let replay = Replay {
-            policies: &policies,
+            policies: &policies?,
             sizes: (&sizes, &self.size),
             read: &self.read,
             options: self.cut.options(),
             rules: rules.as_ref(),
             seed: self.seed,
         };
+        let mut first = Some(first);
         let mut rows = Vec::new();
-        for trace in &self.traces {
-            let of_trace = replay.rows(trace)?;
+        for path in &self.traces {
+            let trace = first.take().map_or_else(|| self.read.open(path), Ok)?;
+            let of_trace = replay.rows_of(trace, path)?;
             if !self.has_stdout_data() {
                 show(&of_trace)?;
             }

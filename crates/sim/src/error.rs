@@ -43,6 +43,17 @@ pub enum SimError {
         /// What the user may do instead.
         instead: &'static str,
     },
+    /// A trace of memory takes more memory than allowed, packed as it is.
+    #[error("the trace of {pages} pages so far takes more than the {mebibytes} MiB of memory allowed: raise --memory")]
+    MemoryTrace {
+        /// Distinct pages met so far.
+        pages: u32,
+        /// The budget.
+        mebibytes: u64,
+    },
+    /// References could not be packed in memory.
+    #[error("cannot pack the trace in memory: {0}")]
+    Packer(std::io::Error),
     /// A temporary file could not be used.
     #[error(
         "cannot keep the trace in a temporary file in {dir}: {source} (set TMPDIR to a roomy directory or raise --memory)"

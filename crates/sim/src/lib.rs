@@ -11,6 +11,7 @@ pub mod future;
 pub mod grid;
 pub mod inspect;
 mod intern;
+pub mod paging;
 mod prepare;
 mod progress;
 mod references;

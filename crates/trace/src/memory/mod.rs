@@ -9,7 +9,7 @@ mod requests;
 #[cfg(test)]
 mod tests;
 
-pub use requests::Requests;
+pub use requests::{Requests, Story};
 
 use crate::TraceError;
 
@@ -61,7 +61,7 @@ pub struct ObjectEvent {
 pub struct MemoryBatch {
     /// References, in order.
     pub runs: Vec<PageRun>,
-    /// Events, in order; none is later than the last reference of the batch, unless the trace ends.
+    /// Events, in order: at least all that are not later than the last reference of the batch.
     pub events: Vec<ObjectEvent>,
     /// Instructions executed up to the end of the batch; 0 if they were not counted.
     pub instructions: u64,

@@ -4,8 +4,7 @@
 //! of 4 KiB, w of them writes, all LEB128. Objects stand in `NAME.obj.csv` beside it.
 
 use super::{
-    BATCH_RUNS, MOST_PAGES, MemoryBatch, MemoryMeta, MemoryReader, ObjectEvent, PageRun, Requests, objects,
-    requests::Story,
+    BATCH_RUNS, MOST_PAGES, MemoryBatch, MemoryMeta, MemoryReader, ObjectEvent, PageRun, Requests, Story, objects,
 };
 use crate::{
     Format, OpenOptions, TraceError, TraceReader,

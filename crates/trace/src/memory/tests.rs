@@ -1,13 +1,17 @@
-//! `pgt` traces written by hand.
+//! `pgt` traces written by hand, and native traces of memory.
 
 use std::{io::Cursor, path::Path};
 
-use super::{MemoryBatch, PageRun};
+use super::{MOST_PAGES, MemoryBatch, MemoryMeta, ObjectEvent, ObjectOp, PageRun};
 use crate::{
     Batch, OpenOptions, Trace, TraceError,
     formats::{BUILTIN, open_input},
     input::Input,
-    native::bytes::{put_varint, zigzag},
+    native::{
+        Header, MemoryWriter,
+        bytes::{put_varint, zigzag},
+        reseal,
+    },
 };
 
 fn pgt(runs: &[(u64, u64, u64)]) -> Vec<u8> {
@@ -81,4 +85,94 @@ fn malformed_records_are_named_by_their_byte_and_can_be_skipped() {
         assert!(refused.starts_with(what), "{refused}");
         assert!(runs(&bytes, true).unwrap().len() >= 2);
     }
+}
+
+/// A trace with everything: long runs, writes, events of all kinds.
+fn pieces() -> Vec<MemoryBatch> {
+    let event = |at, op, address| ObjectEvent { at, op, address, bytes: 5000, caller: format!("caller {at}") };
+    let run = |n: u64| PageRun {
+        page: n * n % 5003 + (n / 1000) * (1 << 40),
+        references: n % 9 + 1,
+        writes: n % 3 % (n % 9 + 1),
+    };
+    let first = MemoryBatch {
+        runs: (0..100_000).map(run).collect(),
+        events: vec![
+            event(0, ObjectOp::Global, 4096),
+            event(7, ObjectOp::Allocate, u64::MAX),
+            event(7, ObjectOp::Free, 0),
+        ],
+        instructions: 1 << 33,
+    };
+    let second = MemoryBatch {
+        runs: vec![PageRun { page: MOST_PAGES - 1, references: 1 << 50, writes: 1 << 50 }],
+        events: vec![event(1 << 60, ObjectOp::Allocate, 1)],
+        instructions: 1 << 34,
+    };
+    vec![first, second]
+}
+
+fn native(pieces: &[MemoryBatch]) -> Vec<u8> {
+    let mut out = Vec::new();
+    let header = Header::of_memory(&MemoryMeta { page_bytes: 4096, has_writes: true });
+    let mut writer = MemoryWriter::new(&mut out, Path::new("t"), &header).unwrap();
+    pieces.iter().for_each(|piece| writer.push(piece).unwrap());
+    writer.finish().unwrap();
+    out
+}
+
+/// All runs, all events and the instructions of a native trace, and what its reader has to say.
+fn whole(bytes: &[u8], skip_bad: bool) -> Result<(MemoryBatch, Vec<String>), String> {
+    let mut trace = opened(bytes, skip_bad).map_err(|error| error.to_string())?;
+    let (mut batch, mut whole) = (MemoryBatch::default(), MemoryBatch::default());
+    loop {
+        let memory = trace.reader.memory().expect("a trace of memory");
+        memory.read_memory(&mut batch).map_err(|error| error.to_string())?;
+        if batch.is_empty() {
+            return Ok((whole, trace.reader.remarks()));
+        }
+        whole.runs.append(&mut batch.runs);
+        whole.events.append(&mut batch.events);
+        whole.instructions = batch.instructions;
+    }
+}
+
+#[test]
+fn native_traces_of_memory_give_back_what_was_written() {
+    let pieces = pieces();
+    let bytes = native(&pieces);
+    let (found, remarks) = whole(&bytes, false).unwrap();
+    assert_eq!((found.runs.len(), remarks.len()), (100_001, 0));
+    assert!(found.runs.iter().eq(pieces.iter().flat_map(|piece| &piece.runs)));
+    assert!(found.events.iter().eq(pieces.iter().flat_map(|piece| &piece.events)));
+    assert_eq!(found.instructions, 1 << 34);
+    assert_eq!(whole(&native(&[]), false).unwrap().0, MemoryBatch::default());
+}
+
+#[test]
+fn an_interrupted_trace_of_memory_gives_its_whole_blocks() {
+    let bytes = native(&pieces());
+    let (found, remarks) = whole(&bytes[..bytes.len() * 2 / 3], false).unwrap();
+    assert_eq!(found.runs.len(), 65_536);
+    assert!(remarks[0].starts_with("The recording was interrupted: 65536 "), "{remarks:?}");
+}
+
+/// Every byte of a small trace set to other values, with checksums that fit: never a panic, and skipping never fails.
+#[test]
+fn hostile_traces_of_memory_are_refused_in_a_sentence() {
+    let small = MemoryBatch { runs: vec![PageRun { page: 9, references: 2, writes: 1 }], ..pieces()[1].clone() };
+    let sound = native(&[small.clone(), small]);
+    let mut refused = 0;
+    for at in 0..sound.len() {
+        for value in [0, 1, 0x7f, 0x80, 0xff] {
+            let mut bytes = sound.clone();
+            bytes[at] = value;
+            reseal(&mut bytes);
+            refused += usize::from(
+                whole(&bytes, false).is_err_and(|message| message.contains("expected") || message.len() > 20),
+            );
+            let _ = whole(&bytes, true);
+        }
+    }
+    assert!(refused > 100, "{refused}");
 }

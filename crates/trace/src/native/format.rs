@@ -7,6 +7,7 @@ use crate::{
     Format, OpenOptions, TraceError, TraceReader,
     formats::{Confidence, Head},
     input::Input,
+    memory::Requests,
 };
 
 /// The native format.
@@ -24,7 +25,8 @@ fn detect(head: &Head) -> Confidence {
 
 fn open(input: Input, options: &OpenOptions) -> Result<Box<dyn TraceReader>, TraceError> {
     let path = input.path().to_owned();
-    Ok(Box::new(Reader::new(InputBytes(input), &path)?.skip_bad(options.skip_bad)))
+    let reader = Reader::new(InputBytes(input), &path)?.skip_bad(options.skip_bad);
+    Ok(if reader.header().is_memory { Box::new(Requests::new(FORMAT.name, reader)) } else { Box::new(reader) })
 }
 
 /// The bytes of an input as a stream.

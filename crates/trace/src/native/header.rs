@@ -4,16 +4,24 @@ use super::{
     Fault,
     bytes::{Fields, put_string, put_varint},
 };
-use crate::{Addressing, Meta};
+use crate::{Addressing, Meta, memory::MemoryMeta};
 
 const HAS_TIME: u8 = 1;
 const HAS_OPS: u8 = 2;
+
+/// What stands in the place of the addressing in traces of memory.
+const PAGES: u8 = 2;
+
+/// With page numbers below 2^52, addresses fit 64 bits.
+const MOST_PAGE_BYTES: u32 = 4096;
 
 /// What a trace says of itself before its first request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Header {
     /// What offsets mean, and which fields are told.
     pub meta: Meta,
+    /// It is a trace of memory: what `meta` says of requests holds for each of its runs.
+    pub is_memory: bool,
     /// Pairs of key and value: `tool`, `command`, `source`, or anything else.
     pub metadata: Vec<(String, String)>,
 }
@@ -22,7 +30,15 @@ impl Header {
     /// A header for a trace like `meta`, made by this version of hotset.
     pub fn new(meta: &Meta) -> Header {
         let tool = concat!("hotset ", env!("CARGO_PKG_VERSION")).to_owned();
-        Header { meta: Meta { format: super::FORMAT.name, ..meta.clone() }, metadata: vec![("tool".to_owned(), tool)] }
+        let meta = Meta { format: super::FORMAT.name, ..meta.clone() };
+        Header { meta, is_memory: false, metadata: vec![("tool".to_owned(), tool)] }
+    }
+
+    /// A header for a trace of memory.
+    pub fn of_memory(told: &MemoryMeta) -> Header {
+        let addressing = Addressing::Bytes { unit: Some(told.page_bytes) };
+        let meta = Meta { format: super::FORMAT.name, addressing, has_time: false, has_ops: told.has_writes };
+        Header { is_memory: true, ..Header::new(&meta) }
     }
 
     /// The same with one more pair.
@@ -38,6 +54,7 @@ impl Header {
 
     pub(super) fn encode(&self) -> Vec<u8> {
         let (addressing, unit) = match self.meta.addressing {
+            Addressing::Bytes { unit } if self.is_memory => (PAGES, unit.unwrap_or(0)),
             Addressing::Bytes { unit } => (0, unit.unwrap_or(0)),
             Addressing::Objects => (1, 0),
         };
@@ -54,15 +71,18 @@ impl Header {
 
     pub(super) fn decode(raw: &[u8]) -> Result<Header, Fault> {
         let mut fields = Fields::new(raw);
-        let (addressing, told, zero, unit) = (fields.u8()?, fields.u8()?, fields.u16()?, fields.u32()?);
+        let (meaning, told, zero, unit) = (fields.u8()?, fields.u8()?, fields.u16()?, fields.u32()?);
         if told & !(HAS_TIME | HAS_OPS) != 0 || zero != 0 {
             return Err(format!("the header tells of fields {told:#x} and {zero:#x}, which are not known"));
         }
-        let addressing = match addressing {
+        let addressing = match meaning {
             0 => Addressing::Bytes { unit: (unit > 0).then_some(unit) },
             1 => Addressing::Objects,
-            other => return Err(format!("offsets have meaning {other}; expected 0 (bytes) or 1 (objects)")),
+            PAGES if unit.is_power_of_two() && unit <= MOST_PAGE_BYTES => Addressing::Bytes { unit: Some(unit) },
+            PAGES => return Err(format!("pages have {unit} bytes; expected a power of two up to {MOST_PAGE_BYTES}")),
+            other => return Err(format!("offsets have meaning {other}; expected 0 (bytes), 1 (objects) or 2 (pages)")),
         };
+        let is_memory = meaning == PAGES;
         let meta = Meta {
             format: super::FORMAT.name,
             addressing,
@@ -73,6 +93,6 @@ impl Header {
         for _ in 0..fields.varint()? {
             metadata.push((fields.string()?, fields.string()?));
         }
-        Ok(Header { meta, metadata })
+        Ok(Header { meta, is_memory, metadata })
     }
 }

@@ -1,7 +1,7 @@
 //! The native `.hst` format: compact, checked, seekable, readable from a pipe and after an interruption.
 //!
 //! `docs/format-hst.md` says what every byte means. A file is a prelude and sections ([`section`]); requests stand in blocks ([`block`])
-//! of columns ([`column`]), names in table sections ([`names`]). [`Writer`] never goes back, [`Reader`] reads any `Read` and
+//! of columns ([`column`]), names in table sections ([`names`]), a trace of memory in sections of its own ([`memory`]). [`Writer`] never goes back, [`Reader`] reads any `Read` and
 //! seeks where it can.
 
 mod block;
@@ -11,6 +11,9 @@ mod damage;
 mod format;
 mod header;
 mod index;
+mod memory;
+mod memory_reader;
+mod memory_writer;
 mod names;
 mod prelude;
 mod reader;
@@ -22,6 +25,7 @@ mod writer;
 
 pub use format::FORMAT;
 pub use header::Header;
+pub use memory_writer::MemoryWriter;
 pub use reader::Reader;
 pub use stats::Stats;
 pub use writer::Writer;

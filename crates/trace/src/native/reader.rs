@@ -11,6 +11,7 @@ use super::{
     block::{Block, Known},
     damage::Damage,
     index::{self, Index},
+    memory_reader::Piece,
     names, prelude,
     section::{self, Head, Type, Unpacker},
 };
@@ -46,8 +47,10 @@ pub struct Reader<R> {
     stats: Option<Stats>,
     /// Number of the request behind the block at hand.
     next: u64,
-    damage: Damage,
-    ended: bool,
+    pub(super) damage: Damage,
+    pub(super) ended: bool,
+    /// What a trace of memory holds next.
+    pub(super) piece: Piece,
 }
 
 /// The section that a source holds next.
@@ -130,7 +133,7 @@ impl<R: Read> Reader<R> {
             content: Vec::new(),
             block: Block::empty(),
             block_at: 0,
-            header: Header { meta, metadata: Vec::new() },
+            header: Header { meta, is_memory: false, metadata: Vec::new() },
             body: 0,
             tables: Tables::default(),
             tables_until: 0,
@@ -139,6 +142,7 @@ impl<R: Read> Reader<R> {
             next: 0,
             damage: Damage::default(),
             ended: false,
+            piece: Piece::default(),
         };
         reader.read_header()?;
         Ok(reader)
@@ -246,7 +250,7 @@ impl<R: Read> Reader<R> {
     }
 
     /// Reads the next section and takes it in.
-    fn advance(&mut self) -> Result<(), TraceError> {
+    pub(super) fn advance(&mut self) -> Result<(), TraceError> {
         let offset = self.position;
         match self.next_section().map_err(|error| self.failed(error))? {
             Next::Whole(head) => match self.take(offset, &head) {
@@ -273,6 +277,8 @@ impl<R: Read> Reader<R> {
         self.unpacker.unpack(head, stored, &mut self.content)?;
         match head.kind {
             Type::FILES | Type::APPS => self.take_names(offset, head.kind),
+            Type::PAGES => self.take_pages(),
+            Type::OBJECTS => self.piece.take_objects(&self.content),
             Type::STATS => Stats::decode(&self.content).map(|stats| self.stats = Some(stats)),
             Type::END => self.take_end(),
             Type::HEAD => Err("found a second header; expected tables and requests".to_owned()),
@@ -296,6 +302,17 @@ impl<R: Read> Reader<R> {
         Ok(())
     }
 
+    fn take_pages(&mut self) -> Result<(), Fault> {
+        let range = self.piece.take_pages(&self.content, self.damage.is_known())?;
+        if range.start < self.next || (range.start > self.next && !self.damage.is_known()) {
+            self.piece.close();
+            return Err(format!("found runs from number {}; expected number {}", range.start, self.next));
+        }
+        self.damage.lost(range.start - self.next);
+        self.next = range.end;
+        Ok(())
+    }
+
     fn take_names(&mut self, offset: u64, kind: Type) -> Result<(), Fault> {
         if offset < self.tables_until {
             return Ok(());
@@ -310,7 +327,8 @@ impl<R: Read> Reader<R> {
 
     fn take_end(&mut self) -> Result<(), Fault> {
         self.ended = true;
-        let total = self.stats.as_ref().map_or(self.next, |stats| stats.requests);
+        // A trace holds requests or runs.
+        let total = self.stats.as_ref().map_or(self.next, |stats| stats.requests.saturating_add(stats.runs));
         if total < self.next || (total > self.next && !self.damage.is_known()) {
             return Err(format!("the trace ends after {} requests; its statistics tell of {total}", self.next));
         }

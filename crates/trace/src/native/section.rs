@@ -14,7 +14,7 @@ const CHECKED_BYTES: usize = 16;
 /// The most that a section holds, stored or raw.
 pub(super) const LIMIT: usize = 4 << 20;
 
-/// How far a section other than `REQS` may unfold, so that a small file cannot fill the memory with names.
+/// How far a section other than `REQS` and `PAGE` may unfold, so that a small file cannot fill the memory with names.
 const UNFOLD: usize = 64;
 
 /// Sections shorter than this are not worth compressing.
@@ -33,6 +33,8 @@ impl Type {
     pub(super) const FILES: Type = Type(*b"FILE");
     pub(super) const APPS: Type = Type(*b"APPS");
     pub(super) const REQUESTS: Type = Type(*b"REQS");
+    pub(super) const OBJECTS: Type = Type(*b"OBJS");
+    pub(super) const PAGES: Type = Type(*b"PAGE");
     pub(super) const INDEX: Type = Type(*b"INDX");
     pub(super) const STATS: Type = Type(*b"STAT");
     pub(super) const END: Type = Type(*b"END ");
@@ -42,7 +44,7 @@ impl Type {
     }
 
     fn may_unfold(self) -> bool {
-        self == Type::REQUESTS
+        self == Type::REQUESTS || self == Type::PAGES
     }
 }
 

@@ -29,9 +29,22 @@ pub struct Stats {
     pub apps: u64,
     /// Greatest file number in a request.
     pub max_file: u64,
-    /// Blocks that the requests are stored in.
+    /// Blocks that the requests or runs are stored in.
     pub blocks: u64,
+    /// Runs of references to a page, in a trace of memory.
+    pub runs: u64,
+    /// References in these runs.
+    pub references: u64,
+    /// How many of them write.
+    pub written_references: u64,
+    /// Memory objects that came or went.
+    pub object_events: u64,
+    /// Instructions executed; 0 if they were not counted.
+    pub instructions: u64,
 }
+
+/// The ids that only traces of memory have.
+const OF_MEMORY: std::ops::RangeInclusive<u16> = 12..=16;
 
 /// The id of the first operation's count.
 const FIRST_OP: u16 = 100;
@@ -77,6 +90,11 @@ impl Stats {
             9 => &mut self.apps,
             10 => &mut self.max_file,
             11 => &mut self.blocks,
+            12 => &mut self.runs,
+            13 => &mut self.references,
+            14 => &mut self.written_references,
+            15 => &mut self.object_events,
+            16 => &mut self.instructions,
             FIRST_OP.. => return self.by_op.get_mut(usize::from(id - FIRST_OP)),
             _ => return None,
         })
@@ -85,7 +103,8 @@ impl Stats {
     pub(super) fn encode(mut self) -> Vec<u8> {
         let mut out = Vec::new();
         for id in 1..FIRST_OP + Op::ALL.len() as u16 {
-            if let Some(&mut value) = self.value(id) {
+            let told = self.value(id).map(|value| *value).filter(|&value| value > 0 || !OF_MEMORY.contains(&id));
+            if let Some(value) = told {
                 out.extend_from_slice(&id.to_le_bytes());
                 out.extend_from_slice(&value.to_le_bytes());
             }

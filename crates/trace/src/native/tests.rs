@@ -42,7 +42,8 @@ impl std::io::Write for Sink {
 
 fn writer(meta: &Meta) -> (Sink, Writer<Sink>) {
     let sink = Sink::default();
-    let header = Header { meta: meta.clone(), metadata: vec![("tool".to_owned(), "test".to_owned())] };
+    let header =
+        Header { meta: meta.clone(), is_memory: false, metadata: vec![("tool".to_owned(), "test".to_owned())] };
     (sink.clone(), Writer::new(sink, Path::new("t.hst"), &header).unwrap())
 }
 

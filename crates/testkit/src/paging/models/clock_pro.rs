@@ -73,7 +73,7 @@ impl ClockPro {
         self.ring.remove(self.at(page))
     }
 
-    fn to_head(&mut self, page: u32) {
+    fn renew(&mut self, page: u32) {
         let entry = self.take(page);
         self.push(entry);
     }
@@ -90,7 +90,7 @@ impl ClockPro {
             if sight.test_and_clear(page) {
                 self.ring[at].hot = entry.test;
                 self.ring[at].test = !entry.test;
-                self.to_head(page);
+                self.renew(page);
                 if entry.test {
                     self.cold_target = (self.cold_target + 1).min((self.frames - 1).max(1));
                     self.run_hot(sight);
