@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use hotset_core::registry;
+use hotset_core::spec::PolicySpec;
 use hotset_testkit::harness::Case;
 use hotset_testkit::inputs::trace_path;
 use hotset_testkit::replay::{renumber, replay};
@@ -29,6 +30,7 @@ struct Trace {
     /// By policy, in the order of `sizes`.
     #[serde(default)]
     hits: BTreeMap<String, Vec<u64>>,
+    /// By spec, in percent.
     #[serde(default)]
     percent: BTreeMap<String, Vec<f64>>,
     /// Percentages met within 0.1, of policies whose papers leave a choice open.
@@ -101,8 +103,11 @@ fn hit_ratios_are_those_of_papers() {
         let exactly = golden.percent.iter().map(|row| (row, 0.005));
         let nearly = golden.near.iter().map(|row| (row, 0.1));
         for ((policy, expected), margin) in exactly.chain(nearly) {
+            let spec = PolicySpec::parse(policy).unwrap_or_else(|error| panic!("{error}"));
+            assert_eq!(expected.len(), golden.sizes.len(), "{policy} on {}", golden.name());
             for (&size, percent) in golden.sizes.iter().zip(expected) {
-                let hits = replay(&Case::new(policy, size), &trace).hits;
+                let case = Case { args: spec.args(None), ..Case::new(spec.info().name, size) };
+                let hits = replay(&case, &trace).hits;
                 let seen = hits as f64 * 100.0 / trace.len() as f64;
                 assert!((seen - percent).abs() <= margin, "{policy} on {} at {size}: {seen}", golden.name());
             }

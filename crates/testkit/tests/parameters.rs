@@ -61,6 +61,33 @@ fn w_tinylfu() {
 }
 
 #[test]
+fn clock() {
+    check(
+        "clock",
+        &[
+            &[("clear", "1")],
+            &[("clear", "9"), ("initial", "1")],
+            &[("clear", "50"), ("bits", "2")],
+            &[("clear", "5"), ("bits", "8"), ("initial", "255")],
+        ],
+    );
+}
+
+#[test]
+fn lfu() {
+    check(
+        "lfu",
+        &[
+            &[("counts", "perfect")],
+            &[("aging", "0")],
+            &[("aging", "2.5")],
+            &[("counts", "perfect"), ("aging", "1")],
+            &[("counts", "perfect"), ("aging", "7")],
+        ],
+    );
+}
+
+#[test]
 fn two_q() {
     check("2q", &[&[("a1in_hit", "promote")], &[("kin", "100%"), ("kout", "10%")], &[("kin", "1"), ("kout", "3")]]);
 }

@@ -68,6 +68,13 @@ impl Places {
         self.0[slot as usize] |= MARK;
     }
 
+    /// Takes the mark from `slot`, which is in some queue.
+    #[inline(always)]
+    pub fn unmark(&mut self, slot: Slot) {
+        debug_assert_ne!(self.tag(slot), ABSENT);
+        self.0[slot as usize] &= !MARK;
+    }
+
     /// Where the entry of `slot` stands in the ring of its queue, or the index that was [`put`](Places::put).
     #[inline(always)]
     pub fn index(&self, slot: Slot) -> usize {

@@ -7,10 +7,10 @@
 //! "Sequentiality and prefetching in database systems", TODS 1978 (generalised clock).
 //!
 //! Deviations: a new block starts with counter 0 (`initial=0`), as storage caches do; paging systems start it at 1 because
-//! the faulting access itself counts as a use.
+//! the faulting access itself counts as a use. `clear` sets all counters to 0 now and then, as systems do whose bits are swept by a timer.
 //!
 //! Cost: a hit writes one word; a miss looks at one block, and at one more for each that is spared, O(1) amortised over the hits.
-//! Memory: 12 to 20 bytes a block (4 a slot, 8 to 16 in the queue); with `bits` above 1 one more byte a slot.
+//! Memory: 12 to 20 bytes a block (4 a slot, 8 to 16 in the queue); with `bits` above 1 one more byte a slot, with `clear` 4 more a block.
 //!
 //! When not to use it: loops longer than the cache and scans, as with LRU.
 
@@ -26,6 +26,10 @@ pub struct Clock {
     queue: Queue,
     counters: Counters,
     initial: u8,
+    /// References from one clearing of the counters to the next.
+    interval: u64,
+    /// References until the next one.
+    left: u64,
 }
 
 /// Uses of each resident block since the hand last passed. One bit lives in the block's place, which a hit touches anyway;
@@ -36,6 +40,8 @@ struct Counters {
     most: u8,
     /// By slot; empty when one bit is enough.
     bytes: Vec<u8>,
+    /// Slots whose counters were raised since all were cleared, until that is full. Without room if they never are cleared.
+    raised: Vec<Slot>,
 }
 
 impl Policy for Clock {
@@ -57,6 +63,12 @@ impl Policy for Clock {
                 default: "0",
                 doc: "counter of a new block, at most 2^bits - 1; paging systems use 1",
             },
+            Param {
+                key: "clear",
+                kind: ParamKind::Count { min: 0, max: 1 << 53 },
+                default: "0",
+                doc: "references after which all counters are set to 0; 0 is never",
+            },
         ],
         offline: false,
         needs: Needs::NOTHING,
@@ -69,17 +81,29 @@ impl Policy for Clock {
             return Err(SpecError::new(format!("initial={initial} does not fit the counter: expected at most {most}")));
         }
         let bytes = if most > 1 { vec![0; setup.slots as usize] } else { Vec::new() };
-        Ok(Clock {
+        let interval = match setup.args.count("clear") {
+            0 => u64::MAX,
+            references => references,
+        };
+        let mut clock = Clock {
             capacity: setup.capacity,
             places: Places::new(setup.slots),
             queue: Queue::new(0, setup.capacity),
-            counters: Counters { most, bytes },
+            counters: Counters { most, bytes, raised: Vec::new() },
             initial,
-        })
+            interval,
+            left: interval,
+        };
+        clock.fit();
+        Ok(clock)
     }
 
     #[inline(always)]
     fn access(&mut self, slot: Slot, _: Reference, fx: &mut impl Effects) -> Outcome {
+        if self.left == 0 {
+            self.clear();
+        }
+        self.left -= 1;
         if self.places.tag(slot) != ABSENT {
             self.counters.raise(&mut self.places, slot);
             return Outcome::Hit;
@@ -110,6 +134,7 @@ impl Policy for Clock {
             self.evict(fx);
         }
         self.queue.grow(&mut self.places, capacity);
+        self.fit();
     }
 
     fn grow(&mut self, slots: u32) {
@@ -117,6 +142,7 @@ impl Policy for Clock {
         if self.counters.most > 1 {
             self.counters.bytes.resize((slots as usize).max(self.counters.bytes.len()), 0);
         }
+        self.fit();
     }
 
     fn contains(&self, slot: Slot) -> bool {
@@ -135,6 +161,30 @@ impl Policy for Clock {
 }
 
 impl Clock {
+    /// Room to list as many raised counters as there are. A list that is full has gaps, so it stays full until it is cleared.
+    fn fit(&mut self) {
+        let raised = &mut self.counters.raised;
+        if self.interval < u64::MAX && (raised.is_empty() || raised.len() < raised.capacity()) {
+            let bound = self.capacity.min(self.places.slots()) as usize + 1;
+            raised.reserve_exact(bound.saturating_sub(raised.len()));
+        }
+    }
+
+    /// Sets all counters to 0, at a cost in proportion to the references since the last time.
+    #[cold]
+    fn clear(&mut self) {
+        self.left = self.interval;
+        let mut raised = std::mem::take(&mut self.counters.raised);
+        let places = &mut self.places;
+        if raised.len() < raised.capacity() {
+            raised.iter().for_each(|&slot| self.counters.clear(places, slot));
+        } else {
+            self.queue.iter().for_each(|slot| self.counters.clear(places, slot));
+        }
+        raised.clear();
+        self.counters.raised = raised;
+    }
+
     /// Moves the hand to a block whose counter is 0 and takes it out.
     #[inline(always)]
     fn evict(&mut self, fx: &mut impl Effects) {
@@ -157,6 +207,9 @@ impl Counters {
         } else if initial > 0 {
             places.mark(slot);
         }
+        if initial > 0 {
+            self.list(slot);
+        }
     }
 
     /// The block was used.
@@ -167,6 +220,24 @@ impl Counters {
             *count = count.saturating_add(1).min(self.most);
         } else {
             places.mark(slot);
+        }
+        self.list(slot);
+    }
+
+    /// Lists a raised counter, if there is room, that is, if counters are ever cleared.
+    #[inline(always)]
+    fn list(&mut self, slot: Slot) {
+        if self.raised.len() < self.raised.capacity() {
+            self.raised.push(slot);
+        }
+    }
+
+    /// Sets the counter of `slot`, which may have left, to 0.
+    fn clear(&mut self, places: &mut Places, slot: Slot) {
+        if self.most > 1 {
+            self.bytes[slot as usize] = 0;
+        } else if places.tag(slot) != ABSENT {
+            places.unmark(slot);
         }
     }
 

@@ -7,30 +7,31 @@
 //! Paper: no single one; Robinson, Devarakonda, "Data cache management using frequency-based replacement", SIGMETRICS 1990, discusses it.
 //!
 //! Deviations and readings: a count starts at 1 and is lost at eviction ("in-cache LFU"); of equal counts the least recently used block
-//! leaves. Counts stop at 2^32 - 1.
+//! leaves. `counts=perfect` keeps the counts of evicted blocks without bound. `aging` halves all counts now and then, rounded up, as
+//! frequency-based replacement does, so that a count never falls to 0; a resize begins a new interval. Counts stop at 2^32 - 1.
 //!
 //! Cost: a hit writes one word and appends to a log, or writes one word and one count; a miss is O(1), or O(log c) when the
-//! heap must give the victim, which can happen once in four references.
-//! Memory: 4 bytes a slot, 96 bytes a block of capacity.
+//! heap must give the victim, which can happen once in four references. With `aging` all blocks stand in the heap.
+//! Memory: 16 bytes a slot, 64 to 100 bytes a block of capacity.
 //!
 //! When not to use it: where popularity changes: blocks that were hot once never leave, and new blocks displace one another.
 
-use crate::parts::ghost::discard_oldest;
-use crate::parts::lazy_heap::LazyHeap;
 use crate::parts::queue::{ABSENT, Places, Queue, Tag};
+use crate::parts::slot_heap::SlotHeap;
 use crate::policy::{Effects, Info, Needs, Outcome, Policy, Reference, Setup, Slot};
-use crate::spec::SpecError;
+use crate::spec::{Args, Param, ParamKind, SpecError};
 
 /// Blocks with up to this many uses stand in queues. Queue `n` has tag `n` and holds the blocks with `n + 1` uses.
 const QUEUES: u32 = 4;
 /// Tag of the blocks in the heap.
 const OFTEN: Tag = QUEUES;
 
-/// Order of the blocks in the heap.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+/// Order of the blocks in the heap, and what is remembered of evicted blocks.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 struct Key {
     uses: u32,
-    /// Time of the last use, high word first: as a `u64` it would cost 4 bytes of padding.
+    /// Time of the last use, high word first: as a `u64` it would cost 4 bytes of padding. In an evicted block, how often counts had
+    /// been halved when it left.
     last: [u32; 2],
 }
 
@@ -38,10 +39,19 @@ struct Key {
 #[derive(Debug)]
 pub struct Lfu {
     capacity: u32,
+    args: Args,
     len: u32,
+    /// Counts outlive a block's stay.
+    perfect: bool,
+    /// Up to this many uses blocks stand in queues.
+    queued: u32,
+    /// References until counts are halved.
+    left: u64,
+    /// How often they were.
+    halvings: u64,
     places: Places,
     seldom: [Queue; QUEUES as usize],
-    often: LazyHeap<Key>,
+    often: SlotHeap<Key>,
 }
 
 impl Policy for Lfu {
@@ -50,43 +60,68 @@ impl Policy for Lfu {
         aliases: &[],
         family: "frequency",
         summary: "evict the block with the fewest uses since it came in",
-        params: &[],
+        params: &[
+            Param {
+                key: "counts",
+                kind: ParamKind::Word(&["cache", "perfect"]),
+                default: "cache",
+                doc: "what is counted: uses since the block came in, or all that there ever were",
+            },
+            Param {
+                key: "aging",
+                kind: ParamKind::Multiple,
+                default: "unlimited",
+                doc: "references after which all counts are halved, times the capacity, such as 10",
+            },
+        ],
         offline: false,
         needs: Needs::NOTHING,
     };
 
     fn new(setup: &Setup) -> Result<Self, SpecError> {
-        let seldom = std::array::from_fn(|tag| Queue::new(tag as Tag, 0));
-        let places = Places::new(setup.slots);
-        let mut lfu = Lfu { capacity: setup.capacity, len: 0, places, seldom, often: LazyHeap::new(0) };
-        lfu.fit();
+        let mut lfu = Lfu {
+            capacity: setup.capacity,
+            args: setup.args.clone(),
+            len: 0,
+            perfect: setup.args.word("counts") == "perfect",
+            queued: 0,
+            left: 0,
+            halvings: 0,
+            places: Places::new(setup.slots),
+            seldom: std::array::from_fn(|tag| Queue::new(tag as Tag, 0)),
+            often: SlotHeap::new(OFTEN, setup.slots),
+        };
+        lfu.scale();
         Ok(lfu)
+    }
+
+    fn identities(args: &Args, capacity: u32) -> u64 {
+        if args.word("counts") == "perfect" { u64::MAX } else { u64::from(capacity) + 1 }
     }
 
     #[inline(always)]
     fn access(&mut self, slot: Slot, reference: Reference, fx: &mut impl Effects) -> Outcome {
+        if self.left == 0 {
+            self.halve();
+        }
+        self.left -= 1;
         match self.places.tag(slot) {
             ABSENT => {
                 if self.len == self.capacity {
                     self.evict(fx);
                 }
-                self.seldom[0].push(&mut self.places, slot);
+                let uses = if self.perfect { self.remembered(slot).saturating_add(1) } else { 1 };
+                self.enter(slot, uses, reference);
                 self.len += 1;
                 return Outcome::Admitted;
             }
             OFTEN => {
-                let key = self.often.key_mut(self.places.index(slot));
-                *key = Key { uses: key.uses.saturating_add(1), last: words(reference.time) };
+                let uses = self.often.key(slot).uses.saturating_add(1);
+                self.often.set_key(slot, Key { uses, last: words(reference.time) });
             }
             tag => {
                 self.seldom[tag as usize].take(&mut self.places, slot);
-                match self.seldom.get_mut(tag as usize + 1) {
-                    Some(queue) => queue.push(&mut self.places, slot),
-                    None => {
-                        let index = self.often.insert(slot, Key { uses: QUEUES + 1, last: words(reference.time) });
-                        self.places.put(slot, OFTEN, index);
-                    }
-                }
+                self.enter(slot, tag + 2, reference);
             }
         }
         Outcome::Hit
@@ -95,18 +130,22 @@ impl Policy for Lfu {
     #[inline(always)]
     fn prefetch(&self, slot: Slot) {
         self.places.prefetch(slot);
+        self.often.prefetch(slot);
     }
 
     fn remove(&mut self, slot: Slot, fx: &mut impl Effects) {
         match self.places.tag(slot) {
+            ABSENT if self.perfect && self.remembered(slot) > 0 => {}
             ABSENT => return,
-            OFTEN => {
-                self.often.remove(self.places.index(slot));
-                self.places.clear(slot);
+            tag => {
+                match self.seldom.get_mut(tag as usize) {
+                    Some(queue) => queue.take(&mut self.places, slot),
+                    None => self.often.take(&mut self.places, slot),
+                }
+                self.len -= 1;
             }
-            tag => self.seldom[tag as usize].take(&mut self.places, slot),
         }
-        self.len -= 1;
+        self.often.set_key(slot, Key::default());
         fx.forget(slot);
     }
 
@@ -115,7 +154,7 @@ impl Policy for Lfu {
         while self.len > capacity {
             self.evict(fx);
         }
-        self.fit();
+        self.scale();
     }
 
     fn grow(&mut self, slots: u32) {
@@ -133,35 +172,78 @@ impl Policy for Lfu {
 
     fn validate(&self) {
         self.seldom.iter().for_each(|queue| queue.validate(&self.places));
-        self.often.validate();
-        let often = || (0..self.places.slots()).filter(|&slot| self.places.tag(slot) == OFTEN);
-        assert!(often().all(|slot| self.often.slot(self.places.index(slot)) == slot), "a place in the heap");
-        assert_eq!(often().count(), self.often.len() as usize);
+        self.often.validate(&self.places);
+        let mut often = (0..self.places.slots()).filter(|&slot| self.places.tag(slot) == OFTEN);
+        assert!(often.all(|slot| self.often.key(slot).uses > self.queued), "a count that belongs into a queue");
         assert_eq!(self.seldom.iter().map(Queue::len).sum::<u32>() + self.often.len(), self.len);
         assert!(self.len <= self.capacity);
     }
 }
 
 impl Lfu {
+    /// What depends on the capacity.
+    fn scale(&mut self) {
+        let interval = self.args.multiple("aging", self.capacity);
+        // Halving changes the order of counts, which queues could not follow.
+        self.queued = if interval.is_some() { 0 } else { QUEUES };
+        self.left = interval.map_or(u64::MAX, |references| u64::from(references).max(1));
+        self.fit();
+    }
+
     /// Room for all that the queues and the heap may come to hold.
     fn fit(&mut self) {
-        let bound = self.capacity.min(self.places.slots());
+        let slots = self.places.slots();
+        let bound = self.capacity.min(slots);
         self.seldom.iter_mut().for_each(|queue| queue.grow(&mut self.places, bound));
-        self.often.grow(bound);
+        self.often.grow(slots, bound);
+    }
+
+    /// Puts `slot`, which is nowhere, where this many uses belong.
+    #[inline(always)]
+    fn enter(&mut self, slot: Slot, uses: u32, reference: Reference) {
+        if uses <= self.queued {
+            self.seldom[uses as usize - 1].push(&mut self.places, slot);
+        } else {
+            self.often.insert(&mut self.places, slot, Key { uses, last: words(reference.time) });
+        }
     }
 
     #[inline(always)]
     fn evict(&mut self, fx: &mut impl Effects) {
+        let seldom = self.seldom.iter_mut().find(|queue| !queue.is_empty());
+        let (victim, uses) = match seldom {
+            Some(queue) => (queue.pop_oldest(&mut self.places), Some(queue.tag() + 1)),
+            None => (self.often.pop_least(&mut self.places), None),
+        };
+        let Some(victim) = victim else { return };
         self.len -= 1;
-        if let Some(queue) = self.seldom.iter_mut().find(|queue| !queue.is_empty()) {
-            discard_oldest(queue, &mut self.places, fx);
-        } else if let Some(victim) = self.often.pop_least() {
-            self.places.clear(victim);
-            fx.discard(victim);
+        fx.evict(victim);
+        if self.perfect {
+            let uses = uses.unwrap_or(self.often.key(victim).uses);
+            self.often.set_key(victim, Key { uses, last: words(self.halvings) });
+        } else {
+            fx.forget(victim);
         }
+    }
+
+    /// The count of an evicted block, halved as often as it would have been since, or 0.
+    #[inline(always)]
+    fn remembered(&self, slot: Slot) -> u32 {
+        let Key { uses, last: [high, low] } = self.often.key(slot);
+        let times = self.halvings - (u64::from(high) << 32 | u64::from(low));
+        // Halving again and again, rounded up, is dividing by a power of two, rounded up.
+        uses.checked_sub(1).map_or(0, |less| less.checked_shr(times.min(32) as u32).unwrap_or(0) + 1)
+    }
+
+    /// Halves all counts, rounding up.
+    #[cold]
+    fn halve(&mut self) {
+        self.often.change(&self.places, |key| Key { uses: key.uses.div_ceil(2), ..key });
+        self.halvings += 1;
+        self.scale();
     }
 }
 
-fn words(time: u64) -> [u32; 2] {
-    [(time >> 32) as u32, time as u32]
+fn words(number: u64) -> [u32; 2] {
+    [(number >> 32) as u32, number as u32]
 }

@@ -22,7 +22,7 @@
 //! When not to use it: loops longer than all that is remembered; where popularity changes within a lifetime.
 
 use crate::parts::large;
-use crate::parts::lists::{List, Lists};
+use crate::parts::links::{Links, List};
 use crate::parts::prefetch::prefetch;
 use crate::policy::{Effects, Info, Needs, Outcome, Policy, Reference, Setup, Slot};
 use crate::spec::{Args, Param, ParamKind, SpecError};
@@ -60,7 +60,9 @@ pub struct Mq {
     /// No block above queue 0 came into its queue before.
     oldest: u64,
     estimate: Option<Distances>,
-    lists: Lists,
+    links: Links,
+    /// The queues and the ghosts.
+    lists: Vec<List>,
     blocks: Vec<Block>,
 }
 
@@ -124,7 +126,8 @@ impl Policy for Mq {
             lifetime: 0,
             oldest: u64::MAX,
             estimate: setup.args.switch("estimate").then(Distances::new),
-            lists: Lists::new(queues + 1, setup.slots),
+            links: Links::new(setup.slots),
+            lists: vec![List::default(); queues + 1],
             blocks: large::filled(STRANGER, setup.slots as usize),
         };
         mq.scale();
@@ -140,14 +143,14 @@ impl Policy for Mq {
         self.now += 1;
         let hit = self.contains(slot);
         if hit {
-            self.lists.take(self.blocks[slot as usize].list as List, slot);
+            self.take(slot);
         } else {
             if self.len == self.capacity {
                 self.evict(Some(slot), fx);
             }
             self.len += 1;
             if self.is_ghost(slot) {
-                self.lists.take(self.queues, slot);
+                self.take(slot);
             }
         }
         self.note_distance(slot);
@@ -165,7 +168,7 @@ impl Policy for Mq {
     #[inline(always)]
     fn prefetch(&self, slot: Slot) {
         prefetch(&self.blocks, slot as usize);
-        self.lists.prefetch(slot);
+        self.links.prefetch(slot);
     }
 
     fn remove(&mut self, slot: Slot, fx: &mut impl Effects) {
@@ -174,7 +177,7 @@ impl Policy for Mq {
             return;
         }
         self.len -= u32::from(self.contains(slot));
-        self.lists.take(list as List, slot);
+        self.take(slot);
         self.forget(slot, fx);
     }
 
@@ -184,13 +187,13 @@ impl Policy for Mq {
         while self.len > capacity {
             self.evict(None, fx);
         }
-        while self.lists.len(self.queues) > self.most_ghosts {
+        while self.ghosts().len() > self.most_ghosts {
             self.drop_ghost(None, fx);
         }
     }
 
     fn grow(&mut self, slots: u32) {
-        self.lists.grow(slots);
+        self.links.grow(slots);
         self.blocks.resize(self.blocks.len().max(slots as usize), STRANGER);
     }
 
@@ -205,9 +208,9 @@ impl Policy for Mq {
 
     fn validate(&self) {
         let mut known = 0;
-        for list in 0..=self.queues {
-            self.lists.validate(list);
-            let blocks = || self.lists.iter(list).map(|slot| self.blocks[slot as usize]);
+        for (list, slots) in self.lists.iter().enumerate() {
+            slots.validate(&self.links);
+            let blocks = || slots.iter(&self.links).map(|slot| self.blocks[slot as usize]);
             assert!(blocks().all(|block| block.list == list as u32), "a block of list {list} stands in another");
             if list < self.queues {
                 assert!(blocks().is_sorted_by_key(|block| block.queued), "queue {list} is out of order");
@@ -215,11 +218,11 @@ impl Policy for Mq {
                 // A block goes down, but never above where its uses put it.
                 assert!(blocks().all(|block| list <= block.uses.ilog2() as usize), "a block stands too high");
             }
-            known += self.lists.len(list);
+            known += slots.len();
         }
-        assert_eq!(known - self.lists.len(self.queues), self.len, "resident blocks are miscounted");
+        assert_eq!(known - self.ghosts().len(), self.len, "resident blocks are miscounted");
         assert!(self.len <= self.capacity);
-        assert!(self.lists.len(self.queues) <= self.most_ghosts, "too many ghosts");
+        assert!(self.ghosts().len() <= self.most_ghosts, "too many ghosts");
         let strangers = self.blocks.iter().filter(|block| block.list == NOWHERE);
         assert!(strangers.clone().all(|block| block.uses == 0), "uses of a stranger");
         assert_eq!(strangers.count() + known as usize, self.blocks.len(), "blocks that claim to be known");
@@ -244,13 +247,35 @@ impl Mq {
     }
 
     #[inline(always)]
-    fn push(&mut self, queue: List, slot: Slot) {
-        self.lists.push(queue, slot);
+    fn push(&mut self, queue: usize, slot: Slot) {
+        self.lists[queue].push(&mut self.links, slot);
         let block = &mut self.blocks[slot as usize];
         (block.queued, block.list) = (self.now, queue as u32);
         if queue > 0 {
             self.oldest = self.oldest.min(self.now);
         }
+    }
+
+    /// Takes `slot` out of its list.
+    #[inline(always)]
+    fn take(&mut self, slot: Slot) {
+        let list = self.blocks[slot as usize].list as usize;
+        self.lists[list].take(&mut self.links, slot);
+    }
+
+    /// Takes the oldest block out of a list and fetches what is known of the next one.
+    #[inline(always)]
+    fn take_oldest(&mut self, list: usize) -> Option<Slot> {
+        let oldest = self.lists[list].pop_oldest(&mut self.links);
+        if let Some(next) = self.lists[list].oldest(&self.links) {
+            prefetch(&self.blocks, next as usize);
+        }
+        oldest
+    }
+
+    #[inline(always)]
+    fn ghosts(&self) -> &List {
+        &self.lists[self.queues]
     }
 
     /// Counts the distance from the last use of `slot`, if that is known, and makes the estimate when it is due.
@@ -270,26 +295,27 @@ impl Mq {
     #[inline(never)]
     fn demote(&mut self) {
         for queue in 1..self.queues {
-            let Some(oldest) = self.lists.oldest(queue) else { continue };
-            if self.now - self.blocks[oldest as usize].queued > self.lifetime {
-                self.lists.take(queue, oldest);
+            if let Some(oldest) = self.lists[queue].oldest(&self.links)
+                && self.now - self.blocks[oldest as usize].queued > self.lifetime
+            {
+                self.take_oldest(queue);
                 self.push(queue - 1, oldest);
             }
         }
-        let oldest = |queue| self.lists.oldest(queue).map(|slot| self.blocks[slot as usize].queued);
-        self.oldest = (1..self.queues).filter_map(oldest).min().unwrap_or(u64::MAX);
+        let oldest = |queue: &List| queue.oldest(&self.links).map(|slot| self.blocks[slot as usize].queued);
+        self.oldest = self.lists[1..self.queues].iter().filter_map(oldest).min().unwrap_or(u64::MAX);
     }
 
     /// Evicts the oldest block of the lowest queue that has any.
     #[inline(always)]
     fn evict(&mut self, arriving: Option<Slot>, fx: &mut impl Effects) {
-        let Some(victim) = (0..self.queues).find_map(|queue| self.lists.oldest(queue)) else { return };
-        self.lists.take(self.blocks[victim as usize].list as List, victim);
-        self.lists.push(self.queues, victim);
+        let lowest = self.lists[..self.queues].iter().position(|queue| !queue.is_empty());
+        let Some(victim) = lowest.and_then(|queue| self.take_oldest(queue)) else { return };
+        self.lists[self.queues].push(&mut self.links, victim);
         self.blocks[victim as usize].list = self.queues as u32;
         self.len -= 1;
         fx.evict(victim);
-        if self.lists.len(self.queues) > self.most_ghosts {
+        if self.ghosts().len() > self.most_ghosts {
             self.drop_ghost(arriving, fx);
         }
     }
@@ -297,8 +323,7 @@ impl Mq {
     /// Drops the oldest ghost. If it is that of the arriving block, this block stays known all the same.
     #[inline(always)]
     fn drop_ghost(&mut self, arriving: Option<Slot>, fx: &mut impl Effects) {
-        let Some(ghost) = self.lists.oldest(self.queues) else { return };
-        self.lists.take(self.queues, ghost);
+        let Some(ghost) = self.take_oldest(self.queues) else { return };
         if arriving == Some(ghost) {
             self.blocks[ghost as usize] = STRANGER;
         } else {

@@ -10,6 +10,9 @@ pub(super) struct Clock {
     capacity: usize,
     most: u32,
     initial: u32,
+    /// References from one clearing of the counters to the next, and those since the last.
+    clear: Option<u64>,
+    since: u64,
     /// Page and counter, from the hand on.
     ring: VecDeque<(u32, u32)>,
 }
@@ -17,10 +20,17 @@ pub(super) struct Clock {
 impl Model for Clock {
     fn new(given: &Given<'_>) -> Clock {
         let (bits, initial) = (given.args.count("bits"), given.args.count("initial"));
-        Clock { capacity: given.capacity, most: (1 << bits) - 1, initial: initial as u32, ring: VecDeque::new() }
+        let clear = Some(given.args.count("clear")).filter(|&references| references > 0);
+        let (most, initial) = ((1 << bits) - 1, initial as u32);
+        Clock { capacity: given.capacity, most, initial, clear, since: 0, ring: VecDeque::new() }
     }
 
     fn access(&mut self, key: u32, _: Reference) -> Step {
+        if self.clear == Some(self.since) {
+            self.ring.iter_mut().for_each(|(_, count)| *count = 0);
+            self.since = 0;
+        }
+        self.since += 1;
         if let Some((_, count)) = self.ring.iter_mut().find(|(page, _)| *page == key) {
             *count = (*count + 1).min(self.most);
             return Step::hit();
