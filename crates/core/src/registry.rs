@@ -47,6 +47,7 @@ macro_rules! entries {
 entries! {
     /// Every policy that replaces blocks of a single cache, in the order of the table.
     ENTRIES in policies {
+        acme::Acme,
         arc::Arc,
         cacheus::Cacheus,
         car::Car,

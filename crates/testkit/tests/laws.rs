@@ -73,6 +73,23 @@ fn stack_algorithms_never_lose_by_more_memory() {
     }
 }
 
+/// A window as large as the cache leaves nothing to compete for, and experts with equal weights make ACME heed the first of them.
+#[test]
+fn adaptive_policies_held_still_are_lru() {
+    for trace in samples() {
+        for capacity in [1, 2, 9, 30] {
+            let still = [
+                Case::new("w-tinylfu", capacity).with("window", "100%"),
+                Case::new("acme", capacity).with("share", "1"),
+                Case::new("acme", capacity).with("share", "1").with("refetch", "on"),
+            ];
+            for case in still {
+                assert_eq!(replay(&case, &trace), replay(&Case::new("lru", capacity), &trace), "{}", case.policy);
+            }
+        }
+    }
+}
+
 /// Belady, Nelson, Shedler, CACM 1969.
 #[test]
 fn fifo_shows_beladys_anomaly() {

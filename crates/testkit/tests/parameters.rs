@@ -48,6 +48,19 @@ fn cacheus() {
 }
 
 #[test]
+fn acme() {
+    check(
+        "acme",
+        &[
+            &[("refetch", "on")],
+            &[("refetch", "on"), ("beta", "0.01"), ("share", "0")],
+            &[("beta", "0.5"), ("share", "0.2")],
+            &[("beta", "1"), ("share", "1")],
+        ],
+    );
+}
+
+#[test]
 fn w_tinylfu() {
     check(
         "w-tinylfu",

@@ -17,7 +17,7 @@
 //! 0.001 and 1 to 0.005 and 0.9). Nothing is rounded to three digits. Shrinking demotes what R has too much, then evicts.
 //!
 //! Cost: a hit appends to a log and writes two words and a count; a miss is O(log c) amortised. As for LeCaR, two orders of the same
-//! blocks make for a fifth to a quarter of LRU's rate. Memory: 20 bytes a slot; 72 to 112 bytes a block of capacity, ghosts included.
+//! blocks make for a quarter to a third of LRU's rate. Memory: 20 bytes a slot; 80 to 128 bytes a block of capacity, ghosts included.
 //!
 //! When not to use it: working sets that change as a whole; S starts at 1% and must grow first.
 

@@ -14,7 +14,7 @@
 //!
 //! Cost: a hit appends to a log and writes two words and a count; a miss is O(log c) amortised. Two orders of the same blocks have to be
 //! kept up to date, one of them a heap: the rate is a fifth to a quarter of LRU's.
-//! Memory: 20 bytes a slot; 56 to 88 bytes a block of capacity, ghosts included.
+//! Memory: 20 bytes a slot; 80 to 128 bytes a block of capacity, ghosts included.
 //!
 //! When not to use it: loops larger than the cache, where both experts miss everything; changes that come faster than mistakes are noticed.
 

@@ -15,7 +15,7 @@
 //! higher by 1, so that ages at which blocks are always evicted are seen as well. Blocks are drawn with replacement; as many as
 //! the sample or fewer are all looked at. Of equals the first leaves. If a resize changes number or unit of ages, all counts start anew.
 //!
-//! Cost: a hit writes two places; a miss looks at 40 blocks, that is the algorithm, and with many misses the rate is a tenth of LRU's.
+//! Cost: a hit writes two places; a miss looks at 40 blocks, that is the algorithm, and with many misses the rate is a fifteenth of LRU's.
 //! Memory: 4 bytes a slot, 16 a block of capacity, and up to 4 MB for each of `apps`, which every computation goes over.
 //!
 //! When not to use it: small caches and short traces: ages take tens of thousands of references to be learnt.

@@ -1,5 +1,6 @@
 //! The replacement policies, one file each. The table in [`crate::registry`] names them.
 
+pub mod acme;
 pub mod arc;
 pub mod cacheus;
 pub mod car;

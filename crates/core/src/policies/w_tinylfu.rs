@@ -19,7 +19,7 @@
 //! Cost: O(1) amortised. Every reference raises four counters in one cache line, which cannot be fetched ahead, since what is told ahead
 //! is the slot alone: where the sketch outgrows the processor's cache, that wait is most of the time, and the rate a fifth of LRU's.
 //! A miss compares two estimates.
-//! Memory: 8 bytes a slot; 24 to 56 bytes a block of capacity, 8 to 16 of them in the sketch.
+//! Memory: 8 bytes a slot; 30 to 64 bytes a block of capacity, 8 to 16 of them in the sketch.
 //!
 //! When not to use it: where recency is all (a changing working set, LRU-friendly bursts longer than the window), unless `climb=on`.
 

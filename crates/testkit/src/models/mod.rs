@@ -2,6 +2,7 @@
 
 use crate::model::{Given, Model};
 
+mod acme;
 mod arc;
 mod bimodal;
 mod bypass;
@@ -48,6 +49,7 @@ pub type Build = fn(&Given<'_>) -> Box<dyn Model>;
 /// Every model under the canonical name of its policy.
 pub static MODELS: &[(&str, Build)] = &[
     ("2q", build::<two_q::TwoQ>),
+    ("acme", build::<acme::Acme>),
     ("arc", build::<arc::Arc>),
     ("bypass", build::<bypass::Bypass>),
     ("cacheus", build::<cacheus::Cacheus>),
