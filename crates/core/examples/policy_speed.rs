@@ -1,11 +1,15 @@
-//! How fast each policy decides: accesses a CPU second on one core, for every entry of the registry.
+//! How fast each policy decides and what it takes: accesses a CPU second on one core, and bytes of memory, for every entry of the
+//! registry.
 //!
 //! `cargo run --release -p hotset-core --example policy_speed [POLICY...]`
 //!
 //! The trace is zipf(1.0) over 1M blocks, 20M references, its blocks renumbered by first appearance as the simulator does. The slot
-//! of the reference 16 ahead is prefetched. Every figure is the best of three runs, with the hit ratio beside it.
+//! of the reference 16 ahead is prefetched. Every figure is the best of three runs, with the hit ratio beside it. Memory is what building
+//! the policy allocates, by slot (a block that the host may mention) and by block of capacity, from the differences of three builds.
 
+use std::alloc::{GlobalAlloc, Layout, System};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 use hotset_core::parts::random::Random;
 use hotset_core::policy::{Effects, Future, Outcome, Policy, Reference, Setup, Slot};
@@ -26,7 +30,7 @@ fn main() {
     let future = Future { slots: trace.clone(), next_use: Arc::new(next_uses(&trace, footprint)) };
     let addresses = addresses(footprint);
     println!("zipf(1.0), {REFERENCES} references to {footprint} blocks; million accesses a second (hit ratio)");
-    println!("{:12}{:>20}{:>20}{:>20}", "policy", "1%", "10%", "50%");
+    println!("{:12}{:>20}{:>20}{:>20}{:>12}{:>13}", "policy", "1%", "10%", "50%", "bytes/slot", "bytes/block");
     for entry in registry::ENTRIES {
         let name = entry.info.name;
         if !wanted.is_empty() && !wanted.iter().any(|other| other == name) {
@@ -49,9 +53,62 @@ fn main() {
             let rate = REFERENCES as f64 / seconds / 1e6;
             print!("{:>20}", format!("{rate:.0} ({:.4})", hits as f64 / REFERENCES as f64));
         }
-        println!();
+        if entry.info.offline {
+            println!("{:>12}{:>13}", "-", "-"); // It holds the future of the trace besides.
+            continue;
+        }
+        let bytes = |slots: u32, capacity: u32| {
+            let args = Args::defaults(entry.info.params, None);
+            let setup =
+                Setup { capacity, slots, seed: 1, args: &args, future: Some(&future), addresses: Some(&addresses) };
+            registry::visit(name, Weigh(&setup)).expect("the name is the registry's own") as f64
+        };
+        // Powers of two, because rings and tables are rounded up to them.
+        let (slots, capacity) = (1 << 20, 1 << 14);
+        let base = bytes(slots / 2, capacity / 2);
+        let by_slot = (bytes(slots, capacity / 2) - base) / f64::from(slots / 2);
+        let by_block = (bytes(slots / 2, capacity) - base) / f64::from(capacity / 2);
+        println!("{by_slot:>12.1}{by_block:>13.1}");
     }
 }
+
+/// Bytes that building a policy allocates and keeps.
+struct Weigh<'a>(&'a Setup<'a>);
+
+impl Visitor for Weigh<'_> {
+    type Output = u64;
+
+    fn visit<P: Policy + 'static>(self) -> u64 {
+        let before = HELD.load(Relaxed);
+        let policy = P::new(self.0).unwrap_or_else(|error| panic!("{}: {error}", P::INFO.name));
+        let held = HELD.load(Relaxed) - before;
+        drop(policy);
+        held
+    }
+}
+
+/// Bytes held by the program.
+static HELD: AtomicU64 = AtomicU64::new(0);
+
+struct Weighing;
+
+// SAFETY: every call goes on to the system's allocator unchanged.
+unsafe impl GlobalAlloc for Weighing {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        HELD.fetch_add(layout.size() as u64, Relaxed);
+        // SAFETY: the caller's promise is passed on.
+        unsafe { System.alloc(layout) }
+    }
+
+    unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
+        HELD.fetch_sub(layout.size() as u64, Relaxed);
+        // SAFETY: the caller's promise is passed on.
+        unsafe { System.dealloc(pointer, layout) }
+    }
+}
+
+#[global_allocator]
+static ALLOCATOR: Weighing = Weighing;
 
 struct Replay<'a> {
     setup: &'a Setup<'a>,
