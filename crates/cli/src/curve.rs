@@ -110,8 +110,10 @@ impl Curve {
             PolicySpec::parse_list(&self.policy).map_err(|error| Failure::spec("--policy", &self.policy, &error))?;
         let name = self.trace.path.display().to_string();
         let trace = self.read.open(&self.trace.path)?;
-        let options = self.cut.options();
+        let mut options = self.cut.options();
         let block_bytes = options.block.unwrap_or_else(|| BlockSize::default_for(trace.meta())).bytes();
+        options.keep_requests =
+            policies.iter().any(|policy| grid::wants_requests(policy.info(), &policy.args(block_bytes)));
         let lines = match self.sampler()? {
             Some(sampler) => vec![sampled(sampler, trace, &options, &name, &policies)?],
             None => self.exact(trace, &options, &name, &policies, block_bytes)?,
@@ -176,6 +178,10 @@ impl Curve {
                         .map_err(|_| SimError::TooManyReferences { policy: policy.to_string() })?;
                     Line::exact(policy.to_string(), &curve.curve())
                 }
+                "attribute" => match references.parts_curve(&policy.args(block_bytes))? {
+                    Some((_, by_total)) => Line::exact(policy.to_string(), &by_total),
+                    None => self.simulated(policy, &mut prepared, block_bytes)?,
+                },
                 _ => self.simulated(policy, &mut prepared, block_bytes)?,
             });
         }
@@ -205,6 +211,8 @@ impl Curve {
         let plans: Vec<Plan> = sizes.iter().map(plan).collect();
         let replayed = grid::run(prepared, &plans, &Replaying::new(plans.len(), Some(references)))?;
         let hits = sizes.iter().zip(&replayed.tallies).map(|(&size, tally)| (size, tally.total.hits));
+        // A scheme that sees inodes and directories has more references than the trace has data.
+        let references = replayed.tallies.first().map_or(references, |tally| tally.total.references);
         Ok(Line::simulated(policy.to_string(), references, distinct.into(), hits))
     }
 

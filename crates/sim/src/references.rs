@@ -2,11 +2,15 @@
 
 use std::sync::Arc;
 
+use hotset_core::dynamic;
 use hotset_core::policy::Column;
+use hotset_core::spec::{Args, Part};
 
 use crate::bits::Bits;
+use crate::curve::{Curve, PartsCurve, Rooms};
+use crate::error::SimError;
 use crate::expand::Expanded;
-use crate::view::Requests;
+use crate::view::{self, Requests};
 use crate::window::{WINDOW, Window};
 
 /// A renumbered trace: one dense block number a reference, and sparse columns beside it.
@@ -130,6 +134,24 @@ impl References {
     /// Distinct blocks: the footprint.
     pub fn distinct(&self) -> u32 {
         self.addresses.len() as u32
+    }
+
+    /// The curve of `attribute` with these arguments by the size of its part `x`, in one pass; with it, by the size of the whole cache in
+    /// blocks of the run. `None` if no part takes the rest, or if a file changes its class. The requests must have been kept.
+    pub fn parts_curve(&self, args: &Args) -> Result<Option<(PartsCurve, Curve)>, SimError> {
+        let (parts, Some(requests), Some(block)) = (args.parts("parts"), &self.requests, args.block_bytes()) else {
+            return Ok(None);
+        };
+        let Some(rest) = parts.iter().find(|part| part.size.is_none()) else { return Ok(None) };
+        let fixed: u64 = parts.iter().filter_map(|part| part.size).sum();
+        let least = (fixed + rest.block).div_ceil(block);
+        let view = dynamic::view("attribute", args, u32::try_from(least).unwrap_or(u32::MAX))?;
+        let shown = view::show(requests, &view)?;
+        let room = |part: &Part| part.size.map(|size| u32::try_from(size / part.block).unwrap_or(u32::MAX));
+        let of_class = view.parts.expect("a cache in parts").of_class;
+        let rooms = Rooms { of_class, blocks: parts.iter().map(room).collect() };
+        let curve = PartsCurve::of(&shown, &rooms);
+        Ok(curve.map(|curve| (curve.clone(), curve.by_total(block, fixed, rest.block))))
     }
 
     /// True if some reference writes.

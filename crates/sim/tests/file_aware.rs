@@ -5,22 +5,28 @@ use std::collections::HashMap;
 use std::fmt::Write;
 
 use hotset_core::classify::Rules;
-use hotset_core::spec::PolicySpec;
+use hotset_core::spec::{Args, PolicySpec};
 use hotset_sim::grid::{self, Plan};
-use hotset_sim::{BlockSize, ClassTally, Options, Silent, Tally, prepare};
+use hotset_sim::{BlockSize, ClassTally, Options, Prepared, Silent, Tally, prepare};
 use hotset_trace::{OpenOptions, formats::BUILTIN, open};
 
-/// Replays a trace of lines `op,file,offset,bytes,filesize,kind` against a scheme of `bytes`.
-fn replay_with(policy: &str, bytes: u64, lines: &str, rules: Option<Rules>) -> Tally {
+/// A trace of lines `op,file,offset,bytes,filesize,kind`, ready to be replayed, and the arguments of a scheme.
+fn prepared(policy: &str, lines: &str, rules: Option<Rules>) -> (Prepared, Args) {
     let mut file = tempfile::Builder::new().suffix(".csv").tempfile().expect("a temporary file");
     let text = format!("op,file,offset,bytes,filesize,kind\n{lines}");
     std::io::Write::write_all(&mut file, text.as_bytes()).expect("the file can be written");
     let trace = open(file.path(), BUILTIN, &OpenOptions::default()).unwrap_or_else(|error| panic!("{error}"));
     let options = Options { block: Some(BlockSize::Bytes(4096)), keep_requests: true, ..Options::default() };
-    let (mut prepared, _) = prepare(trace.reader, &options, &Silent).unwrap_or_else(|error| panic!("{error}"));
+    let (prepared, _) = prepare(trace.reader, &options, &Silent).unwrap_or_else(|error| panic!("{error}"));
     let spec = PolicySpec::parse(policy).unwrap_or_else(|error| panic!("{error}"));
-    let args = spec.args(Some(4096)).with_rules(rules);
-    let plan = Plan { info: spec.info(), args, capacity: (bytes / 4096) as u32, seed: 1 };
+    (prepared, spec.args(Some(4096)).with_rules(rules))
+}
+
+/// Replays such a trace against a scheme of `bytes`.
+fn replay_with(policy: &str, bytes: u64, lines: &str, rules: Option<Rules>) -> Tally {
+    let (mut prepared, args) = prepared(policy, lines, rules);
+    let info = PolicySpec::parse(policy).unwrap_or_else(|error| panic!("{error}")).info();
+    let plan = Plan { info, args, capacity: (bytes / 4096) as u32, seed: 1 };
     let mut replayed = grid::run(&mut prepared, &[plan], &Silent).unwrap_or_else(|error| panic!("{policy}: {error}"));
     replayed.tallies.remove(0)
 }
@@ -180,4 +186,44 @@ fn unix_is_two_lru_lists() {
     assert!(data.counters.misses() >= data.counters.request_misses);
     let plain = replay("lru", 32 * K, &lines);
     assert_eq!((plain.total.hits, plain.write_backs), (hits, write_backs), "without inodes it is LRU of the rest");
+}
+
+/// One pass gives what a simulation gives at each size, with files that are deleted and made again.
+#[test]
+fn the_curve_of_a_cache_in_parts_equals_its_simulation() {
+    let mut state = 77u64;
+    let mut next = |below: u64| {
+        state = state.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+        (state >> 33) % below
+    };
+    let mut lines = String::new();
+    for _ in 0..3000 {
+        let (file, offset, length) = (next(9), next(30) * 2000, 1 + next(12_000));
+        let size = if file < 3 { 900_000 } else { 90_000 };
+        match next(40) {
+            0 => writeln!(lines, "U,/d{}/f{file},0,0,,", file % 3),
+            1..8 => writeln!(lines, "O,/d{}/f{file},0,0,{size},", file % 3),
+            8..15 => writeln!(lines, "W,/d{}/f{file},{offset},{length},{size},datafile", file % 3),
+            _ => writeln!(lines, "R,/d{}/f{file},{offset},{length},{size},datafile", file % 3),
+        }
+        .expect("text grows");
+    }
+    let spec = "attribute(1K/128 id,x/4K temporal,128K/64K sequential)";
+    let (prepared, args) = prepared(spec, &lines, None);
+    let Prepared::Held(references) = prepared else { panic!("a small trace is held") };
+    let (by_rest, by_total) =
+        references.parts_curve(&args).expect("the trace can be shown").expect("no file changes its class");
+    for rest in [1, 2, 3, 5, 8, 13, 30, 100] {
+        let blocks = 33 + rest; // 129K of fixed parts and the rest, in blocks of 4K.
+        let tally = replay(spec, blocks * 4 * K, &lines);
+        let rest_blocks = (blocks * 4 * K - 129 * K) / (4 * K);
+        assert_eq!(
+            by_rest.read_request_misses(rest_blocks),
+            tally.total.read_request_misses,
+            "{rest_blocks} blocks left"
+        );
+        assert_eq!(by_rest.hits(rest_blocks), tally.total.hits, "{rest_blocks} blocks left");
+        assert_eq!(by_total.hits(blocks), tally.total.hits, "{blocks} blocks");
+        assert_eq!(by_total.references, tally.total.references);
+    }
 }

@@ -4,15 +4,19 @@
 //! |---|---|---|
 //! | [`LruCurve`] | LRU, exact | 14 bytes a block |
 //! | [`OptCurve`] | OPT, exact | 32 bytes a reference |
+//! | [`PartsCurve`] | a cache in LRU parts by the size of one, exact | 20 bytes a block |
 //! | [`Shards`] | LRU, from a sample, with an estimate of its error | memory of the sample |
 
 mod lru;
 mod opt;
+mod parts;
 mod recency;
 mod shards;
 
 pub use lru::LruCurve;
 pub use opt::OptCurve;
+pub use parts::PartsCurve;
+pub(crate) use parts::Rooms;
 pub use shards::{BadRate, SampledCurve, Shards};
 
 use serde::{Deserialize, Serialize};

@@ -66,6 +66,20 @@ impl Recency {
         depth
     }
 
+    /// The depth of `id`, 0 if it is not on the stack.
+    pub(super) fn depth(&self, id: u32) -> u32 {
+        let place = self.places.get(id as usize).filter(|place| **place != NOWHERE);
+        place.map_or(0, |&place| self.marks.count_from(place as usize))
+    }
+
+    /// Puts `other`, which is not on the stack, where `id` is.
+    pub(super) fn rename(&mut self, id: u32, other: u32) {
+        if other as usize >= self.places.len() {
+            self.places.resize(other as usize + 1, NOWHERE);
+        }
+        self.places[other as usize] = std::mem::replace(&mut self.places[id as usize], NOWHERE);
+    }
+
     /// Takes `id` off the stack and returns the depth at which it was, 0 if it was not there.
     #[inline(always)]
     pub(super) fn forget(&mut self, id: u32) -> u32 {

@@ -1,0 +1,198 @@
+//! A cache in LRU parts at every size, in one pass: parts of fixed sizes, and one that takes the rest.
+//!
+//! Every part is an LRU cache of its own, so the depth of a block in its part's stack says at which sizes it hits (Mattson et al. 1970). A
+//! request misses at every size of its part below the greatest depth of its blocks. Deleted files leave holes in a stack: a hole is a
+//! place that a cache of that size has free, so the next block that comes to the top moves down only what is above the topmost hole.
+
+use super::recency::Recency;
+use super::{Curve, Step};
+use crate::view::{Shown, What};
+
+/// The parts of a cache, of which one has no size of its own.
+#[derive(Clone, Debug)]
+pub(crate) struct Rooms {
+    /// The part of each class.
+    pub of_class: Vec<u8>,
+    /// Blocks of each part; `None` for the one that takes the rest.
+    pub blocks: Vec<Option<u32>>,
+}
+
+/// Hits and missed requests by the blocks of the part that takes the rest.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PartsCurve {
+    references: u64,
+    /// Distinct blocks of all parts.
+    distinct: u64,
+    /// References that hit whatever the size.
+    fixed_hits: u64,
+    /// `hits[d]`: references that hit when the part has at least d blocks.
+    hits: Vec<u64>,
+    /// Reading requests of fixed parts that miss, and those of the other part that miss at any size.
+    sure_misses: u64,
+    /// `misses[d]`: reading requests that miss when the part has fewer than d blocks.
+    misses: Vec<u64>,
+}
+
+impl PartsCurve {
+    /// The curve of a trace in the view of the parts; `None` if a file changes its class, since what is found where it was depends on
+    /// two sizes at once.
+    pub(crate) fn of(shown: &Shown, rooms: &Rooms) -> Option<PartsCurve> {
+        if shown.events.iter().any(|event| matches!(event.what, What::Elsewhere(_))) {
+            return None;
+        }
+        let mut pass = Pass::new(shown, rooms);
+        let mut events = shown.events.iter().peekable();
+        for index in 0..shown.len() {
+            while let Some(event) = events.next_if(|event| event.at <= index as u64) {
+                for &block in &shown.event_blocks[event.blocks.clone()] {
+                    pass.stacks.iter_mut().for_each(|stack| stack.remove(block));
+                }
+            }
+            pass.reference(index);
+        }
+        pass.end_request();
+        Some(pass.curve)
+    }
+
+    /// Hits where the part that takes the rest has so many blocks.
+    pub fn hits(&self, blocks: u64) -> u64 {
+        self.fixed_hits + self.hits.iter().take(blocks.saturating_add(1).min(usize::MAX as u64) as usize).sum::<u64>()
+    }
+
+    /// Reading requests that miss where the part that takes the rest has so many blocks.
+    pub fn read_request_misses(&self, blocks: u64) -> u64 {
+        self.sure_misses
+            + self.misses.iter().skip(blocks.saturating_add(1).min(usize::MAX as u64) as usize).sum::<u64>()
+    }
+
+    /// The curve by the size of the whole cache in blocks of `block` bytes, where the other parts take `fixed` bytes and the part that takes
+    /// the rest has blocks of `rest_block` bytes.
+    pub(crate) fn by_total(&self, block: u64, fixed: u64, rest_block: u64) -> Curve {
+        let mut hits = self.fixed_hits;
+        let first = Step { size: (fixed + rest_block).div_ceil(block), hits };
+        let rising = (0u64..).zip(&self.hits).filter(|(_, count)| **count > 0).map(|(blocks, count)| {
+            hits += count;
+            Step { size: (fixed + blocks.max(1) * rest_block).div_ceil(block), hits }
+        });
+        let mut steps: Vec<Step> = std::iter::once(first).chain(rising).collect();
+        // Several steps can fall on one size; the last one holds.
+        steps.reverse();
+        steps.dedup_by_key(|step| step.size);
+        steps.reverse();
+        Curve { references: self.references, distinct: self.distinct, steps }
+    }
+}
+
+/// The pass over a trace.
+struct Pass<'a> {
+    shown: &'a Shown,
+    rooms: &'a Rooms,
+    stacks: Vec<Stack>,
+    curve: PartsCurve,
+    open: Option<Open>,
+}
+
+/// The request that is being counted.
+struct Open {
+    part: u8,
+    reads: bool,
+    /// The greatest depth of its blocks; `None` if one was not on the stack.
+    depth: Option<u32>,
+}
+
+impl<'a> Pass<'a> {
+    fn new(shown: &'a Shown, rooms: &'a Rooms) -> Pass<'a> {
+        let distinct = shown.addresses.len() as u32;
+        let curve = PartsCurve {
+            references: shown.len() as u64,
+            distinct: distinct.into(),
+            fixed_hits: 0,
+            hits: Vec::new(),
+            sure_misses: 0,
+            misses: Vec::new(),
+        };
+        let stacks = rooms.blocks.iter().map(|_| Stack::new(distinct)).collect();
+        Pass { shown, rooms, stacks, curve, open: None }
+    }
+
+    fn reference(&mut self, index: usize) {
+        let marks = self.shown.marks[index];
+        let part = self.rooms.of_class[usize::from(self.shown.classes[index])];
+        let depth = Some(self.stacks[usize::from(part)].touch(self.shown.ids[index])).filter(|&depth| depth > 0);
+        match (self.rooms.blocks[usize::from(part)], depth) {
+            (_, None) => {}
+            (Some(room), Some(depth)) => self.curve.fixed_hits += u64::from(depth <= room),
+            (None, Some(depth)) => count(&mut self.curve.hits, depth),
+        }
+        if !marks.continues {
+            self.end_request();
+            self.open = Some(Open { part, reads: !marks.write, depth });
+        } else if let Some(open) = &mut self.open {
+            open.depth = open.depth.zip(depth).map(|(one, other)| one.max(other));
+        }
+    }
+
+    fn end_request(&mut self) {
+        let Some(open) = self.open.take().filter(|open| open.reads) else { return };
+        match (self.rooms.blocks[usize::from(open.part)], open.depth) {
+            (_, None) => self.curve.sure_misses += 1,
+            (Some(room), Some(depth)) => self.curve.sure_misses += u64::from(depth > room),
+            (None, Some(depth)) => count(&mut self.curve.misses, depth),
+        }
+    }
+}
+
+fn count(counts: &mut Vec<u64>, depth: u32) {
+    let depth = depth as usize;
+    if depth >= counts.len() {
+        counts.resize(depth + 1, 0);
+    }
+    counts[depth] += 1;
+}
+
+/// An LRU stack from which blocks may be taken, leaving holes.
+struct Stack {
+    recency: Recency,
+    /// The numbers under which holes are on the stack, from the bottom up.
+    holes: Vec<u32>,
+    /// Holes have numbers that no block has.
+    free: Vec<u32>,
+    next: u32,
+}
+
+impl Stack {
+    fn new(distinct: u32) -> Stack {
+        Stack { recency: Recency::new(), holes: Vec::new(), free: Vec::new(), next: distinct }
+    }
+
+    /// Moves a block to the top; gives the depth at which it was, 0 if it was not on the stack.
+    fn touch(&mut self, block: u32) -> u32 {
+        let depth = self.recency.depth(block);
+        match self.holes.last() {
+            Some(&hole) if depth == 0 || self.recency.depth(hole) < depth => {
+                self.holes.pop();
+                self.recency.forget(hole);
+                self.free.push(hole);
+                self.remove(block);
+                self.recency.touch(block);
+            }
+            _ => drop(self.recency.touch(block)),
+        }
+        depth
+    }
+
+    /// Leaves a hole where the block is, if it is on the stack.
+    fn remove(&mut self, block: u32) {
+        let depth = self.recency.depth(block);
+        if depth == 0 {
+            return;
+        }
+        let hole = self.free.pop().unwrap_or_else(|| {
+            self.next += 1;
+            self.next - 1
+        });
+        self.recency.rename(block, hole);
+        let place = self.holes.partition_point(|&other| self.recency.depth(other) > depth);
+        self.holes.insert(place, hole);
+    }
+}
