@@ -250,3 +250,54 @@ fn ulc_keeps_what_it_can_of_a_loop() {
         assert_eq!(seen, 9 * 198, "{client}: all but the two temporary blocks are hit in each lap but the first");
     }
 }
+
+/// A manager that gives up what the system would have chosen changes nothing.
+#[test]
+fn lru_sp_with_lru_managers_is_lru() {
+    for trace in samples() {
+        for capacity in [1, 3, 13, 30] {
+            for pools in ["1", "4096"] {
+                let case = Case::new("lru-sp", capacity).with("manager", "lru").with("pools", pools);
+                assert_eq!(replay(&case, &trace).evicted, replay(&Case::new("lru", capacity), &trace).evicted);
+            }
+        }
+    }
+}
+
+/// A block given up that is wanted first again costs its owner the block that was spared: with one application, 1 and 2 fill the cache,
+/// 3 has 2 given up, which points to 1, so 2 displaces 1.
+#[test]
+fn lru_sp_takes_back_a_bad_choice() {
+    let case = Case::new("lru-sp", 2).in_world(World { apps: 1, ..World::default() });
+    assert_eq!(replay(&case, &[1, 2, 3, 2]).evicted, [2, 1]);
+    assert_eq!(replay(&case, &[1, 2, 3, 1, 2]).evicted, [2, 1], "the spared block was used, so 2 is no reason");
+}
+
+/// A process that runs a loop with MRU keeps most of it, and takes nothing from the one that has a small working set.
+#[test]
+fn lru_sp_keeps_as_much_of_a_loop_as_there_is_room() {
+    let trace: Vec<u32> = (0..300).map(|step| step % 30).collect();
+    let one_app = World { apps: 1, ..World::default() };
+    assert!(replay(&Case::new("lru-sp", 20).in_world(one_app), &trace).hits >= 9 * 18);
+}
+
+#[test]
+fn sarc_without_sequences_is_lru() {
+    for trace in samples() {
+        for capacity in [1, 3, 13, 30] {
+            let case = Case::new("sarc", capacity).with("run", "4294967295");
+            assert_eq!(replay(&case, &trace).evicted, replay(&Case::new("lru", capacity), &trace).evicted);
+        }
+    }
+}
+
+/// Twenty hot blocks, each in a file of its own, and a long scan of a file.
+#[test]
+fn sarc_lets_a_scan_have_little() {
+    let hot = |step: u32| 10_000 * (1 + step % 20);
+    let trace: Vec<u32> = (0..9000).map(|step| if step % 3 == 0 { hot(step / 3) } else { step }).collect();
+    let world = World { file_blocks: 10_000, ..World::default() };
+    let hits = |policy: &str| replay(&Case::new(policy, 50).in_world(world), &trace).hits;
+    assert_eq!(hits("lru"), 0);
+    assert!(hits("sarc") > 2900, "{}", hits("sarc"));
+}

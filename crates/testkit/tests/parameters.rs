@@ -257,3 +257,33 @@ fn ulc() {
         ],
     );
 }
+
+#[test]
+fn sarc() {
+    check(
+        "sarc",
+        &[
+            &[("track", "1")],
+            &[("track", "2"), ("run", "2"), ("foot", "20%")],
+            &[("track", "4294967295"), ("run", "1"), ("tracks", "1"), ("foot", "100%")],
+        ],
+    );
+}
+
+#[test]
+fn lru_sp() {
+    check("lru-sp", &[&[("manager", "lru")], &[("pools", "1")], &[("manager", "lru"), ("pools", "1")]]);
+}
+
+#[test]
+fn dulo() {
+    check(
+        "dulo",
+        &[
+            &[("bank", "30%")],
+            &[("bank", "100%"), ("max_sequence", "3"), ("table", "0")],
+            &[("bank", "2"), ("max_sequence", "1000"), ("table", "unlimited")],
+            &[("bank", "4000000000"), ("max_sequence", "1")],
+        ],
+    );
+}

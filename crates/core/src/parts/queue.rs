@@ -184,6 +184,17 @@ impl Queue {
         places.set(slot, NOWHERE);
     }
 
+    /// Takes `slot` out and puts `heir` in its position. Both are in this queue; `heir` leaves the position that it had.
+    #[inline(always)]
+    pub fn replace(&mut self, places: &mut Places, slot: Slot, heir: Slot) {
+        debug_assert!(places.tag(slot) == self.tag && places.tag(heir) == self.tag && slot != heir);
+        self.kill(places.index(heir));
+        self.len -= 1;
+        self.ring[places.index(slot)] = heir;
+        places.set(heir, places.get(slot));
+        places.set(slot, NOWHERE);
+    }
+
     /// The oldest slot.
     #[inline(always)]
     pub fn oldest(&mut self, places: &Places) -> Option<Slot> {
@@ -411,6 +422,17 @@ mod tests {
             queue.validate(&places);
             assert!(queue.iter().eq(order.iter().copied()), "round {round}");
         }
+    }
+
+    #[test]
+    fn an_heir_stands_where_the_other_stood() {
+        let mut places = Places::new(4);
+        let mut queue = Queue::new(0, 4);
+        (0..4).for_each(|slot| queue.push(&mut places, slot));
+        queue.replace(&mut places, 2, 0);
+        queue.validate(&places);
+        assert_eq!(queue.iter().collect::<Vec<_>>(), [1, 0, 3]);
+        assert_eq!(places.tag(2), ABSENT);
     }
 
     #[test]

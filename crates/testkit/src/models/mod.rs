@@ -13,6 +13,7 @@ mod clock_pro;
 mod craw;
 mod demote;
 mod dip;
+mod dulo;
 mod eelru;
 mod fifo;
 mod hyperbolic;
@@ -25,6 +26,7 @@ mod lirs;
 mod lrfu;
 mod lru;
 mod lru_k;
+mod lru_sp;
 mod mq;
 mod mru;
 mod opt;
@@ -35,6 +37,7 @@ mod random;
 mod render;
 mod rrip;
 mod s3_fifo;
+mod sarc;
 mod seq;
 mod sieve;
 mod slru;
@@ -59,6 +62,7 @@ pub static MODELS: &[(&str, Build)] = &[
     ("demote", build::<demote::Demote>),
     ("craw", build::<craw::Craw>),
     ("dip", build::<dip::Dip>),
+    ("dulo", build::<dulo::Dulo>),
     ("eelru", build::<eelru::Eelru>),
     ("fifo", build::<fifo::Fifo>),
     ("hyperbolic", build::<hyperbolic::Hyperbolic>),
@@ -71,6 +75,7 @@ pub static MODELS: &[(&str, Build)] = &[
     ("lrfu", build::<lrfu::Lrfu>),
     ("lru", build::<lru::Lru>),
     ("lru-k", build::<lru_k::LruK>),
+    ("lru-sp", build::<lru_sp::LruSp>),
     ("mq", build::<mq::Mq>),
     ("mru", build::<mru::Mru>),
     ("opt", build::<opt::Opt>),
@@ -80,6 +85,7 @@ pub static MODELS: &[(&str, Build)] = &[
     ("render", build::<render::Render>),
     ("rrip", build::<rrip::Rrip>),
     ("s3-fifo", build::<s3_fifo::S3Fifo>),
+    ("sarc", build::<sarc::Sarc>),
     ("seq", build::<seq::Seq>),
     ("sieve", build::<sieve::Sieve>),
     ("slru", build::<slru::Slru>),
