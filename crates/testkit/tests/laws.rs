@@ -301,3 +301,15 @@ fn sarc_lets_a_scan_have_little() {
     assert_eq!(hits("lru"), 0);
     assert!(hits("sarc") > 2900, "{}", hits("sarc"));
 }
+
+/// The lower yardstick leaves for any block that beats it, whichever level they are in.
+#[test]
+fn the_border_between_the_levels_of_ulc_decides_no_hit() {
+    for trace in samples() {
+        for capacity in [13, 30] {
+            let run =
+                |client: &str| replay(&Case::new("ulc", capacity).with("client", client).with("temp", "2"), &trace);
+            assert!(["30%", "50%", "80%", "100%"].iter().all(|client| run(client) == run("40%")), "at {capacity}");
+        }
+    }
+}

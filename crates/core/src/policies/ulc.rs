@@ -9,9 +9,10 @@
 //!
 //! Deviations and readings: two levels and one client. A level that has room takes whatever is used, the client first. A block that is
 //! worth neither level, as every block that is new once both are full, stays for a while in a small LRU part of the client (the paper's
-//! tempLRU; `temp`, at least one block where the client has two) and otherwise is not kept. Evicted blocks stay in the stack without bound until
-//! they lie below both yardsticks. A hit is a hit in either level; what is moved between them is not counted. Shrinking sends the client's
-//! surplus down, then evicts from the array, then from the temporary part.
+//! tempLRU; `temp`, at least one block where the client has two) and otherwise is not kept. Evicted blocks stay in the stack without bound
+//! until they lie below both yardsticks. A hit is a hit in either level; what is moved between them is not counted. Then `client` decides
+//! no hit, but for the size of the temporary part: whichever yardstick is the lower one, a block that beats it comes in and that yardstick
+//! leaves. Shrinking sends the client's surplus down, then evicts from the array, then from the temporary part.
 //!
 //! The stack is never built: a block's place in it is the time of its last use. What the client sends down comes in order of that time,
 //! and so does what enters the array by a use of its own, so the array's yardstick is the older one at the ends of two queues.
@@ -49,6 +50,8 @@ pub struct Ulc {
     sizes: Sizes,
     /// Time of the last reference, from 1.
     now: u64,
+    /// When the lower of the two yardsticks was used, as of the last look: the stack ends there.
+    bottom: u64,
     /// Time of each slot's last use, for those that are in a queue.
     used: Vec<u64>,
     places: Places,
@@ -96,6 +99,7 @@ impl Policy for Ulc {
             args: setup.args.clone(),
             sizes: Sizes::of(setup.args, setup.capacity)?,
             now: 0,
+            bottom: NEVER,
             used: large::filled(0, setup.slots as usize),
             places: Places::new(setup.slots),
             queues: [CLIENT, ARRAY, DEMOTED, TEMPORARY, GHOST].map(|tag| Queue::new(tag, 0)),
@@ -119,6 +123,10 @@ impl Policy for Ulc {
         let to = self.worth(slot, from);
         self.enter(slot, from, to);
         self.make_room(fx);
+        // A block that is worth neither level leaves the yardsticks where they are.
+        if to < TEMPORARY {
+            self.prune(fx);
+        }
         if from <= TEMPORARY {
             Outcome::Hit
         } else if to == GHOST {
@@ -147,6 +155,7 @@ impl Policy for Ulc {
         self.sizes = Sizes::of(&self.args, capacity).expect("new accepted the same arguments");
         self.fit_queues();
         self.make_room(fx);
+        self.prune(fx);
     }
 
     fn grow(&mut self, slots: u32) {
@@ -246,32 +255,26 @@ impl Ulc {
         while self.len_of(TEMPORARY) > self.sizes.temporary {
             self.evict(TEMPORARY, fx);
         }
-        self.prune(fx);
     }
 
-    /// Evicts the block not used for longest in a queue; [`Ulc::prune`] forgets it if it is no longer in the stack.
+    /// Evicts the block not used for longest in a queue, and remembers it if it is in the stack.
     #[inline(always)]
     fn evict(&mut self, tag: Tag, fx: &mut impl Effects) {
         let Some(victim) = self.queues[tag as usize].pop_oldest(&mut self.places) else { return };
         fx.evict(victim);
-        if self.used[victim as usize] < self.bottom() {
+        if self.used[victim as usize] < self.bottom {
             fx.forget(victim);
         } else {
             self.queues[GHOST as usize].push(&mut self.places, victim);
         }
     }
 
-    /// When the lower yardstick was used: the stack ends there.
-    #[inline(always)]
-    fn bottom(&mut self) -> u64 {
-        self.first_used(CLIENT).min(self.first_used(ARRAY)).min(self.first_used(DEMOTED))
-    }
-
-    /// Forgets ghosts below both yardsticks. One that came out of order may stay a while longer: it is below them for good.
+    /// Finds the bottom of the stack and forgets ghosts below it. One that came out of order may stay a while longer: the bottom only
+    /// rises, so that it is of no use any more.
     #[inline(always)]
     fn prune(&mut self, fx: &mut impl Effects) {
-        let bottom = self.bottom();
-        while self.first_used(GHOST) < bottom {
+        self.bottom = [CLIENT, ARRAY, DEMOTED].map(|tag| self.first_used(tag)).into_iter().fold(NEVER, u64::min);
+        while self.first_used(GHOST) < self.bottom {
             let Some(oldest) = self.queues[GHOST as usize].pop_oldest(&mut self.places) else { return };
             fx.forget(oldest);
         }
