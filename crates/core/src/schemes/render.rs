@@ -26,8 +26,9 @@
 //! Memory: 8 bytes a slot, 72 to 144 bytes a block of the cache, of which half are the shadows.
 //!
 //! When not to use it: anything without classes, or whose loops change: MRU never lets go of dead blocks. When a program is launched
-//! again, every configuration block is found in C2 and takes room from T1, though it is not wanted until the next launch; where
-//! launches are few and the cache holds a third of the files, `adapt=off` or `min_frac` does better.
+//! again, every configuration block is found in C2 and takes room from T1, though it is not wanted until the next launch: with few
+//! launches `adapt=off` does better. In a small cache random textures that it could not hold anyway take the room of the loop by way of
+//! O2; `shadow=fixed` bounds that. See docs/render.md for figures.
 
 use crate::classify::{Class, Rules, builtin};
 use crate::parts::queue::{ABSENT, Places, Queue, Tag};
