@@ -84,11 +84,11 @@ fn wrong_usage_points_at_the_place() {
         assert_eq!((run.status, run.out.as_str()), (2, ""), "{policy} {size}: {}", run.err);
         run.err
     };
-    let unknown = simulate("fifo,lrru", "10");
-    assert!(unknown.contains("unknown policy") && unknown.contains("did you mean lru"), "{unknown}");
+    let unknown = simulate("fifo,siev", "10");
+    assert!(unknown.contains("unknown policy") && unknown.contains("did you mean sieve"), "{unknown}");
     let lines: Vec<&str> = unknown.lines().collect();
     let (text, caret) = (lines[lines.len() - 2], lines[lines.len() - 1]);
-    assert_eq!(caret.find('^'), text.find("lrru"), "{unknown}");
+    assert_eq!(caret.find('^'), text.find("siev"), "{unknown}");
     assert!(simulate("2q(kim=30%)", "10").contains("kin"));
     for size in ["ten", "0", "10,,20", "1..2", "64M..16M*2", "-5", "64M"] {
         assert!(simulate("lru", size).contains("--size"), "{size}");
@@ -97,7 +97,7 @@ fn wrong_usage_points_at_the_place() {
         refused(&["simulate", &trace, "-p", "lru", "-s", "10", &format!("--block={block}")], 2, &["block"]);
     }
     refused(&["inspect", &trace, "--format", "idz"], 2, &["unknown format `idz`", "expected one of: ", "ids"]);
-    refused(&["policies", "lrru"], 2, &["unknown policy", "did you mean lru"]);
+    refused(&["policies", "siev"], 2, &["unknown policy", "did you mean sieve"]);
     refused(&["simulate", &trace, "-p", "lru"], 2, &["--size"]);
     refused(&["curve", &trace, "--sample", "2"], 2, &["more than 0 and at most 1"]);
     refused(&["curve", &trace, "--sample", "0.5"], 2, &["of lru only, not of opt"]);
