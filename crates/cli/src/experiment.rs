@@ -66,6 +66,7 @@ impl Experiment {
         let replay = Replay {
             policies: &policies,
             sizes: (&sizes, &file.sizes),
+            sizes_from: "sizes",
             read: &ReadArgs::default(),
             options,
             rules: None,

@@ -18,6 +18,8 @@ pub(crate) struct Replay<'a> {
     pub(crate) policies: &'a [PolicySpec],
     /// The sizes, and how they were written.
     pub(crate) sizes: (&'a SizeSpec, &'a str),
+    /// Where they were written, for errors.
+    pub(crate) sizes_from: &'a str,
     pub(crate) read: &'a ReadArgs,
     pub(crate) options: Options,
     /// The user's classes.
@@ -51,7 +53,7 @@ impl Replay<'_> {
             }
         };
         let capacities =
-            sizes.resolve(footprint, block_bytes).map_err(|error| Failure::spec("size", written, &error))?;
+            sizes.resolve(footprint, block_bytes).map_err(|error| Failure::spec(self.sizes_from, written, &error))?;
         let plan =
             |policy: &PolicySpec, capacity| Plan { info: policy.info(), args: args(policy), capacity, seed: self.seed };
         let plans: Vec<Plan> =

@@ -71,6 +71,7 @@ impl Simulate {
         let replay = Replay {
             policies: &policies?,
             sizes: (&sizes, &self.size),
+            sizes_from: "--size",
             read: &self.read,
             options: self.cut.options(),
             rules: rules.as_ref(),

@@ -70,11 +70,11 @@ fn an_experiment_prints_the_papers_figures_beside_ours() {
     let text = "title = \"T\"\nsource = \"S, figure 1\"\nclaim = \"C\"\ntraces = [\"t.csv\"]\npolicies = \"lru,opt\"\nsizes = \"1,4\"\n\
                 [[compare]]\nbetter = \"opt\"\nthan = \"lru\"\npaper_mean = 10\n";
     let file = folder.file("e.toml", text);
-    let shown = hotset(&["experiment", &file]).good().out;
+    let shown = hotset(&["experiment", &file, "--traces", &folder.path("")]).good().out;
     for part in ["S, figure 1", "The paper: C", "| policy |", "opt against lru", "+10.0"] {
         assert!(shown.contains(part), "{part}: {shown}");
     }
-    assert_eq!(hotset(&["experiment", &file, "--json", "-"]).rows().len(), 4);
+    assert_eq!(hotset(&["experiment", &file, "--traces", &folder.path(""), "--json", "-"]).rows().len(), 4);
     let wrong = folder.file("w.toml", text.replace("better = \"opt\"", "better = \"arc\""));
     let refused = hotset(&["experiment", &wrong]);
     assert!(
