@@ -152,11 +152,14 @@ impl File {
         let name = path.display();
         let text =
             std::fs::read_to_string(path).map_err(|error| Failure::Work(format!("{name}: cannot read it: {error}")))?;
-        let file: File = toml::from_str(&text).map_err(|error| Failure::Usage(format!("{name}: {error}")))?;
+        let mut file: File = toml::from_str(&text).map_err(|error| Failure::Usage(format!("{name}: {error}")))?;
         let known = file.policy_list(path)?;
-        for compare in &file.compare {
+        for compare in &mut file.compare {
             compare.bytes().map_err(|error| Failure::Usage(format!("{name}: {error}")))?;
-            for policy in [&compare.better, &compare.than] {
+            for policy in [&mut compare.better, &mut compare.than] {
+                if let Ok(spec) = PolicySpec::parse(policy) {
+                    *policy = spec.to_string();
+                }
                 if !known.iter().any(|spec| spec.to_string() == *policy) {
                     return Err(Failure::Usage(format!("{name}: {policy:?} is compared, but not among the policies")));
                 }

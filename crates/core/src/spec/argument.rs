@@ -38,7 +38,12 @@ impl fmt::Display for Argument {
 
 impl fmt::Display for Part {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let size = self.size.map_or_else(|| "x".to_owned(), |bytes| Value::Size(bytes).to_string());
-        write!(f, "{size}/{} {}", Value::Size(self.block), self.class)
+        let size = self.size.map_or_else(|| "x".to_owned(), bytes);
+        write!(f, "{size}/{} {}", bytes(self.block), self.class)
     }
+}
+
+/// A size as the report writes it: `64K`, `128`.
+fn bytes(bytes: u64) -> String {
+    Value::Size(bytes).to_string().trim_end_matches('B').to_owned()
 }
