@@ -59,6 +59,7 @@ entries! {
         eelru::Eelru,
         fifo::Fifo,
         hyperbolic::Hyperbolic,
+        karma::Karma,
         lecar::LeCar,
         lfu::Lfu,
         lfuda::Lfuda,

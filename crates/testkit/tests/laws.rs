@@ -313,3 +313,12 @@ fn the_border_between_the_levels_of_ulc_decides_no_hit() {
         }
     }
 }
+
+/// A loop and a scan take turns: the loop gets all places but one.
+#[test]
+fn karma_gives_a_scan_one_block() {
+    let trace: Vec<u32> = (0..600).map(|step| if step % 2 == 0 { step / 2 % 30 } else { 1000 + step }).collect();
+    assert_eq!(hits_in_one_file(Case::new("karma", 31), &trace), 300 - 30);
+    assert!(hits_in_one_file(Case::new("karma", 21), &trace) >= 9 * 19);
+    assert_eq!(hits_in_one_file(Case::new("lru", 31), &trace), 0);
+}

@@ -287,3 +287,8 @@ fn dulo() {
         ],
     );
 }
+
+#[test]
+fn karma() {
+    check("karma", &[&[("range", "1")], &[("range", "3")], &[("range", "4294967295")]]);
+}

@@ -12,6 +12,7 @@ pub mod dulo;
 pub mod eelru;
 pub mod fifo;
 pub mod hyperbolic;
+pub mod karma;
 pub mod lecar;
 pub mod lfu;
 pub mod lfuda;

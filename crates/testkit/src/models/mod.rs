@@ -17,6 +17,7 @@ mod dulo;
 mod eelru;
 mod fifo;
 mod hyperbolic;
+mod karma;
 mod lecar;
 mod lfu;
 mod lfuda;
@@ -66,6 +67,7 @@ pub static MODELS: &[(&str, Build)] = &[
     ("eelru", build::<eelru::Eelru>),
     ("fifo", build::<fifo::Fifo>),
     ("hyperbolic", build::<hyperbolic::Hyperbolic>),
+    ("karma", build::<karma::Karma>),
     ("lecar", build::<lecar::LeCar>),
     ("lfu", build::<lfu::Lfu>),
     ("lfuda", build::<lfuda::Lfuda>),
