@@ -34,7 +34,7 @@ PEERS = {
     "arc": ("ARC", "the peer's target is a whole number, ours is real (as the paper's)"),
     "slru": ("SLRU", "the peer has four segments, the paper two"),
     "2q": ("TwoQ", "the peer's queues have other bounds"),
-    "s3-fifo": ("S3FIFO", "the peer looks the ghost up before it evicts, and the small queue gives victims above its share only"),
+    "s3-fifo": ("S3FIFO", "while the cache fills for the first time the peer lets blocks into the main queue"),
     "lirs": ("LIRS", "the peer bounds the stack and rounds the share of HIR blocks otherwise; ours is unbounded, as the paper's"),
     "lfuda": ("LFUDA", ""),
     "lru-k": ("LRUK", "the peer's history and ties differ from the paper's"),

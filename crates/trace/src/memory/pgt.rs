@@ -81,10 +81,9 @@ impl Pgt {
                     self.references = self.references.saturating_add(run.references);
                     batch.runs.push(run);
                 }
-                Err(message) if self.skip_bad => {
+                Err(_) if self.skip_bad => {
                     self.skipped += 1;
                     at = at.max(start + 1);
-                    let _ = message;
                 }
                 Err(message) => {
                     let place = Place::Byte(self.input.position() + start as u64);
@@ -161,7 +160,7 @@ impl MemoryReader for Pgt {
 
 impl Story for Pgt {
     fn skipped(&self) -> u64 {
-        self.skipped
+        self.skipped + u64::from(self.input.damage().is_some())
     }
 
     fn remarks(&self) -> Vec<String> {

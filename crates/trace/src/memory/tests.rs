@@ -126,7 +126,7 @@ fn whole(bytes: &[u8], skip_bad: bool) -> Result<(MemoryBatch, Vec<String>), Str
     let mut trace = opened(bytes, skip_bad).map_err(|error| error.to_string())?;
     let (mut batch, mut whole) = (MemoryBatch::default(), MemoryBatch::default());
     loop {
-        let memory = trace.reader.memory().expect("a trace of memory");
+        let memory = trace.reader.memory().ok_or("the header does not say that it is a trace of memory")?;
         memory.read_memory(&mut batch).map_err(|error| error.to_string())?;
         if batch.is_empty() {
             return Ok((whole, trace.reader.remarks()));

@@ -420,7 +420,7 @@ fn hostile_contents_are_refused_in_a_sentence() {
     let cases: Vec<(Vec<Section>, &str)> = vec![
         (vec![(Type::FILES, vec![0])], "found a FILE section; expected the header"),
         (vec![head(), head()], "found a second header"),
-        (vec![head(), (Type(*b"PAGE"), vec![1])], "needs sections of type PAGE"),
+        (vec![head(), (Type(*b"NEXT"), vec![1])], "needs sections of type NEXT"),
         (vec![head(), (Type::FILES, vec![1, 200, 1, 3, 0, 0, 0])], "table entry 200 behind 0 entries"),
         (vec![head(), (Type::FILES, vec![1, 0, 9, 0, 0, 0])], "kind 9"),
         (
