@@ -3,7 +3,7 @@
 # A change to Cargo.lock that was not committed is an error where nobody looks at the working tree.
 LOCKED := $(if $(CI),--locked)
 
-.PHONY: help setup test lint unit demo compare gen
+.PHONY: help setup test lint unit demo compare counts gen
 .DEFAULT_GOAL := help
 
 help: ## List the targets
@@ -30,6 +30,12 @@ compare: setup ## Measure hotset beside libCacheSim on the same trace (fetches t
 	target/compare-venv/bin/pip install --quiet libcachesim numpy
 	cargo build $(LOCKED) --release --package hotset
 	target/compare-venv/bin/python benches/compare.py --out target/compare.md
+
+counts: setup ## Compare hit counts with libCacheSim on the public traces (fetches the Python package)
+	python3 -m venv target/compare-venv
+	target/compare-venv/bin/pip install --quiet libcachesim numpy
+	cargo build $(LOCKED) --release --package hotset
+	target/compare-venv/bin/python benches/counts.py --hotset target/release/hotset --out target/counts.md
 
 unit: setup ## Run the tests of the workspace
 	cargo test $(LOCKED) --workspace

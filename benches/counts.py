@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Hit counts of hotset beside those of libCacheSim's Python package, on public traces, policy by policy.
 
-    make compare-counts                                   # needs HOTSET_TRACES
+    make counts                                   # needs HOTSET_TRACES
     benches/counts.py --hotset BIN --traces DIR --out FILE.md
 
 Traces are rewritten in the peer's own format with all sizes 1, so that both replay the same ids. The peer is a comparator only: nothing of it
