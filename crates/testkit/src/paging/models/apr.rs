@@ -143,10 +143,12 @@ impl Apr {
                     return page;
                 }
                 self.harvest(page, sight);
-                if !self.chosen_by(page, CLOCK) && !self.global.remove(&page) {
+                let spared = self.chosen_by(page, CLOCK) || self.global.remove(&page);
+                // The hand is behind the page now, whatever becomes of it.
+                self.ring.rotate_left(1);
+                if !spared {
                     return page;
                 }
-                self.ring.rotate_left(1);
             }
             let resident = self.resident.clone();
             self.records.retain(|page, record| record.0 != CLOCK || !resident.contains(page));

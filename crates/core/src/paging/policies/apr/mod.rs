@@ -9,8 +9,8 @@
 //! Paper: Lee, Seoul National University M.S. thesis 2020.
 //!
 //! Deviations and readings: an object is an allocation of at least `threshold` bytes; all other pages share one default object. Bits exist
-//! twice in software: whoever reads the machine's bit sets both copies, and each list clears its own, so neither sees the other's scans. A policy passes
-//! over pages that it has chosen already. If CLOCK thus passes over all, its records of resident pages are dropped; if LIFO+ does, it joins the choice of
+//! twice in software: whoever reads the machine's bit sets both copies, and each list clears its own, so neither sees the other's scans. The hand
+//! goes on behind the page that CLOCK chooses, also if that stays. A policy passes over pages that it has chosen already. If CLOCK thus passes over all, its records of resident pages are dropped; if LIFO+ does, it joins the choice of
 //! CLOCK. Where both choose the same page nobody gains. A ghost that is chosen is dropped, with credit to the other policy; if the
 //! choice was the winner's, another replacement begins. The age of a choice is counted in replacements of its object, after the
 //! decay of the replacement at hand, which gives the figure of the paper to the last digit.
@@ -152,7 +152,8 @@ impl Apr {
         }
     }
 
-    /// CLOCK's choice: the first page from the hand on that was not accessed and that it has not chosen already.
+    /// CLOCK's choice: the first page from the hand on that was not accessed and that it has not chosen already. The hand goes on behind
+    /// it, whether or not it leaves.
     fn choose_by_clock(&mut self, machine: &mut impl Machine) -> Page {
         loop {
             // Two rounds clear all bits; a third one would change nothing.
@@ -162,11 +163,11 @@ impl Apr {
                     return page;
                 }
                 self.memory.harvest(page, machine);
+                self.memory.ring.renew(&mut self.memory.ring_links, page);
                 let known = self.memory.page(page);
                 if !known.is_chosen_by(Side::Clock) && !std::mem::take(&mut known.global_bit) {
                     return page;
                 }
-                self.memory.ring.renew(&mut self.memory.ring_links, page);
             }
             self.forget_choices_of_clock();
         }
