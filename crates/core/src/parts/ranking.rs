@@ -4,7 +4,7 @@
 //! The least of all is the lesser of the two at their ends.
 
 use super::queue::{Places, Queue, Tag};
-use super::slot_heap::SlotHeap;
+use super::slot_heap::{Key, SlotHeap};
 use crate::policy::Slot;
 
 /// Tag of the slots in the queue.
@@ -21,7 +21,7 @@ pub struct Ranking<K> {
     used: SlotHeap<K>,
 }
 
-impl<K: Copy + Ord + Default> Ranking<K> {
+impl<K: Key> Ranking<K> {
     /// An empty ranking of slots below `slots`, of which at most `bound` are in it at once.
     pub fn new(slots: u32, bound: u32) -> Ranking<K> {
         let mut ranking =

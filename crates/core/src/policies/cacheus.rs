@@ -17,14 +17,14 @@
 //! 0.001 and 1 to 0.005 and 0.9). Nothing is rounded to three digits. Shrinking demotes what R has too much, then evicts.
 //!
 //! Cost: a hit appends to a log and writes two words and a count; a miss is O(log c) amortised. As for LeCaR, two orders of the same
-//! blocks make for a quarter to a third of LRU's rate. Memory: 20 bytes a slot; 80 to 128 bytes a block of capacity, ghosts included.
+//! blocks make for a quarter to a third of LRU's rate. Memory: 24 bytes a slot; 80 to 128 bytes a block of capacity, ghosts included.
 //!
 //! When not to use it: working sets that change as a whole; S starts at 1% and must grow first.
 
 use crate::parts::experts::TwoExperts;
 use crate::parts::ghost::forget_oldest;
 use crate::parts::queue::{Places, Queue, Tag};
-use crate::parts::slot_heap::SlotHeap;
+use crate::parts::slot_heap::{self, SlotHeap};
 use crate::policy::{Effects, Info, Needs, Outcome, Policy, Reference, Setup, Slot};
 use crate::spec::{Args, Param, ParamKind, SpecError};
 
@@ -53,6 +53,13 @@ struct Key {
 impl Key {
     fn new(uses: u32, last: u64) -> Key {
         Key { uses, before_end: [(!last >> 32) as u32, !last as u32] }
+    }
+}
+
+impl slot_heap::Key for Key {
+    #[inline(always)]
+    fn rough(self) -> u64 {
+        u64::from(self.uses)
     }
 }
 

@@ -14,7 +14,7 @@
 //!
 //! Cost: a hit appends to a log and writes two words and a count; a miss is O(log c) amortised. Two orders of the same blocks have to be
 //! kept up to date, one of them a heap: the rate is a fifth to a quarter of LRU's.
-//! Memory: 20 bytes a slot; 80 to 128 bytes a block of capacity, ghosts included.
+//! Memory: 24 bytes a slot; 80 to 128 bytes a block of capacity, ghosts included.
 //!
 //! When not to use it: loops larger than the cache, where both experts miss everything; changes that come faster than mistakes are noticed.
 
@@ -22,6 +22,7 @@ use crate::parts::experts::TwoExperts;
 use crate::parts::ghost::forget_oldest;
 use crate::parts::queue::{Places, Queue, Tag};
 use crate::parts::ranking::Ranking;
+use crate::parts::slot_heap;
 use crate::policy::{Effects, Info, Needs, Outcome, Policy, Reference, Setup, Slot};
 use crate::spec::{Args, Param, ParamKind, SpecError};
 
@@ -36,6 +37,13 @@ struct Key {
     uses: u32,
     /// Time of the last use, high word first: as a `u64` it would cost 4 bytes of padding.
     last: [u32; 2],
+}
+
+impl slot_heap::Key for Key {
+    #[inline(always)]
+    fn rough(self) -> u64 {
+        u64::from(self.uses)
+    }
 }
 
 impl Key {

@@ -12,12 +12,12 @@
 //!
 //! Cost: a hit writes one word and appends to a log, or writes one word and one count; a miss is O(1), or O(log c) when the
 //! heap must give the victim, which can happen once in four references. With `aging` all blocks stand in the heap.
-//! Memory: 16 bytes a slot, 64 to 100 bytes a block of capacity.
+//! Memory: 20 bytes a slot, 64 to 100 bytes a block of capacity.
 //!
 //! When not to use it: where popularity changes: blocks that were hot once never leave, and new blocks displace one another.
 
 use crate::parts::queue::{ABSENT, Places, Queue, Tag};
-use crate::parts::slot_heap::SlotHeap;
+use crate::parts::slot_heap::{self, SlotHeap};
 use crate::policy::{Effects, Info, Needs, Outcome, Policy, Reference, Setup, Slot};
 use crate::spec::{Args, Param, ParamKind, SpecError};
 
@@ -33,6 +33,13 @@ struct Key {
     /// Time of the last use, high word first: as a `u64` it would cost 4 bytes of padding. In an evicted block, how often counts had
     /// been halved when it left.
     last: [u32; 2],
+}
+
+impl slot_heap::Key for Key {
+    #[inline(always)]
+    fn rough(self) -> u64 {
+        u64::from(self.uses)
+    }
 }
 
 /// The LFU policy.

@@ -9,13 +9,14 @@
 //! Deviations and readings: uses are counted from 1 while a block is resident; the key takes L as it is at the block's last use; of equal
 //! keys the least recently used leaves. Uses and L stop at the greatest 64-bit number.
 //!
-//! Cost: a hit writes one record; a miss is O(1) if its victim was used once, otherwise O(log c) in a heap.
-//! Memory: 28 bytes a slot and 72 to 80 a block of capacity.
+//! Cost: a hit writes one record; a miss is O(1) if its victim was used once, otherwise that of a heap.
+//! Memory: 36 bytes a slot and 72 to 80 a block of capacity.
 //!
 //! When not to use it: loops and scans longer than the cache, as with LRU; a stable popularity, where plain LFU forgets nothing.
 
 use crate::parts::queue::ABSENT;
 use crate::parts::ranking::Ranking;
+use crate::parts::slot_heap;
 use crate::policy::{Effects, Info, Needs, Outcome, Policy, Reference, Setup, Slot};
 use crate::spec::SpecError;
 
@@ -27,6 +28,13 @@ struct Key {
     /// Time of the last use.
     last: u64,
     uses: u64,
+}
+
+impl slot_heap::Key for Key {
+    #[inline(always)]
+    fn rough(self) -> u64 {
+        self.value.min(1 << 62)
+    }
 }
 
 /// The LFUDA policy.
