@@ -71,7 +71,9 @@ def measured(command):
 
 PEER = textwrap.dedent("""
     import sys, libcachesim as peer
-    path, sizes, name = sys.argv[1], [int(s) for s in sys.argv[2].split(",")], sys.argv[3]
+    path, sizes, call = sys.argv[1], [int(s) for s in sys.argv[2].split(",")], sys.argv[3]
+    # "MQ" or "MQ:lifetime": options named after the colon get the size.
+    name, _, options = call.partition(":")
     def reader():
         options = peer.ReaderInitParam(ignore_obj_size=True)
         return peer.TraceReader(path, peer.TraceType.ORACLE_GENERAL_TRACE, options)
@@ -79,7 +81,8 @@ PEER = textwrap.dedent("""
         source = reader()
         if name == "nothing":
             break
-        miss_ratio, _ = getattr(peer, name)(size).process_trace(source)
+        sized = {option: size for option in options.split(",") if option}
+        miss_ratio, _ = getattr(peer, name)(size, **sized).process_trace(source)
         print(repr(miss_ratio), flush=True)
 """)
 

@@ -15,7 +15,7 @@
 //! cache lacks the one that left it last, at the expense of one that leaves as above, also on a hit.
 //!
 //! Cost: five policies decide on every reference, and each of their victims is looked up in all five, that is the algorithm: the rate is a thirtieth to a fifteenth of LRU's.
-//! Memory: 41 bytes a slot; 260 to 410 bytes a block of capacity.
+//! Memory: 57 bytes a slot; 260 to 410 bytes a block of capacity.
 //!
 //! When not to use it: where one policy is known to be right, it alone is as good and much faster. Reading ahead pays only where
 //! storage has time to spare.

@@ -17,7 +17,7 @@
 //! oldest end and become the youngest behind it. A resize sets window and steps back to their start, and the sketch if its size changes.
 //!
 //! Cost: O(1) amortised. Every reference raises four counters in one cache line, which cannot be fetched ahead, since what is told ahead
-//! is the slot alone: where the sketch outgrows the processor's cache, that wait is most of the time, and the rate a fifth of LRU's.
+//! is the slot alone: where the sketch outgrows the processor's cache, that wait is most of the time, and the rate a fifth to a third of LRU's.
 //! A miss compares two estimates.
 //! Memory: 8 bytes a slot; 30 to 64 bytes a block of capacity, 8 to 16 of them in the sketch.
 //!
