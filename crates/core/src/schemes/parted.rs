@@ -110,7 +110,7 @@ impl<S: Scheme> Policy for Parted<S> {
 
     #[inline(always)]
     fn prefetch(&self, slot: Slot) {
-        self.parts[0].prefetch(slot);
+        self.parts.iter().for_each(|part| part.prefetch(slot));
     }
 
     fn remove(&mut self, slot: Slot, fx: &mut impl Effects) {

@@ -6,7 +6,7 @@
 
 use super::recency::Recency;
 use super::{Curve, Step};
-use crate::view::{Shown, What};
+use crate::view::{Shown, Span, What};
 
 /// The parts of a cache, of which one has no size of its own.
 #[derive(Clone, Debug)]
@@ -42,13 +42,20 @@ impl PartsCurve {
         }
         let mut pass = Pass::new(shown, rooms);
         let mut events = shown.events.iter().peekable();
-        for index in 0..shown.len() {
-            while let Some(event) = events.next_if(|event| event.at <= index as u64) {
-                for &block in &shown.event_blocks[event.blocks.clone()] {
-                    pass.stacks.iter_mut().for_each(|stack| stack.remove(block));
-                }
+        let mut index = 0;
+        for span in &shown.spans {
+            if !span.continues {
+                pass.end_request();
             }
-            pass.reference(index);
+            for &block in &shown.ids[index..span.end as usize] {
+                while let Some(event) = events.next_if(|event| event.at <= index as u64) {
+                    for &block in &shown.event_blocks[event.blocks.clone()] {
+                        pass.stacks.iter_mut().for_each(|stack| stack.remove(block));
+                    }
+                }
+                pass.reference(block, span);
+                index += 1;
+            }
         }
         pass.end_request();
         Some(pass.curve)
@@ -85,7 +92,6 @@ impl PartsCurve {
 
 /// The pass over a trace.
 struct Pass<'a> {
-    shown: &'a Shown,
     rooms: &'a Rooms,
     stacks: Vec<Stack>,
     curve: PartsCurve,
@@ -112,23 +118,20 @@ impl<'a> Pass<'a> {
             misses: Vec::new(),
         };
         let stacks = rooms.blocks.iter().map(|_| Stack::new(distinct)).collect();
-        Pass { shown, rooms, stacks, curve, open: None }
+        Pass { rooms, stacks, curve, open: None }
     }
 
-    fn reference(&mut self, index: usize) {
-        let marks = self.shown.marks[index];
-        let part = self.rooms.of_class[usize::from(self.shown.classes[index])];
-        let depth = Some(self.stacks[usize::from(part)].touch(self.shown.ids[index])).filter(|&depth| depth > 0);
+    fn reference(&mut self, block: u32, span: &Span) {
+        let part = self.rooms.of_class[usize::from(span.class)];
+        let depth = Some(self.stacks[usize::from(part)].touch(block)).filter(|&depth| depth > 0);
         match (self.rooms.blocks[usize::from(part)], depth) {
             (_, None) => {}
             (Some(room), Some(depth)) => self.curve.fixed_hits += u64::from(depth <= room),
             (None, Some(depth)) => count(&mut self.curve.hits, depth),
         }
-        if !marks.continues {
-            self.end_request();
-            self.open = Some(Open { part, reads: !marks.write, depth });
-        } else if let Some(open) = &mut self.open {
-            open.depth = open.depth.zip(depth).map(|(one, other)| one.max(other));
+        match &mut self.open {
+            None => self.open = Some(Open { part, reads: !span.write, depth }),
+            Some(open) => open.depth = open.depth.zip(depth).map(|(one, other)| one.max(other)),
         }
     }
 

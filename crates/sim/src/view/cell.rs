@@ -1,9 +1,11 @@
 //! One cell over a trace in a view with classes: counts by class, requests as long as their part allows, deletions.
 
+use std::ops::Range;
+
 use hotset_core::classify::Class;
 use hotset_core::policy::{Effects, Outcome, Policy, Reference, Slot};
 
-use super::show::{Event, Marks, Shown, What};
+use super::show::{Event, Shown, Span, What};
 use crate::cell::{ClassTally, Tally};
 use crate::counters::Counters;
 
@@ -53,6 +55,14 @@ struct Open {
     piece_missed: bool,
 }
 
+/// What the references of one span add to the counts.
+#[derive(Default)]
+struct Sum {
+    hits: u64,
+    /// Pieces with a miss.
+    missed_pieces: u64,
+}
+
 impl<P: Policy> ClassCell<P> {
     pub fn new(policy: P, shown: &Shown) -> Self {
         let tally = |name: &String| ClassTally { name: name.clone(), ..ClassTally::default() };
@@ -66,47 +76,84 @@ impl<P: Policy> ClassCell<P> {
 
     /// Replays the whole trace; `progress` is told of references now and then.
     pub fn run(mut self, shown: &Shown, progress: impl Fn(usize)) -> Tally {
-        let Some(last) = shown.ids.len().checked_sub(1) else { return self.tally(Vec::new()) };
         let mut apps: Vec<Counters> = Vec::new();
-        let (mut events, mut runs) = (shown.events.iter().peekable(), &shown.apps[..]);
+        let count_apps = shown.spans.iter().any(|span| span.app != shown.spans[0].app);
+        let mut events = &shown.events[..];
         let mut open = Open::default();
-        let rooms: Vec<u32> = (0..shown.block_bytes.len()).map(|class| self.policy.room(class as Class)).collect();
-        for (index, &slot) in shown.ids.iter().enumerate() {
-            self.policy.prefetch(shown.ids[(index + LOOKAHEAD).min(last)]);
-            if index % PROGRESS == PROGRESS - 1 {
-                progress(PROGRESS);
+        let (mut begin, mut told) = (0, 0);
+        for span in &shown.spans {
+            let range = begin..span.end as usize;
+            begin = range.end;
+            if !span.continues {
+                open = Open::default();
             }
-            let mut elsewhere = None;
-            while let Some(event) = events.next_if(|event| event.at <= index as u64) {
-                match event.what {
-                    What::Remove => self.remove(shown, event),
-                    What::Elsewhere(class) => elsewhere = Some((class, event)),
-                }
-            }
-            let (class, marks) = (shown.classes[index], shown.marks[index]);
-            let reference = self.describe(shown, index, &mut runs);
-            let hit = elsewhere.is_some_and(|(class, event)| self.hit_elsewhere(shown, class, event, slot, reference))
-                || self.access(slot, reference, marks);
-            let tally = &mut self.host.classes[usize::from(class)];
-            let counted = count(marks, hit, &mut open);
+            let had_missed = open.missed;
+            let sum = self.replay(shown, span, range.clone(), &mut events, &mut open);
+            let counted = count(span, range.len() as u64, sum.hits, open.missed && !had_missed);
+            let tally = &mut self.host.classes[usize::from(span.class)];
             tally.counters.add(&counted);
-            if !marks.write {
-                tally.blocks_read += u64::from(!hit);
-                tally.read_accesses += u64::from(open.misses_piece(hit, rooms[usize::from(class)]));
+            if !span.write {
+                tally.blocks_read += counted.misses();
+                tally.read_accesses += sum.missed_pieces;
             }
-            if shown.apps.len() > 1 {
-                let app = reference.app as usize;
+            if count_apps {
+                let app = span.app as usize;
                 if app >= apps.len() {
                     apps.resize(app + 1, Counters::default());
                 }
                 apps[app].add(&counted);
             }
+            if begin - told >= PROGRESS {
+                progress(begin - told);
+                told = begin;
+            }
         }
-        progress(shown.ids.len() % PROGRESS);
+        progress(begin - told);
         for (tally, &bytes) in self.host.classes.iter_mut().zip(&shown.block_bytes) {
             tally.block_bytes = bytes;
         }
         self.tally(apps)
+    }
+
+    /// Replays the references of a span. `events` are those from here on.
+    #[inline(always)]
+    fn replay(
+        &mut self,
+        shown: &Shown,
+        span: &Span,
+        range: Range<usize>,
+        events: &mut &[Event],
+        open: &mut Open,
+    ) -> Sum {
+        let mut sum = Sum::default();
+        let room = self.policy.room(span.class);
+        let last = shown.ids.len() - 1;
+        for index in range {
+            self.policy.prefetch(shown.ids[(index + LOOKAHEAD).min(last)]);
+            let slot = shown.ids[index];
+            let reference = self.describe(shown, index, span);
+            let due = events.first().is_some_and(|event| event.at <= index as u64);
+            let hit = (due && self.happen(shown, index, events, reference)) || self.access(slot, reference);
+            sum.hits += u64::from(hit);
+            sum.missed_pieces += u64::from(open.misses_piece(hit, room));
+        }
+        sum
+    }
+
+    /// What happens before the reference at `index`; true if its bytes are found elsewhere, and that is all there is to it.
+    #[cold]
+    fn happen(&mut self, shown: &Shown, index: usize, events: &mut &[Event], reference: Reference) -> bool {
+        let due = events.partition_point(|event| event.at <= index as u64);
+        let (now, later) = events.split_at(due);
+        *events = later;
+        let mut elsewhere = None;
+        for event in now {
+            match event.what {
+                What::Remove => self.remove(shown, event),
+                What::Elsewhere(class) => elsewhere = Some((class, event)),
+            }
+        }
+        elsewhere.is_some_and(|(class, event)| self.hit_elsewhere(shown, class, event, shown.ids[index], reference))
     }
 
     fn tally(self, apps: Vec<Counters>) -> Tally {
@@ -116,27 +163,24 @@ impl<P: Policy> ClassCell<P> {
         Tally { total, apps, write_backs, extra_reads: self.host.extra_reads, classes: self.host.classes }
     }
 
-    /// What the policy is told of the reference at `index`. `runs` are the runs of applications from the current one on.
+    /// What the policy is told of the reference at `index`.
     #[inline(always)]
-    fn describe(&self, shown: &Shown, index: usize, runs: &mut &[(u64, u32)]) -> Reference {
-        while runs.get(1).is_some_and(|&(begin, _)| begin <= index as u64) {
-            *runs = &runs[1..];
-        }
+    fn describe(&self, shown: &Shown, index: usize, span: &Span) -> Reference {
         let address = if P::INFO.needs.address { shown.addresses[shown.ids[index] as usize] } else { 0 };
         Reference {
             time: index as u64,
             file: (address >> 32) as u32,
             block: address as u32,
-            app: runs.first().map_or(0, |&(_, app)| app),
-            write: shown.marks[index].write,
-            class: shown.classes[index],
+            app: span.app,
+            write: span.write,
+            class: span.class,
         }
     }
 
     #[inline(always)]
-    fn access(&mut self, slot: Slot, reference: Reference, marks: Marks) -> bool {
+    fn access(&mut self, slot: Slot, reference: Reference) -> bool {
         let outcome = self.policy.access(slot, reference, &mut self.host);
-        match (marks.write, outcome) {
+        match (reference.write, outcome) {
             (true, Outcome::Bypassed) => self.host.classes[usize::from(reference.class)].write_backs += 1,
             (true, Outcome::Hit | Outcome::Admitted) => self.host.dirty[slot as usize] = reference.class,
             (false, _) => {}
@@ -150,9 +194,8 @@ impl<P: Policy> ClassCell<P> {
         if self.policy.contains(slot) || !blocks.iter().all(|&block| self.policy.contains(block)) {
             return false;
         }
-        let marks = Marks { write: reference.write, continues: false };
         for &block in blocks {
-            self.access(block, Reference { class, ..reference }, marks);
+            self.access(block, Reference { class, ..reference });
         }
         true
     }
@@ -178,24 +221,22 @@ impl Open {
         self.blocks += 1;
         let first = !hit && !self.piece_missed;
         self.piece_missed |= !hit;
+        self.missed |= !hit;
         first
     }
 }
 
-/// What one reference adds to the counts.
+/// What a span of so many references adds to the counts; `newly_missed` if its request had no miss before.
 #[inline(always)]
-fn count(marks: Marks, hit: bool, open: &mut Open) -> Counters {
-    let mut counters = Counters { references: 1, hits: hit.into(), ..Counters::default() };
-    if !marks.continues {
-        *open = Open::default();
-        counters.requests = 1;
-        counters.read_requests = (!marks.write).into();
-        counters.write_requests = marks.write.into();
+fn count(span: &Span, references: u64, hits: u64, newly_missed: bool) -> Counters {
+    let begins = |it: bool| u64::from(it && !span.continues);
+    Counters {
+        references,
+        hits,
+        requests: begins(true),
+        request_misses: newly_missed.into(),
+        read_requests: begins(!span.write),
+        read_request_misses: (newly_missed && !span.write).into(),
+        write_requests: begins(span.write),
     }
-    if !hit && !open.missed {
-        open.missed = true;
-        counters.request_misses = 1;
-        counters.read_request_misses = (!marks.write).into();
-    }
-    counters
 }

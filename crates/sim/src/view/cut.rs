@@ -1,6 +1,6 @@
 //! Numbers for blocks of any size of any part of a file.
 
-use std::collections::HashMap;
+use hashbrown::HashMap;
 
 use super::names::Object;
 use crate::error::SimError;

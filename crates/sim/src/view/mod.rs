@@ -9,4 +9,4 @@ mod show;
 
 pub(crate) use cell::ClassCell;
 pub(crate) use requests::Requests;
-pub(crate) use show::{Shown, What, show};
+pub(crate) use show::{Shown, Span, What, show};

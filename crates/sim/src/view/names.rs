@@ -1,6 +1,6 @@
 //! What naming a file touches: the directory that holds the name, and the inode (POLICIES 1.2, "From system calls to requests").
 
-use std::collections::{HashMap, HashSet};
+use hashbrown::{HashMap, HashSet};
 
 use hotset_core::request::{Kind, Op, Request};
 use hotset_core::view::Metadata;

@@ -1,6 +1,6 @@
 //! Shows a trace in one view.
 
-use std::collections::HashMap;
+use hashbrown::HashMap;
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -14,17 +14,14 @@ use super::names::{Names, Object, Touch};
 use super::requests::Requests;
 use crate::error::SimError;
 
-/// A trace in one view: one block number and one class a reference, and what happens between references.
+/// A trace in one view: a block number a reference, what its request is like, and what happens between references.
 pub(crate) struct Shown {
     pub rules: Rules,
     /// Bytes of a block, by class.
     pub block_bytes: Vec<u64>,
     pub ids: Arc<Vec<u32>>,
-    pub classes: Vec<Class>,
-    /// By reference: it writes, it goes on with the request before it.
-    pub marks: Vec<Marks>,
-    /// The application of each run of references, with the position at which the run begins.
-    pub apps: Vec<(u64, u32)>,
+    /// In the order of their references, all of which are in one.
+    pub spans: Vec<Span>,
     pub addresses: Arc<[u64]>,
     /// In the order of their positions.
     pub events: Vec<Event>,
@@ -32,10 +29,16 @@ pub(crate) struct Shown {
     pub event_blocks: Vec<u32>,
 }
 
-/// What is known of one reference besides block and class.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Marks {
+/// The references of one request, or of a record of the trace that goes on with the request before it. It begins where the span before
+/// ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Span {
+    /// Position behind its last reference.
+    pub end: u64,
+    pub app: u32,
+    pub class: Class,
     pub write: bool,
+    /// It goes on with the request before it.
     pub continues: bool,
 }
 
@@ -122,9 +125,7 @@ impl<'a> Show<'a> {
                 rules,
                 block_bytes,
                 ids: Arc::default(),
-                classes: Vec::new(),
-                marks: Vec::new(),
-                apps: Vec::new(),
+                spans: Vec::new(),
                 addresses: Arc::new([]),
                 events: Vec::new(),
                 event_blocks: Vec::new(),
@@ -249,17 +250,16 @@ impl<'a> Show<'a> {
         let first = self.ids.len();
         let known = self.cutter.distinct();
         self.cutter.cut(space, block, offset, length, &mut self.ids)?;
-        let count = self.ids.len() - first;
-        if count == 0 {
+        if self.ids.len() == first {
             return Ok(());
         }
-        let marks = Marks { write: request.op() == Op::Write, continues: true };
-        self.shown.classes.resize(first + count, class);
-        self.shown.marks.resize(first + count, marks);
-        self.shown.marks[first].continues = request.flags & FLAG_CONTINUED != 0;
-        if self.shown.apps.last().is_none_or(|&(_, app)| app != request.app) {
-            self.shown.apps.push((first as u64, request.app));
-        }
+        self.shown.spans.push(Span {
+            end: self.ids.len() as u64,
+            app: request.app,
+            class,
+            write: request.op() == Op::Write,
+            continues: request.flags & FLAG_CONTINUED != 0,
+        });
         if let Object::File(file) = space.object {
             let start = |index: usize| (!space.inode).then(|| (offset / block + index as u64) * block);
             let new = self.ids[first..].iter().enumerate().filter(|(_, id)| **id >= known);
