@@ -1,5 +1,6 @@
-//! Capturing the I/O of real programs: recording, and what records leave behind.
+//! Capturing what real programs do: recording their I/O or their memory, and what records leave behind.
 
+pub mod memory;
 pub mod record;
 pub mod strace;
 

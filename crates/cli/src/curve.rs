@@ -122,12 +122,7 @@ impl Curve {
             return Err(nothing_referenced(&name));
         }
         let points = self.points(&lines, &name, block_bytes);
-        if let Some(path) = &self.json {
-            files::write_json(path, &points)?;
-        }
-        if let Some(path) = &self.csv {
-            files::write_csv(path, &COLUMNS, &points)?;
-        }
+        files::write_rows(self.json.as_deref(), self.csv.as_deref(), &COLUMNS, &points)?;
         if [&self.json, &self.csv].into_iter().flatten().all(|path| path != Path::new("-")) {
             show::show(&name, &lines, block_bytes)?;
         }

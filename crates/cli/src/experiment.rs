@@ -1,19 +1,26 @@
 //! `hotset experiment`: a paper's figure again, with our traces, and the paper's figures beside ours.
 
 mod file;
+mod measure;
+mod policies;
+mod row;
 mod show;
 
 use std::path::{Path, PathBuf};
 
 use clap::Args;
+use hotset_sim::paging::Frees;
 use hotset_sim::{BlockSize, Options};
 
 use crate::failure::Failure;
 use crate::memory;
 use crate::output::files;
 use crate::replay::Replay;
+use crate::replay::paging::PagingReplay;
 use crate::traces::ReadArgs;
 use file::File;
+use policies::Policies;
+use row::AnyRow;
 
 /// Run an experiment from a file: a figure of a paper on the traces at hand, the paper's figures beside ours
 #[derive(Args)]
@@ -42,39 +49,54 @@ pub(crate) struct Experiment {
 impl Experiment {
     pub(crate) fn run(self) -> Result<(), Failure> {
         let to_stdout = [&self.json, &self.csv].into_iter().flatten().any(|path| path == Path::new("-"));
+        let files = self.files.iter().map(|path| File::read(path)).collect::<Result<Vec<File>, Failure>>()?;
+        let columns = self.columns(&files)?;
         let mut all = Vec::new();
-        for path in &self.files {
-            let file = File::read(path)?;
-            let traces = self.rows(path, &file)?;
+        for (path, file) in self.files.iter().zip(&files) {
+            let traces = self.rows(path, file)?;
             if !to_stdout {
-                show::show(&file, &traces, self.markdown)?;
+                show::show(file, &traces, self.markdown)?;
             }
             all.extend(traces.into_iter().flatten());
         }
-        files::write_rows(self.json.as_deref(), self.csv.as_deref(), &all)
+        files::write_rows(self.json.as_deref(), self.csv.as_deref(), columns, &all)
+    }
+
+    /// The columns of `--csv`, which are others for caches than for memory.
+    fn columns(&self, files: &[File]) -> Result<&'static [&'static str], Failure> {
+        let of_memory = files.iter().filter(|file| file.measure.is_of_memory()).count();
+        if self.csv.is_some() && of_memory > 0 && of_memory < files.len() {
+            let message = "--csv: some of the experiments are of caches and some of memory, whose rows have other columns: run them apart";
+            return Err(Failure::Usage(message.to_owned()));
+        }
+        Ok(if of_memory > 0 { &files::PAGING_COLUMNS } else { &files::CACHE_COLUMNS })
     }
 
     /// The rows of each trace, policy by policy.
-    fn rows(&self, path: &Path, file: &File) -> Result<Vec<Vec<hotset_sim::results::Row>>, Failure> {
-        let (policies, sizes) = (file.policy_list(path)?, file.size_list(path)?);
+    fn rows(&self, path: &Path, file: &File) -> Result<Vec<Vec<AnyRow>>, Failure> {
+        let (policies, sizes) = (file.policies(path)?, file.size_list(path)?);
+        let (sizes, sizes_from) = ((&sizes, file.sizes.as_str()), "sizes");
         let options = Options {
             block: file.block.map(BlockSize::Bytes),
             maps: file.maps,
             memory_bytes: memory::default_budget(),
             ..Options::default()
         };
-        let replay = Replay {
-            policies: &policies,
-            sizes: (&sizes, &file.sizes),
-            sizes_from: "sizes",
-            read: &ReadArgs::default(),
-            options,
-            rules: None,
-            seed: 1,
-        };
+        let (read, seed) = (&ReadArgs::default(), 1);
         let set = std::env::var_os("HOTSET_TRACES").map(PathBuf::from);
         let base = self.traces.as_deref().or(set.as_deref()).or(path.parent()).unwrap_or(Path::new("."));
-        file.traces.iter().map(|trace| replay.rows(&below(base, trace))).collect()
+        let traces = file.traces.iter().map(|trace| below(base, trace));
+        match &policies {
+            Policies::Cache(policies) => {
+                let replay = Replay { policies, sizes, sizes_from, read, options, rules: None, seed };
+                traces.map(|trace| Ok(replay.rows(&trace)?.into_iter().map(AnyRow::Cache).collect())).collect()
+            }
+            Policies::Memory(policies) => {
+                let replay = PagingReplay { policies, sizes, sizes_from, options, frees: Frees::Drop, seed };
+                let rows = |trace: PathBuf| replay.rows_of(read.open(&trace)?, &trace);
+                traces.map(|trace| Ok(rows(trace)?.into_iter().map(AnyRow::Memory).collect())).collect()
+            }
+        }
     }
 }
 

@@ -87,8 +87,9 @@ impl Recording {
         Recording(bar.with_style(style("recording {spinner} {msg}  {elapsed}")))
     }
 
-    pub(crate) fn show(&self, requests: u64, files: u64) {
-        self.0.set_message(format!("{} requests to {} files", HumanCount(requests), HumanCount(files)));
+    /// Shows what has been counted so far.
+    pub(crate) fn show(&self, counted: &[String]) {
+        self.0.set_message(counted.join(", "));
         self.0.tick();
     }
 }

@@ -1,5 +1,7 @@
 //! One trace against policies at sizes: what `simulate` and `experiment` share.
 
+pub(crate) mod paging;
+
 use std::path::Path;
 
 use hotset_core::classify::Rules;

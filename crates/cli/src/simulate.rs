@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use hotset_core::paging::PagingSpec;
-use hotset_core::spec::{PolicySpec, SizeSpec};
+use hotset_core::spec::{PolicySpec, SizeSpec, SpecError};
 use hotset_sim::results::Row;
 
 use crate::classes;
@@ -57,12 +57,15 @@ pub(crate) struct Simulate {
 
 impl Simulate {
     pub(crate) fn run(self) -> Result<(), Failure> {
-        let policies =
-            PolicySpec::parse_list(&self.policy).map_err(|error| Failure::spec("--policy", &self.policy, &error));
+        let policies = PolicySpec::parse_list(&self.policy);
         let sizes = SizeSpec::parse(&self.size).map_err(|error| Failure::spec("--size", &self.size, &error))?;
-        if policies.is_err() && PagingSpec::parse_list(&self.policy).is_err() {
-            return policies.map(|_| ());
+        if let (Err(cache), Err(paging)) = (&policies, PagingSpec::parse_list(&self.policy)) {
+            // The reading that came further is the one that was meant.
+            let reached = |error: &SpecError| error.at.as_ref().map_or(0, |at| at.start);
+            let meant = if reached(&paging) > reached(cache) { &paging } else { cache };
+            return Err(Failure::spec("--policy", &self.policy, meant));
         }
+        let policies = policies.map_err(|error| Failure::spec("--policy", &self.policy, &error));
         let rules = self.classes.as_deref().map(classes::read).transpose()?;
         let mut first = self.read.open(&self.traces[0])?;
         if first.reader.memory().is_some() {
@@ -87,7 +90,7 @@ impl Simulate {
             }
             rows.extend(of_trace);
         }
-        files::write_rows(self.json.as_deref(), self.csv.as_deref(), &rows)
+        files::write_rows(self.json.as_deref(), self.csv.as_deref(), &files::CACHE_COLUMNS, &rows)
     }
 
     fn has_stdout_data(&self) -> bool {

@@ -28,14 +28,14 @@ const PAUSE: Duration = Duration::from_millis(5);
 
 /// Reads the log in large pieces. strace writes line by line and would wake a waiting reader for each of them, which costs the program
 /// more time than the tracing; one that sleeps is not woken.
-pub(super) struct Unhurried {
+pub(crate) struct Unhurried {
     log: File,
     pause: bool,
 }
 
 impl Unhurried {
     /// Reads from `log`.
-    pub(super) fn new(log: File) -> Unhurried {
+    pub(crate) fn new(log: File) -> Unhurried {
         Unhurried { log, pause: false }
     }
 }
@@ -52,7 +52,7 @@ impl Read for Unhurried {
 }
 
 /// A FIFO with both ends open, so that neither side ever waits for the other to open it.
-pub(super) struct Channel {
+pub(crate) struct Channel {
     /// The end that is read.
     pub log: File,
     /// The other end; the log does not end before this is closed.
@@ -63,12 +63,12 @@ pub(super) struct Channel {
 
 impl Channel {
     /// Makes the FIFO.
-    pub(super) fn open() -> Result<Channel, RecordError> {
+    pub(crate) fn open() -> Result<Channel, RecordError> {
         Channel::make().map_err(|source| RecordError::System { doing: "cannot make a FIFO for the log", source })
     }
 
     /// Where the FIFO is.
-    pub(super) fn path(&self) -> PathBuf {
+    pub(crate) fn path(&self) -> PathBuf {
         self.directory.path().join("log")
     }
 

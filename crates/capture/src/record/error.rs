@@ -42,6 +42,25 @@ pub enum RecordError {
         /// How it ended.
         status: ExitStatus,
     },
+    /// valgrind is not installed.
+    #[error(
+        "recording memory needs valgrind, which is not installed: install the package `valgrind` (`apt install valgrind`, `dnf install valgrind`)"
+    )]
+    NoValgrind,
+    /// valgrind is there but does not work.
+    #[error(
+        "the valgrind that is installed cannot run a program under its tool lackey ({said}): expected version 3.15 or later, whole"
+    )]
+    UnfitValgrind {
+        /// valgrind's own words.
+        said: String,
+    },
+    /// No reference to memory was recorded.
+    #[error("valgrind ended ({status}) without having recorded anything; what it has said is above")]
+    NothingOfMemory {
+        /// How it ended.
+        status: ExitStatus,
+    },
     /// The operating system failed.
     #[error("{doing}: {source}")]
     System {

@@ -3,11 +3,11 @@
 //! The log goes through a FIFO and is never stored. The program keeps its standard streams, its working directory and its exit
 //! status; signals that are sent to the recorder are passed on to it.
 
-mod channel;
+pub(crate) mod channel;
 mod error;
 mod inherited;
-mod signals;
-mod tracer;
+pub(crate) mod signals;
+pub(crate) mod tracer;
 
 use std::{
     ffi::OsString,
@@ -30,13 +30,13 @@ pub use tracer::FLAGS;
 
 use crate::strace::{Apps, Options, StraceReader};
 use channel::{Channel, Unhurried};
-use signals::Forwarder;
+use signals::{Forwarder, Target};
 
 /// After so long at the latest, what has been recorded is in the file.
 const FLUSH_INTERVAL: Duration = Duration::from_secs(5);
 
 /// Between two calls of the progress callback.
-const PROGRESS_INTERVAL: Duration = Duration::from_millis(100);
+pub(crate) const PROGRESS_INTERVAL: Duration = Duration::from_millis(100);
 
 /// Records the I/O of a program and of all processes that it starts.
 #[derive(Clone, Debug)]
@@ -92,7 +92,7 @@ impl Recorder {
         let started = Instant::now();
         let child = tracer::command(&channel.path(), &self.command).spawn();
         let child = child.map_err(|source| RecordError::System { doing: "cannot start strace", source })?;
-        signals.forward_to_child_of(child.id());
+        signals.forward_to(Target::ChildOf(child.id()));
         let Channel { log, hold, directory } = channel;
         let ended = thread::spawn(move || wait(child, hold));
         let recorded = self.convert(log, output, started, progress);

@@ -3,8 +3,8 @@
 use std::{
     fs, io,
     sync::{
-        Arc, LazyLock,
-        atomic::{AtomicBool, AtomicU32, Ordering},
+        Arc, LazyLock, OnceLock,
+        atomic::{AtomicBool, Ordering},
     },
     thread::{self, JoinHandle},
 };
@@ -30,37 +30,46 @@ static IDLE: LazyLock<io::Result<Arc<AtomicBool>>> = LazyLock::new(|| {
     Ok(idle)
 });
 
+/// Where the program is.
+#[derive(Clone, Copy)]
+pub(crate) enum Target {
+    /// This process runs it.
+    Itself(u32),
+    /// It is the first child of this process.
+    ChildOf(u32),
+}
+
 /// Passes signals on to the program while it is being recorded.
-pub(super) struct Forwarder {
+pub(crate) struct Forwarder {
     handle: Handle,
     thread: Option<JoinHandle<()>>,
-    /// The tracer's process id; 0 before it is started.
-    tracer: Arc<AtomicU32>,
+    /// Known once it is started.
+    target: Arc<OnceLock<Target>>,
 }
 
 impl Forwarder {
     /// From now on the signals that would end the recorder do not.
-    pub(super) fn install() -> Result<Forwarder, RecordError> {
+    pub(crate) fn install() -> Result<Forwarder, RecordError> {
         let failed = |source| RecordError::System { doing: "cannot handle signals", source };
         let mut signals = SignalsInfo::<WithOrigin>::new(SIGNALS).map_err(failed)?;
         set_idle(false).map_err(failed)?;
         let handle = signals.handle();
-        let tracer = Arc::new(AtomicU32::new(0));
-        let of = tracer.clone();
+        let target = Arc::new(OnceLock::new());
+        let of = target.clone();
         let thread = thread::spawn(move || {
             for origin in signals.forever() {
                 // One typed at the terminal has no sender, and has reached the program as well.
-                if origin.process.is_some() {
-                    pass_on(origin.signal, of.load(Ordering::Acquire));
+                if let (Some(_), Some(&target)) = (&origin.process, of.get()) {
+                    pass_on(origin.signal, target);
                 }
             }
         });
-        Ok(Forwarder { handle, thread: Some(thread), tracer })
+        Ok(Forwarder { handle, thread: Some(thread), target })
     }
 
-    /// Signals go to the program that process `tracer` has started.
-    pub(super) fn forward_to_child_of(&self, tracer: u32) {
-        self.tracer.store(tracer, Ordering::Release);
+    /// Signals go there from now on. Only the first call counts.
+    pub(crate) fn forward_to(&self, target: Target) {
+        self.target.get_or_init(|| target);
     }
 }
 
@@ -80,9 +89,15 @@ fn set_idle(idle: bool) -> io::Result<()> {
     Ok(())
 }
 
-fn pass_on(signal: i32, tracer: u32) {
-    let children = fs::read_to_string(format!("/proc/{tracer}/task/{tracer}/children")).unwrap_or_default();
-    let program = children.split_whitespace().next().and_then(|pid| pid.parse().ok()).and_then(Pid::from_raw);
+fn pass_on(signal: i32, target: Target) {
+    let program = match target {
+        Target::Itself(pid) => Some(pid),
+        Target::ChildOf(tracer) => {
+            let children = fs::read_to_string(format!("/proc/{tracer}/task/{tracer}/children")).unwrap_or_default();
+            children.split_whitespace().next().and_then(|pid| pid.parse().ok())
+        }
+    };
+    let program = program.and_then(|pid| Pid::from_raw(pid.try_into().ok()?));
     if let (Some(program), Some(signal)) = (program, Signal::from_named_raw(signal)) {
         // The program may have ended meanwhile.
         kill_process(program, signal).ok();

@@ -53,7 +53,7 @@ pub(super) fn check() -> Result<(), RecordError> {
 }
 
 /// Makes sure that there is a program to run: by path, or by name in `PATH`.
-pub(super) fn find_program(command: &[OsString]) -> Result<(), RecordError> {
+pub(crate) fn find_program(command: &[OsString]) -> Result<(), RecordError> {
     let name = command.first().ok_or(RecordError::NoCommand)?;
     let found = match Path::new(name).components().count() {
         1 if !name.as_encoded_bytes().contains(&b'/') => in_path(name),

@@ -3,10 +3,11 @@
 use std::ops::RangeInclusive;
 use std::path::Path;
 
-use hotset_core::spec::{PolicySpec, SizeSpec, SpecError, Value};
-use hotset_sim::results::Row;
+use hotset_core::spec::{SizeSpec, SpecError, Value};
 use serde::Deserialize;
 
+use super::measure::Measure;
+use super::policies::Policies;
 use crate::failure::Failure;
 
 /// An experiment as it is written.
@@ -60,6 +61,8 @@ pub(super) struct Compare {
     pub paper_mean: Option<f64>,
     /// The paper's greatest gain.
     pub paper_most: Option<f64>,
+    /// The traces where the paper finds the one worse than the other; elsewhere it finds it no worse. Absent: the paper does not tell.
+    pub paper_worse: Option<Vec<String>>,
 }
 
 impl Compare {
@@ -74,78 +77,6 @@ impl Compare {
     }
 }
 
-/// What is compared.
-#[derive(Clone, Copy, Debug, Default, Deserialize, PartialEq, Eq)]
-#[serde(rename_all = "snake_case")]
-pub(super) enum Measure {
-    /// Hits per reference: more is better.
-    #[default]
-    HitRatio,
-    /// Missed reading requests per reading request.
-    ReadRequestMissRatio,
-    /// Reading requests that miss.
-    ReadRequestMisses,
-    /// Blocks written to storage.
-    WriteBacks,
-    /// Blocks written to storage per writing request.
-    WriteBackRatio,
-    /// Accesses to storage, reads and writes.
-    DiskAccesses,
-    /// Bytes read from storage.
-    BytesRead,
-}
-
-impl Measure {
-    /// Its name over a table.
-    pub fn title(self) -> &'static str {
-        match self {
-            Measure::HitRatio => "hit ratio in %",
-            Measure::ReadRequestMissRatio => "missed read requests in %",
-            Measure::ReadRequestMisses => "missed read requests",
-            Measure::WriteBacks => "blocks written back",
-            Measure::WriteBackRatio => "blocks written back per 100 write requests",
-            Measure::DiskAccesses => "accesses to storage",
-            Measure::BytesRead => "bytes read from storage",
-        }
-    }
-
-    /// Its value in a row; what the row does not tell is 0.
-    pub fn of(self, row: &Row) -> f64 {
-        let counts = &row.counts;
-        let ratio = |part: u64, whole: u64| part as f64 / whole.max(1) as f64;
-        match self {
-            Measure::HitRatio => counts.hit_ratio,
-            Measure::ReadRequestMissRatio => ratio(counts.read_request_misses, counts.read_requests),
-            Measure::ReadRequestMisses => counts.read_request_misses as f64,
-            Measure::WriteBacks => row.write_backs.unwrap_or(0) as f64,
-            Measure::WriteBackRatio => ratio(row.write_backs.unwrap_or(0), counts.write_requests.unwrap_or(0)),
-            Measure::DiskAccesses => {
-                row.disk_accesses.unwrap_or(counts.read_request_misses + row.write_backs.unwrap_or(0)) as f64
-            }
-            Measure::BytesRead => row.bytes_read.unwrap_or(counts.misses * row.block_bytes.unwrap_or(1)) as f64,
-        }
-    }
-
-    /// True if it is a share of something, to be printed in percent.
-    pub fn is_ratio(self) -> bool {
-        matches!(self, Measure::HitRatio | Measure::ReadRequestMissRatio | Measure::WriteBackRatio)
-    }
-
-    /// How much better `ours` is than `other`: points for the hit ratio, percent less for what costs.
-    pub fn gain(self, ours: f64, other: f64) -> f64 {
-        match self {
-            Measure::HitRatio => (ours - other) * 100.0,
-            _ if other == 0.0 => 0.0,
-            _ => (other - ours) / other * 100.0,
-        }
-    }
-
-    /// The unit of [`Measure::gain`].
-    pub fn unit(self) -> &'static str {
-        if self == Measure::HitRatio { "points" } else { "% less" }
-    }
-}
-
 impl File {
     /// Reads an experiment.
     pub fn read(path: &Path) -> Result<File, Failure> {
@@ -153,28 +84,44 @@ impl File {
         let text =
             std::fs::read_to_string(path).map_err(|error| Failure::Work(format!("{name}: cannot read it: {error}")))?;
         let mut file: File = toml::from_str(&text).map_err(|error| Failure::Usage(format!("{name}: {error}")))?;
-        let known = file.policy_list(path)?;
+        let known = file.policies(path)?.names();
+        let labels: Vec<String> = file.traces.iter().map(|trace| label(trace).to_owned()).collect();
         for compare in &mut file.compare {
             compare.bytes().map_err(|error| Failure::Usage(format!("{name}: {error}")))?;
             for policy in [&mut compare.better, &mut compare.than] {
-                if let Ok(spec) = PolicySpec::parse(policy) {
-                    *policy = spec.to_string();
+                if let Ok(Some(canonical)) = Policies::parse(file.measure, policy).map(|it| it.names().pop()) {
+                    *policy = canonical;
                 }
-                if !known.iter().any(|spec| spec.to_string() == *policy) {
+                if !known.contains(policy) {
                     return Err(Failure::Usage(format!("{name}: {policy:?} is compared, but not among the policies")));
                 }
+            }
+            if let Some(unknown) = compare.paper_worse.iter().flatten().find(|trace| !labels.contains(trace)) {
+                let message = format!("{name}: paper_worse: found {unknown:?}; expected one of {}", labels.join(", "));
+                return Err(Failure::Usage(message));
             }
         }
         Ok(file)
     }
 
-    pub fn policy_list(&self, path: &Path) -> Result<Vec<PolicySpec>, Failure> {
+    pub fn policies(&self, path: &Path) -> Result<Policies, Failure> {
         let place = format!("{}, policies", path.display());
-        PolicySpec::parse_list(&self.policies).map_err(|error| Failure::spec(&place, &self.policies, &error))
+        Policies::parse(self.measure, &self.policies).map_err(|error| Failure::spec(&place, &self.policies, &error))
     }
 
     pub fn size_list(&self, path: &Path) -> Result<SizeSpec, Failure> {
         let place = format!("{}, sizes", path.display());
         SizeSpec::parse(&self.sizes).map_err(|error| Failure::spec(&place, &self.sizes, &error))
     }
+}
+
+/// What a trace is called in tables of several: the name of its file up to the first dot.
+pub(super) fn label(trace: &str) -> &str {
+    let name = file_name(trace);
+    name.split_once('.').map_or(name, |(label, _)| label)
+}
+
+/// The last component of a trace's name.
+pub(super) fn file_name(trace: &str) -> &str {
+    trace.rsplit('/').next().unwrap_or(trace)
 }

@@ -3,14 +3,17 @@
 use std::fmt::Write as _;
 use std::io::{Write, stdout};
 
-use hotset_sim::results::Row;
-
-use super::file::{Compare, File, Measure};
+use super::file::{Compare, File, file_name, label};
+use super::measure::Measure;
+use super::row::AnyRow;
 use crate::failure::Failure;
 use crate::output::{human, style};
 
+/// A gain in percent of less than this is none.
+const NO_GAIN: f64 = 0.5;
+
 /// Prints an experiment.
-pub(super) fn show(file: &File, traces: &[Vec<Row>], markdown: bool) -> Result<(), Failure> {
+pub(super) fn show(file: &File, traces: &[Vec<AnyRow>], markdown: bool) -> Result<(), Failure> {
     let mut out = stdout().lock();
     let heading = if markdown { "## " } else { "" };
     writeln!(out, "{heading}{}\n\nSource: {}", file.title, file.source)?;
@@ -19,56 +22,64 @@ pub(super) fn show(file: &File, traces: &[Vec<Row>], markdown: bool) -> Result<(
             writeln!(out, "{}", human::wrap(&format!("{label}: {}", text.trim()), style::width()))?;
         }
     }
-    for rows in traces.iter().filter(|rows| !rows.is_empty()) {
-        writeln!(out, "\n{}: {}\n\n{}", short_name(&rows[0].trace), file.measure.title(), grid(rows, file.measure))?;
+    let measure = file.measure;
+    if let Some(lines) = at_one_size(traces, measure) {
+        writeln!(out, "\nat {}: {}\n\n{}", file.sizes, measure.title(), table(&lines))?;
+    } else {
+        for rows in traces.iter().filter(|rows| !rows.is_empty()) {
+            let name = file_name(rows[0].trace());
+            writeln!(out, "\n{name}: {}\n\n{}", measure.title(), table(&grid(rows, measure)))?;
+        }
     }
     if !file.compare.is_empty() {
         writeln!(out, "{}", comparisons(file, traces))?;
     }
+    if file.compare.iter().any(|compare| compare.paper_worse.is_some()) {
+        writeln!(out, "{}", directions(file, traces))?;
+    }
     Ok(())
 }
 
-/// The last component of a trace's name.
-fn short_name(trace: &str) -> &str {
-    trace.rsplit('/').next().unwrap_or(trace)
-}
-
-/// A line a policy, a column a size. The same lines are a table of Markdown.
-fn grid(rows: &[Row], measure: Measure) -> String {
-    let sizes: Vec<u32> =
-        rows.iter().take_while(|row| row.policy == rows[0].policy).map(|row| row.size_blocks).collect();
-    let mut lines = vec![std::iter::once("policy".to_owned()).chain(rows[..sizes.len()].iter().map(size)).collect()];
-    for of_policy in rows.chunks(sizes.len()) {
-        let values = of_policy.iter().map(|row| value(measure, measure.of(row)));
-        lines.push(std::iter::once(of_policy[0].policy.clone()).chain(values).collect());
+/// A line a policy, a column a size.
+fn grid(rows: &[AnyRow], measure: Measure) -> Vec<Vec<String>> {
+    let sizes = rows.iter().take_while(|row| row.policy() == rows[0].policy()).count();
+    let mut lines = vec![std::iter::once("policy".to_owned()).chain(rows[..sizes].iter().map(size)).collect()];
+    for of_policy in rows.chunks(sizes) {
+        let values = of_policy.iter().map(|row| measure.show(measure.of(row)));
+        lines.push(std::iter::once(of_policy[0].policy().to_owned()).chain(values).collect());
     }
-    table(&lines)
+    lines
 }
 
-fn size(row: &Row) -> String {
-    row.size_bytes.map_or_else(|| human::count(row.size_blocks.into()), human::bytes)
-}
-
-fn value(measure: Measure, value: f64) -> String {
-    match measure {
-        Measure::BytesRead => human::bytes(value as u64),
-        measure if measure.is_ratio() => human::percent(value),
-        _ => human::count(value as u64),
+/// Where several traces are all replayed at one size: a line a trace, a column a policy.
+fn at_one_size(traces: &[Vec<AnyRow>], measure: Measure) -> Option<Vec<Vec<String>>> {
+    let first = traces.first().filter(|_| traces.len() > 1)?;
+    let one_size = |rows: &Vec<AnyRow>| rows.iter().all(|row| row.size_blocks() == rows[0].size_blocks());
+    if first.is_empty() || !traces.iter().all(one_size) {
+        return None;
     }
+    let header = std::iter::once("trace".to_owned()).chain(first.iter().map(|row| row.policy().to_owned()));
+    let line = |rows: &Vec<AnyRow>| {
+        let values = rows.iter().map(|row| measure.show(measure.of(row)));
+        std::iter::once(label(rows[0].trace()).to_owned()).chain(values).collect()
+    };
+    Some(std::iter::once(header.collect()).chain(traces.iter().map(line)).collect())
 }
 
-/// How each pair compares over all traces and sizes, beside the paper.
-fn comparisons(file: &File, traces: &[Vec<Row>]) -> String {
+fn size(row: &AnyRow) -> String {
+    row.size_bytes().map_or_else(|| human::count(row.size_blocks().into()), human::bytes)
+}
+
+/// How each pair compares over all traces and sizes, beside the paper. Every trace counts alike.
+fn comparisons(file: &File, traces: &[Vec<AnyRow>]) -> String {
     let header = ["compared", "mean", "most", "least", "paper: mean", "paper: most", "verdict"];
     let mut lines = vec![header.map(str::to_owned).to_vec()];
     for compare in &file.compare {
-        let gains = gains(file.measure, compare, traces);
-        if gains.is_empty() {
-            continue;
-        }
-        let mean = gains.iter().sum::<f64>() / gains.len() as f64;
+        let gains: Vec<Vec<f64>> = traces.iter().map(|rows| gains(file.measure, compare, rows)).collect();
+        let means: Vec<f64> = gains.iter().filter_map(|gains| mean(gains)).collect();
+        let Some(mean) = mean(&means) else { continue };
         let (least, most) =
-            gains.iter().fold((f64::MAX, f64::MIN), |(low, high), &gain| (low.min(gain), high.max(gain)));
+            gains.iter().flatten().fold((f64::MAX, f64::MIN), |(low, high), &gain| (low.min(gain), high.max(gain)));
         let said = |figure: Option<f64>| figure.map_or_else(|| "-".to_owned(), |figure| format!("{figure:+.1}"));
         lines.push(vec![
             format!("{} against {}{}", compare.better, compare.than, range(compare)),
@@ -85,14 +96,48 @@ fn comparisons(file: &File, traces: &[Vec<Row>]) -> String {
     text
 }
 
-fn gains(measure: Measure, compare: &Compare, traces: &[Vec<Row>]) -> Vec<f64> {
+/// The mean gain on each trace, and whether the paper finds the same there.
+fn directions(file: &File, traces: &[Vec<AnyRow>]) -> String {
+    let told: Vec<&Compare> = file.compare.iter().filter(|compare| compare.paper_worse.is_some()).collect();
+    let header = told.iter().map(|compare| format!("{} against {}{}", compare.better, compare.than, range(compare)));
+    let mut lines = vec![std::iter::once("trace".to_owned()).chain(header).collect::<Vec<_>>()];
+    for rows in traces.iter().filter(|rows| !rows.is_empty()) {
+        let name = label(rows[0].trace());
+        let cells = told.iter().map(|compare| {
+            let Some(gain) = mean(&gains(file.measure, compare, rows)) else { return "-".to_owned() };
+            format!("{gain:+.1} {}", direction(gain, compare.paper_worse.iter().flatten().any(|worse| worse == name)))
+        });
+        lines.push(std::iter::once(name.to_owned()).chain(cells).collect());
+    }
+    let unit = file.measure.unit();
+    format!(
+        "\nGain in {unit}, mean over the sizes: does it have the sign that it has in the paper? \
+         (Below {NO_GAIN} % nothing can be said.)\n\n{}",
+        table(&lines)
+    )
+}
+
+fn direction(gain: f64, worse_in_paper: bool) -> &'static str {
+    match gain < 0.0 {
+        _ if gain.abs() < NO_GAIN => "same",
+        worse if worse == worse_in_paper => "yes",
+        _ => "no",
+    }
+}
+
+fn mean(values: &[f64]) -> Option<f64> {
+    (!values.is_empty()).then(|| values.iter().sum::<f64>() / values.len() as f64)
+}
+
+/// The gains on a trace, by size; a size at which one of the two does not tell has none.
+fn gains(measure: Measure, compare: &Compare, rows: &[AnyRow]) -> Vec<f64> {
     let sizes = compare.bytes().expect("checked when the file was read");
-    let counts = |row: &&Row, policy: &str| row.policy == policy && sizes.contains(&row.size_bytes.unwrap_or(0));
-    let of = |rows: &[Row], policy: &str| {
-        rows.iter().filter(|row| counts(row, policy)).map(|row| measure.of(row)).collect::<Vec<_>>()
+    let of = |policy: &str| {
+        let counts = |row: &&AnyRow| row.policy() == policy && sizes.contains(&row.size_bytes().unwrap_or(0));
+        rows.iter().filter(counts).map(|row| measure.of(row)).collect::<Vec<_>>()
     };
-    let pairs = traces.iter().flat_map(|rows| of(rows, &compare.better).into_iter().zip(of(rows, &compare.than)));
-    pairs.map(|(ours, other)| measure.gain(ours, other)).collect()
+    let pairs = of(&compare.better).into_iter().zip(of(&compare.than));
+    pairs.filter_map(|(ours, other)| Some(measure.gain(ours?, other?))).collect()
 }
 
 /// The sizes that a comparison is restricted to, as it stands behind the names.

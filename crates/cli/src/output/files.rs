@@ -4,7 +4,6 @@ use std::fs::File;
 use std::io::{BufWriter, Write, stdout};
 use std::path::Path;
 
-use hotset_sim::results::Row;
 use serde::Serialize;
 
 use crate::failure::Failure;
@@ -30,7 +29,7 @@ pub(crate) fn write_json<T: Serialize>(path: &Path, rows: &[T]) -> Result<(), Fa
 }
 
 /// Writes a table of these columns with a header. A field that does not apply is empty; what JSON nests is left to JSON.
-pub(crate) fn write_csv<T: Serialize>(path: &Path, columns: &[&str], rows: &[T]) -> Result<(), Failure> {
+fn write_csv<T: Serialize>(path: &Path, columns: &[&str], rows: &[T]) -> Result<(), Failure> {
     let mut out = csv::Writer::from_writer(create(path)?);
     out.write_record(columns)?;
     for row in rows {
@@ -45,8 +44,8 @@ pub(crate) fn write_csv<T: Serialize>(path: &Path, columns: &[&str], rows: &[T])
     Ok(out.flush()?)
 }
 
-/// The columns of a CSV file of results.
-const COLUMNS: [&str; 22] = [
+/// The columns of a CSV file of results of caches.
+pub(crate) const CACHE_COLUMNS: [&str; 22] = [
     "version",
     "trace",
     "policy",
@@ -71,13 +70,41 @@ const COLUMNS: [&str; 22] = [
     "distinct_blocks",
 ];
 
-/// Writes the results of simulations where the user wants them.
-pub(crate) fn write_rows(json: Option<&Path>, csv: Option<&Path>, rows: &[Row]) -> Result<(), Failure> {
+/// The columns of a CSV file of results of paging.
+pub(crate) const PAGING_COLUMNS: [&str; 19] = [
+    "version",
+    "trace",
+    "policy",
+    "size_blocks",
+    "size_bytes",
+    "block_bytes",
+    "seed",
+    "references",
+    "hits",
+    "misses",
+    "hit_ratio",
+    "write_backs",
+    "distinct_blocks",
+    "faults_after_fill",
+    "faults_per_million_references",
+    "faults_per_million_instructions",
+    "refaults",
+    "refault_distance",
+    "refault_distance_to_clock",
+];
+
+/// Writes the results of simulations where the user wants them; a CSV file has these columns.
+pub(crate) fn write_rows<T: Serialize>(
+    json: Option<&Path>,
+    csv: Option<&Path>,
+    columns: &[&str],
+    rows: &[T],
+) -> Result<(), Failure> {
     if let Some(path) = json {
         write_json(path, rows)?;
     }
     if let Some(path) = csv {
-        write_csv(path, &COLUMNS, rows)?;
+        write_csv(path, columns, rows)?;
     }
     Ok(())
 }

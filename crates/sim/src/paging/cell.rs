@@ -28,7 +28,7 @@ pub struct Tally {
     pub faults: u64,
     /// Those of them after memory was full for the first time.
     pub faults_after_fill: u64,
-    /// References and instructions made when memory was full for the first time; `None` if it never was.
+    /// References and instructions made up to the fault that filled memory for the first time; `None` if it never was full.
     pub filled_at: Option<(u64, u64)>,
     /// Faults on pages that had been evicted before.
     pub refaults: u64,
@@ -176,7 +176,7 @@ impl<P: PagingPolicy> PolicyCell<P> {
             self.tally.refault_distance += u128::from(reference - evicted);
         }
         if self.tally.filled_at.is_none() && self.policy.len() == self.frames {
-            self.tally.filled_at = Some((reference, trace.blocks[block].first_instruction));
+            self.tally.filled_at = Some((reference + 1, trace.blocks[block].first_instruction));
         }
     }
 

@@ -1,0 +1,125 @@
+//! What an experiment measures: a figure of a row, how it is printed, and what is better.
+
+use hotset_sim::paging::PagingRow;
+use hotset_sim::results::Row;
+use serde::Deserialize;
+
+use super::row::AnyRow;
+use crate::output::human;
+
+/// What is compared.
+#[derive(Clone, Copy, Debug, Default, Deserialize, PartialEq, Eq)]
+#[serde(rename_all = "snake_case")]
+pub(super) enum Measure {
+    /// Hits per reference: more is better.
+    #[default]
+    HitRatio,
+    /// Missed reading requests per reading request.
+    ReadRequestMissRatio,
+    /// Reading requests that miss.
+    ReadRequestMisses,
+    /// Blocks written to storage.
+    WriteBacks,
+    /// Blocks written to storage per writing request.
+    WriteBackRatio,
+    /// Accesses to storage, reads and writes.
+    DiskAccesses,
+    /// Bytes read from storage.
+    BytesRead,
+    /// Of traces of memory: faults after memory first filled, per million references made since.
+    FaultsPerMillionReferences,
+    /// Of traces of memory: the same per million instructions.
+    FaultsPerMillionInstructions,
+    /// Of traces of memory: the mean distance from an eviction to the fault on the page, by that of CLOCK: more is better.
+    RefaultDistanceToClock,
+}
+
+impl Measure {
+    /// Its name over a table.
+    pub fn title(self) -> &'static str {
+        match self {
+            Measure::HitRatio => "hit ratio in %",
+            Measure::ReadRequestMissRatio => "missed read requests in %",
+            Measure::ReadRequestMisses => "missed read requests",
+            Measure::WriteBacks => "blocks written back",
+            Measure::WriteBackRatio => "blocks written back per 100 write requests",
+            Measure::DiskAccesses => "accesses to storage",
+            Measure::BytesRead => "bytes read from storage",
+            Measure::FaultsPerMillionReferences => "faults per million references after memory first filled",
+            Measure::FaultsPerMillionInstructions => "faults per million instructions after memory first filled",
+            Measure::RefaultDistanceToClock => "mean refault distance by that of CLOCK",
+        }
+    }
+
+    /// True if it is measured on traces of memory, with paging policies.
+    pub fn is_of_memory(self) -> bool {
+        use Measure::{FaultsPerMillionInstructions, FaultsPerMillionReferences, RefaultDistanceToClock};
+        matches!(self, FaultsPerMillionReferences | FaultsPerMillionInstructions | RefaultDistanceToClock)
+    }
+
+    /// Its value in a row; `None` where the row does not tell.
+    pub fn of(self, row: &AnyRow) -> Option<f64> {
+        match row {
+            AnyRow::Cache(row) => self.of_cache(row),
+            AnyRow::Memory(row) => self.of_memory(row),
+        }
+    }
+
+    fn of_cache(self, row: &Row) -> Option<f64> {
+        let counts = &row.counts;
+        let ratio = |part: u64, whole: u64| Some(part as f64 / whole.max(1) as f64);
+        let write_backs = row.write_backs.unwrap_or(0);
+        match self {
+            Measure::HitRatio => Some(counts.hit_ratio),
+            Measure::ReadRequestMissRatio => ratio(counts.read_request_misses, counts.read_requests),
+            Measure::ReadRequestMisses => Some(counts.read_request_misses as f64),
+            Measure::WriteBacks => Some(write_backs as f64),
+            Measure::WriteBackRatio => ratio(write_backs, counts.write_requests.unwrap_or(0)),
+            Measure::DiskAccesses => Some(row.disk_accesses.unwrap_or(counts.read_request_misses + write_backs) as f64),
+            Measure::BytesRead => Some(row.bytes_read.unwrap_or(counts.misses * row.block_bytes.unwrap_or(1)) as f64),
+            _ => None,
+        }
+    }
+
+    fn of_memory(self, row: &PagingRow) -> Option<f64> {
+        match self {
+            Measure::FaultsPerMillionReferences => row.faults_per_million_references,
+            Measure::FaultsPerMillionInstructions => row.faults_per_million_instructions,
+            Measure::RefaultDistanceToClock => row.refault_distance_to_clock,
+            _ => None,
+        }
+    }
+
+    /// A value of it as it is printed.
+    pub fn show(self, value: Option<f64>) -> String {
+        match (self, value) {
+            (_, None) => "-".to_owned(),
+            (Measure::BytesRead, Some(bytes)) => human::bytes(bytes as u64),
+            (Measure::HitRatio | Measure::ReadRequestMissRatio | Measure::WriteBackRatio, Some(ratio)) => {
+                human::percent(ratio)
+            }
+            (Measure::RefaultDistanceToClock, Some(ratio)) => format!("{ratio:.3}"),
+            (_, Some(rate)) if self.is_of_memory() => format!("{rate:.2}"),
+            (_, Some(count)) => human::count(count as u64),
+        }
+    }
+
+    /// How much better `ours` is than `other`: points for the hit ratio, percent more for a distance, percent less for what costs.
+    pub fn gain(self, ours: f64, other: f64) -> f64 {
+        match self {
+            Measure::HitRatio => (ours - other) * 100.0,
+            _ if other == 0.0 => 0.0,
+            Measure::RefaultDistanceToClock => (ours - other) / other * 100.0,
+            _ => (other - ours) / other * 100.0,
+        }
+    }
+
+    /// The unit of [`Measure::gain`].
+    pub fn unit(self) -> &'static str {
+        match self {
+            Measure::HitRatio => "points",
+            Measure::RefaultDistanceToClock => "% more",
+            _ => "% less",
+        }
+    }
+}

@@ -1,0 +1,44 @@
+//! A row of results, whatever was simulated.
+
+use hotset_sim::paging::PagingRow;
+use hotset_sim::results::Row;
+use serde::Serialize;
+
+/// A row of either kind.
+#[derive(Serialize)]
+#[serde(untagged)]
+pub(super) enum AnyRow {
+    Cache(Row),
+    Memory(PagingRow),
+}
+
+impl AnyRow {
+    pub fn trace(&self) -> &str {
+        match self {
+            AnyRow::Cache(row) => &row.trace,
+            AnyRow::Memory(row) => &row.trace,
+        }
+    }
+
+    pub fn policy(&self) -> &str {
+        match self {
+            AnyRow::Cache(row) => &row.policy,
+            AnyRow::Memory(row) => &row.policy,
+        }
+    }
+
+    pub fn size_blocks(&self) -> u32 {
+        match self {
+            AnyRow::Cache(row) => row.size_blocks,
+            AnyRow::Memory(row) => row.size_blocks,
+        }
+    }
+
+    /// The size in bytes, where blocks have a size.
+    pub fn size_bytes(&self) -> Option<u64> {
+        match self {
+            AnyRow::Cache(row) => row.size_bytes,
+            AnyRow::Memory(row) => Some(row.size_bytes),
+        }
+    }
+}
