@@ -25,17 +25,16 @@ lint: setup ## Check format, lints, generated documents, licences and the layout
 	cargo xtask licences
 	cargo xtask tidy
 
-compare: setup ## Measure hotset beside libCacheSim on the same trace (fetches the Python package)
-	python3 -m venv target/compare-venv
-	target/compare-venv/bin/pip install --quiet libcachesim numpy
-	cargo build $(LOCKED) --release --package hotset
+target/compare-venv: | setup
+	python3 -m venv $@
+	$@/bin/pip install --quiet libcachesim numpy
+
+compare: counts ## Measure hotset beside libCacheSim: hit counts on public traces, then speed (fetches the Python package)
 	target/compare-venv/bin/python benches/compare.py --out target/compare.md
 
-counts: setup ## Compare hit counts with libCacheSim on the public traces (fetches the Python package)
-	python3 -m venv target/compare-venv
-	target/compare-venv/bin/pip install --quiet libcachesim numpy
+counts: target/compare-venv ## Compare hit counts with libCacheSim on the public traces (fetches the Python package)
 	cargo build $(LOCKED) --release --package hotset
-	target/compare-venv/bin/python benches/counts.py --hotset target/release/hotset --out target/counts.md
+	target/compare-venv/bin/python benches/counts.py --out target/counts.md
 
 unit: setup ## Run the tests of the workspace
 	cargo test $(LOCKED) --workspace

@@ -227,3 +227,30 @@ fn the_curve_of_a_cache_in_parts_equals_its_simulation() {
         assert_eq!(by_total.references, tally.total.references);
     }
 }
+
+/// With blocks of one size everywhere and nothing but data, a cache in parts sees what a plain one sees, so that Belady's bounds hold for it.
+#[test]
+fn no_cache_in_parts_beats_the_bounds() {
+    let mut lines = String::new();
+    for lap in 0..6 {
+        for file in 0..12 {
+            writeln!(lines, "R,/t/tile{file}.png,0,{},{},datafile", 20_000 + file * 3000, 20_000 + file * 3000)
+                .expect("text grows");
+            writeln!(lines, "R,/t/tile{}.png,4096,4096,20000,datafile", lap * file % 12).expect("text grows");
+        }
+        writeln!(lines, "R,/scene.blend,0,60000,60000,datafile\nW,/out/frame{lap}.png,0,9000,9000,datafile")
+            .expect("text grows");
+        lines.push_str(&scan("/big", 600 * K, 100 * K));
+    }
+    let parts = "attribute(16K/4K id,x/4K temporal,64K/4K sequential,atime=off)";
+    for kilobytes in [96, 128, 192, 256, 384, 512, 1024] {
+        let hits = |policy| replay(policy, kilobytes * K, &lines).total.hits;
+        let (opt, bypass) = (hits("opt"), hits("opt-bypass"));
+        assert_eq!(replay(parts, 96 * K, &lines).total.references, replay("opt", 96 * K, &lines).total.references);
+        assert!(opt <= bypass && hits("lru") <= opt, "{kilobytes}K");
+        assert!((1..=opt).contains(&hits(parts)), "{kilobytes}K: {parts}");
+        for render in ["render", "render(adapt=off)", "render(shadow=literal)"] {
+            assert!((1..=bypass).contains(&hits(render)), "{kilobytes}K: {render}");
+        }
+    }
+}
