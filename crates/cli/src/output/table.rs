@@ -138,19 +138,24 @@ pub(crate) fn classes(row: &Row) -> Table {
     table
 }
 
-/// True if the row's policy must know the future: a bound, not a competitor.
-pub(crate) fn is_bound(row: &Row) -> bool {
+/// True if the row's policy must know the future, so that it cannot compete.
+pub(crate) fn knows_future(row: &Row) -> bool {
     PolicySpec::parse(&row.policy).is_ok_and(|spec| spec.is_offline())
 }
 
+/// True if no policy without the future can do better than the row's does.
+pub(crate) fn is_bound(row: &Row) -> bool {
+    PolicySpec::parse(&row.policy).is_ok_and(|spec| spec.info().family == "optimal")
+}
+
 fn best_hits(rows: &[Row], column: usize, columns: usize) -> u64 {
-    let competing = rows.iter().skip(column).step_by(columns).filter(|row| !is_bound(row));
+    let competing = rows.iter().skip(column).step_by(columns).filter(|row| !knows_future(row));
     competing.map(|row| row.counts.hits).max().unwrap_or(0)
 }
 
 fn ratio_cell(row: &Row, best: u64) -> comfy_table::Cell {
     let role = match row.counts.hits {
-        _ if is_bound(row) => Role::Bound,
+        _ if knows_future(row) => Role::Bound,
         hits if hits == best => Role::Best,
         _ => Role::Plain,
     };

@@ -2,7 +2,8 @@
 
 use hotset_sim::results::Row;
 
-use super::{human, table::is_bound};
+use super::human;
+use super::table::{is_bound, knows_future};
 
 /// The scheme that others are measured by.
 const USUAL: &str = "lru";
@@ -29,7 +30,7 @@ fn sizes(rows: &[Row]) -> Vec<u32> {
 
 /// Rows at a size of the policies that could be run.
 fn competing(rows: &[Row], size: u32) -> impl DoubleEndedIterator<Item = &Row> {
-    rows.iter().filter(move |row| row.size_blocks == size && !is_bound(row))
+    rows.iter().filter(move |row| row.size_blocks == size && !knows_future(row))
 }
 
 /// What a comparison at one size shows.
@@ -64,7 +65,7 @@ impl<'a> Verdict<'a> {
         let Verdict { best, usual, bound } = self;
         let ratio = |row: &Row| human::percent(row.counts.hit_ratio);
         if self.gain() == 0 {
-            return format!("No policy here hits more than {} at any of these sizes.", usual.policy);
+            return format!("No online policy here hits more than {} at any of these sizes.", usual.policy);
         }
         let (size, saved) = (size(best), human::counted_as(self.gain(), "fewer miss", "fewer misses"));
         let (best_ratio, usual_ratio) = (ratio(best), ratio(usual));
@@ -175,7 +176,7 @@ mod tests {
     #[test]
     fn nothing_to_gain_is_said_too() {
         let text = said(&[("lru", &[300, 400]), ("fifo", &[299, 400]), ("opt", &[500, 500])]);
-        assert_eq!(text, "No policy here hits more than lru at any of these sizes.");
+        assert_eq!(text, "No online policy here hits more than lru at any of these sizes.");
     }
 
     #[test]
