@@ -51,6 +51,12 @@ pub enum SimError {
         /// The budget.
         mebibytes: u64,
     },
+    /// A cell without a frame of memory.
+    #[error("{policy} is to run in 0 frames, but a page that is referenced needs one: give 1 or more")]
+    NoFrames {
+        /// The policy.
+        policy: String,
+    },
     /// References could not be packed in memory.
     #[error("cannot pack the trace in memory: {0}")]
     Packer(std::io::Error),

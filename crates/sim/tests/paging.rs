@@ -62,3 +62,15 @@ fn recorded_programs_fault_as_often_as_counted_elsewhere() {
         assert!(opt.iter().zip(clock).all(|(opt, clock)| opt <= clock), "{program}");
     }
 }
+
+#[test]
+fn a_cell_without_frames_is_refused() {
+    let Some(path) = trace_path("own/mem/volrend.pgt.zst") else { return };
+    let spec = PagingSpec::parse("clock").unwrap();
+    let plan = Plan { info: spec.info(), args: spec.args(4096), frames: 0, seed: 1, frees: Frees::Keep };
+    let error = run(&held(&path), &[plan], &Silent).expect_err("there is no frame");
+    assert_eq!(
+        error.to_string(),
+        "clock is to run in 0 frames, but a page that is referenced needs one: give 1 or more"
+    );
+}

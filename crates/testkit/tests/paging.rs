@@ -50,6 +50,20 @@ fn lifo_plus_alone_on_a_loop_keeps_all_frames_but_two() {
     }
 }
 
+#[test]
+fn lifo_plus_alone_on_a_loop_hits_within_one_page_a_lap_of_mru() {
+    for (pages, frames) in [(300u32, 100), (300, 299), (37, 5), (10, 2)] {
+        // MRU's victims go round, so laps differ: count over as many laps as it takes them to come back.
+        let laps = pages * 2;
+        let trace: Vec<u32> = (0..laps).flat_map(|_| 0..pages).collect();
+        let mru = hotset_testkit::harness::Case::new("mru", frames)
+            .check(&traces::events(&trace))
+            .unwrap_or_else(|what| panic!("{what}"));
+        let lifo = Case::new("lifo+", frames).run(&touches(trace)).hits;
+        assert!(mru.abs_diff(lifo) <= u64::from(laps), "{pages} in {frames}: MRU {mru}, LIFO+ {lifo} in {laps} laps");
+    }
+}
+
 /// The double access bits hide the scans of LIFO+ from CLOCK entirely.
 fn assert_shelters(steps: &[Step], frames: u32, object_pages: u32) {
     for initial in ["0", "1"] {

@@ -30,6 +30,9 @@ pub struct Plan {
 
 /// Runs every plan. References are reported to `progress` once a cell.
 pub fn run(trace: &Arc<HeldMemory>, plans: &[Plan], progress: &dyn Progress) -> Result<Vec<Tally>, SimError> {
+    if let Some(plan) = plans.iter().find(|plan| plan.frames == 0) {
+        return Err(SimError::NoFrames { policy: plan.info.name.to_owned() });
+    }
     if let Some(plan) = plans.iter().find(|plan| plan.info.offline)
         && trace.entries.len() > u32::MAX as usize
     {
