@@ -32,7 +32,8 @@ pub(crate) struct Experiment {
     /// The experiments (TOML; see docs/experiments.md)
     #[arg(required = true, value_name = "FILE")]
     files: Vec<PathBuf>,
-    /// Directory that the names of traces begin at [default: $HOTSET_TRACES, or that of the experiment's file]
+    /// Directory that the names of traces begin at, but for those that begin with a dot, which lie beside the
+    /// experiment's file [default: $HOTSET_TRACES, or that of the experiment's file]
     #[arg(long, value_name = "DIR")]
     traces: Option<PathBuf>,
     /// Write results as JSON Lines, one object a cell; `-` is standard output, then without tables
@@ -85,7 +86,8 @@ impl Experiment {
         let (read, seed) = (&ReadArgs::default(), 1);
         let set = std::env::var_os("HOTSET_TRACES").map(PathBuf::from);
         let base = self.traces.as_deref().or(set.as_deref()).or(path.parent()).unwrap_or(Path::new("."));
-        let traces = file.traces.iter().map(|trace| below(base, trace));
+        let beside = path.parent().unwrap_or(Path::new("."));
+        let traces = file.traces.iter().map(|trace| below(base, beside, trace));
         match &policies {
             Policies::Cache(policies) => {
                 let replay = Replay { policies, sizes, sizes_from, read, options, rules: None, seed };
@@ -100,10 +102,12 @@ impl Experiment {
     }
 }
 
-/// The path of a trace, which may have the name of its format before it.
-fn below(base: &Path, trace: &str) -> PathBuf {
+/// The path of a trace, which may have the name of its format before it: below the directory of traces, or, if it begins with a dot, beside
+/// the experiment's own file.
+fn below(base: &Path, beside: &Path, trace: &str) -> PathBuf {
+    let place = |path: &str| if path.starts_with('.') { beside.join(path) } else { base.join(path) };
     match trace.split_once(':') {
-        Some((format, path)) => PathBuf::from(format!("{format}:{}", base.join(path).display())),
-        None => base.join(trace),
+        Some((format, path)) => PathBuf::from(format!("{format}:{}", place(path).display())),
+        None => place(trace),
     }
 }

@@ -86,3 +86,30 @@ fn an_experiment_prints_the_papers_figures_beside_ours() {
     let refused = hotset(&["experiment", &unknown]);
     assert!(refused.status == 2 && refused.err.contains("unknown field `clam`"), "{}", refused.err);
 }
+
+#[test]
+fn an_experiment_counts_some_classes_and_tells_how_near_a_bound_is() {
+    let folder = Folder::new();
+    folder.file("t.csv", TRACE);
+    let text = "title = \"T\"\nsource = \"S\"\ntraces = [\"./t.csv\"]\npolicies = \"unix,attribute\"\nsizes = \"64K\"\n\
+                measure = \"read_request_misses\"\nclasses = [\"inode\"]\n";
+    let file = folder.file("e.toml", text);
+    // A trace that begins with a dot lies beside the experiment, wherever --traces points.
+    let run = |file: &str| hotset(&["experiment", file, "--traces", "/nowhere"]).good().out;
+    let row = hotset(&["simulate", &folder.path("t.csv"), "-p", "unix", "-s", "64K", "--json", "-"]).rows().remove(0);
+    let misses = |row: &Value| row["read_request_misses"].as_u64().unwrap();
+    let inode = misses(&row["classes"][0]);
+    assert!(inode > 0 && inode < misses(&row), "{row}");
+    let shown = run(&file);
+    assert!(shown.contains("missed read requests (inode)"), "{shown}");
+    let unix = shown.lines().find(|line| line.starts_with("| unix")).unwrap();
+    assert_eq!(unix.trim_matches('|').split('|').nth(1).unwrap().trim(), inode.to_string());
+
+    let none = folder.file("n.toml", text.replace("\"inode\"", "\"picture\""));
+    assert!(run(&none).lines().any(|line| line.starts_with("| unix") && line.ends_with("- |")));
+
+    let bound = "title = \"T\"\nsource = \"S\"\ntraces = [\"./t.csv\"]\npolicies = \"mru,lru,opt\"\nsizes = \"1,4\"\n\
+                 [[compare]]\nbetter = \"lru\"\nthan = \"mru\"\nbound = \"opt\"\n";
+    let shown = run(&folder.file("b.toml", bound));
+    assert!(shown.contains("lru on the way from mru to opt"), "{shown}");
+}

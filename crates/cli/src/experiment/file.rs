@@ -8,6 +8,7 @@ use serde::Deserialize;
 
 use super::measure::Measure;
 use super::policies::Policies;
+use super::row::AnyRow;
 use crate::failure::Failure;
 
 /// An experiment as it is written.
@@ -24,7 +25,7 @@ pub(super) struct File {
     /// What we see and why, in our words.
     #[serde(default)]
     pub finding: String,
-    /// Trace files, below the directory of traces; `FORMAT:PATH` names the format.
+    /// Trace files, below the directory of traces, or beside this file if they begin with `.`; `FORMAT:PATH` names the format.
     pub traces: Vec<String>,
     /// Policies, separated by commas.
     pub policies: String,
@@ -38,6 +39,9 @@ pub(super) struct File {
     /// What the table shows.
     #[serde(default)]
     pub measure: Measure,
+    /// Only these classes are counted, where a scheme tells classes apart; all by default.
+    #[serde(default)]
+    pub classes: Vec<String>,
     /// Pairs of policies of which the paper says how they compare.
     #[serde(default)]
     pub compare: Vec<Compare>,
@@ -57,6 +61,8 @@ pub(super) struct Compare {
     pub from: Option<String>,
     /// Only sizes up to this.
     pub to: Option<String>,
+    /// A policy that bounds both: how much of the way from `than` to it is gone is told too.
+    pub bound: Option<String>,
     /// The paper's mean gain: points of a ratio, percent less of a cost.
     pub paper_mean: Option<f64>,
     /// The paper's greatest gain.
@@ -88,7 +94,7 @@ impl File {
         let labels: Vec<String> = file.traces.iter().map(|trace| label(trace).to_owned()).collect();
         for compare in &mut file.compare {
             compare.bytes().map_err(|error| Failure::Usage(format!("{name}: {error}")))?;
-            for policy in [&mut compare.better, &mut compare.than] {
+            for policy in [&mut compare.better, &mut compare.than].into_iter().chain(&mut compare.bound) {
                 if let Ok(Some(canonical)) = Policies::parse(file.measure, policy).map(|it| it.names().pop()) {
                     *policy = canonical;
                 }
@@ -102,6 +108,11 @@ impl File {
             }
         }
         Ok(file)
+    }
+
+    /// What the experiment measures, in a row; `None` where the row does not tell.
+    pub fn value(&self, row: &AnyRow) -> Option<f64> {
+        self.measure.of(row, &self.classes)
     }
 
     pub fn policies(&self, path: &Path) -> Result<Policies, Failure> {

@@ -1,7 +1,7 @@
 //! What an experiment measures: a figure of a row, how it is printed, and what is better.
 
 use hotset_sim::paging::PagingRow;
-use hotset_sim::results::Row;
+use hotset_sim::results::{Counts, Row};
 use serde::Deserialize;
 
 use super::row::AnyRow;
@@ -57,26 +57,25 @@ impl Measure {
         matches!(self, FaultsPerMillionReferences | FaultsPerMillionInstructions | RefaultDistanceToClock)
     }
 
-    /// Its value in a row; `None` where the row does not tell.
-    pub fn of(self, row: &AnyRow) -> Option<f64> {
+    /// Its value in a row, of these classes together if there are any; `None` where the row does not tell.
+    pub fn of(self, row: &AnyRow, classes: &[String]) -> Option<f64> {
         match row {
-            AnyRow::Cache(row) => self.of_cache(row),
+            AnyRow::Cache(row) if classes.is_empty() => self.of_cache(&Sums::of(row)),
+            AnyRow::Cache(row) => self.of_cache(&Sums::of_classes(row, classes)?),
             AnyRow::Memory(row) => self.of_memory(row),
         }
     }
 
-    fn of_cache(self, row: &Row) -> Option<f64> {
-        let counts = &row.counts;
+    fn of_cache(self, sums: &Sums) -> Option<f64> {
         let ratio = |part: u64, whole: u64| Some(part as f64 / whole.max(1) as f64);
-        let write_backs = row.write_backs.unwrap_or(0);
         match self {
-            Measure::HitRatio => Some(counts.hit_ratio),
-            Measure::ReadRequestMissRatio => ratio(counts.read_request_misses, counts.read_requests),
-            Measure::ReadRequestMisses => Some(counts.read_request_misses as f64),
-            Measure::WriteBacks => Some(write_backs as f64),
-            Measure::WriteBackRatio => ratio(write_backs, counts.write_requests.unwrap_or(0)),
-            Measure::DiskAccesses => Some(row.disk_accesses.unwrap_or(counts.read_request_misses + write_backs) as f64),
-            Measure::BytesRead => Some(row.bytes_read.unwrap_or(counts.misses * row.block_bytes.unwrap_or(1)) as f64),
+            Measure::HitRatio => ratio(sums.hits, sums.references),
+            Measure::ReadRequestMissRatio => ratio(sums.read_request_misses, sums.read_requests),
+            Measure::ReadRequestMisses => Some(sums.read_request_misses as f64),
+            Measure::WriteBacks => Some(sums.write_backs as f64),
+            Measure::WriteBackRatio => ratio(sums.write_backs, sums.write_requests),
+            Measure::DiskAccesses => Some(sums.disk_accesses as f64),
+            Measure::BytesRead => Some(sums.bytes_read as f64),
             _ => None,
         }
     }
@@ -120,6 +119,64 @@ impl Measure {
             Measure::HitRatio => "points",
             Measure::RefaultDistanceToClock => "% more",
             _ => "% less",
+        }
+    }
+}
+
+/// What is counted of a whole cache, or of some classes.
+#[derive(Default)]
+struct Sums {
+    references: u64,
+    hits: u64,
+    read_requests: u64,
+    read_request_misses: u64,
+    write_requests: u64,
+    write_backs: u64,
+    disk_accesses: u64,
+    bytes_read: u64,
+}
+
+impl Sums {
+    fn of(row: &Row) -> Sums {
+        let counts = &row.counts;
+        let write_backs = row.write_backs.unwrap_or(0);
+        Sums {
+            write_backs,
+            disk_accesses: row.disk_accesses.unwrap_or(counts.read_request_misses + write_backs),
+            bytes_read: row.bytes_read.unwrap_or(counts.misses * row.block_bytes.unwrap_or(1)),
+            ..Sums::of_counts(counts)
+        }
+    }
+
+    /// `None` if the row has none of these classes. A class that occurs in no reference adds nothing.
+    fn of_classes(row: &Row, classes: &[String]) -> Option<Sums> {
+        let named = row.classes.iter().filter(|class| classes.contains(&class.name));
+        let sums = named.map(|class| Sums {
+            write_backs: class.write_backs,
+            disk_accesses: class.counts.read_request_misses + class.write_backs,
+            bytes_read: class.bytes_read,
+            ..Sums::of_counts(&class.counts)
+        });
+        sums.reduce(|one, other| Sums {
+            references: one.references + other.references,
+            hits: one.hits + other.hits,
+            read_requests: one.read_requests + other.read_requests,
+            read_request_misses: one.read_request_misses + other.read_request_misses,
+            write_requests: one.write_requests + other.write_requests,
+            write_backs: one.write_backs + other.write_backs,
+            disk_accesses: one.disk_accesses + other.disk_accesses,
+            bytes_read: one.bytes_read + other.bytes_read,
+        })
+    }
+
+    fn of_counts(counts: &Counts) -> Sums {
+        Sums {
+            references: counts.references,
+            hits: counts.hits,
+            read_requests: counts.read_requests,
+            read_request_misses: counts.read_request_misses,
+            write_requests: counts.write_requests.unwrap_or(0),
+            ..Sums::default()
         }
     }
 }

@@ -4,7 +4,6 @@ use std::fmt::Write as _;
 use std::io::{Write, stdout};
 
 use super::file::{Compare, File, file_name, label};
-use super::measure::Measure;
 use super::row::AnyRow;
 use crate::failure::Failure;
 use crate::output::{human, style};
@@ -23,16 +22,23 @@ pub(super) fn show(file: &File, traces: &[Vec<AnyRow>], markdown: bool) -> Resul
         }
     }
     let measure = file.measure;
-    if let Some(lines) = at_one_size(traces, measure) {
-        writeln!(out, "\nat {}: {}\n\n{}", file.sizes, measure.title(), table(&lines))?;
+    let what = match &file.classes[..] {
+        [] => measure.title().to_owned(),
+        classes => format!("{} ({})", measure.title(), classes.join(", ")),
+    };
+    if let Some(lines) = at_one_size(traces, file) {
+        writeln!(out, "\nat {}: {what}\n\n{}", file.sizes, table(&lines))?;
     } else {
         for rows in traces.iter().filter(|rows| !rows.is_empty()) {
             let name = file_name(rows[0].trace());
-            writeln!(out, "\n{name}: {}\n\n{}", measure.title(), table(&grid(rows, measure)))?;
+            writeln!(out, "\n{name}: {what}\n\n{}", table(&grid(rows, file)))?;
         }
     }
     if !file.compare.is_empty() {
         writeln!(out, "{}", comparisons(file, traces))?;
+    }
+    if let Some(text) = ways(file, traces) {
+        writeln!(out, "{text}")?;
     }
     if file.compare.iter().any(|compare| compare.paper_worse.is_some()) {
         writeln!(out, "{}", directions(file, traces))?;
@@ -41,18 +47,18 @@ pub(super) fn show(file: &File, traces: &[Vec<AnyRow>], markdown: bool) -> Resul
 }
 
 /// A line a policy, a column a size.
-fn grid(rows: &[AnyRow], measure: Measure) -> Vec<Vec<String>> {
+fn grid(rows: &[AnyRow], file: &File) -> Vec<Vec<String>> {
     let sizes = rows.iter().take_while(|row| row.policy() == rows[0].policy()).count();
     let mut lines = vec![std::iter::once("policy".to_owned()).chain(rows[..sizes].iter().map(size)).collect()];
     for of_policy in rows.chunks(sizes) {
-        let values = of_policy.iter().map(|row| measure.show(measure.of(row)));
+        let values = of_policy.iter().map(|row| file.measure.show(file.value(row)));
         lines.push(std::iter::once(of_policy[0].policy().to_owned()).chain(values).collect());
     }
     lines
 }
 
 /// Where several traces are all replayed at one size: a line a trace, a column a policy.
-fn at_one_size(traces: &[Vec<AnyRow>], measure: Measure) -> Option<Vec<Vec<String>>> {
+fn at_one_size(traces: &[Vec<AnyRow>], file: &File) -> Option<Vec<Vec<String>>> {
     let first = traces.first().filter(|_| traces.len() > 1)?;
     let one_size = |rows: &Vec<AnyRow>| rows.iter().all(|row| row.size_blocks() == rows[0].size_blocks());
     if first.is_empty() || !traces.iter().all(one_size) {
@@ -60,7 +66,7 @@ fn at_one_size(traces: &[Vec<AnyRow>], measure: Measure) -> Option<Vec<Vec<Strin
     }
     let header = std::iter::once("trace".to_owned()).chain(first.iter().map(|row| row.policy().to_owned()));
     let line = |rows: &Vec<AnyRow>| {
-        let values = rows.iter().map(|row| measure.show(measure.of(row)));
+        let values = rows.iter().map(|row| file.measure.show(file.value(row)));
         std::iter::once(label(rows[0].trace()).to_owned()).chain(values).collect()
     };
     Some(std::iter::once(header.collect()).chain(traces.iter().map(line)).collect())
@@ -75,7 +81,7 @@ fn comparisons(file: &File, traces: &[Vec<AnyRow>]) -> String {
     let header = ["compared", "mean", "most", "least", "paper: mean", "paper: most", "verdict"];
     let mut lines = vec![header.map(str::to_owned).to_vec()];
     for compare in &file.compare {
-        let gains: Vec<Vec<f64>> = traces.iter().map(|rows| gains(file.measure, compare, rows)).collect();
+        let gains: Vec<Vec<f64>> = traces.iter().map(|rows| gains(file, compare, rows)).collect();
         let means: Vec<f64> = gains.iter().filter_map(|gains| mean(gains)).collect();
         let Some(mean) = mean(&means) else { continue };
         let (least, most) =
@@ -104,7 +110,7 @@ fn directions(file: &File, traces: &[Vec<AnyRow>]) -> String {
     for rows in traces.iter().filter(|rows| !rows.is_empty()) {
         let name = label(rows[0].trace());
         let cells = told.iter().map(|compare| {
-            let Some(gain) = mean(&gains(file.measure, compare, rows)) else { return "-".to_owned() };
+            let Some(gain) = mean(&gains(file, compare, rows)) else { return "-".to_owned() };
             format!("{gain:+.1} {}", direction(gain, compare.paper_worse.iter().flatten().any(|worse| worse == name)))
         });
         lines.push(std::iter::once(name.to_owned()).chain(cells).collect());
@@ -130,14 +136,41 @@ fn mean(values: &[f64]) -> Option<f64> {
 }
 
 /// The gains on a trace, by size; a size at which one of the two does not tell has none.
-fn gains(measure: Measure, compare: &Compare, rows: &[AnyRow]) -> Vec<f64> {
+fn gains(file: &File, compare: &Compare, rows: &[AnyRow]) -> Vec<f64> {
+    gains_of(file, compare, &compare.better, rows)
+}
+
+/// The gains of a policy over the one that the comparison starts from.
+fn gains_of(file: &File, compare: &Compare, policy: &str, rows: &[AnyRow]) -> Vec<f64> {
     let sizes = compare.bytes().expect("checked when the file was read");
     let of = |policy: &str| {
         let counts = |row: &&AnyRow| row.policy() == policy && sizes.contains(&row.size_bytes().unwrap_or(0));
-        rows.iter().filter(counts).map(|row| measure.of(row)).collect::<Vec<_>>()
+        rows.iter().filter(counts).map(|row| file.value(row)).collect::<Vec<_>>()
     };
-    let pairs = of(&compare.better).into_iter().zip(of(&compare.than));
-    pairs.filter_map(|(ours, other)| Some(measure.gain(ours?, other?))).collect()
+    let pairs = of(policy).into_iter().zip(of(&compare.than));
+    pairs.filter_map(|(ours, other)| Some(file.measure.gain(ours?, other?))).collect()
+}
+
+/// How much of the way from one policy to a bound another one goes, trace by trace.
+fn ways(file: &File, traces: &[Vec<AnyRow>]) -> Option<String> {
+    let told: Vec<(&Compare, &String)> =
+        file.compare.iter().filter_map(|compare| Some((compare, compare.bound.as_ref()?))).collect();
+    if told.is_empty() {
+        return None;
+    }
+    let header = told.iter().map(|(compare, bound)| {
+        format!("{} on the way from {} to {bound}{}", compare.better, compare.than, range(compare))
+    });
+    let mut lines = vec![std::iter::once("trace".to_owned()).chain(header).collect::<Vec<_>>()];
+    for rows in traces.iter().filter(|rows| !rows.is_empty()) {
+        let cells = told.iter().map(|(compare, bound)| {
+            let whole: f64 = gains_of(file, compare, bound, rows).iter().sum();
+            let gone: f64 = gains(file, compare, rows).iter().sum();
+            if whole == 0.0 { "-".to_owned() } else { format!("{:+.0} %", 100.0 * gone / whole) }
+        });
+        lines.push(std::iter::once(label(rows[0].trace()).to_owned()).chain(cells).collect());
+    }
+    Some(format!("\nOver all sizes\n\n{}", table(&lines)))
 }
 
 /// The sizes that a comparison is restricted to, as it stands behind the names.
