@@ -36,6 +36,25 @@ fn a_cache_as_large_as_the_footprint_misses_every_block_once() {
     }
 }
 
+/// What a policy keeps is bounded by the blocks that there are, not by what a user asks for.
+#[test]
+fn a_capacity_far_above_the_footprint_is_no_trouble() {
+    let trace: Vec<u32> = (0..40).chain(0..40).collect();
+    for entry in registry::ENTRIES {
+        for capacity in [1 << 27, 1 << 30, u32::MAX] {
+            let hits = replay(&Case::new(entry.info.name, capacity), &trace).hits;
+            assert!(
+                hits == 40 || NOT_ALWAYS_FULL.contains(&entry.info.name),
+                "{} at {capacity}: {hits}",
+                entry.info.name
+            );
+        }
+    }
+    for ghosts in ["4294967295", "18446744073709551615"] {
+        assert_eq!(replay(&Case::new("s3-fifo", 3).with("ghost", ghosts), &trace).hits, 0, "{ghosts}");
+    }
+}
+
 #[test]
 fn nobody_beats_the_bounds() {
     for trace in samples() {

@@ -131,6 +131,11 @@ impl Queue {
         Queue { tag, ring, live, old: 0, young: 0, len: 0, fetched: u32::MAX }
     }
 
+    /// An empty queue that will hold at most `bound` of the slots of `places`.
+    pub fn within(tag: Tag, bound: u32, places: &Places) -> Queue {
+        Queue::new(tag, bound.min(places.slots()))
+    }
+
     /// The queue's tag.
     #[inline(always)]
     pub fn tag(&self) -> Tag {
@@ -244,8 +249,9 @@ impl Queue {
         Some(slot)
     }
 
-    /// Makes room for `bound` slots.
+    /// Makes room for `bound` slots, or for all that there are if these are fewer.
     pub fn grow(&mut self, places: &mut Places, bound: u32) {
+        let bound = bound.min(places.slots());
         if u64::from(bound) * 2 <= self.ring.len() as u64 {
             return;
         }

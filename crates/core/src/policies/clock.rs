@@ -85,10 +85,11 @@ impl Policy for Clock {
             0 => u64::MAX,
             references => references,
         };
+        let places = Places::new(setup.slots);
         let mut clock = Clock {
             capacity: setup.capacity,
-            places: Places::new(setup.slots),
-            queue: Queue::new(0, setup.capacity),
+            queue: Queue::within(0, setup.capacity, &places),
+            places,
             counters: Counters { most, bytes, raised: Vec::new() },
             initial,
             interval,
@@ -139,6 +140,7 @@ impl Policy for Clock {
 
     fn grow(&mut self, slots: u32) {
         self.places.grow(slots);
+        self.queue.grow(&mut self.places, self.capacity);
         if self.counters.most > 1 {
             self.counters.bytes.resize((slots as usize).max(self.counters.bytes.len()), 0);
         }

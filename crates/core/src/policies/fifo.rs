@@ -37,7 +37,8 @@ impl Policy for Fifo {
     };
 
     fn new(setup: &Setup) -> Result<Self, SpecError> {
-        Ok(Fifo { capacity: setup.capacity, places: Places::new(setup.slots), queue: Queue::new(0, setup.capacity) })
+        let places = Places::new(setup.slots);
+        Ok(Fifo { capacity: setup.capacity, queue: Queue::within(0, setup.capacity, &places), places })
     }
 
     #[inline(always)]
@@ -74,6 +75,7 @@ impl Policy for Fifo {
 
     fn grow(&mut self, slots: u32) {
         self.places.grow(slots);
+        self.queue.grow(&mut self.places, self.capacity);
     }
 
     fn contains(&self, slot: Slot) -> bool {

@@ -35,7 +35,8 @@ impl Policy for Lifo {
     };
 
     fn new(setup: &Setup) -> Result<Self, SpecError> {
-        Ok(Lifo { capacity: setup.capacity, places: Places::new(setup.slots), queue: Queue::new(0, setup.capacity) })
+        let places = Places::new(setup.slots);
+        Ok(Lifo { capacity: setup.capacity, queue: Queue::within(0, setup.capacity, &places), places })
     }
 
     #[inline(always)]
@@ -72,6 +73,7 @@ impl Policy for Lifo {
 
     fn grow(&mut self, slots: u32) {
         self.places.grow(slots);
+        self.queue.grow(&mut self.places, self.capacity);
     }
 
     fn contains(&self, slot: Slot) -> bool {

@@ -35,7 +35,8 @@ impl Policy for Mru {
     };
 
     fn new(setup: &Setup) -> Result<Self, SpecError> {
-        Ok(Mru { capacity: setup.capacity, places: Places::new(setup.slots), queue: Queue::new(0, setup.capacity) })
+        let places = Places::new(setup.slots);
+        Ok(Mru { capacity: setup.capacity, queue: Queue::within(0, setup.capacity, &places), places })
     }
 
     #[inline(always)]
@@ -73,6 +74,7 @@ impl Policy for Mru {
 
     fn grow(&mut self, slots: u32) {
         self.places.grow(slots);
+        self.queue.grow(&mut self.places, self.capacity);
     }
 
     fn contains(&self, slot: Slot) -> bool {

@@ -86,17 +86,19 @@ impl Policy for S3Fifo {
 
     fn new(setup: &Setup) -> Result<Self, SpecError> {
         let bounds = Bounds::of(setup.args, setup.capacity)?;
-        Ok(S3Fifo {
+        let mut policy = S3Fifo {
             capacity: setup.capacity,
             args: setup.args.clone(),
             promote: setup.args.count("promote") as u8,
             places: Places::new(setup.slots),
             counts: vec![0; setup.slots as usize],
-            small: Queue::new(SMALL, setup.capacity),
-            main: Queue::new(MAIN, setup.capacity),
-            ghosts: Queue::new(GHOST, bounds.ghosts.saturating_add(1)),
+            small: Queue::new(SMALL, 0),
+            main: Queue::new(MAIN, 0),
+            ghosts: Queue::new(GHOST, 0),
             bounds,
-        })
+        };
+        policy.make_space();
+        Ok(policy)
     }
 
     fn identities(args: &Args, capacity: u32) -> u64 {
@@ -144,9 +146,7 @@ impl Policy for S3Fifo {
     fn resize(&mut self, capacity: u32, fx: &mut impl Effects) {
         self.capacity = capacity;
         self.bounds = Bounds::of(&self.args, capacity).expect("new accepted the same arguments");
-        self.small.grow(&mut self.places, capacity);
-        self.main.grow(&mut self.places, capacity);
-        self.ghosts.grow(&mut self.places, self.bounds.ghosts.saturating_add(1));
+        self.make_space();
         while self.len() > capacity {
             self.evict(None, fx);
         }
@@ -156,6 +156,7 @@ impl Policy for S3Fifo {
     fn grow(&mut self, slots: u32) {
         self.places.grow(slots);
         self.counts.resize((slots as usize).max(self.counts.len()), 0);
+        self.make_space();
     }
 
     #[inline(always)]
@@ -179,6 +180,13 @@ impl Policy for S3Fifo {
 }
 
 impl S3Fifo {
+    /// Space for as many entries as the queues can have.
+    fn make_space(&mut self) {
+        self.small.grow(&mut self.places, self.capacity);
+        self.main.grow(&mut self.places, self.capacity);
+        self.ghosts.grow(&mut self.places, self.bounds.ghosts.saturating_add(1));
+    }
+
     /// Takes a victim out to make room for `entering`.
     #[inline(always)]
     fn evict(&mut self, entering: Option<Slot>, fx: &mut impl Effects) {

@@ -40,11 +40,12 @@ impl Policy for Sieve {
     };
 
     fn new(setup: &Setup) -> Result<Self, SpecError> {
+        let places = Places::new(setup.slots);
         Ok(Sieve {
             capacity: setup.capacity,
-            places: Places::new(setup.slots),
-            ahead: Queue::new(0, setup.capacity),
-            behind: Queue::new(1, setup.capacity),
+            ahead: Queue::within(0, setup.capacity, &places),
+            behind: Queue::within(1, setup.capacity, &places),
+            places,
         })
     }
 
@@ -88,6 +89,8 @@ impl Policy for Sieve {
 
     fn grow(&mut self, slots: u32) {
         self.places.grow(slots);
+        self.ahead.grow(&mut self.places, self.capacity);
+        self.behind.grow(&mut self.places, self.capacity);
     }
 
     fn contains(&self, slot: Slot) -> bool {

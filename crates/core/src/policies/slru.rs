@@ -47,13 +47,14 @@ impl Policy for Slru {
     };
 
     fn new(setup: &Setup) -> Result<Self, SpecError> {
+        let places = Places::new(setup.slots);
         Ok(Slru {
             capacity: setup.capacity,
             args: setup.args.clone(),
             protected_most: protected_most(setup.args, setup.capacity)?,
-            places: Places::new(setup.slots),
-            probation: Queue::new(PROBATION, setup.capacity),
-            protected: Queue::new(PROTECTED, setup.capacity),
+            probation: Queue::within(PROBATION, setup.capacity, &places),
+            protected: Queue::within(PROTECTED, setup.capacity, &places),
+            places,
         })
     }
 
@@ -108,6 +109,8 @@ impl Policy for Slru {
 
     fn grow(&mut self, slots: u32) {
         self.places.grow(slots);
+        self.probation.grow(&mut self.places, self.capacity);
+        self.protected.grow(&mut self.places, self.capacity);
     }
 
     fn contains(&self, slot: Slot) -> bool {
