@@ -1,5 +1,6 @@
 //! Policies chosen at run time inside of others: the same policies behind one virtual call a reference.
 
+use crate::classify::Class;
 use crate::policy::{Effects, Outcome, Policy, Reference, Setup, Slot};
 use crate::registry::{self, Visitor};
 use crate::spec::{Args, PolicySpec, SpecError};
@@ -25,6 +26,8 @@ pub trait DynPolicy: Send {
     fn is_empty(&self) -> bool {
         self.len() == 0
     }
+    /// [`Policy::room`].
+    fn room(&self, class: Class) -> u32;
     /// [`Policy::validate`].
     fn validate(&self);
 }
@@ -56,6 +59,10 @@ impl<P: Policy> DynPolicy for P {
 
     fn len(&self) -> u32 {
         Policy::len(self)
+    }
+
+    fn room(&self, class: Class) -> u32 {
+        Policy::room(self, class)
     }
 
     fn validate(&self) {

@@ -2,7 +2,15 @@
 //!
 //! A plain policy sees blocks of one size, and of those only the data. Caches that manage files by what they are want more: classes,
 //! blocks of another size for each part, the inodes and directories that naming a file touches. A host cuts the stream once for each
-//! distinct view, not once for each cache.
+//! distinct view, not once for each cache: [`Viewer`] says what each request touches, and the host gives the blocks numbers.
+
+mod addresses;
+mod names;
+mod viewer;
+
+pub use addresses::{Segments, Spaces, TooManySegments};
+pub use names::{Names, Object, Touch};
+pub use viewer::{Cutting, Former, Piece, Space, Step, Viewer};
 
 use crate::classify::{Class, Rules};
 

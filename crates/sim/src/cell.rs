@@ -3,9 +3,9 @@
 use hotset_core::policy::{Effects, Outcome, Policy, Reference, Slot};
 
 use crate::bits;
-use crate::counters::Counters;
 use crate::directory::Directory;
 use crate::window::{WINDOW, Window};
+use hotset_core::counters::Counters;
 
 /// How far ahead of the current reference its slot is fetched.
 const LOOKAHEAD: usize = 16;

@@ -1,6 +1,7 @@
 //! What can go wrong in a simulation.
 
 use hotset_core::spec::SpecError;
+use hotset_core::view::TooManySegments;
 use hotset_trace::TraceError;
 
 use crate::intern::TooManyBlocks;
@@ -74,6 +75,12 @@ pub enum SimError {
 
 impl From<TooManyBlocks> for SimError {
     fn from(_: TooManyBlocks) -> Self {
+        SimError::TooManyBlocks
+    }
+}
+
+impl From<TooManySegments> for SimError {
+    fn from(_: TooManySegments) -> Self {
         SimError::TooManyBlocks
     }
 }

@@ -1,8 +1,7 @@
 //! From requests to references: a reference is one block of one request (DESIGN section 6).
 
-use std::collections::HashMap;
-
 use hotset_core::request::{FLAG_CONTINUED, Op, Request};
+use hotset_core::view::Segments;
 use hotset_trace::{Addressing, Meta};
 
 use crate::bits::Bits;
@@ -63,15 +62,13 @@ pub(crate) struct Expander {
     objects: bool,
     maps: bool,
     shift: Option<u32>,
-    /// Numbers for address ranges whose block numbers need more than 32 bits, counted down from the top so that they
-    /// do not meet file numbers.
-    segments: HashMap<(u32, u64), u32>,
+    segments: Segments,
 }
 
 impl Expander {
     pub fn new(meta: &Meta, block: BlockSize, maps: bool) -> Expander {
         let shift = block.bytes().filter(|bytes| bytes.is_power_of_two()).map(u64::trailing_zeros);
-        Expander { block, objects: meta.addressing == Addressing::Objects, maps, shift, segments: HashMap::new() }
+        Expander { block, objects: meta.addressing == Addressing::Objects, maps, shift, segments: Segments::default() }
     }
 
     /// Appends the references of `requests` to `out`. Only data operations reference blocks.
@@ -94,7 +91,7 @@ impl Expander {
         let before = out.keys.len();
         match (self.block, self.objects) {
             (BlockSize::Object, true) => out.keys.push(request.offset),
-            (BlockSize::Object, false) => out.keys.push(self.key(request.file, request.offset)?),
+            (BlockSize::Object, false) => out.keys.push(self.segments.address(request.file, request.offset)?),
             (BlockSize::Bytes(_), true) => self.cut_object(request, out)?,
             (BlockSize::Bytes(_), false) => self.cut_range(request, out)?,
         }
@@ -124,7 +121,7 @@ impl Expander {
         let first = self.divide(request.offset);
         let last = self.divide(request.offset.saturating_add(u64::from(request.length) - 1));
         for block in first..=last {
-            let key = self.key(request.file, block)?;
+            let key = self.segments.address(request.file, block)?;
             out.keys.push(key);
         }
         Ok(())
@@ -132,7 +129,7 @@ impl Expander {
 
     fn cut_object(&mut self, request: &Request, out: &mut Expanded) -> Result<(), SimError> {
         let last = self.divide(u64::from(request.length.max(1)) - 1);
-        let segment = self.segment(0, request.offset)?;
+        let segment = self.segments.number(0, request.offset)?;
         out.keys.extend((0..=last).map(|block| u64::from(segment) << 32 | block));
         Ok(())
     }
@@ -144,22 +141,6 @@ impl Expander {
             (None, BlockSize::Bytes(block)) => bytes / block,
             (None, BlockSize::Object) => bytes,
         }
-    }
-
-    /// The key of a block: exact, no two blocks share one.
-    #[inline(always)]
-    fn key(&mut self, file: u32, block: u64) -> Result<u64, SimError> {
-        let high = block >> 32;
-        let segment = if high == 0 { file } else { self.segment(file, high)? };
-        Ok(u64::from(segment) << 32 | (block & 0xffff_ffff))
-    }
-
-    fn segment(&mut self, file: u32, high: u64) -> Result<u32, SimError> {
-        let next = u32::MAX - self.segments.len() as u32;
-        if next < 1 << 30 {
-            return Err(SimError::TooManyBlocks);
-        }
-        Ok(*self.segments.entry((file, high)).or_insert(next))
     }
 }
 

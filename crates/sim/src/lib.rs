@@ -2,7 +2,6 @@
 
 mod bits;
 mod cell;
-mod counters;
 pub mod curve;
 mod directory;
 mod error;
@@ -21,9 +20,9 @@ mod view;
 mod window;
 
 pub use cell::{ClassTally, Tally};
-pub use counters::Counters;
 pub use error::SimError;
 pub use expand::BlockSize;
+pub use hotset_core::counters::Counters;
 pub use intern::{Interner, TooManyBlocks};
 pub use prepare::{Options, Prepared, Stream, prepare};
 pub use progress::{Progress, Silent};

@@ -3,7 +3,7 @@
 use serde::Serialize;
 
 use crate::cell::{ClassTally, Tally};
-use crate::counters::Counters;
+use hotset_core::counters::Counters;
 
 /// Version of the row's schema; a reader refuses what it does not know.
 pub const SCHEMA_VERSION: u32 = 1;

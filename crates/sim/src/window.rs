@@ -1,7 +1,7 @@
 //! A window of references, borrowed from a renumbered trace or from a stream: what cells are fed with.
 
 use crate::bits::{count_ones, for_words};
-use crate::counters::Counters;
+use hotset_core::counters::Counters;
 
 /// References in a full window; a multiple of 64, so that windows start at word boundaries of bit columns.
 pub(crate) const WINDOW: usize = 1 << 16;

@@ -7,7 +7,7 @@ use hotset_core::policy::{Effects, Outcome, Policy, Reference, Slot};
 
 use super::show::{Event, Shown, Span, What};
 use crate::cell::{ClassTally, Tally};
-use crate::counters::Counters;
+use hotset_core::counters::Counters;
 
 /// How far ahead of the current reference its slot is fetched.
 const LOOKAHEAD: usize = 16;

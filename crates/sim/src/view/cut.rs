@@ -1,32 +1,20 @@
 //! Numbers for blocks of any size of any part of a file.
 
-use hashbrown::HashMap;
+use hotset_core::view::{Space, Spaces};
 
-use super::names::Object;
 use crate::error::SimError;
 use crate::intern::Interner;
-
-/// What a block is a block of.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(super) struct Space {
-    pub object: Object,
-    /// The inode, not the data.
-    pub inode: bool,
-    /// The part of the cache that the block belongs to.
-    pub part: u8,
-}
 
 /// Cuts byte ranges into numbered blocks. Numbers are dense, in the order of first appearance.
 pub(super) struct Cutter {
     interner: Interner,
-    /// A number for each space, and for each 2^32 blocks of it.
-    spaces: HashMap<(Space, u32), u32>,
+    spaces: Spaces,
     keys: Vec<u64>,
 }
 
 impl Cutter {
     pub fn new() -> Cutter {
-        Cutter { interner: Interner::new(), spaces: HashMap::new(), keys: Vec::new() }
+        Cutter { interner: Interner::new(), spaces: Spaces::default(), keys: Vec::new() }
     }
 
     /// Appends the numbers of the blocks of `block` bytes that bytes `offset..offset + length` touch.
@@ -43,11 +31,7 @@ impl Cutter {
         }
         let last = offset.saturating_add(length - 1) / block;
         self.keys.clear();
-        for number in offset / block..=last {
-            let next = self.spaces.len() as u32;
-            let at = *self.spaces.entry((space, (number >> 32) as u32)).or_insert(next);
-            self.keys.push(u64::from(at) << 32 | number & 0xffff_ffff);
-        }
+        self.keys.extend((offset / block..=last).map(|number| self.spaces.address(space, number)));
         Ok(self.interner.intern(&self.keys, ids)?)
     }
 

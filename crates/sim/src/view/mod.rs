@@ -3,7 +3,6 @@
 
 mod cell;
 mod cut;
-mod names;
 mod requests;
 mod show;
 

@@ -1,16 +1,15 @@
 //! Shows a trace in one view.
 
-use hashbrown::HashMap;
 use std::ops::Range;
 use std::sync::Arc;
 
-use hotset_core::classify::{Class, Classifier, FileFacts, Rules};
-use hotset_core::request::{FLAG_CONTINUED, FLAG_EXECUTABLE, Kind, Op, Request};
-use hotset_core::view::{Parts, View};
+use hashbrown::HashMap;
+use hotset_core::classify::{Class, FileFacts, Rules};
+use hotset_core::request::Request;
+use hotset_core::view::{Cutting, Former, Object, Piece, Step, View, Viewer};
 use hotset_trace::Addressing;
 
-use super::cut::{Cutter, Space};
-use super::names::{Names, Object, Touch};
+use super::cut::Cutter;
 use super::requests::Requests;
 use crate::error::SimError;
 
@@ -70,8 +69,17 @@ impl Shown {
 /// Shows `requests` in `view`, which classifies.
 pub(crate) fn show(requests: &Requests, view: &View) -> Result<Shown, SimError> {
     let mut show = Show::new(requests, view);
+    let mut steps = Vec::new();
     for (request, size) in requests.iter() {
-        show.request(request, size)?;
+        let info = requests.file(request.file);
+        let facts = FileFacts { path: &info.path, size: info.size, kind: info.kind, app: requests.app(request.app) };
+        show.viewer.show(request, size, &facts, &mut steps);
+        for step in steps.drain(..) {
+            match step {
+                Step::Touch(piece) => show.piece(request, &piece)?,
+                Step::Void { file, from } => show.void(file, from),
+            }
+        }
     }
     let mut shown = show.shown;
     shown.ids = Arc::new(show.ids);
@@ -79,46 +87,26 @@ pub(crate) fn show(requests: &Requests, view: &View) -> Result<Shown, SimError> 
     Ok(shown)
 }
 
-struct Show<'a> {
-    requests: &'a Requests,
-    classifier: Classifier,
-    parts: Option<&'a Parts>,
-    names: Option<Names>,
+struct Show {
+    viewer: Viewer,
     cutter: Cutter,
-    files: HashMap<u32, File>,
-    touches: Vec<Touch>,
+    /// By file, its blocks with the first byte of each; the inode has none.
+    blocks: HashMap<u32, Vec<(Option<u64>, u32)>>,
     scratch: Vec<u32>,
     ids: Vec<u32>,
     shown: Shown,
 }
 
-/// What is known of a file so far.
-#[derive(Default)]
-struct File {
-    size: Option<u64>,
-    /// The class of its last data, and the one before that was cut otherwise.
-    class: Option<Class>,
-    former: Option<Class>,
-    /// Its blocks with the first byte of each; the inode has none.
-    blocks: Vec<(Option<u64>, u32)>,
-}
-
-impl<'a> Show<'a> {
-    fn new(requests: &'a Requests, view: &'a View) -> Show<'a> {
+impl Show {
+    fn new(requests: &Requests, view: &View) -> Show {
         let rules = view.rules.clone().expect("a view that is not the plain one classifies");
-        let uniform = |_| requests.block;
-        let block_bytes = match &view.parts {
-            Some(parts) => (0..rules.classes().len()).map(|class| parts.block_bytes_of(class as Class)).collect(),
-            None => (0..rules.classes().len()).map(uniform).collect(),
-        };
+        let objects = requests.meta.addressing == Addressing::Objects;
+        let viewer = Viewer::new(view, Cutting { block: requests.block, maps: requests.maps, objects });
+        let block_bytes = (0..rules.classes().len()).map(|class| viewer.block_bytes(class as Class)).collect();
         Show {
-            requests,
-            classifier: Classifier::new(rules.clone()),
-            parts: view.parts.as_ref(),
-            names: view.metadata.map(Names::new),
+            viewer,
             cutter: Cutter::new(),
-            files: HashMap::new(),
-            touches: Vec::new(),
+            blocks: HashMap::new(),
             scratch: Vec::new(),
             ids: Vec::new(),
             shown: Shown {
@@ -133,172 +121,51 @@ impl<'a> Show<'a> {
         }
     }
 
-    fn request(&mut self, request: &Request, size: Option<u64>) -> Result<(), SimError> {
-        self.note_size(request, size);
-        if self.names.is_some() {
-            self.touch_names(request)?;
-        }
-        if request.failed() {
-            return Ok(());
-        }
-        match request.op() {
-            Op::Read | Op::Write => self.data(request),
-            Op::Map if self.requests.maps => self.data(request),
-            // A program that is run is read as a whole.
-            Op::Exec if self.names.is_some() => self.whole_file(request),
-            Op::Unlink => {
-                self.void(request.file, |_| true);
-                Ok(())
-            }
-            Op::Truncate => {
-                self.void(request.file, |start| start.is_some_and(|start| start >= request.offset));
-                Ok(())
-            }
-            _ => Ok(()),
-        }
-    }
-
-    /// The size of the file at this request: what the trace says, or what writes and cuts have made of it.
-    fn note_size(&mut self, request: &Request, size: Option<u64>) {
-        let known = self.requests.file(request.file).size;
-        let file = self.files.entry(request.file).or_insert_with(|| File { size: known, ..File::default() });
-        if size.is_some() {
-            file.size = size;
-        }
-        let end = request.offset.saturating_add(u64::from(request.length));
-        match request.op() {
-            Op::Write if !request.failed() && size.is_none() => file.size = Some(file.size.unwrap_or(0).max(end)),
-            Op::Truncate if !request.failed() => file.size = Some(request.offset),
-            _ => {}
-        }
-    }
-
-    fn touch_names(&mut self, request: &Request) -> Result<(), SimError> {
-        let Some(names) = &mut self.names else { return Ok(()) };
-        self.touches.clear();
-        names.touch(request, &self.requests.file(request.file).path, &mut self.touches);
-        for touch in std::mem::take(&mut self.touches) {
-            let op = if touch.write { Op::Write } else { Op::Read };
-            let request = Request { op: op as u8, kind: touch.kind as u8, flags: 0, ..*request };
-            let class = self.class(&request);
-            let space = Space { object: touch.object, inode: touch.kind == Kind::Inode, part: self.part(class) };
-            self.cut(&request, class, space, touch.offset, touch.length.into())?;
-        }
-        Ok(())
-    }
-
-    fn whole_file(&mut self, request: &Request) -> Result<(), SimError> {
-        let size = self.files.get(&request.file).and_then(|file| file.size).unwrap_or(0);
-        let length = u32::try_from(size).unwrap_or(u32::MAX);
-        let whole =
-            Request { op: Op::Read as u8, kind: Kind::Executable as u8, offset: 0, length, flags: 0, ..*request };
-        self.data(&whole)
-    }
-
-    fn data(&mut self, request: &Request) -> Result<(), SimError> {
-        let mut request = *request;
-        if request.flags & FLAG_EXECUTABLE != 0 {
-            request.kind = Kind::Executable as u8;
-        }
-        let class = self.class(&request);
-        let former = self.former_class(request.file, class);
-        let space = Space { object: Object::File(request.file), inode: false, part: self.part(class) };
-        let (offset, length) = self.range(&request);
-        let first = self.ids.len();
-        self.cut(&request, class, space, offset, length)?;
-        if let Some(former) = former {
-            self.look_elsewhere(first, space, class, former, offset..offset.saturating_add(length))?;
-        }
-        Ok(())
-    }
-
-    /// The bytes that a request touches. An object is its own first byte.
-    fn range(&self, request: &Request) -> (u64, u64) {
-        match self.requests.meta.addressing {
-            Addressing::Objects => (request.offset.saturating_mul(self.requests.block), 1),
-            Addressing::Bytes { .. } => (request.offset, request.length.into()),
-        }
-    }
-
-    fn class(&mut self, request: &Request) -> Class {
-        let info = self.requests.file(request.file);
-        let size = self.files.get(&request.file).and_then(|file| file.size);
-        let facts = FileFacts { path: &info.path, size, kind: info.kind, app: self.requests.app(request.app) };
-        self.classifier.class(request, &facts)
-    }
-
-    fn part(&self, class: Class) -> u8 {
-        self.parts.map_or(0, |parts| parts.of_class[usize::from(class)])
-    }
-
-    /// The class whose part may still hold data of a file that is of `class` now.
-    fn former_class(&mut self, number: u32, class: Class) -> Option<Class> {
-        let parts = self.parts?;
-        let file = self.files.get_mut(&number)?;
-        let part = |class: Class| parts.of_class[usize::from(class)];
-        if let Some(before) = file.class.replace(class)
-            && part(before) != part(class)
-        {
-            file.former = Some(before);
-        }
-        file.former.filter(|&former| part(former) != part(class))
-    }
-
-    /// Appends the references of one request.
-    fn cut(&mut self, request: &Request, class: Class, space: Space, offset: u64, length: u64) -> Result<(), SimError> {
-        let block = self.shown.block_bytes[usize::from(class)];
+    /// Appends the references to the blocks of one piece.
+    fn piece(&mut self, request: &Request, piece: &Piece) -> Result<(), SimError> {
         let first = self.ids.len();
         let known = self.cutter.distinct();
-        self.cutter.cut(space, block, offset, length, &mut self.ids)?;
+        self.cutter.cut(piece.space, piece.block, piece.offset, piece.length, &mut self.ids)?;
         if self.ids.len() == first {
             return Ok(());
         }
         self.shown.spans.push(Span {
             end: self.ids.len() as u64,
             app: request.app,
-            class,
-            write: request.op() == Op::Write,
-            continues: request.flags & FLAG_CONTINUED != 0,
+            class: piece.class,
+            write: piece.write,
+            continues: piece.continues,
         });
-        if let Object::File(file) = space.object {
-            let start = |index: usize| (!space.inode).then(|| (offset / block + index as u64) * block);
+        if let Object::File(file) = piece.space.object {
+            let start =
+                |index: usize| (!piece.space.inode).then(|| (piece.offset / piece.block + index as u64) * piece.block);
             let new = self.ids[first..].iter().enumerate().filter(|(_, id)| **id >= known);
             let blocks = new.map(|(index, &id)| (start(index), id));
-            self.files.entry(file).or_default().blocks.extend(blocks);
+            self.blocks.entry(file).or_default().extend(blocks);
         }
-        Ok(())
+        piece.former.map_or(Ok(()), |former| self.look_elsewhere(first, piece, former))
     }
 
     /// Notes for each reference from `first` on which blocks of the former class hold the same bytes.
-    fn look_elsewhere(
-        &mut self,
-        first: usize,
-        space: Space,
-        class: Class,
-        former: Class,
-        bytes: Range<u64>,
-    ) -> Result<(), SimError> {
-        let (block, before) = (self.shown.block_bytes[usize::from(class)], self.shown.block_bytes[usize::from(former)]);
-        let elsewhere = Space { part: self.part(former), ..space };
+    fn look_elsewhere(&mut self, first: usize, piece: &Piece, former: Former) -> Result<(), SimError> {
+        let bytes = piece.offset..piece.offset.saturating_add(piece.length);
         for index in first..self.ids.len() {
-            let start = (bytes.start / block + (index - first) as u64) * block;
-            let (from, to) = (start.max(bytes.start), (start.saturating_add(block)).min(bytes.end));
+            let start = (bytes.start / piece.block + (index - first) as u64) * piece.block;
+            let (from, to) = (start.max(bytes.start), (start.saturating_add(piece.block)).min(bytes.end));
             self.scratch.clear();
-            self.cutter.cut(elsewhere, before, from, to.saturating_sub(from), &mut self.scratch)?;
+            self.cutter.cut(former.space, former.block, from, to.saturating_sub(from), &mut self.scratch)?;
             let blocks = std::mem::take(&mut self.scratch);
-            self.event(index as u64, What::Elsewhere(former), &blocks);
+            self.event(index as u64, What::Elsewhere(former.class), &blocks);
             self.scratch = blocks;
         }
         Ok(())
     }
 
-    /// The blocks of a file for which `is_void` holds, by their first bytes, are worth nothing any more.
-    fn void(&mut self, number: u32, is_void: impl Fn(Option<u64>) -> bool) {
-        if self.names.is_none() {
-            return;
-        }
-        let Some(file) = self.files.get(&number) else { return };
-        let blocks: Vec<u32> = file.blocks.iter().filter(|(start, _)| is_void(*start)).map(|&(_, id)| id).collect();
+    /// The blocks of a file from a byte on, or all of them, are worth nothing any more.
+    fn void(&mut self, file: u32, from: Option<u64>) {
+        let Some(known) = self.blocks.get(&file) else { return };
+        let is_void = |start: Option<u64>| from.is_none_or(|from| start.is_some_and(|start| start >= from));
+        let blocks: Vec<u32> = known.iter().filter(|(start, _)| is_void(*start)).map(|&(_, id)| id).collect();
         if !blocks.is_empty() {
             self.event(self.ids.len() as u64, What::Remove, &blocks);
         }

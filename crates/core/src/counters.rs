@@ -1,8 +1,8 @@
-//! What a cell counts.
+//! What a host of policies counts, the simulator and the live cache alike.
 
 use serde::Serialize;
 
-/// Counts of one cell, of one application or of one class (DESIGN section 6). A reference is one block of one request; a
+/// Counts of one cache, of one application or of one class (DESIGN section 6). A reference is one block of one request; a
 /// request misses if any of its references does.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Counters {
@@ -33,7 +33,8 @@ impl Counters {
         if self.references == 0 { 0.0 } else { self.hits as f64 / self.references as f64 }
     }
 
-    pub(crate) fn add(&mut self, other: &Counters) {
+    /// Adds the counts of `other`.
+    pub fn add(&mut self, other: &Counters) {
         self.references += other.references;
         self.hits += other.hits;
         self.requests += other.requests;

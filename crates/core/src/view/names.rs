@@ -2,12 +2,12 @@
 
 use hashbrown::{HashMap, HashSet};
 
-use hotset_core::request::{Kind, Op, Request};
-use hotset_core::view::Metadata;
+use super::Metadata;
+use crate::request::{Kind, Op, Request};
 
 /// An inode or a directory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(crate) enum Object {
+pub enum Object {
     /// A file of the trace, by its number.
     File(u32),
     /// A directory, in the order in which they were first named.
@@ -16,12 +16,16 @@ pub(crate) enum Object {
 
 /// A reference to bytes of an inode or a directory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Touch {
+pub struct Touch {
+    /// Whose bytes.
     pub object: Object,
     /// [`Kind::Inode`] or [`Kind::Directory`].
     pub kind: Kind,
+    /// The first byte.
     pub offset: u64,
+    /// Bytes.
     pub length: u32,
+    /// They are written.
     pub write: bool,
 }
 
@@ -34,7 +38,7 @@ const ENTRY_BYTES: u64 = 32;
 
 /// The names seen so far and what became of them.
 #[derive(Debug)]
-pub(crate) struct Names {
+pub struct Names {
     metadata: Metadata,
     numbers: HashMap<String, u32>,
     directories: Vec<Directory>,
@@ -55,6 +59,7 @@ struct Directory {
 }
 
 impl Names {
+    /// Nothing has been named yet.
     pub fn new(metadata: Metadata) -> Names {
         Names {
             metadata,
@@ -64,6 +69,11 @@ impl Names {
             unread: HashSet::new(),
             unwritten: HashSet::new(),
         }
+    }
+
+    /// What naming a file touches.
+    pub fn metadata(&self) -> Metadata {
+        self.metadata
     }
 
     /// Appends to `out` what `request` for the file at `path` touches besides the data.
@@ -183,9 +193,8 @@ fn inode(object: Object) -> Touch {
 
 #[cfg(test)]
 mod tests {
-    use hotset_core::request::FLAG_FAILED;
-
     use super::*;
+    use crate::request::FLAG_FAILED;
 
     const LAST: Metadata = Metadata { full_lookup: false, access_times: true };
 

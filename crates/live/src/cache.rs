@@ -1,0 +1,291 @@
+//! The cache as its users see it: files, applications, settings. Reading and writing are in files of their own.
+//!
+//! Idea: every decision is made under one lock that is held for no I/O, so there is one order of decisions, and it is the order in which
+//! they are recorded. What is resident is copied under that lock too: a hit is a copy of 4 KB, less than a microsecond. Whatever is missing is
+//! read without the lock, in runs of neighbours, and put into the frames afterwards; a slow read never delays a hit.
+//!
+//! Writes go to the source before they are acknowledged; then the cached blocks are changed. Two writers of a file take turns.
+//!
+//! Memory: frames take what was given, to the byte, and nothing else is kept of data, but for what is being read, at most a request's length a
+//! reader, and what was read ahead, at most [`read_ahead::BUDGET`](crate::read_ahead::BUDGET). Tables take some 100 bytes a block.
+//!
+//! A block that becomes void (its file was cut, or changed behind the cache) is read again when it is asked for next. The policy is not
+//! told, as in the simulator, so such a reference may be a hit that still reads; [`Traffic::refills`] counts them. Schemes that see inodes
+//! are told of files that are deleted or cut.
+
+use std::io;
+use std::ops::Range;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Instant;
+
+use hotset_core::classify::Rules;
+use hotset_core::request::{FLAG_EXECUTABLE, FLAG_FAILED, Kind, Op, Request};
+use hotset_core::spec::PolicySpec;
+
+use crate::counts::{Counts, Traffic};
+use crate::decider::{Decider, Plan, Serve};
+use crate::error::LiveError;
+use crate::files::File;
+use crate::read_ahead::{ReadAhead, Staged, Stream};
+use crate::recording::Recording;
+use crate::source::{Source, Stamp};
+use crate::transfers::Transfers;
+
+/// Number of a file known to the cache.
+pub type FileNumber = u32;
+
+/// How a cache is to be.
+#[derive(Clone, Debug)]
+pub struct Settings {
+    /// The scheme.
+    pub policy: PolicySpec,
+    /// Bytes of frames.
+    pub memory: u64,
+    /// Bytes of a block, a power of two from 512 to 16 MiB; schemes may cut parts into blocks of other sizes.
+    pub block: u64,
+    /// The user's classes.
+    pub rules: Option<Rules>,
+    /// Seed of the policy's random numbers.
+    pub seed: u64,
+}
+
+/// Who reads or writes which file.
+#[derive(Clone, Copy)]
+pub struct Access<'a> {
+    /// The file, by [`Cache::file`].
+    pub file: FileNumber,
+    /// The application, by [`Cache::app`].
+    pub app: u32,
+    /// The open file.
+    pub source: &'a Arc<dyn Source>,
+    /// What was read through this open so far, if the cache is to read ahead.
+    pub stream: Option<&'a Stream>,
+    /// The file is being executed.
+    pub executes: bool,
+}
+
+/// A cache of blocks of files.
+pub struct Cache {
+    pub(crate) shared: Arc<Shared>,
+    pub(crate) read_ahead: ReadAhead,
+    plan: Mutex<Plan>,
+}
+
+/// What readers, writers and readers ahead share.
+pub(crate) struct Shared(Mutex<State>);
+
+impl Shared {
+    pub fn lock(&self) -> MutexGuard<'_, State> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+pub(crate) struct State {
+    pub decider: Decider,
+    pub transfers: Transfers,
+    pub staged: Staged,
+    pub files: Vec<File>,
+    pub traffic: Traffic,
+    apps: Vec<String>,
+    recording: Option<Recording>,
+    started: Instant,
+}
+
+impl State {
+    /// Records a request and decides about its blocks.
+    pub fn decide(&mut self, access: &Access, op: Op, range: &Range<u64>, size: u64, serve: &mut Serve) {
+        let request = self.request(access.file, access.app, op, range);
+        let flags = if access.executes { FLAG_EXECUTABLE } else { 0 };
+        self.pass_on(&Request { flags, ..request }, size, serve);
+    }
+
+    fn request(&self, file: FileNumber, app: u32, op: Op, range: &Range<u64>) -> Request {
+        let length = u32::try_from(range.end - range.start).unwrap_or(u32::MAX);
+        let time = u64::try_from(self.started.elapsed().as_nanos()).unwrap_or(u64::MAX);
+        let kind = self.files[file as usize].kind as u8;
+        Request { time, offset: range.start, length, file, app, op: op as u8, kind, flags: 0 }
+    }
+
+    fn pass_on(&mut self, request: &Request, size: u64, serve: &mut Serve) {
+        if let Some(recording) = &mut self.recording {
+            recording.push(request, size);
+        }
+        let app = self.apps.get(request.app as usize).map_or("", String::as_str);
+        let facts = self.files[request.file as usize].facts(app);
+        self.decider.decide(request, Some(size), &facts, serve);
+    }
+
+    /// Goes on with another policy, which is referred to each block that is resident.
+    fn change_policy(&mut self, fresh: Decider) {
+        let other = std::mem::replace(&mut self.decider, fresh);
+        let files = &self.files;
+        self.decider.adopt(other, |decider, block, serve| {
+            let Some(file) = block.file else { return };
+            let known = &files[file as usize];
+            let length = block.range().end.min(known.size()).saturating_sub(block.start) as u32;
+            let request = Request { file, offset: block.start, length, kind: known.kind as u8, ..Request::default() };
+            decider.decide(&request, Some(known.size()), &known.facts(""), serve);
+        });
+    }
+
+    /// The bytes `range` of a file are not what they were: whatever is cached or being read of them is void.
+    pub fn void(&mut self, file: FileNumber, range: &Range<u64>) {
+        self.transfers.doom(file, range);
+        for slot in self.decider.host.directory.of_file(file) {
+            self.decider.host.void(slot, range);
+        }
+    }
+
+    /// Takes note of what a file is like now. If it was changed behind the cache all its blocks are void. True if it is as it was.
+    pub fn reconcile(&mut self, file: FileNumber, stamp: Stamp) -> bool {
+        let known = &mut self.files[file as usize];
+        // While it is written here nobody can tell who changed it.
+        if known.writers > 0 {
+            return true;
+        }
+        let before = known.stamp.replace(stamp);
+        let same = before == Some(stamp);
+        if !same && before.is_some() {
+            self.void(file, &(0..u64::MAX));
+        }
+        same
+    }
+}
+
+impl Cache {
+    /// Builds an empty cache. Whatever it serves is written to `recording`.
+    pub fn new(settings: &Settings, recording: Option<Recording>) -> Result<Cache, LiveError> {
+        let Settings { policy, memory, block, rules, seed } = settings.clone();
+        let plan = Plan { spec: policy, memory, block, rules, seed };
+        let state = State {
+            decider: Decider::new(&plan)?,
+            transfers: Transfers::default(),
+            staged: Staged::default(),
+            files: Vec::new(),
+            traffic: Traffic::default(),
+            apps: Vec::new(),
+            recording,
+            started: Instant::now(),
+        };
+        let shared = Arc::new(Shared(Mutex::new(state)));
+        Ok(Cache { read_ahead: ReadAhead::new(shared.clone()), shared, plan: Mutex::new(plan) })
+    }
+
+    /// A number for a file that the cache has not met. `path` is what classes go by.
+    pub fn file(&self, path: &str, kind: Kind) -> FileNumber {
+        let mut state = self.shared.lock();
+        state.files.push(File::new(path.to_owned(), kind));
+        if let Some(recording) = &mut state.recording {
+            recording.file(path, kind);
+        }
+        (state.files.len() - 1) as FileNumber
+    }
+
+    /// The number of an application.
+    pub fn app(&self, name: &str) -> u32 {
+        let mut state = self.shared.lock();
+        if let Some(number) = state.apps.iter().position(|known| known == name) {
+            return number as u32;
+        }
+        state.apps.push(name.to_owned());
+        if let Some(recording) = &mut state.recording {
+            recording.app(name);
+        }
+        (state.apps.len() - 1) as u32
+    }
+
+    /// Names of the applications, by number.
+    pub fn apps(&self) -> Vec<String> {
+        self.shared.lock().apps.clone()
+    }
+
+    /// Names of the classes; none if the policy does not tell them apart.
+    pub fn classes(&self) -> Vec<String> {
+        self.shared.lock().decider.classes()
+    }
+
+    /// True if [`note`](Cache::note) has any use.
+    pub fn wants_notes(&self) -> bool {
+        let state = self.shared.lock();
+        state.recording.is_some() || state.decider.sees_metadata()
+    }
+
+    /// Tells of a call that moves no data: that a file is opened, looked at, listed (`length` bytes), deleted, renamed.
+    pub fn note(&self, op: Op, file: FileNumber, app: u32, length: u64, failed: bool) {
+        let mut state = self.shared.lock();
+        let request = state.request(file, app, op, &(0..length));
+        let flags = if failed { FLAG_FAILED } else { 0 };
+        let size = state.files[file as usize].size();
+        state.pass_on(&Request { flags, ..request }, size, &mut |_, _| {});
+    }
+
+    /// Looks whether a file that has been opened is still what the cache knows. If not its blocks are dropped. True if it is.
+    pub fn opened(&self, file: FileNumber, source: &dyn Source) -> io::Result<bool> {
+        let stamp = source.stamp()?;
+        Ok(self.shared.lock().reconcile(file, stamp))
+    }
+
+    /// Tells what a file is like after a change of its inode that was made through the cache's owner.
+    pub fn restamp(&self, file: FileNumber, stamp: Stamp) {
+        let mut state = self.shared.lock();
+        match state.files[file as usize].stamp {
+            // The data must be what it was, or somebody else has been there too.
+            Some(known) if known.size == stamp.size && known.modified == stamp.modified => {
+                state.files[file as usize].stamp = Some(stamp);
+            }
+            _ => drop(state.reconcile(file, stamp)),
+        }
+    }
+
+    /// The counts so far.
+    pub fn counts(&self) -> (Counts, Traffic) {
+        let state = self.shared.lock();
+        (state.decider.counts.clone(), state.traffic)
+    }
+
+    /// Bytes of the frames, and blocks that are resident.
+    pub fn memory(&self) -> (u64, u32) {
+        let state = self.shared.lock();
+        (state.decider.frame_bytes(), state.decider.resident())
+    }
+
+    /// The scheme and its memory in bytes, as they are now.
+    pub fn policy(&self) -> (PolicySpec, u64) {
+        let plan = self.plan();
+        (plan.spec.clone(), plan.memory)
+    }
+
+    /// Changes the memory while the cache serves. What does not fit any more leaves in the policy's own order.
+    pub fn resize(&self, memory: u64) -> Result<(), LiveError> {
+        let mut plan = self.plan();
+        let changed = Plan { memory, ..plan.clone() };
+        self.shared.lock().decider.resize(&changed)?;
+        *plan = changed;
+        Ok(())
+    }
+
+    /// Changes the scheme while the cache serves. Blocks that the new one takes in stay, where both cut files alike.
+    pub fn set_policy(&self, spec: PolicySpec) -> Result<(), LiveError> {
+        let mut plan = self.plan();
+        let changed = Plan { spec, ..plan.clone() };
+        let fresh = Decider::new(&changed)?;
+        self.shared.lock().change_policy(fresh);
+        *plan = changed;
+        Ok(())
+    }
+
+    /// Writes the end of the recording, if there is one.
+    pub fn finish(&self) -> Result<(), LiveError> {
+        let recording = self.shared.lock().recording.take();
+        recording.map_or(Ok(()), Recording::finish)
+    }
+
+    fn plan(&self) -> MutexGuard<'_, Plan> {
+        self.plan.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Recounts every structure from scratch and panics on a broken invariant. For tests.
+    pub fn validate(&self) {
+        self.shared.lock().decider.validate();
+    }
+}

@@ -1,0 +1,85 @@
+//! What a live cache counts: the same figures as the simulator's, and what was moved.
+
+use hotset_core::classify::Class;
+use hotset_core::counters::Counters;
+use serde::Serialize;
+
+/// Counts since the cache began to serve.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Counts {
+    /// Over all references.
+    pub total: Counters,
+    /// By application number.
+    pub apps: Vec<Counters>,
+    /// By class; empty when the policy does not tell classes apart.
+    pub classes: Vec<Counters>,
+    /// Blocks whose data left the cache.
+    pub evictions: u64,
+    /// Blocks that the policy had brought in though nobody asked for them then.
+    pub extra_reads: u64,
+}
+
+/// What was moved between the cache and its source, and on behalf of whom.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Traffic {
+    /// Bytes that readers were given.
+    pub bytes_served: u64,
+    /// Bytes read from the source.
+    pub bytes_read: u64,
+    /// Bytes written to the source.
+    pub bytes_written: u64,
+    /// Reads of the source.
+    pub reads: u64,
+    /// Of these, reads ahead of anybody's asking.
+    pub reads_ahead: u64,
+    /// Times that a reader waited for a block that was already being read.
+    pub waits: u64,
+    /// Blocks that the policy counts as resident, but whose data was void or not known, and was read again.
+    pub refills: u64,
+    /// Reads and writes of the source that failed.
+    pub errors: u64,
+}
+
+/// The request that is being counted.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Open {
+    missed: bool,
+}
+
+impl Counts {
+    /// Counts one reference.
+    pub(crate) fn note(
+        &mut self,
+        open: &mut Open,
+        begins: bool,
+        write: bool,
+        hit: bool,
+        app: u32,
+        class: Option<Class>,
+    ) {
+        let mut one = Counters { references: 1, hits: hit.into(), ..Counters::default() };
+        if begins {
+            *open = Open::default();
+            one.requests = 1;
+            one.read_requests = (!write).into();
+            one.write_requests = write.into();
+        }
+        if !hit && !open.missed {
+            open.missed = true;
+            one.request_misses = 1;
+            one.read_request_misses = (!write).into();
+        }
+        self.total.add(&one);
+        entry(&mut self.apps, app as usize).add(&one);
+        if let Some(class) = class {
+            entry(&mut self.classes, class.into()).add(&one);
+        }
+    }
+}
+
+fn entry(table: &mut Vec<Counters>, number: usize) -> &mut Counters {
+    if number >= table.len() {
+        table.resize(number + 1, Counters::default());
+    }
+    &mut table[number]
+}

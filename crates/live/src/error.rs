@@ -1,0 +1,48 @@
+//! What can keep a live cache from being built or changed.
+
+use hotset_core::spec::{SpecError, Value};
+use hotset_trace::TraceError;
+
+/// An error of the live cache, as a sentence. Errors of single reads and writes are those of the operating system.
+#[derive(Debug, thiserror::Error)]
+pub enum LiveError {
+    /// The policy cannot be built with these arguments at this size.
+    #[error("{0}")]
+    Spec(#[from] SpecError),
+    /// The policy, or one in it, must know the future.
+    #[error("{policy} must know the future of all requests: it can be simulated, but not run; choose another policy")]
+    Offline {
+        /// The spec.
+        policy: String,
+    },
+    /// Blocks of this size cannot be kept in frames.
+    #[error("a block of {} is not possible here: expected a power of two from 512B to 16M", Value::Size(*.0))]
+    Block(u64),
+    /// Not one block fits.
+    #[error("{} of memory do not hold one block of {}: give more memory", Value::Size(*.memory), Value::Size(*.block))]
+    TooSmall {
+        /// Bytes of memory.
+        memory: u64,
+        /// Bytes of a block.
+        block: u64,
+    },
+    /// More blocks than 32 bits can number.
+    #[error("{} of memory are more than 2 billion blocks of {}: choose larger blocks", Value::Size(*.memory), Value::Size(*.block))]
+    TooLarge {
+        /// Bytes of memory.
+        memory: u64,
+        /// Bytes of a block.
+        block: u64,
+    },
+    /// The operating system does not give the memory.
+    #[error("cannot get {} of memory for the frames: {source}", Value::Size(*.bytes))]
+    Memory {
+        /// Bytes that were asked for.
+        bytes: u64,
+        /// Its error.
+        source: std::io::Error,
+    },
+    /// The recording cannot be written.
+    #[error(transparent)]
+    Recording(#[from] TraceError),
+}

@@ -1,0 +1,81 @@
+//! What is open: files with who opened them, and directories.
+
+use std::collections::HashMap;
+use std::ffi::OsString;
+use std::fs::File;
+use std::io;
+use std::os::fd::OwnedFd;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError, RwLock};
+
+use rustix::fs::FileType;
+
+use crate::cache::{Access, FileNumber};
+use crate::read_ahead::Stream;
+use crate::source::Source;
+
+/// An open file.
+pub(super) struct OpenFile {
+    pub file: Arc<File>,
+    pub source: Arc<dyn Source>,
+    pub number: FileNumber,
+    pub app: u32,
+    pub executes: bool,
+    /// Followed by read-ahead, unless the kernel reads ahead itself.
+    pub stream: Option<Stream>,
+}
+
+impl OpenFile {
+    pub fn access(&self) -> Access<'_> {
+        Access {
+            file: self.number,
+            app: self.app,
+            source: &self.source,
+            stream: self.stream.as_ref(),
+            executes: self.executes,
+        }
+    }
+}
+
+/// An open directory with its entries, which are read when the listing begins.
+pub(super) struct OpenDirectory {
+    pub descriptor: OwnedFd,
+    pub entries: Mutex<Vec<Listed>>,
+}
+
+/// An entry of a directory.
+#[derive(Clone, Debug)]
+pub(super) struct Listed {
+    pub inode: u64,
+    pub kind: FileType,
+    pub name: OsString,
+}
+
+/// Things by number.
+pub(super) struct Handles<T> {
+    next: AtomicU64,
+    open: RwLock<HashMap<u64, Arc<T>>>,
+}
+
+impl<T> Default for Handles<T> {
+    fn default() -> Self {
+        Handles { next: AtomicU64::new(1), open: RwLock::default() }
+    }
+}
+
+impl<T> Handles<T> {
+    pub fn add(&self, thing: T) -> u64 {
+        let number = self.next.fetch_add(1, Ordering::Relaxed);
+        self.open.write().unwrap_or_else(PoisonError::into_inner).insert(number, Arc::new(thing));
+        number
+    }
+
+    pub fn get(&self, number: u64) -> io::Result<Arc<T>> {
+        let open = self.open.read().unwrap_or_else(PoisonError::into_inner);
+        open.get(&number).cloned().ok_or_else(|| rustix::io::Errno::BADF.into())
+    }
+
+    pub fn close(&self, number: u64) {
+        self.open.write().unwrap_or_else(PoisonError::into_inner).remove(&number);
+    }
+}

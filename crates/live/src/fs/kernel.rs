@@ -1,0 +1,551 @@
+//! The kernel's requests, translated to calls of a [`Tree`]. The only place that knows the FUSE protocol and the `fuser` crate.
+//!
+//! Several threads take requests. What may wait for the source's disk (reads that miss, writes, flushes) goes on to [`Workers`], so that hits and look-ups
+//! are answered meanwhile.
+
+use std::ffi::OsStr;
+use std::io;
+use std::path::Path;
+use std::sync::Arc;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use fuser::{
+    BsdFileFlags, Config, Errno, FileAttr, FileHandle, Filesystem, FopenFlags, Generation, INodeNo, InitFlags,
+    KernelConfig, LockOwner, MountOption, OpenFlags, RenameFlags, ReplyAttr, ReplyCreate, ReplyData, ReplyDirectory,
+    ReplyEmpty, ReplyEntry, ReplyLseek, ReplyOpen, ReplyStatfs, ReplyWrite, ReplyXattr, Request, Session, SessionACL,
+    SessionUnmounter, TimeOrNow, WriteFlags,
+};
+use hotset_core::request::Op;
+use rustix::fs::{FileType, Stat, Timespec, Timestamps, UTIME_NOW, UTIME_OMIT};
+
+use super::handles::OpenFile;
+use super::tree::{Attributes, Caller, Tree};
+use super::workers::Workers;
+use super::{Mode, Options, Store, VALIDITY};
+use crate::cache::Cache;
+use crate::read::Read;
+
+/// Threads that take requests.
+const THREADS: usize = 4;
+
+/// Bytes that one request moves, at most.
+const LONGEST: u32 = 1 << 20;
+
+/// Kinds of files in both languages.
+const KINDS: [(FileType, fuser::FileType); 7] = [
+    (FileType::RegularFile, fuser::FileType::RegularFile),
+    (FileType::Directory, fuser::FileType::Directory),
+    (FileType::Symlink, fuser::FileType::Symlink),
+    (FileType::Fifo, fuser::FileType::NamedPipe),
+    (FileType::Socket, fuser::FileType::Socket),
+    (FileType::CharacterDevice, fuser::FileType::CharDevice),
+    (FileType::BlockDevice, fuser::FileType::BlockDevice),
+];
+
+/// A mount that answers requests until it is unmounted.
+pub struct Mounted {
+    session: Session<Kernel>,
+}
+
+/// Mounts the directory `source` at `mountpoint`. The kernel's requests wait until [`Mounted::serve`] is called.
+pub fn mount(
+    source: &Path,
+    mountpoint: &Path,
+    cache: Option<Arc<Cache>>,
+    store: Arc<dyn Store>,
+    options: Options,
+) -> io::Result<Mounted> {
+    let is_root = rustix::process::geteuid().is_root();
+    let mut config = Config::default();
+    config.mount_options = vec![
+        MountOption::FSName(source.to_string_lossy().replace(',', "_")),
+        MountOption::Subtype("hotset".to_owned()),
+        MountOption::DefaultPermissions,
+    ];
+    if options.readonly {
+        config.mount_options.push(MountOption::RO);
+    }
+    if is_root {
+        config.acl = SessionACL::All;
+        config.mount_options.extend([MountOption::Dev, MountOption::Suid]);
+    }
+    config.n_threads = Some(THREADS);
+    config.clone_fd = true;
+    let tree = Arc::new(Tree::new(source, cache, store, options)?);
+    let session = Session::new(Kernel { tree, workers: Workers::new() }, mountpoint, &config)?;
+    Ok(Mounted { session })
+}
+
+impl Mounted {
+    /// A call that unmounts it, from whatever thread; [`Mounted::serve`] then returns.
+    pub fn unmounter(&mut self) -> impl FnMut() -> io::Result<()> + Send + use<> {
+        let mut unmounter: SessionUnmounter = self.session.unmount_callable();
+        move || unmounter.unmount()
+    }
+
+    /// Answers requests until it is unmounted.
+    pub fn serve(self) -> io::Result<()> {
+        self.session.run()
+    }
+}
+
+/// What the kernel talks to.
+struct Kernel {
+    tree: Arc<Tree>,
+    workers: Workers,
+}
+
+impl Kernel {
+    /// The open file behind a handle, if the kernel names one.
+    fn open_file(&self, handle: Option<FileHandle>) -> Option<Arc<OpenFile>> {
+        self.tree.files.get(handle?.0).ok()
+    }
+
+    /// Does what waits for the source with an open file, in another thread.
+    fn with_file(&self, handle: FileHandle, work: impl FnOnce(&Tree, io::Result<Arc<OpenFile>>) + Send + 'static) {
+        let tree = self.tree.clone();
+        self.workers.run(move || work(&tree, tree.files.get(handle.0)));
+    }
+
+    fn fopen_flags(&self, same: bool) -> FopenFlags {
+        match (self.tree.mode(), same) {
+            (Mode::Strict, _) => FopenFlags::FOPEN_DIRECT_IO,
+            (Mode::Fast, true) => FopenFlags::FOPEN_KEEP_CACHE,
+            (Mode::Fast, false) => FopenFlags::empty(),
+        }
+    }
+}
+
+fn caller(request: &Request) -> Caller {
+    Caller { uid: request.uid(), gid: request.gid(), pid: request.pid() }
+}
+
+/// Answers with an entry or with the error.
+fn entry(reply: ReplyEntry, found: io::Result<(u64, Stat)>) {
+    match found {
+        Ok((number, stat)) => reply.entry(&VALIDITY, &attributes(number, &stat), Generation(0)),
+        Err(error) => reply.error(errno(error)),
+    }
+}
+
+fn empty(reply: ReplyEmpty, done: io::Result<()>) {
+    match done {
+        Ok(()) => reply.ok(),
+        Err(error) => reply.error(errno(error)),
+    }
+}
+
+fn attr(reply: ReplyAttr, number: u64, stat: io::Result<Stat>) {
+    match stat {
+        Ok(stat) => reply.attr(&VALIDITY, &attributes(number, &stat)),
+        Err(error) => reply.error(errno(error)),
+    }
+}
+
+/// A value or a list of names, or how long it is if that is all that is asked.
+fn sized(reply: ReplyXattr, size: u32, value: io::Result<Vec<u8>>) {
+    match value {
+        Ok(value) if size == 0 => reply.size(value.len() as u32),
+        Ok(value) if value.len() > size as usize => reply.error(Errno::ERANGE),
+        Ok(value) => reply.data(&value),
+        Err(error) => reply.error(errno(error)),
+    }
+}
+
+fn errno(error: io::Error) -> Errno {
+    match error.raw_os_error() {
+        Some(number) => Errno::from_i32(number),
+        None => Errno::EIO,
+    }
+}
+
+fn kind(kind: FileType) -> fuser::FileType {
+    let known = KINDS.iter().find(|(known, _)| *known == kind);
+    known.map_or(fuser::FileType::RegularFile, |&(_, kind)| kind)
+}
+
+fn attributes(number: u64, stat: &Stat) -> FileAttr {
+    let time = |seconds: i64, nanos: u64| match u64::try_from(seconds) {
+        Ok(seconds) => UNIX_EPOCH + Duration::new(seconds, nanos as u32),
+        Err(_) => UNIX_EPOCH - Duration::from_secs(seconds.unsigned_abs()) + Duration::from_nanos(nanos),
+    };
+    let device = stat.st_rdev;
+    FileAttr {
+        ino: INodeNo(number),
+        size: stat.st_size as u64,
+        blocks: stat.st_blocks as u64,
+        atime: time(stat.st_atime, stat.st_atime_nsec),
+        mtime: time(stat.st_mtime, stat.st_mtime_nsec),
+        ctime: time(stat.st_ctime, stat.st_ctime_nsec),
+        crtime: UNIX_EPOCH,
+        kind: kind(FileType::from_raw_mode(stat.st_mode)),
+        perm: (stat.st_mode & 0o7777) as u16,
+        nlink: stat.st_nlink as u32,
+        uid: stat.st_uid,
+        gid: stat.st_gid,
+        rdev: encoded_device(device),
+        blksize: stat.st_blksize as u32,
+        flags: 0,
+    }
+}
+
+/// A device number as the kernel writes it into 32 bits.
+fn encoded_device(device: u64) -> u32 {
+    let (major, minor) = (rustix::fs::major(device), rustix::fs::minor(device));
+    (minor & 0xff) | (major << 8) | ((minor & !0xff) << 12)
+}
+
+/// The device number out of those 32 bits.
+fn decoded_device(device: u32) -> u32 {
+    let (major, minor) = ((device >> 8) & 0xfff, (device & 0xff) | ((device >> 12) & 0xf_ff00));
+    rustix::fs::makedev(major, minor) as u32
+}
+
+fn timestamps(accessed: Option<TimeOrNow>, modified: Option<TimeOrNow>) -> Option<Timestamps> {
+    let spec = |time: Option<TimeOrNow>| match time {
+        None => Timespec { tv_sec: 0, tv_nsec: UTIME_OMIT },
+        Some(TimeOrNow::Now) => Timespec { tv_sec: 0, tv_nsec: UTIME_NOW },
+        Some(TimeOrNow::SpecificTime(time)) => timespec(time),
+    };
+    (accessed.is_some() || modified.is_some())
+        .then(|| Timestamps { last_access: spec(accessed), last_modification: spec(modified) })
+}
+
+fn timespec(time: SystemTime) -> Timespec {
+    let nanos = match time.duration_since(UNIX_EPOCH) {
+        Ok(after) => after.as_nanos() as i128,
+        Err(before) => -(before.duration().as_nanos() as i128),
+    };
+    Timespec { tv_sec: nanos.div_euclid(1_000_000_000) as i64, tv_nsec: nanos.rem_euclid(1_000_000_000) as _ }
+}
+
+impl Filesystem for Kernel {
+    fn init(&mut self, _request: &Request, config: &mut KernelConfig) -> io::Result<()> {
+        // What an older kernel does not know is left out.
+        let wanted = match self.tree.mode() {
+            Mode::Strict => InitFlags::FUSE_DIRECT_IO_ALLOW_MMAP,
+            Mode::Fast => InitFlags::FUSE_AUTO_INVAL_DATA,
+        };
+        let _ = config.add_capabilities(wanted | InitFlags::FUSE_PARALLEL_DIROPS);
+        let _ = config.set_max_write(LONGEST);
+        let _ = config.set_max_readahead(LONGEST);
+        let _ = config.set_max_background(64);
+        Ok(())
+    }
+
+    fn lookup(&self, request: &Request, parent: INodeNo, name: &OsStr, reply: ReplyEntry) {
+        entry(reply, self.tree.look_up(parent.0, name, caller(request)));
+    }
+
+    fn forget(&self, _request: &Request, number: INodeNo, times: u64) {
+        self.tree.forget(number.0, times);
+    }
+
+    fn getattr(&self, _request: &Request, number: INodeNo, _handle: Option<FileHandle>, reply: ReplyAttr) {
+        attr(reply, number.0, self.tree.stat(number.0));
+    }
+
+    fn setattr(
+        &self,
+        _request: &Request,
+        number: INodeNo,
+        mode: Option<u32>,
+        uid: Option<u32>,
+        gid: Option<u32>,
+        size: Option<u64>,
+        accessed: Option<TimeOrNow>,
+        modified: Option<TimeOrNow>,
+        _changed: Option<SystemTime>,
+        handle: Option<FileHandle>,
+        _created: Option<SystemTime>,
+        _change_time: Option<SystemTime>,
+        _backed_up: Option<SystemTime>,
+        _flags: Option<BsdFileFlags>,
+        reply: ReplyAttr,
+    ) {
+        let change = Attributes { mode, uid, gid, size, times: timestamps(accessed, modified) };
+        let (tree, open) = (self.tree.clone(), self.open_file(handle));
+        self.workers.run(move || attr(reply, number.0, tree.set_attributes(number.0, &change, open.as_deref())));
+    }
+
+    fn readlink(&self, _request: &Request, number: INodeNo, reply: ReplyData) {
+        match self.tree.read_link(number.0) {
+            Ok(target) => reply.data(&target),
+            Err(error) => reply.error(errno(error)),
+        }
+    }
+
+    fn mknod(
+        &self,
+        request: &Request,
+        parent: INodeNo,
+        name: &OsStr,
+        mode: u32,
+        _umask: u32,
+        device: u32,
+        reply: ReplyEntry,
+    ) {
+        entry(reply, self.tree.make_node(parent.0, name, mode, decoded_device(device), caller(request)));
+    }
+
+    fn mkdir(&self, request: &Request, parent: INodeNo, name: &OsStr, mode: u32, _umask: u32, reply: ReplyEntry) {
+        entry(reply, self.tree.make_directory(parent.0, name, mode, caller(request)));
+    }
+
+    fn unlink(&self, request: &Request, parent: INodeNo, name: &OsStr, reply: ReplyEmpty) {
+        empty(reply, self.tree.unlink(parent.0, name, caller(request)));
+    }
+
+    fn rmdir(&self, _request: &Request, parent: INodeNo, name: &OsStr, reply: ReplyEmpty) {
+        empty(reply, self.tree.remove_directory(parent.0, name));
+    }
+
+    fn symlink(&self, request: &Request, parent: INodeNo, name: &OsStr, target: &Path, reply: ReplyEntry) {
+        entry(reply, self.tree.make_link(parent.0, name, target, caller(request)));
+    }
+
+    fn rename(
+        &self,
+        request: &Request,
+        parent: INodeNo,
+        name: &OsStr,
+        new_parent: INodeNo,
+        new_name: &OsStr,
+        flags: RenameFlags,
+        reply: ReplyEmpty,
+    ) {
+        let flags = rustix::fs::RenameFlags::from_bits_retain(flags.bits());
+        empty(reply, self.tree.rename((parent.0, name), (new_parent.0, new_name), flags, caller(request)));
+    }
+
+    fn link(&self, _request: &Request, number: INodeNo, parent: INodeNo, name: &OsStr, reply: ReplyEntry) {
+        entry(reply, self.tree.link(number.0, parent.0, name));
+    }
+
+    fn open(&self, request: &Request, number: INodeNo, flags: OpenFlags, reply: ReplyOpen) {
+        match self.tree.open(number.0, flags.0 as u32, caller(request)) {
+            Ok((open, same)) => reply.opened(FileHandle(self.tree.files.add(open)), self.fopen_flags(same)),
+            Err(error) => reply.error(errno(error)),
+        }
+    }
+
+    fn create(
+        &self,
+        request: &Request,
+        parent: INodeNo,
+        name: &OsStr,
+        mode: u32,
+        _umask: u32,
+        flags: i32,
+        reply: ReplyCreate,
+    ) {
+        match self.tree.create(parent.0, name, mode, flags as u32, caller(request)) {
+            Ok((number, stat, open)) => {
+                let handle = FileHandle(self.tree.files.add(open));
+                reply.created(&VALIDITY, &attributes(number, &stat), Generation(0), handle, self.fopen_flags(true));
+            }
+            Err(error) => reply.error(errno(error)),
+        }
+    }
+
+    fn read(
+        &self,
+        _request: &Request,
+        _number: INodeNo,
+        handle: FileHandle,
+        offset: u64,
+        size: u32,
+        _flags: OpenFlags,
+        _owner: Option<LockOwner>,
+        reply: ReplyData,
+    ) {
+        let answer = |reply: ReplyData, read: io::Result<Vec<u8>>| match read {
+            Ok(bytes) => reply.data(&bytes),
+            Err(error) => reply.error(errno(error)),
+        };
+        let open = match self.tree.files.get(handle.0) {
+            Ok(open) => open,
+            Err(error) => return reply.error(errno(error)),
+        };
+        let Some(cache) = self.tree.cache().cloned() else {
+            return self.workers.run(move || {
+                let mut bytes = vec![0; size as usize];
+                let read = crate::source::read_full(open.source.as_ref(), &mut bytes, offset);
+                answer(reply, read.map(|length| bytes[..length].to_vec()));
+            });
+        };
+        match cache.begin_read(&open.access(), offset, size as usize) {
+            Ok(Read::Done(bytes)) => reply.data(&bytes),
+            Ok(Read::Missing(missing)) => {
+                self.workers.run(move || answer(reply, cache.finish_read(&open.access(), missing)));
+            }
+            Err(error) => reply.error(errno(error)),
+        }
+    }
+
+    fn write(
+        &self,
+        _request: &Request,
+        _number: INodeNo,
+        handle: FileHandle,
+        offset: u64,
+        data: &[u8],
+        _write_flags: WriteFlags,
+        _flags: OpenFlags,
+        _owner: Option<LockOwner>,
+        reply: ReplyWrite,
+    ) {
+        let data = data.to_vec();
+        self.with_file(handle, move |tree, open| {
+            let written = open.and_then(|open| match tree.cache() {
+                Some(cache) => cache.write(&open.access(), offset, &data),
+                None => crate::source::write_full(open.source.as_ref(), &data, offset),
+            });
+            match written {
+                Ok(length) => reply.written(length as u32),
+                Err(error) => reply.error(errno(error)),
+            }
+        });
+    }
+
+    fn flush(&self, _request: &Request, _number: INodeNo, handle: FileHandle, _owner: LockOwner, reply: ReplyEmpty) {
+        self.with_file(handle, |tree, open| empty(reply, open.and_then(|open| tree.flush(&open))));
+    }
+
+    fn release(
+        &self,
+        _request: &Request,
+        _number: INodeNo,
+        handle: FileHandle,
+        _flags: OpenFlags,
+        _owner: Option<LockOwner>,
+        _flush: bool,
+        reply: ReplyEmpty,
+    ) {
+        self.tree.files.close(handle.0);
+        reply.ok();
+    }
+
+    fn fsync(&self, _request: &Request, _number: INodeNo, handle: FileHandle, data_only: bool, reply: ReplyEmpty) {
+        self.with_file(handle, move |tree, open| empty(reply, open.and_then(|open| tree.sync(&open, data_only))));
+    }
+
+    fn fallocate(
+        &self,
+        _request: &Request,
+        _number: INodeNo,
+        handle: FileHandle,
+        offset: u64,
+        length: u64,
+        mode: i32,
+        reply: ReplyEmpty,
+    ) {
+        self.with_file(handle, move |tree, open| {
+            empty(reply, open.and_then(|open| tree.allocate(&open, offset, length, mode as u32)));
+        });
+    }
+
+    fn lseek(
+        &self,
+        _request: &Request,
+        _number: INodeNo,
+        handle: FileHandle,
+        offset: i64,
+        whence: i32,
+        reply: ReplyLseek,
+    ) {
+        // The kernel passes on no other two.
+        const HOLE: i32 = 4;
+        let open = self.tree.files.get(handle.0);
+        let found = u64::try_from(offset).map_err(|_| rustix::io::Errno::NXIO.into());
+        match found.and_then(|offset| self.tree.seek(&*open?, offset, whence == HOLE)) {
+            Ok(offset) => reply.offset(offset as i64),
+            Err(error) => reply.error(errno(error)),
+        }
+    }
+
+    fn opendir(&self, _request: &Request, number: INodeNo, _flags: OpenFlags, reply: ReplyOpen) {
+        match self.tree.open_directory(number.0) {
+            Ok(open) => reply.opened(FileHandle(self.tree.directories.add(open)), FopenFlags::empty()),
+            Err(error) => reply.error(errno(error)),
+        }
+    }
+
+    fn readdir(&self, request: &Request, number: INodeNo, handle: FileHandle, offset: u64, mut reply: ReplyDirectory) {
+        let open = self.tree.directories.get(handle.0);
+        match open.and_then(|open| self.tree.list(&open, offset as usize)) {
+            Ok(entries) => {
+                let mut bytes = 0;
+                for (place, listed) in (offset + 1..).zip(entries) {
+                    if reply.add(INodeNo(listed.inode), place, kind(listed.kind), &listed.name) {
+                        break;
+                    }
+                    bytes += 24 + listed.name.len() as u64;
+                }
+                if let Ok(node) = self.tree.node(number.0) {
+                    self.tree.note(Op::List, &node, caller(request), bytes);
+                }
+                reply.ok();
+            }
+            Err(error) => reply.error(errno(error)),
+        }
+    }
+
+    fn releasedir(
+        &self,
+        _request: &Request,
+        _number: INodeNo,
+        handle: FileHandle,
+        _flags: OpenFlags,
+        reply: ReplyEmpty,
+    ) {
+        self.tree.directories.close(handle.0);
+        reply.ok();
+    }
+
+    fn fsyncdir(&self, _request: &Request, _number: INodeNo, handle: FileHandle, _data_only: bool, reply: ReplyEmpty) {
+        let open = self.tree.directories.get(handle.0);
+        empty(reply, open.and_then(|open| self.tree.sync_directory(&open)));
+    }
+
+    fn statfs(&self, _request: &Request, number: INodeNo, reply: ReplyStatfs) {
+        match self.tree.space(number.0) {
+            Ok(space) => reply.statfs(
+                space.f_blocks,
+                space.f_bfree,
+                space.f_bavail,
+                space.f_files,
+                space.f_ffree,
+                space.f_bsize as u32,
+                space.f_namemax as u32,
+                space.f_frsize as u32,
+            ),
+            Err(error) => reply.error(errno(error)),
+        }
+    }
+
+    fn setxattr(
+        &self,
+        _request: &Request,
+        number: INodeNo,
+        name: &OsStr,
+        value: &[u8],
+        flags: i32,
+        _position: u32,
+        reply: ReplyEmpty,
+    ) {
+        empty(reply, self.tree.set_xattr(number.0, name, value, flags as u32));
+    }
+
+    fn getxattr(&self, _request: &Request, number: INodeNo, name: &OsStr, size: u32, reply: ReplyXattr) {
+        sized(reply, size, self.tree.xattr(number.0, name));
+    }
+
+    fn listxattr(&self, _request: &Request, number: INodeNo, size: u32, reply: ReplyXattr) {
+        sized(reply, size, self.tree.xattrs(number.0));
+    }
+
+    fn removexattr(&self, _request: &Request, number: INodeNo, name: &OsStr, reply: ReplyEmpty) {
+        empty(reply, self.tree.remove_xattr(number.0, name));
+    }
+}

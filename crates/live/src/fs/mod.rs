@@ -1,0 +1,67 @@
+//! A file system that serves a directory through the cache.
+//!
+//! Idea: every call is passed on to the source; only what reads and writes data goes through the cache. [`Tree`](tree::Tree) knows nothing of FUSE;
+//! `kernel.rs` translates the kernel's requests to it, and nothing else uses that protocol.
+//!
+//! Modes. *strict*: the kernel keeps no data of files that are read and written, so every read reaches the cache, counts are exact, and the
+//! policy alone decides what stays. *fast*: the kernel's page cache stands in front; the cache sees what that misses. Mapped files go through the
+//! page cache in both.
+//!
+//! Rights are checked by the kernel against owner and mode of the source's files. Locks are those of the kernel: they hold between all who use the
+//! mount, not against those who use the source. Names and attributes may be [`VALIDITY`] old when they were changed behind the mount.
+
+mod apps;
+mod handles;
+mod kernel;
+mod nodes;
+mod tree;
+mod workers;
+
+use std::fs::File;
+use std::sync::Arc;
+use std::time::Duration;
+
+pub use apps::AppBy;
+pub use kernel::{Mounted, mount};
+
+use crate::source::Source;
+
+/// So long the kernel may keep names and attributes.
+pub const VALIDITY: Duration = Duration::from_secs(1);
+
+/// What stands in front of the cache.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Mode {
+    /// Nothing: every read reaches the cache.
+    #[default]
+    Strict,
+    /// The kernel's page cache.
+    Fast,
+}
+
+/// How a directory is to be served.
+#[derive(Clone, Debug, Default)]
+pub struct Options {
+    /// What stands in front.
+    pub mode: Mode,
+    /// What applications are told apart by.
+    pub app_by: AppBy,
+    /// Nothing may be changed.
+    pub readonly: bool,
+}
+
+/// Gives the bytes of files that have been opened: the seam for stores that are slow or fail on purpose.
+pub trait Store: Send + Sync {
+    /// The bytes of `file`.
+    fn open(&self, file: Arc<File>) -> Arc<dyn Source>;
+}
+
+/// The files themselves.
+#[derive(Clone, Copy, Debug)]
+pub struct Plain;
+
+impl Store for Plain {
+    fn open(&self, file: Arc<File>) -> Arc<dyn Source> {
+        file
+    }
+}

@@ -1,0 +1,29 @@
+//! The live cache: the policies that the simulator runs, on real I/O.
+//!
+//! [`Cache`] keeps blocks of files in frames of a fixed arena. What stays and what leaves is decided by a policy of the registry, one
+//! reference after the other under one lock, so that a recording of the references, replayed by the simulator, gives the same hits and
+//! misses. Reading and writing storage happens outside of that lock.
+
+mod arena;
+mod cache;
+mod counts;
+mod decider;
+mod directory;
+mod error;
+mod files;
+pub mod fs;
+mod read;
+mod read_ahead;
+mod recording;
+pub mod source;
+mod status;
+mod transfers;
+mod write;
+
+pub use cache::{Access, Cache, FileNumber, Settings};
+pub use counts::{Counts, Traffic};
+pub use error::LiveError;
+pub use read::{Missing, Read};
+pub use read_ahead::{BUDGET, Stream};
+pub use recording::Recording;
+pub use status::{Named, Status};

@@ -1,0 +1,267 @@
+//! Reading: hits are copied while they are decided, misses are read in runs of neighbours, what others are reading is waited for.
+
+use std::io;
+use std::ops::Range;
+use std::sync::Arc;
+
+use hotset_core::request::Op;
+
+use crate::cache::{Access, Cache, FileNumber, Shared, State};
+use crate::decider::{Decided, Host};
+use crate::directory::Block;
+use crate::source::{self, Source};
+use crate::transfers::{Transfer, Transfers};
+
+/// Bytes that are read from the source at once, at most, unless a single block has more.
+const LONGEST_RUN: u64 = 1 << 20;
+
+/// Consecutive blocks to be read from the source.
+#[derive(Debug)]
+pub(crate) struct Run {
+    pub range: Range<u64>,
+    pub blocks: Vec<Block>,
+}
+
+/// One request while it is served.
+struct Reading<'a> {
+    /// The bytes asked for, all of them within the file.
+    range: Range<u64>,
+    /// The size of the file.
+    size: u64,
+    reply: Vec<u8>,
+    runs: Vec<Run>,
+    /// Bytes that are not in the reply yet, and where they come from.
+    pieces: Vec<(Range<u64>, From)>,
+    refills: u64,
+    file: FileNumber,
+    transfers: &'a Transfers,
+}
+
+/// Where missing bytes come from.
+enum From {
+    /// A run of our own, by number.
+    Run(usize),
+    /// What somebody else reads.
+    Other(Arc<Transfer>, Block),
+}
+
+/// A read of which something is missing.
+pub struct Missing {
+    /// The bytes asked for.
+    range: Range<u64>,
+    /// The size of the file.
+    size: u64,
+    reply: Vec<u8>,
+    runs: Vec<(Run, Arc<Transfer>)>,
+    pieces: Vec<(Range<u64>, From)>,
+}
+
+/// A read that has been decided about.
+pub enum Read {
+    /// All of it was there.
+    Done(Vec<u8>),
+    /// [`Cache::finish_read`] must be called for it, or others wait for ever.
+    Missing(Missing),
+}
+
+impl Cache {
+    /// Reads up to `length` bytes from `offset` on; fewer only at the end of the file. Fails as the source does: what could not be read is
+    /// not cached.
+    pub fn read(&self, access: &Access, offset: u64, length: usize) -> io::Result<Vec<u8>> {
+        match self.begin_read(access, offset, length)? {
+            Read::Done(bytes) => Ok(bytes),
+            Read::Missing(missing) => self.finish_read(access, missing),
+        }
+    }
+
+    /// The part of [`read`](Cache::read) that waits for nobody.
+    pub fn begin_read(&self, access: &Access, offset: u64, length: usize) -> io::Result<Read> {
+        let size = self.size_at(access, offset.saturating_add(length as u64))?;
+        let range = offset..offset.saturating_add(length as u64).min(size);
+        if range.is_empty() {
+            return Ok(Read::Done(Vec::new()));
+        }
+        let missing = self.decide_read(access, range, size);
+        if !missing.pieces.is_empty() {
+            return Ok(Read::Missing(missing));
+        }
+        self.follow(access, &missing.range, size, false);
+        Ok(Read::Done(missing.reply))
+    }
+
+    /// The part of [`read`](Cache::read) that reads the source and waits for others who do.
+    pub fn finish_read(&self, access: &Access, missing: Missing) -> io::Result<Vec<u8>> {
+        let Missing { range, size, mut reply, runs, pieces } = missing;
+        for (run, transfer) in &runs {
+            self.shared.fetch(access.file, access.source.as_ref(), run, transfer);
+        }
+        let mut end = range.end;
+        for (want, from) in pieces {
+            let (transfer, brought) = match &from {
+                From::Run(number) => (&runs[*number].1, runs[*number].1.wait()?),
+                From::Other(transfer, block) => (transfer, self.shared.claim(access.file, transfer, block)?),
+            };
+            let begin = transfer.range.start;
+            // The file may have been cut behind the cache.
+            let there = want.end.min(begin + brought.len() as u64).max(want.start);
+            if there < want.end {
+                end = end.min(there);
+            }
+            let bytes = brought.get((want.start - begin) as usize..(there - begin) as usize).unwrap_or_default();
+            reply[(want.start - range.start) as usize..][..bytes.len()].copy_from_slice(bytes);
+        }
+        if end < range.end {
+            let stamp = access.source.stamp()?;
+            self.shared.lock().reconcile(access.file, stamp);
+        }
+        reply.truncate((end - range.start) as usize);
+        self.follow(access, &range, size, true);
+        Ok(reply)
+    }
+
+    fn follow(&self, access: &Access, range: &Range<u64>, size: u64, missed: bool) {
+        if let Some(stream) = access.stream {
+            self.read_ahead.follow(access, stream, range, size, missed);
+        }
+    }
+
+    /// The size of the file. A read that goes beyond what is known asks the source: the file may have grown behind the cache.
+    fn size_at(&self, access: &Access, end: u64) -> io::Result<u64> {
+        let known = self.shared.lock().files[access.file as usize].size();
+        if end <= known {
+            return Ok(known);
+        }
+        let stamp = access.source.stamp()?;
+        self.shared.lock().reconcile(access.file, stamp);
+        Ok(stamp.size)
+    }
+
+    /// Decides about the request, copies what is there, and announces what will be read.
+    fn decide_read(&self, access: &Access, range: Range<u64>, size: u64) -> Missing {
+        let mut state = self.shared.lock();
+        let mut transfers = std::mem::take(&mut state.transfers);
+        let mut reading = Reading {
+            range: range.clone(),
+            size,
+            reply: vec![0; (range.end - range.start) as usize],
+            runs: Vec::new(),
+            pieces: Vec::new(),
+            refills: 0,
+            file: access.file,
+            transfers: &transfers,
+        };
+        state.decide(access, Op::Read, &range, size, &mut |host, decided| reading.serve(host, &decided));
+        let Reading { reply, runs, pieces, refills, .. } = reading;
+        let announced = runs.into_iter().map(|run| {
+            let transfer = announce(&mut transfers, access.file, &run, false);
+            (run, transfer)
+        });
+        let runs = announced.collect();
+        state.transfers = transfers;
+        state.traffic.bytes_served += reply.len() as u64;
+        state.traffic.refills += refills;
+        state.traffic.waits += pieces.iter().filter(|(_, from)| matches!(from, From::Other(..))).count() as u64;
+        Missing { range, size, reply, runs, pieces }
+    }
+}
+
+/// From now on whoever wants a block of the run waits for it.
+pub(crate) fn announce(transfers: &mut Transfers, file: FileNumber, run: &Run, is_ahead: bool) -> Arc<Transfer> {
+    let transfer = Transfer::new(run.range.clone(), is_ahead);
+    run.blocks.iter().for_each(|block| transfers.insert(file, block.address, &transfer));
+    transfer
+}
+
+impl Reading<'_> {
+    fn serve(&mut self, host: &mut Host, decided: &Decided) {
+        let block = decided.block;
+        let want = block.start.max(self.range.start)..block.range().end.min(self.range.end);
+        if want.is_empty() {
+            return;
+        }
+        if let Some(bytes) = decided.slot.and_then(|slot| host.data(slot, &want)) {
+            let at = (want.start - self.range.start) as usize;
+            self.reply[at..at + bytes.len()].copy_from_slice(bytes);
+            return;
+        }
+        let from = match self.transfers.find(self.file, block.address) {
+            Some(transfer) => From::Other(transfer.clone(), *block),
+            None => {
+                self.refills += u64::from(decided.hit);
+                From::Run(add_block(&mut self.runs, block, self.size))
+            }
+        };
+        self.pieces.push((want, from));
+    }
+}
+
+/// Adds a block to the last run if it follows it, or begins a new one; gives the number of its run. What lies behind the end of the file
+/// is not read.
+pub(crate) fn add_block(runs: &mut Vec<Run>, block: &Block, size: u64) -> usize {
+    let known = |run: &Run| run.blocks.iter().any(|other| other.address == block.address);
+    if let Some(number) = runs.iter().position(known) {
+        return number;
+    }
+    let end = block.range().end.min(size);
+    match runs.last_mut() {
+        Some(run) if run.range.end == block.start && end - run.range.start <= LONGEST_RUN => {
+            run.range.end = end;
+            run.blocks.push(*block);
+        }
+        _ => runs.push(Run { range: block.start..end, blocks: vec![*block] }),
+    }
+    runs.len() - 1
+}
+
+impl Shared {
+    /// Reads a run that was announced, puts it into the frames of its blocks and tells who waits.
+    pub fn fetch(&self, file: FileNumber, source: &dyn Source, run: &Run, transfer: &Arc<Transfer>) {
+        let mut bytes = vec![0; (run.range.end - run.range.start) as usize];
+        let read = source::read_full(source, &mut bytes, run.range.start);
+        bytes.truncate(*read.as_ref().unwrap_or(&0));
+        let mut state = self.lock();
+        state.traffic.reads += 1;
+        state.traffic.bytes_read += bytes.len() as u64;
+        state.traffic.errors += u64::from(read.is_err());
+        state.traffic.reads_ahead += u64::from(transfer.is_ahead);
+        for block in &run.blocks {
+            let wanted = state.install(file, transfer, block, &bytes);
+            // What nobody has asked for yet stays announced, unless it failed.
+            if wanted || !transfer.is_ahead || read.is_err() {
+                state.transfers.remove(file, block.address, transfer);
+            }
+        }
+        drop(state);
+        transfer.complete(read.map(|_| Arc::new(bytes)).map_err(|error| error.raw_os_error().unwrap_or(EIO)));
+    }
+
+    /// Waits for what somebody else reads, and takes the block out of what was read ahead.
+    fn claim(&self, file: FileNumber, transfer: &Arc<Transfer>, block: &Block) -> io::Result<Arc<Vec<u8>>> {
+        let brought = transfer.wait()?;
+        if transfer.is_ahead {
+            let mut state = self.lock();
+            state.install(file, transfer, block, &brought);
+            state.transfers.remove(file, block.address, transfer);
+        }
+        Ok(brought)
+    }
+}
+
+/// An error without a number from the operating system.
+const EIO: i32 = 5;
+
+impl State {
+    /// Puts what was read into the frame of a block, if it is resident and the read was not overtaken. True if it is resident.
+    fn install(&mut self, file: FileNumber, transfer: &Arc<Transfer>, block: &Block, bytes: &[u8]) -> bool {
+        let announced = self.transfers.find(file, block.address).is_some_and(|known| Arc::ptr_eq(known, transfer));
+        let host = &mut self.decider.host;
+        let Some(slot) = host.directory.find(block.address).filter(|&slot| host.directory.entry(slot).frame.is_some())
+        else {
+            return false;
+        };
+        if announced && !transfer.is_doomed() {
+            host.fill(slot, transfer.range.start, bytes);
+        }
+        true
+    }
+}

@@ -1,0 +1,82 @@
+//! What lies behind the cache: the bytes of open files.
+
+use std::fs::File;
+use std::io;
+use std::os::unix::fs::{FileExt, MetadataExt};
+
+/// What tells whether a file was changed: its size, and the times of the last change of data and inode, in nanoseconds.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Stamp {
+    /// Bytes.
+    pub size: u64,
+    /// Last change of the data.
+    pub modified: i128,
+    /// Last change of data or inode.
+    pub changed: i128,
+}
+
+/// An open file of the backing store. Every call may block, fail, and be made from several threads at once.
+pub trait Source: Send + Sync {
+    /// Reads bytes from `offset` on, perhaps fewer than fit; 0 only at the end of the file.
+    fn read_at(&self, buffer: &mut [u8], offset: u64) -> io::Result<usize>;
+    /// Writes bytes from `offset` on, perhaps fewer than given.
+    fn write_at(&self, bytes: &[u8], offset: u64) -> io::Result<usize>;
+    /// Cuts or extends the file.
+    fn set_len(&self, size: u64) -> io::Result<()>;
+    /// What tells whether it was changed.
+    fn stamp(&self) -> io::Result<Stamp>;
+}
+
+impl Source for File {
+    fn read_at(&self, buffer: &mut [u8], offset: u64) -> io::Result<usize> {
+        FileExt::read_at(self, buffer, offset)
+    }
+
+    fn write_at(&self, bytes: &[u8], offset: u64) -> io::Result<usize> {
+        FileExt::write_at(self, bytes, offset)
+    }
+
+    fn set_len(&self, size: u64) -> io::Result<()> {
+        File::set_len(self, size)
+    }
+
+    fn stamp(&self) -> io::Result<Stamp> {
+        let about = self.metadata()?;
+        let nanos = |seconds: i64, nanos: i64| i128::from(seconds) * 1_000_000_000 + i128::from(nanos);
+        Ok(Stamp {
+            size: about.len(),
+            modified: nanos(about.mtime(), about.mtime_nsec()),
+            changed: nanos(about.ctime(), about.ctime_nsec()),
+        })
+    }
+}
+
+/// Reads until `buffer` is full or the file ends; gives the bytes read.
+pub(crate) fn read_full(source: &dyn Source, buffer: &mut [u8], offset: u64) -> io::Result<usize> {
+    let mut done = 0;
+    while done < buffer.len() {
+        match source.read_at(&mut buffer[done..], offset + done as u64) {
+            Ok(0) => break,
+            Ok(more) => done += more,
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(done)
+}
+
+/// Writes until all is written or writing fails; gives the bytes written, or the error if there were none.
+pub(crate) fn write_full(source: &dyn Source, bytes: &[u8], offset: u64) -> io::Result<usize> {
+    let mut done = 0;
+    while done < bytes.len() {
+        match source.write_at(&bytes[done..], offset + done as u64) {
+            Ok(0) if done == 0 => return Err(io::ErrorKind::WriteZero.into()),
+            Ok(0) => break,
+            Ok(more) => done += more,
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) if done == 0 => return Err(error),
+            Err(_) => break,
+        }
+    }
+    Ok(done)
+}

@@ -1,0 +1,95 @@
+//! Blocks that are being read from the source: one read a block, whoever else wants it waits.
+//!
+//! A read that a write has overtaken is *doomed*: those who wait for it still get what it brings, since they asked before the write was
+//! acknowledged, but it never reaches the cache, and whoever asks now reads again.
+
+use std::collections::HashMap;
+use std::io;
+use std::ops::Range;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Condvar, Mutex, PoisonError};
+
+/// What a read has brought: bytes, perhaps fewer than asked for, or the number of an error.
+type Brought = Result<Arc<Vec<u8>>, i32>;
+
+/// One read of consecutive blocks of a file.
+#[derive(Debug)]
+pub(crate) struct Transfer {
+    /// The bytes of the file.
+    pub range: Range<u64>,
+    /// Nobody has asked for it yet.
+    pub is_ahead: bool,
+    doomed: AtomicBool,
+    brought: Mutex<Option<Brought>>,
+    done: Condvar,
+}
+
+impl Transfer {
+    pub fn new(range: Range<u64>, is_ahead: bool) -> Arc<Transfer> {
+        Arc::new(Transfer {
+            range,
+            is_ahead,
+            doomed: AtomicBool::new(false),
+            brought: Mutex::new(None),
+            done: Condvar::new(),
+        })
+    }
+
+    /// What it brings may not reach the cache. Only to be relied on under the lock of the cache.
+    pub fn is_doomed(&self) -> bool {
+        self.doomed.load(Ordering::Relaxed)
+    }
+
+    /// Tells everybody who waits.
+    pub fn complete(&self, brought: Brought) {
+        *self.brought.lock().unwrap_or_else(PoisonError::into_inner) = Some(brought);
+        self.done.notify_all();
+    }
+
+    /// What it brings, once it is there.
+    pub fn wait(&self) -> io::Result<Arc<Vec<u8>>> {
+        let brought = self.brought.lock().unwrap_or_else(PoisonError::into_inner);
+        let brought = self.done.wait_while(brought, |brought| brought.is_none());
+        let brought = brought.unwrap_or_else(PoisonError::into_inner);
+        let brought = brought.as_ref().expect("waited for");
+        brought.clone().map_err(io::Error::from_raw_os_error)
+    }
+}
+
+/// The reads under way, and those ahead that nobody has asked for yet, by file and block address.
+#[derive(Debug, Default)]
+pub(crate) struct Transfers(HashMap<u32, HashMap<u64, Arc<Transfer>>>);
+
+impl Transfers {
+    pub fn find(&self, file: u32, address: u64) -> Option<&Arc<Transfer>> {
+        self.0.get(&file)?.get(&address)
+    }
+
+    pub fn insert(&mut self, file: u32, address: u64, transfer: &Arc<Transfer>) {
+        self.0.entry(file).or_default().insert(address, transfer.clone());
+    }
+
+    /// The block need not be looked for in `transfer` any more.
+    pub fn remove(&mut self, file: u32, address: u64, transfer: &Arc<Transfer>) {
+        let Some(of_file) = self.0.get_mut(&file) else { return };
+        if of_file.get(&address).is_some_and(|known| Arc::ptr_eq(known, transfer)) {
+            of_file.remove(&address);
+        }
+        if of_file.is_empty() {
+            self.0.remove(&file);
+        }
+    }
+
+    /// Dooms every read of the file that overlaps `range`.
+    pub fn doom(&mut self, file: u32, range: &Range<u64>) {
+        let Some(of_file) = self.0.get_mut(&file) else { return };
+        of_file.retain(|_, transfer| {
+            let overlaps = transfer.range.start < range.end && range.start < transfer.range.end;
+            transfer.doomed.fetch_or(overlaps, Ordering::Relaxed);
+            !overlaps
+        });
+        if of_file.is_empty() {
+            self.0.remove(&file);
+        }
+    }
+}

@@ -1,0 +1,100 @@
+//! Writing: through to the source first, then the cached blocks are changed, then it is acknowledged.
+
+use std::io;
+use std::ops::Range;
+
+use hotset_core::request::Op;
+
+use crate::cache::{Access, Cache, FileNumber, State};
+use crate::source::{self, Stamp};
+
+impl Cache {
+    /// Writes `bytes` at `offset`; gives how many were written. When it returns they are where the source keeps what is written to it.
+    pub fn write(&self, access: &Access, offset: u64, bytes: &[u8]) -> io::Result<usize> {
+        self.alter(
+            access,
+            || source::write_full(access.source.as_ref(), bytes, offset),
+            |state, written, size| {
+                let range = offset..offset.saturating_add(bytes.len() as u64);
+                state.transfers.doom(access.file, &range);
+                let done = *written.as_ref().unwrap_or(&0);
+                state.wrote(access, offset, &bytes[..done], size);
+                // Nobody knows what became of the rest.
+                state.void(access.file, &(offset.saturating_add(done as u64)..range.end));
+                state.traffic.errors += u64::from(written.is_err());
+            },
+        )
+    }
+
+    /// Cuts or extends the file.
+    pub fn set_len(&self, access: &Access, size: u64) -> io::Result<()> {
+        self.alter(
+            access,
+            || access.source.set_len(size),
+            |state, done, _| {
+                if done.is_ok() {
+                    state.decide(access, Op::Truncate, &(size..size), size, &mut |_, _| {});
+                }
+                state.void(access.file, &(size..u64::MAX));
+            },
+        )
+    }
+
+    /// Does something else that changes the bytes `range` of the file in the source: making holes, copying within the source.
+    pub fn change<T>(
+        &self,
+        access: &Access,
+        range: &Range<u64>,
+        change: impl FnOnce() -> io::Result<T>,
+    ) -> io::Result<T> {
+        self.alter(access, change, |state, _, _| state.void(access.file, range))
+    }
+
+    /// Changes a file in the source, while no one else does so here, and then what is cached of it. `settle` is given the result and the size
+    /// of the file after it.
+    fn alter<T>(
+        &self,
+        access: &Access,
+        change: impl FnOnce() -> io::Result<T>,
+        settle: impl FnOnce(&mut State, &io::Result<T>, u64),
+    ) -> io::Result<T> {
+        let gate = self.shared.lock().files[access.file as usize].gate.clone();
+        let _held = gate.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        let before = access.source.stamp()?;
+        {
+            let mut state = self.shared.lock();
+            state.reconcile(access.file, before);
+            state.files[access.file as usize].writers += 1;
+        }
+        let done = change();
+        let after = access.source.stamp();
+        let mut state = self.shared.lock();
+        state.files[access.file as usize].writers -= 1;
+        settle(&mut state, &done, after.as_ref().map_or(before.size, |stamp| stamp.size));
+        state.altered(access.file, after.ok());
+        done
+    }
+}
+
+impl State {
+    /// What has been written goes into the frames of its blocks.
+    fn wrote(&mut self, access: &Access, offset: u64, bytes: &[u8], size: u64) {
+        if bytes.is_empty() {
+            return;
+        }
+        let range = offset..offset + bytes.len() as u64;
+        self.decide(access, Op::Write, &range, size, &mut |_, _| {});
+        for slot in self.decider.overlapping(access.file, &range) {
+            self.decider.host.fill(slot, offset, bytes);
+        }
+        self.traffic.bytes_written += bytes.len() as u64;
+    }
+
+    /// Takes note of what a file is like after it was changed here. If that is not known nothing of it is.
+    fn altered(&mut self, file: FileNumber, stamp: Option<Stamp>) {
+        if stamp.is_none() {
+            self.void(file, &(0..u64::MAX));
+        }
+        self.files[file as usize].stamp = stamp;
+    }
+}

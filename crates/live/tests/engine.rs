@@ -1,0 +1,250 @@
+//! The cache between readers, writers and a store that is slow, fails, and is changed by others.
+
+mod support;
+
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use hotset_core::parts::random::Random;
+use hotset_core::spec::PolicySpec;
+use hotset_live::source::Source;
+use hotset_live::{Cache, LiveError, Settings, Stream};
+
+use support::{Opened, pattern, settings};
+
+const EIO: i32 = 5;
+const ENOSPC: i32 = 28;
+
+fn cache(policy: &str, blocks: u64) -> Cache {
+    Cache::new(&settings(policy, blocks * 4096), None).unwrap()
+}
+
+#[test]
+fn what_was_read_once_is_not_read_again() {
+    let cache = cache("lru", 8);
+    let file = Opened::new(&cache, "/f", pattern(1, 20_000));
+    for _ in 0..3 {
+        assert_eq!(cache.read(&file.access(0), 0, 1 << 20).unwrap(), pattern(1, 20_000));
+        assert_eq!(cache.read(&file.access(0), 19_999, 5).unwrap(), pattern(1, 20_000)[19_999..]);
+        assert_eq!(cache.read(&file.access(0), 20_000, 5).unwrap(), []);
+    }
+    assert_eq!(file.store.reads.load(Ordering::SeqCst), 1, "neighbours are read at once");
+    let (counts, traffic) = cache.counts();
+    assert_eq!((counts.total.references, counts.total.hits, counts.total.request_misses), (18, 13, 1));
+    assert_eq!((traffic.bytes_read, traffic.refills), (20_000, 0));
+}
+
+#[test]
+fn errors_reach_the_reader_and_are_not_cached() {
+    let cache = cache("lru", 8);
+    let file = Opened::new(&cache, "/f", pattern(1, 10_000));
+    file.store.fail_with(&[Some(EIO)]);
+    let error = cache.read(&file.access(0), 0, 10_000).unwrap_err();
+    assert_eq!(error.raw_os_error(), Some(EIO));
+    assert_eq!(cache.read(&file.access(0), 0, 10_000).unwrap(), pattern(1, 10_000));
+    // The policy took the blocks in at the first reference.
+    let (counts, traffic) = cache.counts();
+    assert_eq!((counts.total.hits, traffic.errors, traffic.refills), (3, 1, 3));
+}
+
+#[test]
+fn short_reads_are_gone_on_with() {
+    let cache = cache("arc", 8);
+    let file = Opened::new(&cache, "/f", pattern(1, 30_000));
+    file.store.most.store(777, Ordering::SeqCst);
+    for _ in 0..2 {
+        assert_eq!(cache.read(&file.access(0), 100, 29_000).unwrap(), pattern(1, 30_000)[100..29_100]);
+    }
+}
+
+#[test]
+fn a_write_that_fails_leaves_nothing_behind() {
+    let cache = cache("lru", 8);
+    let file = Opened::new(&cache, "/f", pattern(1, 8192));
+    cache.read(&file.access(0), 0, 8192).unwrap();
+    file.store.fail_with(&[Some(ENOSPC)]);
+    let error = cache.write(&file.access(0), 100, &[7; 5000]).unwrap_err();
+    assert_eq!(error.raw_os_error(), Some(ENOSPC));
+    assert_eq!(cache.read(&file.access(0), 0, 8192).unwrap(), pattern(1, 8192));
+    // Some is written, then the disk is full.
+    file.store.most.store(3000, Ordering::SeqCst);
+    file.store.fail_with(&[None, Some(ENOSPC)]);
+    assert_eq!(cache.write(&file.access(0), 100, &[7; 5000]).unwrap(), 3000);
+    file.store.most.store(0, Ordering::SeqCst);
+    assert_eq!(cache.read(&file.access(0), 0, 8192).unwrap(), file.store.bytes());
+}
+
+#[test]
+fn a_file_that_was_changed_behind_the_cache_is_read_anew() {
+    let cache = cache("lru", 8);
+    let file = Opened::new(&cache, "/f", pattern(1, 8192));
+    cache.read(&file.access(0), 0, 8192).unwrap();
+    assert!(cache.opened(file.number, file.store.as_ref()).unwrap());
+    file.store.change(|bytes| bytes.fill(9));
+    assert!(!cache.opened(file.number, file.store.as_ref()).unwrap());
+    assert_eq!(cache.read(&file.access(0), 0, 8192).unwrap(), [9; 8192]);
+    // It grows while it is open.
+    file.store.change(|bytes| bytes.resize(10_000, 8));
+    assert_eq!(cache.read(&file.access(0), 0, 20_000).unwrap(), file.store.bytes());
+    // It shrinks while it is open: what is cached of it is served until somebody looks.
+    file.store.change(|bytes| bytes.truncate(5000));
+    assert_eq!(cache.read(&file.access(0), 0, 20_000).unwrap(), file.store.bytes());
+}
+
+#[test]
+fn a_file_that_vanished_in_part_gives_what_is_left() {
+    let cache = cache("lru", 8);
+    let file = Opened::new(&cache, "/f", pattern(1, 16_384));
+    file.store.change(|bytes| bytes.truncate(5000));
+    assert_eq!(cache.read(&file.access(0), 0, 16_384).unwrap(), pattern(1, 5000));
+    assert_eq!(cache.read(&file.access(0), 4096, 16_384).unwrap(), pattern(1, 5000)[4096..]);
+}
+
+#[test]
+fn a_write_of_the_own_is_no_change_behind() {
+    let cache = cache("lru", 8);
+    let file = Opened::new(&cache, "/f", vec![1; 8192]);
+    cache.read(&file.access(0), 0, 8192).unwrap();
+    cache.write(&file.access(0), 10, &[2; 10]).unwrap();
+    assert!(cache.opened(file.number, file.store.as_ref()).unwrap());
+    cache.read(&file.access(0), 0, 8192).unwrap();
+    assert_eq!(file.store.reads.load(Ordering::SeqCst), 1);
+}
+
+#[test]
+fn a_slow_read_delays_no_hit_and_is_made_once() {
+    let cache = Arc::new(cache("lru", 64));
+    let slow = Opened::new(&cache, "/slow", pattern(1, 4096));
+    let quick = Opened::new(&cache, "/quick", pattern(2, 4096));
+    cache.read(&quick.access(0), 0, 4096).unwrap();
+    slow.store.delay_us.store(400_000, Ordering::SeqCst);
+    thread::scope(|scope| {
+        for _ in 0..4 {
+            scope.spawn(|| assert_eq!(cache.read(&slow.access(0), 0, 4096).unwrap(), pattern(1, 4096)));
+        }
+        while slow.store.reads.load(Ordering::SeqCst) == 0 {
+            thread::yield_now();
+        }
+        let started = Instant::now();
+        assert_eq!(cache.read(&quick.access(0), 0, 4096).unwrap(), pattern(2, 4096));
+        assert!(started.elapsed() < Duration::from_millis(200), "a hit waited for a read");
+    });
+    assert_eq!(slow.store.reads.load(Ordering::SeqCst), 1);
+}
+
+#[test]
+fn a_read_that_a_write_overtakes_does_not_reach_the_cache() {
+    let cache = cache("lru", 64);
+    let file = Opened::new(&cache, "/f", vec![1; 4096]);
+    file.store.delay_us.store(100_000, Ordering::SeqCst);
+    thread::scope(|scope| {
+        scope.spawn(|| cache.read(&file.access(0), 0, 4096).unwrap());
+        while file.store.reads.load(Ordering::SeqCst) == 0 {
+            thread::yield_now();
+        }
+        cache.write(&file.access(0), 0, &[2; 100]).unwrap();
+    });
+    file.store.delay_us.store(0, Ordering::SeqCst);
+    assert_eq!(cache.read(&file.access(0), 0, 4096).unwrap(), file.store.bytes());
+}
+
+/// Eight threads on a few files, each with a region of its own in every file, where it always finds what it wrote last.
+#[test]
+fn readers_and_writers_find_what_they_wrote() {
+    for policy in ["lru", "arc", "s3-fifo", "render", "attribute(8K/512 id, x/16K general)"] {
+        let cache = cache(policy, 24);
+        const REGION: usize = 30_000;
+        let files: Vec<Opened> =
+            (0..3).map(|number| Opened::new(&cache, &format!("/{number}.png"), vec![0; 8 * REGION])).collect();
+        thread::scope(|scope| {
+            for number in 0..8usize {
+                let (cache, files) = (&cache, &files);
+                scope.spawn(move || {
+                    let mut random = Random::new(number as u64);
+                    let mut models = vec![vec![0u8; REGION]; files.len()];
+                    for step in 0..400 {
+                        let which = random.below(3) as usize;
+                        let at = random.below(REGION as u32) as usize;
+                        let length = (random.below(6000) as usize).min(REGION - at);
+                        let offset = (number * REGION + at) as u64;
+                        if random.below(3) == 0 {
+                            let bytes = pattern(step, length);
+                            assert_eq!(cache.write(&files[which].access(0), offset, &bytes).unwrap(), length);
+                            models[which][at..at + length].copy_from_slice(&bytes);
+                        } else {
+                            let read = cache.read(&files[which].access(0), offset, length).unwrap();
+                            assert!(read == models[which][at..at + length], "{policy}, thread {number}, step {step}");
+                        }
+                    }
+                });
+            }
+        });
+        cache.validate();
+        for file in &files {
+            let all = cache.read(&file.access(0), 0, 8 * REGION).unwrap();
+            assert!(all == file.store.bytes(), "{policy}: the cache differs from the store");
+        }
+    }
+}
+
+#[test]
+fn memory_and_policy_change_while_contents_stay() {
+    let cache = cache("lru", 32);
+    let file = Opened::new(&cache, "/f.png", pattern(1, 32 * 4096));
+    let read_all = || {
+        let before = file.store.reads.load(Ordering::SeqCst);
+        assert_eq!(cache.read(&file.access(0), 0, 32 * 4096).unwrap(), pattern(1, 32 * 4096));
+        cache.validate();
+        file.store.reads.load(Ordering::SeqCst) - before
+    };
+    assert_eq!((read_all(), read_all()), (1, 0));
+    for policy in ["arc", "s3-fifo(small=50%)", "bypass(lru,output)", "2q"] {
+        cache.set_policy(PolicySpec::parse(policy).unwrap()).unwrap();
+        cache.validate();
+        let (frames, resident) = cache.memory();
+        assert!(frames == 32 * 4096 && resident > 0, "{policy} kept nothing");
+    }
+    cache.set_policy(PolicySpec::parse("lru").unwrap()).unwrap();
+    read_all();
+    cache.resize(8 * 4096).unwrap();
+    assert_eq!(cache.memory(), (8 * 4096, 8));
+    read_all();
+    cache.resize(64 * 4096).unwrap();
+    assert_eq!((cache.memory().0, read_all(), read_all()), (64 * 4096, 1, 0));
+    assert!(matches!(cache.resize(100), Err(LiveError::TooSmall { .. })));
+    assert!(matches!(cache.set_policy(PolicySpec::parse("opt").unwrap()), Err(LiveError::Offline { .. })));
+    read_all();
+}
+
+#[test]
+fn a_sequential_reader_is_read_ahead_for_and_counts_stay() {
+    let run = |stream: Option<&Stream>| {
+        let cache = cache("lru", 16);
+        let file = Opened::new(&cache, "/f", pattern(1, 1 << 20));
+        let source: Arc<dyn Source> = file.store.clone();
+        for offset in (0..1 << 20).step_by(4096) {
+            let access = hotset_live::Access { stream, source: &source, ..file.access(0) };
+            assert_eq!(cache.read(&access, offset, 4096).unwrap(), pattern(1, 1 << 20)[offset as usize..][..4096]);
+        }
+        (cache.counts(), file.store.reads.load(Ordering::SeqCst))
+    };
+    let ((plain, _), one_by_one) = run(None);
+    let ((counts, traffic), in_runs) = run(Some(&Stream::default()));
+    assert_eq!(counts, plain);
+    assert!(one_by_one == 256 && in_runs < 20 && traffic.reads_ahead > 3, "{in_runs} reads, {traffic:?}");
+}
+
+#[test]
+fn what_cannot_be_is_refused_in_words() {
+    let refused = |settings: Settings| Cache::new(&settings, None).err().expect("it is refused").to_string();
+    assert_eq!(
+        refused(settings("bypass(opt,output)", 1 << 20)),
+        "bypass(opt,output) must know the future of all requests: it can be simulated, but not run; choose another policy"
+    );
+    assert_eq!(refused(settings("lru", 4095)), "4095B of memory do not hold one block of 4K: give more memory");
+    let odd = Settings { block: 5000, ..settings("lru", 1 << 20) };
+    assert_eq!(refused(odd), "a block of 5000B is not possible here: expected a power of two from 512B to 16M");
+    assert!(refused(Settings { block: 512, ..settings("lru", u64::MAX) }).contains("choose larger blocks"));
+}

@@ -1,0 +1,368 @@
+//! A served directory on the machine's own file system: what programs see through the mount is what the source holds. Needs /dev/fuse.
+
+mod support;
+
+use std::ffi::CString;
+use std::fs::{self, File, Permissions};
+use std::io::{ErrorKind, Read, Seek, SeekFrom, Write};
+use std::os::unix::fs::{FileExt, MetadataExt, PermissionsExt, symlink};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::sync::Arc;
+use std::thread::{self, JoinHandle};
+use std::time::{Duration, SystemTime};
+
+use hotset_live::fs::{Mode, Options, Plain, Store, mount};
+use hotset_live::source::{Source, Stamp};
+use hotset_live::{Cache, Status};
+use rustix::fs::{CWD, FallocateFlags, RenameFlags, SeekFrom as Seeking, XattrFlags};
+use tempfile::TempDir;
+
+use support::{pattern, settings};
+
+/// A source and a mount of it, which ends with the test.
+struct Mount {
+    folder: TempDir,
+    cache: Option<Arc<Cache>>,
+    unmount: Box<dyn FnMut() -> std::io::Result<()> + Send>,
+    server: Option<JoinHandle<std::io::Result<()>>>,
+}
+
+/// True if mounts are possible. Says so if not, and fails where every test must run.
+fn can_mount() -> bool {
+    let helper = Command::new("fusermount3").arg("-V").stdout(Stdio::null()).stderr(Stdio::null()).status();
+    let able = Path::new("/dev/fuse").exists() && (rustix::process::geteuid().is_root() || helper.is_ok());
+    assert!(able || std::env::var_os("CI").is_none(), "nothing can be mounted here, though CI is set");
+    if !able {
+        eprintln!("SKIPPED: there is no /dev/fuse, or neither root nor fusermount3");
+    }
+    able
+}
+
+impl Mount {
+    /// Serves a new directory with a cache of `blocks` blocks of 4K; without any, without a cache.
+    fn new(policy: &str, blocks: u64, options: Options) -> Mount {
+        Mount::with_store(policy, blocks, options, Arc::new(Plain))
+    }
+
+    fn with_store(policy: &str, blocks: u64, options: Options, store: Arc<dyn Store>) -> Mount {
+        let folder = TempDir::new().unwrap();
+        let path = |name: &str| folder.path().join(name);
+        fs::create_dir(path("source")).unwrap();
+        fs::create_dir(path("at")).unwrap();
+        let cache = (blocks > 0).then(|| Arc::new(Cache::new(&settings(policy, blocks * 4096), None).unwrap()));
+        let mut mounted = mount(&path("source"), &path("at"), cache.clone(), store, options).unwrap();
+        let unmount = Box::new(mounted.unmounter());
+        let server = Some(thread::spawn(move || mounted.serve()));
+        Mount { folder, cache, unmount, server }
+    }
+
+    fn source(&self, name: &str) -> PathBuf {
+        self.folder.path().join("source").join(name)
+    }
+
+    fn at(&self, name: &str) -> PathBuf {
+        self.folder.path().join("at").join(name)
+    }
+
+    /// Unmounts it; all that was asked is answered.
+    fn stop(&mut self) {
+        (self.unmount)().unwrap();
+        self.server.take().unwrap().join().unwrap().unwrap();
+        assert_eq!(fs::read_dir(self.at("")).unwrap().count(), 0, "it is unmounted");
+        if let Some(cache) = &self.cache {
+            cache.validate();
+        }
+    }
+}
+
+impl Drop for Mount {
+    fn drop(&mut self) {
+        // A test that failed has files open.
+        let _ = Command::new("umount").arg("-l").arg(self.at("")).stderr(Stdio::null()).status();
+    }
+}
+
+fn options(mode: Mode) -> Options {
+    Options { mode, ..Options::default() }
+}
+
+const MODES: [Mode; 2] = [Mode::Strict, Mode::Fast];
+
+/// What a file system must be able to do, done through the mount and looked at in the source.
+fn surface(mount: &Mount) {
+    names(mount);
+    attributes(mount);
+    sizes(mount);
+    open_files(mount);
+    mapped_files(mount);
+}
+
+/// Making, renaming and removing.
+fn names(mount: &Mount) {
+    let (at, source) = (|name: &str| mount.at(name), |name: &str| mount.source(name));
+    fs::create_dir_all(at("a/b")).unwrap();
+    fs::write(at("a/b/file"), pattern(1, 300_000)).unwrap();
+    assert_eq!(fs::read(source("a/b/file")).unwrap(), pattern(1, 300_000));
+    assert_eq!(fs::read(at("a/b/file")).unwrap(), pattern(1, 300_000));
+
+    fs::rename(at("a/b/file"), at("a/moved")).unwrap();
+    fs::hard_link(at("a/moved"), at("a/linked")).unwrap();
+    symlink("moved", at("a/soft")).unwrap();
+    fs::hard_link(at("a/soft"), at("a/soft2")).unwrap();
+    assert_eq!(fs::read_link(at("a/soft2")).unwrap(), Path::new("moved"));
+    assert_eq!((fs::metadata(at("a/moved")).unwrap().nlink(), fs::read(at("a/soft")).unwrap().len()), (2, 300_000));
+    assert_eq!(fs::metadata(at("a/moved")).unwrap().ino(), fs::metadata(at("a/linked")).unwrap().ino());
+    fs::write(at("a/other"), "other").unwrap();
+    let rename = |flags| rustix::fs::renameat_with(CWD, at("a/other"), CWD, at("a/linked"), flags);
+    assert_eq!(rename(RenameFlags::NOREPLACE), Err(rustix::io::Errno::EXIST));
+    rename(RenameFlags::EXCHANGE).unwrap();
+    assert_eq!(
+        (fs::read(at("a/linked")).unwrap(), fs::read(at("a/other")).unwrap().len()),
+        (b"other".to_vec(), 300_000)
+    );
+    let mut names: Vec<String> =
+        fs::read_dir(at("a")).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
+    names.sort();
+    assert_eq!(names, ["b", "linked", "moved", "other", "soft", "soft2"]);
+    fs::remove_file(at("a/other")).unwrap();
+    fs::remove_dir(at("a/b")).unwrap();
+    assert!(!source("a/b").exists() && fs::remove_dir(at("a")).unwrap_err().kind() == ErrorKind::DirectoryNotEmpty);
+}
+
+/// Owners' bits, times, extended attributes.
+fn attributes(mount: &Mount) {
+    let (at, source) = (|name: &str| mount.at(name), |name: &str| mount.source(name));
+    let file = File::options().read(true).write(true).open(at("a/moved")).unwrap();
+    fs::set_permissions(at("a/moved"), Permissions::from_mode(0o4751)).unwrap();
+    let time = SystemTime::UNIX_EPOCH + Duration::new(1_000_000_000, 123_456_789);
+    file.set_modified(time).unwrap();
+    let about = fs::metadata(source("a/moved")).unwrap();
+    assert_eq!((about.mode() & 0o7777, about.modified().unwrap()), (0o4751, time));
+    rustix::fs::setxattr(at("a/moved"), "user.colour", b"blue", XattrFlags::empty()).unwrap();
+    let mut value = [0; 16];
+    let length = rustix::fs::getxattr(source("a/moved"), "user.colour", &mut value).unwrap();
+    assert_eq!(&value[..length], b"blue");
+    rustix::fs::removexattr(at("a/moved"), "user.colour").unwrap();
+    let missing = rustix::fs::getxattr(at("a/moved"), "user.colour", &mut value);
+    assert_eq!(missing, Err(rustix::io::Errno::NODATA));
+    assert!(rustix::fs::statvfs(at("a")).unwrap().f_blocks > 0);
+}
+
+/// Cutting, extending, holes.
+fn sizes(mount: &Mount) {
+    let (at, source) = (|name: &str| mount.at(name), |name: &str| mount.source(name));
+    let file = File::options().read(true).write(true).open(at("a/moved")).unwrap();
+    file.set_len(1000).unwrap();
+    file.set_len(2000).unwrap();
+    let mut expected = pattern(1, 1000);
+    expected.resize(2000, 0);
+    assert_eq!(fs::read(at("a/moved")).unwrap(), expected);
+    file.write_all_at(&pattern(2, 100), 1 << 20).unwrap();
+    rustix::fs::fallocate(&file, FallocateFlags::PUNCH_HOLE | FallocateFlags::KEEP_SIZE, 0, 4096).unwrap();
+    let mut expected = vec![0; 1 << 20];
+    expected.extend(pattern(2, 100));
+    assert!(fs::read(at("a/moved")).unwrap() == expected && fs::read(source("a/moved")).unwrap() == expected);
+    let data = rustix::fs::seek(&file, Seeking::Data(0)).unwrap();
+    assert!(data > 0 && data <= 1 << 20, "a hole is known as one");
+    file.sync_all().unwrap();
+    file.sync_data().unwrap();
+}
+
+/// Files without a name, and locks between those who use the mount.
+fn open_files(mount: &Mount) {
+    let at = |name: &str| mount.at(name);
+    let mut nameless = File::options().read(true).write(true).create_new(true).open(at("nameless")).unwrap();
+    nameless.write_all(&pattern(3, 9000)).unwrap();
+    fs::remove_file(at("nameless")).unwrap();
+    nameless.seek(SeekFrom::Start(10)).unwrap();
+    let mut bytes = Vec::new();
+    nameless.read_to_end(&mut bytes).unwrap();
+    assert_eq!(bytes, pattern(3, 9000)[10..]);
+
+    let file = File::open(at("a/moved")).unwrap();
+    let other = File::open(at("a/moved")).unwrap();
+    file.lock().unwrap();
+    assert!(other.try_lock().is_err());
+    file.unlock().unwrap();
+    other.try_lock().unwrap();
+}
+
+/// Mapped files beside reads and writes, programs, pipes.
+fn mapped_files(mount: &Mount) {
+    let (at, source) = (|name: &str| mount.at(name), |name: &str| mount.source(name));
+    fs::write(at("mapped"), pattern(4, 20_000)).unwrap();
+    let file = File::options().read(true).write(true).open(at("mapped")).unwrap();
+    // SAFETY: nobody else changes or cuts the file.
+    let mut map = unsafe { memmap2::MmapMut::map_mut(&file) }.unwrap();
+    assert_eq!(&map[..], pattern(4, 20_000));
+    map[5000..5003].copy_from_slice(b"abc");
+    map.flush().unwrap();
+    assert_eq!(
+        fs::read(source("mapped")).unwrap()[4999..5004],
+        [pattern(4, 20_000)[4999], b'a', b'b', b'c', pattern(4, 20_000)[5003]]
+    );
+    assert_eq!(fs::read(at("mapped")).unwrap(), fs::read(source("mapped")).unwrap());
+
+    // Programs run.
+    fs::copy("/bin/true", at("program")).unwrap();
+    assert!(Command::new(at("program")).status().unwrap().success());
+
+    // A pipe is the kernel's own.
+    rustix::fs::mknodat(CWD, at("pipe"), rustix::fs::FileType::Fifo, rustix::fs::Mode::from_raw_mode(0o600), 0)
+        .unwrap();
+    assert!(fs::symlink_metadata(source("pipe")).unwrap().mode() & 0o170_000 == 0o010_000);
+    let name = CString::new("x".repeat(256)).unwrap();
+    assert_eq!(
+        rustix::fs::stat(&*mount.at("").join(name.to_str().unwrap())).unwrap_err(),
+        rustix::io::Errno::NAMETOOLONG
+    );
+}
+
+#[test]
+fn the_whole_surface_passes_through() {
+    if !can_mount() {
+        return;
+    }
+    for mode in MODES {
+        for blocks in [16, 4096, 0] {
+            let mut mount = Mount::new("arc", blocks, options(mode));
+            surface(&mount);
+            mount.stop();
+        }
+    }
+}
+
+#[test]
+fn a_file_changed_behind_the_mount_is_noticed_at_open() {
+    if !can_mount() {
+        return;
+    }
+    for mode in MODES {
+        let mut mount = Mount::new("lru", 256, options(mode));
+        fs::write(mount.source("f"), pattern(1, 50_000)).unwrap();
+        assert_eq!(fs::read(mount.at("f")).unwrap(), pattern(1, 50_000));
+        fs::write(mount.source("f"), pattern(2, 50_000)).unwrap();
+        assert!(fs::read(mount.at("f")).unwrap() == pattern(2, 50_000), "{mode:?}");
+        mount.stop();
+    }
+}
+
+#[test]
+fn in_strict_mode_every_read_reaches_the_cache() {
+    if !can_mount() {
+        return;
+    }
+    let mut mount = Mount::new("lru", 64, options(Mode::Strict));
+    fs::write(mount.source("f"), pattern(1, 16 * 4096)).unwrap();
+    for _ in 0..5 {
+        assert_eq!(fs::read(mount.at("f")).unwrap(), pattern(1, 16 * 4096));
+    }
+    let status = Status::of(mount.cache.as_ref().unwrap());
+    assert_eq!((status.total.references, status.total.hits), (80, 64), "{status:?}");
+    assert_eq!((status.traffic.bytes_read, status.traffic.bytes_served), (65_536, 5 * 65_536));
+    assert!(status.apps.len() == 1 && status.apps[0].name.starts_with("fs-"), "this program's: {:?}", status.apps);
+    mount.stop();
+}
+
+#[test]
+fn nothing_changes_through_a_mount_for_reading() {
+    if !can_mount() {
+        return;
+    }
+    let mut mount = Mount::new("lru", 64, Options { readonly: true, ..Options::default() });
+    fs::write(mount.source("f"), "x").unwrap();
+    assert_eq!(fs::read(mount.at("f")).unwrap(), b"x");
+    for done in [fs::write(mount.at("f"), "y"), fs::remove_file(mount.at("f")), fs::create_dir(mount.at("d"))] {
+        assert_eq!(done.unwrap_err().kind(), ErrorKind::ReadOnlyFilesystem);
+    }
+    mount.stop();
+}
+
+#[test]
+fn eight_readers_and_writers_at_once() {
+    if !can_mount() {
+        return;
+    }
+    for mode in MODES {
+        let mut mount = Mount::new("s3-fifo", 128, options(mode));
+        thread::scope(|scope| {
+            for number in 0..8u64 {
+                let mount = &mount;
+                scope.spawn(move || {
+                    for turn in 0..12u64 {
+                        let name = format!("{number}-{}", turn % 3);
+                        let bytes = pattern(number * 100 + turn, 20_000 + 7000 * turn as usize);
+                        fs::write(mount.at(&name), &bytes).unwrap();
+                        assert!(fs::read(mount.at(&name)).unwrap() == bytes, "{mode:?} {name}");
+                        assert!(fs::read(mount.source(&name)).unwrap() == bytes, "{mode:?} {name}");
+                    }
+                });
+            }
+        });
+        mount.stop();
+    }
+}
+
+/// A store of which every third read fails, and every write of a byte 255.
+struct Faulty(std::sync::atomic::AtomicU64);
+
+struct FaultyFile(Arc<File>, Arc<Faulty>);
+
+impl Store for Arc<Faulty> {
+    fn open(&self, file: Arc<File>) -> Arc<dyn Source> {
+        Arc::new(FaultyFile(file, self.clone()))
+    }
+}
+
+impl Source for FaultyFile {
+    fn read_at(&self, buffer: &mut [u8], offset: u64) -> std::io::Result<usize> {
+        match self.1.0.fetch_add(1, std::sync::atomic::Ordering::SeqCst) % 3 {
+            2 => Err(std::io::Error::from_raw_os_error(5)),
+            _ => Source::read_at(self.0.as_ref(), buffer, offset),
+        }
+    }
+
+    fn write_at(&self, bytes: &[u8], offset: u64) -> std::io::Result<usize> {
+        match bytes.contains(&255) {
+            true => Err(std::io::Error::from_raw_os_error(28)),
+            false => Source::write_at(self.0.as_ref(), bytes, offset),
+        }
+    }
+
+    fn set_len(&self, size: u64) -> std::io::Result<()> {
+        Source::set_len(self.0.as_ref(), size)
+    }
+
+    fn stamp(&self) -> std::io::Result<Stamp> {
+        Source::stamp(self.0.as_ref())
+    }
+}
+
+#[test]
+fn errors_of_the_source_reach_the_caller_with_their_number() {
+    if !can_mount() {
+        return;
+    }
+    let store = Arc::new(Arc::new(Faulty(0.into())));
+    let mut mount = Mount::with_store("lru", 8, options(Mode::Strict), store);
+    let bytes: Vec<u8> = pattern(1, 64 * 4096).into_iter().map(|byte| byte % 200).collect();
+    fs::write(mount.source("f"), &bytes).unwrap();
+    let file = File::options().read(true).write(true).open(mount.at("f")).unwrap();
+    let mut failed = 0;
+    for step in 0..200u64 {
+        let mut block = [0; 4096];
+        let offset = step * 7 % 64 * 4096;
+        match file.read_exact_at(&mut block, offset) {
+            Ok(()) => assert_eq!(block[..], bytes[offset as usize..][..4096]),
+            Err(error) => {
+                assert_eq!(error.raw_os_error(), Some(5));
+                failed += 1;
+            }
+        }
+    }
+    assert!(failed > 30, "{failed} reads failed");
+    assert_eq!(file.write_at(&[255; 10], 0).unwrap_err().raw_os_error(), Some(28));
+    drop(file);
+    mount.stop();
+}
