@@ -3,7 +3,7 @@
 # A change to Cargo.lock that was not committed is an error where nobody looks at the working tree.
 LOCKED := $(if $(CI),--locked)
 
-.PHONY: help setup test lint unit demo compare counts gen
+.PHONY: help setup test lint unit demo compare counts truth gen
 .DEFAULT_GOAL := help
 
 help: ## List the targets
@@ -35,6 +35,10 @@ compare: counts ## Measure hotset beside libCacheSim: hit counts on public trace
 counts: target/compare-venv ## Compare hit counts with libCacheSim on the public traces (fetches the Python package)
 	cargo build $(LOCKED) --release --package hotset
 	target/compare-venv/bin/python benches/counts.py --out target/counts.md
+
+truth: setup ## Run the long tests of the live cache (fetches fsx and pjdfstest; needs /dev/fuse)
+	cargo build $(LOCKED) --release --package hotset
+	sh xtask/truth.sh
 
 unit: setup ## Run the tests of the workspace
 	cargo test $(LOCKED) --workspace

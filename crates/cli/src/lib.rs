@@ -2,6 +2,8 @@
 //! from [`command`].
 
 mod classes;
+mod control;
+mod ctl;
 mod curve;
 mod demo;
 mod destination;
@@ -12,12 +14,14 @@ mod generate;
 mod import;
 mod inspect;
 mod memory;
+mod mount;
 mod output;
 mod policies;
 mod progress;
 mod record;
 mod replay;
 mod simulate;
+mod top;
 mod traces;
 
 use std::process::ExitCode;
@@ -61,6 +65,9 @@ enum Command {
     Experiment(experiment::Experiment),
     Import(import::Import),
     Generate(generate::Generate),
+    Mount(mount::Mount),
+    Top(top::Top),
+    Ctl(ctl::Ctl),
     Policies(policies::Policies),
     Formats(formats::Formats),
 }
@@ -96,6 +103,9 @@ impl Command {
             Command::Experiment(command) => command.run(),
             Command::Import(command) => command.run(),
             Command::Generate(command) => command.run(),
+            Command::Mount(command) => command.run(),
+            Command::Top(command) => command.run(),
+            Command::Ctl(command) => command.run(),
             Command::Policies(command) => command.run(),
             Command::Formats(command) => command.run(),
         }

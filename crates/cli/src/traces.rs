@@ -105,7 +105,8 @@ fn parse_block(text: &str) -> Result<BlockSize, String> {
     Ok(BlockSize::Bytes(bytes))
 }
 
-fn parse_bytes(text: &str) -> Result<u64, String> {
+/// A number of bytes.
+pub(crate) fn parse_bytes(text: &str) -> Result<u64, String> {
     match Value::parse(text) {
         Ok(Value::Size(bytes)) => Ok(bytes),
         Ok(Value::Number(bytes)) if bytes.fract() == 0.0 && bytes < 2f64.powi(63) => Ok(bytes as u64),

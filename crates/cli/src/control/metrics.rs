@@ -1,0 +1,66 @@
+//! The status in the text format of Prometheus.
+
+use std::fmt::Write;
+
+use hotset_live::{Named, Status};
+
+/// All figures, as counters and gauges.
+pub(super) fn text(status: &Status) -> String {
+    let mut out = String::new();
+    let Status { total, traffic, .. } = status;
+    let counters = [
+        ("references", "Blocks referenced", total.references),
+        ("hits", "References that found their block", total.hits),
+        ("requests", "Requests that touch at least one block", total.requests),
+        ("request_misses", "Requests with at least one miss", total.request_misses),
+        ("evictions", "Blocks whose data left the cache", status.evictions),
+        ("extra_reads", "Blocks that the scheme had read unasked", status.extra_reads),
+        ("served_bytes", "Bytes that readers were given", traffic.bytes_served),
+        ("read_bytes", "Bytes read from the source", traffic.bytes_read),
+        ("written_bytes", "Bytes written to the source", traffic.bytes_written),
+        ("reads", "Reads of the source", traffic.reads),
+        ("reads_ahead", "Reads of the source before anybody asked", traffic.reads_ahead),
+        ("waits", "Times a reader waited for a read under way", traffic.waits),
+        ("refills", "Resident blocks whose data had become void", traffic.refills),
+        ("errors", "Reads and writes of the source that failed", traffic.errors),
+    ];
+    for (name, help, value) in counters {
+        metric(&mut out, &format!("{name}_total"), "counter", help);
+        line(&mut out, &format!("{name}_total"), None, value);
+    }
+    let gauges = [
+        ("memory_bytes", "Memory of the scheme", status.memory_bytes),
+        ("resident_blocks", "Blocks that are resident", status.resident_blocks.into()),
+    ];
+    for (name, help, value) in gauges {
+        metric(&mut out, name, "gauge", help);
+        line(&mut out, name, None, value);
+    }
+    for (label, named) in [("app", &status.apps), ("class", &status.classes)] {
+        groups(&mut out, label, named);
+    }
+    out
+}
+
+fn groups(out: &mut String, label: &str, named: &[Named]) {
+    if named.is_empty() {
+        return;
+    }
+    for name in ["references", "hits"] {
+        let full = format!("{label}_{name}_total");
+        metric(out, &full, "counter", &format!("The same by {label}"));
+        for Named { name: of, counts } in named {
+            line(out, &full, Some((label, of)), if name == "hits" { counts.hits } else { counts.references });
+        }
+    }
+}
+
+fn metric(out: &mut String, name: &str, kind: &str, help: &str) {
+    writeln!(out, "# HELP hotset_{name} {help}\n# TYPE hotset_{name} {kind}").expect("a string can be written to");
+}
+
+fn line(out: &mut String, name: &str, label: Option<(&str, &str)>, value: u64) {
+    let escaped = |text: &str| text.replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n");
+    let label = label.map_or(String::new(), |(key, of)| format!("{{{key}=\"{}\"}}", escaped(of)));
+    writeln!(out, "hotset_{name}{label} {value}").expect("a string can be written to");
+}

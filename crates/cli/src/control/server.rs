@@ -1,0 +1,98 @@
+//! The side of the mount: answers over the socket, and over HTTP if it is asked to.
+
+use std::io::{self, BufRead, BufReader, Write};
+use std::net::SocketAddr;
+use std::os::unix::net::{UnixListener, UnixStream};
+use std::path::Path;
+use std::sync::Arc;
+use std::thread;
+use std::time::Duration;
+
+use hotset_core::spec::PolicySpec;
+use hotset_live::{Cache, Status};
+use serde_json::Value;
+use tiny_http::{Header, Response, Server};
+
+use super::{Answer, Wish, address, metrics};
+use crate::failure::Failure;
+use crate::traces::parse_bytes;
+
+/// Answers clients of `hotset ctl` and `hotset top` as long as the process lives.
+pub(crate) fn serve(mountpoint: &Path, cache: Arc<Cache>) -> Result<(), Failure> {
+    let listener = address(mountpoint)
+        .and_then(|address| UnixListener::bind_addr(&address))
+        .map_err(|error| Failure::Work(format!("cannot listen for `hotset ctl {}`: {error}", mountpoint.display())))?;
+    thread::spawn(move || {
+        for stream in listener.incoming().flatten() {
+            // A client that goes away misses its answer.
+            let _ = converse(stream, &cache);
+        }
+    });
+    Ok(())
+}
+
+fn converse(mut stream: UnixStream, cache: &Cache) -> io::Result<()> {
+    // A client that says nothing does not keep the others waiting for long.
+    stream.set_read_timeout(Some(Duration::from_secs(2)))?;
+    let peer = rustix::net::sockopt::socket_peercred(&stream)?;
+    let mut line = String::new();
+    BufReader::new(&stream).read_line(&mut line)?;
+    let answer = match serde_json::from_str(&line) {
+        _ if !peer.uid.is_root() && peer.uid != rustix::process::geteuid() => {
+            Answer::Refused("only root and the user who mounted may ask".to_owned())
+        }
+        Ok(Wish::Status) => Answer::Done(serde_json::to_value(Status::of(cache))?),
+        Ok(Wish::Set(settings)) => match set(cache, &settings) {
+            Ok(()) => Answer::Done(serde_json::to_value(Status::of(cache))?),
+            Err(why) => Answer::Refused(why),
+        },
+        Err(error) => Answer::Refused(format!("the request cannot be understood: {error}")),
+    };
+    writeln!(stream, "{}", serde_json::to_string(&answer)?)
+}
+
+/// Changes what is asked for; all of it is checked before anything is changed.
+fn set(cache: &Cache, settings: &[(String, String)]) -> Result<(), String> {
+    let (mut policy, mut memory) = (None, None);
+    for (key, value) in settings {
+        match key.as_str() {
+            "policy" => policy = Some(PolicySpec::parse(value).map_err(|error| error.render(value))?),
+            "memory" => memory = Some(parse_bytes(value)?),
+            _ => return Err(format!("unknown setting {key:?}: known are policy and memory")),
+        }
+    }
+    if let Some(memory) = memory {
+        cache.resize(memory).map_err(|error| error.to_string())?;
+    }
+    match policy {
+        Some(policy) => cache.set_policy(policy).map_err(|error| error.to_string()),
+        None => Ok(()),
+    }
+}
+
+/// Serves `/metrics` for Prometheus and `/status` in JSON at this address as long as the process lives.
+pub(crate) fn listen(address: SocketAddr, cache: Arc<Cache>) -> Result<(), Failure> {
+    let server = Server::http(address)
+        .map_err(|error| Failure::Work(format!("--listen: cannot listen at {address}: {error}")))?;
+    thread::spawn(move || {
+        for request in server.incoming_requests() {
+            let (status, kind, body) = page(request.url(), &cache);
+            let header = Header::from_bytes("Content-Type", kind).expect("a header of letters");
+            // A client that goes away misses its answer.
+            let _ = request.respond(Response::from_string(body).with_status_code(status).with_header(header));
+        }
+    });
+    Ok(())
+}
+
+fn page(path: &str, cache: &Cache) -> (u16, &'static str, String) {
+    let status = Status::of(cache);
+    match path {
+        "/metrics" => (200, "text/plain; version=0.0.4", metrics::text(&status)),
+        "/status" => {
+            let value = serde_json::to_value(&status).unwrap_or(Value::Null);
+            (200, "application/json", format!("{value}\n"))
+        }
+        _ => (404, "text/plain", "there is /metrics and /status\n".to_owned()),
+    }
+}

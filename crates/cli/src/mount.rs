@@ -1,0 +1,150 @@
+//! `hotset mount`: a directory served through a cache.
+
+mod checks;
+mod detached;
+mod serving;
+
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use clap::{Args, ValueEnum};
+use hotset_core::spec::PolicySpec;
+use hotset_live::fs::{AppBy, Mode, Options, Plain};
+use hotset_live::{Cache, LiveError, Recording, Settings};
+
+use crate::classes;
+use crate::control;
+use crate::destination::Destination;
+use crate::failure::Failure;
+use crate::traces::parse_bytes;
+
+/// Serve a directory through a cache that decides as the simulator does
+#[derive(Args)]
+#[command(after_help = "\
+Examples:
+  hotset mount /nas/project /mnt/project --memory 2G --policy render
+  hotset mount /archive /mnt/archive --memory 512M --policy 'arc' --readonly --record day.hst
+  hotset simulate day.hst --policy arc --size 512M      (the same hits and misses, if one thread read)
+
+A running mount is looked at with `hotset top` and changed with `hotset ctl`. Unmount by Ctrl-C, SIGTERM or `umount MOUNTPOINT`. docs/mount.md tells what the modes cost and what holds when the power fails.")]
+pub(crate) struct Mount {
+    /// The directory to serve
+    source: PathBuf,
+    /// Where it is to be seen: an empty directory outside of it
+    mountpoint: PathBuf,
+    /// Memory for cached blocks, a hard limit; 0 passes everything through without a cache
+    #[arg(long, value_name = "SIZE", value_parser = parse_bytes)]
+    memory: u64,
+    /// The scheme, e.g. arc, render, s3-fifo(small=5%) (see `hotset policies`)
+    #[arg(short, long, value_name = "SPEC")]
+    policy: String,
+    /// Bytes of a block, a power of two from 512 to 16M
+    #[arg(long, value_name = "SIZE", value_parser = parse_bytes, default_value = "4K")]
+    block: u64,
+    /// What applications are told apart by
+    #[arg(long, value_enum, default_value_t = By::Exe)]
+    app_by: By,
+    /// strict: every read reaches the cache; fast: the kernel's page cache stands in front
+    #[arg(long, value_enum, default_value_t = InFront::Strict)]
+    mode: InFront,
+    /// Classes of data by path, kind, size and application, for schemes that tell them apart (see docs/classes.md)
+    #[arg(long, value_name = "FILE")]
+    classes: Option<PathBuf>,
+    /// Record the requests as they are served
+    #[arg(long, value_name = "OUT.hst")]
+    record: Option<PathBuf>,
+    /// Serve metrics for Prometheus and a JSON status over HTTP, e.g. at 127.0.0.1:9400
+    #[arg(long, value_name = "ADDR")]
+    listen: Option<SocketAddr>,
+    /// Refuse all changes
+    #[arg(long)]
+    readonly: bool,
+    /// Go to the background once it is mounted
+    #[arg(long)]
+    daemon: bool,
+    /// Seed of policies that draw random numbers
+    #[arg(long, default_value_t = 1)]
+    seed: u64,
+    /// This process is the one in the background
+    #[arg(long, hide = true, conflicts_with = "daemon")]
+    detached: bool,
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+enum By {
+    /// The program
+    Exe,
+    /// The control group
+    Cgroup,
+    /// The user
+    Uid,
+    /// The process
+    Pid,
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+enum InFront {
+    /// Every read reaches the cache
+    Strict,
+    /// The kernel's page cache in front
+    Fast,
+}
+
+impl Mount {
+    pub(crate) fn run(self) -> Result<(), Failure> {
+        let policy =
+            PolicySpec::parse(&self.policy).map_err(|error| Failure::spec("--policy", &self.policy, &error))?;
+        let (source, mountpoint) = checks::directories(&self.source, &self.mountpoint)?;
+        checks::fuse()?;
+        if self.daemon {
+            return detached::start();
+        }
+        let cache = if self.memory == 0 { None } else { Some(Arc::new(self.cache(&policy)?)) };
+        let options = Options {
+            mode: match self.mode {
+                InFront::Strict => Mode::Strict,
+                InFront::Fast => Mode::Fast,
+            },
+            app_by: match self.app_by {
+                By::Exe => AppBy::Exe,
+                By::Cgroup => AppBy::Cgroup,
+                By::Uid => AppBy::Uid,
+                By::Pid => AppBy::Pid,
+            },
+            readonly: self.readonly,
+        };
+        // What is made is to have the mode that was asked for; whoever asks has a mask of their own.
+        rustix::process::umask(rustix::fs::Mode::empty());
+        serving::raise_limit();
+        let mounted = hotset_live::fs::mount(&source, &mountpoint, cache.clone(), Arc::new(Plain), options)
+            .map_err(|error| checks::explain(&mountpoint, &error))?;
+        if let Some(cache) = &cache {
+            control::serve(&mountpoint, cache.clone())?;
+            self.listen.map_or(Ok(()), |address| control::listen(address, cache.clone()))?;
+        }
+        serving::serve(mounted, &source, &mountpoint, cache.as_deref(), self.detached)
+    }
+
+    fn cache(&self, policy: &PolicySpec) -> Result<Cache, Failure> {
+        let rules = self.classes.as_deref().map(classes::read).transpose()?;
+        let settings =
+            Settings { policy: policy.clone(), memory: self.memory, block: self.block, rules, seed: self.seed };
+        // The scheme is checked before a recording replaces a file.
+        let Some(path) = &self.record else { return Ok(Cache::new(&settings, None)?) };
+        Cache::new(&settings, None)?;
+        let output = Destination::new(path, &[])?;
+        let recording = Recording::create(output.path(), self.block, &policy.to_string())?;
+        Ok(Cache::new(&settings, Some(recording))?)
+    }
+}
+
+impl From<LiveError> for Failure {
+    fn from(error: LiveError) -> Failure {
+        match error {
+            LiveError::Recording(error) => Failure::Work(error.to_string()),
+            LiveError::Memory { .. } => Failure::Work(error.to_string()),
+            error => Failure::Usage(error.to_string()),
+        }
+    }
+}

@@ -1,0 +1,114 @@
+//! What must be so before anything is mounted, and plain words for what is not.
+
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use crate::failure::Failure;
+
+/// The two directories by their full paths. What a killed mount has left at the mountpoint is cleared away.
+pub(super) fn directories(source: &Path, mountpoint: &Path) -> Result<(PathBuf, PathBuf), Failure> {
+    if is_stale(mountpoint) {
+        clear(mountpoint)?;
+    }
+    let source = directory(source, "serve")?;
+    let mountpoint = directory(mountpoint, "mount at")?;
+    let (from, to) = (source.display(), mountpoint.display());
+    if mountpoint.starts_with(&source) {
+        return Err(Failure::Usage(format!(
+            "the mountpoint {to} is in the source {from}, so the mount would serve itself: choose one outside"
+        )));
+    }
+    if source.starts_with(&mountpoint) {
+        return Err(Failure::Usage(format!(
+            "the source {from} is in the mountpoint {to}, where the mount would hide it: choose another mountpoint"
+        )));
+    }
+    let entries = fs::read_dir(&mountpoint).map_err(|error| Failure::Work(format!("cannot list {to}: {error}")))?;
+    if entries.count() > 0 {
+        return Err(Failure::Usage(format!(
+            "the mountpoint {to} is not empty, and the mount would hide what is there: choose an empty directory"
+        )));
+    }
+    Ok((source, mountpoint))
+}
+
+fn directory(path: &Path, verb: &str) -> Result<PathBuf, Failure> {
+    let shown = path.display();
+    let full = fs::canonicalize(path).map_err(|error| Failure::Work(format!("cannot {verb} {shown}: {error}")))?;
+    match full.is_dir() {
+        true => Ok(full),
+        false => Err(Failure::Usage(format!("cannot {verb} {shown}: it is not a directory"))),
+    }
+}
+
+/// True if a mount stands there whose server is gone.
+fn is_stale(mountpoint: &Path) -> bool {
+    fs::metadata(mountpoint).is_err_and(|error| error.raw_os_error() == Some(rustix::io::Errno::NOTCONN.raw_os_error()))
+}
+
+fn clear(mountpoint: &Path) -> Result<(), Failure> {
+    let shown = mountpoint.display();
+    eprintln!("hotset: {shown} is what a mount left behind when its process was killed; unmounting it");
+    let by_ourselves = rustix::mount::unmount(mountpoint, rustix::mount::UnmountFlags::DETACH).is_ok();
+    let by_helper = || Command::new("fusermount3").arg("-uz").arg(mountpoint).status().is_ok_and(|done| done.success());
+    match by_ourselves || by_helper() {
+        true => Ok(()),
+        false => Err(Failure::Work(format!("{shown} cannot be unmounted: run `umount -l {shown}` as root"))),
+    }
+}
+
+/// The kernel can do it.
+pub(super) fn fuse() -> Result<(), Failure> {
+    match fs::exists("/dev/fuse") {
+        Ok(true) => Ok(()),
+        _ => Err(Failure::Work(
+            "there is no /dev/fuse: this kernel, or this container, has no FUSE; load the module with `modprobe fuse`, or start \
+             the container with --device /dev/fuse --cap-add SYS_ADMIN"
+                .to_owned(),
+        )),
+    }
+}
+
+/// Why mounting has failed.
+pub(super) fn explain(mountpoint: &Path, error: &io::Error) -> Failure {
+    let hint = match error.kind() {
+        io::ErrorKind::PermissionDenied => {
+            ": mounting needs root, or the program fusermount3 (on Debian in the package fuse3)"
+        }
+        io::ErrorKind::NotFound => ": without root the program fusermount3 is needed (on Debian in the package fuse3)",
+        _ => "",
+    };
+    Failure::Work(format!("cannot mount at {}: {error}{hint}", mountpoint.display()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn refused(source: &Path, mountpoint: &Path) -> String {
+        match directories(source, mountpoint) {
+            Err(Failure::Work(message) | Failure::Usage(message)) => message,
+            other => panic!("{other:?}"),
+        }
+    }
+
+    #[test]
+    fn directories_that_cannot_work_are_refused_in_words() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = |name: &str| folder.path().join(name);
+        fs::create_dir_all(path("source/inside")).unwrap();
+        fs::create_dir_all(path("full/source")).unwrap();
+        fs::write(path("file"), "").unwrap();
+        fs::create_dir(path("empty")).unwrap();
+        assert!(refused(&path("nowhere"), &path("empty")).contains("cannot serve"));
+        assert!(refused(&path("file"), &path("empty")).ends_with("it is not a directory"));
+        assert!(refused(&path("source"), &path("file")).ends_with("it is not a directory"));
+        assert!(refused(&path("source"), &path("source/inside")).contains("would serve itself"));
+        assert!(refused(&path("source"), &path("source")).contains("would serve itself"));
+        assert!(refused(&path("full/source"), &path("full")).contains("would hide it"));
+        assert!(refused(&path("source"), &path("full")).contains("is not empty"));
+        assert!(directories(&path("source"), &path("empty")).is_ok());
+    }
+}

@@ -1,0 +1,120 @@
+//! `hotset top`: what a mount is doing, refreshed.
+
+use std::fmt::Write as _;
+use std::io::{IsTerminal, Write, stdout};
+use std::path::PathBuf;
+use std::thread;
+use std::time::Duration;
+
+use clap::Args;
+use serde_json::Value;
+
+use crate::control::{self, Wish};
+use crate::failure::Failure;
+use crate::output::human;
+
+/// Show what a mount is doing: hit rates, bytes, evictions, by application and class
+#[derive(Args)]
+pub(crate) struct Top {
+    /// The mountpoint
+    mountpoint: PathBuf,
+    /// Seconds between two looks
+    #[arg(long, default_value_t = 2.0, value_parser = seconds)]
+    every: f64,
+    /// Look once and end, as when the output is no terminal
+    #[arg(long)]
+    once: bool,
+}
+
+fn seconds(text: &str) -> Result<f64, String> {
+    let seconds = text.parse().ok().filter(|seconds| (0.1..=86_400.0).contains(seconds));
+    seconds.ok_or_else(|| format!("{text:?} is no time between looks: expected seconds from 0.1 to 86400"))
+}
+
+impl Top {
+    pub(crate) fn run(self) -> Result<(), Failure> {
+        let repeats = !self.once && stdout().is_terminal();
+        let mut before = Value::Null;
+        loop {
+            let status = control::ask(&self.mountpoint, &Wish::Status)?;
+            let page = page(&status, &before);
+            if !repeats {
+                stdout().write_all(page.as_bytes())?;
+                return Ok(());
+            }
+            // From the upper left corner, over what is there.
+            write!(stdout(), "\x1b[H\x1b[J{page}")?;
+            stdout().flush()?;
+            before = status;
+            thread::sleep(Duration::from_secs_f64(self.every));
+        }
+    }
+}
+
+fn figure(status: &Value, key: &str) -> u64 {
+    status[key].as_u64().unwrap_or(0)
+}
+
+/// Hits per reference since the mount, and since the look before.
+fn ratios(now: &Value, before: &Value) -> (String, String) {
+    let ratio = |hits: u64, references: u64| match references {
+        0 => "-".to_owned(),
+        _ => format!("{:.1} %", 100.0 * hits as f64 / references as f64),
+    };
+    let grown = |key| figure(now, key).saturating_sub(figure(before, key));
+    (ratio(figure(now, "hits"), figure(now, "references")), ratio(grown("hits"), grown("references")))
+}
+
+fn page(now: &Value, before: &Value) -> String {
+    let mut out = String::new();
+    let mut line = |text: String| writeln!(out, "{text}").expect("a string can be written to");
+    let (all, lately) = ratios(now, before);
+    line(format!(
+        "{}  memory {}  {} blocks resident  {} evictions",
+        now["policy"].as_str().unwrap_or("?"),
+        human::bytes(figure(now, "memory_bytes")),
+        human::count(figure(now, "resident_blocks")),
+        human::count(figure(now, "evictions"))
+    ));
+    line(format!(
+        "served {}  read {}  written {}  refills {}  errors {}",
+        human::bytes(figure(now, "bytes_served")),
+        human::bytes(figure(now, "bytes_read")),
+        human::bytes(figure(now, "bytes_written")),
+        human::count(figure(now, "refills")),
+        human::count(figure(now, "errors"))
+    ));
+    line(format!("{:<30} {:>14} {:>9} {:>9}", "", "references", "hit", "lately"));
+    line(format!("{:<30} {:>14} {all:>9} {lately:>9}", "all", human::count(figure(now, "references"))));
+    for (title, key) in [("app", "apps"), ("class", "classes")] {
+        let list = |status: &Value| status[key].as_array().cloned().unwrap_or_default();
+        let known = list(before);
+        for one in list(now) {
+            let old = known.iter().find(|old| old["name"] == one["name"]).cloned().unwrap_or(Value::Null);
+            let (all, lately) = ratios(&one, &old);
+            let name = format!("{title} {}", one["name"].as_str().unwrap_or("?"));
+            line(format!("{name:<30} {:>14} {all:>9} {lately:>9}", human::count(figure(&one, "references"))));
+        }
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn a_page_tells_ratios_since_the_mount_and_since_the_last_look() {
+        let status = |references: u64, hits: u64| {
+            let app = json!({"name": "cc1", "references": references, "hits": hits});
+            json!({"policy": "arc", "memory_bytes": 1 << 20, "references": references, "hits": hits, "apps": [app]})
+        };
+        let page = page(&status(200, 120), &status(100, 90));
+        let lines: Vec<&str> = page.lines().collect();
+        assert!(lines[0].starts_with("arc  memory "), "{page}");
+        assert!(lines[3].ends_with("60.0 %    30.0 %") && lines[4].starts_with("app cc1"), "{page}");
+        assert_eq!(ratios(&Value::Null, &Value::Null), ("-".to_owned(), "-".to_owned()));
+    }
+}

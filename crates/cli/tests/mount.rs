@@ -1,0 +1,188 @@
+//! `hotset mount` as a command: its life, its words, its recordings. Needs /dev/fuse.
+
+mod support;
+
+use std::fs::{self, File};
+use std::io::Write;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use rustix::process::{Pid, Signal, kill_process};
+use tempfile::TempDir;
+
+use support::{Run, hotset};
+
+/// A source and a mount of it, which ends with the test.
+struct Mount {
+    folder: TempDir,
+    arguments: Vec<String>,
+    server: Option<Child>,
+}
+
+/// True if mounts are possible; says so if not.
+fn can_mount() -> bool {
+    let root = rustix::process::geteuid().is_root();
+    let helper = Command::new("fusermount3").arg("-V").stdout(Stdio::null()).stderr(Stdio::null()).status();
+    let able = Path::new("/dev/fuse").exists() && (root || helper.is_ok());
+    if !able {
+        hotset_testkit::inputs::skip("there is no /dev/fuse, or neither root nor fusermount3");
+    }
+    able
+}
+
+impl Mount {
+    fn new(arguments: &[&str]) -> Mount {
+        let folder = TempDir::new().unwrap();
+        fs::create_dir(folder.path().join("source")).unwrap();
+        fs::create_dir(folder.path().join("at")).unwrap();
+        let mut mount =
+            Mount { folder, arguments: arguments.iter().map(|word| (*word).to_owned()).collect(), server: None };
+        mount.start();
+        mount
+    }
+
+    fn start(&mut self) {
+        let child = Command::new(env!("CARGO_BIN_EXE_hotset"))
+            .arg("mount")
+            .args([self.source(""), self.at("")])
+            .args(&self.arguments)
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        self.server = Some(child);
+        let device = |path: &Path| fs::metadata(path).map(|about| about.dev()).ok();
+        let started = Instant::now();
+        while device(&self.at("")) == device(self.folder.path()) || device(&self.at("")).is_none() {
+            let ended = self.server.as_mut().unwrap().try_wait().unwrap();
+            assert!(ended.is_none() && started.elapsed() < Duration::from_secs(20), "it does not mount: {ended:?}");
+            thread::sleep(Duration::from_millis(5));
+        }
+    }
+
+    fn source(&self, name: &str) -> PathBuf {
+        self.folder.path().join("source").join(name)
+    }
+
+    fn at(&self, name: &str) -> PathBuf {
+        self.folder.path().join("at").join(name)
+    }
+
+    fn signal(&self, signal: Signal) {
+        kill_process(Pid::from_child(self.server.as_ref().unwrap()), signal).unwrap();
+    }
+
+    /// Unmounts it; gives what it said.
+    fn stop(&mut self) -> String {
+        self.signal(Signal::TERM);
+        let output = self.server.take().unwrap().wait_with_output().unwrap();
+        let said = String::from_utf8(output.stderr).unwrap();
+        assert!(output.status.success(), "{said}");
+        assert_eq!(fs::read_dir(self.at("")).unwrap().count(), 0, "it is unmounted");
+        said
+    }
+
+    fn kill(&mut self) {
+        self.signal(Signal::KILL);
+        self.server.take().unwrap().wait().unwrap();
+    }
+}
+
+impl Drop for Mount {
+    fn drop(&mut self) {
+        if let Some(mut server) = self.server.take() {
+            let _ = kill_process(Pid::from_child(&server), Signal::TERM);
+            let _ = server.wait();
+        }
+        let _ = rustix::mount::unmount(self.at(""), rustix::mount::UnmountFlags::DETACH);
+    }
+}
+
+/// Bytes that differ from place to place and from seed to seed.
+fn pattern(seed: u64, length: usize) -> Vec<u8> {
+    (0..length as u64).map(|at| ((at ^ at >> 8 ^ seed).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 56) as u8).collect()
+}
+
+#[test]
+fn a_recording_of_a_mount_replayed_gives_the_same_counts() {
+    if !can_mount() {
+        return;
+    }
+    for policy in ["lru", "2q", "render", "attribute", "bypass(arc,output)"] {
+        let record = tempfile::Builder::new().suffix(".hst").tempfile().unwrap().into_temp_path();
+        let record = record.to_str().unwrap();
+        let mut mount = Mount::new(&["--memory", "256K", "--policy", policy, "--record", record]);
+        for number in 0..12u64 {
+            fs::write(mount.source(&format!("{number}.png")), pattern(number, 40_000)).unwrap();
+        }
+        for turn in 0..4u64 {
+            for number in 0..12u64 {
+                let bytes = fs::read(mount.at(&format!("{number}.png"))).unwrap();
+                assert_eq!(bytes, pattern(number, 40_000), "turn {turn}");
+            }
+            fs::write(mount.at(&format!("frame{turn}.png")), pattern(turn, 30_000)).unwrap();
+        }
+        let said = mount.stop();
+        let row = hotset(&["simulate", record, "--policy", policy, "--size", "256K", "--json", "-"]).rows().remove(0);
+        let number = |key: &str| row[key].as_u64().unwrap();
+        let expected = format!("hotset: {} of {} references hit", number("hits"), number("references"));
+        let said = said.replace(',', "");
+        assert!(said.contains(&expected), "{policy}: {said}\nexpected {expected}");
+        assert!(number("references") > 400, "{row}");
+    }
+}
+
+#[test]
+fn what_was_synced_survives_a_kill_and_the_place_is_mounted_again() {
+    if !can_mount() {
+        return;
+    }
+    let mut mount = Mount::new(&["--memory", "1M", "--policy", "lru"]);
+    let log = mount.at("log");
+    let writer = thread::spawn(move || {
+        let mut file = File::create(log).unwrap();
+        let mut synced = 0u64;
+        while file.write_all(&pattern(synced, 4096)).is_ok() && file.sync_data().is_ok() {
+            synced += 1;
+        }
+        synced
+    });
+    thread::sleep(Duration::from_millis(300));
+    mount.kill();
+    let synced = writer.join().unwrap();
+    let bytes = fs::read(mount.source("log")).unwrap();
+    assert!(synced > 3 && bytes.len() as u64 >= synced * 4096);
+    for number in 0..synced {
+        assert!(bytes[number as usize * 4096..][..4096] == pattern(number, 4096));
+    }
+    assert!(fs::metadata(mount.at("")).is_err(), "a stale mount is left");
+    mount.start();
+    assert_eq!(fs::read(mount.at("log")).unwrap(), bytes);
+    mount.stop();
+}
+
+#[test]
+fn it_goes_to_the_background_and_refuses_what_cannot_be() {
+    if !can_mount() {
+        return;
+    }
+    let folder = support::Folder::new();
+    let (source, at) = (folder.path("source"), folder.path("at"));
+    fs::create_dir(&source).unwrap();
+    fs::create_dir(&at).unwrap();
+    let mount = |more: &[&str]| -> Run { hotset(&[&["mount", &source, &at, "--memory", "1M"], more].concat()) };
+    let run = mount(&["--policy", "opt"]);
+    assert!(run.status == 2 && run.err.contains("opt must know the future"), "{run:?}");
+    let run = mount(&["--policy", "lru", "--block", "5000"]);
+    assert!(run.status == 2 && run.err.contains("a block of 5000B is not possible here"), "{run:?}");
+    let run = mount(&["--policy", "lru", "--daemon", "--block", "1"]);
+    assert!(run.status == 2 && run.err.contains("a block of 1B is not possible here"), "{run:?}");
+    let run = mount(&["--policy", "lru", "--daemon"]);
+    assert!(run.status == 0, "{run:?}");
+    fs::write(Path::new(&at).join("f"), "served").unwrap();
+    assert_eq!(fs::read(Path::new(&source).join("f")).unwrap(), b"served");
+    rustix::mount::unmount(&*at, rustix::mount::UnmountFlags::empty()).unwrap();
+    assert_eq!(fs::read_dir(&at).unwrap().count(), 0);
+}
