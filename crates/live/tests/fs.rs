@@ -286,16 +286,17 @@ fn eight_readers_and_writers_at_once() {
     }
     for mode in MODES {
         let mut mount = Mount::new("s3-fifo", 128, options(mode));
+        let [at, source] = ["at", "source"].map(|name| mount.folder.path().join(name));
         thread::scope(|scope| {
             for number in 0..8u64 {
-                let mount = &mount;
+                let (at, source) = (&at, &source);
                 scope.spawn(move || {
                     for turn in 0..12u64 {
                         let name = format!("{number}-{}", turn % 3);
                         let bytes = pattern(number * 100 + turn, 20_000 + 7000 * turn as usize);
-                        fs::write(mount.at(&name), &bytes).unwrap();
-                        assert!(fs::read(mount.at(&name)).unwrap() == bytes, "{mode:?} {name}");
-                        assert!(fs::read(mount.source(&name)).unwrap() == bytes, "{mode:?} {name}");
+                        fs::write(at.join(&name), &bytes).unwrap();
+                        assert!(fs::read(at.join(&name)).unwrap() == bytes, "{mode:?} {name}");
+                        assert!(fs::read(source.join(&name)).unwrap() == bytes, "{mode:?} {name}");
                     }
                 });
             }
@@ -309,9 +310,11 @@ struct Faulty(std::sync::atomic::AtomicU64);
 
 struct FaultyFile(Arc<File>, Arc<Faulty>);
 
-impl Store for Arc<Faulty> {
+struct FaultyStore(Arc<Faulty>);
+
+impl Store for FaultyStore {
     fn open(&self, file: Arc<File>) -> Arc<dyn Source> {
-        Arc::new(FaultyFile(file, self.clone()))
+        Arc::new(FaultyFile(file, self.0.clone()))
     }
 }
 
@@ -344,7 +347,7 @@ fn errors_of_the_source_reach_the_caller_with_their_number() {
     if !can_mount() {
         return;
     }
-    let store = Arc::new(Arc::new(Faulty(0.into())));
+    let store = Arc::new(FaultyStore(Arc::new(Faulty(0.into()))));
     let mut mount = Mount::with_store("lru", 8, options(Mode::Strict), store);
     let bytes: Vec<u8> = pattern(1, 64 * 4096).into_iter().map(|byte| byte % 200).collect();
     fs::write(mount.source("f"), &bytes).unwrap();
@@ -362,7 +365,7 @@ fn errors_of_the_source_reach_the_caller_with_their_number() {
         }
     }
     assert!(failed > 30, "{failed} reads failed");
-    assert_eq!(file.write_at(&[255; 10], 0).unwrap_err().raw_os_error(), Some(28));
+    assert_eq!(FileExt::write_at(&file, &[255; 10], 0).unwrap_err().raw_os_error(), Some(28));
     drop(file);
     mount.stop();
 }
