@@ -3,7 +3,7 @@
 # A change to Cargo.lock that was not committed is an error where nobody looks at the working tree.
 LOCKED := $(if $(CI),--locked)
 
-.PHONY: help setup test lint unit demo compare counts truth gen
+.PHONY: help setup test lint unit demo compare counts truth gen dashboard
 .DEFAULT_GOAL := help
 
 help: ## List the targets
@@ -42,6 +42,10 @@ truth: setup ## Run the long tests of the live cache (fetches fsx and pjdfstest;
 
 unit: setup ## Run the tests of the workspace
 	cargo test $(LOCKED) --workspace
+
+dashboard: setup ## Build the page of reports, compare it with the committed one and try it in a browser (needs npm and Chromium)
+	cargo xtask dashboard --check
+	npm --prefix dashboard test
 
 gen: setup ## Write docs/reference from the code
 	cargo xtask gen

@@ -1,5 +1,6 @@
 //! The project's own chores, run as `cargo xtask NAME`.
 
+mod dashboard;
 mod generate;
 mod licences;
 mod tidy;
@@ -20,6 +21,12 @@ enum Chore {
         #[arg(long)]
         check: bool,
     },
+    /// Build the page of reports from dashboard/ (needs npm)
+    Dashboard {
+        /// Write nothing; fail if the committed page is not what would be built; without npm say so and go on
+        #[arg(long)]
+        check: bool,
+    },
     /// Fail if a dependency's licence is not on the list of allowed ones
     Licences,
     /// Fail if the tree breaks a rule of CONTRIBUTING.md that a program can see
@@ -29,6 +36,7 @@ enum Chore {
 fn main() -> ExitCode {
     let done = match Chore::parse() {
         Chore::Gen { check } => generate::run(&root(), check),
+        Chore::Dashboard { check } => dashboard::run(&root(), check),
         Chore::Licences => licences::run(&root()),
         Chore::Tidy => tidy::run(&root()),
     };

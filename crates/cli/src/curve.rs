@@ -17,6 +17,7 @@ use serde::Serialize;
 use crate::failure::Failure;
 use crate::output::files;
 use crate::progress::{Reading, Replaying};
+use crate::report::{ReportArgs, Rows};
 use crate::traces::{CutArgs, OneTrace, ReadArgs, nothing_referenced, say_remarks};
 use line::{Line, Sampling};
 
@@ -26,7 +27,8 @@ use line::{Line, Sampling};
 Examples:
   hotset curve app.hst                              LRU and OPT, exact
   hotset curve huge.hst --policy lru --sample 0.01  LRU from one block in a hundred, with its error
-  hotset curve app.hst --policy lru,arc,opt --points 30 --csv curves.csv")]
+  hotset curve app.hst --policy lru,arc,opt --points 30 --csv curves.csv
+  hotset curve app.hst --policy lru,s3-fifo,opt --report app.html")]
 pub(crate) struct Curve {
     #[command(flatten)]
     trace: OneTrace,
@@ -52,6 +54,8 @@ pub(crate) struct Curve {
     /// Write the points as CSV; `-` is standard output, then without the plot
     #[arg(long, value_name = "FILE", help_heading = "Results")]
     csv: Option<PathBuf>,
+    #[command(flatten)]
+    report: ReportArgs,
     /// Seed of the sample and of the schemes that draw random numbers
     #[arg(long, default_value_t = 1, help_heading = "Results")]
     seed: u64,
@@ -105,10 +109,11 @@ const COLUMNS: [&str; 16] = [
 ];
 
 impl Curve {
-    pub(crate) fn run(self) -> Result<(), Failure> {
+    pub(crate) fn run(self, typed: &str) -> Result<(), Failure> {
         let policies =
             PolicySpec::parse_list(&self.policy).map_err(|error| Failure::spec("--policy", &self.policy, &error))?;
         let name = self.trace.path.display().to_string();
+        let page = self.report.prepare(std::slice::from_ref(&self.trace.path))?;
         let trace = self.read.open(&self.trace.path)?;
         let mut options = self.cut.options();
         let block_bytes = options.block.unwrap_or_else(|| BlockSize::default_for(trace.meta())).bytes();
@@ -123,6 +128,9 @@ impl Curve {
         }
         let points = self.points(&lines, &name, block_bytes);
         files::write_rows(self.json.as_deref(), self.csv.as_deref(), &COLUMNS, &points)?;
+        if let Some(page) = page {
+            page.write(typed, Rows { rows: &points })?;
+        }
         if [&self.json, &self.csv].into_iter().flatten().all(|path| path != Path::new("-")) {
             show::show(&name, &lines, block_bytes)?;
         }

@@ -9,6 +9,7 @@ use clap::Args;
 use crate::failure::Failure;
 use crate::output::human;
 use crate::output::style::{self, Role, paint};
+use crate::shell::{self, quoted};
 
 /// Record a real program on this machine, look at its I/O, and see what every cache scheme would have made of it
 #[derive(Args)]
@@ -36,7 +37,7 @@ impl Demo {
         }
         let folder = self.folder()?;
         let path = |name: &str| folder.join(name).display().to_string();
-        let (script, trace) = (path("work.sh"), path("demo.hst"));
+        let (script, trace, report) = (path("work.sh"), path("demo.hst"), path("demo.html"));
         fs::write(&script, PROGRAM).map_err(|error| Failure::Work(format!("cannot write {script}: {error}")))?;
 
         say(
@@ -53,13 +54,14 @@ impl Demo {
             "opt knows the future: no scheme that keeps every block can hit more. Programs and libraries are \
              mapped, which hides what of them is used, so --no-maps leaves them out.",
         )?;
-        hotset(&["simulate", &trace, "--no-maps", "--policy", POLICIES, "--size", SIZES])?;
+        hotset(&["simulate", &trace, "--no-maps", "--policy", POLICIES, "--size", SIZES, "--report", &report])?;
         say("4. And at every other size?", "Both curves are exact, from one pass each.")?;
         hotset(&["curve", &trace, "--no-maps", "--policy", "lru,opt"])?;
         say("Now a program of yours", "")?;
         writeln!(stdout(), "\n    hotset record -o mine.hst -- COMMAND ARGUMENTS…")?;
         writeln!(stdout(), "    hotset simulate mine.hst --policy all --size 5%..80%*2\n")?;
-        Ok(writeln!(stdout(), "The trace of this demonstration is {trace}")?)
+        writeln!(stdout(), "The trace of this demonstration is {trace}")?;
+        Ok(writeln!(stdout(), "A page to look at, for any browser:  {report}")?)
     }
 
     fn folder(&self) -> Result<PathBuf, Failure> {
@@ -83,28 +85,7 @@ fn say(title: &str, text: &str) -> Result<(), Failure> {
 
 /// Shows a command as a user would type it, and runs it.
 fn hotset(arguments: &[&str]) -> Result<(), Failure> {
-    let typed: Vec<String> = arguments.iter().map(|argument| quoted(argument)).collect();
-    writeln!(stdout(), "\n{}\n", paint(&format!("$ hotset {}", typed.join(" ")), Role::Heading))?;
+    let typed = shell::line(std::iter::once("hotset").chain(arguments.iter().copied()));
+    writeln!(stdout(), "\n{}\n", paint(&format!("$ {typed}"), Role::Heading))?;
     crate::run_line(arguments)
-}
-
-/// An argument as a shell needs it.
-fn quoted(argument: &str) -> String {
-    let plain = |c: char| c.is_ascii_alphanumeric() || "-_./,%=+:@".contains(c);
-    if !argument.is_empty() && argument.chars().all(plain) {
-        argument.to_owned()
-    } else {
-        format!("'{}'", argument.replace('\'', r"'\''"))
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn arguments_are_quoted_where_a_shell_needs_it() {
-        let shown = ["5%,10%", "a b", "it's", ""].map(quoted);
-        assert_eq!(shown, ["5%,10%", "'a b'", r"'it'\''s'", "''"]);
-    }
 }

@@ -20,6 +20,8 @@ mod policies;
 mod progress;
 mod record;
 mod replay;
+mod report;
+mod shell;
 mod simulate;
 mod top;
 mod traces;
@@ -79,7 +81,8 @@ pub fn command() -> clap::Command {
 
 /// Runs the command line of this process.
 pub fn run() -> ExitCode {
-    match Cli::parse().command.run() {
+    let typed = shell::line(std::env::args_os());
+    match Cli::parse().command.run(&typed) {
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) => failure.report(),
     }
@@ -89,17 +92,18 @@ pub fn run() -> ExitCode {
 fn run_line(arguments: &[&str]) -> Result<(), Failure> {
     let line = std::iter::once("hotset").chain(arguments.iter().copied());
     let parsed = Cli::try_parse_from(line).map_err(|error| Failure::Usage(error.to_string()))?;
-    parsed.command.run()
+    parsed.command.run(&shell::line(std::iter::once("hotset").chain(arguments.iter().copied())))
 }
 
 impl Command {
-    fn run(self) -> Result<(), Failure> {
+    /// Runs the command; `typed` is its line, for reports.
+    fn run(self, typed: &str) -> Result<(), Failure> {
         match self {
             Command::Demo(command) => command.run(),
             Command::Record(command) => command.run(),
             Command::Inspect(command) => command.run(),
-            Command::Simulate(command) => command.run(),
-            Command::Curve(command) => command.run(),
+            Command::Simulate(command) => command.run(typed),
+            Command::Curve(command) => command.run(typed),
             Command::Experiment(command) => command.run(),
             Command::Import(command) => command.run(),
             Command::Generate(command) => command.run(),

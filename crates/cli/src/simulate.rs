@@ -9,11 +9,13 @@ use clap::Args;
 use hotset_core::paging::PagingSpec;
 use hotset_core::spec::{PolicySpec, SizeSpec, SpecError};
 use hotset_sim::results::Row;
+use serde::Serialize;
 
 use crate::classes;
 use crate::failure::Failure;
 use crate::output::{files, human, style, table, words};
 use crate::replay::Replay;
+use crate::report::{Page, ReportArgs, Rows};
 use crate::traces::{CutArgs, ReadArgs};
 
 /// Replay traces against cache schemes at given sizes, exactly
@@ -23,6 +25,7 @@ Examples:
   hotset simulate app.hst --policy lru,arc,lirs,opt --size 64M
   hotset simulate OLTP.lis.zst --policy all --size 1%..50%*2 --csv results.csv
   hotset simulate trace.csv --columns time,id,size --policy 's3-fifo(small=5%),sieve' --size 1000,10000 --json -
+  hotset simulate app.hst --policy lru,arc,s3-fifo,opt --size 1%..100%*1.5 --report app.html
   hotset simulate program.pgt.zst --policy apr,clock,opt --size 10%,50%    (a trace of memory: paging policies)")]
 pub(crate) struct Simulate {
     /// The traces: any known format, plain or packed by zstd, gzip or xz; `-` is standard input; `FORMAT:PATH` names the format
@@ -47,6 +50,8 @@ pub(crate) struct Simulate {
     /// Write results as CSV; `-` is standard output, then without tables
     #[arg(long, value_name = "FILE", help_heading = "Results")]
     csv: Option<PathBuf>,
+    #[command(flatten)]
+    report: ReportArgs,
     /// Seed of the policies that draw random numbers
     #[arg(long, default_value_t = 1, help_heading = "Results")]
     seed: u64,
@@ -56,7 +61,7 @@ pub(crate) struct Simulate {
 }
 
 impl Simulate {
-    pub(crate) fn run(self) -> Result<(), Failure> {
+    pub(crate) fn run(self, typed: &str) -> Result<(), Failure> {
         let policies = PolicySpec::parse_list(&self.policy);
         let sizes = SizeSpec::parse(&self.size).map_err(|error| Failure::spec("--size", &self.size, &error))?;
         if let (Err(cache), Err(paging)) = (&policies, PagingSpec::parse_list(&self.policy)) {
@@ -67,9 +72,10 @@ impl Simulate {
         }
         let policies = policies.map_err(|error| Failure::spec("--policy", &self.policy, &error));
         let rules = self.classes.as_deref().map(classes::read).transpose()?;
+        let page = self.report.prepare(&self.traces)?;
         let mut first = self.read.open(&self.traces[0])?;
         if first.reader.memory().is_some() {
-            return self.run_paging(first, &sizes);
+            return self.write(&self.run_paging(first, &sizes)?, &files::PAGING_COLUMNS, page, typed);
         }
         let replay = Replay {
             policies: &policies?,
@@ -90,7 +96,22 @@ impl Simulate {
             }
             rows.extend(of_trace);
         }
-        files::write_rows(self.json.as_deref(), self.csv.as_deref(), &files::CACHE_COLUMNS, &rows)
+        self.write(&rows, &files::CACHE_COLUMNS, page, typed)
+    }
+
+    /// Writes the results where the user wants them.
+    fn write<R: Serialize>(
+        &self,
+        rows: &[R],
+        columns: &[&str],
+        page: Option<Page>,
+        typed: &str,
+    ) -> Result<(), Failure> {
+        files::write_rows(self.json.as_deref(), self.csv.as_deref(), columns, rows)?;
+        match page {
+            Some(page) => page.write(typed, Rows { rows }),
+            None => Ok(()),
+        }
     }
 
     fn has_stdout_data(&self) -> bool {

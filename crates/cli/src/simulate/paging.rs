@@ -4,17 +4,16 @@ mod show;
 
 use hotset_core::paging::PagingSpec;
 use hotset_core::spec::SizeSpec;
-use hotset_sim::paging::Frees;
+use hotset_sim::paging::{Frees, PagingRow};
 use hotset_trace::Trace;
 
 use super::Simulate;
 use crate::failure::Failure;
-use crate::output::files;
 use crate::replay::paging::PagingReplay;
 
 impl Simulate {
-    /// All of the command, for traces of memory, of which the first is open.
-    pub(super) fn run_paging(&self, first: Trace, sizes: &SizeSpec) -> Result<(), Failure> {
+    /// Rows of traces of memory, of which the first is open, shown as they come.
+    pub(super) fn run_paging(&self, first: Trace, sizes: &SizeSpec) -> Result<Vec<PagingRow>, Failure> {
         let policies =
             PagingSpec::parse_list(&self.policy).map_err(|error| Failure::spec("--policy", &self.policy, &error))?;
         let replay = PagingReplay {
@@ -35,6 +34,6 @@ impl Simulate {
             }
             rows.extend(of_trace);
         }
-        files::write_rows(self.json.as_deref(), self.csv.as_deref(), &files::PAGING_COLUMNS, &rows)
+        Ok(rows)
     }
 }

@@ -180,7 +180,7 @@ pub fn by_name<'a>(name: &str, formats: &'a [Format]) -> Result<&'a Format, Stri
 }
 
 /// Splits `format:path`. A file that really has such a name wins.
-fn split_prefix<'a>(path: &Path, formats: &'a [Format]) -> (Option<&'a Format>, PathBuf) {
+pub fn split_prefix<'a>(path: &Path, formats: &'a [Format]) -> (Option<&'a Format>, PathBuf) {
     let split = path.to_str().and_then(|text| text.split_once(':'));
     if let Some((name, rest)) = split
         && let Ok(format) = by_name(name, formats)

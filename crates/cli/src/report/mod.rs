@@ -1,0 +1,109 @@
+//! Reports: one page of HTML that holds its script, its style and its data, opens from disk and asks the network for nothing.
+//!
+//! The page is built from `dashboard/` and committed, so that a build needs no Node; `cargo xtask dashboard --check` builds it anew and
+//! compares. The data is JSON in an element that no browser runs, with `<`, `>` and `&` escaped: no name in a trace can end it. The same command
+//! gives the same page, byte for byte, so it tells no time of its own.
+
+mod trace_file;
+
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+use clap::Args;
+use serde::Serialize;
+
+use crate::destination::Destination;
+use crate::failure::Failure;
+use trace_file::TraceFile;
+
+/// The page, with [`MARK`] where the data goes.
+const TEMPLATE: &str = include_str!("page.html");
+
+/// Stands for the data, once.
+const MARK: &str = "@HOTSET_REPORT@";
+
+/// Version of the data's schema (`docs/reports.md`).
+const VERSION: u32 = 1;
+
+/// The option of every command that writes a report.
+#[derive(Args)]
+pub(crate) struct ReportArgs {
+    /// Write a page to look at: one file for any browser, that needs no network (see docs/reports.md)
+    #[arg(long, value_name = "FILE.html", help_heading = "Results")]
+    report: Option<PathBuf>,
+}
+
+impl ReportArgs {
+    /// Makes sure, before the work begins, that the page can be written and is none of `inputs`.
+    pub(crate) fn prepare(&self, inputs: &[PathBuf]) -> Result<Option<Page>, Failure> {
+        let Some(path) = &self.report else { return Ok(None) };
+        if path == Path::new("-") {
+            let message = "--report -: a page is not written to standard output; expected the name of a file";
+            return Err(Failure::Usage(message.to_owned()));
+        }
+        Ok(Some(Page { destination: Destination::new(path, inputs)?, inputs: inputs.to_vec() }))
+    }
+}
+
+/// A page to be written.
+pub(crate) struct Page {
+    destination: Destination,
+    inputs: Vec<PathBuf>,
+}
+
+/// What stands on a page made by `simulate`, `curve` or `experiment`.
+#[derive(Serialize)]
+pub(crate) struct Rows<'a, R: Serialize> {
+    /// The rows, as `--json` writes them.
+    pub(crate) rows: &'a [R],
+}
+
+#[derive(Serialize)]
+struct Data<'a, C: Serialize> {
+    version: u32,
+    hotset: &'static str,
+    command: &'a str,
+    traces: Vec<TraceFile>,
+    #[serde(flatten)]
+    content: C,
+}
+
+impl Page {
+    /// Writes the page; `command` is the line that made it.
+    pub(crate) fn write(self, command: &str, content: impl Serialize) -> Result<(), Failure> {
+        let traces = self.inputs.iter().map(|path| TraceFile::of(path)).collect();
+        let data = Data { version: VERSION, hotset: env!("CARGO_PKG_VERSION"), command, traces, content };
+        let page = filled(&serde_json::to_string(&data)?);
+        self.destination.write(|file, _| Ok(file.write_all(page.as_bytes())?))
+    }
+}
+
+/// The page with this JSON in it. Outside of strings JSON has none of the three characters, so escaping them changes no value.
+fn filled(json: &str) -> String {
+    let safe = json.replace('<', "\\u003c").replace('>', "\\u003e").replace('&', "\\u0026");
+    TEMPLATE.replacen(MARK, &safe, 1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_page_has_one_place_for_data_and_asks_the_network_for_nothing() {
+        assert_eq!(TEMPLATE.matches(MARK).count(), 1);
+        assert!(TEMPLATE.contains(&format!("<script type=\"application/json\" id=\"report\">{MARK}</script>")));
+        assert!(TEMPLATE.contains("default-src 'none'"));
+        let loads = ["src=\"", "@import", "url(http", "href=\"http", "fetch("];
+        assert_eq!(loads.map(|load| TEMPLATE.contains(load)), [false; 5], "{loads:?}");
+    }
+
+    #[test]
+    fn no_text_ends_the_data_and_every_text_comes_back() {
+        let hostile = ["</script><script>alert(1)</script>", "<!--", "&lt;", "\"'\\", "\u{202e}abc", "\u{2028}", MARK];
+        let page = filled(&serde_json::to_string(&hostile).unwrap());
+        let (_, after) = page.split_once("id=\"report\">").unwrap();
+        let (data, _) = after.split_once("</script>").unwrap();
+        assert_eq!(serde_json::from_str::<Vec<String>>(data).unwrap(), hostile);
+        assert!(!data.contains(['<', '>', '&']));
+    }
+}

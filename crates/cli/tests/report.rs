@@ -1,0 +1,62 @@
+//! `--report`: a page that holds exactly the results, whatever a trace is called.
+
+mod support;
+
+use serde_json::Value;
+use support::{Folder, csv, hotset, ids};
+
+/// The data of a page.
+fn data(path: &str) -> Value {
+    let page = std::fs::read_to_string(path).unwrap();
+    let (_, after) = page.split_once("<script type=\"application/json\" id=\"report\">").expect("a place for data");
+    let (data, _) = after.split_once("</script>").unwrap();
+    serde_json::from_str(data).expect("the data is JSON")
+}
+
+#[test]
+fn a_page_holds_the_rows_the_command_and_the_trace() {
+    let folder = Folder::new();
+    let (trace, page) = (folder.file("t.csv", csv()), folder.path("t.html"));
+    let commands: [&[&str]; 2] = [
+        &["simulate", &trace, "-p", "lru,s3-fifo(small=5%),opt", "-s", "1,7,100"],
+        &["curve", &trace, "-p", "lru,opt", "--points", "5"],
+    ];
+    for command in commands {
+        let rows = hotset(&[command, &["--json", "-"]].concat()).rows();
+        hotset(&[command, &["--report", &page]].concat()).good();
+        let told = data(&page);
+        assert_eq!(told["rows"], Value::from(rows));
+        assert_eq!((&told["version"], &told["hotset"]), (&1.into(), &env!("CARGO_PKG_VERSION").into()));
+        let line = told["command"].as_str().unwrap();
+        assert!(line.starts_with(&format!("hotset {} ", command[0])) && line.ends_with(&page), "{line}");
+        assert_eq!(told["traces"][0]["name"], trace.as_str());
+        assert_eq!(told["traces"][0]["bytes"], std::fs::metadata(&trace).unwrap().len());
+        let first = std::fs::read(&page).unwrap();
+        hotset(&[command, &["--report", &page]].concat()).good();
+        assert!(std::fs::read(&page).unwrap() == first, "the same command gives the same page");
+    }
+}
+
+#[test]
+fn a_hostile_name_stays_a_name() {
+    let folder = Folder::new();
+    let name = "<!--<script>'\"&lt;\u{202e}.ids";
+    let (trace, page) = (folder.file(name, ids()), folder.path("t.html"));
+    hotset(&["simulate", &trace, "-p", "lru", "-s", "10", "--report", &page]).good();
+    assert_eq!(data(&page)["rows"][0]["trace"], trace.as_str());
+    assert_eq!(data(&page)["traces"][0]["name"], trace.as_str());
+}
+
+#[test]
+fn a_page_that_cannot_be_written_is_refused_before_the_work() {
+    let folder = Folder::new();
+    let trace = folder.file("t.ids", ids());
+    let run = |page: &str| hotset(&["simulate", &trace, "-p", "lru", "-s", "10", "--report", page]);
+    let refused = run("-");
+    assert_eq!(refused.status, 2);
+    assert!(refused.out.is_empty() && refused.err.contains("expected the name of a file"), "{refused:?}");
+    let refused = run(&trace);
+    assert!(refused.status == 2 && refused.err.contains("the same file as the input"), "{refused:?}");
+    let refused = run(&folder.path("no/where.html"));
+    assert!(refused.status == 1 && refused.out.is_empty(), "{refused:?}");
+}

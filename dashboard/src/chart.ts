@@ -1,0 +1,317 @@
+// A chart of lines: thin, labelled at their ends, with the values under the pointer or the arrow keys.
+
+import uPlot from "uplot";
+import { clip, h, name } from "./dom.ts";
+import { colour, onTheme } from "./theme.ts";
+
+/** A point, and what is said of it beside its value. */
+export interface Point {
+  x: number;
+  y: number;
+  exact?: string;
+}
+
+/** How a line stands among the others. */
+export type Role = "interest" | "bound" | "coloured" | "grey";
+
+/** A line. */
+export interface Line {
+  name: string;
+  role: Role;
+  colour: string;
+  shown: boolean;
+  points: Point[];
+}
+
+/** What a chart shows. */
+export interface Drawing {
+  label: string;
+  lines: Line[];
+  log: boolean;
+  /** Values are shares: the axis ends at 1 at the latest. */
+  share: boolean;
+  /** A small one of many: no labels at the lines. */
+  small?: boolean;
+  /** The greatest value of the axis, where several charts have the same. */
+  top?: number;
+  /** The least value of the axis: what lies below is cut off. */
+  floor?: number;
+  showX(x: number): string;
+  showY(y: number): string;
+  tickY(y: number): string;
+}
+
+/** The point that the reader looks at. */
+interface Spot {
+  line: number;
+  at: number;
+}
+
+const FONT = "12px system-ui, sans-serif";
+const NEAR_LINES = 9;
+
+/** A chart in an element of its own, which keeps its height. */
+export class Chart {
+  readonly element: HTMLElement;
+  private readonly box: HTMLElement;
+  private readonly tip: HTMLElement;
+  private plot: uPlot | undefined;
+  private xs: number[] = [];
+  private ys: (number | null | undefined)[][] = [];
+  private near: Spot | undefined;
+
+  constructor(
+    private drawing: Drawing,
+    private readonly height: number,
+  ) {
+    this.box = h("div", { class: "plot", tabindex: "0", role: "application", style: `height:${height}px` });
+    this.tip = h("div", { class: "tip", hidden: "", "aria-live": "polite" });
+    this.element = h("div", { class: "plot" }, this.box, this.tip);
+    this.box.addEventListener("keydown", (event) => this.onKey(event));
+    this.box.addEventListener("blur", () => this.look(undefined));
+    let width = 0;
+    new ResizeObserver(() => {
+      if (this.box.clientWidth === width) return;
+      width = this.box.clientWidth;
+      this.build();
+    }).observe(this.box);
+    onTheme(() => this.build());
+  }
+
+  /** Shows something else. */
+  draw(drawing: Drawing): void {
+    this.drawing = drawing;
+    this.build();
+  }
+
+  /** Switches a line on or off. */
+  switch(line: number, shown: boolean): void {
+    this.drawing.lines[line]!.shown = shown;
+    this.look(undefined);
+    this.plot?.setSeries(line + 1, { show: shown });
+  }
+
+  private build(): void {
+    const width = this.box.clientWidth;
+    if (width === 0) return;
+    this.look(undefined);
+    this.plot?.destroy();
+    const { lines, label } = this.drawing;
+    const tables = lines.map(({ points }) => [points.map(({ x }) => x), points.map(({ y }) => y)] as uPlot.AlignedData);
+    const [xs, ...ys] = tables.length === 0 ? [[]] : uPlot.join(tables);
+    this.xs = xs as number[];
+    this.ys = ys as (number | null | undefined)[][];
+    this.plot = new uPlot(this.options(width), [this.xs, ...this.ys] as uPlot.AlignedData, this.box);
+    this.box.setAttribute("aria-label", `${label}. Arrow keys go from value to value and from line to line.`);
+  }
+
+  private options(width: number): uPlot.Options {
+    const { lines, log, small } = this.drawing;
+    const labels = small ? 12 : Math.min(150, width * 0.24);
+    return {
+      width,
+      height: this.height,
+      padding: [10, labels, 0, 0],
+      legend: { show: false },
+      cursor: { y: false, drag: { x: false, y: false }, points: { size: 7 }, dataIdx: (_, line, at) => this.closest(line, at) },
+      scales: { x: { time: false, distr: log ? 3 : 1, log: 2, range: () => this.rangeX() }, y: { range: () => this.rangeY() } },
+      axes: [this.axisX(width), this.axisY()],
+      series: [{}, ...lines.map((line) => stroke(line, small === true))],
+      hooks: {
+        draw: [(plot) => this.labels(plot)],
+        setCursor: [(plot) => this.onPointer(plot)],
+        ready: [(plot) => this.tell(plot)],
+        setScale: [(plot) => this.tell(plot)],
+      },
+    };
+  }
+
+  private axisX(width: number): uPlot.Axis {
+    const { log, showX } = this.drawing;
+    const most = Math.max(2, Math.floor(width / 95));
+    const base = { stroke: colour("--soft"), font: FONT, grid: { stroke: colour("--grid"), width: 1 }, ticks: { show: false }, size: 34 };
+    const splits = (_: uPlot, __: number, from: number, to: number) => (log ? powers(from, to, most) : rounds(from, to, most, 2));
+    return { ...base, splits, values: (_, splits) => splits.map(showX), space: 30 };
+  }
+
+  private axisY(): uPlot.Axis {
+    const splits = (_: uPlot, __: number, from: number, to: number) => rounds(from, to, this.drawing.small ? 2 : 5, 10);
+    const values = (_: uPlot, splits: number[]) => splits.map((value) => this.drawing.tickY(value));
+    return { stroke: colour("--soft"), font: FONT, grid: { stroke: colour("--grid"), width: 1 }, ticks: { show: false }, size: 50, splits, values };
+  }
+
+  private rangeX(): [number, number] {
+    const [from, to] = [this.xs[0] ?? 1, this.xs[this.xs.length - 1] ?? 2];
+    return from === to ? [from / 2, to * 2] : [this.drawing.log ? from : Math.min(0, from), to];
+  }
+
+  private rangeY(): [number, number] {
+    const values = this.ys.flat().filter((value) => value !== null && value !== undefined);
+    const greatest = this.drawing.top ?? values.reduce((most, value) => Math.max(most, value), 0);
+    const least = Math.max(this.drawing.floor ?? -Infinity, values.reduce((least, value) => Math.min(least, value), 0));
+    const top = greatest === least ? least + 1 : greatest + (greatest - least) * 0.06;
+    return [least, this.drawing.share ? Math.min(1, top) : top];
+  }
+
+  /** The nearest place where a line has a point: lines need not have the same sizes. */
+  private closest(line: number, at: number): number {
+    const ys = this.ys[line - 1];
+    if (ys === undefined || ys[at] != null) return at;
+    for (let away = 1; away < ys.length; away++) {
+      if (ys[at - away] != null) return at - away;
+      if (ys[at + away] != null) return at + away;
+    }
+    return at;
+  }
+
+  private labels(plot: uPlot): void {
+    if (this.drawing.small) return;
+    const { ctx } = plot;
+    const ratio = devicePixelRatio;
+    const ends = this.ends(plot).sort((a, b) => a.y - b.y);
+    const least = 14 * ratio;
+    ends.forEach((end, at) => (end.y = Math.max(end.y, at === 0 ? end.y : ends[at - 1]!.y + least)));
+    // Those that were pushed out below move up again.
+    let floor = plot.bbox.top + plot.bbox.height;
+    for (const end of [...ends].reverse()) {
+      end.y = Math.min(end.y, floor);
+      floor = end.y - least;
+    }
+    const left = plot.bbox.left + plot.bbox.width + 7 * ratio;
+    const room = ctx.canvas.width - left;
+    ctx.save();
+    ctx.textBaseline = "middle";
+    ctx.textAlign = "left";
+    ctx.direction = "ltr";
+    for (const { line, y } of ends) {
+      ctx.font = `${line.role === "interest" ? "600 " : ""}${12 * ratio}px system-ui, sans-serif`;
+      ctx.fillStyle = line.colour;
+      ctx.fillText(fitted(ctx, line.name, room), left, y);
+    }
+    ctx.restore();
+  }
+
+  private ends(plot: uPlot): { line: Line; y: number }[] {
+    const labelled = this.drawing.lines.filter((line) => line.shown && line.role !== "grey");
+    return labelled.flatMap((line) => {
+      const end = line.points[line.points.length - 1];
+      if (end === undefined || end.y < (plot.scales["y"]?.min ?? 0)) return [];
+      return [{ line, y: plot.valToPos(end.y, "y", true) }];
+    });
+  }
+
+  /** Says where values lie, in pixels of the page: for whoever reads the picture back. */
+  private tell(plot: uPlot): void {
+    const { x, y } = plot.scales;
+    const { left, top, width, height } = plot.bbox;
+    const area = [left, top, width, height].map((length) => length / devicePixelRatio);
+    this.box.dataset["scales"] = JSON.stringify({ x: [x!.min, x!.max], y: [y!.min, y!.max], log: this.drawing.log, area });
+  }
+
+  private onPointer(plot: uPlot): void {
+    const { left, top, idx } = plot.cursor;
+    if (idx === null || idx === undefined || left === undefined || left < 0 || top === undefined) {
+      if (document.activeElement !== this.box) this.look(undefined);
+      return;
+    }
+    let best: Spot | undefined;
+    let least = Infinity;
+    this.drawing.lines.forEach((line, number) => {
+      if (!line.shown) return;
+      const at = this.closest(number + 1, idx);
+      const y = this.ys[number]?.[at];
+      if (y === null || y === undefined) return;
+      const away = Math.hypot(plot.valToPos(this.xs[at]!, "x") - left, plot.valToPos(y, "y") - top);
+      if (away < least) [best, least] = [{ line: number, at }, away];
+    });
+    this.look(best);
+  }
+
+  private onKey(event: KeyboardEvent): void {
+    const step = { ArrowLeft: [0, -1], ArrowRight: [0, 1], ArrowUp: [-1, 0], ArrowDown: [1, 0] }[event.key];
+    if (event.key === "Escape") this.look(undefined);
+    if (step === undefined || this.plot === undefined) return;
+    event.preventDefault();
+    const shown = this.drawing.lines.flatMap((line, number) => (line.shown && line.points.length > 0 ? [number] : []));
+    if (shown.length === 0) return;
+    const from = this.near ?? { line: shown[0]!, at: -1 };
+    const turn = (shown.indexOf(from.line) + step[0]! + shown.length) % shown.length;
+    const line = shown[turn]!;
+    let at = from.at + step[1]!;
+    while (at > 0 && at < this.xs.length && this.ys[line]![at] == null) at += step[1] || 1;
+    this.look({ line, at: this.closest(line + 1, Math.max(0, Math.min(at, this.xs.length - 1))) });
+  }
+
+  /** Shows the values at a point, or none. */
+  private look(spot: Spot | undefined): void {
+    this.near = spot;
+    this.tip.hidden = spot === undefined;
+    if (spot === undefined || this.plot === undefined) return;
+    const { lines, showX, showY } = this.drawing;
+    const x = this.xs[spot.at]!;
+    const point = lines[spot.line]!.points.find((point) => point.x === x)!;
+    const rows = this.around(spot).map(({ line, y, near }) =>
+      h("div", { class: near ? "value near" : "value" }, swatch(line), name(clip(line.name, 200)), h("span", {}, showY(y))),
+    );
+    this.tip.replaceChildren(h("div", { class: "at" }, showX(x)), ...rows);
+    if (point.exact !== undefined) this.tip.append(h("div", { class: "exact" }, point.exact));
+    this.place(this.plot, x, point.y);
+  }
+
+  /** The line looked at among its neighbours at the same place, the greatest first. */
+  private around(spot: Spot): { line: Line; y: number; near: boolean }[] {
+    const here = this.drawing.lines.flatMap((line, number) => {
+      const y = this.ys[number]?.[spot.at];
+      return line.shown && y !== null && y !== undefined ? [{ line, y, near: number === spot.line }] : [];
+    });
+    here.sort((a, b) => b.y - a.y);
+    const from = Math.max(0, Math.min(here.findIndex(({ near }) => near) - 4, here.length - NEAR_LINES));
+    return here.slice(from, from + NEAR_LINES);
+  }
+
+  private place(plot: uPlot, x: number, y: number): void {
+    const left = plot.valToPos(x, "x") + plot.over.offsetLeft;
+    const top = plot.valToPos(y, "y") + plot.over.offsetTop;
+    const over = left + 16 + this.tip.offsetWidth > this.box.clientWidth;
+    this.tip.style.left = `${Math.max(0, over ? left - 16 - this.tip.offsetWidth : left + 16)}px`;
+    this.tip.style.top = `${Math.max(0, Math.min(top - this.tip.offsetHeight / 2, this.height - this.tip.offsetHeight))}px`;
+  }
+}
+
+function stroke(line: Line, small: boolean): uPlot.Series {
+  const width = { interest: 2.25, bound: 1.25, coloured: 1.25, grey: 0.75 }[line.role];
+  const dash = line.role === "bound" ? { dash: [5, 4] } : {};
+  const points = { show: !small && line.role !== "grey" && line.points.length <= 40, size: 4, fill: line.colour };
+  return { show: line.shown, stroke: line.colour, width, spanGaps: true, points, ...dash };
+}
+
+/** A mark in the colour and stroke of a line. */
+export function swatch(line: Line): HTMLElement {
+  return h("span", { class: line.role === "bound" ? "swatch dashed" : "swatch", style: `color:${line.colour}` });
+}
+
+function fitted(ctx: CanvasRenderingContext2D, text: string, room: number): string {
+  for (let length = Math.min(text.length, 40); length > 1; length--) {
+    const shown = clip(text, length);
+    if (ctx.measureText(shown).width <= room) return shown;
+  }
+  return "…";
+}
+
+/** Powers of two between two sizes, at most `most` of them and evenly apart. */
+function powers(from: number, to: number, most: number): number[] {
+  const [low, high] = [Math.ceil(Math.log2(from) - 1e-9), Math.floor(Math.log2(to) + 1e-9)];
+  const step = Math.max(1, Math.ceil((high - low + 1) / most));
+  return Array.from({ length: Math.max(0, Math.floor((high - low) / step) + 1) }, (_, at) => 2 ** (low + at * step));
+}
+
+/** Round values between two, about `most` of them: multiples of 1, 2 and 5, or of powers of two for sizes. */
+function rounds(from: number, to: number, most: number, base: 2 | 10): number[] {
+  const rough = (to - from) / most;
+  if (!(rough > 0) || !Number.isFinite(rough)) return [from];
+  const power = base ** Math.floor(Math.log(rough) / Math.log(base));
+  const step = power * (base === 2 ? (rough > power ? 2 : 1) : ([1, 2, 5, 10].find((unit) => unit * power >= rough) ?? 10));
+  const first = Math.ceil(from / step - 1e-9);
+  const last = Math.floor(to / step + 1e-9);
+  return Array.from({ length: Math.max(0, last - first + 1) }, (_, at) => (first + at) * step);
+}

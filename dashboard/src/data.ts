@@ -1,0 +1,106 @@
+// What the page is given (docs/reports.md), and how rows become lines.
+
+/** Counts over a trace, an application or a class. */
+export interface Counts {
+  references: number;
+  hits: number;
+  misses: number;
+  hit_ratio: number;
+  requests?: number;
+  request_misses?: number;
+  read_requests?: number;
+  read_request_misses?: number;
+  write_requests?: number;
+  write_backs?: number;
+  bytes_read?: number;
+  bytes_written?: number;
+  block_bytes?: number;
+}
+
+/** The counts of an application or a class. */
+export interface Named extends Counts {
+  name: string;
+}
+
+/** A row of results: one trace, scheme and size. */
+export interface Row extends Counts {
+  trace: string;
+  policy: string;
+  size_blocks: number;
+  size_bytes?: number;
+  seed: number;
+  distinct_blocks?: number;
+  extra_reads?: number;
+  disk_accesses?: number;
+  faults_per_million_references?: number;
+  faults_per_million_instructions?: number;
+  refault_distance_to_clock?: number;
+  sampling_rate?: number;
+  expected_error?: number;
+  apps?: Named[];
+  classes?: Named[];
+}
+
+/** A file that results were made from. */
+export interface TraceFile {
+  name: string;
+  bytes?: number;
+  xxh3?: string;
+}
+
+/** All that is on a page. */
+export interface Report {
+  version: number;
+  hotset: string;
+  command: string;
+  traces: TraceFile[];
+  rows?: Row[];
+}
+
+/** A scheme on a trace: its rows by size. */
+export interface Series {
+  name: string;
+  rows: Row[];
+}
+
+/** Results on one trace cut in one way. */
+export interface Group {
+  trace: string;
+  inBytes: boolean;
+  series: Series[];
+}
+
+/** Rows by trace and block size, then by scheme, in the order of their first appearance. */
+export function groups(rows: Row[]): Group[] {
+  const byTrace = Map.groupBy(rows, (row) => JSON.stringify([row.trace, row.block_bytes ?? null]));
+  return [...byTrace.values()].map((of) => ({
+    trace: of[0]!.trace,
+    inBytes: of.every((row) => row.size_bytes !== undefined),
+    series: series(of),
+  }));
+}
+
+function series(rows: Row[]): Series[] {
+  const seeds = new Set(rows.map((row) => row.seed)).size > 1;
+  const name = (row: Row) => (seeds ? `${row.policy}, seed ${row.seed}` : row.policy);
+  return [...Map.groupBy(rows, name)].map(([name, of]) => {
+    // The same cell twice is shown once: the one that came last.
+    const bySize = new Map(of.map((row) => [row.size_blocks, row]));
+    return { name, rows: [...bySize.values()].sort((a, b) => a.size_blocks - b.size_blocks) };
+  });
+}
+
+/** True for the schemes that know the future: bounds, not choices. */
+export function isBound(policy: string): boolean {
+  return /^opt(-bypass)?([(,]|$)/.test(policy);
+}
+
+/** True for the scheme that all others are held against. */
+export function isBaseline(policy: string): boolean {
+  return /^lru(,|$)/.test(policy);
+}
+
+/** A row's size as it lies on the axis. */
+export function size(row: Row, group: Group): number {
+  return group.inBytes ? row.size_bytes! : row.size_blocks;
+}

@@ -1,0 +1,70 @@
+// The page: reads the data that the command put into it and draws what is there.
+
+import "uplot/dist/uPlot.min.css";
+import "./style.css";
+import { bars } from "./bars.ts";
+import { Choices, curves } from "./curves.ts";
+import { groups, type Group, type Report } from "./data.ts";
+import { fileName, h, name } from "./dom.ts";
+import { count } from "./format.ts";
+import { panels, panel, ratioBars } from "./panels.ts";
+import { memorySaved } from "./saved.ts";
+import { table } from "./table.ts";
+import { extent, figures, lede, tiles } from "./words.ts";
+
+function section(group: Group, number: number): HTMLElement {
+  const choices = new Choices(group);
+  const words = lede(group);
+  const oneSize = group.series.every((series) => series.rows.length < 2);
+  return h(
+    "section",
+    { id: `trace-${number}` },
+    h("h2", {}, name(fileName(group.trace), "name path")),
+    h("p", { class: "soft" }, extent(group)),
+    words === undefined ? null : h("p", { class: "lede" }, words),
+    tiles(figures(group)),
+    oneSize ? h("figure", { class: "part" }, h("h3", {}, "Hit ratio"), bars(ratioBars(group, choices, (row) => row), 1)) : curves(group, choices),
+    oneSize ? null : memorySaved(group, choices),
+    panels(group, choices, "By application", (row) => row.apps),
+    panels(group, choices, "By class of data", (row) => row.classes),
+    table(group),
+  );
+}
+
+/** All traces side by side, where there are several. */
+function overview(all: Group[]): HTMLElement | null {
+  if (all.length < 2) return null;
+  const grid = h("div", { class: "panels" });
+  all.forEach((group, at) => {
+    const small = panel(group, new Choices(group), fileName(group.trace), extent(group), (row) => row);
+    const title = small.querySelector("h4")!;
+    title.replaceChildren(h("a", { href: `#trace-${at}` }, ...title.childNodes));
+    grid.append(small);
+  });
+  return h("section", {}, h("h2", {}, "Trace by trace"), h("p", { class: "soft" }, "Hit ratio by cache size, all on one scale."), grid);
+}
+
+function origin(report: Report): HTMLElement {
+  const seeds = [...new Set((report.rows ?? []).map((row) => row.seed))];
+  const list = h("dl", { class: "facts" }, h("dt", {}, "Command"), h("dd", {}, h("code", {}, report.command)));
+  list.append(h("dt", {}, "Version"), h("dd", {}, `hotset ${report.hotset}`));
+  if (seeds.length > 0) list.append(h("dt", {}, seeds.length > 1 ? "Seeds" : "Seed"), h("dd", {}, seeds.join(", ")));
+  for (const trace of report.traces) {
+    const facts = trace.bytes === undefined ? "" : `${count(trace.bytes)} bytes, XXH3 ${trace.xxh3 ?? ""}`;
+    list.append(h("dt", {}, "Trace"), h("dd", {}, name(trace.name), h("div", { class: "soft" }, facts)));
+  }
+  return h("section", {}, h("h2", {}, "How this was made"), list);
+}
+
+function page(report: Report): Node[] {
+  const all = groups(report.rows ?? []);
+  const one = all.length === 1 ? fileName(all[0]!.trace) : `${all.length} traces`;
+  document.title = `${one.slice(0, 100)} · hotset`;
+  return [
+    h("header", {}, h("p", { class: "brand" }, "hotset"), h("h1", {}, "What each cache would have given")),
+    ...[overview(all), ...all.map(section), origin(report)].filter((part) => part !== null),
+  ];
+}
+
+const report = JSON.parse(document.getElementById("report")!.textContent!) as Report;
+document.getElementById("page")!.replaceChildren(...page(report));

@@ -1,0 +1,247 @@
+// The page in a real browser: what it shows is what the results say, whatever traces call themselves, and nothing leaves it.
+//
+// Needs Chromium (CHROMIUM, or /usr/bin/chromium). Without one the tests are left out loudly, and fail where CI is set.
+// Pictures are kept in target/screenshots.
+
+import assert from "node:assert/strict";
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, before, test } from "node:test";
+import { fileURLToPath } from "node:url";
+
+import { chromium } from "playwright-core";
+
+const root = fileURLToPath(new URL("../../", import.meta.url));
+const template = readFileSync(join(root, "crates/cli/src/report/page.html"), "utf8");
+const screenshots = join(root, "target/screenshots");
+const executablePath = process.env.CHROMIUM ?? "/usr/bin/chromium";
+const present = existsSync(executablePath);
+if (!present) {
+  const sentence = `SKIPPED: the page was not tried in a browser: there is no Chromium at ${executablePath}`;
+  if (process.env.CI) throw new Error(sentence);
+  console.error(sentence);
+}
+
+const options = { skip: !present };
+let browser;
+let folder;
+before(async () => {
+  if (!present) return;
+  browser = await chromium.launch({ executablePath, args: process.getuid() === 0 ? ["--no-sandbox"] : [] });
+  folder = mkdtempSync(join(tmpdir(), "hotset-page-"));
+  mkdirSync(screenshots, { recursive: true });
+});
+after(async () => {
+  await browser?.close();
+  if (folder) rmSync(folder, { recursive: true });
+});
+
+/** A row as `hotset simulate --json` writes it. */
+function row(policy, size, hits, more = {}) {
+  const references = 100_000;
+  const counts = { references, hits, misses: references - hits, hit_ratio: hits / references };
+  return { version: 1, trace: "traces/app.hst", policy, size_blocks: size, size_bytes: size * 4096, block_bytes: 4096, seed: 1,
+    requests: 40_000, request_misses: 30_000, read_requests: 20_000, read_request_misses: 15_000, distinct_blocks: 60_000, ...counts, ...more };
+}
+
+const SIZES = [1000, 2500, 6000, 14_000, 40_000];
+const HITS = {
+  lru: [10_017, 22_222, 31_003, 44_444, 61_009],
+  arc: [15_001, 27_777, 39_999, 48_123, 60_001],
+  opt: [31_416, 42_718, 55_555, 61_803, 70_711],
+};
+
+/** Three schemes at five sizes. */
+function usual(more = {}) {
+  return Object.entries(HITS).flatMap(([policy, hits]) => SIZES.map((size, at) => row(policy, size, hits[at], more)));
+}
+
+function write(rows, more = {}) {
+  const data = { version: 1, hotset: "0.0.0", command: "hotset simulate app.hst", traces: [{ name: "traces/app.hst" }], rows, ...more };
+  const safe = JSON.stringify(data).replace(/[<>&]/g, (c) => `\\u00${c.charCodeAt(0).toString(16)}`);
+  const path = join(folder, `${Math.random().toString(36).slice(2)}.html`);
+  writeFileSync(path, template.replace("@HOTSET_REPORT@", () => safe));
+  return `file://${path}`;
+}
+
+/** Opens a page, and checks in the end that nothing went wrong and nothing was asked for. */
+async function open(rows, use, { width = 1200, dark = false, more } = {}) {
+  const page = await browser.newPage({ viewport: { width, height: 900 }, colorScheme: dark ? "dark" : "light" });
+  const [wrong, asked] = [[], []];
+  page.on("console", (message) => wrong.push(message.text()));
+  page.on("pageerror", (error) => wrong.push(String(error)));
+  page.on("request", (request) => asked.push(request.url()));
+  const url = write(rows, more);
+  await page.goto(url);
+  await page.waitForSelector("section, .facts");
+  if (rows.length > 0) await page.waitForSelector("[data-scales], .bars");
+  await use(page);
+  assert.deepEqual(wrong, [], "nothing is wrong in the console");
+  assert.deepEqual(asked.filter((other) => other !== url && !other.startsWith("data:")), [], "no request leaves the page");
+  await page.close();
+}
+
+/** Where a value lies in a chart, from what the chart says of its axes. */
+function place({ x, y, log, area }, size, value) {
+  const [left, top, width, height] = area;
+  const way = log ? Math.log(size / x[0]) / Math.log(x[1] / x[0]) : (size - x[0]) / (x[1] - x[0]);
+  // The last pixel before the edge is still inside.
+  return { x: Math.min(left + way * width, left + width - 1), y: top + height * (1 - (value - y[0]) / (y[1] - y[0])) };
+}
+
+const chart = (page) => page.locator(".curves [data-scales]");
+const scales = async (page) => JSON.parse(await chart(page).getAttribute("data-scales"));
+
+/** The text beside a point, and the colour of the picture there. */
+async function look(page, at) {
+  await chart(page).hover({ position: at });
+  const tip = await page.locator(".curves .tip").innerText();
+  const colour = await page.locator(".curves canvas").evaluate((canvas, { x, y }) => {
+    const ratio = canvas.width / canvas.clientWidth;
+    return [...canvas.getContext("2d").getImageData(Math.round(x * ratio), Math.round(y * ratio), 1, 1).data];
+  }, at);
+  return { tip, colour };
+}
+
+test("points lie where the results say, on both axes, and tell exact counts", options, async () => {
+  await open(usual(), async (page) => {
+    for (const axis of [0, 1]) {
+      await page.getByLabel("Size axis").selectOption({ index: axis });
+      await page.waitForTimeout(50);
+      const told = await scales(page);
+      assert.equal(told.log, axis === 0);
+      for (const [policy, hits] of Object.entries(HITS)) {
+        for (const [at, size] of SIZES.entries()) {
+          const { tip, colour } = await look(page, place(told, size * 4096, hits[at] / 100_000));
+          const expected = `${hits[at].toLocaleString("en-US")} hits of 100,000 references, cache of ${size.toLocaleString("en-US")} blocks`;
+          assert.ok(tip.includes(expected), `${policy} at ${size}: expected ${expected} in ${tip}`);
+          assert.ok(tip.includes(`${((100 * hits[at]) / 100_000).toFixed(2)} %`), tip);
+          assert.ok(colour[3] > 0, `${policy} at ${size}: the picture is empty there`);
+        }
+      }
+    }
+    const { colour } = await look(page, place(await scales(page), 30_000 * 4096, 0.02));
+    assert.equal(colour[3], 0, "and it is empty where there is no line");
+    await page.screenshot({ path: join(screenshots, "curves.png"), fullPage: true });
+  });
+});
+
+test("the table has every count of every row and sorts by any column", options, async () => {
+  await open(usual({ write_backs: 7 }), async (page) => {
+    const cells = () => page.locator("tbody tr").evaluateAll((rows) => rows.map((row) => [...row.cells].map((cell) => cell.textContent)));
+    const expected = usual().map((row) => [row.policy, row.size_blocks, row.hits, row.misses].map((value) => value.toLocaleString("en-US")).join());
+    const shown = (await cells()).map(([policy, , blocks, , hits, misses]) => [policy, blocks, hits, misses].join());
+    assert.deepEqual([...shown].sort(), [...expected].sort());
+    await page.getByRole("button", { name: "blocks", exact: true }).click();
+    const blocks = async () => (await cells()).map((row) => Number(row[2].replaceAll(",", "")));
+    assert.deepEqual(await blocks(), [...(await blocks())].sort((a, b) => b - a));
+    await page.keyboard.press("Enter");
+    assert.deepEqual(await blocks(), [...(await blocks())].sort((a, b) => a - b), "the keyboard sorts as well");
+  });
+});
+
+test("memory saved is what the curves say", options, async () => {
+  // Where arc has exactly the hits that lru has at 4,000 blocks with 1,000, three quarters are saved.
+  const rows = [["lru", [100, 5000, 40_000]], ["arc", [5000, 20_000, 40_000]]].flatMap(([policy, hits]) =>
+    [250, 4000, 16_000].map((size, at) => row(policy, policy === "arc" && at === 0 ? 1000 : size, hits[at])));
+  await open(rows, async (page) => {
+    const saved = page.locator(".saved [data-scales]");
+    await saved.hover({ position: place(JSON.parse(await saved.getAttribute("data-scales")), 4000 * 4096, 0.75) });
+    const tip = await page.locator(".saved .tip").innerText();
+    assert.match(tip, /75\.0 %/);
+    assert.match(tip, /3\.91M instead of 15\.6M/);
+  });
+});
+
+test("the legend switches lines and the keyboard reads values", options, async () => {
+  await open(usual(), async (page) => {
+    const arc = page.locator(".legend button", { hasText: "arc" });
+    await arc.focus();
+    await page.keyboard.press("Space");
+    assert.equal(await arc.getAttribute("aria-pressed"), "false");
+    await chart(page).focus();
+    await page.keyboard.press("ArrowRight");
+    const tip = page.locator(".curves .tip");
+    assert.match(await tip.innerText(), /10,017 hits of 100,000/);
+    assert.doesNotMatch(await tip.innerText(), /arc/, "a line that is off has no values");
+    await page.keyboard.press("ArrowDown");
+    await page.keyboard.press("ArrowRight");
+    assert.match(await tip.innerText(), /42,718 hits of 100,000/);
+    await page.keyboard.press("Escape");
+    assert.ok(await tip.isHidden());
+  });
+});
+
+test("hostile names are text", options, async () => {
+  const names = ["<script>document.title='broken'</script>", `"'><img src=x onerror=alert(1)>`, "n".repeat(10_000), "\u202eתירבע abc", "</script>", "&lt;b&gt;"];
+  const apps = names.map((name) => ({ ...row("x", 1, 500), name }));
+  const rows = names.flatMap((name) => usual({ trace: name, apps }).map((one) => ({ ...one, policy: one.policy === "arc" ? name : one.policy })));
+  const more = { command: names.join(" "), traces: names.map((name) => ({ name })) };
+  for (const width of [1200, 390]) {
+    await open(rows, async (page) => {
+      const text = await page.locator("main").evaluate((main) => main.textContent);
+      for (const name of names) assert.ok(text.includes(name), `${name.slice(0, 40)} is shown`);
+      assert.equal(await page.locator("main script, main img").count(), 0);
+      assert.doesNotMatch(await page.title(), /^broken/);
+      assert.ok(await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth), "no horizontal scrolling");
+      await page.screenshot({ path: join(screenshots, `hostile-${width}.png`) });
+    }, { width, more });
+  }
+});
+
+test("a telephone shows all of it without scrolling sideways", options, async () => {
+  const parts = ["app one", "app two"].map((name) => ({ ...row("x", 1, 500), name }));
+  await open(usual({ apps: parts, classes: parts }), async (page) => {
+    assert.ok(await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth));
+    await page.screenshot({ path: join(screenshots, "telephone.png"), fullPage: true });
+  }, { width: 390, dark: true });
+});
+
+test("nothing jumps once the page stands", options, async () => {
+  await open(usual(), async (page) => {
+    const shift = () => page.evaluate(() => new Promise((resolve) => {
+      let sum = 0;
+      new PerformanceObserver((list) => list.getEntries().forEach((entry) => (sum += entry.value))).observe({ type: "layout-shift", buffered: true });
+      setTimeout(() => resolve(sum), 100);
+    }));
+    assert.ok((await shift()) < 0.01);
+    const height = () => page.evaluate(() => document.documentElement.scrollHeight);
+    const before = await height();
+    await page.locator(".choice", { hasText: /^Show/ }).locator("select").selectOption({ index: 1 });
+    assert.equal(await height(), before);
+  });
+});
+
+test("one size is drawn as bars, and fields that do not apply are not there", options, async () => {
+  const rows = Object.entries(HITS).map(([policy, hits]) => {
+    const { size_bytes: _, block_bytes: __, ...rest } = row(policy, 1000, hits[0]);
+    return rest;
+  });
+  await open(rows, async (page) => {
+    assert.deepEqual(await page.locator(".bars").first().locator(".figure").allInnerTexts(), ["31.42 %", "15.00 %", "10.02 %"]);
+    assert.doesNotMatch(await page.locator("main").innerText(), /write-backs|undefined|NaN/);
+  });
+});
+
+test("200 curves are drawn again in less than 100 ms", options, async () => {
+  const rows = Array.from({ length: 200 }, (_, at) => SIZES.map((size, step) => row(`lru-k(k=${at})`, size, 1000 * step + 97 * at))).flat();
+  await open(rows, async (page) => {
+    const times = await page.evaluate(async () => {
+      const axis = [...document.querySelectorAll("label")].find((label) => label.textContent.startsWith("Size axis")).querySelector("select");
+      const times = [];
+      for (let turn = 0; turn < 9; turn++) {
+        const start = performance.now();
+        axis.selectedIndex = turn % 2 === 0 ? 1 : 0;
+        axis.dispatchEvent(new Event("change"));
+        await Promise.resolve();
+        times.push(performance.now() - start);
+      }
+      return times;
+    });
+    const median = times.sort((a, b) => a - b)[4];
+    console.log(`# 200 curves: median of ${times.length} redraws ${median.toFixed(1)} ms`);
+    assert.ok(median < 100, `${times}`);
+    await page.screenshot({ path: join(screenshots, "many.png") });
+  });
+});

@@ -1,0 +1,37 @@
+// Builds one file: the page with its script and style inside, and a mark where the command puts the data.
+
+import { defineConfig } from "vite";
+
+/** Puts the script and the style into the page. */
+function inline() {
+  return {
+    name: "inline",
+    enforce: "post",
+    generateBundle(_options, bundle) {
+      const files = Object.values(bundle);
+      const page = files.find((file) => file.fileName.endsWith(".html"));
+      const script = files.find((file) => file.type === "chunk");
+      const style = files.find((file) => file.fileName.endsWith(".css"));
+      const code = script.code.trim().replaceAll("</script", "<\\/script");
+      page.source = String(page.source)
+        .replace(/\s*<script[^>]*src=[^>]*><\/script>/, "")
+        .replace(/\s*<link rel="stylesheet"[^>]*>/, "")
+        .replace("</head>", () => `<style>${String(style.source).trim()}</style>\n</head>`)
+        .replace("</body>", () => `<script type="module">${code}</script>\n</body>`);
+      for (const file of [script, style]) delete bundle[file.fileName];
+    },
+  };
+}
+
+export default defineConfig({
+  plugins: [inline()],
+  base: "./",
+  build: {
+    outDir: "dist",
+    emptyOutDir: true,
+    modulePreload: false,
+    cssCodeSplit: false,
+    target: "es2022",
+    rolldownOptions: { input: "page.html" },
+  },
+});
