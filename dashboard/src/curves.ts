@@ -1,7 +1,7 @@
 // The curves of one trace: a measure by size, a legend that switches lines, bars where there is one size only.
 
 import { Chart, swatch, type Line, type Role } from "./chart.ts";
-import { isBaseline, isBound, size, type Counts, type Group, type Row, type Series } from "./data.ts";
+import { isBaseline, knowsFuture, size, type Counts, type Group, type Row, type Series } from "./data.ts";
 import { choice, h, name } from "./dom.ts";
 import { bytes, count } from "./format.ts";
 import { ofInterest } from "./gain.ts";
@@ -33,7 +33,7 @@ export function lines(group: Group, choices: Choices, points: (series: Series) =
   const few = group.series.length <= COLOURED;
   return group.series.map((series, at) => {
     const role: Role =
-      at === choices.interest ? "interest" : isBound(series.name) ? "bound" : few || isBaseline(series.name) ? "coloured" : "grey";
+      at === choices.interest ? "interest" : knowsFuture(series.name) ? "bound" : few || isBaseline(series.name) ? "coloured" : "grey";
     const ink = { interest: () => colour("--accent"), bound: () => colour("--soft"), coloured: () => hue(hues++), grey: () => colour("--faint") };
     return { name: series.name, role, colour: ink[role](), shown: !choices.hidden.has(at), points: points(series) };
   });

@@ -90,7 +90,12 @@ function series(rows: Row[]): Series[] {
   });
 }
 
-/** True for the schemes that know the future: bounds, not choices. */
+/** True for the schemes that know the future: no choices. */
+export function knowsFuture(policy: string): boolean {
+  return isBound(policy) || /^karma([(,]|$)/.test(policy);
+}
+
+/** True for those that no scheme without the future can pass. */
 export function isBound(policy: string): boolean {
   return /^opt(-bypass)?([(,]|$)/.test(policy);
 }

@@ -1,6 +1,6 @@
 // The scheme that gains most over LRU, and where.
 
-import { isBaseline, isBound, type Group, type Row, type Series } from "./data.ts";
+import { isBaseline, isBound, knowsFuture, type Group, type Row, type Series } from "./data.ts";
 
 /** The row of a series at a size. */
 function at(series: Series | undefined, blocks: number): Row | undefined {
@@ -18,7 +18,7 @@ export interface Gain {
 export function greatestGain(group: Group): Gain | undefined {
   const lru = group.series.find((series) => isBaseline(series.name));
   const bound = group.series.find((series) => isBound(series.name));
-  const rivals = group.series.filter((series) => series !== lru && !isBound(series.name));
+  const rivals = group.series.filter((series) => series !== lru && !knowsFuture(series.name));
   let most: Gain | undefined;
   for (const row of lru?.rows ?? []) {
     const there = rivals.flatMap((series) => at(series, row.size_blocks) ?? []);
@@ -34,7 +34,7 @@ export function ofInterest(group: Group): number {
   const best = greatestGain(group)?.best;
   const gains = group.series.findIndex((series) => best !== undefined && series.rows.includes(best));
   if (gains >= 0) return gains;
-  const mean = ({ name, rows }: Series) => (isBound(name) ? -1 : rows.reduce((sum, row) => sum + row.hit_ratio, 0) / rows.length);
+  const mean = ({ name, rows }: Series) => (knowsFuture(name) ? -1 : rows.reduce((sum, row) => sum + row.hit_ratio, 0) / rows.length);
   const means = group.series.map(mean);
   return means.indexOf(Math.max(...means));
 }

@@ -99,7 +99,10 @@ async function look(page, at) {
   const tip = await page.locator(".curves .tip").innerText();
   const colour = await page.locator(".curves canvas").evaluate((canvas, { x, y }) => {
     const ratio = canvas.width / canvas.clientWidth;
-    return [...canvas.getContext("2d").getImageData(Math.round(x * ratio), Math.round(y * ratio), 1, 1).data];
+    // Read from a copy of the one pixel: reading the picture itself again and again makes the browser complain.
+    const pixel = Object.assign(document.createElement("canvas"), { width: 1, height: 1 }).getContext("2d");
+    pixel.drawImage(canvas, -Math.round(x * ratio), -Math.round(y * ratio));
+    return [...pixel.getImageData(0, 0, 1, 1).data];
   }, at);
   return { tip, colour };
 }
