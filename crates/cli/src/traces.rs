@@ -64,6 +64,7 @@ impl CutArgs {
             maps: !self.no_maps,
             memory_bytes: self.memory.unwrap_or_else(memory::default_budget),
             keep_requests: false,
+            keep_times: false,
         }
     }
 }

@@ -12,7 +12,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 use hotset_core::parts::random::Random;
-use hotset_core::policy::{Effects, Future, Outcome, Policy, Reference, Setup, Slot};
+use hotset_core::policy::{Effects, Extra, Future, Outcome, Policy, Reference, Setup, Slot};
 use hotset_core::registry::{self, Visitor};
 use hotset_core::spec::Args;
 
@@ -47,6 +47,7 @@ fn main() {
                 args: &args,
                 future: Some(&future),
                 addresses: Some(&addresses),
+                apps: &[],
             };
             let (hits, seconds) =
                 registry::visit(name, Replay { setup: &setup, trace: &trace }).expect("the name is the registry's own");
@@ -59,8 +60,15 @@ fn main() {
         }
         let bytes = |slots: u32, capacity: u32| {
             let args = Args::defaults(entry.info.params, None);
-            let setup =
-                Setup { capacity, slots, seed: 1, args: &args, future: Some(&future), addresses: Some(&addresses) };
+            let setup = Setup {
+                capacity,
+                slots,
+                seed: 1,
+                args: &args,
+                future: Some(&future),
+                addresses: Some(&addresses),
+                apps: &[],
+            };
             registry::visit(name, Weigh(&setup)).expect("the name is the registry's own") as f64
         };
         // Powers of two, because rings and tables are rounded up to them.
@@ -165,7 +173,7 @@ impl Effects for Evictions {
     }
 
     #[inline(always)]
-    fn fetch(&mut self, _slot: Slot) {}
+    fn fetch(&mut self, _slot: Slot, _why: Extra) {}
 
     #[inline(always)]
     fn forget(&mut self, _slot: Slot) {}
@@ -175,6 +183,7 @@ impl Effects for Evictions {
 #[inline(always)]
 fn reference(slot: Slot, time: usize) -> Reference {
     Reference {
+        clock: 0,
         time: time as u64,
         file: slot / 64,
         block: slot % 64,

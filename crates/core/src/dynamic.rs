@@ -1,7 +1,7 @@
 //! Policies chosen at run time inside of others: the same policies behind one virtual call a reference.
 
 use crate::classify::Class;
-use crate::policy::{Effects, Outcome, Policy, Reference, Setup, Slot};
+use crate::policy::{Effects, Extra, Outcome, Policy, Profiling, Reference, Repartition, Setup, Slot};
 use crate::registry::{self, Visitor};
 use crate::spec::{Args, PolicySpec, SpecError};
 use crate::view::View;
@@ -79,12 +79,16 @@ impl Effects for &mut dyn Effects {
         (**self).forget(slot);
     }
 
-    fn fetch(&mut self, slot: Slot) {
-        (**self).fetch(slot);
+    fn fetch(&mut self, slot: Slot, why: Extra) {
+        (**self).fetch(slot, why);
     }
 
     fn discard(&mut self, slot: Slot) {
         (**self).discard(slot);
+    }
+
+    fn repartition(&mut self, decision: &Repartition) {
+        (**self).repartition(decision);
     }
 }
 
@@ -122,6 +126,18 @@ pub fn view(name: &str, args: &Args, capacity: u32) -> Result<View, SpecError> {
         type Output = Result<View, SpecError>;
         fn visit<P: Policy + 'static>(self) -> Self::Output {
             P::view(self.0, self.1)
+        }
+    }
+    registry::visit(name, Ask(args, capacity)).expect("a resolved spec is registered")
+}
+
+/// [`Policy::profiling`] of the policy with this canonical name.
+pub fn profiling(name: &str, args: &Args, capacity: u32) -> Option<Profiling> {
+    struct Ask<'a>(&'a Args, u32);
+    impl Visitor for Ask<'_> {
+        type Output = Option<Profiling>;
+        fn visit<P: Policy + 'static>(self) -> Self::Output {
+            P::profiling(self.0, self.1)
         }
     }
     registry::visit(name, Ask(args, capacity)).expect("a resolved spec is registered")

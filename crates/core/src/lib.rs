@@ -2,6 +2,7 @@
 //!
 //! No files, no clock, no threads: state in, decision out. The simulator and the live cache host the same code.
 
+pub mod allocate;
 pub mod classify;
 pub mod counters;
 pub mod dynamic;

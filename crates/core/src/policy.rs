@@ -7,7 +7,7 @@
 use std::sync::Arc;
 
 use crate::classify::Class;
-use crate::spec::{Args, Param, SpecError};
+use crate::spec::{Args, Param, PolicySpec, SpecError};
 use crate::view::View;
 
 /// Number of a block known to a policy.
@@ -19,6 +19,8 @@ pub type Slot = u32;
 pub struct Reference {
     /// Number of the reference in the trace, from 0.
     pub time: u64,
+    /// Nanoseconds on the host's clock when it was made; 0 throughout where there is none.
+    pub clock: u64,
     /// The block's file; blocks of different files are never neighbours.
     pub file: u32,
     /// The block's number in its file: neighbours differ by 1.
@@ -42,13 +44,15 @@ pub struct Needs {
     pub write: bool,
     /// [`Reference::class`].
     pub class: bool,
+    /// [`Reference::clock`].
+    pub clock: bool,
 }
 
 impl Needs {
     /// Slot and time are enough.
-    pub const NOTHING: Needs = Needs { address: false, app: false, write: false, class: false };
+    pub const NOTHING: Needs = Needs { address: false, app: false, write: false, class: false, clock: false };
     /// All that a host can tell: for schemes that pass it on to policies chosen at run time.
-    pub const EVERYTHING: Needs = Needs { address: true, app: true, write: true, class: true };
+    pub const EVERYTHING: Needs = Needs { address: true, app: true, write: true, class: true, clock: true };
 }
 
 /// What became of the referenced block.
@@ -70,12 +74,82 @@ pub trait Effects {
     fn forget(&mut self, slot: Slot);
     /// The data of `slot`, a block that the policy knows and that is not resident, is read from storage though nobody asked for it now:
     /// the block is resident from here on.
-    fn fetch(&mut self, slot: Slot);
+    fn fetch(&mut self, slot: Slot, why: Extra);
     /// Both at once: the data leaves and no ghost stays.
     fn discard(&mut self, slot: Slot) {
         self.evict(slot);
         self.forget(slot);
     }
+    /// A scheme has divided its room anew. Who shows or records decisions listens; nothing depends on it.
+    fn repartition(&mut self, _decision: &Repartition) {}
+}
+
+/// Why a block is read though nobody asked for it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Extra {
+    /// A policy wants a block back that it gave up.
+    Refetch,
+}
+
+/// What a scheme decided when it divided its room anew.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Repartition {
+    /// [`Reference::time`] of the reference before which it takes effect.
+    pub time: u64,
+    /// [`Reference::clock`] of that reference.
+    pub clock: u64,
+    /// One for each application that there is, in the order in which they came.
+    pub parts: Vec<PartRoom>,
+}
+
+/// The room of one application.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct PartRoom {
+    /// The application's number.
+    pub app: u32,
+    /// Blocks that it may have resident from here on.
+    pub blocks: u32,
+    /// What it was promised cannot be met.
+    pub is_flagged: bool,
+}
+
+/// What a host tells beforehand of an application.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct App {
+    /// Its name, by which specs speak of it.
+    pub name: String,
+    /// Blocks and the hit rate in percent that it reaches alone with so many, where that was measured ([`Policy::profiling`]).
+    pub profile: Vec<(u32, f64)>,
+}
+
+impl App {
+    /// How a spec spells the name of an application: it is made of fewer signs than names are, `_` stands for the others.
+    pub fn spelt(name: &str) -> String {
+        name.chars()
+            .map(|sign| if sign.is_ascii_alphanumeric() || "-_.+".contains(sign) { sign } else { '_' })
+            .collect()
+    }
+
+    /// True if a spec that says `name` means the application.
+    pub fn is_called(&self, name: &str) -> bool {
+        self.name == name || App::spelt(&self.name) == name
+    }
+}
+
+impl From<&str> for App {
+    /// An application of which nothing was measured.
+    fn from(name: &str) -> App {
+        App { name: name.to_owned(), profile: Vec::new() }
+    }
+}
+
+/// What a policy wants to be measured before it is built: each application alone, under a policy, at some sizes.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Profiling {
+    /// The policy.
+    pub policy: PolicySpec,
+    /// Its sizes in blocks.
+    pub sizes: Vec<u32>,
 }
 
 /// The future of a whole trace, for the policies that need it (`opt`).
@@ -113,6 +187,8 @@ pub struct Setup<'a> {
     /// `addresses[slot]`: the slot's file in the high 32 bits, its block number in the low ones. Present, with all slots, when both
     /// [`Info::offline`] and [`Needs::address`] are set.
     pub addresses: Option<&'a [u64]>,
+    /// The applications that the host knows of, by number. Others may turn up; they have no names.
+    pub apps: &'a [App],
 }
 
 /// What the registry knows of a policy besides its code.
@@ -138,7 +214,7 @@ pub struct Info {
 ///
 /// Contract: at most `capacity` slots are resident after every call. A slot is *known* from the call that mentions it first until
 /// the policy calls [`Effects::forget`] on it; a host that numbers blocks once for all ignores `forget`.
-/// Nothing allocates after `new`, except in `grow` and `resize`.
+/// Nothing allocates after `new`, except in `grow` and `resize`, when an application refers for the first time, and when a scheme divides its room anew.
 pub trait Policy: Sized + Send {
     /// Name, parameters and texts.
     const INFO: Info;
@@ -155,6 +231,12 @@ pub trait Policy: Sized + Send {
     /// the one being referenced included. Hosts that recycle slots need that many; `u64::MAX` says that only the trace bounds them.
     fn identities(_args: &Args, capacity: u32) -> u64 {
         u64::from(capacity) + 1
+    }
+
+    /// What a cache of `capacity` blocks with these arguments wants to know of each application beforehand. A host that cannot measure it leaves
+    /// [`App::profile`] empty.
+    fn profiling(_args: &Args, _capacity: u32) -> Option<Profiling> {
+        None
     }
 
     /// References the block in `slot`, evicting what must go.

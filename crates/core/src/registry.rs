@@ -92,7 +92,11 @@ entries! {
         attribute::Attribute,
         bypass::Bypass,
         demote::Demote,
+        equal::Equal,
+        qos::Qos,
         render::Render,
+        shared::Shared,
+        ucp::Ucp,
         unix::Unix,
     }
 }

@@ -19,6 +19,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
 use hotset_core::classify::Rules;
+use hotset_core::policy::App;
 use hotset_core::request::{FLAG_EXECUTABLE, FLAG_FAILED, Kind, Op, Request};
 use hotset_core::spec::PolicySpec;
 
@@ -86,7 +87,7 @@ pub(crate) struct State {
     pub staged: Staged,
     pub files: Vec<File>,
     pub traffic: Traffic,
-    apps: Vec<String>,
+    apps: Vec<App>,
     recording: Option<Recording>,
     started: Instant,
 }
@@ -110,9 +111,22 @@ impl State {
         if let Some(recording) = &mut self.recording {
             recording.push(request, size);
         }
-        let app = self.apps.get(request.app as usize).map_or("", String::as_str);
+        let app = self.apps.get(request.app as usize).map_or("", |app| app.name.as_str());
         let facts = self.files[request.file as usize].facts(app);
         self.decider.decide(request, Some(size), &facts, serve);
+    }
+
+    /// The number of an application.
+    fn app(&mut self, name: &str) -> u32 {
+        // A spec that spoke of it before it came spells its name in fewer signs.
+        if let Some(number) = self.apps.iter().position(|app| app.name == name || app.name == App::spelt(name)) {
+            return number as u32;
+        }
+        self.apps.push(App::from(name));
+        if let Some(recording) = &mut self.recording {
+            recording.app(name);
+        }
+        (self.apps.len() - 1) as u32
     }
 
     /// Goes on with another policy, which is referred to each block that is resident.
@@ -157,13 +171,16 @@ impl Cache {
     pub fn new(settings: &Settings, recording: Option<Recording>) -> Result<Cache, LiveError> {
         let Settings { policy, memory, block, rules, seed } = settings.clone();
         let plan = Plan { spec: policy, memory, block, rules, seed };
+        let apps: Vec<App> = plan.spec.apps().into_iter().map(App::from).collect();
+        let mut recording = recording;
+        recording.iter_mut().for_each(|recording| apps.iter().for_each(|app| recording.app(&app.name)));
         let state = State {
-            decider: Decider::new(&plan)?,
+            decider: Decider::new(&plan, &apps)?,
             transfers: Transfers::default(),
             staged: Staged::default(),
             files: Vec::new(),
             traffic: Traffic::default(),
-            apps: Vec::new(),
+            apps,
             recording,
             started: Instant::now(),
         };
@@ -183,20 +200,12 @@ impl Cache {
 
     /// The number of an application.
     pub fn app(&self, name: &str) -> u32 {
-        let mut state = self.shared.lock();
-        if let Some(number) = state.apps.iter().position(|known| known == name) {
-            return number as u32;
-        }
-        state.apps.push(name.to_owned());
-        if let Some(recording) = &mut state.recording {
-            recording.app(name);
-        }
-        (state.apps.len() - 1) as u32
+        self.shared.lock().app(name)
     }
 
     /// Names of the applications, by number.
     pub fn apps(&self) -> Vec<String> {
-        self.shared.lock().apps.clone()
+        self.shared.lock().apps.iter().map(|app| app.name.clone()).collect()
     }
 
     /// Names of the classes; none if the policy does not tell them apart.
@@ -268,8 +277,12 @@ impl Cache {
     pub fn set_policy(&self, spec: PolicySpec) -> Result<(), LiveError> {
         let mut plan = self.plan();
         let changed = Plan { spec, ..plan.clone() };
-        let fresh = Decider::new(&changed)?;
-        self.shared.lock().change_policy(fresh);
+        let mut state = self.shared.lock();
+        for name in changed.spec.apps() {
+            state.app(name);
+        }
+        let fresh = Decider::new(&changed, &state.apps)?;
+        state.change_policy(fresh);
         *plan = changed;
         Ok(())
     }

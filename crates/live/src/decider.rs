@@ -7,7 +7,7 @@ use std::ops::Range;
 
 use hotset_core::classify::{Class, FileFacts, Rules};
 use hotset_core::dynamic::{self, DynPolicy};
-use hotset_core::policy::{Effects, Outcome, Reference, Setup, Slot};
+use hotset_core::policy::{App, Effects, Extra, Outcome, Reference, Setup, Slot};
 use hotset_core::request::Request;
 use hotset_core::spec::{Args, PolicySpec};
 use hotset_core::view::{Cutting, Former, Object, Piece, Segments, Space, Spaces, Step, View, Viewer};
@@ -115,7 +115,7 @@ impl Effects for Host {
         self.directory.forget(slot);
     }
 
-    fn fetch(&mut self, slot: Slot) {
+    fn fetch(&mut self, slot: Slot, _why: Extra) {
         self.wanted.push(slot);
     }
 }
@@ -190,17 +190,21 @@ impl Host {
 }
 
 impl Decider {
-    pub fn new(plan: &Plan) -> Result<Decider, LiveError> {
+    /// An empty cache. `apps` are the applications that are known so far.
+    pub fn new(plan: &Plan, apps: &[App]) -> Result<Decider, LiveError> {
         let capacity = plan.capacity()?;
         if plan.spec.is_offline() {
             return Err(LiveError::Offline { policy: plan.spec.to_string() });
         }
         let args = plan.args();
         let name = plan.spec.info().name;
+        if dynamic::profiling(name, &args, capacity).is_some() {
+            return Err(LiveError::Profiling { policy: plan.spec.to_string() });
+        }
         let view = dynamic::view(name, &args, capacity)?;
         let known = dynamic::identities(&plan.spec, capacity, &args);
         let slots = known.min(u64::from(capacity) * 4 + 1024).min(1 << 31) as u32;
-        let setup = Setup { capacity, slots, seed: plan.seed, args: &args, future: None, addresses: None };
+        let setup = Setup { capacity, slots, seed: plan.seed, args: &args, future: None, addresses: None, apps };
         let policy = dynamic::build(&plan.spec, capacity, &setup)?;
         let sizes = pool_sizes(&view, policy.as_ref(), plan.block, capacity);
         for size in &sizes {
@@ -253,7 +257,7 @@ impl Decider {
         self.viewer.show(request, size, facts, &mut steps);
         for step in steps.drain(..) {
             match step {
-                Step::Touch(piece) => self.touch(request.app, &piece, serve),
+                Step::Touch(piece) => self.touch(request, &piece, serve),
                 Step::Void { file, from } => self.remove(file, from),
             }
         }
@@ -311,7 +315,7 @@ impl Decider {
         last.map_or(Vec::new(), |known| known.blocks(file, range).collect())
     }
 
-    fn touch(&mut self, app: u32, piece: &Piece, serve: &mut Serve) {
+    fn touch(&mut self, request: &Request, piece: &Piece, serve: &mut Serve) {
         let bytes = piece.offset..piece.offset.saturating_add(piece.length);
         let blocks = self.blocks(piece.space, piece.block, bytes.clone());
         let elsewhere: Vec<(Former, Vec<Block>)> = match piece.former {
@@ -325,9 +329,10 @@ impl Decider {
         for (index, block) in blocks.iter().enumerate() {
             let reference = Reference {
                 time: self.time,
+                clock: request.time,
                 file: (block.address >> 32) as u32,
                 block: block.address as u32,
-                app,
+                app: request.app,
                 write: piece.write,
                 class: piece.class,
             };
@@ -344,7 +349,7 @@ impl Decider {
             };
             let class = self.viewer.rules().map(|_| piece.class);
             let begins = index == 0 && !piece.continues;
-            self.counts.note(&mut self.open, begins, piece.write, hit, app, class);
+            self.counts.note(&mut self.open, begins, piece.write, hit, request.app, class);
         }
         self.counts.evictions = self.host.evictions;
     }

@@ -15,6 +15,14 @@ pub enum LiveError {
         /// The spec.
         policy: String,
     },
+    /// The policy wants the applications to be measured before the cache is built.
+    #[error(
+        "{policy} wants each application to be measured alone beforehand, which cannot be done here: add profile=none, with which it learns as it runs"
+    )]
+    Profiling {
+        /// The spec.
+        policy: String,
+    },
     /// Blocks of this size cannot be kept in frames.
     #[error("a block of {} is not possible here: expected a power of two from 512B to 16M", Value::Size(*.0))]
     Block(u64),

@@ -21,7 +21,7 @@ const BLOCK: u64 = 4096;
 const MEMORY: u64 = 64 * BLOCK;
 
 /// Specs beyond the defaults: policies in policies, parts of several block sizes.
-const MORE: [&str; 9] = [
+const MORE: [&str; 12] = [
     "bypass(2q,texture)",
     "bypass(arc,config)",
     "demote(arc,mru,client=30%)",
@@ -31,11 +31,16 @@ const MORE: [&str; 9] = [
     "attribute(16K/128 id, x/4K temporal, 128K/64K sequential)",
     "attribute(8K/512 id, x/16K general, lookup=full, atime=off)",
     "unix(inodes=8K, block=8K)",
+    "qos(lru, interval=100, profile=none, cp=50%, blender=20%)",
+    "ucp(arc, interval=200)",
+    "equal(lfu)",
 ];
 
 fn specs() -> Vec<String> {
     let runs = |name: &str| !PolicySpec::parse(name).unwrap().is_offline();
-    let named = registry::all().map(|entry| entry.info.name.to_owned());
+    // Nothing can be measured before a live cache runs.
+    let spec = |name: &str| if name == "qos" { "qos(profile=none)".to_owned() } else { name.to_owned() };
+    let named = registry::all().map(|entry| spec(entry.info.name));
     named.chain(MORE.map(str::to_owned)).filter(|spec| runs(spec)).collect()
 }
 

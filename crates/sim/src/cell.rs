@@ -1,6 +1,6 @@
 //! One cell of a grid: one policy at one size over one trace.
 
-use hotset_core::policy::{Effects, Outcome, Policy, Reference, Slot};
+use hotset_core::policy::{Effects, Extra, Outcome, Policy, Reference, Repartition, Slot};
 
 use crate::bits;
 use crate::directory::Directory;
@@ -29,6 +29,8 @@ pub struct Tally {
     pub write_backs: u64,
     /// Blocks read from storage though nobody asked for them then.
     pub extra_reads: u64,
+    /// How a scheme divided its room, whenever that changed something.
+    pub decisions: Vec<Repartition>,
     /// By class; empty when the policy does not tell classes apart.
     pub classes: Vec<ClassTally>,
 }
@@ -57,6 +59,7 @@ struct Host<D> {
     dirty: Vec<u64>,
     write_backs: u64,
     extra_reads: u64,
+    decisions: Vec<Repartition>,
 }
 
 impl<D: Directory> Host<D> {
@@ -90,7 +93,7 @@ impl<D: Directory, const WRITES: bool> Effects for Counting<'_, D, WRITES> {
     }
 
     #[inline(always)]
-    fn fetch(&mut self, _slot: Slot) {
+    fn fetch(&mut self, _slot: Slot, _why: Extra) {
         self.0.extra_reads += 1;
     }
 
@@ -98,6 +101,32 @@ impl<D: Directory, const WRITES: bool> Effects for Counting<'_, D, WRITES> {
     fn forget(&mut self, slot: Slot) {
         self.0.directory.forget(slot);
     }
+
+    fn repartition(&mut self, decision: &Repartition) {
+        note(&mut self.0.decisions, decision);
+    }
+}
+
+/// Appends a decision that changes something.
+pub(crate) fn note(decisions: &mut Vec<Repartition>, decision: &Repartition) {
+    if decisions.last().is_none_or(|last| last.parts != decision.parts) {
+        decisions.push(decision.clone());
+    }
+}
+
+/// The runs of references that have something in common, from the current ones on.
+struct Runs<'a> {
+    apps: &'a [(u64, u32)],
+    times: &'a [(u64, u64)],
+}
+
+/// What the run that `position` is in has in common. Leaves the runs before it behind; 0 if there are no runs.
+#[inline(always)]
+pub(crate) fn value_at<T: Copy + Default>(runs: &mut &[(u64, T)], position: u64) -> T {
+    while runs.get(1).is_some_and(|&(begin, _)| begin <= position) {
+        *runs = &runs[1..];
+    }
+    runs.first().map_or_else(T::default, |&(_, value)| value)
 }
 
 /// A cell with its policy and directory known.
@@ -116,7 +145,7 @@ impl<P: Policy, D: Directory> PolicyCell<P, D> {
     pub fn new(policy: P, directory: D, slots: u32, by_app: bool) -> Self {
         PolicyCell {
             policy,
-            host: Host { directory, dirty: Vec::new(), write_backs: 0, extra_reads: 0 },
+            host: Host { directory, dirty: Vec::new(), write_backs: 0, extra_reads: 0, decisions: Vec::new() },
             slots,
             hits: vec![0; WINDOW / 64],
             open_missed: false,
@@ -130,7 +159,7 @@ impl<P: Policy, D: Directory> PolicyCell<P, D> {
         let keys = window.keys;
         let Some(last) = keys.len().checked_sub(1) else { return };
         let mut word = 0u64;
-        let mut apps = window.apps;
+        let mut runs = Runs { apps: window.apps, times: window.times };
         for (index, &key) in keys.iter().enumerate() {
             if let Some(ahead) = D::slot_ahead(keys[(index + LOOKAHEAD).min(last)]) {
                 self.policy.prefetch(ahead);
@@ -139,7 +168,7 @@ impl<P: Policy, D: Directory> PolicyCell<P, D> {
             if slot >= self.slots {
                 self.grow(slot);
             }
-            let reference = self.describe(window, index, &mut apps);
+            let reference = self.describe(window, index, &mut runs);
             let outcome = self.policy.access(slot, reference, &mut Counting::<D, WRITES>(&mut self.host));
             word |= u64::from(outcome == Outcome::Hit) << (index % 64);
             if index % 64 == 63 || index == last {
@@ -155,19 +184,19 @@ impl<P: Policy, D: Directory> PolicyCell<P, D> {
         }
     }
 
-    /// What the policy needs to know of the reference at `index`. `apps` are the runs of applications from the current one on.
+    /// What the policy needs to know of the reference at `index`. `runs` are those from the current ones on.
     #[inline(always)]
-    fn describe(&self, window: &Window<D::Key>, index: usize, apps: &mut &[(u64, u32)]) -> Reference {
+    fn describe(&self, window: &Window<D::Key>, index: usize, runs: &mut Runs) -> Reference {
         let mut reference = Reference { time: window.first + index as u64, ..Reference::default() };
         if P::INFO.needs.address {
             let address = self.host.directory.address(window.keys[index]);
             (reference.file, reference.block) = ((address >> 32) as u32, address as u32);
         }
         if P::INFO.needs.app {
-            while apps.get(1).is_some_and(|&(begin, _)| begin <= reference.time) {
-                *apps = &apps[1..];
-            }
-            reference.app = apps.first().map_or(0, |&(_, app)| app);
+            reference.app = value_at(&mut runs.apps, reference.time);
+        }
+        if P::INFO.needs.clock {
+            reference.clock = value_at(&mut runs.times, reference.time);
         }
         if P::INFO.needs.write {
             reference.write = window.writes.is_some_and(|words| bits::get(words, index as u64));
@@ -212,6 +241,7 @@ impl<P: Policy, D: Directory> Cell<D::Key> for PolicyCell<P, D> {
     }
 
     fn tally(&self) -> Tally {
-        Tally { write_backs: self.host.write_backs, extra_reads: self.host.extra_reads, ..self.tally.clone() }
+        let Host { write_backs, extra_reads, .. } = self.host;
+        Tally { write_backs, extra_reads, decisions: self.host.decisions.clone(), ..self.tally.clone() }
     }
 }

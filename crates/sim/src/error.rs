@@ -24,6 +24,14 @@ pub enum SimError {
         /// The policy.
         policy: String,
     },
+    /// A policy does something once in so much time, but the references have no times.
+    #[error(
+        "{policy} divides the cache once in so much time, but the trace has no times: give a number of references, such as interval=10000"
+    )]
+    NoTimes {
+        /// The policy.
+        policy: String,
+    },
     /// More references than an offline policy can number.
     #[error("the trace has more than 4 billion references, too many for {policy}: leave it out or cut the trace")]
     TooManyReferences {

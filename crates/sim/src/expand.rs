@@ -45,6 +45,8 @@ pub(crate) struct Expanded {
     pub continues: Bits,
     /// The application of each run of references, with the index at which the run begins.
     pub apps: Vec<(u64, u32)>,
+    /// The time of each run of references that were made at the same time, with the index at which the run begins; empty unless asked for.
+    pub times: Vec<(u64, u64)>,
 }
 
 impl Expanded {
@@ -53,6 +55,7 @@ impl Expanded {
         self.writes.clear();
         self.continues.clear();
         self.apps.clear();
+        self.times.clear();
     }
 }
 
@@ -63,12 +66,25 @@ pub(crate) struct Expander {
     maps: bool,
     shift: Option<u32>,
     segments: Segments,
+    times: bool,
 }
 
 impl Expander {
     pub fn new(meta: &Meta, block: BlockSize, maps: bool) -> Expander {
         let shift = block.bytes().filter(|bytes| bytes.is_power_of_two()).map(u64::trailing_zeros);
-        Expander { block, objects: meta.addressing == Addressing::Objects, maps, shift, segments: Segments::default() }
+        Expander {
+            block,
+            objects: meta.addressing == Addressing::Objects,
+            maps,
+            shift,
+            segments: Segments::default(),
+            times: false,
+        }
+    }
+
+    /// Also notes the times of references, if `times`.
+    pub fn with_times(self, times: bool) -> Expander {
+        Expander { times, ..self }
     }
 
     /// Appends the references of `requests` to `out`. Only data operations reference blocks.
@@ -110,6 +126,9 @@ impl Expander {
         }
         if out.apps.last().is_none_or(|&(_, app)| app != request.app) {
             out.apps.push((start, request.app));
+        }
+        if self.times && out.times.last().is_none_or(|&(_, time)| time != request.time) {
+            out.times.push((start, request.time));
         }
         Ok(())
     }

@@ -6,7 +6,7 @@
 use std::sync::Arc;
 
 use hotset_core::dynamic;
-use hotset_core::policy::{Column, Future, Info, Policy, Setup};
+use hotset_core::policy::{App, Column, Future, Info, Policy, Setup};
 use hotset_core::registry::{self, Visitor};
 use hotset_core::spec::{Args, PolicySpec, SpecError};
 use hotset_core::view::View;
@@ -18,6 +18,7 @@ use crate::error::SimError;
 use crate::expand::Expanded;
 use crate::future;
 use crate::prepare::{Prepared, Stream};
+use crate::profile;
 use crate::progress::Progress;
 use crate::references::{References, SideColumns};
 use crate::view::{self, ClassCell, Shown};
@@ -74,6 +75,7 @@ pub fn run(prepared: &mut Prepared, plans: &[Plan], progress: &dyn Progress) -> 
 }
 
 fn run_held(references: &References, plans: &[Plan], progress: &dyn Progress) -> Result<Vec<Tally>, SimError> {
+    check_times(plans, references)?;
     // One view at a time: each takes as much memory as a trace.
     let mut views: Vec<(View, Vec<usize>)> = Vec::new();
     for (number, plan) in plans.iter().enumerate() {
@@ -99,7 +101,8 @@ fn run_plain(references: &References, plans: &[&Plan], progress: &dyn Progress) 
     let future = future_of(&references.ids, references.distinct(), plans)?;
     let by_app = references.has_apps();
     let run_one = |plan: &&Plan| {
-        let setup = setup(plan, &references.addresses, future.as_ref());
+        let apps = profile::apps(references, plan)?;
+        let setup = setup(plan, &references.addresses, future.as_ref(), &apps);
         let directory = Dense { addresses: references.addresses.clone() };
         let mut cell = build(plan, BuildCell { setup, directory, by_app })?;
         for window in references.windows() {
@@ -125,8 +128,9 @@ fn run_shown(
     // Cells are reported in references of the plain view, of which the user knows the number.
     let scale = references.len() as f64 / shown.len().max(1) as f64;
     let advance = |replayed: usize| progress.advance((replayed as f64 * scale) as u64);
+    let apps = profile::named(&references.apps);
     let run_one = |plan: &&Plan| {
-        let setup = setup(plan, &shown.addresses, future.as_ref());
+        let setup = setup(plan, &shown.addresses, future.as_ref(), &apps);
         let run = RunShown { setup, shown: &shown, progress: &advance };
         Ok(registry::visit(plan.info.name, run).expect("a plan's info comes from the registry")?)
     };
@@ -147,9 +151,16 @@ impl Visitor for RunShown<'_> {
     }
 }
 
-fn setup<'a>(plan: &'a Plan, addresses: &'a [u64], future: Option<&'a Future>) -> Setup<'a> {
+/// Refuses plans that need times where there are none.
+fn check_times(plans: &[Plan], references: &References) -> Result<(), SimError> {
+    let timed = plans.iter().find(|plan| plan.args.wants_clock() && !references.has_times());
+    timed.map_or(Ok(()), |plan| Err(SimError::NoTimes { policy: plan.info.name.to_owned() }))
+}
+
+fn setup<'a>(plan: &'a Plan, addresses: &'a [u64], future: Option<&'a Future>, apps: &'a [App]) -> Setup<'a> {
     let Plan { capacity, seed, args, .. } = plan;
-    Setup { capacity: *capacity, slots: addresses.len() as u32, seed: *seed, args, future, addresses: Some(addresses) }
+    let slots = addresses.len() as u32;
+    Setup { capacity: *capacity, slots, seed: *seed, args, future, addresses: Some(addresses), apps }
 }
 
 /// The future of the references to `ids`, if one of the plans must know it.
@@ -161,6 +172,8 @@ fn future_of(ids: &Column, distinct: u32, plans: &[&Plan]) -> Result<Option<Futu
 }
 
 fn run_stream(stream: &mut Stream, plans: &[Plan], progress: &dyn Progress) -> Result<Vec<Tally>, SimError> {
+    check_times(plans, &stream.begun)?;
+    let apps = profile::named(&stream.begun.apps);
     let mut cells = Vec::with_capacity(plans.len());
     for plan in plans {
         if plan.is_offline() || plan.view()? != View::default() {
@@ -173,6 +186,7 @@ fn run_stream(stream: &mut Stream, plans: &[Plan], progress: &dyn Progress) -> R
             args: &plan.args,
             future: None,
             addresses: None,
+            apps: &apps,
         };
         cells.push(build(plan, BuildCell { setup, directory: Hashed::default(), by_app: true })?);
     }

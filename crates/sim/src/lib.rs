@@ -12,6 +12,7 @@ pub mod inspect;
 mod intern;
 pub mod paging;
 mod prepare;
+mod profile;
 mod progress;
 mod references;
 pub mod results;

@@ -22,11 +22,13 @@ pub struct Options {
     pub memory_bytes: u64,
     /// Keep the requests, for policies that want to see them in another view than the plain one.
     pub keep_requests: bool,
+    /// Keep the times of references, for policies that do something once in so much time.
+    pub keep_times: bool,
 }
 
 impl Default for Options {
     fn default() -> Self {
-        Options { block: None, maps: true, memory_bytes: 4 << 30, keep_requests: false }
+        Options { block: None, maps: true, memory_bytes: 4 << 30, keep_requests: false, keep_times: false }
     }
 }
 
@@ -95,7 +97,8 @@ pub fn prepare(
     progress: &dyn Progress,
 ) -> Result<(Prepared, Option<Box<dyn TraceReader>>), SimError> {
     let block = options.block.unwrap_or_else(|| BlockSize::default_for(reader.meta()));
-    let expander = Expander::new(reader.meta(), block, options.maps);
+    let expander =
+        Expander::new(reader.meta(), block, options.maps).with_times(options.keep_times && reader.meta().has_time);
     let mut source = Source { reader, expander, batch: Batch::new() };
     let mut interner = Interner::new();
     let mut ids: Vec<u32> = Vec::new();
@@ -113,7 +116,8 @@ pub fn prepare(
         let requests = kept.as_ref().map_or(0, Requests::memory_bytes);
         let held = interner.memory_bytes() + columns.memory_bytes() + ids.capacity() as u64 * 4 + requests;
         if held > options.memory_bytes {
-            let begun = References::new(column(ids), columns, interner.into_keys());
+            let mut begun = References::new(column(ids), columns, interner.into_keys());
+            begun.apps = source.reader.tables().apps.clone();
             let stream = Stream { source, begun, memory_bytes: options.memory_bytes };
             return Ok((Prepared::Stream(stream), None));
         }
@@ -123,6 +127,7 @@ pub fn prepare(
     if let Some(kept) = &mut kept {
         kept.tables = source.reader.tables().clone();
     }
+    held.apps = source.reader.tables().apps.clone();
     held.requests = kept;
     Ok((Prepared::Held(held), Some(source.reader)))
 }

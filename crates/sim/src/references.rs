@@ -21,6 +21,8 @@ pub struct References {
     pub(crate) addresses: Arc<[u64]>,
     /// The requests that the references were cut from, if they were kept for other views.
     pub(crate) requests: Option<Requests>,
+    /// Names of applications, by number.
+    pub(crate) apps: Vec<String>,
 }
 
 /// What is known of references besides their blocks.
@@ -32,6 +34,7 @@ pub(crate) struct SideColumns {
     writes: Option<Bits>,
     continues: Option<Bits>,
     apps: Vec<(u64, u32)>,
+    times: Vec<(u64, u64)>,
 }
 
 impl SideColumns {
@@ -51,12 +54,17 @@ impl SideColumns {
                 self.apps.push((self.begin + first + index, app));
             }
         }
+        for &(index, time) in &expanded.times {
+            if self.times.last().is_none_or(|&(_, last)| last != time) {
+                self.times.push((self.begin + first + index, time));
+            }
+        }
     }
 
     /// Bytes of memory held.
     pub fn memory_bytes(&self) -> u64 {
         let bits = |bits: &Option<Bits>| bits.as_ref().map_or(0, |bits| bits.words().len() as u64 * 8);
-        bits(&self.writes) + bits(&self.continues) + self.apps.len() as u64 * 16
+        bits(&self.writes) + bits(&self.continues) + (self.apps.len() + self.times.len()) as u64 * 16
     }
 
     /// The window of references from position `first` on, which is a multiple of 64 away from where the columns begin.
@@ -66,14 +74,13 @@ impl SideColumns {
             Some(&words[..keys.len().div_ceil(64)])
         };
         let end = first + keys.len() as u64;
-        let from = self.apps.partition_point(|&(begin, _)| begin <= first).saturating_sub(1);
-        let to = self.apps.partition_point(|&(begin, _)| begin < end);
         Window {
             first,
             keys,
             writes: words(&self.writes),
             continues: words(&self.continues),
-            apps: &self.apps[from..to],
+            apps: runs_of(&self.apps, first, end),
+            times: runs_of(&self.times, first, end),
         }
     }
 
@@ -83,6 +90,13 @@ impl SideColumns {
             bits.reach(self.len);
         }
     }
+}
+
+/// The runs that positions `first..end` are in.
+fn runs_of<T>(runs: &[(u64, T)], first: u64, end: u64) -> &[(u64, T)] {
+    let from = runs.partition_point(|&(begin, _)| begin <= first).saturating_sub(1);
+    let to = runs.partition_point(|&(begin, _)| begin < end);
+    &runs[from..to]
 }
 
 /// Appends the marks of `more` behind reference `first`. A column comes into being with its first mark.
@@ -106,14 +120,14 @@ fn append_bits(column: &mut Option<Bits>, first: u64, more: &Bits) {
 impl References {
     pub(crate) fn new(ids: Column, mut columns: SideColumns, addresses: Vec<u64>) -> References {
         columns.finish();
-        References { ids, columns, addresses: addresses.into(), requests: None }
+        References { ids, columns, addresses: addresses.into(), requests: None, apps: Vec::new() }
     }
 
     /// References of a trace of plain reads of one file, given by block numbers in order of first appearance.
     pub fn from_ids(ids: Vec<u32>) -> References {
         let distinct = ids.iter().max().map_or(0, |&max| u64::from(max) + 1);
         let columns = SideColumns { len: ids.len() as u64, ..SideColumns::default() };
-        References { ids: Arc::new(ids), columns, addresses: (0..distinct).collect(), requests: None }
+        References { ids: Arc::new(ids), columns, addresses: (0..distinct).collect(), requests: None, apps: Vec::new() }
     }
 
     /// Block numbers, one a reference, in order of first appearance.
@@ -162,6 +176,11 @@ impl References {
     /// True if more than one application references blocks.
     pub fn has_apps(&self) -> bool {
         self.columns.apps.len() > 1
+    }
+
+    /// True if times of references were kept.
+    pub fn has_times(&self) -> bool {
+        !self.columns.times.is_empty()
     }
 
     pub(crate) fn windows(&self) -> impl Iterator<Item = Window<'_, u32>> {

@@ -1,5 +1,6 @@
 //! Rows of a results file: one a cell, self-contained (DESIGN section 6).
 
+use hotset_core::policy::{PartRoom, Repartition};
 use serde::Serialize;
 
 use crate::cell::{ClassTally, Tally};
@@ -48,6 +49,9 @@ pub struct Row {
     /// Bytes written to storage; only for schemes that tell classes apart.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub bytes_written: Option<u64>,
+    /// How often a scheme divided its room in another way than before; absent for schemes that do not divide.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub repartitions: Option<u64>,
     /// The same counts for each application; absent when there is only one.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub apps: Vec<Named>,
@@ -95,6 +99,12 @@ pub struct Named {
     /// Its counts.
     #[serde(flatten)]
     pub counts: Counts,
+    /// Blocks that it may have resident after the last division; absent for schemes that do not divide.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub room_blocks: Option<u32>,
+    /// What it was promised could not be met at the last division; absent for schemes that do not divide.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub flagged: Option<bool>,
 }
 
 /// [`Counters`] as they are written.
@@ -137,6 +147,11 @@ impl Counts {
     }
 }
 
+/// What a decision gives an application; nothing if it has left.
+fn room_of(decision: &Repartition, app: usize) -> PartRoom {
+    decision.parts.iter().find(|part| part.app as usize == app).copied().unwrap_or_default()
+}
+
 /// What the rows of one trace have in common.
 #[derive(Clone, Debug)]
 pub struct TraceFacts {
@@ -175,6 +190,7 @@ impl TraceFacts {
             ),
             bytes_read: of_classes(classes.iter().map(|class| class.bytes_read).sum()),
             bytes_written: of_classes(classes.iter().map(|class| class.bytes_written).sum()),
+            repartitions: (!tally.decisions.is_empty()).then_some(tally.decisions.len() as u64),
             apps: self.app_rows(tally),
             classes,
         }
@@ -186,6 +202,15 @@ impl TraceFacts {
             return Vec::new();
         }
         let name = |app: usize| self.apps.get(app).cloned().unwrap_or_else(|| format!("app {app}"));
-        seen().map(|(app, counters)| Named { name: name(app), counts: Counts::new(counters, self.has_ops) }).collect()
+        let named = |(app, counters): (usize, &Counters)| {
+            let part = tally.decisions.last().map(|last| room_of(last, app));
+            Named {
+                name: name(app),
+                counts: Counts::new(counters, self.has_ops),
+                room_blocks: part.map(|part| part.blocks),
+                flagged: part.map(|part| part.is_flagged),
+            }
+        };
+        seen().map(named).collect()
     }
 }

@@ -20,13 +20,15 @@ pub(crate) struct Window<'a, K> {
     /// Runs of one application each: position in the trace where the run begins, application. The first run may begin before
     /// the window.
     pub apps: &'a [(u64, u32)],
+    /// Runs of one time each, in the same way; empty where times were not kept.
+    pub times: &'a [(u64, u64)],
 }
 
 impl<'a, K> Window<'a, K> {
     /// The same references, named by other keys.
     pub fn with_keys<L>(&self, keys: &'a [L]) -> Window<'a, L> {
-        let Window { first, writes, continues, apps, .. } = *self;
-        Window { first, keys, writes, continues, apps }
+        let Window { first, writes, continues, apps, times, .. } = *self;
+        Window { first, keys, writes, continues, apps, times }
     }
 
     /// Counts references `start..end` (indices in the window), given which of them hit. `open_missed` tells, before and after, whether
@@ -119,8 +121,14 @@ mod tests {
                 }
                 writes[index as usize / 64] |= u64::from(write) << (index % 64);
             }
-            let window: Window<u32> =
-                Window { first: 0, keys: &[], writes: Some(&writes), continues: Some(&continues), apps: &[] };
+            let window: Window<u32> = Window {
+                first: 0,
+                keys: &[],
+                writes: Some(&writes),
+                continues: Some(&continues),
+                apps: &[],
+                times: &[],
+            };
             let mut total = Counters::default();
             let mut open = false;
             for (start, end) in [(0, 1), (1, 60), (60, 130), (130, 256)] {

@@ -127,6 +127,7 @@ impl<P: Policy> Harness<P> {
         };
         let future = P::INFO.offline.then(|| future(trace));
         let addresses = case.world.addresses(slots);
+        let apps = case.world.app_table();
         let setup = Setup {
             capacity: case.capacity,
             slots,
@@ -134,6 +135,7 @@ impl<P: Policy> Harness<P> {
             args: &case.args,
             future: future.as_ref(),
             addresses: Some(&addresses),
+            apps: &apps,
         };
         let policy = P::new(&setup).unwrap_or_else(|error| panic!("{}: {error}", P::INFO.name));
         let host = Host::new(case.numbering, slots);

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use hotset_core::policy::{Effects, Slot};
+use hotset_core::policy::{Effects, Extra, Slot};
 
 /// How keys become slots.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -120,7 +120,7 @@ impl Effects for Host {
         }
     }
 
-    fn fetch(&mut self, slot: Slot) {
+    fn fetch(&mut self, slot: Slot, _why: Extra) {
         match self.keys.get(&slot).copied() {
             Some(key) if self.resident.insert(key) => self.fetched.push(key),
             Some(key) => self.complain(format!("fetched {key} (slot {slot}), which was resident")),

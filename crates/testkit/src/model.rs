@@ -82,4 +82,9 @@ pub trait Model {
 
     /// The resident keys.
     fn resident(&self) -> BTreeSet<u32>;
+
+    /// True if something is known of `key`. Models whose ghosts matter to others say what they remember besides the resident keys.
+    fn remembers(&self, key: u32) -> bool {
+        self.resident().contains(&key)
+    }
 }

@@ -1,6 +1,6 @@
 //! Runs a policy alone, as fast as it goes, and counts.
 
-use hotset_core::policy::{Effects, Outcome, Policy, Setup, Slot};
+use hotset_core::policy::{Effects, Extra, Outcome, Policy, Setup, Slot};
 use hotset_core::registry::{self, Visitor};
 
 use crate::harness::{Case, future};
@@ -28,6 +28,7 @@ pub fn replay(case: &Case, trace: &[u32]) -> Counts {
             let future = P::INFO.offline.then(|| future(trace.to_vec()));
             let slots = trace.iter().max().map_or(0, |&last| last + 1);
             let addresses = case.world.addresses(slots);
+            let apps = case.world.app_table();
             let setup = Setup {
                 capacity: case.capacity,
                 slots,
@@ -35,6 +36,7 @@ pub fn replay(case: &Case, trace: &[u32]) -> Counts {
                 args: &case.args,
                 future: future.as_ref(),
                 addresses: Some(&addresses),
+                apps: &apps,
             };
             let mut policy = P::new(&setup).unwrap_or_else(|error| panic!("{}: {error}", P::INFO.name));
             let (mut counts, mut seen) = (Counts::default(), Seen::default());
@@ -70,7 +72,7 @@ impl Effects for Seen {
         self.evicted.push(slot);
     }
 
-    fn fetch(&mut self, _slot: Slot) {
+    fn fetch(&mut self, _slot: Slot, _why: Extra) {
         self.fetches += 1;
     }
 

@@ -1,7 +1,7 @@
 //! What the tests tell of a reference besides its key: where the block lies, who refers to it and how.
 
 use hotset_core::classify::Class;
-use hotset_core::policy::Reference;
+use hotset_core::policy::{App, Reference};
 
 /// Where blocks lie and who refers to them. Everything follows from the key and the time, so that a trace stays a list of keys.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -30,6 +30,8 @@ impl World {
         let mixed = (time ^ u64::from(key) << 40).wrapping_mul(0x9e37_79b9_7f4a_7c15);
         Reference {
             time,
+            // Ten references a second, roughly.
+            clock: (time + time / 7) * 100_000_000,
             file: key / self.file_blocks,
             block: key % self.file_blocks,
             app: (mixed >> 60) as u32 % self.apps,
@@ -48,8 +50,18 @@ impl World {
         trace.iter().enumerate().map(|(time, &key)| self.reference(key, time as u64)).collect()
     }
 
+    /// The applications by their names.
+    pub fn app_table(self) -> Vec<App> {
+        (0..self.apps).map(|app| App { name: app_name(app), profile: Vec::new() }).collect()
+    }
+
     /// For each key below `keys`, its file in the high 32 bits and its block in the low ones.
     pub fn addresses(self, keys: u32) -> Vec<u64> {
         (0..keys).map(|key| u64::from(key / self.file_blocks) << 32 | u64::from(key % self.file_blocks)).collect()
     }
+}
+
+/// The name of an application.
+pub fn app_name(app: u32) -> String {
+    format!("a{app}")
 }

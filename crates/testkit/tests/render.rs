@@ -1,7 +1,7 @@
 //! The rendering buffer cache: its statement's examples, its invariants, and what its shadows do on a renderer's references.
 
 use hotset_core::classify::{Class, Classifier, FileFacts, Rules, builtin};
-use hotset_core::policy::{Effects, Outcome, Policy, Reference, Setup, Slot};
+use hotset_core::policy::{Effects, Extra, Outcome, Policy, Reference, Setup, Slot};
 use hotset_core::schemes::render::Render;
 use hotset_core::spec::{Args, PolicySpec};
 use hotset_testkit::harness::Case;
@@ -33,7 +33,7 @@ impl Effects for Seen {
         self.evicted.push(slot);
     }
 
-    fn fetch(&mut self, slot: Slot) {
+    fn fetch(&mut self, slot: Slot, _why: Extra) {
         panic!("{slot} was read ahead");
     }
 
@@ -45,7 +45,7 @@ impl Effects for Seen {
 impl Cache {
     fn new(spec: &str, capacity: u32, slots: u32) -> Cache {
         let args = args(spec);
-        let setup = Setup { capacity, slots, seed: 1, args: &args, future: None, addresses: None };
+        let setup = Setup { capacity, slots, seed: 1, args: &args, future: None, addresses: None, apps: &[] };
         let render = Render::new(&setup).unwrap_or_else(|error| panic!("{error}"));
         Cache { render, seen: Seen::default(), hits: 0 }
     }
@@ -143,7 +143,7 @@ fn the_first_division() {
     let with_size = |random: &str| {
         let spec = PolicySpec::parse(&format!("render(random={random})")).unwrap();
         let args = spec.args(Some(512));
-        let setup = Setup { capacity: 1000, slots: 1, seed: 1, args: &args, future: None, addresses: None };
+        let setup = Setup { capacity: 1000, slots: 1, seed: 1, args: &args, future: None, addresses: None, apps: &[] };
         Render::new(&setup).unwrap().room()[2]
     };
     assert_eq!((with_size("64K"), with_size("32K")), (16, 64), "the default is in blocks");

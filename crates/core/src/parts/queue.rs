@@ -6,6 +6,9 @@
 //! one random word, instead of the three nodes of a linked list, and two bits of a small bitmap; dead entries are skipped 64 at a
 //! time when the old end reaches them, or squeezed out when the ring is full, which costs O(1) amortised.
 
+mod ranks;
+
+use self::ranks::RUN;
 use super::large;
 use super::prefetch::prefetch;
 use crate::policy::Slot;
@@ -118,6 +121,8 @@ pub struct Queue {
     len: u32,
     /// Entries behind `old`, in units of 64, up to which the words of slots were fetched.
     fetched: u32,
+    /// Live entries in each run of [`RUN`] of the ring; empty unless ranks are asked for.
+    counts: Vec<u32>,
 }
 
 impl Queue {
@@ -128,7 +133,7 @@ impl Queue {
         let entries = (u64::from(bound) * 3).next_power_of_two().max(64);
         assert!(entries <= u64::from(MARK), "a queue holds at most 2^27 slots");
         let (ring, live) = (large::filled(0, entries as usize), vec![0; entries as usize / 64]);
-        Queue { tag, ring, live, old: 0, young: 0, len: 0, fetched: u32::MAX }
+        Queue { tag, ring, live, old: 0, young: 0, len: 0, fetched: u32::MAX, counts: Vec::new() }
     }
 
     /// An empty queue that will hold at most `bound` of the slots of `places`.
@@ -256,6 +261,9 @@ impl Queue {
             return;
         }
         let mut grown = Queue::new(self.tag, bound);
+        if !self.counts.is_empty() {
+            grown.count_ranks();
+        }
         for slot in self.iter() {
             let mark = places.get(slot) & MARK;
             grown.len += 1;
@@ -277,6 +285,9 @@ impl Queue {
         assert_eq!(self.iter().count(), self.len as usize, "queue {} miscounts its slots", self.tag);
         let bits: u32 = self.live.iter().map(|word| word.count_ones()).sum();
         assert_eq!(bits, self.len, "entries of queue {} that are live outside of it", self.tag);
+        let counted = |run: &[u64]| run.iter().map(|word| word.count_ones()).sum::<u32>();
+        let counts = self.live.chunks(RUN / 64).map(counted);
+        assert!(self.counts.is_empty() || counts.eq(self.counts.iter().copied()), "ranks of queue {}", self.tag);
         let tagged = (0..places.slots()).filter(|&slot| places.tag(slot) == self.tag);
         assert_eq!(tagged.count(), self.len as usize, "slots that claim to be in queue {}", self.tag);
         let placed = |position: u32| places.index(self.ring[self.index(position)]) == self.index(position);
@@ -304,8 +315,16 @@ impl Queue {
     fn write(&mut self, places: &mut Places, slot: Slot, position: u32) {
         let index = self.index(position);
         self.ring[index] = slot;
-        self.live[index / 64] |= 1 << (index % 64);
+        self.revive(index);
         places.set(slot, self.tag << TAG_SHIFT | index as u32);
+    }
+
+    #[inline(always)]
+    fn revive(&mut self, index: usize) {
+        self.live[index / 64] |= 1 << (index % 64);
+        if let Some(count) = self.counts.get_mut(index / RUN) {
+            *count += 1;
+        }
     }
 
     /// Closes the gaps that dead entries left.
@@ -322,7 +341,7 @@ impl Queue {
             let (source, target) = (self.index(from), self.index(to));
             let slot = self.ring[source];
             self.kill(source);
-            self.live[target / 64] |= 1 << (target % 64);
+            self.revive(target);
             self.ring[target] = slot;
             places.set(slot, self.tag << TAG_SHIFT | places.get(slot) & MARK | target as u32);
             from = from.wrapping_add(1);
@@ -360,6 +379,9 @@ impl Queue {
     #[inline(always)]
     fn kill(&mut self, index: usize) {
         self.live[index / 64] &= !(1 << (index % 64));
+        if let Some(count) = self.counts.get_mut(index / RUN) {
+            *count -= 1;
+        }
     }
 
     #[inline(always)]

@@ -28,7 +28,7 @@ use super::random::Random;
 use crate::parts::large;
 use crate::parts::prefetch::prefetch;
 use crate::parts::queue::{Places, Queue, Tag};
-use crate::policy::{Effects, Info, Needs, Outcome, Policy, Reference, Setup, Slot};
+use crate::policy::{Effects, Extra, Info, Needs, Outcome, Policy, Reference, Setup, Slot};
 use crate::spec::{Args, Param, ParamKind, SpecError};
 
 /// Virtual caches.
@@ -252,7 +252,7 @@ impl Acme {
         each!(&mut self.pool, expert => expert.real_gets(slot));
         self.known.enter(slot);
         self.len += 1;
-        fx.fetch(slot);
+        fx.fetch(slot, Extra::Refetch);
     }
 }
 
@@ -451,7 +451,7 @@ impl Effects for Evicted {
     }
 
     #[inline(always)]
-    fn fetch(&mut self, _slot: Slot) {}
+    fn fetch(&mut self, _slot: Slot, _why: Extra) {}
 
     #[inline(always)]
     fn forget(&mut self, _slot: Slot) {}

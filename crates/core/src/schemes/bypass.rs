@@ -14,7 +14,7 @@
 use crate::classify::{Class, Rules};
 use crate::dynamic::{self, DynPolicy};
 use crate::parts::slot_set::SlotSet;
-use crate::policy::{Effects, Info, Needs, Outcome, Policy, Reference, Setup, Slot};
+use crate::policy::{Effects, Extra, Info, Needs, Outcome, Policy, Reference, Repartition, Setup, Slot};
 use crate::schemes::plain_view;
 use crate::spec::{Args, Param, ParamKind, SpecError};
 use crate::view::View;
@@ -134,7 +134,11 @@ impl<E: Effects> Effects for Watch<'_, E> {
         self.fx.forget(slot);
     }
 
-    fn fetch(&mut self, slot: Slot) {
-        self.fx.fetch(slot);
+    fn fetch(&mut self, slot: Slot, why: Extra) {
+        self.fx.fetch(slot, why);
+    }
+
+    fn repartition(&mut self, decision: &Repartition) {
+        self.fx.repartition(decision);
     }
 }

@@ -17,7 +17,7 @@
 
 use crate::dynamic::{self, DynPolicy};
 use crate::parts::slot_set::SlotSet;
-use crate::policy::{Effects, Info, Needs, Outcome, Policy, Reference, Setup, Slot};
+use crate::policy::{Effects, Extra, Info, Needs, Outcome, Policy, Reference, Setup, Slot};
 use crate::schemes::plain_view;
 use crate::spec::{Args, Param, ParamKind, PolicySpec, SpecError};
 use crate::view::View;
@@ -45,7 +45,7 @@ struct Level {
 struct Left {
     evicted: Vec<Slot>,
     forgotten: Vec<Slot>,
-    fetched: Vec<Slot>,
+    fetched: Vec<(Slot, Extra)>,
 }
 
 impl Effects for Left {
@@ -57,8 +57,8 @@ impl Effects for Left {
         self.forgotten.push(slot);
     }
 
-    fn fetch(&mut self, slot: Slot) {
-        self.fetched.push(slot);
+    fn fetch(&mut self, slot: Slot, why: Extra) {
+        self.fetched.push((slot, why));
     }
 }
 
@@ -66,7 +66,7 @@ impl Level {
     fn new(spec: &PolicySpec, capacity: u32, setup: &Setup) -> Result<Level, SpecError> {
         let policy = dynamic::build(spec, capacity.max(1), setup)?;
         let room = || Vec::with_capacity(EVENTS);
-        let left = Left { evicted: room(), forgotten: room(), fetched: room() };
+        let left = Left { evicted: room(), forgotten: room(), fetched: Vec::with_capacity(EVENTS) };
         Ok(Level { policy, known: SlotSet::new(setup.slots), left })
     }
 
@@ -223,7 +223,7 @@ impl Demote {
     /// Passes on what the array did and what either level fetched.
     fn pass_on(&mut self, fx: &mut impl Effects) {
         for level in [&mut self.client, &mut self.array] {
-            level.left.fetched.drain(..).for_each(|slot| fx.fetch(slot));
+            level.left.fetched.drain(..).for_each(|(slot, why)| fx.fetch(slot, why));
         }
         self.array.left.evicted.drain(..).for_each(|victim| fx.evict(victim));
         for slot in self.array.left.forgotten.drain(..) {

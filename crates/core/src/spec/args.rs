@@ -39,12 +39,30 @@ pub enum ParamKind {
     Class,
     /// The parts of a cache, `64K/128 id`, one after the other and without a key.
     Parts,
+    /// A time: `10ms`.
+    Time,
+    /// A time, or a number of references.
+    Interval,
+    /// Goals of applications, `NAME=70%` or `NAME=10ms`: keys that are no parameter's are names of applications.
+    Goals,
+    /// Policies for applications, `NAME=POLICY`: keys that are no parameter's are names of applications.
+    AppPolicies,
 }
 
 impl ParamKind {
     /// True if arguments of this kind may stand without their key, in the order in which they are declared.
     pub(super) fn is_positional(self) -> bool {
         matches!(self, ParamKind::Policy | ParamKind::Class | ParamKind::Parts)
+    }
+
+    /// True if there may be any number of such arguments, and none by default.
+    pub fn is_repeated(self) -> bool {
+        self == ParamKind::Parts || self.is_by_app()
+    }
+
+    /// True if the keys of such arguments are names of applications.
+    pub(super) fn is_by_app(self) -> bool {
+        matches!(self, ParamKind::Goals | ParamKind::AppPolicies)
     }
 }
 
@@ -67,6 +85,7 @@ impl Param {
         match self.kind {
             ParamKind::Policy => Ok(Argument::Policy(Box::new(PolicySpec::parse(self.default)?))),
             ParamKind::Parts => Ok(Argument::Parts(Vec::new())),
+            ParamKind::Goals | ParamKind::AppPolicies => Ok(Argument::Apps(Vec::new())),
             _ => Value::parse(self.default).map(Argument::Value),
         }
     }
@@ -91,6 +110,10 @@ impl Param {
             (ParamKind::Switch, Value::Word(word)) => word == "on" || word == "off",
             (ParamKind::Word(words), Value::Word(word)) => words.contains(&word.as_str()),
             (ParamKind::Class, Value::Word(_)) => true,
+            (ParamKind::Time | ParamKind::Interval, Value::Time(time)) => *time > 0,
+            (ParamKind::Interval, Value::Number(references)) => *references >= 1.0 && references.fract() == 0.0,
+            (ParamKind::Goals, Value::Percent(rate)) => *rate <= 100.0,
+            (ParamKind::Goals, Value::Time(time)) => *time > 0,
             _ => false,
         }
     }
@@ -118,6 +141,12 @@ impl fmt::Display for ParamKind {
             ParamKind::Policy => f.write_str("a policy such as lru or 2q(kin=30%)"),
             ParamKind::Class => f.write_str("the name of a class of blocks such as output"),
             ParamKind::Parts => f.write_str("parts written as size/block class, such as 64K/128 id"),
+            ParamKind::Time => f.write_str("a time such as 10ms, above 0"),
+            ParamKind::Interval => f.write_str("a time such as 2s or a whole number of references, above 0"),
+            ParamKind::Goals => f.write_str(
+                "the goal of an application: a hit rate such as lu=70% (at most 100%) or a mean time such as lu=5ms",
+            ),
+            ParamKind::AppPolicies => f.write_str("the policy of an application, such as lu=lfu"),
         }
     }
 }
@@ -129,6 +158,20 @@ pub(super) fn find_param(params: &[Param], key: &str) -> Result<usize, SpecError
         let known = if keys.is_empty() { "it has none".to_owned() } else { format!("known are {}", keys.join(", ")) };
         SpecError::new(format!("unknown parameter {}: {known}", quote(key)))
     })
+}
+
+/// The parameter whose arguments have names of applications as keys, if there is one.
+pub(super) fn by_app(params: &[Param]) -> Option<usize> {
+    params.iter().position(|param| param.kind.is_by_app())
+}
+
+/// How often something is done.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Interval {
+    /// Once in so many nanoseconds.
+    Time(u64),
+    /// Once in so many references.
+    References(u64),
 }
 
 /// Arguments bound to a policy's parameters, defaults filled in.
@@ -177,10 +220,14 @@ impl Args {
         Ok(())
     }
 
-    /// Takes over one argument of `other`, arguments for the same parameters.
+    /// Takes over one argument of `other`, arguments for the same parameters; what is said of an application is added to what is said of others.
     pub fn take(&mut self, key: &str, mut other: Args) {
-        let index = self.params.iter().position(|param| param.key == key).expect("a key of these parameters");
-        self.values[index] = other.values.swap_remove(index);
+        let index = self.params.iter().position(|param| param.key == key).or_else(|| by_app(self.params));
+        let index = index.expect("a key of these parameters");
+        match (&mut self.values[index], other.values.swap_remove(index)) {
+            (Argument::Apps(known), Argument::Apps(more)) => known.extend(more),
+            (value, other) => *value = other,
+        }
     }
 
     /// Sets the argument of a parameter that has checked it.
@@ -271,12 +318,39 @@ impl Args {
         parts
     }
 
+    /// A [`ParamKind::Time`] in nanoseconds.
+    pub fn time(&self, key: &str) -> u64 {
+        let Value::Time(time) = *self.value(key) else { unreachable!("Param::check admits no other value") };
+        time
+    }
+
+    /// A [`ParamKind::Interval`].
+    pub fn interval(&self, key: &str) -> Interval {
+        match *self.value(key) {
+            Value::Time(time) => Interval::Time(time),
+            Value::Number(references) => Interval::References(references as u64),
+            _ => unreachable!("Param::check admits no other value"),
+        }
+    }
+
+    /// [`ParamKind::Goals`] or [`ParamKind::AppPolicies`]: names of applications and what is said of them.
+    pub fn apps(&self, key: &str) -> &[(String, Argument)] {
+        let Argument::Apps(apps) = self.argument(key) else { unreachable!("Param::check admits no other value") };
+        apps
+    }
+
     /// The policies among the arguments.
     pub fn policies(&self) -> impl Iterator<Item = &PolicySpec> {
-        self.values.iter().filter_map(|value| match value {
-            Argument::Policy(policy) => Some(&**policy),
-            _ => None,
-        })
+        self.values.iter().flat_map(Argument::policies)
+    }
+
+    /// True if something is done once in so much time, here or in a policy among the arguments, so that references need clocks.
+    pub fn wants_clock(&self) -> bool {
+        let is_timed = |(param, value): (&Param, &Argument)| {
+            param.kind == ParamKind::Interval && matches!(value, Argument::Value(Value::Time(_)))
+        };
+        let inner = |policy: &PolicySpec| policy.args_within(self).wants_clock();
+        self.params.iter().zip(&self.values).any(is_timed) || self.policies().any(inner)
     }
 
     /// Bytes of a block, if blocks have a size.

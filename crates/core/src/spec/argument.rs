@@ -1,4 +1,4 @@
-//! What a parameter can be given: a literal, another policy, or the parts of a cache.
+//! What a parameter can be given: a literal, another policy, the parts of a cache, or something for each application.
 
 use std::fmt;
 
@@ -13,6 +13,8 @@ pub enum Argument {
     Policy(Box<PolicySpec>),
     /// The parts of a cache.
     Parts(Vec<Part>),
+    /// What is said of single applications, by name and in the order of names.
+    Apps(Vec<(String, Argument)>),
 }
 
 /// `64K/128 id`: the part of a cache for one class of blocks.
@@ -26,12 +28,27 @@ pub struct Part {
     pub class: String,
 }
 
+impl Argument {
+    /// The policies in it.
+    pub(super) fn policies(&self) -> Box<dyn Iterator<Item = &PolicySpec> + '_> {
+        match self {
+            Argument::Policy(policy) => Box::new(std::iter::once(&**policy)),
+            Argument::Apps(apps) => Box::new(apps.iter().flat_map(|(_, argument)| argument.policies())),
+            Argument::Value(_) | Argument::Parts(_) => Box::new(std::iter::empty()),
+        }
+    }
+}
+
 impl fmt::Display for Argument {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Argument::Value(value) => value.fmt(f),
             Argument::Policy(policy) => policy.fmt(f),
             Argument::Parts(parts) => f.write_str(&parts.iter().map(Part::to_string).collect::<Vec<_>>().join(",")),
+            Argument::Apps(apps) => {
+                let apps: Vec<String> = apps.iter().map(|(name, value)| format!("{name}={value}")).collect();
+                f.write_str(&apps.join(","))
+            }
         }
     }
 }

@@ -23,7 +23,7 @@ mod suggest;
 mod syntax;
 mod value;
 
-pub use args::{Args, Param, ParamKind};
+pub use args::{Args, Interval, Param, ParamKind};
 pub use argument::{Argument, Part};
 pub use error::SpecError;
 pub use parse::DEPTH_LIMIT;

@@ -4,7 +4,7 @@ use std::collections::HashSet;
 use std::fmt;
 use std::ops::Range;
 
-use super::args::{Args, Param, find_param};
+use super::args::{Args, Param, by_app, find_param};
 use super::error::quote;
 use super::suggest::nearest;
 use super::syntax::{Arg, At, Spec, Term, write_call};
@@ -54,11 +54,18 @@ impl PolicySpec {
 
     /// True if the policy, or one in it, must know the future.
     pub fn is_offline(&self) -> bool {
-        let inner = self.given.iter().filter_map(|(_, value)| match value {
-            Argument::Policy(policy) => Some(policy),
+        self.entry.info.offline || self.given.iter().any(|(_, value)| value.policies().any(PolicySpec::is_offline))
+    }
+
+    /// Names of the applications that the spec speaks of, here or in a policy in it.
+    pub fn apps(&self) -> Vec<&str> {
+        let arguments = || self.given.iter().map(|(_, argument)| argument);
+        let here = arguments().filter_map(|argument| match argument {
+            Argument::Apps(apps) => Some(apps.iter().map(|(name, _)| name.as_str())),
             _ => None,
         });
-        self.entry.info.offline || inner.into_iter().any(|policy| policy.is_offline())
+        let inside = arguments().flat_map(Argument::policies).flat_map(PolicySpec::apps);
+        here.flatten().chain(inside).collect()
     }
 
     /// The policy's line in the registry.
@@ -92,9 +99,10 @@ impl fmt::Display for PolicySpec {
         let info = self.entry.info;
         // A positional argument needs its key where one before it is left out.
         let keyless = |place: usize, index: usize| place == index && info.params[index].kind.is_positional();
-        let write = |(place, (index, value)): (usize, &(usize, Argument))| match keyless(place, *index) {
-            true => value.to_string(),
-            false => format!("{}={value}", info.params[*index].key),
+        let write = |(place, (index, value)): (usize, &(usize, Argument))| match value {
+            Argument::Apps(_) => value.to_string(),
+            _ if keyless(place, *index) => value.to_string(),
+            _ => format!("{}={value}", info.params[*index].key),
         };
         write_call(f, info.name, self.given.iter().enumerate().map(write))
     }
@@ -122,6 +130,7 @@ pub(crate) fn bind(params: &[Param], args: &[Arg]) -> Result<Vec<(usize, Argumen
         let (index, value) = bind_one(params, arg, &given)?;
         match (given.iter_mut().find(|(other, _)| *other == index), value) {
             (Some((_, Argument::Parts(parts))), Argument::Parts(more)) => parts.extend(more),
+            (Some((_, Argument::Apps(apps))), Argument::Apps(more)) => apps.extend(more),
             (Some(_), _) => {
                 let error = SpecError::new(format!("{} is given twice: expected it once", quote(params[index].key)));
                 return Err(error.at(arg.at.0.clone()));
@@ -130,13 +139,21 @@ pub(crate) fn bind(params: &[Param], args: &[Arg]) -> Result<Vec<(usize, Argumen
         }
     }
     given.sort_by_key(|(index, _)| *index);
+    for (_, value) in &mut given {
+        if let Argument::Apps(apps) = value {
+            apps.sort_by(|(one, _), (other, _)| one.cmp(other));
+        }
+    }
     Ok(given)
 }
 
 /// The parameter of one argument and its value, given what was bound before it.
 fn bind_one(params: &[Param], arg: &Arg, given: &[(usize, Argument)]) -> Result<(usize, Argument), SpecError> {
     let index = match &arg.key {
-        Some(key) => find_param(params, key).map_err(|error| error.at(arg.key_at()))?,
+        Some(key) => match (find_param(params, key), by_app(params)) {
+            (Ok(index), _) | (Err(_), Some(index)) => index,
+            (Err(error), None) => return Err(error.at(arg.key_at())),
+        },
         None => next_positional(params, given).ok_or_else(|| needs_key(params, arg))?,
     };
     let place = |error: SpecError| if error.at.is_some() { error } else { error.at(arg.at.0.clone()) };
@@ -153,12 +170,15 @@ fn next_positional(params: &[Param], given: &[(usize, Argument)]) -> Option<usiz
 }
 
 fn argument_of(param: &Param, arg: &Arg) -> Result<Argument, SpecError> {
+    if param.kind.is_by_app() {
+        return of_app(param, arg);
+    }
+    if param.kind == ParamKind::Policy
+        && let Some(policy) = policy_of(arg)?
+    {
+        return Ok(Argument::Policy(Box::new(policy)));
+    }
     Ok(match (param.kind, &arg.term) {
-        (ParamKind::Policy, Term::Spec(spec)) => Argument::Policy(Box::new(PolicySpec::resolve(spec)?)),
-        (ParamKind::Policy, Term::Value(value @ Value::Word(name))) => {
-            let spec = Spec { name: name.clone(), args: Vec::new(), at: At(value_at(arg, value)) };
-            Argument::Policy(Box::new(PolicySpec::resolve(&spec)?))
-        }
         (ParamKind::Parts, Term::Clause { size, block, class }) => Argument::Parts(vec![part(size, block, class)?]),
         (_, Term::Value(value)) => {
             param.check(value)?;
@@ -166,6 +186,30 @@ fn argument_of(param: &Param, arg: &Arg) -> Result<Argument, SpecError> {
         }
         (_, other) => return Err(param.refuse(other)),
     })
+}
+
+/// The policy that an argument names; `None` if it cannot be one.
+fn policy_of(arg: &Arg) -> Result<Option<PolicySpec>, SpecError> {
+    match &arg.term {
+        Term::Spec(spec) => PolicySpec::resolve(spec).map(Some),
+        Term::Value(value @ Value::Word(name)) => {
+            let spec = Spec { name: name.clone(), args: Vec::new(), at: At(value_at(arg, value)) };
+            PolicySpec::resolve(&spec).map(Some)
+        }
+        _ => Ok(None),
+    }
+}
+
+/// What is said of one application.
+fn of_app(param: &Param, arg: &Arg) -> Result<Argument, SpecError> {
+    let name = arg.key.clone().unwrap_or_default();
+    let refuse = || SpecError::new(format!("{} is not allowed: expected {}", quote(&arg.to_string()), param.kind));
+    let said = match (param.kind, &arg.term) {
+        (ParamKind::Goals, Term::Value(value)) if param.check(value).is_ok() => Argument::Value(value.clone()),
+        (ParamKind::Goals, _) => return Err(refuse()),
+        _ => Argument::Policy(Box::new(policy_of(arg)?.ok_or_else(refuse)?)),
+    };
+    Ok(Argument::Apps(vec![(name, said)]))
 }
 
 /// Where the value of an argument stands: behind its key.
@@ -304,7 +348,7 @@ mod tests {
             for name in entry.info.aliases {
                 assert_eq!(PolicySpec::parse(name).unwrap().to_string(), entry.info.name);
             }
-            for param in entry.info.params.iter().filter(|param| param.kind != ParamKind::Parts) {
+            for param in entry.info.params.iter().filter(|param| !param.kind.is_repeated()) {
                 let text = format!("{}({}={})", entry.info.name, param.key, param.default);
                 let policy = PolicySpec::parse(&text).unwrap();
                 assert_eq!(PolicySpec::parse(&policy.to_string()).unwrap(), policy);

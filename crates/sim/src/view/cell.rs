@@ -3,10 +3,10 @@
 use std::ops::Range;
 
 use hotset_core::classify::Class;
-use hotset_core::policy::{Effects, Outcome, Policy, Reference, Slot};
+use hotset_core::policy::{Effects, Extra, Outcome, Policy, Reference, Repartition, Slot};
 
 use super::show::{Event, Shown, Span, What};
-use crate::cell::{ClassTally, Tally};
+use crate::cell::{ClassTally, Tally, note};
 use hotset_core::counters::Counters;
 
 /// How far ahead of the current reference its slot is fetched.
@@ -27,6 +27,7 @@ struct Host {
     dirty: Vec<u8>,
     classes: Vec<ClassTally>,
     extra_reads: u64,
+    decisions: Vec<Repartition>,
 }
 
 impl Effects for Host {
@@ -38,12 +39,16 @@ impl Effects for Host {
         }
     }
 
-    fn fetch(&mut self, _slot: Slot) {
+    fn fetch(&mut self, _slot: Slot, _why: Extra) {
         self.extra_reads += 1;
     }
 
     #[inline(always)]
     fn forget(&mut self, _slot: Slot) {}
+
+    fn repartition(&mut self, decision: &Repartition) {
+        note(&mut self.decisions, decision);
+    }
 }
 
 /// The request that is being counted.
@@ -70,6 +75,7 @@ impl<P: Policy> ClassCell<P> {
             dirty: vec![CLEAN; shown.addresses.len()],
             classes: shown.rules.classes().iter().map(tally).collect(),
             extra_reads: 0,
+            decisions: Vec::new(),
         };
         ClassCell { policy, host }
     }
@@ -160,7 +166,8 @@ impl<P: Policy> ClassCell<P> {
         let mut total = Counters::default();
         self.host.classes.iter().for_each(|class| total.add(&class.counters));
         let write_backs = self.host.classes.iter().map(|class| class.write_backs).sum();
-        Tally { total, apps, write_backs, extra_reads: self.host.extra_reads, classes: self.host.classes }
+        let Host { extra_reads, decisions, classes, .. } = self.host;
+        Tally { total, apps, write_backs, extra_reads, decisions, classes }
     }
 
     /// What the policy is told of the reference at `index`.
@@ -171,6 +178,7 @@ impl<P: Policy> ClassCell<P> {
             time: index as u64,
             file: (address >> 32) as u32,
             block: address as u32,
+            clock: span.clock,
             app: span.app,
             write: span.write,
             class: span.class,

@@ -34,6 +34,8 @@ pub(crate) struct Shown {
 pub(crate) struct Span {
     /// Position behind its last reference.
     pub end: u64,
+    /// Time of its request.
+    pub clock: u64,
     pub app: u32,
     pub class: Class,
     pub write: bool,
@@ -131,6 +133,7 @@ impl Show {
         }
         self.shown.spans.push(Span {
             end: self.ids.len() as u64,
+            clock: request.time,
             app: request.app,
             class: piece.class,
             write: piece.write,

@@ -84,6 +84,10 @@ impl Model for Arc {
     fn resident(&self) -> BTreeSet<u32> {
         self.t1.iter().chain(&self.t2).copied().collect()
     }
+
+    fn remembers(&self, key: u32) -> bool {
+        [&self.t1, &self.t2, &self.b1, &self.b2].into_iter().any(|list| list.contains(&key))
+    }
 }
 
 impl Arc {

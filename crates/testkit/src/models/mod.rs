@@ -3,6 +3,7 @@
 use crate::model::{Given, Model};
 
 mod acme;
+mod applications;
 mod arc;
 mod bimodal;
 mod bypass;
@@ -40,6 +41,7 @@ mod rrip;
 mod s3_fifo;
 mod sarc;
 mod seq;
+mod shared;
 mod sieve;
 mod slru;
 mod two_q;
@@ -65,6 +67,7 @@ pub static MODELS: &[(&str, Build)] = &[
     ("dip", build::<dip::Dip>),
     ("dulo", build::<dulo::Dulo>),
     ("eelru", build::<eelru::Eelru>),
+    ("equal", build::<applications::Applications<applications::Equal>>),
     ("fifo", build::<fifo::Fifo>),
     ("hyperbolic", build::<hyperbolic::Hyperbolic>),
     ("karma", build::<karma::Karma>),
@@ -83,15 +86,18 @@ pub static MODELS: &[(&str, Build)] = &[
     ("opt", build::<opt::Opt>),
     ("opt-bypass", build::<opt_bypass::OptBypass>),
     ("pcc", build::<pcc::Pcc>),
+    ("qos", build::<applications::Applications<applications::Qos>>),
     ("random", build::<random::Random>),
     ("render", build::<render::Render>),
     ("rrip", build::<rrip::Rrip>),
     ("s3-fifo", build::<s3_fifo::S3Fifo>),
     ("sarc", build::<sarc::Sarc>),
     ("seq", build::<seq::Seq>),
+    ("shared", build::<shared::Shared>),
     ("sieve", build::<sieve::Sieve>),
     ("slru", build::<slru::Slru>),
     ("ubm", build::<ubm::Ubm>),
+    ("ucp", build::<applications::Applications<applications::Ucp>>),
     ("ulc", build::<ulc::Ulc>),
     ("w-tinylfu", build::<w_tinylfu::WTinyLfu>),
 ];

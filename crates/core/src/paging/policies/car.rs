@@ -16,7 +16,7 @@
 use super::PLAIN;
 use crate::paging::{Fault, Machine, Page, PagingPolicy, Setup};
 use crate::parts::four_lists::{B1, B2, FourLists};
-use crate::policy::{Effects, Info};
+use crate::policy::{Effects, Extra, Info};
 use crate::spec::SpecError;
 
 /// The CAR policy.
@@ -29,7 +29,7 @@ struct Unheard;
 impl Effects for Unheard {
     fn evict(&mut self, _: Page) {}
     fn forget(&mut self, _: Page) {}
-    fn fetch(&mut self, _: Page) {}
+    fn fetch(&mut self, _: Page, _: Extra) {}
 }
 
 impl PagingPolicy for Car {

@@ -1,0 +1,66 @@
+//! Caches divided among applications, through the command.
+
+mod support;
+
+use support::{Folder, hotset, keys};
+
+/// Two programs in turn, a request every 10 ms: one goes round 20 blocks, the other round 300.
+fn trace() -> String {
+    let line = |step: u32| {
+        let (pid, block) = if step.is_multiple_of(2) { ("lu", step / 2 % 20) } else { ("scan", step / 2 % 300) };
+        format!("{},{pid},R,/data/{pid},{},4096\n", f64::from(step) / 100.0, block * 4096)
+    };
+    format!("time_s,pid,op,file,offset,bytes\n{}", (0..3000).map(line).collect::<String>())
+}
+
+#[test]
+fn promises_are_kept_and_rows_tell_the_rooms() {
+    let folder = Folder::new();
+    let trace = folder.file("t.csv", trace());
+    let specs = "shared(lru),equal(lru),qos(lru,lu=90%,scan=99%),ucp(lru,interval=200),lru";
+    let rows = hotset(&["simulate", &trace, "-p", specs, "-s", "30", "--json", "-"]).rows();
+    let hits = |row: usize, app: usize| rows[row]["apps"][app]["hits"].as_u64().unwrap();
+    assert_eq!(rows[0]["hits"], rows[4]["hits"]);
+    assert_eq!([hits(0, 0), hits(1, 0)], [0, 0], "without a division, or an equal one, the loop does not fit");
+    for row in [2, 3] {
+        assert!(hits(row, 0) > 1200, "{}", rows[row]);
+        let rooms: Vec<u64> = (0..2).map(|app| rows[row]["apps"][app]["room_blocks"].as_u64().unwrap()).collect();
+        assert_eq!(rooms.iter().sum::<u64>(), 30);
+        assert!(rooms[0] >= 20, "{rooms:?}");
+        assert!(rows[row]["repartitions"].as_u64().unwrap() >= 2);
+    }
+    assert_eq!([0, 1].map(|app| rows[2]["apps"][app]["flagged"].as_bool().unwrap()), [false, true]);
+    assert!(!keys(&rows[4]).contains(&"repartitions") && rows[4]["apps"][0]["room_blocks"].is_null());
+}
+
+/// A stream cannot measure applications beforehand; without that it gives the same counts.
+#[test]
+fn held_and_streamed_are_divided_alike() {
+    let folder = Folder::new();
+    let trace = folder.file("t.csv", trace());
+    let specs = "equal(arc),qos(lru,profile=none,lu=90%),ucp(lru,interval=200)";
+    let run = |memory: &str| {
+        let rows = hotset(&["simulate", &trace, "-p", specs, "-s", "30,100", "--memory", memory, "--json", "-"]).rows();
+        rows.iter().map(|row| (row["apps"].clone(), row["repartitions"].clone())).collect::<Vec<_>>()
+    };
+    assert_eq!(run("1G"), run("1K"));
+}
+
+#[test]
+fn what_cannot_be_divided_is_refused_in_a_sentence() {
+    let folder = Folder::new();
+    let (trace, ids) = (folder.file("t.csv", trace()), folder.file("t.ids", "1\n2\n1\n"));
+    let cases = [
+        (&trace, "qos(lru,lux=70%)", "an application \"lux\", which the trace does not have: known are lu, scan"),
+        (&trace, "qos(lru,lu=170%)", "\"lu=170%\" is not allowed: expected the goal of an application"),
+        (&trace, "qos(lru,hit_time=10ms)", "expected a miss_time above the hit_time"),
+        (&trace, "equal(opt)", "equal cannot be put around opt"),
+        (&ids, "qos(lru)", "the trace has no times: give a number of references, such as interval=10000"),
+    ];
+    for (trace, policy, message) in cases {
+        let run = hotset(&["simulate", trace, "-p", policy, "-s", "10"]);
+        assert!(run.status != 0 && run.err.contains(message), "{policy}: {}", run.err);
+    }
+    let alone = hotset(&["simulate", &ids, "-p", "qos(lru,interval=1),lru", "-s", "10", "--json", "-"]).rows();
+    assert_eq!(alone[0]["hits"], alone[1]["hits"]);
+}

@@ -1,0 +1,129 @@
+//! Which of several policies knows a slot, and by which number.
+//!
+//! Each part of a cache has a policy of its own, whose arrays should be as long as what that part knows and not as what the whole cache does. So a
+//! part has numbers of its own, given out from 0 and used again.
+
+use super::large;
+use crate::policy::{Effects, Extra, Repartition, Slot};
+
+const NOWHERE: u32 = u32::MAX;
+
+/// Where each slot is at home. 8 bytes a slot, and 4 for each number of a part.
+#[derive(Debug)]
+pub struct Homes {
+    /// By slot: part and number there.
+    of: Vec<(u32, u32)>,
+    parts: Vec<Numbers>,
+}
+
+/// The numbers of one part.
+#[derive(Debug, Default)]
+struct Numbers {
+    /// By number: the slot, or [`NOWHERE`].
+    slots: Vec<Slot>,
+    free: Vec<u32>,
+}
+
+impl Homes {
+    /// No slot below `slots` is anywhere, and there are no parts.
+    pub fn new(slots: u32) -> Homes {
+        Homes { of: large::filled((NOWHERE, NOWHERE), slots as usize), parts: Vec::new() }
+    }
+
+    /// Makes room for slots below `slots`.
+    pub fn grow(&mut self, slots: u32) {
+        if slots as usize > self.of.len() {
+            self.of.resize(slots as usize, (NOWHERE, NOWHERE));
+        }
+    }
+
+    /// Adds a part, whose index is the number of those before it.
+    pub fn add_part(&mut self) {
+        self.parts.push(Numbers::default());
+    }
+
+    /// The part that knows `slot`, and the number by which it does.
+    #[inline(always)]
+    pub fn find(&self, slot: Slot) -> Option<(usize, u32)> {
+        let (part, number) = self.of[slot as usize];
+        (part != NOWHERE).then_some((part as usize, number))
+    }
+
+    /// Gives `slot`, which is nowhere, a number in `part`.
+    pub fn settle(&mut self, part: usize, slot: Slot) -> u32 {
+        let numbers = &mut self.parts[part];
+        let number = numbers.free.pop().unwrap_or(numbers.slots.len() as u32);
+        if number as usize == numbers.slots.len() {
+            numbers.slots.push(slot);
+        } else {
+            numbers.slots[number as usize] = slot;
+        }
+        self.of[slot as usize] = (part as u32, number);
+        number
+    }
+
+    /// The slot that `part` knows by `number`.
+    #[inline(always)]
+    pub fn slot(&self, part: usize, number: u32) -> Slot {
+        self.parts[part].slots[number as usize]
+    }
+
+    /// The part knows nothing of `number` any more; gives the slot.
+    pub fn leave(&mut self, part: usize, number: u32) -> Slot {
+        let numbers = &mut self.parts[part];
+        let slot = std::mem::replace(&mut numbers.slots[number as usize], NOWHERE);
+        numbers.free.push(number);
+        self.of[slot as usize] = (NOWHERE, NOWHERE);
+        slot
+    }
+
+    /// The numbers that `part` knows, in ascending order.
+    pub fn numbers(&self, part: usize) -> impl Iterator<Item = u32> + '_ {
+        let numbers = self.parts[part].slots.iter().enumerate();
+        numbers.filter(|&(_, &slot)| slot != NOWHERE).map(|(number, _)| number as u32)
+    }
+
+    /// Panics unless slots and numbers name each other.
+    pub fn validate(&self) {
+        let mut known = 0;
+        for part in 0..self.parts.len() {
+            for number in self.numbers(part) {
+                assert_eq!(self.find(self.slot(part, number)), Some((part, number)), "a slot and its number disagree");
+                known += 1;
+            }
+        }
+        assert_eq!(
+            self.of.iter().filter(|(part, _)| *part != NOWHERE).count(),
+            known,
+            "slots in parts that do not know them"
+        );
+    }
+}
+
+/// What the policy of one part does, told to the host around in the host's own slots.
+pub struct Outward<'a, E> {
+    /// The part.
+    pub part: usize,
+    /// Where slots are at home.
+    pub homes: &'a mut Homes,
+    /// The host.
+    pub fx: &'a mut E,
+}
+
+impl<E: Effects> Effects for Outward<'_, E> {
+    fn evict(&mut self, number: Slot) {
+        self.fx.evict(self.homes.slot(self.part, number));
+    }
+
+    fn forget(&mut self, number: Slot) {
+        self.fx.forget(self.homes.leave(self.part, number));
+    }
+
+    fn fetch(&mut self, number: Slot, why: Extra) {
+        self.fx.fetch(self.homes.slot(self.part, number), why);
+    }
+
+    fn repartition(&mut self, decision: &Repartition) {
+        self.fx.repartition(decision);
+    }
+}

@@ -1,0 +1,276 @@
+//! A cache divided among applications, each with a policy of its own: the body of [`equal`](super::equal), [`qos`](super::qos) and
+//! [`ucp`](super::ucp).
+//!
+//! A block belongs to the application that referred to it first, until that one's policy forgets it: others hit it there.
+//! An application arrives with its first reference and has left when it did not refer for so many intervals; it may come back. Then, and whenever it is due,
+//! the room is divided anew: parts that shrink evict by their own order before others grow. If there are more applications than blocks, the
+//! last to come have none, and their references go past the cache.
+
+use crate::allocate::targets::Grant;
+use crate::dynamic::{self, DynPolicy};
+use crate::parts::homes::{Homes, Outward};
+use crate::parts::pace::Pace;
+use crate::policy::{
+    App, Effects, Extra, Info, Needs, Outcome, PartRoom, Policy, Profiling, Reference, Repartition, Setup, Slot,
+};
+use crate::schemes::plain_view;
+use crate::spec::{Args, Interval, PolicySpec, SpecError};
+use crate::view::View;
+
+/// What tells one divided cache from another. Parts are numbered in the order in which applications came.
+pub trait Divider: Sized + Send + 'static {
+    /// Name, parameters and texts. A parameter `policy` names the policy of each part.
+    const INFO: Info;
+    /// How often the room is divided anew; `None` if only when applications come and go.
+    fn interval(args: &Args) -> Option<Interval>;
+    /// [`Policy::profiling`].
+    fn profiling(_args: &Args, _capacity: u32) -> Option<Profiling> {
+        None
+    }
+    /// Nobody has come yet. `apps` is what the host knows of them beforehand.
+    fn new(args: &Args, capacity: u32, apps: &[App]) -> Result<Self, SpecError>;
+    /// An application comes, the next part is its own.
+    fn arrive(&mut self, app: u32);
+    /// The application of `part` referred to a block.
+    fn note(&mut self, part: usize, reference: &Reference, hit: bool);
+    /// Divides `capacity` among the parts in `live`, a grant for each in their order; the sum is at most the capacity. `rooms` is what each part has
+    /// now, by part; `is_due` says that an interval is over, and not only that somebody came or left.
+    fn divide(&mut self, capacity: u32, live: &[usize], rooms: &[u32], is_due: bool) -> Vec<Grant>;
+}
+
+/// Intervals without a reference after which an application has left.
+const AWAY: u32 = 30;
+
+/// The scheme.
+pub struct Applications<D> {
+    divider: D,
+    capacity: u32,
+    args: Args,
+    seed: u64,
+    homes: Homes,
+    parts: Vec<Part>,
+    /// By number of the application: its part and 1, or 0.
+    part_of: Vec<u32>,
+    pace: Option<Pace>,
+}
+
+/// A host that is not told when the block that is being referenced is forgotten by a part that shrinks: it will be known again, or refused, at once.
+struct Spare<'a, E> {
+    slot: Slot,
+    fx: &'a mut E,
+}
+
+impl<E: Effects> Effects for Spare<'_, E> {
+    fn evict(&mut self, slot: Slot) {
+        self.fx.evict(slot);
+    }
+
+    fn forget(&mut self, slot: Slot) {
+        if slot != self.slot {
+            self.fx.forget(slot);
+        }
+    }
+
+    fn fetch(&mut self, slot: Slot, why: Extra) {
+        self.fx.fetch(slot, why);
+    }
+
+    fn repartition(&mut self, decision: &Repartition) {
+        self.fx.repartition(decision);
+    }
+}
+
+/// The part of one application.
+struct Part {
+    app: u32,
+    policy: Box<dyn DynPolicy>,
+    /// Slots for which the policy has room.
+    slots: u32,
+    /// Blocks that may be resident.
+    room: u32,
+    /// Intervals that passed since the application referred last.
+    idle: u32,
+}
+
+impl<D: Divider> Policy for Applications<D> {
+    const INFO: Info = Info { needs: Needs::EVERYTHING, ..D::INFO };
+
+    fn new(setup: &Setup) -> Result<Self, SpecError> {
+        let inner = setup.args.policy("policy");
+        if inner.is_offline() {
+            let (around, name) = (D::INFO.name, inner.info().name);
+            return Err(SpecError::new(format!(
+                "{around} cannot be put around {name}, which must know the future of its part: give a policy that does not, such as lru"
+            )));
+        }
+        let scheme = Applications {
+            divider: D::new(setup.args, setup.capacity, setup.apps)?,
+            capacity: setup.capacity,
+            args: setup.args.clone(),
+            seed: setup.seed,
+            homes: Homes::new(setup.slots),
+            parts: Vec::new(),
+            part_of: Vec::new(),
+            pace: D::interval(setup.args).map(Pace::new),
+        };
+        scheme.policy(setup.capacity)?;
+        Ok(scheme)
+    }
+
+    fn view(args: &Args, capacity: u32) -> Result<View, SpecError> {
+        plain_view(D::INFO.name, args.policy("policy"), args, capacity)?;
+        Ok(View::default())
+    }
+
+    /// Parts together know no more than one cache of the capacity, and what is remembered by each of them besides.
+    fn identities(args: &Args, capacity: u32) -> u64 {
+        let of = |capacity| dynamic::identities(args.policy("policy"), capacity, args);
+        of(capacity).saturating_add(u64::from(capacity).saturating_mul(of(1)))
+    }
+
+    fn profiling(args: &Args, capacity: u32) -> Option<Profiling> {
+        D::profiling(args, capacity)
+    }
+
+    #[inline(always)]
+    fn access(&mut self, slot: Slot, reference: Reference, fx: &mut impl Effects) -> Outcome {
+        let part = self.part(&reference, &mut Spare { slot, fx });
+        let outcome = self.refer(part, slot, reference, fx);
+        self.divider.note(part, &reference, outcome == Outcome::Hit);
+        outcome
+    }
+
+    fn prefetch(&self, _slot: Slot) {}
+
+    fn remove(&mut self, slot: Slot, fx: &mut impl Effects) {
+        if let Some((part, number)) = self.homes.find(slot) {
+            self.parts[part].policy.remove(number, &mut Outward { part, homes: &mut self.homes, fx });
+        }
+    }
+
+    fn resize(&mut self, capacity: u32, fx: &mut impl Effects) {
+        self.capacity = capacity;
+        self.divide(&Reference::default(), false, fx);
+    }
+
+    fn grow(&mut self, slots: u32) {
+        self.homes.grow(slots);
+    }
+
+    fn contains(&self, slot: Slot) -> bool {
+        self.homes.find(slot).is_some_and(|(part, number)| self.parts[part].policy.contains(number))
+    }
+
+    fn len(&self) -> u32 {
+        self.parts.iter().map(|part| part.policy.len()).sum()
+    }
+
+    fn validate(&self) {
+        self.homes.validate();
+        let rooms: u64 = self.parts.iter().map(|part| u64::from(part.room)).sum();
+        assert!(rooms <= u64::from(self.capacity), "the parts exceed the capacity");
+        for part in &self.parts {
+            part.policy.validate();
+            assert!(part.policy.len() <= part.room, "a part exceeds its room");
+        }
+    }
+}
+
+impl<D: Divider> Applications<D> {
+    /// The policy of a part.
+    fn policy(&self, capacity: u32) -> Result<Box<dyn DynPolicy>, SpecError> {
+        let setup =
+            Setup { capacity, slots: 0, seed: self.seed, args: &self.args, future: None, addresses: None, apps: &[] };
+        let spec: &PolicySpec = self.args.policy("policy");
+        dynamic::build(spec, capacity, &setup)
+    }
+
+    /// The part of the application that refers now. Divides the room if it has just come, or if that is due.
+    #[inline(always)]
+    fn part(&mut self, reference: &Reference, fx: &mut impl Effects) -> usize {
+        let is_due = self.pace.as_mut().is_some_and(|pace| pace.is_due(reference));
+        let known = self.part_of.get(reference.app as usize).copied().unwrap_or(0);
+        let part = if known == 0 { self.arrive(reference.app) } else { known as usize - 1 };
+        let is_back = self.parts[part].idle >= AWAY;
+        self.parts[part].idle = 0;
+        if is_due || is_back || known == 0 {
+            if is_due {
+                self.parts.iter_mut().for_each(|part| part.idle = part.idle.saturating_add(1));
+            }
+            self.divide(reference, is_due, fx);
+        }
+        part
+    }
+
+    #[cold]
+    fn arrive(&mut self, app: u32) -> usize {
+        let part = self.parts.len();
+        if app as usize >= self.part_of.len() {
+            self.part_of.resize(app as usize + 1, 0);
+        }
+        self.part_of[app as usize] = part as u32 + 1;
+        let policy = self.policy(1).expect("new built the same policy");
+        self.parts.push(Part { app, policy, slots: 0, room: 0, idle: 0 });
+        self.homes.add_part();
+        self.divider.arrive(app);
+        part
+    }
+
+    /// References `slot` on behalf of the application of `part`.
+    #[inline(always)]
+    fn refer(&mut self, part: usize, slot: Slot, reference: Reference, fx: &mut impl Effects) -> Outcome {
+        let home = self.homes.find(slot);
+        let part = home.map_or(part, |(part, _)| part);
+        if self.parts[part].room == 0 {
+            if home.is_none() {
+                fx.forget(slot);
+            }
+            return Outcome::Bypassed;
+        }
+        let number = home.map_or_else(|| self.homes.settle(part, slot), |(_, number)| number);
+        let at = &mut self.parts[part];
+        if number >= at.slots {
+            at.slots = number.saturating_add(number / 2).saturating_add(64);
+            at.policy.grow(at.slots);
+        }
+        at.policy.access(number, reference, &mut Outward { part, homes: &mut self.homes, fx })
+    }
+
+    /// Divides the room among the applications that are there.
+    #[cold]
+    fn divide(&mut self, reference: &Reference, is_due: bool, fx: &mut impl Effects) {
+        let live: Vec<usize> = (0..self.parts.len()).filter(|&part| self.parts[part].idle < AWAY).collect();
+        let rooms: Vec<u32> = self.parts.iter().map(|part| part.room).collect();
+        let decided = self.divider.divide(self.capacity, &live, &rooms, is_due);
+        let mut rooms = vec![0; self.parts.len()];
+        live.iter().zip(&decided).for_each(|(&part, grant)| rooms[part] = grant.blocks);
+        for grows in [false, true] {
+            for (part, &room) in rooms.iter().enumerate() {
+                let now = self.parts[part].room;
+                if room != now && (room > now) == grows {
+                    self.resize_part(part, room, fx);
+                }
+            }
+        }
+        let room = |(&part, grant): (&usize, &Grant)| PartRoom {
+            app: self.parts[part].app,
+            blocks: grant.blocks,
+            is_flagged: grant.is_flagged,
+        };
+        let parts = live.iter().zip(&decided).map(room).collect();
+        fx.repartition(&Repartition { time: reference.time, clock: reference.clock, parts });
+    }
+
+    fn resize_part(&mut self, part: usize, room: u32, fx: &mut impl Effects) {
+        let at = &mut self.parts[part];
+        at.room = room;
+        at.policy.resize(room.max(1), &mut Outward { part, homes: &mut self.homes, fx });
+        if room == 0 {
+            let held: Vec<u32> = self.homes.numbers(part).filter(|&number| at.policy.contains(number)).collect();
+            for number in held {
+                fx.evict(self.homes.slot(part, number));
+                at.policy.remove(number, &mut Outward { part, homes: &mut self.homes, fx });
+            }
+        }
+    }
+}

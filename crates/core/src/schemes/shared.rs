@@ -1,0 +1,78 @@
+//! shared(P): one cache for all applications.
+//!
+//! Idea: no division at all. The baseline of every scheme that divides.
+//!
+//! Paper: the "no partitioning" of Patrick, Kandemir and others, soft quality of service for storage caches (POLICIES 1.4).
+//!
+//! Deviations: none. It is P.
+//!
+//! Cost: that of P and a virtual call. Memory: that of P.
+//!
+//! When not to use it: where one application streams, or loops, over more than the cache holds: it takes everybody's room.
+
+use crate::dynamic::{self, DynPolicy};
+use crate::policy::{Effects, Info, Needs, Outcome, Policy, Reference, Setup, Slot};
+use crate::schemes::plain_view;
+use crate::spec::{Args, SpecError};
+use crate::view::View;
+
+/// The scheme.
+pub struct Shared(Box<dyn DynPolicy>);
+
+impl Policy for Shared {
+    const INFO: Info = Info {
+        name: "shared",
+        aliases: &[],
+        family: "application",
+        summary: "one cache for all applications",
+        params: &[super::PART_POLICY],
+        offline: false,
+        needs: Needs::EVERYTHING,
+    };
+
+    fn new(setup: &Setup) -> Result<Self, SpecError> {
+        Ok(Shared(dynamic::build(setup.args.policy("policy"), setup.capacity, setup)?))
+    }
+
+    fn view(args: &Args, capacity: u32) -> Result<View, SpecError> {
+        plain_view("shared", args.policy("policy"), args, capacity)?;
+        Ok(View::default())
+    }
+
+    fn identities(args: &Args, capacity: u32) -> u64 {
+        dynamic::identities(args.policy("policy"), capacity, args)
+    }
+
+    #[inline(always)]
+    fn access(&mut self, slot: Slot, reference: Reference, fx: &mut impl Effects) -> Outcome {
+        self.0.access(slot, reference, fx)
+    }
+
+    fn prefetch(&self, slot: Slot) {
+        self.0.prefetch(slot);
+    }
+
+    fn remove(&mut self, slot: Slot, fx: &mut impl Effects) {
+        self.0.remove(slot, fx);
+    }
+
+    fn resize(&mut self, capacity: u32, fx: &mut impl Effects) {
+        self.0.resize(capacity, fx);
+    }
+
+    fn grow(&mut self, slots: u32) {
+        self.0.grow(slots);
+    }
+
+    fn contains(&self, slot: Slot) -> bool {
+        self.0.contains(slot)
+    }
+
+    fn len(&self) -> u32 {
+        self.0.len()
+    }
+
+    fn validate(&self) {
+        self.0.validate();
+    }
+}

@@ -1,0 +1,180 @@
+//! Caches divided among applications: their models, their laws, and what a host hears of decisions.
+
+use std::collections::BTreeMap;
+
+use hotset_core::policy::{App, Effects, Extra, Outcome, Policy, Reference, Repartition, Setup, Slot};
+use hotset_core::schemes::{equal::Equal, qos::Qos, ucp::Ucp};
+use hotset_core::spec::{Args, PolicySpec};
+use hotset_testkit::harness::Case;
+use hotset_testkit::replay::replay;
+use hotset_testkit::samples::samples;
+use hotset_testkit::variants::{check, check_in};
+use hotset_testkit::world::World;
+
+/// More applications than the smaller caches have blocks.
+const MANY: World = World { file_blocks: 8, apps: 5, writes: 3, classes: 3, class_lasts: u64::MAX };
+
+#[test]
+fn shared() {
+    check("shared", &[&[("policy", "arc")], &[("policy", "lirs")]]);
+}
+
+#[test]
+fn equal() {
+    check_in(MANY, "equal", &[&[("policy", "lru")], &[("policy", "mru")], &[("policy", "arc")], &[("policy", "lfu")]]);
+}
+
+#[test]
+fn qos() {
+    let variants: &[&[(&str, &str)]] = &[
+        &[("interval", "7"), ("a1", "50%"), ("a2", "90%")],
+        &[("interval", "1"), ("a0", "30%"), ("a4", "3ms"), ("policy", "arc")],
+        &[("interval", "1s"), ("a0", "100%"), ("a1", "100us"), ("a3", "9900us"), ("rate", "interval")],
+        &[("a3", "1%"), ("hit_time", "1ms"), ("policy", "mru")],
+    ];
+    check_in(MANY, "qos", variants);
+}
+
+#[test]
+fn ucp() {
+    check_in(MANY, "ucp", &[&[("interval", "10")], &[("interval", "300ms"), ("policy", "arc")]]);
+}
+
+/// Applications that stay away longer than thirty intervals lose their room, and get some when they come back.
+#[test]
+fn who_stays_away_loses_its_room() {
+    let mut cache = Cache::<Qos>::new("qos(interval=1)", 8, &[]);
+    cache.refer(0, 0);
+    cache.refer(1, 1);
+    assert_eq!(cache.rooms().len(), 2);
+    (0..30).for_each(|_| cache.refer(1, 2));
+    assert_eq!(cache.rooms(), BTreeMap::from([(1, 8)]));
+    cache.refer(0, 0);
+    assert!(cache.rooms()[&0] > 0);
+    cache.scheme.validate();
+}
+
+#[test]
+fn one_application_has_the_whole_cache() {
+    let alone = World { apps: 1, ..World::default() };
+    for trace in samples() {
+        for policy in ["equal", "ucp", "qos", "shared"] {
+            for inner in ["lru", "arc", "s3-fifo"] {
+                let whole = replay(&Case::new(inner, 9).in_world(alone), &trace);
+                let case = Case::new(policy, 9).with("policy", inner).in_world(alone);
+                assert_eq!(replay(&case, &trace), whole, "{policy}({inner})");
+            }
+        }
+    }
+}
+
+/// What anybody promised changes nothing of these.
+#[test]
+fn decisions_are_told_and_never_exceed_the_cache() {
+    let names: Vec<String> = (0..5).map(|app| format!("app {app}")).collect();
+    let names: Vec<&str> = names.iter().map(String::as_str).collect();
+    for spec in ["qos(interval=50,app_0=40%,app_1=90%,app_2=1ms)", "qos(interval=50)", "qos(interval=50,app_3=100%)"] {
+        for capacity in [1, 4, 5, 40] {
+            let mut cache = Cache::<Qos>::new(spec, capacity, &names);
+            for time in 0..2000u32 {
+                cache.refer((time.wrapping_mul(2_654_435_761) >> 20) % 5, (time * 7 + time / 90) % 60);
+            }
+            cache.scheme.validate();
+            assert!(cache.decisions.len() >= 40);
+            for decision in &cache.decisions {
+                let sum: u32 = decision.parts.iter().map(|part| part.blocks).sum();
+                assert_eq!(sum, capacity, "{decision:?}");
+                let fed = decision.parts.iter().filter(|part| part.blocks > 0).count();
+                assert_eq!(fed, decision.parts.len().min(capacity as usize), "{decision:?}");
+            }
+            let flagged = cache.decisions.iter().flat_map(|decision| &decision.parts).filter(|part| part.is_flagged);
+            assert_eq!(flagged.count() > 0, spec.contains('%') || capacity < 5, "{spec} {capacity}");
+        }
+    }
+}
+
+/// One application loops over more than its share, the other over less: utility sees it, equal shares do not.
+#[test]
+fn utility_gives_room_where_it_helps() {
+    let (mut ucp, mut equal) =
+        (Cache::<Ucp>::new("ucp(interval=1000)", 100, &[]), Cache::<Equal>::new("equal", 100, &[]));
+    for time in 0..20_000u32 {
+        // Application 0 scans, application 1 goes round 80 blocks.
+        let (app, block) = if time % 2 == 0 { (0, 1000 + time / 2) } else { (1, time / 2 % 80) };
+        ucp.refer(app, block);
+        equal.refer(app, block);
+    }
+    assert_eq!(equal.hits, 0);
+    assert!(ucp.hits > 8_500, "{}", ucp.hits);
+    assert!(ucp.rooms()[&1] >= 80);
+}
+
+#[test]
+fn an_unknown_application_is_named_with_those_that_there_are() {
+    let args = args("qos(lux=70%)");
+    let apps = ["lu", "pid 4711"].map(|name| App { name: name.to_owned(), profile: Vec::new() });
+    let setup = Setup { apps: &apps, ..setup(&args, 5) };
+    let error = Qos::new(&setup).err().expect("refused").to_string();
+    assert!(error.contains("\"lux\"") && error.contains("known are lu, pid_4711"), "{error}");
+    let error = Equal::new(&setup_of_opt(&PolicySpec::parse("equal(opt)").unwrap().args(None))).err().expect("refused");
+    assert!(error.to_string().contains("equal cannot be put around opt"), "{error}");
+}
+
+fn setup_of_opt(args: &Args) -> Setup<'_> {
+    setup(args, 5)
+}
+
+fn setup(args: &Args, capacity: u32) -> Setup<'_> {
+    Setup { capacity, slots: 0, seed: 1, args, future: None, addresses: None, apps: &[] }
+}
+
+fn args(spec: &str) -> Args {
+    PolicySpec::parse(spec).unwrap_or_else(|error| panic!("{error}")).args(None)
+}
+
+/// A scheme and what its host heard.
+struct Cache<P> {
+    scheme: P,
+    decisions: Vec<Repartition>,
+    slots: u32,
+    time: u64,
+    hits: u64,
+}
+
+struct Heard<'a>(&'a mut Vec<Repartition>);
+
+impl Effects for Heard<'_> {
+    fn evict(&mut self, _slot: Slot) {}
+    fn forget(&mut self, _slot: Slot) {}
+    fn fetch(&mut self, slot: Slot, _why: Extra) {
+        panic!("{slot} was read ahead");
+    }
+    fn repartition(&mut self, decision: &Repartition) {
+        self.0.push(decision.clone());
+    }
+}
+
+impl<P: Policy> Cache<P> {
+    fn new(spec: &str, capacity: u32, names: &[&str]) -> Cache<P> {
+        let args = args(spec);
+        let apps: Vec<App> = names.iter().map(|&name| App { name: name.to_owned(), profile: Vec::new() }).collect();
+        let scheme = P::new(&Setup { apps: &apps, ..setup(&args, capacity) }).unwrap_or_else(|error| panic!("{error}"));
+        Cache { scheme, decisions: Vec::new(), slots: 0, time: 0, hits: 0 }
+    }
+
+    fn refer(&mut self, app: u32, slot: Slot) {
+        if slot >= self.slots {
+            self.slots = slot + 1;
+            self.scheme.grow(self.slots);
+        }
+        let reference = Reference { time: self.time, app, block: slot, ..Reference::default() };
+        self.time += 1;
+        let outcome = self.scheme.access(slot, reference, &mut Heard(&mut self.decisions));
+        self.hits += u64::from(outcome == Outcome::Hit);
+    }
+
+    fn rooms(&self) -> BTreeMap<u32, u32> {
+        let last = self.decisions.last().expect("somebody came");
+        last.parts.iter().map(|part| (part.app, part.blocks)).collect()
+    }
+}
