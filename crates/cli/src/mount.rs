@@ -94,7 +94,7 @@ enum InFront {
 impl Mount {
     pub(crate) fn run(self) -> Result<(), Failure> {
         let policy =
-            PolicySpec::parse(&self.policy).map_err(|error| Failure::spec("--policy", &self.policy, &error))?;
+            PolicySpec::parse(&self.policy).map_err(|error| Failure::spec("--policy", &self.policy, &error))?.serving();
         let (source, mountpoint) = checks::directories(&self.source, &self.mountpoint)?;
         checks::fuse()?;
         if self.daemon {

@@ -131,6 +131,18 @@ pub fn view(name: &str, args: &Args, capacity: u32) -> Result<View, SpecError> {
     registry::visit(name, Ask(args, capacity)).expect("a resolved spec is registered")
 }
 
+/// [`Policy::serving`] of the policy with this canonical name.
+pub fn serving(name: &str) -> &'static [(&'static str, &'static str)] {
+    struct Ask;
+    impl Visitor for Ask {
+        type Output = &'static [(&'static str, &'static str)];
+        fn visit<P: Policy + 'static>(self) -> Self::Output {
+            P::serving()
+        }
+    }
+    registry::visit(name, Ask).expect("a resolved spec is registered")
+}
+
 /// [`Policy::profiling`] of the policy with this canonical name.
 pub fn profiling(name: &str, args: &Args, capacity: u32) -> Option<Profiling> {
     struct Ask<'a>(&'a Args, u32);

@@ -239,6 +239,11 @@ pub trait Policy: Sized + Send {
         None
     }
 
+    /// Parameters whose defaults only a simulator can honour, with what stands for them where requests are served as they come.
+    fn serving() -> &'static [(&'static str, &'static str)] {
+        &[]
+    }
+
     /// References the block in `slot`, evicting what must go.
     fn access(&mut self, slot: Slot, reference: Reference, fx: &mut impl Effects) -> Outcome;
 

@@ -170,7 +170,7 @@ impl Cache {
     /// Builds an empty cache. Whatever it serves is written to `recording`.
     pub fn new(settings: &Settings, recording: Option<Recording>) -> Result<Cache, LiveError> {
         let Settings { policy, memory, block, rules, seed } = settings.clone();
-        let plan = Plan { spec: policy, memory, block, rules, seed };
+        let plan = Plan { spec: policy.serving(), memory, block, rules, seed };
         let apps: Vec<App> = plan.spec.apps().into_iter().map(App::from).collect();
         let mut recording = recording;
         recording.iter_mut().for_each(|recording| apps.iter().for_each(|app| recording.app(&app.name)));
@@ -276,7 +276,7 @@ impl Cache {
     /// Changes the scheme while the cache serves. Blocks that the new one takes in stay, where both cut files alike.
     pub fn set_policy(&self, spec: PolicySpec) -> Result<(), LiveError> {
         let mut plan = self.plan();
-        let changed = Plan { spec, ..plan.clone() };
+        let changed = Plan { spec: spec.serving(), ..plan.clone() };
         let mut state = self.shared.lock();
         for name in changed.spec.apps() {
             state.app(name);

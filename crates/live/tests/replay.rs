@@ -31,17 +31,16 @@ const MORE: [&str; 12] = [
     "attribute(16K/128 id, x/4K temporal, 128K/64K sequential)",
     "attribute(8K/512 id, x/16K general, lookup=full, atime=off)",
     "unix(inodes=8K, block=8K)",
-    "qos(lru, interval=100, profile=none, cp=50%, blender=20%)",
+    "qos(lru, interval=100, blender=50%, cc1=20%)",
     "ucp(arc, interval=200)",
     "equal(lfu)",
 ];
 
 fn specs() -> Vec<String> {
     let runs = |name: &str| !PolicySpec::parse(name).unwrap().is_offline();
-    // Nothing can be measured before a live cache runs.
-    let spec = |name: &str| if name == "qos" { "qos(profile=none)".to_owned() } else { name.to_owned() };
-    let named = registry::all().map(|entry| spec(entry.info.name));
-    named.chain(MORE.map(str::to_owned)).filter(|spec| runs(spec)).collect()
+    let named = registry::all().map(|entry| entry.info.name.to_owned());
+    let served = |name: String| PolicySpec::parse(&name).unwrap().serving().to_string();
+    named.chain(MORE.map(str::to_owned)).filter(|spec| runs(spec)).map(served).collect()
 }
 
 const FILES: [(&str, usize); 6] = [
@@ -148,7 +147,12 @@ impl Held {
             file_sizes: self.all.file_sizes[..requests].to_vec(),
         };
         let reader = Prefix { meta: self.meta.clone(), tables: self.tables.clone(), batch };
-        let options = Options { block: Some(BlockSize::Bytes(BLOCK)), keep_requests: true, ..Options::default() };
+        let options = Options {
+            block: Some(BlockSize::Bytes(BLOCK)),
+            keep_requests: true,
+            keep_times: true,
+            ..Options::default()
+        };
         let (mut prepared, _) = prepare(Box::new(reader), &options, &Silent).unwrap();
         let plans: Vec<Plan> = specs
             .iter()

@@ -21,6 +21,8 @@ use crate::view::View;
 pub trait Divider: Sized + Send + 'static {
     /// Name, parameters and texts. A parameter `policy` names the policy of each part.
     const INFO: Info;
+    /// [`Policy::serving`].
+    const SERVING: &'static [(&'static str, &'static str)] = &[];
     /// How often the room is divided anew; `None` if only when applications come and go.
     fn interval(args: &Args) -> Option<Interval>;
     /// [`Policy::profiling`].
@@ -130,6 +132,10 @@ impl<D: Divider> Policy for Applications<D> {
 
     fn profiling(args: &Args, capacity: u32) -> Option<Profiling> {
         D::profiling(args, capacity)
+    }
+
+    fn serving() -> &'static [(&'static str, &'static str)] {
+        D::SERVING
     }
 
     #[inline(always)]

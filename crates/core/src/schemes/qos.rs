@@ -95,6 +95,8 @@ impl Divider for Promises {
         needs: Needs::EVERYTHING,
     };
 
+    const SERVING: &'static [(&'static str, &'static str)] = &[("profile", "none")];
+
     fn interval(args: &Args) -> Option<Interval> {
         Some(args.interval("interval"))
     }

@@ -57,6 +57,20 @@ impl PolicySpec {
         self.entry.info.offline || self.given.iter().any(|(_, value)| value.policies().any(PolicySpec::is_offline))
     }
 
+    /// The policy where requests are served as they come: parameters that are not given have the values of
+    /// [`Policy::serving`](crate::policy::Policy::serving).
+    pub fn serving(mut self) -> PolicySpec {
+        for (key, text) in crate::dynamic::serving(self.info().name) {
+            let arg = Spec::parse(&format!("{}({key}={text})", self.info().name)).expect("a policy's own words").args;
+            let bound = bind(self.info().params, &arg).expect("a policy's own words");
+            let news: Vec<_> =
+                bound.into_iter().filter(|(index, _)| !self.given.iter().any(|(own, _)| own == index)).collect();
+            self.given.extend(news);
+        }
+        self.given.sort_by_key(|(index, _)| *index);
+        self
+    }
+
     /// Names of the applications that the spec speaks of, here or in a policy in it.
     pub fn apps(&self) -> Vec<&str> {
         let arguments = || self.given.iter().map(|(_, argument)| argument);
