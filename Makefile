@@ -43,7 +43,8 @@ truth: setup ## Run the long tests of the live cache (fetches fsx and pjdfstest;
 unit: setup ## Run the tests of the workspace
 	cargo test $(LOCKED) --workspace
 
-dashboard: setup ## Build the page of reports, compare it with the committed one and try it in a browser (needs npm and Chromium)
+dashboard: ## Build the page of reports, compare it with the committed one and try it in a browser (needs npm and Chromium)
+	@sh xtask/setup.sh page
 	cargo xtask dashboard --check
 	npm --prefix dashboard test
 

@@ -1,9 +1,11 @@
 #!/bin/sh
 # Checks what the build, the tests and the demonstration need, installs it where that is allowed, and otherwise
 # names in one line what is missing and how to get it. Needs no network when nothing is missing.
+# With the argument `page` it also looks for what building the page of reports and trying it in a browser needs.
 set -eu
 cd "$(dirname "$0")/.."
 
+wanted=${1:-}
 rust=$(sed -n 's/^channel = "\(.*\)"/\1/p' rust-toolchain.toml)
 toolchain="rustup toolchain install $rust --profile minimal --component clippy --component rustfmt"
 
@@ -14,6 +16,10 @@ packages() {
     has git || printf 'git '
     has cc || printf 'gcc libc6-dev '
     has strace || printf 'strace '
+    [ "$wanted" = page ] || return 0
+    has node || printf 'nodejs '
+    has npm || printf 'npm '
+    has "${CHROMIUM:-chromium}" || printf 'chromium '
 }
 
 # True if the compiler of rust-toolchain.toml is there with its tools.
@@ -37,7 +43,19 @@ elif ! rust_works && ! { has rustup && $toolchain; }; then
     how="${how:+$how, and }$toolchain"
 fi
 
+node_works() { node -e 'const [a, b] = process.versions.node.split("."); process.exit(a > 20 || (a == 20 && b >= 19) ? 0 : 1)'; }
+if [ "$wanted" = page ] && has node && ! node_works; then
+    missing="${missing}node-20.19 "
+    how="${how:+$how, and }Node 20.19 or newer from https://nodejs.org"
+fi
+
 if [ -n "$missing" ]; then
     echo "setup: missing: $missing- get it by: $how" >&2
+    exit 1
+fi
+
+# The packages are those of the lock file, and nothing of theirs is run.
+if [ "$wanted" = page ] && ! npm --prefix dashboard ci --silent --ignore-scripts; then
+    echo "setup: missing: the packages of dashboard/package-lock.json - get them by: npm --prefix dashboard ci" >&2
     exit 1
 fi

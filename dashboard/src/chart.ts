@@ -28,6 +28,8 @@ export interface Drawing {
   label: string;
   lines: Line[];
   log: boolean;
+  /** Sizes in bytes, whose round values are powers of two. */
+  binary: boolean;
   /** Values are shares: the axis ends at 1 at the latest. */
   share: boolean;
   /** A small one of many: no labels at the lines. */
@@ -127,11 +129,11 @@ export class Chart {
   }
 
   private axisX(width: number): uPlot.Axis {
-    const { log, showX } = this.drawing;
+    const { log, binary, showX } = this.drawing;
     const most = Math.max(2, Math.floor(width / 95));
     const base = { stroke: colour("--soft"), font: FONT, grid: { stroke: colour("--grid"), width: 1 }, ticks: { show: false }, size: 34 };
-    const splits = (_: uPlot, __: number, from: number, to: number) => (log ? powers(from, to, most) : rounds(from, to, most, 2));
-    return { ...base, splits, values: (_, splits) => splits.map(showX), space: 30 };
+    const splits = (_: uPlot, __: number, from: number, to: number) => (log ? powers(from, to, most) : rounds(from, to, most, binary ? 2 : 10));
+    return { ...base, splits, filter: (_, splits) => splits, values: (_, splits) => splits.map(showX), space: 30 };
   }
 
   private axisY(): uPlot.Axis {

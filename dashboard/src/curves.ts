@@ -3,7 +3,7 @@
 import { Chart, swatch, type Line, type Role } from "./chart.ts";
 import { isBaseline, knowsFuture, size, type Counts, type Group, type Row, type Series } from "./data.ts";
 import { choice, h, name } from "./dom.ts";
-import { bytes, count } from "./format.ts";
+import { bytes, count, percent } from "./format.ts";
 import { ofInterest } from "./gain.ts";
 import { HIT_RATIO, measures, type Measure } from "./measure.ts";
 import { COLOURED, colour, hue, onTheme } from "./theme.ts";
@@ -41,6 +41,7 @@ export function lines(group: Group, choices: Choices, points: (series: Series) =
 
 /** A size as it is written under an axis and in words. */
 export function showSize(group: Group): (value: number) => string {
+  if (group.byShare) return (share) => percent(share, share < 0.1 ? 1 : 0);
   return group.inBytes ? bytes : (blocks) => count(Math.round(blocks));
 }
 
@@ -64,11 +65,12 @@ export function points(series: Series, group: Group, measure: Measure, of: (row:
 /** The main figure of a trace. */
 export function curves(group: Group, choices: Choices): HTMLElement {
   const known = measures(group.series.flatMap((series) => series.rows));
-  const state = { measure: known[0] ?? HIT_RATIO, log: true };
+  const state = { measure: known[0] ?? HIT_RATIO, log: !group.byShare };
   const drawing = () => ({
     label: `${state.measure.label} by cache size`,
     lines: lines(group, choices, (series) => points(series, group, state.measure)),
     log: state.log,
+    binary: !group.byShare,
     share: state.measure.share,
     showX: showSize(group),
     showY: state.measure.show,
@@ -81,7 +83,7 @@ export function curves(group: Group, choices: Choices): HTMLElement {
     "div",
     { class: "bar" },
     choice("Show", known.map(({ label }) => label), 0, (at) => redrawAfter(() => (state.measure = known[at]!))),
-    choice("Size axis", ["logarithmic", "linear"], 0, (at) => redrawAfter(() => (state.log = at === 0))),
+    choice("Size axis", ["logarithmic", "linear"], state.log ? 0 : 1, (at) => redrawAfter(() => (state.log = at === 0))),
     choice("Stands out", group.series.map((series) => series.name), choices.interest, (at) => {
       choices.interest = at;
       choices.changed();
@@ -94,7 +96,8 @@ export function curves(group: Group, choices: Choices): HTMLElement {
   return h("figure", { class: "part curves" }, bar, chart.element, legend(group, choices));
 }
 
-function legend(group: Group, choices: Choices): HTMLElement {
+/** A key to the lines; each switches its own on and off in all charts of `choices`. */
+export function legend(group: Group, choices: Choices): HTMLElement {
   const list = h("ul", { class: "legend", "aria-label": "Schemes: press to hide or show" });
   const fill = () => {
     const focused = [...list.children].findIndex((item) => item.contains(document.activeElement));

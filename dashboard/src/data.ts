@@ -48,6 +48,37 @@ export interface TraceFile {
   xxh3?: string;
 }
 
+/** Two policies compared over an experiment: gains in its unit, and what the paper says. */
+export interface Comparison {
+  better: string;
+  than: string;
+  /** The sizes that it is about, behind the names. */
+  range?: string;
+  mean?: number;
+  most?: number;
+  least?: number;
+  paper_mean?: number;
+  paper_most?: number;
+  verdict?: string;
+  traces: { trace: string; mean?: number; agrees?: "yes" | "no" | "same"; way?: number }[];
+}
+
+/** A paper's figure, made again. */
+export interface Experiment {
+  title: string;
+  source: string;
+  claim?: string;
+  finding?: string;
+  sizes: string;
+  axis: "share" | "size";
+  measure: string;
+  measured: string;
+  unit: string;
+  /** Of each trace the number of its first row, and the measure's value in each of its rows. */
+  traces: { from: number; values: (number | null)[] }[];
+  compare: Comparison[];
+}
+
 /** All that is on a page. */
 export interface Report {
   version: number;
@@ -55,6 +86,7 @@ export interface Report {
   command: string;
   traces: TraceFile[];
   rows?: Row[];
+  experiments?: Experiment[];
 }
 
 /** A scheme on a trace: its rows by size. */
@@ -67,6 +99,8 @@ export interface Series {
 export interface Group {
   trace: string;
   inBytes: boolean;
+  /** Sizes lie on the axis as shares of the footprint. */
+  byShare?: boolean;
   series: Series[];
 }
 
@@ -107,5 +141,6 @@ export function isBaseline(policy: string): boolean {
 
 /** A row's size as it lies on the axis. */
 export function size(row: Row, group: Group): number {
+  if (group.byShare && row.distinct_blocks) return row.size_blocks / row.distinct_blocks;
   return group.inBytes ? row.size_bytes! : row.size_blocks;
 }

@@ -8,9 +8,9 @@ export function count(value: number): string {
   return counts.format(value);
 }
 
-/** A count in few characters: 1.2 M. */
+/** A count in few characters: 1.2M. */
 export function brief(value: number): string {
-  const [unit, scale] = value >= 1e9 ? [" G", 1e9] : value >= 1e6 ? [" M", 1e6] : value >= 1e4 ? [" k", 1e3] : ["", 1];
+  const [unit, scale] = value >= 1e9 ? ["G", 1e9] : value >= 1e6 ? ["M", 1e6] : value >= 1e4 ? ["k", 1e3] : ["", 1];
   return scale === 1 ? significant(value) : `${significant(value / scale)}${unit}`;
 }
 

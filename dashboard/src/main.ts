@@ -4,27 +4,31 @@ import "uplot/dist/uPlot.min.css";
 import "./style.css";
 import { bars } from "./bars.ts";
 import { Choices, curves } from "./curves.ts";
-import { groups, type Group, type Report } from "./data.ts";
+import { groups, type Experiment, type Group, type Report, type Row } from "./data.ts";
 import { fileName, h, name } from "./dom.ts";
+import { contents, experimentSection } from "./experiment.ts";
 import { count } from "./format.ts";
+import { storage } from "./io.ts";
 import { panels, panel, ratioBars } from "./panels.ts";
 import { memorySaved } from "./saved.ts";
 import { table } from "./table.ts";
 import { extent, figures, lede, tiles } from "./words.ts";
 
-function section(group: Group, number: number): HTMLElement {
+/** All that the results tell of one trace. */
+function section(group: Group, id: string): HTMLElement {
   const choices = new Choices(group);
   const words = lede(group);
   const oneSize = group.series.every((series) => series.rows.length < 2);
   return h(
     "section",
-    { id: `trace-${number}` },
+    { id },
     h("h2", {}, name(fileName(group.trace), "name path")),
     h("p", { class: "soft" }, extent(group)),
     words === undefined ? null : h("p", { class: "lede" }, words),
     tiles(figures(group)),
     oneSize ? h("figure", { class: "part" }, h("h3", {}, "Hit ratio"), bars(ratioBars(group, choices, (row) => row), 1)) : curves(group, choices),
     oneSize ? null : memorySaved(group, choices),
+    storage(group, choices),
     panels(group, choices, "By application", (row) => row.apps),
     panels(group, choices, "By class of data", (row) => row.classes),
     table(group),
@@ -56,14 +60,28 @@ function origin(report: Report): HTMLElement {
   return h("section", {}, h("h2", {}, "How this was made"), list);
 }
 
+function header(title: string): HTMLElement {
+  return h("header", {}, h("p", { class: "brand" }, "hotset"), h("h1", {}, title));
+}
+
+function ofExperiments(experiments: Experiment[], rows: Row[]): (Node | null)[] {
+  const id = (at: number) => `experiment-${at}`;
+  const sections = experiments.map((experiment, at) => experimentSection(experiment, rows, id(at), section));
+  document.title = experiments.length === 1 ? experiments[0]!.title.slice(0, 100) : `${experiments.length} experiments`;
+  return [header("What the papers found, and what we find"), contents(experiments, id), ...sections];
+}
+
+function ofTraces(rows: Row[]): (Node | null)[] {
+  const all = groups(rows);
+  document.title = all.length === 1 ? fileName(all[0]!.trace).slice(0, 100) : `${all.length} traces`;
+  return [header("What each cache would have given"), overview(all), ...all.map((group, at) => section(group, `trace-${at}`))];
+}
+
 function page(report: Report): Node[] {
-  const all = groups(report.rows ?? []);
-  const one = all.length === 1 ? fileName(all[0]!.trace) : `${all.length} traces`;
-  document.title = `${one.slice(0, 100)} · hotset`;
-  return [
-    h("header", {}, h("p", { class: "brand" }, "hotset"), h("h1", {}, "What each cache would have given")),
-    ...[overview(all), ...all.map(section), origin(report)].filter((part) => part !== null),
-  ];
+  const rows = report.rows ?? [];
+  const parts = report.experiments ? ofExperiments(report.experiments, rows) : ofTraces(rows);
+  document.title += " · hotset";
+  return [...parts, origin(report)].filter((part) => part !== null);
 }
 
 const report = JSON.parse(document.getElementById("report")!.textContent!) as Report;

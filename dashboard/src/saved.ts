@@ -44,7 +44,8 @@ export function memorySaved(group: Group, choices: Choices): HTMLElement | null 
   const drawing = () => ({
     label: "Memory saved at the hit ratio of LRU, by its cache size",
     lines: lines(group, choices, points),
-    log: true,
+    log: !group.byShare,
+    binary: !group.byShare,
     share: true,
     floor: -1,
     showX,

@@ -3,7 +3,7 @@
 import { size, type Group } from "./data.ts";
 import { h } from "./dom.ts";
 import { showSize } from "./curves.ts";
-import { brief, count, percent } from "./format.ts";
+import { brief, bytes, count, percent } from "./format.ts";
 import { greatestGain } from "./gain.ts";
 import { baselineOf, saved } from "./saved.ts";
 
@@ -12,7 +12,7 @@ export function lede(group: Group): string | undefined {
   const gain = greatestGain(group);
   if (!gain) return undefined;
   const { best, lru, bound } = gain;
-  const where = `With ${showSize(group)(size(lru, group))}${group.inBytes ? "" : " blocks"}`;
+  const where = `With ${showSize(group)(size(lru, group))}${group.byShare ? " of the footprint" : group.inBytes ? "" : " blocks"}`;
   const limit = bound && bound.hit_ratio > best.hit_ratio ? ` Whoever knew the future would hit ${percent(bound.hit_ratio, 1)}.` : "";
   if (best.hits <= lru.hits) return `No scheme here hits more than lru at any size.${limit && ` ${where}, lru hits ${percent(lru.hit_ratio, 1)}.${limit}`}`;
   return `${where}, ${best.policy.slice(0, 60)} hits ${percent(best.hit_ratio, 1)} where lru hits ${percent(lru.hit_ratio, 1)}.${limit}`;
@@ -31,7 +31,7 @@ export function figures(group: Group): [string, string, boolean?][] {
   const told: [string, string, boolean?][] = [["references", brief(first.references)]];
   if (first.distinct_blocks !== undefined) told.push(["distinct blocks", brief(first.distinct_blocks)]);
   if (group.inBytes && first.distinct_blocks !== undefined && first.block_bytes !== undefined)
-    told.push(["footprint", showSize(group)(first.distinct_blocks * first.block_bytes)]);
+    told.push(["footprint", bytes(first.distinct_blocks * first.block_bytes)]);
   const gain = greatestGain(group);
   if (!gain || gain.best.hits <= gain.lru.hits) return told;
   const scheme = gain.best.policy.slice(0, 40);

@@ -1,11 +1,14 @@
 //! `hotset experiment`: a paper's figure again, with our traces, and the paper's figures beside ours.
 
+mod compare;
 mod file;
 mod measure;
+mod page;
 mod policies;
 mod row;
 mod show;
 
+use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
@@ -17,8 +20,11 @@ use crate::memory;
 use crate::output::files;
 use crate::replay::Replay;
 use crate::replay::paging::PagingReplay;
+use crate::report::ReportArgs;
 use crate::traces::ReadArgs;
+use compare::Comparison;
 use file::File;
+use page::{Content, Shown};
 use policies::Policies;
 use row::AnyRow;
 
@@ -27,7 +33,8 @@ use row::AnyRow;
 #[command(after_help = "\
 Examples:
   hotset experiment experiments/render/fig7.toml --traces traces
-  hotset experiment experiments/attribute/fig9.toml --json fig9.jsonl")]
+  hotset experiment experiments/attribute/fig9.toml --json fig9.jsonl
+  hotset experiment experiments/render/*.toml --report render.html")]
 pub(crate) struct Experiment {
     /// The experiments (TOML; see docs/experiments.md)
     #[arg(required = true, value_name = "FILE")]
@@ -42,25 +49,49 @@ pub(crate) struct Experiment {
     /// Write results as CSV; `-` is standard output, then without tables
     #[arg(long, value_name = "FILE", help_heading = "Results")]
     csv: Option<PathBuf>,
+    #[command(flatten)]
+    report: ReportArgs,
     /// Print Markdown, for a page of documentation
     #[arg(long, help_heading = "Results")]
     markdown: bool,
 }
 
 impl Experiment {
-    pub(crate) fn run(self) -> Result<(), Failure> {
+    pub(crate) fn run(self, typed: &str) -> Result<(), Failure> {
         let to_stdout = [&self.json, &self.csv].into_iter().flatten().any(|path| path == Path::new("-"));
         let files = self.files.iter().map(|path| File::read(path)).collect::<Result<Vec<File>, Failure>>()?;
         let columns = self.columns(&files)?;
-        let mut all = Vec::new();
+        let page = self.report.prepare(&self.inputs(&files))?;
+        let (mut all, mut shown) = (Vec::new(), Vec::new());
         for (path, file) in self.files.iter().zip(&files) {
             let traces = self.rows(path, file)?;
+            let compared = Comparison::all(file, &traces);
             if !to_stdout {
-                show::show(file, &traces, self.markdown)?;
+                show::show(file, &traces, &compared, self.markdown)?;
             }
+            shown.push(Shown::new(file, &traces, compared, all.len()));
             all.extend(traces.into_iter().flatten());
         }
-        files::write_rows(self.json.as_deref(), self.csv.as_deref(), columns, &all)
+        files::write_rows(self.json.as_deref(), self.csv.as_deref(), columns, &all)?;
+        match page {
+            Some(page) => page.write(typed, Content { rows: &all, experiments: shown }),
+            None => Ok(()),
+        }
+    }
+
+    /// The traces of all experiments, each once.
+    fn inputs(&self, files: &[File]) -> Vec<PathBuf> {
+        let paths = self.files.iter().zip(files).flat_map(|(path, file)| self.traces_of(path, file));
+        let mut seen = HashSet::new();
+        paths.filter(|path| seen.insert(path.clone())).collect()
+    }
+
+    /// Where the traces of an experiment lie.
+    fn traces_of(&self, path: &Path, file: &File) -> Vec<PathBuf> {
+        let set = std::env::var_os("HOTSET_TRACES").map(PathBuf::from);
+        let base = self.traces.as_deref().or(set.as_deref()).or(path.parent()).unwrap_or(Path::new("."));
+        let beside = path.parent().unwrap_or(Path::new("."));
+        file.traces.iter().map(|trace| below(base, beside, trace)).collect()
     }
 
     /// The columns of `--csv`, which are others for caches than for memory.
@@ -84,21 +115,24 @@ impl Experiment {
             ..Options::default()
         };
         let (read, seed) = (&ReadArgs::default(), 1);
-        let set = std::env::var_os("HOTSET_TRACES").map(PathBuf::from);
-        let base = self.traces.as_deref().or(set.as_deref()).or(path.parent()).unwrap_or(Path::new("."));
-        let beside = path.parent().unwrap_or(Path::new("."));
-        let traces = file.traces.iter().map(|trace| below(base, beside, trace));
-        match &policies {
+        let traces = self.traces_of(path, file);
+        let mut of_traces: Vec<Vec<AnyRow>> = match &policies {
             Policies::Cache(policies) => {
                 let replay = Replay { policies, sizes, sizes_from, read, options, rules: None, seed };
-                traces.map(|trace| Ok(replay.rows(&trace)?.into_iter().map(AnyRow::Cache).collect())).collect()
+                let rows = |trace: &PathBuf| Ok(replay.rows(trace)?.into_iter().map(AnyRow::Cache).collect());
+                traces.iter().map(rows).collect::<Result<_, Failure>>()?
             }
             Policies::Memory(policies) => {
                 let replay = PagingReplay { policies, sizes, sizes_from, options, frees: Frees::Drop, seed };
-                let rows = |trace: PathBuf| replay.rows_of(read.open(&trace)?, &trace);
-                traces.map(|trace| Ok(rows(trace)?.into_iter().map(AnyRow::Memory).collect())).collect()
+                let rows = |trace: &PathBuf| replay.rows_of(read.open(trace)?, trace);
+                let rows = |trace| Ok(rows(trace)?.into_iter().map(AnyRow::Memory).collect());
+                traces.iter().map(rows).collect::<Result<_, Failure>>()?
             }
+        };
+        for (name, rows) in file.traces.iter().zip(&mut of_traces) {
+            rows.iter_mut().for_each(|row| row.set_trace(name));
         }
+        Ok(of_traces)
     }
 }
 

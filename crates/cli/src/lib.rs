@@ -104,7 +104,7 @@ impl Command {
             Command::Inspect(command) => command.run(),
             Command::Simulate(command) => command.run(typed),
             Command::Curve(command) => command.run(typed),
-            Command::Experiment(command) => command.run(),
+            Command::Experiment(command) => command.run(typed),
             Command::Import(command) => command.run(),
             Command::Generate(command) => command.run(),
             Command::Mount(command) => command.run(),

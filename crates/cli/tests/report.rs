@@ -37,6 +37,42 @@ fn a_page_holds_the_rows_the_command_and_the_trace() {
     }
 }
 
+/// An experiment on one trace at two sizes, with a class and with the paper's figures.
+const EXPERIMENT: &str = "title = \"T <1>\"\nsource = \"S\"\nclaim = \"C\"\ntraces = [\"ids:t.x\"]\npolicies = \"lru,s3-fifo,opt\"\n\
+                          sizes = \"10%,50%\"\n[[compare]]\nbetter = \"opt\"\nthan = \"lru\"\nbound = \"opt\"\npaper_mean = 10\n\
+                          paper_worse = []\n";
+
+#[test]
+fn a_page_of_experiments_holds_their_figures_and_the_papers() {
+    let folder = Folder::new();
+    folder.file("t.x", ids());
+    let (one, page) = (folder.file("e.toml", EXPERIMENT), folder.path("t.html"));
+    let run = |more: &[&str]| hotset(&[&["experiment", &one, &one, "--traces", &folder.path("")], more].concat());
+    let rows = run(&["--json", "-"]).rows();
+    let shown = run(&["--report", &page]).good().out;
+    let told = data(&page);
+    assert_eq!(told["rows"], Value::from(rows.clone()));
+    assert_eq!(told["traces"].as_array().unwrap().len(), 1, "a trace of two experiments is told once");
+    assert!(rows.iter().all(|row| row["trace"] == "ids:t.x"), "rows name the trace as the experiment does");
+    for (number, told) in told["experiments"].as_array().unwrap().iter().enumerate() {
+        assert_eq!(
+            (&told["title"], &told["axis"], &told["measure"]),
+            (&"T <1>".into(), &"share".into(), &"hit_ratio".into())
+        );
+        let first = told["traces"][0]["from"].as_u64().unwrap() as usize;
+        assert_eq!(first, 6 * number);
+        let ratios: Vec<&Value> = rows[first..first + 6].iter().map(|row| &row["hit_ratio"]).collect();
+        assert_eq!(told["traces"][0]["values"].as_array().unwrap().iter().collect::<Vec<_>>(), ratios);
+        // The gain of opt over lru, from the rows.
+        let gain = |at: usize| (ratios[4 + at].as_f64().unwrap() - ratios[at].as_f64().unwrap()) * 100.0;
+        let compare = &told["compare"][0];
+        assert!((compare["mean"].as_f64().unwrap() - (gain(0) + gain(1)) / 2.0).abs() < 1e-9, "{compare}");
+        assert_eq!((&compare["paper_mean"], &compare["traces"][0]["way"]), (&10.0.into(), &1.0.into()));
+        assert_eq!((&compare["traces"][0]["trace"], &compare["traces"][0]["agrees"]), (&"t".into(), &"yes".into()));
+        assert!(shown.contains(&format!("{:+.1}", compare["mean"].as_f64().unwrap())), "the table says the same");
+    }
+}
+
 #[test]
 fn a_hostile_name_stays_a_name() {
     let folder = Folder::new();

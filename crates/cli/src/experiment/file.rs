@@ -115,6 +115,14 @@ impl File {
         self.measure.of(row, &self.classes)
     }
 
+    /// What that is called.
+    pub fn measured(&self) -> String {
+        match &self.classes[..] {
+            [] => self.measure.title().to_owned(),
+            classes => format!("{} ({})", self.measure.title(), classes.join(", ")),
+        }
+    }
+
     pub fn policies(&self, path: &Path) -> Result<Policies, Failure> {
         let place = format!("{}, policies", path.display());
         Policies::parse(self.measure, &self.policies).map_err(|error| Failure::spec(&place, &self.policies, &error))
@@ -132,7 +140,7 @@ pub(super) fn label(trace: &str) -> &str {
     name.split_once('.').map_or(name, |(label, _)| label)
 }
 
-/// The last component of a trace's name.
+/// The last component of a trace's name, without the name of a format before it.
 pub(super) fn file_name(trace: &str) -> &str {
-    trace.rsplit('/').next().unwrap_or(trace)
+    trace.rsplit(['/', ':']).next().unwrap_or(trace)
 }

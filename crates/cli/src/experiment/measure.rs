@@ -2,13 +2,13 @@
 
 use hotset_sim::paging::PagingRow;
 use hotset_sim::results::{Counts, Row};
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
 use super::row::AnyRow;
 use crate::output::human;
 
 /// What is compared.
-#[derive(Clone, Copy, Debug, Default, Deserialize, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, Deserialize, Serialize, PartialEq, Eq)]
 #[serde(rename_all = "snake_case")]
 pub(super) enum Measure {
     /// Hits per reference: more is better.

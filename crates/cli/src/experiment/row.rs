@@ -20,6 +20,15 @@ impl AnyRow {
         }
     }
 
+    /// Names the trace as the experiment does, wherever its file lies.
+    pub fn set_trace(&mut self, name: &str) {
+        let trace = match self {
+            AnyRow::Cache(row) => &mut row.trace,
+            AnyRow::Memory(row) => &mut row.trace,
+        };
+        name.clone_into(trace);
+    }
+
     pub fn policy(&self) -> &str {
         match self {
             AnyRow::Cache(row) => &row.policy,

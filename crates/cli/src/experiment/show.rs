@@ -3,16 +3,19 @@
 use std::fmt::Write as _;
 use std::io::{Write, stdout};
 
-use super::file::{Compare, File, file_name, label};
+use super::compare::{Comparison, NO_GAIN, OnTrace};
+use super::file::{File, file_name, label};
 use super::row::AnyRow;
 use crate::failure::Failure;
 use crate::output::{human, style};
 
-/// A gain in percent of less than this is none.
-const NO_GAIN: f64 = 0.5;
-
 /// Prints an experiment.
-pub(super) fn show(file: &File, traces: &[Vec<AnyRow>], markdown: bool) -> Result<(), Failure> {
+pub(super) fn show(
+    file: &File,
+    traces: &[Vec<AnyRow>],
+    compared: &[Comparison],
+    markdown: bool,
+) -> Result<(), Failure> {
     let mut out = stdout().lock();
     let heading = if markdown { "## " } else { "" };
     writeln!(out, "{heading}{}\n\nSource: {}", file.title, file.source)?;
@@ -21,11 +24,7 @@ pub(super) fn show(file: &File, traces: &[Vec<AnyRow>], markdown: bool) -> Resul
             writeln!(out, "{}", human::wrap(&format!("{label}: {}", text.trim()), style::width()))?;
         }
     }
-    let measure = file.measure;
-    let what = match &file.classes[..] {
-        [] => measure.title().to_owned(),
-        classes => format!("{} ({})", measure.title(), classes.join(", ")),
-    };
+    let what = file.measured();
     if let Some(lines) = at_one_size(traces, file) {
         writeln!(out, "\nat {}: {what}\n\n{}", file.sizes, table(&lines))?;
     } else {
@@ -35,13 +34,10 @@ pub(super) fn show(file: &File, traces: &[Vec<AnyRow>], markdown: bool) -> Resul
         }
     }
     if !file.compare.is_empty() {
-        writeln!(out, "{}", comparisons(file, traces))?;
+        writeln!(out, "{}", comparisons(file, compared))?;
     }
-    if let Some(text) = ways(file, traces) {
+    for text in [ways(compared), directions(file, compared)].into_iter().flatten() {
         writeln!(out, "{text}")?;
-    }
-    if file.compare.iter().any(|compare| compare.paper_worse.is_some()) {
-        writeln!(out, "{}", directions(file, traces))?;
     }
     Ok(())
 }
@@ -77,24 +73,20 @@ fn size(row: &AnyRow) -> String {
 }
 
 /// How each pair compares over all traces and sizes, beside the paper. Every trace counts alike.
-fn comparisons(file: &File, traces: &[Vec<AnyRow>]) -> String {
+fn comparisons(file: &File, compared: &[Comparison]) -> String {
     let header = ["compared", "mean", "most", "least", "paper: mean", "paper: most", "verdict"];
     let mut lines = vec![header.map(str::to_owned).to_vec()];
-    for compare in &file.compare {
-        let gains: Vec<Vec<f64>> = traces.iter().map(|rows| gains(file, compare, rows)).collect();
-        let means: Vec<f64> = gains.iter().filter_map(|gains| mean(gains)).collect();
-        let Some(mean) = mean(&means) else { continue };
-        let (least, most) =
-            gains.iter().flatten().fold((f64::MAX, f64::MIN), |(low, high), &gain| (low.min(gain), high.max(gain)));
-        let said = |figure: Option<f64>| figure.map_or_else(|| "-".to_owned(), |figure| format!("{figure:+.1}"));
+    let said = |figure: Option<f64>| figure.map_or_else(|| "-".to_owned(), |figure| format!("{figure:+.1}"));
+    for one in compared {
+        let Some(gain) = &one.gain else { continue };
         lines.push(vec![
-            format!("{} against {}{}", compare.better, compare.than, range(compare)),
-            format!("{mean:+.1}"),
-            format!("{most:+.1}"),
-            format!("{least:+.1}"),
-            said(compare.paper_mean),
-            said(compare.paper_most),
-            verdict(mean, compare.paper_mean).to_owned(),
+            one.name(),
+            format!("{:+.1}", gain.mean),
+            format!("{:+.1}", gain.most),
+            format!("{:+.1}", gain.least),
+            said(one.paper_mean),
+            said(one.paper_most),
+            one.verdict.to_owned(),
         ]);
     }
     let mut text = format!("\nGain in {}, over all traces and sizes\n\n", file.measure.unit());
@@ -102,91 +94,48 @@ fn comparisons(file: &File, traces: &[Vec<AnyRow>]) -> String {
     text
 }
 
-/// The mean gain on each trace, and whether the paper finds the same there.
-fn directions(file: &File, traces: &[Vec<AnyRow>]) -> String {
-    let told: Vec<&Compare> = file.compare.iter().filter(|compare| compare.paper_worse.is_some()).collect();
-    let header = told.iter().map(|compare| format!("{} against {}{}", compare.better, compare.than, range(compare)));
-    let mut lines = vec![std::iter::once("trace".to_owned()).chain(header).collect::<Vec<_>>()];
-    for rows in traces.iter().filter(|rows| !rows.is_empty()) {
-        let name = label(rows[0].trace());
-        let cells = told.iter().map(|compare| {
-            let Some(gain) = mean(&gains(file, compare, rows)) else { return "-".to_owned() };
-            format!("{gain:+.1} {}", direction(gain, compare.paper_worse.iter().flatten().any(|worse| worse == name)))
-        });
-        lines.push(std::iter::once(name.to_owned()).chain(cells).collect());
-    }
+/// The mean gain on each trace, and whether the paper finds the same there; `None` where the paper does not tell.
+fn directions(file: &File, compared: &[Comparison]) -> Option<String> {
+    let lines = by_trace(
+        compared,
+        |one| one.compare.paper_worse.is_some(),
+        |one| one.name(),
+        |trace| trace.mean.map(|gain| format!("{gain:+.1} {}", trace.agrees.unwrap_or_default())),
+    )?;
     let unit = file.measure.unit();
-    format!(
+    Some(format!(
         "\nGain in {unit}, mean over the sizes: does it have the sign that it has in the paper? \
          (Below {NO_GAIN} % nothing can be said.)\n\n{}",
         table(&lines)
-    )
-}
-
-fn direction(gain: f64, worse_in_paper: bool) -> &'static str {
-    match gain < 0.0 {
-        _ if gain.abs() < NO_GAIN => "same",
-        worse if worse == worse_in_paper => "yes",
-        _ => "no",
-    }
-}
-
-fn mean(values: &[f64]) -> Option<f64> {
-    (!values.is_empty()).then(|| values.iter().sum::<f64>() / values.len() as f64)
-}
-
-/// The gains on a trace, by size; a size at which one of the two does not tell has none.
-fn gains(file: &File, compare: &Compare, rows: &[AnyRow]) -> Vec<f64> {
-    gains_of(file, compare, &compare.better, rows)
-}
-
-/// The gains of a policy over the one that the comparison starts from.
-fn gains_of(file: &File, compare: &Compare, policy: &str, rows: &[AnyRow]) -> Vec<f64> {
-    let sizes = compare.bytes().expect("checked when the file was read");
-    let of = |policy: &str| {
-        let counts = |row: &&AnyRow| row.policy() == policy && sizes.contains(&row.size_bytes().unwrap_or(0));
-        rows.iter().filter(counts).map(|row| file.value(row)).collect::<Vec<_>>()
-    };
-    let pairs = of(policy).into_iter().zip(of(&compare.than));
-    pairs.filter_map(|(ours, other)| Some(file.measure.gain(ours?, other?))).collect()
+    ))
 }
 
 /// How much of the way from one policy to a bound another one goes, trace by trace.
-fn ways(file: &File, traces: &[Vec<AnyRow>]) -> Option<String> {
-    let told: Vec<(&Compare, &String)> =
-        file.compare.iter().filter_map(|compare| Some((compare, compare.bound.as_ref()?))).collect();
-    if told.is_empty() {
-        return None;
-    }
-    let header = told.iter().map(|(compare, bound)| {
-        format!("{} on the way from {} to {bound}{}", compare.better, compare.than, range(compare))
-    });
-    let mut lines = vec![std::iter::once("trace".to_owned()).chain(header).collect::<Vec<_>>()];
-    for rows in traces.iter().filter(|rows| !rows.is_empty()) {
-        let cells = told.iter().map(|(compare, bound)| {
-            let whole: f64 = gains_of(file, compare, bound, rows).iter().sum();
-            let gone: f64 = gains(file, compare, rows).iter().sum();
-            if whole == 0.0 { "-".to_owned() } else { format!("{:+.0} %", 100.0 * gone / whole) }
-        });
-        lines.push(std::iter::once(label(rows[0].trace()).to_owned()).chain(cells).collect());
-    }
+fn ways(compared: &[Comparison]) -> Option<String> {
+    let name = |one: &Comparison| {
+        let bound = one.compare.bound.as_deref().unwrap_or_default();
+        format!("{} on the way from {} to {bound}{}", one.better, one.than, one.range)
+    };
+    let cell = |trace: &OnTrace| trace.way.map(|way| format!("{:+.0} %", 100.0 * way));
+    let lines = by_trace(compared, |one| one.compare.bound.is_some(), name, cell)?;
     Some(format!("\nOver all sizes\n\n{}", table(&lines)))
 }
 
-/// The sizes that a comparison is restricted to, as it stands behind the names.
-fn range(compare: &Compare) -> String {
-    let from = compare.from.as_ref().map(|from| format!(" from {from}"));
-    let to = compare.to.as_ref().map(|to| format!(" to {to}"));
-    from.into_iter().chain(to).collect()
-}
-
-fn verdict(mean: f64, paper: Option<f64>) -> &'static str {
-    match paper {
-        None => "",
-        Some(paper) if mean.signum() != paper.signum() => "opposite",
-        Some(paper) if mean.abs() >= paper.abs() => "at least as much",
-        Some(_) => "same direction, less",
-    }
+/// A line a trace, a column each comparison that is `told`; `None` without one.
+fn by_trace(
+    compared: &[Comparison],
+    told: impl Fn(&Comparison) -> bool,
+    name: impl Fn(&Comparison) -> String,
+    cell: impl Fn(&OnTrace) -> Option<String>,
+) -> Option<Vec<Vec<String>>> {
+    let told: Vec<&Comparison> = compared.iter().filter(|one| told(one)).collect();
+    let header = std::iter::once("trace".to_owned()).chain(told.iter().map(|one| name(one)));
+    let line = |(at, trace): (usize, &OnTrace)| {
+        let cells = told.iter().map(|one| cell(&one.traces[at]).unwrap_or_else(|| "-".to_owned()));
+        std::iter::once(trace.trace.to_owned()).chain(cells).collect()
+    };
+    let lines = told.first()?.traces.iter().enumerate().map(line);
+    Some(std::iter::once(header.collect()).chain(lines).collect())
 }
 
 /// Lines of cells as a table that reads well as text and as Markdown.

@@ -1,0 +1,148 @@
+//! How policies compare over all traces and sizes, beside what the paper says of them.
+
+use serde::Serialize;
+
+use super::file::{Compare, File, label};
+use super::row::AnyRow;
+
+/// A gain in percent of less than this is none.
+pub(super) const NO_GAIN: f64 = 0.5;
+
+/// A policy held against another, in the unit of the measure's gains.
+#[derive(Serialize)]
+pub(super) struct Comparison<'a> {
+    /// As the file has it.
+    #[serde(skip)]
+    pub compare: &'a Compare,
+    pub better: &'a str,
+    pub than: &'a str,
+    /// The sizes that it is about, as they stand behind the names; empty for all.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub range: String,
+    /// Absent where no trace tells of both.
+    #[serde(flatten)]
+    pub gain: Option<Gain>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub paper_mean: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub paper_most: Option<f64>,
+    #[serde(skip_serializing_if = "str::is_empty")]
+    pub verdict: &'static str,
+    pub traces: Vec<OnTrace<'a>>,
+}
+
+/// A gain over all traces and sizes.
+#[derive(Serialize)]
+pub(super) struct Gain {
+    /// The mean of the traces' means: every trace counts alike.
+    pub mean: f64,
+    /// The greatest at any size on any trace.
+    pub most: f64,
+    /// The least.
+    pub least: f64,
+}
+
+/// A comparison on one trace.
+#[derive(Serialize)]
+pub(super) struct OnTrace<'a> {
+    /// The trace's label.
+    pub trace: &'a str,
+    /// The mean gain over the sizes; absent where none tells of both.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub mean: Option<f64>,
+    /// Whether the gain has the sign that it has in the paper: `yes`, `no`, `same` for none; absent where the paper does not tell.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub agrees: Option<&'static str>,
+    /// How much of the way to the bound is gone, over all sizes: 1 is all of it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub way: Option<f64>,
+}
+
+impl Comparison<'_> {
+    /// Every comparison of an experiment, given the rows of each of its traces.
+    pub fn all<'a>(file: &'a File, traces: &[Vec<AnyRow>]) -> Vec<Comparison<'a>> {
+        file.compare.iter().map(|compare| Comparison::of(file, compare, traces)).collect()
+    }
+
+    fn of<'a>(file: &'a File, compare: &'a Compare, traces: &[Vec<AnyRow>]) -> Comparison<'a> {
+        let told: Vec<(&str, &Vec<AnyRow>)> =
+            file.traces.iter().map(|trace| label(trace)).zip(traces).filter(|(_, rows)| !rows.is_empty()).collect();
+        let gains: Vec<f64> = told.iter().flat_map(|(_, rows)| gains(file, compare, &compare.better, rows)).collect();
+        let traces: Vec<OnTrace> = told.iter().map(|(trace, rows)| OnTrace::of(file, compare, trace, rows)).collect();
+        let means: Vec<f64> = traces.iter().filter_map(|trace| trace.mean).collect();
+        let gain = mean(&means).map(|mean| Gain {
+            mean,
+            most: gains.iter().copied().fold(f64::MIN, f64::max),
+            least: gains.iter().copied().fold(f64::MAX, f64::min),
+        });
+        Comparison {
+            compare,
+            better: &compare.better,
+            than: &compare.than,
+            range: range(compare),
+            verdict: gain.as_ref().map_or("", |gain| verdict(gain.mean, compare.paper_mean)),
+            gain,
+            paper_mean: compare.paper_mean,
+            paper_most: compare.paper_most,
+            traces,
+        }
+    }
+
+    /// What is compared.
+    pub fn name(&self) -> String {
+        format!("{} against {}{}", self.better, self.than, self.range)
+    }
+}
+
+impl<'a> OnTrace<'a> {
+    fn of(file: &File, compare: &Compare, trace: &'a str, rows: &[AnyRow]) -> OnTrace<'a> {
+        let gains_of = |policy: &str| gains(file, compare, policy, rows);
+        let ours = gains_of(&compare.better);
+        let mean = mean(&ours);
+        let worse = compare.paper_worse.as_ref().map(|worse| worse.iter().any(|worse| worse == trace));
+        let way = compare.bound.as_ref().and_then(|bound| {
+            let whole: f64 = gains_of(bound).iter().sum();
+            (whole != 0.0).then(|| ours.iter().sum::<f64>() / whole)
+        });
+        OnTrace { trace, mean, agrees: mean.zip(worse).map(|(gain, worse)| direction(gain, worse)), way }
+    }
+}
+
+fn direction(gain: f64, worse_in_paper: bool) -> &'static str {
+    match gain < 0.0 {
+        _ if gain.abs() < NO_GAIN => "same",
+        worse if worse == worse_in_paper => "yes",
+        _ => "no",
+    }
+}
+
+fn mean(values: &[f64]) -> Option<f64> {
+    (!values.is_empty()).then(|| values.iter().sum::<f64>() / values.len() as f64)
+}
+
+/// The gains on a trace, by size, of a policy over the one that the comparison starts from; a size at which one of the two does not tell has none.
+fn gains(file: &File, compare: &Compare, policy: &str, rows: &[AnyRow]) -> Vec<f64> {
+    let sizes = compare.bytes().expect("checked when the file was read");
+    let of = |policy: &str| {
+        let counts = |row: &&AnyRow| row.policy() == policy && sizes.contains(&row.size_bytes().unwrap_or(0));
+        rows.iter().filter(counts).map(|row| file.value(row)).collect::<Vec<_>>()
+    };
+    let pairs = of(policy).into_iter().zip(of(&compare.than));
+    pairs.filter_map(|(ours, other)| Some(file.measure.gain(ours?, other?))).collect()
+}
+
+/// The sizes that a comparison is restricted to, as it stands behind the names.
+fn range(compare: &Compare) -> String {
+    let from = compare.from.as_ref().map(|from| format!(" from {from}"));
+    let to = compare.to.as_ref().map(|to| format!(" to {to}"));
+    from.into_iter().chain(to).collect()
+}
+
+fn verdict(mean: f64, paper: Option<f64>) -> &'static str {
+    match paper {
+        None => "",
+        Some(paper) if mean.signum() != paper.signum() => "opposite",
+        Some(paper) if mean.abs() >= paper.abs() => "at least as much",
+        Some(_) => "same direction, less",
+    }
+}
