@@ -117,7 +117,7 @@ export class Chart {
       legend: { show: false },
       cursor: { y: false, drag: { x: false, y: false }, points: { size: 7 }, dataIdx: (_, line, at) => this.closest(line, at) },
       scales: { x: { time: false, distr: log ? 3 : 1, log: 2, range: () => this.rangeX() }, y: { range: () => this.rangeY() } },
-      axes: [this.axisX(width), this.axisY()],
+      axes: axes(width, { ...this.drawing, ticks: small ? 2 : 5 }),
       series: [{}, ...lines.map((line) => stroke(line, small === true))],
       hooks: {
         draw: [(plot) => this.labels(plot)],
@@ -126,20 +126,6 @@ export class Chart {
         setScale: [(plot) => this.tell(plot)],
       },
     };
-  }
-
-  private axisX(width: number): uPlot.Axis {
-    const { log, binary, showX } = this.drawing;
-    const most = Math.max(2, Math.floor(width / 95));
-    const base = { stroke: colour("--soft"), font: FONT, grid: { stroke: colour("--grid"), width: 1 }, ticks: { show: false }, size: 34 };
-    const splits = (_: uPlot, __: number, from: number, to: number) => (log ? powers(from, to, most) : rounds(from, to, most, binary ? 2 : 10));
-    return { ...base, splits, filter: (_, splits) => splits, values: (_, splits) => splits.map(showX), space: 30 };
-  }
-
-  private axisY(): uPlot.Axis {
-    const splits = (_: uPlot, __: number, from: number, to: number) => rounds(from, to, this.drawing.small ? 2 : 5, 10);
-    const values = (_: uPlot, splits: number[]) => splits.map((value) => this.drawing.tickY(value));
-    return { stroke: colour("--soft"), font: FONT, grid: { stroke: colour("--grid"), width: 1 }, ticks: { show: false }, size: 50, splits, values };
   }
 
   private rangeX(): [number, number] {
@@ -278,6 +264,26 @@ export class Chart {
     this.tip.style.left = `${Math.max(0, over ? left - 16 - this.tip.offsetWidth : left + 16)}px`;
     this.tip.style.top = `${Math.max(0, Math.min(top - this.tip.offsetHeight / 2, this.height - this.tip.offsetHeight))}px`;
   }
+}
+
+/** What the axes of a chart show: how many ticks upwards, and how values are written. */
+interface Axes {
+  log?: boolean;
+  binary: boolean;
+  ticks: number;
+  showX(x: number): string;
+  tickY(y: number): string;
+}
+
+/** The two axes of a chart so wide. */
+export function axes(width: number, { log = false, binary, ticks, showX, tickY }: Axes): uPlot.Axis[] {
+  const most = Math.max(2, Math.floor(width / 95));
+  const base = { stroke: colour("--soft"), font: FONT, grid: { stroke: colour("--grid"), width: 1 }, ticks: { show: false } };
+  const across = (_: uPlot, __: number, from: number, to: number) => (log ? powers(from, to, most) : rounds(from, to, most, binary ? 2 : 10));
+  const up = (_: uPlot, __: number, from: number, to: number) => rounds(from, to, ticks, 10);
+  // Places are chosen with room for their labels already: none is left out.
+  const x = { size: 34, space: 30, splits: across, filter: (_: uPlot, splits: number[]) => splits, values: (_: uPlot, splits: number[]) => splits.map(showX) };
+  return [{ ...base, ...x }, { ...base, size: 50, splits: up, values: (_, splits) => splits.map(tickY) }];
 }
 
 function stroke(line: Line, small: boolean): uPlot.Series {

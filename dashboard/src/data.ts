@@ -79,6 +79,51 @@ export interface Experiment {
   compare: Comparison[];
 }
 
+/** What is done by an application or to a kind of data. */
+export interface Share {
+  name: string;
+  requests: number;
+  references: number;
+  bytes_read: number;
+  bytes_written: number;
+}
+
+/** The first of many. */
+export interface Ranked<T> {
+  total: number;
+  top: T[];
+}
+
+/** What is in a trace. */
+export interface Inspection {
+  trace: string;
+  format: string;
+  requests: number;
+  references: number;
+  distinct_blocks: number;
+  footprint_bytes?: number;
+  sampling_rate?: number;
+  time_span_s?: number;
+  block_bytes?: number;
+  sequences?: { sequential_share: number };
+  operations?: { name: string; requests: number; failed: number; bytes?: number }[];
+  request_sizes?: { min: number; max: number; median: number; bins: { from: number; to: number; requests: number }[] };
+  reuse?: { first_uses: number; bins: { from: number; to: number; references: number }[] };
+  kinds?: Share[];
+  apps?: Ranked<Share>;
+  files?: Ranked<{ path: string; references: number; share: number; distinct_blocks?: number; read_requests: number; write_requests: number }>;
+}
+
+/** Which blocks are referenced when: a grid of counts a kind, each written as pairs of a gap and a count. */
+export interface Pattern {
+  references: number;
+  blocks: number;
+  columns: number;
+  references_per_column: number;
+  blocks_per_row: number;
+  kinds: { name: string; points: number[] }[];
+}
+
 /** All that is on a page. */
 export interface Report {
   version: number;
@@ -87,6 +132,8 @@ export interface Report {
   traces: TraceFile[];
   rows?: Row[];
   experiments?: Experiment[];
+  inspection?: Inspection;
+  pattern?: Pattern;
 }
 
 /** A scheme on a trace: its rows by size. */

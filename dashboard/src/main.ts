@@ -4,10 +4,11 @@ import "uplot/dist/uPlot.min.css";
 import "./style.css";
 import { bars } from "./bars.ts";
 import { Choices, curves } from "./curves.ts";
-import { groups, type Experiment, type Group, type Report, type Row } from "./data.ts";
+import { groups, type Experiment, type Group, type Inspection, type Pattern, type Report, type Row } from "./data.ts";
 import { fileName, h, name } from "./dom.ts";
 import { contents, experimentSection } from "./experiment.ts";
 import { count } from "./format.ts";
+import { inspectionSection } from "./inspection.ts";
 import { storage } from "./io.ts";
 import { panels, panel, ratioBars } from "./panels.ts";
 import { memorySaved } from "./saved.ts";
@@ -77,9 +78,18 @@ function ofTraces(rows: Row[]): (Node | null)[] {
   return [header("What each cache would have given"), overview(all), ...all.map((group, at) => section(group, `trace-${at}`))];
 }
 
+function ofInspection(seen: Inspection, pattern: Pattern | undefined): (Node | null)[] {
+  document.title = fileName(seen.trace).slice(0, 100);
+  return [header("What is in the trace"), inspectionSection(seen, pattern)];
+}
+
+function contentOf({ experiments, inspection, pattern, rows = [] }: Report): (Node | null)[] {
+  if (experiments) return ofExperiments(experiments, rows);
+  return inspection ? ofInspection(inspection, pattern) : ofTraces(rows);
+}
+
 function page(report: Report): Node[] {
-  const rows = report.rows ?? [];
-  const parts = report.experiments ? ofExperiments(report.experiments, rows) : ofTraces(rows);
+  const parts = contentOf(report);
   document.title += " · hotset";
   return [...parts, origin(report)].filter((part) => part !== null);
 }

@@ -75,7 +75,7 @@ async function open(rows, use, { width = 1200, dark = false, more } = {}) {
   const url = write(rows, more);
   await page.goto(url);
   await page.waitForSelector("section .facts");
-  if (rows.length > 0) await page.waitForSelector("[data-scales], .bars");
+  if (rows.length > 0 || more?.pattern) await page.waitForSelector("[data-scales], .bars");
   await use(page);
   assert.deepEqual(wrong, [], "nothing is wrong in the console");
   assert.deepEqual(asked.filter((other) => other !== url && !other.startsWith("data:")), [], "no request leaves the page");
@@ -332,4 +332,85 @@ test("the table shows its last column at the usual width", options, async () => 
     const { cut, last } = await page.locator(".scroll").last().evaluate((box) => ({ cut: box.scrollWidth - box.clientWidth, last: box.querySelector("th:last-child").textContent }));
     assert.deepEqual([cut, last], [0, "bytes written"]);
   });
+});
+
+/** What is in a trace of so many references, `stride` blocks apart in a grid of 1024 times 512 points, folded as the command does. */
+function inspected(references, blocks, kinds, points) {
+  const bins = [{ from: 1, to: 1, references: 10 }, { from: 2, to: 3, references: 30 }];
+  const share = (name) => ({ name, requests: 5, references: 20, bytes_read: 3072, bytes_written: 1024 });
+  const seen = { version: 1, trace: "t.hst", format: "hst", requests: 50, failed_requests: 0, references, distinct_blocks: blocks, block_bytes: 4096, footprint_bytes: blocks * 4096,
+    operations: [{ name: "read", requests: 50, failed: 0, bytes: 4096 }], request_sizes: { min: 1, max: 9, median: 5, mean: 5, bins: [{ from: 4, to: 8, requests: 50 }] },
+    reuse: { first_uses: references - 40, bins }, kinds: kinds.map(share), apps: { total: 30, top: kinds.map(share) },
+    files: { total: 1, top: [{ path: kinds[0], kind: "datafile", references: 7, share: 0.07, read_requests: 1, write_requests: 2 }] } };
+  const fold = (length, limit) => 2 ** Math.max(0, Math.ceil(Math.log2(length / limit)));
+  const pattern = { references, blocks, columns: 1024, references_per_column: fold(references, 1024), blocks_per_row: fold(blocks, 512),
+    kinds: kinds.map((name, at) => ({ name, points: points[at] })) };
+  return { inspection: seen, pattern };
+}
+
+test("the access pattern has its points where the trace has its references", options, async () => {
+  // Kind one: references 0 and 5 to block 0, 7 times at reference 9 to block 3; kind two: reference 6 to block 1.
+  const more = inspected(10, 4, ["one", "two"], [[0, 1, 5, 1, 3 * 1024 + 4, 7], [1024 + 6, 1]]);
+  await open([], async (page) => {
+    const box = page.locator(".pattern [data-scales]");
+    const told = JSON.parse(await box.getAttribute("data-scales"));
+    const [left, top, width, height] = told.area;
+    const middle = (reference, block) => ({ x: left + ((reference + 0.5) * width) / 10, y: top + height - ((block + 0.5) * height) / 4 });
+    const pixel = (at) => page.locator(".pattern canvas").evaluate((canvas, { x, y }) => {
+      const one = Object.assign(document.createElement("canvas"), { width: 1, height: 1 }).getContext("2d");
+      const ratio = canvas.width / canvas.clientWidth;
+      one.drawImage(canvas, -Math.round(x * ratio), -Math.round(y * ratio));
+      return [...one.getImageData(0, 0, 1, 1).data];
+    }, at);
+    for (let reference = 0; reference < 10; reference++) {
+      for (let block = 0; block < 4; block++) {
+        const count = { "0,0": ["one", 1], "5,0": ["one", 1], "9,3": ["one", 7], "6,1": ["two", 1] }[`${reference},${block}`];
+        assert.equal((await pixel(middle(reference, block)))[3] > 100, count !== undefined, `reference ${reference}, block ${block}`);
+        if (count === undefined && reference + block !== 5) continue;
+        await box.hover({ position: middle(reference, block) });
+        const tip = await page.locator(".pattern .tip").innerText();
+        const lines = [`reference ${reference + 1}`, `block ${block + 1}`, ...(count === undefined ? ["none"] : [count[0], String(count[1])])];
+        assert.deepEqual(tip.split("\n").map((line) => line.trim()).filter(Boolean), lines);
+      }
+    }
+    const two = page.locator(".pattern .legend button", { hasText: "two" });
+    await two.click();
+    assert.equal(await two.getAttribute("aria-pressed"), "false");
+    await page.waitForTimeout(50);
+    assert.equal((await pixel(middle(6, 1)))[3], 0, "a kind that is off is not drawn");
+    await box.focus();
+    await page.keyboard.press("ArrowRight");
+    assert.match(await page.locator(".pattern .tip").innerText(), /reference 1\s/);
+  }, { more });
+});
+
+test("an inspection is told in full, hostile names as text, on any width", options, async () => {
+  const names = ["<script>document.title='broken'</script>", "n".repeat(10_000), "\u202eתירבע abc", `"'><img src=x onerror=alert(1)>`];
+  for (const [width, dark] of [[1200, false], [390, true]]) {
+    await open([], async (page) => {
+      const text = await page.locator("main").evaluate((main) => main.textContent);
+      for (const name of names) assert.ok(text.includes(name), name.slice(0, 40));
+      assert.equal(await page.locator("main script, main img").count(), 0);
+      const reuse = page.locator("figure", { hasText: "Reuse distances" });
+      assert.deepEqual(await reuse.locator(".figure").allInnerTexts(), ["10.00 % · LRU hits 10.00 %", "30.00 % · LRU hits 40.00 %", "60.00 %"]);
+      assert.ok(text.includes("Applications: the first 4 of 30") && text.includes("3K · 1K · 5 requests"));
+      assert.ok(await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth));
+      await page.screenshot({ path: join(screenshots, `inspection-${width}.png`), fullPage: true });
+    }, { width, dark, more: inspected(100, 40, names, names.map((_, at) => [at, 1])) });
+  }
+});
+
+test("two million references are drawn again in less than 100 ms", options, async () => {
+  // A grid of which every second point is taken, by two kinds.
+  const half = Array.from({ length: 1024 * 512 }, (_, at) => (at % 2 ? 1 + (at % 50) : at === 0 ? 0 : 2));
+  const kind = (from) => half.map((value, at) => (at === 0 ? from : value));
+  const more = inspected(2 ** 21, 2 ** 20, ["one", "two"], [kind(0), kind(1)]);
+  await open([], async (page) => {
+    await page.evaluate(() => {
+      const button = document.querySelector(".pattern .legend button");
+      globalThis.turn = () => button.click();
+    });
+    await fast(page, "2,097,152 references, 524,288 points");
+    await page.screenshot({ path: join(screenshots, "pattern.png") });
+  }, { more });
 });

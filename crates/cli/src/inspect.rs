@@ -6,12 +6,14 @@ use std::io::{Write, stdout};
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use hotset_sim::inspect::{Inspection, inspect};
+use hotset_sim::inspect::{Inspection, Pattern, inspect};
+use hotset_sim::results::SCHEMA_VERSION;
 use serde::Serialize;
 
 use crate::failure::Failure;
 use crate::output::files;
 use crate::progress::Reading;
+use crate::report::ReportArgs;
 use crate::traces::{CutArgs, OneTrace, ReadArgs, say_remarks};
 
 /// Tell what is in a trace: footprint, operations, applications, sizes, sequences, reuse distances, hottest files
@@ -20,6 +22,7 @@ use crate::traces::{CutArgs, OneTrace, ReadArgs, say_remarks};
 Examples:
   hotset inspect app.hst
   hotset inspect OLTP.lis.zst --block 4K
+  hotset inspect app.hst --report app.html
   zstdcat big.csv.zst | hotset inspect - --format csv --json -")]
 pub(crate) struct Inspect {
     #[command(flatten)]
@@ -31,10 +34,21 @@ pub(crate) struct Inspect {
     /// Write everything as one JSON object; `-` is standard output, then without the page
     #[arg(long, value_name = "FILE", help_heading = "Results")]
     json: Option<PathBuf>,
+    #[command(flatten)]
+    report: ReportArgs,
+}
+
+/// What stands on the page.
+#[derive(Serialize)]
+struct Content<'a> {
+    inspection: Named<'a>,
+    /// Absent where there are more blocks than memory is allowed for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pattern: Option<&'a Pattern>,
 }
 
 /// The JSON object.
-#[derive(Serialize)]
+#[derive(Clone, Copy, Serialize)]
 struct Named<'a> {
     version: u32,
     trace: &'a str,
@@ -43,18 +57,24 @@ struct Named<'a> {
 }
 
 impl Inspect {
-    pub(crate) fn run(self) -> Result<(), Failure> {
+    pub(crate) fn run(self, typed: &str) -> Result<(), Failure> {
+        let page = self.report.prepare(std::slice::from_ref(&self.trace.path))?;
+        let mut pattern = page.is_some().then(Pattern::default);
         let trace = self.read.open(&self.trace.path)?;
         let name = self.trace.path.display().to_string();
         let mut reader = trace.reader;
         let inspection = {
             let progress = Reading::new(&name, &trace.progress);
-            inspect(reader.as_mut(), &self.cut.options(), &progress)?
+            inspect(reader.as_mut(), &self.cut.options(), pattern.as_mut(), &progress)?
         };
         say_remarks(&name, reader.as_ref())?;
+        let named = Named { version: SCHEMA_VERSION, trace: &name, inspection: &inspection };
         if let Some(path) = &self.json {
-            let version = hotset_sim::results::SCHEMA_VERSION;
-            files::write_json(path, &[Named { version, trace: &name, inspection: &inspection }])?;
+            files::write_json(path, &[named])?;
+        }
+        if let Some(page) = page {
+            let pattern = pattern.as_ref().filter(|pattern| pattern.is_whole());
+            page.write(typed, Content { inspection: named, pattern })?;
         }
         if self.json.as_deref() != Some(Path::new("-")) {
             page::write(&mut stdout().lock(), &name, &inspection)?;

@@ -101,7 +101,7 @@ impl Command {
         match self {
             Command::Demo(command) => command.run(),
             Command::Record(command) => command.run(),
-            Command::Inspect(command) => command.run(),
+            Command::Inspect(command) => command.run(typed),
             Command::Simulate(command) => command.run(typed),
             Command::Curve(command) => command.run(typed),
             Command::Experiment(command) => command.run(typed),

@@ -74,6 +74,25 @@ fn a_page_of_experiments_holds_their_figures_and_the_papers() {
 }
 
 #[test]
+fn a_page_of_an_inspection_holds_it_and_every_reference_of_the_picture() {
+    let folder = Folder::new();
+    let (trace, page) = (folder.file("t.csv", csv()), folder.path("t.html"));
+    let seen = hotset(&["inspect", &trace, "--json", "-"]).rows().remove(0);
+    hotset(&["inspect", &trace, "--report", &page]).good();
+    let told = data(&page);
+    assert_eq!(told["inspection"], seen);
+    let pattern = &told["pattern"];
+    assert_eq!((&pattern["references"], &pattern["blocks"]), (&seen["references"], &seen["distinct_blocks"]));
+    let counts = |kind: &Value| -> u64 {
+        let pairs = kind["points"].as_array().unwrap();
+        pairs.iter().skip(1).step_by(2).map(|count| count.as_u64().unwrap()).sum()
+    };
+    assert_eq!(pattern["kinds"].as_array().unwrap().iter().map(counts).sum::<u64>(), seen["references"]);
+    hotset(&["inspect", &trace, "--memory", "1", "--report", &page]).good();
+    assert!(data(&page).get("pattern").is_none(), "more blocks than memory is allowed for");
+}
+
+#[test]
 fn a_hostile_name_stays_a_name() {
     let folder = Folder::new();
     let name = "<!--<script>'\"&lt;\u{202e}.ids";

@@ -1,8 +1,10 @@
 //! Distinct blocks and the distances at which they are used again.
 
+use hotset_trace::Tables;
 use serde::Serialize;
 
 use super::groups::{Groups, Share};
+use super::pattern::Pattern;
 use crate::curve::{Count, Curve, LruCurve, Shards};
 use crate::error::SimError;
 use crate::intern::Interner;
@@ -43,6 +45,13 @@ pub(super) struct Known {
     pub reuse: Option<Reuse>,
 }
 
+/// What is told block by block: counts, and the picture if one is wanted.
+pub(super) struct Seen<'a> {
+    pub groups: &'a mut Groups,
+    pub pattern: Option<&'a mut Pattern>,
+    pub tables: &'a Tables,
+}
+
 /// All blocks as long as memory allows, and a sample for when it does not.
 pub(super) struct Blocks {
     exact: Option<Exact>,
@@ -57,13 +66,15 @@ impl Blocks {
     }
 
     /// References the blocks `keys`, which `shares` divide among files.
-    pub fn feed(&mut self, keys: &[u64], shares: &[Share], groups: &mut Groups) -> Result<(), SimError> {
+    pub fn feed(&mut self, keys: &[u64], shares: &[Share], seen: &mut Seen) -> Result<(), SimError> {
         self.sample.feed(keys);
         if let Some(exact) = &mut self.exact {
-            exact.feed(keys, shares, groups)?;
+            exact.feed(keys, shares, seen)?;
             if exact.memory_bytes() > self.memory_bytes {
                 self.exact = None;
             }
+        } else if let Some(pattern) = &mut seen.pattern {
+            pattern.tear();
         }
         Ok(())
     }
@@ -91,7 +102,7 @@ struct Exact {
 }
 
 impl Exact {
-    fn feed(&mut self, keys: &[u64], shares: &[Share], groups: &mut Groups) -> Result<(), SimError> {
+    fn feed(&mut self, keys: &[u64], shares: &[Share], seen: &mut Seen) -> Result<(), SimError> {
         // Numbers follow first appearance, so a block is new if its number is the next one.
         let mut next = self.interner.len();
         self.ids.clear();
@@ -102,9 +113,12 @@ impl Exact {
             for &id in ids.by_ref().take(share.references as usize) {
                 next += u32::from(id == next);
             }
-            groups.note_new_blocks(share.file, u64::from(next - before));
+            seen.groups.note_new_blocks(share.file, u64::from(next - before));
         }
         self.curve.feed(&self.ids);
+        if let Some(pattern) = &mut seen.pattern {
+            pattern.feed(&self.ids, shares, seen.tables);
+        }
         Ok(())
     }
 

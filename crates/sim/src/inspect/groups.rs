@@ -74,7 +74,15 @@ pub struct File {
 /// Consecutive references to one file.
 pub(super) struct Share {
     pub file: u32,
+    pub kind: u8,
     pub references: u64,
+}
+
+/// What is touched in a file: its kind, or the trace's own word for it.
+pub(super) fn kind_name(tables: &Tables, file: u32, kind: Kind) -> &str {
+    let label = tables.files.get(file as usize).map_or("", |info| &info.label);
+    // A word for a file's data does not describe its inode.
+    if label.is_empty() || kind == Kind::Inode { kind.name() } else { label }
 }
 
 #[derive(Default)]
@@ -145,10 +153,7 @@ impl Groups {
     pub fn kinds(&self, tables: &Tables) -> Vec<Class> {
         let mut by_name: HashMap<&str, Count> = HashMap::new();
         for (&(file, kind), count) in &self.kinds {
-            let label = tables.files.get(file as usize).map_or("", |info| &info.label);
-            let kind = Kind::from_number(kind).unwrap_or_default();
-            // A word for a file's data does not describe its inode.
-            let name = if label.is_empty() || kind == Kind::Inode { kind.name() } else { label };
+            let name = kind_name(tables, file, Kind::from_number(kind).unwrap_or_default());
             by_name.entry(name).or_default().add(count);
         }
         if by_name.keys().all(|&name| name == Kind::Unknown.name()) {

@@ -7,6 +7,7 @@
 mod blocks;
 mod groups;
 mod operations;
+mod pattern;
 mod sequence;
 mod sizes;
 
@@ -17,6 +18,7 @@ use serde::Serialize;
 pub use blocks::{Bin, Reuse};
 pub use groups::{App, Class, File, Ranked};
 pub use operations::Operation;
+pub use pattern::{Grid, Pattern};
 pub use sequence::Sequences;
 pub use sizes::{SizeBin, Sizes};
 
@@ -24,7 +26,7 @@ use crate::error::SimError;
 use crate::expand::{BlockSize, Expanded, Expander};
 use crate::prepare::Options;
 use crate::progress::Progress;
-use blocks::Blocks;
+use blocks::{Blocks, Seen};
 use groups::{Groups, Share};
 use operations::Operations;
 use sequence::SequenceMeter;
@@ -82,10 +84,11 @@ pub struct Inspection {
     pub reuse: Option<Reuse>,
 }
 
-/// Reads the trace to its end and tells what is in it.
+/// Reads the trace to its end and tells what is in it; the picture of its access pattern, if one is wanted, is drawn into `pattern`.
 pub fn inspect(
     reader: &mut dyn TraceReader,
     options: &Options,
+    mut pattern: Option<&mut Pattern>,
     progress: &dyn Progress,
 ) -> Result<Inspection, SimError> {
     let meta = reader.meta().clone();
@@ -97,7 +100,7 @@ pub fn inspect(
         if batch.is_empty() {
             return Ok(inspector.finish(&meta, block, reader.tables()));
         }
-        progress.advance(inspector.feed(&batch.requests)?);
+        progress.advance(inspector.feed(&batch.requests, reader.tables(), pattern.as_deref_mut())?);
     }
 }
 
@@ -136,7 +139,7 @@ impl Inspector {
     }
 
     /// Counts requests and returns how many references they make.
-    fn feed(&mut self, requests: &[Request]) -> Result<u64, SimError> {
+    fn feed(&mut self, requests: &[Request], tables: &Tables, pattern: Option<&mut Pattern>) -> Result<u64, SimError> {
         self.expanded.clear();
         self.shares.clear();
         for request in requests {
@@ -144,7 +147,8 @@ impl Inspector {
         }
         let references = self.expanded.keys.len() as u64;
         self.references += references;
-        self.blocks.feed(&self.expanded.keys, &self.shares, &mut self.groups)?;
+        let mut seen = Seen { groups: &mut self.groups, pattern, tables };
+        self.blocks.feed(&self.expanded.keys, &self.shares, &mut seen)?;
         Ok(references)
     }
 
@@ -163,7 +167,7 @@ impl Inspector {
         let references = (self.expanded.keys.len() - before) as u64;
         self.groups.note(request, continued, references);
         if references > 0 {
-            self.shares.push(Share { file: request.file, references });
+            self.shares.push(Share { file: request.file, kind: request.kind, references });
         }
         if request.op().is_data() {
             self.sizes.note(request.length.into(), continued);

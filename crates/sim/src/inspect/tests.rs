@@ -43,7 +43,25 @@ fn told(addressing: Addressing, requests: Vec<Request>) -> Told {
 const BYTES: Addressing = Addressing::Bytes { unit: None };
 
 fn look(requests: Vec<Request>) -> Inspection {
-    inspect(&mut told(BYTES, requests), &Options::default(), &Silent).unwrap()
+    inspect(&mut told(BYTES, requests), &Options::default(), None, &Silent).unwrap()
+}
+
+#[test]
+fn the_picture_has_every_reference_at_its_time_block_and_kind() {
+    let mut requests =
+        vec![request(Op::Read, 0, 0, 8192), request(Op::Read, 1, 0, 4096), request(Op::Read, 0, 4096, 1)];
+    requests.push(Request { flags: FLAG_FAILED, ..request(Op::Read, 0, 0, 4096) });
+    let mut pattern = Pattern::default();
+    inspect(&mut told(BYTES, requests), &Options::default(), Some(&mut pattern), &Silent).unwrap();
+    let points = |name: &str| {
+        let grid = pattern.kinds.iter().find(|grid| grid.name == name).expect("a grid a kind");
+        let counted = grid.points.iter().enumerate().filter(|(_, count)| **count > 0);
+        counted.map(|(at, &count)| (at % pattern.columns, at / pattern.columns, count)).collect::<Vec<_>>()
+    };
+    // Reference, block in the order of first references, count.
+    assert_eq!(points("datafile"), [(0, 0, 1), (1, 1, 1), (3, 1, 1)]);
+    assert_eq!(points("texture"), [(2, 2, 1)]);
+    assert!(pattern.is_whole() && pattern.references == 4 && pattern.blocks == 3);
 }
 
 #[test]
@@ -122,7 +140,7 @@ fn metadata_alone_makes_a_page() {
 #[test]
 fn objects_have_no_neighbours_and_perhaps_no_size() {
     let requests = vec![request(Op::Read, 0, 1, 0), request(Op::Read, 0, 1, 0)];
-    let seen = inspect(&mut told(Addressing::Objects, requests), &Options::default(), &Silent).unwrap();
+    let seen = inspect(&mut told(Addressing::Objects, requests), &Options::default(), None, &Silent).unwrap();
     assert_eq!((seen.references, seen.distinct_blocks, seen.footprint_bytes), (2, 1, None));
     assert!(seen.sequences.is_none() && seen.request_sizes.is_none());
 }
@@ -132,7 +150,9 @@ fn too_many_blocks_are_estimated_from_a_sample() {
     let twice = (0..100_000).chain(0..100_000);
     let requests: Vec<Request> = twice.map(|block| request(Op::Read, 0, block * 4096, 4096)).collect();
     let options = Options { memory_bytes: 1 << 20, ..Options::default() };
-    let seen = inspect(&mut told(BYTES, requests), &options, &Silent).unwrap();
+    let mut pattern = Pattern::default();
+    let seen = inspect(&mut told(BYTES, requests), &options, Some(&mut pattern), &Silent).unwrap();
+    assert!(!pattern.is_whole());
     assert_eq!(seen.references, 200_000);
     assert!(seen.sampling_rate.unwrap() < 0.1);
     // 8192 blocks of the sample: the estimate's standard error is about 1 %.
