@@ -130,6 +130,8 @@ export interface Report {
   hotset: string;
   command: string;
   traces: TraceFile[];
+  /** Files that results were read from. */
+  results?: TraceFile[];
   rows?: Row[];
   experiments?: Experiment[];
   inspection?: Inspection;

@@ -4,7 +4,7 @@ import "uplot/dist/uPlot.min.css";
 import "./style.css";
 import { bars } from "./bars.ts";
 import { Choices, curves } from "./curves.ts";
-import { groups, type Experiment, type Group, type Inspection, type Pattern, type Report, type Row } from "./data.ts";
+import { groups, type Experiment, type Group, type Inspection, type Pattern, type Report, type Row, type TraceFile } from "./data.ts";
 import { fileName, h, name } from "./dom.ts";
 import { contents, experimentSection } from "./experiment.ts";
 import { count } from "./format.ts";
@@ -54,10 +54,12 @@ function origin(report: Report): HTMLElement {
   const list = h("dl", { class: "facts" }, h("dt", {}, "Command"), h("dd", {}, h("code", {}, report.command)));
   list.append(h("dt", {}, "Version"), h("dd", {}, `hotset ${report.hotset}`));
   if (seeds.length > 0) list.append(h("dt", {}, seeds.length > 1 ? "Seeds" : "Seed"), h("dd", {}, seeds.join(", ")));
-  for (const trace of report.traces) {
-    const facts = trace.bytes === undefined ? "" : `${count(trace.bytes)} bytes, XXH3 ${trace.xxh3 ?? ""}`;
-    list.append(h("dt", {}, "Trace"), h("dd", {}, name(trace.name), h("div", { class: "soft" }, facts)));
-  }
+  const file = (kind: string, { name: path, bytes, xxh3 }: TraceFile) => {
+    const facts = bytes === undefined ? "" : `${count(bytes)} bytes, XXH3 ${xxh3 ?? ""}`;
+    list.append(h("dt", {}, kind), h("dd", {}, name(path), h("div", { class: "soft" }, facts)));
+  };
+  report.results?.forEach((results) => file("Results", results));
+  report.traces.forEach((trace) => file("Trace", trace));
   return h("section", {}, h("h2", {}, "How this was made"), list);
 }
 

@@ -3,6 +3,7 @@
 mod dashboard;
 mod generate;
 mod licences;
+mod schema;
 mod tidy;
 
 use std::path::{Path, PathBuf};

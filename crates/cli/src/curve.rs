@@ -3,8 +3,6 @@
 mod line;
 mod show;
 
-use std::path::{Path, PathBuf};
-
 use clap::Args;
 use hotset_core::spec::{PolicySpec, Value};
 use hotset_sim::curve::{LruCurve, OptCurve, Shards};
@@ -15,9 +13,9 @@ use hotset_trace::Trace;
 use serde::Serialize;
 
 use crate::failure::Failure;
-use crate::output::files;
 use crate::progress::{Reading, Replaying};
 use crate::report::{ReportArgs, Rows};
+use crate::results::ResultArgs;
 use crate::traces::{CutArgs, OneTrace, ReadArgs, nothing_referenced, say_remarks};
 use line::{Line, Sampling};
 
@@ -48,12 +46,8 @@ pub(crate) struct Curve {
     read: ReadArgs,
     #[command(flatten)]
     cut: CutArgs,
-    /// Write the points as JSON Lines; `-` is standard output, then without the plot
-    #[arg(long, value_name = "FILE", help_heading = "Results")]
-    json: Option<PathBuf>,
-    /// Write the points as CSV; `-` is standard output, then without the plot
-    #[arg(long, value_name = "FILE", help_heading = "Results")]
-    csv: Option<PathBuf>,
+    #[command(flatten)]
+    results: ResultArgs,
     #[command(flatten)]
     report: ReportArgs,
     /// Seed of the sample and of the schemes that draw random numbers
@@ -71,20 +65,33 @@ enum Points {
 /// A point as it is written: the fields of a row of `simulate`, as far as a curve tells them.
 #[derive(Serialize)]
 struct Point<'a> {
+    /// As in a row of `simulate`.
     version: u32,
+    /// The trace as the user named it.
     trace: &'a str,
+    /// Canonical spec of the policy.
     policy: &'a str,
+    /// Capacity in blocks.
     size_blocks: u64,
+    /// Capacity in bytes, where blocks have a size.
     #[serde(skip_serializing_if = "Option::is_none")]
     size_bytes: Option<u64>,
+    /// Bytes of a block, where blocks have a size.
     #[serde(skip_serializing_if = "Option::is_none")]
     block_bytes: Option<u64>,
+    /// Seed of the sample and of the policy's random numbers.
     seed: u64,
+    /// Blocks referenced.
     references: u64,
+    /// References that found their block; of a sampled curve an estimate, rounded.
     hits: u64,
+    /// References that did not.
     misses: u64,
+    /// Hits per reference.
     hit_ratio: f64,
+    /// Distinct blocks of the trace.
     distinct_blocks: u64,
+    /// Absent for exact curves.
     #[serde(flatten)]
     sampling: Option<Sampling>,
 }
@@ -127,11 +134,11 @@ impl Curve {
             return Err(nothing_referenced(&name));
         }
         let points = self.points(&lines, &name, block_bytes);
-        files::write_rows(self.json.as_deref(), self.csv.as_deref(), &COLUMNS, &points)?;
+        self.results.write(&COLUMNS, &points)?;
         if let Some(page) = page {
             page.write(typed, Rows { rows: &points })?;
         }
-        if [&self.json, &self.csv].into_iter().flatten().all(|path| path != Path::new("-")) {
+        if !self.results.has_stdout() {
             show::show(&name, &lines, block_bytes)?;
         }
         Ok(())

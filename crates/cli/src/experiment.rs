@@ -21,6 +21,7 @@ use crate::output::files;
 use crate::replay::Replay;
 use crate::replay::paging::PagingReplay;
 use crate::report::ReportArgs;
+use crate::results::ResultArgs;
 use crate::traces::ReadArgs;
 use compare::Comparison;
 use file::File;
@@ -43,12 +44,8 @@ pub(crate) struct Experiment {
     /// experiment's file [default: $HOTSET_TRACES, or that of the experiment's file]
     #[arg(long, value_name = "DIR")]
     traces: Option<PathBuf>,
-    /// Write results as JSON Lines, one object a cell; `-` is standard output, then without tables
-    #[arg(long, value_name = "FILE", help_heading = "Results")]
-    json: Option<PathBuf>,
-    /// Write results as CSV; `-` is standard output, then without tables
-    #[arg(long, value_name = "FILE", help_heading = "Results")]
-    csv: Option<PathBuf>,
+    #[command(flatten)]
+    results: ResultArgs,
     #[command(flatten)]
     report: ReportArgs,
     /// Print Markdown, for a page of documentation
@@ -58,7 +55,6 @@ pub(crate) struct Experiment {
 
 impl Experiment {
     pub(crate) fn run(self, typed: &str) -> Result<(), Failure> {
-        let to_stdout = [&self.json, &self.csv].into_iter().flatten().any(|path| path == Path::new("-"));
         let files = self.files.iter().map(|path| File::read(path)).collect::<Result<Vec<File>, Failure>>()?;
         let columns = self.columns(&files)?;
         let page = self.report.prepare(&self.inputs(&files))?;
@@ -66,13 +62,13 @@ impl Experiment {
         for (path, file) in self.files.iter().zip(&files) {
             let traces = self.rows(path, file)?;
             let compared = Comparison::all(file, &traces);
-            if !to_stdout {
+            if !self.results.has_stdout() {
                 show::show(file, &traces, &compared, self.markdown)?;
             }
             shown.push(Shown::new(file, &traces, compared, all.len()));
             all.extend(traces.into_iter().flatten());
         }
-        files::write_rows(self.json.as_deref(), self.csv.as_deref(), columns, &all)?;
+        self.results.write(columns, &all)?;
         match page {
             Some(page) => page.write(typed, Content { rows: &all, experiments: shown }),
             None => Ok(()),
@@ -97,7 +93,7 @@ impl Experiment {
     /// The columns of `--csv`, which are others for caches than for memory.
     fn columns(&self, files: &[File]) -> Result<&'static [&'static str], Failure> {
         let of_memory = files.iter().filter(|file| file.measure.is_of_memory()).count();
-        if self.csv.is_some() && of_memory > 0 && of_memory < files.len() {
+        if self.results.has_csv() && of_memory > 0 && of_memory < files.len() {
             let message = "--csv: some of the experiments are of caches and some of memory, whose rows have other columns: run them apart";
             return Err(Failure::Usage(message.to_owned()));
         }

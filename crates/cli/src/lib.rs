@@ -21,10 +21,12 @@ mod progress;
 mod record;
 mod replay;
 mod report;
+mod results;
 mod shell;
 mod simulate;
 mod top;
 mod traces;
+mod view;
 
 use std::process::ExitCode;
 
@@ -65,6 +67,7 @@ enum Command {
     Simulate(simulate::Simulate),
     Curve(curve::Curve),
     Experiment(experiment::Experiment),
+    View(view::View),
     Import(import::Import),
     Generate(generate::Generate),
     Mount(mount::Mount),
@@ -105,6 +108,7 @@ impl Command {
             Command::Simulate(command) => command.run(typed),
             Command::Curve(command) => command.run(typed),
             Command::Experiment(command) => command.run(typed),
+            Command::View(command) => command.run(typed),
             Command::Import(command) => command.run(),
             Command::Generate(command) => command.run(),
             Command::Mount(command) => command.run(),

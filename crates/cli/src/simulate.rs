@@ -3,7 +3,7 @@
 mod paging;
 
 use std::io::{Write, stdout};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use clap::Args;
 use hotset_core::paging::PagingSpec;
@@ -16,6 +16,7 @@ use crate::failure::Failure;
 use crate::output::{files, human, style, table, words};
 use crate::replay::Replay;
 use crate::report::{Page, ReportArgs, Rows};
+use crate::results::ResultArgs;
 use crate::traces::{CutArgs, ReadArgs};
 
 /// Replay traces against cache schemes at given sizes, exactly
@@ -44,12 +45,8 @@ pub(crate) struct Simulate {
     /// Classes of data by path, kind, size and application, for schemes that tell them apart (see docs/classes.md)
     #[arg(long, value_name = "FILE", help_heading = "Cutting it into blocks")]
     classes: Option<PathBuf>,
-    /// Write results as JSON Lines, one object a cell; `-` is standard output, then without tables
-    #[arg(long, value_name = "FILE", help_heading = "Results")]
-    json: Option<PathBuf>,
-    /// Write results as CSV; `-` is standard output, then without tables
-    #[arg(long, value_name = "FILE", help_heading = "Results")]
-    csv: Option<PathBuf>,
+    #[command(flatten)]
+    results: ResultArgs,
     #[command(flatten)]
     report: ReportArgs,
     /// Seed of the policies that draw random numbers
@@ -91,7 +88,7 @@ impl Simulate {
         for path in &self.traces {
             let trace = first.take().map_or_else(|| self.read.open(path), Ok)?;
             let of_trace = replay.rows_of(trace, path)?;
-            if !self.has_stdout_data() {
+            if !self.results.has_stdout() {
                 show(&of_trace)?;
             }
             rows.extend(of_trace);
@@ -107,15 +104,11 @@ impl Simulate {
         page: Option<Page>,
         typed: &str,
     ) -> Result<(), Failure> {
-        files::write_rows(self.json.as_deref(), self.csv.as_deref(), columns, rows)?;
+        self.results.write(columns, rows)?;
         match page {
             Some(page) => page.write(typed, Rows { rows }),
             None => Ok(()),
         }
-    }
-
-    fn has_stdout_data(&self) -> bool {
-        [&self.json, &self.csv].into_iter().flatten().any(|path| path == Path::new("-"))
     }
 }
 

@@ -12,7 +12,7 @@ pub const SCHEMA_VERSION: u32 = 1;
 /// One cell: trace, policy, size and what was counted. A field that does not apply is absent.
 #[derive(Clone, Debug, Serialize)]
 pub struct Row {
-    /// [`SCHEMA_VERSION`].
+    /// Version of the schema, [`SCHEMA_VERSION`].
     pub version: u32,
     /// The trace as the user named it.
     pub trace: String,

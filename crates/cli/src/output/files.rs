@@ -29,7 +29,7 @@ pub(crate) fn write_json<T: Serialize>(path: &Path, rows: &[T]) -> Result<(), Fa
 }
 
 /// Writes a table of these columns with a header. A field that does not apply is empty; what JSON nests is left to JSON.
-fn write_csv<T: Serialize>(path: &Path, columns: &[&str], rows: &[T]) -> Result<(), Failure> {
+pub(crate) fn write_csv<T: Serialize>(path: &Path, columns: &[&str], rows: &[T]) -> Result<(), Failure> {
     let mut out = csv::Writer::from_writer(create(path)?);
     out.write_record(columns)?;
     for row in rows {
@@ -92,19 +92,3 @@ pub(crate) const PAGING_COLUMNS: [&str; 19] = [
     "refault_distance",
     "refault_distance_to_clock",
 ];
-
-/// Writes the results of simulations where the user wants them; a CSV file has these columns.
-pub(crate) fn write_rows<T: Serialize>(
-    json: Option<&Path>,
-    csv: Option<&Path>,
-    columns: &[&str],
-    rows: &[T],
-) -> Result<(), Failure> {
-    if let Some(path) = json {
-        write_json(path, rows)?;
-    }
-    if let Some(path) = csv {
-        write_csv(path, columns, rows)?;
-    }
-    Ok(())
-}

@@ -11,6 +11,7 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use serde::Serialize;
+use serde_json::Value;
 
 use crate::destination::Destination;
 use crate::failure::Failure;
@@ -58,6 +59,19 @@ pub(crate) struct Rows<'a, R: Serialize> {
     pub(crate) rows: &'a [R],
 }
 
+/// What stands on a page of results that were written before.
+#[derive(Serialize)]
+struct Results<'a> {
+    /// The files that they were written to.
+    results: Vec<TraceFile>,
+    rows: &'a [Value],
+}
+
+/// The page of the rows that were read from `files`; `command` is the line that shows it.
+pub(crate) fn of_results(command: &str, files: &[PathBuf], rows: &[Value]) -> Result<String, Failure> {
+    page(command, &[], Results { results: told(files), rows })
+}
+
 #[derive(Serialize)]
 struct Data<'a, C: Serialize> {
     version: u32,
@@ -71,11 +85,18 @@ struct Data<'a, C: Serialize> {
 impl Page {
     /// Writes the page; `command` is the line that made it.
     pub(crate) fn write(self, command: &str, content: impl Serialize) -> Result<(), Failure> {
-        let traces = self.inputs.iter().map(|path| TraceFile::of(path)).collect();
-        let data = Data { version: VERSION, hotset: env!("CARGO_PKG_VERSION"), command, traces, content };
-        let page = filled(&serde_json::to_string(&data)?);
+        let page = page(command, &self.inputs, content)?;
         self.destination.write(|file, _| Ok(file.write_all(page.as_bytes())?))
     }
+}
+
+fn page(command: &str, traces: &[PathBuf], content: impl Serialize) -> Result<String, Failure> {
+    let data = Data { version: VERSION, hotset: env!("CARGO_PKG_VERSION"), command, traces: told(traces), content };
+    Ok(filled(&serde_json::to_string(&data)?))
+}
+
+fn told(files: &[PathBuf]) -> Vec<TraceFile> {
+    files.iter().map(|path| TraceFile::of(path)).collect()
 }
 
 /// The page with this JSON in it. Outside of strings JSON has none of the three characters, so escaping them changes no value.

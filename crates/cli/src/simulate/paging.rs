@@ -29,7 +29,7 @@ impl Simulate {
         for path in &self.traces {
             let trace = opened.take().map_or_else(|| self.read.open(path), Ok)?;
             let of_trace = replay.rows_of(trace, path)?;
-            if !self.has_stdout_data() {
+            if !self.results.has_stdout() {
                 show::rows(&of_trace)?;
             }
             rows.extend(of_trace);

@@ -9,7 +9,7 @@ use crate::results::SCHEMA_VERSION;
 /// One cell. A field that does not apply is absent.
 #[derive(Clone, Debug, Serialize)]
 pub struct PagingRow {
-    /// [`SCHEMA_VERSION`].
+    /// Version of the schema, [`SCHEMA_VERSION`].
     pub version: u32,
     /// The trace as the user named it.
     pub trace: String,

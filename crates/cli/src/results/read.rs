@@ -1,0 +1,121 @@
+//! Reading results again: JSON Lines or CSV, packed or not, told apart by what they begin with. A row of another version and a file of
+//! something else are refused with a sentence.
+
+use std::fs::{self, File};
+use std::io;
+use std::path::Path;
+
+use hotset_sim::results::SCHEMA_VERSION;
+use hotset_trace::input::Input;
+use serde_json::{Map, Value};
+
+use crate::failure::Failure;
+
+/// Fields that every row has, those of text first.
+const TEXTS: [&str; 2] = ["trace", "policy"];
+const NUMBERS: [&str; 5] = ["size_blocks", "references", "hits", "misses", "hit_ratio"];
+
+/// The rows of a file, each checked.
+pub(crate) fn rows(path: &Path) -> Result<Vec<Value>, Failure> {
+    let name = path.display().to_string();
+    let content = content(path)?;
+    let text = String::from_utf8(content).map_err(|error| {
+        let at = error.utf8_error().valid_up_to();
+        foreign(&format!("{name}, byte {at}"), "bytes that are no text")
+    })?;
+    let rows = match text.trim_start().chars().next() {
+        None => return Err(foreign(&name, "nothing: the file is empty")),
+        Some('{') => json_lines(&name, &text)?,
+        Some(_) => csv_lines(&name, &text)?,
+    };
+    rows.into_iter().map(|(place, row)| checked(&place, row)).collect()
+}
+
+fn content(path: &Path) -> Result<Vec<u8>, Failure> {
+    let name = path.display();
+    if fs::metadata(path).is_ok_and(|about| about.is_dir()) {
+        return Err(Failure::Work(format!("{name}: it is a directory; expected a file of results")));
+    }
+    let unreadable = |error: io::Error| Failure::Work(format!("{name}: cannot open the results: {error}"));
+    let mut input = match path == Path::new("-") {
+        true => Input::open(path)?,
+        false => Input::from_reader(path, File::open(path).map_err(unreadable)?, None)?,
+    };
+    let mut content = Vec::new();
+    while input.more()? {
+        content.extend_from_slice(input.data());
+        input.consume(input.data().len());
+    }
+    Ok(content)
+}
+
+/// Rows with their places.
+type Placed = Vec<(String, Value)>;
+
+fn json_lines(name: &str, text: &str) -> Result<Placed, Failure> {
+    let lines = text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty());
+    lines
+        .map(|(at, line)| {
+            let place = format!("{name}, line {}", at + 1);
+            match serde_json::from_str(line) {
+                Ok(row) => Ok((place, row)),
+                Err(error) => Err(foreign(&place, &format!("no JSON ({error})"))),
+            }
+        })
+        .collect()
+}
+
+fn csv_lines(name: &str, text: &str) -> Result<Placed, Failure> {
+    let mut reader = csv::Reader::from_reader(text.as_bytes());
+    let broken = |error: csv::Error| foreign(name, &format!("no CSV ({error})"));
+    let columns = reader.headers().map_err(broken)?.clone();
+    if !columns.iter().any(|column| column == "policy") {
+        let first: String = text.lines().next().unwrap_or_default().chars().take(60).collect();
+        return Err(foreign(&format!("{name}, line 1"), &format!("{first:?}")));
+    }
+    let mut rows = Vec::new();
+    for record in reader.records() {
+        let record = record.map_err(broken)?;
+        let place = format!("{name}, line {}", record.position().map_or(0, csv::Position::line));
+        let told = columns.iter().zip(&record).filter(|(_, text)| !text.is_empty());
+        let fields = told.map(|(column, text)| Ok((column.to_owned(), field(&place, column, text)?)));
+        rows.push((place.clone(), Value::Object(fields.collect::<Result<Map<_, _>, Failure>>()?)));
+    }
+    Ok(rows)
+}
+
+fn field(place: &str, column: &str, text: &str) -> Result<Value, Failure> {
+    if TEXTS.contains(&column) {
+        return Ok(Value::from(text));
+    }
+    let number = serde_json::from_str::<Value>(text).ok().filter(|value| value.is_number() || value.is_boolean());
+    number.ok_or_else(|| Failure::Work(format!("{place}: {column}: found {text:?}; expected a number")))
+}
+
+/// The row itself if it is one of this version.
+fn checked(place: &str, row: Value) -> Result<Value, Failure> {
+    let Some(version) = row.get("version").and_then(Value::as_u64) else {
+        let found: String = row.to_string().chars().take(60).collect();
+        return Err(foreign(place, &format!("{found}, which names no version")));
+    };
+    if version != u64::from(SCHEMA_VERSION) {
+        let message = format!(
+            "{place}: the row is of version {version} of the schema, and this hotset reads version {SCHEMA_VERSION}: make the results again, \
+             or read them with the hotset that made them"
+        );
+        return Err(Failure::Work(message));
+    }
+    let lacks = |fields: &[&str], told: fn(&Value) -> bool| {
+        fields.iter().find(|field| !row.get(**field).is_some_and(told)).map(|field| (*field).to_owned())
+    };
+    match lacks(&TEXTS, Value::is_string).or_else(|| lacks(&NUMBERS, Value::is_number)) {
+        Some(field) => Err(foreign(place, &format!("an object without {field}"))),
+        None => Ok(row),
+    }
+}
+
+fn foreign(place: &str, found: &str) -> Failure {
+    Failure::Work(format!(
+        "{place}: found {found}; expected a row of results as `hotset simulate`, `curve` or `experiment` writes them with --json or --csv"
+    ))
+}

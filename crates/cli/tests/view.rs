@@ -1,0 +1,150 @@
+//! Results written, read again and shown: JSON Lines and CSV, and what is neither.
+
+mod support;
+
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::TcpStream;
+use std::process::Child;
+
+use serde_json::Value;
+use support::{Folder, command, csv, hotset, ids};
+
+/// A server of results, which ends with the test.
+struct Viewer {
+    child: Child,
+    address: String,
+}
+
+impl Viewer {
+    fn of(files: &[&str]) -> Viewer {
+        let mut child = command(&[&["view", "--no-open"], files].concat()).spawn().expect("the command can be started");
+        let mut line = String::new();
+        BufReader::new(child.stdout.as_mut().unwrap()).read_line(&mut line).unwrap();
+        let address = line.strip_prefix("http://").and_then(|rest| rest.split('/').next());
+        let address = address.unwrap_or_else(|| panic!("an address in {line:?}")).to_owned();
+        assert!(address.starts_with("127.0.0.1:"), "{line}");
+        Viewer { child, address }
+    }
+
+    /// Status line and body.
+    fn ask(&self, method: &str, path: &str, host: &str) -> (String, String) {
+        let mut stream = TcpStream::connect(&self.address).unwrap();
+        // To 1.0 the answer comes in one piece.
+        write!(stream, "{method} {path} HTTP/1.0\r\nHost: {host}\r\n\r\n").unwrap();
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer).unwrap();
+        let (head, body) = answer.split_once("\r\n\r\n").expect("a head and a body");
+        (head.lines().next().unwrap().to_owned(), body.to_owned())
+    }
+
+    /// The page's rows.
+    fn rows(&self) -> Value {
+        let (status, page) = self.ask("GET", "/", &self.address);
+        assert!(status.contains("200"), "{status}");
+        let (_, after) = page.split_once("id=\"report\">").expect("a place for data");
+        let data: Value = serde_json::from_str(after.split_once("</script>").unwrap().0).unwrap();
+        data["rows"].clone()
+    }
+
+    /// Ends it as Ctrl-C does, and tells the status.
+    fn interrupt(mut self) -> i32 {
+        let pid = rustix::process::Pid::from_child(&self.child);
+        rustix::process::kill_process(pid, rustix::process::Signal::INT).unwrap();
+        self.child.wait().unwrap().code().expect("it ends by itself")
+    }
+}
+
+impl Drop for Viewer {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+#[test]
+fn results_of_every_kind_are_shown_as_they_were_written() {
+    let folder = Folder::new();
+    let trace = folder.file("t.csv", csv());
+    let [json, csv, packed] = ["r.jsonl", "r.csv", "r.jsonl.zst"].map(|name| folder.path(name));
+    let run = ["simulate", &trace, "-p", "lru,unix,opt", "-s", "64K,1M", "--json", &json, "--csv", &csv];
+    hotset(&run).good();
+    let text = std::fs::read(&json).unwrap();
+    std::fs::write(&packed, zstd::encode_all(&text[..], 3).unwrap()).unwrap();
+    let rows: Vec<Value> = text
+        .split(|&byte| byte == b'\n')
+        .filter(|line| !line.is_empty())
+        .map(|line| serde_json::from_slice(line).unwrap())
+        .collect();
+    assert!(rows.len() == 6 && rows.iter().any(|row| row.get("classes").is_some()), "{rows:?}");
+    for file in [&json, &packed] {
+        assert_eq!(Viewer::of(&[file]).rows(), Value::from(rows.clone()), "{file}");
+    }
+    let plain = |row: &Value| {
+        let fields = row.as_object().unwrap().iter().filter(|(_, value)| !value.is_array());
+        fields.map(|(name, value)| (name.clone(), value.clone())).collect::<serde_json::Map<_, _>>()
+    };
+    let expected: Vec<Value> = rows.iter().map(|row| Value::Object(plain(row))).collect();
+    assert_eq!(Viewer::of(&[&csv]).rows(), Value::from(expected), "CSV has all but what is nested");
+    assert_eq!(Viewer::of(&[&json, &csv]).rows().as_array().unwrap().len(), 12);
+}
+
+#[test]
+fn the_server_answers_this_machine_alone_and_ends_on_interrupt() {
+    let folder = Folder::new();
+    let (trace, json) = (folder.file("t.ids", ids()), folder.path("r.jsonl"));
+    hotset(&["simulate", &trace, "-p", "lru", "-s", "3", "--json", &json]).good();
+    let viewer = Viewer::of(&[&json]);
+    let own = viewer.address.clone();
+    let port = own.split(':').nth(1).unwrap();
+    let asked = [
+        ("GET", "/", own.as_str(), "200"),
+        ("GET", "/", "evil.example", "403"),
+        ("POST", "/", &own, "405"),
+        ("GET", "/x", &own, "404"),
+    ];
+    for (method, path, host, status) in asked {
+        assert!(viewer.ask(method, path, host).0.contains(status), "{method} {path} of {host}");
+    }
+    assert!(viewer.ask("GET", "/", &format!("localhost:{port}")).0.contains("200"));
+    assert_eq!(viewer.interrupt(), 0);
+}
+
+#[test]
+fn what_is_no_result_of_this_version_is_refused_with_its_place() {
+    let folder = Folder::new();
+    let good = r#"{"version":1,"trace":"t","policy":"lru","size_blocks":1,"references":2,"hits":1,"misses":1,"hit_ratio":0.5}"#;
+    let [old, other] = ["\"version\":0", "\"version\":9"].map(|version| good.replace("\"version\":1", version));
+    let cases = [
+        (
+            "old.jsonl",
+            format!("{good}\n{old}\n"),
+            "old.jsonl, line 2: the row is of version 0 of the schema, and this hotset reads version 1",
+        ),
+        ("new.jsonl", other, "line 1: the row is of version 9"),
+        (
+            "none.jsonl",
+            "{\"a\":1}\n".to_owned(),
+            "line 1: found {\"a\":1}, which names no version; expected a row of results",
+        ),
+        ("half.jsonl", format!("{good}\n{}", &good[..50]), "line 2: found no JSON"),
+        ("lacks.jsonl", good.replace("\"hits\":1,", ""), "line 1: found an object without hits"),
+        ("text.jsonl", good.replace("\"lru\"", "7"), "line 1: found an object without policy"),
+        ("list.jsonl", format!("{good}\n[1]"), "line 2: found [1], which names no version"),
+        ("empty.csv", String::new(), "found nothing: the file is empty"),
+        ("foreign.csv", "time,file\n1,2\n".to_owned(), "line 1: found \"time,file\""),
+        (
+            "field.csv",
+            "version,trace,policy,hits\n1,t,lru,many\n".to_owned(),
+            "line 2: hits: found \"many\"; expected a number",
+        ),
+        ("short.csv", "version,trace,policy\n1,t\n".to_owned(), "found no CSV"),
+    ];
+    for (name, text, message) in cases {
+        let run = hotset(&["view", "--no-open", &folder.file(name, text)]);
+        assert!(run.status == 1 && run.out.is_empty() && run.err.contains(message), "{name}: {run:?}");
+    }
+    let run = hotset(&["view", "--no-open", &folder.file("bytes", [b'{', 0xff])]);
+    assert!(run.status == 1 && run.err.contains("byte 1: found bytes that are no text"), "{run:?}");
+    let run = hotset(&["view", "--no-open", &folder.path("")]);
+    assert!(run.status == 1 && run.err.contains("it is a directory"), "{run:?}");
+}
