@@ -3,7 +3,7 @@
 # A change to Cargo.lock that was not committed is an error where nobody looks at the working tree.
 LOCKED := $(if $(CI),--locked)
 
-.PHONY: help setup test lint unit demo compare counts truth gen dashboard
+.PHONY: help setup test lint unit demo compare counts truth gen dashboard experiments
 .DEFAULT_GOAL := help
 
 help: ## List the targets
@@ -22,6 +22,7 @@ lint: setup ## Check format, lints, generated documents, licences and the layout
 	cargo clippy $(LOCKED) --workspace --all-targets -- -D warnings
 	RUSTDOCFLAGS="-D warnings" cargo doc $(LOCKED) --workspace --no-deps --quiet
 	cargo xtask gen --check
+	cargo xtask experiments --check
 	cargo xtask licences
 	cargo xtask tidy
 
@@ -47,6 +48,11 @@ dashboard: ## Build the page of reports, compare it with the committed one and t
 	@sh xtask/setup.sh page
 	cargo xtask dashboard --check
 	npm --prefix dashboard test
+
+experiments: setup ## Run all experiments and write their pages, index and pictures (hours; needs the traces)
+	cargo build $(LOCKED) --release --package hotset
+	sh xtask/experiments.sh
+	cargo xtask experiments
 
 gen: setup ## Write docs/reference from the code
 	cargo xtask gen

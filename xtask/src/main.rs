@@ -1,6 +1,7 @@
 //! The project's own chores, run as `cargo xtask NAME`.
 
 mod dashboard;
+mod experiments;
 mod generate;
 mod licences;
 mod schema;
@@ -28,6 +29,12 @@ enum Chore {
         #[arg(long)]
         check: bool,
     },
+    /// Write the index of docs/experiments and its pictures from the tables there
+    Experiments {
+        /// Write nothing; fail if a file is not what would be written
+        #[arg(long)]
+        check: bool,
+    },
     /// Fail if a dependency's licence is not on the list of allowed ones
     Licences,
     /// Fail if the tree breaks a rule of CONTRIBUTING.md that a program can see
@@ -38,6 +45,7 @@ fn main() -> ExitCode {
     let done = match Chore::parse() {
         Chore::Gen { check } => generate::run(&root(), check),
         Chore::Dashboard { check } => dashboard::run(&root(), check),
+        Chore::Experiments { check } => experiments::run(&root(), check),
         Chore::Licences => licences::run(&root()),
         Chore::Tidy => tidy::run(&root()),
     };

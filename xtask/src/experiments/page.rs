@@ -1,0 +1,128 @@
+//! A page of experiments as `hotset experiment --markdown` prints it: sections with a source, and tables under a line that says what they are.
+
+use anyhow::{Result, ensure};
+
+/// A page.
+pub struct Page {
+    /// Its file.
+    pub name: String,
+    pub title: String,
+    pub experiments: Vec<Experiment>,
+}
+
+/// A section that names a source.
+#[derive(Default)]
+pub struct Experiment {
+    pub title: String,
+    pub source: String,
+    pub figures: Vec<Figure>,
+    /// How policies compare, beside the paper.
+    pub compared: Option<Table>,
+}
+
+/// A measure on one trace by size, a line a policy; or, at one size, a line a trace and a column a policy.
+pub struct Figure {
+    /// The trace, or `at` and the size.
+    pub name: String,
+    pub measure: String,
+    pub table: Table,
+}
+
+/// Cells as they stand there.
+#[derive(Default)]
+pub struct Table {
+    pub head: Vec<String>,
+    pub rows: Vec<Vec<String>>,
+}
+
+/// Reads a page. A table whose lines differ in length is an error.
+pub fn read(name: &str, text: &str) -> Result<Page> {
+    let mut page = Page { name: name.to_owned(), title: String::new(), experiments: Vec::new() };
+    let mut section = Experiment::default();
+    let (mut caption, mut table) = (String::new(), Vec::new());
+    // An empty line at the end closes what is open.
+    for line in text.lines().chain([""]) {
+        if line.starts_with('|') {
+            table.push(cells(line));
+            continue;
+        }
+        if !table.is_empty() {
+            section.take(&caption, std::mem::take(&mut table))?;
+        }
+        if let Some(title) = line.strip_prefix("# ") {
+            title.clone_into(&mut page.title);
+        } else if let Some(title) = line.strip_prefix("## ") {
+            page.experiments
+                .push(std::mem::replace(&mut section, Experiment { title: title.to_owned(), ..Experiment::default() }));
+        } else if let Some(source) = line.strip_prefix("Source: ") {
+            source.clone_into(&mut section.source);
+        }
+        if !line.is_empty() {
+            line.clone_into(&mut caption);
+        }
+    }
+    page.experiments.push(section);
+    page.experiments.retain(|experiment| !experiment.source.is_empty());
+    Ok(page)
+}
+
+impl Experiment {
+    /// Takes a table that it knows by its first heading; others are words of the author.
+    fn take(&mut self, caption: &str, mut lines: Vec<Vec<String>>) -> Result<()> {
+        let head = lines.remove(0);
+        ensure!(
+            lines.iter().all(|line| line.len() == head.len()),
+            "{caption}: the lines of the table have different lengths"
+        );
+        let rows = lines.into_iter().skip(1).collect();
+        let table = Table { head, rows };
+        match (table.head[0].as_str(), caption.split_once(": ")) {
+            ("compared", _) => self.compared = Some(table),
+            ("policy", Some((name, measure))) => self.add(name, measure, table),
+            ("trace", Some((name, measure))) if name.starts_with("at ") => self.add(name, measure, table),
+            _ => {}
+        }
+        Ok(())
+    }
+
+    fn add(&mut self, name: &str, measure: &str, table: Table) {
+        self.figures.push(Figure { name: name.to_owned(), measure: measure.to_owned(), table });
+    }
+}
+
+fn cells(line: &str) -> Vec<String> {
+    line.trim().trim_matches('|').split('|').map(|cell| cell.trim().to_owned()).collect()
+}
+
+/// The number in a cell: `1,234`, `12.5`, `64K`, `1.2M`; `None` for a dash.
+pub fn number(cell: &str) -> Option<f64> {
+    let plain = cell.replace(',', "");
+    let scale = |power: i32| 1024f64.powi(power);
+    let (digits, scale) = match plain.char_indices().last()? {
+        (at, 'B') => (&plain[..at], 1.0),
+        (at, 'K') => (&plain[..at], scale(1)),
+        (at, 'M') => (&plain[..at], scale(2)),
+        (at, 'G') => (&plain[..at], scale(3)),
+        (at, 'T') => (&plain[..at], scale(4)),
+        _ => (&*plain, 1.0),
+    };
+    Some(digits.parse::<f64>().ok().filter(|number| number.is_finite())? * scale)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_are_read_as_they_are_printed() {
+        let cells = ["1,234", "12.50", "64K", "1.5M", "-", "", "0B", "nan"];
+        let read = [Some(1234.0), Some(12.5), Some(65536.0), Some(1.5 * 1048576.0), None, None, Some(0.0), None];
+        assert_eq!(cells.map(number), read);
+    }
+
+    #[test]
+    fn a_broken_table_is_an_error() {
+        let text = "## A\nSource: S\n\nt: m\n\n| policy | 1 |\n| - | - |\n| lru |\n";
+        assert!(read("a.md", text).err().unwrap().to_string().contains("t: m: the lines of the table"));
+    }
+}
