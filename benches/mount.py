@@ -1,13 +1,17 @@
 #!/usr/bin/env python3
 """The live cache beside the kernel's page cache, on a source made slow by a stated delay, all in one run.
 
-Each row is one working set, read the same way by one process:
+Each row is one working set, read the same way by one process, and one cache; a mount is new for each, so nothing is cached at its beginning:
   bare         the slow source through a mount without any cache (memory 0, strict): what every read costs
   kernel       the same mount with the kernel's page cache in front, the reader in a control group limited to the memory
-  hotset P     the live cache with policy P and the memory, strict
+  MODE P       the live cache with policy P and the memory; in fast mode the reader is limited as for `kernel`, so that both caches have the memory
 The slow source is a disk that does one thing at a time: SEEK_US for each read that does not go on where the last one ended, and bytes at MB_PER_S.
+The kernel's page cache stands on the very same slow source, since the delay is inside of the mount. A compiler needs more memory than the
+cache, so in the build nobody is limited. The last table has no delay: what the way through a mount costs where the kernel's cache has it all,
+beside the source's own directory.
 
-Needs root, /dev/fuse and the memory controller of control groups (version 1 or 2). Build first:
+Needs root, /dev/fuse and the memory controller of control groups (version 1 or 2), and for the build gcc and the archive of zstd-sys, which cargo
+has fetched. Build first:
   cargo build --release -p hotset-live --example slow_mount
   python3 benches/mount.py --mount target/release/examples/slow_mount --out benches/runs/mount.md
 """
@@ -16,8 +20,10 @@ import argparse
 import json
 import os
 import random
+import statistics
 import subprocess
 import sys
+import tarfile
 import tempfile
 import time
 from pathlib import Path
@@ -54,6 +60,26 @@ for offset in offsets:
 print(time.monotonic() - started)
 """ % (BLOCK, BLOCK, BLOCK)
 
+# Every file of the tree is compiled; what comes out is thrown away.
+BUILD = """
+cd "$1"
+for file in zstd/lib/common/*.c zstd/lib/compress/*.c zstd/lib/decompress/*.c zstd/lib/dictBuilder/*.c; do
+    gcc -O0 -Izstd/lib -Izstd/lib/common -c "$file" -o /dev/null || exit 1
+done
+"""
+
+
+def read(offsets, folder):
+    """A command that reads the file `data` of a directory at these offsets and prints the seconds it took."""
+    plan = Path(folder) / "offsets"
+    plan.write_text(json.dumps(offsets))
+    return lambda at: [sys.executable, "-c", READER, str(Path(at) / "data"), str(plan)]
+
+
+def build(at):
+    """A command that compiles the tree in a directory."""
+    return ["sh", "-c", BUILD, "build", str(at)]
+
 
 class Group:
     """A control group with limited memory."""
@@ -72,29 +98,133 @@ class Group:
         self.path.rmdir()
 
 
-def run(args, source, offsets, memory, policy, mode, limit):
-    """Seconds of the reader, and what the mount says at its end."""
-    with tempfile.TemporaryDirectory() as folder:
-        at = Path(folder) / "at"
-        at.mkdir()
-        plan = Path(folder) / "offsets"
-        plan.write_text(json.dumps(offsets))
-        command = [args.mount, source, str(at), str(memory), policy, mode, str(args.seek_us), str(args.mb_per_s)]
-        server = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
-        while not (at / "data").exists():
-            if server.poll() is not None:
+def timed(command, group=None):
+    """Seconds that a command says it took, or that it takes."""
+    started = time.monotonic()
+    done = subprocess.run(command, capture_output=True, text=True, preexec_fn=group.enter if group else None)
+    if done.returncode:
+        sys.exit(done.stderr)
+    return float(done.stdout or time.monotonic() - started)
+
+
+class Served:
+    """A mount of a source made slow."""
+
+    def __init__(self, args, source, cell, delay):
+        self.folder = tempfile.TemporaryDirectory()
+        self.at = Path(self.folder.name) / "at"
+        self.at.mkdir()
+        _, memory, policy, mode, _ = cell
+        seek, rate = delay
+        command = [args.mount, source, str(self.at), str(memory), policy, mode, str(seek), str(rate)]
+        self.server = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+        while not os.path.ismount(self.at):
+            if self.server.poll() is not None:
                 sys.exit("the mount has ended")
             time.sleep(0.01)
-        group = Group(limit) if limit else None
-        reader = [sys.executable, "-c", READER, str(at / "data"), str(plan)]
-        done = subprocess.run(reader, capture_output=True, text=True, preexec_fn=group.enter if group else None)
-        subprocess.run(["umount", str(at)], check=True)
-        said = json.loads(server.communicate()[0])
-        if group:
-            group.close()
-        if done.returncode:
-            sys.exit(done.stderr)
-        return float(done.stdout), said
+
+    def end(self):
+        """Unmounts it; gives what it counted."""
+        subprocess.run(["umount", str(self.at)], check=True)
+        said = json.loads(self.server.communicate()[0])
+        self.folder.cleanup()
+        return said
+
+
+def run(args, source, job, cell, delay, warm=False):
+    """Seconds of the job, and what the mount says at its end."""
+    served = Served(args, source, cell, delay)
+    group = Group(cell[4]) if cell[4] else None
+    if warm:
+        timed(job(served.at))
+    seconds = timed(job(served.at), group)
+    said = served.end()
+    if group:
+        group.close()
+    return seconds, said
+
+
+def row(name, cache, runs, asked=None):
+    """A line of the table: the median of the seconds with the spread, hit rate, bytes."""
+    seconds = sorted(seconds for seconds, _ in runs)
+    said = runs[0][1]
+    share = ""
+    if said and said["references"]:
+        share = f"{100 * said['hits'] / said['references']:.1f} %"
+    elif said and asked:
+        share = f"{100 * (1 - said['bytes_read'] / asked):.1f} %"
+    moved = f"{said['bytes_read'] / 1e6:.1f}" if said else ""
+    spread = f"{statistics.median(seconds):.2f} ({seconds[0]:.2f}–{seconds[-1]:.2f})"
+    line = f"| {name} | {cache} | {spread} | {share} | {moved} |"
+    print(line, flush=True)
+    return line
+
+
+HEAD = ["| working set | cache | seconds | hit rate | MB read from the source |", "|---|---|---|---|---|"]
+
+
+def slow_sets(args, lines):
+    """The table of the working sets on the slow source."""
+    # An interpreter needs some memory of its own beside what the kernel caches for it.
+    limit = args.memory + args.spare
+    delay = (args.seek_us, args.mb_per_s)
+    cells = [("bare", 0, "lru", "strict", 0), ("kernel", 0, "lru", "fast", limit)]
+    cells += [(f"strict {policy}", args.memory, policy, "strict", 0) for policy in args.policies.split(",")]
+    cells += [(f"fast {policy}", args.memory, policy, "fast", limit) for policy in args.fast.split(",")]
+    lines += HEAD
+    with tempfile.TemporaryDirectory() as source, tempfile.TemporaryDirectory() as folder:
+        with open(Path(source) / "data", "wb") as file:
+            for _ in range(4 * args.memory >> 20):
+                file.write(os.urandom(1 << 20))
+        for name, offsets in sets(args.memory):
+            job = read(offsets, folder)
+            for cell in cells:
+                runs = [run(args, source, job, cell, delay) for _ in range(args.runs)]
+                lines.append(row(name, cell[0], runs, len(offsets) * BLOCK))
+
+
+def tree(folder):
+    """The sources of zstd, unpacked."""
+    home = Path(os.environ.get("CARGO_HOME", Path.home() / ".cargo"))
+    archives = sorted(home.glob("registry/cache/*/zstd-sys-*.crate"))
+    if not archives:
+        sys.exit("the archive of zstd-sys is not among those that cargo has fetched: run cargo fetch")
+    with tarfile.open(archives[-1]) as archive:
+        archive.extractall(folder, filter="data")
+    return str(next(Path(folder).glob("zstd-sys-*")))
+
+
+def builds(args, lines):
+    """The table of a build: on the slow source, and without a delay beside the directory itself."""
+    name = "a build of zstd, 8 MiB"
+    slow = (args.seek_us, args.mb_per_s)
+    memory = 8 << 20
+    cells = [("bare", 0, "lru", "strict", 0), ("kernel, no limit", 0, "lru", "fast", 0)]
+    cells += [("strict lru", memory, "lru", "strict", 0), ("strict arc", memory, "arc", "strict", 0), ("fast lru", memory, "lru", "fast", 0)]
+    lines += ["", *HEAD]
+    with tempfile.TemporaryDirectory() as folder:
+        source = tree(folder)
+        for cell in cells:
+            lines.append(row(name, cell[0], [run(args, source, build, cell, slow) for _ in range(args.runs)]))
+
+
+def fits(args, lines):
+    """The table of data that fits, without a delay, read once before it is timed."""
+    lines += ["", "Without a delay, everything read once before:", "", *HEAD]
+    memory = 4 * args.memory
+    cells = [("pass-through, no cache", 0, "lru", "strict", 0), ("fast lru", memory, "lru", "fast", 0), ("strict lru", memory, "lru", "strict", 0)]
+    draw = random.Random(2)
+    blocks = args.memory // BLOCK
+    with tempfile.TemporaryDirectory() as folder, tempfile.TemporaryDirectory() as plans:
+        source = tree(folder)
+        (Path(source) / "data").write_bytes(os.urandom(args.memory))
+        jobs = [("20,000 reads of 64 KiB that fit", read([draw.randrange(blocks) for _ in range(20_000)], plans)), ("a build of zstd", build)]
+        for name, job in jobs:
+            timed(job(source))
+            lines.append(row(name, "the directory itself", [(timed(job(source)), None) for _ in range(args.runs)]))
+            for cell in cells:
+                runs = [run(args, source, job, cell, (0, 1e9), warm=True) for _ in range(args.runs)]
+                lines.append(row(name, cell[0], runs))
 
 
 def main():
@@ -102,36 +232,26 @@ def main():
     parser.add_argument("--mount", required=True)
     parser.add_argument("--out", required=True)
     parser.add_argument("--memory", type=int, default=16 << 20)
+    parser.add_argument("--spare", type=int, default=12 << 20)
     parser.add_argument("--seek-us", type=int, default=2000)
     parser.add_argument("--mb-per-s", type=float, default=100)
     parser.add_argument("--policies", default="lru,mru,arc,lirs,s3-fifo")
+    parser.add_argument("--fast", default="lru,mru")
+    parser.add_argument("--runs", type=int, default=3)
     args = parser.parse_args()
-    # An interpreter needs some memory of its own beside what the kernel caches for it.
-    spare = 12 << 20
-    lines = [
+    loads = os.getloadavg()[0]
+    lines = []
+    fits(args, lines)
+    builds(args, lines)
+    lines += [""]
+    slow_sets(args, lines)
+    about = (
         f"Memory {args.memory >> 20} MiB, reads of {BLOCK >> 10} KiB, a seek {args.seek_us / 1000:g} ms, {args.mb_per_s:g} MB/s; "
-        f"`kernel` has {spare >> 20} MiB more for the reader itself. Load average at the start: {os.getloadavg()[0]:.1f}.",
-        "",
-        "| working set | cache | seconds | hit rate | MB read from the source |",
-        "|---|---|---|---|---|",
-    ]
-    with tempfile.TemporaryDirectory() as source:
-        with open(Path(source) / "data", "wb") as file:
-            for _ in range(4 * args.memory >> 20):
-                file.write(os.urandom(1 << 20))
-        for name, offsets in sets(args.memory):
-            asked = len(offsets) * BLOCK
-            cells = [("bare", 0, "lru", "strict", 0), ("kernel", 0, "lru", "fast", args.memory + spare)]
-            cells += [(f"hotset {policy}", args.memory, policy, "strict", 0) for policy in args.policies.split(",")]
-            for cache, memory, policy, mode, limit in cells:
-                seconds, said = run(args, source, offsets, memory, policy, mode, limit)
-                share = 1 - said["bytes_read"] / asked
-                if said["references"]:
-                    share = said["hits"] / said["references"]
-                lines.append(f"| {name} | {cache} | {seconds:.2f} | {100 * share:.1f} % | {said['bytes_read'] / 1e6:.1f} |")
-                print(lines[-1], flush=True)
+        f"a limited reader has {args.spare >> 20} MiB more for itself. Seconds are the median of {args.runs} runs (and the least and most). "
+        f"Load average {loads:.1f} at the start, {os.getloadavg()[0]:.1f} at the end, on {os.cpu_count()} processors."
+    )
     Path(args.out).parent.mkdir(parents=True, exist_ok=True)
-    Path(args.out).write_text("\n".join(lines) + "\n")
+    Path(args.out).write_text("\n".join([about, *lines]) + "\n")
 
 
 main()

@@ -68,9 +68,15 @@ impl Cache {
         }
         let done = change();
         let after = access.source.stamp();
+        let size = after.as_ref().map_or(before.size, |stamp| stamp.size);
         let mut state = self.shared.lock();
         state.files[access.file as usize].writers -= 1;
-        settle(&mut state, &done, after.as_ref().map_or(before.size, |stamp| stamp.size));
+        if size != before.size {
+            // A read that stopped where the file ended would be taken for its end.
+            let last = size.min(before.size).saturating_sub(1);
+            state.transfers.doom(access.file, &(last..u64::MAX));
+        }
+        settle(&mut state, &done, size);
         state.altered(access.file, after.ok());
         done
     }

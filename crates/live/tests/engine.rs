@@ -150,6 +150,30 @@ fn a_read_that_a_write_overtakes_does_not_reach_the_cache() {
     assert_eq!(cache.read(&file.access(0), 0, 4096).unwrap(), file.store.bytes());
 }
 
+/// What was read ahead up to the end is not the end any more once the file has grown.
+#[test]
+fn a_file_that_grows_while_its_end_is_read_ahead_has_no_old_end() {
+    type Growth = fn(&Cache, &hotset_live::Access);
+    let ways: [Growth; 2] = [
+        |cache, access| cache.set_len(access, 120_000).unwrap(),
+        |cache, access| assert_eq!(cache.write(access, 110_000, &[7; 10_000]).unwrap(), 10_000),
+    ];
+    for grow in ways {
+        let cache = cache("lru", 64);
+        let file = Opened::new(&cache, "/f", pattern(1, 100_000));
+        let (stream, source): (_, Arc<dyn Source>) = (Stream::default(), file.store.clone());
+        let access = hotset_live::Access { stream: Some(&stream), source: &source, ..file.access(0) };
+        for offset in [0, 4096, 8192] {
+            cache.read(&access, offset, 4096).unwrap();
+        }
+        while cache.counts().1.reads_ahead == 0 {
+            thread::yield_now();
+        }
+        grow(&cache, &access);
+        assert!(cache.read(&access, 50_000, 100_000).unwrap() == file.store.bytes()[50_000..]);
+    }
+}
+
 /// Eight threads on a few files, each with a region of its own in every file, where it always finds what it wrote last.
 #[test]
 fn readers_and_writers_find_what_they_wrote() {

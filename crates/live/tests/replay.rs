@@ -1,5 +1,5 @@
 //! What is simulated is what runs: a recording of the live cache, replayed by the simulator at the same spec and size, gives the same
-//! hits and misses after every request, for every scheme that can run.
+//! hits and misses, for every scheme that can run: reference by reference where each request is one, and after every request.
 
 mod support;
 
@@ -52,66 +52,142 @@ const FILES: [(&str, usize); 6] = [
     ("/out/frame.png", 0),
 ];
 
-/// Reads, writes, cuts and calls that move no data; after each, how many requests there were and what was counted.
-fn work(spec: &str, recording: &Path) -> Vec<(usize, Counts)> {
-    let recording = Recording::create(recording, BLOCK, spec).unwrap();
-    let cache = Cache::new(&settings(spec, MEMORY), Some(recording)).unwrap_or_else(|error| panic!("{spec}: {error}"));
-    let apps = ["blender", "cc1", "cp"].map(|name| cache.app(name));
-    let files: Vec<Opened> =
-        (0..).zip(FILES).map(|(seed, (path, size))| Opened::new(&cache, path, pattern(seed, size))).collect();
-    let mut models: Vec<Vec<u8>> = files.iter().map(|file| file.store.bytes()).collect();
-    let mut random = Random::new(7);
-    let (mut requests, mut seen) = (0, Vec::new());
-    for step in 0..2500u64 {
-        let number = random.below(files.len() as u32) as usize;
-        let (file, model) = (&files[number], &mut models[number]);
-        let access = file.access(apps[random.below(3) as usize]);
-        // Loops and sequences, with places drawn at random between them.
-        let span = model.len().max(1) as u64;
-        let offset = if random.below(3) == 0 { u64::from(random.below(span as u32)) } else { step * 6000 % span };
-        let most = if random.below(8) == 0 { 200_000 } else { 9_000 };
-        let length = 1 + random.below(most) as usize;
-        match random.below(20) {
-            0..14 => {
-                let read = cache.read(&access, offset, length).unwrap();
-                let end = model.len().min(offset as usize + length);
-                assert!(read == model[(offset as usize).min(end)..end], "{spec}: wrong bytes at step {step}");
-                requests += usize::from(!read.is_empty());
-            }
-            14..17 => {
-                let bytes = pattern(step, length.min(20_000));
-                assert_eq!(cache.write(&access, offset, &bytes).unwrap(), bytes.len());
-                model.resize(model.len().max(offset as usize + bytes.len()), 0);
-                model[offset as usize..][..bytes.len()].copy_from_slice(&bytes);
-                requests += 1;
-            }
-            17 if random.below(4) == 0 => {
-                let size = model.len() as u64 * 3 / 4;
-                cache.set_len(&access, size).unwrap();
-                model.truncate(size as usize);
-                requests += 1;
-            }
-            18 if random.below(30) == 0 => {
-                cache.note(Op::Unlink, file.number, 0, 0, false);
-                requests += 1;
+/// A cache at work, recorded, with what its files must hold.
+struct Work<'a> {
+    spec: &'a str,
+    cache: Cache,
+    files: Vec<Opened>,
+    models: Vec<Vec<u8>>,
+    apps: [u32; 3],
+    random: Random,
+    /// After each request, how many there were and what was counted.
+    requests: usize,
+    seen: Vec<(usize, Counts)>,
+}
+
+impl Work<'_> {
+    fn new<'a>(spec: &'a str, memory: u64, recording: &Path) -> Work<'a> {
+        let recording = Recording::create(recording, BLOCK, spec).unwrap();
+        let cache =
+            Cache::new(&settings(spec, memory), Some(recording)).unwrap_or_else(|error| panic!("{spec}: {error}"));
+        let apps = ["blender", "cc1", "cp"].map(|name| cache.app(name));
+        let files: Vec<Opened> =
+            (0..).zip(FILES).map(|(seed, (path, size))| Opened::new(&cache, path, pattern(seed, size))).collect();
+        let models = files.iter().map(|file| file.store.bytes()).collect();
+        Work { spec, cache, files, models, apps, random: Random::new(7), requests: 0, seen: Vec::new() }
+    }
+
+    fn note(&mut self, is_request: bool) {
+        self.requests += usize::from(is_request);
+        self.seen.push((self.requests, self.cache.counts().0));
+    }
+
+    fn read(&mut self, file: usize, app: u32, offset: u64, length: usize) {
+        let model = &self.models[file];
+        let read = self.cache.read(&self.files[file].access(app), offset, length).unwrap();
+        let end = model.len().min(offset as usize + length);
+        assert!(
+            read == model[(offset as usize).min(end)..end],
+            "{}: wrong bytes after {} requests",
+            self.spec,
+            self.requests
+        );
+        self.note(!read.is_empty());
+    }
+
+    fn write(&mut self, file: usize, app: u32, offset: u64, bytes: &[u8]) {
+        let model = &mut self.models[file];
+        assert_eq!(self.cache.write(&self.files[file].access(app), offset, bytes).unwrap(), bytes.len());
+        model.resize(model.len().max(offset as usize + bytes.len()), 0);
+        model[offset as usize..][..bytes.len()].copy_from_slice(bytes);
+        self.note(true);
+    }
+
+    fn cut(&mut self, file: usize, app: u32) {
+        let size = self.models[file].len() * 3 / 4;
+        self.cache.set_len(&self.files[file].access(app), size as u64).unwrap();
+        self.models[file].truncate(size);
+        self.note(true);
+    }
+
+    /// Reads, writes, cuts and calls that move no data; loops and sequences, with places drawn at random between them.
+    fn everything(&mut self, step: u64) {
+        let file = self.random.below(self.files.len() as u32) as usize;
+        let app = self.apps[self.random.below(3) as usize];
+        let span = self.models[file].len().max(1) as u64;
+        let offset =
+            if self.random.below(3) == 0 { u64::from(self.random.below(span as u32)) } else { step * 6000 % span };
+        let most = if self.random.below(8) == 0 { 200_000 } else { 9_000 };
+        let length = 1 + self.random.below(most) as usize;
+        match self.random.below(20) {
+            0..14 => self.read(file, app, offset, length),
+            14..17 => self.write(file, app, offset, &pattern(step, length.min(20_000))),
+            17 if self.random.below(4) == 0 => self.cut(file, app),
+            18 if self.random.below(30) == 0 => {
+                self.cache.note(Op::Unlink, self.files[file].number, 0, 0, false);
+                self.note(true);
             }
             _ => {
-                let op = [Op::Open, Op::Stat, Op::List, Op::Exec][random.below(4) as usize];
+                let op = [Op::Open, Op::Stat, Op::List, Op::Exec][self.random.below(4) as usize];
                 let length = if op == Op::List { 512 } else { 0 };
-                cache.note(op, file.number, access.app, length, random.below(9) == 0);
-                requests += 1;
+                self.cache.note(op, self.files[file].number, app, length, self.random.below(9) == 0);
+                self.note(true);
             }
         }
-        seen.push((requests, cache.counts().0));
-        if step % 100 == 0 {
-            cache.validate();
+    }
+
+    /// A read or write within 512 bytes, which are in one block whatever the scheme: one reference to data.
+    fn one_reference(&mut self, step: u64) {
+        let file = self.random.below(self.files.len() as u32) as usize;
+        let app = self.apps[self.random.below(3) as usize];
+        let sectors = self.models[file].len().div_ceil(512).max(1) as u64;
+        let sector =
+            if self.random.below(3) == 0 { self.random.below(sectors as u32) as u64 } else { step * 5 % sectors };
+        let within = self.random.below(500);
+        let length = 1 + self.random.below(512 - within) as usize;
+        let offset = sector * 512 + u64::from(within);
+        match self.random.below(5) {
+            0 => self.write(file, app, offset, &pattern(step, length)),
+            _ => self.read(file, app, offset, length),
         }
     }
-    for (file, model) in files.iter().zip(&models) {
-        assert!(file.store.bytes() == *model, "{spec}: what was written is not in the store");
+
+    /// The end of it; gives what was seen.
+    fn finish(self) -> Vec<(usize, Counts)> {
+        for (file, model) in self.files.iter().zip(&self.models) {
+            assert!(file.store.bytes() == *model, "{}: what was written is not in the store", self.spec);
+        }
+        self.cache.finish().unwrap();
+        self.seen
     }
-    cache.finish().unwrap();
-    seen
+}
+
+/// Work of every scheme, which is the same for all; gives what each saw, and the recording.
+fn recorded(
+    specs: &[String],
+    memory: u64,
+    steps: u64,
+    step: impl Fn(&mut Work, u64),
+) -> (Vec<Vec<(usize, Counts)>>, Held) {
+    let folder = tempfile::tempdir().unwrap();
+    let mut first: Option<Held> = None;
+    let seen = specs.iter().map(|spec| {
+        let path = folder.path().join("work.hst");
+        let mut work = Work::new(spec, memory, &path);
+        for number in 0..steps {
+            step(&mut work, number);
+            if number % 100 == 0 {
+                work.cache.validate();
+            }
+        }
+        let seen = work.finish();
+        let recording = Held::read(&path);
+        let first = first.get_or_insert_with(|| Held::read(&path));
+        assert!(recording.timeless() == first.timeless(), "{spec} was asked something else");
+        seen
+    });
+    let seen = seen.collect();
+    (seen, first.expect("there are schemes"))
 }
 
 /// A recording, held.
@@ -141,7 +217,7 @@ impl Held {
     }
 
     /// The tallies of all specs over the first requests.
-    fn simulate(&self, specs: &[String], requests: usize) -> Vec<Tally> {
+    fn simulate(&self, specs: &[String], memory: u64, requests: usize) -> Vec<Tally> {
         let batch = Batch {
             requests: self.all.requests[..requests].to_vec(),
             file_sizes: self.all.file_sizes[..requests].to_vec(),
@@ -158,7 +234,7 @@ impl Held {
             .iter()
             .map(|spec| {
                 let spec = PolicySpec::parse(spec).unwrap();
-                Plan { info: spec.info(), args: spec.args(Some(BLOCK)), capacity: (MEMORY / BLOCK) as u32, seed: 1 }
+                Plan { info: spec.info(), args: spec.args(Some(BLOCK)), capacity: (memory / BLOCK) as u32, seed: 1 }
             })
             .collect();
         grid::run(&mut prepared, &plans, &Silent).unwrap().tallies
@@ -205,22 +281,15 @@ fn assert_same(spec: &str, requests: usize, live: &Counts, simulated: &Tally) {
 
 #[test]
 fn a_recording_replayed_gives_the_same_hits_request_by_request() {
-    let folder = tempfile::tempdir().unwrap();
     let specs = specs();
     assert!(specs.len() > 45, "every scheme that can run");
-    let path = |number: usize| folder.path().join(format!("{number}.hst"));
-    let seen: Vec<Vec<(usize, Counts)>> =
-        specs.iter().enumerate().map(|(number, spec)| work(spec, &path(number))).collect();
-    let recording = Held::read(&path(0));
-    for (number, spec) in specs.iter().enumerate() {
-        assert!(Held::read(&path(number)).timeless() == recording.timeless(), "{spec} was asked something else");
-    }
+    let (seen, recording) = recorded(&specs, MEMORY, 2500, |work, step| work.everything(step));
     let steps = seen[0].len();
     // Every request at first, then now and then, and the last.
     let checks = (0..100).chain((100..steps).step_by(61)).chain([steps - 1]);
     for step in checks.filter(|&step| seen[0][step].0 > 0) {
         let requests = seen[0][step].0;
-        let tallies = recording.simulate(&specs, requests);
+        let tallies = recording.simulate(&specs, MEMORY, requests);
         for ((spec, seen), tally) in specs.iter().zip(&seen).zip(&tallies) {
             assert_eq!(seen[step].0, requests);
             assert_same(spec, requests, &seen[step].1, tally);
@@ -229,4 +298,21 @@ fn a_recording_replayed_gives_the_same_hits_request_by_request() {
     let last = &seen[0][steps - 1];
     assert_eq!(last.0, recording.all.len());
     assert!(last.1.total.hits > 500 && last.1.total.misses() > 500, "{:?}", last.1.total);
+}
+
+/// Each request is one reference to data, and the counts are compared after each: so are the outcomes of all references.
+#[test]
+fn a_recording_replayed_gives_the_same_hits_reference_by_reference() {
+    const FEW: u64 = 24 * BLOCK;
+    let specs = specs();
+    let (seen, recording) = recorded(&specs, FEW, 700, |work, step| work.one_reference(step));
+    for step in (0..seen[0].len()).filter(|&step| seen[0][step].0 > 0) {
+        let requests = seen[0][step].0;
+        let tallies = recording.simulate(&specs, FEW, requests);
+        for ((spec, seen), tally) in specs.iter().zip(&seen).zip(&tallies) {
+            assert_same(spec, requests, &seen[step].1, tally);
+        }
+    }
+    let last = &seen[0].last().expect("there are steps").1.total;
+    assert!(last.references == last.requests && last.hits > 100 && last.misses() > 200, "{last:?}");
 }

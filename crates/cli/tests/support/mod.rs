@@ -1,6 +1,8 @@
 //! Running the built command, and folders with traces for it.
 #![allow(dead_code, reason = "every test file uses a part of it")]
 
+pub mod mounted;
+
 use std::fs;
 use std::io::Write;
 use std::path::Path;

@@ -1,0 +1,106 @@
+//! A mount by the command, in a process of its own, of a source that ends with the test. Needs /dev/fuse.
+
+use std::fs;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use rustix::process::{Pid, Signal, kill_process};
+use tempfile::TempDir;
+
+/// A source and a mount of it, which ends with the test.
+pub struct Mount {
+    folder: TempDir,
+    arguments: Vec<String>,
+    server: Option<Child>,
+}
+
+/// True if mounts are possible; says so if not.
+pub fn can_mount() -> bool {
+    let root = rustix::process::geteuid().is_root();
+    let helper = Command::new("fusermount3").arg("-V").stdout(Stdio::null()).stderr(Stdio::null()).status();
+    let able = Path::new("/dev/fuse").exists() && (root || helper.is_ok());
+    if !able {
+        hotset_testkit::inputs::skip("there is no /dev/fuse, or neither root nor fusermount3");
+    }
+    able
+}
+
+impl Mount {
+    /// Serves a new directory with these arguments.
+    pub fn new(arguments: &[&str]) -> Mount {
+        let folder = TempDir::new().unwrap();
+        fs::create_dir(folder.path().join("source")).unwrap();
+        fs::create_dir(folder.path().join("at")).unwrap();
+        let mut mount =
+            Mount { folder, arguments: arguments.iter().map(|word| (*word).to_owned()).collect(), server: None };
+        mount.start();
+        mount
+    }
+
+    /// Mounts it, again if it was killed.
+    pub fn start(&mut self) {
+        let child = Command::new(env!("CARGO_BIN_EXE_hotset"))
+            .arg("mount")
+            .args([self.source(""), self.at("")])
+            .args(&self.arguments)
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        self.server = Some(child);
+        let device = |path: &Path| fs::metadata(path).map(|about| about.dev()).ok();
+        let started = Instant::now();
+        while device(&self.at("")) == device(self.folder.path()) || device(&self.at("")).is_none() {
+            let ended = self.server.as_mut().unwrap().try_wait().unwrap();
+            assert!(ended.is_none() && started.elapsed() < Duration::from_secs(20), "it does not mount: {ended:?}");
+            thread::sleep(Duration::from_millis(5));
+        }
+    }
+
+    /// A file as it lies in the source.
+    pub fn source(&self, name: &str) -> PathBuf {
+        self.folder.path().join("source").join(name)
+    }
+
+    /// The same through the mount.
+    pub fn at(&self, name: &str) -> PathBuf {
+        self.folder.path().join("at").join(name)
+    }
+
+    fn signal(&self, signal: Signal) {
+        kill_process(Pid::from_child(self.server.as_ref().unwrap()), signal).unwrap();
+    }
+
+    /// Unmounts it; gives what it said.
+    pub fn stop(&mut self) -> String {
+        self.signal(Signal::TERM);
+        let output = self.server.take().unwrap().wait_with_output().unwrap();
+        let said = String::from_utf8(output.stderr).unwrap();
+        assert!(output.status.success(), "{said}");
+        assert_eq!(fs::read_dir(self.at("")).unwrap().count(), 0, "it is unmounted");
+        said
+    }
+
+    /// Ends the process at once; what it has mounted stays.
+    pub fn kill(&mut self) {
+        self.signal(Signal::KILL);
+        self.server.take().unwrap().wait().unwrap();
+    }
+}
+
+impl Drop for Mount {
+    fn drop(&mut self) {
+        if let Some(mut server) = self.server.take() {
+            let _ = kill_process(Pid::from_child(&server), Signal::TERM);
+            let _ = server.wait();
+        }
+        let _ = rustix::mount::unmount(self.at(""), rustix::mount::UnmountFlags::DETACH);
+    }
+}
+
+/// Bytes that differ from place to place and from seed to seed.
+pub fn pattern(seed: u64, length: usize) -> Vec<u8> {
+    (0..length as u64).map(|at| ((at ^ at >> 8 ^ seed).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 56) as u8).collect()
+}
