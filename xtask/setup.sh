@@ -16,6 +16,8 @@ packages() {
     has git || printf 'git '
     has cc || printf 'gcc libc6-dev '
     has strace || printf 'strace '
+    # Only root mounts without its help.
+    [ "$(id -u)" = 0 ] || [ ! -e /dev/fuse ] || has fusermount3 || printf 'fuse3 '
     [ "$wanted" = page ] || return 0
     has node || printf 'nodejs '
     has npm || printf 'npm '

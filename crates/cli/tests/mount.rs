@@ -8,6 +8,8 @@ use std::path::Path;
 use std::thread;
 use std::time::Duration;
 
+use rustix::process::Signal;
+
 use support::mounted::{Mount, can_mount, pattern};
 use support::{Run, hotset};
 
@@ -91,4 +93,19 @@ fn it_goes_to_the_background_and_refuses_what_cannot_be() {
     assert_eq!(fs::read(Path::new(&source).join("f")).unwrap(), b"served");
     rustix::mount::unmount(&*at, rustix::mount::UnmountFlags::empty()).unwrap();
     assert_eq!(fs::read_dir(&at).unwrap().count(), 0);
+}
+
+#[test]
+fn a_mount_in_use_is_unmounted_once_it_is_free() {
+    if !can_mount() {
+        return;
+    }
+    let mut mount = Mount::new(&["--memory", "1M", "--policy", "lru"]);
+    let file = File::create(mount.at("f")).unwrap();
+    mount.signal(Signal::TERM);
+    thread::sleep(Duration::from_millis(200));
+    assert!(fs::metadata(mount.at("f")).is_ok(), "it still serves");
+    drop(file);
+    let said = mount.stop();
+    assert!(said.contains("cannot unmount"), "{said}");
 }

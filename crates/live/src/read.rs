@@ -49,8 +49,6 @@ enum From {
 pub struct Missing {
     /// The bytes asked for.
     range: Range<u64>,
-    /// The size of the file.
-    size: u64,
     reply: Vec<u8>,
     runs: Vec<(Run, Arc<Transfer>)>,
     pieces: Vec<(Range<u64>, From)>,
@@ -85,13 +83,13 @@ impl Cache {
         if !missing.pieces.is_empty() {
             return Ok(Read::Missing(missing));
         }
-        self.follow(access, &missing.range, size, false);
+        self.follow(access, &missing.range, false);
         Ok(Read::Done(missing.reply))
     }
 
     /// The part of [`read`](Cache::read) that reads the source and waits for others who do.
     pub fn finish_read(&self, access: &Access, missing: Missing) -> io::Result<Vec<u8>> {
-        let Missing { range, size, mut reply, runs, pieces } = missing;
+        let Missing { range, mut reply, runs, pieces } = missing;
         for (run, transfer) in &runs {
             self.shared.fetch(access.file, access.source.as_ref(), run, transfer);
         }
@@ -115,13 +113,13 @@ impl Cache {
             self.shared.lock().reconcile(access.file, stamp);
         }
         reply.truncate((end - range.start) as usize);
-        self.follow(access, &range, size, true);
+        self.follow(access, &range, true);
         Ok(reply)
     }
 
-    fn follow(&self, access: &Access, range: &Range<u64>, size: u64, missed: bool) {
+    fn follow(&self, access: &Access, range: &Range<u64>, missed: bool) {
         if let Some(stream) = access.stream {
-            self.read_ahead.follow(access, stream, range, size, missed);
+            self.read_ahead.follow(access, stream, range, missed);
         }
     }
 
@@ -139,6 +137,8 @@ impl Cache {
     /// Decides about the request, copies what is there, and announces what will be read.
     fn decide_read(&self, access: &Access, range: Range<u64>, size: u64) -> Missing {
         let mut state = self.shared.lock();
+        // What is announced with less than what is known now would be taken for the end of a file that has grown meanwhile.
+        let size = size.max(state.files[access.file as usize].size());
         let mut transfers = std::mem::take(&mut state.transfers);
         let mut reading = Reading {
             range: range.clone(),
@@ -161,7 +161,7 @@ impl Cache {
         state.traffic.bytes_served += reply.len() as u64;
         state.traffic.refills += refills;
         state.traffic.waits += pieces.iter().filter(|(_, from)| matches!(from, From::Other(..))).count() as u64;
-        Missing { range, size, reply, runs, pieces }
+        Missing { range, reply, runs, pieces }
     }
 }
 

@@ -94,13 +94,14 @@ impl ReadAhead {
     }
 
     /// Has the source read on behind `range`, which was just read, if the reader goes through the file in order and finds it missing.
-    pub fn follow(&self, access: &Access, stream: &Stream, range: &Range<u64>, size: u64, missed: bool) {
+    pub fn follow(&self, access: &Access, stream: &Stream, range: &Range<u64>, missed: bool) {
         let ahead = stream.0.lock().unwrap_or_else(PoisonError::into_inner).follow(range, missed);
-        let ahead = ahead.start..ahead.end.min(size);
         if ahead.is_empty() {
             return;
         }
         let mut state = self.shared.lock();
+        let size = state.files[access.file as usize].size();
+        let ahead = ahead.start..ahead.end.min(size);
         let mut runs = Vec::new();
         for block in state.decider.ahead(access.file, &ahead) {
             let directory = &state.decider.host.directory;

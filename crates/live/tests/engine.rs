@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use hotset_core::parts::random::Random;
 use hotset_core::spec::PolicySpec;
 use hotset_live::source::Source;
-use hotset_live::{Cache, LiveError, Settings, Stream};
+use hotset_live::{Cache, LiveError, Read, Settings, Stream};
 
 use support::{Opened, pattern, settings};
 
@@ -172,6 +172,20 @@ fn a_file_that_grows_while_its_end_is_read_ahead_has_no_old_end() {
         grow(&cache, &access);
         assert!(cache.read(&access, 50_000, 100_000).unwrap() == file.store.bytes()[50_000..]);
     }
+}
+
+/// It grows while a read is under way, behind which there is more to be read ahead.
+#[test]
+fn a_file_that_grows_during_a_read_is_read_ahead_to_its_new_end() {
+    let cache = cache("lru", 64);
+    let file = Opened::new(&cache, "/f", pattern(1, 100_000));
+    let (stream, source): (_, Arc<dyn Source>) = (Stream::default(), file.store.clone());
+    let access = hotset_live::Access { stream: Some(&stream), source: &source, ..file.access(0) };
+    cache.read(&access, 0, 4096).unwrap();
+    let Read::Missing(missing) = cache.begin_read(&access, 4096, 4096).unwrap() else { panic!("it is not there") };
+    cache.set_len(&access, 120_000).unwrap();
+    cache.finish_read(&access, missing).unwrap();
+    assert!(cache.read(&access, 50_000, 100_000).unwrap() == file.store.bytes()[50_000..]);
 }
 
 /// Eight threads on a few files, each with a region of its own in every file, where it always finds what it wrote last.

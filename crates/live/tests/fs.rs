@@ -24,7 +24,7 @@ use support::{pattern, settings};
 struct Mount {
     folder: TempDir,
     cache: Option<Arc<Cache>>,
-    unmount: Box<dyn FnMut() -> std::io::Result<()> + Send>,
+    unmount: Box<dyn Fn() -> std::io::Result<()> + Send>,
     server: Option<JoinHandle<std::io::Result<()>>>,
 }
 
@@ -51,7 +51,7 @@ impl Mount {
         fs::create_dir(path("source")).unwrap();
         fs::create_dir(path("at")).unwrap();
         let cache = (blocks > 0).then(|| Arc::new(Cache::new(&settings(policy, blocks * 4096), None).unwrap()));
-        let mut mounted = mount(&path("source"), &path("at"), cache.clone(), store, options).unwrap();
+        let mounted = mount(&path("source"), &path("at"), cache.clone(), store, options).unwrap();
         let unmount = Box::new(mounted.unmounter());
         let server = Some(thread::spawn(move || mounted.serve()));
         Mount { folder, cache, unmount, server }
@@ -67,7 +67,12 @@ impl Mount {
 
     /// Unmounts it; all that was asked is answered.
     fn stop(&mut self) {
-        (self.unmount)().unwrap();
+        // A program that another test starts has our files until it runs.
+        let busy =
+            |done: &std::io::Result<()>| done.as_ref().is_err_and(|error| error.kind() == ErrorKind::ResourceBusy);
+        while busy(&(self.unmount)()) {
+            thread::sleep(Duration::from_millis(5));
+        }
         self.server.take().unwrap().join().unwrap().unwrap();
         assert_eq!(fs::read_dir(self.at("")).unwrap().count(), 0, "it is unmounted");
         if let Some(cache) = &self.cache {

@@ -303,12 +303,11 @@ fn a_recording_replayed_gives_the_same_hits_request_by_request() {
 /// Each request is one reference to data, and the counts are compared after each: so are the outcomes of all references.
 #[test]
 fn a_recording_replayed_gives_the_same_hits_reference_by_reference() {
-    const FEW: u64 = 24 * BLOCK;
     let specs = specs();
-    let (seen, recording) = recorded(&specs, FEW, 700, |work, step| work.one_reference(step));
+    let (seen, recording) = recorded(&specs, MEMORY, 700, |work, step| work.one_reference(step));
     for step in (0..seen[0].len()).filter(|&step| seen[0][step].0 > 0) {
         let requests = seen[0][step].0;
-        let tallies = recording.simulate(&specs, FEW, requests);
+        let tallies = recording.simulate(&specs, MEMORY, requests);
         for ((spec, seen), tally) in specs.iter().zip(&seen).zip(&tallies) {
             assert_same(spec, requests, &seen[step].1, tally);
         }

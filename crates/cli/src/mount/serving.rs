@@ -18,13 +18,13 @@ use crate::output::human;
 
 /// Serves until it is unmounted, by a signal or from outside.
 pub(super) fn serve(
-    mut mounted: Mounted,
+    mounted: Mounted,
     source: &Path,
     mountpoint: &Path,
     cache: Option<&Cache>,
     is_detached: bool,
 ) -> Result<(), Failure> {
-    let mut unmount = mounted.unmounter();
+    let unmount = mounted.unmounter();
     let mut signals = Signals::new([SIGINT, SIGTERM, SIGHUP])
         .map_err(|error| Failure::Work(format!("cannot wait for signals: {error}")))?;
     let handle = signals.handle();

@@ -69,7 +69,7 @@ impl Mount {
         self.folder.path().join("at").join(name)
     }
 
-    fn signal(&self, signal: Signal) {
+    pub fn signal(&self, signal: Signal) {
         kill_process(Pid::from_child(self.server.as_ref().unwrap()), signal).unwrap();
     }
 

@@ -5,7 +5,8 @@
 
 use std::ffi::OsStr;
 use std::io;
-use std::path::Path;
+use std::path::{Path, PathBuf};
+use std::process::Command;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
@@ -13,7 +14,7 @@ use fuser::{
     BsdFileFlags, Config, Errno, FileAttr, FileHandle, Filesystem, FopenFlags, Generation, INodeNo, InitFlags,
     KernelConfig, LockOwner, MountOption, OpenFlags, RenameFlags, ReplyAttr, ReplyCreate, ReplyData, ReplyDirectory,
     ReplyEmpty, ReplyEntry, ReplyLseek, ReplyOpen, ReplyStatfs, ReplyWrite, ReplyXattr, Request, Session, SessionACL,
-    SessionUnmounter, TimeOrNow, WriteFlags,
+    TimeOrNow, WriteFlags,
 };
 use hotset_core::request::Op;
 use rustix::fs::{FileType, Stat, Timespec, Timestamps, UTIME_NOW, UTIME_OMIT};
@@ -45,6 +46,7 @@ const KINDS: [(FileType, fuser::FileType); 7] = [
 /// A mount that answers requests until it is unmounted.
 pub struct Mounted {
     session: Session<Kernel>,
+    mountpoint: PathBuf,
 }
 
 /// Mounts the directory `source` at `mountpoint`. The kernel's requests wait until [`Mounted::serve`] is called.
@@ -73,19 +75,34 @@ pub fn mount(
     config.clone_fd = true;
     let tree = Arc::new(Tree::new(source, cache, store, options)?);
     let session = Session::new(Kernel { tree, workers: Workers::new() }, mountpoint, &config)?;
-    Ok(Mounted { session })
+    Ok(Mounted { session, mountpoint: mountpoint.to_owned() })
 }
 
 impl Mounted {
-    /// A call that unmounts it, from whatever thread; [`Mounted::serve`] then returns.
-    pub fn unmounter(&mut self) -> impl FnMut() -> io::Result<()> + Send + use<> {
-        let mut unmounter: SessionUnmounter = self.session.unmount_callable();
-        move || unmounter.unmount()
+    /// A call that unmounts it, from whatever thread; [`Mounted::serve`] then returns. It fails while files are open there, and may be called
+    /// again.
+    pub fn unmounter(&self) -> impl Fn() -> io::Result<()> + Send + use<> {
+        // The crate's own forgets the mount when it fails.
+        let mountpoint = self.mountpoint.clone();
+        move || unmount(&mountpoint)
     }
 
     /// Answers requests until it is unmounted.
     pub fn serve(self) -> io::Result<()> {
         self.session.run()
+    }
+}
+
+/// Unmounts what is mounted there; without root by the helper.
+fn unmount(mountpoint: &Path) -> io::Result<()> {
+    match rustix::mount::unmount(mountpoint, rustix::mount::UnmountFlags::empty()) {
+        Err(rustix::io::Errno::PERM) => {}
+        done => return Ok(done?),
+    }
+    let done = Command::new("fusermount3").arg("-u").arg(mountpoint).output()?;
+    match done.status.success() {
+        true => Ok(()),
+        false => Err(io::Error::other(String::from_utf8_lossy(&done.stderr).trim_end().to_owned())),
     }
 }
 
