@@ -28,6 +28,12 @@ pub trait DynPolicy: Send {
     }
     /// [`Policy::room`].
     fn room(&self, class: Class) -> u32;
+    /// [`Policy::keep_order`].
+    fn keep_order(&mut self) -> bool;
+    /// [`Policy::position`].
+    fn position(&self, slot: Slot) -> Option<u32>;
+    /// [`Policy::at`].
+    fn at(&self, position: u32) -> Option<Slot>;
     /// [`Policy::validate`].
     fn validate(&self);
 }
@@ -65,6 +71,18 @@ impl<P: Policy> DynPolicy for P {
         Policy::room(self, class)
     }
 
+    fn keep_order(&mut self) -> bool {
+        Policy::keep_order(self)
+    }
+
+    fn position(&self, slot: Slot) -> Option<u32> {
+        Policy::position(self, slot)
+    }
+
+    fn at(&self, position: u32) -> Option<Slot> {
+        Policy::at(self, position)
+    }
+
     fn validate(&self) {
         Policy::validate(self);
     }
@@ -87,6 +105,10 @@ impl Effects for &mut dyn Effects {
         (**self).discard(slot);
     }
 
+    fn push_out(&mut self, slot: Slot) {
+        (**self).push_out(slot);
+    }
+
     fn repartition(&mut self, decision: &Repartition) {
         (**self).repartition(decision);
     }
@@ -94,16 +116,20 @@ impl Effects for &mut dyn Effects {
 
 /// Builds the policy that `spec` names, of `capacity` blocks; the rest of the set-up is that of the policy around it.
 pub fn build(spec: &PolicySpec, capacity: u32, around: &Setup) -> Result<Box<dyn DynPolicy>, SpecError> {
-    struct Build<'a>(Setup<'a>);
+    let args = spec.args_within(around.args);
+    named(spec.info().name, &Setup { capacity, args: &args, ..around.clone() })
+}
+
+/// Builds the policy with this canonical name.
+pub fn named(name: &str, setup: &Setup) -> Result<Box<dyn DynPolicy>, SpecError> {
+    struct Build<'a>(&'a Setup<'a>);
     impl Visitor for Build<'_> {
         type Output = Result<Box<dyn DynPolicy>, SpecError>;
         fn visit<P: Policy + 'static>(self) -> Self::Output {
-            Ok(Box::new(P::new(&self.0)?))
+            Ok(Box::new(P::new(self.0)?))
         }
     }
-    let args = spec.args_within(around.args);
-    registry::visit(spec.info().name, Build(Setup { capacity, args: &args, ..around.clone() }))
-        .expect("a resolved spec is registered")
+    registry::visit(name, Build(setup)).expect("a resolved spec is registered")
 }
 
 /// [`Policy::identities`] of the policy that `spec` names.

@@ -31,6 +31,8 @@ pub struct Reference {
     pub write: bool,
     /// The class of the block by the rules of the policy's [`view`](Policy::view).
     pub class: Class,
+    /// The host reads the block ahead: nobody has asked for it yet. Whoever counts hits leaves such references out.
+    pub ahead: bool,
 }
 
 /// What a policy must be told of each reference besides slot and time. Hosts need not find out what nobody asks for.
@@ -80,6 +82,10 @@ pub trait Effects {
         self.evict(slot);
         self.forget(slot);
     }
+    /// The data of `slot` leaves because its block slid out of a run of a virtual queue that is not at the head: nobody asked for room.
+    fn push_out(&mut self, slot: Slot) {
+        self.evict(slot);
+    }
     /// A scheme has divided its room anew. Who shows or records decisions listens; nothing depends on it.
     fn repartition(&mut self, _decision: &Repartition) {}
 }
@@ -89,6 +95,10 @@ pub trait Effects {
 pub enum Extra {
     /// A policy wants a block back that it gave up.
     Refetch,
+    /// The position of the block was mapped to memory.
+    Allocation,
+    /// The block slid into a run of mapped positions.
+    Fragment,
 }
 
 /// What a scheme decided when it divided its room anew.
@@ -251,7 +261,8 @@ pub trait Policy: Sized + Send {
     fn prefetch(&self, slot: Slot);
 
     /// The block in `slot` became invalid (deleted, truncated). Drops it from wherever it is, resident or ghost, and calls
-    /// [`Effects::forget`], but not `evict`: its data is worthless. An unknown slot is ignored.
+    /// [`Effects::forget`], but not `evict`: its data is worthless. An unknown slot is ignored. Others are not touched, but where memory
+    /// follows positions (`virtual`).
     fn remove(&mut self, slot: Slot, fx: &mut impl Effects);
 
     /// Changes the capacity, at least 1, evicting in the policy's own order until it fits.
@@ -269,6 +280,22 @@ pub trait Policy: Sized + Send {
     /// True if nothing is resident.
     fn is_empty(&self) -> bool {
         self.len() == 0
+    }
+
+    /// Begins to keep positions, while it is empty: afterwards [`position`](Policy::position) and [`at`](Policy::at) can be asked for. False if the policy has
+    /// no order of all its resident blocks.
+    fn keep_order(&mut self) -> bool {
+        false
+    }
+
+    /// How many resident blocks the policy values more than `slot`; `None` if that is not resident, or no order is kept.
+    fn position(&self, _slot: Slot) -> Option<u32> {
+        None
+    }
+
+    /// The resident block at a position.
+    fn at(&self, _position: u32) -> Option<Slot> {
+        None
     }
 
     /// Blocks of `class` that fit; a longer request is as many requests. No limit unless a scheme says so.

@@ -98,6 +98,7 @@ entries! {
         shared::Shared,
         ucp::Ucp,
         unix::Unix,
+        virtual_io::VirtualIo,
     }
 }
 

@@ -39,6 +39,7 @@ impl Step {
 }
 
 /// All that a model is built from.
+#[derive(Clone, Copy)]
 pub struct Given<'a> {
     /// Blocks that may be resident, at least 1.
     pub capacity: usize,
@@ -82,6 +83,11 @@ pub trait Model {
 
     /// The resident keys.
     fn resident(&self) -> BTreeSet<u32>;
+
+    /// The resident keys in the order in which the policy values them, the most valued first; `None` if that is not defined.
+    fn order(&self) -> Option<Vec<u32>> {
+        None
+    }
 
     /// True if something is known of `key`. Models whose ghosts matter to others say what they remember besides the resident keys.
     fn remembers(&self, key: u32) -> bool {

@@ -37,6 +37,7 @@ impl World {
             app: (mixed >> 60) as u32 % self.apps,
             class: self.class(key, time),
             write: (mixed >> 32).is_multiple_of(u64::from(self.writes)),
+            ahead: false,
         }
     }
 

@@ -5,6 +5,8 @@
 pub mod curve;
 pub mod equal;
 pub mod exact;
+pub mod fragments;
 pub mod lookahead;
+pub mod moves;
 pub mod shares;
 pub mod targets;

@@ -100,6 +100,33 @@ impl Homes {
     }
 }
 
+/// The part of each application.
+#[derive(Debug, Default)]
+pub struct Roster {
+    /// By number of the application: its part and 1, or 0.
+    part_of: Vec<u32>,
+    parts: u32,
+}
+
+impl Roster {
+    /// The part of `app`, if it has come.
+    #[inline(always)]
+    pub fn find(&self, app: u32) -> Option<usize> {
+        let known = self.part_of.get(app as usize).copied().unwrap_or(0);
+        (known as usize).checked_sub(1)
+    }
+
+    /// Gives `app`, which comes, the next part.
+    pub fn add(&mut self, app: u32) -> usize {
+        if app as usize >= self.part_of.len() {
+            self.part_of.resize(app as usize + 1, 0);
+        }
+        self.parts += 1;
+        self.part_of[app as usize] = self.parts;
+        self.parts as usize - 1
+    }
+}
+
 /// What the policy of one part does, told to the host around in the host's own slots.
 pub struct Outward<'a, E> {
     /// The part.
@@ -121,6 +148,10 @@ impl<E: Effects> Effects for Outward<'_, E> {
 
     fn fetch(&mut self, number: Slot, why: Extra) {
         self.fx.fetch(self.homes.slot(self.part, number), why);
+    }
+
+    fn push_out(&mut self, number: Slot) {
+        self.fx.push_out(self.homes.slot(self.part, number));
     }
 
     fn repartition(&mut self, decision: &Repartition) {

@@ -8,7 +8,7 @@
 
 mod ranks;
 
-use self::ranks::RUN;
+use self::ranks::Ranks;
 use super::large;
 use super::prefetch::prefetch;
 use crate::policy::Slot;
@@ -121,8 +121,7 @@ pub struct Queue {
     len: u32,
     /// Entries behind `old`, in units of 64, up to which the words of slots were fetched.
     fetched: u32,
-    /// Live entries in each run of [`RUN`] of the ring; empty unless ranks are asked for.
-    counts: Vec<u32>,
+    ranks: Ranks,
 }
 
 impl Queue {
@@ -133,7 +132,7 @@ impl Queue {
         let entries = (u64::from(bound) * 3).next_power_of_two().max(64);
         assert!(entries <= u64::from(MARK), "a queue holds at most 2^27 slots");
         let (ring, live) = (large::filled(0, entries as usize), vec![0; entries as usize / 64]);
-        Queue { tag, ring, live, old: 0, young: 0, len: 0, fetched: u32::MAX, counts: Vec::new() }
+        Queue { tag, ring, live, old: 0, young: 0, len: 0, fetched: u32::MAX, ranks: Ranks::default() }
     }
 
     /// An empty queue that will hold at most `bound` of the slots of `places`.
@@ -261,7 +260,7 @@ impl Queue {
             return;
         }
         let mut grown = Queue::new(self.tag, bound);
-        if !self.counts.is_empty() {
+        if self.ranks.are_counted() {
             grown.count_ranks();
         }
         for slot in self.iter() {
@@ -285,9 +284,7 @@ impl Queue {
         assert_eq!(self.iter().count(), self.len as usize, "queue {} miscounts its slots", self.tag);
         let bits: u32 = self.live.iter().map(|word| word.count_ones()).sum();
         assert_eq!(bits, self.len, "entries of queue {} that are live outside of it", self.tag);
-        let counted = |run: &[u64]| run.iter().map(|word| word.count_ones()).sum::<u32>();
-        let counts = self.live.chunks(RUN / 64).map(counted);
-        assert!(self.counts.is_empty() || counts.eq(self.counts.iter().copied()), "ranks of queue {}", self.tag);
+        self.ranks.validate(&self.live);
         let tagged = (0..places.slots()).filter(|&slot| places.tag(slot) == self.tag);
         assert_eq!(tagged.count(), self.len as usize, "slots that claim to be in queue {}", self.tag);
         let placed = |position: u32| places.index(self.ring[self.index(position)]) == self.index(position);
@@ -322,15 +319,14 @@ impl Queue {
     #[inline(always)]
     fn revive(&mut self, index: usize) {
         self.live[index / 64] |= 1 << (index % 64);
-        if let Some(count) = self.counts.get_mut(index / RUN) {
-            *count += 1;
-        }
+        self.ranks.note(index, true);
     }
 
     /// Closes the gaps that dead entries left.
     #[cold]
     fn squeeze(&mut self, places: &mut Places) {
         let (mut from, mut to) = (self.old, self.old);
+        let ranks = std::mem::take(&mut self.ranks);
         // The slot that is about to be written is counted but has no live entry.
         for _ in 1..self.len {
             let before = from;
@@ -348,6 +344,9 @@ impl Queue {
             to = to.wrapping_add(1);
         }
         self.young = to;
+        if ranks.are_counted() {
+            self.count_ranks();
+        }
         assert!((self.young.wrapping_sub(self.old) as usize) < self.ring.len(), "a queue outgrew its bound");
     }
 
@@ -379,9 +378,7 @@ impl Queue {
     #[inline(always)]
     fn kill(&mut self, index: usize) {
         self.live[index / 64] &= !(1 << (index % 64));
-        if let Some(count) = self.counts.get_mut(index / RUN) {
-            *count -= 1;
-        }
+        self.ranks.note(index, false);
     }
 
     #[inline(always)]

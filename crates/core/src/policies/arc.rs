@@ -102,6 +102,28 @@ impl Policy for Arc {
         self.0.resident()
     }
 
+    fn keep_order(&mut self) -> bool {
+        self.0.t2.count_ranks();
+        self.0.t1.count_ranks();
+        true
+    }
+
+    /// T2 from the youngest on, then T1.
+    fn position(&self, slot: Slot) -> Option<u32> {
+        match self.0.places.tag(slot) {
+            T2 => Some(self.0.t2.rank(&self.0.places, slot)),
+            T1 => Some(self.0.t2.len() + self.0.t1.rank(&self.0.places, slot)),
+            _ => None,
+        }
+    }
+
+    fn at(&self, position: u32) -> Option<Slot> {
+        match position.checked_sub(self.0.t2.len()) {
+            None => self.0.t2.at_rank(position),
+            Some(behind) => self.0.t1.at_rank(behind),
+        }
+    }
+
     fn validate(&self) {
         self.0.validate();
     }

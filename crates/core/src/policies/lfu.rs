@@ -16,6 +16,7 @@
 //!
 //! When not to use it: where popularity changes: blocks that were hot once never leave, and new blocks displace one another.
 
+use crate::parts::order_tree::OrderTree;
 use crate::parts::queue::{ABSENT, Places, Queue, Tag};
 use crate::parts::slot_heap::{self, SlotHeap};
 use crate::policy::{Effects, Info, Needs, Outcome, Policy, Reference, Setup, Slot};
@@ -59,6 +60,8 @@ pub struct Lfu {
     places: Places,
     seldom: [Queue; QUEUES as usize],
     often: SlotHeap<Key>,
+    /// The blocks in the heap in their order, if that is asked for.
+    order: Option<OrderTree<Key>>,
 }
 
 impl Policy for Lfu {
@@ -97,6 +100,7 @@ impl Policy for Lfu {
             places: Places::new(setup.slots),
             seldom: std::array::from_fn(|tag| Queue::new(tag as Tag, 0)),
             often: SlotHeap::new(OFTEN, setup.slots),
+            order: None,
         };
         lfu.scale();
         Ok(lfu)
@@ -124,7 +128,12 @@ impl Policy for Lfu {
             }
             OFTEN => {
                 let uses = self.often.key(slot).uses.saturating_add(1);
-                self.often.set_key(slot, Key { uses, last: words(reference.time) });
+                let key = Key { uses, last: words(reference.time) };
+                self.often.set_key(slot, key);
+                if let Some(order) = &mut self.order {
+                    order.remove(slot);
+                    order.insert(slot, key);
+                }
             }
             tag => {
                 self.seldom[tag as usize].take(&mut self.places, slot);
@@ -147,7 +156,10 @@ impl Policy for Lfu {
             tag => {
                 match self.seldom.get_mut(tag as usize) {
                     Some(queue) => queue.take(&mut self.places, slot),
-                    None => self.often.take(&mut self.places, slot),
+                    None => {
+                        self.often.take(&mut self.places, slot);
+                        self.leave_order(slot);
+                    }
                 }
                 self.len -= 1;
             }
@@ -177,6 +189,42 @@ impl Policy for Lfu {
         self.len
     }
 
+    /// Halving counts would change the order of all blocks at once.
+    fn keep_order(&mut self) -> bool {
+        if self.args.multiple("aging", self.capacity).is_some() {
+            return false;
+        }
+        self.seldom.iter_mut().for_each(Queue::count_ranks);
+        self.order = Some(OrderTree::new(self.places.slots()));
+        true
+    }
+
+    /// From the most used to the least, of equal counts from the youngest on.
+    fn position(&self, slot: Slot) -> Option<u32> {
+        let order = self.order.as_ref()?;
+        match self.places.tag(slot) {
+            ABSENT => None,
+            OFTEN => Some(order.rank(slot)),
+            tag => {
+                let more = &self.seldom[tag as usize + 1..];
+                let rank = self.seldom[tag as usize].rank(&self.places, slot);
+                Some(order.len() + more.iter().map(Queue::len).sum::<u32>() + rank)
+            }
+        }
+    }
+
+    fn at(&self, position: u32) -> Option<Slot> {
+        let order = self.order.as_ref()?;
+        let Some(mut left) = position.checked_sub(order.len()) else { return order.at(position) };
+        for queue in self.seldom.iter().rev() {
+            match left.checked_sub(queue.len()) {
+                None => return queue.at_rank(left),
+                Some(behind) => left = behind,
+            }
+        }
+        None
+    }
+
     fn validate(&self) {
         self.seldom.iter().for_each(|queue| queue.validate(&self.places));
         self.often.validate(&self.places);
@@ -203,6 +251,15 @@ impl Lfu {
         let bound = self.capacity.min(slots);
         self.seldom.iter_mut().for_each(|queue| queue.grow(&mut self.places, bound));
         self.often.grow(slots, bound);
+        if let Some(order) = &mut self.order {
+            order.grow(slots);
+        }
+    }
+
+    fn leave_order(&mut self, slot: Slot) {
+        if let Some(order) = &mut self.order {
+            order.remove(slot);
+        }
     }
 
     /// Puts `slot`, which is nowhere, where this many uses belong.
@@ -211,7 +268,11 @@ impl Lfu {
         if uses <= self.queued {
             self.seldom[uses as usize - 1].push(&mut self.places, slot);
         } else {
-            self.often.insert(&mut self.places, slot, Key { uses, last: words(reference.time) });
+            let key = Key { uses, last: words(reference.time) };
+            self.often.insert(&mut self.places, slot, key);
+            if let Some(order) = &mut self.order {
+                order.insert(slot, key);
+            }
         }
     }
 
@@ -223,6 +284,9 @@ impl Lfu {
             None => (self.often.pop_least(&mut self.places), None),
         };
         let Some(victim) = victim else { return };
+        if uses.is_none() {
+            self.leave_order(victim);
+        }
         self.len -= 1;
         fx.evict(victim);
         if self.perfect {

@@ -86,6 +86,22 @@ impl Policy for Lru {
         self.queue.len()
     }
 
+    fn keep_order(&mut self) -> bool {
+        self.queue.count_ranks();
+        true
+    }
+
+    /// From the youngest to the oldest.
+    #[inline(always)]
+    fn position(&self, slot: Slot) -> Option<u32> {
+        self.contains(slot).then(|| self.queue.rank(&self.places, slot))
+    }
+
+    #[inline(always)]
+    fn at(&self, position: u32) -> Option<Slot> {
+        self.queue.at_rank(position)
+    }
+
     fn validate(&self) {
         self.queue.validate(&self.places);
         assert!(self.queue.len() <= self.capacity);

@@ -174,6 +174,28 @@ impl Policy for TwoQ {
         self.am.len() + self.a1in.len()
     }
 
+    fn keep_order(&mut self) -> bool {
+        self.am.count_ranks();
+        self.a1in.count_ranks();
+        true
+    }
+
+    /// Am from the youngest on, then A1in.
+    fn position(&self, slot: Slot) -> Option<u32> {
+        match self.places.tag(slot) {
+            AM => Some(self.am.rank(&self.places, slot)),
+            A1IN => Some(self.am.len() + self.a1in.rank(&self.places, slot)),
+            _ => None,
+        }
+    }
+
+    fn at(&self, position: u32) -> Option<Slot> {
+        match position.checked_sub(self.am.len()) {
+            None => self.am.at_rank(position),
+            Some(behind) => self.a1in.at_rank(behind),
+        }
+    }
+
     fn validate(&self) {
         for queue in [&self.am, &self.a1in, &self.a1out] {
             queue.validate(&self.places);

@@ -8,12 +8,12 @@
 
 use crate::allocate::targets::Grant;
 use crate::dynamic::{self, DynPolicy};
-use crate::parts::homes::{Homes, Outward};
+use crate::parts::homes::{Homes, Outward, Roster};
 use crate::parts::pace::Pace;
 use crate::policy::{
     App, Effects, Extra, Info, Needs, Outcome, PartRoom, Policy, Profiling, Reference, Repartition, Setup, Slot,
 };
-use crate::schemes::plain_view;
+use crate::schemes::{PREFETCH_OFF, plain_view};
 use crate::spec::{Args, Interval, PolicySpec, SpecError};
 use crate::view::View;
 
@@ -22,7 +22,7 @@ pub trait Divider: Sized + Send + 'static {
     /// Name, parameters and texts. A parameter `policy` names the policy of each part.
     const INFO: Info;
     /// [`Policy::serving`].
-    const SERVING: &'static [(&'static str, &'static str)] = &[];
+    const SERVING: &'static [(&'static str, &'static str)] = &[PREFETCH_OFF];
     /// How often the room is divided anew; `None` if only when applications come and go.
     fn interval(args: &Args) -> Option<Interval>;
     /// [`Policy::profiling`].
@@ -51,8 +51,7 @@ pub struct Applications<D> {
     seed: u64,
     homes: Homes,
     parts: Vec<Part>,
-    /// By number of the application: its part and 1, or 0.
-    part_of: Vec<u32>,
+    roster: Roster,
     pace: Option<Pace>,
 }
 
@@ -75,6 +74,10 @@ impl<E: Effects> Effects for Spare<'_, E> {
 
     fn fetch(&mut self, slot: Slot, why: Extra) {
         self.fx.fetch(slot, why);
+    }
+
+    fn push_out(&mut self, slot: Slot) {
+        self.fx.push_out(slot);
     }
 
     fn repartition(&mut self, decision: &Repartition) {
@@ -112,7 +115,7 @@ impl<D: Divider> Policy for Applications<D> {
             seed: setup.seed,
             homes: Homes::new(setup.slots),
             parts: Vec::new(),
-            part_of: Vec::new(),
+            roster: Roster::default(),
             pace: D::interval(setup.args).map(Pace::new),
         };
         scheme.policy(setup.capacity)?;
@@ -142,7 +145,9 @@ impl<D: Divider> Policy for Applications<D> {
     fn access(&mut self, slot: Slot, reference: Reference, fx: &mut impl Effects) -> Outcome {
         let part = self.part(&reference, &mut Spare { slot, fx });
         let outcome = self.refer(part, slot, reference, fx);
-        self.divider.note(part, &reference, outcome == Outcome::Hit);
+        if !reference.ahead {
+            self.divider.note(part, &reference, outcome == Outcome::Hit);
+        }
         outcome
     }
 
@@ -194,12 +199,12 @@ impl<D: Divider> Applications<D> {
     /// The part of the application that refers now. Divides the room if it has just come, or if that is due.
     #[inline(always)]
     fn part(&mut self, reference: &Reference, fx: &mut impl Effects) -> usize {
-        let is_due = self.pace.as_mut().is_some_and(|pace| pace.is_due(reference));
-        let known = self.part_of.get(reference.app as usize).copied().unwrap_or(0);
-        let part = if known == 0 { self.arrive(reference.app) } else { known as usize - 1 };
+        let is_due = !reference.ahead && self.pace.as_mut().is_some_and(|pace| pace.is_due(reference));
+        let known = self.roster.find(reference.app);
+        let part = known.unwrap_or_else(|| self.arrive(reference.app));
         let is_back = self.parts[part].idle >= AWAY;
         self.parts[part].idle = 0;
-        if is_due || is_back || known == 0 {
+        if is_due || is_back || known.is_none() {
             if is_due {
                 self.parts.iter_mut().for_each(|part| part.idle = part.idle.saturating_add(1));
             }
@@ -210,16 +215,11 @@ impl<D: Divider> Applications<D> {
 
     #[cold]
     fn arrive(&mut self, app: u32) -> usize {
-        let part = self.parts.len();
-        if app as usize >= self.part_of.len() {
-            self.part_of.resize(app as usize + 1, 0);
-        }
-        self.part_of[app as usize] = part as u32 + 1;
         let policy = self.policy(1).expect("new built the same policy");
         self.parts.push(Part { app, policy, slots: 0, room: 0, idle: 0 });
         self.homes.add_part();
         self.divider.arrive(app);
-        part
+        self.roster.add(app)
     }
 
     /// References `slot` on behalf of the application of `part`.

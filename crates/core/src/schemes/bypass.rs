@@ -138,6 +138,10 @@ impl<E: Effects> Effects for Watch<'_, E> {
         self.fx.fetch(slot, why);
     }
 
+    fn push_out(&mut self, slot: Slot) {
+        self.fx.push_out(slot);
+    }
+
     fn repartition(&mut self, decision: &Repartition) {
         self.fx.repartition(decision);
     }

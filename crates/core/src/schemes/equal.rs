@@ -30,7 +30,7 @@ impl Divider for EqualShares {
         aliases: &[],
         family: "application",
         summary: "a part of the same size for each application",
-        params: &[super::PART_POLICY],
+        params: &[super::PART_POLICY, super::PREFETCH],
         offline: false,
         needs: Needs::EVERYTHING,
     };

@@ -13,6 +13,7 @@ pub mod render;
 pub mod shared;
 pub mod ucp;
 pub mod unix;
+pub mod virtual_io;
 
 use crate::dynamic;
 use crate::policy::App;
@@ -43,6 +44,17 @@ fn app_named(scheme: &str, name: &str, apps: &[App]) -> Result<u32, SpecError> {
 
 const PART_POLICY: Param =
     Param { key: "policy", kind: ParamKind::Policy, default: "lru", doc: "the policy of each part" };
+
+/// Read by the host: [`Args::reads_ahead`](crate::spec::Args::reads_ahead).
+const PREFETCH: Param = Param {
+    key: "prefetch",
+    kind: ParamKind::Word(&["linux", "off"]),
+    default: "linux",
+    doc: "reading ahead of sequential readers: as Linux does it, up to 128K (paper), or none; a mount reads ahead by itself",
+};
+
+/// [`Policy::serving`](crate::policy::Policy::serving) of schemes with [`PREFETCH`].
+const PREFETCH_OFF: (&str, &str) = ("prefetch", "off");
 
 const LOOKUP: Param = Param {
     key: "lookup",

@@ -59,6 +59,7 @@ impl Divider for Promises {
         summary: "a part for each application, as large as the hit rate or time that it was promised needs",
         params: &[
             super::PART_POLICY,
+            super::PREFETCH,
             Param {
                 key: "interval",
                 kind: ParamKind::Interval,
@@ -95,7 +96,7 @@ impl Divider for Promises {
         needs: Needs::EVERYTHING,
     };
 
-    const SERVING: &'static [(&'static str, &'static str)] = &[("profile", "none")];
+    const SERVING: &'static [(&'static str, &'static str)] = &[("profile", "none"), super::PREFETCH_OFF];
 
     fn interval(args: &Args) -> Option<Interval> {
         Some(args.interval("interval"))

@@ -25,7 +25,7 @@ impl Policy for Shared {
         aliases: &[],
         family: "application",
         summary: "one cache for all applications",
-        params: &[super::PART_POLICY],
+        params: &[super::PART_POLICY, super::PREFETCH],
         offline: false,
         needs: Needs::EVERYTHING,
     };
@@ -37,6 +37,10 @@ impl Policy for Shared {
     fn view(args: &Args, capacity: u32) -> Result<View, SpecError> {
         plain_view("shared", args.policy("policy"), args, capacity)?;
         Ok(View::default())
+    }
+
+    fn serving() -> &'static [(&'static str, &'static str)] {
+        &[super::PREFETCH_OFF]
     }
 
     fn identities(args: &Args, capacity: u32) -> u64 {

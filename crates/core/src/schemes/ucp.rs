@@ -39,6 +39,7 @@ impl Divider for Utility {
         summary: "a part for each application, as large as sampled hit curves say it is worth",
         params: &[
             super::PART_POLICY,
+            super::PREFETCH,
             Param {
                 key: "interval",
                 kind: ParamKind::Interval,

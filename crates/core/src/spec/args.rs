@@ -273,6 +273,15 @@ impl Args {
         }
     }
 
+    /// The arguments of a call, with defaults for what it does not give.
+    pub fn of(params: &'static [Param], given: &[super::Arg]) -> Result<Args, SpecError> {
+        let mut args = Args::defaults(params, None);
+        for (index, value) in super::bind(params, given)? {
+            args.put(index, value);
+        }
+        Ok(args)
+    }
+
     /// A [`ParamKind::Bytes`].
     pub fn bytes(&self, key: &str) -> u64 {
         let Value::Size(bytes) = *self.value(key) else { unreachable!("Param::check admits no other value") };
@@ -351,6 +360,12 @@ impl Args {
         };
         let inner = |policy: &PolicySpec| policy.args_within(self).wants_clock();
         self.params.iter().zip(&self.values).any(is_timed) || self.policies().any(inner)
+    }
+
+    /// True if sequential readers are to be read ahead of, here or in a policy among the arguments: the parameter `prefetch` is not `off`.
+    pub fn reads_ahead(&self) -> bool {
+        let here = self.params.iter().any(|param| param.key == "prefetch" && self.word(param.key) != "off");
+        here || self.policies().any(|policy| policy.args_within(self).reads_ahead())
     }
 
     /// Bytes of a block, if blocks have a size.

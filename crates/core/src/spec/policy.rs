@@ -58,8 +58,13 @@ impl PolicySpec {
     }
 
     /// The policy where requests are served as they come: parameters that are not given have the values of
-    /// [`Policy::serving`](crate::policy::Policy::serving).
+    /// [`Policy::serving`](crate::policy::Policy::serving), here and in the policies in it.
     pub fn serving(mut self) -> PolicySpec {
+        for (_, argument) in &mut self.given {
+            if let Argument::Policy(inner) = argument {
+                **inner = inner.as_ref().clone().serving();
+            }
+        }
         for (key, text) in crate::dynamic::serving(self.info().name) {
             let arg = Spec::parse(&format!("{}({key}={text})", self.info().name)).expect("a policy's own words").args;
             let bound = bind(self.info().params, &arg).expect("a policy's own words");

@@ -81,6 +81,10 @@ impl Model for Arc {
         evicted
     }
 
+    fn order(&self) -> Option<Vec<u32>> {
+        Some(self.t2.iter().rev().chain(self.t1.iter().rev()).copied().collect())
+    }
+
     fn resident(&self) -> BTreeSet<u32> {
         self.t1.iter().chain(&self.t2).copied().collect()
     }

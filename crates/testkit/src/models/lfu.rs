@@ -57,6 +57,12 @@ impl Model for Lfu {
         self.shrink_to(capacity)
     }
 
+    fn order(&self) -> Option<Vec<u32>> {
+        let mut order: Vec<u32> = self.resident.iter().copied().collect();
+        order.sort_by_key(|key| std::cmp::Reverse(self.uses[key]));
+        Some(order)
+    }
+
     fn resident(&self) -> BTreeSet<u32> {
         self.resident.clone()
     }

@@ -36,6 +36,10 @@ impl Model for Lru {
         self.shrink_to(capacity)
     }
 
+    fn order(&self) -> Option<Vec<u32>> {
+        Some(self.order.iter().rev().copied().collect())
+    }
+
     fn resident(&self) -> BTreeSet<u32> {
         self.order.iter().copied().collect()
     }

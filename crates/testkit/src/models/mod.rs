@@ -47,6 +47,7 @@ mod slru;
 mod two_q;
 mod ubm;
 mod ulc;
+mod virtual_io;
 mod w_tinylfu;
 
 /// Builds a model.
@@ -99,6 +100,7 @@ pub static MODELS: &[(&str, Build)] = &[
     ("ubm", build::<ubm::Ubm>),
     ("ucp", build::<applications::Applications<applications::Ucp>>),
     ("ulc", build::<ulc::Ulc>),
+    ("virtual", build::<virtual_io::VirtualIo>),
     ("w-tinylfu", build::<w_tinylfu::WTinyLfu>),
 ];
 
@@ -111,7 +113,7 @@ pub fn model(name: &str, given: &Given<'_>) -> Option<Box<dyn Model>> {
 fn inner(given: &Given<'_>, key: &str, capacity: usize) -> Box<dyn Model> {
     let spec = given.args.policy(key);
     let args = spec.args_within(given.args);
-    let inner = Given { capacity, args: &args, seed: given.seed, trace: given.trace, references: given.references };
+    let inner = Given { capacity, args: &args, ..*given };
     model(spec.info().name, &inner).unwrap_or_else(|| panic!("{} has no model", spec.info().name))
 }
 

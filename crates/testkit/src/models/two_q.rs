@@ -69,6 +69,14 @@ impl Model for TwoQ {
         evicted
     }
 
+    fn order(&self) -> Option<Vec<u32>> {
+        Some(self.am.iter().chain(&self.a1in).copied().collect())
+    }
+
+    fn remembers(&self, key: u32) -> bool {
+        [&self.am, &self.a1in, &self.a1out].into_iter().any(|queue| queue.contains(&key))
+    }
+
     fn resident(&self) -> BTreeSet<u32> {
         self.am.iter().chain(&self.a1in).copied().collect()
     }

@@ -1,99 +1,126 @@
 //! Ranks in a queue: how many slots are younger than one, and which one has so many younger ones.
 //!
-//! Live entries are counted in runs, so that a rank is a sum over runs and a few words: O(entries / 4096).
+//! Live entries of the ring are counted in runs, and the counts summed in a Fenwick tree: O(log entries) for a rank, a search and a change.
 
 use super::{Places, Queue};
 use crate::policy::Slot;
 
-/// Entries that are counted together for ranks: a power of two, at least 64.
-pub(super) const RUN: usize = 1 << 12;
+/// Words of the live bits that are counted together.
+const WORDS: usize = 8;
+const RUN: usize = WORDS * 64;
 
-impl Queue {
-    /// From now on ranks can be asked for. It costs a look at each change, and a little memory.
-    pub fn count_ranks(&mut self) {
-        let bits = |run: &[u64]| run.iter().map(|word| word.count_ones()).sum();
-        self.counts = self.live.chunks(RUN / 64).map(bits).collect();
+/// How many entries are live in front of each run of the ring; nothing unless ranks are asked for.
+#[derive(Debug, Default)]
+pub(super) struct Ranks {
+    /// A Fenwick tree: at `i` stands the sum of as many runs, up to `i`, as its lowest bit says; the first element is not used.
+    sums: Vec<u32>,
+}
+
+impl Ranks {
+    fn of(live: &[u64]) -> Ranks {
+        let mut sums = vec![0];
+        sums.extend(live.chunks(WORDS).map(|run| run.iter().map(|word| word.count_ones()).sum::<u32>()));
+        for at in 1..sums.len() {
+            let above = at + (at & at.wrapping_neg());
+            if above < sums.len() {
+                sums[above] += sums[at];
+            }
+        }
+        Ranks { sums }
     }
 
-    /// Slots in the queue that are younger than `slot`, which is in it. Ranks must be counted. O(entries / 4096).
+    pub fn are_counted(&self) -> bool {
+        !self.sums.is_empty()
+    }
+
+    /// The entry at `index` of the ring becomes live, or dead.
+    #[inline(always)]
+    pub fn note(&mut self, index: usize, is_live: bool) {
+        let mut at = index / RUN + 1;
+        while at < self.sums.len() {
+            self.sums[at] = if is_live { self.sums[at] + 1 } else { self.sums[at] - 1 };
+            at += at & at.wrapping_neg();
+        }
+    }
+
+    /// Live entries in the first `runs` runs.
+    #[inline(always)]
+    fn before(&self, runs: usize) -> u32 {
+        let (mut at, mut sum) = (runs, 0);
+        while at > 0 {
+            sum += self.sums[at];
+            at &= at - 1;
+        }
+        sum
+    }
+
+    /// The run with the live entry in front of which `count` others stand, and how many of them stand in that run.
+    #[inline(always)]
+    fn find(&self, count: u32) -> (usize, u32) {
+        let (mut at, mut left) = (0, count);
+        let mut step = (self.sums.len() - 1).next_power_of_two();
+        while step > 0 {
+            if let Some(&sum) = self.sums.get(at + step).filter(|&&sum| sum <= left) {
+                at += step;
+                left -= sum;
+            }
+            step /= 2;
+        }
+        (at, left)
+    }
+
+    /// Panics unless these are the ranks of `live`.
+    pub fn validate(&self, live: &[u64]) {
+        assert!(!self.are_counted() || self.sums == Ranks::of(live).sums, "miscounted ranks");
+    }
+}
+
+impl Queue {
+    /// From now on ranks can be asked for. It costs O(log entries) at each change, and a little memory.
+    pub fn count_ranks(&mut self) {
+        self.ranks = Ranks::of(&self.live);
+    }
+
+    /// Slots in the queue that are younger than `slot`, which is in it. Ranks must be counted.
     #[inline(always)]
     pub fn rank(&self, places: &Places, slot: Slot) -> u32 {
         debug_assert_eq!(places.tag(slot), self.tag);
         let (from, to) = (places.index(slot) + 1, self.index(self.young));
-        if from <= to { self.count(from, to) } else { self.count(from, self.ring.len()) + self.count(0, to) }
+        let between = self.live_before(to).wrapping_sub(self.live_before(from));
+        if from <= to { between } else { between.wrapping_add(self.len) }
     }
 
-    /// The slot that has `rank` younger ones in the queue, if there are so many. Ranks must be counted. O(entries / 4096).
+    /// The slot that has `rank` younger ones in the queue, if there are so many. Ranks must be counted.
     #[inline(always)]
     pub fn at_rank(&self, rank: u32) -> Option<Slot> {
         if rank >= self.len {
             return None;
         }
-        let to = self.index(self.young);
-        self.find_back(0, to, rank).or_else(|rest| self.find_back(to, self.ring.len(), rest)).ok()
-    }
-
-    /// Live entries in `from..to` of the ring.
-    #[inline(always)]
-    fn count(&self, from: usize, to: usize) -> u32 {
-        let (first, last) = (from.div_ceil(RUN), to / RUN);
-        if first > last {
-            return self.count_words(from, to);
-        }
-        let whole: u32 = self.counts[first..last].iter().sum();
-        self.count_words(from, (first * RUN).min(to)) + whole + self.count_words((last * RUN).max(from), to)
-    }
-
-    /// The same by looking at every word.
-    #[inline(always)]
-    fn count_words(&self, from: usize, to: usize) -> u32 {
-        if from >= to {
-            return 0;
-        }
-        let (first, last) = (from / 64, (to - 1) / 64);
-        let (head, tail) = (u64::MAX << (from % 64), u64::MAX >> (63 - (to - 1) % 64));
-        if first == last {
-            return (self.live[first] & head & tail).count_ones();
-        }
-        let inner: u32 = self.live[first + 1..last].iter().map(|word| word.count_ones()).sum();
-        (self.live[first] & head).count_ones() + inner + (self.live[last] & tail).count_ones()
-    }
-
-    /// The live entry of `from..to` of the ring behind which `rank` others stand in it; else the rank that is left before `from`.
-    #[inline(always)]
-    fn find_back(&self, from: usize, to: usize, rank: u32) -> Result<Slot, u32> {
-        let (mut end, mut left) = (to, rank);
-        while end > from {
-            let run = (end - 1) / RUN * RUN;
-            let count = if end - run == RUN { self.counts[run / RUN] } else { self.count_words(run.max(from), end) };
-            if run < from || left < count {
-                return self.find_word_back(from.max(run), end, left);
-            }
-            left -= count;
-            end = run;
-        }
-        Err(left)
-    }
-
-    fn find_word_back(&self, from: usize, to: usize, rank: u32) -> Result<Slot, u32> {
-        let mut left = rank;
-        let (first, last) = (from / 64, (to - 1) / 64);
-        for word in (first..=last).rev() {
+        let younger = self.live_before(self.index(self.young));
+        let count = if rank < younger { younger } else { younger + self.len } - 1 - rank;
+        let (run, mut left) = self.ranks.find(count);
+        for word in run * WORDS.. {
             let mut live = self.live[word];
-            if word == last {
-                live &= u64::MAX >> (63 - (to - 1) % 64);
+            let ones = live.count_ones();
+            if left < ones {
+                (0..left).for_each(|_| live &= live - 1);
+                return Some(self.ring[word * 64 + live.trailing_zeros() as usize]);
             }
-            if word == first {
-                live &= u64::MAX << (from % 64);
-            }
-            let count = live.count_ones();
-            if left < count {
-                (0..left).for_each(|_| live &= !(1 << (63 - live.leading_zeros())));
-                return Ok(self.ring[word * 64 + 63 - live.leading_zeros() as usize]);
-            }
-            left -= count;
+            left -= ones;
         }
-        Err(left)
+        None
+    }
+
+    /// Live entries of the ring in front of `index`.
+    #[inline(always)]
+    fn live_before(&self, index: usize) -> u32 {
+        let words = index / RUN * WORDS..index / 64;
+        let inside: u32 = self.live[words].iter().map(|word| word.count_ones()).sum();
+        let rest = match index % 64 {
+            0 => 0,
+            bits => (self.live[index / 64] << (64 - bits)).count_ones(),
+        };
+        self.ranks.before(index / RUN) + inside + rest
     }
 }
 

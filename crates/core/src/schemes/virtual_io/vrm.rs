@@ -1,0 +1,339 @@
+//! The virtual queue of one application: hits by position, what is mapped, and what memory therefore holds.
+
+use std::ops::Range;
+
+use crate::allocate::fragments::{self, Mapping};
+use crate::allocate::moves::Stake;
+use crate::dynamic::DynPolicy;
+use crate::parts::homes::Homes;
+use crate::parts::slot_set::SlotSet;
+use crate::policy::{Effects, Extra, Outcome, Reference, Slot};
+use crate::spec::{Args, SpecError};
+
+/// Blocks of the paper's queue where blocks have no size.
+const QUEUE_BLOCKS: u64 = 1 << 18;
+/// Blocks of a virtual queue at most: a quarter of a terabyte of 4 KB.
+const MOST_BLOCKS: u64 = 1 << 26;
+
+/// The virtual queue of one application.
+pub(super) struct Vrm {
+    pub app: u32,
+    pub policy: Box<dyn DynPolicy>,
+    pub settings: Settings,
+    /// Numbers for which the policy has room.
+    pub slots: u32,
+    /// By unit of the queue: hits there, faded. Units behind these were never hit; there is room for all.
+    values: Vec<f64>,
+    /// Units of the queue.
+    pub most_units: usize,
+    /// Units of the cache that it has.
+    pub units: usize,
+    /// The positions that are mapped.
+    pub runs: Vec<Range<u32>>,
+    /// What one unit less, as many as now, and one more would give, when that was looked at last.
+    pub options: [Option<Mapping>; 3],
+    /// By number: its data is in memory.
+    pub resident: SlotSet,
+    /// Numbers of blocks that slid into runs at this reference.
+    coming: Vec<u32>,
+    pub len: u32,
+    /// References since its last quantum.
+    pub count: u64,
+    /// When it was referred to last.
+    pub last: u64,
+    pub is_away: bool,
+}
+
+/// The parameters of one application.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Settings {
+    pub alpha: f64,
+    pub quantum: u64,
+    pub fragments: usize,
+    /// Blocks of the virtual queue.
+    pub queue: u32,
+}
+
+impl Settings {
+    pub fn of(args: &Args) -> Result<Settings, SpecError> {
+        let queue = match args.is_default("queue") {
+            true => args.block_bytes().map_or(QUEUE_BLOCKS, |block| (QUEUE_BLOCKS * 4096 / block).max(1)),
+            false => u64::from(args.share("queue", u32::MAX)?.max(1)),
+        };
+        Ok(Settings {
+            alpha: args.real("alpha"),
+            quantum: args.count("quantum"),
+            fragments: args.count("fragments") as usize,
+            queue: queue.min(MOST_BLOCKS) as u32,
+        })
+    }
+}
+
+/// The host around, told in its own slots what one queue does.
+pub(super) struct Side<'a, E> {
+    pub part: usize,
+    pub homes: &'a mut Homes,
+    pub fx: &'a mut E,
+}
+
+/// What leaves the virtual queue.
+struct Leaving<'a, 'b, E> {
+    side: &'a mut Side<'b, E>,
+    resident: &'a mut SlotSet,
+    len: &'a mut u32,
+}
+
+impl<E: Effects> Effects for Leaving<'_, '_, E> {
+    fn evict(&mut self, number: Slot) {
+        if self.resident.contains(number) {
+            self.resident.remove(number);
+            *self.len -= 1;
+            self.side.fx.evict(self.side.homes.slot(self.side.part, number));
+        }
+    }
+
+    fn forget(&mut self, number: Slot) {
+        // Of a block that is removed only the host's data are void.
+        if self.resident.contains(number) {
+            self.resident.remove(number);
+            *self.len -= 1;
+        }
+        self.side.fx.forget(self.side.homes.leave(self.side.part, number));
+    }
+
+    fn fetch(&mut self, _number: Slot, _why: Extra) {}
+}
+
+impl Vrm {
+    /// An empty queue in the order that `policy` keeps, with no room.
+    pub fn new(app: u32, policy: Box<dyn DynPolicy>, settings: Settings, unit: u32) -> Vrm {
+        let mut queue = Vrm {
+            app,
+            policy,
+            settings,
+            slots: 0,
+            values: Vec::new(),
+            most_units: 0,
+            units: 0,
+            runs: Vec::new(),
+            options: [const { None }; 3],
+            resident: SlotSet::new(0),
+            coming: Vec::new(),
+            len: 0,
+            count: 0,
+            last: 0,
+            is_away: false,
+        };
+        queue.begin(unit);
+        queue
+    }
+
+    /// Forgets all values; the head will be mapped.
+    pub fn begin(&mut self, unit: u32) {
+        self.most_units = self.settings.queue.div_ceil(unit).max(1) as usize;
+        self.values = Vec::with_capacity(self.most_units);
+        self.options = [const { None }; 3];
+    }
+
+    /// Makes all values fade.
+    pub fn fade(&mut self) {
+        let alpha = self.settings.alpha;
+        self.values.iter_mut().for_each(|value| *value *= alpha);
+    }
+
+    /// Has values of so many units at least.
+    #[inline(always)]
+    fn reach(&mut self, units: usize) {
+        if units > self.values.len() {
+            self.values.resize(units, 0.0);
+        }
+    }
+
+    fn is_mapped(&self, position: u32) -> bool {
+        self.runs.iter().any(|run| run.contains(&position))
+    }
+
+    #[inline(always)]
+    pub fn access<E: Effects>(&mut self, number: u32, unit: u32, reference: Reference, side: &mut Side<E>) -> Outcome {
+        if number >= self.slots {
+            self.grow(number);
+        }
+        let before = self.policy.position(number);
+        if let Some(position) = before {
+            let unit = (position / unit) as usize;
+            self.reach(unit + 1);
+            self.values[unit] += 1.0;
+        }
+        let hit = self.resident.contains(number);
+        let mut leaving = Leaving { side, resident: &mut self.resident, len: &mut self.len };
+        self.policy.access(number, reference, &mut leaving);
+        let after = self.policy.position(number);
+        self.follow(number, before, after, side);
+        match (hit, after.is_some_and(|position| self.is_mapped(position))) {
+            (true, true) => Outcome::Hit,
+            (true, false) => {
+                self.leave(number, side);
+                Outcome::Hit
+            }
+            (false, true) => {
+                self.resident.insert(number);
+                self.len += 1;
+                Outcome::Admitted
+            }
+            (false, false) => Outcome::Bypassed,
+        }
+    }
+
+    /// Room for `number`, in the policy too: its queue is never longer than what it knows.
+    #[cold]
+    fn grow(&mut self, number: u32) {
+        self.slots = number.saturating_add(number / 2).saturating_add(64);
+        self.policy.grow(self.slots);
+        self.resident.grow(self.slots);
+        // Nothing can leave: the queue grows.
+        self.policy.resize(self.slots.min(self.settings.queue), &mut Nobody);
+    }
+
+    /// A block moved from one position to another, or came, or left: what slid over the border of a run leaves or is read. All
+    /// leave before anything is read.
+    #[inline(always)]
+    fn follow<E: Effects>(&mut self, number: u32, before: Option<u32>, after: Option<u32>, side: &mut Side<E>) {
+        // Blocks between these positions moved by one, and no others. A newcomer may have pushed out a block anywhere.
+        let (low, high) = match (before, after) {
+            (Some(before), Some(after)) => (before.min(after), before.max(after)),
+            _ => (0, u32::MAX),
+        };
+        // Whoever crossed a border stands behind it if blocks moved down, before it if they moved up.
+        let steps = match (before, after) {
+            (Some(before), Some(after)) if after <= before => 0..1,
+            (Some(_), Some(_)) => 1..2,
+            _ => 0..2,
+        };
+        for run in 0..self.runs.len() {
+            let Range { start, end } = self.runs[run];
+            for border in [start, end] {
+                if border > 0 && low < border && border <= high {
+                    steps.clone().rev().for_each(|step| self.set_right(number, border - step, start > 0, side));
+                }
+            }
+        }
+        for index in 0..self.coming.len() {
+            self.enter(self.coming[index], Extra::Fragment, side);
+        }
+        self.coming.clear();
+    }
+
+    /// Makes the block at `position` leave memory if it should, or wait to come.
+    #[inline(always)]
+    fn set_right<E: Effects>(&mut self, moved: u32, position: u32, is_fragment: bool, side: &mut Side<E>) {
+        let Some(number) = self.policy.at(position).filter(|&number| number != moved) else { return };
+        match (self.is_mapped(position), self.resident.contains(number)) {
+            (true, false) if !self.coming.contains(&number) => self.coming.push(number),
+            (false, true) if is_fragment => {
+                self.resident.remove(number);
+                self.len -= 1;
+                side.fx.push_out(side.homes.slot(side.part, number));
+            }
+            (false, true) => self.leave(number, side),
+            _ => {}
+        }
+    }
+
+    fn enter<E: Effects>(&mut self, number: u32, why: Extra, side: &mut Side<E>) {
+        self.resident.insert(number);
+        self.len += 1;
+        side.fx.fetch(side.homes.slot(side.part, number), why);
+    }
+
+    fn leave<E: Effects>(&mut self, number: u32, side: &mut Side<E>) {
+        self.resident.remove(number);
+        self.len -= 1;
+        side.fx.evict(side.homes.slot(side.part, number));
+    }
+
+    /// The block is void: those behind it move up.
+    pub fn remove<E: Effects>(&mut self, number: u32, side: &mut Side<E>) {
+        let mut leaving = Leaving { side, resident: &mut self.resident, len: &mut self.len };
+        self.policy.remove(number, &mut leaving);
+        self.follow(u32::MAX, None, None, side);
+    }
+
+    /// Looks at what the room is worth, and would be with a unit less or more.
+    pub fn weigh(&mut self) {
+        let most = self.settings.fragments;
+        // What was never hit is worth nothing, and of equal units the first are taken: those further back cannot be.
+        let hit = self.values.iter().rposition(|&value| value > 0.0).map_or(0, |last| last + 1);
+        let known = (hit + self.units + 2).min(self.most_units);
+        self.reach(known);
+        let map = |units: usize| fragments::map(&self.values[..known], units, most);
+        let less = self.units.checked_sub(1).map(map);
+        let more = (self.units < self.most_units).then(|| map(self.units + 1));
+        self.options = [less, Some(map(self.units)), more];
+    }
+
+    pub fn stake(&self) -> Stake {
+        let [Some(Mapping { value: now, .. }), less, more] = [&self.options[1], &self.options[0], &self.options[2]]
+        else {
+            return Stake::default();
+        };
+        // The last unit stays.
+        let loss = less.as_ref().filter(|_| self.units > 1).map(|less| now - less.value);
+        let gain = more.as_ref().filter(|_| !self.is_away).map(|more| more.value - now);
+        Stake { loss, gain }
+    }
+
+    /// Decides which positions are mapped; gives those that were.
+    pub fn map(&mut self, unit: u32) -> Vec<Range<u32>> {
+        self.weigh();
+        let mapping = self.options[1].as_ref().expect("it was weighed");
+        let blocks = |unit_at: usize| u32::try_from(unit_at as u64 * u64::from(unit)).unwrap_or(u32::MAX);
+        let runs: Vec<Range<u32>> = mapping.runs.iter().map(|run| blocks(run.start)..blocks(run.end)).collect();
+        self.coming.reserve(2 * runs.len());
+        std::mem::replace(&mut self.runs, runs)
+    }
+
+    /// Gives up what is not mapped any more.
+    pub fn drop_unmapped<E: Effects>(&mut self, before: &[Range<u32>], side: &mut Side<E>) {
+        for position in fragments::without(before, &self.runs).into_iter().flatten() {
+            let Some(number) = self.policy.at(position) else { return };
+            if self.resident.contains(number) {
+                self.leave(number, side);
+            }
+        }
+    }
+
+    /// Reads what is mapped now.
+    pub fn read_mapped<E: Effects>(&mut self, before: &[Range<u32>], side: &mut Side<E>) {
+        for position in fragments::without(&self.runs, before).into_iter().flatten() {
+            let Some(number) = self.policy.at(position) else { return };
+            if !self.resident.contains(number) {
+                self.enter(number, Extra::Allocation, side);
+            }
+        }
+    }
+
+    /// Panics unless memory holds what stands at mapped positions.
+    pub fn validate(&self, numbers: impl Iterator<Item = u32>, unit: u32) {
+        let mapped: u64 = self.runs.iter().map(|run| run.len() as u64).sum();
+        assert_eq!(mapped, self.units as u64 * u64::from(unit), "not as many positions are mapped as there is room");
+        assert!(self.runs.len() <= self.settings.fragments, "too many runs");
+        let mut held = 0;
+        for number in numbers {
+            let position = self.policy.position(number);
+            assert!(position.is_none_or(|position| self.policy.at(position) == Some(number)), "positions disagree");
+            let mapped = position.is_some_and(|position| self.is_mapped(position));
+            assert_eq!(self.resident.contains(number), mapped, "memory does not hold what is mapped");
+            held += u32::from(mapped);
+        }
+        assert_eq!(held, self.len, "resident blocks are miscounted");
+    }
+}
+
+/// A host that does not listen.
+struct Nobody;
+
+impl Effects for Nobody {
+    fn evict(&mut self, _slot: Slot) {}
+    fn forget(&mut self, _slot: Slot) {}
+    fn fetch(&mut self, _slot: Slot, _why: Extra) {}
+}

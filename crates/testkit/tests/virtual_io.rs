@@ -1,0 +1,172 @@
+//! The virtual I/O cache: the paper's example, the laws of its statement, its model.
+
+use hotset_core::policy::{Effects, Extra, Outcome, Policy, Reference, Setup, Slot};
+use hotset_core::schemes::virtual_io::VirtualIo;
+use hotset_core::spec::PolicySpec;
+use hotset_testkit::harness::Case;
+use hotset_testkit::replay::replay;
+use hotset_testkit::samples::samples;
+use hotset_testkit::variants::{check, check_in};
+use hotset_testkit::world::World;
+
+const MANY: World = World { file_blocks: 8, apps: 4, writes: 3, classes: 3, class_lasts: u64::MAX };
+const ALONE: World = World { apps: 1, ..MANY };
+
+#[test]
+fn one_queue() {
+    let variants: &[&[(&str, &str)]] = &[
+        &[("queue", "20"), ("unit", "1"), ("quantum", "5"), ("alpha", "0.5")],
+        &[("queue", "9"), ("unit", "2"), ("quantum", "3"), ("alpha", "0"), ("fragments", "1"), ("policy", "lfu")],
+        &[("queue", "12"), ("unit", "1"), ("quantum", "7"), ("alpha", "1"), ("policy", "arc"), ("fragments", "3")],
+        &[("queue", "12"), ("unit", "3"), ("quantum", "7"), ("alpha", "0.5"), ("policy", "2q")],
+    ];
+    check_in(ALONE, "virtual", variants);
+}
+
+#[test]
+fn many_queues() {
+    let variants: &[&[(&str, &str)]] = &[
+        &[("queue", "20"), ("unit", "1"), ("quantum", "5"), ("alpha", "0.5")],
+        &[
+            ("queue", "7"),
+            ("unit", "1"),
+            ("quantum", "3"),
+            ("a1", "lfu"),
+            ("a2", "virtual(arc,queue=9,quantum=2,alpha=0)"),
+            ("alpha", "1"),
+        ],
+    ];
+    check_in(MANY, "virtual", variants);
+    check("virtual", &[&[("queue", "30"), ("unit", "2"), ("quantum", "4"), ("alpha", "0.5"), ("policy", "lfu")]]);
+}
+
+/// What a cache did at one reference.
+#[derive(Debug, Default, PartialEq)]
+struct Seen {
+    evicted: Vec<Slot>,
+    pushed_out: Vec<Slot>,
+    fetched: Vec<(Slot, Extra)>,
+}
+
+impl Effects for Seen {
+    fn evict(&mut self, slot: Slot) {
+        self.evicted.push(slot);
+    }
+    fn push_out(&mut self, slot: Slot) {
+        self.pushed_out.push(slot);
+    }
+    fn forget(&mut self, _slot: Slot) {}
+    fn fetch(&mut self, slot: Slot, why: Extra) {
+        self.fetched.push((slot, why));
+    }
+}
+
+struct Cache {
+    scheme: VirtualIo,
+    time: u64,
+}
+
+impl Cache {
+    fn new(spec: &str, capacity: u32, slots: u32) -> Cache {
+        let args = PolicySpec::parse(spec).unwrap_or_else(|error| panic!("{error}")).args(None);
+        let setup = Setup { capacity, slots, seed: 1, args: &args, future: None, addresses: None, apps: &[] };
+        Cache { scheme: VirtualIo::new(&setup).unwrap_or_else(|error| panic!("{error}")), time: 0 }
+    }
+
+    fn refer(&mut self, slot: Slot) -> (Outcome, Seen) {
+        let mut seen = Seen::default();
+        self.time += 1;
+        let outcome = self.scheme.access(slot, Reference { time: self.time, ..Reference::default() }, &mut seen);
+        self.scheme.validate();
+        (outcome, seen)
+    }
+}
+
+/// POLICIES 1.1: positions 0 to 4 and 10 to 14 are mapped; block b stands at position b.
+#[test]
+fn the_papers_example() {
+    let hot = || {
+        let mut cache = Cache::new("virtual(lru,queue=30,unit=1,quantum=1000)", 10, 40);
+        // Twenty blocks, block 19 first: then block b stands at position b. Only positions 0 to 4 and 10 to 14 are hit from there on.
+        (0..20).rev().for_each(|slot| drop(cache.refer(slot)));
+        let mut order: Vec<Slot> = (0..20).collect();
+        for time in 0..1980 {
+            let position = [0, 1, 2, 3, 4, 10, 11, 12, 13, 14][time * 7 % 10];
+            let slot = order.remove(position);
+            order.insert(0, slot);
+            cache.refer(slot);
+        }
+        // The next reference begins with the second mapping; it leaves the order as it is.
+        let (_, seen) = cache.refer(order[0]);
+        assert!(seen.fetched.iter().all(|(_, why)| *why == Extra::Allocation));
+        let mapped: Vec<usize> = (0..20).filter(|&at| cache.scheme.contains(order[at])).collect();
+        assert_eq!(mapped, [0, 1, 2, 3, 4, 10, 11, 12, 13, 14]);
+        (cache, order)
+    };
+    let (mut cache, order) = hot();
+    assert_eq!(cache.refer(order[4]), (Outcome::Hit, Seen::default()), "at 4: a pure hit");
+    let (mut cache, order) = hot();
+    let pushed = Seen { evicted: vec![order[4]], ..Seen::default() };
+    assert_eq!(cache.refer(order[5]), (Outcome::Admitted, pushed), "at 5: a miss, 4 is pushed out");
+    let (mut cache, order) = hot();
+    let slid = Seen { evicted: vec![order[4]], fetched: vec![(order[9], Extra::Fragment)], ..Seen::default() };
+    assert_eq!(cache.refer(order[10]), (Outcome::Hit, slid), "at 10: a hit, 4 goes and 9 comes");
+    let (mut cache, order) = hot();
+    let slid =
+        Seen { evicted: vec![order[4]], pushed_out: vec![order[14]], fetched: vec![(order[9], Extra::Fragment)] };
+    assert_eq!(cache.refer(order[17]), (Outcome::Admitted, slid), "beyond 14: transfers at 0, 4, 10 and 14");
+}
+
+/// With nothing learnt, and with memory for the whole queue, it is the policy itself.
+#[test]
+fn a_head_is_the_plain_policy() {
+    for trace in samples() {
+        for policy in ["lru", "lfu", "arc", "2q"] {
+            let still = Case::new("virtual", 9).with("policy", policy).with("unit", "1").with("quantum", "1000000");
+            let whole = Case::new("virtual", 9)
+                .with("policy", policy)
+                .with("unit", "1")
+                .with("quantum", "9")
+                .with("queue", "9");
+            let plain = replay(&Case::new(policy, 9).in_world(ALONE), &trace).hits;
+            assert_eq!(replay(&whole.in_world(ALONE), &trace).hits, plain, "{policy}");
+            if policy == "lru" {
+                assert_eq!(replay(&still.in_world(ALONE), &trace).hits, plain);
+            }
+        }
+    }
+}
+
+/// It may hit more often than OPT, but it cannot read less.
+#[test]
+fn nobody_reads_less_than_the_bound() {
+    for trace in samples() {
+        for (capacity, quantum) in [(3, "3"), (9, "20"), (20, "50")] {
+            let case = Case::new("virtual", capacity).with("unit", "1").with("quantum", quantum).with("alpha", "0.5");
+            let counts = replay(&case, &trace);
+            let bound = replay(&Case::new("opt-bypass", capacity), &trace);
+            assert!(trace.len() as u64 - counts.hits + counts.fetches >= trace.len() as u64 - bound.hits);
+        }
+    }
+}
+
+/// A loop of 300 blocks in a cache of 20: nearly every reference hits, and nearly each hit was a read.
+#[test]
+fn on_a_loop_it_prefetches() {
+    let trace: Vec<u32> = (0..30_000).map(|time| time % 300).collect();
+    let case = Case::new("virtual", 20).with("unit", "10").with("queue", "1000").in_world(ALONE);
+    let counts = replay(&case, &trace);
+    let references = trace.len() as u64;
+    assert!(counts.hits * 100 > references * 90, "{counts:?}", counts = counts.hits);
+    assert!(references - counts.hits + counts.fetches >= references);
+}
+
+#[test]
+fn policies_without_an_order_are_refused() {
+    for spec in ["virtual(clock)", "virtual(lfu(aging=10))", "virtual(virtual(lru))"] {
+        let args = PolicySpec::parse(spec).unwrap_or_else(|error| panic!("{error}")).args(None);
+        let setup = Setup { capacity: 9, slots: 9, seed: 1, args: &args, future: None, addresses: None, apps: &[] };
+        let error = VirtualIo::new(&setup).err().expect("refused").to_string();
+        assert!(error.contains("keeps no order of positions"), "{error}");
+    }
+}
