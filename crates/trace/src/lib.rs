@@ -8,6 +8,7 @@ pub mod generate;
 pub mod input;
 pub mod memory;
 pub mod meta;
+pub mod mix;
 pub mod native;
 pub mod reader;
 pub mod runner;

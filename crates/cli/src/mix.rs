@@ -1,0 +1,148 @@
+//! `hotset mix`: traces of several applications made into one.
+
+use std::io::{Write, stdout};
+use std::path::PathBuf;
+
+use clap::{Args, ValueEnum};
+use hotset_core::spec::Value;
+use hotset_sim::Progress;
+use hotset_trace::mix::{Mix, Order, Part};
+use hotset_trace::native::{Header, Writer};
+use hotset_trace::{Batch, OpenOptions, TraceReader};
+
+use crate::destination::Destination;
+use crate::failure::Failure;
+use crate::formats::all_formats;
+use crate::import::describe;
+use crate::progress::Making;
+use crate::traces::say_remarks;
+
+/// Make one trace of the traces of several applications, as if they had run side by side
+#[derive(Args)]
+#[command(after_help = "\
+Examples:
+  hotset mix lu=lu.hst tpcc=tpcc.hst --by lockstep -o two.hst
+  hotset mix lu=lu.hst tpcc=tpcc.hst --by time --start tpcc=10s --loops lu=3 -o two.hst
+  hotset mix a=tpcc.hst b=tpcc.hst --by time --span a=120s --span b=120s -o twice.hst
+  hotset simulate two.hst --policy 'shared(lru),qos(lru,lu=70%,tpcc=85%),virtual(lru)' --size 64M")]
+pub(crate) struct MixTraces {
+    /// Applications and their traces, of any known format. Each keeps its files to itself, and all requests of its trace are its own
+    #[arg(required = true, value_name = "APP=TRACE", value_parser = parse_pair::<PathBuf>)]
+    parts: Vec<(String, PathBuf)>,
+    /// Whose request comes next: one of each in turn (no times are kept), or the earliest since the start of its trace
+    #[arg(long, value_name = "ORDER", default_value = "time")]
+    by: By,
+    /// Begin an application so much later
+    #[arg(long, value_name = "APP=TIME", value_parser = parse_time)]
+    start: Vec<(String, u64)>,
+    /// Pass over the trace of an application so often
+    #[arg(long, value_name = "APP=COUNT", value_parser = parse_pair::<u32>)]
+    loops: Vec<(String, u32)>,
+    /// Stretch the times of an application, or press them together, so that a pass takes so long
+    #[arg(long, value_name = "APP=TIME", value_parser = parse_time)]
+    span: Vec<(String, u64)>,
+    /// The native trace to write
+    #[arg(short, long, value_name = "OUT.hst")]
+    output: PathBuf,
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+enum By {
+    /// One request of each application in turn
+    Lockstep,
+    /// The earliest request first
+    Time,
+}
+
+impl MixTraces {
+    pub(crate) fn run(self) -> Result<(), Failure> {
+        self.check()?;
+        let inputs: Vec<PathBuf> = self.parts.iter().map(|(_, path)| path.clone()).collect();
+        let destination = Destination::new(&self.output, &inputs)?;
+        let order = match self.by {
+            By::Lockstep => Order::Lockstep,
+            By::Time => Order::Time,
+        };
+        let mut mix = Mix::new(self.parts.iter().map(|(name, path)| self.part(name, path)).collect(), order)?;
+        let named: Vec<String> = self.parts.iter().map(|(name, path)| format!("{name}={}", path.display())).collect();
+        let header = Header::new(mix.meta()).with("source", "mix").with("parts", &named.join(" "));
+        let stats = destination.write(|file, path| {
+            let mut writer = Writer::new(file, path, &header)?;
+            let progress = Making::new();
+            let mut batch = Batch::new();
+            loop {
+                mix.read(&mut batch)?;
+                if batch.is_empty() {
+                    return Ok(writer.finish(mix.tables())?);
+                }
+                writer.push(&batch, mix.tables())?;
+                progress.advance(batch.len() as u64);
+            }
+        })?;
+        say_remarks("mix", &mix)?;
+        Ok(writeln!(stdout(), "{}: {}", self.output.display(), describe(&stats))?)
+    }
+
+    /// Refuses what speaks of applications that are not there, or twice of one.
+    fn check(&self) -> Result<(), Failure> {
+        let known: Vec<&str> = self.parts.iter().map(|(name, _)| name.as_str()).collect();
+        once("APP=TRACE", &self.parts)?;
+        names(&self.start).chain(names(&self.span)).chain(names(&self.loops)).try_for_each(|name| {
+            let unknown = || {
+                Failure::Usage(format!("there is no application {name:?} in the mix: expected {}", known.join(", ")))
+            };
+            if known.contains(&name) { Ok(()) } else { Err(unknown()) }
+        })?;
+        once("--start", &self.start)?;
+        once("--span", &self.span)?;
+        once("--loops", &self.loops)
+    }
+
+    fn part(&self, name: &str, path: &std::path::Path) -> Part {
+        let path = path.to_owned();
+        let open = move || Ok(hotset_trace::open(&path, &all_formats(), &OpenOptions::default())?.reader);
+        Part {
+            name: name.to_owned(),
+            open: Box::new(open),
+            loops: of(&self.loops, name).unwrap_or(1),
+            start: of(&self.start, name).unwrap_or(0),
+            span: of(&self.span, name),
+        }
+    }
+}
+
+fn names<T>(pairs: &[(String, T)]) -> impl Iterator<Item = &str> {
+    pairs.iter().map(|(name, _)| name.as_str())
+}
+
+/// Refuses names that are given twice.
+fn once<T>(option: &str, pairs: &[(String, T)]) -> Result<(), Failure> {
+    let again = names(pairs).enumerate().find(|(index, name)| names(&pairs[..*index]).any(|other| other == *name));
+    let twice = |(_, name)| Failure::Usage(format!("{option}: {name:?} is given twice, expected once"));
+    again.map_or(Ok(()), |again| Err(twice(again)))
+}
+
+fn of<T: Copy>(pairs: &[(String, T)], name: &str) -> Option<T> {
+    pairs.iter().find(|(known, _)| known == name).map(|&(_, value)| value)
+}
+
+fn parse_pair<T: std::str::FromStr>(text: &str) -> Result<(String, T), String> {
+    let (name, value) = pair(text)?;
+    let value = value.parse().map_err(|_| format!("{value:?} is no number: expected a whole one, such as 3"))?;
+    Ok((name, value))
+}
+
+/// An application's name and a time in nanoseconds.
+fn parse_time(text: &str) -> Result<(String, u64), String> {
+    let (name, value) = pair(text)?;
+    match Value::parse(&value) {
+        Ok(Value::Time(time)) => Ok((name, time)),
+        _ => Err(format!("{value:?} is no time: expected one such as 10s or 500ms")),
+    }
+}
+
+fn pair(text: &str) -> Result<(String, String), String> {
+    let parts = text.split_once('=').filter(|(name, value)| !name.is_empty() && !value.is_empty());
+    let (name, value) = parts.ok_or_else(|| format!("{text:?}: expected a name, `=` and what belongs to it"))?;
+    Ok((name.to_owned(), value.to_owned()))
+}

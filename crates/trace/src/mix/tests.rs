@@ -1,0 +1,126 @@
+use std::collections::HashMap;
+
+use hotset_core::request::Op;
+
+use super::*;
+
+/// A trace held in memory.
+struct Held {
+    meta: Meta,
+    tables: Tables,
+    requests: Vec<Request>,
+}
+
+impl TraceReader for Held {
+    fn meta(&self) -> &Meta {
+        &self.meta
+    }
+
+    fn tables(&self) -> &Tables {
+        &self.tables
+    }
+
+    fn read(&mut self, batch: &mut Batch) -> Result<(), TraceError> {
+        batch.clear();
+        batch.requests.append(&mut self.requests);
+        Ok(())
+    }
+}
+
+const META: Meta = Meta { format: "test", addressing: Addressing::Bytes { unit: None }, has_time: true, has_ops: true };
+
+/// A part that reads at these times, its n-th block at the n-th.
+fn part(name: &str, times: &[u64]) -> Part {
+    with_meta(name, times, META)
+}
+
+fn with_meta(name: &str, times: &[u64], meta: Meta) -> Part {
+    let requests: Vec<Request> = (0..)
+        .zip(times)
+        .map(|(number, &time)| Request { time, offset: number * 4096, length: 4096, ..Request::default() })
+        .collect();
+    let open = move || {
+        let file = FileInfo { path: "data".to_owned(), ..FileInfo::default() };
+        let tables = Tables { files: vec![file], apps: vec!["inner".to_owned()] };
+        Ok(Box::new(Held { meta: meta.clone(), tables, requests: requests.clone() }) as Box<dyn TraceReader>)
+    };
+    Part { name: name.to_owned(), open: Box::new(open), loops: 1, start: 0, span: None }
+}
+
+/// Application, block and time of all requests.
+fn all(parts: Vec<Part>, order: Order) -> Vec<(u32, u64, u64)> {
+    let mut mix = Mix::new(parts, order).unwrap();
+    let mut batch = Batch::new();
+    let mut seen = Vec::new();
+    let mut owners = HashMap::new();
+    loop {
+        mix.read(&mut batch).unwrap();
+        if batch.is_empty() {
+            return seen;
+        }
+        for request in &batch.requests {
+            let of_file = owners.entry(request.file).or_insert(request.app);
+            assert_eq!(*of_file, request.app, "parts have files of their own");
+            assert_eq!(request.op(), Op::Read);
+            seen.push((request.app, request.offset / 4096, request.time));
+        }
+    }
+}
+
+#[test]
+fn in_lockstep_everybody_has_a_turn() {
+    let parts = vec![part("a", &[5, 6, 7]), part("b", &[0]), part("c", &[9, 9])];
+    assert_eq!(all(parts, Order::Lockstep), [(0, 0, 0), (1, 0, 0), (2, 0, 0), (0, 1, 0), (2, 1, 0), (0, 2, 0)]);
+}
+
+#[test]
+fn by_time_each_begins_at_its_own_first_request() {
+    let late = Part { start: 3, ..part("b", &[100, 104]) };
+    let parts = vec![part("a", &[10, 13, 16]), late];
+    assert_eq!(all(parts, Order::Time), [(0, 0, 0), (0, 1, 3), (1, 0, 3), (0, 2, 6), (1, 1, 7)]);
+}
+
+#[test]
+fn passes_follow_one_another() {
+    let twice = Part { loops: 2, ..part("a", &[10, 14]) };
+    assert_eq!(all(vec![twice], Order::Time), [(0, 0, 0), (0, 1, 4), (0, 0, 4), (0, 1, 8)]);
+    let empty = Part { loops: 1000, ..part("a", &[]) };
+    assert_eq!(all(vec![empty, part("b", &[1])], Order::Lockstep), [(1, 0, 0)]);
+}
+
+#[test]
+fn times_are_stretched() {
+    let slow = Part { span: Some(100), ..part("a", &[10, 15, 20]) };
+    assert_eq!(all(vec![slow], Order::Time), [(0, 0, 0), (0, 1, 50), (0, 2, 100)]);
+    let at_once = Part { span: Some(100), ..part("a", &[7, 7]) };
+    let refused = Mix::new(vec![at_once], Order::Time).err().unwrap().to_string();
+    assert_eq!(refused, "a: all its requests have one time, so it cannot be stretched");
+}
+
+#[test]
+fn a_long_request_stays_whole() {
+    let mut long = part("a", &[1, 1, 2]);
+    let inner = long.open;
+    let mut inner = inner;
+    long.open = Box::new(move || {
+        let mut reader = inner()?;
+        let mut batch = Batch::new();
+        reader.read(&mut batch)?;
+        batch.requests[1].flags |= FLAG_CONTINUED;
+        let (meta, tables) = (reader.meta().clone(), reader.tables().clone());
+        Ok(Box::new(Held { meta, tables, requests: batch.requests }))
+    });
+    let order: Vec<(u32, u64)> =
+        all(vec![long, part("b", &[1, 1])], Order::Lockstep).iter().map(|seen| (seen.0, seen.1)).collect();
+    assert_eq!(order, [(0, 0), (0, 1), (1, 0), (0, 2), (1, 1)]);
+}
+
+#[test]
+fn unlike_parts_are_refused() {
+    let timeless = || with_meta("b", &[0], Meta { has_time: false, ..META });
+    let refused = |order, other| Mix::new(vec![part("a", &[1]), other], order).err().unwrap().to_string();
+    assert!(refused(Order::Time, timeless()).starts_with("b: its requests have no times"));
+    assert!(Mix::new(vec![part("a", &[1]), timeless()], Order::Lockstep).is_ok());
+    let objects = with_meta("b", &[0], Meta { addressing: Addressing::Objects, ..META });
+    assert_eq!(refused(Order::Lockstep, objects), "b: it is addressed by object, expected by byte as the first part");
+}
