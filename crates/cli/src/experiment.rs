@@ -114,14 +114,16 @@ impl Experiment {
         let traces = self.traces_of(path, file);
         let mut of_traces: Vec<Vec<AnyRow>> = match &policies {
             Policies::Cache(policies) => {
-                let replay = Replay { policies, sizes, sizes_from, read, options, rules: None, seed };
-                let rows = |trace: &PathBuf| Ok(replay.rows(trace)?.into_iter().map(AnyRow::Cache).collect());
+                let replay = Replay { policies, sizes, sizes_from, read, options, rules: None, seed, timed: None };
+                let cache = |row| AnyRow::Cache(Box::new(row));
+                let rows = |trace: &PathBuf| Ok(replay.rows(trace)?.into_iter().map(cache).collect());
                 traces.iter().map(rows).collect::<Result<_, Failure>>()?
             }
             Policies::Memory(policies) => {
                 let replay = PagingReplay { policies, sizes, sizes_from, options, frees: Frees::Drop, seed };
                 let rows = |trace: &PathBuf| replay.rows_of(read.open(trace)?, trace);
-                let rows = |trace| Ok(rows(trace)?.into_iter().map(AnyRow::Memory).collect());
+                let memory = |row| AnyRow::Memory(Box::new(row));
+                let rows = |trace| Ok(rows(trace)?.into_iter().map(memory).collect());
                 traces.iter().map(rows).collect::<Result<_, Failure>>()?
             }
         };

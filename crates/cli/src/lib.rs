@@ -14,6 +14,7 @@ mod generate;
 mod import;
 mod inspect;
 mod memory;
+mod mix;
 mod mount;
 mod output;
 mod policies;
@@ -69,6 +70,7 @@ enum Command {
     Experiment(experiment::Experiment),
     View(view::View),
     Import(import::Import),
+    Mix(mix::MixTraces),
     Generate(generate::Generate),
     Mount(mount::Mount),
     Top(top::Top),
@@ -110,6 +112,7 @@ impl Command {
             Command::Experiment(command) => command.run(typed),
             Command::View(command) => command.run(typed),
             Command::Import(command) => command.run(),
+            Command::Mix(command) => command.run(),
             Command::Generate(command) => command.run(),
             Command::Mount(command) => command.run(),
             Command::Top(command) => command.run(),

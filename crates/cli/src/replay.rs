@@ -5,10 +5,11 @@ pub(crate) mod paging;
 use std::path::Path;
 
 use hotset_core::classify::Rules;
-use hotset_core::spec::{PolicySpec, SizeSpec};
+use hotset_core::spec::{Args, PolicySpec, SizeSpec};
 use hotset_sim::grid::{self, Plan};
-use hotset_sim::results::{Row, TraceFacts};
-use hotset_sim::{BlockSize, Options, Prepared, prepare};
+use hotset_sim::machine::{self, Sample};
+use hotset_sim::results::{Row, SeriesRow, TraceFacts};
+use hotset_sim::{BlockSize, Options, Prepared, Tally, prepare};
 use hotset_trace::Trace;
 
 use crate::failure::Failure;
@@ -27,16 +28,26 @@ pub(crate) struct Replay<'a> {
     /// The user's classes.
     pub(crate) rules: Option<&'a Rules>,
     pub(crate) seed: u64,
+    /// Replay on a clock.
+    pub(crate) timed: Option<&'a machine::Options>,
+}
+
+/// What a replay gave.
+#[derive(Default)]
+pub(crate) struct Replayed {
+    pub(crate) rows: Vec<Row>,
+    /// Rows of one stretch after another, if they were asked for.
+    pub(crate) series: Vec<SeriesRow>,
 }
 
 impl Replay<'_> {
     /// Rows policy by policy, each at all sizes.
     pub(crate) fn rows(&self, path: &Path) -> Result<Vec<Row>, Failure> {
-        self.rows_of(self.read.open(path)?, path)
+        Ok(self.rows_of(self.read.open(path)?, path)?.rows)
     }
 
     /// The same for a trace that is open.
-    pub(crate) fn rows_of(&self, trace: Trace, path: &Path) -> Result<Vec<Row>, Failure> {
+    pub(crate) fn rows_of(&self, trace: Trace, path: &Path) -> Result<Replayed, Failure> {
         let (sizes, written) = self.sizes;
         let policies = self.policies;
         let meta = trace.meta().clone();
@@ -44,7 +55,7 @@ impl Replay<'_> {
         let block_bytes = options.block.unwrap_or_else(|| BlockSize::default_for(&meta)).bytes();
         let args = |policy: &PolicySpec| policy.args(block_bytes).with_rules(self.rules.cloned());
         options.keep_requests = policies.iter().any(|policy| grid::wants_requests(policy.info(), &args(policy)));
-        options.keep_times = policies.iter().any(|policy| args(policy).wants_clock());
+        options.keep_times = self.timed.is_some() || policies.iter().any(|policy| args(policy).wants_clock());
         let name = path.display().to_string();
         let (mut prepared, reader) = prepare(trace.reader, &options, &Reading::new(&name, &trace.progress))?;
         let (footprint, references) = match &prepared {
@@ -57,11 +68,10 @@ impl Replay<'_> {
         };
         let capacities =
             sizes.resolve(footprint, block_bytes).map_err(|error| Failure::spec(self.sizes_from, written, &error))?;
-        let plan =
-            |policy: &PolicySpec, capacity| Plan { info: policy.info(), args: args(policy), capacity, seed: self.seed };
-        let plans: Vec<Plan> =
-            policies.iter().flat_map(|policy| capacities.iter().map(|&size| plan(policy, size))).collect();
-        let replayed = grid::run(&mut prepared, &plans, &Replaying::new(plans.len(), references))?;
+        let plans = self.plans(&capacities, args);
+        let replaying = Replaying::new(plans.len(), references);
+        let cells = self.cells(&mut prepared, &plans, &replaying)?;
+        drop(replaying);
         let reader = match (reader, prepared) {
             (Some(reader), _) => reader,
             (None, Prepared::Stream(stream)) => stream.into_reader(),
@@ -71,12 +81,54 @@ impl Replay<'_> {
         let facts = TraceFacts {
             name,
             block_bytes,
-            distinct: replayed.distinct,
+            distinct: cells.distinct,
             has_ops: meta.has_ops,
             apps: reader.tables().apps.clone(),
         };
-        let specs = policies.iter().flat_map(|policy| std::iter::repeat_n(policy, capacities.len()));
-        let cells = specs.zip(&plans).zip(&replayed.tallies);
-        Ok(cells.map(|((spec, plan), tally)| facts.row(spec.to_string(), plan.capacity, self.seed, tally)).collect())
+        let specs = policies.iter().flat_map(|policy| std::iter::repeat_n(policy.to_string(), capacities.len()));
+        let mut replayed = Replayed::default();
+        for ((spec, plan), (tally, samples)) in specs.zip(&plans).zip(cells.tallies.iter().zip(&cells.samples)) {
+            if let Some(every) = self.timed.and_then(|options| options.every) {
+                replayed.series.extend(facts.series(&spec, plan.capacity, every, samples));
+            }
+            replayed.rows.push(facts.row(spec, plan.capacity, self.seed, tally));
+        }
+        Ok(replayed)
     }
+
+    /// A plan for each policy and size.
+    fn plans(&self, capacities: &[u32], args: impl Fn(&PolicySpec) -> Args) -> Vec<Plan> {
+        let plan =
+            |policy: &PolicySpec, capacity| Plan { info: policy.info(), args: args(policy), capacity, seed: self.seed };
+        self.policies
+            .iter()
+            .flat_map(|policy| capacities.iter().map(|&size| plan(policy, size)).collect::<Vec<_>>())
+            .collect()
+    }
+
+    fn cells(&self, prepared: &mut Prepared, plans: &[Plan], replaying: &Replaying) -> Result<Cells, Failure> {
+        match (prepared, self.timed) {
+            (Prepared::Held(references), Some(options)) => {
+                let cells = machine::run(references, plans, options, replaying)?;
+                let (tallies, samples) = cells.into_iter().map(|cell| (cell.tally, cell.samples)).unzip();
+                Ok(Cells { tallies, samples, distinct: Some(references.distinct()) })
+            }
+            (Prepared::Stream(stream), Some(_)) => {
+                Err(stream.refuse("a replay on a clock or a series", "or leave --disk and --series out").into())
+            }
+            (prepared, None) => {
+                let replayed = grid::run(prepared, plans, replaying)?;
+                let samples = vec![Vec::new(); plans.len()];
+                Ok(Cells { tallies: replayed.tallies, samples, distinct: replayed.distinct })
+            }
+        }
+    }
+}
+
+/// What came of the plans, one by one.
+struct Cells {
+    tallies: Vec<Tally>,
+    samples: Vec<Vec<Sample>>,
+    /// Blocks that the trace references.
+    distinct: Option<u32>,
 }

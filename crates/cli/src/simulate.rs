@@ -1,5 +1,6 @@
 //! `hotset simulate`: traces × policies × sizes.
 
+mod clock;
 mod paging;
 
 use std::io::{Write, stdout};
@@ -27,6 +28,7 @@ Examples:
   hotset simulate OLTP.lis.zst --policy all --size 1%..50%*2 --csv results.csv
   hotset simulate trace.csv --columns time,id,size --policy 's3-fifo(small=5%),sieve' --size 1000,10000 --json -
   hotset simulate app.hst --policy lru,arc,s3-fifo,opt --size 1%..100%*1.5 --report app.html
+  hotset simulate mix.hst --policy 'shared(lru),qos(lru,lu=70%)' --size 64M --disk disk --series over-time.jsonl --every 2s
   hotset simulate program.pgt.zst --policy apr,clock,opt --size 10%,50%    (a trace of memory: paging policies)")]
 pub(crate) struct Simulate {
     /// The traces: any known format, plain or packed by zstd, gzip or xz; `-` is standard input; `FORMAT:PATH` names the format
@@ -47,6 +49,8 @@ pub(crate) struct Simulate {
     classes: Option<PathBuf>,
     #[command(flatten)]
     results: ResultArgs,
+    #[command(flatten)]
+    clock: clock::ClockArgs,
     #[command(flatten)]
     report: ReportArgs,
     /// Seed of the policies that draw random numbers
@@ -72,8 +76,10 @@ impl Simulate {
         let page = self.report.prepare(&self.traces)?;
         let mut first = self.read.open(&self.traces[0])?;
         if first.reader.memory().is_some() {
+            self.clock.refuse(&self.traces[0])?;
             return self.write(&self.run_paging(first, &sizes)?, &files::PAGING_COLUMNS, page, typed);
         }
+        let timed = self.clock.options()?;
         let replay = Replay {
             policies: &policies?,
             sizes: (&sizes, &self.size),
@@ -82,17 +88,20 @@ impl Simulate {
             options: self.cut.options(),
             rules: rules.as_ref(),
             seed: self.seed,
+            timed: timed.as_ref(),
         };
         let mut first = Some(first);
-        let mut rows = Vec::new();
+        let (mut rows, mut series) = (Vec::new(), Vec::new());
         for path in &self.traces {
             let trace = first.take().map_or_else(|| self.read.open(path), Ok)?;
             let of_trace = replay.rows_of(trace, path)?;
-            if !self.results.has_stdout() {
-                show(&of_trace)?;
+            if !self.results.has_stdout() && !self.clock.has_stdout() {
+                show(&of_trace.rows)?;
             }
-            rows.extend(of_trace);
+            rows.extend(of_trace.rows);
+            series.extend(of_trace.series);
         }
+        self.clock.write(&series)?;
         self.write(&rows, &files::CACHE_COLUMNS, page, typed)
     }
 

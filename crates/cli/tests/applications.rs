@@ -17,7 +17,7 @@ fn trace() -> String {
 fn promises_are_kept_and_rows_tell_the_rooms() {
     let folder = Folder::new();
     let trace = folder.file("t.csv", trace());
-    let specs = "shared(lru),equal(lru),qos(lru,lu=90%,scan=99%),ucp(lru,interval=200),lru";
+    let specs = "shared(lru,prefetch=off),equal(lru,prefetch=off),qos(lru,prefetch=off,lu=90%,scan=99%),ucp(lru,prefetch=off,interval=200),lru";
     let rows = hotset(&["simulate", &trace, "-p", specs, "-s", "30", "--json", "-"]).rows();
     let hits = |row: usize, app: usize| rows[row]["apps"][app]["hits"].as_u64().unwrap();
     assert_eq!(rows[0]["hits"], rows[4]["hits"]);
@@ -38,7 +38,7 @@ fn promises_are_kept_and_rows_tell_the_rooms() {
 fn held_and_streamed_are_divided_alike() {
     let folder = Folder::new();
     let trace = folder.file("t.csv", trace());
-    let specs = "equal(arc),qos(lru,profile=none,lu=90%),ucp(lru,interval=200)";
+    let specs = "equal(arc,prefetch=off),qos(lru,prefetch=off,profile=none,lu=90%),ucp(lru,prefetch=off,interval=200)";
     let run = |memory: &str| {
         let rows = hotset(&["simulate", &trace, "-p", specs, "-s", "30,100", "--memory", memory, "--json", "-"]).rows();
         rows.iter().map(|row| (row["apps"].clone(), row["repartitions"].clone())).collect::<Vec<_>>()
@@ -54,13 +54,31 @@ fn what_cannot_be_divided_is_refused_in_a_sentence() {
         (&trace, "qos(lru,lux=70%)", "an application \"lux\", which the trace does not have: known are lu, scan"),
         (&trace, "qos(lru,lu=170%)", "\"lu=170%\" is not allowed: expected the goal of an application"),
         (&trace, "qos(lru,hit_time=10ms)", "expected a miss_time above the hit_time"),
-        (&trace, "equal(opt)", "equal cannot be put around opt"),
+        (&trace, "equal(opt,prefetch=off)", "equal cannot be put around opt"),
+        (&trace, "shared(opt)", "shared must know the future, which reading ahead changes: give prefetch=off"),
         (&ids, "qos(lru)", "the trace has no times: give a number of references, such as interval=10000"),
     ];
     for (trace, policy, message) in cases {
         let run = hotset(&["simulate", trace, "-p", policy, "-s", "10"]);
         assert!(run.status != 0 && run.err.contains(message), "{policy}: {}", run.err);
     }
-    let alone = hotset(&["simulate", &ids, "-p", "qos(lru,interval=1),lru", "-s", "10", "--json", "-"]).rows();
+    let alone =
+        hotset(&["simulate", &ids, "-p", "qos(lru,prefetch=off,interval=1),lru", "-s", "10", "--json", "-"]).rows();
     assert_eq!(alone[0]["hits"], alone[1]["hits"]);
+}
+
+/// As Linux does it, unless it is turned off; what is read ahead is counted apart.
+#[test]
+fn sequential_applications_are_read_ahead_of() {
+    let folder = Folder::new();
+    let trace = folder.file("t.csv", trace());
+    let rows =
+        hotset(&["simulate", &trace, "-p", "shared(lru),shared(lru,prefetch=off)", "-s", "200", "--json", "-"]).rows();
+    let misses = |row: usize| rows[row]["misses"].as_u64().unwrap();
+    assert!(misses(0) * 10 < misses(1), "{rows:?}");
+    assert_eq!(rows[0]["prefetch_reads"], rows[0]["extra_reads"]);
+    assert!(rows[0]["prefetch_reads"].as_u64().unwrap() + misses(0) >= misses(1));
+    assert!(!keys(&rows[1]).contains(&"prefetch_reads"));
+    let streamed = hotset(&["simulate", &trace, "-p", "shared(lru)", "-s", "200", "--memory", "1K"]);
+    assert!(streamed.err.contains("prefetch=off"), "{}", streamed.err);
 }

@@ -201,6 +201,9 @@ impl Decider {
         if dynamic::profiling(name, &args, capacity).is_some() {
             return Err(LiveError::Profiling { policy: plan.spec.to_string() });
         }
+        if args.reads_ahead() {
+            return Err(LiveError::ReadsAhead { policy: plan.spec.to_string() });
+        }
         let view = dynamic::view(name, &args, capacity)?;
         let known = dynamic::identities(&plan.spec, capacity, &args);
         let slots = known.min(u64::from(capacity) * 4 + 1024).min(1 << 31) as u32;
@@ -335,6 +338,7 @@ impl Decider {
                 app: request.app,
                 write: piece.write,
                 class: piece.class,
+                ahead: false,
             };
             self.time += 1;
             let hit = match elsewhere.get(index) {

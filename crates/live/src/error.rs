@@ -23,6 +23,12 @@ pub enum LiveError {
         /// The spec.
         policy: String,
     },
+    /// The policy wants sequential readers to be read ahead of, as a simulation does it.
+    #[error("{policy} wants to be read ahead for, but a live cache reads ahead by itself: leave prefetch=linux out")]
+    ReadsAhead {
+        /// The spec.
+        policy: String,
+    },
     /// Blocks of this size cannot be kept in frames.
     #[error("a block of {} is not possible here: expected a power of two from 512B to 16M", Value::Size(*.0))]
     Block(u64),

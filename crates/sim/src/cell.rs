@@ -4,6 +4,7 @@ use hotset_core::policy::{Effects, Extra, Outcome, Policy, Reference, Repartitio
 
 use crate::bits;
 use crate::directory::Directory;
+use crate::machine::Times;
 use crate::window::{WINDOW, Window};
 use hotset_core::counters::Counters;
 
@@ -29,10 +30,42 @@ pub struct Tally {
     pub write_backs: u64,
     /// Blocks read from storage though nobody asked for them then.
     pub extra_reads: u64,
+    /// Why blocks were read though nobody asked for them, and blocks that slid out of runs of virtual queues.
+    pub extra: ExtraTally,
     /// How a scheme divided its room, whenever that changed something.
     pub decisions: Vec<Repartition>,
     /// By class; empty when the policy does not tell classes apart.
     pub classes: Vec<ClassTally>,
+    /// What it cost, if it was replayed on a clock with a disk.
+    pub times: Option<Times>,
+}
+
+/// Transfers of blocks that nobody asked for then, by their reason.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ExtraTally {
+    /// Blocks read because their positions were mapped.
+    pub allocation_reads: u64,
+    /// Blocks read because they slid into a run of mapped positions.
+    pub fragment_reads: u64,
+    /// Blocks that slid out of a run that is not at the head.
+    pub push_outs: u64,
+    /// Blocks read ahead of a sequential reader.
+    pub prefetch_reads: u64,
+}
+
+impl ExtraTally {
+    pub(crate) fn count(&mut self, why: Extra) {
+        match why {
+            Extra::Allocation => self.allocation_reads += 1,
+            Extra::Fragment => self.fragment_reads += 1,
+            Extra::Refetch => {}
+        }
+    }
+
+    /// True where a scheme maps positions, and something came of it.
+    pub(crate) fn maps(&self) -> bool {
+        self.allocation_reads + self.fragment_reads + self.push_outs > 0
+    }
 }
 
 /// The counts of one class of a cell.
@@ -59,6 +92,7 @@ struct Host<D> {
     dirty: Vec<u64>,
     write_backs: u64,
     extra_reads: u64,
+    extra: ExtraTally,
     decisions: Vec<Repartition>,
 }
 
@@ -93,8 +127,14 @@ impl<D: Directory, const WRITES: bool> Effects for Counting<'_, D, WRITES> {
     }
 
     #[inline(always)]
-    fn fetch(&mut self, _slot: Slot, _why: Extra) {
+    fn fetch(&mut self, _slot: Slot, why: Extra) {
         self.0.extra_reads += 1;
+        self.0.extra.count(why);
+    }
+
+    fn push_out(&mut self, slot: Slot) {
+        self.0.extra.push_outs += 1;
+        self.evict(slot);
     }
 
     #[inline(always)]
@@ -145,7 +185,14 @@ impl<P: Policy, D: Directory> PolicyCell<P, D> {
     pub fn new(policy: P, directory: D, slots: u32, by_app: bool) -> Self {
         PolicyCell {
             policy,
-            host: Host { directory, dirty: Vec::new(), write_backs: 0, extra_reads: 0, decisions: Vec::new() },
+            host: Host {
+                directory,
+                dirty: Vec::new(),
+                write_backs: 0,
+                extra_reads: 0,
+                extra: ExtraTally::default(),
+                decisions: Vec::new(),
+            },
             slots,
             hits: vec![0; WINDOW / 64],
             open_missed: false,
@@ -241,7 +288,7 @@ impl<P: Policy, D: Directory> Cell<D::Key> for PolicyCell<P, D> {
     }
 
     fn tally(&self) -> Tally {
-        let Host { write_backs, extra_reads, .. } = self.host;
-        Tally { write_backs, extra_reads, decisions: self.host.decisions.clone(), ..self.tally.clone() }
+        let Host { write_backs, extra_reads, extra, .. } = self.host;
+        Tally { write_backs, extra_reads, extra, decisions: self.host.decisions.clone(), ..self.tally.clone() }
     }
 }

@@ -32,6 +32,33 @@ pub enum SimError {
         /// The policy.
         policy: String,
     },
+    /// A policy must know the future, but the order of requests follows from what it decides.
+    #[error(
+        "{policy} must know the future, which a replay on a clock makes as it goes: leave it out, or leave --disk and --series out"
+    )]
+    Timeless {
+        /// The policy.
+        policy: String,
+    },
+    /// A policy must know the future, but what is read ahead follows from what it decides.
+    #[error("{policy} must know the future, which reading ahead changes: give prefetch=off")]
+    FutureAhead {
+        /// The policy.
+        policy: String,
+    },
+    /// A scheme that shows the trace in a view of its own was to be replayed on a clock.
+    #[error(
+        "{policy} cuts or classifies blocks in its own way, which a replay on a clock or a series cannot show: leave it out, or leave --disk and --series out"
+    )]
+    TimedView {
+        /// The policy.
+        policy: String,
+    },
+    /// A replay on a clock of a trace without times.
+    #[error(
+        "the trace has no times, which a disk and a series by time need: leave --disk out, and give --every in references, such as 10000"
+    )]
+    NoClock,
     /// More references than an offline policy can number.
     #[error("the trace has more than 4 billion references, too many for {policy}: leave it out or cut the trace")]
     TooManyReferences {

@@ -3,7 +3,7 @@
 //! A held trace is replayed once a cell, cells side by side on all cores: only as many caches exist at a time as there are cores,
 //! and each stays in the processor's cache. A stream is read once and every window goes to all cells.
 
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 
 use hotset_core::dynamic;
 use hotset_core::policy::{App, Column, Future, Info, Policy, Setup};
@@ -17,6 +17,7 @@ use crate::directory::{Dense, Directory, Hashed};
 use crate::error::SimError;
 use crate::expand::Expanded;
 use crate::future;
+use crate::machine::{self, Machine};
 use crate::prepare::{Prepared, Stream};
 use crate::profile;
 use crate::progress::Progress;
@@ -44,7 +45,7 @@ impl Plan {
     }
 
     /// True if the policy, or one in it, must know the future.
-    fn is_offline(&self) -> bool {
+    pub(crate) fn is_offline(&self) -> bool {
         self.info.offline || self.args.policies().any(PolicySpec::is_offline)
     }
 }
@@ -75,7 +76,7 @@ pub fn run(prepared: &mut Prepared, plans: &[Plan], progress: &dyn Progress) -> 
 }
 
 fn run_held(references: &References, plans: &[Plan], progress: &dyn Progress) -> Result<Vec<Tally>, SimError> {
-    check_times(plans, references)?;
+    check(plans, references)?;
     // One view at a time: each takes as much memory as a trace.
     let mut views: Vec<(View, Vec<usize>)> = Vec::new();
     for (number, plan) in plans.iter().enumerate() {
@@ -100,8 +101,17 @@ fn run_held(references: &References, plans: &[Plan], progress: &dyn Progress) ->
 fn run_plain(references: &References, plans: &[&Plan], progress: &dyn Progress) -> Result<Vec<Tally>, SimError> {
     let future = future_of(&references.ids, references.distinct(), plans)?;
     let by_app = references.has_apps();
+    let machine = LazyLock::new(|| Machine::new(references));
     let run_one = |plan: &&Plan| {
-        let apps = profile::apps(references, plan)?;
+        if plan.args.reads_ahead() {
+            let replayed = machine.run(plan, &machine::Options::default())?;
+            progress.advance(references.len());
+            return Ok(replayed.tally);
+        }
+        let apps = match profile::is_wanted(plan) {
+            true => profile::apps(&machine, plan)?,
+            false => profile::named(&references.apps),
+        };
         let setup = setup(plan, &references.addresses, future.as_ref(), &apps);
         let directory = Dense { addresses: references.addresses.clone() };
         let mut cell = build(plan, BuildCell { setup, directory, by_app })?;
@@ -151,13 +161,26 @@ impl Visitor for RunShown<'_> {
     }
 }
 
-/// Refuses plans that need times where there are none.
-fn check_times(plans: &[Plan], references: &References) -> Result<(), SimError> {
-    let timed = plans.iter().find(|plan| plan.args.wants_clock() && !references.has_times());
-    timed.map_or(Ok(()), |plan| Err(SimError::NoTimes { policy: plan.info.name.to_owned() }))
+/// Refuses plans that need times where there are none, or a future that is made as they go.
+fn check(plans: &[Plan], references: &References) -> Result<(), SimError> {
+    for plan in plans {
+        let policy = plan.info.name.to_owned();
+        if plan.args.wants_clock() && !references.has_times() {
+            return Err(SimError::NoTimes { policy });
+        }
+        if plan.args.reads_ahead() && plan.is_offline() {
+            return Err(SimError::FutureAhead { policy });
+        }
+    }
+    Ok(())
 }
 
-fn setup<'a>(plan: &'a Plan, addresses: &'a [u64], future: Option<&'a Future>, apps: &'a [App]) -> Setup<'a> {
+pub(crate) fn setup<'a>(
+    plan: &'a Plan,
+    addresses: &'a [u64],
+    future: Option<&'a Future>,
+    apps: &'a [App],
+) -> Setup<'a> {
     let Plan { capacity, seed, args, .. } = plan;
     let slots = addresses.len() as u32;
     Setup { capacity: *capacity, slots, seed: *seed, args, future, addresses: Some(addresses), apps }
@@ -172,12 +195,15 @@ fn future_of(ids: &Column, distinct: u32, plans: &[&Plan]) -> Result<Option<Futu
 }
 
 fn run_stream(stream: &mut Stream, plans: &[Plan], progress: &dyn Progress) -> Result<Vec<Tally>, SimError> {
-    check_times(plans, &stream.begun)?;
+    check(plans, &stream.begun)?;
     let apps = profile::named(&stream.begun.apps);
     let mut cells = Vec::with_capacity(plans.len());
     for plan in plans {
         if plan.is_offline() || plan.view()? != View::default() {
             return Err(stream.refuse(plan.info.name, "or leave the policy out"));
+        }
+        if plan.args.reads_ahead() {
+            return Err(stream.refuse("reading ahead", "or give prefetch=off"));
         }
         let setup = Setup {
             capacity: plan.capacity,

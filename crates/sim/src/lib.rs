@@ -10,6 +10,7 @@ pub mod future;
 pub mod grid;
 pub mod inspect;
 mod intern;
+pub mod machine;
 pub mod paging;
 mod prepare;
 mod profile;
@@ -20,7 +21,7 @@ mod scan;
 mod view;
 mod window;
 
-pub use cell::{ClassTally, Tally};
+pub use cell::{ClassTally, ExtraTally, Tally};
 pub use error::SimError;
 pub use expand::BlockSize;
 pub use hotset_core::counters::Counters;

@@ -4,6 +4,7 @@ use hotset_core::policy::{PartRoom, Repartition};
 use serde::Serialize;
 
 use crate::cell::{ClassTally, Tally};
+use crate::machine::{AppTimes, Every, Point, Sample};
 use hotset_core::counters::Counters;
 
 /// Version of the row's schema; a reader refuses what it does not know.
@@ -40,6 +41,18 @@ pub struct Row {
     /// Blocks read from storage though nobody asked for them then; absent when there was none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub extra_reads: Option<u64>,
+    /// Of these, blocks whose positions in a virtual queue were mapped anew; absent for schemes that map none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub allocation_reads: Option<u64>,
+    /// Of these, blocks that slid into a run of mapped positions; absent for schemes that map none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub fragment_reads: Option<u64>,
+    /// Blocks that slid out of a run that is not at the head; absent for schemes that map none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub fragment_push_outs: Option<u64>,
+    /// Blocks read ahead of sequential readers; absent if there were none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub prefetch_reads: Option<u64>,
     /// Accesses to storage: reading requests that missed, by pieces of at most their part, and blocks written. Only for schemes that tell classes apart.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub disk_accesses: Option<u64>,
@@ -52,6 +65,15 @@ pub struct Row {
     /// How often a scheme divided its room in another way than before; absent for schemes that do not divide.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub repartitions: Option<u64>,
+    /// Seconds from the first request to the end of the last; absent without a disk.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub finish_seconds: Option<f64>,
+    /// Seconds in which the disk worked; absent without one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub disk_busy_seconds: Option<f64>,
+    /// Milliseconds that a request took on average; absent without a disk.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub mean_service_ms: Option<f64>,
     /// The same counts for each application; absent when there is only one.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub apps: Vec<Named>,
@@ -102,6 +124,12 @@ pub struct Named {
     /// Blocks that it may have resident after the last division; absent for schemes that do not divide.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub room_blocks: Option<u32>,
+    /// Seconds from the first request of all to the end of its last; absent without a disk.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub finish_seconds: Option<f64>,
+    /// Milliseconds that one of its requests took on average; absent without a disk.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub mean_service_ms: Option<f64>,
     /// What it was promised could not be met at the last division; absent for schemes that do not divide.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub flagged: Option<bool>,
@@ -147,6 +175,54 @@ impl Counts {
     }
 }
 
+/// One application in one stretch of time. Stretches in which nobody referred to a block are left out.
+#[derive(Clone, Debug, Serialize)]
+pub struct SeriesRow {
+    /// Version of this schema.
+    pub version: u32,
+    /// `series`, which tells these rows from others.
+    pub kind: &'static str,
+    /// The trace as the user named it.
+    pub trace: String,
+    /// The scheme.
+    pub policy: String,
+    /// Blocks of the cache.
+    pub size_blocks: u32,
+    /// The end of the stretch in seconds since the first request; absent where stretches are counted in references.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub end_seconds: Option<f64>,
+    /// The end of the stretch in references; absent where stretches are times.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub end_references: Option<u64>,
+    /// The application.
+    pub app: String,
+    /// Its references in the stretch.
+    pub references: u64,
+    /// Those that hit.
+    pub hits: u64,
+    /// Blocks in memory at the end that were read for it.
+    pub resident_blocks: u32,
+    /// Blocks that it may have at the end; absent for schemes that do not divide.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub room_blocks: Option<u32>,
+    /// What it was promised could not be met; absent for schemes that do not divide.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub flagged: Option<bool>,
+    /// Divisions of the cache in the stretch that changed something.
+    pub repartitions: u64,
+}
+
+fn seconds(nanoseconds: u64) -> f64 {
+    nanoseconds as f64 / 1e9
+}
+
+/// Milliseconds of a request on average over applications.
+fn mean_ms(apps: &[AppTimes]) -> f64 {
+    let (service, requests) =
+        apps.iter().fold((0.0, 0), |(service, requests), app| (service + app.service as f64, requests + app.requests));
+    service / 1e6 / requests.max(1) as f64
+}
+
 /// What a decision gives an application; nothing if it has left.
 fn room_of(decision: &Repartition, app: usize) -> PartRoom {
     decision.parts.iter().find(|part| part.app as usize == app).copied().unwrap_or_default()
@@ -172,6 +248,8 @@ impl TraceFacts {
     pub fn row(&self, policy: String, size_blocks: u32, seed: u64, tally: &Tally) -> Row {
         let seen = tally.classes.iter().filter(|class| class.counters.references > 0);
         let classes: Vec<NamedClass> = seen.map(NamedClass::new).collect();
+        let times = tally.times.as_ref();
+        let of_runs = |count: u64| tally.extra.maps().then_some(count);
         let of_classes = |count: u64| (!tally.classes.is_empty()).then_some(count);
         Row {
             version: SCHEMA_VERSION,
@@ -185,15 +263,49 @@ impl TraceFacts {
             distinct_blocks: self.distinct,
             write_backs: (self.has_ops || !classes.is_empty()).then_some(tally.write_backs),
             extra_reads: (tally.extra_reads > 0).then_some(tally.extra_reads),
+            allocation_reads: of_runs(tally.extra.allocation_reads),
+            fragment_reads: of_runs(tally.extra.fragment_reads),
+            fragment_push_outs: of_runs(tally.extra.push_outs),
+            prefetch_reads: (tally.extra.prefetch_reads > 0).then_some(tally.extra.prefetch_reads),
             disk_accesses: of_classes(
                 tally.classes.iter().map(|class| class.read_accesses).sum::<u64>() + tally.write_backs,
             ),
             bytes_read: of_classes(classes.iter().map(|class| class.bytes_read).sum()),
             bytes_written: of_classes(classes.iter().map(|class| class.bytes_written).sum()),
             repartitions: (!tally.decisions.is_empty()).then_some(tally.decisions.len() as u64),
+            finish_seconds: times.map(|times| seconds(times.finish)),
+            disk_busy_seconds: times.map(|times| seconds(times.disk_busy)),
+            mean_service_ms: times.map(|times| mean_ms(&times.apps)),
             apps: self.app_rows(tally),
             classes,
         }
+    }
+
+    /// The name of an application.
+    fn app_name(&self, app: usize) -> String {
+        self.apps.get(app).cloned().unwrap_or_else(|| format!("app {app}"))
+    }
+
+    /// The rows of a series of one cell.
+    pub fn series(&self, policy: &str, size_blocks: u32, every: Every, samples: &[Sample]) -> Vec<SeriesRow> {
+        let is_time = matches!(every, Every::Time(_));
+        let row = |sample: &Sample, point: &Point| SeriesRow {
+            version: SCHEMA_VERSION,
+            kind: "series",
+            trace: self.name.clone(),
+            policy: policy.to_owned(),
+            size_blocks,
+            end_seconds: is_time.then_some(seconds(sample.end)),
+            end_references: (!is_time).then_some(sample.end),
+            app: self.app_name(point.app as usize),
+            references: point.references,
+            hits: point.hits,
+            resident_blocks: point.resident,
+            room_blocks: point.room.map(|room| room.blocks),
+            flagged: point.room.map(|room| room.is_flagged),
+            repartitions: sample.repartitions,
+        };
+        samples.iter().flat_map(|sample| sample.points.iter().map(move |point| row(sample, point))).collect()
     }
 
     fn app_rows(&self, tally: &Tally) -> Vec<Named> {
@@ -201,14 +313,17 @@ impl TraceFacts {
         if seen().count() < 2 {
             return Vec::new();
         }
-        let name = |app: usize| self.apps.get(app).cloned().unwrap_or_else(|| format!("app {app}"));
         let named = |(app, counters): (usize, &Counters)| {
             let part = tally.decisions.last().map(|last| room_of(last, app));
+            let times =
+                tally.times.as_ref().and_then(|times| times.apps.iter().find(|times| times.app as usize == app));
             Named {
-                name: name(app),
+                name: self.app_name(app),
                 counts: Counts::new(counters, self.has_ops),
                 room_blocks: part.map(|part| part.blocks),
                 flagged: part.map(|part| part.is_flagged),
+                finish_seconds: times.map(|times| seconds(times.finish)),
+                mean_service_ms: times.map(|times| mean_ms(std::slice::from_ref(times))),
             }
         };
         seen().map(named).collect()

@@ -8,8 +8,8 @@ use serde::Serialize;
 #[derive(Serialize)]
 #[serde(untagged)]
 pub(super) enum AnyRow {
-    Cache(Row),
-    Memory(PagingRow),
+    Cache(Box<Row>),
+    Memory(Box<PagingRow>),
 }
 
 impl AnyRow {

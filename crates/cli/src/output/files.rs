@@ -45,7 +45,7 @@ pub(crate) fn write_csv<T: Serialize>(path: &Path, columns: &[&str], rows: &[T])
 }
 
 /// The columns of a CSV file of results of caches.
-pub(crate) const CACHE_COLUMNS: [&str; 22] = [
+pub(crate) const CACHE_COLUMNS: [&str; 29] = [
     "version",
     "trace",
     "policy",
@@ -64,10 +64,17 @@ pub(crate) const CACHE_COLUMNS: [&str; 22] = [
     "write_requests",
     "write_backs",
     "extra_reads",
+    "allocation_reads",
+    "fragment_reads",
+    "fragment_push_outs",
+    "prefetch_reads",
     "disk_accesses",
     "bytes_read",
     "bytes_written",
     "distinct_blocks",
+    "finish_seconds",
+    "disk_busy_seconds",
+    "mean_service_ms",
 ];
 
 /// The columns of a CSV file of results of paging.

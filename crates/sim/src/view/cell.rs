@@ -6,7 +6,7 @@ use hotset_core::classify::Class;
 use hotset_core::policy::{Effects, Extra, Outcome, Policy, Reference, Repartition, Slot};
 
 use super::show::{Event, Shown, Span, What};
-use crate::cell::{ClassTally, Tally, note};
+use crate::cell::{ClassTally, ExtraTally, Tally, note};
 use hotset_core::counters::Counters;
 
 /// How far ahead of the current reference its slot is fetched.
@@ -27,6 +27,7 @@ struct Host {
     dirty: Vec<u8>,
     classes: Vec<ClassTally>,
     extra_reads: u64,
+    extra: ExtraTally,
     decisions: Vec<Repartition>,
 }
 
@@ -39,8 +40,14 @@ impl Effects for Host {
         }
     }
 
-    fn fetch(&mut self, _slot: Slot, _why: Extra) {
+    fn fetch(&mut self, _slot: Slot, why: Extra) {
         self.extra_reads += 1;
+        self.extra.count(why);
+    }
+
+    fn push_out(&mut self, slot: Slot) {
+        self.extra.push_outs += 1;
+        self.evict(slot);
     }
 
     #[inline(always)]
@@ -75,6 +82,7 @@ impl<P: Policy> ClassCell<P> {
             dirty: vec![CLEAN; shown.addresses.len()],
             classes: shown.rules.classes().iter().map(tally).collect(),
             extra_reads: 0,
+            extra: ExtraTally::default(),
             decisions: Vec::new(),
         };
         ClassCell { policy, host }
@@ -166,8 +174,8 @@ impl<P: Policy> ClassCell<P> {
         let mut total = Counters::default();
         self.host.classes.iter().for_each(|class| total.add(&class.counters));
         let write_backs = self.host.classes.iter().map(|class| class.write_backs).sum();
-        let Host { extra_reads, decisions, classes, .. } = self.host;
-        Tally { total, apps, write_backs, extra_reads, decisions, classes }
+        let Host { extra_reads, extra, decisions, classes, .. } = self.host;
+        Tally { total, apps, write_backs, extra_reads, extra, decisions, classes, times: None }
     }
 
     /// What the policy is told of the reference at `index`.
@@ -182,6 +190,7 @@ impl<P: Policy> ClassCell<P> {
             app: span.app,
             write: span.write,
             class: span.class,
+            ahead: false,
         }
     }
 

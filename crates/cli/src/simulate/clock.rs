@@ -1,0 +1,71 @@
+//! The options of a replay on a clock.
+
+use std::path::{Path, PathBuf};
+
+use clap::Args;
+use hotset_core::spec::Value;
+use hotset_sim::machine::{Disk, Every, Options};
+use hotset_sim::results::SeriesRow;
+
+use crate::failure::Failure;
+use crate::output::files;
+
+/// A disk behind the cache, and series over time.
+#[derive(Args)]
+pub(super) struct ClockArgs {
+    /// Replay on a clock, with a disk behind the cache: `disk`, which turns (seek=5ms, rotation=5973us, transfer=20M a second), or `latency` (time=10ms);
+    /// with hit=200us, the time of a request that hits. Applications wait for what they miss, and work between requests as long as in the trace
+    #[arg(long, value_name = "MODEL", help_heading = "Time")]
+    disk: Option<String>,
+    /// Write what each application hit and held in one stretch after another, as JSON Lines; `-` is standard output
+    #[arg(long, value_name = "FILE", help_heading = "Time")]
+    series: Option<PathBuf>,
+    /// How long a stretch is: a time, or a number of references
+    #[arg(long, value_name = "INTERVAL", default_value = "1s", value_parser = parse_every, help_heading = "Time")]
+    every: Every,
+}
+
+impl ClockArgs {
+    /// What is to be replayed on a clock, if anything is.
+    pub(super) fn options(&self) -> Result<Option<Options>, Failure> {
+        let parse = |text: &String| Disk::parse(text).map_err(|error| Failure::spec("--disk", text, &error));
+        let disk = self.disk.as_ref().map(parse).transpose()?;
+        let every = self.series.as_ref().map(|_| self.every);
+        Ok((disk.is_some() || every.is_some()).then_some(Options { disk, every }))
+    }
+
+    /// Refuses to replay a trace of memory on a clock.
+    pub(super) fn refuse(&self, trace: &Path) -> Result<(), Failure> {
+        let option = match (&self.disk, &self.series) {
+            (None, None) => return Ok(()),
+            (Some(_), _) => "--disk",
+            (None, Some(_)) => "--series",
+        };
+        Err(Failure::Work(format!(
+            "{} is a trace of memory, which has no requests of applications to be timed: leave {option} out",
+            trace.display()
+        )))
+    }
+
+    /// True if standard output is for the series.
+    pub(super) fn has_stdout(&self) -> bool {
+        self.series.as_deref() == Some(Path::new("-"))
+    }
+
+    /// Writes the series where the user wants it.
+    pub(super) fn write(&self, series: &[SeriesRow]) -> Result<(), Failure> {
+        self.series.as_ref().map_or(Ok(()), |path| files::write_json(path, series))
+    }
+}
+
+fn parse_every(text: &str) -> Result<Every, String> {
+    match Value::parse(text) {
+        Ok(Value::Time(time)) if time > 0 => Ok(Every::Time(time)),
+        Ok(Value::Number(count)) if count.fract() == 0.0 && (1.0..2f64.powi(63)).contains(&count) => {
+            Ok(Every::References(count as u64))
+        }
+        _ => {
+            Err(format!("{text:?} is no stretch: expected a time such as 2s, or a number of references such as 10000"))
+        }
+    }
+}

@@ -1,0 +1,68 @@
+//! `hotset simulate --disk` and `--series`, as a user runs them.
+
+mod support;
+
+use support::{Folder, hotset};
+
+/// Two applications: `loop` reads four blocks over and over, a second apart; `scan` reads on and on, half a second apart.
+fn mixed(folder: &Folder) -> String {
+    let line = |time: f64, app: &str, block: u32| format!("{time},{app},R,/{app},{},4096\n", block * 4096);
+    let header = "time_s,app,op,file,offset,bytes\n";
+    let looping: String = (0..20).map(|step| line(f64::from(step), "loop", step % 4)).collect();
+    let scanning: String = (0..40).map(|step| line(f64::from(step) / 2.0, "scan", step)).collect();
+    let (one, other) =
+        (folder.file("loop.csv", format!("{header}{looping}")), folder.file("scan.csv", format!("{header}{scanning}")));
+    let out = folder.path("mix.hst");
+    hotset(&["mix", &format!("loop={one}"), &format!("scan={other}"), "-o", &out]).good();
+    out
+}
+
+#[test]
+fn a_disk_gives_times() {
+    let folder = Folder::new();
+    let trace = mixed(&folder);
+    let line = ["simulate", &trace, "-p", "lru", "-s", "4,64", "--disk", "latency(time=100ms,hit=1ms)", "--json", "-"];
+    let rows = hotset(&line).rows();
+    let apps = |row: usize| {
+        let app = |app: usize| rows[row]["apps"][app]["finish_seconds"].as_f64().expect("a finish");
+        (app(0), app(1))
+    };
+    // 19 s between the first and the last request of `loop`, which also waits for 4 misses of 100 ms and 16 hits of 1 ms in a cache that holds all.
+    // Blocks 1, 2, ... of a scan follow on the ones before, but a second later: each is an access of its own.
+    let (looping, scanning) = apps(1);
+    assert!((looping - 19.416).abs() < 0.2, "{looping}: waits for the other's accesses come on top");
+    assert!((scanning - (19.5 + 40.0 * 0.1)).abs() < 0.4, "{scanning}");
+    assert!(apps(0).0 > looping, "a smaller cache keeps it longer");
+    assert_eq!(rows[1]["disk_busy_seconds"].as_f64(), Some(4.4), "44 misses");
+    assert_eq!(rows[1]["hits"], 16);
+}
+
+#[test]
+fn series_say_what_each_application_hits_and_holds() {
+    let folder = Folder::new();
+    let trace = mixed(&folder);
+    let line = ["simulate", &trace, "-p", "qos(lru,loop=50%,interval=10)", "-s", "8", "--series", "-", "--every", "5s"];
+    let rows = hotset(&line).rows();
+    assert_eq!(rows.len(), 8, "4 stretches of two applications: {rows:?}");
+    assert!(rows.iter().all(|row| row["kind"] == "series" && row["policy"].as_str().unwrap().starts_with("qos")));
+    let sum = |key: &str| rows.iter().map(|row| row[key].as_u64().expect("a count")).sum::<u64>();
+    assert_eq!(sum("references"), 60);
+    let held = |key: &str| rows[6..].iter().map(|row| row[key].as_u64().expect("a count")).sum::<u64>();
+    assert!((1..=8).contains(&held("resident_blocks")), "{rows:?}");
+    assert_eq!(held("room_blocks"), 8, "{rows:?}");
+    assert!(sum("repartitions") > 0);
+    let counted = ["simulate", &trace, "-p", "lru", "-s", "8", "--series", "-", "--every", "30"];
+    assert_eq!(hotset(&counted).rows().len(), 4, "two stretches of 30 references");
+}
+
+#[test]
+fn what_cannot_be_timed_is_said() {
+    let folder = Folder::new();
+    let trace = mixed(&folder);
+    let ids = folder.file("t.ids", "1\n2\n1\n");
+    let refused = |trace: &str, more: &[&str]| hotset(&[&["simulate", trace, "-s", "8"], more].concat()).err;
+    assert!(refused(&trace, &["-p", "opt", "--disk", "disk"]).contains("opt"));
+    assert!(refused(&trace, &["-p", "lru", "--disk", "tape"]).contains("unknown disk \"tape\""));
+    assert!(refused(&trace, &["-p", "lru", "--series", "-", "--every", "soon"]).contains("expected a time such as 2s"));
+    assert!(refused(&ids, &["-p", "lru", "--disk", "disk"]).contains("times"));
+}

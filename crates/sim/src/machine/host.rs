@@ -1,0 +1,143 @@
+//! The host of a policy: it keeps whose blocks are resident, and what the disk has to do besides.
+
+use std::sync::Arc;
+
+use hotset_core::policy::{Effects, Extra, Repartition, Slot};
+
+use crate::cell::{ExtraTally, note};
+
+/// Nobody has referred to the block yet.
+const NOBODY: u32 = u32::MAX;
+
+/// What is known of a block.
+#[derive(Clone, Copy)]
+struct Block {
+    /// The application that missed it last.
+    owner: u32,
+    is_resident: bool,
+    is_dirty: bool,
+    /// When the disk has read it, in nanoseconds.
+    arrival: u64,
+}
+
+impl Block {
+    const UNKNOWN: Block = Block { owner: NOBODY, is_resident: false, is_dirty: false, arrival: 0 };
+}
+
+pub(super) struct Host {
+    addresses: Arc<[u64]>,
+    /// Addresses of blocks that are read ahead though the trace never refers to them: their slots follow on those of the trace.
+    others: Vec<u64>,
+    /// By slot.
+    blocks: Vec<Block>,
+    /// Resident blocks by application.
+    pub held: Vec<u32>,
+    /// Blocks that are to be read though nobody waits, and addresses that are to be written, since they were taken last.
+    pub reads: Vec<Slot>,
+    pub writes: Vec<u64>,
+    pub extra_reads: u64,
+    pub write_backs: u64,
+    pub extra: ExtraTally,
+    pub decisions: Vec<Repartition>,
+}
+
+impl Host {
+    pub fn new(addresses: Arc<[u64]>, apps: usize) -> Host {
+        Host {
+            others: Vec::new(),
+            blocks: vec![Block::UNKNOWN; addresses.len()],
+            addresses,
+            held: vec![0; apps],
+            reads: Vec::new(),
+            writes: Vec::new(),
+            extra_reads: 0,
+            write_backs: 0,
+            extra: ExtraTally::default(),
+            decisions: Vec::new(),
+        }
+    }
+
+    /// Where a block lies: its file in the high half, its number in the file in the low one.
+    pub fn address(&self, slot: Slot) -> u64 {
+        let slot = slot as usize;
+        self.addresses.get(slot).copied().unwrap_or_else(|| self.others[slot - self.addresses.len()])
+    }
+
+    /// A slot for a block that the trace never refers to.
+    pub fn add(&mut self, address: u64) -> Slot {
+        self.others.push(address);
+        self.blocks.push(Block::UNKNOWN);
+        (self.blocks.len() - 1) as Slot
+    }
+
+    pub fn is_resident(&self, slot: Slot) -> bool {
+        self.blocks[slot as usize].is_resident
+    }
+
+    /// When the disk has read the block.
+    pub fn arrival(&self, slot: Slot) -> u64 {
+        self.blocks[slot as usize].arrival
+    }
+
+    pub fn arrives(&mut self, slot: Slot, when: u64) {
+        self.blocks[slot as usize].arrival = when;
+    }
+
+    /// The block was not there for `app`, and is now if it `is_kept`.
+    pub fn miss(&mut self, slot: Slot, app: u32, is_kept: bool) {
+        let block = &mut self.blocks[slot as usize];
+        (block.owner, block.is_resident, block.arrival) = (app, is_kept, 0);
+        self.held[app as usize] += u32::from(is_kept);
+    }
+
+    /// The block, which has come in for `app`, was read ahead.
+    pub fn prefetch(&mut self, slot: Slot, app: u32) {
+        self.miss(slot, app, true);
+        self.extra_reads += 1;
+        self.extra.prefetch_reads += 1;
+        self.reads.push(slot);
+    }
+
+    /// The resident block was written.
+    pub fn soil(&mut self, slot: Slot) {
+        self.blocks[slot as usize].is_dirty = true;
+    }
+
+    /// The block goes to the disk.
+    pub fn write(&mut self, slot: Slot) {
+        self.write_backs += 1;
+        self.writes.push(self.address(slot));
+    }
+}
+
+impl Effects for Host {
+    fn evict(&mut self, slot: Slot) {
+        let block = &mut self.blocks[slot as usize];
+        block.is_resident = false;
+        self.held[block.owner as usize] -= 1;
+        if std::mem::take(&mut block.is_dirty) {
+            self.write(slot);
+        }
+    }
+
+    fn forget(&mut self, _slot: Slot) {}
+
+    fn fetch(&mut self, slot: Slot, why: Extra) {
+        // Whoever had it before has it again.
+        let block = &mut self.blocks[slot as usize];
+        block.is_resident = true;
+        self.held[block.owner as usize] += 1;
+        self.extra_reads += 1;
+        self.extra.count(why);
+        self.reads.push(slot);
+    }
+
+    fn push_out(&mut self, slot: Slot) {
+        self.extra.push_outs += 1;
+        self.evict(slot);
+    }
+
+    fn repartition(&mut self, decision: &Repartition) {
+        note(&mut self.decisions, decision);
+    }
+}

@@ -1,0 +1,93 @@
+//! What happened in one stretch of time after another.
+
+use hotset_core::policy::{PartRoom, Repartition};
+
+/// How long a stretch is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Every {
+    /// Nanoseconds on the clock of the replay.
+    Time(u64),
+    /// References.
+    References(u64),
+}
+
+/// One stretch. Stretches in which nobody referred to a block are left out.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Sample {
+    /// Its end: nanoseconds since the first request, or references.
+    pub end: u64,
+    /// One for each application of the trace.
+    pub points: Vec<Point>,
+    /// Divisions of the cache in it that changed something.
+    pub repartitions: u64,
+}
+
+/// What one application did in a stretch.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Point {
+    /// Its number.
+    pub app: u32,
+    /// References to blocks.
+    pub references: u64,
+    /// References that hit.
+    pub hits: u64,
+    /// Blocks in memory at the end that were read for it.
+    pub resident: u32,
+    /// What it may have at the end, if the scheme divides.
+    pub room: Option<PartRoom>,
+}
+
+/// Samples being taken.
+pub(super) struct Series {
+    every: Option<Every>,
+    end: u64,
+    points: Vec<Point>,
+    decisions: usize,
+    pub samples: Vec<Sample>,
+}
+
+impl Series {
+    pub fn new(every: Option<Every>, apps: &[u32]) -> Series {
+        let point = |&app: &u32| Point { app, ..Point::default() };
+        Series { every, end: 0, points: apps.iter().map(point).collect(), decisions: 0, samples: Vec::new() }
+    }
+
+    /// A reference is made at this time, after so many others: ends the stretch before it, if it is not in that.
+    #[inline]
+    pub fn reach(&mut self, clock: u64, references: u64, held: &[u32], decisions: &[Repartition]) {
+        let (at, length) = match self.every {
+            None => return,
+            Some(Every::Time(length)) => (clock, length),
+            Some(Every::References(length)) => (references, length),
+        };
+        if at >= self.end {
+            self.finish(held, decisions);
+            self.end = (at / length + 1).saturating_mul(length);
+        }
+    }
+
+    #[inline]
+    pub fn note(&mut self, point: usize, hit: bool) {
+        self.points[point].references += 1;
+        self.points[point].hits += u64::from(hit);
+    }
+
+    /// Ends the stretch at hand.
+    pub fn finish(&mut self, held: &[u32], decisions: &[Repartition]) {
+        if self.every.is_none() || self.points.iter().all(|point| point.references == 0) {
+            return;
+        }
+        let last = decisions.last();
+        for point in &mut self.points {
+            point.resident = held[point.app as usize];
+            let room = |last: &Repartition| last.parts.iter().find(|part| part.app == point.app).copied();
+            point.room = last.map(|last| room(last).unwrap_or(PartRoom { app: point.app, ..PartRoom::default() }));
+        }
+        let repartitions = (decisions.len() - self.decisions) as u64;
+        self.decisions = decisions.len();
+        self.samples.push(Sample { end: self.end, points: self.points.clone(), repartitions });
+        for point in &mut self.points {
+            (point.references, point.hits) = (0, 0);
+        }
+    }
+}
