@@ -130,6 +130,8 @@ pub struct App {
     pub name: String,
     /// Blocks and the hit rate in percent that it reaches alone with so many, where that was measured ([`Policy::profiling`]).
     pub profile: Vec<(u32, f64)>,
+    /// Its references, where it was measured.
+    pub references: u64,
 }
 
 impl App {
@@ -149,7 +151,7 @@ impl App {
 impl From<&str> for App {
     /// An application of which nothing was measured.
     fn from(name: &str) -> App {
-        App { name: name.to_owned(), profile: Vec::new() }
+        App { name: name.to_owned(), ..App::default() }
     }
 }
 
@@ -173,7 +175,7 @@ pub struct Future {
     pub next_use: Column,
 }
 
-/// One value a reference, in memory or mapped from a file.
+/// One value a reference.
 pub type Column = Arc<dyn AsRef<[u32]> + Send + Sync>;
 
 impl Future {

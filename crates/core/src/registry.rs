@@ -90,6 +90,7 @@ entries! {
     /// Every scheme that is made of other policies or parts.
     SCHEMES in schemes {
         attribute::Attribute,
+        best::Best,
         bypass::Bypass,
         demote::Demote,
         equal::Equal,

@@ -53,7 +53,7 @@ impl World {
 
     /// The applications by their names.
     pub fn app_table(self) -> Vec<App> {
-        (0..self.apps).map(|app| App { name: app_name(app), profile: Vec::new() }).collect()
+        (0..self.apps).map(|app| App::from(&*app_name(app))).collect()
     }
 
     /// For each key below `keys`, its file in the high 32 bits and its block in the low ones.

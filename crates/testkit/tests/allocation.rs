@@ -93,7 +93,7 @@ fn future(trace: &[Slot]) -> Future {
 }
 
 /// Schemes whose blocks need sizes, which there are none of here, and those that give each application a part when it comes.
-const LEFT_OUT: &[&str] = &["attribute", "equal", "qos", "ucp", "unix", "virtual"];
+const LEFT_OUT: &[&str] = &["attribute", "best", "equal", "qos", "ucp", "unix", "virtual"];
 
 #[test]
 fn no_policy_allocates_once_it_is_built() {

@@ -58,7 +58,7 @@ fn who_stays_away_loses_its_room() {
 fn one_application_has_the_whole_cache() {
     let alone = World { apps: 1, ..World::default() };
     for trace in samples() {
-        for policy in ["equal", "ucp", "qos", "shared"] {
+        for policy in ["equal", "ucp", "qos", "shared", "best"] {
             for inner in ["lru", "arc", "s3-fifo"] {
                 let whole = replay(&Case::new(inner, 9).in_world(alone), &trace);
                 let case = Case::new(policy, 9).with("policy", inner).in_world(alone);
@@ -112,7 +112,7 @@ fn utility_gives_room_where_it_helps() {
 #[test]
 fn an_unknown_application_is_named_with_those_that_there_are() {
     let args = args("qos(lux=70%)");
-    let apps = ["lu", "pid 4711"].map(|name| App { name: name.to_owned(), profile: Vec::new() });
+    let apps = ["lu", "pid 4711"].map(App::from);
     let setup = Setup { apps: &apps, ..setup(&args, 5) };
     let error = Qos::new(&setup).err().expect("refused").to_string();
     assert!(error.contains("\"lux\"") && error.contains("known are lu, pid_4711"), "{error}");
@@ -157,7 +157,7 @@ impl Effects for Heard<'_> {
 impl<P: Policy> Cache<P> {
     fn new(spec: &str, capacity: u32, names: &[&str]) -> Cache<P> {
         let args = args(spec);
-        let apps: Vec<App> = names.iter().map(|&name| App { name: name.to_owned(), profile: Vec::new() }).collect();
+        let apps: Vec<App> = names.iter().map(|&name| name.into()).collect();
         let scheme = P::new(&Setup { apps: &apps, ..setup(&args, capacity) }).unwrap_or_else(|error| panic!("{error}"));
         Cache { scheme, decisions: Vec::new(), slots: 0, time: 0, hits: 0 }
     }

@@ -4,6 +4,7 @@
 
 pub mod applications;
 pub mod attribute;
+pub mod best;
 pub mod bypass;
 pub mod demote;
 pub mod equal;

@@ -58,6 +58,7 @@ pub static MODELS: &[(&str, Build)] = &[
     ("2q", build::<two_q::TwoQ>),
     ("acme", build::<acme::Acme>),
     ("arc", build::<arc::Arc>),
+    ("best", build::<applications::Applications<applications::Equal>>),
     ("bypass", build::<bypass::Bypass>),
     ("cacheus", build::<cacheus::Cacheus>),
     ("car", build::<car::Car>),
