@@ -3,9 +3,11 @@
 mod compare;
 mod file;
 mod measure;
+mod mixes;
 mod page;
 mod policies;
 mod row;
+mod saved;
 mod show;
 
 use std::collections::HashSet;
@@ -18,8 +20,8 @@ use hotset_sim::{BlockSize, Options};
 use crate::failure::Failure;
 use crate::memory;
 use crate::output::files;
-use crate::replay::Replay;
 use crate::replay::paging::PagingReplay;
+use crate::replay::{Replay, Replayed};
 use crate::report::ReportArgs;
 use crate::results::ResultArgs;
 use crate::traces::ReadArgs;
@@ -75,19 +77,22 @@ impl Experiment {
         }
     }
 
-    /// The traces of all experiments, each once.
+    /// The files of all experiments, each once.
     fn inputs(&self, files: &[File]) -> Vec<PathBuf> {
-        let paths = self.files.iter().zip(files).flat_map(|(path, file)| self.traces_of(path, file));
+        let paths = self.files.iter().zip(files).flat_map(|(path, file)| {
+            let mixed = file.mixes.iter().flat_map(|mix| &mix.apps).map(|app| &app.trace);
+            file.traces.iter().chain(mixed).map(|trace| self.place(path, trace)).collect::<Vec<_>>()
+        });
         let mut seen = HashSet::new();
         paths.filter(|path| seen.insert(path.clone())).collect()
     }
 
-    /// Where the traces of an experiment lie.
-    fn traces_of(&self, path: &Path, file: &File) -> Vec<PathBuf> {
+    /// Where a trace of an experiment lies.
+    fn place(&self, experiment: &Path, trace: &str) -> PathBuf {
         let set = std::env::var_os("HOTSET_TRACES").map(PathBuf::from);
-        let base = self.traces.as_deref().or(set.as_deref()).or(path.parent()).unwrap_or(Path::new("."));
-        let beside = path.parent().unwrap_or(Path::new("."));
-        file.traces.iter().map(|trace| below(base, beside, trace)).collect()
+        let beside = experiment.parent().unwrap_or(Path::new("."));
+        let base = self.traces.as_deref().or(set.as_deref()).unwrap_or(beside);
+        mixes::below(base, beside, trace)
     }
 
     /// The columns of `--csv`, which are others for caches than for memory.
@@ -111,35 +116,36 @@ impl Experiment {
             ..Options::default()
         };
         let (read, seed) = (&ReadArgs::default(), 1);
-        let traces = self.traces_of(path, file);
         let mut of_traces: Vec<Vec<AnyRow>> = match &policies {
             Policies::Cache(policies) => {
-                let replay = Replay { policies, sizes, sizes_from, read, options, rules: None, seed, timed: None };
-                let cache = |row| AnyRow::Cache(Box::new(row));
-                let rows = |trace: &PathBuf| Ok(replay.rows(trace)?.into_iter().map(cache).collect());
-                traces.iter().map(rows).collect::<Result<_, Failure>>()?
+                let timed = file.machine(path)?;
+                let timed = timed.as_ref();
+                let replay = Replay { policies, sizes, sizes_from, options, rules: None, seed, timed };
+                let rows =
+                    |replayed: Replayed| replayed.rows.into_iter().map(|row| AnyRow::Cache(Box::new(row))).collect();
+                let alone = file.traces.iter().map(|trace| {
+                    let path = self.place(path, trace);
+                    replay.rows_of(read.open(&path)?, &path).map(rows)
+                });
+                let mixed = file.mixes.iter().map(|mix| {
+                    let trace = mix.open(|trace| self.place(path, trace))?;
+                    replay.rows_of(trace, Path::new(&mix.name)).map(rows)
+                });
+                alone.chain(mixed).collect::<Result<_, Failure>>()?
             }
             Policies::Memory(policies) => {
                 let replay = PagingReplay { policies, sizes, sizes_from, options, frees: Frees::Drop, seed };
-                let rows = |trace: &PathBuf| replay.rows_of(read.open(trace)?, trace);
-                let memory = |row| AnyRow::Memory(Box::new(row));
-                let rows = |trace| Ok(rows(trace)?.into_iter().map(memory).collect());
-                traces.iter().map(rows).collect::<Result<_, Failure>>()?
+                let rows = |trace: &String| {
+                    let path = self.place(path, trace);
+                    let rows = replay.rows_of(read.open(&path)?, &path)?;
+                    Ok(rows.into_iter().map(|row| AnyRow::Memory(Box::new(row))).collect())
+                };
+                file.traces.iter().map(rows).collect::<Result<_, Failure>>()?
             }
         };
-        for (name, rows) in file.traces.iter().zip(&mut of_traces) {
+        for (name, rows) in file.trace_names().zip(&mut of_traces) {
             rows.iter_mut().for_each(|row| row.set_trace(name));
         }
         Ok(of_traces)
-    }
-}
-
-/// The path of a trace, which may have the name of its format before it: below the directory of traces, or, if it begins with a dot, beside
-/// the experiment's own file.
-fn below(base: &Path, beside: &Path, trace: &str) -> PathBuf {
-    let place = |path: &str| if path.starts_with('.') { beside.join(path) } else { base.join(path) };
-    match trace.split_once(':') {
-        Some((format, path)) => PathBuf::from(format!("{format}:{}", place(path).display())),
-        None => place(trace),
     }
 }

@@ -1,7 +1,7 @@
 //! `hotset mix`: traces of several applications made into one.
 
 use std::io::{Write, stdout};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum};
 use hotset_core::spec::Value;
@@ -98,17 +98,17 @@ impl MixTraces {
         once("--loops", &self.loops)
     }
 
-    fn part(&self, name: &str, path: &std::path::Path) -> Part {
-        let path = path.to_owned();
-        let open = move || Ok(hotset_trace::open(&path, &all_formats(), &OpenOptions::default())?.reader);
-        Part {
-            name: name.to_owned(),
-            open: Box::new(open),
-            loops: of(&self.loops, name).unwrap_or(1),
-            start: of(&self.start, name).unwrap_or(0),
-            span: of(&self.span, name),
-        }
+    fn part(&self, name: &str, path: &Path) -> Part {
+        let loops = of(&self.loops, name).unwrap_or(1);
+        part(name, path, loops, of(&self.start, name).unwrap_or(0), of(&self.span, name))
     }
+}
+
+/// An application of a mix: its trace, of any known format, how often it is passed over, when it begins and how long a pass takes in nanoseconds.
+pub(crate) fn part(name: &str, path: &Path, loops: u32, start: u64, span: Option<u64>) -> Part {
+    let path = path.to_owned();
+    let open = move || Ok(hotset_trace::open(&path, &all_formats(), &OpenOptions::default())?.reader);
+    Part { name: name.to_owned(), open: Box::new(open), loops, start, span }
 }
 
 fn names<T>(pairs: &[(String, T)]) -> impl Iterator<Item = &str> {

@@ -14,7 +14,7 @@ use hotset_trace::Trace;
 
 use crate::failure::Failure;
 use crate::progress::{Reading, Replaying};
-use crate::traces::{ReadArgs, nothing_referenced, say_remarks};
+use crate::traces::{nothing_referenced, say_remarks};
 
 /// What is replayed against what.
 pub(crate) struct Replay<'a> {
@@ -23,7 +23,6 @@ pub(crate) struct Replay<'a> {
     pub(crate) sizes: (&'a SizeSpec, &'a str),
     /// Where they were written, for errors.
     pub(crate) sizes_from: &'a str,
-    pub(crate) read: &'a ReadArgs,
     pub(crate) options: Options,
     /// The user's classes.
     pub(crate) rules: Option<&'a Rules>,
@@ -41,12 +40,7 @@ pub(crate) struct Replayed {
 }
 
 impl Replay<'_> {
-    /// Rows policy by policy, each at all sizes.
-    pub(crate) fn rows(&self, path: &Path) -> Result<Vec<Row>, Failure> {
-        Ok(self.rows_of(self.read.open(path)?, path)?.rows)
-    }
-
-    /// The same for a trace that is open.
+    /// Rows policy by policy, each at all sizes. `path` is the name of the trace.
     pub(crate) fn rows_of(&self, trace: Trace, path: &Path) -> Result<Replayed, Failure> {
         let (sizes, written) = self.sizes;
         let policies = self.policies;

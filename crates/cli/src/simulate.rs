@@ -84,7 +84,6 @@ impl Simulate {
             policies: &policies?,
             sizes: (&sizes, &self.size),
             sizes_from: "--size",
-            read: &self.read,
             options: self.cut.options(),
             rules: rules.as_ref(),
             seed: self.seed,

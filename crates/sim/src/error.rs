@@ -96,16 +96,6 @@ pub enum SimError {
     /// References could not be packed in memory.
     #[error("cannot pack the trace in memory: {0}")]
     Packer(std::io::Error),
-    /// A temporary file could not be used.
-    #[error(
-        "cannot keep the trace in a temporary file in {dir}: {source} (set TMPDIR to a roomy directory or raise --memory)"
-    )]
-    Spill {
-        /// The directory.
-        dir: String,
-        /// The error of the operating system.
-        source: std::io::Error,
-    },
 }
 
 impl From<TooManyBlocks> for SimError {

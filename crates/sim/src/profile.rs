@@ -27,8 +27,9 @@ pub(crate) fn apps(machine: &Machine, plan: &Plan) -> Result<Vec<App>, SpecError
     }
     for (number, app) in apps.iter_mut().enumerate() {
         for &size in &profiling.sizes {
-            let rate = machine.alone(number as u32, &profiling.policy, size, plan)?;
-            app.profile.extend(rate.map(|rate| (size, rate)));
+            let Some(counters) = machine.alone(number as u32, &profiling.policy, size, plan)? else { break };
+            app.references = counters.references;
+            app.profile.push((size, 100.0 * counters.hits as f64 / counters.references as f64));
         }
     }
     Ok(apps)

@@ -4,6 +4,7 @@ use serde::Serialize;
 
 use super::file::{Compare, File, label};
 use super::row::AnyRow;
+use super::saved::saved;
 
 /// A gain in percent of less than this is none.
 pub(super) const NO_GAIN: f64 = 0.5;
@@ -16,7 +17,7 @@ pub(super) struct Comparison<'a> {
     pub compare: &'a Compare,
     pub better: &'a str,
     pub than: &'a str,
-    /// The sizes that it is about, as they stand behind the names; empty for all.
+    /// The application and sizes that it is about, as they stand behind the names; empty for all.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub range: String,
     /// Absent where no trace tells of both.
@@ -26,6 +27,11 @@ pub(super) struct Comparison<'a> {
     pub paper_mean: Option<f64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub paper_most: Option<f64>,
+    /// Percent of the cache that is saved at equal hit ratio, if that is asked for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub saved: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub paper_saved: Option<f64>,
     #[serde(skip_serializing_if = "str::is_empty")]
     pub verdict: &'static str,
     pub traces: Vec<OnTrace<'a>>,
@@ -40,6 +46,9 @@ pub(super) struct Gain {
     pub most: f64,
     /// The least.
     pub least: f64,
+    /// Half of the width of the interval that holds the mean with 95 % confidence, were the traces drawn at random; absent for one trace.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub within: Option<f64>,
 }
 
 /// A comparison on one trace.
@@ -66,7 +75,8 @@ impl Comparison<'_> {
 
     fn of<'a>(file: &'a File, compare: &'a Compare, traces: &[Vec<AnyRow>]) -> Comparison<'a> {
         let told: Vec<(&str, &Vec<AnyRow>)> =
-            file.traces.iter().map(|trace| label(trace)).zip(traces).filter(|(_, rows)| !rows.is_empty()).collect();
+            file.trace_names().map(label).zip(traces).filter(|(_, rows)| !rows.is_empty()).collect();
+        let saved = saved(file, compare, traces);
         let gains: Vec<f64> = told.iter().flat_map(|(_, rows)| gains(file, compare, &compare.better, rows)).collect();
         let traces: Vec<OnTrace> = told.iter().map(|(trace, rows)| OnTrace::of(file, compare, trace, rows)).collect();
         let means: Vec<f64> = traces.iter().filter_map(|trace| trace.mean).collect();
@@ -74,6 +84,7 @@ impl Comparison<'_> {
             mean,
             most: gains.iter().copied().fold(f64::MIN, f64::max),
             least: gains.iter().copied().fold(f64::MAX, f64::min),
+            within: within(&means),
         });
         Comparison {
             compare,
@@ -84,6 +95,8 @@ impl Comparison<'_> {
             gain,
             paper_mean: compare.paper_mean,
             paper_most: compare.paper_most,
+            saved,
+            paper_saved: compare.paper_saved,
             traces,
         }
     }
@@ -120,22 +133,40 @@ fn mean(values: &[f64]) -> Option<f64> {
     (!values.is_empty()).then(|| values.iter().sum::<f64>() / values.len() as f64)
 }
 
+/// 97.5 % quantiles of Student's distribution with 1 to 10 degrees of freedom.
+const STUDENT: [f64; 10] = [12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228];
+
+/// Half of the width of the 95 % confidence interval of the mean.
+fn within(values: &[f64]) -> Option<f64> {
+    let freedom = values.len().checked_sub(1).filter(|&freedom| freedom > 0)?;
+    // From 11 on the quantile is close to its limit of 1.96.
+    let quantile = STUDENT.get(freedom - 1).copied().unwrap_or(1.96 + 2.4 / freedom as f64);
+    let mean = mean(values)?;
+    let variance = values.iter().map(|value| (value - mean).powi(2)).sum::<f64>() / freedom as f64;
+    Some(quantile * (variance / values.len() as f64).sqrt())
+}
+
 /// The gains on a trace, by size, of a policy over the one that the comparison starts from; a size at which one of the two does not tell has none.
 fn gains(file: &File, compare: &Compare, policy: &str, rows: &[AnyRow]) -> Vec<f64> {
     let sizes = compare.bytes().expect("checked when the file was read");
     let of = |policy: &str| {
         let counts = |row: &&AnyRow| row.policy() == policy && sizes.contains(&row.size_bytes().unwrap_or(0));
-        rows.iter().filter(counts).map(|row| file.value(row)).collect::<Vec<_>>()
+        let value = |row: &AnyRow| match &compare.app {
+            Some(app) => file.measure.of_app(row, app),
+            None => file.value(row),
+        };
+        rows.iter().filter(counts).map(value).collect::<Vec<_>>()
     };
     let pairs = of(policy).into_iter().zip(of(&compare.than));
     pairs.filter_map(|(ours, other)| Some(file.measure.gain(ours?, other?))).collect()
 }
 
-/// The sizes that a comparison is restricted to, as it stands behind the names.
+/// The application and sizes that a comparison is restricted to, as they stand behind the names.
 fn range(compare: &Compare) -> String {
+    let app = compare.app.as_ref().map(|app| format!(" for {app}"));
     let from = compare.from.as_ref().map(|from| format!(" from {from}"));
     let to = compare.to.as_ref().map(|to| format!(" to {to}"));
-    from.into_iter().chain(to).collect()
+    app.into_iter().chain(from).chain(to).collect()
 }
 
 fn verdict(mean: f64, paper: Option<f64>) -> &'static str {

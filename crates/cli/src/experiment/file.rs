@@ -4,9 +4,11 @@ use std::ops::RangeInclusive;
 use std::path::Path;
 
 use hotset_core::spec::{SizeSpec, SpecError, Value};
+use hotset_sim::machine::{self, Disk};
 use serde::Deserialize;
 
 use super::measure::Measure;
+use super::mixes::Mix;
 use super::policies::Policies;
 use super::row::AnyRow;
 use crate::failure::Failure;
@@ -26,7 +28,13 @@ pub(super) struct File {
     #[serde(default)]
     pub finding: String,
     /// Trace files, below the directory of traces, or beside this file if they begin with `.`; `FORMAT:PATH` names the format.
+    #[serde(default)]
     pub traces: Vec<String>,
+    /// Mixes of traces.
+    #[serde(default, rename = "mix")]
+    pub mixes: Vec<Mix>,
+    /// The disk behind the cache, if requests are to take time.
+    pub disk: Option<String>,
     /// Policies, separated by commas.
     pub policies: String,
     /// Sizes, separated by commas.
@@ -42,6 +50,9 @@ pub(super) struct File {
     /// Only these classes are counted, where a scheme tells classes apart; all by default.
     #[serde(default)]
     pub classes: Vec<String>,
+    /// The table tells applications apart: a column each, where it names the room that it had at the end and whether its promise could not be kept.
+    #[serde(default)]
+    pub applications: bool,
     /// Pairs of policies of which the paper says how they compare.
     #[serde(default)]
     pub compare: Vec<Compare>,
@@ -57,6 +68,8 @@ fn yes() -> bool {
 pub(super) struct Compare {
     pub better: String,
     pub than: String,
+    /// Only this application is counted.
+    pub app: Option<String>,
     /// Only sizes from this on, such as 64K.
     pub from: Option<String>,
     /// Only sizes up to this.
@@ -67,6 +80,11 @@ pub(super) struct Compare {
     pub paper_mean: Option<f64>,
     /// The paper's greatest gain.
     pub paper_most: Option<f64>,
+    /// How much smaller a cache may be is told where the other policy's hit ratio, in percent, is in this range (to 100 if only its begin is given).
+    pub saved_from: Option<f64>,
+    pub saved_to: Option<f64>,
+    /// The paper's mean saving in percent.
+    pub paper_saved: Option<f64>,
     /// The traces where the paper finds the one worse than the other; elsewhere it finds it no worse. Absent: the paper does not tell.
     pub paper_worse: Option<Vec<String>>,
 }
@@ -91,7 +109,10 @@ impl File {
             std::fs::read_to_string(path).map_err(|error| Failure::Work(format!("{name}: cannot read it: {error}")))?;
         let mut file: File = toml::from_str(&text).map_err(|error| Failure::Usage(format!("{name}: {error}")))?;
         let known = file.policies(path)?.names();
-        let labels: Vec<String> = file.traces.iter().map(|trace| label(trace).to_owned()).collect();
+        let labels: Vec<String> = file.trace_names().map(|trace| label(trace).to_owned()).collect();
+        if labels.is_empty() {
+            return Err(Failure::Usage(format!("{name}: it has no traces: expected `traces = [...]` or a `[[mix]]`")));
+        }
         for compare in &mut file.compare {
             compare.bytes().map_err(|error| Failure::Usage(format!("{name}: {error}")))?;
             for policy in [&mut compare.better, &mut compare.than].into_iter().chain(&mut compare.bound) {
@@ -108,6 +129,19 @@ impl File {
             }
         }
         Ok(file)
+    }
+
+    /// The names of the traces, then of the mixes.
+    pub fn trace_names(&self) -> impl Iterator<Item = &str> {
+        self.traces.iter().map(String::as_str).chain(self.mixes.iter().map(|mix| &*mix.name))
+    }
+
+    /// The machine that it runs on, if it has a disk.
+    pub fn machine(&self, path: &Path) -> Result<Option<machine::Options>, Failure> {
+        let place = format!("{}, disk", path.display());
+        let parse = |text: &String| Disk::parse(text).map_err(|error| Failure::spec(&place, text, &error));
+        let disk = self.disk.as_ref().map(parse).transpose()?;
+        Ok(disk.map(|disk| machine::Options { disk: Some(disk), every: None }))
     }
 
     /// What the experiment measures, in a row; `None` where the row does not tell.

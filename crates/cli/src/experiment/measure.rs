@@ -26,6 +26,14 @@ pub(super) enum Measure {
     DiskAccesses,
     /// Bytes read from storage.
     BytesRead,
+    /// Blocks that move between cache and storage per reference: misses, blocks read though nobody asked for them, blocks written back.
+    TransfersPerReference,
+    /// On a machine with a disk: seconds from the first request to the end of the last.
+    FinishSeconds,
+    /// On a machine with a disk: milliseconds that a request takes.
+    ServiceMilliseconds,
+    /// On a machine with a disk: how much of the time it works.
+    DiskUse,
     /// Of traces of memory: faults after memory first filled, per million references made since.
     FaultsPerMillionReferences,
     /// Of traces of memory: the same per million instructions.
@@ -45,6 +53,10 @@ impl Measure {
             Measure::WriteBackRatio => "blocks written back per 100 write requests",
             Measure::DiskAccesses => "accesses to storage",
             Measure::BytesRead => "bytes read from storage",
+            Measure::TransfersPerReference => "blocks moved per 100 references",
+            Measure::FinishSeconds => "seconds until the end",
+            Measure::ServiceMilliseconds => "milliseconds a request",
+            Measure::DiskUse => "use of the disk in %",
             Measure::FaultsPerMillionReferences => "faults per million references after memory first filled",
             Measure::FaultsPerMillionInstructions => "faults per million instructions after memory first filled",
             Measure::RefaultDistanceToClock => "mean refault distance by that of CLOCK",
@@ -66,6 +78,20 @@ impl Measure {
         }
     }
 
+    /// Its value of an application alone; `None` where the row does not tell applications apart, or not this measure of them.
+    pub fn of_app(self, row: &AnyRow, app: &str) -> Option<f64> {
+        let AnyRow::Cache(row) = row else { return None };
+        let named = row.apps.iter().find(|named| named.name == app)?;
+        match self {
+            Measure::HitRatio | Measure::ReadRequestMissRatio | Measure::ReadRequestMisses => {
+                self.of_cache(&Sums::of_counts(&named.counts))
+            }
+            Measure::FinishSeconds => named.finish_seconds,
+            Measure::ServiceMilliseconds => named.mean_service_ms,
+            _ => None,
+        }
+    }
+
     fn of_cache(self, sums: &Sums) -> Option<f64> {
         let ratio = |part: u64, whole: u64| Some(part as f64 / whole.max(1) as f64);
         match self {
@@ -76,6 +102,10 @@ impl Measure {
             Measure::WriteBackRatio => ratio(sums.write_backs, sums.write_requests),
             Measure::DiskAccesses => Some(sums.disk_accesses as f64),
             Measure::BytesRead => Some(sums.bytes_read as f64),
+            Measure::TransfersPerReference => ratio(sums.transfers, sums.references),
+            Measure::FinishSeconds => sums.finish_seconds,
+            Measure::ServiceMilliseconds => sums.service_ms,
+            Measure::DiskUse => Some(sums.busy_seconds? / sums.finish_seconds?),
             _ => None,
         }
     }
@@ -94,9 +124,9 @@ impl Measure {
         match (self, value) {
             (_, None) => "-".to_owned(),
             (Measure::BytesRead, Some(bytes)) => human::bytes(bytes as u64),
-            (Measure::HitRatio | Measure::ReadRequestMissRatio | Measure::WriteBackRatio, Some(ratio)) => {
-                human::percent(ratio)
-            }
+            (Measure::HitRatio | Measure::ReadRequestMissRatio | Measure::WriteBackRatio, Some(ratio))
+            | (Measure::TransfersPerReference | Measure::DiskUse, Some(ratio)) => human::percent(ratio),
+            (Measure::FinishSeconds | Measure::ServiceMilliseconds, Some(time)) => format!("{time:.2}"),
             (Measure::RefaultDistanceToClock, Some(ratio)) => format!("{ratio:.3}"),
             (_, Some(rate)) if self.is_of_memory() => format!("{rate:.2}"),
             (_, Some(count)) => human::count(count as u64),
@@ -134,6 +164,10 @@ struct Sums {
     write_backs: u64,
     disk_accesses: u64,
     bytes_read: u64,
+    transfers: u64,
+    finish_seconds: Option<f64>,
+    busy_seconds: Option<f64>,
+    service_ms: Option<f64>,
 }
 
 impl Sums {
@@ -144,6 +178,10 @@ impl Sums {
             write_backs,
             disk_accesses: row.disk_accesses.unwrap_or(counts.read_request_misses + write_backs),
             bytes_read: row.bytes_read.unwrap_or(counts.misses * row.block_bytes.unwrap_or(1)),
+            transfers: counts.misses + row.extra_reads.unwrap_or(0) + write_backs,
+            finish_seconds: row.finish_seconds,
+            busy_seconds: row.disk_busy_seconds,
+            service_ms: row.mean_service_ms,
             ..Sums::of_counts(counts)
         }
     }
@@ -166,6 +204,7 @@ impl Sums {
             write_backs: one.write_backs + other.write_backs,
             disk_accesses: one.disk_accesses + other.disk_accesses,
             bytes_read: one.bytes_read + other.bytes_read,
+            ..Sums::default()
         })
     }
 

@@ -1,7 +1,7 @@
 //! A row of results, whatever was simulated.
 
 use hotset_sim::paging::PagingRow;
-use hotset_sim::results::Row;
+use hotset_sim::results::{Named, Row};
 use serde::Serialize;
 
 /// A row of either kind.
@@ -48,6 +48,19 @@ impl AnyRow {
         match self {
             AnyRow::Cache(row) => row.size_bytes,
             AnyRow::Memory(row) => Some(row.size_bytes),
+        }
+    }
+
+    /// Bytes of a block, where blocks have a size.
+    pub fn block_bytes(&self) -> Option<u64> {
+        self.size_bytes().map(|bytes| bytes / u64::from(self.size_blocks().max(1)))
+    }
+
+    /// The applications, where they are told apart.
+    pub fn apps(&self) -> &[Named] {
+        match self {
+            AnyRow::Cache(row) => &row.apps,
+            AnyRow::Memory(_) => &[],
         }
     }
 }

@@ -25,7 +25,11 @@ pub(super) fn show(
         }
     }
     let what = file.measured();
-    if let Some(lines) = at_one_size(traces, file) {
+    if file.applications {
+        for (rows, lines) in traces.iter().flat_map(|rows| by_application(rows, file)) {
+            writeln!(out, "\n{} at {}: {what}\n\n{}", file_name(rows.trace()), size(rows), table(&lines))?;
+        }
+    } else if let Some(lines) = at_one_size(traces, file) {
         writeln!(out, "\nat {}: {what}\n\n{}", file.sizes, table(&lines))?;
     } else {
         for rows in traces.iter().filter(|rows| !rows.is_empty()) {
@@ -36,7 +40,7 @@ pub(super) fn show(
     if !file.compare.is_empty() {
         writeln!(out, "{}", comparisons(file, compared))?;
     }
-    for text in [ways(compared), directions(file, compared)].into_iter().flatten() {
+    for text in [savings(compared), ways(compared), directions(file, compared)].into_iter().flatten() {
         writeln!(out, "{text}")?;
     }
     Ok(())
@@ -51,6 +55,29 @@ fn grid(rows: &[AnyRow], file: &File) -> Vec<Vec<String>> {
         lines.push(std::iter::once(of_policy[0].policy().to_owned()).chain(values).collect());
     }
     lines
+}
+
+/// A table for each size of a trace, with a row at it: a line a policy, a column each application, and one for all of them.
+fn by_application<'a>(rows: &'a [AnyRow], file: &File) -> Vec<(&'a AnyRow, Vec<Vec<String>>)> {
+    let sizes = rows.iter().take_while(|row| row.policy() == rows[0].policy()).count();
+    let names: Vec<&str> = rows.first().map_or(&[][..], AnyRow::apps).iter().map(|app| app.name.as_str()).collect();
+    let header = || ["policy"].iter().chain(&names).chain(&["all"]).map(|name| (*name).to_owned()).collect();
+    let line = |row: &AnyRow| {
+        let apps = names.iter().map(|name| application(row, name, file));
+        let all = file.measure.show(file.value(row));
+        std::iter::once(row.policy().to_owned()).chain(apps).chain([all]).collect()
+    };
+    let table = |at: usize| std::iter::once(header()).chain(rows[at..].iter().step_by(sizes).map(line)).collect();
+    (0..sizes).map(|at| (&rows[at], table(at))).collect()
+}
+
+/// The measure of an application, the room that it had at the end, and whether its promise could not be kept then.
+fn application(row: &AnyRow, name: &str, file: &File) -> String {
+    let value = file.measure.show(file.measure.of_app(row, name));
+    let Some(app) = row.apps().iter().find(|app| app.name == name) else { return value };
+    let bytes = |blocks: u32| human::bytes(u64::from(blocks) * row.block_bytes().unwrap_or(1));
+    let room = app.room_blocks.map(|blocks| format!(" in {}", bytes(blocks))).unwrap_or_default();
+    format!("{value}{room}{}", if app.flagged == Some(true) { ", flagged" } else { "" })
 }
 
 /// Where several traces are all replayed at one size: a line a trace, a column a policy.
@@ -74,7 +101,7 @@ fn size(row: &AnyRow) -> String {
 
 /// How each pair compares over all traces and sizes, beside the paper. Every trace counts alike.
 fn comparisons(file: &File, compared: &[Comparison]) -> String {
-    let header = ["compared", "mean", "most", "least", "paper: mean", "paper: most", "verdict"];
+    let header = ["compared", "mean", "95 %", "most", "least", "paper: mean", "paper: most", "verdict"];
     let mut lines = vec![header.map(str::to_owned).to_vec()];
     let said = |figure: Option<f64>| figure.map_or_else(|| "-".to_owned(), |figure| format!("{figure:+.1}"));
     for one in compared {
@@ -82,6 +109,7 @@ fn comparisons(file: &File, compared: &[Comparison]) -> String {
         lines.push(vec![
             one.name(),
             format!("{:+.1}", gain.mean),
+            gain.within.map_or_else(|| "-".to_owned(), |within| format!("± {within:.1}")),
             format!("{:+.1}", gain.most),
             format!("{:+.1}", gain.least),
             said(one.paper_mean),
@@ -92,6 +120,19 @@ fn comparisons(file: &File, compared: &[Comparison]) -> String {
     let mut text = format!("\nGain in {}, over all traces and sizes\n\n", file.measure.unit());
     text.push_str(&table(&lines));
     text
+}
+
+/// How much smaller the cache may be for the same hit ratio, beside the paper; `None` where nobody asks.
+fn savings(compared: &[Comparison]) -> Option<String> {
+    let header = ["compared", "while that hits", "cache saved", "paper"].map(str::to_owned).to_vec();
+    let percent = |figure: Option<f64>| figure.map_or_else(|| "-".to_owned(), |figure| format!("{figure:.1} %"));
+    let line = |one: &Comparison| {
+        let range = (one.compare.saved_from?, one.compare.saved_to.unwrap_or(100.0));
+        let range = format!("{} to {} %", range.0, range.1);
+        Some(vec![one.name(), range, percent(one.saved), percent(one.paper_saved)])
+    };
+    let lines: Vec<Vec<String>> = std::iter::once(header).chain(compared.iter().filter_map(line)).collect();
+    (lines.len() > 1).then(|| format!("\nCache saved at equal mean hit ratio of all traces\n\n{}", table(&lines)))
 }
 
 /// The mean gain on each trace, and whether the paper finds the same there; `None` where the paper does not tell.

@@ -19,6 +19,7 @@ pub use series::{Every, Point, Sample};
 
 use std::sync::OnceLock;
 
+use hotset_core::counters::Counters;
 use hotset_core::dynamic::{self, DynPolicy};
 use hotset_core::policy::Setup;
 use hotset_core::spec::{PolicySpec, SpecError};
@@ -100,14 +101,19 @@ impl<'a> Machine<'a> {
         Ok(self.replay(&self.lanes, policy, plan, plan.capacity, options).run())
     }
 
-    /// The hit rate in percent of an application alone in a cache of `capacity` blocks under `policy`, all else as in `plan`; `None` if it does not occur.
-    pub fn alone(&self, app: u32, policy: &PolicySpec, capacity: u32, plan: &Plan) -> Result<Option<f64>, SpecError> {
+    /// The counts of an application alone in a cache of `capacity` blocks under `policy`, all else as in `plan`; `None` if it does not occur.
+    pub fn alone(
+        &self,
+        app: u32,
+        policy: &PolicySpec,
+        capacity: u32,
+        plan: &Plan,
+    ) -> Result<Option<Counters>, SpecError> {
         let Some(lane) = self.lanes.iter().position(|lane| lane.app == app) else { return Ok(None) };
         let around = Setup { capacity, ..grid::setup(plan, &self.references.addresses, None, &[]) };
         let policy = dynamic::build(policy, capacity, &around)?;
         let lane = std::slice::from_ref(&self.lanes[lane]);
-        let total = self.replay(lane, policy, plan, capacity, &Options::default()).run().tally.total;
-        Ok(Some(100.0 * total.hits as f64 / total.references as f64))
+        Ok(Some(self.replay(lane, policy, plan, capacity, &Options::default()).run().tally.total))
     }
 
     fn replay<'b>(

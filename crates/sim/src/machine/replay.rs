@@ -252,13 +252,16 @@ impl<'a> Replay<'a> {
     fn transfer(&mut self, clock: u64) -> u64 {
         let mut end = clock.saturating_add(self.hit).max(self.under_way);
         self.under_way = 0;
-        let (awaited, reads) = (std::mem::take(&mut self.awaited), std::mem::take(&mut self.host.reads));
+        let (awaited, mut reads) = (std::mem::take(&mut self.awaited), std::mem::take(&mut self.host.reads));
         if let Some(device) = &mut self.device {
             for &slot in &awaited {
                 let arrival = device.transfer(clock, self.host.address(slot));
                 self.host.arrives(slot, arrival);
                 end = end.max(arrival);
             }
+            // Runs of neighbours are read and written at one go, whatever the order in which they were asked for.
+            reads.sort_unstable_by_key(|&slot| self.host.address(slot));
+            self.host.writes.sort_unstable();
             // Nobody waits for these, but whoever comes next.
             for &slot in &reads {
                 let arrival = device.transfer(clock, self.host.address(slot));

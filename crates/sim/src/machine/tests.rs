@@ -227,3 +227,28 @@ fn profiles_are_read_ahead_for() {
     assert_eq!(rates("qos(lru)"), [(1, 0.0), (32, 99.0), (64, 99.0)]);
     assert_eq!(rates("qos(lru,prefetch=off)"), [(1, 0.0), (32, 0.0), (64, 0.0)]);
 }
+
+/// `best` hits what the best of all fixed divisions hits, but for what happens until both applications have come.
+#[test]
+fn the_best_division_is_as_good_as_any() {
+    let requests: Vec<Request> = (0..4000u64)
+        .map(|step| match step % 3 {
+            0 => read(0, step, step / 3 % 30),
+            _ => read(1, step, step * step % 7919 % 97),
+        })
+        .collect();
+    let references = references(&requests);
+    let machine = Machine::new(&references);
+    let around = plan("best(lru,prefetch=off,steps=40)", 40);
+    let lru = PolicySpec::parse("lru").unwrap();
+    let alone = |app: u32, blocks: u32| match blocks {
+        0 => 0,
+        _ => machine.alone(app, &lru, blocks, &around).unwrap().unwrap().hits,
+    };
+    let most = (0..=40).map(|one| alone(0, one) + alone(1, 40 - one)).max().unwrap();
+    let hits = |spec: &str| run_one(&references, spec, 40, None, None).tally.total.hits;
+    let best = hits("best(lru,prefetch=off,steps=40)");
+    assert!((most - 40..=most).contains(&best), "{best} of {most}");
+    assert!(best > hits("equal(lru,prefetch=off)"), "{best}");
+    assert_eq!(hits("best(lru,prefetch=off,profile=none)"), hits("equal(lru,prefetch=off)"));
+}

@@ -1,0 +1,83 @@
+//! The traces of an experiment: files, and mixes of several that are made as it runs.
+
+use std::path::{Path, PathBuf};
+
+use hotset_core::spec::Value;
+use hotset_trace::mix::{self, Order};
+use hotset_trace::{Trace, TraceError};
+use serde::{Deserialize, Deserializer};
+
+/// Several applications as one trace.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Mix {
+    pub name: String,
+    /// Whose request comes next: the earliest, or one of each in turn.
+    #[serde(default)]
+    by: By,
+    pub apps: Vec<App>,
+}
+
+#[derive(Clone, Copy, Default, Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum By {
+    #[default]
+    Time,
+    Lockstep,
+}
+
+/// One application of a mix.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct App {
+    name: String,
+    pub trace: String,
+    /// Passes over the trace.
+    #[serde(default = "once")]
+    loops: u32,
+    /// Nanoseconds after which it begins.
+    #[serde(default, deserialize_with = "time")]
+    start: u64,
+    /// Nanoseconds of a pass.
+    #[serde(default, deserialize_with = "some_time")]
+    span: Option<u64>,
+}
+
+fn once() -> u32 {
+    1
+}
+
+fn time<'de, D: Deserializer<'de>>(from: D) -> Result<u64, D::Error> {
+    let text = String::deserialize(from)?;
+    match Value::parse(&text) {
+        Ok(Value::Time(time)) => Ok(time),
+        _ => Err(serde::de::Error::custom(format!("{text:?} is no time: expected one such as 10s or 500ms"))),
+    }
+}
+
+fn some_time<'de, D: Deserializer<'de>>(from: D) -> Result<Option<u64>, D::Error> {
+    time(from).map(Some)
+}
+
+impl Mix {
+    /// Opens it. `place` says where a trace lies.
+    pub fn open(&self, place: impl Fn(&str) -> PathBuf) -> Result<Trace, TraceError> {
+        let part = |app: &App| crate::mix::part(&app.name, &place(&app.trace), app.loops, app.start, app.span);
+        let order = match self.by {
+            By::Time => Order::Time,
+            By::Lockstep => Order::Lockstep,
+        };
+        let mix = mix::Mix::new(self.apps.iter().map(part).collect(), order)?;
+        Ok(Trace { format: "mix", reader: Box::new(mix), progress: Default::default() })
+    }
+}
+
+/// The path of a trace, which may have the name of its format before it: below the directory of traces, or, if it begins with a dot, beside
+/// the experiment's own file.
+pub(super) fn below(base: &Path, beside: &Path, trace: &str) -> PathBuf {
+    let place = |path: &str| if path.starts_with('.') { beside.join(path) } else { base.join(path) };
+    match trace.split_once(':') {
+        Some((format, path)) => PathBuf::from(format!("{format}:{}", place(path).display())),
+        None => place(trace),
+    }
+}

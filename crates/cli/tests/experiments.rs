@@ -1,0 +1,101 @@
+//! Experiments on mixes of applications, through the command.
+
+mod support;
+
+use hotset_testkit::inputs;
+use serde_json::Value;
+use support::{Folder, hotset};
+
+/// Two programs that read a block every 10 ms: one goes round 20 blocks, the other round 300.
+fn traces(folder: &Folder) {
+    let trace = |blocks: u32| {
+        let line = |step: u32| format!("{},R,/data/x,{},4096\n", f64::from(step) / 100.0, step % blocks * 4096);
+        format!("time_s,op,file,offset,bytes\n{}", (0..1500).map(line).collect::<String>())
+    };
+    folder.file("loop.csv", trace(20));
+    folder.file("scan.csv", trace(300));
+}
+
+const MIX: &str = r#"
+title = "T"
+source = "S"
+policies = "lru,qos(lru,prefetch=off,loop=90%,scan=0%)"
+sizes = "30,400"
+applications = true
+
+[[mix]]
+name = "both"
+apps = [{ name = "loop", trace = "./loop.csv" }, { name = "scan", trace = "./scan.csv", start = "5s", span = "30s" }]
+
+[[compare]]
+better = "qos(lru,prefetch=off,loop=90%,scan=0%)"
+than = "lru"
+app = "loop"
+"#;
+
+#[test]
+fn mixes_are_made_as_they_run_and_applications_told_apart() {
+    let folder = Folder::new();
+    traces(&folder);
+    let file = folder.file("mix.toml", MIX);
+    let shown = hotset(&["experiment", &file]).good().out;
+    assert!(shown.contains("both at 120K: hit ratio in %"), "{shown}");
+    assert!(shown.contains("| policy") && shown.contains("loop") && shown.contains("98.67 in "), "{shown}");
+    assert!(shown.contains("against lru for loop"), "{shown}");
+    let rows = hotset(&["experiment", &file, "--json", "-"]).rows();
+    assert_eq!((rows.len(), &rows[0]["trace"]), (4, &"both".into()));
+    // The same as the mix in a file.
+    let (out, apps) =
+        (folder.path("mix.hst"), ["loop", "scan"].map(|app| format!("{app}={}", folder.path(&format!("{app}.csv")))));
+    hotset(&["mix", &apps[0], &apps[1], "--start", "scan=5s", "--span", "scan=30s", "-o", &out]).good();
+    let of_file = hotset(&["simulate", &out, "-p", "lru", "-s", "30", "--json", "-"]).rows();
+    assert_eq!((&rows[0]["hits"], &rows[0]["references"]), (&of_file[0]["hits"], &of_file[0]["references"]));
+}
+
+#[test]
+fn an_experiment_may_have_a_disk() {
+    let folder = Folder::new();
+    traces(&folder);
+    let head = MIX.replace(
+        "applications = true",
+        "applications = true\ndisk = \"latency(time=5ms)\"\nmeasure = \"finish_seconds\"",
+    );
+    let shown = hotset(&["experiment", &folder.file("disk.toml", &head)]).good().out;
+    assert!(shown.contains("seconds until the end") && shown.contains("% less"), "{shown}");
+    let wrong = folder.file("wrong.toml", head.replace("latency", "tape"));
+    assert!(hotset(&["experiment", &wrong]).err.contains("wrong.toml, disk: unknown disk \"tape\""));
+}
+
+#[test]
+fn the_cache_saved_is_read_off_the_mean_curve() {
+    let folder = Folder::new();
+    traces(&folder);
+    let text = "title = \"T\"\nsource = \"S\"\ntraces = [\"loop.csv\", \"loop.csv\"]\npolicies = \"lru,mru\"\nsizes = \"5,10,19,20\"\n\n\
+                [[compare]]\nbetter = \"mru\"\nthan = \"lru\"\nsaved_from = 90\npaper_saved = 10\n";
+    let shown = hotset(&["experiment", &folder.file("saved.toml", text), "--traces", &folder.path("")]).good().out;
+    // LRU hits nothing until it holds the whole loop, and then as much as MRU.
+    assert!(shown.contains("90 to 100 % |") && shown.contains("0.0 % | 10.0 % |"), "{shown}");
+    assert!(shown.contains("± 0.0"), "{shown}");
+    let none = folder.file("none.toml", "title = \"T\"\nsource = \"S\"\npolicies = \"lru\"\nsizes = \"5\"\n");
+    assert!(hotset(&["experiment", &none]).err.contains("it has no traces"));
+}
+
+/// What an independent simulation of the same mix, written from the papers, counted: hit rates in percent of the two applications and of both, at 64 MB.
+#[test]
+fn partitions_hit_what_was_counted_independently() {
+    let names = ["own/strace/pg_tpcc.strace.zst", "own/strace/mplayer.strace.zst"];
+    let [Some(tpcc), Some(mplayer)] = names.map(inputs::trace_path) else { return };
+    let folder = Folder::new();
+    let out = folder.path("mix.hst");
+    let (tpcc, mplayer) = (format!("tpcc=strace:{}", tpcc.display()), format!("mplayer=strace:{}", mplayer.display()));
+    let made = hotset(&["mix", &tpcc, &mplayer, "--span", "tpcc=120s", "--span", "mplayer=120s", "-o", &out]);
+    assert_eq!(made.status, 0, "{}", made.err);
+    let specs = "shared(lru,prefetch=off),equal(lru,prefetch=off),qos(lru,prefetch=off,tpcc=70%,mplayer=0.5%)";
+    let rows = hotset(&["simulate", &out, "-p", specs, "-s", "64M", "--no-maps", "--json", "-"]).rows();
+    for (row, expected) in rows.iter().zip([[57.5, 0.7, 55.0], [40.6, 0.7, 38.8], [59.2, 0.7, 56.5]]) {
+        let percent =
+            |counts: &Value| 100.0 * counts["hits"].as_f64().unwrap() / counts["references"].as_f64().unwrap();
+        let rates = [percent(&row["apps"][0]), percent(&row["apps"][1]), percent(row)];
+        assert_eq!(rates.map(|rate| (rate * 10.0).round() / 10.0), expected, "{}", row["policy"]);
+    }
+}
