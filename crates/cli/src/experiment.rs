@@ -4,6 +4,7 @@ mod compare;
 mod file;
 mod measure;
 mod mixes;
+mod over_time;
 mod page;
 mod policies;
 mod row;
@@ -15,6 +16,7 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use hotset_sim::paging::Frees;
+use hotset_sim::results::SeriesRow;
 use hotset_sim::{BlockSize, Options};
 
 use crate::failure::Failure;
@@ -55,6 +57,9 @@ pub(crate) struct Experiment {
     markdown: bool,
 }
 
+/// What is told of one trace: its rows, policy by policy, and those of its stretches.
+type Told = (Vec<AnyRow>, Vec<SeriesRow>);
+
 impl Experiment {
     pub(crate) fn run(self, typed: &str) -> Result<(), Failure> {
         let files = self.files.iter().map(|path| File::read(path)).collect::<Result<Vec<File>, Failure>>()?;
@@ -62,10 +67,10 @@ impl Experiment {
         let page = self.report.prepare(&self.inputs(&files))?;
         let (mut all, mut shown) = (Vec::new(), Vec::new());
         for (path, file) in self.files.iter().zip(&files) {
-            let traces = self.rows(path, file)?;
+            let (traces, series): (Vec<_>, Vec<_>) = self.replay(path, file)?.into_iter().unzip();
             let compared = Comparison::all(file, &traces);
             if !self.results.has_stdout() {
-                show::show(file, &traces, &compared, self.markdown)?;
+                show::show(file, &traces, &series, &compared, self.markdown)?;
             }
             shown.push(Shown::new(file, &traces, compared, all.len()));
             all.extend(traces.into_iter().flatten());
@@ -105,8 +110,8 @@ impl Experiment {
         Ok(if of_memory > 0 { &files::PAGING_COLUMNS } else { &files::CACHE_COLUMNS })
     }
 
-    /// The rows of each trace, policy by policy.
-    fn rows(&self, path: &Path, file: &File) -> Result<Vec<Vec<AnyRow>>, Failure> {
+    /// What is told of each trace.
+    fn replay(&self, path: &Path, file: &File) -> Result<Vec<Told>, Failure> {
         let (policies, sizes) = (file.policies(path)?, file.size_list(path)?);
         let (sizes, sizes_from) = ((&sizes, file.sizes.as_str()), "sizes");
         let options = Options {
@@ -116,13 +121,15 @@ impl Experiment {
             ..Options::default()
         };
         let (read, seed) = (&ReadArgs::default(), 1);
-        let mut of_traces: Vec<Vec<AnyRow>> = match &policies {
+        let mut told: Vec<Told> = match &policies {
             Policies::Cache(policies) => {
                 let timed = file.machine(path)?;
                 let timed = timed.as_ref();
                 let replay = Replay { policies, sizes, sizes_from, options, rules: None, seed, timed };
-                let rows =
-                    |replayed: Replayed| replayed.rows.into_iter().map(|row| AnyRow::Cache(Box::new(row))).collect();
+                let rows = |replayed: Replayed| {
+                    let rows = replayed.rows.into_iter().map(|row| AnyRow::Cache(Box::new(row))).collect();
+                    (rows, replayed.series)
+                };
                 let alone = file.traces.iter().map(|trace| {
                     let path = self.place(path, trace);
                     replay.rows_of(read.open(&path)?, &path).map(rows)
@@ -138,14 +145,14 @@ impl Experiment {
                 let rows = |trace: &String| {
                     let path = self.place(path, trace);
                     let rows = replay.rows_of(read.open(&path)?, &path)?;
-                    Ok(rows.into_iter().map(|row| AnyRow::Memory(Box::new(row))).collect())
+                    Ok((rows.into_iter().map(|row| AnyRow::Memory(Box::new(row))).collect(), Vec::new()))
                 };
                 file.traces.iter().map(rows).collect::<Result<_, Failure>>()?
             }
         };
-        for (name, rows) in file.trace_names().zip(&mut of_traces) {
+        for (name, (rows, _)) in file.trace_names().zip(&mut told) {
             rows.iter_mut().for_each(|row| row.set_trace(name));
         }
-        Ok(of_traces)
+        Ok(told)
     }
 }

@@ -1,6 +1,6 @@
 //! `hotset simulate`: traces × policies × sizes.
 
-mod clock;
+pub(crate) mod clock;
 mod paging;
 
 use std::io::{Write, stdout};

@@ -67,6 +67,19 @@ fn an_experiment_may_have_a_disk() {
 }
 
 #[test]
+fn applications_are_shown_over_time() {
+    let folder = Folder::new();
+    traces(&folder);
+    let text = MIX.replace("\"30,400\"", "\"30\"").replace("applications = true", "every = \"5s\"");
+    let shown = hotset(&["experiment", &folder.file("time.toml", &text)]).good().out;
+    assert!(shown.contains("both at 120K: hits in %, and room"), "{shown}");
+    let line = shown.lines().find(|line| line.starts_with("| lru: scan")).expect("a line for the scan");
+    assert!(line.split('|').nth(2).unwrap().trim() == "-", "it begins later: {line}");
+    let wrong = folder.file("wrong.toml", text.replace("every = \"5s\"", "every = \"often\""));
+    assert!(hotset(&["experiment", &wrong]).err.contains("wrong.toml, every: \"often\" is no stretch"));
+}
+
+#[test]
 fn the_cache_saved_is_read_off_the_mean_curve() {
     let folder = Folder::new();
     traces(&folder);

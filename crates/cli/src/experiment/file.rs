@@ -12,6 +12,7 @@ use super::mixes::Mix;
 use super::policies::Policies;
 use super::row::AnyRow;
 use crate::failure::Failure;
+use crate::simulate::clock;
 
 /// An experiment as it is written.
 #[derive(Deserialize)]
@@ -35,6 +36,8 @@ pub(super) struct File {
     pub mixes: Vec<Mix>,
     /// The disk behind the cache, if requests are to take time.
     pub disk: Option<String>,
+    /// The table shows what each application hits, and the room it has, in one stretch of this length after another: a time, or a number of references.
+    pub every: Option<String>,
     /// Policies, separated by commas.
     pub policies: String,
     /// Sizes, separated by commas.
@@ -136,12 +139,14 @@ impl File {
         self.traces.iter().map(String::as_str).chain(self.mixes.iter().map(|mix| &*mix.name))
     }
 
-    /// The machine that it runs on, if it has a disk.
+    /// The machine that it runs on, if it has a clock.
     pub fn machine(&self, path: &Path) -> Result<Option<machine::Options>, Failure> {
         let place = format!("{}, disk", path.display());
         let parse = |text: &String| Disk::parse(text).map_err(|error| Failure::spec(&place, text, &error));
         let disk = self.disk.as_ref().map(parse).transpose()?;
-        Ok(disk.map(|disk| machine::Options { disk: Some(disk), every: None }))
+        let every = self.every.as_deref().map(clock::parse_every).transpose();
+        let every = every.map_err(|error| Failure::Usage(format!("{}, every: {error}", path.display())))?;
+        Ok((disk.is_some() || every.is_some()).then_some(machine::Options { disk, every }))
     }
 
     /// What the experiment measures, in a row; `None` where the row does not tell.

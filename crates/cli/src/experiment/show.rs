@@ -3,8 +3,11 @@
 use std::fmt::Write as _;
 use std::io::{Write, stdout};
 
+use hotset_sim::results::SeriesRow;
+
 use super::compare::{Comparison, NO_GAIN, OnTrace};
 use super::file::{File, file_name, label};
+use super::over_time::over_time;
 use super::row::AnyRow;
 use crate::failure::Failure;
 use crate::output::{human, style};
@@ -13,6 +16,7 @@ use crate::output::{human, style};
 pub(super) fn show(
     file: &File,
     traces: &[Vec<AnyRow>],
+    series: &[Vec<SeriesRow>],
     compared: &[Comparison],
     markdown: bool,
 ) -> Result<(), Failure> {
@@ -25,7 +29,17 @@ pub(super) fn show(
         }
     }
     let what = file.measured();
-    if file.applications {
+    if file.every.is_some() {
+        for (rows, series) in traces.iter().zip(series).filter(|(rows, _)| !rows.is_empty()) {
+            let (name, block) = (file_name(rows[0].trace()), rows[0].block_bytes().unwrap_or(1));
+            let at = if rows.iter().all(|row| row.size_blocks() == rows[0].size_blocks()) {
+                format!(" at {}", size(&rows[0]))
+            } else {
+                String::new()
+            };
+            writeln!(out, "\n{name}{at}: hits in %, and room\n\n{}", over_time(series, block))?;
+        }
+    } else if file.applications {
         for (rows, lines) in traces.iter().flat_map(|rows| by_application(rows, file)) {
             writeln!(out, "\n{} at {}: {what}\n\n{}", file_name(rows.trace()), size(rows), table(&lines))?;
         }
@@ -180,7 +194,7 @@ fn by_trace(
 }
 
 /// Lines of cells as a table that reads well as text and as Markdown.
-fn table(lines: &[Vec<String>]) -> String {
+pub(super) fn table(lines: &[Vec<String>]) -> String {
     let width = |column: usize| lines.iter().map(|line| line[column].chars().count()).max().unwrap_or(0);
     let widths: Vec<usize> = (0..lines[0].len()).map(width).collect();
     let mut text = String::new();

@@ -58,7 +58,8 @@ impl ClockArgs {
     }
 }
 
-fn parse_every(text: &str) -> Result<Every, String> {
+/// The length of a stretch.
+pub(crate) fn parse_every(text: &str) -> Result<Every, String> {
     match Value::parse(text) {
         Ok(Value::Time(time)) if time > 0 => Ok(Every::Time(time)),
         Ok(Value::Number(count)) if count.fract() == 0.0 && (1.0..2f64.powi(63)).contains(&count) => {
