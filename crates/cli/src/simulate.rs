@@ -157,6 +157,9 @@ fn show_plain(rows: &[Row]) -> Result<(), Failure> {
     if one_size {
         let bytes = first.size_bytes.map_or(String::new(), |bytes| format!(" ({})", human::bytes(bytes)));
         writeln!(out, "; cache of {} blocks{bytes}\n{}", human::count(first.size_blocks.into()), table::counts(rows))?;
+        for row in rows.iter().filter(|row| table::tells_applications(row)) {
+            writeln!(out, "\n{}, application by application\n{}", row.policy, table::applications(row))?;
+        }
     } else {
         writeln!(out, "; hit ratio in % by cache size\n{}", table::hit_ratios(rows))?;
     }

@@ -35,6 +35,8 @@ fn a_disk_gives_times() {
     assert!(apps(0).0 > looping, "a smaller cache keeps it longer");
     assert_eq!(rows[1]["disk_busy_seconds"].as_f64(), Some(4.4), "44 misses");
     assert_eq!(rows[1]["hits"], 16);
+    let shown = hotset(&["simulate", &trace, "-p", "lru", "-s", "64", "--disk", "latency(time=100ms)"]).good().out;
+    assert!(shown.contains("seconds") && shown.contains("lru, application by application"), "{shown}");
 }
 
 #[test]

@@ -63,24 +63,54 @@ fn hit_ratios_at(rows: &[Row], sizes: usize, columns: &[usize]) -> Table {
     table
 }
 
+/// A column that is there if any row tells it, and what stands in it.
+type Figure = (&'static str, fn(&Row) -> Option<String>);
+
 /// Everything counted, of one trace at one size: a line a policy.
 pub(crate) fn counts(rows: &[Row]) -> Table {
+    let more: [Figure; 3] = [
+        ("write-backs", |row| row.write_backs.map(human::count)),
+        ("extra reads", |row| row.extra_reads.map(human::count)),
+        ("seconds", |row| row.finish_seconds.map(seconds)),
+    ];
+    let more: Vec<_> = more.into_iter().filter(|(_, of)| rows.iter().any(|row| of(row).is_some())).collect();
     let mut header = vec!["policy", "hit ratio %", "hits", "misses", "request misses"];
-    if rows[0].write_backs.is_some() {
-        header.push("write-backs");
-    }
-    if rows.iter().any(|row| row.extra_reads.is_some()) {
-        header.push("extra reads");
-    }
+    header.extend(more.iter().map(|(name, _)| name));
     let mut table = numbers(&header, 1..);
     let best = best_hits(rows, 0, 1);
     for row in rows {
         let counts = &row.counts;
         let mut cells = vec![cell(&row.policy, Role::Plain), ratio_cell(row, best)];
-        let numbers = [counts.hits, counts.misses, counts.request_misses].into_iter();
-        let numbers = numbers.chain(row.write_backs).chain(row.extra_reads);
-        cells.extend(numbers.map(|number| cell(human::count(number), Role::Plain)));
+        let numbers = [counts.hits, counts.misses, counts.request_misses].map(human::count).into_iter();
+        let numbers = numbers.chain(more.iter().map(|(_, of)| of(row).unwrap_or_default()));
+        cells.extend(numbers.map(|number| cell(number, Role::Plain)));
         table.add_row(cells);
+    }
+    table
+}
+
+fn seconds(seconds: f64) -> String {
+    format!("{seconds:.2}")
+}
+
+/// True if it is worth telling what each application got: the scheme divides, or applications take their time.
+pub(crate) fn tells_applications(row: &Row) -> bool {
+    row.apps.len() > 1 && row.apps.iter().any(|app| app.room_blocks.is_some() || app.finish_seconds.is_some())
+}
+
+/// The counts of one row application by application.
+pub(crate) fn applications(row: &Row) -> Table {
+    let mut table = numbers(&["application", "references", "hit ratio %", "blocks", "seconds", "promise"], 1..5);
+    for app in &row.apps {
+        let cells = [
+            app.name.clone(),
+            human::count(app.counts.references),
+            human::percent(app.counts.hit_ratio),
+            app.room_blocks.map_or_else(String::new, |blocks| human::count(blocks.into())),
+            app.finish_seconds.map_or_else(String::new, seconds),
+            if app.flagged == Some(true) { "cannot be kept" } else { "" }.to_owned(),
+        ];
+        table.add_row(cells.map(|text| cell(&text, Role::Plain)));
     }
     table
 }

@@ -70,8 +70,10 @@ impl<'a> Verdict<'a> {
         let (size, saved) = (size(best), human::counted_as(self.gain(), "fewer miss", "fewer misses"));
         let (best_ratio, usual_ratio) = (ratio(best), ratio(usual));
         let compared = format!(
-            "At {size}, {} hits {best_ratio} % where {} hits {usual_ratio} %: {saved}",
-            best.policy, usual.policy
+            "At {size}, {} hits {best_ratio} % where {} hits {usual_ratio} %: {saved}{}",
+            best.policy,
+            usual.policy,
+            self.extra()
         );
         match bound {
             Some(bound) if bound.policy == best.policy => format!("{compared} at best."),
@@ -80,9 +82,23 @@ impl<'a> Verdict<'a> {
                 let closed = (100.0 * self.gain() as f64 / room).floor();
                 format!("{compared}, {closed} % of the way to the bound ({}, {} %).", bound.policy, ratio(bound))
             }
+            Some(bound) if best.extra_reads.is_some() => {
+                format!("{compared}; {}, which reads nothing ahead, hits {} %.", bound.policy, ratio(bound))
+            }
             // A policy that may refuse blocks can pass the bound of those that may not.
             Some(bound) => format!("{compared}; {}, which may refuse no block, hits {} %.", bound.policy, ratio(bound)),
             None => format!("{compared}."),
+        }
+    }
+
+    /// What the best one reads more though nobody asked for it.
+    fn extra(&self) -> String {
+        let extra = |row: &Row| row.extra_reads.unwrap_or(0);
+        match extra(self.best).saturating_sub(extra(self.usual)) {
+            0 => String::new(),
+            more => {
+                format!(", but {} read that nobody had asked for", human::counted_as(more, "block more", "blocks more"))
+            }
         }
     }
 
@@ -165,6 +181,17 @@ mod tests {
         );
         let text = said(&[("lru", &[100, 250]), ("arc", &[150, 500])]);
         assert!(text.ends_with("250 fewer misses. lru hits as much at none of these sizes."), "{text}");
+    }
+
+    #[test]
+    fn what_is_read_besides_is_told() {
+        let mut rows = rows(&[("lru", &[100]), ("virtual(lru)", &[700]), ("opt", &[300])]);
+        rows[1].extra_reads = Some(650);
+        assert_eq!(
+            summary(&rows).unwrap_or_default(),
+            "At 10 blocks, virtual(lru) hits 70.00 % where lru hits 10.00 %: 600 fewer misses, but 650 blocks more read that nobody had asked for; \
+             opt, which reads nothing ahead, hits 30.00 %."
+        );
     }
 
     #[test]
