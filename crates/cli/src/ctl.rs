@@ -13,6 +13,8 @@ use crate::failure::Failure;
 #[command(after_help = "\
 Examples:
   hotset ctl /mnt/project set policy=arc memory=4G
+  hotset ctl /mnt/project set policy='qos(lru, blender=80%)'
+  hotset ctl /mnt/project set qos.cc1=60%
   hotset ctl /mnt/project status")]
 pub(crate) struct Ctl {
     /// The mountpoint
@@ -23,7 +25,7 @@ pub(crate) struct Ctl {
 
 #[derive(Subcommand)]
 enum Action {
-    /// Change settings: policy=SPEC, memory=SIZE. Blocks that still fit stay
+    /// Change settings: policy=SPEC, memory=SIZE, SCHEME.KEY=VALUE. Blocks that still fit stay
     Set {
         /// What to change
         #[arg(required = true, value_name = "KEY=VALUE", value_parser = setting)]

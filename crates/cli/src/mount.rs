@@ -2,6 +2,7 @@
 
 mod checks;
 mod detached;
+mod log;
 mod serving;
 
 use std::net::SocketAddr;
@@ -12,6 +13,7 @@ use clap::{Args, ValueEnum};
 use hotset_core::spec::PolicySpec;
 use hotset_live::fs::{AppBy, Mode, Options, Plain};
 use hotset_live::{Cache, LiveError, Recording, Settings};
+use log::Log;
 
 use crate::classes;
 use crate::control;
@@ -54,6 +56,9 @@ pub(crate) struct Mount {
     /// Record the requests as they are served
     #[arg(long, value_name = "OUT.hst")]
     record: Option<PathBuf>,
+    /// Append a line for each new division of the room to this file; without it, to the terminal
+    #[arg(long, value_name = "FILE")]
+    log: Option<PathBuf>,
     /// Serve metrics for Prometheus and a JSON status over HTTP, e.g. at 127.0.0.1:9400
     #[arg(long, value_name = "ADDR")]
     listen: Option<SocketAddr>,
@@ -123,7 +128,10 @@ impl Mount {
             control::serve(&mountpoint, cache.clone())?;
             self.listen.map_or(Ok(()), |address| control::listen(address, cache.clone()))?;
         }
-        serving::serve(mounted, &source, &mountpoint, cache.as_deref(), self.detached)
+        let log = cache.as_ref().map(|cache| Log::start(cache, self.block, self.log.as_deref())).transpose()?;
+        serving::serve(mounted, &source, &mountpoint, cache.as_deref(), self.detached)?;
+        log.into_iter().for_each(Log::finish);
+        Ok(())
     }
 
     fn cache(&self, policy: &PolicySpec) -> Result<Cache, Failure> {

@@ -93,10 +93,25 @@ fn page(now: &Value, before: &Value) -> String {
             let old = known.iter().find(|old| old["name"] == one["name"]).cloned().unwrap_or(Value::Null);
             let (all, lately) = ratios(&one, &old);
             let name = format!("{title} {}", one["name"].as_str().unwrap_or("?"));
-            line(format!("{name:<30} {:>14} {all:>9} {lately:>9}", human::count(figure(&one, "references"))));
+            let counted = human::count(figure(&one, "references"));
+            line(format!("{name:<30} {counted:>14} {all:>9} {lately:>9}{}", part(&one)));
         }
     }
     out
+}
+
+/// The part of an application: its room, what it was promised, and what came of it.
+fn part(app: &Value) -> String {
+    let Some(room) = app["room_bytes"].as_u64() else { return String::new() };
+    let room = human::bytes(room);
+    let Some(promised) = app["promised_percent"].as_f64() else { return format!("  room {room}") };
+    let outcome = match (app["reached_percent"].as_f64(), app["flagged"].as_bool()) {
+        (Some(reached), _) if reached >= promised => "met",
+        (_, Some(true)) => "missed, out of reach",
+        (Some(_), _) => "missed",
+        (None, _) => "not asked for yet",
+    };
+    format!("  room {room}  promised {promised:.1} %: {outcome}")
 }
 
 #[cfg(test)]
@@ -115,6 +130,13 @@ mod tests {
         let lines: Vec<&str> = page.lines().collect();
         assert!(lines[0].starts_with("arc  memory "), "{page}");
         assert!(lines[3].ends_with("60.0 %    30.0 %") && lines[4].starts_with("app cc1"), "{page}");
+        let promised = |reached: f64, flagged: bool| {
+            part(&json!({"room_bytes": 8192, "promised_percent": 80, "reached_percent": reached, "flagged": flagged}))
+        };
+        assert_eq!(promised(80.0, true), "  room 8K  promised 80.0 %: met");
+        assert_eq!(promised(79.9, false), "  room 8K  promised 80.0 %: missed");
+        assert_eq!(promised(12.0, true), "  room 8K  promised 80.0 %: missed, out of reach");
+        assert_eq!((part(&json!({"room_bytes": 8192})), part(&Value::Null)), ("  room 8K".into(), String::new()));
         assert_eq!(ratios(&Value::Null, &Value::Null), ("-".to_owned(), "-".to_owned()));
     }
 }

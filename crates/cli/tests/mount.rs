@@ -5,6 +5,7 @@ mod support;
 use std::fs::{self, File};
 use std::io::Write;
 use std::path::Path;
+use std::process::Command;
 use std::thread;
 use std::time::Duration;
 
@@ -91,8 +92,36 @@ fn it_goes_to_the_background_and_refuses_what_cannot_be() {
     assert!(run.status == 0, "{run:?}");
     fs::write(Path::new(&at).join("f"), "served").unwrap();
     assert_eq!(fs::read(Path::new(&source).join("f")).unwrap(), b"served");
+    let run = mount(&["--policy", "lru"]);
+    assert!(run.status == 2 && run.err.contains("a mountpoint of FUSE already"), "{run:?}");
     rustix::mount::unmount(&*at, rustix::mount::UnmountFlags::empty()).unwrap();
     assert_eq!(fs::read_dir(&at).unwrap().count(), 0);
+}
+
+#[test]
+fn more_files_than_a_process_may_have_open() {
+    if !can_mount() {
+        return;
+    }
+    let folder = support::Folder::new();
+    let (source, at) = (folder.path("source"), folder.path("at"));
+    fs::create_dir(&at).unwrap();
+    for number in 0..1500 {
+        let name = format!("{source}/{}", number % 3);
+        fs::create_dir_all(&name).unwrap();
+        fs::write(format!("{name}/{number}"), format!("{number}")).unwrap();
+    }
+    let few = Command::new("sh")
+        .args(["-c", "ulimit -n 128; exec \"$0\" \"$@\"", env!("CARGO_BIN_EXE_hotset"), "mount", &source, &at])
+        .args(["--memory", "1M", "--policy", "lru", "--daemon"])
+        .status();
+    assert!(few.unwrap().success());
+    for _ in 0..2 {
+        for number in 0..1500 {
+            assert_eq!(fs::read_to_string(format!("{at}/{}/{number}", number % 3)).unwrap(), format!("{number}"));
+        }
+    }
+    rustix::mount::unmount(&*at, rustix::mount::UnmountFlags::empty()).unwrap();
 }
 
 #[test]

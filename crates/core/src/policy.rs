@@ -119,6 +119,8 @@ pub struct PartRoom {
     pub app: u32,
     /// Blocks that it may have resident from here on.
     pub blocks: u32,
+    /// The hit rate that it was promised, in millionths, if there is such a promise.
+    pub promised: Option<u32>,
     /// What it was promised cannot be met.
     pub is_flagged: bool,
 }

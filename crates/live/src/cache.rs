@@ -15,16 +15,19 @@
 
 use std::io;
 use std::ops::Range;
+use std::sync::mpsc::Sender;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
 use hotset_core::classify::Rules;
-use hotset_core::policy::App;
+use hotset_core::counters::Counters;
+use hotset_core::policy::{App, Repartition};
 use hotset_core::request::{FLAG_EXECUTABLE, FLAG_FAILED, Kind, Op, Request};
 use hotset_core::spec::PolicySpec;
 
 use crate::counts::{Counts, Traffic};
 use crate::decider::{Decider, Plan, Serve};
+use crate::directory::Entry;
 use crate::error::LiveError;
 use crate::files::File;
 use crate::read_ahead::{ReadAhead, Staged, Stream};
@@ -87,7 +90,9 @@ pub(crate) struct State {
     pub staged: Staged,
     pub files: Vec<File>,
     pub traffic: Traffic,
-    apps: Vec<App>,
+    pub apps: Vec<App>,
+    /// What was counted of them when the scheme was set.
+    pub apps_before: Vec<Counters>,
     recording: Option<Recording>,
     started: Instant,
 }
@@ -102,9 +107,14 @@ impl State {
 
     fn request(&self, file: FileNumber, app: u32, op: Op, range: &Range<u64>) -> Request {
         let length = u32::try_from(range.end - range.start).unwrap_or(u32::MAX);
-        let time = u64::try_from(self.started.elapsed().as_nanos()).unwrap_or(u64::MAX);
+        let time = self.elapsed();
         let kind = self.files[file as usize].kind as u8;
         Request { time, offset: range.start, length, file, app, op: op as u8, kind, flags: 0 }
+    }
+
+    /// Nanoseconds since the cache was built.
+    fn elapsed(&self) -> u64 {
+        u64::try_from(self.started.elapsed().as_nanos()).unwrap_or(u64::MAX)
     }
 
     fn pass_on(&mut self, request: &Request, size: u64, serve: &mut Serve) {
@@ -132,13 +142,16 @@ impl State {
     /// Goes on with another policy, which is referred to each block that is resident.
     fn change_policy(&mut self, fresh: Decider) {
         let other = std::mem::replace(&mut self.decider, fresh);
-        let files = &self.files;
-        self.decider.adopt(other, |decider, block, serve| {
+        self.apps_before.clone_from(&other.counts.apps);
+        let (files, apps, time) = (&self.files, &self.apps, self.elapsed());
+        self.decider.adopt(other, |decider, Entry { block, app, .. }, serve| {
             let Some(file) = block.file else { return };
             let known = &files[file as usize];
             let length = block.range().end.min(known.size()).saturating_sub(block.start) as u32;
-            let request = Request { file, offset: block.start, length, kind: known.kind as u8, ..Request::default() };
-            decider.decide(&request, Some(known.size()), &known.facts(""), serve);
+            let kind = known.kind as u8;
+            let request = Request { time, file, app: *app, offset: block.start, length, kind, ..Request::default() };
+            let name = apps.get(*app as usize).map_or("", |app| app.name.as_str());
+            decider.decide(&request, Some(known.size()), &known.facts(name), serve);
         });
     }
 
@@ -181,6 +194,7 @@ impl Cache {
             files: Vec::new(),
             traffic: Traffic::default(),
             apps,
+            apps_before: Vec::new(),
             recording,
             started: Instant::now(),
         };
@@ -206,11 +220,6 @@ impl Cache {
     /// Names of the applications, by number.
     pub fn apps(&self) -> Vec<String> {
         self.shared.lock().apps.iter().map(|app| app.name.clone()).collect()
-    }
-
-    /// Names of the classes; none if the policy does not tell them apart.
-    pub fn classes(&self) -> Vec<String> {
-        self.shared.lock().decider.classes()
     }
 
     /// True if [`note`](Cache::note) has any use.
@@ -258,38 +267,59 @@ impl Cache {
         (state.decider.frame_bytes(), state.decider.resident())
     }
 
-    /// The scheme and its memory in bytes, as they are now.
-    pub fn policy(&self) -> (PolicySpec, u64) {
+    /// The scheme, its memory in bytes, and the bytes of a block where the scheme does not say, as they are now.
+    pub(crate) fn settings(&self) -> (PolicySpec, u64, u64) {
         let plan = self.plan();
-        (plan.spec.clone(), plan.memory)
+        (plan.spec.clone(), plan.memory, plan.block)
     }
 
-    /// Changes the memory while the cache serves. What does not fit any more leaves in the policy's own order.
-    pub fn resize(&self, memory: u64) -> Result<(), LiveError> {
-        let mut plan = self.plan();
-        let changed = Plan { memory, ..plan.clone() };
-        self.shared.lock().decider.resize(&changed)?;
-        *plan = changed;
-        Ok(())
+    /// The scheme.
+    pub fn policy(&self) -> PolicySpec {
+        self.plan().spec.clone()
     }
 
-    /// Changes the scheme while the cache serves. Blocks that the new one takes in stay, where both cut files alike.
-    pub fn set_policy(&self, spec: PolicySpec) -> Result<(), LiveError> {
+    /// Changes memory or scheme or both while the cache serves; `None` stays as it is, and so does all if anything is refused. What does not fit any
+    /// more leaves in the policy's own order. Blocks that another scheme takes in stay, where both cut files alike.
+    pub fn reconfigure(&self, memory: Option<u64>, spec: Option<PolicySpec>) -> Result<(), LiveError> {
         let mut plan = self.plan();
-        let changed = Plan { spec: spec.serving(), ..plan.clone() };
+        let sized = Plan { memory: memory.unwrap_or(plan.memory), ..plan.clone() };
         let mut state = self.shared.lock();
-        for name in changed.spec.apps() {
-            state.app(name);
+        let fresh = match spec {
+            Some(spec) => {
+                let changed = Plan { spec: spec.serving(), ..sized.clone() };
+                for name in changed.spec.apps() {
+                    state.app(name);
+                }
+                Some((Decider::new(&changed, &state.apps)?, changed))
+            }
+            None => None,
+        };
+        if sized.memory != plan.memory
+            && let Err(error) = state.decider.resize(&sized)
+        {
+            // What it had is still to be had.
+            let _ = state.decider.resize(&plan);
+            return Err(error);
         }
-        let fresh = Decider::new(&changed, &state.apps)?;
-        state.change_policy(fresh);
-        *plan = changed;
+        *plan = sized;
+        if let Some((fresh, changed)) = fresh {
+            state.change_policy(fresh);
+            *plan = changed;
+        }
         Ok(())
     }
 
-    /// Writes the end of the recording, if there is one.
+    /// From now on tells `listener` of each decision by which a scheme divides its room anew, until [`finish`](Cache::finish).
+    pub fn tell(&self, listener: Sender<Repartition>) {
+        self.shared.lock().decider.host.division.listener = Some(listener);
+    }
+
+    /// Writes the end of the recording, if there is one. Nobody is told of decisions any more.
     pub fn finish(&self) -> Result<(), LiveError> {
-        let recording = self.shared.lock().recording.take();
+        let mut state = self.shared.lock();
+        state.decider.host.division.listener = None;
+        let recording = state.recording.take();
+        drop(state);
         recording.map_or(Ok(()), Recording::finish)
     }
 

@@ -3,11 +3,12 @@
 //! Requests are shown to the policy as the simulator shows a trace: the same cuts, the same numbers, the same order. So the outcome of
 //! each reference is the one that the simulator finds when it replays the requests.
 
+use std::collections::HashMap;
 use std::ops::Range;
 
 use hotset_core::classify::{Class, FileFacts, Rules};
 use hotset_core::dynamic::{self, DynPolicy};
-use hotset_core::policy::{App, Effects, Extra, Outcome, Reference, Setup, Slot};
+use hotset_core::policy::{App, Effects, Extra, Outcome, Reference, Repartition, Setup, Slot};
 use hotset_core::request::Request;
 use hotset_core::spec::{Args, PolicySpec};
 use hotset_core::view::{Cutting, Former, Object, Piece, Segments, Space, Spaces, Step, View, Viewer};
@@ -15,6 +16,7 @@ use hotset_core::view::{Cutting, Former, Object, Piece, Segments, Space, Spaces,
 use crate::arena::{Arena, Frame, PoolSize};
 use crate::counts::{Counts, Open};
 use crate::directory::{Block, Directory, Entry};
+use crate::division::Division;
 use crate::error::LiveError;
 
 /// What a decider is built from.
@@ -69,6 +71,7 @@ pub(crate) struct Decider {
 pub(crate) struct Host {
     pub directory: Directory,
     arena: Arena,
+    pub division: Division,
     evictions: u64,
     /// Blocks that the policy wants to have though nobody asked for them.
     wanted: Vec<Slot>,
@@ -117,6 +120,10 @@ impl Effects for Host {
 
     fn fetch(&mut self, slot: Slot, _why: Extra) {
         self.wanted.push(slot);
+    }
+
+    fn repartition(&mut self, decision: &Repartition) {
+        self.division.note(decision);
     }
 }
 
@@ -219,7 +226,13 @@ impl Decider {
         let classes = view.rules.as_ref().map_or(0, |rules| rules.classes().len());
         Ok(Decider {
             policy,
-            host: Host { directory: Directory::default(), arena, evictions: 0, wanted: Vec::new() },
+            host: Host {
+                directory: Directory::default(),
+                arena,
+                division: Division::default(),
+                evictions: 0,
+                wanted: Vec::new(),
+            },
             viewer: Viewer::new(&view, Cutting { block: plan.block, maps: true, objects: false }),
             ranges: Vec::new(),
             addresses: match view == View::default() {
@@ -384,6 +397,9 @@ impl Decider {
             }
         }
         let hit = outcome == Outcome::Hit;
+        if !hit {
+            self.host.directory.entry_mut(slot).app = reference.app;
+        }
         if block.pool.is_some() {
             serve(&mut self.host, Decided { block, slot: kept.then_some(slot), hit });
         }
@@ -412,20 +428,22 @@ impl Decider {
 
     /// Takes over the frames of another decider, if they are as many and as large, and its counts. `refer` references a block of the other
     /// one here. What this policy does not keep is lost.
-    pub fn adopt(&mut self, mut other: Decider, mut refer: impl FnMut(&mut Decider, &Block, &mut Serve)) {
+    pub fn adopt(&mut self, mut other: Decider, mut refer: impl FnMut(&mut Decider, &Entry, &mut Serve)) {
+        self.host.division.changes = other.host.division.changes;
+        self.host.division.listener = other.host.division.listener.take();
         if self.host.arena.is_like(&other.host.arena) {
             std::mem::swap(&mut self.host.arena, &mut other.host.arena);
             let entry = |slot: Slot| other.host.directory.entry(slot).clone();
             let mut housed: Vec<Entry> =
                 other.host.directory.slots().map(entry).filter(|entry| entry.frame.is_some()).collect();
             housed.sort_unstable_by_key(|entry| entry.block.address);
-            for Entry { block, frame, valid, .. } in housed {
-                let (Some(frame), Some(pool)) = (frame, block.pool) else { continue };
+            for entry in housed {
+                let (Some(frame), Some(pool)) = (entry.frame, entry.block.pool) else { continue };
                 // Nobody else takes the frame before its bytes have moved on: room is made before a block comes in.
                 self.host.arena.release(pool, frame);
-                refer(self, &block, &mut |host, decided| {
+                refer(self, &entry, &mut |host, decided| {
                     if let Some(slot) = decided.slot {
-                        host.move_in(slot, pool, frame, valid.clone());
+                        host.move_in(slot, pool, frame, entry.valid.clone());
                     }
                 });
             }
@@ -461,13 +479,12 @@ impl Host {
             return self.arena.extend(pool, frames);
         }
         let of_pool = |&slot: &Slot| self.directory.entry(slot).block.pool == Some(pool);
-        let housed: Vec<Slot> = self.directory.slots().filter(of_pool).collect();
-        let housed: Vec<(Slot, u32)> =
-            housed.into_iter().filter_map(|slot| Some((slot, self.directory.entry(slot).frame?))).collect();
-        let used: Vec<u32> = housed.iter().map(|&(_, frame)| frame).collect();
-        let owner = |frame: u32| housed.iter().find(|&&(_, own)| own == frame).expect("a used frame has a block").0;
+        let housed = self.directory.slots().filter(of_pool);
+        let owners: HashMap<Frame, Slot> =
+            housed.filter_map(|slot| Some((self.directory.entry(slot).frame?, slot))).collect();
+        let used: Vec<Frame> = owners.keys().copied().collect();
         let directory = &mut self.directory;
-        self.arena.cut(pool, frames, &used, |from, to| directory.entry_mut(owner(from)).frame = Some(to))
+        self.arena.cut(pool, frames, &used, |from, to| directory.entry_mut(owners[&from]).frame = Some(to))
     }
 }
 

@@ -46,6 +46,8 @@ pub(crate) struct Entry {
     pub frame: Option<Frame>,
     /// The bytes of the frame that are the file's; the others are not known.
     pub valid: Range<u32>,
+    /// The application that has brought it in.
+    pub app: u32,
     /// Slots of the same file.
     previous: Slot,
     next: Slot,
@@ -86,7 +88,7 @@ impl Directory {
                 slot
             }
         };
-        let entry = Entry { block: *block, frame: None, valid: 0..0, previous: NONE, next: NONE };
+        let entry = Entry { block: *block, frame: None, valid: 0..0, app: 0, previous: NONE, next: NONE };
         match self.entries.get_mut(slot as usize) {
             Some(free) => *free = entry,
             None => self.entries.push(entry),

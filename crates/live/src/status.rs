@@ -1,6 +1,7 @@
 //! What a running cache tells of itself.
 
 use hotset_core::counters::Counters;
+use hotset_core::policy::PartRoom;
 use serde::Serialize;
 
 use crate::cache::Cache;
@@ -27,6 +28,8 @@ pub struct Status {
     /// What was moved.
     #[serde(flatten)]
     pub traffic: Traffic,
+    /// How often the scheme has divided its room among applications in another way than before.
+    pub repartitions: u64,
     /// By application; those that referenced something.
     pub apps: Vec<Named>,
     /// By class; empty when the scheme does not tell classes apart.
@@ -41,29 +44,69 @@ pub struct Named {
     /// Its counts.
     #[serde(flatten)]
     pub counts: Counters,
+    /// Its part of the cache, if it has one of its own.
+    #[serde(flatten)]
+    pub part: Option<Part>,
+}
+
+/// The part of an application.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Part {
+    /// Bytes that it may have.
+    pub room_bytes: u64,
+    /// What it was promised cannot be met, as far as the scheme knows.
+    pub flagged: bool,
+    /// The hit rate that it was promised.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub promised_percent: Option<f64>,
+    /// Its hit rate since the scheme was set, if it referred to anything since.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub reached_percent: Option<f64>,
 }
 
 impl Status {
     /// The status of a cache now.
     pub fn of(cache: &Cache) -> Status {
-        let ((counts, traffic), (policy, memory_bytes)) = (cache.counts(), cache.policy());
-        let (frame_bytes, resident_blocks) = cache.memory();
+        let (policy, memory_bytes, block) = cache.settings();
+        let state = cache.shared.lock();
+        let (decider, counts) = (&state.decider, &state.decider.counts);
+        let division = &decider.host.division;
+        let part = |app: usize, now: &Counters| {
+            let room = division.parts.iter().find(|room| room.app as usize == app)?;
+            let before = state.apps_before.get(app).copied().unwrap_or_default();
+            Some(Part::new(room, block, now.references - before.references, now.hits - before.hits))
+        };
+        let apps = state.apps.iter().map(|app| app.name.clone()).collect();
         Status {
             policy: policy.to_string(),
             memory_bytes,
-            frame_bytes,
-            resident_blocks,
+            frame_bytes: decider.frame_bytes(),
+            resident_blocks: decider.resident(),
             evictions: counts.evictions,
             extra_reads: counts.extra_reads,
             total: counts.total,
-            traffic,
-            apps: named(cache.apps(), &counts.apps),
-            classes: named(cache.classes(), &counts.classes),
+            traffic: state.traffic,
+            repartitions: division.changes,
+            apps: named(apps, &counts.apps, part),
+            classes: named(decider.classes(), &counts.classes, |_, _| None),
         }
     }
 }
 
-fn named(names: Vec<String>, counts: &[Counters]) -> Vec<Named> {
-    let named = names.into_iter().zip(counts).map(|(name, &counts)| Named { name, counts });
+impl Part {
+    /// A part with this room in blocks of `block` bytes, whose application has made so many references since the scheme was set.
+    fn new(room: &PartRoom, block: u64, references: u64, hits: u64) -> Part {
+        Part {
+            room_bytes: u64::from(room.blocks) * block,
+            flagged: room.is_flagged,
+            promised_percent: room.promised.map(|millionths| f64::from(millionths) / 1e4),
+            reached_percent: (references > 0).then(|| 100.0 * hits as f64 / references as f64),
+        }
+    }
+}
+
+fn named(names: Vec<String>, counts: &[Counters], part: impl Fn(usize, &Counters) -> Option<Part>) -> Vec<Named> {
+    let named = (0..).zip(names).zip(counts);
+    let named = named.map(|((number, name), &counts)| Named { name, counts, part: part(number, &counts) });
     named.filter(|named| named.counts.references > 0).collect()
 }

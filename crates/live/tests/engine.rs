@@ -239,20 +239,20 @@ fn memory_and_policy_change_while_contents_stay() {
     };
     assert_eq!((read_all(), read_all()), (1, 0));
     for policy in ["arc", "s3-fifo(small=50%)", "bypass(lru,output)", "2q"] {
-        cache.set_policy(PolicySpec::parse(policy).unwrap()).unwrap();
+        cache.reconfigure(None, Some(PolicySpec::parse(policy).unwrap())).unwrap();
         cache.validate();
         let (frames, resident) = cache.memory();
         assert!(frames == 32 * 4096 && resident > 0, "{policy} kept nothing");
     }
-    cache.set_policy(PolicySpec::parse("lru").unwrap()).unwrap();
+    cache.reconfigure(None, Some(PolicySpec::parse("lru").unwrap())).unwrap();
     read_all();
-    cache.resize(8 * 4096).unwrap();
+    cache.reconfigure(Some(8 * 4096), None).unwrap();
     assert_eq!(cache.memory(), (8 * 4096, 8));
     read_all();
-    cache.resize(64 * 4096).unwrap();
+    cache.reconfigure(Some(64 * 4096), None).unwrap();
     assert_eq!((cache.memory().0, read_all(), read_all()), (64 * 4096, 1, 0));
-    assert!(matches!(cache.resize(100), Err(LiveError::TooSmall { .. })));
-    assert!(matches!(cache.set_policy(PolicySpec::parse("opt").unwrap()), Err(LiveError::Offline { .. })));
+    assert!(matches!(cache.reconfigure(Some(100), None), Err(LiveError::TooSmall { .. })));
+    assert!(matches!(cache.reconfigure(None, Some(PolicySpec::parse("opt").unwrap())), Err(LiveError::Offline { .. })));
     read_all();
 }
 

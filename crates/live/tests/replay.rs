@@ -300,6 +300,21 @@ fn a_recording_replayed_gives_the_same_hits_request_by_request() {
     assert!(last.1.total.hits > 500 && last.1.total.misses() > 500, "{:?}", last.1.total);
 }
 
+/// Times are those of the recording, so what is divided every few milliseconds is divided at the same places.
+#[test]
+fn what_is_decided_by_the_clock_is_decided_again() {
+    for spec in [
+        "qos(lru,interval=1ms,profile=none,rate=interval,blender=60%,cc1=20%)",
+        "qos(arc,interval=3ms,profile=none,cp=90%)",
+    ] {
+        let specs = [spec.to_owned()];
+        let (seen, recording) = recorded(&specs, MEMORY, 2500, |work, step| work.everything(step));
+        for (requests, counts) in seen[0].iter().filter(|(requests, _)| *requests > 0).step_by(250) {
+            assert_same(spec, *requests, counts, &recording.simulate(&specs, MEMORY, *requests)[0]);
+        }
+    }
+}
+
 /// Each request is one reference to data, and the counts are compared after each: so are the outcomes of all references.
 #[test]
 fn a_recording_replayed_gives_the_same_hits_reference_by_reference() {

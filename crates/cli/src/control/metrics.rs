@@ -1,8 +1,8 @@
 //! The status in the text format of Prometheus.
 
-use std::fmt::Write;
+use std::fmt::{Display, Write};
 
-use hotset_live::{Named, Status};
+use hotset_live::{Named, Part, Status};
 
 /// All figures, as counters and gauges.
 pub(super) fn text(status: &Status) -> String {
@@ -23,6 +23,7 @@ pub(super) fn text(status: &Status) -> String {
         ("waits", "Times a reader waited for a read under way", traffic.waits),
         ("refills", "Resident blocks whose data had become void", traffic.refills),
         ("errors", "Reads and writes of the source that failed", traffic.errors),
+        ("repartitions", "Times that the room was divided anew", status.repartitions),
     ];
     for (name, help, value) in counters {
         metric(&mut out, &format!("{name}_total"), "counter", help);
@@ -39,7 +40,30 @@ pub(super) fn text(status: &Status) -> String {
     for (label, named) in [("app", &status.apps), ("class", &status.classes)] {
         groups(&mut out, label, named);
     }
+    parts(&mut out, &status.apps);
     out
+}
+
+/// What only applications with a part of their own have.
+fn parts(out: &mut String, apps: &[Named]) {
+    type Figure = fn(&Part) -> Option<f64>;
+    let figures: [(&str, &str, Figure); 4] = [
+        ("app_room_bytes", "Bytes that the application may have", |part| Some(part.room_bytes as f64)),
+        ("app_promised_ratio", "The hit rate that it was promised", |part| Some(part.promised_percent? / 100.0)),
+        ("app_reached_ratio", "Its hit rate since the scheme was set", |part| Some(part.reached_percent? / 100.0)),
+        ("app_promise_flagged", "1 if the promise cannot be kept", |part| {
+            part.promised_percent.map(|_| part.flagged.into())
+        }),
+    ];
+    for (name, help, figure) in figures {
+        let known = apps.iter().filter_map(|app| Some((&app.name, figure(app.part.as_ref()?)?)));
+        for (index, (of, value)) in known.enumerate() {
+            if index == 0 {
+                metric(out, name, "gauge", help);
+            }
+            line(out, name, Some(("app", of)), value);
+        }
+    }
 }
 
 fn groups(out: &mut String, label: &str, named: &[Named]) {
@@ -49,7 +73,7 @@ fn groups(out: &mut String, label: &str, named: &[Named]) {
     for name in ["references", "hits"] {
         let full = format!("{label}_{name}_total");
         metric(out, &full, "counter", &format!("The same by {label}"));
-        for Named { name: of, counts } in named {
+        for Named { name: of, counts, .. } in named {
             line(out, &full, Some((label, of)), if name == "hits" { counts.hits } else { counts.references });
         }
     }
@@ -59,7 +83,7 @@ fn metric(out: &mut String, name: &str, kind: &str, help: &str) {
     writeln!(out, "# HELP hotset_{name} {help}\n# TYPE hotset_{name} {kind}").expect("a string can be written to");
 }
 
-fn line(out: &mut String, name: &str, label: Option<(&str, &str)>, value: u64) {
+fn line(out: &mut String, name: &str, label: Option<(&str, &str)>, value: impl Display) {
     let escaped = |text: &str| text.replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n");
     let label = label.map_or(String::new(), |(key, of)| format!("{{{key}=\"{}\"}}", escaped(of)));
     writeln!(out, "hotset_{name}{label} {value}").expect("a string can be written to");

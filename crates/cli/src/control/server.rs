@@ -8,7 +8,8 @@ use std::sync::Arc;
 use std::thread;
 use std::time::Duration;
 
-use hotset_core::spec::PolicySpec;
+use hotset_core::policy::{App, Info};
+use hotset_core::spec::{ParamKind, PolicySpec};
 use hotset_live::{Cache, Status};
 use serde_json::Value;
 use tiny_http::{Header, Response, Server};
@@ -51,23 +52,42 @@ fn converse(mut stream: UnixStream, cache: &Cache) -> io::Result<()> {
     writeln!(stream, "{}", serde_json::to_string(&answer)?)
 }
 
-/// Changes what is asked for; all of it is checked before anything is changed.
+/// Changes what is asked for, all of it or nothing.
 fn set(cache: &Cache, settings: &[(String, String)]) -> Result<(), String> {
     let (mut policy, mut memory) = (None, None);
     for (key, value) in settings {
-        match key.as_str() {
-            "policy" => policy = Some(PolicySpec::parse(value).map_err(|error| error.render(value))?),
-            "memory" => memory = Some(parse_bytes(value)?),
-            _ => return Err(format!("unknown setting {key:?}: known are policy and memory")),
+        match (key.as_str(), key.split_once('.')) {
+            ("policy", _) => policy = Some(PolicySpec::parse(value).map_err(|error| error.render(value))?),
+            ("memory", _) => memory = Some(parse_bytes(value)?),
+            (_, Some((scheme, parameter))) => {
+                let now = policy.take().unwrap_or_else(|| cache.policy());
+                policy = Some(with_parameter(now, scheme, parameter, value)?);
+            }
+            _ => return Err(format!("unknown setting {key:?}: known are policy, memory and SCHEME.PARAMETER")),
         }
     }
-    if let Some(memory) = memory {
-        cache.resize(memory).map_err(|error| error.to_string())?;
+    cache.reconfigure(memory, policy).map_err(|error| error.to_string())
+}
+
+/// The scheme with another value of a parameter, or another promise to an application.
+fn with_parameter(policy: PolicySpec, scheme: &str, parameter: &str, value: &str) -> Result<PolicySpec, String> {
+    let Info { name, aliases, params, .. } = policy.info();
+    if scheme != *name && aliases.iter().all(|alias| *alias != scheme) {
+        return Err(format!(
+            "{scheme}.{parameter} is no setting of {policy}: expected {name}.PARAMETER, or another policy=SPEC first"
+        ));
     }
-    match policy {
-        Some(policy) => cache.set_policy(policy).map_err(|error| error.to_string()),
-        None => Ok(()),
-    }
+    let is_promise =
+        params.iter().all(|param| param.key != parameter) && params.iter().any(|param| param.kind == ParamKind::Goals);
+    let (key, value) = match (is_promise, value.parse::<f64>()) {
+        // A hit rate as a share: 0.8 is 80%.
+        (true, Ok(share)) if (0.0..=1.0).contains(&share) => {
+            (App::spelt(parameter), format!("{}%", (share * 1e8).round() / 1e6))
+        }
+        (true, _) => (App::spelt(parameter), value.to_owned()),
+        (false, _) => (parameter.to_owned(), value.to_owned()),
+    };
+    policy.with(&format!("{key}={value}")).map_err(|error| error.to_string())
 }
 
 /// Serves `/metrics` for Prometheus and `/status` in JSON at this address as long as the process lives.

@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::io;
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -25,6 +26,11 @@ pub(super) fn directories(source: &Path, mountpoint: &Path) -> Result<(PathBuf, 
             "the source {from} is in the mountpoint {to}, where the mount would hide it: choose another mountpoint"
         )));
     }
+    if is_served(&mountpoint) {
+        return Err(Failure::Usage(format!(
+            "{to} is a mountpoint of FUSE already: unmount it first (`umount {to}`), or choose another directory"
+        )));
+    }
     let entries = fs::read_dir(&mountpoint).map_err(|error| Failure::Work(format!("cannot list {to}: {error}")))?;
     if entries.count() > 0 {
         return Err(Failure::Usage(format!(
@@ -41,6 +47,14 @@ fn directory(path: &Path, verb: &str) -> Result<PathBuf, Failure> {
         true => Ok(full),
         false => Err(Failure::Usage(format!("cannot {verb} {shown}: it is not a directory"))),
     }
+}
+
+/// True if a program serves it.
+fn is_served(mountpoint: &Path) -> bool {
+    const FUSE: u64 = 0x6573_5546;
+    let device = |path: &Path| fs::metadata(path).ok().map(|about| about.dev());
+    let is_fuse = rustix::fs::statfs(mountpoint).is_ok_and(|system| system.f_type as u64 == FUSE);
+    is_fuse && device(mountpoint) != device(&mountpoint.join(".."))
 }
 
 /// True if a mount stands there whose server is gone.

@@ -1,7 +1,7 @@
 //! A mount by the command, in a process of its own, of a source that ends with the test. Needs /dev/fuse.
 
-use std::fs;
-use std::os::unix::fs::MetadataExt;
+use std::fs::{self, Permissions};
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::thread;
@@ -67,6 +67,11 @@ impl Mount {
     /// The same through the mount.
     pub fn at(&self, name: &str) -> PathBuf {
         self.folder.path().join("at").join(name)
+    }
+
+    /// Lets other users come to it.
+    pub fn open_to_all(&self) {
+        fs::set_permissions(self.folder.path(), Permissions::from_mode(0o755)).unwrap();
     }
 
     pub fn signal(&self, signal: Signal) {

@@ -38,6 +38,10 @@ pub trait Divider: Sized + Send + 'static {
     /// Divides `capacity` among the parts in `live`, a grant for each in their order; the sum is at most the capacity. `rooms` is what each part has
     /// now, by part; `is_due` says that an interval is over, and not only that somebody came or left.
     fn divide(&mut self, capacity: u32, live: &[usize], rooms: &[u32], is_due: bool) -> Vec<Grant>;
+    /// The hit rate in percent that the application of `part` was promised.
+    fn promised(&self, _part: usize) -> Option<f64> {
+        None
+    }
 }
 
 /// Intervals without a reference after which an application has left.
@@ -261,6 +265,7 @@ impl<D: Divider> Applications<D> {
         let room = |(&part, grant): (&usize, &Grant)| PartRoom {
             app: self.parts[part].app,
             blocks: grant.blocks,
+            promised: self.divider.promised(part).map(|rate| (rate * 1e4).round() as u32),
             is_flagged: grant.is_flagged,
         };
         let parts = live.iter().zip(&decided).map(room).collect();

@@ -141,6 +141,10 @@ impl Divider for Promises {
         let claims: Vec<Claim> = live.iter().map(|&part| self.parts[part].claim()).collect();
         targets::divide(capacity, &claims)
     }
+
+    fn promised(&self, part: usize) -> Option<f64> {
+        Some(self.parts[part].goal).filter(|&goal| goal > 0.0)
+    }
 }
 
 impl Account {

@@ -342,7 +342,12 @@ impl VirtualIo {
         for (&part, before) in changed.iter().zip(&before) {
             queues[part].read_mapped(before, &mut Side { part, homes, fx });
         }
-        let room = |queue: &Vrm| PartRoom { app: queue.app, blocks: queue.units as u32 * self.unit, is_flagged: false };
+        let room = |queue: &Vrm| PartRoom {
+            app: queue.app,
+            blocks: queue.units as u32 * self.unit,
+            promised: None,
+            is_flagged: false,
+        };
         let parts = self.queues.iter().filter(|queue| !queue.is_away).map(room).collect();
         fx.repartition(&Repartition { time: reference.time, clock: reference.clock, parts });
     }

@@ -76,6 +76,25 @@ impl PolicySpec {
         self
     }
 
+    /// The policy with other arguments, written as in a spec: `key=value, key=value`. What was said of the same parameters or applications is
+    /// replaced.
+    pub fn with(mut self, arguments: &str) -> Result<PolicySpec, SpecError> {
+        let spec = Spec::parse(&format!("{}({arguments})", self.info().name))?;
+        for (index, value) in bind(self.info().params, &spec.args)? {
+            match (self.given.iter_mut().find(|(own, _)| *own == index), value) {
+                (Some((_, Argument::Apps(apps))), Argument::Apps(more)) => {
+                    apps.retain(|(name, _)| more.iter().all(|(other, _)| other != name));
+                    apps.extend(more);
+                    apps.sort_by(|(one, _), (other, _)| one.cmp(other));
+                }
+                (Some((_, own)), value) => *own = value,
+                (None, value) => self.given.push((index, value)),
+            }
+        }
+        self.given.sort_by_key(|(index, _)| *index);
+        Ok(self)
+    }
+
     /// Names of the applications that the spec speaks of, here or in a policy in it.
     pub fn apps(&self) -> Vec<&str> {
         let arguments = || self.given.iter().map(|(_, argument)| argument);
@@ -342,6 +361,22 @@ mod tests {
         }
         assert!(PolicySpec::parse("bypass(opt,output)").unwrap().is_offline());
         assert!(!PolicySpec::parse("bypass(lru,output)").unwrap().is_offline());
+    }
+
+    #[test]
+    fn arguments_are_replaced_one_by_one() {
+        let with = |text: &str, more: &str| PolicySpec::parse(text).unwrap().with(more);
+        let cases = [
+            ("lru", "", "lru"),
+            ("2q(kin=30%)", "kout=10%, kin=1%", "2q(kin=1%,kout=10%)"),
+            ("qos(lru,lu=70%,tpch=5ms)", "lu=80%,new=9%", "qos(lru,lu=80%,new=9%,tpch=5ms)"),
+            ("qos(lru,lu=70%)", "policy=arc", "qos(arc,lu=70%)"),
+        ];
+        for (text, more, expected) in cases {
+            assert_eq!(with(text, more).unwrap().to_string(), expected);
+        }
+        assert!(with("lru", "k=2").unwrap_err().message.starts_with("unknown parameter \"k\""));
+        assert!(with("lru", "x)(").is_err());
     }
 
     #[test]

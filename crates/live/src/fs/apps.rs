@@ -18,15 +18,21 @@ pub enum AppBy {
 }
 
 impl AppBy {
-    /// The name of the application of process `pid` of user `uid`.
+    /// The name of the application of user `uid` of which `pid` is a process or a thread.
     pub fn name(self, pid: u32, uid: u32) -> String {
         match self {
             AppBy::Exe => exe(pid).unwrap_or_else(|| "unknown".to_owned()),
             AppBy::Cgroup => cgroup(pid).unwrap_or_else(|| "unknown".to_owned()),
             AppBy::Uid => format!("uid {uid}"),
-            AppBy::Pid => format!("pid {pid}"),
+            AppBy::Pid => format!("pid {}", process(pid).unwrap_or(pid)),
         }
     }
+}
+
+/// The process of a thread: the kernel tells of threads.
+fn process(thread: u32) -> Option<u32> {
+    let text = fs::read_to_string(format!("/proc/{thread}/status")).ok()?;
+    text.lines().find_map(|line| line.strip_prefix("Tgid:"))?.trim().parse().ok()
 }
 
 /// The last component of the program's path; threads of the kernel have none.
@@ -36,11 +42,19 @@ fn exe(pid: u32) -> Option<String> {
     Some(name.strip_suffix(" (deleted)").unwrap_or(&name).to_owned())
 }
 
-/// The path of the control group, in the unified hierarchy or else in the first one.
 fn cgroup(pid: u32) -> Option<String> {
     let text = fs::read_to_string(Path::new("/proc").join(pid.to_string()).join("cgroup")).ok()?;
-    let line = text.lines().find(|line| line.starts_with("0::")).or_else(|| text.lines().next())?;
-    line.splitn(3, ':').nth(2).map(str::to_owned)
+    Some(group(&text)?.to_owned())
+}
+
+/// The path of the control group: in the unified hierarchy or, where that one is not used, in the first that is.
+fn group(text: &str) -> Option<&str> {
+    let paths = |unified: bool| {
+        let lines = text.lines().filter(move |line| line.starts_with("0::") == unified);
+        lines.filter_map(|line| line.splitn(3, ':').nth(2))
+    };
+    let mut all = paths(true).chain(paths(false));
+    all.clone().find(|&path| path != "/").or_else(|| all.next())
 }
 
 #[cfg(test)]
@@ -53,7 +67,18 @@ mod tests {
         let exe = std::env::current_exe().unwrap().file_name().unwrap().to_string_lossy().into_owned();
         assert_eq!(AppBy::Exe.name(pid, 7), exe);
         assert!(AppBy::Cgroup.name(pid, 7).starts_with('/'));
-        assert_eq!((AppBy::Uid.name(pid, 7), AppBy::Pid.name(9, 7)), ("uid 7".to_owned(), "pid 9".to_owned()));
+        assert_eq!((AppBy::Uid.name(pid, 7), AppBy::Pid.name(pid, 7)), ("uid 7".to_owned(), format!("pid {pid}")));
+        let of_thread =
+            std::thread::spawn(|| AppBy::Pid.name(rustix::thread::gettid().as_raw_nonzero().get() as u32, 7));
+        assert_eq!(of_thread.join().unwrap(), format!("pid {pid}"));
         assert_eq!(AppBy::Exe.name(u32::MAX, 0), "unknown");
+    }
+
+    #[test]
+    fn the_control_group_is_that_of_the_hierarchy_in_use() {
+        assert_eq!(group("0::/user.slice/a:b\n"), Some("/user.slice/a:b"));
+        assert_eq!(group("4:memory:/\n1:name=systemd:/a\n0::/\n"), Some("/a"));
+        assert_eq!(group("4:memory:/a\n0::/b\n"), Some("/b"));
+        assert_eq!((group("4:memory:/\n0::/\n"), group("")), (Some("/"), None));
     }
 }

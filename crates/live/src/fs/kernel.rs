@@ -7,17 +7,19 @@ use std::ffi::OsStr;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::sync::Arc;
+use std::sync::mpsc::Receiver;
+use std::sync::{Arc, Weak};
+use std::thread;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use fuser::{
     BsdFileFlags, Config, Errno, FileAttr, FileHandle, Filesystem, FopenFlags, Generation, INodeNo, InitFlags,
-    KernelConfig, LockOwner, MountOption, OpenFlags, RenameFlags, ReplyAttr, ReplyCreate, ReplyData, ReplyDirectory,
-    ReplyEmpty, ReplyEntry, ReplyLseek, ReplyOpen, ReplyStatfs, ReplyWrite, ReplyXattr, Request, Session, SessionACL,
-    TimeOrNow, WriteFlags,
+    KernelConfig, LockOwner, MountOption, Notifier, OpenFlags, RenameFlags, ReplyAttr, ReplyCreate, ReplyData,
+    ReplyDirectory, ReplyEmpty, ReplyEntry, ReplyLseek, ReplyOpen, ReplyStatfs, ReplyWrite, ReplyXattr, Request,
+    Session, SessionACL, TimeOrNow, WriteFlags,
 };
 use hotset_core::request::Op;
-use rustix::fs::{FileType, Stat, Timespec, Timestamps, UTIME_NOW, UTIME_OMIT};
+use rustix::fs::{FileType, OFlags, Stat, Timespec, Timestamps, UTIME_NOW, UTIME_OMIT};
 
 use super::handles::OpenFile;
 use super::tree::{Attributes, Caller, Tree};
@@ -73,8 +75,12 @@ pub fn mount(
     }
     config.n_threads = Some(THREADS);
     config.clone_fd = true;
-    let tree = Arc::new(Tree::new(source, cache, store, options)?);
-    let session = Session::new(Kernel { tree, workers: Workers::new() }, mountpoint, &config)?;
+    let (tree, crowded) = Tree::new(source, cache, store, options)?;
+    let (tree, workers) = (Arc::new(tree), Workers::new());
+    let thinned = Arc::downgrade(&tree);
+    let session = Session::new(Kernel { tree, workers }, mountpoint, &config)?;
+    let notifier = session.notifier();
+    thread::spawn(move || thin(&thinned, &crowded, &notifier));
     Ok(Mounted { session, mountpoint: mountpoint.to_owned() })
 }
 
@@ -106,6 +112,18 @@ fn unmount(mountpoint: &Path) -> io::Result<()> {
     }
 }
 
+/// Has the kernel forget files whenever too many are held, as long as there is a tree. The kernel waits for look-ups in the same directory before it
+/// does so, so no thread that answers them may wait for this.
+fn thin(tree: &Weak<Tree>, crowded: &Receiver<()>, notifier: &Notifier) {
+    while crowded.recv().is_ok() {
+        let oldest = tree.upgrade().map_or(Vec::new(), |tree| tree.oldest());
+        for (parent, name) in oldest {
+            // What it has forgotten already is as well.
+            let _ = notifier.inval_entry(INodeNo(parent), &name);
+        }
+    }
+}
+
 /// What the kernel talks to.
 struct Kernel {
     tree: Arc<Tree>,
@@ -124,12 +142,16 @@ impl Kernel {
         self.workers.run(move || work(&tree, tree.files.get(handle.0)));
     }
 
-    fn fopen_flags(&self, same: bool) -> FopenFlags {
-        match (self.tree.mode(), same) {
+    /// What the kernel does with a file opened with `flags`, of which it may keep what it has if it is the `same`.
+    fn fopen_flags(&self, flags: u32, same: bool) -> FopenFlags {
+        let cached = match (self.tree.mode(), same) {
             (Mode::Strict, _) => FopenFlags::FOPEN_DIRECT_IO,
             (Mode::Fast, true) => FopenFlags::FOPEN_KEEP_CACHE,
             (Mode::Fast, false) => FopenFlags::empty(),
-        }
+        };
+        // Who has written nothing need not hear at the close whether that has arrived.
+        let reads_only = !OFlags::from_bits_retain(flags).intersects(OFlags::WRONLY | OFlags::RDWR);
+        if reads_only { cached | FopenFlags::FOPEN_NOFLUSH } else { cached }
     }
 }
 
@@ -341,7 +363,9 @@ impl Filesystem for Kernel {
 
     fn open(&self, request: &Request, number: INodeNo, flags: OpenFlags, reply: ReplyOpen) {
         match self.tree.open(number.0, flags.0 as u32, caller(request)) {
-            Ok((open, same)) => reply.opened(FileHandle(self.tree.files.add(open)), self.fopen_flags(same)),
+            Ok((open, same)) => {
+                reply.opened(FileHandle(self.tree.files.add(open)), self.fopen_flags(flags.0 as u32, same))
+            }
             Err(error) => reply.error(errno(error)),
         }
     }
@@ -359,7 +383,13 @@ impl Filesystem for Kernel {
         match self.tree.create(parent.0, name, mode, flags as u32, caller(request)) {
             Ok((number, stat, open)) => {
                 let handle = FileHandle(self.tree.files.add(open));
-                reply.created(&VALIDITY, &attributes(number, &stat), Generation(0), handle, self.fopen_flags(true));
+                reply.created(
+                    &VALIDITY,
+                    &attributes(number, &stat),
+                    Generation(0),
+                    handle,
+                    self.fopen_flags(flags as u32, true),
+                );
             }
             Err(error) => reply.error(errno(error)),
         }

@@ -1,12 +1,19 @@
 //! The files and directories that the kernel knows, by number, each held by a descriptor and not by a path: a rename by anybody, here or
 //! behind the mount, never leads to another file.
+//!
+//! The kernel knows files as long as it likes, but a process has only so many descriptors. Once half of them are taken the kernel is asked to forget
+//! the files that were looked up longest ago; the other half is for what is open, and for what is looked up until it has forgotten them.
 
 use std::collections::HashMap;
+use std::ffi::{OsStr, OsString};
 use std::io;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
-use std::sync::{Arc, Mutex, OnceLock, PoisonError, RwLock};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, RwLock};
 
 use rustix::fs::{AtFlags, FileType, Mode, OFlags, Stat};
+use rustix::process::{Resource, getrlimit};
 
 use crate::cache::FileNumber;
 
@@ -26,6 +33,15 @@ pub(super) struct Node {
     descriptor: OwnedFd,
     /// Its number in the cache, once it has one.
     pub file: OnceLock<FileNumber>,
+    seen: Mutex<Seen>,
+}
+
+/// When a node was looked up last, in look-ups since the beginning, and in which directory under which name.
+#[derive(Debug, Default)]
+struct Seen {
+    when: u64,
+    parent: u64,
+    name: OsString,
 }
 
 impl AsFd for Node {
@@ -49,6 +65,10 @@ impl Node {
         link.map(|path| path.to_string_lossy().into_owned()).unwrap_or_default()
     }
 
+    fn seen(&self) -> MutexGuard<'_, Seen> {
+        self.seen.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     pub fn stat(&self) -> io::Result<Stat> {
         Ok(rustix::fs::statat(self, "", AtFlags::EMPTY_PATH)?)
     }
@@ -64,6 +84,10 @@ pub(super) struct Nodes {
     /// Numbers in the cache of files that the kernel has forgotten, whose blocks are still there.
     cached: Mutex<HashMap<Identity, FileNumber>>,
     device: u64,
+    look_ups: AtomicU64,
+    /// Nodes that may be held without asking the kernel to forget some.
+    most: usize,
+    crowded: SyncSender<()>,
 }
 
 #[derive(Debug)]
@@ -74,16 +98,26 @@ struct Table {
 }
 
 impl Nodes {
-    /// The root only.
-    pub fn new(root: OwnedFd) -> io::Result<Nodes> {
+    /// The root only. Whenever there are too many nodes the receiver is told: [`Nodes::oldest`] are to be forgotten.
+    pub fn new(root: OwnedFd) -> io::Result<(Nodes, Receiver<()>)> {
         let stat = rustix::fs::fstat(&root)?;
         let identity = identity(&stat);
         let kind = FileType::from_raw_mode(stat.st_mode);
-        let node = Arc::new(Node { number: ROOT, identity, kind, descriptor: root, file: OnceLock::new() });
+        let node = Arc::new(Node {
+            number: ROOT,
+            identity,
+            kind,
+            descriptor: root,
+            file: OnceLock::new(),
+            seen: Mutex::default(),
+        });
         let nodes = HashMap::from([(ROOT, (node, 1))]);
         let numbers = HashMap::from([(identity, ROOT)]);
         let table = RwLock::new(Table { nodes, numbers, next: ELSEWHERE });
-        Ok(Nodes { table, cached: Mutex::default(), device: identity.0 })
+        let most = getrlimit(Resource::Nofile).current.map_or(usize::MAX, |limit| limit as usize / 2);
+        let (crowded, told) = sync_channel(1);
+        let look_ups = AtomicU64::new(0);
+        Ok((Nodes { table, cached: Mutex::default(), device: identity.0, look_ups, most, crowded }, told))
     }
 
     /// The node with this number.
@@ -93,11 +127,31 @@ impl Nodes {
     }
 
     /// Looks a name up; the kernel then knows the node once more.
-    pub fn look_up(&self, parent: &Node, name: &std::ffi::OsStr) -> io::Result<(Arc<Node>, Stat)> {
+    pub fn look_up(&self, parent: &Node, name: &OsStr) -> io::Result<(Arc<Node>, Stat)> {
         let flags = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         let descriptor = rustix::fs::openat(parent, name, flags, Mode::empty())?;
         let stat = rustix::fs::statat(&descriptor, "", AtFlags::EMPTY_PATH)?;
-        Ok((self.add(descriptor, &stat), stat))
+        let node = self.add(descriptor, &stat);
+        let when = self.look_ups.fetch_add(1, Ordering::Relaxed);
+        *node.seen() = Seen { when, parent: parent.number, name: name.to_owned() };
+        Ok((node, stat))
+    }
+
+    /// Of the files that are not directories the quarter that was looked up longest ago: the numbers of their directories and their names there.
+    pub fn oldest(&self) -> Vec<(u64, OsString)> {
+        let table = self.table.read().unwrap_or_else(PoisonError::into_inner);
+        if table.nodes.len() <= self.most {
+            return Vec::new();
+        }
+        // A directory may be where a process is at home.
+        let files = table.nodes.values().map(|(node, _)| node).filter(|node| node.kind != FileType::Directory);
+        let mut files: Vec<(u64, &Arc<Node>)> = files.map(|node| (node.seen().when, node)).collect();
+        let some = files.len().div_ceil(4);
+        if some < files.len() {
+            files.select_nth_unstable_by_key(some, |&(when, _)| when);
+        }
+        let place = |seen: &Seen| (seen.parent, seen.name.clone());
+        files[..some].iter().map(|(_, node)| place(&node.seen())).collect()
     }
 
     fn add(&self, descriptor: OwnedFd, stat: &Stat) -> Arc<Node> {
@@ -119,9 +173,13 @@ impl Nodes {
         let cached = self.cached.lock().unwrap_or_else(PoisonError::into_inner).remove(&identity);
         let file = cached.map_or_else(OnceLock::new, OnceLock::from);
         let kind = FileType::from_raw_mode(stat.st_mode);
-        let node = Arc::new(Node { number, identity, kind, descriptor, file });
+        let node = Arc::new(Node { number, identity, kind, descriptor, file, seen: Mutex::default() });
         table.numbers.insert(identity, number);
         table.nodes.insert(number, (node.clone(), 1));
+        if table.nodes.len() > self.most {
+            // Once is enough.
+            let _ = self.crowded.try_send(());
+        }
         node
     }
 

@@ -10,6 +10,7 @@ use std::os::fd::OwnedFd;
 use std::os::unix::ffi::OsStringExt;
 use std::path::Path;
 use std::sync::Arc;
+use std::sync::mpsc::Receiver;
 
 use hotset_core::request::{Kind, Op};
 use rustix::fs::{
@@ -59,18 +60,25 @@ const FOR_EXECUTION: u32 = 0x20;
 
 impl Tree {
     /// Serves `source`; without a cache every read goes to the source.
-    pub fn new(source: &Path, cache: Option<Arc<Cache>>, store: Arc<dyn Store>, options: Options) -> io::Result<Tree> {
+    /// Whenever the receiver is told, the kernel is to forget the [`oldest`](Tree::oldest) files.
+    pub fn new(
+        source: &Path,
+        cache: Option<Arc<Cache>>,
+        store: Arc<dyn Store>,
+        options: Options,
+    ) -> io::Result<(Tree, Receiver<()>)> {
         let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
-        let root = rustix::fs::open(source, flags, Mode::empty())?;
-        Ok(Tree {
-            nodes: Nodes::new(root)?,
+        let (nodes, crowded) = Nodes::new(rustix::fs::open(source, flags, Mode::empty())?)?;
+        let tree = Tree {
+            nodes,
             cache,
             store,
             options,
             is_root: rustix::process::geteuid().is_root(),
             files: Handles::default(),
             directories: Handles::default(),
-        })
+        };
+        Ok((tree, crowded))
     }
 
     pub fn cache(&self) -> Option<&Arc<Cache>> {
@@ -83,6 +91,11 @@ impl Tree {
 
     pub fn node(&self, number: u64) -> io::Result<Arc<Node>> {
         self.nodes.get(number)
+    }
+
+    /// [`Nodes::oldest`].
+    pub fn oldest(&self) -> Vec<(u64, OsString)> {
+        self.nodes.oldest()
     }
 
     pub fn forget(&self, number: u64, times: u64) {

@@ -1,0 +1,72 @@
+//! The log: what a scheme has decided each time that it divided its room among applications in another way.
+
+use std::fs::File;
+use std::io::{Write, stderr};
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::mpsc::{Receiver, channel};
+use std::thread::{self, JoinHandle};
+use std::time::Instant;
+
+use hotset_core::policy::{PartRoom, Repartition};
+use hotset_live::Cache;
+
+use crate::failure::Failure;
+use crate::output::human;
+
+/// A thread that writes a line for each decision. It ends with the cache, see [`Cache::finish`].
+pub(super) struct Log(JoinHandle<()>);
+
+impl Log {
+    /// Writes decisions of `cache`, whose blocks have `block` bytes, behind what is in the file `to`; without one, to the terminal.
+    pub fn start(cache: &Arc<Cache>, block: u64, to: Option<&Path>) -> Result<Log, Failure> {
+        let mut out: Box<dyn Write + Send> = match to {
+            Some(path) => {
+                let file = File::options().create(true).append(true).open(path);
+                Box::new(
+                    file.map_err(|error| Failure::Work(format!("--log: cannot write {}: {error}", path.display())))?,
+                )
+            }
+            None => Box::new(stderr()),
+        };
+        let (sender, decisions): (_, Receiver<Repartition>) = channel();
+        cache.tell(sender);
+        let (cache, started) = (cache.clone(), Instant::now());
+        Ok(Log(thread::spawn(move || {
+            for decision in decisions {
+                let (when, names) = (started.elapsed().as_secs_f64(), cache.apps());
+                let parts: Vec<String> = decision.parts.iter().map(|part| words(part, &names, block)).collect();
+                // A full disk or a closed terminal is no reason to serve no more.
+                let _ = writeln!(out, "hotset: after {}: {}", human::duration(when), parts.join(", "));
+            }
+        })))
+    }
+
+    /// Waits until all is written.
+    pub fn finish(self) {
+        // It does not panic.
+        let _ = self.0.join();
+    }
+}
+
+/// `cc1 12M, promised 80 %, out of reach`.
+fn words(part: &PartRoom, names: &[String], block: u64) -> String {
+    let name = names.get(part.app as usize).map_or("?", String::as_str);
+    let promised = part.promised.map_or(String::new(), |millionths| {
+        format!(", promised {} %{}", f64::from(millionths) / 1e4, if part.is_flagged { ", out of reach" } else { "" })
+    });
+    format!("{name} {}{promised}", human::bytes(u64::from(part.blocks) * block))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_line_tells_rooms_and_promises() {
+        let names = ["cc1".to_owned(), "ld".to_owned()];
+        let part = PartRoom { app: 1, blocks: 3, promised: Some(805_000), is_flagged: true };
+        assert_eq!(words(&part, &names, 4096), "ld 12K, promised 80.5 %, out of reach");
+        assert_eq!(words(&PartRoom { app: 0, blocks: 1, ..PartRoom::default() }, &names, 4096), "cc1 4K");
+    }
+}

@@ -1,0 +1,161 @@
+//! Applications on a mount: how they are told apart, what they were promised, and how that is changed and seen while it serves. Needs /dev/fuse.
+
+mod support;
+
+use std::fs;
+use std::os::unix::process::CommandExt;
+use std::path::Path;
+use std::process::Command;
+use std::thread;
+
+use serde_json::Value;
+
+use support::hotset;
+use support::mounted::{Mount, can_mount, pattern};
+
+/// A mount of a source with two files that anybody may read.
+fn mount(arguments: &[&str]) -> Mount {
+    let mount = Mount::new(arguments);
+    for (name, length) in [("one", 60_000), ("two", 40_000)] {
+        fs::write(mount.source(name), pattern(7, length)).unwrap();
+    }
+    mount
+}
+
+fn run(program: &str, file: &Path) -> Command {
+    let mut command = Command::new(program);
+    command.arg(file).stdout(std::process::Stdio::null());
+    command
+}
+
+fn done(mut command: Command) {
+    assert!(command.status().unwrap().success(), "{command:?}");
+}
+
+fn ctl(mount: &Mount, words: &[&str]) -> support::Run {
+    let at = mount.at("");
+    hotset(&[&["ctl", at.to_str().unwrap()], words].concat())
+}
+
+fn status(mount: &Mount) -> Value {
+    ctl(mount, &["status"]).rows().remove(0)
+}
+
+fn app(mount: &Mount, name: &str) -> Value {
+    let status = status(mount);
+    let apps = status["apps"].as_array().unwrap();
+    apps.iter().find(|app| app["name"] == name).unwrap_or_else(|| panic!("no {name}: {status}")).clone()
+}
+
+#[test]
+fn promises_are_kept_changed_and_shown_while_applications_come() {
+    if !can_mount() {
+        return;
+    }
+    let log = tempfile::NamedTempFile::new().unwrap();
+    let mut mount = mount(&[
+        "--memory",
+        "256K",
+        "--policy",
+        "qos(lru, interval=1000, cat=50%)",
+        "--log",
+        log.path().to_str().unwrap(),
+    ]);
+    for _ in 0..5 {
+        done(run("cat", &mount.at("one")));
+    }
+    let cat = app(&mount, "cat");
+    assert_eq!((&cat["promised_percent"], &cat["flagged"]), (&50.0.into(), &false.into()), "{cat}");
+    assert!(cat["reached_percent"].as_f64().unwrap() > 50.0 && cat["room_bytes"] == 256 << 10, "{cat}");
+
+    done(run("cksum", &mount.at("two")));
+    let newcomer = app(&mount, "cksum");
+    assert!(newcomer["promised_percent"].is_null() && newcomer["room_bytes"].as_u64().unwrap() >= 4096, "{newcomer}");
+
+    // With a promise of its own what it has read stays.
+    ctl(&mount, &["set", "qos.cksum=0.3"]).good();
+    done(run("cksum", &mount.at("two")));
+    let read = status(&mount)["bytes_read"].clone();
+    done(run("cksum", &mount.at("two")));
+    done(run("cat", &mount.at("one")));
+    let now = status(&mount);
+    let policy = now["policy"].as_str().unwrap();
+    assert!(policy.starts_with("qos(lru,") && policy.ends_with(",cat=50%,cksum=30%)"), "{policy}");
+    assert_eq!(now["bytes_read"], read, "nothing was dropped");
+    let rooms: u64 = now["apps"].as_array().unwrap().iter().filter_map(|app| app["room_bytes"].as_u64()).sum();
+    assert!(rooms == 256 << 10 && now["repartitions"].as_u64().unwrap() >= 3, "{now}");
+    let top = hotset(&["top", "--once", mount.at("").to_str().unwrap()]).good().out;
+    assert!(top.contains("promised 30.0 %: met") && top.contains("app cat"), "{top}");
+
+    // What cannot be changes nothing.
+    for (words, expected) in [
+        (&["set", "arc.k=1"][..], "arc.k is no setting of qos("),
+        (&["set", "qos.cat=150%"], "is not allowed"),
+        (&["set", "qos.interval=never"], "is not allowed"),
+        (&["set", "memory=64K", "policy=opt"], "must know the future"),
+        (&["set", "policy=lru", "memory=1"], "do not hold one block"),
+        (&["set", "colour=blue"], "unknown setting"),
+    ] {
+        let run = ctl(&mount, words);
+        assert!(run.status != 0 && run.err.contains(expected), "{words:?}: {run:?}");
+        assert_eq!(
+            (&status(&mount)["policy"], &status(&mount)["memory_bytes"]),
+            (&now["policy"], &now["memory_bytes"])
+        );
+    }
+    ctl(&mount, &["set", "policy=qos(arc)", "qos.cksum=5ms", "memory=128K"]).good();
+    let now = status(&mount);
+    let policy = now["policy"].as_str().unwrap();
+    assert!(
+        policy.starts_with("qos(arc,") && policy.ends_with(",cksum=5ms)") && now["memory_bytes"] == 128 << 10,
+        "{now}"
+    );
+    mount.stop();
+    let log = fs::read_to_string(log.path()).unwrap();
+    assert!(log.lines().next().unwrap().ends_with(": cat 256K, promised 50 %"), "{log}");
+    assert!(log.lines().any(|line| line.contains(", cksum ") && line.contains("promised 30 %")), "{log}");
+}
+
+#[test]
+fn applications_are_told_apart_as_asked() {
+    if !can_mount() {
+        return;
+    }
+    let by = |kind: &str| mount(&["--memory", "256K", "--policy", "lru", "--app-by", kind]);
+
+    let mut mount = by("exe");
+    done(run("cat", &mount.at("one")));
+    assert_eq!(app(&mount, "cat")["references"], 15);
+    mount.stop();
+
+    let mut mount = by("pid");
+    let mut child = run("cat", &mount.at("one")).spawn().unwrap();
+    let number = child.id();
+    assert!(child.wait().unwrap().success());
+    app(&mount, &format!("pid {number}"));
+    // A thread is its process.
+    let two = mount.at("two");
+    thread::spawn(move || fs::read(two).unwrap()).join().unwrap();
+    app(&mount, &format!("pid {}", std::process::id()));
+    mount.stop();
+
+    let mut mount = by("uid");
+    done(run("cat", &mount.at("one")));
+    let own = rustix::process::geteuid();
+    app(&mount, &format!("uid {}", own.as_raw()));
+    if own.is_root() {
+        mount.open_to_all();
+        let mut cat = run("cat", &mount.at("two"));
+        cat.uid(65534).gid(65534);
+        done(cat);
+        assert_eq!(app(&mount, "uid 65534")["references"], 10);
+    }
+    mount.stop();
+
+    let mut mount = by("cgroup");
+    done(run("cat", &mount.at("one")));
+    let name = status(&mount)["apps"][0]["name"].clone();
+    let groups = fs::read_to_string("/proc/self/cgroup").unwrap();
+    assert!(groups.lines().any(|line| line.ends_with(&format!(":{}", name.as_str().unwrap()))), "{name} of {groups}");
+    mount.stop();
+}
