@@ -88,6 +88,21 @@ pub trait Effects {
     }
     /// A scheme has divided its room anew. Who shows or records decisions listens; nothing depends on it.
     fn repartition(&mut self, _decision: &Repartition) {}
+    /// A quantum of a virtual queue is over. Who shows queues listens; nothing depends on it.
+    fn quantum(&mut self, _queue: &Queue) {}
+}
+
+/// A virtual queue at the end of a quantum.
+#[derive(Clone, Copy, Debug)]
+pub struct Queue<'a> {
+    /// The application whose queue it is.
+    pub app: u32,
+    /// What its units are worth, from the head on; those behind are worth nothing.
+    pub values: &'a [f64],
+    /// Blocks of a unit.
+    pub unit: u32,
+    /// Units of the whole queue.
+    pub units: usize,
 }
 
 /// Why a block is read though nobody asked for it.

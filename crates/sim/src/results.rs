@@ -210,6 +210,12 @@ pub struct SeriesRow {
     pub flagged: Option<bool>,
     /// Divisions of the cache in the stretch that changed something.
     pub repartitions: u64,
+    /// Blocks of its virtual queue; absent for schemes without one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub queue_blocks: Option<u64>,
+    /// Values of 64 bands of the queue, of equal length, from the head on, at the end of its last quantum: hits there, faded (heat map).
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub queue_values: Vec<f64>,
 }
 
 fn seconds(nanoseconds: u64) -> f64 {
@@ -304,6 +310,8 @@ impl TraceFacts {
             room_blocks: point.room.map(|room| room.blocks),
             flagged: point.room.map(|room| room.is_flagged),
             repartitions: sample.repartitions,
+            queue_blocks: point.queue.as_ref().map(|queue| queue.blocks),
+            queue_values: point.queue.as_ref().map_or(Vec::new(), |queue| queue.bands.clone()),
         };
         samples.iter().flat_map(|sample| sample.points.iter().map(move |point| row(sample, point))).collect()
     }

@@ -54,3 +54,37 @@ fn cell(row: &SeriesRow, block_bytes: u64) -> String {
     let room = row.room_blocks.map(|blocks| format!(" in {}", human::bytes(u64::from(blocks) * block_bytes)));
     format!("{hits}{}", room.unwrap_or_default())
 }
+
+/// Bands of a table.
+const BANDS: usize = 16;
+
+/// The heat map of the virtual queues of one trace: a line a band of the queue, a column a stretch, in each how much of the queue's value lies there. One
+/// table a policy and application; blocks have so many bytes, if any.
+pub(super) fn heat(series: &[SeriesRow], block_bytes: u64) -> Vec<(String, String)> {
+    let mut queues: Vec<(String, Vec<&SeriesRow>)> = Vec::new();
+    for row in series.iter().filter(|row| !row.queue_values.is_empty()) {
+        let name = format!("{}: {}", row.policy, row.app);
+        match queues.iter_mut().find(|(known, _)| *known == name) {
+            Some((_, rows)) => rows.push(row),
+            None => queues.push((name, vec![row])),
+        }
+    }
+    queues.into_iter().map(|(name, rows)| (name, heat_of(&rows, block_bytes))).collect()
+}
+
+fn heat_of(rows: &[&SeriesRow], block_bytes: u64) -> String {
+    let header = std::iter::once("position".to_owned()).chain(rows.iter().map(|row| end(row))).collect();
+    let length = rows[0].queue_blocks.unwrap_or(0) * block_bytes;
+    let line = |band: usize| {
+        let position = format!("from {}", human::bytes(length * band as u64 / BANDS as u64));
+        let share = |row: &&SeriesRow| {
+            let width = row.queue_values.len() / BANDS;
+            let all: f64 = row.queue_values.iter().sum();
+            let here: f64 = row.queue_values[band * width..(band + 1) * width].iter().sum();
+            if all > 0.0 { human::percent(here / all) } else { "-".to_owned() }
+        };
+        std::iter::once(position).chain(rows.iter().map(share)).collect()
+    };
+    let lines: Vec<Vec<String>> = std::iter::once(header).chain((0..BANDS).map(line)).collect();
+    table(&lines)
+}

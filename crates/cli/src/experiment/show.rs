@@ -7,7 +7,7 @@ use hotset_sim::results::SeriesRow;
 
 use super::compare::{Comparison, NO_GAIN, OnTrace};
 use super::file::{File, file_name, label};
-use super::over_time::over_time;
+use super::over_time::{heat, over_time};
 use super::row::AnyRow;
 use crate::failure::Failure;
 use crate::output::{human, style};
@@ -38,6 +38,9 @@ pub(super) fn show(
                 String::new()
             };
             writeln!(out, "\n{name}{at}: hits in %, and room\n\n{}", over_time(series, block))?;
+            for (queue, table) in heat(series, block) {
+                writeln!(out, "\n{name}{at}, {queue}: where the value of its queue lies, in %\n\n{table}")?;
+            }
         }
     } else if file.applications {
         for (rows, lines) in traces.iter().flat_map(|rows| by_application(rows, file)) {

@@ -312,6 +312,7 @@ impl VirtualIo {
         changed.dedup();
         self.install(reference, &changed, fx);
         let queue = &mut self.queues[part];
+        fx.quantum(&queue.shown(self.unit));
         queue.count = 0;
         queue.fade();
     }

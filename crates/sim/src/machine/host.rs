@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use hotset_core::policy::{Effects, Extra, Repartition, Slot};
+use hotset_core::policy::{Effects, Extra, Queue, Repartition, Slot};
 
 use crate::cell::{ExtraTally, note};
 
@@ -39,6 +39,30 @@ pub(super) struct Host {
     pub write_backs: u64,
     pub extra: ExtraTally,
     pub decisions: Vec<Repartition>,
+    /// By application: its virtual queue at the end of its last quantum.
+    pub queues: Vec<Option<Heat>>,
+}
+
+/// Bands in which the values of a virtual queue are told.
+pub const BANDS: usize = 64;
+
+/// What stretches of a virtual queue are worth.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Heat {
+    /// Blocks of the queue.
+    pub blocks: u64,
+    /// Values of 64 bands of equal length, from the head on: hits there, faded.
+    pub bands: Vec<f64>,
+}
+
+impl Heat {
+    fn of(queue: &Queue) -> Heat {
+        let mut bands = vec![0.0; BANDS];
+        for (unit, value) in queue.values.iter().enumerate() {
+            bands[unit * BANDS / queue.units] += value;
+        }
+        Heat { blocks: queue.units as u64 * u64::from(queue.unit), bands }
+    }
 }
 
 impl Host {
@@ -54,6 +78,7 @@ impl Host {
             write_backs: 0,
             extra: ExtraTally::default(),
             decisions: Vec::new(),
+            queues: vec![None; apps],
         }
     }
 
@@ -139,5 +164,9 @@ impl Effects for Host {
 
     fn repartition(&mut self, decision: &Repartition) {
         note(&mut self.decisions, decision);
+    }
+
+    fn quantum(&mut self, queue: &Queue) {
+        self.queues[queue.app as usize] = Some(Heat::of(queue));
     }
 }

@@ -14,6 +14,7 @@ mod replay;
 mod series;
 
 pub use disk::{DISKS, Disk};
+pub use host::{BANDS, Heat};
 pub use replay::{AppTimes, Replayed, Times};
 pub use series::{Every, Point, Sample};
 

@@ -178,7 +178,7 @@ impl<'a> Replay<'a> {
 
     /// References one block; true if it hits.
     fn refer(&mut self, lane: usize, run: &Run, position: u64, clock: u64) -> bool {
-        self.series.reach(clock, self.now, &self.host.held, &self.host.decisions);
+        self.series.reach(clock, self.now, &self.host);
         let slot = self.references.ids()[position as usize];
         let (app, address) = (self.lanes[lane].app, self.host.address(slot));
         if let (Some(ahead), false) = (&mut self.ahead, run.is_write) {
@@ -277,7 +277,7 @@ impl<'a> Replay<'a> {
     }
 
     fn end(mut self) -> Replayed {
-        self.series.finish(&self.host.held, &self.host.decisions);
+        self.series.finish(&self.host);
         let mut tally = Tally {
             write_backs: self.host.write_backs,
             extra_reads: self.host.extra_reads,

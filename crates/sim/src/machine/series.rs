@@ -2,6 +2,8 @@
 
 use hotset_core::policy::{PartRoom, Repartition};
 
+use super::host::{Heat, Host};
+
 /// How long a stretch is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Every {
@@ -23,7 +25,7 @@ pub struct Sample {
 }
 
 /// What one application did in a stretch.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Point {
     /// Its number.
     pub app: u32,
@@ -35,6 +37,8 @@ pub struct Point {
     pub resident: u32,
     /// What it may have at the end, if the scheme divides.
     pub room: Option<PartRoom>,
+    /// Its virtual queue at the end of its last quantum, if the scheme keeps one.
+    pub queue: Option<Heat>,
 }
 
 /// Samples being taken.
@@ -54,14 +58,14 @@ impl Series {
 
     /// A reference is made at this time, after so many others: ends the stretch before it, if it is not in that.
     #[inline]
-    pub fn reach(&mut self, clock: u64, references: u64, held: &[u32], decisions: &[Repartition]) {
+    pub fn reach(&mut self, clock: u64, references: u64, host: &Host) {
         let (at, length) = match self.every {
             None => return,
             Some(Every::Time(length)) => (clock, length),
             Some(Every::References(length)) => (references, length),
         };
         if at >= self.end {
-            self.finish(held, decisions);
+            self.finish(host);
             self.end = (at / length + 1).saturating_mul(length);
         }
     }
@@ -73,18 +77,19 @@ impl Series {
     }
 
     /// Ends the stretch at hand.
-    pub fn finish(&mut self, held: &[u32], decisions: &[Repartition]) {
+    pub fn finish(&mut self, host: &Host) {
         if self.every.is_none() || self.points.iter().all(|point| point.references == 0) {
             return;
         }
-        let last = decisions.last();
+        let last = host.decisions.last();
         for point in &mut self.points {
-            point.resident = held[point.app as usize];
+            point.resident = host.held[point.app as usize];
+            point.queue.clone_from(&host.queues[point.app as usize]);
             let room = |last: &Repartition| last.parts.iter().find(|part| part.app == point.app).copied();
             point.room = last.map(|last| room(last).unwrap_or(PartRoom { app: point.app, ..PartRoom::default() }));
         }
-        let repartitions = (decisions.len() - self.decisions) as u64;
-        self.decisions = decisions.len();
+        let repartitions = (host.decisions.len() - self.decisions) as u64;
+        self.decisions = host.decisions.len();
         self.samples.push(Sample { end: self.end, points: self.points.clone(), repartitions });
         for point in &mut self.points {
             (point.references, point.hits) = (0, 0);

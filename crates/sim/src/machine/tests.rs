@@ -252,3 +252,16 @@ fn the_best_division_is_as_good_as_any() {
     assert!(best > hits("equal(lru,prefetch=off)"), "{best}");
     assert_eq!(hits("best(lru,prefetch=off,profile=none)"), hits("equal(lru,prefetch=off)"));
 }
+
+/// A loop of 200 blocks hits position 199 of its queue, which is in the eighth of 16 parts of 400.
+#[test]
+fn the_queue_is_shown_where_it_is_hit() {
+    let requests: Vec<Request> = (0..2000).map(|step| read(0, step, step % 200)).collect();
+    let one = references(&requests);
+    let timed = run_one(&one, "virtual(lru,queue=400,quantum=100)", 32, None, Some(Every::References(1000)));
+    let heat = timed.samples[1].points[0].queue.as_ref().expect("it has a queue");
+    assert_eq!((heat.blocks, heat.bands.len()), (400, BANDS));
+    let hottest = (0..BANDS).max_by(|&a, &b| heat.bands[a].total_cmp(&heat.bands[b])).unwrap();
+    assert_eq!(hottest, 199 * BANDS / 400);
+    assert!(run_one(&one, "lru", 32, None, Some(Every::References(1000))).samples[1].points[0].queue.is_none());
+}

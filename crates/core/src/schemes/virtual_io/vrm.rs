@@ -7,7 +7,7 @@ use crate::allocate::moves::Stake;
 use crate::dynamic::DynPolicy;
 use crate::parts::homes::Homes;
 use crate::parts::slot_set::SlotSet;
-use crate::policy::{Effects, Extra, Outcome, Reference, Slot};
+use crate::policy::{Effects, Extra, Outcome, Queue, Reference, Slot};
 use crate::spec::{Args, SpecError};
 
 /// Blocks of the paper's queue where blocks have no size.
@@ -133,6 +133,11 @@ impl Vrm {
         self.most_units = self.settings.queue.div_ceil(unit).max(1) as usize;
         self.values = Vec::with_capacity(self.most_units);
         self.options = [const { None }; 3];
+    }
+
+    /// What a host is shown of it.
+    pub fn shown(&self, unit: u32) -> Queue<'_> {
+        Queue { app: self.app, values: &self.values, unit, units: self.most_units }
     }
 
     /// Makes all values fade.
