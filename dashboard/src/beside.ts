@@ -30,7 +30,7 @@ export function beside(experiment: Experiment): HTMLElement | null {
     mark("ours"),
     ` our mean${papers ? ", " : ""}`,
     ...(papers ? [mark("paper"), " the paper’s"] : []),
-    "; the line goes from the least to the greatest gain at any size on any trace.",
+    `; the line goes from the least to the greatest gain at any size on any trace.${told.some((one) => one.within !== undefined) ? " ±: half of the 95 % confidence interval of the mean, were the traces drawn at random." : ""}`,
   );
   return h("figure", { class: "part" }, h("h3", {}, papers ? "The paper’s figures beside ours" : "How they compare"), caption, list, byTrace(told));
 }
@@ -49,9 +49,16 @@ function line(one: Comparison, place: (gain: number) => number): HTMLElement[] {
   const track = h("div", { class: "track", "aria-hidden": "true" }, at(h("i", { class: "zero" }), 0), range);
   if (one.paper_mean !== undefined) track.append(at(mark("paper"), one.paper_mean));
   track.append(at(mark("ours"), one.mean!));
+  const within = one.within === undefined ? "" : ` ± ${one.within.toFixed(1)}`;
   const paper = one.paper_mean === undefined ? "" : `paper ${signed(one.paper_mean)}`;
-  const figures = h("div", { class: "figures" }, h("b", {}, signed(one.mean!)), h("span", { class: "soft" }, paper));
-  return [name(title(one), "label"), track, figures, h("div", { class: "soft verdict" }, one.verdict ?? "")];
+  const figures = h("div", { class: "figures" }, h("span", {}, h("b", {}, signed(one.mean!)), h("span", { class: "soft" }, within)), h("span", { class: "soft" }, paper));
+  return [name(title(one), "label"), track, figures, h("div", { class: "soft verdict" }, [one.verdict, savedBy(one)].filter(Boolean).join("; "))];
+}
+
+/** How much smaller the cache may be. */
+function savedBy({ saved, paper_saved: paper }: Comparison): string | undefined {
+  const percent = (share: number) => `${share.toFixed(1)} %`;
+  return saved === undefined ? undefined : `cache saved ${percent(saved)}${paper === undefined ? "" : `, paper ${percent(paper)}`}`;
 }
 
 /** Gains trace by trace, where the paper tells which way they go there or a bound was run. */

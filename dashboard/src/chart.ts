@@ -12,7 +12,7 @@ export interface Point {
 }
 
 /** How a line stands among the others. */
-export type Role = "interest" | "bound" | "coloured" | "grey";
+export type Role = "interest" | "bound" | "coloured" | "grey" | "limit";
 
 /** A line. */
 export interface Line {
@@ -36,6 +36,8 @@ export interface Drawing {
   small?: boolean;
   /** The greatest value of the axis, where several charts have the same. */
   top?: number;
+  /** Places that are marked at the lower edge. */
+  marks?: number[];
   /** The least value of the axis: what lies below is cut off. */
   floor?: number;
   showX(x: number): string;
@@ -51,6 +53,12 @@ interface Spot {
 
 const FONT = "12px system-ui, sans-serif";
 const NEAR_LINES = 9;
+
+/** Height of a mark at the lower edge. */
+const MARK = 9;
+
+/** Measures text. */
+const ruler = document.createElement("canvas").getContext("2d")!;
 
 /** A chart in an element of its own, which keeps its height. */
 export class Chart {
@@ -109,7 +117,7 @@ export class Chart {
 
   private options(width: number): uPlot.Options {
     const { lines, log, small } = this.drawing;
-    const labels = small ? 12 : Math.min(150, width * 0.24);
+    const labels = small ? 12 : Math.min(150, width * 0.24, this.labelWidth());
     return {
       width,
       height: this.height,
@@ -120,6 +128,7 @@ export class Chart {
       axes: axes(width, { ...this.drawing, ticks: small ? 2 : 5 }),
       series: [{}, ...lines.map((line) => stroke(line, small === true))],
       hooks: {
+        drawAxes: [(plot) => this.marks(plot)],
         draw: [(plot) => this.labels(plot)],
         setCursor: [(plot) => this.onPointer(plot)],
         ready: [(plot) => this.tell(plot)],
@@ -152,6 +161,20 @@ export class Chart {
     return at;
   }
 
+  /** Room for the longest label, of lines that are off as well: nothing moves when one is switched. */
+  private labelWidth(): number {
+    const widths = this.drawing.lines.filter(isLabelled).map((line) => {
+      ruler.font = labelFont(line, 1);
+      return ruler.measureText(clip(line.name, 40)).width;
+    });
+    return 12 + Math.ceil(Math.max(10, ...widths));
+  }
+
+  /** The lines that have their name beside them. */
+  private labelled(): Line[] {
+    return this.drawing.lines.filter((line) => line.shown && isLabelled(line));
+  }
+
   private labels(plot: uPlot): void {
     if (this.drawing.small) return;
     const { ctx } = plot;
@@ -171,20 +194,43 @@ export class Chart {
     ctx.textBaseline = "middle";
     ctx.textAlign = "left";
     ctx.direction = "ltr";
-    for (const { line, y } of ends) {
-      ctx.font = `${line.role === "interest" ? "600 " : ""}${12 * ratio}px system-ui, sans-serif`;
-      ctx.fillStyle = line.colour;
+    ctx.lineWidth = ratio;
+    ctx.setLineDash([ratio, 3 * ratio]);
+    for (const { line, y, from } of ends) {
+      ctx.font = labelFont(line, ratio);
+      ctx.fillStyle = ctx.strokeStyle = line.colour;
       ctx.fillText(fitted(ctx, line.name, room), left, y);
+      if (left - from.x < 20 * ratio) continue;
+      // A line that ends before the edge is led to its name.
+      ctx.beginPath();
+      ctx.moveTo(from.x + 6 * ratio, from.y);
+      ctx.lineTo(left - 3 * ratio, y);
+      ctx.stroke();
     }
     ctx.restore();
   }
 
-  private ends(plot: uPlot): { line: Line; y: number }[] {
-    const labelled = this.drawing.lines.filter((line) => line.shown && line.role !== "grey");
-    return labelled.flatMap((line) => {
+  private marks({ ctx, bbox, valToPos }: uPlot): void {
+    ctx.save();
+    ctx.strokeStyle = colour("--soft");
+    ctx.lineWidth = devicePixelRatio;
+    ctx.beginPath();
+    for (const mark of this.drawing.marks ?? []) {
+      const x = valToPos(mark, "x", true);
+      ctx.moveTo(x, bbox.top + bbox.height);
+      ctx.lineTo(x, bbox.top + bbox.height - MARK * devicePixelRatio);
+    }
+    ctx.stroke();
+    ctx.restore();
+  }
+
+  /** Where the lines with a name end, in pixels of the picture, and where their names go. */
+  private ends(plot: uPlot): { line: Line; y: number; from: { x: number; y: number } }[] {
+    return this.labelled().flatMap((line) => {
       const end = line.points[line.points.length - 1];
       if (end === undefined || end.y < (plot.scales["y"]?.min ?? 0)) return [];
-      return [{ line, y: plot.valToPos(end.y, "y", true) }];
+      const from = { x: plot.valToPos(end.x, "x", true), y: plot.valToPos(end.y, "y", true) };
+      return [{ line, y: from.y, from }];
     });
   }
 
@@ -287,15 +333,24 @@ export function axes(width: number, { log = false, binary, ticks, showX, tickY }
 }
 
 function stroke(line: Line, small: boolean): uPlot.Series {
-  const width = { interest: 2.25, bound: 1.25, coloured: 1.25, grey: 0.75 }[line.role];
-  const dash = line.role === "bound" ? { dash: [5, 4] } : {};
-  const points = { show: !small && line.role !== "grey" && line.points.length <= 40, size: 4, fill: line.colour };
+  const width = { interest: 2.25, bound: 1.25, coloured: 1.25, grey: 0.75, limit: 1 }[line.role];
+  const dash = { bound: { dash: [5, 4] }, limit: { dash: [2, 3] } }[line.role as string] ?? {};
+  const points = { show: !small && isLabelled(line) && line.points.length <= 40, size: 4, fill: line.colour };
   return { show: line.shown, stroke: line.colour, width, spanGaps: true, points, ...dash };
 }
 
 /** A mark in the colour and stroke of a line. */
 export function swatch(line: Line): HTMLElement {
-  return h("span", { class: line.role === "bound" ? "swatch dashed" : "swatch", style: `color:${line.colour}` });
+  return h("span", { class: { bound: "swatch dashed", limit: "swatch dotted" }[line.role as string] ?? "swatch", style: `color:${line.colour}` });
+}
+
+/** Lines of few have their name beside them, and marks where they have points. */
+function isLabelled(line: Line): boolean {
+  return line.role !== "grey" && line.role !== "limit";
+}
+
+function labelFont(line: Line, ratio: number): string {
+  return `${line.role === "interest" ? "600 " : ""}${12 * ratio}px system-ui, sans-serif`;
 }
 
 function fitted(ctx: CanvasRenderingContext2D, text: string, room: number): string {

@@ -31,6 +31,13 @@ export interface Row extends Counts {
   seed: number;
   distinct_blocks?: number;
   extra_reads?: number;
+  allocation_reads?: number;
+  fragment_reads?: number;
+  fragment_push_outs?: number;
+  prefetch_reads?: number;
+  finish_seconds?: number;
+  disk_busy_seconds?: number;
+  mean_service_ms?: number;
   disk_accesses?: number;
   faults_per_million_references?: number;
   faults_per_million_instructions?: number;
@@ -39,6 +46,22 @@ export interface Row extends Counts {
   expected_error?: number;
   apps?: Named[];
   classes?: Named[];
+}
+
+/** One application in one stretch of time, under one scheme of one size. */
+export interface Stretch {
+  trace: string;
+  policy: string;
+  size_blocks: number;
+  end_seconds?: number;
+  end_references?: number;
+  app: string;
+  references: number;
+  hits: number;
+  resident_blocks: number;
+  room_blocks?: number;
+  flagged?: boolean;
+  repartitions: number;
 }
 
 /** A file that results were made from. */
@@ -59,6 +82,11 @@ export interface Comparison {
   least?: number;
   paper_mean?: number;
   paper_most?: number;
+  /** Half of the 95 % confidence interval of the mean. */
+  within?: number;
+  /** Percent of the cache saved at equal hit ratio. */
+  saved?: number;
+  paper_saved?: number;
   verdict?: string;
   traces: { trace: string; mean?: number; agrees?: "yes" | "no" | "same"; way?: number }[];
 }
@@ -133,6 +161,7 @@ export interface Report {
   /** Files that results were read from. */
   results?: TraceFile[];
   rows?: Row[];
+  series?: Stretch[];
   experiments?: Experiment[];
   inspection?: Inspection;
   pattern?: Pattern;

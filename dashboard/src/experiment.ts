@@ -12,13 +12,17 @@ type Style = Pick<Measure, "show" | "tick" | "share">;
 
 const SHARE: Style = { show: (value) => percent(value), tick: (value) => `${Number((value * 100).toFixed(1))} %`, share: true };
 const NUMBER: Style = { show: figure, tick: brief, share: false };
-const hundredth = (value: number) => figure(value * 100);
+const ofHundred = (value: number) => figure(value * 100);
+/** What is counted on a hundred of something else. */
+const HUNDREDTHS: Style = { show: ofHundred, tick: ofHundred, share: false };
 
 /** How the measures of docs/experiments.md are written; the others are numbers. */
 const STYLES: Record<string, Style> = {
   hit_ratio: SHARE,
   read_request_miss_ratio: SHARE,
-  write_back_ratio: { show: hundredth, tick: hundredth, share: false },
+  disk_use: SHARE,
+  write_back_ratio: HUNDREDTHS,
+  transfers_per_reference: HUNDREDTHS,
   bytes_read: { show: bytes, tick: bytes, share: false },
 };
 

@@ -19,7 +19,7 @@ interface Unit {
   show(value: number): string;
 }
 
-const COLOURS = { missed: "var(--accent)", ahead: "#e69f00", back: "#d55e00" };
+const COLOURS = { missed: "var(--accent)", mapped: "#e69f00", slid: "#f0e442", ahead: "#56b4e9", unasked: "#cc79a7", back: "#d55e00" };
 
 const accesses: Unit = {
   label: "accesses to storage",
@@ -35,7 +35,10 @@ const blocks: Unit = {
   show: figure,
   causes: [
     { label: "misses", colour: COLOURS.missed, of: (row) => row.misses },
-    { label: "read unasked", colour: COLOURS.ahead, of: (row) => row.extra_reads },
+    { label: "allocation: positions mapped anew", colour: COLOURS.mapped, of: (row) => row.allocation_reads },
+    { label: "fragmentation: slid into a run", colour: COLOURS.slid, of: (row) => row.fragment_reads },
+    { label: "read ahead", colour: COLOURS.ahead, of: (row) => row.prefetch_reads },
+    { label: "read unasked", colour: COLOURS.unasked, of: unasked },
     { label: "write-backs", colour: COLOURS.back, of: (row) => row.write_backs },
   ],
 };
@@ -51,6 +54,11 @@ const moved: Unit = {
 
 function inBytes(blocks: number | undefined, row: Row): number | undefined {
   return blocks === undefined || row.block_bytes === undefined ? undefined : blocks * row.block_bytes;
+}
+
+/** Blocks that nobody asked for, beyond those whose cause the row tells. */
+function unasked({ extra_reads: extra, allocation_reads: mapped = 0, fragment_reads: slid = 0, prefetch_reads: ahead = 0 }: Row): number | undefined {
+  return extra === undefined ? undefined : extra - mapped - slid - ahead;
 }
 
 /** Accesses where all schemes count them, blocks where none has blocks of its own, bytes where some do. */

@@ -4,7 +4,7 @@ import "uplot/dist/uPlot.min.css";
 import "./style.css";
 import { bars } from "./bars.ts";
 import { Choices, curves } from "./curves.ts";
-import { groups, type Experiment, type Group, type Inspection, type Pattern, type Report, type Row, type TraceFile } from "./data.ts";
+import { groups, type Experiment, type Group, type Inspection, type Pattern, type Report, type Row, type Stretch, type TraceFile } from "./data.ts";
 import { fileName, h, name } from "./dom.ts";
 import { contents, experimentSection } from "./experiment.ts";
 import { count } from "./format.ts";
@@ -13,10 +13,12 @@ import { storage } from "./io.ts";
 import { panels, panel, ratioBars } from "./panels.ts";
 import { memorySaved } from "./saved.ts";
 import { table } from "./table.ts";
+import { overTime } from "./time.ts";
 import { extent, figures, lede, tiles } from "./words.ts";
 
 /** All that the results tell of one trace. */
 function section(group: Group, id: string): HTMLElement {
+  const stretches = (report.series ?? []).filter((stretch) => stretch.trace === group.trace);
   const choices = new Choices(group);
   const words = lede(group);
   const oneSize = group.series.every((series) => series.rows.length < 2);
@@ -32,6 +34,7 @@ function section(group: Group, id: string): HTMLElement {
     storage(group, choices),
     panels(group, choices, "By application", (row) => row.apps),
     panels(group, choices, "By class of data", (row) => row.classes),
+    overTime(stretches),
     table(group),
   );
 }
@@ -74,10 +77,18 @@ function ofExperiments(experiments: Experiment[], rows: Row[]): (Node | null)[] 
   return [header("What the papers found, and what we find"), contents(experiments, id), ...sections];
 }
 
-function ofTraces(rows: Row[]): (Node | null)[] {
+function ofTraces(rows: Row[], series: Stretch[]): (Node | null)[] {
   const all = groups(rows);
-  document.title = all.length === 1 ? fileName(all[0]!.trace).slice(0, 100) : `${all.length} traces`;
-  return [header("What each cache would have given"), overview(all), ...all.map((group, at) => section(group, `trace-${at}`))];
+  const traces = [...new Set([...rows, ...series].map(({ trace }) => trace))];
+  document.title = traces.length === 1 ? fileName(traces[0]!).slice(0, 100) : `${traces.length} traces`;
+  const told = new Set(all.map(({ trace }) => trace));
+  const alone = traces.filter((trace) => !told.has(trace));
+  return [
+    header("What each cache would have given"),
+    overview(all),
+    ...all.map((group, at) => section(group, `trace-${at}`)),
+    ...alone.map((trace) => h("section", {}, h("h2", {}, name(fileName(trace), "name path")), overTime(series.filter((stretch) => stretch.trace === trace)))),
+  ];
 }
 
 function ofInspection(seen: Inspection, pattern: Pattern | undefined): (Node | null)[] {
@@ -85,9 +96,9 @@ function ofInspection(seen: Inspection, pattern: Pattern | undefined): (Node | n
   return [header("What is in the trace"), inspectionSection(seen, pattern)];
 }
 
-function contentOf({ experiments, inspection, pattern, rows = [] }: Report): (Node | null)[] {
+function contentOf({ experiments, inspection, pattern, rows = [], series = [] }: Report): (Node | null)[] {
   if (experiments) return ofExperiments(experiments, rows);
-  return inspection ? ofInspection(inspection, pattern) : ofTraces(rows);
+  return inspection ? ofInspection(inspection, pattern) : ofTraces(rows, series);
 }
 
 function page(report: Report): Node[] {

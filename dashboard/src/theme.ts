@@ -2,6 +2,9 @@
 
 const PALETTE = ["#d55e00", "#009e73", "#cc79a7", "#e69f00"];
 
+/** Colours of lines that are all different, beside the accent. */
+export const HUES = PALETTE.length + 1;
+
 /** Lines that get a colour and a label of their own; of more than these most are grey. */
 export const COLOURED = 8;
 
@@ -12,7 +15,7 @@ export function colour(property: string): string {
 
 /** The colour of the `at`-th line beside the one that stands out, whose accent is a blue of the same palette. */
 export function hue(at: number): string {
-  return PALETTE[at % (PALETTE.length + 1)] ?? colour("--fifth");
+  return PALETTE[at % HUES] ?? colour("--fifth");
 }
 
 const listeners = new Set<() => void>();

@@ -19,9 +19,9 @@ export function lede(group: Group): string | undefined {
 }
 
 /** Labelled figures. */
-export function tiles(figures: [label: string, figure: string, key?: boolean][]): HTMLElement {
-  const tile = ([label, figure, key]: [string, string, boolean?]) =>
-    h("div", key ? { class: "key" } : {}, h("dt", { title: label }, label), h("dd", {}, figure));
+export function tiles(figures: [label: string, figure: string, isGain?: boolean][]): HTMLElement {
+  const tile = ([label, figure, isGain]: [string, string, boolean?]) =>
+    h("div", isGain ? { class: "gain" } : {}, h("dt", { title: label }, label), h("dd", {}, figure));
   return h("dl", { class: "tiles" }, ...figures.map(tile));
 }
 

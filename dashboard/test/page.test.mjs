@@ -268,11 +268,11 @@ function experiment(more = {}) {
   const traces = [0, 15].map((from) => ({ from, values: values.slice(from, from + 15) }));
   const one = (trace, mean, agrees) => ({ trace, mean, agrees, way: 0.5 });
   const compare = [
-    { better: "arc", than: "lru", range: " to 64K", mean: 5.25, most: 9, least: -3, paper_mean: 19, verdict: "same direction, less", traces: [one("a", 8, "yes"), one("b", 2.5, "no")] },
+    { better: "arc", than: "lru", range: " to 64K", mean: 5.25, most: 9, least: -3, paper_mean: 19, within: 2.5, saved: 12.34, paper_saved: 92.7, verdict: "same direction, less", traces: [one("a", 8, "yes"), one("b", 2.5, "no")] },
     { better: "opt", than: "lru", traces: [] },
   ];
   const told = { title: "T", source: "S, figure 1", claim: "C", finding: "F", sizes: "1M", axis: "size", measure: "hit_ratio", measured: "hit ratio in % (inode)", unit: "points", traces, compare, ...more };
-  return { rows, more: { experiments: [told, { ...told, title: "Second", measure: "bytes_read" }] } };
+  return { rows, more: { experiments: [told, { ...told, title: "Second", measure: "transfers_per_reference" }] } };
 }
 
 test("an experiment shows the paper's figures beside ours, and its own figure trace by trace", options, async () => {
@@ -281,7 +281,7 @@ test("an experiment shows the paper's figures beside ours, and its own figure tr
     await open(rows, async (page) => {
       const first = page.locator("#experiment-0");
       const text = await first.innerText();
-      for (const part of ["S, figure 1", "C", "F", "+5.3", "paper +19.0", "same direction, less", "50 % of the way to the bound", "not as the paper"])
+      for (const part of ["S, figure 1", "C", "F", "+5.3", "± 2.5", "paper +19.0", "same direction, less; cache saved 12.3 %, paper 92.7 %", "50 % of the way to the bound", "not as the paper"])
         assert.ok(text.includes(part), `${part}: ${text}`);
       const marks = await first.locator(".beside .mark").evaluateAll((all) => all.map((mark) => [mark.className, parseFloat(mark.style.left)]));
       const place = (gain) => (100 * (gain + 3)) / 22;
@@ -292,6 +292,9 @@ test("an experiment shows the paper's figures beside ours, and its own figure tr
       await small.hover({ position: placeOf(told, SIZES[1] * 4096, 0.31) });
       const tip = await first.locator(".multiples .tip").first().innerText();
       assert.match(tip, /31\.00 %/, "the value that the command has worked out");
+      const hundredths = page.locator("#experiment-1 .multiples [data-scales]").first();
+      await hundredths.hover({ position: placeOf(JSON.parse(await hundredths.getAttribute("data-scales")), SIZES[1] * 4096, 0.31) });
+      assert.match(await page.locator("#experiment-1 .multiples .tip").first().innerText(), /\b31\n/, "on a hundred references");
       await first.locator("summary").first().click();
       await first.locator("details [data-scales]").first().waitFor();
       const storage = first.locator("details .storage").first();
@@ -315,6 +318,67 @@ test("stacked I/O is what the counts say, a request", options, async () => {
     await page.locator(".storage select").selectOption({ index: 0 });
     assert.notDeepEqual(await page.locator(".storage .figure").allInnerTexts(), figures);
   });
+  // Of 2,000 blocks that nobody asked for a virtual queue tells the causes of 1,800.
+  await open(usual({ write_backs: 4000, extra_reads: 2000, allocation_reads: 800, fragment_reads: 600, prefetch_reads: 400 }), async (page) => {
+    const parts = await page.locator(".storage .track").first().locator(".fill").evaluateAll((all) => all.map((one) => one.title));
+    const told = [["allocation: positions mapped anew", 800], ["fragmentation: slid into a run", 600], ["read ahead", 400], ["read unasked", 200], ["write-backs", 4000]];
+    assert.deepEqual(parts.slice(1), told.map(([label, blocks]) => `${label}: ${blocks / 40_000} a request`));
+  });
+});
+
+/** A stretch of a series. */
+function stretch(app, end, hits, more = {}) {
+  return { version: 1, kind: "series", trace: "traces/app.hst", policy: "qos(lru)", size_blocks: 1000, end_seconds: end, app, references: 200, hits, resident_blocks: 10 * end, repartitions: 0, ...more };
+}
+
+test("what happens over time lies where the series says, with the marks of divisions", options, async () => {
+  const hostile = "<b>'\"&\u202e";
+  const series = [10, 20, 30, 40].flatMap((end) => [
+    stretch("lu", end, 2 * end, { room_blocks: 600, flagged: end === 30, repartitions: end === 20 ? 3 : 0 }),
+    stretch(hostile, end, 150, { room_blocks: 300 + end, references: 199, repartitions: end === 20 ? 3 : 0 }),
+  ]).concat([10, 20].map((end) => stretch("lu", end, 7, { policy: "equal(lru)" })));
+  for (const [width, dark] of [[1200, false], [390, true]]) {
+    await open(usual(), async (page) => {
+      const [ratios, held] = await page.locator(".time [data-scales]").all();
+      const told = async (box) => JSON.parse(await box.getAttribute("data-scales"));
+      const tip = async (box, at) => {
+        await box.hover({ position: at });
+        return box.locator("xpath=..").locator(".tip").innerText();
+      };
+      for (const end of [10, 20, 30, 40]) {
+        const text = await tip(ratios, placeOf(await told(ratios), end, (2 * end) / 200));
+        assert.ok(text.includes(`${2 * end} hits of 200 references; holds ${10 * end} blocks of 600 that it may have`) && text.includes(`${end.toFixed(2)} %`), text);
+        assert.equal(text.includes("its promise cannot be kept"), end === 30);
+        assert.equal(text.includes("the cache was divided anew 3 times"), end === 20);
+        assert.ok((await tip(held, placeOf(await told(held), end, 300 + end))).includes(`room of ${hostile}\n${300 + end}`));
+      }
+      // The marks: there is ink over the lower edge where the cache was divided, and none elsewhere.
+      const { x, y, area } = await told(ratios);
+      for (const [end, expected] of [[20, true], [13, false]]) {
+        const at = placeOf({ x, y, area, log: false }, end, 0);
+        const alpha = await page.locator(".time canvas").first().evaluate((canvas, { x, y }) => {
+          const ratio = canvas.width / canvas.clientWidth;
+          const pixel = Object.assign(document.createElement("canvas"), { width: 1, height: 1 }).getContext("2d");
+          pixel.drawImage(canvas, -Math.floor(x * ratio), -Math.round((y - 5) * ratio));
+          return pixel.getImageData(0, 0, 1, 1).data[3];
+        }, at);
+        assert.equal(alpha > 0, expected, `${alpha} at ${end}`);
+      }
+      await page.screenshot({ path: join(screenshots, `time-${width}.png`), fullPage: true });
+      const lu = page.locator(".time .legend button", { hasText: "lu" });
+      await lu.click();
+      assert.equal(await lu.getAttribute("aria-pressed"), "false");
+      assert.doesNotMatch(await tip(ratios, placeOf(await told(ratios), 20, 0.2)), /^lu/m);
+      await page.locator(".time select").selectOption({ index: 1 });
+      const other = page.locator(".time [data-scales]").first();
+      await other.waitFor();
+      assert.match(await tip(other, placeOf(await told(other), 20, 7 / 200)), /7 hits of 200 references; holds 200 blocks$/);
+    }, { width, dark, more: { series } });
+  }
+  await open([], async (page) => {
+    await page.locator(".time [data-scales]").first().waitFor();
+    assert.equal(await page.locator("h2").first().innerText(), "app.hst");
+  }, { more: { series } });
 });
 
 test("a printed page has everything and no controls", options, async () => {

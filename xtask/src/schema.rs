@@ -8,7 +8,7 @@ use hotset_sim::results::SCHEMA_VERSION;
 use syn::{Attribute, Expr, Field, Fields, GenericArgument, Item, ItemStruct, Lit, Meta, PathArguments, Type};
 
 /// What is described, in order: a heading, the file and the structure, and what is said of it.
-const PARTS: [(&str, &str, &str, &str); 7] = [
+const PARTS: [(&str, &str, &str, &str); 8] = [
     ("A row of `simulate` or `experiment`", "crates/sim/src/results.rs", "Row", "One a trace, policy and size."),
     (
         "Counts",
@@ -18,6 +18,12 @@ const PARTS: [(&str, &str, &str, &str); 7] = [
     ),
     ("An application, in `apps`", "crates/sim/src/results.rs", "Named", ""),
     ("A class, in `classes`", "crates/sim/src/results.rs", "NamedClass", ""),
+    (
+        "A row of `simulate --series`",
+        "crates/sim/src/results.rs",
+        "SeriesRow",
+        "One an application and stretch of time, in a file of its own.",
+    ),
     ("A row of a trace of memory", "crates/sim/src/paging/rows.rs", "PagingRow", "Of paging policies."),
     ("A point of `curve`", "crates/cli/src/curve.rs", "Point", "One a policy and size."),
     ("How a point was sampled", "crates/cli/src/curve/line.rs", "Sampling", "In points of sampled curves."),

@@ -136,7 +136,7 @@ impl Curve {
         let points = self.points(&lines, &name, block_bytes);
         self.results.write(&COLUMNS, &points)?;
         if let Some(page) = page {
-            page.write(typed, Rows { rows: &points })?;
+            page.write(typed, Rows { rows: &points, series: &[] })?;
         }
         if !self.results.has_stdout() {
             show::show(&name, &lines, block_bytes)?;

@@ -9,7 +9,7 @@ use std::path::PathBuf;
 use clap::Args;
 use hotset_core::paging::PagingSpec;
 use hotset_core::spec::{PolicySpec, SizeSpec, SpecError};
-use hotset_sim::results::Row;
+use hotset_sim::results::{Row, SeriesRow};
 use serde::Serialize;
 
 use crate::classes;
@@ -77,7 +77,7 @@ impl Simulate {
         let mut first = self.read.open(&self.traces[0])?;
         if first.reader.memory().is_some() {
             self.clock.refuse(&self.traces[0])?;
-            return self.write(&self.run_paging(first, &sizes)?, &files::PAGING_COLUMNS, page, typed);
+            return self.write(&self.run_paging(first, &sizes)?, &[], &files::PAGING_COLUMNS, page, typed);
         }
         let timed = self.clock.options()?;
         let replay = Replay {
@@ -101,20 +101,21 @@ impl Simulate {
             series.extend(of_trace.series);
         }
         self.clock.write(&series)?;
-        self.write(&rows, &files::CACHE_COLUMNS, page, typed)
+        self.write(&rows, &series, &files::CACHE_COLUMNS, page, typed)
     }
 
     /// Writes the results where the user wants them.
     fn write<R: Serialize>(
         &self,
         rows: &[R],
+        series: &[SeriesRow],
         columns: &[&str],
         page: Option<Page>,
         typed: &str,
     ) -> Result<(), Failure> {
         self.results.write(columns, rows)?;
         match page {
-            Some(page) => page.write(typed, Rows { rows }),
+            Some(page) => page.write(typed, Rows { rows, series }),
             None => Ok(()),
         }
     }

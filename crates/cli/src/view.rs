@@ -9,14 +9,13 @@ use std::sync::Arc;
 use std::thread;
 
 use clap::Args;
-use serde_json::Value;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
 use tiny_http::{Header, Method, Request, Response, Server};
 
 use crate::failure::Failure;
 use crate::report;
-use crate::results::read;
+use crate::results::read::Read;
 
 /// Show results in the browser, from a server that only this machine reaches
 #[derive(Args)]
@@ -25,7 +24,7 @@ Examples:
   hotset view results.jsonl
   hotset view monday.jsonl tuesday.csv.zst --no-open --port 8000")]
 pub(crate) struct View {
-    /// Results of simulate, curve or experiment: JSON Lines or CSV, plain or packed by zstd, gzip or xz
+    /// Results of simulate, curve or experiment (JSON Lines or CSV) and series over time (JSON Lines), plain or packed by zstd, gzip or xz
     #[arg(required = true, value_name = "RESULTS")]
     files: Vec<PathBuf>,
     /// Port to serve at [default: any that is free]
@@ -38,9 +37,9 @@ pub(crate) struct View {
 
 impl View {
     pub(crate) fn run(self, typed: &str) -> Result<(), Failure> {
-        let mut rows: Vec<Value> = Vec::new();
+        let mut rows = Read::default();
         for path in &self.files {
-            rows.extend(read::rows(path)?);
+            rows.add(path)?;
         }
         let page = report::of_results(typed, &self.files, &rows)?;
         let wanted = SocketAddr::from((Ipv4Addr::LOCALHOST, self.port));

@@ -37,13 +37,16 @@ impl Viewer {
         (head.lines().next().unwrap().to_owned(), body.to_owned())
     }
 
-    /// The page's rows.
-    fn rows(&self) -> Value {
+    /// The page's data.
+    fn data(&self) -> Value {
         let (status, page) = self.ask("GET", "/", &self.address);
         assert!(status.contains("200"), "{status}");
-        let (_, after) = page.split_once("id=\"report\">").expect("a place for data");
-        let data: Value = serde_json::from_str(after.split_once("</script>").unwrap().0).unwrap();
-        data["rows"].clone()
+        data_of(&page)
+    }
+
+    /// The page's rows.
+    fn rows(&self) -> Value {
+        self.data()["rows"].clone()
     }
 
     /// Ends it as Ctrl-C does, and tells the status.
@@ -61,6 +64,33 @@ impl Drop for Viewer {
     }
 }
 
+/// The data in a page.
+fn data_of(page: &str) -> Value {
+    let (_, after) = page.split_once("id=\"report\">").expect("a place for data");
+    serde_json::from_str(after.split_once("</script>").unwrap().0).unwrap()
+}
+
+/// The rows of a file of JSON Lines.
+fn lines_of(path: &str) -> Vec<Value> {
+    let text = std::fs::read_to_string(path).unwrap();
+    text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+}
+
+#[test]
+fn series_are_shown_in_reports_and_when_they_are_read_again() {
+    let folder = Folder::new();
+    let trace = folder.file("t.csv", csv());
+    let [json, series, page] = ["r.jsonl", "s.jsonl", "r.html"].map(|name| folder.path(name));
+    let run = ["simulate", &trace, "-p", "equal(lru)", "-s", "20", "--json", &json, "--report", &page];
+    hotset(&[&run[..], &["--series", &series, "--every", "5"]].concat()).good();
+    let (rows, stretches) = (lines_of(&json), lines_of(&series));
+    assert!(stretches.len() > 1 && stretches.iter().all(|row| row["kind"] == "series"), "{stretches:?}");
+    let viewer = Viewer::of(&[&series, &json]);
+    for data in [data_of(&std::fs::read_to_string(&page).unwrap()), viewer.data()] {
+        assert_eq!((&data["rows"], &data["series"]), (&rows.clone().into(), &stretches.clone().into()));
+    }
+}
+
 #[test]
 fn results_of_every_kind_are_shown_as_they_were_written() {
     let folder = Folder::new();
@@ -68,13 +98,8 @@ fn results_of_every_kind_are_shown_as_they_were_written() {
     let [json, csv, packed] = ["r.jsonl", "r.csv", "r.jsonl.zst"].map(|name| folder.path(name));
     let run = ["simulate", &trace, "-p", "lru,unix,opt", "-s", "64K,1M", "--json", &json, "--csv", &csv];
     hotset(&run).good();
-    let text = std::fs::read(&json).unwrap();
-    std::fs::write(&packed, zstd::encode_all(&text[..], 3).unwrap()).unwrap();
-    let rows: Vec<Value> = text
-        .split(|&byte| byte == b'\n')
-        .filter(|line| !line.is_empty())
-        .map(|line| serde_json::from_slice(line).unwrap())
-        .collect();
+    std::fs::write(&packed, zstd::encode_all(&std::fs::read(&json).unwrap()[..], 3).unwrap()).unwrap();
+    let rows = lines_of(&json);
     assert!(rows.len() == 6 && rows.iter().any(|row| row.get("classes").is_some()), "{rows:?}");
     for file in [&json, &packed] {
         assert_eq!(Viewer::of(&[file]).rows(), Value::from(rows.clone()), "{file}");
@@ -130,6 +155,12 @@ fn what_is_no_result_of_this_version_is_refused_with_its_place() {
         ("lacks.jsonl", good.replace("\"hits\":1,", ""), "line 1: found an object without hits"),
         ("text.jsonl", good.replace("\"lru\"", "7"), "line 1: found an object without policy"),
         ("list.jsonl", format!("{good}\n[1]"), "line 2: found [1], which names no version"),
+        ("kind.jsonl", good.replace("\"trace\"", "\"kind\":\"x\",\"trace\""), "line 1: found a row of the kind \"x\""),
+        (
+            "series.jsonl",
+            good.replace("\"trace\"", "\"kind\":\"series\",\"trace\""),
+            "line 1: found an object without app",
+        ),
         ("empty.csv", String::new(), "found nothing: the file is empty"),
         ("foreign.csv", "time,file\n1,2\n".to_owned(), "line 1: found \"time,file\""),
         (

@@ -10,11 +10,12 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
+use hotset_sim::results::SeriesRow;
 use serde::Serialize;
-use serde_json::Value;
 
 use crate::destination::Destination;
 use crate::failure::Failure;
+use crate::results::read::Read;
 use trace_file::TraceFile;
 
 /// The page, with [`MARK`] where the data goes.
@@ -57,6 +58,9 @@ pub(crate) struct Page {
 pub(crate) struct Rows<'a, R: Serialize> {
     /// The rows, as `--json` writes them.
     pub(crate) rows: &'a [R],
+    /// What happened in one stretch of time after another, as `--series` writes it.
+    #[serde(skip_serializing_if = "<[_]>::is_empty")]
+    pub(crate) series: &'a [SeriesRow],
 }
 
 /// What stands on a page of results that were written before.
@@ -64,11 +68,12 @@ pub(crate) struct Rows<'a, R: Serialize> {
 struct Results<'a> {
     /// The files that they were written to.
     results: Vec<TraceFile>,
-    rows: &'a [Value],
+    #[serde(flatten)]
+    rows: &'a Read,
 }
 
 /// The page of the rows that were read from `files`; `command` is the line that shows it.
-pub(crate) fn of_results(command: &str, files: &[PathBuf], rows: &[Value]) -> Result<String, Failure> {
+pub(crate) fn of_results(command: &str, files: &[PathBuf], rows: &Read) -> Result<String, Failure> {
     page(command, &[], Results { results: told(files), rows })
 }
 

@@ -7,6 +7,7 @@ use std::path::Path;
 
 use hotset_sim::results::SCHEMA_VERSION;
 use hotset_trace::input::Input;
+use serde::Serialize;
 use serde_json::{Map, Value};
 
 use crate::failure::Failure;
@@ -14,21 +15,45 @@ use crate::failure::Failure;
 /// Fields that every row has, those of text first.
 const TEXTS: [&str; 2] = ["trace", "policy"];
 const NUMBERS: [&str; 5] = ["size_blocks", "references", "hits", "misses", "hit_ratio"];
+/// The same of a row of `kind` series.
+const SERIES_TEXTS: [&str; 3] = ["trace", "policy", "app"];
+const SERIES_NUMBERS: [&str; 5] = ["size_blocks", "references", "hits", "resident_blocks", "repartitions"];
 
-/// The rows of a file, each checked.
-pub(crate) fn rows(path: &Path) -> Result<Vec<Value>, Failure> {
-    let name = path.display().to_string();
-    let content = content(path)?;
+/// Rows that were read, as a page shows them.
+#[derive(Default, Serialize)]
+pub(crate) struct Read {
+    rows: Vec<Value>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    series: Vec<Value>,
+}
+
+impl Read {
+    /// Adds the rows of a file, each checked.
+    pub(crate) fn add(&mut self, path: &Path) -> Result<(), Failure> {
+        let name = path.display().to_string();
+        let content = content(path)?;
+        for (place, row) in lines(&name, content)? {
+            check_version(&place, &row)?;
+            match row.get("kind").map(Value::as_str) {
+                None => self.rows.push(checked(&place, row, &TEXTS, &NUMBERS)?),
+                Some(Some("series")) => self.series.push(checked(&place, row, &SERIES_TEXTS, &SERIES_NUMBERS)?),
+                Some(_) => return Err(foreign(&place, &format!("a row of the kind {}", row["kind"]))),
+            }
+        }
+        Ok(())
+    }
+}
+
+fn lines(name: &str, content: Vec<u8>) -> Result<Placed, Failure> {
     let text = String::from_utf8(content).map_err(|error| {
         let at = error.utf8_error().valid_up_to();
         foreign(&format!("{name}, byte {at}"), "bytes that are no text")
     })?;
-    let rows = match text.trim_start().chars().next() {
-        None => return Err(foreign(&name, "nothing: the file is empty")),
-        Some('{') => json_lines(&name, &text)?,
-        Some(_) => csv_lines(&name, &text)?,
-    };
-    rows.into_iter().map(|(place, row)| checked(&place, row)).collect()
+    match text.trim_start().chars().next() {
+        None => Err(foreign(name, "nothing: the file is empty")),
+        Some('{') => json_lines(name, &text),
+        Some(_) => csv_lines(name, &text),
+    }
 }
 
 fn content(path: &Path) -> Result<Vec<u8>, Failure> {
@@ -92,8 +117,7 @@ fn field(place: &str, column: &str, text: &str) -> Result<Value, Failure> {
     number.ok_or_else(|| Failure::Work(format!("{place}: {column}: found {text:?}; expected a number")))
 }
 
-/// The row itself if it is one of this version.
-fn checked(place: &str, row: Value) -> Result<Value, Failure> {
+fn check_version(place: &str, row: &Value) -> Result<(), Failure> {
     let Some(version) = row.get("version").and_then(Value::as_u64) else {
         let found: String = row.to_string().chars().take(60).collect();
         return Err(foreign(place, &format!("{found}, which names no version")));
@@ -105,10 +129,15 @@ fn checked(place: &str, row: Value) -> Result<Value, Failure> {
         );
         return Err(Failure::Work(message));
     }
+    Ok(())
+}
+
+/// The row itself if it has these fields.
+fn checked(place: &str, row: Value, texts: &[&str], numbers: &[&str]) -> Result<Value, Failure> {
     let lacks = |fields: &[&str], told: fn(&Value) -> bool| {
         fields.iter().find(|field| !row.get(**field).is_some_and(told)).map(|field| (*field).to_owned())
     };
-    match lacks(&TEXTS, Value::is_string).or_else(|| lacks(&NUMBERS, Value::is_number)) {
+    match lacks(texts, Value::is_string).or_else(|| lacks(numbers, Value::is_number)) {
         Some(field) => Err(foreign(place, &format!("an object without {field}"))),
         None => Ok(row),
     }
