@@ -152,7 +152,19 @@ mod tests {
         assert!(files["README.md"].contains("| opt against lru | +20.0 | +19.0 | at least as much |"));
         let picture = &files["pictures/g-one-a-b-c.svg"];
         assert!(picture.contains("<title>One: a &lt;b&gt; &amp; c</title>"), "{picture}");
-        // lru from 10 at the left end to 20 at the right one of the log axis; opt has one point.
-        assert_eq!(picture.matches("<polyline").count(), 2);
+        // lru from 10 at the left end to 20 at the right one of the log axis; opt, the policy that is compared, has one point.
+        assert!(
+            picture.contains("<polyline class=\"c0\"") && picture.contains("<circle class=\"a\" cx=\"42.0\""),
+            "{picture}"
+        );
+        assert_eq!(picture.matches("<polyline").count(), 1);
+    }
+
+    #[test]
+    fn at_one_size_every_trace_has_its_line_and_every_policy_its_mark() {
+        let text = "# T\n\n## One\n\nSource: S\n\nat 50%: ratio\n\n| trace | opt | lru |\n| - | - | - |\n| a | 2.0 | 1.0 |\n| b | - | 0.5 |\n";
+        let picture = &files(&[page::read("g.md", text).unwrap()])["pictures/g-one.svg"];
+        let marks = ["<path class=\"k b t\" d=\"M464.0 ", "cx=\"297.0\"", "cx=\"213.5\""];
+        assert!(marks.iter().all(|mark| picture.matches(mark).count() == 1), "{picture}");
     }
 }

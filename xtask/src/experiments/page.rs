@@ -20,9 +20,9 @@ pub struct Experiment {
     pub compared: Option<Table>,
 }
 
-/// A measure on one trace by size, a line a policy; or, at one size, a line a trace and a column a policy.
+/// A measure on one trace by size, a line a policy; or, at one size, a line a trace or application and a column a policy.
 pub struct Figure {
-    /// The trace, or `at` and the size.
+    /// The trace, `at` and the size, or both.
     pub name: String,
     pub measure: String,
     pub table: Table,
@@ -78,7 +78,10 @@ impl Experiment {
         let table = Table { head, rows };
         match (table.head[0].as_str(), caption.split_once(": ")) {
             ("compared", _) => self.compared = Some(table),
-            ("policy", Some((name, measure))) => self.add(name, measure, table),
+            ("policy", Some((name, measure))) if table.head[1..].iter().all(|size| number(size).is_some()) => {
+                self.add(name, measure, table);
+            }
+            ("policy", Some((name, measure))) => self.add(name, measure, by_application(&table)),
             ("trace", Some((name, measure))) if name.starts_with("at ") => self.add(name, measure, table),
             _ => {}
         }
@@ -88,6 +91,18 @@ impl Experiment {
     fn add(&mut self, name: &str, measure: &str, table: Table) {
         self.figures.push(Figure { name: name.to_owned(), measure: measure.to_owned(), table });
     }
+}
+
+/// A table with a column an application, turned: a line each. Of what is said behind a figure (room, promises) nothing is kept.
+fn by_application(table: &Table) -> Table {
+    let figure = |cell: &String| cell.split(' ').next().unwrap_or_default().to_owned();
+    let line = |at: usize| {
+        let cells = table.rows.iter().map(|row| figure(&row[at]));
+        std::iter::once(table.head[at].clone()).chain(cells).collect()
+    };
+    let policies = table.rows.iter().map(|row| row[0].clone());
+    let head = std::iter::once("application".to_owned()).chain(policies).collect();
+    Table { head, rows: (1..table.head.len()).map(line).collect() }
 }
 
 fn cells(line: &str) -> Vec<String> {
@@ -118,6 +133,15 @@ mod tests {
         let cells = ["1,234", "12.50", "64K", "1.5M", "-", "", "0B", "nan"];
         let read = [Some(1234.0), Some(12.5), Some(65536.0), Some(1.5 * 1048576.0), None, None, Some(0.0), None];
         assert_eq!(cells.map(number), read);
+    }
+
+    #[test]
+    fn a_table_of_applications_is_turned() {
+        let text = "## A\nSource: S\n\nIII at 1K: m\n\n| policy | film | all |\n| - | - | - |\n| lru | 1.5 in 9K, flagged | 2 |\n| qos(lru) | - | 3 |\n";
+        let figure = &read("a.md", text).unwrap().experiments[0].figures[0];
+        assert_eq!((figure.name.as_str(), figure.measure.as_str()), ("III at 1K", "m"));
+        assert_eq!(figure.table.head, ["application", "lru", "qos(lru)"]);
+        assert_eq!(figure.table.rows, [["film", "1.5", "-"], ["all", "2", "3"]]);
     }
 
     #[test]
