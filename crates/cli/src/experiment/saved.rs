@@ -31,6 +31,9 @@ fn size_for(curve: &[(f64, f64)], value: f64) -> Option<f64> {
     let at = curve.iter().position(|&(_, reached)| reached >= value)?;
     let (size, reached) = curve[at];
     let Some(&(before, less)) = at.checked_sub(1).map(|at| &curve[at]) else { return Some(size) };
+    if reached == value {
+        return Some(size);
+    }
     let way = (value - less) / (reached - less);
     Some((before.ln() + way * (size.ln() - before.ln())).exp())
 }
