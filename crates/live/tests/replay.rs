@@ -304,8 +304,8 @@ fn a_recording_replayed_gives_the_same_hits_request_by_request() {
 #[test]
 fn what_is_decided_by_the_clock_is_decided_again() {
     for spec in [
-        "qos(lru,interval=1ms,profile=none,rate=interval,blender=60%,cc1=20%)",
-        "qos(arc,interval=3ms,profile=none,cp=90%)",
+        "qos(lru,prefetch=off,interval=1ms,profile=none,rate=interval,blender=60%,cc1=20%)",
+        "qos(arc,prefetch=off,interval=3ms,profile=none,cp=90%)",
     ] {
         let specs = [spec.to_owned()];
         let (seen, recording) = recorded(&specs, MEMORY, 2500, |work, step| work.everything(step));
