@@ -28,6 +28,13 @@ pub struct Grant {
     pub is_flagged: bool,
 }
 
+impl Grant {
+    /// Rooms of those who were promised nothing.
+    pub fn unflagged(rooms: Vec<u32>) -> Vec<Grant> {
+        rooms.into_iter().map(|blocks| Grant { blocks, is_flagged: false }).collect()
+    }
+}
+
 /// Divides `total` blocks. All of them are given out if there is an application; each has one block as long as there are enough.
 pub fn divide(total: u32, claims: &[Claim]) -> Vec<Grant> {
     let mut free = total;

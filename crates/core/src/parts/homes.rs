@@ -4,7 +4,7 @@
 //! part has numbers of its own, given out from 0 and used again.
 
 use super::large;
-use crate::policy::{Effects, Extra, Repartition, Slot};
+use crate::policy::{Effects, Extra, Queue, Repartition, Slot};
 
 const NOWHERE: u32 = u32::MAX;
 
@@ -156,5 +156,9 @@ impl<E: Effects> Effects for Outward<'_, E> {
 
     fn repartition(&mut self, decision: &Repartition) {
         self.fx.repartition(decision);
+    }
+
+    fn quantum(&mut self, queue: &Queue) {
+        self.fx.quantum(queue);
     }
 }

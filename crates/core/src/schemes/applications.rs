@@ -11,7 +11,7 @@ use crate::dynamic::{self, DynPolicy};
 use crate::parts::homes::{Homes, Outward, Roster};
 use crate::parts::pace::Pace;
 use crate::policy::{
-    App, Effects, Extra, Info, Needs, Outcome, PartRoom, Policy, Profiling, Reference, Repartition, Setup, Slot,
+    App, Effects, Extra, Info, Needs, Outcome, PartRoom, Policy, Profiling, Queue, Reference, Repartition, Setup, Slot,
 };
 use crate::schemes::{PREFETCH_OFF, plain_view};
 use crate::spec::{Args, Interval, PolicySpec, SpecError};
@@ -86,6 +86,10 @@ impl<E: Effects> Effects for Spare<'_, E> {
 
     fn repartition(&mut self, decision: &Repartition) {
         self.fx.repartition(decision);
+    }
+
+    fn quantum(&mut self, queue: &Queue) {
+        self.fx.quantum(queue);
     }
 }
 

@@ -90,10 +90,7 @@ impl Divider for Foreknown {
     fn divide(&mut self, capacity: u32, live: &[usize], _rooms: &[u32], _is_due: bool) -> Vec<Grant> {
         let curves: Vec<Vec<f64>> = live.iter().map(|&part| self.parts[part].clone()).collect();
         let (given, _) = exact::divide(self.steps, &curves);
-        let weights: Vec<f64> = given.into_iter().map(|steps| steps as f64).collect();
-        let mut rooms = shares::by_weight(capacity, &weights);
-        shares::leave_none_empty(&mut rooms);
-        rooms.into_iter().map(|blocks| Grant { blocks, is_flagged: false }).collect()
+        Grant::unflagged(shares::by_steps(capacity, &given))
     }
 }
 

@@ -14,7 +14,7 @@
 use crate::classify::{Class, Rules};
 use crate::dynamic::{self, DynPolicy};
 use crate::parts::slot_set::SlotSet;
-use crate::policy::{Effects, Extra, Info, Needs, Outcome, Policy, Reference, Repartition, Setup, Slot};
+use crate::policy::{Effects, Extra, Info, Needs, Outcome, Policy, Queue, Reference, Repartition, Setup, Slot};
 use crate::schemes::plain_view;
 use crate::spec::{Args, Param, ParamKind, SpecError};
 use crate::view::View;
@@ -144,5 +144,9 @@ impl<E: Effects> Effects for Watch<'_, E> {
 
     fn repartition(&mut self, decision: &Repartition) {
         self.fx.repartition(decision);
+    }
+
+    fn quantum(&mut self, queue: &Queue) {
+        self.fx.quantum(queue);
     }
 }

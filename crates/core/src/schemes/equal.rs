@@ -48,7 +48,6 @@ impl Divider for EqualShares {
     fn note(&mut self, _part: usize, _reference: &Reference, _hit: bool) {}
 
     fn divide(&mut self, capacity: u32, live: &[usize], _rooms: &[u32], _is_due: bool) -> Vec<Grant> {
-        let rooms = equal::divide(capacity, live.len());
-        rooms.into_iter().map(|blocks| Grant { blocks, is_flagged: false }).collect()
+        Grant::unflagged(equal::divide(capacity, live.len()))
     }
 }

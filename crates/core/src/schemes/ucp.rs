@@ -73,9 +73,6 @@ impl Divider for Utility {
         let utility: Vec<Vec<f64>> = live.iter().map(|&part| self.monitors[part].utility()).collect();
         self.monitors.iter_mut().for_each(Monitor::age);
         let given = lookahead::divide(steps, &utility);
-        let weights: Vec<f64> = given.into_iter().map(|steps| steps as f64).collect();
-        let mut rooms = shares::by_weight(capacity, &weights);
-        shares::leave_none_empty(&mut rooms);
-        rooms.into_iter().map(|blocks| Grant { blocks, is_flagged: false }).collect()
+        Grant::unflagged(shares::by_steps(capacity, &given))
     }
 }
