@@ -14,6 +14,7 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
+use xxhash_rust::xxh3::xxh3_128;
 
 pub(crate) use server::{listen, serve};
 
@@ -42,10 +43,12 @@ const PATIENCE: Duration = Duration::from_secs(30);
 
 /// The name that the server of a mountpoint listens under.
 fn address(mountpoint: &Path) -> std::io::Result<SocketAddr> {
-    let mut name = b"hotset:".to_vec();
     let path = mountpoint.as_os_str().as_bytes();
-    // A name has room for some hundred bytes; the end of a long path tells more than its beginning.
-    name.extend_from_slice(&path[path.len().saturating_sub(90)..]);
+    // A name has room for some hundred bytes.
+    let name = match path.len() {
+        ..=90 => [b"hotset:", path].concat(),
+        _ => format!("hotset::{:032x}", xxh3_128(path)).into_bytes(),
+    };
     SocketAddr::from_abstract_name(name)
 }
 
@@ -72,4 +75,16 @@ fn exchange(mut stream: UnixStream, wish: &Wish) -> std::io::Result<Answer> {
     let mut line = String::new();
     BufReader::new(stream).read_line(&mut line)?;
     Ok(serde_json::from_str(&line)?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn long_paths_have_names_of_their_own() {
+        let name = |first: &str| address(Path::new(&format!("/{first}/{}", "deep/".repeat(50)))).unwrap();
+        assert_eq!(format!("{:?}", name("a")), format!("{:?}", name("a")));
+        assert_ne!(format!("{:?}", name("a")), format!("{:?}", name("b")));
+    }
 }

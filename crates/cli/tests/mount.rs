@@ -94,8 +94,16 @@ fn it_goes_to_the_background_and_refuses_what_cannot_be() {
     assert_eq!(fs::read(Path::new(&source).join("f")).unwrap(), b"served");
     let run = mount(&["--policy", "lru"]);
     assert!(run.status == 2 && run.err.contains("a mountpoint of FUSE already"), "{run:?}");
-    rustix::mount::unmount(&*at, rustix::mount::UnmountFlags::empty()).unwrap();
+    let unmount = || rustix::mount::unmount(&*at, rustix::mount::UnmountFlags::empty()).unwrap();
+    unmount();
     assert_eq!(fs::read_dir(&at).unwrap().count(), 0);
+    // The server of the mount before may still be about to end.
+    for turn in 0..10 {
+        let run = mount(&["--policy", "lru", "--daemon"]);
+        assert!(run.status == 0, "{turn}: {run:?}");
+        assert_eq!(fs::read(Path::new(&at).join("f")).unwrap(), b"served");
+        unmount();
+    }
 }
 
 #[test]

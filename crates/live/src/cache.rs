@@ -235,6 +235,7 @@ impl Cache {
         let flags = if failed { FLAG_FAILED } else { 0 };
         let size = state.files[file as usize].size();
         state.pass_on(&Request { flags, ..request }, size, &mut |_, _| {});
+        self.read_ahead.bring(&mut state);
     }
 
     /// Looks whether a file that has been opened is still what the cache knows. If not its blocks are dropped. True if it is.

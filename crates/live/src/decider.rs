@@ -75,6 +75,8 @@ pub(crate) struct Host {
     evictions: u64,
     /// Blocks that the policy wants to have though nobody asked for them.
     wanted: Vec<Slot>,
+    /// Those of them that are resident, but were not read yet.
+    pub missing: Vec<Slot>,
 }
 
 /// Where a block is when it has been decided about.
@@ -232,6 +234,7 @@ impl Decider {
                 division: Division::default(),
                 evictions: 0,
                 wanted: Vec::new(),
+                missing: Vec::new(),
             },
             viewer: Viewer::new(&view, Cutting { block: plan.block, maps: true, objects: false }),
             ranges: Vec::new(),
@@ -394,6 +397,7 @@ impl Decider {
             self.counts.extra_reads += 1;
             if self.policy.contains(wanted) {
                 self.host.house(wanted);
+                self.host.missing.push(wanted);
             }
         }
         let hit = outcome == Outcome::Hit;

@@ -1,11 +1,11 @@
 //! What the cache knows of files besides their blocks.
 
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, Weak};
 
 use hotset_core::classify::FileFacts;
 use hotset_core::request::Kind;
 
-use crate::source::Stamp;
+use crate::source::{Source, Stamp};
 
 /// One file, under one number for as long as its contents go on.
 #[derive(Debug)]
@@ -15,6 +15,8 @@ pub(crate) struct File {
     pub kind: Kind,
     /// What it was like after it was looked at last, or written here.
     pub stamp: Option<Stamp>,
+    /// Through which it was read last, as long as that is open.
+    pub source: Option<Weak<dyn Source>>,
     /// Writers that are at work here.
     pub writers: u32,
     /// Held by whoever changes the file: what is written first is also first in the cache.
@@ -23,7 +25,7 @@ pub(crate) struct File {
 
 impl File {
     pub fn new(path: String, kind: Kind) -> File {
-        File { path, kind, stamp: None, writers: 0, gate: Arc::default() }
+        File { path, kind, stamp: None, source: None, writers: 0, gate: Arc::default() }
     }
 
     /// Its size, as far as it is known.

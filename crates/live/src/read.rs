@@ -150,6 +150,7 @@ impl Cache {
             file: access.file,
             transfers: &transfers,
         };
+        state.files[access.file as usize].source = Some(Arc::downgrade(access.source));
         state.decide(access, Op::Read, &range, size, &mut |host, decided| reading.serve(host, &decided));
         let Reading { reply, runs, pieces, refills, .. } = reading;
         let announced = runs.into_iter().map(|run| {
@@ -158,6 +159,7 @@ impl Cache {
         });
         let runs = announced.collect();
         state.transfers = transfers;
+        self.read_ahead.bring(&mut state);
         state.traffic.bytes_served += reply.len() as u64;
         state.traffic.refills += refills;
         state.traffic.waits += pieces.iter().filter(|(_, from)| matches!(from, From::Other(..))).count() as u64;

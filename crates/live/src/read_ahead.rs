@@ -2,14 +2,16 @@
 //!
 //! What is read ahead is not referenced, so the policy does not know it: it waits beside the frames until somebody asks for it, or until newer
 //! reads push it out. So hits and misses are those of the policy alone; only the misses are answered sooner, and in longer reads.
+//!
+//! A scheme may want blocks that nobody has asked for (`virtual`, `demote`): those are resident at once and read in the same way.
 
-use std::collections::VecDeque;
+use std::collections::{HashMap, VecDeque};
 use std::ops::Range;
 use std::sync::mpsc::{Sender, channel};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError, Weak};
 use std::thread;
 
-use crate::cache::{Access, FileNumber, Shared};
+use crate::cache::{Access, FileNumber, Shared, State};
 use crate::read::{Run, add_block, announce};
 use crate::source::Source;
 use crate::transfers::Transfer;
@@ -115,9 +117,7 @@ impl ReadAhead {
             let addresses = run.blocks.iter().map(|block| block.address).collect();
             state.staged.bytes += run.range.end - run.range.start;
             state.staged.runs.push_back((access.file, transfer.clone(), addresses));
-            let job = Job { file: access.file, source: access.source.clone(), run, transfer };
-            // The threads live as long as the sender does.
-            let _ = self.jobs.lock().unwrap_or_else(PoisonError::into_inner).send(job);
+            self.start(Job { file: access.file, source: access.source.clone(), run, transfer });
         }
         while state.staged.bytes > BUDGET
             && let Some((file, transfer, addresses)) = state.staged.runs.pop_front()
@@ -125,6 +125,32 @@ impl ReadAhead {
             state.staged.bytes -= transfer.range.end - transfer.range.start;
             addresses.iter().for_each(|&address| state.transfers.remove(file, address, &transfer));
         }
+    }
+
+    /// Has the source read what the policy wants to have though nobody has asked for it. What cannot be read now is read once somebody asks.
+    pub fn bring(&self, state: &mut State) {
+        let mut runs: HashMap<FileNumber, Vec<Run>> = HashMap::new();
+        for slot in std::mem::take(&mut state.decider.host.missing) {
+            let entry = state.decider.host.directory.entry(slot);
+            let Some(file) = entry.block.file else { continue };
+            let is_there = entry.frame.is_none() || !entry.valid.is_empty();
+            let size = state.files[file as usize].size();
+            if !is_there && entry.block.start < size && state.transfers.find(file, entry.block.address).is_none() {
+                add_block(runs.entry(file).or_default(), &entry.block, size);
+            }
+        }
+        for (file, runs) in runs {
+            let Some(source) = state.files[file as usize].source.as_ref().and_then(Weak::upgrade) else { continue };
+            for run in runs {
+                let transfer = announce(&mut state.transfers, file, &run, false);
+                self.start(Job { file, source: source.clone(), run, transfer });
+            }
+        }
+    }
+
+    fn start(&self, job: Job) {
+        // The threads live as long as the sender does.
+        let _ = self.jobs.lock().unwrap_or_else(PoisonError::into_inner).send(job);
     }
 }
 

@@ -77,6 +77,7 @@ impl Cache {
             state.transfers.doom(access.file, &(last..u64::MAX));
         }
         settle(&mut state, &done, size);
+        self.read_ahead.bring(&mut state);
         state.altered(access.file, after.ok());
         done
     }

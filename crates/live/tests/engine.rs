@@ -274,6 +274,25 @@ fn a_sequential_reader_is_read_ahead_for_and_counts_stay() {
     assert!(one_by_one == 256 && in_runs < 20 && traffic.reads_ahead > 3, "{in_runs} reads, {traffic:?}");
 }
 
+/// The fragments of `virtual` move to where the loop will be next, so hits are of blocks that were brought in unasked.
+#[test]
+fn what_a_scheme_wants_unasked_is_read_before_it_is_asked_for() {
+    let (quantum, references) = (200, 1200);
+    let cache = cache(&format!("virtual(lru,quantum={quantum})"), 64);
+    let file = Opened::new(&cache, "/f", pattern(1, 96 * 4096));
+    for turn in 0..references {
+        let offset = turn % 96 * 4096;
+        let expected = &pattern(1, 96 * 4096)[offset as usize..][..4096];
+        assert_eq!(cache.read(&file.access(0), offset, 4096).unwrap(), expected);
+    }
+    let (counts, traffic) = cache.counts();
+    assert!(counts.extra_reads > 100 && counts.total.hits > 100, "{counts:?}");
+    // Nobody can have read ahead of the very reference at which the fragments moved.
+    assert!(traffic.refills <= references / quantum, "{traffic:?}");
+    assert_eq!(traffic.errors, 0);
+    cache.validate();
+}
+
 #[test]
 fn what_cannot_be_is_refused_in_words() {
     let refused = |settings: Settings| Cache::new(&settings, None).err().expect("it is refused").to_string();

@@ -1,12 +1,12 @@
 //! The side of the mount: answers over the socket, and over HTTP if it is asked to.
 
 use std::io::{self, BufRead, BufReader, Write};
-use std::net::SocketAddr;
-use std::os::unix::net::{UnixListener, UnixStream};
+use std::net;
+use std::os::unix::net::{SocketAddr, UnixListener, UnixStream};
 use std::path::Path;
 use std::sync::Arc;
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use hotset_core::policy::{App, Info};
 use hotset_core::spec::{ParamKind, PolicySpec};
@@ -21,7 +21,7 @@ use crate::traces::parse_bytes;
 /// Answers clients of `hotset ctl` and `hotset top` as long as the process lives.
 pub(crate) fn serve(mountpoint: &Path, cache: Arc<Cache>) -> Result<(), Failure> {
     let listener = address(mountpoint)
-        .and_then(|address| UnixListener::bind_addr(&address))
+        .and_then(|address| bind(&address))
         .map_err(|error| Failure::Work(format!("cannot listen for `hotset ctl {}`: {error}", mountpoint.display())))?;
     thread::spawn(move || {
         for stream in listener.incoming().flatten() {
@@ -30,6 +30,22 @@ pub(crate) fn serve(mountpoint: &Path, cache: Arc<Cache>) -> Result<(), Failure>
         }
     });
     Ok(())
+}
+
+/// How long the server of a mount that has just been unmounted may take to end.
+const FAREWELL: Duration = Duration::from_secs(10);
+
+/// Listens, as soon as the one before does not any more.
+fn bind(address: &SocketAddr) -> io::Result<UnixListener> {
+    let since = Instant::now();
+    loop {
+        match UnixListener::bind_addr(address) {
+            Err(error) if error.kind() == io::ErrorKind::AddrInUse && since.elapsed() < FAREWELL => {
+                thread::sleep(Duration::from_millis(10));
+            }
+            bound => return bound,
+        }
+    }
 }
 
 fn converse(mut stream: UnixStream, cache: &Cache) -> io::Result<()> {
@@ -91,7 +107,7 @@ fn with_parameter(policy: PolicySpec, scheme: &str, parameter: &str, value: &str
 }
 
 /// Serves `/metrics` for Prometheus and `/status` in JSON at this address as long as the process lives.
-pub(crate) fn listen(address: SocketAddr, cache: Arc<Cache>) -> Result<(), Failure> {
+pub(crate) fn listen(address: net::SocketAddr, cache: Arc<Cache>) -> Result<(), Failure> {
     let server = Server::http(address)
         .map_err(|error| Failure::Work(format!("--listen: cannot listen at {address}: {error}")))?;
     thread::spawn(move || {

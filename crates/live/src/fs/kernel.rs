@@ -1,22 +1,18 @@
-//! The kernel's requests, translated to calls of a [`Tree`]. The only place that knows the FUSE protocol and the `fuser` crate.
+//! The kernel's requests, translated to calls of a [`Tree`]. The only place that knows the FUSE protocol.
 //!
-//! Several threads take requests. What may wait for the source's disk (reads that miss, writes, flushes) goes on to [`Workers`], so that hits and look-ups
+//! Several threads take requests (`session.rs`). What may wait for the source's disk (reads that miss, writes, flushes) goes on to [`Workers`], so that hits and look-ups
 //! are answered meanwhile.
 
 use std::ffi::OsStr;
 use std::io;
-use std::path::{Path, PathBuf};
-use std::process::Command;
-use std::sync::mpsc::Receiver;
-use std::sync::{Arc, Weak};
-use std::thread;
+use std::path::Path;
+use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use fuser::{
-    BsdFileFlags, Config, Errno, FileAttr, FileHandle, Filesystem, FopenFlags, Generation, INodeNo, InitFlags,
-    KernelConfig, LockOwner, MountOption, Notifier, OpenFlags, RenameFlags, ReplyAttr, ReplyCreate, ReplyData,
-    ReplyDirectory, ReplyEmpty, ReplyEntry, ReplyLseek, ReplyOpen, ReplyStatfs, ReplyWrite, ReplyXattr, Request,
-    Session, SessionACL, TimeOrNow, WriteFlags,
+    BsdFileFlags, Errno, FileAttr, FileHandle, Filesystem, FopenFlags, Generation, INodeNo, InitFlags, KernelConfig,
+    LockOwner, OpenFlags, RenameFlags, ReplyAttr, ReplyCreate, ReplyData, ReplyDirectory, ReplyEmpty, ReplyEntry,
+    ReplyLseek, ReplyOpen, ReplyStatfs, ReplyWrite, ReplyXattr, Request, TimeOrNow, WriteFlags,
 };
 use hotset_core::request::Op;
 use rustix::fs::{FileType, OFlags, Stat, Timespec, Timestamps, UTIME_NOW, UTIME_OMIT};
@@ -24,12 +20,8 @@ use rustix::fs::{FileType, OFlags, Stat, Timespec, Timestamps, UTIME_NOW, UTIME_
 use super::handles::OpenFile;
 use super::tree::{Attributes, Caller, Tree};
 use super::workers::Workers;
-use super::{Mode, Options, Store, VALIDITY};
-use crate::cache::Cache;
+use super::{Mode, VALIDITY};
 use crate::read::Read;
-
-/// Threads that take requests.
-const THREADS: usize = 4;
 
 /// Bytes that one request moves, at most.
 const LONGEST: u32 = 1 << 20;
@@ -45,92 +37,17 @@ const KINDS: [(FileType, fuser::FileType); 7] = [
     (FileType::BlockDevice, fuser::FileType::BlockDevice),
 ];
 
-/// A mount that answers requests until it is unmounted.
-pub struct Mounted {
-    session: Session<Kernel>,
-    mountpoint: PathBuf,
-}
-
-/// Mounts the directory `source` at `mountpoint`. The kernel's requests wait until [`Mounted::serve`] is called.
-pub fn mount(
-    source: &Path,
-    mountpoint: &Path,
-    cache: Option<Arc<Cache>>,
-    store: Arc<dyn Store>,
-    options: Options,
-) -> io::Result<Mounted> {
-    let is_root = rustix::process::geteuid().is_root();
-    let mut config = Config::default();
-    config.mount_options = vec![
-        MountOption::FSName(source.to_string_lossy().replace(',', "_")),
-        MountOption::Subtype("hotset".to_owned()),
-        MountOption::DefaultPermissions,
-    ];
-    if options.readonly {
-        config.mount_options.push(MountOption::RO);
-    }
-    if is_root {
-        config.acl = SessionACL::All;
-        config.mount_options.extend([MountOption::Dev, MountOption::Suid]);
-    }
-    config.n_threads = Some(THREADS);
-    config.clone_fd = true;
-    let (tree, crowded) = Tree::new(source, cache, store, options)?;
-    let (tree, workers) = (Arc::new(tree), Workers::new());
-    let thinned = Arc::downgrade(&tree);
-    let session = Session::new(Kernel { tree, workers }, mountpoint, &config)?;
-    let notifier = session.notifier();
-    thread::spawn(move || thin(&thinned, &crowded, &notifier));
-    Ok(Mounted { session, mountpoint: mountpoint.to_owned() })
-}
-
-impl Mounted {
-    /// A call that unmounts it, from whatever thread; [`Mounted::serve`] then returns. It fails while files are open there, and may be called
-    /// again.
-    pub fn unmounter(&self) -> impl Fn() -> io::Result<()> + Send + use<> {
-        // The crate's own forgets the mount when it fails.
-        let mountpoint = self.mountpoint.clone();
-        move || unmount(&mountpoint)
-    }
-
-    /// Answers requests until it is unmounted.
-    pub fn serve(self) -> io::Result<()> {
-        self.session.run()
-    }
-}
-
-/// Unmounts what is mounted there; without root by the helper.
-fn unmount(mountpoint: &Path) -> io::Result<()> {
-    match rustix::mount::unmount(mountpoint, rustix::mount::UnmountFlags::empty()) {
-        Err(rustix::io::Errno::PERM) => {}
-        done => return Ok(done?),
-    }
-    let done = Command::new("fusermount3").arg("-u").arg(mountpoint).output()?;
-    match done.status.success() {
-        true => Ok(()),
-        false => Err(io::Error::other(String::from_utf8_lossy(&done.stderr).trim_end().to_owned())),
-    }
-}
-
-/// Has the kernel forget files whenever too many are held, as long as there is a tree. The kernel waits for look-ups in the same directory before it
-/// does so, so no thread that answers them may wait for this.
-fn thin(tree: &Weak<Tree>, crowded: &Receiver<()>, notifier: &Notifier) {
-    while crowded.recv().is_ok() {
-        let oldest = tree.upgrade().map_or(Vec::new(), |tree| tree.oldest());
-        for (parent, name) in oldest {
-            // What it has forgotten already is as well.
-            let _ = notifier.inval_entry(INodeNo(parent), &name);
-        }
-    }
-}
-
 /// What the kernel talks to.
-struct Kernel {
+pub(super) struct Kernel {
     tree: Arc<Tree>,
     workers: Workers,
 }
 
 impl Kernel {
+    pub fn new(tree: Arc<Tree>) -> Kernel {
+        Kernel { tree, workers: Workers::new() }
+    }
+
     /// The open file behind a handle, if the kernel names one.
     fn open_file(&self, handle: Option<FileHandle>) -> Option<Arc<OpenFile>> {
         self.tree.files.get(handle?.0).ok()

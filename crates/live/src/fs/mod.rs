@@ -1,7 +1,7 @@
 //! A file system that serves a directory through the cache.
 //!
 //! Idea: every call is passed on to the source; only what reads and writes data goes through the cache. [`Tree`](tree::Tree) knows nothing of FUSE;
-//! `kernel.rs` translates the kernel's requests to it, and nothing else uses that protocol.
+//! `kernel.rs` translates the kernel's requests to it, and nothing else uses that protocol; `session.rs` mounts and unmounts.
 //!
 //! Modes. *strict*: the kernel keeps no data of files that are read and written, so every read reaches the cache, counts are exact, and the
 //! policy alone decides what stays. *fast*: the kernel's page cache stands in front; the cache sees what that misses. Mapped files go through the
@@ -14,6 +14,7 @@ mod apps;
 mod handles;
 mod kernel;
 mod nodes;
+mod session;
 mod tree;
 mod workers;
 
@@ -22,7 +23,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 pub use apps::AppBy;
-pub use kernel::{Mounted, mount};
+pub use session::{Mounted, mount};
 
 use crate::source::Source;
 

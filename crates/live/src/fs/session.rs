@@ -1,0 +1,107 @@
+//! From mounting to unmounting: the threads that take the kernel's requests.
+
+use std::io;
+use std::mem;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::mpsc::Receiver;
+use std::sync::{Arc, Weak};
+use std::thread;
+
+use fuser::{Config, INodeNo, MountOption, Notifier, Session, SessionACL};
+
+use super::kernel::Kernel;
+use super::tree::Tree;
+use super::{Options, Store};
+use crate::cache::Cache;
+
+/// Threads that take requests.
+const THREADS: usize = 4;
+
+/// A mount that answers requests until it is unmounted.
+pub struct Mounted {
+    session: Session<Kernel>,
+    mountpoint: PathBuf,
+}
+
+/// Mounts the directory `source` at `mountpoint`. The kernel's requests wait until [`Mounted::serve`] is called.
+pub fn mount(
+    source: &Path,
+    mountpoint: &Path,
+    cache: Option<Arc<Cache>>,
+    store: Arc<dyn Store>,
+    options: Options,
+) -> io::Result<Mounted> {
+    let is_root = rustix::process::geteuid().is_root();
+    let mut config = Config::default();
+    config.mount_options = vec![
+        MountOption::FSName(source.to_string_lossy().replace(',', "_")),
+        MountOption::Subtype("hotset".to_owned()),
+        MountOption::DefaultPermissions,
+    ];
+    if options.readonly {
+        config.mount_options.push(MountOption::RO);
+    }
+    if is_root {
+        config.acl = SessionACL::All;
+        config.mount_options.extend([MountOption::Dev, MountOption::Suid]);
+    }
+    config.n_threads = Some(THREADS);
+    config.clone_fd = true;
+    let (tree, crowded) = Tree::new(source, cache, store, options)?;
+    let tree = Arc::new(tree);
+    let thinned = Arc::downgrade(&tree);
+    let session = Session::new(Kernel::new(tree), mountpoint, &config)?;
+    let notifier = session.notifier();
+    thread::spawn(move || thin(&thinned, &crowded, &notifier));
+    Ok(Mounted { session, mountpoint: mountpoint.to_owned() })
+}
+
+impl Mounted {
+    /// A call that unmounts it, from whatever thread; [`Mounted::serve`] then returns. It fails while files are open there, and may be called
+    /// again.
+    pub fn unmounter(&self) -> impl Fn() -> io::Result<()> + Send + use<> {
+        // The crate's own forgets the mount when it fails.
+        let mountpoint = self.mountpoint.clone();
+        move || unmount(&mountpoint)
+    }
+
+    /// Answers requests until it is unmounted.
+    pub fn serve(self) -> io::Result<()> {
+        let mut session = self.session.spawn()?;
+        let serving = mem::replace(&mut session.guard, thread::spawn(|| Ok(())));
+        // fuser 0.18 unmounts by path when it drops this, also what was mounted there after us (cberner/fuser#703).
+        mem::forget(session);
+        let served = serving.join().unwrap_or_else(|_| Err(io::Error::other("a thread has panicked")));
+        if served.is_err() {
+            // Why it ended says more than that it cannot be unmounted.
+            let _ = unmount(&self.mountpoint);
+        }
+        served
+    }
+}
+
+/// Unmounts what is mounted there; without root by the helper.
+fn unmount(mountpoint: &Path) -> io::Result<()> {
+    match rustix::mount::unmount(mountpoint, rustix::mount::UnmountFlags::empty()) {
+        Err(rustix::io::Errno::PERM) => {}
+        done => return Ok(done?),
+    }
+    let done = Command::new("fusermount3").arg("-u").arg(mountpoint).output()?;
+    match done.status.success() {
+        true => Ok(()),
+        false => Err(io::Error::other(String::from_utf8_lossy(&done.stderr).trim_end().to_owned())),
+    }
+}
+
+/// Has the kernel forget files whenever too many are held, as long as there is a tree. The kernel waits for look-ups in the same directory before it
+/// does so, so no thread that answers them may wait for this.
+fn thin(tree: &Weak<Tree>, crowded: &Receiver<()>, notifier: &Notifier) {
+    while crowded.recv().is_ok() {
+        let oldest = tree.upgrade().map_or(Vec::new(), |tree| tree.oldest());
+        for (parent, name) in oldest {
+            // What it has forgotten already is as well.
+            let _ = notifier.inval_entry(INodeNo(parent), &name);
+        }
+    }
+}
