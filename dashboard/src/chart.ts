@@ -2,7 +2,8 @@
 
 import uPlot from "uplot";
 import { clip, h, name } from "./dom.ts";
-import { colour, onTheme } from "./theme.ts";
+import { Frame } from "./frame.ts";
+import { colour } from "./theme.ts";
 
 /** A point, and what is said of it beside its value. */
 export interface Point {
@@ -63,8 +64,7 @@ const ruler = document.createElement("canvas").getContext("2d")!;
 /** A chart in an element of its own, which keeps its height. */
 export class Chart {
   readonly element: HTMLElement;
-  private readonly box: HTMLElement;
-  private readonly tip: HTMLElement;
+  private readonly frame: Frame;
   private plot: uPlot | undefined;
   private xs: number[] = [];
   private ys: (number | null | undefined)[][] = [];
@@ -72,26 +72,16 @@ export class Chart {
 
   constructor(
     private drawing: Drawing,
-    private readonly height: number,
+    height: number,
   ) {
-    this.box = h("div", { class: "plot", tabindex: "0", role: "application", style: `height:${height}px` });
-    this.tip = h("div", { class: "tip", hidden: "", "aria-live": "polite" });
-    this.element = h("div", { class: "plot" }, this.box, this.tip);
-    this.box.addEventListener("keydown", (event) => this.onKey(event));
-    this.box.addEventListener("blur", () => this.look(undefined));
-    let width = 0;
-    new ResizeObserver(() => {
-      if (this.box.clientWidth === width) return;
-      width = this.box.clientWidth;
-      this.build();
-    }).observe(this.box);
-    onTheme(() => this.build());
+    this.frame = new Frame(height, { build: (width) => this.build(width), onKey: (event) => this.onKey(event), leave: () => this.look(undefined) });
+    this.element = this.frame.element;
   }
 
   /** Shows something else. */
   draw(drawing: Drawing): void {
     this.drawing = drawing;
-    this.build();
+    this.frame.build();
   }
 
   /** Switches a line on or off. */
@@ -101,9 +91,7 @@ export class Chart {
     this.plot?.setSeries(line + 1, { show: shown });
   }
 
-  private build(): void {
-    const width = this.box.clientWidth;
-    if (width === 0) return;
+  private build(width: number): void {
     this.look(undefined);
     this.plot?.destroy();
     const { lines, label } = this.drawing;
@@ -111,8 +99,8 @@ export class Chart {
     const [xs, ...ys] = tables.length === 0 ? [[]] : uPlot.join(tables);
     this.xs = xs as number[];
     this.ys = ys as (number | null | undefined)[][];
-    this.plot = new uPlot(this.options(width), [this.xs, ...this.ys] as uPlot.AlignedData, this.box);
-    this.box.setAttribute("aria-label", `${label}. Arrow keys go from value to value and from line to line.`);
+    this.plot = new uPlot(this.options(width), [this.xs, ...this.ys] as uPlot.AlignedData, this.frame.box);
+    this.frame.label(`${label}. Arrow keys go from value to value and from line to line.`);
   }
 
   private options(width: number): uPlot.Options {
@@ -120,7 +108,7 @@ export class Chart {
     const labels = small ? 12 : Math.min(150, width * 0.24, this.labelWidth());
     return {
       width,
-      height: this.height,
+      height: this.frame.height,
       padding: [10, labels, 0, 0],
       legend: { show: false },
       cursor: { y: false, drag: { x: false, y: false }, points: { size: 7 }, dataIdx: (_, line, at) => this.closest(line, at) },
@@ -131,8 +119,8 @@ export class Chart {
         drawAxes: [(plot) => this.marks(plot)],
         draw: [(plot) => this.labels(plot)],
         setCursor: [(plot) => this.onPointer(plot)],
-        ready: [(plot) => this.tell(plot)],
-        setScale: [(plot) => this.tell(plot)],
+        ready: [(plot) => this.frame.tell(plot, log)],
+        setScale: [(plot) => this.frame.tell(plot, log)],
       },
     };
   }
@@ -234,20 +222,9 @@ export class Chart {
     });
   }
 
-  /** Says where values lie, in pixels of the page: for whoever reads the picture back. */
-  private tell(plot: uPlot): void {
-    const { x, y } = plot.scales;
-    const { left, top, width, height } = plot.bbox;
-    const area = [left, top, width, height].map((length) => length / devicePixelRatio);
-    this.box.dataset["scales"] = JSON.stringify({ x: [x!.min, x!.max], y: [y!.min, y!.max], log: this.drawing.log, area });
-  }
-
   private onPointer(plot: uPlot): void {
     const { left, top, idx } = plot.cursor;
-    if (idx === null || idx === undefined || left === undefined || left < 0 || top === undefined) {
-      if (document.activeElement !== this.box) this.look(undefined);
-      return;
-    }
+    if (this.frame.isLeft(plot) || idx === null || idx === undefined) return;
     let best: Spot | undefined;
     let least = Infinity;
     this.drawing.lines.forEach((line, number) => {
@@ -255,7 +232,7 @@ export class Chart {
       const at = this.closest(number + 1, idx);
       const y = this.ys[number]?.[at];
       if (y === null || y === undefined) return;
-      const away = Math.hypot(plot.valToPos(this.xs[at]!, "x") - left, plot.valToPos(y, "y") - top);
+      const away = Math.hypot(plot.valToPos(this.xs[at]!, "x") - left!, plot.valToPos(y, "y") - top!);
       if (away < least) [best, least] = [{ line: number, at }, away];
     });
     this.look(best);
@@ -263,7 +240,6 @@ export class Chart {
 
   private onKey(event: KeyboardEvent): void {
     const step = { ArrowLeft: [0, -1], ArrowRight: [0, 1], ArrowUp: [-1, 0], ArrowDown: [1, 0] }[event.key];
-    if (event.key === "Escape") this.look(undefined);
     if (step === undefined || this.plot === undefined) return;
     event.preventDefault();
     const shown = this.drawing.lines.flatMap((line, number) => (line.shown && line.points.length > 0 ? [number] : []));
@@ -279,7 +255,7 @@ export class Chart {
   /** Shows the values at a point, or none. */
   private look(spot: Spot | undefined): void {
     this.near = spot;
-    this.tip.hidden = spot === undefined;
+    this.frame.tip.hidden = true;
     if (spot === undefined || this.plot === undefined) return;
     const { lines, showX, showY } = this.drawing;
     const x = this.xs[spot.at]!;
@@ -287,9 +263,9 @@ export class Chart {
     const rows = this.around(spot).map(({ line, y, near }) =>
       h("div", { class: near ? "value near" : "value" }, swatch(line), name(clip(line.name, 200)), h("span", {}, showY(y))),
     );
-    this.tip.replaceChildren(h("div", { class: "at" }, showX(x)), ...rows);
-    if (point.exact !== undefined) this.tip.append(h("div", { class: "exact" }, point.exact));
-    this.place(this.plot, x, point.y);
+    const exact = point.exact === undefined ? [] : [h("div", { class: "exact" }, point.exact)];
+    const place: [number, number] = [this.plot.valToPos(x, "x"), this.plot.valToPos(point.y, "y")];
+    this.frame.show(this.plot, place, h("div", { class: "at" }, showX(x)), ...rows, ...exact);
   }
 
   /** The line looked at among its neighbours at the same place, the greatest first. */
@@ -301,14 +277,6 @@ export class Chart {
     here.sort((a, b) => b.y - a.y);
     const from = Math.max(0, Math.min(here.findIndex(({ near }) => near) - 4, here.length - NEAR_LINES));
     return here.slice(from, from + NEAR_LINES);
-  }
-
-  private place(plot: uPlot, x: number, y: number): void {
-    const left = plot.valToPos(x, "x") + plot.over.offsetLeft;
-    const top = plot.valToPos(y, "y") + plot.over.offsetTop;
-    const over = left + 16 + this.tip.offsetWidth > this.box.clientWidth;
-    this.tip.style.left = `${Math.max(0, over ? left - 16 - this.tip.offsetWidth : left + 16)}px`;
-    this.tip.style.top = `${Math.max(0, Math.min(top - this.tip.offsetHeight / 2, this.height - this.tip.offsetHeight))}px`;
   }
 }
 

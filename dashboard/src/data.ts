@@ -62,6 +62,9 @@ export interface Stretch {
   room_blocks?: number;
   flagged?: boolean;
   repartitions: number;
+  queue_blocks?: number;
+  /** Values of stretches of its virtual queue, equally long, from the head on. */
+  queue_values?: number[];
 }
 
 /** A file that results were made from. */
@@ -102,8 +105,8 @@ export interface Experiment {
   measure: string;
   measured: string;
   unit: string;
-  /** Of each trace the number of its first row, and the measure's value in each of its rows. */
-  traces: { from: number; values: (number | null)[] }[];
+  /** Of each trace the number of its first row, the measure's value in each of its rows, and what happened over time. */
+  traces: { from: number; values: (number | null)[]; series?: Stretch[] }[];
   compare: Comparison[];
 }
 
@@ -204,7 +207,7 @@ function series(rows: Row[]): Series[] {
 
 /** True for the schemes that know the future: no choices. */
 export function knowsFuture(policy: string): boolean {
-  return isBound(policy) || /^karma([(,]|$)/.test(policy);
+  return isBound(policy) || /^(karma|best)([(,]|$)/.test(policy);
 }
 
 /** True for those that no scheme without the future can pass. */

@@ -7,6 +7,7 @@ import { fileName, h, name } from "./dom.ts";
 import { brief, bytes, count, figure, percent } from "./format.ts";
 import { type Measure } from "./measure.ts";
 import { panel } from "./panels.ts";
+import { overTime } from "./time.ts";
 
 type Style = Pick<Measure, "show" | "tick" | "share">;
 
@@ -49,6 +50,7 @@ export function experimentSection(experiment: Experiment, rows: Row[], id: strin
     h("div", { class: "sides" }, said("The paper", experiment.claim), said("Here", experiment.finding)),
     beside(experiment),
     multiples(experiment, all, measure),
+    ...experiment.traces.map(({ from, series }) => overTime(series ?? [], experiment.traces.length > 1 ? `Over time: ${fileName(rows[from]!.trace)}` : "Over time")),
     ...all.map((group, at) => h("details", {}, h("summary", {}, "All of ", name(fileName(group.trace))), detail(group, `${id}-${at}`))),
   );
 }

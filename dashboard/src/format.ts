@@ -29,13 +29,18 @@ export function percent(share: number, places = 2): string {
   return `${(share * 100).toFixed(places)} %`;
 }
 
+/** The first unit alone where nothing is left for the second. */
+function both(first: string, rest: number, unit: string): string {
+  return rest === 0 ? first : `${first} ${rest} ${unit}`;
+}
+
 /** Seconds, in two units at most. */
 export function duration(seconds: number): string {
   if (seconds < 1) return `${seconds.toFixed(2)} s`;
   if (seconds < 120) return `${seconds.toFixed(1)} s`;
   const minutes = Math.floor(seconds / 60);
-  if (minutes < 120) return `${minutes} min ${Math.floor(seconds % 60)} s`;
-  return `${Math.floor(minutes / 60)} h ${minutes % 60} min`;
+  if (minutes < 120) return both(`${minutes} min`, Math.floor(seconds % 60), "s");
+  return both(`${Math.floor(minutes / 60)} h`, minutes % 60, "min");
 }
 
 /** Any other figure: four digits that mean something. */

@@ -4,6 +4,7 @@ import { Chart, swatch, type Drawing, type Line, type Point, type Role } from ".
 import type { Stretch } from "./data.ts";
 import { choice, h, name } from "./dom.ts";
 import { brief, count, duration, percent } from "./format.ts";
+import { queues } from "./queue.ts";
 import { colour, hue, HUES, onTheme } from "./theme.ts";
 
 /** Stretches of one application, in order. */
@@ -13,7 +14,7 @@ interface App {
 }
 
 /** The figure of one trace; nothing where no series was recorded. */
-export function overTime(all: Stretch[]): HTMLElement | null {
+export function overTime(all: Stretch[], title = "Over time"): HTMLElement | null {
   const cells = [...Map.groupBy(all, (one) => JSON.stringify([one.policy, one.size_blocks])).values()];
   if (cells.length === 0) return null;
   const body = h("div", {});
@@ -21,7 +22,7 @@ export function overTime(all: Stretch[]): HTMLElement | null {
   show(0);
   const labels = cells.map(([first]) => `${first!.policy}, ${count(first!.size_blocks)} blocks`);
   const bar = cells.length > 1 ? h("div", { class: "bar" }, choice("Scheme", labels, 0, show)) : null;
-  return h("figure", { class: "part time" }, h("h3", {}, "Over time"), h("p", { class: "soft" }, cells.length > 1 ? "" : labels[0]!), bar, body);
+  return h("figure", { class: "part time" }, h("h3", {}, name(title)), h("p", { class: "soft" }, cells.length > 1 ? "" : labels[0]!), bar, body);
 }
 
 /** Two charts of one scheme at one size, and the legend that switches applications in both. */
@@ -77,6 +78,7 @@ function cell(stretches: Stretch[]): HTMLElement[] {
     h("figcaption", {}, `Blocks in memory that were read for each application, at the end of each stretch.${divides ? " Dotted: as many as it may have." : ""}`),
     charts[1].element,
     legend,
+    ...queues(stretches, end, common.showX),
   ];
 }
 

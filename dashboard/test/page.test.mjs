@@ -265,7 +265,8 @@ test("200 curves are drawn again in less than 100 ms", options, async () => {
 function experiment(more = {}) {
   const rows = ["a.hst", "b.hst"].flatMap((trace) => usual({ trace, write_backs: 4000, extra_reads: 2000, classes: [{ ...row("x", 1, 900), name: "inode" }] }));
   const values = rows.map((_, at) => (at === 3 ? null : 0.3 + 0.01 * at));
-  const traces = [0, 15].map((from) => ({ from, values: values.slice(from, from + 15) }));
+  const series = [10, 20].map((end) => stretch("lu", end, 7 * end, { queue_blocks: 640, queue_values: [1, ...Array(63).fill(0)] }));
+  const traces = [0, 15].map((from) => ({ from, values: values.slice(from, from + 15), ...(from === 0 ? { series } : {}) }));
   const one = (trace, mean, agrees) => ({ trace, mean, agrees, way: 0.5 });
   const compare = [
     { better: "arc", than: "lru", range: " to 64K", mean: 5.25, most: 9, least: -3, paper_mean: 19, within: 2.5, saved: 12.34, paper_saved: 92.7, verdict: "same direction, less", traces: [one("a", 8, "yes"), one("b", 2.5, "no")] },
@@ -295,6 +296,11 @@ test("an experiment shows the paper's figures beside ours, and its own figure tr
       const hundredths = page.locator("#experiment-1 .multiples [data-scales]").first();
       await hundredths.hover({ position: placeOf(JSON.parse(await hundredths.getAttribute("data-scales")), SIZES[1] * 4096, 0.31) });
       assert.match(await page.locator("#experiment-1 .multiples .tip").first().innerText(), /\b31\n/, "on a hundred references");
+      assert.equal(await first.locator(".time h3").innerText(), "Over time: a.hst");
+      const ratios = first.locator(".time [data-scales]").first();
+      await ratios.hover({ position: placeOf(JSON.parse(await ratios.getAttribute("data-scales")), 20, 0.7) });
+      assert.match(await first.locator(".time .tip").first().innerText(), /140 hits of 200 references/);
+      assert.equal(await first.locator(".heat [data-scales]").count(), 1);
       await first.locator("summary").first().click();
       await first.locator("details [data-scales]").first().waitFor();
       const storage = first.locator("details .storage").first();
@@ -378,6 +384,49 @@ test("what happens over time lies where the series says, with the marks of divis
   await open([], async (page) => {
     await page.locator(".time [data-scales]").first().waitFor();
     assert.equal(await page.locator("h2").first().innerText(), "app.hst");
+  }, { more: { series } });
+});
+
+test("a virtual queue is dark where it is hit, and tells what its positions are worth", options, async () => {
+  const bands = (at) => Array.from({ length: 64 }, (_, band) => (band === at ? 8 : band === 3 ? 0.5 : 0));
+  const series = [10, 20, 30, 35].flatMap((end, at) => [
+    stretch("lu", end, 2 * end, { queue_blocks: 6400, queue_values: bands(10 * at) }),
+    // Its queue comes later, and it has fewer references.
+    stretch("cc1", end, 3, { references: 9, ...(at > 1 ? { queue_blocks: 640, queue_values: bands(63) } : {}) }),
+    stretch("none", end, 3),
+  ]);
+  await open(usual(), async (page) => {
+    const pixel = (box, at) => box.locator("canvas").evaluate((canvas, { x, y }) => {
+      const one = Object.assign(document.createElement("canvas"), { width: 1, height: 1 }).getContext("2d");
+      const ratio = canvas.width / canvas.clientWidth;
+      one.drawImage(canvas, -Math.round(x * ratio), -Math.round(y * ratio));
+      return [...one.getImageData(0, 0, 1, 1).data];
+    }, at);
+    const box = page.locator(".heat [data-scales]");
+    const told = async () => ({ ...JSON.parse(await box.getAttribute("data-scales")), log: false });
+    for (const [at, middle] of [6, 16, 26, 33].entries()) {
+      for (const band of [0, 3, 10, 20, 30, 63]) {
+        const expected = bands(10 * at)[band];
+        const place = placeOf(await told(), middle, (band + 0.5) * 100);
+        const alpha = (await pixel(box, place))[3];
+        assert.ok(expected === 0 ? alpha < 60 : expected === 8 ? alpha === 255 : alpha > 15 && alpha < 120, `${expected}: ${alpha} at ${middle}, ${band}`);
+        await box.hover({ position: place });
+        const tip = (await page.locator(".heat .tip").innerText()).split("\n").filter(Boolean);
+        const share = `${((100 * expected) / 8.5).toFixed(2)} %`;
+        assert.deepEqual(tip, [`until ${[10, 20, 30, 35][at]} s`, `positions ${(100 * band + 1).toLocaleString("en-US")} to ${(100 * (band + 1)).toLocaleString("en-US")}`, "lu", `${expected}, ${share} of all`]);
+      }
+    }
+    await page.screenshot({ path: join(screenshots, "heat.png"), fullPage: true });
+    assert.deepEqual(await page.locator(".heat").locator("xpath=preceding-sibling::*[1]").locator("option").allInnerTexts(), ["lu", "cc1"]);
+    await page.locator(".time select").last().selectOption({ index: 1 });
+    await box.hover({ position: placeOf(await told(), 6, 635) });
+    assert.match(await page.locator(".heat .tip").innerText(), /it had no queue yet/);
+    assert.equal((await pixel(box, placeOf(await told(), 26, 635)))[3], 255);
+    await box.focus();
+    await page.keyboard.press("Escape");
+    assert.ok(await page.locator(".heat .tip").isHidden());
+    await page.keyboard.press("ArrowRight");
+    assert.match(await page.locator(".heat .tip").innerText(), /until 10 s/);
   }, { more: { series } });
 });
 

@@ -72,7 +72,7 @@ impl Experiment {
             if !self.results.has_stdout() {
                 show::show(file, &traces, &series, &compared, self.markdown)?;
             }
-            shown.push(Shown::new(file, &traces, compared, all.len()));
+            shown.push(Shown::new(file, &traces, series, compared, all.len()));
             all.extend(traces.into_iter().flatten());
         }
         self.results.write(columns, &all)?;

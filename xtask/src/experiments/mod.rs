@@ -12,6 +12,7 @@ use std::path::Path;
 use anyhow::{Context, Result, bail};
 
 use page::{Experiment, Page};
+use picture::Picture;
 
 const FOLDER: &str = "docs/experiments";
 const PICTURES: &str = "pictures";
@@ -92,12 +93,13 @@ fn files(pages: &[Page]) -> BTreeMap<String, String> {
     for page in pages {
         let _ = write!(index, "\n## [{}]({})\n", page.title, page.name);
         for experiment in &page.experiments {
-            let picture = format!("{PICTURES}/{}-{}.svg", page.name.trim_end_matches(".md"), slug(&experiment.title));
             let place = format!("{}#{}", page.name, anchor(&experiment.title));
             let _ = write!(index, "\n### [{}]({place})\n\n{}\n", experiment.title, experiment.source);
-            if let Some(drawn) = picture::draw(experiment) {
-                let _ = write!(index, "\n![{}, {}]({picture})\n", experiment.title, experiment.figures[0].measure);
-                files.insert(picture, drawn);
+            for Picture { suffix, measure, svg } in picture::draw(experiment) {
+                let group = page.name.trim_end_matches(".md");
+                let name = format!("{PICTURES}/{group}-{}{suffix}.svg", slug(&experiment.title));
+                let _ = write!(index, "\n![{}, {measure}]({name})\n", experiment.title);
+                files.insert(name, svg);
             }
             index.push_str(&comparisons(experiment));
         }
@@ -158,6 +160,24 @@ mod tests {
             "{picture}"
         );
         assert_eq!(picture.matches("<polyline").count(), 1);
+    }
+
+    #[test]
+    fn what_happens_over_time_has_a_panel_a_policy_and_a_map_a_queue() {
+        let text = "# T\n\n## One\n\nSource: S\n\nlu at 1K: hits in %, and room\n\n| until | 10 s | 20 s | 30 s |\n| - | - | - | - |\n\
+                    | v(lru): a | 0 in 9K | 50 | 100 |\n| lru: b | 1 | 2 | 3 |\n\n\
+                    lu at 1K, v(lru): a: where, in %\n\n| position | 10 s | 20 s | 30 s |\n| - | - | - | - |\n| from 0B | 25.00 | 0.00 | - |\n";
+        let files = files(&[page::read("g.md", text).unwrap()]);
+        let names: Vec<&str> = files.keys().map(String::as_str).collect();
+        assert_eq!(names, ["README.md", "pictures/g-one-over-time.svg", "pictures/g-one-queue.svg"]);
+        // `a` in the first panel, `b` in the second with a hue of its own.
+        let time = &files["pictures/g-one-over-time.svg"];
+        assert!(
+            time.contains("<polyline class=\"c0\" points=\"42.0,")
+                && time.contains("<polyline class=\"c1\" points=\"282.0,")
+        );
+        assert_eq!(files["pictures/g-one-queue.svg"].matches("class=\"h\" fill-opacity=\"0.25\"").count(), 1);
+        assert_eq!(files["pictures/g-one-queue.svg"].matches("class=\"h\"").count(), 1);
     }
 
     #[test]

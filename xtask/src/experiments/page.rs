@@ -16,6 +16,10 @@ pub struct Experiment {
     pub title: String,
     pub source: String,
     pub figures: Vec<Figure>,
+    /// What applications hit over time: a line an application, a column a stretch.
+    pub over_time: Vec<Figure>,
+    /// Where virtual queues are hit: a line a band of the queue from its head on, a column a stretch.
+    pub queues: Vec<Figure>,
     /// How policies compare, beside the paper.
     pub compared: Option<Table>,
 }
@@ -83,6 +87,10 @@ impl Experiment {
             }
             ("policy", Some((name, measure))) => self.add(name, measure, by_application(&table)),
             ("trace", Some((name, measure))) if name.starts_with("at ") => self.add(name, measure, table),
+            ("until", Some((name, _))) => self.over_time.extend(by_policy(name, table)),
+            ("position", _) if let Some((name, measure)) = caption.rsplit_once(": ") => {
+                self.queues.push(Figure { name: name.to_owned(), measure: measure.to_owned(), table });
+            }
             _ => {}
         }
         Ok(())
@@ -93,9 +101,32 @@ impl Experiment {
     }
 }
 
-/// A table with a column an application, turned: a line each. Of what is said behind a figure (room, promises) nothing is kept.
+/// A table of stretches of time, cut by policy, whose lines are applications.
+fn by_policy(name: &str, table: Table) -> Vec<Figure> {
+    let mut figures: Vec<Figure> = Vec::new();
+    for row in table.rows {
+        let (policy, app) = row[0].split_once(": ").unwrap_or((&row[0], ""));
+        let title = format!("{policy}, {name}");
+        let line = std::iter::once(app.to_owned()).chain(row[1..].iter().map(figure)).collect();
+        match figures.iter_mut().find(|figure| figure.name == title) {
+            Some(known) => known.table.rows.push(line),
+            None => figures.push(Figure {
+                name: title,
+                measure: "hits in %, over time".to_owned(),
+                table: Table { head: table.head.clone(), rows: vec![line] },
+            }),
+        }
+    }
+    figures
+}
+
+/// Of what is said behind a figure (room, promises) nothing is kept.
+fn figure(cell: &String) -> String {
+    cell.split(' ').next().unwrap_or_default().to_owned()
+}
+
+/// A table with a column an application, turned: a line each.
 fn by_application(table: &Table) -> Table {
-    let figure = |cell: &String| cell.split(' ').next().unwrap_or_default().to_owned();
     let line = |at: usize| {
         let cells = table.rows.iter().map(|row| figure(&row[at]));
         std::iter::once(table.head[at].clone()).chain(cells).collect()
@@ -109,9 +140,9 @@ fn cells(line: &str) -> Vec<String> {
     line.trim().trim_matches('|').split('|').map(|cell| cell.trim().to_owned()).collect()
 }
 
-/// The number in a cell: `1,234`, `12.5`, `64K`, `1.2M`; `None` for a dash.
+/// The number in a cell: `1,234`, `12.5`, `64K`, `1.2M`, `10 s`; `None` for a dash.
 pub fn number(cell: &str) -> Option<f64> {
-    let plain = cell.replace(',', "");
+    let plain = cell.trim_end_matches(" s").replace(',', "");
     let scale = |power: i32| 1024f64.powi(power);
     let (digits, scale) = match plain.char_indices().last()? {
         (at, 'B') => (&plain[..at], 1.0),
@@ -130,8 +161,9 @@ mod tests {
 
     #[test]
     fn numbers_are_read_as_they_are_printed() {
-        let cells = ["1,234", "12.50", "64K", "1.5M", "-", "", "0B", "nan"];
-        let read = [Some(1234.0), Some(12.5), Some(65536.0), Some(1.5 * 1048576.0), None, None, Some(0.0), None];
+        let cells = ["1,234", "12.50", "64K", "1.5M", "-", "", "0B", "nan", "10 s"];
+        let read =
+            [Some(1234.0), Some(12.5), Some(65536.0), Some(1.5 * 1048576.0), None, None, Some(0.0), None, Some(10.0)];
         assert_eq!(cells.map(number), read);
     }
 
@@ -142,6 +174,21 @@ mod tests {
         assert_eq!((figure.name.as_str(), figure.measure.as_str()), ("III at 1K", "m"));
         assert_eq!(figure.table.head, ["application", "lru", "qos(lru)"]);
         assert_eq!(figure.table.rows, [["film", "1.5", "-"], ["all", "2", "3"]]);
+    }
+
+    #[test]
+    fn tables_over_time_are_cut_by_policy_and_queues_are_kept() {
+        let text = "## A\nSource: S\n\nIII at 1K: hits in %, and room\n\n| until | 10 s | 20 s |\n| - | - | - |\n\
+                    | lru: film | 1.5 in 9K | - |\n| lru: lu | 2 | 3 |\n| qos(lru): lu | 4 | 5 |\n\n\
+                    III at 1K, v(lru): lu: where, in %\n\n| position | 10 s |\n| - | - |\n| from 0B | 1.00 |\n";
+        let experiment = &read("a.md", text).unwrap().experiments[0];
+        let told: Vec<_> = experiment.over_time.iter().map(|one| (one.name.as_str(), one.table.rows.len())).collect();
+        assert_eq!(told, [("lru, III at 1K", 2), ("qos(lru), III at 1K", 1)]);
+        assert_eq!(experiment.over_time[0].table.rows[0], ["film", "1.5", "-"]);
+        assert_eq!(
+            (experiment.queues[0].name.as_str(), experiment.queues[0].table.rows.len()),
+            ("III at 1K, v(lru): lu", 1)
+        );
     }
 
     #[test]

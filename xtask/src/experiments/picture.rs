@@ -1,14 +1,18 @@
-//! A small picture of an experiment, in dark and light, with the colours of Okabe and Ito: a panel a trace by size, or at one size a line a trace or application.
+//! Small pictures of an experiment, in dark and light, with the colours of Okabe and Ito: a panel a trace by size, or at one size a line a trace or
+//! application; a panel a policy over time; a map a virtual queue.
 
+mod heat;
 mod panels;
 mod rows;
 
 use std::fmt::Write;
 
-use super::page::{Experiment, Figure};
+use super::page::{Experiment, Figure, Table};
 
 /// Policies with a colour of their own; of more than these only a few have one.
 const COLOURED: usize = 8;
+/// Different hues, beside the one that stands out.
+const HUES: usize = 5;
 /// About the width of a letter.
 const LETTER: f64 = 5.8;
 /// The line over a picture.
@@ -17,8 +21,8 @@ const HEAD: f64 = 20.0;
 const STYLE: &str = "\
 text{font:11px system-ui,sans-serif;fill:#1b1f24}.s{fill:#667080}.g{stroke:#e4e7eb}polyline,circle,.k{fill:none;stroke-width:1.4}\
 .a{stroke:#0072b2;stroke-width:2.2}.b{stroke:#667080;stroke-dasharray:5 4}.z{stroke:#c3cad3;stroke-width:1}\
-.t{stroke-dasharray:none}.c0{stroke:#d55e00}.c1{stroke:#009e73}.c2{stroke:#cc79a7}.c3{stroke:#e69f00}.c4{stroke:#56b4e9}\
-@media(prefers-color-scheme:dark){text{fill:#e7eaee}.s{fill:#98a2b0}.g{stroke:#2b3138}.a{stroke:#56b4e9}.b{stroke:#98a2b0}.z{stroke:#4a535e}.c4{stroke:#f0e442}}";
+.t{stroke-dasharray:none}.d{stroke-dasharray:1.5 2.5}.h{fill:#0072b2}.c0{stroke:#d55e00}.c1{stroke:#009e73}.c2{stroke:#cc79a7}.c3{stroke:#e69f00}.c4{stroke:#56b4e9}\
+@media(prefers-color-scheme:dark){text{fill:#e7eaee}.s{fill:#98a2b0}.g{stroke:#2b3138}.a{stroke:#56b4e9}.b{stroke:#98a2b0}.z{stroke:#4a535e}.c4{stroke:#f0e442}.h{fill:#56b4e9}}";
 
 /// Elements and their height.
 struct Part {
@@ -26,8 +30,21 @@ struct Part {
     height: f64,
 }
 
-/// The picture; `None` where there is nothing to draw.
-pub fn draw(experiment: &Experiment) -> Option<String> {
+/// A picture.
+pub struct Picture {
+    /// What tells its file from that of the experiment's first.
+    pub suffix: &'static str,
+    /// What it shows.
+    pub measure: String,
+    pub svg: String,
+}
+
+/// All that there is to draw.
+pub fn draw(experiment: &Experiment) -> Vec<Picture> {
+    [figures(experiment), over_time(experiment), queues(experiment)].into_iter().flatten().collect()
+}
+
+fn figures(experiment: &Experiment) -> Option<Picture> {
     let first = experiment.figures.first()?;
     let by_size = is_by_size(first);
     let figures: Vec<&Figure> = experiment.figures.iter().filter(|figure| is_by_size(figure) == by_size).collect();
@@ -36,16 +53,53 @@ pub fn draw(experiment: &Experiment) -> Option<String> {
     let width = if by_size { panels::width(figures.len()) } else { rows::WIDTH };
     let body = if by_size { panels::draw(&figures, &classes) } else { rows::draw(&figures, &classes) };
     let key = legend(&policies, &classes, width);
+    Some(picture("", experiment, &first.measure, width, &body, &key))
+}
+
+/// A panel a policy, a line an application.
+fn over_time(experiment: &Experiment) -> Option<Picture> {
+    let first = experiment.over_time.first()?;
+    let mut apps: Vec<String> = Vec::new();
+    for row in experiment.over_time.iter().flat_map(|figure| &figure.table.rows) {
+        if !apps.contains(&row[0]) {
+            apps.push(row[0].clone());
+        }
+    }
+    // In every panel an application has the same colour.
+    let line = |figure: &Figure, app: &String| {
+        let nothing = || vec!["-".to_owned(); figure.table.head.len()];
+        figure.table.rows.iter().find(|row| row[0] == *app).cloned().unwrap_or_else(nothing)
+    };
+    let complete = |figure: &Figure| Figure {
+        name: figure.name.clone(),
+        measure: figure.measure.clone(),
+        table: Table { head: figure.table.head.clone(), rows: apps.iter().map(|app| line(figure, app)).collect() },
+    };
+    let figures: Vec<Figure> = experiment.over_time.iter().map(complete).collect();
+    let classes = classes(experiment, &apps);
+    let width = panels::width(figures.len());
+    let body = panels::draw(&figures.iter().collect::<Vec<_>>(), &classes);
+    Some(picture("-over-time", experiment, &first.measure, width, &body, &legend(&apps, &classes, width)))
+}
+
+fn queues(experiment: &Experiment) -> Option<Picture> {
+    let first = experiment.queues.first()?;
+    let none = Part { svg: String::new(), height: 0.0 };
+    Some(picture("-queue", experiment, &first.measure, heat::WIDTH, &heat::draw(&experiment.queues), &none))
+}
+
+/// The parts below a line that says what is shown.
+fn picture(suffix: &'static str, of: &Experiment, measure: &str, width: f64, body: &Part, key: &Part) -> Picture {
     let height = HEAD + body.height + key.height;
     let mut svg = format!(
         "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {width} {height}\" width=\"{width}\" height=\"{height}\" role=\"img\">\
          <title>{}</title><style>{STYLE}</style>\n<text class=\"s\" x=\"4\" y=\"12\">{}</text>\n",
-        escaped(&experiment.title),
-        escaped(&clipped(&first.measure, (width / LETTER) as usize)),
+        escaped(&of.title),
+        escaped(&clipped(measure, (width / LETTER) as usize)),
     );
     svg.push_str(&body.svg);
     let _ = writeln!(svg, "<g transform=\"translate(4 {:.0})\">\n{}</g>\n</svg>", height - key.height + 12.0, key.svg);
-    Some(svg)
+    Picture { suffix, measure: measure.to_owned(), svg }
 }
 
 fn is_by_size(figure: &Figure) -> bool {
@@ -75,16 +129,23 @@ fn classes(experiment: &Experiment, policies: &[String]) -> Vec<String> {
         if Some(policy.as_str()) == better {
             return "a".to_owned();
         }
-        if policy == "opt" || policy.starts_with("opt-bypass") || policy.starts_with("opt(") {
+        if knows_future(policy) {
             return "b".to_owned();
         }
         if policies.len() > COLOURED && !["lru", "clock", "unix"].contains(&policy.as_str()) {
             return "z".to_owned();
         }
         hues += 1;
-        format!("c{}", (hues - 1) % 5)
+        // What comes after the last hue has the first again, dotted.
+        format!("c{}{}", (hues - 1) % HUES, if hues > HUES { " d" } else { "" })
     };
     policies.iter().map(class).collect()
+}
+
+/// A bound, not a choice.
+fn knows_future(policy: &str) -> bool {
+    let name = policy.split(['(', ',']).next().unwrap_or_default();
+    ["opt", "opt-bypass", "karma", "best"].contains(&name)
 }
 
 /// Round values from 0 to `most`: three or four.
@@ -153,6 +214,12 @@ mod tests {
         assert_eq!(ticks(0.7), [0.0, 0.5]);
         assert_eq!(ticks(0.0), [0.0]);
         assert!((1..2000).all(|value| (2..=4).contains(&ticks(f64::from(value)).len())));
+    }
+
+    #[test]
+    fn hues_come_again_dotted_and_bounds_are_dashed() {
+        let policies = ["a", "b", "c", "d", "e", "f", "best(lru)", "opt"].map(str::to_owned);
+        assert_eq!(classes(&Experiment::default(), &policies), ["c0", "c1", "c2", "c3", "c4", "c0 d", "b", "b"]);
     }
 
     #[test]

@@ -1,5 +1,6 @@
 //! An experiment as a page shows it.
 
+use hotset_sim::results::SeriesRow;
 use serde::Serialize;
 
 use super::compare::Comparison;
@@ -43,16 +44,25 @@ struct Values {
     from: usize,
     /// A value for each row; nothing where the row does not tell.
     values: Vec<Option<f64>>,
+    /// Its stretches, where the experiment looks at them.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    series: Vec<SeriesRow>,
 }
 
 impl<'a> Shown<'a> {
-    /// An experiment whose rows follow after `before` others.
-    pub fn new(file: &'a File, traces: &[Vec<AnyRow>], compare: Vec<Comparison<'a>>, before: usize) -> Shown<'a> {
+    /// An experiment whose rows follow after `before` others; the series of its traces is taken.
+    pub fn new(
+        file: &'a File,
+        traces: &[Vec<AnyRow>],
+        series: Vec<Vec<SeriesRow>>,
+        compare: Vec<Comparison<'a>>,
+        before: usize,
+    ) -> Shown<'a> {
         let mut from = before;
-        let values = |rows: &Vec<AnyRow>| {
+        let values = |(rows, series): (&Vec<AnyRow>, Vec<SeriesRow>)| {
             let first = from;
             from += rows.len();
-            Values { from: first, values: rows.iter().map(|row| file.value(row)).collect() }
+            Values { from: first, values: rows.iter().map(|row| file.value(row)).collect(), series }
         };
         Shown {
             title: &file.title,
@@ -64,7 +74,7 @@ impl<'a> Shown<'a> {
             measure: file.measure,
             measured: file.measured(),
             unit: file.measure.unit(),
-            traces: traces.iter().map(values).collect(),
+            traces: traces.iter().zip(series).map(values).collect(),
             compare,
         }
     }

@@ -1,4 +1,4 @@
-//! A small chart a trace: a measure by size, a line a policy.
+//! A small chart a trace: a measure by size, a line a policy; or one a policy: a measure over time, a line an application.
 
 use std::fmt::Write;
 
@@ -56,7 +56,8 @@ fn panel<'a>(figure: &'a Figure, policies: usize) -> Option<Panel<'a>> {
         cells.zip(&places).filter_map(|(cell, &x)| Some((place(x), number(cell)?))).collect()
     };
     Some(Panel {
-        name: figure.name.split('.').next().unwrap_or(&figure.name),
+        // Of a trace's name without its format.
+        name: if figure.table.head[0] == "policy" { figure.name.split('.').next()? } else { &figure.name },
         ends: (sizes.first()?, sizes.last()?),
         lines: (0..policies).map(points).collect(),
     })
