@@ -8,12 +8,14 @@ use spdx::{Expression, ParseMode};
 
 use crate::output_of;
 
-const ALLOWED: [&str; 11] = [
+const ALLOWED: [&str; 12] = [
     "0BSD",
     "Apache-2.0",
     "BSD-2-Clause",
     "BSD-3-Clause",
     "BSL-1.0",
+    // Gives up all rights; asks for nothing.
+    "CC0-1.0",
     "ISC",
     "MIT",
     "MIT-0",

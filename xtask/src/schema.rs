@@ -32,8 +32,9 @@ const PARTS: [(&str, &str, &str, &str); 8] = [
 const HEAD: &str = "\
 # Results
 
-`simulate`, `curve` and `experiment` write rows: `--json` one JSON object a line, `--csv` a table with a header. The fields are the same in both, by name. What does not
-apply is absent: no field in JSON, nothing between the commas in CSV. What JSON nests (`apps`, `classes`) is left out of CSV. `hotset view` reads both, packed or not.
+`simulate`, `curve` and `experiment` write rows: `--json` one JSON object a line, `--csv` a table with a header, `--parquet` a table with typed columns. The fields are the same in all, by name. What does not
+apply is absent: no field in JSON, nothing between the commas in CSV, null in Parquet, which has no column for what no row has. What JSON nests (`apps`, `classes`) is left out of CSV, and JSON in a column of text in Parquet.
+Whole numbers are unsigned, of 64 bits. `hotset view` reads all three, packed or not.
 ";
 
 /// The page below its notice.

@@ -1,4 +1,4 @@
-//! Results written, read again and shown: JSON Lines and CSV, and what is neither.
+//! Results written, read again and shown: JSON Lines, CSV and Parquet, and what is none of them.
 
 mod support;
 
@@ -95,13 +95,13 @@ fn series_are_shown_in_reports_and_when_they_are_read_again() {
 fn results_of_every_kind_are_shown_as_they_were_written() {
     let folder = Folder::new();
     let trace = folder.file("t.csv", csv());
-    let [json, csv, packed] = ["r.jsonl", "r.csv", "r.jsonl.zst"].map(|name| folder.path(name));
+    let [json, csv, parquet, packed] = ["r.jsonl", "r.csv", "r.parquet", "r.jsonl.zst"].map(|name| folder.path(name));
     let run = ["simulate", &trace, "-p", "lru,unix,opt", "-s", "64K,1M", "--json", &json, "--csv", &csv];
-    hotset(&run).good();
+    hotset(&[&run[..], &["--parquet", &parquet]].concat()).good();
     std::fs::write(&packed, zstd::encode_all(&std::fs::read(&json).unwrap()[..], 3).unwrap()).unwrap();
     let rows = lines_of(&json);
     assert!(rows.len() == 6 && rows.iter().any(|row| row.get("classes").is_some()), "{rows:?}");
-    for file in [&json, &packed] {
+    for file in [&json, &parquet, &packed] {
         assert_eq!(Viewer::of(&[file]).rows(), Value::from(rows.clone()), "{file}");
     }
     let plain = |row: &Value| {
@@ -176,6 +176,8 @@ fn what_is_no_result_of_this_version_is_refused_with_its_place() {
     }
     let run = hotset(&["view", "--no-open", &folder.file("bytes", [b'{', 0xff])]);
     assert!(run.status == 1 && run.err.contains("byte 1: found bytes that are no text"), "{run:?}");
+    let run = hotset(&["view", "--no-open", &folder.file("cut.parquet", "PAR1")]);
+    assert!(run.status == 1 && run.err.contains("cut.parquet: found Parquet that cannot be read"), "{run:?}");
     let run = hotset(&["view", "--no-open", &folder.path("")]);
     assert!(run.status == 1 && run.err.contains("it is a directory"), "{run:?}");
 }

@@ -107,7 +107,7 @@ fn by_policy(name: &str, table: Table) -> Vec<Figure> {
     for row in table.rows {
         let (policy, app) = row[0].split_once(": ").unwrap_or((&row[0], ""));
         let title = format!("{policy}, {name}");
-        let line = std::iter::once(app.to_owned()).chain(row[1..].iter().map(figure)).collect();
+        let line = std::iter::once(app.to_owned()).chain(row[1..].iter().map(|cell| figure(cell))).collect();
         match figures.iter_mut().find(|figure| figure.name == title) {
             Some(known) => known.table.rows.push(line),
             None => figures.push(Figure {
@@ -121,7 +121,7 @@ fn by_policy(name: &str, table: Table) -> Vec<Figure> {
 }
 
 /// Of what is said behind a figure (room, promises) nothing is kept.
-fn figure(cell: &String) -> String {
+fn figure(cell: &str) -> String {
     cell.split(' ').next().unwrap_or_default().to_owned()
 }
 

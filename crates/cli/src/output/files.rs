@@ -9,7 +9,7 @@ use serde::Serialize;
 use crate::failure::Failure;
 
 /// Opens `path` for writing; `-` is standard output.
-fn create(path: &Path) -> Result<Box<dyn Write>, Failure> {
+pub(crate) fn create(path: &Path) -> Result<Box<dyn Write + Send>, Failure> {
     if path == Path::new("-") {
         return Ok(Box::new(BufWriter::new(stdout())));
     }

@@ -1,4 +1,4 @@
-//! Reading results again: JSON Lines or CSV, packed or not, told apart by what they begin with. A row of another version and a file of
+//! Reading results again: JSON Lines, CSV or Parquet, packed or not, told apart by what they begin with. A row of another version and a file of
 //! something else are refused with a sentence.
 
 use std::fs::{self, File};
@@ -10,6 +10,7 @@ use hotset_trace::input::Input;
 use serde::Serialize;
 use serde_json::{Map, Value};
 
+use super::parquet;
 use crate::failure::Failure;
 
 /// Fields that every row has, those of text first.
@@ -32,7 +33,8 @@ impl Read {
     pub(crate) fn add(&mut self, path: &Path) -> Result<(), Failure> {
         let name = path.display().to_string();
         let content = content(path)?;
-        for (place, row) in lines(&name, content)? {
+        let rows = if content.starts_with(parquet::MAGIC) { table(&name, content)? } else { lines(&name, content)? };
+        for (place, row) in rows {
             check_version(&place, &row)?;
             match row.get("kind").map(Value::as_str) {
                 None => self.rows.push(checked(&place, row, &TEXTS, &NUMBERS)?),
@@ -42,6 +44,15 @@ impl Read {
         }
         Ok(())
     }
+}
+
+fn table(name: &str, content: Vec<u8>) -> Result<Placed, Failure> {
+    let rows =
+        parquet::read(content).map_err(|error| foreign(name, &format!("Parquet that cannot be read ({error})")))?;
+    if rows.is_empty() {
+        return Err(foreign(name, "Parquet without a row"));
+    }
+    Ok(rows.into_iter().enumerate().map(|(at, row)| (format!("{name}, row {}", at + 1), row)).collect())
 }
 
 fn lines(name: &str, content: Vec<u8>) -> Result<Placed, Failure> {
@@ -145,6 +156,6 @@ fn checked(place: &str, row: Value, texts: &[&str], numbers: &[&str]) -> Result<
 
 fn foreign(place: &str, found: &str) -> Failure {
     Failure::Work(format!(
-        "{place}: found {found}; expected a row of results as `hotset simulate`, `curve` or `experiment` writes them with --json or --csv"
+        "{place}: found {found}; expected a row of results as `hotset simulate`, `curve` or `experiment` writes them with --json, --csv or --parquet"
     ))
 }
