@@ -10,6 +10,7 @@ pub mod homes;
 pub mod large;
 pub mod links;
 pub mod monitor;
+pub mod one_queue;
 pub mod order_tree;
 pub mod pace;
 pub mod partitions;

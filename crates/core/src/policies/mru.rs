@@ -11,19 +11,17 @@
 //!
 //! When not to use it: anything but loops. Blocks that are dead stay for ever.
 
-use crate::parts::queue::{ABSENT, Places, Queue};
-use crate::policy::{Effects, Info, Needs, Outcome, Policy, Reference, Setup, Slot};
-use crate::spec::SpecError;
+use crate::parts::one_queue::{Discipline, OneQueue};
+use crate::policy::{Info, Needs};
 
 /// The MRU policy.
-#[derive(Debug)]
-pub struct Mru {
-    capacity: u32,
-    places: Places,
-    queue: Queue,
-}
+pub type Mru = OneQueue<Rules>;
 
-impl Policy for Mru {
+/// What tells it from others of one queue.
+#[derive(Debug)]
+pub enum Rules {}
+
+impl Discipline for Rules {
     const INFO: Info = Info {
         name: "mru",
         aliases: &[],
@@ -34,69 +32,6 @@ impl Policy for Mru {
         needs: Needs::NOTHING,
     };
 
-    fn new(setup: &Setup) -> Result<Self, SpecError> {
-        let places = Places::new(setup.slots);
-        Ok(Mru { capacity: setup.capacity, queue: Queue::within(0, setup.capacity, &places), places })
-    }
-
-    #[inline(always)]
-    fn access(&mut self, slot: Slot, _: Reference, fx: &mut impl Effects) -> Outcome {
-        if self.places.tag(slot) != ABSENT {
-            self.queue.renew(&mut self.places, slot);
-            return Outcome::Hit;
-        }
-        if self.queue.len() == self.capacity {
-            self.evict(fx);
-        }
-        self.queue.push(&mut self.places, slot);
-        Outcome::Admitted
-    }
-
-    #[inline(always)]
-    fn prefetch(&self, slot: Slot) {
-        self.places.prefetch(slot);
-    }
-
-    fn remove(&mut self, slot: Slot, fx: &mut impl Effects) {
-        if self.places.tag(slot) != ABSENT {
-            self.queue.take(&mut self.places, slot);
-            fx.forget(slot);
-        }
-    }
-
-    fn resize(&mut self, capacity: u32, fx: &mut impl Effects) {
-        self.capacity = capacity;
-        while self.queue.len() > capacity {
-            self.evict(fx);
-        }
-        self.queue.grow(&mut self.places, capacity);
-    }
-
-    fn grow(&mut self, slots: u32) {
-        self.places.grow(slots);
-        self.queue.grow(&mut self.places, self.capacity);
-    }
-
-    fn contains(&self, slot: Slot) -> bool {
-        self.places.tag(slot) != ABSENT
-    }
-
-    fn len(&self) -> u32 {
-        self.queue.len()
-    }
-
-    fn validate(&self) {
-        self.queue.validate(&self.places);
-        assert!(self.queue.len() <= self.capacity);
-    }
-}
-
-impl Mru {
-    /// Takes the victim out.
-    #[inline(always)]
-    fn evict(&mut self, fx: &mut impl Effects) {
-        if let Some(victim) = self.queue.pop_youngest(&mut self.places) {
-            fx.discard(victim);
-        }
-    }
+    const BY_LAST_USE: bool = true;
+    const YOUNGEST_LEAVES: bool = true;
 }
