@@ -8,41 +8,12 @@ use hotset_core::request::{FLAG_CONTINUED, Op, Request};
 use hotset_core::spec::{Args, PolicySpec};
 use hotset_sim::grid::{self, Plan};
 use hotset_sim::{BlockSize, Counters, Options, Prepared, Silent, Tally, prepare};
-use hotset_trace::{Addressing, Batch, Meta, Tables, TraceError, TraceReader};
+use hotset_trace::{Addressing, Held, Meta, Tables};
 
-/// A trace made in memory, handed over in batches of an odd size.
-struct Made {
-    requests: Vec<Request>,
-    given: usize,
-    batch: usize,
-    meta: Meta,
-    tables: Tables,
-}
-
-impl Made {
-    fn new(requests: Vec<Request>, batch: usize) -> Made {
-        let meta =
-            Meta { format: "made", addressing: Addressing::Bytes { unit: None }, has_time: false, has_ops: true };
-        Made { requests, given: 0, batch, meta, tables: Tables::default() }
-    }
-}
-
-impl TraceReader for Made {
-    fn meta(&self) -> &Meta {
-        &self.meta
-    }
-
-    fn tables(&self) -> &Tables {
-        &self.tables
-    }
-
-    fn read(&mut self, batch: &mut Batch) -> Result<(), TraceError> {
-        batch.clear();
-        let end = (self.given + self.batch).min(self.requests.len());
-        batch.requests.extend_from_slice(&self.requests[self.given..end]);
-        self.given = end;
-        Ok(())
-    }
+/// A trace handed over in batches of an odd size.
+fn made(requests: &[Request], batch: usize) -> Box<Held> {
+    let meta = Meta { format: "made", addressing: Addressing::Bytes { unit: None }, has_time: false, has_ops: true };
+    Box::new(Held::new(meta, Tables::default(), requests.to_vec()).in_batches(batch))
 }
 
 fn random(state: &mut u64, below: u64) -> u64 {
@@ -147,7 +118,7 @@ fn replay(requests: &[Request], plans: &[Plan], batch: usize, memory_bytes: u64)
         keep_requests: false,
         keep_times: false,
     };
-    let (mut prepared, _) = prepare(Box::new(Made::new(requests.to_vec(), batch)), &options, &Silent).unwrap();
+    let (mut prepared, _) = prepare(made(requests, batch), &options, &Silent).unwrap();
     assert_eq!(matches!(prepared, Prepared::Held(_)), memory_bytes > 1 << 30);
     grid::run(&mut prepared, plans, &Silent).unwrap().tallies
 }
@@ -205,7 +176,7 @@ fn offline_policies_are_bounds_and_are_refused_on_streams() {
             assert!(bound.total.hits >= lru.total.hits, "{}", entry.info.name);
         }
         let options = Options { block: None, maps: true, memory_bytes: 0, keep_requests: false, keep_times: false };
-        let (mut prepared, _) = prepare(Box::new(Made::new(requests.clone(), 100)), &options, &Silent).unwrap();
+        let (mut prepared, _) = prepare(made(&requests, 100), &options, &Silent).unwrap();
         let refused = grid::run(&mut prepared, &[plan(entry.info.name, capacity)], &Silent).unwrap_err();
         assert!(refused.to_string().contains("raise --memory"), "{refused}");
     }

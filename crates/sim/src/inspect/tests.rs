@@ -1,43 +1,19 @@
 use hotset_core::request::{FLAG_FAILED, Kind};
-use hotset_trace::{Addressing, FileInfo, TraceError};
+use hotset_trace::{Addressing, FileInfo, Held};
 
 use super::*;
 use crate::progress::Silent;
-
-/// A trace that is all in memory, handed out in small batches.
-struct Told {
-    meta: Meta,
-    tables: Tables,
-    requests: std::vec::IntoIter<Request>,
-}
-
-impl TraceReader for Told {
-    fn meta(&self) -> &Meta {
-        &self.meta
-    }
-
-    fn tables(&self) -> &Tables {
-        &self.tables
-    }
-
-    fn read(&mut self, batch: &mut Batch) -> Result<(), TraceError> {
-        batch.clear();
-        batch.requests.extend(self.requests.by_ref().take(3));
-        Ok(())
-    }
-}
 
 fn request(op: Op, file: u32, offset: u64, length: u32) -> Request {
     Request { op: op as u8, file, offset, length, kind: Kind::Datafile as u8, ..Request::default() }
 }
 
-fn told(addressing: Addressing, requests: Vec<Request>) -> Told {
+/// A trace handed over in small batches.
+fn told(addressing: Addressing, requests: Vec<Request>) -> Held {
     let file = |path: &str, label: &str| FileInfo { path: path.into(), label: label.into(), ..FileInfo::default() };
-    Told {
-        meta: Meta { format: "test", addressing, has_time: true, has_ops: true },
-        tables: Tables { files: vec![file("a", ""), file("b", "texture")], apps: vec!["one".into(), "two".into()] },
-        requests: requests.into_iter(),
-    }
+    let meta = Meta { format: "test", addressing, has_time: true, has_ops: true };
+    let tables = Tables { files: vec![file("a", ""), file("b", "texture")], apps: vec!["one".into(), "two".into()] };
+    Held::new(meta, tables, requests).in_batches(3)
 }
 
 const BYTES: Addressing = Addressing::Bytes { unit: None };

@@ -1,6 +1,6 @@
 use hotset_core::request::{Op, Request};
 use hotset_core::spec::PolicySpec;
-use hotset_trace::{Addressing, Batch, Meta, Tables, TraceError, TraceReader};
+use hotset_trace::{Addressing, Held, Meta, Tables};
 
 use super::*;
 use crate::prepare::{self, Prepared};
@@ -8,29 +8,11 @@ use crate::{BlockSize, Silent};
 
 const META: Meta = Meta { format: "test", addressing: Addressing::Bytes { unit: None }, has_time: true, has_ops: true };
 
-struct Held(Vec<Request>, Tables);
-
-impl TraceReader for Held {
-    fn meta(&self) -> &Meta {
-        &META
-    }
-
-    fn tables(&self) -> &Tables {
-        &self.1
-    }
-
-    fn read(&mut self, batch: &mut Batch) -> Result<(), TraceError> {
-        batch.clear();
-        batch.requests.append(&mut self.0);
-        Ok(())
-    }
-}
-
 const MS: u64 = 1_000_000;
 
 fn references(requests: &[Request]) -> References {
     let apps = ["a", "b", "c"].map(str::to_owned).to_vec();
-    let reader = Held(requests.to_vec(), Tables { apps, ..Tables::default() });
+    let reader = Held::new(META, Tables { apps, ..Tables::default() }, requests.to_vec());
     let options = prepare::Options { block: Some(BlockSize::Bytes(4096)), keep_times: true, ..Default::default() };
     match prepare::prepare(Box::new(reader), &options, &Silent).unwrap().0 {
         Prepared::Held(references) => references,

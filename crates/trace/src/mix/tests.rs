@@ -3,29 +3,7 @@ use std::collections::HashMap;
 use hotset_core::request::Op;
 
 use super::*;
-
-/// A trace held in memory.
-struct Held {
-    meta: Meta,
-    tables: Tables,
-    requests: Vec<Request>,
-}
-
-impl TraceReader for Held {
-    fn meta(&self) -> &Meta {
-        &self.meta
-    }
-
-    fn tables(&self) -> &Tables {
-        &self.tables
-    }
-
-    fn read(&mut self, batch: &mut Batch) -> Result<(), TraceError> {
-        batch.clear();
-        batch.requests.append(&mut self.requests);
-        Ok(())
-    }
-}
+use crate::Held;
 
 const META: Meta = Meta { format: "test", addressing: Addressing::Bytes { unit: None }, has_time: true, has_ops: true };
 
@@ -42,7 +20,7 @@ fn with_meta(name: &str, times: &[u64], meta: Meta) -> Part {
     let open = move || {
         let file = FileInfo { path: "data".to_owned(), ..FileInfo::default() };
         let tables = Tables { files: vec![file], apps: vec!["inner".to_owned()] };
-        Ok(Box::new(Held { meta: meta.clone(), tables, requests: requests.clone() }) as Box<dyn TraceReader>)
+        Ok(Box::new(Held::new(meta.clone(), tables, requests.clone())) as Box<dyn TraceReader>)
     };
     Part { name: name.to_owned(), open: Box::new(open), loops: 1, start: 0, span: None }
 }
@@ -108,7 +86,7 @@ fn a_long_request_stays_whole() {
         reader.read(&mut batch)?;
         batch.requests[1].flags |= FLAG_CONTINUED;
         let (meta, tables) = (reader.meta().clone(), reader.tables().clone());
-        Ok(Box::new(Held { meta, tables, requests: batch.requests }))
+        Ok(Box::new(Held::new(meta, tables, batch.requests)))
     });
     let order: Vec<(u32, u64)> =
         all(vec![long, part("b", &[1, 1])], Order::Lockstep).iter().map(|seen| (seen.0, seen.1)).collect();
