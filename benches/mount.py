@@ -52,13 +52,14 @@ def sets(memory):
 READER = """
 import os, sys, time, json
 offsets = json.load(open(sys.argv[2]))
+block = int(sys.argv[3])
 descriptor = os.open(sys.argv[1], os.O_RDONLY)
 started = time.monotonic()
 for offset in offsets:
-    if len(os.pread(descriptor, %d, offset * %d)) != %d:
+    if len(os.pread(descriptor, block, offset * block)) != block:
         sys.exit("a read was short")
 print(time.monotonic() - started)
-""" % (BLOCK, BLOCK, BLOCK)
+"""
 
 # Every file of the tree is compiled; what comes out is thrown away.
 BUILD = """
@@ -69,11 +70,11 @@ done
 """
 
 
-def read(offsets, folder):
-    """A command that reads the file `data` of a directory at these offsets and prints the seconds it took."""
-    plan = Path(folder) / "offsets"
+def read(offsets, folder, block=BLOCK):
+    """A command that reads the file `data` of a directory at these offsets, in blocks, and prints the seconds it took."""
+    plan = Path(folder) / f"offsets-{block}"
     plan.write_text(json.dumps(offsets))
-    return lambda at: [sys.executable, "-c", READER, str(Path(at) / "data"), str(plan)]
+    return lambda at: [sys.executable, "-c", READER, str(Path(at) / "data"), str(plan), str(block)]
 
 
 def build(at):
@@ -214,11 +215,14 @@ def fits(args, lines):
     memory = 4 * args.memory
     cells = [("pass-through, no cache", 0, "lru", "strict", 0), ("fast lru", memory, "lru", "fast", 0), ("strict lru", memory, "lru", "strict", 0)]
     draw = random.Random(2)
-    blocks = args.memory // BLOCK
     with tempfile.TemporaryDirectory() as folder, tempfile.TemporaryDirectory() as plans:
         source = tree(folder)
         (Path(source) / "data").write_bytes(os.urandom(args.memory))
-        jobs = [("20,000 reads of 64 KiB that fit", read([draw.randrange(blocks) for _ in range(20_000)], plans)), ("a build of zstd", build)]
+        jobs = [("a build of zstd", build)]
+        for kib, count in [(4, 100_000), (64, 20_000)]:
+            blocks = args.memory // (kib << 10)
+            plan = [draw.randrange(blocks) for _ in range(count)]
+            jobs.append((f"{count:,} reads of {kib} KiB that fit", read(plan, plans, kib << 10)))
         for name, job in jobs:
             timed(job(source))
             lines.append(row(name, "the directory itself", [(timed(job(source)), None) for _ in range(args.runs)]))
