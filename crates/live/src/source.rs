@@ -1,8 +1,10 @@
 //! What lies behind the cache: the bytes of open files.
 
 use std::fs::File;
-use std::io;
+use std::io::{self, IoSlice};
 use std::os::unix::fs::{FileExt, MetadataExt};
+
+use rustix::io::ReadWriteFlags;
 
 /// What tells whether a file was changed: its size, and the times of the last change of data and inode, in nanoseconds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -21,6 +23,12 @@ pub trait Source: Send + Sync {
     fn read_at(&self, buffer: &mut [u8], offset: u64) -> io::Result<usize>;
     /// Writes bytes from `offset` on, perhaps fewer than given.
     fn write_at(&self, bytes: &[u8], offset: u64) -> io::Result<usize>;
+    /// Writes bytes behind the end, wherever that is now, perhaps fewer than given; tells where they begin, and how many. Whoever else appends at the
+    /// same time, or to the source itself, loses nothing, if the source can do that.
+    fn append(&self, bytes: &[u8]) -> io::Result<(u64, usize)> {
+        let end = self.stamp()?.size;
+        Ok((end, self.write_at(bytes, end)?))
+    }
     /// Cuts or extends the file.
     fn set_len(&self, size: u64) -> io::Result<()>;
     /// What tells whether it was changed.
@@ -34,6 +42,13 @@ impl Source for File {
 
     fn write_at(&self, bytes: &[u8], offset: u64) -> io::Result<usize> {
         FileExt::write_at(self, bytes, offset)
+    }
+
+    /// The file's own position tells where; nothing else uses it.
+    fn append(&self, bytes: &[u8]) -> io::Result<(u64, usize)> {
+        const AT_POSITION: u64 = u64::MAX;
+        let done = rustix::io::pwritev2(self, &[IoSlice::new(bytes)], AT_POSITION, ReadWriteFlags::APPEND)?;
+        Ok((rustix::fs::tell(self)? - done as u64, done))
     }
 
     fn set_len(&self, size: u64) -> io::Result<()> {

@@ -26,6 +26,21 @@ impl Cache {
         )
     }
 
+    /// Writes `bytes` behind the end of the file, which somebody may have moved behind the cache; tells where they begin, and how many were written.
+    pub fn append(&self, access: &Access, bytes: &[u8]) -> io::Result<(u64, usize)> {
+        self.alter(
+            access,
+            || access.source.append(bytes),
+            |state, appended, size| match appended {
+                Ok((offset, done)) => {
+                    state.transfers.doom(access.file, &(*offset..u64::MAX));
+                    state.wrote(access, *offset, &bytes[..*done], size);
+                }
+                Err(_) => state.traffic.errors += 1,
+            },
+        )
+    }
+
     /// Cuts or extends the file.
     pub fn set_len(&self, access: &Access, size: u64) -> io::Result<()> {
         self.alter(

@@ -362,3 +362,101 @@ fn errors_of_the_source_reach_the_caller_with_their_number() {
     drop(file);
     mount.stop();
 }
+
+#[test]
+fn whoever_appends_loses_nothing_that_was_appended_behind_the_mount() {
+    if !can_mount() {
+        return;
+    }
+    for (mode, blocks) in [(Mode::Strict, 8), (Mode::Fast, 8), (Mode::Strict, 0)] {
+        let mut mount = Mount::new("lru", blocks, options(mode));
+        let mut here = File::options().create(true).append(true).open(mount.at("log")).unwrap();
+        let mut expected = String::new();
+        for turn in 0..20 {
+            let (ours, theirs) = (format!("here {turn}\n"), format!("behind the mount {turn}\n"));
+            here.write_all(ours.as_bytes()).unwrap();
+            File::options().append(true).open(mount.source("log")).unwrap().write_all(theirs.as_bytes()).unwrap();
+            expected += &(ours + &theirs);
+        }
+        drop(here);
+        assert_eq!(fs::read_to_string(mount.source("log")).unwrap(), expected, "{mode:?}, {blocks} blocks");
+        assert_eq!(fs::read_to_string(mount.at("log")).unwrap(), expected, "{mode:?}, {blocks} blocks");
+        mount.stop();
+    }
+}
+
+#[test]
+fn a_file_opened_after_it_changed_behind_the_mount_is_seen_whole() {
+    if !can_mount() {
+        return;
+    }
+    for mode in MODES {
+        let mut mount = Mount::new("lru", 64, options(mode));
+        for (turn, length) in [9000, 50_000, 60_000, 100].into_iter().enumerate() {
+            let bytes = pattern(turn as u64, length);
+            fs::write(mount.source("f"), &bytes).unwrap();
+            let mut file = File::open(mount.at("f")).unwrap();
+            assert_eq!(file.metadata().unwrap().len(), length as u64, "{mode:?}");
+            let mut seen = Vec::new();
+            file.read_to_end(&mut seen).unwrap();
+            assert!(seen == bytes, "{mode:?}: {} of {length} bytes", seen.len());
+            assert_eq!(fs::metadata(mount.at("f")).unwrap().len(), length as u64);
+        }
+        mount.stop();
+    }
+}
+
+#[test]
+fn a_file_that_others_write_to_does_not_run_with_its_owners_rights_any_more() {
+    if !can_mount() {
+        return;
+    }
+    if !rustix::process::geteuid().is_root() {
+        eprintln!("SKIPPED: only root has others");
+        return;
+    }
+    for (mode, blocks) in [(Mode::Strict, 8), (Mode::Fast, 8), (Mode::Strict, 0)] {
+        let mut mount = Mount::new("lru", blocks, options(mode));
+        fs::set_permissions(mount.folder.path(), Permissions::from_mode(0o755)).unwrap();
+        for (before, after) in [(0o6777, 0o777), (0o4777, 0o777), (0o2767, 0o2767), (0o2777, 0o777)] {
+            fs::write(mount.at("f"), "abc").unwrap();
+            fs::set_permissions(mount.at("f"), Permissions::from_mode(before)).unwrap();
+            let file = mount.at("f");
+            let mut other = Command::new("dd");
+            other.args(["conv=notrunc", "bs=1", "seek=1", "status=none", &format!("of={}", file.display())]);
+            std::os::unix::process::CommandExt::uid(&mut other, 65534);
+            std::os::unix::process::CommandExt::gid(&mut other, 65534);
+            let mut other = other.stdin(Stdio::piped()).spawn().unwrap();
+            other.stdin.take().unwrap().write_all(b"x").unwrap();
+            assert!(other.wait().unwrap().success());
+            for path in [mount.at("f"), mount.source("f")] {
+                let found = fs::metadata(path).unwrap().mode() & 0o7777;
+                assert_eq!(found, after, "{mode:?}, {blocks} blocks: {before:o} became {found:o}");
+            }
+            // Who may keep them does.
+            fs::set_permissions(mount.at("f"), Permissions::from_mode(before)).unwrap();
+            File::options().append(true).open(mount.at("f")).unwrap().write_all(b"y").unwrap();
+            assert_eq!(fs::metadata(mount.at("f")).unwrap().mode() & 0o7777, before);
+            fs::remove_file(mount.at("f")).unwrap();
+        }
+        mount.stop();
+    }
+}
+
+#[test]
+fn times_before_1970_are_what_was_set() {
+    if !can_mount() {
+        return;
+    }
+    let mut mount = Mount::new("lru", 8, options(Mode::Strict));
+    let file = File::create(mount.at("f")).unwrap();
+    for nanos in [5, 1_000_000_000, 1_500_000_000, 86_400_000_000_001] {
+        let time = SystemTime::UNIX_EPOCH - Duration::from_nanos(nanos);
+        file.set_modified(time).unwrap();
+        for path in [mount.at("f"), mount.source("f")] {
+            assert_eq!(fs::metadata(path).unwrap().modified().unwrap(), time);
+        }
+    }
+    drop(file);
+    mount.stop();
+}

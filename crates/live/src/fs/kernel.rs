@@ -6,13 +6,13 @@
 use std::ffi::OsStr;
 use std::io;
 use std::path::Path;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use fuser::{
     BsdFileFlags, Errno, FileAttr, FileHandle, Filesystem, FopenFlags, Generation, INodeNo, InitFlags, KernelConfig,
-    LockOwner, OpenFlags, RenameFlags, ReplyAttr, ReplyCreate, ReplyData, ReplyDirectory, ReplyEmpty, ReplyEntry,
-    ReplyLseek, ReplyOpen, ReplyStatfs, ReplyWrite, ReplyXattr, Request, TimeOrNow, WriteFlags,
+    LockOwner, Notifier, OpenFlags, RenameFlags, ReplyAttr, ReplyCreate, ReplyData, ReplyDirectory, ReplyEmpty,
+    ReplyEntry, ReplyLseek, ReplyOpen, ReplyStatfs, ReplyWrite, ReplyXattr, Request, TimeOrNow, WriteFlags,
 };
 use hotset_core::request::Op;
 use rustix::fs::{FileType, OFlags, Stat, Timespec, Timestamps, UTIME_NOW, UTIME_OMIT};
@@ -41,11 +41,13 @@ const KINDS: [(FileType, fuser::FileType); 7] = [
 pub(super) struct Kernel {
     tree: Arc<Tree>,
     workers: Workers,
+    notifier: Arc<OnceLock<Notifier>>,
 }
 
 impl Kernel {
-    pub fn new(tree: Arc<Tree>) -> Kernel {
-        Kernel { tree, workers: Workers::new() }
+    /// Tells the kernel what it must not believe any more through `notifier`, which is set once there is a mount.
+    pub fn new(tree: Arc<Tree>, notifier: Arc<OnceLock<Notifier>>) -> Kernel {
+        Kernel { tree, workers: Workers::new(), notifier }
     }
 
     /// The open file behind a handle, if the kernel names one.
@@ -69,6 +71,14 @@ impl Kernel {
         // Who has written nothing need not hear at the close whether that has arrived.
         let reads_only = !OFlags::from_bits_retain(flags).intersects(OFlags::WRONLY | OFlags::RDWR);
         if reads_only { cached | FopenFlags::FOPEN_NOFLUSH } else { cached }
+    }
+}
+
+/// The kernel asks for the attributes of a file anew.
+fn forget_attributes(notifier: &OnceLock<Notifier>, number: INodeNo) {
+    if let Some(notifier) = notifier.get() {
+        // What it does not know it need not forget.
+        let _ = notifier.inval_inode(number, -1, 0);
     }
 }
 
@@ -168,11 +178,12 @@ fn timestamps(accessed: Option<TimeOrNow>, modified: Option<TimeOrNow>) -> Optio
 }
 
 fn timespec(time: SystemTime) -> Timespec {
-    let nanos = match time.duration_since(UNIX_EPOCH) {
-        Ok(after) => after.as_nanos() as i128,
-        Err(before) => -(before.duration().as_nanos() as i128),
+    let (seconds, nanos) = match time.duration_since(UNIX_EPOCH) {
+        Ok(after) => (after.as_secs() as i64, after.subsec_nanos()),
+        // fuser 0.18 takes the nanoseconds of such a time off as well, instead of adding them: taken apart as it was put together it is what was sent.
+        Err(before) => (-(before.duration().as_secs() as i64), before.duration().subsec_nanos()),
     };
-    Timespec { tv_sec: nanos.div_euclid(1_000_000_000) as i64, tv_nsec: nanos.rem_euclid(1_000_000_000) as _ }
+    Timespec { tv_sec: seconds, tv_nsec: nanos.into() }
 }
 
 impl Filesystem for Kernel {
@@ -281,6 +292,9 @@ impl Filesystem for Kernel {
     fn open(&self, request: &Request, number: INodeNo, flags: OpenFlags, reply: ReplyOpen) {
         match self.tree.open(number.0, flags.0 as u32, caller(request)) {
             Ok((open, same)) => {
+                if !same {
+                    forget_attributes(&self.notifier, number);
+                }
                 reply.opened(FileHandle(self.tree.files.add(open)), self.fopen_flags(flags.0 as u32, same))
             }
             Err(error) => reply.error(errno(error)),
@@ -350,23 +364,35 @@ impl Filesystem for Kernel {
     fn write(
         &self,
         _request: &Request,
-        _number: INodeNo,
+        number: INodeNo,
         handle: FileHandle,
         offset: u64,
         data: &[u8],
-        _write_flags: WriteFlags,
-        _flags: OpenFlags,
+        write_flags: WriteFlags,
+        flags: OpenFlags,
         _owner: Option<LockOwner>,
         reply: ReplyWrite,
     ) {
         let data = data.to_vec();
+        let notifier = self.notifier.clone();
+        // What a mapping has changed is written where it was mapped.
+        let is_mapped = write_flags.contains(WriteFlags::FUSE_WRITE_CACHE);
+        let flags = if is_mapped { OFlags::empty() } else { OFlags::from_bits_retain(flags.0 as u32) };
         self.with_file(handle, move |tree, open| {
-            let written = open.and_then(|open| match tree.cache() {
-                Some(cache) => cache.write(&open.access(), offset, &data),
-                None => crate::source::write_full(open.source.as_ref(), &data, offset),
+            let written = open.and_then(|open| {
+                if write_flags.contains(WriteFlags::FUSE_WRITE_KILL_SUIDGID) && tree.drop_privileges(&open)? {
+                    forget_attributes(&notifier, number);
+                }
+                tree.write(&open, offset, &data, flags)
             });
             match written {
-                Ok(length) => reply.written(length as u32),
+                Ok((length, elsewhere)) => {
+                    reply.written(length as u32);
+                    // The kernel believes it at `offset`. It lets go of the pages once it has the answer.
+                    if let (Some(_), Some(notifier)) = (elsewhere, notifier.get()) {
+                        let _ = notifier.inval_inode(number, 0, 0);
+                    }
+                }
                 Err(error) => reply.error(errno(error)),
             }
         });

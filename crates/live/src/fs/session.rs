@@ -5,7 +5,7 @@ use std::mem;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::mpsc::Receiver;
-use std::sync::{Arc, Weak};
+use std::sync::{Arc, OnceLock, Weak};
 use std::thread;
 
 use fuser::{Config, INodeNo, MountOption, Notifier, Session, SessionACL};
@@ -51,8 +51,10 @@ pub fn mount(
     let (tree, crowded) = Tree::new(source, cache, store, options)?;
     let tree = Arc::new(tree);
     let thinned = Arc::downgrade(&tree);
-    let session = Session::new(Kernel::new(tree), mountpoint, &config)?;
+    let told: Arc<OnceLock<Notifier>> = Arc::default();
+    let session = Session::new(Kernel::new(tree, told.clone()), mountpoint, &config)?;
     let notifier = session.notifier();
+    told.get_or_init(|| notifier.clone());
     thread::spawn(move || thin(&thinned, &crowded, &notifier));
     Ok(Mounted { session, mountpoint: mountpoint.to_owned() })
 }

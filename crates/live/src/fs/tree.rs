@@ -23,7 +23,7 @@ use super::nodes::{Node, Nodes};
 use super::{Mode as Serving, Options, Store};
 use crate::cache::{Cache, FileNumber};
 use crate::read_ahead::Stream;
-use crate::source::Stamp;
+use crate::source::{self, Stamp};
 
 /// Who asks.
 #[derive(Clone, Copy, Debug)]
@@ -314,6 +314,41 @@ impl Tree {
         Ok((OpenFile { file, source, number, app, executes, stream }, same))
     }
 
+    /// Writes; gives how many bytes, and where they begin if that is not at `offset`. One who appends does so behind the source's own end, since the
+    /// kernel may not know it.
+    pub fn write(&self, open: &OpenFile, offset: u64, data: &[u8], flags: OFlags) -> io::Result<(usize, Option<u64>)> {
+        let done = match (&self.cache, flags.contains(OFlags::APPEND)) {
+            (Some(cache), true) => cache.append(&open.access(), data).map(|(at, done)| (done, at)),
+            (None, true) => open.source.append(data).map(|(at, done)| (done, at)),
+            (Some(cache), false) => cache.write(&open.access(), offset, data).map(|done| (done, offset)),
+            (None, false) => source::write_full(open.source.as_ref(), data, offset).map(|done| (done, offset)),
+        };
+        let (done, at) = done?;
+        // A single write may ask for it, too.
+        if flags.intersects(OFlags::SYNC | OFlags::DSYNC) {
+            self.sync(open, !flags.contains(OFlags::SYNC))?;
+        }
+        Ok((done, Some(at).filter(|&at| at != offset)))
+    }
+
+    /// Takes from a file that a user without the right to keep them writes to the bits that let others run it with its owner's rights. True if it
+    /// had them.
+    pub fn drop_privileges(&self, open: &OpenFile) -> io::Result<bool> {
+        let stat = rustix::fs::fstat(&open.file)?;
+        let mode = Mode::from_raw_mode(stat.st_mode & 0o7777);
+        // Without the right of its group to run it that bit stands for something else.
+        let group = if mode.contains(Mode::XGRP) { Mode::SGID } else { Mode::empty() };
+        let privileges = mode & (Mode::SUID | group);
+        if privileges.is_empty() {
+            return Ok(false);
+        }
+        rustix::fs::fchmod(&open.file, mode - privileges)?;
+        if let Some(cache) = &self.cache {
+            cache.restamp(open.number, stamp(&rustix::fs::fstat(&open.file)?));
+        }
+        Ok(true)
+    }
+
     /// Writes back what the kernel of the source's machine still holds, so that a close tells of errors.
     pub fn flush(&self, open: &OpenFile) -> io::Result<()> {
         // Closing any descriptor of the file does it; what the close itself says is lost.
@@ -430,7 +465,7 @@ impl Tree {
 /// Bytes of the largest extended attribute, and of the longest list of their names.
 const MOST_XATTR: usize = 1 << 16;
 
-/// What of the flags of an open matters to the source. Where to append is the kernel's business.
+/// What of the flags of an open matters to the source. To append is a matter of each write: the flag may be set later.
 fn data_flags(flags: u32) -> OFlags {
     let kept = OFlags::RWMODE | OFlags::TRUNC | OFlags::NOATIME | OFlags::SYNC | OFlags::DSYNC;
     OFlags::from_bits_retain(flags) & kept | OFlags::CLOEXEC
