@@ -1,4 +1,4 @@
-//! Talking to a running mount: a socket named after the mountpoint, one line of JSON there, one line back.
+//! Talking to a running mount: a socket named after its device, one line of JSON there, one line back.
 //!
 //! The name is in the abstract space, so nothing is left behind when the process ends. Only root and the user who mounted are answered.
 
@@ -7,14 +7,14 @@ mod server;
 
 use std::io::{BufRead, BufReader, Write};
 use std::os::linux::net::SocketAddrExt;
-use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::MetadataExt;
 use std::os::unix::net::{SocketAddr, UnixStream};
 use std::path::Path;
 use std::time::Duration;
 
+use hotset_live::fs::Device;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
-use xxhash_rust::xxh3::xxh3_128;
 
 pub(crate) use server::{listen, serve};
 
@@ -41,27 +41,27 @@ enum Answer {
 /// Longest wait for an answer.
 const PATIENCE: Duration = Duration::from_secs(30);
 
-/// The name that the server of a mountpoint listens under.
-fn address(mountpoint: &Path) -> std::io::Result<SocketAddr> {
-    let path = mountpoint.as_os_str().as_bytes();
-    // A name has room for some hundred bytes.
-    let name = match path.len() {
-        ..=90 => [b"hotset:", path].concat(),
-        _ => format!("hotset::{:032x}", xxh3_128(path)).into_bytes(),
-    };
-    SocketAddr::from_abstract_name(name)
+/// The name that the server of a mount listens under: mounts one above the other, or at one path for different programs, have their own.
+fn address((major, minor): Device) -> std::io::Result<SocketAddr> {
+    SocketAddr::from_abstract_name(format!("hotset:{major}:{minor}"))
 }
 
 /// Asks the server of a mountpoint.
 pub(crate) fn ask(mountpoint: &Path, wish: &Wish) -> Result<Value, Failure> {
     let shown = mountpoint.display();
-    let full = std::fs::canonicalize(mountpoint)
-        .map_err(|error| Failure::Work(format!("there is no mount at {shown}: {error}")))?;
-    let stream = address(&full).and_then(|address| UnixStream::connect_addr(&address)).map_err(|error| {
+    let about = std::fs::metadata(mountpoint).map_err(|error| match error.raw_os_error() {
+        Some(NOT_CONNECTED) => Failure::Work(format!(
+            "the mount at {shown} is dead: its process was killed; mounting there again clears it away"
+        )),
+        _ => Failure::Work(format!("there is no mount at {shown}: {error}")),
+    })?;
+    let device = (rustix::fs::major(about.dev()), rustix::fs::minor(about.dev()));
+    let stream = address(device).and_then(|address| UnixStream::connect_addr(&address)).map_err(|error| {
         Failure::Work(format!(
             "no `hotset mount` answers for {shown} ({error}): expected the mountpoint of one with a cache"
         ))
     })?;
+    check_server(&stream, device, &shown.to_string())?;
     match exchange(stream, wish) {
         Ok(Answer::Done(value)) => Ok(value),
         Ok(Answer::Refused(why)) => Err(Failure::Work(why)),
@@ -69,22 +69,28 @@ pub(crate) fn ask(mountpoint: &Path, wish: &Wish) -> Result<Value, Failure> {
     }
 }
 
+/// Anybody may listen under a name. Only root, the user who asks and the one who mounted are believed.
+fn check_server(stream: &UnixStream, (major, minor): Device, shown: &str) -> Result<(), Failure> {
+    let server = rustix::net::sockopt::socket_peercred(stream).map_err(std::io::Error::from)?.uid;
+    let mounts = std::fs::read_to_string("/proc/self/mountinfo")?;
+    let ours = mounts.lines().find(|line| line.split(' ').nth(2) == Some(&format!("{major}:{minor}")));
+    let owner = ours.and_then(|line| line.rsplit_once("user_id=")?.1.split(',').next()?.parse::<u32>().ok());
+    if server.is_root() || server == rustix::process::geteuid() || Some(server.as_raw()) == owner {
+        return Ok(());
+    }
+    Err(Failure::Work(format!(
+        "user {} listens in place of the mount at {shown}, and is neither root nor who mounted it",
+        server.as_raw()
+    )))
+}
+
+/// What a call into a mount without a server fails with.
+const NOT_CONNECTED: i32 = rustix::io::Errno::NOTCONN.raw_os_error();
+
 fn exchange(mut stream: UnixStream, wish: &Wish) -> std::io::Result<Answer> {
     stream.set_read_timeout(Some(PATIENCE))?;
     writeln!(stream, "{}", serde_json::to_string(wish)?)?;
     let mut line = String::new();
     BufReader::new(stream).read_line(&mut line)?;
     Ok(serde_json::from_str(&line)?)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn long_paths_have_names_of_their_own() {
-        let name = |first: &str| address(Path::new(&format!("/{first}/{}", "deep/".repeat(50)))).unwrap();
-        assert_eq!(format!("{:?}", name("a")), format!("{:?}", name("a")));
-        assert_ne!(format!("{:?}", name("a")), format!("{:?}", name("b")));
-    }
 }

@@ -27,7 +27,7 @@ use crate::traces::parse_bytes;
 Examples:
   hotset mount /nas/project /mnt/project --memory 2G --policy render
   hotset mount /archive /mnt/archive --memory 512M --policy 'arc' --readonly --record day.hst
-  hotset simulate day.hst --policy arc --size 512M      (the same hits and misses, if one thread read)
+  hotset simulate day.hst --policy arc --size 512M      (the same hits and misses)
 
 A running mount is looked at with `hotset top` and changed with `hotset ctl`. Unmount by Ctrl-C, SIGTERM or `umount MOUNTPOINT`. docs/mount.md tells what the modes cost and what holds when the power fails.")]
 pub(crate) struct Mount {
@@ -105,6 +105,7 @@ impl Mount {
         if self.daemon {
             return detached::start();
         }
+        self.check_passing_through()?;
         let cache = if self.memory == 0 { None } else { Some(Arc::new(self.cache(&policy)?)) };
         let options = Options {
             mode: match self.mode {
@@ -119,19 +120,35 @@ impl Mount {
             },
             readonly: self.readonly,
         };
-        // What is made is to have the mode that was asked for; whoever asks has a mask of their own.
+        let log = cache.as_ref().map(|cache| Log::start(cache, self.block, self.log.as_deref())).transpose()?;
+        // What is made from now on is to have the mode that was asked for; whoever asks has a mask of their own.
         rustix::process::umask(rustix::fs::Mode::empty());
         serving::raise_limit();
         let mounted = hotset_live::fs::mount(&source, &mountpoint, cache.clone(), Arc::new(Plain), options)
             .map_err(|error| checks::explain(&mountpoint, &error))?;
         if let Some(cache) = &cache {
-            control::serve(&mountpoint, cache.clone())?;
+            control::serve(&mountpoint, cache.clone());
             self.listen.map_or(Ok(()), |address| control::listen(address, cache.clone()))?;
         }
-        let log = cache.as_ref().map(|cache| Log::start(cache, self.block, self.log.as_deref())).transpose()?;
         serving::serve(mounted, &source, &mountpoint, cache.as_deref(), self.detached)?;
         log.into_iter().for_each(Log::finish);
         Ok(())
+    }
+
+    /// Without a cache there is nothing to tell.
+    fn check_passing_through(&self) -> Result<(), Failure> {
+        let told = [
+            ("--record", self.record.is_some()),
+            ("--log", self.log.is_some()),
+            ("--listen", self.listen.is_some()),
+            ("--classes", self.classes.is_some()),
+        ];
+        match told.into_iter().find(|&(_, given)| given && self.memory == 0) {
+            Some((option, _)) => Err(Failure::Usage(format!(
+                "{option} is of no use with --memory 0, which passes everything through without a cache: leave one of them out"
+            ))),
+            None => Ok(()),
+        }
     }
 
     fn cache(&self, policy: &PolicySpec) -> Result<Cache, Failure> {

@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use rustix::process::Signal;
 
-use support::mounted::{Mount, can_mount, pattern};
+use support::mounted::{Mount, can_mount, pattern, unmount};
 use support::{Run, hotset};
 
 #[test]
@@ -86,6 +86,11 @@ fn it_goes_to_the_background_and_refuses_what_cannot_be() {
     assert!(run.status == 2 && run.err.contains("opt must know the future"), "{run:?}");
     let run = mount(&["--policy", "lru", "--block", "5000"]);
     assert!(run.status == 2 && run.err.contains("a block of 5000B is not possible here"), "{run:?}");
+    for option in ["--record", "--log"] {
+        let (file, run) = (folder.path("told"), ["mount", &source, &at, "--policy", "lru", "--memory", "0"]);
+        let run = hotset(&[&run[..], &[option, &file]].concat());
+        assert!(run.status == 2 && run.err.contains("is of no use with --memory 0"), "{run:?}");
+    }
     let run = mount(&["--policy", "lru", "--daemon", "--block", "1"]);
     assert!(run.status == 2 && run.err.contains("a block of 1B is not possible here"), "{run:?}");
     let run = mount(&["--policy", "lru", "--daemon"]);
@@ -94,16 +99,43 @@ fn it_goes_to_the_background_and_refuses_what_cannot_be() {
     assert_eq!(fs::read(Path::new(&source).join("f")).unwrap(), b"served");
     let run = mount(&["--policy", "lru"]);
     assert!(run.status == 2 && run.err.contains("a mountpoint of FUSE already"), "{run:?}");
-    let unmount = || rustix::mount::unmount(&*at, rustix::mount::UnmountFlags::empty()).unwrap();
-    unmount();
+    unmount(Path::new(&at));
     assert_eq!(fs::read_dir(&at).unwrap().count(), 0);
     // The server of the mount before may still be about to end.
     for turn in 0..10 {
         let run = mount(&["--policy", "lru", "--daemon"]);
         assert!(run.status == 0, "{turn}: {run:?}");
         assert_eq!(fs::read(Path::new(&at).join("f")).unwrap(), b"served");
-        unmount();
+        unmount(Path::new(&at));
     }
+}
+
+/// What else is mounted there is not ours to unmount, and a mount that is left to its open files does not stand in the way of the next one.
+#[test]
+fn mounts_one_above_the_other_do_not_touch_each_other() {
+    if !can_mount() {
+        return;
+    }
+    let mut mount = Mount::new(&["--memory", "1M", "--policy", "lru"]);
+    let (at, source) = (mount.at(""), mount.source(""));
+    fs::write(mount.at("f"), "below").unwrap();
+    let open = File::open(mount.at("f")).unwrap();
+    let status = |policy: &str| {
+        let said = hotset(&["ctl", at.to_str().unwrap(), "status"]).good();
+        assert!(said.out.contains(&format!("\"{policy}\"")), "{said:?}");
+    };
+    status("lru");
+    rustix::mount::unmount(&at, rustix::mount::UnmountFlags::DETACH).unwrap();
+    let run = ["mount", source.to_str().unwrap(), at.to_str().unwrap(), "--memory", "1M", "--policy", "arc"];
+    hotset(&[&run[..], &["--daemon"]].concat()).good();
+    status("arc");
+    // The first is told to end, and does once nobody has its file open; the second stays.
+    mount.signal(Signal::TERM);
+    drop(open);
+    mount.wait();
+    assert_eq!(fs::read(mount.at("f")).unwrap(), b"below");
+    status("arc");
+    unmount(&at);
 }
 
 #[test]
@@ -129,7 +161,7 @@ fn more_files_than_a_process_may_have_open() {
             assert_eq!(fs::read_to_string(format!("{at}/{}/{number}", number % 3)).unwrap(), format!("{number}"));
         }
     }
-    rustix::mount::unmount(&*at, rustix::mount::UnmountFlags::empty()).unwrap();
+    unmount(Path::new(&at));
 }
 
 #[test]

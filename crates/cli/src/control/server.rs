@@ -10,6 +10,7 @@ use std::time::{Duration, Instant};
 
 use hotset_core::policy::{App, Info};
 use hotset_core::spec::{ParamKind, PolicySpec};
+use hotset_live::fs::device_at;
 use hotset_live::{Cache, Status};
 use serde_json::Value;
 use tiny_http::{Header, Response, Server};
@@ -18,22 +19,28 @@ use super::{Answer, Wish, address, metrics};
 use crate::failure::Failure;
 use crate::traces::parse_bytes;
 
-/// Answers clients of `hotset ctl` and `hotset top` as long as the process lives.
-pub(crate) fn serve(mountpoint: &Path, cache: Arc<Cache>) -> Result<(), Failure> {
-    let listener = address(mountpoint)
-        .and_then(|address| bind(&address))
-        .map_err(|error| Failure::Work(format!("cannot listen for `hotset ctl {}`: {error}", mountpoint.display())))?;
+/// Answers clients of `hotset ctl` and `hotset top` as long as the process lives. Without a name to listen under the mount serves all the same.
+pub(crate) fn serve(mountpoint: &Path, cache: Arc<Cache>) {
+    let listener = match device_at(mountpoint).and_then(address).and_then(|address| bind(&address)) {
+        Ok(listener) => listener,
+        Err(error) => {
+            eprintln!(
+                "hotset: {} is served, but `hotset ctl` and `hotset top` cannot reach it: {error}",
+                mountpoint.display()
+            );
+            return;
+        }
+    };
     thread::spawn(move || {
         for stream in listener.incoming().flatten() {
             // A client that goes away misses its answer.
             let _ = converse(stream, &cache);
         }
     });
-    Ok(())
 }
 
 /// How long the server of a mount that has just been unmounted may take to end.
-const FAREWELL: Duration = Duration::from_secs(10);
+const FAREWELL: Duration = Duration::from_secs(2);
 
 /// Listens, as soon as the one before does not any more.
 fn bind(address: &SocketAddr) -> io::Result<UnixListener> {

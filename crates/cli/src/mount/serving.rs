@@ -1,7 +1,7 @@
 //! From mounted to unmounted.
 
 use std::env;
-use std::io::{Write, stderr};
+use std::io::{ErrorKind, Write, stderr};
 use std::os::unix::net::UnixDatagram;
 use std::path::Path;
 use std::thread;
@@ -32,7 +32,12 @@ pub(super) fn serve(
     let waiting = thread::spawn(move || {
         for _ in signals.forever() {
             if let Err(error) = unmount() {
-                eprintln!("hotset: cannot unmount {shown}: {error}");
+                let hint = if error.kind() == ErrorKind::ResourceBusy {
+                    ": press Ctrl-C again, or send the signal again, once nothing is open there"
+                } else {
+                    ""
+                };
+                eprintln!("hotset: cannot unmount {shown}: {error}{hint}");
             }
         }
     });

@@ -80,12 +80,21 @@ impl Mount {
 
     /// Unmounts it; gives what it said.
     pub fn stop(&mut self) -> String {
-        self.signal(Signal::TERM);
+        while self.server.as_mut().unwrap().try_wait().unwrap().is_none() {
+            // A program that another test starts has our files until it runs.
+            self.signal(Signal::TERM);
+            thread::sleep(Duration::from_millis(20));
+        }
         let output = self.server.take().unwrap().wait_with_output().unwrap();
         let said = String::from_utf8(output.stderr).unwrap();
         assert!(output.status.success(), "{said}");
         assert_eq!(fs::read_dir(self.at("")).unwrap().count(), 0, "it is unmounted");
         said
+    }
+
+    /// Waits until the process has ended well.
+    pub fn wait(&mut self) {
+        assert!(self.server.take().unwrap().wait().unwrap().success());
     }
 
     /// Ends the process at once; what it has mounted stays.
@@ -102,6 +111,15 @@ impl Drop for Mount {
             let _ = server.wait();
         }
         let _ = rustix::mount::unmount(self.at(""), rustix::mount::UnmountFlags::DETACH);
+    }
+}
+
+/// Unmounts what a test has mounted in another way, once the programs that other tests start have let go of it.
+pub fn unmount(at: &Path) {
+    let started = Instant::now();
+    while let Err(error) = rustix::mount::unmount(at, rustix::mount::UnmountFlags::empty()) {
+        assert!(error == rustix::io::Errno::BUSY && started.elapsed() < Duration::from_secs(20), "{error}");
+        thread::sleep(Duration::from_millis(5));
     }
 }
 

@@ -21,12 +21,21 @@ impl AppBy {
     /// The name of the application of user `uid` of which `pid` is a process or a thread.
     pub fn name(self, pid: u32, uid: u32) -> String {
         match self {
-            AppBy::Exe => exe(pid).unwrap_or_else(|| "unknown".to_owned()),
-            AppBy::Cgroup => cgroup(pid).unwrap_or_else(|| "unknown".to_owned()),
+            AppBy::Exe => exe(pid).map_or_else(unknown, printable),
+            AppBy::Cgroup => cgroup(pid).map_or_else(unknown, printable),
             AppBy::Uid => format!("uid {uid}"),
             AppBy::Pid => format!("pid {}", process(pid).unwrap_or(pid)),
         }
     }
+}
+
+fn unknown() -> String {
+    "unknown".to_owned()
+}
+
+/// Names reach terminals and logs, where control characters would do more than be read.
+fn printable(name: String) -> String {
+    name.replace(char::is_control, "\u{fffd}")
 }
 
 /// The process of a thread: the kernel tells of threads.
@@ -72,6 +81,11 @@ mod tests {
             std::thread::spawn(|| AppBy::Pid.name(rustix::thread::gettid().as_raw_nonzero().get() as u32, 7));
         assert_eq!(of_thread.join().unwrap(), format!("pid {pid}"));
         assert_eq!(AppBy::Exe.name(u32::MAX, 0), "unknown");
+    }
+
+    #[test]
+    fn names_do_nothing_to_a_terminal() {
+        assert_eq!(printable("e\u{1b}[31m\nX".to_owned()), "e\u{fffd}[31m\u{fffd}X");
     }
 
     #[test]

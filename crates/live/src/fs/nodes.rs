@@ -11,8 +11,11 @@ use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, RwLock};
+use std::thread;
+use std::time::Duration;
 
 use rustix::fs::{AtFlags, FileType, Mode, OFlags, Stat};
+use rustix::io::Errno;
 use rustix::process::{Resource, getrlimit};
 
 use crate::cache::FileNumber;
@@ -129,7 +132,7 @@ impl Nodes {
     /// Looks a name up; the kernel then knows the node once more.
     pub fn look_up(&self, parent: &Node, name: &OsStr) -> io::Result<(Arc<Node>, Stat)> {
         let flags = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-        let descriptor = rustix::fs::openat(parent, name, flags, Mode::empty())?;
+        let descriptor = patiently(|| rustix::fs::openat(parent, name, flags, Mode::empty()))?;
         let stat = rustix::fs::statat(&descriptor, "", AtFlags::EMPTY_PATH)?;
         let node = self.add(descriptor, &stat);
         let when = self.look_ups.fetch_add(1, Ordering::Relaxed);
@@ -202,6 +205,20 @@ impl Nodes {
         }
     }
 }
+
+/// Opens something. Where there are no descriptors left some are just being given back.
+pub(super) fn patiently(open: impl Fn() -> rustix::io::Result<OwnedFd>) -> io::Result<OwnedFd> {
+    for _ in 0..PATIENCE {
+        match open() {
+            Err(Errno::MFILE) => thread::sleep(Duration::from_millis(5)),
+            opened => return Ok(opened?),
+        }
+    }
+    Ok(open()?)
+}
+
+/// Times that are waited for a descriptor.
+const PATIENCE: u32 = 40;
 
 fn identity(stat: &Stat) -> Identity {
     (stat.st_dev, stat.st_ino)

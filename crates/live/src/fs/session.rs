@@ -1,5 +1,6 @@
 //! From mounting to unmounting: the threads that take the kernel's requests.
 
+use std::fs;
 use std::io;
 use std::mem;
 use std::path::{Path, PathBuf};
@@ -9,6 +10,7 @@ use std::sync::{Arc, OnceLock, Weak};
 use std::thread;
 
 use fuser::{Config, INodeNo, MountOption, Notifier, Session, SessionACL};
+use rustix::fs::{AtFlags, CWD, StatxFlags};
 
 use super::kernel::Kernel;
 use super::tree::Tree;
@@ -21,7 +23,23 @@ const THREADS: usize = 4;
 /// A mount that answers requests until it is unmounted.
 pub struct Mounted {
     session: Session<Kernel>,
+    place: Place,
+}
+
+/// Where it is, and what tells it from another one at the same place.
+#[derive(Clone)]
+struct Place {
     mountpoint: PathBuf,
+    device: Option<Device>,
+}
+
+/// Major and minor number of the device that a mount is to the kernel.
+pub type Device = (u32, u32);
+
+/// The device at a path, which may be a mount that does not answer yet, or not any more.
+pub fn device_at(path: &Path) -> io::Result<Device> {
+    let about = rustix::fs::statx(CWD, path, AtFlags::STATX_DONT_SYNC, StatxFlags::empty())?;
+    Ok((about.stx_dev_major, about.stx_dev_minor))
 }
 
 /// Mounts the directory `source` at `mountpoint`. The kernel's requests wait until [`Mounted::serve`] is called.
@@ -56,7 +74,8 @@ pub fn mount(
     let notifier = session.notifier();
     told.get_or_init(|| notifier.clone());
     thread::spawn(move || thin(&thinned, &crowded, &notifier));
-    Ok(Mounted { session, mountpoint: mountpoint.to_owned() })
+    let device = device_at(mountpoint).ok();
+    Ok(Mounted { session, place: Place { mountpoint: mountpoint.to_owned(), device } })
 }
 
 impl Mounted {
@@ -64,8 +83,8 @@ impl Mounted {
     /// again.
     pub fn unmounter(&self) -> impl Fn() -> io::Result<()> + Send + use<> {
         // The crate's own forgets the mount when it fails.
-        let mountpoint = self.mountpoint.clone();
-        move || unmount(&mountpoint)
+        let place = self.place.clone();
+        move || unmount(&place)
     }
 
     /// Answers requests until it is unmounted.
@@ -77,14 +96,21 @@ impl Mounted {
         let served = serving.join().unwrap_or_else(|_| Err(io::Error::other("a thread has panicked")));
         if served.is_err() {
             // Why it ended says more than that it cannot be unmounted.
-            let _ = unmount(&self.mountpoint);
+            let _ = unmount(&self.place);
         }
         served
     }
 }
 
-/// Unmounts what is mounted there; without root by the helper.
-fn unmount(mountpoint: &Path) -> io::Result<()> {
+/// Unmounts it, and nothing else that is there; without root by the helper.
+fn unmount(Place { mountpoint, device }: &Place) -> io::Result<()> {
+    if let Some(device) = *device
+        && device_at(mountpoint).is_ok_and(|there| there != device)
+    {
+        let is_below = fs::read_to_string("/proc/self/mountinfo")?.lines().any(|line| is_of(line, device));
+        let busy = || io::Error::new(io::ErrorKind::ResourceBusy, "something else is mounted on top of it");
+        return if is_below { Err(busy()) } else { Ok(()) };
+    }
     match rustix::mount::unmount(mountpoint, rustix::mount::UnmountFlags::empty()) {
         Err(rustix::io::Errno::PERM) => {}
         done => return Ok(done?),
@@ -94,6 +120,11 @@ fn unmount(mountpoint: &Path) -> io::Result<()> {
         true => Ok(()),
         false => Err(io::Error::other(String::from_utf8_lossy(&done.stderr).trim_end().to_owned())),
     }
+}
+
+/// True if a line of the table of mounts is of this device.
+fn is_of(line: &str, (major, minor): Device) -> bool {
+    line.split(' ').nth(2) == Some(&format!("{major}:{minor}"))
 }
 
 /// Has the kernel forget files whenever too many are held, as long as there is a tree. The kernel waits for look-ups in the same directory before it

@@ -19,7 +19,7 @@ use rustix::fs::{
 };
 
 use super::handles::{Handles, Listed, OpenDirectory, OpenFile};
-use super::nodes::{Node, Nodes};
+use super::nodes::{Node, Nodes, patiently};
 use super::{Mode as Serving, Options, Store};
 use crate::cache::{Cache, FileNumber};
 use crate::read_ahead::Stream;
@@ -285,7 +285,7 @@ impl Tree {
             return Err(rustix::io::Errno::ROFS.into());
         }
         let path = node.path()?;
-        let file = rustix::fs::open(path, wanted - OFlags::TRUNC, Mode::empty())?;
+        let file = patiently(|| rustix::fs::open(&path, wanted - OFlags::TRUNC, Mode::empty()))?;
         let (open, same) = self.opened(&node, file.into(), caller, flags & FOR_EXECUTION != 0)?;
         if wanted.contains(OFlags::TRUNC) {
             self.set_size(&open, 0)?;
