@@ -50,7 +50,7 @@ fn address((major, minor): Device) -> std::io::Result<SocketAddr> {
 pub(crate) fn ask(mountpoint: &Path, wish: &Wish) -> Result<Value, Failure> {
     let shown = mountpoint.display();
     let about = std::fs::metadata(mountpoint).map_err(|error| match error.raw_os_error() {
-        Some(NOT_CONNECTED) => Failure::Work(format!(
+        Some(NOT_CONNECTED | ABORTED) => Failure::Work(format!(
             "the mount at {shown} is dead: its process was killed; mounting there again clears it away"
         )),
         _ => Failure::Work(format!("there is no mount at {shown}: {error}")),
@@ -84,8 +84,9 @@ fn check_server(stream: &UnixStream, (major, minor): Device, shown: &str) -> Res
     )))
 }
 
-/// What a call into a mount without a server fails with.
+/// What calls into a mount without a server fail with; the first one after its end with the second.
 const NOT_CONNECTED: i32 = rustix::io::Errno::NOTCONN.raw_os_error();
+const ABORTED: i32 = rustix::io::Errno::CONNABORTED.raw_os_error();
 
 fn exchange(mut stream: UnixStream, wish: &Wish) -> std::io::Result<Answer> {
     stream.set_read_timeout(Some(PATIENCE))?;

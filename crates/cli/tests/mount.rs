@@ -66,6 +66,8 @@ fn what_was_synced_survives_a_kill_and_the_place_is_mounted_again() {
     for number in 0..synced {
         assert!(bytes[number as usize * 4096..][..4096] == pattern(number, 4096));
     }
+    let run = hotset(&["ctl", mount.at("").to_str().unwrap(), "status"]);
+    assert!(run.status == 1 && run.err.contains("is dead: its process was killed"), "{run:?}");
     assert!(fs::metadata(mount.at("")).is_err(), "a stale mount is left");
     mount.start();
     assert_eq!(fs::read(mount.at("log")).unwrap(), bytes);
