@@ -12,7 +12,7 @@ use std::os::unix::net::{SocketAddr, UnixStream};
 use std::path::Path;
 use std::time::Duration;
 
-use hotset_live::fs::Device;
+use hotset_live::fs::{Device, mount_line};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -70,11 +70,9 @@ pub(crate) fn ask(mountpoint: &Path, wish: &Wish) -> Result<Value, Failure> {
 }
 
 /// Anybody may listen under a name. Only root, the user who asks and the one who mounted are believed.
-fn check_server(stream: &UnixStream, (major, minor): Device, shown: &str) -> Result<(), Failure> {
+fn check_server(stream: &UnixStream, device: Device, shown: &str) -> Result<(), Failure> {
     let server = rustix::net::sockopt::socket_peercred(stream).map_err(std::io::Error::from)?.uid;
-    let mounts = std::fs::read_to_string("/proc/self/mountinfo")?;
-    let ours = mounts.lines().find(|line| line.split(' ').nth(2) == Some(&format!("{major}:{minor}")));
-    let owner = ours.and_then(|line| line.rsplit_once("user_id=")?.1.split(',').next()?.parse::<u32>().ok());
+    let owner = mount_line(device)?.and_then(|line| line.rsplit_once("user_id=")?.1.split(',').next()?.parse().ok());
     if server.is_root() || server == rustix::process::geteuid() || Some(server.as_raw()) == owner {
         return Ok(());
     }

@@ -23,7 +23,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 pub use apps::AppBy;
-pub use session::{Device, Mounted, device_at, mount};
+pub use session::{Device, Mounted, device_at, mount, mount_line};
 
 use crate::source::Source;
 

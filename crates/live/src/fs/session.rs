@@ -107,9 +107,10 @@ fn unmount(Place { mountpoint, device }: &Place) -> io::Result<()> {
     if let Some(device) = *device
         && device_at(mountpoint).is_ok_and(|there| there != device)
     {
-        let is_below = fs::read_to_string("/proc/self/mountinfo")?.lines().any(|line| is_of(line, device));
-        let busy = || io::Error::new(io::ErrorKind::ResourceBusy, "something else is mounted on top of it");
-        return if is_below { Err(busy()) } else { Ok(()) };
+        return match mount_line(device)? {
+            Some(_) => Err(io::Error::new(io::ErrorKind::ResourceBusy, "something else is mounted on top of it")),
+            None => Ok(()),
+        };
     }
     match rustix::mount::unmount(mountpoint, rustix::mount::UnmountFlags::empty()) {
         Err(rustix::io::Errno::PERM) => {}
@@ -122,9 +123,11 @@ fn unmount(Place { mountpoint, device }: &Place) -> io::Result<()> {
     }
 }
 
-/// True if a line of the table of mounts is of this device.
-fn is_of(line: &str, (major, minor): Device) -> bool {
-    line.split(' ').nth(2) == Some(&format!("{major}:{minor}"))
+/// What the table of mounts (proc(5), mountinfo) says of this device, if it is mounted.
+pub fn mount_line((major, minor): Device) -> io::Result<Option<String>> {
+    let device = format!("{major}:{minor}");
+    let table = fs::read_to_string("/proc/self/mountinfo")?;
+    Ok(table.lines().find(|line| line.split(' ').nth(2) == Some(&device)).map(str::to_owned))
 }
 
 /// Has the kernel forget files whenever too many are held, as long as there is a tree. The kernel waits for look-ups in the same directory before it

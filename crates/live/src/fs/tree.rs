@@ -324,8 +324,9 @@ impl Tree {
             (None, false) => source::write_full(open.source.as_ref(), data, offset).map(|done| (done, offset)),
         };
         let (done, at) = done?;
-        // A single write may ask for it, too.
-        if flags.intersects(OFlags::SYNC | OFlags::DSYNC) {
+        // A single write may ask for it, too; where the open did, the source has done it.
+        let asked = flags & (OFlags::SYNC | OFlags::DSYNC);
+        if !asked.is_empty() && !rustix::fs::fcntl_getfl(&open.file)?.contains(asked) {
             self.sync(open, !flags.contains(OFlags::SYNC))?;
         }
         Ok((done, Some(at).filter(|&at| at != offset)))
