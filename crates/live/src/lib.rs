@@ -19,6 +19,7 @@ mod recording;
 pub mod source;
 mod status;
 mod transfers;
+mod workers;
 mod write;
 
 pub use cache::{Access, Cache, FileNumber, Settings};

@@ -60,31 +60,47 @@ pub enum Read {
     Done(Vec<u8>),
     /// [`Cache::finish_read`] must be called for it, or others wait for ever.
     Missing(Missing),
+    /// It goes beyond what is known of the file, so the source must be asked: [`Cache::read`] does. Nothing was decided.
+    Unknown,
 }
 
 impl Cache {
     /// Reads up to `length` bytes from `offset` on; fewer only at the end of the file. Fails as the source does: what could not be read is
     /// not cached.
     pub fn read(&self, access: &Access, offset: u64, length: usize) -> io::Result<Vec<u8>> {
-        match self.begin_read(access, offset, length)? {
-            Read::Done(bytes) => Ok(bytes),
-            Read::Missing(missing) => self.finish_read(access, missing),
+        let end = offset.saturating_add(length as u64);
+        let size = self.size_at(access, end)?;
+        match self.decided(access, offset..end.min(size), size) {
+            Ok(bytes) => Ok(bytes),
+            Err(missing) => self.finish_read(access, missing),
         }
     }
 
-    /// The part of [`read`](Cache::read) that waits for nobody.
-    pub fn begin_read(&self, access: &Access, offset: u64, length: usize) -> io::Result<Read> {
-        let size = self.size_at(access, offset.saturating_add(length as u64))?;
-        let range = offset..offset.saturating_add(length as u64).min(size);
+    /// The part of [`read`](Cache::read) that waits for nobody and asks the source nothing.
+    pub fn begin_read(&self, access: &Access, offset: u64, length: usize) -> Read {
+        let end = offset.saturating_add(length as u64);
+        let known = self.known_size(access);
+        if end > known {
+            return Read::Unknown;
+        }
+        self.decided(access, offset..end, known).map_or_else(Read::Missing, Read::Done)
+    }
+
+    /// Decides about a read of a file of `size` bytes; gives what was asked for if all of it is there.
+    fn decided(&self, access: &Access, range: Range<u64>, size: u64) -> Result<Vec<u8>, Missing> {
         if range.is_empty() {
-            return Ok(Read::Done(Vec::new()));
+            return Ok(Vec::new());
         }
         let missing = self.decide_read(access, range, size);
         if !missing.pieces.is_empty() {
-            return Ok(Read::Missing(missing));
+            return Err(missing);
         }
         self.follow(access, &missing.range, false);
-        Ok(Read::Done(missing.reply))
+        Ok(missing.reply)
+    }
+
+    fn known_size(&self, access: &Access) -> u64 {
+        self.shared.lock().files[access.file as usize].size()
     }
 
     /// The part of [`read`](Cache::read) that reads the source and waits for others who do.
@@ -125,7 +141,7 @@ impl Cache {
 
     /// The size of the file. A read that goes beyond what is known asks the source: the file may have grown behind the cache.
     fn size_at(&self, access: &Access, end: u64) -> io::Result<u64> {
-        let known = self.shared.lock().files[access.file as usize].size();
+        let known = self.known_size(access);
         if end <= known {
             return Ok(known);
         }

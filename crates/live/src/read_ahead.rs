@@ -7,14 +7,13 @@
 
 use std::collections::{HashMap, VecDeque};
 use std::ops::Range;
-use std::sync::mpsc::{Sender, channel};
 use std::sync::{Arc, Mutex, PoisonError, Weak};
-use std::thread;
 
 use crate::cache::{Access, FileNumber, Shared, State};
 use crate::read::{Run, add_block, announce};
 use crate::source::Source;
 use crate::transfers::Transfer;
+use crate::workers::{Limits, Part, Room, Workers};
 
 /// Bytes that may wait to be asked for, at most.
 pub const BUDGET: u64 = 8 << 20;
@@ -57,14 +56,6 @@ impl Position {
     }
 }
 
-/// A read of a run that nobody has asked for.
-struct Job {
-    file: FileNumber,
-    source: Arc<dyn Source>,
-    run: Run,
-    transfer: Arc<Transfer>,
-}
-
 /// What was read ahead, oldest first.
 #[derive(Default)]
 pub(crate) struct Staged {
@@ -75,24 +66,20 @@ pub(crate) struct Staged {
 /// The threads that read ahead. They end with the cache.
 pub(crate) struct ReadAhead {
     shared: Arc<Shared>,
-    jobs: Mutex<Sender<Job>>,
+    workers: Workers,
 }
+
+/// Reads of one file and of all that may be under way: so many files that hang are needed before others are not read ahead any more.
+const LIMITS: Limits = Limits { part: 4, device: 64, all: 64 };
 
 impl ReadAhead {
     pub fn new(shared: Arc<Shared>) -> ReadAhead {
-        let (jobs, queue) = channel::<Job>();
-        let queue = Arc::new(Mutex::new(queue));
-        for _ in 0..THREADS {
-            let (shared, queue) = (shared.clone(), queue.clone());
-            thread::spawn(move || {
-                loop {
-                    let job = queue.lock().unwrap_or_else(PoisonError::into_inner).recv();
-                    let Ok(Job { file, source, run, transfer }) = job else { return };
-                    shared.fetch(file, source.as_ref(), &run, &transfer);
-                }
-            });
-        }
-        ReadAhead { shared, jobs: Mutex::new(jobs) }
+        ReadAhead { shared, workers: Workers::new(LIMITS) }
+    }
+
+    /// Room for reads of a file. Where there is none nothing may be announced: whoever wants it would wait behind files that hang.
+    fn room(&self, file: FileNumber) -> Option<Room> {
+        self.workers.reserve(Part { device: 0, what: file.into() })
     }
 
     /// Has the source read on behind `range`, which was just read, if the reader goes through the file in order and finds it missing.
@@ -112,13 +99,18 @@ impl ReadAhead {
                 add_block(&mut runs, &block, size);
             }
         }
-        for run in runs {
+        if runs.is_empty() {
+            return;
+        }
+        let Some(room) = self.room(access.file) else { return };
+        let announced = runs.into_iter().map(|run| {
             let transfer = announce(&mut state.transfers, access.file, &run, true);
             let addresses = run.blocks.iter().map(|block| block.address).collect();
             state.staged.bytes += run.range.end - run.range.start;
             state.staged.runs.push_back((access.file, transfer.clone(), addresses));
-            self.start(Job { file: access.file, source: access.source.clone(), run, transfer });
-        }
+            (run, transfer)
+        });
+        self.start(room, access.file, access.source.clone(), announced.collect());
         while state.staged.bytes > BUDGET
             && let Some((file, transfer, addresses)) = state.staged.runs.pop_front()
         {
@@ -141,21 +133,25 @@ impl ReadAhead {
         }
         for (file, runs) in runs {
             let Some(source) = state.files[file as usize].source.as_ref().and_then(Weak::upgrade) else { continue };
-            for run in runs {
+            let Some(room) = self.room(file) else { continue };
+            let announced = runs.into_iter().map(|run| {
                 let transfer = announce(&mut state.transfers, file, &run, false);
-                self.start(Job { file, source: source.clone(), run, transfer });
-            }
+                (run, transfer)
+            });
+            self.start(room, file, source, announced.collect());
         }
     }
 
-    fn start(&self, job: Job) {
-        // The threads live as long as the sender does.
-        let _ = self.jobs.lock().unwrap_or_else(PoisonError::into_inner).send(job);
+    /// Has what was announced read by another thread.
+    fn start(&self, room: Room, file: FileNumber, source: Arc<dyn Source>, announced: Vec<(Run, Arc<Transfer>)>) {
+        let shared = self.shared.clone();
+        self.workers.run_in(room, move || {
+            for (run, transfer) in &announced {
+                shared.fetch(file, source.as_ref(), run, transfer);
+            }
+        });
     }
 }
-
-/// Threads that read ahead.
-const THREADS: usize = 2;
 
 #[cfg(test)]
 mod tests {

@@ -15,7 +15,7 @@ use std::time::{Duration, SystemTime};
 use hotset_live::fs::{Mode, Options, Plain, Store, mount};
 use hotset_live::source::{Source, Stamp};
 use hotset_live::{Cache, Status};
-use rustix::fs::{CWD, FallocateFlags, RenameFlags, SeekFrom as Seeking, XattrFlags};
+use rustix::fs::{CWD, FallocateFlags, RawDir, RenameFlags, SeekFrom as Seeking, XattrFlags};
 use tempfile::TempDir;
 
 use support::{pattern, settings};
@@ -458,5 +458,47 @@ fn times_before_1970_are_what_was_set() {
         }
     }
     drop(file);
+    mount.stop();
+}
+
+/// What a listing gives, with the place behind each entry.
+fn listed(directory: &File) -> Vec<(CString, u64)> {
+    let mut buffer = Vec::with_capacity(4096);
+    let mut entries = RawDir::new(directory, buffer.spare_capacity_mut());
+    let mut listed = Vec::new();
+    while let Some(entry) = entries.next() {
+        let entry = entry.unwrap();
+        listed.push((entry.file_name().to_owned(), entry.next_entry_cookie()));
+    }
+    listed
+}
+
+#[test]
+fn a_directory_is_listed_by_the_places_that_the_source_gives() {
+    if !can_mount() {
+        return;
+    }
+    let mut mount = Mount::new("lru", 8, options(Mode::Strict));
+    for number in 0..5000 {
+        fs::write(mount.source(&format!("{number:0>100}")), "").unwrap();
+    }
+    let (here, source) = (File::open(mount.at("")).unwrap(), File::open(mount.source("")).unwrap());
+    let entries = listed(&source);
+    assert_eq!(entries.len(), 5002);
+    assert!(listed(&here) == entries, "names or places differ");
+    // What is removed meanwhile does not move the others.
+    for number in 0..2000 {
+        fs::remove_file(mount.at(&format!("{number:0>100}"))).unwrap();
+    }
+    for place in [3000, 10, 4999, 5001] {
+        for directory in [&source, &here] {
+            rustix::fs::seek(directory, Seeking::Start(entries[place].1)).unwrap();
+        }
+        assert!(listed(&here) == listed(&source), "from {place}");
+    }
+    rustix::fs::seek(&here, Seeking::Start(0)).unwrap();
+    fs::write(mount.source("new"), "").unwrap();
+    assert!(listed(&here).iter().any(|(name, _)| name.as_bytes() == b"new"), "it is read anew");
+    drop(here);
     mount.stop();
 }

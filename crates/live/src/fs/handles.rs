@@ -1,18 +1,15 @@
-//! What is open: files with who opened them, and directories.
+//! What is open: files with who opened them, and whatever else has a handle.
 
 use std::collections::HashMap;
-use std::ffi::OsString;
 use std::fs::File;
 use std::io;
-use std::os::fd::OwnedFd;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError, RwLock};
-
-use rustix::fs::FileType;
+use std::sync::{Arc, PoisonError, RwLock};
 
 use crate::cache::{Access, FileNumber};
 use crate::read_ahead::Stream;
 use crate::source::Source;
+use crate::workers::Part;
 
 /// An open file.
 pub(super) struct OpenFile {
@@ -23,6 +20,8 @@ pub(super) struct OpenFile {
     pub executes: bool,
     /// Followed by read-ahead, unless the kernel reads ahead itself.
     pub stream: Option<Stream>,
+    /// What it hangs with.
+    pub part: Part,
 }
 
 impl OpenFile {
@@ -35,20 +34,6 @@ impl OpenFile {
             executes: self.executes,
         }
     }
-}
-
-/// An open directory with its entries, which are read when the listing begins.
-pub(super) struct OpenDirectory {
-    pub descriptor: OwnedFd,
-    pub entries: Mutex<Vec<Listed>>,
-}
-
-/// An entry of a directory.
-#[derive(Clone, Debug)]
-pub(super) struct Listed {
-    pub inode: u64,
-    pub kind: FileType,
-    pub name: OsString,
 }
 
 /// Things by number.
@@ -75,7 +60,8 @@ impl<T> Handles<T> {
         open.get(&number).cloned().ok_or_else(|| rustix::io::Errno::BADF.into())
     }
 
-    pub fn close(&self, number: u64) {
-        self.open.write().unwrap_or_else(PoisonError::into_inner).remove(&number);
+    /// Takes it out. To let go of it may be the last close of it, which may wait for the source.
+    pub fn close(&self, number: u64) -> Option<Arc<T>> {
+        self.open.write().unwrap_or_else(PoisonError::into_inner).remove(&number)
     }
 }

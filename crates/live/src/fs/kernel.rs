@@ -1,7 +1,8 @@
 //! The kernel's requests, translated to calls of a [`Tree`]. The only place that knows the FUSE protocol.
 //!
-//! Several threads take requests (`session.rs`). What may wait for the source's disk (reads that miss, writes, flushes) goes on to [`Workers`], so that hits and look-ups
-//! are answered meanwhile.
+//! Several threads take requests (`session.rs`), and some of them are always free for hits: whatever asks the source for anything is done through
+//! [`Workers`], where a part of the source that hangs holds up nobody else. What is short as a rule is done by the thread that took the request, as long as
+//! few of them are held so; what may well take long (reads that miss, writes, flushes) by another one.
 
 use std::ffi::OsStr;
 use std::io;
@@ -18,10 +19,11 @@ use hotset_core::request::Op;
 use rustix::fs::{FileType, OFlags, Stat, Timespec, Timestamps, UTIME_NOW, UTIME_OMIT};
 
 use super::handles::OpenFile;
+use super::listing::Listed;
 use super::tree::{Attributes, Caller, Tree};
-use super::workers::Workers;
 use super::{Mode, VALIDITY};
 use crate::read::Read;
+use crate::workers::{Part, Workers};
 
 /// Bytes that one request moves, at most.
 const LONGEST: u32 = 1 << 20;
@@ -40,14 +42,32 @@ const KINDS: [(FileType, fuser::FileType); 7] = [
 /// What the kernel talks to.
 pub(super) struct Kernel {
     tree: Arc<Tree>,
-    workers: Workers,
+    workers: Arc<Workers>,
     notifier: Arc<OnceLock<Notifier>>,
 }
 
 impl Kernel {
     /// Tells the kernel what it must not believe any more through `notifier`, which is set once there is a mount.
-    pub fn new(tree: Arc<Tree>, notifier: Arc<OnceLock<Notifier>>) -> Kernel {
-        Kernel { tree, workers: Workers::new(), notifier }
+    pub fn new(tree: Arc<Tree>, workers: Arc<Workers>, notifier: Arc<OnceLock<Notifier>>) -> Kernel {
+        Kernel { tree, workers, notifier }
+    }
+
+    /// Asks the source for what it answers soon, unless this part of it hangs.
+    fn ask(&self, part: Part, work: impl FnOnce(&Tree) + Send + 'static) {
+        let tree = self.tree.clone();
+        self.workers.run_here(part, move || work(&tree));
+    }
+
+    /// The same about the file with this number.
+    fn ask_about(&self, number: INodeNo, work: impl FnOnce(&Tree) + Send + 'static) {
+        self.ask(self.tree.part(number.0), work);
+    }
+
+    /// The same about a name in a directory, which `work` is given as well.
+    fn ask_in(&self, parent: INodeNo, name: &OsStr, work: impl FnOnce(&Tree, &OsStr) + Send + 'static) {
+        let part = self.tree.part_of(parent.0, name);
+        let name = name.to_owned();
+        self.ask(part, move |tree| work(tree, &name));
     }
 
     /// The open file behind a handle, if the kernel names one.
@@ -57,21 +77,22 @@ impl Kernel {
 
     /// Does what waits for the source with an open file, in another thread.
     fn with_file(&self, handle: FileHandle, work: impl FnOnce(&Tree, io::Result<Arc<OpenFile>>) + Send + 'static) {
-        let tree = self.tree.clone();
-        self.workers.run(move || work(&tree, tree.files.get(handle.0)));
+        let (tree, open) = (self.tree.clone(), self.tree.files.get(handle.0));
+        let part = open.as_ref().map(|open| open.part).unwrap_or_default();
+        self.workers.run(part, move || work(&tree, open));
     }
+}
 
-    /// What the kernel does with a file opened with `flags`, of which it may keep what it has if it is the `same`.
-    fn fopen_flags(&self, flags: u32, same: bool) -> FopenFlags {
-        let cached = match (self.tree.mode(), same) {
-            (Mode::Strict, _) => FopenFlags::FOPEN_DIRECT_IO,
-            (Mode::Fast, true) => FopenFlags::FOPEN_KEEP_CACHE,
-            (Mode::Fast, false) => FopenFlags::empty(),
-        };
-        // Who has written nothing need not hear at the close whether that has arrived.
-        let reads_only = !OFlags::from_bits_retain(flags).intersects(OFlags::WRONLY | OFlags::RDWR);
-        if reads_only { cached | FopenFlags::FOPEN_NOFLUSH } else { cached }
-    }
+/// What the kernel does with a file opened with `flags`, of which it may keep what it has if it is the `same`.
+fn fopen_flags(mode: Mode, flags: u32, same: bool) -> FopenFlags {
+    let cached = match (mode, same) {
+        (Mode::Strict, _) => FopenFlags::FOPEN_DIRECT_IO,
+        (Mode::Fast, true) => FopenFlags::FOPEN_KEEP_CACHE,
+        (Mode::Fast, false) => FopenFlags::empty(),
+    };
+    // Who has written nothing need not hear at the close whether that has arrived.
+    let reads_only = !OFlags::from_bits_retain(flags).intersects(OFlags::WRONLY | OFlags::RDWR);
+    if reads_only { cached | FopenFlags::FOPEN_NOFLUSH } else { cached }
 }
 
 /// The kernel asks for the attributes of a file anew.
@@ -97,6 +118,13 @@ fn entry(reply: ReplyEntry, found: io::Result<(u64, Stat)>) {
 fn empty(reply: ReplyEmpty, done: io::Result<()>) {
     match done {
         Ok(()) => reply.ok(),
+        Err(error) => reply.error(errno(error)),
+    }
+}
+
+fn bytes(reply: ReplyData, read: io::Result<Vec<u8>>) {
+    match read {
+        Ok(bytes) => reply.data(&bytes),
         Err(error) => reply.error(errno(error)),
     }
 }
@@ -196,20 +224,22 @@ impl Filesystem for Kernel {
         let _ = config.add_capabilities(wanted | InitFlags::FUSE_PARALLEL_DIROPS);
         let _ = config.set_max_write(LONGEST);
         let _ = config.set_max_readahead(LONGEST);
-        let _ = config.set_max_background(64);
+        // The kernel sends no reads ahead of its own, and no closes, for any file while so many of them hang.
+        let _ = config.set_max_background(1024);
         Ok(())
     }
 
     fn lookup(&self, request: &Request, parent: INodeNo, name: &OsStr, reply: ReplyEntry) {
-        entry(reply, self.tree.look_up(parent.0, name, caller(request)));
+        let caller = caller(request);
+        self.ask_in(parent, name, move |tree, name| entry(reply, tree.look_up(parent.0, name, caller)));
     }
 
     fn forget(&self, _request: &Request, number: INodeNo, times: u64) {
-        self.tree.forget(number.0, times);
+        self.ask_about(number, move |tree| tree.forget(number.0, times));
     }
 
     fn getattr(&self, _request: &Request, number: INodeNo, _handle: Option<FileHandle>, reply: ReplyAttr) {
-        attr(reply, number.0, self.tree.stat(number.0));
+        self.ask_about(number, move |tree| attr(reply, number.0, tree.stat(number.0)));
     }
 
     fn setattr(
@@ -232,14 +262,12 @@ impl Filesystem for Kernel {
     ) {
         let change = Attributes { mode, uid, gid, size, times: timestamps(accessed, modified) };
         let (tree, open) = (self.tree.clone(), self.open_file(handle));
-        self.workers.run(move || attr(reply, number.0, tree.set_attributes(number.0, &change, open.as_deref())));
+        let set = move || attr(reply, number.0, tree.set_attributes(number.0, &change, open.as_deref()));
+        self.workers.run(self.tree.part(number.0), set);
     }
 
     fn readlink(&self, _request: &Request, number: INodeNo, reply: ReplyData) {
-        match self.tree.read_link(number.0) {
-            Ok(target) => reply.data(&target),
-            Err(error) => reply.error(errno(error)),
-        }
+        self.ask_about(number, move |tree| bytes(reply, tree.read_link(number.0)));
     }
 
     fn mknod(
@@ -252,23 +280,29 @@ impl Filesystem for Kernel {
         device: u32,
         reply: ReplyEntry,
     ) {
-        entry(reply, self.tree.make_node(parent.0, name, mode, decoded_device(device), caller(request)));
+        let (caller, device) = (caller(request), decoded_device(device));
+        self.ask_in(parent, name, move |tree, name| {
+            entry(reply, tree.make_node(parent.0, name, mode, device, caller));
+        });
     }
 
     fn mkdir(&self, request: &Request, parent: INodeNo, name: &OsStr, mode: u32, _umask: u32, reply: ReplyEntry) {
-        entry(reply, self.tree.make_directory(parent.0, name, mode, caller(request)));
+        let caller = caller(request);
+        self.ask_in(parent, name, move |tree, name| entry(reply, tree.make_directory(parent.0, name, mode, caller)));
     }
 
     fn unlink(&self, request: &Request, parent: INodeNo, name: &OsStr, reply: ReplyEmpty) {
-        empty(reply, self.tree.unlink(parent.0, name, caller(request)));
+        let caller = caller(request);
+        self.ask_in(parent, name, move |tree, name| empty(reply, tree.unlink(parent.0, name, caller)));
     }
 
     fn rmdir(&self, _request: &Request, parent: INodeNo, name: &OsStr, reply: ReplyEmpty) {
-        empty(reply, self.tree.remove_directory(parent.0, name));
+        self.ask_in(parent, name, move |tree, name| empty(reply, tree.remove_directory(parent.0, name)));
     }
 
     fn symlink(&self, request: &Request, parent: INodeNo, name: &OsStr, target: &Path, reply: ReplyEntry) {
-        entry(reply, self.tree.make_link(parent.0, name, target, caller(request)));
+        let (caller, target) = (caller(request), target.to_owned());
+        self.ask_in(parent, name, move |tree, name| entry(reply, tree.make_link(parent.0, name, &target, caller)));
     }
 
     fn rename(
@@ -282,23 +316,27 @@ impl Filesystem for Kernel {
         reply: ReplyEmpty,
     ) {
         let flags = rustix::fs::RenameFlags::from_bits_retain(flags.bits());
-        empty(reply, self.tree.rename((parent.0, name), (new_parent.0, new_name), flags, caller(request)));
+        let (caller, new_name) = (caller(request), new_name.to_owned());
+        self.ask_in(parent, name, move |tree, name| {
+            empty(reply, tree.rename((parent.0, name), (new_parent.0, &new_name), flags, caller));
+        });
     }
 
     fn link(&self, _request: &Request, number: INodeNo, parent: INodeNo, name: &OsStr, reply: ReplyEntry) {
-        entry(reply, self.tree.link(number.0, parent.0, name));
+        self.ask_in(parent, name, move |tree, name| entry(reply, tree.link(number.0, parent.0, name)));
     }
 
     fn open(&self, request: &Request, number: INodeNo, flags: OpenFlags, reply: ReplyOpen) {
-        match self.tree.open(number.0, flags.0 as u32, caller(request)) {
+        let (caller, flags, notifier) = (caller(request), flags.0 as u32, self.notifier.clone());
+        self.ask_about(number, move |tree| match tree.open(number.0, flags, caller) {
             Ok((open, same)) => {
                 if !same {
-                    forget_attributes(&self.notifier, number);
+                    forget_attributes(&notifier, number);
                 }
-                reply.opened(FileHandle(self.tree.files.add(open)), self.fopen_flags(flags.0 as u32, same))
+                reply.opened(FileHandle(tree.files.add(open)), fopen_flags(tree.mode(), flags, same));
             }
             Err(error) => reply.error(errno(error)),
-        }
+        });
     }
 
     fn create(
@@ -311,19 +349,15 @@ impl Filesystem for Kernel {
         flags: i32,
         reply: ReplyCreate,
     ) {
-        match self.tree.create(parent.0, name, mode, flags as u32, caller(request)) {
+        let (caller, flags) = (caller(request), flags as u32);
+        self.ask_in(parent, name, move |tree, name| match tree.create(parent.0, name, mode, flags, caller) {
             Ok((number, stat, open)) => {
-                let handle = FileHandle(self.tree.files.add(open));
-                reply.created(
-                    &VALIDITY,
-                    &attributes(number, &stat),
-                    Generation(0),
-                    handle,
-                    self.fopen_flags(flags as u32, true),
-                );
+                let (attributes, handle) = (attributes(number, &stat), FileHandle(tree.files.add(open)));
+                let flags = fopen_flags(tree.mode(), flags, true);
+                reply.created(&VALIDITY, &attributes, Generation(0), handle, flags);
             }
             Err(error) => reply.error(errno(error)),
-        }
+        });
     }
 
     fn read(
@@ -337,27 +371,27 @@ impl Filesystem for Kernel {
         _owner: Option<LockOwner>,
         reply: ReplyData,
     ) {
-        let answer = |reply: ReplyData, read: io::Result<Vec<u8>>| match read {
-            Ok(bytes) => reply.data(&bytes),
-            Err(error) => reply.error(errno(error)),
-        };
         let open = match self.tree.files.get(handle.0) {
             Ok(open) => open,
             Err(error) => return reply.error(errno(error)),
         };
         let Some(cache) = self.tree.cache().cloned() else {
-            return self.workers.run(move || {
-                let mut bytes = vec![0; size as usize];
-                let read = crate::source::read_full(open.source.as_ref(), &mut bytes, offset);
-                answer(reply, read.map(|length| bytes[..length].to_vec()));
+            return self.workers.run(open.part, move || {
+                let mut buffer = vec![0; size as usize];
+                let read = crate::source::read_full(open.source.as_ref(), &mut buffer, offset);
+                bytes(reply, read.map(|length| buffer[..length].to_vec()));
             });
         };
+        let part = open.part;
         match cache.begin_read(&open.access(), offset, size as usize) {
-            Ok(Read::Done(bytes)) => reply.data(&bytes),
-            Ok(Read::Missing(missing)) => {
-                self.workers.run(move || answer(reply, cache.finish_read(&open.access(), missing)));
+            Read::Done(bytes) => reply.data(&bytes),
+            Read::Missing(missing) => {
+                self.workers.run(part, move || bytes(reply, cache.finish_read(&open.access(), missing)));
             }
-            Err(error) => reply.error(errno(error)),
+            Read::Unknown => {
+                let read = move |_: &Tree| bytes(reply, cache.read(&open.access(), offset, size as usize));
+                self.ask(part, read);
+            }
         }
     }
 
@@ -405,15 +439,18 @@ impl Filesystem for Kernel {
     fn release(
         &self,
         _request: &Request,
-        _number: INodeNo,
+        number: INodeNo,
         handle: FileHandle,
         _flags: OpenFlags,
         _owner: Option<LockOwner>,
         _flush: bool,
         reply: ReplyEmpty,
     ) {
-        self.tree.files.close(handle.0);
-        reply.ok();
+        let open = self.tree.files.close(handle.0);
+        self.ask_about(number, move |_| {
+            drop(open);
+            reply.ok();
+        });
     }
 
     fn fsync(&self, _request: &Request, _number: INodeNo, handle: FileHandle, data_only: bool, reply: ReplyEmpty) {
@@ -438,7 +475,7 @@ impl Filesystem for Kernel {
     fn lseek(
         &self,
         _request: &Request,
-        _number: INodeNo,
+        number: INodeNo,
         handle: FileHandle,
         offset: i64,
         whence: i32,
@@ -447,59 +484,68 @@ impl Filesystem for Kernel {
         // The kernel passes on no other two.
         const HOLE: i32 = 4;
         let open = self.tree.files.get(handle.0);
-        let found = u64::try_from(offset).map_err(|_| rustix::io::Errno::NXIO.into());
-        match found.and_then(|offset| self.tree.seek(&*open?, offset, whence == HOLE)) {
-            Ok(offset) => reply.offset(offset as i64),
-            Err(error) => reply.error(errno(error)),
-        }
+        self.ask_about(number, move |tree| {
+            let offset = u64::try_from(offset).map_err(|_| rustix::io::Errno::NXIO.into());
+            match offset.and_then(|offset| tree.seek(&*open?, offset, whence == HOLE)) {
+                Ok(offset) => reply.offset(offset as i64),
+                Err(error) => reply.error(errno(error)),
+            }
+        });
     }
 
     fn opendir(&self, _request: &Request, number: INodeNo, _flags: OpenFlags, reply: ReplyOpen) {
-        match self.tree.open_directory(number.0) {
-            Ok(open) => reply.opened(FileHandle(self.tree.directories.add(open)), FopenFlags::empty()),
+        self.ask_about(number, move |tree| match tree.open_directory(number.0) {
+            Ok(open) => reply.opened(FileHandle(tree.directories.add(open)), FopenFlags::empty()),
             Err(error) => reply.error(errno(error)),
-        }
+        });
     }
 
     fn readdir(&self, request: &Request, number: INodeNo, handle: FileHandle, offset: u64, mut reply: ReplyDirectory) {
-        let open = self.tree.directories.get(handle.0);
-        match open.and_then(|open| self.tree.list(&open, offset as usize)) {
-            Ok(entries) => {
-                let mut bytes = 0;
-                for (place, listed) in (offset + 1..).zip(entries) {
-                    if reply.add(INodeNo(listed.inode), place, kind(listed.kind), &listed.name) {
-                        break;
+        let (open, caller) = (self.tree.directories.get(handle.0), caller(request));
+        self.ask_about(number, move |tree| {
+            let mut bytes = 0;
+            let listed = open.and_then(|open| {
+                open.list(offset, |Listed { inode, kind: is, name, next }| {
+                    let is_full = reply.add(INodeNo(*inode), *next, kind(*is), name);
+                    bytes += if is_full { 0 } else { 24 + name.len() as u64 };
+                    !is_full
+                })
+            });
+            match listed {
+                Ok(()) => {
+                    if let Ok(node) = tree.node(number.0) {
+                        tree.note(Op::List, &node, caller, bytes);
                     }
-                    bytes += 24 + listed.name.len() as u64;
+                    reply.ok();
                 }
-                if let Ok(node) = self.tree.node(number.0) {
-                    self.tree.note(Op::List, &node, caller(request), bytes);
-                }
-                reply.ok();
+                Err(error) => reply.error(errno(error)),
             }
-            Err(error) => reply.error(errno(error)),
-        }
+        });
     }
 
     fn releasedir(
         &self,
         _request: &Request,
-        _number: INodeNo,
+        number: INodeNo,
         handle: FileHandle,
         _flags: OpenFlags,
         reply: ReplyEmpty,
     ) {
-        self.tree.directories.close(handle.0);
-        reply.ok();
+        let open = self.tree.directories.close(handle.0);
+        self.ask_about(number, move |_| {
+            drop(open);
+            reply.ok();
+        });
     }
 
-    fn fsyncdir(&self, _request: &Request, _number: INodeNo, handle: FileHandle, _data_only: bool, reply: ReplyEmpty) {
-        let open = self.tree.directories.get(handle.0);
-        empty(reply, open.and_then(|open| self.tree.sync_directory(&open)));
+    fn fsyncdir(&self, _request: &Request, number: INodeNo, handle: FileHandle, _data_only: bool, reply: ReplyEmpty) {
+        let (tree, open) = (self.tree.clone(), self.tree.directories.get(handle.0));
+        let sync = move || empty(reply, open.and_then(|open| tree.sync_directory(&open)));
+        self.workers.run(self.tree.part(number.0), sync);
     }
 
     fn statfs(&self, _request: &Request, number: INodeNo, reply: ReplyStatfs) {
-        match self.tree.space(number.0) {
+        self.ask_about(number, move |tree| match tree.space(number.0) {
             Ok(space) => reply.statfs(
                 space.f_blocks,
                 space.f_bfree,
@@ -511,7 +557,7 @@ impl Filesystem for Kernel {
                 space.f_frsize as u32,
             ),
             Err(error) => reply.error(errno(error)),
-        }
+        });
     }
 
     fn setxattr(
@@ -524,18 +570,21 @@ impl Filesystem for Kernel {
         _position: u32,
         reply: ReplyEmpty,
     ) {
-        empty(reply, self.tree.set_xattr(number.0, name, value, flags as u32));
+        let (name, value) = (name.to_owned(), value.to_vec());
+        self.ask_about(number, move |tree| empty(reply, tree.set_xattr(number.0, &name, &value, flags as u32)));
     }
 
     fn getxattr(&self, _request: &Request, number: INodeNo, name: &OsStr, size: u32, reply: ReplyXattr) {
-        sized(reply, size, self.tree.xattr(number.0, name));
+        let name = name.to_owned();
+        self.ask_about(number, move |tree| sized(reply, size, tree.xattr(number.0, &name)));
     }
 
     fn listxattr(&self, _request: &Request, number: INodeNo, size: u32, reply: ReplyXattr) {
-        sized(reply, size, self.tree.xattrs(number.0));
+        self.ask_about(number, move |tree| sized(reply, size, tree.xattrs(number.0)));
     }
 
     fn removexattr(&self, _request: &Request, number: INodeNo, name: &OsStr, reply: ReplyEmpty) {
-        empty(reply, self.tree.remove_xattr(number.0, name));
+        let name = name.to_owned();
+        self.ask_about(number, move |tree| empty(reply, tree.remove_xattr(number.0, &name)));
     }
 }

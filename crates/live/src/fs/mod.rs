@@ -13,10 +13,10 @@
 mod apps;
 mod handles;
 mod kernel;
+mod listing;
 mod nodes;
 mod session;
 mod tree;
-mod workers;
 
 use std::fs::File;
 use std::sync::Arc;

@@ -6,6 +6,7 @@
 
 use std::collections::HashMap;
 use std::ffi::{OsStr, OsString};
+use std::hash::{Hash, Hasher};
 use std::io;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -14,11 +15,13 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, RwLock};
 use std::thread;
 use std::time::Duration;
 
+use rustc_hash::FxHasher;
 use rustix::fs::{AtFlags, FileType, Mode, OFlags, Stat};
 use rustix::io::Errno;
 use rustix::process::{Resource, getrlimit};
 
 use crate::cache::FileNumber;
+use crate::workers::Part;
 
 /// The number of the root.
 pub(super) const ROOT: u64 = 1;
@@ -60,6 +63,18 @@ impl Node {
             FileType::Symlink => Err(rustix::io::Errno::OPNOTSUPP.into()),
             _ => Ok(format!("/proc/self/fd/{}", self.descriptor.as_raw_fd())),
         }
+    }
+
+    /// What it hangs with.
+    pub fn part(&self) -> Part {
+        Part { device: self.identity.0, what: self.number }
+    }
+
+    /// What a name in this directory hangs with.
+    pub fn part_of(&self, name: &OsStr) -> Part {
+        let mut hasher = FxHasher::default();
+        (self.number, name).hash(&mut hasher);
+        Part { device: self.identity.0, what: hasher.finish() }
     }
 
     /// Where it is in the source now.
@@ -197,6 +212,8 @@ impl Nodes {
         let node = node.clone();
         table.nodes.remove(&number);
         table.numbers.remove(&node.identity);
+        // The source may take long to answer, and to close what is closed with this.
+        drop(table);
         // The inode of a file that is deleted will be another file's.
         if let (Some(&file), Ok(stat)) = (node.file.get(), node.stat())
             && stat.st_nlink > 0

@@ -1,13 +1,16 @@
 //! From mounting to unmounting: the threads that take the kernel's requests.
 
+use std::collections::HashMap;
+use std::ffi::OsString;
 use std::fs;
 use std::io;
 use std::mem;
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::sync::mpsc::Receiver;
+use std::sync::mpsc::{Receiver, channel};
 use std::sync::{Arc, OnceLock, Weak};
 use std::thread;
+use std::time::Duration;
 
 use fuser::{Config, INodeNo, MountOption, Notifier, Session, SessionACL};
 use rustix::fs::{AtFlags, CWD, StatxFlags};
@@ -16,9 +19,13 @@ use super::kernel::Kernel;
 use super::tree::Tree;
 use super::{Options, Store};
 use crate::cache::Cache;
+use crate::workers::{HERE, Limits, Part, Workers};
 
-/// Threads that take requests.
-const THREADS: usize = 4;
+/// Threads that take requests: those that the source may hold, and some that it may not.
+const THREADS: usize = HERE + 2;
+
+/// Requests that the source is asked for at a time. Many readers of one file are healthy; a device that has so many under way is not.
+const LIMITS: Limits = Limits { part: 32, device: 256, all: 1024 };
 
 /// A mount that answers requests until it is unmounted.
 pub struct Mounted {
@@ -70,10 +77,11 @@ pub fn mount(
     let tree = Arc::new(tree);
     let thinned = Arc::downgrade(&tree);
     let told: Arc<OnceLock<Notifier>> = Arc::default();
-    let session = Session::new(Kernel::new(tree, told.clone()), mountpoint, &config)?;
+    let workers = Arc::new(Workers::new(LIMITS));
+    let session = Session::new(Kernel::new(tree, workers.clone(), told.clone()), mountpoint, &config)?;
     let notifier = session.notifier();
     told.get_or_init(|| notifier.clone());
-    thread::spawn(move || thin(&thinned, &crowded, &notifier));
+    thread::spawn(move || thin(&thinned, &crowded, &workers, &notifier));
     let device = device_at(mountpoint).ok();
     Ok(Mounted { session, place: Place { mountpoint: mountpoint.to_owned(), device } })
 }
@@ -131,13 +139,34 @@ pub fn mount_line((major, minor): Device) -> io::Result<Option<String>> {
 }
 
 /// Has the kernel forget files whenever too many are held, as long as there is a tree. The kernel waits for look-ups in the same directory before it
-/// does so, so no thread that answers them may wait for this.
-fn thin(tree: &Weak<Tree>, crowded: &Receiver<()>, notifier: &Notifier) {
+/// does so, so no thread that answers them may wait for this, and each directory is waited for by a thread of its own, for [`PATIENCE`] at most.
+fn thin(tree: &Weak<Tree>, crowded: &Receiver<()>, workers: &Workers, notifier: &Notifier) {
     while crowded.recv().is_ok() {
         let oldest = tree.upgrade().map_or(Vec::new(), |tree| tree.oldest());
+        let mut directories: HashMap<u64, Vec<OsString>> = HashMap::new();
         for (parent, name) in oldest {
-            // What it has forgotten already is as well.
-            let _ = notifier.inval_entry(INodeNo(parent), &name);
+            directories.entry(parent).or_default().push(name);
         }
+        let (working, done) = channel::<()>();
+        for (parent, names) in directories {
+            let Some(room) = workers.reserve(Part { device: THINNING, what: parent }) else { continue };
+            let (notifier, working) = (notifier.clone(), working.clone());
+            workers.run_in(room, move || {
+                for name in names {
+                    // What it has forgotten already is as well.
+                    let _ = notifier.inval_entry(INodeNo(parent), &name);
+                }
+                drop(working);
+            });
+        }
+        drop(working);
+        // Nothing is ever sent: it ends when all are done.
+        let _ = done.recv_timeout(PATIENCE);
     }
 }
+
+/// Stands for a device in [`thin`], where the kernel is waited for.
+const THINNING: u64 = u64::MAX;
+
+/// So long the kernel is waited for in directories where something hangs, before others are thinned out.
+const PATIENCE: Duration = Duration::from_secs(1);

@@ -6,24 +6,24 @@
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
 use std::io;
-use std::os::fd::OwnedFd;
-use std::os::unix::ffi::OsStringExt;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::mpsc::Receiver;
 
 use hotset_core::request::{Kind, Op};
 use rustix::fs::{
-    AtFlags, CWD, Dir, FallocateFlags, FileType, Gid, Mode, OFlags, RawMode, RenameFlags, SeekFrom, Stat, StatVfs,
+    AtFlags, CWD, FallocateFlags, FileType, Gid, Mode, OFlags, RawMode, RenameFlags, SeekFrom, Stat, StatVfs,
     Timestamps, Uid, XattrFlags,
 };
 
-use super::handles::{Handles, Listed, OpenDirectory, OpenFile};
+use super::handles::{Handles, OpenFile};
+use super::listing::OpenDirectory;
 use super::nodes::{Node, Nodes, patiently};
 use super::{Mode as Serving, Options, Store};
 use crate::cache::{Cache, FileNumber};
 use crate::read_ahead::Stream;
 use crate::source::{self, Stamp};
+use crate::workers::Part;
 
 /// Who asks.
 #[derive(Clone, Copy, Debug)]
@@ -91,6 +91,16 @@ impl Tree {
 
     pub fn node(&self, number: u64) -> io::Result<Arc<Node>> {
         self.nodes.get(number)
+    }
+
+    /// What the file with this number hangs with.
+    pub fn part(&self, number: u64) -> Part {
+        self.node(number).map(|node| node.part()).unwrap_or_default()
+    }
+
+    /// What a name in a directory hangs with.
+    pub fn part_of(&self, parent: u64, name: &OsStr) -> Part {
+        self.node(parent).map(|parent| parent.part_of(name)).unwrap_or_default()
     }
 
     /// [`Nodes::oldest`].
@@ -311,7 +321,7 @@ impl Tree {
             }
         }
         let stream = (self.options.mode == Serving::Strict && self.cache.is_some()).then(Stream::default);
-        Ok((OpenFile { file, source, number, app, executes, stream }, same))
+        Ok((OpenFile { file, source, number, app, executes, stream, part: node.part() }, same))
     }
 
     /// Writes; gives how many bytes, and where they begin if that is not at `offset`. One who appends does so behind the source's own end, since the
@@ -382,16 +392,7 @@ impl Tree {
     pub fn open_directory(&self, number: u64) -> io::Result<OpenDirectory> {
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
         let descriptor = rustix::fs::openat(self.node(number)?.as_ref(), ".", flags, Mode::empty())?;
-        Ok(OpenDirectory { descriptor, entries: std::sync::Mutex::default() })
-    }
-
-    /// The entries of a directory from `first` on; they are read anew at the beginning.
-    pub fn list(&self, open: &OpenDirectory, first: usize) -> io::Result<Vec<Listed>> {
-        let mut entries = open.entries.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
-        if first == 0 {
-            *entries = read_directory(&open.descriptor)?;
-        }
-        Ok(entries.get(first..).unwrap_or_default().to_vec())
+        Ok(OpenDirectory::new(descriptor))
     }
 
     pub fn sync_directory(&self, open: &OpenDirectory) -> io::Result<()> {
@@ -479,15 +480,6 @@ fn permissions(mode: u32) -> Mode {
 fn change_owner(node: &Node, uid: Option<u32>, gid: Option<u32>) -> io::Result<()> {
     let (uid, gid) = (uid.map(Uid::from_raw), gid.map(Gid::from_raw));
     Ok(rustix::fs::chownat(node, "", uid, gid, AtFlags::EMPTY_PATH)?)
-}
-
-fn read_directory(descriptor: &OwnedFd) -> io::Result<Vec<Listed>> {
-    let entries = Dir::read_from(descriptor)?.map(|entry| {
-        let entry = entry?;
-        let name = OsString::from_vec(entry.file_name().to_bytes().to_vec());
-        Ok(Listed { inode: entry.ino(), kind: entry.file_type(), name })
-    });
-    entries.collect()
 }
 
 /// What tells whether a file was changed.

@@ -4,7 +4,7 @@
 use std::collections::VecDeque;
 use std::io;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Condvar, Mutex};
 use std::time::Duration;
 
 use hotset_core::spec::PolicySpec;
@@ -22,6 +22,9 @@ pub struct Memory {
     pub most: AtomicU64,
     /// Microseconds that a read takes.
     pub delay_us: AtomicU64,
+    /// Reads from this byte on do not return; 0 is none.
+    hang_from: Mutex<u64>,
+    going: Condvar,
     pub reads: AtomicU64,
 }
 
@@ -44,6 +47,15 @@ impl Memory {
         self.faults.lock().unwrap().extend(faults);
     }
 
+    pub fn hang_from(&self, offset: u64) {
+        *self.hang_from.lock().unwrap() = offset;
+    }
+
+    pub fn go_on(&self) {
+        self.hang_from(0);
+        self.going.notify_all();
+    }
+
     fn fault(&self) -> io::Result<()> {
         let fault = self.faults.lock().unwrap().pop_front().flatten();
         fault.map_or(Ok(()), |number| Err(io::Error::from_raw_os_error(number)))
@@ -61,6 +73,7 @@ impl Source for Memory {
     fn read_at(&self, buffer: &mut [u8], offset: u64) -> io::Result<usize> {
         self.reads.fetch_add(1, Ordering::SeqCst);
         std::thread::sleep(Duration::from_micros(self.delay_us.load(Ordering::SeqCst)));
+        drop(self.going.wait_while(self.hang_from.lock().unwrap(), |from| *from > 0 && offset >= *from).unwrap());
         self.fault()?;
         let bytes = self.bytes.lock().unwrap();
         let from = (offset as usize).min(bytes.len());
