@@ -6,6 +6,7 @@ mod generate;
 mod licences;
 mod schema;
 mod tidy;
+mod unsafety;
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};

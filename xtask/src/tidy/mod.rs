@@ -12,19 +12,19 @@ use anyhow::{Context, Result, bail};
 use crate::output_of;
 
 /// A file under version control.
-struct Tracked {
+pub struct Tracked {
     /// Its path below the root, with `/`.
-    path: String,
+    pub path: String,
     bytes: Vec<u8>,
 }
 
 impl Tracked {
     /// Its content, empty if it is no text.
-    fn text(&self) -> &str {
+    pub fn text(&self) -> &str {
         std::str::from_utf8(&self.bytes).unwrap_or_default()
     }
 
-    fn is_rust(&self) -> bool {
+    pub fn is_rust(&self) -> bool {
         self.path.ends_with(".rs")
     }
 }
@@ -65,7 +65,8 @@ pub fn run(root: &Path) -> Result<()> {
     bail!("tidy: {} findings\n{}", findings.len(), lines.join("\n"))
 }
 
-fn tracked(root: &Path) -> Result<Vec<Tracked>> {
+/// All files under version control that are there.
+pub fn tracked(root: &Path) -> Result<Vec<Tracked>> {
     let listing = output_of(root, "git", &["ls-files", "-z"])?;
     let listing = String::from_utf8(listing).context("a tracked file's name is not UTF-8")?;
     let names = listing.split_terminator('\0').filter(|name| root.join(name).is_file());

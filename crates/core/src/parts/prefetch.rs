@@ -12,3 +12,16 @@ pub fn prefetch<T>(items: &[T], index: usize) {
     #[cfg(not(target_arch = "x86_64"))]
     let _ = (items, index);
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn any_index_may_be_fetched() {
+        for index in [0, 2, 3, 1 << 20, usize::MAX] {
+            prefetch(&[1u64, 2, 3], index);
+            prefetch::<u64>(&[], index);
+        }
+    }
+}
