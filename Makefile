@@ -3,7 +3,7 @@
 # A change to Cargo.lock that was not committed is an error where nobody looks at the working tree.
 LOCKED := $(if $(CI),--locked)
 
-.PHONY: help setup test lint unit demo compare counts truth gen dashboard experiments
+.PHONY: help setup test lint unit demo compare counts truth gen dashboard experiments audit sbom miri
 .DEFAULT_GOAL := help
 
 help: ## List the targets
@@ -56,3 +56,21 @@ experiments: setup ## Run all experiments and write their pages, index and pictu
 
 gen: setup ## Write docs/reference from the code
 	cargo xtask gen
+
+# Tools that only these targets need, with the versions that were tried.
+TOOLS := cargo-deny@0.20.2 cargo-cyclonedx@0.5.9
+
+target/tools/bin/%: | setup
+	cargo install --locked --root target/tools $(filter $*@%,$(TOOLS))
+
+audit: target/tools/bin/cargo-deny ## Check the dependencies: licences, origins, known advisories (fetches them, or takes ADVISORIES=CLONE)
+	sh xtask/audit.sh
+
+sbom: target/tools/bin/cargo-cyclonedx ## Write what the command is built from, as CycloneDX, to target/hotset.cdx.json
+	$< cyclonedx --quiet --manifest-path crates/cli/Cargo.toml --describe binaries --target all --format json --spec-version 1.5
+	rm xtask/xtask_bin.cdx.json
+	mv crates/cli/hotset_bin.cdx.json target/hotset.cdx.json
+
+miri: setup ## Run what Miri can of the code with unsafe (needs a nightly toolchain with Miri)
+	cargo +nightly miri test $(LOCKED) --package hotset-core --lib parts::prefetch
+	cargo +nightly miri test $(LOCKED) --package hotset-live --lib arena

@@ -36,7 +36,7 @@ enum Chore {
         #[arg(long)]
         check: bool,
     },
-    /// Fail if a dependency's licence is not on the list of allowed ones
+    /// Fail if a dependency's licence or origin is not one that deny.toml allows
     Licences,
     /// Fail if the tree breaks a rule of CONTRIBUTING.md that a program can see
     Tidy,
