@@ -65,6 +65,12 @@ pub(crate) struct Mount {
     /// Refuse all changes
     #[arg(long)]
     readonly: bool,
+    /// Let set-user-id programs run with their owner's rights, as far as the source's file system does; root only
+    #[arg(long)]
+    allow_suid: bool,
+    /// Let device files be devices, as far as the source's file system does; root only
+    #[arg(long)]
+    allow_dev: bool,
     /// Go to the background once it is mounted
     #[arg(long)]
     daemon: bool,
@@ -119,6 +125,8 @@ impl Mount {
                 By::Pid => AppBy::Pid,
             },
             readonly: self.readonly,
+            allow_suid: self.allow_suid,
+            allow_dev: self.allow_dev,
         };
         let log = cache.as_ref().map(|cache| Log::start(cache, self.block, self.log.as_deref())).transpose()?;
         // What is made from now on is to have the mode that was asked for; whoever asks has a mask of their own.

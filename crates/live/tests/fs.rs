@@ -6,93 +6,19 @@ use std::ffi::CString;
 use std::fs::{self, File, Permissions};
 use std::io::{ErrorKind, Read, Seek, SeekFrom, Write};
 use std::os::unix::fs::{FileExt, MetadataExt, PermissionsExt, symlink};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Command, Stdio};
 use std::sync::Arc;
-use std::thread::{self, JoinHandle};
+use std::thread;
 use std::time::{Duration, SystemTime};
 
-use hotset_live::fs::{Mode, Options, Plain, Store, mount};
+use hotset_live::Status;
+use hotset_live::fs::{Mode, Options, Store};
 use hotset_live::source::{Source, Stamp};
-use hotset_live::{Cache, Status};
 use rustix::fs::{CWD, FallocateFlags, RawDir, RenameFlags, SeekFrom as Seeking, XattrFlags};
-use tempfile::TempDir;
 
-use support::{pattern, settings};
-
-/// A source and a mount of it, which ends with the test.
-struct Mount {
-    folder: TempDir,
-    cache: Option<Arc<Cache>>,
-    unmount: Box<dyn Fn() -> std::io::Result<()> + Send>,
-    server: Option<JoinHandle<std::io::Result<()>>>,
-}
-
-/// True if mounts are possible. Says so if not, and fails where every test must run.
-fn can_mount() -> bool {
-    let helper = Command::new("fusermount3").arg("-V").stdout(Stdio::null()).stderr(Stdio::null()).status();
-    let able = Path::new("/dev/fuse").exists() && (rustix::process::geteuid().is_root() || helper.is_ok());
-    assert!(able || std::env::var_os("CI").is_none(), "nothing can be mounted here, though CI is set");
-    if !able {
-        eprintln!("SKIPPED: there is no /dev/fuse, or neither root nor fusermount3");
-    }
-    able
-}
-
-impl Mount {
-    /// Serves a new directory with a cache of `blocks` blocks of 4K; without any, without a cache.
-    fn new(policy: &str, blocks: u64, options: Options) -> Mount {
-        Mount::with_store(policy, blocks, options, Arc::new(Plain))
-    }
-
-    fn with_store(policy: &str, blocks: u64, options: Options, store: Arc<dyn Store>) -> Mount {
-        let folder = TempDir::new().unwrap();
-        let path = |name: &str| folder.path().join(name);
-        fs::create_dir(path("source")).unwrap();
-        fs::create_dir(path("at")).unwrap();
-        let cache = (blocks > 0).then(|| Arc::new(Cache::new(&settings(policy, blocks * 4096), None).unwrap()));
-        let mounted = mount(&path("source"), &path("at"), cache.clone(), store, options).unwrap();
-        let unmount = Box::new(mounted.unmounter());
-        let server = Some(thread::spawn(move || mounted.serve()));
-        Mount { folder, cache, unmount, server }
-    }
-
-    fn source(&self, name: &str) -> PathBuf {
-        self.folder.path().join("source").join(name)
-    }
-
-    fn at(&self, name: &str) -> PathBuf {
-        self.folder.path().join("at").join(name)
-    }
-
-    /// Unmounts it; all that was asked is answered.
-    fn stop(&mut self) {
-        // A program that another test starts has our files until it runs.
-        let busy =
-            |done: &std::io::Result<()>| done.as_ref().is_err_and(|error| error.kind() == ErrorKind::ResourceBusy);
-        while busy(&(self.unmount)()) {
-            thread::sleep(Duration::from_millis(5));
-        }
-        self.server.take().unwrap().join().unwrap().unwrap();
-        assert_eq!(fs::read_dir(self.at("")).unwrap().count(), 0, "it is unmounted");
-        if let Some(cache) = &self.cache {
-            cache.validate();
-        }
-    }
-}
-
-impl Drop for Mount {
-    fn drop(&mut self) {
-        // A test that failed has files open.
-        let _ = Command::new("umount").arg("-l").arg(self.at("")).stderr(Stdio::null()).status();
-    }
-}
-
-fn options(mode: Mode) -> Options {
-    Options { mode, ..Options::default() }
-}
-
-const MODES: [Mode; 2] = [Mode::Strict, Mode::Fast];
+use support::mounted::{MODES, Mount, can_mount, options};
+use support::pattern;
 
 /// What a file system must be able to do, done through the mount and looked at in the source.
 fn surface(mount: &Mount) {
@@ -418,10 +344,7 @@ fn a_file_that_others_write_to_does_not_run_with_its_owners_rights_any_more() {
     for (mode, blocks) in [(Mode::Strict, 8), (Mode::Fast, 8), (Mode::Strict, 0)] {
         let mut mount = Mount::new("lru", blocks, options(mode));
         fs::set_permissions(mount.folder.path(), Permissions::from_mode(0o755)).unwrap();
-        for (before, after) in [(0o6777, 0o777), (0o4777, 0o777), (0o2767, 0o2767), (0o2777, 0o777)] {
-            fs::write(mount.at("f"), "abc").unwrap();
-            fs::set_permissions(mount.at("f"), Permissions::from_mode(before)).unwrap();
-            let file = mount.at("f");
+        let write_as_other = |file: &Path| {
             let mut other = Command::new("dd");
             other.args(["conv=notrunc", "bs=1", "seek=1", "status=none", &format!("of={}", file.display())]);
             std::os::unix::process::CommandExt::uid(&mut other, 65534);
@@ -429,6 +352,16 @@ fn a_file_that_others_write_to_does_not_run_with_its_owners_rights_any_more() {
             let mut other = other.stdin(Stdio::piped()).spawn().unwrap();
             other.stdin.take().unwrap().write_all(b"x").unwrap();
             assert!(other.wait().unwrap().success());
+        };
+        for before in [0o6777, 0o4777, 0o2767, 0o2777] {
+            // What the kernel does without a mount: not every one leaves the same.
+            fs::write(mount.source("beside"), "abc").unwrap();
+            fs::set_permissions(mount.source("beside"), Permissions::from_mode(before)).unwrap();
+            write_as_other(&mount.source("beside"));
+            let after = fs::metadata(mount.source("beside")).unwrap().mode() & 0o7777;
+            fs::write(mount.at("f"), "abc").unwrap();
+            fs::set_permissions(mount.at("f"), Permissions::from_mode(before)).unwrap();
+            write_as_other(&mount.at("f"));
             for path in [mount.at("f"), mount.source("f")] {
                 let found = fs::metadata(path).unwrap().mode() & 0o7777;
                 assert_eq!(found, after, "{mode:?}, {blocks} blocks: {before:o} became {found:o}");

@@ -6,6 +6,7 @@ use std::io;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, PoisonError, RwLock};
 
+use super::credentials::Credentials;
 use crate::cache::{Access, FileNumber};
 use crate::read_ahead::Stream;
 use crate::source::Source;
@@ -15,6 +16,10 @@ use crate::workers::Part;
 pub(super) struct OpenFile {
     pub file: Arc<File>,
     pub source: Arc<dyn Source>,
+    /// Whose rights it is changed with, if they are not those of this process.
+    pub opener: Option<Credentials>,
+    /// It can be written to behind its end only.
+    pub only_grows: bool,
     pub number: FileNumber,
     pub app: u32,
     pub executes: bool,

@@ -18,9 +18,10 @@ use fuser::{
 use hotset_core::request::Op;
 use rustix::fs::{FileType, OFlags, Stat, Timespec, Timestamps, UTIME_NOW, UTIME_OMIT};
 
+use super::credentials::Caller;
 use super::handles::OpenFile;
 use super::listing::Listed;
-use super::tree::{Attributes, Caller, Tree};
+use super::tree::{Attributes, Tree};
 use super::{Mode, VALIDITY};
 use crate::read::Read;
 use crate::workers::{Part, Workers};
@@ -222,6 +223,8 @@ impl Filesystem for Kernel {
             Mode::Fast => InitFlags::FUSE_AUTO_INVAL_DATA,
         };
         let _ = config.add_capabilities(wanted | InitFlags::FUSE_PARALLEL_DIROPS);
+        // The source takes the set-user-id bit away; the kernel would set the mode in the name of who writes, who may not.
+        let _ = config.add_capabilities(InitFlags::FUSE_HANDLE_KILLPRIV_V2);
         let _ = config.set_max_write(LONGEST);
         let _ = config.set_max_readahead(LONGEST);
         // The kernel sends no reads ahead of its own, and no closes, for any file while so many of them hang.
@@ -244,7 +247,7 @@ impl Filesystem for Kernel {
 
     fn setattr(
         &self,
-        _request: &Request,
+        request: &Request,
         number: INodeNo,
         mode: Option<u32>,
         uid: Option<u32>,
@@ -261,8 +264,8 @@ impl Filesystem for Kernel {
         reply: ReplyAttr,
     ) {
         let change = Attributes { mode, uid, gid, size, times: timestamps(accessed, modified) };
-        let (tree, open) = (self.tree.clone(), self.open_file(handle));
-        let set = move || attr(reply, number.0, tree.set_attributes(number.0, &change, open.as_deref()));
+        let (tree, open, caller) = (self.tree.clone(), self.open_file(handle), caller(request));
+        let set = move || attr(reply, number.0, tree.set_attributes(number.0, &change, open.as_deref(), caller));
         self.workers.run(self.tree.part(number.0), set);
     }
 
@@ -296,8 +299,9 @@ impl Filesystem for Kernel {
         self.ask_in(parent, name, move |tree, name| empty(reply, tree.unlink(parent.0, name, caller)));
     }
 
-    fn rmdir(&self, _request: &Request, parent: INodeNo, name: &OsStr, reply: ReplyEmpty) {
-        self.ask_in(parent, name, move |tree, name| empty(reply, tree.remove_directory(parent.0, name)));
+    fn rmdir(&self, request: &Request, parent: INodeNo, name: &OsStr, reply: ReplyEmpty) {
+        let caller = caller(request);
+        self.ask_in(parent, name, move |tree, name| empty(reply, tree.remove_directory(parent.0, name, caller)));
     }
 
     fn symlink(&self, request: &Request, parent: INodeNo, name: &OsStr, target: &Path, reply: ReplyEntry) {
@@ -322,8 +326,9 @@ impl Filesystem for Kernel {
         });
     }
 
-    fn link(&self, _request: &Request, number: INodeNo, parent: INodeNo, name: &OsStr, reply: ReplyEntry) {
-        self.ask_in(parent, name, move |tree, name| entry(reply, tree.link(number.0, parent.0, name)));
+    fn link(&self, request: &Request, number: INodeNo, parent: INodeNo, name: &OsStr, reply: ReplyEntry) {
+        let caller = caller(request);
+        self.ask_in(parent, name, move |tree, name| entry(reply, tree.link(number.0, parent.0, name, caller)));
     }
 
     fn open(&self, request: &Request, number: INodeNo, flags: OpenFlags, reply: ReplyOpen) {
@@ -414,10 +419,13 @@ impl Filesystem for Kernel {
         let flags = if is_mapped { OFlags::empty() } else { OFlags::from_bits_retain(flags.0 as u32) };
         self.with_file(handle, move |tree, open| {
             let written = open.and_then(|open| {
-                if write_flags.contains(WriteFlags::FUSE_WRITE_KILL_SUIDGID) && tree.drop_privileges(&open)? {
+                let kills = write_flags.contains(WriteFlags::FUSE_WRITE_KILL_SUIDGID);
+                let had_privileges = kills && tree.drop_privileges(&open)?;
+                let written = tree.write(&open, offset, &data, flags);
+                if had_privileges {
                     forget_attributes(&notifier, number);
                 }
-                tree.write(&open, offset, &data, flags)
+                written
             });
             match written {
                 Ok((length, elsewhere)) => {
@@ -493,8 +501,9 @@ impl Filesystem for Kernel {
         });
     }
 
-    fn opendir(&self, _request: &Request, number: INodeNo, _flags: OpenFlags, reply: ReplyOpen) {
-        self.ask_about(number, move |tree| match tree.open_directory(number.0) {
+    fn opendir(&self, request: &Request, number: INodeNo, _flags: OpenFlags, reply: ReplyOpen) {
+        let caller = caller(request);
+        self.ask_about(number, move |tree| match tree.open_directory(number.0, caller) {
             Ok(open) => reply.opened(FileHandle(tree.directories.add(open)), FopenFlags::empty()),
             Err(error) => reply.error(errno(error)),
         });
@@ -562,7 +571,7 @@ impl Filesystem for Kernel {
 
     fn setxattr(
         &self,
-        _request: &Request,
+        request: &Request,
         number: INodeNo,
         name: &OsStr,
         value: &[u8],
@@ -570,21 +579,24 @@ impl Filesystem for Kernel {
         _position: u32,
         reply: ReplyEmpty,
     ) {
-        let (name, value) = (name.to_owned(), value.to_vec());
-        self.ask_about(number, move |tree| empty(reply, tree.set_xattr(number.0, &name, &value, flags as u32)));
+        let (name, value, caller) = (name.to_owned(), value.to_vec(), caller(request));
+        self.ask_about(number, move |tree| {
+            empty(reply, tree.set_xattr(number.0, &name, &value, flags as u32, caller));
+        });
     }
 
-    fn getxattr(&self, _request: &Request, number: INodeNo, name: &OsStr, size: u32, reply: ReplyXattr) {
-        let name = name.to_owned();
-        self.ask_about(number, move |tree| sized(reply, size, tree.xattr(number.0, &name)));
+    fn getxattr(&self, request: &Request, number: INodeNo, name: &OsStr, size: u32, reply: ReplyXattr) {
+        let (name, caller) = (name.to_owned(), caller(request));
+        self.ask_about(number, move |tree| sized(reply, size, tree.xattr(number.0, &name, caller)));
     }
 
-    fn listxattr(&self, _request: &Request, number: INodeNo, size: u32, reply: ReplyXattr) {
-        self.ask_about(number, move |tree| sized(reply, size, tree.xattrs(number.0)));
+    fn listxattr(&self, request: &Request, number: INodeNo, size: u32, reply: ReplyXattr) {
+        let caller = caller(request);
+        self.ask_about(number, move |tree| sized(reply, size, tree.xattrs(number.0, caller)));
     }
 
-    fn removexattr(&self, _request: &Request, number: INodeNo, name: &OsStr, reply: ReplyEmpty) {
-        let name = name.to_owned();
-        self.ask_about(number, move |tree| empty(reply, tree.remove_xattr(number.0, &name)));
+    fn removexattr(&self, request: &Request, number: INodeNo, name: &OsStr, reply: ReplyEmpty) {
+        let (name, caller) = (name.to_owned(), caller(request));
+        self.ask_about(number, move |tree| empty(reply, tree.remove_xattr(number.0, &name, caller)));
     }
 }

@@ -7,10 +7,13 @@
 //! policy alone decides what stays. *fast*: the kernel's page cache stands in front; the cache sees what that misses. Mapped files go through the
 //! page cache in both.
 //!
-//! Rights are checked by the kernel against owner and mode of the source's files. Locks are those of the kernel: they hold between all who use the
-//! mount, not against those who use the source. Names and attributes may be [`VALIDITY`] old when they were changed behind the mount.
+//! Rights are checked twice in a mount by root: by the kernel before it asks, against owner and mode of the source's files, and in the source,
+//! since what makes, opens, changes or removes something is done with the rights of who asks (`credentials.rs`). Locks are those of the kernel: they
+//! hold between all who use the mount, not against those who use the source. Names and attributes may be [`VALIDITY`] old when they were changed
+//! behind the mount.
 
 mod apps;
+mod credentials;
 mod handles;
 mod kernel;
 mod listing;
@@ -49,6 +52,10 @@ pub struct Options {
     pub app_by: AppBy,
     /// Nothing may be changed.
     pub readonly: bool,
+    /// Set-user-id programs run with their owner's rights. Only in a mount by root, and if the source's file system lets them.
+    pub allow_suid: bool,
+    /// Device files are devices. Likewise.
+    pub allow_dev: bool,
 }
 
 /// Gives the bytes of files that have been opened: the seam for stores that are slow or fail on purpose.

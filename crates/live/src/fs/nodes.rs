@@ -57,11 +57,11 @@ impl AsFd for Node {
 }
 
 impl Node {
-    /// A path that leads to the file itself, for calls that take no descriptor. Not for symbolic links, which it would follow.
+    /// A path that leads to the file itself, for calls that take no descriptor and are not for symbolic links.
     pub fn path(&self) -> io::Result<String> {
         match self.kind {
             FileType::Symlink => Err(rustix::io::Errno::OPNOTSUPP.into()),
-            _ => Ok(format!("/proc/self/fd/{}", self.descriptor.as_raw_fd())),
+            _ => Ok(self.descriptor_path()),
         }
     }
 
@@ -77,9 +77,14 @@ impl Node {
         Part { device: self.identity.0, what: hasher.finish() }
     }
 
+    /// A link of the kernel's that leads to the file itself, and not on to what that may link to.
+    pub fn descriptor_path(&self) -> String {
+        format!("/proc/self/fd/{}", self.descriptor.as_raw_fd())
+    }
+
     /// Where it is in the source now.
     pub fn name(&self) -> String {
-        let link = std::fs::read_link(format!("/proc/self/fd/{}", self.descriptor.as_raw_fd()));
+        let link = std::fs::read_link(self.descriptor_path());
         link.map(|path| path.to_string_lossy().into_owned()).unwrap_or_default()
     }
 
@@ -148,6 +153,11 @@ impl Nodes {
     pub fn look_up(&self, parent: &Node, name: &OsStr) -> io::Result<(Arc<Node>, Stat)> {
         let flags = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         let descriptor = patiently(|| rustix::fs::openat(parent, name, flags, Mode::empty()))?;
+        self.adopt(descriptor, parent, name)
+    }
+
+    /// Takes in what was opened with `O_PATH` and has this name; the kernel then knows the node once more.
+    pub fn adopt(&self, descriptor: OwnedFd, parent: &Node, name: &OsStr) -> io::Result<(Arc<Node>, Stat)> {
         let stat = rustix::fs::statat(&descriptor, "", AtFlags::EMPTY_PATH)?;
         let node = self.add(descriptor, &stat);
         let when = self.look_ups.fetch_add(1, Ordering::Relaxed);

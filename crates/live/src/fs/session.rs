@@ -13,9 +13,10 @@ use std::thread;
 use std::time::Duration;
 
 use fuser::{Config, INodeNo, MountOption, Notifier, Session, SessionACL};
-use rustix::fs::{AtFlags, CWD, StatxFlags};
+use rustix::fs::{AtFlags, CWD, StatVfsMountFlags, StatxFlags};
 
 use super::kernel::Kernel;
+use super::nodes::ROOT;
 use super::tree::Tree;
 use super::{Options, Store};
 use crate::cache::Cache;
@@ -69,11 +70,22 @@ pub fn mount(
     }
     if is_root {
         config.acl = SessionACL::All;
-        config.mount_options.extend([MountOption::Dev, MountOption::Suid]);
     }
     config.n_threads = Some(THREADS);
     config.clone_fd = true;
+    let (allow_suid, allow_dev) = (options.allow_suid, options.allow_dev);
     let (tree, crowded) = Tree::new(source, cache, store, options)?;
+    let forbidden = tree.space(ROOT)?.f_flag;
+    if (allow_suid || allow_dev) && !is_root {
+        return Err(io::Error::other("only a mount by root can allow set-user-id bits and devices"));
+    }
+    config.mount_options.extend([
+        allowed(allow_suid, forbidden, StatVfsMountFlags::NOSUID, [MountOption::NoSuid, MountOption::Suid])?,
+        allowed(allow_dev, forbidden, StatVfsMountFlags::NODEV, [MountOption::NoDev, MountOption::Dev])?,
+    ]);
+    if forbidden.contains(StatVfsMountFlags::NOEXEC) {
+        config.mount_options.push(MountOption::NoExec);
+    }
     let tree = Arc::new(tree);
     let thinned = Arc::downgrade(&tree);
     let told: Arc<OnceLock<Notifier>> = Arc::default();
@@ -84,6 +96,25 @@ pub fn mount(
     thread::spawn(move || thin(&thinned, &crowded, &workers, &notifier));
     let device = device_at(mountpoint).ok();
     Ok(Mounted { session, place: Place { mountpoint: mountpoint.to_owned(), device } })
+}
+
+/// Of two options the one without a right, or the one with it if that is asked for. What the source's file system forbids is refused.
+fn allowed(
+    is_asked: bool,
+    forbidden: StatVfsMountFlags,
+    flag: StatVfsMountFlags,
+    [without, with]: [MountOption; 2],
+) -> io::Result<MountOption> {
+    match (is_asked, forbidden.contains(flag)) {
+        (true, true) => {
+            let what = if flag == StatVfsMountFlags::NOSUID { "nosuid" } else { "nodev" };
+            Err(io::Error::other(format!(
+                "the file system of the source is mounted {what} itself, so this mount cannot allow more"
+            )))
+        }
+        (true, false) => Ok(with),
+        (false, _) => Ok(without),
+    }
 }
 
 impl Mounted {

@@ -1,21 +1,29 @@
 //! The served directory: every call of a file system, on the source's files, with data going through the cache.
 //!
-//! Files are made as the user that asks: with root's rights they are given to that user after they were made, in the source's own manner (a
-//! directory with the set-group-id bit passes its group on).
+//! What makes, opens, changes or removes something is done with the rights of who asks (`credentials.rs`). Names and
+//! attributes are looked at with those of this process: the kernel keeps what it hears for all users, and decides
+//! itself who may see them.
+
+mod names;
+#[cfg(test)]
+mod tests;
 
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
 use std::io;
+use std::os::fd::OwnedFd;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::mpsc::Receiver;
 
 use hotset_core::request::{Kind, Op};
 use rustix::fs::{
-    AtFlags, CWD, FallocateFlags, FileType, Gid, Mode, OFlags, RawMode, RenameFlags, SeekFrom, Stat, StatVfs,
-    Timestamps, Uid, XattrFlags,
+    Access, AtFlags, CWD, FallocateFlags, FileType, Gid, Mode, OFlags, RawMode, SeekFrom, Stat, StatVfs, Timestamps,
+    Uid, XattrFlags,
 };
+use rustix::io::Errno;
 
+use super::credentials::{Caller, Credentials, Rights};
 use super::handles::{Handles, OpenFile};
 use super::listing::OpenDirectory;
 use super::nodes::{Node, Nodes, patiently};
@@ -24,14 +32,6 @@ use crate::cache::{Cache, FileNumber};
 use crate::read_ahead::Stream;
 use crate::source::{self, Stamp};
 use crate::workers::Part;
-
-/// Who asks.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Caller {
-    pub uid: u32,
-    pub gid: u32,
-    pub pid: u32,
-}
 
 /// A change of attributes; what is `None` stays.
 #[derive(Clone, Debug, Default)]
@@ -49,10 +49,17 @@ pub(super) struct Tree {
     cache: Option<Arc<Cache>>,
     store: Arc<dyn Store>,
     options: Options,
-    /// Files can be given to others.
-    is_root: bool,
+    rights: Arc<Rights>,
     pub files: Handles<OpenFile>,
     pub directories: Handles<OpenDirectory>,
+}
+
+/// A file that has been opened with the rights of `opener`, if they are not those of this process.
+struct Granted {
+    file: File,
+    opener: Option<Credentials>,
+    /// It was opened for appending, and can be for nothing else.
+    only_grows: bool,
 }
 
 /// The bit in the flags of an open that says that the file will be executed; known to the kernel only.
@@ -74,7 +81,7 @@ impl Tree {
             cache,
             store,
             options,
-            is_root: rustix::process::geteuid().is_root(),
+            rights: Arc::new(Rights::new()?),
             files: Handles::default(),
             directories: Handles::default(),
         };
@@ -112,143 +119,39 @@ impl Tree {
         self.nodes.forget(number, times);
     }
 
-    pub fn look_up(&self, parent: u64, name: &OsStr, caller: Caller) -> io::Result<(u64, Stat)> {
-        let parent = self.node(parent)?;
-        let (node, stat) = self.nodes.look_up(&parent, name)?;
-        self.note(Op::Stat, &node, caller, 0);
-        Ok((node.number, stat))
-    }
-
     pub fn read_link(&self, number: u64) -> io::Result<Vec<u8>> {
         Ok(rustix::fs::readlinkat(self.node(number)?.as_ref(), "", Vec::new())?.into_bytes())
-    }
-
-    pub fn make_directory(&self, parent: u64, name: &OsStr, mode: u32, caller: Caller) -> io::Result<(u64, Stat)> {
-        let parent = self.writable(parent)?;
-        rustix::fs::mkdirat(&parent, name, permissions(mode))?;
-        self.made(&parent, name, caller)
-    }
-
-    pub fn make_node(
-        &self,
-        parent: u64,
-        name: &OsStr,
-        mode: u32,
-        device: u32,
-        caller: Caller,
-    ) -> io::Result<(u64, Stat)> {
-        let parent = self.writable(parent)?;
-        let kind = FileType::from_raw_mode(mode as RawMode);
-        rustix::fs::mknodat(&parent, name, kind, permissions(mode), device.into())?;
-        self.made(&parent, name, caller)
-    }
-
-    pub fn make_link(&self, parent: u64, name: &OsStr, target: &Path, caller: Caller) -> io::Result<(u64, Stat)> {
-        let parent = self.writable(parent)?;
-        rustix::fs::symlinkat(target, &parent, name)?;
-        self.made(&parent, name, caller)
-    }
-
-    /// Gives what was just made to who asked for it, and tells what it is.
-    fn made(&self, parent: &Node, name: &OsStr, caller: Caller) -> io::Result<(u64, Stat)> {
-        let (node, stat) = self.nodes.look_up(parent, name)?;
-        self.give(&node, parent, &stat, caller)?;
-        Ok((node.number, node.stat()?))
-    }
-
-    fn give(&self, node: &Node, parent: &Node, stat: &Stat, caller: Caller) -> io::Result<()> {
-        if !self.is_root {
-            return Ok(());
-        }
-        // Whoever makes it, the source has put it into the group of such a directory.
-        let inherits = parent.stat()?.st_mode & Mode::SGID.as_raw_mode() != 0;
-        let group = (!inherits).then_some(caller.gid).filter(|&gid| gid != stat.st_gid);
-        let user = Some(caller.uid).filter(|&uid| uid != stat.st_uid);
-        if user.is_none() && group.is_none() {
-            return Ok(());
-        }
-        change_owner(node, user, group)?;
-        // A change of the owner takes these bits away.
-        if stat.st_mode & (Mode::SUID | Mode::SGID).as_raw_mode() != 0 && node.kind != FileType::Symlink {
-            rustix::fs::chmod(node.path()?, permissions(stat.st_mode))?;
-        }
-        Ok(())
-    }
-
-    pub fn link(&self, number: u64, parent: u64, name: &OsStr) -> io::Result<(u64, Stat)> {
-        let (node, parent) = (self.node(number)?, self.writable(parent)?);
-        match node.path() {
-            Ok(path) => rustix::fs::linkat(CWD, path, &parent, name, AtFlags::SYMLINK_FOLLOW)?,
-            // The link itself: only root may name it by its descriptor.
-            Err(_) => rustix::fs::linkat(node.as_ref(), "", &parent, name, AtFlags::EMPTY_PATH)?,
-        }
-        let (node, stat) = self.nodes.look_up(&parent, name)?;
-        self.restamp(&node);
-        Ok((node.number, stat))
-    }
-
-    pub fn unlink(&self, parent: u64, name: &OsStr, caller: Caller) -> io::Result<()> {
-        let parent = self.writable(parent)?;
-        let node = self.peek(&parent, name);
-        rustix::fs::unlinkat(&parent, name, AtFlags::empty())?;
-        if let Some(node) = node {
-            self.note(Op::Unlink, &node, caller, 0);
-            self.restamp(&node);
-            self.forget(node.number, 1);
-        }
-        Ok(())
-    }
-
-    pub fn remove_directory(&self, parent: u64, name: &OsStr) -> io::Result<()> {
-        Ok(rustix::fs::unlinkat(self.writable(parent)?, name, AtFlags::REMOVEDIR)?)
-    }
-
-    pub fn rename(&self, from: (u64, &OsStr), to: (u64, &OsStr), flags: RenameFlags, caller: Caller) -> io::Result<()> {
-        let (from_parent, to_parent) = (self.writable(from.0)?, self.writable(to.0)?);
-        let moved = self.peek(&from_parent, from.1);
-        let replaced = self.peek(&to_parent, to.1);
-        let done = rustix::fs::renameat_with(&from_parent, from.1, &to_parent, to.1, flags);
-        for (node, op) in [(moved, Op::Rename), (replaced, Op::Unlink)] {
-            let Some(node) = node else { continue };
-            if done.is_ok() {
-                let stays = op == Op::Unlink && flags.contains(RenameFlags::EXCHANGE);
-                self.note(if stays { Op::Rename } else { op }, &node, caller, 0);
-                self.restamp(&node);
-            }
-            self.forget(node.number, 1);
-        }
-        Ok(done?)
-    }
-
-    /// What has a name now. It must be forgotten again.
-    fn peek(&self, parent: &Node, name: &OsStr) -> Option<Arc<Node>> {
-        self.cache.as_ref()?;
-        self.nodes.look_up(parent, name).ok().map(|(node, _)| node)
     }
 
     pub fn stat(&self, number: u64) -> io::Result<Stat> {
         self.node(number)?.stat()
     }
 
-    pub fn set_attributes(&self, number: u64, change: &Attributes, open: Option<&OpenFile>) -> io::Result<Stat> {
+    /// Changes attributes with the rights of who asks; a size through the file that is `open` for writing, if one is.
+    pub fn set_attributes(
+        &self,
+        number: u64,
+        change: &Attributes,
+        open: Option<&OpenFile>,
+        caller: Caller,
+    ) -> io::Result<Stat> {
         let node = self.writable(number)?;
-        if let Some(mode) = change.mode {
-            rustix::fs::chmod(node.path()?, permissions(mode))?;
-        }
-        if change.uid.is_some() || change.gid.is_some() {
-            change_owner(&node, change.uid, change.gid)?;
-        }
         if let Some(size) = change.size {
             match open {
-                Some(open) => self.set_size(open, size)?,
-                None => {
-                    let caller = Caller { uid: 0, gid: 0, pid: 0 };
-                    self.set_size(&self.open_node(&node, OFlags::WRONLY, caller, false)?, size)?;
-                }
+                Some(open) if is_for_writing(&open.file)? => self.set_size(open, size)?,
+                _ => self.set_size(&self.open(number, OFlags::WRONLY.bits(), caller)?.0, size)?,
             }
         }
+        if change.uid.is_some() || change.gid.is_some() {
+            let (uid, gid) = (change.uid.map(Uid::from_raw), change.gid.map(Gid::from_raw));
+            self.rights.act(caller, || rustix::fs::chownat(&node, "", uid, gid, AtFlags::EMPTY_PATH))?;
+        }
+        if let Some(mode) = change.mode {
+            let path = node.path()?;
+            self.rights.act(caller, || rustix::fs::chmod(&path, permissions(mode)))?;
+        }
         if let Some(times) = &change.times {
-            rustix::fs::utimensat(node.as_ref(), "", times, AtFlags::EMPTY_PATH)?;
+            self.rights.act(caller, || rustix::fs::utimensat(&node, "", times, AtFlags::EMPTY_PATH))?;
         }
         self.restamp(&node);
         node.stat()
@@ -261,56 +164,53 @@ impl Tree {
         }
     }
 
-    /// Makes and opens a file, or opens one that somebody else has just made.
-    pub fn create(
-        &self,
-        parent: u64,
-        name: &OsStr,
-        mode: u32,
-        flags: u32,
-        caller: Caller,
-    ) -> io::Result<(u64, Stat, OpenFile)> {
-        let parent = self.writable(parent)?;
-        let wanted = data_flags(flags);
-        let exclusive = wanted | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW;
-        let (file, is_new) = match rustix::fs::openat(&parent, name, exclusive, permissions(mode)) {
-            Err(rustix::io::Errno::EXIST) if flags & OFlags::EXCL.bits() == 0 => {
-                (rustix::fs::openat(&parent, name, wanted | OFlags::NOFOLLOW, Mode::empty())?, false)
-            }
-            made => (made?, true),
-        };
-        let (node, stat) = self.nodes.look_up(&parent, name)?;
-        if is_new {
-            self.give(&node, &parent, &stat, caller)?;
-        }
-        let open = self.opened(&node, file.into(), caller, false)?;
-        Ok((node.number, node.stat()?, open.0))
-    }
-
     /// Opens a file. True with it if the kernel may keep what it has of the data.
     pub fn open(&self, number: u64, flags: u32, caller: Caller) -> io::Result<(OpenFile, bool)> {
         let node = self.node(number)?;
         let wanted = data_flags(flags);
         if self.options.readonly && wanted.intersects(OFlags::WRONLY | OFlags::RDWR | OFlags::TRUNC) {
-            return Err(rustix::io::Errno::ROFS.into());
+            return Err(Errno::ROFS.into());
         }
         let path = node.path()?;
-        let file = patiently(|| rustix::fs::open(&path, wanted - OFlags::TRUNC, Mode::empty()))?;
-        let (open, same) = self.opened(&node, file.into(), caller, flags & FOR_EXECUTION != 0)?;
+        let open = |wanted| rustix::fs::open(&path, wanted, Mode::empty());
+        let executes = flags & FOR_EXECUTION != 0;
+        let granted = if executes {
+            // Who may execute a program need not be allowed to read it.
+            self.rights.act(caller, || rustix::fs::accessat(CWD, &path, Access::EXEC_OK, AtFlags::EACCESS))?;
+            Granted { file: patiently(|| open(wanted))?.into(), opener: None, only_grows: false }
+        } else {
+            self.grant(flags, wanted - OFlags::TRUNC, caller, open)?
+        };
+        let (open, same) = self.opened(&node, granted, caller, executes)?;
         if wanted.contains(OFlags::TRUNC) {
             self.set_size(&open, 0)?;
         }
         Ok((open, same))
     }
 
-    fn open_node(&self, node: &Node, flags: OFlags, caller: Caller, executes: bool) -> io::Result<OpenFile> {
-        let file = rustix::fs::open(node.path()?, flags | OFlags::CLOEXEC, Mode::empty())?;
-        Ok(self.opened(node, file.into(), caller, executes)?.0)
+    /// Has `open` open a file with the rights of the caller, who said `flags`, and what is wanted of the source.
+    fn grant(
+        &self,
+        flags: u32,
+        wanted: OFlags,
+        caller: Caller,
+        open: impl Fn(OFlags) -> rustix::io::Result<OwnedFd>,
+    ) -> io::Result<Granted> {
+        let opener = self.rights.of(caller)?;
+        let (file, only_grows) = self.rights.with(opener.as_ref(), || match patiently(|| open(wanted)) {
+            // A file that can only be appended to (chattr +a) is opened for nothing else.
+            Err(error) if is(&error, Errno::PERM) && flags & OFlags::APPEND.bits() != 0 => {
+                Ok((patiently(|| open(wanted | OFlags::APPEND))?, true))
+            }
+            opened => Ok((opened?, false)),
+        })?;
+        Ok(Granted { file: file.into(), opener, only_grows })
     }
 
-    fn opened(&self, node: &Node, file: File, caller: Caller, executes: bool) -> io::Result<(OpenFile, bool)> {
+    fn opened(&self, node: &Node, granted: Granted, caller: Caller, executes: bool) -> io::Result<(OpenFile, bool)> {
+        let Granted { file, opener, only_grows } = granted;
         let file = Arc::new(file);
-        let source = self.store.open(file.clone());
+        let source = self.rights.writes(opener.clone(), self.store.open(file.clone()));
         let (mut number, mut app, mut same) = (0, 0, true);
         if let Some(cache) = &self.cache {
             number = self.number(cache, node);
@@ -321,12 +221,15 @@ impl Tree {
             }
         }
         let stream = (self.options.mode == Serving::Strict && self.cache.is_some()).then(Stream::default);
-        Ok((OpenFile { file, source, number, app, executes, stream, part: node.part() }, same))
+        Ok((OpenFile { file, source, opener, only_grows, number, app, executes, stream, part: node.part() }, same))
     }
 
     /// Writes; gives how many bytes, and where they begin if that is not at `offset`. One who appends does so behind the source's own end, since the
     /// kernel may not know it.
     pub fn write(&self, open: &OpenFile, offset: u64, data: &[u8], flags: OFlags) -> io::Result<(usize, Option<u64>)> {
+        if open.only_grows && !flags.contains(OFlags::APPEND) {
+            return Err(Errno::PERM.into());
+        }
         let done = match (&self.cache, flags.contains(OFlags::APPEND)) {
             (Some(cache), true) => cache.append(&open.access(), data).map(|(at, done)| (done, at)),
             (None, true) => open.source.append(data).map(|(at, done)| (done, at)),
@@ -342,11 +245,15 @@ impl Tree {
         Ok((done, Some(at).filter(|&at| at != offset)))
     }
 
-    /// Takes from a file that a user without the right to keep them writes to the bits that let others run it with its owner's rights. True if it
-    /// had them.
+    /// Before a write by a user without the right to keep them: has the file lose the bits that let others run it with
+    /// its owner's rights. True if it has any.
     pub fn drop_privileges(&self, open: &OpenFile) -> io::Result<bool> {
         let stat = rustix::fs::fstat(&open.file)?;
-        let mode = Mode::from_raw_mode(stat.st_mode & 0o7777);
+        let mode = permissions(stat.st_mode);
+        // What is written with a user's rights the source takes them from itself.
+        if open.opener.is_some() {
+            return Ok(mode.intersects(Mode::SUID | Mode::SGID));
+        }
         // Without the right of its group to run it that bit stands for something else.
         let group = if mode.contains(Mode::XGRP) { Mode::SGID } else { Mode::empty() };
         let privileges = mode & (Mode::SUID | group);
@@ -372,8 +279,9 @@ impl Tree {
     }
 
     pub fn allocate(&self, open: &OpenFile, offset: u64, length: u64, mode: u32) -> io::Result<()> {
-        let flags = FallocateFlags::from_bits(mode).ok_or(rustix::io::Errno::OPNOTSUPP)?;
-        let allocate = || Ok(rustix::fs::fallocate(&open.file, flags, offset, length)?);
+        let flags = FallocateFlags::from_bits(mode).ok_or(Errno::OPNOTSUPP)?;
+        let allocate =
+            || self.rights.with(open.opener.as_ref(), || Ok(rustix::fs::fallocate(&open.file, flags, offset, length)?));
         // Some shift all that lies behind.
         let shifts = flags.intersects(FallocateFlags::COLLAPSE_RANGE | FallocateFlags::INSERT_RANGE);
         let range = offset..if shifts { u64::MAX } else { offset.saturating_add(length) };
@@ -389,9 +297,10 @@ impl Tree {
         Ok(rustix::fs::seek(&open.file, position)?)
     }
 
-    pub fn open_directory(&self, number: u64) -> io::Result<OpenDirectory> {
+    pub fn open_directory(&self, number: u64, caller: Caller) -> io::Result<OpenDirectory> {
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
-        let descriptor = rustix::fs::openat(self.node(number)?.as_ref(), ".", flags, Mode::empty())?;
+        let path = self.node(number)?.path()?;
+        let descriptor = self.rights.act(caller, || rustix::fs::open(&path, flags, Mode::empty()))?;
         Ok(OpenDirectory::new(descriptor))
     }
 
@@ -403,38 +312,40 @@ impl Tree {
         Ok(rustix::fs::fstatvfs(self.node(number)?.as_ref())?)
     }
 
-    pub fn set_xattr(&self, number: u64, name: &OsStr, value: &[u8], flags: u32) -> io::Result<()> {
-        let node = self.writable(number)?;
-        rustix::fs::setxattr(node.path()?, name, value, XattrFlags::from_bits_retain(flags))?;
+    pub fn set_xattr(&self, number: u64, name: &OsStr, value: &[u8], flags: u32, caller: Caller) -> io::Result<()> {
+        let (node, flags) = (self.writable(number)?, XattrFlags::from_bits_retain(flags));
+        let path = node.path()?;
+        self.rights.act(caller, || rustix::fs::setxattr(&path, name, value, flags))?;
         self.restamp(&node);
         Ok(())
     }
 
-    pub fn xattr(&self, number: u64, name: &OsStr) -> io::Result<Vec<u8>> {
+    pub fn xattr(&self, number: u64, name: &OsStr, caller: Caller) -> io::Result<Vec<u8>> {
         let path = self.node(number)?.path()?;
         let mut value = Vec::with_capacity(MOST_XATTR);
-        rustix::fs::getxattr(path, name, rustix::buffer::spare_capacity(&mut value))?;
+        self.rights.act(caller, || rustix::fs::getxattr(&path, name, rustix::buffer::spare_capacity(&mut value)))?;
         Ok(value)
     }
 
-    pub fn xattrs(&self, number: u64) -> io::Result<Vec<u8>> {
+    pub fn xattrs(&self, number: u64, caller: Caller) -> io::Result<Vec<u8>> {
         // Links have none of a user's.
         let Ok(path) = self.node(number)?.path() else { return Ok(Vec::new()) };
         let mut names = Vec::with_capacity(MOST_XATTR);
-        rustix::fs::listxattr(path, rustix::buffer::spare_capacity(&mut names))?;
+        self.rights.act(caller, || rustix::fs::listxattr(&path, rustix::buffer::spare_capacity(&mut names)))?;
         Ok(names)
     }
 
-    pub fn remove_xattr(&self, number: u64, name: &OsStr) -> io::Result<()> {
+    pub fn remove_xattr(&self, number: u64, name: &OsStr, caller: Caller) -> io::Result<()> {
         let node = self.writable(number)?;
-        rustix::fs::removexattr(node.path()?, name)?;
+        let path = node.path()?;
+        self.rights.act(caller, || rustix::fs::removexattr(&path, name))?;
         self.restamp(&node);
         Ok(())
     }
 
     /// The node, if anything may be changed.
     fn writable(&self, number: u64) -> io::Result<Arc<Node>> {
-        if self.options.readonly { Err(rustix::io::Errno::ROFS.into()) } else { self.node(number) }
+        if self.options.readonly { Err(Errno::ROFS.into()) } else { self.node(number) }
     }
 
     /// The number that the cache has for a file.
@@ -477,9 +388,12 @@ fn permissions(mode: u32) -> Mode {
     Mode::from_raw_mode(mode as RawMode & 0o7777)
 }
 
-fn change_owner(node: &Node, uid: Option<u32>, gid: Option<u32>) -> io::Result<()> {
-    let (uid, gid) = (uid.map(Uid::from_raw), gid.map(Gid::from_raw));
-    Ok(rustix::fs::chownat(node, "", uid, gid, AtFlags::EMPTY_PATH)?)
+fn is_for_writing(file: &File) -> io::Result<bool> {
+    Ok(rustix::fs::fcntl_getfl(file)?.intersects(OFlags::WRONLY | OFlags::RDWR))
+}
+
+fn is(error: &io::Error, errno: Errno) -> bool {
+    error.raw_os_error() == Some(errno.raw_os_error())
 }
 
 /// What tells whether a file was changed.

@@ -1,6 +1,8 @@
 //! A store in memory that can be slow, fail, and give less than asked for; and what tests of the cache share.
 #![allow(dead_code, reason = "every test file uses a part of it")]
 
+pub mod mounted;
+
 use std::collections::VecDeque;
 use std::io;
 use std::sync::atomic::{AtomicU64, Ordering};
