@@ -15,13 +15,13 @@ use std::time::{Duration, Instant};
 
 use hotset_live::fs::{Mode, Options, Plain, Store};
 use hotset_live::source::{Source, Stamp};
-use rustix::fs::{CWD, FileType, Gid, IFlags, OFlags, RenameFlags, StatVfsMountFlags, Uid, XattrFlags};
+use rustix::fs::{AtFlags, CWD, FileType, Gid, IFlags, OFlags, RenameFlags, StatVfsMountFlags, Uid, XattrFlags};
 use rustix::io::Errno;
 use rustix::mount::{MountFlags, UnmountFlags};
 use rustix::thread::{set_thread_groups, set_thread_res_gid, set_thread_res_uid};
 use tempfile::TempDir;
 
-use support::mounted::{Mount, can_mount, options};
+use support::mounted::{MODES, Mount, can_mount, options};
 
 /// A user with a group of their own, and one that they share with others.
 const USER: u32 = 12345;
@@ -228,6 +228,97 @@ fn programs_that_may_only_be_executed_are_executed() {
     mount.stop();
 }
 
+/// An access list: for the owner, for a user or a group by number, for the group, the mask, for others.
+fn access_list(owner: u16, named: (u16, u32, u16), group: u16, mask: u16, others: u16) -> Vec<u8> {
+    const NOBODY: u32 = u32::MAX;
+    let mut entries = vec![(1, NOBODY, owner), (4, NOBODY, group), (16, NOBODY, mask), (32, NOBODY, others), named];
+    entries.sort();
+    let mut bytes = 2u32.to_le_bytes().to_vec();
+    for (tag, id, rights) in entries {
+        bytes.extend([tag.to_le_bytes(), rights.to_le_bytes()].concat());
+        bytes.extend(id.to_le_bytes());
+    }
+    bytes
+}
+
+const NAMED_USER: u16 = 2;
+const NAMED_GROUP: u16 = 8;
+
+const FILES: &str = "system.posix_acl_access";
+const DIRECTORIES: &str = "system.posix_acl_default";
+
+fn set_list(path: &Path, kind: &str, list: &[u8]) {
+    rustix::fs::setxattr(path, kind, list, XattrFlags::empty()).unwrap();
+}
+
+/// The list of a file, and its mode.
+fn list_of(path: &Path) -> (Vec<u8>, u32) {
+    let mut list = Vec::with_capacity(1000);
+    let found = rustix::fs::getxattr(path, FILES, rustix::buffer::spare_capacity(&mut list));
+    assert!(found.is_ok() || found == Err(Errno::NODATA), "{found:?}");
+    (list, fs::metadata(path).unwrap().mode() & 0o7777)
+}
+
+#[test]
+fn access_lists_hold_through_the_mount() {
+    const CASES: [(&str, (u16, u32, u16), u16); 6] = [
+        ("a user is refused", (NAMED_USER, USER, 0), 6),
+        ("a user is let in", (NAMED_USER, USER, 6), 0),
+        ("a user may read", (NAMED_USER, USER, 4), 0),
+        ("a group is refused", (NAMED_GROUP, SHARED, 0), 6),
+        ("a group is let in", (NAMED_GROUP, SHARED, 6), 0),
+        ("somebody else is let in", (NAMED_USER, USER + 1, 6), 0),
+    ];
+    for mode in MODES {
+        let Some(mut mount) = mounted(options(mode)) else { return };
+        for (name, named, others) in CASES {
+            file(&mount.source(name), name, 0o666);
+            set_list(&mount.source(name), FILES, &access_list(6, named, 0, 6, others));
+            as_user(|| {
+                let opens = |path: &Path| {
+                    [(true, false), (false, true)].map(|(read, write)| {
+                        File::options().read(read).write(write).open(path).map(drop).map_err(|error| error.kind())
+                    })
+                };
+                assert_eq!(opens(&mount.at(name)), opens(&mount.source(name)), "{mode:?}: {name}");
+                let may = |path: &Path| rustix::fs::accessat(CWD, path, rustix::fs::Access::READ_OK, AtFlags::EACCESS);
+                assert_eq!(may(&mount.at(name)), may(&mount.source(name)), "{mode:?}: {name}");
+            });
+        }
+        mount.stop();
+    }
+}
+
+#[test]
+fn access_lists_of_directories_hold_and_are_inherited() {
+    for mode in MODES {
+        let Some(mut mount) = mounted(options(mode)) else { return };
+        for (name, rights) in [("in", 7), ("out", 0), ("to see", 5)] {
+            directory(&mount.source(name), 0o700, 0);
+            let list = access_list(7, (NAMED_USER, USER, rights), 0, 7, 0);
+            set_list(&mount.source(name), FILES, &list);
+            set_list(&mount.source(name), DIRECTORIES, &access_list(7, (NAMED_GROUP, SHARED, 7), 7, 7, 5));
+            as_user(|| {
+                // Once through the mount, and beside it without.
+                let [through, beside] = [mount.at(name), mount.source(name)].map(|place| {
+                    let number = if place == mount.at(name) { "1" } else { "2" };
+                    let [file, below] = ["file", "directory"].map(|kind| place.join(format!("{kind}{number}")));
+                    let done = [fs::write(&file, "theirs"), fs::create_dir(&below), fs::read_dir(&place).map(drop)];
+                    (done.map(|done| done.map_err(|error| error.kind())), file, below)
+                });
+                assert_eq!(through.0, beside.0, "{mode:?}: {name}");
+                if through.0[0].is_ok() {
+                    assert_eq!((list_of(&through.1), list_of(&through.2)), (list_of(&beside.1), list_of(&beside.2)));
+                }
+            });
+        }
+        // The owner changes it through the mount.
+        as_user(|| set_list(&mount.at("in/file1"), FILES, &access_list(6, (NAMED_USER, USER, 0), 0, 4, 0)));
+        assert_eq!(fs::metadata(mount.source("in/file1")).unwrap().mode() & 0o777, 0o640);
+        mount.stop();
+    }
+}
+
 /// The user and groups of a thread, as the kernel takes them for rights.
 type Rights = (u32, u32, Vec<u32>);
 
@@ -244,8 +335,13 @@ impl Store for Watched {
 
 impl WatchedFile {
     fn note(&self) {
-        let groups = rustix::process::getgroups().unwrap().iter().map(|group| group.as_raw()).collect();
-        let (uid, gid) = (rustix::process::geteuid().as_raw(), rustix::process::getegid().as_raw());
+        let status = fs::read_to_string("/proc/thread-self/status").unwrap();
+        let numbers = |name: &str| -> Vec<u32> {
+            let line = status.lines().find_map(|line| line.strip_prefix(name)).unwrap();
+            line.split_whitespace().map(|number| number.parse().unwrap()).collect()
+        };
+        // The last is that for file systems.
+        let (uid, gid, groups) = (numbers("Uid:")[3], numbers("Gid:")[3], numbers("Groups:"));
         self.1.lock().unwrap().push((uid, gid, groups));
     }
 }

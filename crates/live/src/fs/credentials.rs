@@ -5,7 +5,8 @@
 //! in the source is called with the user and the groups of who asks: the source's own kernel decides, in the same call.
 //! All capabilities are put aside meanwhile, also the one to use room and quotas that are kept for root.
 //!
-//! Linux keeps user, groups and capabilities for each thread. The C library's calls change those of all threads,
+//! Linux keeps users, groups and capabilities for each thread, and a user for file systems beside the one that says who
+//! may send signals to a thread, or slow it down. The C library's call for further groups changes those of all threads,
 //! `rustix`'s only those of the one that calls.
 //!
 //! Which further groups somebody has FUSE does not tell: they are read in `/proc` of the thread that asks. It waits for
@@ -20,12 +21,11 @@ use std::marker::PhantomData;
 use std::process::abort;
 use std::sync::Arc;
 
+use nix::unistd::{setfsgid, setfsuid};
 use rustix::fs::{Gid, Uid};
 use rustix::io::Errno;
 use rustix::process::{getegid, geteuid, getgroups};
-use rustix::thread::{
-    CapabilitiesSecureBits, capabilities_secure_bits, set_thread_groups, set_thread_res_gid, set_thread_res_uid,
-};
+use rustix::thread::{CapabilitySet, CapabilitySets, capabilities, set_capabilities, set_thread_groups};
 
 use crate::source::{Source, Stamp};
 
@@ -46,19 +46,16 @@ pub(super) struct Credentials {
 }
 
 impl Credentials {
-    /// Makes them those of this thread. The saved user stays, so that there is a way back.
+    /// Makes them those with which this thread uses file systems.
     fn take(&self) -> rustix::io::Result<()> {
         set_thread_groups(&self.groups)?;
-        set_thread_res_gid(None, self.gid, None)?;
-        // Last: from here on nothing can be taken any more. A user other than root has no capabilities.
-        set_thread_res_uid(None, self.uid, None)
-    }
-
-    /// Makes them those of this thread, which has given up its own.
-    fn take_back(&self) -> rustix::io::Result<()> {
-        set_thread_res_uid(None, self.uid, None)?;
-        set_thread_res_gid(None, self.gid, None)?;
-        set_thread_groups(&self.groups)
+        // These two tell what was there before and not whether they did it. Nobody has the number -1, so it changes
+        // nothing.
+        let (uid, gid) = (self.uid.as_raw(), self.gid.as_raw());
+        setfsgid(gid.into());
+        setfsuid(uid.into());
+        let are_taken = setfsgid(u32::MAX.into()).as_raw() == gid && setfsuid(u32::MAX.into()).as_raw() == uid;
+        if are_taken { Ok(()) } else { Err(Errno::PERM) }
     }
 }
 
@@ -66,19 +63,14 @@ impl Credentials {
 #[derive(Debug)]
 pub(super) struct Rights {
     own: Credentials,
+    capabilities: CapabilitySets,
 }
 
 impl Rights {
     /// What this thread has now.
     pub fn new() -> io::Result<Rights> {
         let own = Credentials { uid: geteuid(), gid: getegid(), groups: getgroups()? };
-        if own.uid.is_root() && capabilities_secure_bits()?.contains(CapabilitiesSecureBits::NO_SETUID_FIXUP) {
-            return Err(io::Error::other(
-                "acting for users this process would keep root's rights, since its secure bit no-setuid-fixup is set: \
-                 start it without (in a unit of systemd: SecureBits=)",
-            ));
-        }
-        Ok(Rights { own })
+        Ok(Rights { own, capabilities: capabilities(None)? })
     }
 
     /// The rights of who asks, where they are others than those of this process. Without root it has no others: only
@@ -99,8 +91,11 @@ impl Rights {
     /// Makes a call with these rights, if they are others. It starts no thread: that would have them for good.
     pub fn with<T>(&self, others: Option<&Credentials>, call: impl FnOnce() -> io::Result<T>) -> io::Result<T> {
         let Some(others) = others else { return call() };
-        let _back = Back { own: &self.own, thread: PhantomData };
+        let _back = Back { rights: self, thread: PhantomData };
         others.take()?;
+        if others.uid != self.own.uid {
+            set_capabilities(None, CapabilitySets { effective: CapabilitySet::empty(), ..self.capabilities })?;
+        }
         call()
     }
 
@@ -120,14 +115,15 @@ impl Rights {
 
 /// Has this thread take its own rights back in the end, also when a call panics.
 struct Back<'a> {
-    own: &'a Credentials,
+    rights: &'a Rights,
     /// It must not be sent to another thread.
     thread: PhantomData<*const ()>,
 }
 
 impl Drop for Back<'_> {
     fn drop(&mut self) {
-        if self.own.take_back().is_err() {
+        let Rights { own, capabilities } = self.rights;
+        if set_capabilities(None, *capabilities).is_err() || own.take().is_err() {
             // This thread would go on to answer others with the rights of this one.
             abort();
         }
@@ -186,7 +182,7 @@ fn groups(status: &str, caller: Caller) -> Option<Vec<Gid>> {
 mod tests {
     use std::panic::{AssertUnwindSafe, catch_unwind};
 
-    use rustix::thread::{capabilities, gettid};
+    use rustix::thread::gettid;
 
     use super::*;
 
@@ -205,10 +201,13 @@ mod tests {
         assert_eq!((found(""), found("Uid:\t5\t5\t5\t5\n")), (None, None));
     }
 
+    /// User, group and further groups for file systems, and whether there are capabilities.
     fn now() -> (u32, u32, Vec<u32>, bool) {
         let groups = getgroups().unwrap().iter().map(|group| group.as_raw()).collect();
         let has_rights = !capabilities(None).unwrap().effective.is_empty();
-        (geteuid().as_raw(), getegid().as_raw(), groups, has_rights)
+        // Whose number is effective may slow a thread down, and bind it to a processor.
+        assert!(geteuid().is_root() && getegid().is_root());
+        (setfsuid(u32::MAX.into()).as_raw(), setfsgid(u32::MAX.into()).as_raw(), groups, has_rights)
     }
 
     #[test]

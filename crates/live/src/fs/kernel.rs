@@ -21,7 +21,7 @@ use rustix::fs::{FileType, OFlags, Stat, Timespec, Timestamps, UTIME_NOW, UTIME_
 use super::credentials::Caller;
 use super::handles::OpenFile;
 use super::listing::Listed;
-use super::tree::{Attributes, Tree};
+use super::tree::{Attributes, NewMode, Tree};
 use super::{Mode, VALIDITY};
 use crate::read::Read;
 use crate::workers::{Part, Workers};
@@ -225,6 +225,8 @@ impl Filesystem for Kernel {
         let _ = config.add_capabilities(wanted | InitFlags::FUSE_PARALLEL_DIROPS);
         // The source takes the set-user-id bit away; the kernel would set the mode in the name of who writes, who may not.
         let _ = config.add_capabilities(InitFlags::FUSE_HANDLE_KILLPRIV_V2);
+        // The kernel checks access lists, and leaves it to us where the caller's mask counts.
+        let _ = config.add_capabilities(InitFlags::FUSE_POSIX_ACL | InitFlags::FUSE_DONT_MASK);
         let _ = config.set_max_write(LONGEST);
         let _ = config.set_max_readahead(LONGEST);
         // The kernel sends no reads ahead of its own, and no closes, for any file while so many of them hang.
@@ -279,18 +281,18 @@ impl Filesystem for Kernel {
         parent: INodeNo,
         name: &OsStr,
         mode: u32,
-        _umask: u32,
+        umask: u32,
         device: u32,
         reply: ReplyEntry,
     ) {
         let (caller, device) = (caller(request), decoded_device(device));
         self.ask_in(parent, name, move |tree, name| {
-            entry(reply, tree.make_node(parent.0, name, mode, device, caller));
+            entry(reply, tree.make_node(parent.0, name, NewMode { mode, umask }, device, caller));
         });
     }
 
-    fn mkdir(&self, request: &Request, parent: INodeNo, name: &OsStr, mode: u32, _umask: u32, reply: ReplyEntry) {
-        let caller = caller(request);
+    fn mkdir(&self, request: &Request, parent: INodeNo, name: &OsStr, mode: u32, umask: u32, reply: ReplyEntry) {
+        let (caller, mode) = (caller(request), NewMode { mode, umask });
         self.ask_in(parent, name, move |tree, name| entry(reply, tree.make_directory(parent.0, name, mode, caller)));
     }
 
@@ -350,11 +352,11 @@ impl Filesystem for Kernel {
         parent: INodeNo,
         name: &OsStr,
         mode: u32,
-        _umask: u32,
+        umask: u32,
         flags: i32,
         reply: ReplyCreate,
     ) {
-        let (caller, flags) = (caller(request), flags as u32);
+        let (caller, flags, mode) = (caller(request), flags as u32, NewMode { mode, umask });
         self.ask_in(parent, name, move |tree, name| match tree.create(parent.0, name, mode, flags, caller) {
             Ok((number, stat, open)) => {
                 let (attributes, handle) = (attributes(number, &stat), FileHandle(tree.files.add(open)));

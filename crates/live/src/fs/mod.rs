@@ -1,16 +1,17 @@
 //! A file system that serves a directory through the cache.
 //!
-//! Idea: every call is passed on to the source; only what reads and writes data goes through the cache. [`Tree`](tree::Tree) knows nothing of FUSE;
-//! `kernel.rs` translates the kernel's requests to it, and nothing else uses that protocol; `session.rs` mounts and unmounts.
+//! Idea: every call is passed on to the source; only what reads and writes data goes through the cache.
+//! [`Tree`](tree::Tree) knows nothing of FUSE; `kernel.rs` translates the kernel's requests to it, and nothing else
+//! uses that protocol; `session.rs` mounts and unmounts.
 //!
-//! Modes. *strict*: the kernel keeps no data of files that are read and written, so every read reaches the cache, counts are exact, and the
-//! policy alone decides what stays. *fast*: the kernel's page cache stands in front; the cache sees what that misses. Mapped files go through the
-//! page cache in both.
+//! Modes. *strict*: the kernel keeps no data of files that are read and written, so every read reaches the cache,
+//! counts are exact, and the policy alone decides what stays. *fast*: the kernel's page cache stands in front; the
+//! cache sees what that misses. Mapped files go through the page cache in both.
 //!
-//! Rights are checked twice in a mount by root: by the kernel before it asks, against owner and mode of the source's files, and in the source,
-//! since what makes, opens, changes or removes something is done with the rights of who asks (`credentials.rs`). Locks are those of the kernel: they
-//! hold between all who use the mount, not against those who use the source. Names and attributes may be [`VALIDITY`] old when they were changed
-//! behind the mount.
+//! Rights are checked twice in a mount by root: by the kernel before it asks, against owner, mode and access lists of
+//! the source's files, and in the source, since what makes, opens, changes or removes something is done with the rights
+//! of who asks (`credentials.rs`). Locks are those of the kernel: they hold between all who use the mount, not against
+//! those who use the source. Names and attributes may be [`VALIDITY`] old when they were changed behind the mount.
 
 mod apps;
 mod credentials;
@@ -52,7 +53,8 @@ pub struct Options {
     pub app_by: AppBy,
     /// Nothing may be changed.
     pub readonly: bool,
-    /// Set-user-id programs run with their owner's rights. Only in a mount by root, and if the source's file system lets them.
+    /// Set-user-id programs run with their owner's rights. Only in a mount by root, and if the source's file system
+    /// lets them.
     pub allow_suid: bool,
     /// Device files are devices. Likewise.
     pub allow_dev: bool,

@@ -43,6 +43,21 @@ pub(super) struct Attributes {
     pub times: Option<Timestamps>,
 }
 
+/// The mode that something new is asked to have, its kind included, and the mask of who asks.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct NewMode {
+    pub mode: u32,
+    pub umask: u32,
+}
+
+impl NewMode {
+    /// The mode to ask the source for. What is new in a directory that has an access list for it gets that list, and the mask does not count.
+    fn within(self, parent: &Node) -> io::Result<Mode> {
+        let has_list = rustix::fs::getxattr(parent.path()?, "system.posix_acl_default", &mut [0; 0]).is_ok();
+        Ok(permissions(if has_list { self.mode } else { self.mode & !self.umask }))
+    }
+}
+
 /// The served directory.
 pub(super) struct Tree {
     nodes: Nodes,

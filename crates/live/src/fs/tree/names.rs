@@ -14,7 +14,7 @@ use hotset_core::request::Op;
 use rustix::fs::{AtFlags, CWD, FileType, Mode, OFlags, RawMode, RenameFlags, Stat};
 use rustix::io::Errno;
 
-use super::{Tree, data_flags, is, permissions};
+use super::{NewMode, Tree, data_flags, is};
 use crate::fs::credentials::Caller;
 use crate::fs::handles::OpenFile;
 use crate::fs::nodes::{Node, patiently};
@@ -30,38 +30,39 @@ impl Tree {
         Ok((node.number, stat))
     }
 
-    pub fn make_directory(&self, parent: u64, name: &OsStr, mode: u32, caller: Caller) -> io::Result<(u64, Stat)> {
-        self.make(parent, name, caller, |parent| rustix::fs::mkdirat(parent, name, permissions(mode)))
+    pub fn make_directory(&self, parent: u64, name: &OsStr, mode: NewMode, caller: Caller) -> io::Result<(u64, Stat)> {
+        let parent = self.writable(parent)?;
+        let mode = mode.within(&parent)?;
+        self.make(&parent, name, caller, || rustix::fs::mkdirat(&parent, name, mode))
     }
 
     pub fn make_node(
         &self,
         parent: u64,
         name: &OsStr,
-        mode: u32,
+        mode: NewMode,
         device: u32,
         caller: Caller,
     ) -> io::Result<(u64, Stat)> {
-        let kind = FileType::from_raw_mode(mode as RawMode);
-        self.make(parent, name, caller, |parent| {
-            rustix::fs::mknodat(parent, name, kind, permissions(mode), device.into())
-        })
+        let parent = self.writable(parent)?;
+        let (kind, mode) = (FileType::from_raw_mode(mode.mode as RawMode), mode.within(&parent)?);
+        self.make(&parent, name, caller, || rustix::fs::mknodat(&parent, name, kind, mode, device.into()))
     }
 
     pub fn make_link(&self, parent: u64, name: &OsStr, target: &Path, caller: Caller) -> io::Result<(u64, Stat)> {
-        self.make(parent, name, caller, |parent| rustix::fs::symlinkat(target, parent, name))
+        let parent = self.writable(parent)?;
+        self.make(&parent, name, caller, || rustix::fs::symlinkat(target, &parent, name))
     }
 
     fn make(
         &self,
-        parent: u64,
+        parent: &Node,
         name: &OsStr,
         caller: Caller,
-        call: impl FnOnce(&Node) -> rustix::io::Result<()>,
+        call: impl FnOnce() -> rustix::io::Result<()>,
     ) -> io::Result<(u64, Stat)> {
-        let parent = self.writable(parent)?;
-        self.rights.act(caller, || call(&parent))?;
-        let (node, stat) = self.nodes.look_up(&parent, name)?;
+        self.rights.act(caller, call)?;
+        let (node, stat) = self.nodes.look_up(parent, name)?;
         Ok((node.number, stat))
     }
 
@@ -70,7 +71,7 @@ impl Tree {
         &self,
         parent: u64,
         name: &OsStr,
-        mode: u32,
+        mode: NewMode,
         flags: u32,
         caller: Caller,
     ) -> io::Result<(u64, Stat, OpenFile)> {
@@ -79,7 +80,8 @@ impl Tree {
         // What stands there by now may be anything: nothing that waits, no terminal that becomes ours.
         let careful = OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::NOCTTY;
         let wanted = data_flags(flags) | exclusive | OFlags::CREATE | careful;
-        let open = |wanted| rustix::fs::openat(&parent, name, wanted, permissions(mode));
+        let mode = mode.within(&parent)?;
+        let open = |wanted| rustix::fs::openat(&parent, name, wanted, mode);
         let granted = self.grant(flags, wanted, caller, open).map_err(|error| {
             // A link, a pipe or a socket.
             if is(&error, Errno::LOOP) || is(&error, Errno::NXIO) { LOOK_AGAIN.into() } else { error }

@@ -36,6 +36,8 @@ fn number<T>(done: io::Result<T>) -> Option<i32> {
     done.err().map(|error| error.raw_os_error().unwrap())
 }
 
+const MODE: NewMode = NewMode { mode: 0o600, umask: 0 };
+
 const READ: OFlags = OFlags::RDONLY;
 const WRITE: OFlags = OFlags::RDWR;
 
@@ -54,7 +56,7 @@ fn what_stands_at_a_name_by_now_is_opened_with_the_rights_of_who_asks() {
     ] {
         let path = folder.path().join("f");
         file(&path, mode);
-        let created = tree.create(ROOT, OsStr::new("f"), 0o600, (flags | OFlags::CREATE).bits(), USER);
+        let created = tree.create(ROOT, OsStr::new("f"), MODE, (flags | OFlags::CREATE).bits(), USER);
         assert_eq!(number(created), expected.map(Errno::raw_os_error), "{mode:o} {flags:?}");
         let about = fs::metadata(&path).unwrap();
         assert_eq!((about.uid(), about.mode() & 0o7777, about.len()), (0, mode, 6));
@@ -78,7 +80,7 @@ fn what_is_no_file_by_now_is_not_opened() {
         for (name, expected) in
             [("link", Errno::STALE), ("pipe", Errno::STALE), ("null", Errno::STALE), ("directory", Errno::ISDIR)]
         {
-            let created = tree.create(ROOT, OsStr::new(name), 0o600, (flags | OFlags::CREATE).bits(), USER);
+            let created = tree.create(ROOT, OsStr::new(name), MODE, (flags | OFlags::CREATE).bits(), USER);
             assert_eq!(number(created), Some(expected.raw_os_error()), "{name} {flags:?}");
         }
     }
