@@ -1,22 +1,24 @@
-//! Talking to a running mount: a socket named after its device, one line of JSON there, one line back.
-//!
-//! The name is in the abstract space, so nothing is left behind when the process ends. Only root and the user who mounted are answered.
+//! Talking to a running mount: a socket named after its device, one line of JSON there, one line back. Only root and the user who mounted are
+//! answered.
 
 mod metrics;
+mod pages;
+mod place;
 mod server;
 
-use std::io::{BufRead, BufReader, Write};
-use std::os::linux::net::SocketAddrExt;
+use std::io::{BufRead, BufReader, Read, Write};
 use std::os::unix::fs::MetadataExt;
-use std::os::unix::net::{SocketAddr, UnixStream};
+use std::os::unix::net::UnixStream;
 use std::path::Path;
 use std::time::Duration;
 
 use hotset_live::fs::{Device, mount_line};
+use rustix::process::{Uid, geteuid};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-pub(crate) use server::{listen, serve};
+pub(crate) use pages::listen;
+pub(crate) use server::serve;
 
 use crate::failure::Failure;
 
@@ -41,10 +43,11 @@ enum Answer {
 /// Longest wait for an answer.
 const PATIENCE: Duration = Duration::from_secs(30);
 
-/// The name that the server of a mount listens under: mounts one above the other, or at one path for different programs, have their own.
-fn address((major, minor): Device) -> std::io::Result<SocketAddr> {
-    SocketAddr::from_abstract_name(format!("hotset:{major}:{minor}"))
-}
+/// Bytes of the longest answer.
+const LONGEST: u64 = 64 << 20;
+
+/// What others are told.
+const ONLY_OWNER: &str = "only root and the user who mounted may ask";
 
 /// Asks the server of a mountpoint.
 pub(crate) fn ask(mountpoint: &Path, wish: &Wish) -> Result<Value, Failure> {
@@ -56,12 +59,16 @@ pub(crate) fn ask(mountpoint: &Path, wish: &Wish) -> Result<Value, Failure> {
         _ => Failure::Work(format!("there is no mount at {shown}: {error}")),
     })?;
     let device = (rustix::fs::major(about.dev()), rustix::fs::minor(about.dev()));
-    let stream = address(device).and_then(|address| UnixStream::connect_addr(&address)).map_err(|error| {
-        Failure::Work(format!(
-            "no `hotset mount` answers for {shown} ({error}): expected the mountpoint of one with a cache"
-        ))
+    let owner = owner(device)?.unwrap_or_else(geteuid);
+    let stream = place::connect(device, owner).map_err(|error| {
+        Failure::Work(match error.kind() {
+            std::io::ErrorKind::PermissionDenied => format!("the mount at {shown} does not answer: {ONLY_OWNER}"),
+            _ => {
+                format!("no `hotset mount` answers for {shown} ({error}): expected the mountpoint of one with a cache")
+            }
+        })
     })?;
-    check_server(&stream, device, &shown.to_string())?;
+    check_server(&stream, owner, &shown.to_string())?;
     match exchange(stream, wish) {
         Ok(Answer::Done(value)) => Ok(value),
         Ok(Answer::Refused(why)) => Err(Failure::Work(why)),
@@ -69,11 +76,17 @@ pub(crate) fn ask(mountpoint: &Path, wish: &Wish) -> Result<Value, Failure> {
     }
 }
 
-/// Anybody may listen under a name. Only root, the user who asks and the one who mounted are believed.
-fn check_server(stream: &UnixStream, device: Device, shown: &str) -> Result<(), Failure> {
+/// Who has mounted it.
+fn owner(device: Device) -> std::io::Result<Option<Uid>> {
+    let line = mount_line(device)?;
+    let number = line.and_then(|line| line.rsplit_once("user_id=")?.1.split(',').next()?.parse().ok());
+    Ok(number.map(Uid::from_raw))
+}
+
+/// Only root, the user who asks and the one who mounted are believed.
+fn check_server(stream: &UnixStream, owner: Uid, shown: &str) -> Result<(), Failure> {
     let server = rustix::net::sockopt::socket_peercred(stream).map_err(std::io::Error::from)?.uid;
-    let owner = mount_line(device)?.and_then(|line| line.rsplit_once("user_id=")?.1.split(',').next()?.parse().ok());
-    if server.is_root() || server == rustix::process::geteuid() || Some(server.as_raw()) == owner {
+    if server.is_root() || server == geteuid() || server == owner {
         return Ok(());
     }
     Err(Failure::Work(format!(
@@ -88,8 +101,11 @@ const ABORTED: i32 = rustix::io::Errno::CONNABORTED.raw_os_error();
 
 fn exchange(mut stream: UnixStream, wish: &Wish) -> std::io::Result<Answer> {
     stream.set_read_timeout(Some(PATIENCE))?;
-    writeln!(stream, "{}", serde_json::to_string(wish)?)?;
+    // Who is refused need not have been heard out.
+    let asked = writeln!(stream, "{}", serde_json::to_string(wish)?);
     let mut line = String::new();
-    BufReader::new(stream).read_line(&mut line)?;
+    if BufReader::new(stream.take(LONGEST)).read_line(&mut line)? == 0 {
+        asked?;
+    }
     Ok(serde_json::from_str(&line)?)
 }

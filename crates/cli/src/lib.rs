@@ -11,6 +11,7 @@ mod experiment;
 mod failure;
 mod formats;
 mod generate;
+mod http;
 mod import;
 mod inspect;
 mod memory;

@@ -5,7 +5,6 @@ mod detached;
 mod log;
 mod serving;
 
-use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -59,9 +58,9 @@ pub(crate) struct Mount {
     /// Append a line for each new division of the room to this file; without it, to the terminal
     #[arg(long, value_name = "FILE")]
     log: Option<PathBuf>,
-    /// Serve metrics for Prometheus and a JSON status over HTTP, e.g. at 127.0.0.1:9400
-    #[arg(long, value_name = "ADDR")]
-    listen: Option<SocketAddr>,
+    /// Serve metrics for Prometheus and a JSON status over HTTP, e.g. at 127.0.0.1:9400; port 0 takes any that is free
+    #[arg(long, value_name = "HOST:PORT")]
+    listen: Option<String>,
     /// Refuse all changes
     #[arg(long)]
     readonly: bool,
@@ -128,15 +127,16 @@ impl Mount {
             allow_suid: self.allow_suid,
             allow_dev: self.allow_dev,
         };
+        let listening = self.listen.as_deref().map(control::listen).transpose()?;
         let log = cache.as_ref().map(|cache| Log::start(cache, self.block, self.log.as_deref())).transpose()?;
         // What is made from now on is to have the mode that was asked for; whoever asks has a mask of their own.
         rustix::process::umask(rustix::fs::Mode::empty());
         serving::raise_limit();
         let mounted = hotset_live::fs::mount(&source, &mountpoint, cache.clone(), Arc::new(Plain), options)
             .map_err(|error| checks::explain(&mountpoint, &error))?;
-        if let Some(cache) = &cache {
-            control::serve(&mountpoint, cache.clone());
-            self.listen.map_or(Ok(()), |address| control::listen(address, cache.clone()))?;
+        let _reachable = cache.as_ref().and_then(|cache| control::serve(&mountpoint, cache.clone()));
+        if let (Some(listening), Some(cache)) = (listening, &cache) {
+            listening.serve(cache.clone())?;
         }
         serving::serve(mounted, &source, &mountpoint, cache.as_deref(), self.detached)?;
         log.into_iter().for_each(Log::finish);

@@ -5,15 +5,14 @@ use std::io::{Write, stdout};
 use std::net::{Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
-use std::sync::Arc;
-use std::thread;
 
+use bytes::Bytes;
 use clap::Args;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
-use tiny_http::{Header, Method, Request, Response, Server};
 
 use crate::failure::Failure;
+use crate::http::{Page, Server};
 use crate::report;
 use crate::results::read::Read;
 
@@ -41,56 +40,24 @@ impl View {
         for path in &self.files {
             rows.add(path)?;
         }
-        let page = report::of_results(typed, &self.files, &rows)?;
+        let page = Bytes::from(report::of_results(typed, &self.files, &rows)?);
         let wanted = SocketAddr::from((Ipv4Addr::LOCALHOST, self.port));
-        let server = Server::http(wanted)
-            .map_err(|error| Failure::Work(format!("--port: cannot listen at {wanted}: {error}")))?;
-        let server = Arc::new(server);
-        let address = server.server_addr().to_ip().unwrap_or(wanted);
-        stop_on_signals(&server)?;
+        let cannot = |error| Failure::Work(format!("--port: cannot listen at {wanted}: {error}"));
+        let server = Server::bind(wanted).map_err(cannot)?;
+        let mut signals = Signals::new([SIGINT, SIGTERM, SIGHUP])
+            .map_err(|error| Failure::Work(format!("cannot wait for signals: {error}")))?;
+        let address = server.address();
+        let page =
+            move |path: &str| (path == "/").then(|| Page { kind: "text/html; charset=utf-8", body: page.clone() });
+        server.serve("there is only /\n", page).map_err(cannot)?;
         writeln!(stdout(), "http://{address}/   (Ctrl-C ends it)")?;
         stdout().flush()?;
         if !self.no_open {
             open(&format!("http://{address}/"));
         }
-        for request in server.incoming_requests() {
-            // A browser that goes away misses its answer.
-            let _ = answer(request, address, &page);
-        }
+        signals.forever().next();
         Ok(())
     }
-}
-
-/// Ends the server at Ctrl-C and its like.
-fn stop_on_signals(server: &Arc<Server>) -> Result<(), Failure> {
-    let mut signals = Signals::new([SIGINT, SIGTERM, SIGHUP])
-        .map_err(|error| Failure::Work(format!("cannot wait for signals: {error}")))?;
-    let server = server.clone();
-    thread::spawn(move || {
-        if signals.forever().next().is_some() {
-            server.unblock();
-        }
-    });
-    Ok(())
-}
-
-/// The page at `/`, for whoever asks for this machine by name: a page from elsewhere whose name was turned to this address does not get it.
-fn answer(request: Request, address: SocketAddr, page: &str) -> std::io::Result<()> {
-    let asked = request.headers().iter().find(|header| header.field.equiv("Host")).map(|header| header.value.as_str());
-    let own = [address.to_string(), format!("localhost:{}", address.port())];
-    let text = |status: u16, text: &str| Response::from_string(text).with_status_code(status);
-    if !asked.is_some_and(|asked| own.iter().any(|own| own == asked)) {
-        return request.respond(text(403, "expected to be asked as this machine\n"));
-    }
-    if !matches!(request.method(), Method::Get | Method::Head) {
-        return request.respond(text(405, "there is only a page to read\n"));
-    }
-    if request.url() != "/" {
-        return request.respond(text(404, "there is only /\n"));
-    }
-    let header = |name: &str, value: &str| Header::from_bytes(name, value).expect("a header of letters");
-    let page = text(200, page).with_header(header("Content-Type", "text/html; charset=utf-8"));
-    request.respond(page.with_header(header("Cache-Control", "no-store")))
 }
 
 /// Opens the browser where there is a desktop; elsewhere the address has been printed.

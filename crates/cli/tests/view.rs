@@ -2,73 +2,9 @@
 
 mod support;
 
-use std::io::{BufRead, BufReader, Read, Write};
-use std::net::TcpStream;
-use std::process::Child;
-
 use serde_json::Value;
-use support::{Folder, command, csv, hotset, ids};
-
-/// A server of results, which ends with the test.
-struct Viewer {
-    child: Child,
-    address: String,
-}
-
-impl Viewer {
-    fn of(files: &[&str]) -> Viewer {
-        let mut child = command(&[&["view", "--no-open"], files].concat()).spawn().expect("the command can be started");
-        let mut line = String::new();
-        BufReader::new(child.stdout.as_mut().unwrap()).read_line(&mut line).unwrap();
-        let address = line.strip_prefix("http://").and_then(|rest| rest.split('/').next());
-        let address = address.unwrap_or_else(|| panic!("an address in {line:?}")).to_owned();
-        assert!(address.starts_with("127.0.0.1:"), "{line}");
-        Viewer { child, address }
-    }
-
-    /// Status line and body.
-    fn ask(&self, method: &str, path: &str, host: &str) -> (String, String) {
-        let mut stream = TcpStream::connect(&self.address).unwrap();
-        // To 1.0 the answer comes in one piece.
-        write!(stream, "{method} {path} HTTP/1.0\r\nHost: {host}\r\n\r\n").unwrap();
-        let mut answer = String::new();
-        stream.read_to_string(&mut answer).unwrap();
-        let (head, body) = answer.split_once("\r\n\r\n").expect("a head and a body");
-        (head.lines().next().unwrap().to_owned(), body.to_owned())
-    }
-
-    /// The page's data.
-    fn data(&self) -> Value {
-        let (status, page) = self.ask("GET", "/", &self.address);
-        assert!(status.contains("200"), "{status}");
-        data_of(&page)
-    }
-
-    /// The page's rows.
-    fn rows(&self) -> Value {
-        self.data()["rows"].clone()
-    }
-
-    /// Ends it as Ctrl-C does, and tells the status.
-    fn interrupt(mut self) -> i32 {
-        let pid = rustix::process::Pid::from_child(&self.child);
-        rustix::process::kill_process(pid, rustix::process::Signal::INT).unwrap();
-        self.child.wait().unwrap().code().expect("it ends by itself")
-    }
-}
-
-impl Drop for Viewer {
-    fn drop(&mut self) {
-        let _ = self.child.kill();
-        let _ = self.child.wait();
-    }
-}
-
-/// The data in a page.
-fn data_of(page: &str) -> Value {
-    let (_, after) = page.split_once("id=\"report\">").expect("a place for data");
-    serde_json::from_str(after.split_once("</script>").unwrap().0).unwrap()
-}
+use support::viewer::{Viewer, data_of};
+use support::{Folder, csv, hotset, ids};
 
 /// The rows of a file of JSON Lines.
 fn lines_of(path: &str) -> Vec<Value> {

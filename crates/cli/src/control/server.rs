@@ -1,8 +1,7 @@
-//! The side of the mount: answers over the socket, and over HTTP if it is asked to.
+//! The side of the mount: answers over the socket.
 
-use std::io::{self, BufRead, BufReader, Write};
-use std::net;
-use std::os::unix::net::{SocketAddr, UnixListener, UnixStream};
+use std::io::{self, Read, Write};
+use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::Path;
 use std::sync::Arc;
 use std::thread;
@@ -12,67 +11,103 @@ use hotset_core::policy::{App, Info};
 use hotset_core::spec::{ParamKind, PolicySpec};
 use hotset_live::fs::device_at;
 use hotset_live::{Cache, Status};
-use serde_json::Value;
-use tiny_http::{Header, Response, Server};
 
-use super::{Answer, Wish, address, metrics};
-use crate::failure::Failure;
+use super::place::Place;
+use super::{Answer, ONLY_OWNER, Wish};
 use crate::traces::parse_bytes;
 
-/// Answers clients of `hotset ctl` and `hotset top` as long as the process lives. Without a name to listen under the mount serves all the same.
-pub(crate) fn serve(mountpoint: &Path, cache: Arc<Cache>) {
-    let listener = match device_at(mountpoint).and_then(address).and_then(|address| bind(&address)) {
-        Ok(listener) => listener,
-        Err(error) => {
-            eprintln!(
-                "hotset: {} is served, but `hotset ctl` and `hotset top` cannot reach it: {error}",
-                mountpoint.display()
-            );
-            return;
-        }
-    };
-    thread::spawn(move || {
-        for stream in listener.incoming().flatten() {
-            // A client that goes away misses its answer.
-            let _ = converse(stream, &cache);
-        }
+/// Clients at once.
+const MOST_CLIENTS: usize = 16;
+
+/// Bytes of a request.
+const LONGEST: usize = 64 << 10;
+
+/// How long a request may take to come, and a client to take a piece of the answer.
+const PATIENCE: Duration = Duration::from_secs(2);
+
+/// The wait when the system has no descriptor for one more client.
+const PAUSE: Duration = Duration::from_millis(50);
+
+/// Answers clients of `hotset ctl` and `hotset top` as long as the process lives; they find it as long as what is returned does. Without a place to
+/// listen at the mount serves all the same.
+pub(crate) fn serve(mountpoint: &Path, cache: Arc<Cache>) -> Option<impl Drop> {
+    let taken = device_at(mountpoint).and_then(Place::take).and_then(|(place, listener)| {
+        thread::Builder::new().name("control".to_owned()).spawn(move || accept(&listener, &cache))?;
+        Ok(place)
     });
+    let explain = |error| {
+        let shown = mountpoint.display();
+        eprintln!("hotset: {shown} is served, but `hotset ctl` and `hotset top` cannot reach it: {error}");
+    };
+    taken.map_err(explain).ok()
 }
 
-/// How long the server of a mount that has just been unmounted may take to end.
-const FAREWELL: Duration = Duration::from_secs(2);
-
-/// Listens, as soon as the one before does not any more.
-fn bind(address: &SocketAddr) -> io::Result<UnixListener> {
-    let since = Instant::now();
+/// Gives each client a thread. Who may not ask is told so and read nothing of.
+fn accept(listener: &UnixListener, cache: &Arc<Cache>) {
+    let clients = Arc::new(());
     loop {
-        match UnixListener::bind_addr(address) {
-            Err(error) if error.kind() == io::ErrorKind::AddrInUse && since.elapsed() < FAREWELL => {
-                thread::sleep(Duration::from_millis(10));
+        let Ok((stream, _)) = listener.accept() else {
+            thread::sleep(PAUSE);
+            continue;
+        };
+        let place = clients.clone();
+        let refused = match rustix::net::sockopt::socket_peercred(&stream) {
+            Ok(peer) if peer.uid.is_root() || peer.uid == rustix::process::geteuid() => {
+                (Arc::strong_count(&place) > MOST_CLIENTS + 1).then_some("too many ask at once: try again")
             }
-            bound => return bound,
+            _ => Some(ONLY_OWNER),
+        };
+        if let Some(why) = refused {
+            let _ = answer(&stream, &Answer::Refused(why.to_owned()));
+            continue;
         }
+        let cache = cache.clone();
+        // Without a thread, or once it has gone away, a client misses its answer.
+        let _ = thread::Builder::new().name("client".to_owned()).spawn(move || {
+            let _ = answer(&stream, &converse(&stream, &cache));
+            drop(place);
+        });
     }
 }
 
-fn converse(mut stream: UnixStream, cache: &Cache) -> io::Result<()> {
-    // A client that says nothing does not keep the others waiting for long.
-    stream.set_read_timeout(Some(Duration::from_secs(2)))?;
-    let peer = rustix::net::sockopt::socket_peercred(&stream)?;
-    let mut line = String::new();
-    BufReader::new(&stream).read_line(&mut line)?;
-    let answer = match serde_json::from_str(&line) {
-        _ if !peer.uid.is_root() && peer.uid != rustix::process::geteuid() => {
-            Answer::Refused("only root and the user who mounted may ask".to_owned())
-        }
-        Ok(Wish::Status) => Answer::Done(serde_json::to_value(Status::of(cache))?),
-        Ok(Wish::Set(settings)) => match set(cache, &settings) {
-            Ok(()) => Answer::Done(serde_json::to_value(Status::of(cache))?),
-            Err(why) => Answer::Refused(why),
-        },
-        Err(error) => Answer::Refused(format!("the request cannot be understood: {error}")),
+fn answer(mut stream: &UnixStream, answer: &Answer) -> io::Result<()> {
+    stream.set_write_timeout(Some(PATIENCE))?;
+    stream.write_all(format!("{}\n", serde_json::to_string(answer)?).as_bytes())
+}
+
+fn converse(stream: &UnixStream, cache: &Cache) -> Answer {
+    let line = match request(stream) {
+        Ok(line) => line,
+        Err(error) => return Answer::Refused(format!("no request has come: {error}")),
     };
-    writeln!(stream, "{}", serde_json::to_string(&answer)?)
+    let done = match serde_json::from_slice(&line) {
+        Ok(Wish::Status) => Ok(()),
+        Ok(Wish::Set(settings)) => set(cache, &settings),
+        Err(error) => Err(format!("the request cannot be understood: {error}")),
+    };
+    match done.and_then(|()| serde_json::to_value(Status::of(cache)).map_err(|error| error.to_string())) {
+        Ok(status) => Answer::Done(status),
+        Err(why) => Answer::Refused(why),
+    }
+}
+
+/// One line, limited in length and time.
+fn request(mut stream: &UnixStream) -> io::Result<Vec<u8>> {
+    let since = Instant::now();
+    let (mut line, mut piece) = (Vec::new(), [0; 4096]);
+    while !line.ends_with(b"\n") {
+        let left = PATIENCE.checked_sub(since.elapsed()).filter(|left| !left.is_zero());
+        stream.set_read_timeout(Some(left.ok_or(io::ErrorKind::TimedOut)?))?;
+        let length = stream.read(&mut piece)?;
+        if length == 0 {
+            return Err(io::ErrorKind::UnexpectedEof.into());
+        }
+        line.extend_from_slice(&piece[..length]);
+        if line.len() > LONGEST {
+            return Err(io::Error::other(format!("expected a line of {} bytes at most", LONGEST)));
+        }
+    }
+    Ok(line)
 }
 
 /// Changes what is asked for, all of it or nothing.
@@ -111,31 +146,4 @@ fn with_parameter(policy: PolicySpec, scheme: &str, parameter: &str, value: &str
         (false, _) => (parameter.to_owned(), value.to_owned()),
     };
     policy.with(&format!("{key}={value}")).map_err(|error| error.to_string())
-}
-
-/// Serves `/metrics` for Prometheus and `/status` in JSON at this address as long as the process lives.
-pub(crate) fn listen(address: net::SocketAddr, cache: Arc<Cache>) -> Result<(), Failure> {
-    let server = Server::http(address)
-        .map_err(|error| Failure::Work(format!("--listen: cannot listen at {address}: {error}")))?;
-    thread::spawn(move || {
-        for request in server.incoming_requests() {
-            let (status, kind, body) = page(request.url(), &cache);
-            let header = Header::from_bytes("Content-Type", kind).expect("a header of letters");
-            // A client that goes away misses its answer.
-            let _ = request.respond(Response::from_string(body).with_status_code(status).with_header(header));
-        }
-    });
-    Ok(())
-}
-
-fn page(path: &str, cache: &Cache) -> (u16, &'static str, String) {
-    let status = Status::of(cache);
-    match path {
-        "/metrics" => (200, "text/plain; version=0.0.4", metrics::text(&status)),
-        "/status" => {
-            let value = serde_json::to_value(&status).unwrap_or(Value::Null);
-            (200, "application/json", format!("{value}\n"))
-        }
-        _ => (404, "text/plain", "there is /metrics and /status\n".to_owned()),
-    }
 }

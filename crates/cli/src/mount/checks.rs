@@ -57,9 +57,9 @@ fn is_served(mountpoint: &Path) -> bool {
     is_fuse && device(mountpoint) != device(&mountpoint.join(".."))
 }
 
-/// True if a mount stands there whose server is gone.
+/// True if a mount stands there whose server is gone. The kernel does not answer this one from what it knows.
 fn is_stale(mountpoint: &Path) -> bool {
-    fs::metadata(mountpoint).is_err_and(|error| error.raw_os_error() == Some(rustix::io::Errno::NOTCONN.raw_os_error()))
+    rustix::fs::statfs(mountpoint).is_err_and(|error| error == rustix::io::Errno::NOTCONN)
 }
 
 fn clear(mountpoint: &Path) -> Result<(), Failure> {

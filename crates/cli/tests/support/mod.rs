@@ -2,6 +2,7 @@
 #![allow(dead_code, reason = "every test file uses a part of it")]
 
 pub mod mounted;
+pub mod viewer;
 
 use std::fs;
 use std::io::Write;

@@ -74,6 +74,11 @@ impl Mount {
         fs::set_permissions(self.folder.path(), Permissions::from_mode(0o755)).unwrap();
     }
 
+    /// The process that serves it.
+    pub fn pid(&self) -> u32 {
+        self.server.as_ref().unwrap().id()
+    }
+
     pub fn signal(&self, signal: Signal) {
         kill_process(Pid::from_child(self.server.as_ref().unwrap()), signal).unwrap();
     }
@@ -101,6 +106,10 @@ impl Mount {
     pub fn kill(&mut self) {
         self.signal(Signal::KILL);
         self.server.take().unwrap().wait().unwrap();
+        // For a second the kernel answers from what it knows.
+        while fs::metadata(self.at("")).is_ok() {
+            thread::sleep(Duration::from_millis(5));
+        }
     }
 }
 

@@ -1,0 +1,126 @@
+//! Where the sockets of mounts are: in a folder that nobody but the user who mounts can write to, under the number of the mount's device.
+//!
+//! For root that is `/run/hotset`, for others `$XDG_RUNTIME_DIR/hotset` or `/run/user/UID/hotset`; where there is none, `/tmp/hotset-UID`.
+//! Folders are looked at by descriptor, and what is in them is reached through it, so that nothing can be put in their place meanwhile.
+
+use std::env;
+use std::io;
+use std::os::fd::{AsRawFd, OwnedFd};
+use std::os::unix::net::{UnixListener, UnixStream};
+use std::path::{Path, PathBuf};
+
+use hotset_live::fs::Device;
+use rustix::fs::{AtFlags, FlockOperation, Mode, OFlags};
+use rustix::process::{Uid, geteuid};
+
+/// A socket that listens under a name. The name goes when this does.
+pub(super) struct Place {
+    folder: OwnedFd,
+    name: String,
+    inode: u64,
+}
+
+impl Place {
+    /// Listens for the mount of a device, instead of whoever did so before: that one's mount is gone.
+    pub fn take(device: Device) -> io::Result<(Place, UnixListener)> {
+        let (folder, name) = (own_folder()?, name(device));
+        rustix::fs::flock(&folder, FlockOperation::LockExclusive)?;
+        match rustix::fs::unlinkat(&folder, &name, AtFlags::empty()) {
+            Ok(()) | Err(rustix::io::Errno::NOENT) => {}
+            Err(error) => return Err(error.into()),
+        }
+        let listener = UnixListener::bind(within(&folder).join(&name))?;
+        rustix::fs::chmodat(&folder, &name, Mode::RUSR | Mode::WUSR, AtFlags::empty())?;
+        let inode = rustix::fs::statat(&folder, &name, AtFlags::SYMLINK_NOFOLLOW)?.st_ino;
+        rustix::fs::flock(&folder, FlockOperation::Unlock)?;
+        Ok((Place { folder, name, inode }, listener))
+    }
+}
+
+impl Drop for Place {
+    /// The next mount of the same number may have the name already. What cannot be removed is taken over by that one.
+    fn drop(&mut self) {
+        let _ = rustix::fs::flock(&self.folder, FlockOperation::LockExclusive);
+        let there = rustix::fs::statat(&self.folder, &self.name, AtFlags::SYMLINK_NOFOLLOW);
+        if there.is_ok_and(|there| there.st_ino == self.inode) {
+            let _ = rustix::fs::unlinkat(&self.folder, &self.name, AtFlags::empty());
+        }
+    }
+}
+
+/// Connects to the server of a mount that `owner` has made.
+pub(super) fn connect(device: Device, owner: Uid) -> io::Result<UnixStream> {
+    let try_one = |folder: &PathBuf| {
+        let folder = checked(folder, owner)?;
+        // A link to another socket is not followed.
+        let socket = rustix::fs::openat(&folder, name(device), OFlags::PATH | OFlags::NOFOLLOW, Mode::empty())?;
+        UnixStream::connect(within(&socket))
+    };
+    first(&folders(owner), try_one)
+}
+
+fn name((major, minor): Device) -> String {
+    format!("{major}-{minor}")
+}
+
+/// A path to what a descriptor stands for.
+fn within(descriptor: &OwnedFd) -> PathBuf {
+    Path::new("/proc/self/fd").join(descriptor.as_raw_fd().to_string())
+}
+
+/// Where the sockets of a user may be, best first.
+fn folders(owner: Uid) -> Vec<PathBuf> {
+    let number = owner.as_raw();
+    let told = (owner == geteuid()).then(|| env::var_os("XDG_RUNTIME_DIR")).flatten();
+    let runtime = match owner.is_root() {
+        true => vec![PathBuf::from("/run")],
+        false => told.map(PathBuf::from).into_iter().chain([format!("/run/user/{number}").into()]).collect(),
+    };
+    let folders = runtime.into_iter().map(|runtime| runtime.join("hotset"));
+    folders.chain([format!("/tmp/hotset-{number}").into()]).collect()
+}
+
+/// This user's folder, made if need be.
+fn own_folder() -> io::Result<OwnedFd> {
+    let owner = geteuid();
+    first(&folders(owner), |folder| {
+        match rustix::fs::mkdir(folder, Mode::RWXU) {
+            Ok(()) | Err(rustix::io::Errno::EXIST) => {}
+            Err(error) => return Err(error.into()),
+        }
+        checked(folder, owner)
+    })
+}
+
+/// A folder that `owner` has, and that nobody else writes to.
+fn checked(path: &Path, owner: Uid) -> io::Result<OwnedFd> {
+    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    let folder = rustix::fs::open(path, flags, Mode::empty())?;
+    let about = rustix::fs::fstat(&folder)?;
+    let others = Mode::from_raw_mode(about.st_mode) & (Mode::WGRP | Mode::WOTH);
+    if about.st_uid != owner.as_raw() {
+        return Err(io::Error::other(format!("it belongs to user {}, expected {}", about.st_uid, owner.as_raw())));
+    }
+    if !others.is_empty() {
+        return Err(io::Error::other("others may write to it, expected mode 0700"));
+    }
+    Ok(folder)
+}
+
+/// What succeeds first, or all that went wrong.
+fn first<T>(folders: &[PathBuf], mut attempt: impl FnMut(&PathBuf) -> io::Result<T>) -> io::Result<T> {
+    let mut kind = io::ErrorKind::NotFound;
+    let mut wrong = Vec::new();
+    for folder in folders {
+        match attempt(folder) {
+            Ok(done) => return Ok(done),
+            Err(error) => {
+                if error.kind() != io::ErrorKind::NotFound {
+                    kind = error.kind();
+                }
+                wrong.push(format!("{}: {error}", folder.display()));
+            }
+        }
+    }
+    Err(io::Error::new(kind, wrong.join("; ")))
+}

@@ -1,0 +1,162 @@
+//! The server that `view` and `mount --listen` answer from: a few pages, over HTTP/1, by one thread.
+//!
+//! Whoever connects may be an attacker. Heads of requests are limited in size and time, requests with a body are refused unread, connections
+//! are limited in number: the oldest one makes room for a new one, so whoever is slow is in nobody's way. One request is answered on each.
+
+use std::collections::VecDeque;
+use std::convert::Infallible;
+use std::io;
+use std::net::{IpAddr, SocketAddr, TcpListener, ToSocketAddrs};
+use std::sync::Arc;
+use std::thread;
+use std::time::Duration;
+
+use bytes::Bytes;
+use http_body_util::Full;
+use hyper::body::{Body, Incoming};
+use hyper::header::{CACHE_CONTROL, CONTENT_TYPE, HOST, HeaderValue};
+use hyper::http::uri::Authority;
+use hyper::server::conn::http1;
+use hyper::service::service_fn;
+use hyper::{Method, Request, Response, StatusCode};
+use hyper_util::rt::{TokioIo, TokioTimer};
+use tokio::net::TcpStream;
+use tokio::runtime::{Builder, Runtime};
+use tokio::time::{sleep, timeout};
+
+/// Connections at once.
+const MOST_CONNECTIONS: usize = 64;
+
+/// Bytes of the head of a request.
+const LONGEST_HEAD: usize = 16 << 10;
+
+/// How long the head of a request may take to come.
+const HEAD_TIME: Duration = Duration::from_secs(5);
+
+/// How long a connection may take in all.
+const TIME: Duration = Duration::from_secs(60);
+
+/// The wait when the system has no descriptor for one more connection.
+const PAUSE: Duration = Duration::from_millis(50);
+
+/// What there is at a path.
+pub(crate) struct Page {
+    /// Its media type.
+    pub kind: &'static str,
+    pub body: Bytes,
+}
+
+impl Page {
+    fn text(body: &'static str) -> Page {
+        Page { kind: "text/plain; charset=utf-8", body: Bytes::from_static(body.as_bytes()) }
+    }
+}
+
+/// A server that listens and does not answer yet.
+pub(crate) struct Server {
+    listener: TcpListener,
+    address: SocketAddr,
+    runtime: Runtime,
+}
+
+impl Server {
+    /// Listens at an address, or at the first that can be had of those that a name has.
+    pub fn bind(wanted: impl ToSocketAddrs) -> io::Result<Server> {
+        let listener = TcpListener::bind(wanted)?;
+        listener.set_nonblocking(true)?;
+        let address = listener.local_addr()?;
+        Ok(Server { listener, address, runtime: Builder::new_current_thread().enable_all().build()? })
+    }
+
+    /// Where it listens, with the port that was chosen if any would do.
+    pub fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// From now on gives whoever asks the pages, in a thread of its own, as long as the process lives. A path without a page is answered
+    /// with `missing`.
+    pub fn serve(
+        self,
+        missing: &'static str,
+        page: impl Fn(&str) -> Option<Page> + Send + Sync + 'static,
+    ) -> io::Result<()> {
+        let Server { listener, address, runtime } = self;
+        let listener = {
+            let _entered = runtime.enter();
+            tokio::net::TcpListener::from_std(listener)?
+        };
+        let is_local = address.ip().is_loopback();
+        let answer = Arc::new(move |request: &Request<Incoming>| match refusal(request, is_local) {
+            Some((status, why)) => (status, Page::text(why)),
+            None => page(request.uri().path())
+                .map_or_else(|| (StatusCode::NOT_FOUND, Page::text(missing)), |page| (StatusCode::OK, page)),
+        });
+        thread::Builder::new().name("http".to_owned()).spawn(move || runtime.block_on(accept(listener, answer)))?;
+        Ok(())
+    }
+}
+
+/// Takes connections for ever. What fails or panics in one of them ends that one.
+async fn accept<A>(listener: tokio::net::TcpListener, answer: Arc<A>)
+where
+    A: Fn(&Request<Incoming>) -> (StatusCode, Page) + Send + Sync + 'static,
+{
+    let mut open = VecDeque::new();
+    loop {
+        let Ok((stream, _)) = listener.accept().await else {
+            sleep(PAUSE).await;
+            continue;
+        };
+        open.retain(|connection: &tokio::task::JoinHandle<_>| !connection.is_finished());
+        if open.len() == MOST_CONNECTIONS
+            && let Some(oldest) = open.pop_front()
+        {
+            oldest.abort();
+        }
+        open.push_back(tokio::spawn(timeout(TIME, converse(stream, answer.clone()))));
+    }
+}
+
+async fn converse<A>(stream: TcpStream, answer: Arc<A>)
+where
+    A: Fn(&Request<Incoming>) -> (StatusCode, Page),
+{
+    let service = service_fn(|request: Request<Incoming>| {
+        let (status, page) = answer(&request);
+        let mut response = Response::new(Full::new(page.body));
+        *response.status_mut() = status;
+        response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static(page.kind));
+        response.headers_mut().insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
+        async { Ok::<_, Infallible>(response) }
+    });
+    // Whoever sends no HTTP, or goes away, misses the answer.
+    let _ = http1::Builder::new()
+        .keep_alive(false)
+        .timer(TokioTimer::new())
+        .header_read_timeout(HEAD_TIME)
+        .max_buf_size(LONGEST_HEAD)
+        .serve_connection(TokioIo::new(stream), service)
+        .await;
+}
+
+/// Why a request gets no page.
+fn refusal(request: &Request<Incoming>, is_local: bool) -> Option<(StatusCode, &'static str)> {
+    if is_local && !asks_this_machine(request) {
+        return Some((StatusCode::FORBIDDEN, "expected to be asked as this machine\n"));
+    }
+    if !matches!(*request.method(), Method::GET | Method::HEAD) {
+        return Some((StatusCode::METHOD_NOT_ALLOWED, "there are only pages to read\n"));
+    }
+    (!request.body().is_end_stream()).then_some((StatusCode::PAYLOAD_TOO_LARGE, "expected a request without a body\n"))
+}
+
+/// A page from elsewhere, whose name was turned to this address, asks by that name.
+fn asks_this_machine(request: &Request<Incoming>) -> bool {
+    let is_own = |host: &HeaderValue| {
+        let Ok(authority) = Authority::try_from(host.as_bytes()) else { return false };
+        let name = authority.host().trim_matches(['[', ']']);
+        name.eq_ignore_ascii_case("localhost") || name.parse().is_ok_and(|address: IpAddr| address.is_loopback())
+    };
+    let mut hosts = request.headers().get_all(HOST).iter();
+    hosts.next().is_some_and(is_own) && hosts.next().is_none()
+}

@@ -1,0 +1,255 @@
+//! What listens, under attack: the pages of `view` and `mount --listen`, and the socket of `ctl`. Part of it needs /dev/fuse.
+
+mod support;
+
+use std::fs::{self, Permissions};
+use std::io::{ErrorKind, Read, Write};
+use std::net::{Ipv4Addr, TcpListener, TcpStream};
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
+use std::os::unix::net::{UnixListener, UnixStream};
+use std::path::PathBuf;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use support::mounted::{Mount, can_mount, pattern};
+use support::viewer::Viewer;
+use support::{Folder, hotset, ids};
+
+/// A figure of /proc/PID/status.
+fn figure(pid: u32, name: &str) -> u64 {
+    let status = fs::read_to_string(format!("/proc/{pid}/status")).expect("the process lives");
+    let line = status.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(':')).expect("a line");
+    line.split_whitespace().next().unwrap().parse().unwrap()
+}
+
+/// Bytes of the most memory that a process has had so far.
+fn peak(pid: u32) -> u64 {
+    figure(pid, "VmHWM") << 10
+}
+
+/// Sends bytes, and gives what is answered until the other side closes.
+fn send(address: &str, bytes: &str) -> String {
+    let mut stream = TcpStream::connect(address).unwrap();
+    stream.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
+    stream.write_all(bytes.as_bytes()).unwrap();
+    let mut answer = Vec::new();
+    // The end may be a reset.
+    let _ = stream.read_to_end(&mut answer);
+    String::from_utf8(answer).unwrap()
+}
+
+fn ask(address: &str, method: &str, path: &str, host: &str) -> String {
+    send(address, &format!("{method} {path} HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\n\r\n"))
+}
+
+/// Writes pieces until the other side has enough or there were `most`; gives how many it took.
+fn flood(stream: &mut impl Write, piece: &[u8], most: usize) -> usize {
+    (0..most).take_while(|_| stream.write_all(piece).is_ok()).count()
+}
+
+/// What a server of pages bears, whoever attacks it.
+fn bears_attacks(pid: u32, address: &str, path: &str) {
+    let serves = |after: &str| {
+        let since = Instant::now();
+        assert!(ask(address, "GET", path, address).starts_with("HTTP/1.1 200 "), "after {after}");
+        assert!(since.elapsed() < Duration::from_secs(4), "after {after}: {:?}", since.elapsed());
+    };
+    serves("nothing");
+    let (memory, threads) = (peak(pid), figure(pid, "Threads"));
+    for body in ["Content-Length: 99999999999", "Content-Length: 1", "Transfer-Encoding: chunked"] {
+        let answer =
+            send(address, &format!("GET {path} HTTP/1.1\r\nHost: {address}\r\nConnection: close\r\n{body}\r\n\r\n"));
+        assert!(answer.starts_with("HTTP/1.1 413 "), "{body}: {answer}");
+        serves(body);
+    }
+    for start in ["", "GET ", "GET / HTTP/1.1\r\nA: "] {
+        let mut stream = TcpStream::connect(address).unwrap();
+        stream.write_all(start.as_bytes()).unwrap();
+        let taken = flood(&mut stream, &[b'x'; 1 << 20], 64);
+        assert!(taken < 64, "{start:?}: {taken} MiB of a head were taken");
+        serves("a long head");
+    }
+    let slow: Vec<TcpStream> = (0..500)
+        .map(|_| {
+            let mut stream = TcpStream::connect(address).unwrap();
+            let _ = stream.write_all(b"GET / HT");
+            stream
+        })
+        .collect();
+    serves("slow ones");
+    assert!(figure(pid, "Threads") <= threads + 4, "{} threads", figure(pid, "Threads"));
+    drop(slow);
+    assert!(peak(pid) < memory + (24 << 20), "from {memory} to {} bytes", peak(pid));
+}
+
+#[test]
+fn view_bears_attacks() {
+    let folder = Folder::new();
+    let (trace, json) = (folder.file("t.ids", ids()), folder.path("r.jsonl"));
+    hotset(&["simulate", &trace, "-p", "lru", "-s", "3", "--json", &json]).good();
+    let viewer = Viewer::of(&[&json]);
+    bears_attacks(viewer.pid(), &viewer.address, "/");
+}
+
+#[test]
+fn the_pages_of_a_mount_bear_attacks_and_are_for_this_machine() {
+    if !can_mount() {
+        return;
+    }
+    let free = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap().local_addr().unwrap();
+    let (address, port) = (free.to_string(), free.port());
+    let mut mount = Mount::new(&["--memory", "1M", "--policy", "lru", "--listen", &address]);
+    fs::write(mount.source("f"), pattern(1, 9000)).unwrap();
+    bears_attacks(mount.pid(), &address, "/metrics");
+    assert_eq!(fs::read(mount.at("f")).unwrap(), pattern(1, 9000), "the mount serves");
+    let statuses = [
+        ("GET", "/status", format!("localhost:{port}"), "200"),
+        ("HEAD", "/metrics", address.clone(), "200"),
+        ("GET", "/metrics", "evil.example".to_owned(), "403"),
+        ("GET", "/metrics", format!("evil.example:{port}"), "403"),
+        ("GET", "/metrics", format!("127.0.0.1.evil.example:{port}"), "403"),
+        ("GET", "/metrics", format!("{address}\r\nHost: evil.example"), "403"),
+        ("POST", "/metrics", address.clone(), "405"),
+        ("GET", "/", address.clone(), "404"),
+    ];
+    for (method, path, host, status) in statuses {
+        let answer = ask(&address, method, path, &host);
+        assert!(answer.starts_with(&format!("HTTP/1.1 {status} ")), "{method} {path} of {host}: {answer}");
+    }
+    assert!(ask(&address, "GET", "/metrics", &address).contains("\nhotset_references_total 3\n"));
+    mount.stop();
+}
+
+#[test]
+fn listen_takes_names_and_tells_the_port() {
+    if !can_mount() {
+        return;
+    }
+    let folder = Folder::new();
+    let (source, at) = (folder.path("source"), folder.path("at"));
+    [&source, &at].into_iter().for_each(|path| fs::create_dir(path).unwrap());
+    let mount = ["mount", &source, &at, "--memory", "1M", "--policy", "lru", "--daemon", "--listen"];
+    let run = hotset(&[&mount[..], &["nowhere"]].concat());
+    assert!(
+        run.status == 1 && run.err.contains("cannot listen at nowhere") && run.err.contains("HOST:PORT"),
+        "{run:?}"
+    );
+    let run = hotset(&[&mount[..], &["localhost:0"]].concat());
+    let told = run.err.split_once("hotset: http://").and_then(|(_, rest)| rest.split_once("/metrics"));
+    let address = told.unwrap_or_else(|| panic!("{run:?}")).0;
+    assert!(run.status == 0 && !address.ends_with(":0"), "{run:?}");
+    assert!(ask(address, "GET", "/status", address).contains("\"policy\":\"lru\""));
+    support::mounted::unmount(at.as_ref());
+}
+
+/// Where the mount is asked.
+fn socket(mount: &Mount) -> PathBuf {
+    let folder = match rustix::process::geteuid().is_root() {
+        true => PathBuf::from("/run"),
+        false => std::env::var_os("XDG_RUNTIME_DIR").expect("a user has one").into(),
+    };
+    let device = fs::metadata(mount.at("")).unwrap().dev();
+    folder.join("hotset").join(format!("{}-{}", rustix::fs::major(device), rustix::fs::minor(device)))
+}
+
+fn status(mount: &Mount) -> support::Run {
+    hotset(&["ctl", mount.at("").to_str().unwrap(), "status"])
+}
+
+#[test]
+fn slow_and_endless_requests_are_in_nobodys_way() {
+    if !can_mount() {
+        return;
+    }
+    let mut mount = Mount::new(&["--memory", "1M", "--policy", "lru"]);
+    let socket = socket(&mount);
+    let folder = fs::symlink_metadata(socket.parent().unwrap()).unwrap();
+    assert!(
+        folder.uid() == rustix::process::geteuid().as_raw() && folder.mode() & 0o22 == 0,
+        "nobody else writes there"
+    );
+    let connect = || UnixStream::connect(&socket).unwrap();
+    status(&mount).good();
+
+    let memory = peak(mount.pid());
+    let mut endless = connect();
+    assert!(flood(&mut endless, &[b'x'; 1 << 20], 64) < 64);
+    let mut answer = String::new();
+    endless.read_to_string(&mut answer).unwrap();
+    assert!(answer.contains("expected a line of 65536 bytes at most"), "{answer}");
+    assert!(peak(mount.pid()) < memory + (8 << 20), "from {memory} to {} bytes", peak(mount.pid()));
+
+    let silent: Vec<UnixStream> = (0..10).map(|_| connect()).collect();
+    let since = Instant::now();
+    status(&mount).good();
+    assert!(since.elapsed() < Duration::from_secs(1), "{:?}", since.elapsed());
+    drop(silent);
+
+    // One byte now and then does not buy more time.
+    let mut slow = connect();
+    let since = Instant::now();
+    while slow.write_all(b" ").is_ok() {
+        assert!(since.elapsed() < Duration::from_secs(10), "it may go on for ever");
+        thread::sleep(Duration::from_millis(100));
+    }
+
+    let crowd: Vec<UnixStream> = (0..200).map(|_| connect()).collect();
+    assert!(figure(mount.pid(), "Threads") < 60, "{} threads", figure(mount.pid(), "Threads"));
+    let run = status(&mount);
+    assert!(run.status == 1 && run.err.contains("too many ask at once"), "{run:?}");
+    drop(crowd);
+    let since = Instant::now();
+    while status(&mount).status != 0 {
+        assert!(since.elapsed() < Duration::from_secs(10), "it does not recover");
+    }
+    mount.stop();
+    assert!(!socket.exists(), "nothing is left behind");
+}
+
+#[test]
+fn a_name_that_somebody_has_taken_and_one_left_behind_are_taken_over() {
+    if !can_mount() {
+        return;
+    }
+    let mut mount = Mount::new(&["--memory", "1M", "--policy", "lru"]);
+    let socket = socket(&mount);
+    mount.kill();
+    assert!(socket.exists(), "it was killed");
+    mount.start();
+    status(&mount).good();
+    // Whoever mounts next may get the number; the one before does not take its name away.
+    let now = self::socket(&mount);
+    fs::remove_file(&now).unwrap();
+    let other = UnixListener::bind(&now).unwrap();
+    mount.stop();
+    assert!(now.exists(), "it is not ours");
+    drop(other);
+    fs::remove_file(now).unwrap();
+    let _ = fs::remove_file(socket);
+}
+
+/// The server looks who asks before it reads a byte.
+#[test]
+fn others_cannot_connect_and_are_refused_unread() {
+    if !can_mount() || !rustix::process::geteuid().is_root() {
+        return;
+    }
+    let mut mount = Mount::new(&["--memory", "1M", "--policy", "lru"]);
+    let socket = socket(&mount);
+    let as_other = |socket: PathBuf| {
+        let connect = move || {
+            let user = rustix::process::Uid::from_raw(65534);
+            rustix::thread::set_thread_res_uid(user, user, user).unwrap();
+            UnixStream::connect(socket)
+        };
+        thread::spawn(connect).join().unwrap()
+    };
+    assert_eq!(as_other(socket.clone()).unwrap_err().kind(), ErrorKind::PermissionDenied);
+    for (path, mode) in [(socket.parent().unwrap(), 0o755), (&socket, 0o666)] {
+        fs::set_permissions(path, Permissions::from_mode(mode)).unwrap();
+    }
+    let mut answer = String::new();
+    as_other(socket.clone()).unwrap().read_to_string(&mut answer).unwrap();
+    assert!(answer.contains("only root and the user who mounted may ask"), "{answer}");
+    mount.stop();
+}
