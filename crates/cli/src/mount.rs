@@ -7,9 +7,10 @@ mod serving;
 
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::time::Duration;
 
 use clap::{Args, ValueEnum};
-use hotset_core::spec::PolicySpec;
+use hotset_core::spec::{PolicySpec, Value};
 use hotset_live::fs::{AppBy, Mode, Options, Plain};
 use hotset_live::{Cache, LiveError, Recording, Settings};
 use log::Log;
@@ -73,6 +74,9 @@ pub(crate) struct Mount {
     /// Go to the background once it is mounted
     #[arg(long)]
     daemon: bool,
+    /// So long a signal to end waits for what is open there; a second signal does not
+    #[arg(long, value_name = "TIME", value_parser = parse_time, default_value = "30s")]
+    stop_timeout: Duration,
     /// Seed of policies that draw random numbers
     #[arg(long, default_value_t = 1)]
     seed: u64,
@@ -138,7 +142,7 @@ impl Mount {
         if let (Some(listening), Some(cache)) = (listening, &cache) {
             listening.serve(cache.clone())?;
         }
-        serving::serve(mounted, &source, &mountpoint, cache.as_deref(), self.detached)?;
+        serving::serve(mounted, &source, &mountpoint, cache.as_deref(), self.detached, self.stop_timeout)?;
         log.into_iter().for_each(Log::finish);
         Ok(())
     }
@@ -179,5 +183,12 @@ impl From<LiveError> for Failure {
             LiveError::Memory { .. } => Failure::Work(error.to_string()),
             error => Failure::Usage(error.to_string()),
         }
+    }
+}
+
+fn parse_time(text: &str) -> Result<Duration, String> {
+    match Value::parse(text) {
+        Ok(Value::Time(nanos)) => Ok(Duration::from_nanos(nanos)),
+        _ => Err(format!("{text:?} is no time: expected one such as 30s or 500ms")),
     }
 }

@@ -3,7 +3,7 @@
 mod support;
 
 use std::fs::{self, File};
-use std::io::Write;
+use std::io::{ErrorKind, Write};
 use std::path::Path;
 use std::process::Command;
 use std::thread;
@@ -166,17 +166,62 @@ fn more_files_than_a_process_may_have_open() {
     unmount(Path::new(&at));
 }
 
+const SHUT: Option<i32> = Some(rustix::io::Errno::SHUTDOWN.raw_os_error());
+
 #[test]
-fn a_mount_in_use_is_unmounted_once_it_is_free() {
+fn a_mount_that_is_told_to_end_does_so_with_the_last_close() {
     if !can_mount() {
         return;
     }
     let mut mount = Mount::new(&["--memory", "1M", "--policy", "lru"]);
-    let file = File::create(mount.at("f")).unwrap();
+    fs::write(mount.at("g"), "there").unwrap();
+    let mut file = File::create(mount.at("f")).unwrap();
+    // Somebody is at home there, which is no open file.
+    let mut home = Command::new("sleep").arg("60").current_dir(mount.at("")).spawn().unwrap();
     mount.signal(Signal::TERM);
-    thread::sleep(Duration::from_millis(200));
-    assert!(fs::metadata(mount.at("f")).is_ok(), "it still serves");
+    thread::sleep(Duration::from_millis(300));
+    file.write_all(b"what is open goes on").unwrap();
+    assert_eq!(fs::metadata(mount.at("f")).unwrap().len(), 20);
+    assert_eq!(File::open(mount.at("g")).unwrap_err().raw_os_error(), SHUT);
+    assert_eq!(File::create(mount.at("h")).unwrap_err().raw_os_error(), SHUT);
+    assert_eq!(fs::read_dir(mount.at("")).unwrap_err().raw_os_error(), SHUT);
     drop(file);
-    let said = mount.stop();
-    assert!(said.contains("cannot unmount"), "{said}");
+    let took = mount.wait();
+    home.kill().unwrap();
+    home.wait().unwrap();
+    assert!(took < Duration::from_secs(10), "{took:?}");
+    assert_eq!(fs::read_dir(mount.at("")).unwrap().count(), 0, "it is unmounted");
+    assert_eq!(fs::read(mount.source("f")).unwrap(), b"what is open goes on");
+    assert!(!mount.source("h").exists());
+}
+
+#[test]
+fn a_mount_that_is_told_to_end_does_so_after_a_while_though_a_file_is_open() {
+    if !can_mount() {
+        return;
+    }
+    let mut mount = Mount::new(&["--memory", "1M", "--policy", "lru", "--stop-timeout", "1s"]);
+    let mut file = File::create(mount.at("f")).unwrap();
+    file.write_all(b"acknowledged").unwrap();
+    mount.signal(Signal::TERM);
+    let took = mount.wait();
+    assert!((Duration::from_millis(900)..Duration::from_secs(10)).contains(&took), "{took:?}");
+    assert_eq!(fs::read_dir(mount.at("")).unwrap().count(), 0, "it is unmounted");
+    assert_eq!(file.write(b"x").unwrap_err().kind(), ErrorKind::NotConnected);
+    assert_eq!(fs::read(mount.source("f")).unwrap(), b"acknowledged");
+}
+
+#[test]
+fn a_second_signal_ends_a_mount_at_once() {
+    if !can_mount() {
+        return;
+    }
+    let mut mount = Mount::new(&["--memory", "1M", "--policy", "lru"]);
+    let _file = File::create(mount.at("f")).unwrap();
+    mount.signal(Signal::TERM);
+    thread::sleep(Duration::from_millis(300));
+    mount.signal(Signal::INT);
+    let took = mount.wait();
+    assert!(took < Duration::from_secs(10), "{took:?}");
+    assert_eq!(fs::read_dir(mount.at("")).unwrap().count(), 0, "it is unmounted");
 }

@@ -1,12 +1,14 @@
 //! From mounted to unmounted.
 
 use std::env;
-use std::io::{ErrorKind, Write, stderr};
+use std::io::{self, ErrorKind, Write, stderr};
 use std::os::unix::net::UnixDatagram;
 use std::path::Path;
+use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::thread;
+use std::time::{Duration, Instant};
 
-use hotset_live::fs::Mounted;
+use hotset_live::fs::{Mounted, Stopper};
 use hotset_live::{Cache, Status};
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
@@ -23,24 +25,17 @@ pub(super) fn serve(
     mountpoint: &Path,
     cache: Option<&Cache>,
     is_detached: bool,
+    patience: Duration,
 ) -> Result<(), Failure> {
-    let unmount = mounted.unmounter();
+    let (unmount, stopper) = (mounted.unmounter(), mounted.stopper());
     let mut signals = Signals::new([SIGINT, SIGTERM, SIGHUP])
         .map_err(|error| Failure::Work(format!("cannot wait for signals: {error}")))?;
     let handle = signals.handle();
     let shown = mountpoint.display().to_string();
-    let waiting = thread::spawn(move || {
-        for _ in signals.forever() {
-            if let Err(error) = unmount() {
-                let hint = if error.kind() == ErrorKind::ResourceBusy {
-                    ": press Ctrl-C again, or send the signal again, once nothing is open there"
-                } else {
-                    ""
-                };
-                eprintln!("hotset: cannot unmount {shown}: {error}{hint}");
-            }
-        }
-    });
+    let (tell, asked) = channel();
+    // Whoever is told of the first one has ended when nobody listens to the others.
+    let waiting = thread::spawn(move || signals.forever().for_each(|_| drop(tell.send(()))));
+    thread::spawn(move || stop(&asked, unmount, &stopper, &shown, patience));
     if is_detached {
         detached::leave()?;
     } else {
@@ -66,6 +61,51 @@ pub(super) fn serve(
     }
     Ok(cache.finish()?)
 }
+
+/// Ends the mount when it is asked for: at once if nothing is open there, else with the last close, after `patience`, or when it is asked for again.
+fn stop(
+    asked: &Receiver<()>,
+    unmount: impl Fn() -> io::Result<()>,
+    stopper: &Stopper,
+    shown: &str,
+    patience: Duration,
+) {
+    if asked.recv().is_err() {
+        return;
+    }
+    stopper.refuse();
+    let started = Instant::now();
+    let unmounted = unmount();
+    if let Err(error) = &unmounted {
+        let limit = human::duration(patience.as_secs_f64());
+        let hint = if error.kind() == ErrorKind::ResourceBusy { ", something is open there" } else { "" };
+        eprintln!(
+            "hotset: cannot unmount {shown} yet: {error}{hint}. Nothing more can be opened; it ends with the last close, after {limit}, or when \
+             Ctrl-C is pressed or the signal sent again"
+        );
+    }
+    loop {
+        match asked.recv_timeout(POLL) {
+            // It was unmounted.
+            Err(RecvTimeoutError::Disconnected) => return,
+            Err(RecvTimeoutError::Timeout) if started.elapsed() < patience => {
+                if unmounted.is_err() && stopper.is_idle() {
+                    break;
+                }
+            }
+            _ => {
+                eprintln!("hotset: {shown} ends while something is open there, which fails from now on");
+                break;
+            }
+        }
+    }
+    if let Err(error) = stopper.detach() {
+        eprintln!("hotset: {shown} ends, but cannot be detached: {error}");
+    }
+}
+
+/// So often it is looked whether anything is open.
+const POLL: Duration = Duration::from_millis(20);
 
 /// Tells the manager of services, if one has asked for it.
 fn notify_ready() {

@@ -85,11 +85,8 @@ impl Mount {
 
     /// Unmounts it; gives what it said.
     pub fn stop(&mut self) -> String {
-        while self.server.as_mut().unwrap().try_wait().unwrap().is_none() {
-            // A program that another test starts has our files until it runs.
-            self.signal(Signal::TERM);
-            thread::sleep(Duration::from_millis(20));
-        }
+        // It waits for a program that another test starts, which has our files until it runs.
+        self.signal(Signal::TERM);
         let output = self.server.take().unwrap().wait_with_output().unwrap();
         let said = String::from_utf8(output.stderr).unwrap();
         assert!(output.status.success(), "{said}");
@@ -97,9 +94,21 @@ impl Mount {
         said
     }
 
-    /// Waits until the process has ended well.
-    pub fn wait(&mut self) {
-        assert!(self.server.take().unwrap().wait().unwrap().success());
+    /// Waits until the process has ended well; gives how long that took.
+    pub fn wait(&mut self) -> Duration {
+        let (started, mut server) = (Instant::now(), self.server.take().unwrap());
+        let ended = loop {
+            match server.try_wait().unwrap() {
+                Some(status) => break status,
+                None if started.elapsed() < Duration::from_secs(25) => thread::sleep(Duration::from_millis(5)),
+                None => {
+                    server.kill().unwrap();
+                    break server.wait().unwrap();
+                }
+            }
+        };
+        assert!(ended.success(), "{ended} after {:?}", started.elapsed());
+        started.elapsed()
     }
 
     /// Ends the process at once; what it has mounted stays.

@@ -65,6 +65,10 @@ impl<T> Handles<T> {
         open.get(&number).cloned().ok_or_else(|| rustix::io::Errno::BADF.into())
     }
 
+    pub fn is_empty(&self) -> bool {
+        self.open.read().unwrap_or_else(PoisonError::into_inner).is_empty()
+    }
+
     /// Takes it out. To let go of it may be the last close of it, which may wait for the source.
     pub fn close(&self, number: u64) -> Option<Arc<T>> {
         self.open.write().unwrap_or_else(PoisonError::into_inner).remove(&number)

@@ -27,7 +27,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 pub use apps::AppBy;
-pub use session::{Device, Mounted, device_at, mount, mount_line};
+pub use session::{Device, Mounted, Stopper, device_at, mount, mount_line};
 
 use crate::source::Source;
 

@@ -7,13 +7,14 @@ use std::io;
 use std::mem;
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::sync::mpsc::{Receiver, channel};
+use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, OnceLock, Weak};
 use std::thread;
 use std::time::Duration;
 
 use fuser::{Config, INodeNo, MountOption, Notifier, Session, SessionACL};
 use rustix::fs::{AtFlags, CWD, StatVfsMountFlags, StatxFlags};
+use rustix::mount::UnmountFlags;
 
 use super::kernel::Kernel;
 use super::nodes::ROOT;
@@ -32,6 +33,16 @@ const LIMITS: Limits = Limits { part: 32, device: 256, all: 1024 };
 pub struct Mounted {
     session: Session<Kernel>,
     place: Place,
+    tree: Weak<Tree>,
+    /// Why it serves no more.
+    ended: (Sender<io::Result<()>>, Receiver<io::Result<()>>),
+}
+
+/// Ends a mount that has files open, from whatever thread.
+pub struct Stopper {
+    place: Place,
+    tree: Weak<Tree>,
+    ended: Sender<io::Result<()>>,
 }
 
 /// Where it is, and what tells it from another one at the same place.
@@ -88,6 +99,7 @@ pub fn mount(
     }
     let tree = Arc::new(tree);
     let thinned = Arc::downgrade(&tree);
+    let served = Arc::downgrade(&tree);
     let told: Arc<OnceLock<Notifier>> = Arc::default();
     let workers = Arc::new(Workers::new(LIMITS));
     let session = Session::new(Kernel::new(tree, workers.clone(), told.clone()), mountpoint, &config)?;
@@ -95,7 +107,8 @@ pub fn mount(
     told.get_or_init(|| notifier.clone());
     thread::spawn(move || thin(&thinned, &crowded, &workers, &notifier));
     let device = device_at(mountpoint).ok();
-    Ok(Mounted { session, place: Place { mountpoint: mountpoint.to_owned(), device } })
+    let place = Place { mountpoint: mountpoint.to_owned(), device };
+    Ok(Mounted { session, place, tree: served, ended: channel() })
 }
 
 /// Of two options the one without a right, or the one with it if that is asked for. What the source's file system forbids is refused.
@@ -123,26 +136,58 @@ impl Mounted {
     pub fn unmounter(&self) -> impl Fn() -> io::Result<()> + Send + use<> {
         // The crate's own forgets the mount when it fails.
         let place = self.place.clone();
-        move || unmount(&place)
+        move || unmount(&place, UnmountFlags::empty())
     }
 
-    /// Answers requests until it is unmounted.
+    /// What ends it though files are open there.
+    pub fn stopper(&self) -> Stopper {
+        Stopper { place: self.place.clone(), tree: self.tree.clone(), ended: self.ended.0.clone() }
+    }
+
+    /// Answers requests until it is unmounted, or detached by a [`Stopper`]: then by other threads, as long as this process lives.
     pub fn serve(self) -> io::Result<()> {
+        let (tell, ended) = self.ended;
         let mut session = self.session.spawn()?;
         let serving = mem::replace(&mut session.guard, thread::spawn(|| Ok(())));
         // fuser 0.18 unmounts by path when it drops this, also what was mounted there after us (cberner/fuser#703).
         mem::forget(session);
-        let served = serving.join().unwrap_or_else(|_| Err(io::Error::other("a thread has panicked")));
+        thread::spawn(move || {
+            let served = serving.join().unwrap_or_else(|_| Err(io::Error::other("a thread has panicked")));
+            // Who was told that it is detached does not listen any more.
+            let _ = tell.send(served);
+        });
+        let served = ended.recv().unwrap_or(Ok(()));
         if served.is_err() {
             // Why it ended says more than that it cannot be unmounted.
-            let _ = unmount(&self.place);
+            let _ = unmount(&self.place, UnmountFlags::empty());
         }
         served
     }
 }
 
+impl Stopper {
+    /// From now on nothing can be opened there (`ESHUTDOWN`); what is open goes on.
+    pub fn refuse(&self) {
+        self.tree.upgrade().iter().for_each(|tree| tree.stop());
+    }
+
+    /// True if no file or directory is open there.
+    pub fn is_idle(&self) -> bool {
+        self.tree.upgrade().is_none_or(|tree| tree.is_idle())
+    }
+
+    /// Takes it out of the tree of names, and has [`Mounted::serve`] return, also if that fails. What is still open is served as long as this process
+    /// lives.
+    pub fn detach(&self) -> io::Result<()> {
+        let done = unmount(&self.place, UnmountFlags::DETACH);
+        // It may have ended by itself.
+        let _ = self.ended.send(Ok(()));
+        done
+    }
+}
+
 /// Unmounts it, and nothing else that is there; without root by the helper.
-fn unmount(Place { mountpoint, device }: &Place) -> io::Result<()> {
+fn unmount(Place { mountpoint, device }: &Place, flags: UnmountFlags) -> io::Result<()> {
     if let Some(device) = *device
         && device_at(mountpoint).is_ok_and(|there| there != device)
     {
@@ -151,11 +196,12 @@ fn unmount(Place { mountpoint, device }: &Place) -> io::Result<()> {
             None => Ok(()),
         };
     }
-    match rustix::mount::unmount(mountpoint, rustix::mount::UnmountFlags::empty()) {
+    match rustix::mount::unmount(mountpoint, flags) {
         Err(rustix::io::Errno::PERM) => {}
         done => return Ok(done?),
     }
-    let done = Command::new("fusermount3").arg("-u").arg(mountpoint).output()?;
+    let how = if flags.contains(UnmountFlags::DETACH) { "-uz" } else { "-u" };
+    let done = Command::new("fusermount3").arg(how).arg(mountpoint).output()?;
     match done.status.success() {
         true => Ok(()),
         false => Err(io::Error::other(String::from_utf8_lossy(&done.stderr).trim_end().to_owned())),

@@ -14,6 +14,7 @@ use std::io;
 use std::os::fd::OwnedFd;
 use std::path::Path;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::Receiver;
 
 use hotset_core::request::{Kind, Op};
@@ -65,6 +66,8 @@ pub(super) struct Tree {
     store: Arc<dyn Store>,
     options: Options,
     rights: Arc<Rights>,
+    /// Nothing more is opened.
+    is_stopping: AtomicBool,
     pub files: Handles<OpenFile>,
     pub directories: Handles<OpenDirectory>,
 }
@@ -97,6 +100,7 @@ impl Tree {
             store,
             options,
             rights: Arc::new(Rights::new()?),
+            is_stopping: AtomicBool::new(false),
             files: Handles::default(),
             directories: Handles::default(),
         };
@@ -109,6 +113,19 @@ impl Tree {
 
     pub fn mode(&self) -> Serving {
         self.options.mode
+    }
+
+    /// From now on whatever is to be opened is refused.
+    pub fn stop(&self) {
+        self.is_stopping.store(true, Ordering::Relaxed);
+    }
+
+    pub fn is_idle(&self) -> bool {
+        self.files.is_empty() && self.directories.is_empty()
+    }
+
+    fn check_goes_on(&self) -> io::Result<()> {
+        if self.is_stopping.load(Ordering::Relaxed) { Err(rustix::io::Errno::SHUTDOWN.into()) } else { Ok(()) }
     }
 
     pub fn node(&self, number: u64) -> io::Result<Arc<Node>> {
@@ -181,6 +198,7 @@ impl Tree {
 
     /// Opens a file. True with it if the kernel may keep what it has of the data.
     pub fn open(&self, number: u64, flags: u32, caller: Caller) -> io::Result<(OpenFile, bool)> {
+        self.check_goes_on()?;
         let node = self.node(number)?;
         let wanted = data_flags(flags);
         if self.options.readonly && wanted.intersects(OFlags::WRONLY | OFlags::RDWR | OFlags::TRUNC) {
@@ -313,6 +331,7 @@ impl Tree {
     }
 
     pub fn open_directory(&self, number: u64, caller: Caller) -> io::Result<OpenDirectory> {
+        self.check_goes_on()?;
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
         let path = self.node(number)?.path()?;
         let descriptor = self.rights.act(caller, || rustix::fs::open(&path, flags, Mode::empty()))?;

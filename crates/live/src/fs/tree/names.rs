@@ -75,6 +75,7 @@ impl Tree {
         flags: u32,
         caller: Caller,
     ) -> io::Result<(u64, Stat, OpenFile)> {
+        self.check_goes_on()?;
         let parent = self.writable(parent)?;
         let exclusive = OFlags::from_bits_retain(flags) & OFlags::EXCL;
         // What stands there by now may be anything: nothing that waits, no terminal that becomes ours.
