@@ -159,3 +159,27 @@ fn applications_are_told_apart_as_asked() {
     assert!(groups.lines().any(|line| line.ends_with(&format!(":{}", name.as_str().unwrap()))), "{name} of {groups}");
     mount.stop();
 }
+
+#[test]
+fn processes_that_have_ended_are_told_together() {
+    if !can_mount() {
+        return;
+    }
+    let mut mount = mount(&["--memory", "1M", "--policy", "lru", "--app-by", "pid"]);
+    // Somebody who has a file open is not over, and is told by name.
+    let one = fs::File::open(mount.at("one")).unwrap();
+    for _ in 0..600 {
+        done(run("cat", &mount.at("two")));
+    }
+    let mut first = [0; 4096];
+    std::os::unix::fs::FileExt::read_exact_at(&one, &mut first, 0).unwrap();
+    let status = status(&mount);
+    let apps = status["apps"].as_array().unwrap();
+    assert!(apps.len() < 300, "{} applications", apps.len());
+    let references: u64 = apps.iter().map(|app| app["references"].as_u64().unwrap()).sum();
+    assert_eq!((references, status["references"].as_u64().unwrap()), (6001, 6001), "none is lost");
+    assert!(app(&mount, "ended processes")["references"].as_u64().unwrap() >= 3000);
+    assert_eq!(app(&mount, &format!("pid {}", std::process::id()))["references"], 1);
+    drop(one);
+    mount.stop();
+}

@@ -21,15 +21,16 @@ use std::time::Instant;
 
 use hotset_core::classify::Rules;
 use hotset_core::counters::Counters;
-use hotset_core::policy::{App, Repartition};
+use hotset_core::policy::Repartition;
 use hotset_core::request::{FLAG_EXECUTABLE, FLAG_FAILED, Kind, Op, Request};
 use hotset_core::spec::PolicySpec;
 
+use crate::applications::Applications;
 use crate::counts::{Counts, Traffic};
 use crate::decider::{Decider, Plan, Serve};
 use crate::directory::Entry;
 use crate::error::LiveError;
-use crate::files::File;
+use crate::files::Files;
 use crate::read_ahead::{ReadAhead, Staged, Stream};
 use crate::recording::Recording;
 use crate::source::{Source, Stamp};
@@ -88,11 +89,13 @@ pub(crate) struct State {
     pub decider: Decider,
     pub transfers: Transfers,
     pub staged: Staged,
-    pub files: Vec<File>,
+    pub files: Files,
     pub traffic: Traffic,
-    pub apps: Vec<App>,
+    pub apps: Applications,
     /// What was counted of them when the scheme was set.
     pub apps_before: Vec<Counters>,
+    /// What was counted of those that have ended.
+    pub apps_ended: Counters,
     recording: Option<Recording>,
     started: Instant,
 }
@@ -121,22 +124,25 @@ impl State {
         if let Some(recording) = &mut self.recording {
             recording.push(request, size);
         }
-        let app = self.apps.get(request.app as usize).map_or("", |app| app.name.as_str());
-        let facts = self.files[request.file as usize].facts(app);
+        let facts = self.files[request.file as usize].facts(self.apps.name(request.app));
         self.decider.decide(request, Some(size), &facts, serve);
     }
 
     /// The number of an application.
     fn app(&mut self, name: &str) -> u32 {
-        // A spec that spoke of it before it came spells its name in fewer signs.
-        if let Some(number) = self.apps.iter().position(|app| app.name == name || app.name == App::spelt(name)) {
-            return number as u32;
+        let (number, new) = self.apps.number(name);
+        if let (Some(recording), Some(new)) = (&mut self.recording, new) {
+            recording.app(new);
         }
-        self.apps.push(App::from(name));
-        if let Some(recording) = &mut self.recording {
-            recording.app(name);
+        number
+    }
+
+    fn fold(&mut self, app: u32) {
+        self.apps.forget(app);
+        self.apps_ended.add(&self.decider.fold(app));
+        if let Some(before) = self.apps_before.get_mut(app as usize) {
+            *before = Counters::default();
         }
-        (self.apps.len() - 1) as u32
     }
 
     /// Goes on with another policy, which is referred to each block that is resident.
@@ -150,8 +156,7 @@ impl State {
             let length = block.range().end.min(known.size()).saturating_sub(block.start) as u32;
             let kind = known.kind as u8;
             let request = Request { time, file, app: *app, offset: block.start, length, kind, ..Request::default() };
-            let name = apps.get(*app as usize).map_or("", |app| app.name.as_str());
-            decider.decide(&request, Some(known.size()), &known.facts(name), serve);
+            decider.decide(&request, Some(known.size()), &known.facts(apps.name(*app)), serve);
         });
     }
 
@@ -184,17 +189,18 @@ impl Cache {
     pub fn new(settings: &Settings, recording: Option<Recording>) -> Result<Cache, LiveError> {
         let Settings { policy, memory, block, rules, seed } = settings.clone();
         let plan = Plan { spec: policy.serving(), memory, block, rules, seed };
-        let apps: Vec<App> = plan.spec.apps().into_iter().map(App::from).collect();
+        let apps = Applications::new(plan.spec.apps().into_iter().map(str::to_owned));
         let mut recording = recording;
-        recording.iter_mut().for_each(|recording| apps.iter().for_each(|app| recording.app(&app.name)));
+        recording.iter_mut().for_each(|recording| apps.known().iter().for_each(|app| recording.app(&app.name)));
         let state = State {
-            decider: Decider::new(&plan, &apps)?,
+            decider: Decider::new(&plan, apps.known())?,
             transfers: Transfers::default(),
             staged: Staged::default(),
-            files: Vec::new(),
+            files: Files::default(),
             traffic: Traffic::default(),
             apps,
             apps_before: Vec::new(),
+            apps_ended: Counters::default(),
             recording,
             started: Instant::now(),
         };
@@ -205,11 +211,27 @@ impl Cache {
     /// A number for a file that the cache has not met. `path` is what classes go by.
     pub fn file(&self, path: &str, kind: Kind) -> FileNumber {
         let mut state = self.shared.lock();
-        state.files.push(File::new(path.to_owned(), kind));
         if let Some(recording) = &mut state.recording {
             recording.file(path, kind);
         }
-        (state.files.len() - 1) as FileNumber
+        state.files.add(path, kind)
+    }
+
+    /// Forgets a file that nobody has open, unless one of its blocks is known or being read; its number may then be another file's. While there is a
+    /// recording nothing is forgotten: there a number means one file. True if it was forgotten.
+    pub fn forget(&self, file: FileNumber) -> bool {
+        let mut state = self.shared.lock();
+        if state.recording.is_some() || state.decider.knows(file) || state.transfers.knows(file) {
+            return false;
+        }
+        state.decider.forget(file);
+        state.files.forget(file);
+        true
+    }
+
+    /// Files that the cache has numbers for.
+    pub fn files(&self) -> usize {
+        self.shared.lock().files.len()
     }
 
     /// The number of an application.
@@ -219,7 +241,23 @@ impl Cache {
 
     /// Names of the applications, by number.
     pub fn apps(&self) -> Vec<String> {
-        self.shared.lock().apps.iter().map(|app| app.name.clone()).collect()
+        self.shared.lock().apps.known().iter().map(|app| app.name.clone()).collect()
+    }
+
+    /// Folds applications that have ended into one entry of the counts; their numbers may then be others'. Those that the scheme speaks of stay, and while
+    /// there is a recording all do: there a number means one application.
+    pub fn fold(&self, ended: impl IntoIterator<Item = u32>) {
+        let plan = self.plan();
+        let mut state = self.shared.lock();
+        if state.recording.is_some() {
+            return;
+        }
+        for app in ended {
+            let known = state.apps.known().get(app as usize);
+            if known.is_some_and(|known| !plan.spec.apps().iter().any(|name| known.is_called(name))) {
+                state.fold(app);
+            }
+        }
     }
 
     /// True if [`note`](Cache::note) has any use.
@@ -291,7 +329,7 @@ impl Cache {
                 for name in changed.spec.apps() {
                     state.app(name);
                 }
-                Some((Decider::new(&changed, &state.apps)?, changed))
+                Some((Decider::new(&changed, state.apps.known())?, changed))
             }
             None => None,
         };

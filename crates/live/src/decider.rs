@@ -7,6 +7,7 @@ use std::collections::HashMap;
 use std::ops::Range;
 
 use hotset_core::classify::{Class, FileFacts, Rules};
+use hotset_core::counters::Counters;
 use hotset_core::dynamic::{self, DynPolicy};
 use hotset_core::policy::{App, Effects, Extra, Outcome, Reference, Repartition, Setup, Slot};
 use hotset_core::request::Request;
@@ -319,6 +320,25 @@ impl Decider {
             self.ranges.resize(file + 1, Vec::new());
         }
         &mut self.ranges[file]
+    }
+
+    /// True if the policy knows a block of the file.
+    pub fn knows(&self, file: u32) -> bool {
+        self.host.directory.has(file)
+    }
+
+    /// The number of a file of which no block is known may be another file's.
+    pub fn forget(&mut self, file: u32) {
+        if let Some(ranges) = self.ranges.get_mut(file as usize) {
+            *ranges = Vec::new();
+        }
+        self.viewer.forget_file(file);
+    }
+
+    /// The number of an application may be another one's; gives what was counted of it.
+    pub fn fold(&mut self, app: u32) -> Counters {
+        self.viewer.forget_app(app);
+        self.counts.apps.get_mut(app as usize).map(std::mem::take).unwrap_or_default()
     }
 
     /// The known blocks that the bytes `range` of a file are in, in whatever part of the cache.

@@ -115,6 +115,11 @@ impl Directory {
         &mut self.entries[slot as usize]
     }
 
+    /// True if a slot stands for a block of the file.
+    pub fn has(&self, file: u32) -> bool {
+        self.heads.get(file as usize).is_some_and(|&head| head != NONE)
+    }
+
     /// The slots of a file.
     pub fn of_file(&self, file: u32) -> Vec<Slot> {
         let head = self.heads.get(file as usize).copied().unwrap_or(NONE);

@@ -1,10 +1,13 @@
 //! What the cache knows of files besides their blocks.
 
+use std::collections::VecDeque;
+use std::ops::{Index, IndexMut};
 use std::sync::{Arc, Mutex, Weak};
 
 use hotset_core::classify::FileFacts;
 use hotset_core::request::Kind;
 
+use crate::cache::FileNumber;
 use crate::source::{Source, Stamp};
 
 /// One file, under one number for as long as its contents go on.
@@ -36,5 +39,54 @@ impl File {
     /// What classes go by.
     pub fn facts<'a>(&'a self, app: &'a str) -> FileFacts<'a> {
         FileFacts { path: &self.path, size: None, kind: self.kind, app }
+    }
+}
+
+/// Files by number. A number that is free is given out again as late as may be.
+#[derive(Debug, Default)]
+pub(crate) struct Files {
+    known: Vec<File>,
+    free: VecDeque<FileNumber>,
+}
+
+impl Files {
+    /// Gives a file a number.
+    pub fn add(&mut self, path: &str, kind: Kind) -> FileNumber {
+        let file = File::new(path.to_owned(), kind);
+        match self.free.pop_front() {
+            Some(number) => {
+                self[number as usize] = file;
+                number
+            }
+            None => {
+                self.known.push(file);
+                (self.known.len() - 1) as FileNumber
+            }
+        }
+    }
+
+    /// The number, which is a file's now, is free.
+    pub fn forget(&mut self, number: FileNumber) {
+        self[number as usize] = File::new(String::new(), Kind::Other);
+        self.free.push_back(number);
+    }
+
+    /// Numbers that are files'.
+    pub fn len(&self) -> usize {
+        self.known.len() - self.free.len()
+    }
+}
+
+impl Index<usize> for Files {
+    type Output = File;
+
+    fn index(&self, number: usize) -> &File {
+        &self.known[number]
+    }
+}
+
+impl IndexMut<usize> for Files {
+    fn index_mut(&mut self, number: usize) -> &mut File {
+        &mut self.known[number]
     }
 }

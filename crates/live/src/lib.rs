@@ -4,6 +4,7 @@
 //! reference after the other under one lock, so that a recording of the references, replayed by the simulator, gives the same hits and
 //! misses. Reading and writing storage happens outside of that lock.
 
+mod applications;
 mod arena;
 mod cache;
 mod counts;

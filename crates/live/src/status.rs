@@ -30,11 +30,14 @@ pub struct Status {
     pub traffic: Traffic,
     /// How often the scheme has divided its room among applications in another way than before.
     pub repartitions: u64,
-    /// By application; those that referenced something.
+    /// By application; those that referenced something. Processes that have ended may be one entry.
     pub apps: Vec<Named>,
     /// By class; empty when the scheme does not tell classes apart.
     pub classes: Vec<Named>,
 }
+
+/// The name of the entry of processes that have ended.
+const ENDED: &str = "ended processes";
 
 /// The counts of an application or class.
 #[derive(Clone, Debug, Serialize)]
@@ -76,7 +79,11 @@ impl Status {
             let before = state.apps_before.get(app).copied().unwrap_or_default();
             Some(Part::new(room, block, now.references - before.references, now.hits - before.hits))
         };
-        let apps = state.apps.iter().map(|app| app.name.clone()).collect();
+        let names = state.apps.known().iter().map(|app| app.name.clone()).collect();
+        let mut apps = named(names, &counts.apps, part);
+        if state.apps_ended.references > 0 {
+            apps.push(Named { name: ENDED.to_owned(), counts: state.apps_ended, part: None });
+        }
         Status {
             policy: policy.to_string(),
             memory_bytes,
@@ -87,7 +94,7 @@ impl Status {
             total: counts.total,
             traffic: state.traffic,
             repartitions: division.changes,
-            apps: named(apps, &counts.apps, part),
+            apps,
             classes: named(decider.classes(), &counts.classes, |_, _| None),
         }
     }

@@ -65,6 +65,11 @@ impl Transfers {
         self.0.get(&file)?.get(&address)
     }
 
+    /// True if something of the file is being read, or was read ahead.
+    pub fn knows(&self, file: u32) -> bool {
+        self.0.contains_key(&file)
+    }
+
     pub fn insert(&mut self, file: u32, address: u64, transfer: &Arc<Transfer>) {
         self.0.entry(file).or_default().insert(address, transfer.clone());
     }

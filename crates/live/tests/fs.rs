@@ -435,3 +435,20 @@ fn a_directory_is_listed_by_the_places_that_the_source_gives() {
     drop(here);
     mount.stop();
 }
+
+#[test]
+fn files_that_are_gone_and_not_cached_any_more_are_forgotten() {
+    if !can_mount() {
+        return;
+    }
+    let mut mount = Mount::new("lru", 16, options(Mode::Strict));
+    for number in 0..6000u64 {
+        let name = format!("{}", number % 7);
+        fs::write(mount.at(&name), pattern(number, 3000)).unwrap();
+        assert!(fs::read(mount.at(&name)).unwrap() == pattern(number, 3000));
+        fs::remove_file(mount.at(&name)).unwrap();
+    }
+    let known = mount.cache.as_ref().unwrap().files();
+    assert!(known < 3000, "{known} files are known");
+    mount.stop();
+}

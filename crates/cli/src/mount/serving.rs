@@ -33,8 +33,12 @@ pub(super) fn serve(
     let handle = signals.handle();
     let shown = mountpoint.display().to_string();
     let (tell, asked) = channel();
-    // Whoever is told of the first one has ended when nobody listens to the others.
-    let waiting = thread::spawn(move || signals.forever().for_each(|_| drop(tell.send(()))));
+    let waiting = thread::spawn(move || {
+        for _ in signals.forever() {
+            // Where nobody listens any more it ends already.
+            let _ = tell.send(());
+        }
+    });
     thread::spawn(move || stop(&asked, unmount, &stopper, &shown, patience));
     if is_detached {
         detached::leave()?;

@@ -65,6 +65,16 @@ impl Classifier {
         self.rules.other()
     }
 
+    /// The number of a file may be another file's from now on.
+    pub fn forget_file(&mut self, number: u32) {
+        self.files.get_mut(number as usize).into_iter().for_each(|file| *file = None);
+    }
+
+    /// The number of an application may be another one's from now on.
+    pub fn forget_app(&mut self, number: u32) {
+        self.apps.get_mut(number as usize).into_iter().for_each(|app| *app = None);
+    }
+
     fn file(&mut self, number: u32, facts: &FileFacts) -> File {
         let rules = &self.rules;
         *entry(&mut self.files, number).get_or_insert_with(|| {

@@ -76,6 +76,13 @@ impl Names {
         self.metadata
     }
 
+    /// The number of a file may be another file's from now on.
+    pub fn forget(&mut self, file: u32) {
+        for files in [&mut self.gone, &mut self.unread, &mut self.unwritten] {
+            files.remove(&file);
+        }
+    }
+
     /// Appends to `out` what `request` for the file at `path` touches besides the data.
     pub fn touch(&mut self, request: &Request, path: &str, out: &mut Vec<Touch>) {
         let file = request.file;

@@ -124,6 +124,18 @@ impl Viewer {
         self.parts.as_ref().map_or(self.cutting.block, |parts| parts.block_bytes_of(class))
     }
 
+    /// The number of a file, of which the caller keeps no block, may be another file's from now on.
+    pub fn forget_file(&mut self, file: u32) {
+        self.files.remove(&file);
+        self.names.iter_mut().for_each(|names| names.forget(file));
+        self.classifier.iter_mut().for_each(|classifier| classifier.forget_file(file));
+    }
+
+    /// The number of an application may be another one's from now on.
+    pub fn forget_app(&mut self, app: u32) {
+        self.classifier.iter_mut().for_each(|classifier| classifier.forget_app(app));
+    }
+
     /// Appends to `steps` what `request` does. `facts` are those of its file and application, the size one that was known at some time;
     /// `size` is that at this request, if it is told.
     pub fn show(&mut self, request: &Request, size: Option<u64>, facts: &FileFacts, steps: &mut Vec<Step>) {

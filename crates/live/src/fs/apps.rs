@@ -27,6 +27,12 @@ impl AppBy {
             AppBy::Pid => format!("pid {}", process(pid).unwrap_or(pid)),
         }
     }
+
+    /// True if the application with this name is a process that has ended.
+    pub fn is_over(self, name: &str) -> bool {
+        let pid = name.strip_prefix("pid ").filter(|_| self == AppBy::Pid);
+        pid.is_some_and(|pid| !Path::new("/proc").join(pid).exists())
+    }
 }
 
 fn unknown() -> String {
@@ -80,6 +86,8 @@ mod tests {
         let of_thread =
             std::thread::spawn(|| AppBy::Pid.name(rustix::thread::gettid().as_raw_nonzero().get() as u32, 7));
         assert_eq!(of_thread.join().unwrap(), format!("pid {pid}"));
+        assert!(!AppBy::Pid.is_over(&format!("pid {pid}")) && AppBy::Pid.is_over("pid 4194305"));
+        assert!(!AppBy::Exe.is_over("pid 4194305"), "a program of that name");
         assert_eq!(AppBy::Exe.name(u32::MAX, 0), "unknown");
     }
 

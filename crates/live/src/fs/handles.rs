@@ -65,6 +65,11 @@ impl<T> Handles<T> {
         open.get(&number).cloned().ok_or_else(|| rustix::io::Errno::BADF.into())
     }
 
+    /// All that is open.
+    pub fn all(&self) -> Vec<Arc<T>> {
+        self.open.read().unwrap_or_else(PoisonError::into_inner).values().cloned().collect()
+    }
+
     pub fn is_empty(&self) -> bool {
         self.open.read().unwrap_or_else(PoisonError::into_inner).is_empty()
     }

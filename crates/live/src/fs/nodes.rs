@@ -104,14 +104,26 @@ type Identity = (u64, u64);
 #[derive(Debug)]
 pub(super) struct Nodes {
     table: RwLock<Table>,
-    /// Numbers in the cache of files that the kernel has forgotten, whose blocks are still there.
-    cached: Mutex<HashMap<Identity, FileNumber>>,
+    forgotten: Mutex<Forgotten>,
     device: u64,
     look_ups: AtomicU64,
     /// Nodes that may be held without asking the kernel to forget some.
     most: usize,
     crowded: SyncSender<()>,
 }
+
+/// Numbers in the cache of files that the kernel has forgotten, whose blocks may still be there.
+#[derive(Debug, Default)]
+struct Forgotten {
+    cached: HashMap<Identity, FileNumber>,
+    /// Of files that have no name any more.
+    gone: Vec<FileNumber>,
+    /// So many there may be before it is looked which of them the cache still knows.
+    most: usize,
+}
+
+/// [`Forgotten::most`] at least.
+const FORGOTTEN: usize = 1024;
 
 #[derive(Debug)]
 struct Table {
@@ -140,7 +152,7 @@ impl Nodes {
         let most = getrlimit(Resource::Nofile).current.map_or(usize::MAX, |limit| limit as usize / 2);
         let (crowded, told) = sync_channel(1);
         let look_ups = AtomicU64::new(0);
-        Ok((Nodes { table, cached: Mutex::default(), device: identity.0, look_ups, most, crowded }, told))
+        Ok((Nodes { table, forgotten: Mutex::default(), device: identity.0, look_ups, most, crowded }, told))
     }
 
     /// The node with this number.
@@ -198,7 +210,7 @@ impl Nodes {
                 table.next
             }
         };
-        let cached = self.cached.lock().unwrap_or_else(PoisonError::into_inner).remove(&identity);
+        let cached = self.forgotten().cached.remove(&identity);
         let file = cached.map_or_else(OnceLock::new, OnceLock::from);
         let kind = FileType::from_raw_mode(stat.st_mode);
         let node = Arc::new(Node { number, identity, kind, descriptor, file, seen: Mutex::default() });
@@ -224,12 +236,34 @@ impl Nodes {
         table.numbers.remove(&node.identity);
         // The source may take long to answer, and to close what is closed with this.
         drop(table);
+        let Some(&file) = node.file.get() else { return };
         // The inode of a file that is deleted will be another file's.
-        if let (Some(&file), Ok(stat)) = (node.file.get(), node.stat())
-            && stat.st_nlink > 0
-        {
-            self.cached.lock().unwrap_or_else(PoisonError::into_inner).insert(node.identity, file);
+        let is_named = node.stat().is_ok_and(|stat| stat.st_nlink > 0);
+        let mut forgotten = self.forgotten();
+        // It may have been looked up anew and forgotten once more meanwhile.
+        let gone = if is_named { forgotten.cached.insert(node.identity, file) } else { Some(file) };
+        forgotten.gone.extend(gone);
+    }
+
+    /// Whenever many files are forgotten: `forget` is asked of each whether the cache has let go of it.
+    pub fn sift(&self, forget: impl Fn(FileNumber) -> bool) {
+        let mut forgotten = self.forgotten();
+        if forgotten.len() < forgotten.most {
+            return;
         }
+        forgotten.cached.retain(|_, file| !forget(*file));
+        forgotten.gone.retain(|file| !forget(*file));
+        forgotten.most = FORGOTTEN.max(2 * forgotten.len());
+    }
+
+    fn forgotten(&self) -> MutexGuard<'_, Forgotten> {
+        self.forgotten.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Forgotten {
+    fn len(&self) -> usize {
+        self.cached.len() + self.gone.len()
     }
 }
 

@@ -8,13 +8,14 @@ mod names;
 #[cfg(test)]
 mod tests;
 
+use std::collections::HashSet;
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
 use std::io;
 use std::os::fd::OwnedFd;
 use std::path::Path;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::mpsc::Receiver;
 
 use hotset_core::request::{Kind, Op};
@@ -68,6 +69,8 @@ pub(super) struct Tree {
     rights: Arc<Rights>,
     /// Nothing more is opened.
     is_stopping: AtomicBool,
+    /// From this number of an application on it is looked which of them have ended.
+    fold_at: AtomicU32,
     pub files: Handles<OpenFile>,
     pub directories: Handles<OpenDirectory>,
 }
@@ -101,6 +104,7 @@ impl Tree {
             options,
             rights: Arc::new(Rights::new()?),
             is_stopping: AtomicBool::new(false),
+            fold_at: AtomicU32::new(APPS),
             files: Handles::default(),
             directories: Handles::default(),
         };
@@ -149,6 +153,7 @@ impl Tree {
 
     pub fn forget(&self, number: u64, times: u64) {
         self.nodes.forget(number, times);
+        self.cache.iter().for_each(|cache| self.nodes.sift(|file| cache.forget(file)));
     }
 
     pub fn read_link(&self, number: u64) -> io::Result<Vec<u8>> {
@@ -247,7 +252,7 @@ impl Tree {
         let (mut number, mut app, mut same) = (0, 0, true);
         if let Some(cache) = &self.cache {
             number = self.number(cache, node);
-            app = cache.app(&self.options.app_by.name(caller.pid, caller.uid));
+            app = self.app(cache, caller);
             same = cache.opened(number, source.as_ref())?;
             if cache.wants_notes() {
                 cache.note(Op::Open, number, app, 0, false);
@@ -392,10 +397,29 @@ impl Tree {
         *node.file.get_or_init(|| cache.file(&node.name(), kind))
     }
 
+    /// The number that the cache has for the application that asks.
+    fn app(&self, cache: &Cache, caller: Caller) -> u32 {
+        let number = cache.app(&self.options.app_by.name(caller.pid, caller.uid));
+        if number >= self.fold_at.load(Ordering::Relaxed) {
+            self.fold(cache);
+        }
+        number
+    }
+
+    /// Has the cache fold the applications that have ended and have nothing open. The next time is when there are twice as many as are left.
+    fn fold(&self, cache: &Cache) {
+        let open: HashSet<u32> = self.files.all().iter().map(|open| open.app).collect();
+        let (names, app_by) = (cache.apps(), self.options.app_by);
+        let ended = (0..).zip(&names).filter(|(number, name)| !open.contains(number) && app_by.is_over(name));
+        cache.fold(ended.map(|(number, _)| number));
+        let left = cache.apps().iter().filter(|name| !name.is_empty()).count() as u32;
+        self.fold_at.store(APPS.max(2 * left), Ordering::Relaxed);
+    }
+
     /// Tells the cache of a call that moves no data, if it wants to know.
     pub fn note(&self, op: Op, node: &Node, caller: Caller, length: u64) {
         let Some(cache) = self.cache.as_ref().filter(|cache| cache.wants_notes()) else { return };
-        let app = cache.app(&self.options.app_by.name(caller.pid, caller.uid));
+        let app = self.app(cache, caller);
         cache.note(op, self.number(cache, node), app, length, false);
     }
 
@@ -408,6 +432,9 @@ impl Tree {
         }
     }
 }
+
+/// [`Tree::fold_at`] at least.
+const APPS: u32 = 256;
 
 /// Bytes of the largest extended attribute, and of the longest list of their names.
 const MOST_XATTR: usize = 1 << 16;
