@@ -7,7 +7,7 @@ const REGISTRY: &str = "crates/core/src/registry.rs";
 const MODELS: &str = "crates/testkit/src/models/";
 
 /// How the paragraphs begin that the header of every policy's file has.
-const SECTIONS: [&str; 5] = ["Idea", "Paper", "Deviations", "Cost", "When not to use it"];
+const SECTIONS: [&str; 6] = ["Idea", "Paper", "Provenance", "Deviations", "Cost", "When not to use it"];
 
 pub fn check(files: &[Tracked]) -> Vec<Finding> {
     let registry = files.iter().find(|file| file.path == REGISTRY).map_or("", Tracked::text);

@@ -5,7 +5,10 @@
 //! also reads what that cache holds and it lacks, so that it follows a change of expert at once and not by misses alone.
 //!
 //! Papers: Ari, Amer, Gramacy, Miller, Brandt, Long, "ACME: adaptive caching using multiple experts", WDAS 2002; Gramacy, Warmuth, Brandt,
-//! Ari, "Adaptive caching by refetching", NIPS 2002. Written from memory of the papers.
+//! Ari, "Adaptive caching by refetching", NIPS 2002.
+//!
+//! Provenance: not checked against the papers, whose texts were not at hand, nor against another program: the model checks the code, not
+//! the reading.
 //!
 //! Deviations and readings: the pool is what makes sense for blocks of one size; the papers' are larger. A reference that some virtual caches
 //! miss multiplies their weights by `beta`; then each gives up the part `share` of its weight, which is spread evenly, and the sum is

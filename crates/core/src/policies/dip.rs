@@ -4,8 +4,10 @@
 //! if one in 32 enters at the young end (BIP) the cache still follows changes. Two shadows of the cache, one LRU and one BIP, see a
 //! sample of the blocks, and the cache does as the one that misses less.
 //!
-//! Paper: Qureshi, Jaleel, Patt, Steely, Emer, "Adaptive insertion policies for high performance caching", ISCA 2007. Written from
-//! memory of the paper.
+//! Paper: Qureshi, Jaleel, Patt, Steely, Emer, "Adaptive insertion policies for high performance caching", ISCA 2007.
+//!
+//! Provenance: not checked against the paper, whose text was not at hand, nor against another program: the model checks the code, not the
+//! reading.
 //!
 //! Deviations and readings: the paper divides a processor's cache into sets and lets some of them lead; this cache is one set, so
 //! the leaders are shadows, as in the paper's form with auxiliary tags, over one block in 32 (`duel`) by a hash of its address,

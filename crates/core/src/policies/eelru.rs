@@ -4,8 +4,10 @@
 //! that does not quite fit, it pays to evict blocks already at an early rank e, so that others survive to a late rank l. Uses are counted by
 //! rank; for every pair (e, l) they tell how many hits early eviction would win and lose.
 //!
-//! Paper: Smaragdakis, Kaplan, Wilson, "EELRU: simple and effective adaptive page replacement", SIGMETRICS 1999. Written from
-//! memory of the paper.
+//! Paper: Smaragdakis, Kaplan, Wilson, "EELRU: simple and effective adaptive page replacement", SIGMETRICS 1999.
+//!
+//! Provenance: not checked against the paper, whose text was not at hand, nor against another program: the model checks the code, not the
+//! reading.
 //!
 //! Deviations and readings: e is 10, 20, 35, 50, 65 or 80% of m, l 115, 135, 160, 200 or 250%, rounded down, where that leaves
 //! 0 < e < m < l. Early eviction at (e, l) wins total * (m - e) / (l - e) - early hits, with `total` uses at ranks e to l and `early` ones

@@ -6,15 +6,17 @@
 //!
 //! Paper: Yadgar, Factor, Schuster, "Karma: know-it-all replacement for a multilevel cache", FAST 2007.
 //!
-//! Deviations and readings: written from memory of the paper, for a single level. Applications give the hints there; a trace holds none, so
-//! they are derived here from the whole trace ahead, and Karma can be simulated only. A range is `range` blocks of a
-//! file. Immediate repetitions of a block, which any cache serves, are left aside. A range of d blocks with n references is
-//! sequential if no block comes back (n = d), looping if at least nine in ten of its steps lead to the next block or to the block that
-//! it began with, and random otherwise. Space goes by (n - d) / d, the hits that a block gains, to all ranges but the sequential ones, to
-//! those of equal gain in the order of their files and blocks, as many blocks as the range has until nothing is left. The
-//! blocks of ranges without space share what is left, by LRU; if there are such ranges and nothing is left, the last range that got space
-//! gives one block. The division holds for the whole trace. Resizing makes it anew; every block then joins the list that is its own now,
-//! and each list gives what it has too much.
+//! Provenance: not checked against the paper, whose text was not at hand, nor against another program: the model checks the code, not the
+//! reading.
+//!
+//! Deviations and readings: for a single level. Applications give the hints there; a trace holds none, so they are derived here from the
+//! whole trace ahead, and Karma can be simulated only. A range is `range` blocks of a file. Immediate repetitions of a block, which any
+//! cache serves, are left aside. A range of d blocks with n references is sequential if no block comes back (n = d), looping if at least
+//! nine in ten of its steps lead to the next block or to the block that it began with, and random otherwise. Space goes by (n - d) / d, the
+//! hits that a block gains, to all ranges but the sequential ones, to those of equal gain in the order of their files and blocks, as many
+//! blocks as the range has until nothing is left. The blocks of ranges without space share what is left, by LRU; if there are such ranges
+//! and nothing is left, the last range that got space gives one block. The division holds for the whole trace. Resizing makes it anew;
+//! every block then joins the list that is its own now, and each list gives what it has too much.
 //!
 //! Cost: O(1); every reference moves its block in a linked list and touches the neighbours. Building it reads the trace once
 //! and sorts the ranges. Memory: 16 bytes a slot, 48 bytes a range.

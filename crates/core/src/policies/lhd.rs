@@ -4,7 +4,14 @@
 //! it will stay for them. The quotient is its hit density. Blocks are told apart by application and by their last two ages at a hit.
 //! The victim is the least dense of a random sample and the newest blocks.
 //!
-//! Paper: Beckmann, Chen, Cidon, "LHD: improving cache hit rate by maximizing hit density", NSDI 2018. Written from memory of the paper.
+//! Paper: Beckmann, Chen, Cidon, "LHD: improving cache hit rate by maximizing hit density", NSDI 2018.
+//!
+//! Provenance: the authors' simulator (github.com/CMU-CORGI/LHD, 2018) was read in part and run. Classes, explorers and the treatment of
+//! the greatest age are as there. Made to learn every 2^15 references instead of 2^20, it is within 0.2 points of `lhd(sample=64,
+//! period=32768)` on OLTP at 9,344 and 37,376 blocks and on sprite at 1,415; at 353 blocks of sprite it stays 11.5 points below, since it
+//! finds its unit of age only in its first few rounds. As published it has learnt nothing within traces of less than a million references,
+//! and is up to 25 points apart there, either way. libCacheSim 0.3.5 is within 4.2 points on OLTP, P3 and P12. The paper's text was not at
+//! hand.
 //!
 //! Deviations and readings: all blocks have one size. Age is the number of references to this cache since the block's last use, in units of
 //! a power of two of them, the least for which all ages span a hundred times the capacity; what is older has the greatest age and

@@ -5,6 +5,8 @@
 //!
 //! Paper: the stack discipline that LIFO+ of APR builds on (Y. Lee, thesis, Seoul National University 2020).
 //!
+//! Provenance: no other program was at hand; the rule leaves nothing open.
+//!
 //! Deviations: the victim is chosen before the new block enters.
 //!
 //! Cost: a hit reads one word; a miss writes three. Memory: 12 to 20 bytes a block (4 a slot, 8 to 16 in the queue).

@@ -4,8 +4,10 @@
 //! long a block takes to be used again from K uses instead of one. Blocks with fewer known uses leave first. What is known
 //! outlives a block's stay, otherwise no block would ever be seen to come back.
 //!
-//! Paper: O'Neil, O'Neil, Weikum, "The LRU-K page replacement algorithm for database disk buffering", SIGMOD 1993. Written from memory of
-//! its algorithm.
+//! Paper: O'Neil, O'Neil, Weikum, "The LRU-K page replacement algorithm for database disk buffering", SIGMOD 1993.
+//!
+//! Provenance: from secondary sources, the paper's text was not at hand. Counts of an independent model on public traces
+//! (`crates/testkit/golden`); `docs/decisions.md` has its figures beside those that the ARC paper prints for LRU-2.
 //!
 //! Deviations and readings: among blocks with fewer than K uses, and wherever K-th last uses are equal, the least recently used leaves.
 //! Uses within `crp` references of the one before count as one; the shift of the history by the length of such a burst leaves unknown uses

@@ -6,11 +6,14 @@
 //!
 //! Paper: Cao, Felten, Li, "Implementation and performance of application-controlled file caching", OSDI 1994.
 //!
-//! Deviations and readings: written from memory of the paper. There each process brings a policy of its own; here all have the same one:
-//! `manager=mru` gives up the most recently used block of the pool, what suits loops, and `manager=lru` the least recently used one, which is
-//! always the system's own choice, so that all is LRU. A block belongs to the application that referenced it last. A placeholder ends when
-//! its block comes back, when the block that it points to is referenced (the choice was then right) or leaves, or when another
-//! placeholder comes to point there. Applications beyond `pools`, those that referenced longest ago, have no manager.
+//! Provenance: not checked against the paper, whose text was not at hand, nor against another program: the model checks the code, not the
+//! reading.
+//!
+//! Deviations and readings: there each process brings a policy of its own; here all have the same one: `manager=mru` gives up the most
+//! recently used block of the pool, what suits loops, and `manager=lru` the least recently used one, which is always the system's own
+//! choice, so that all is LRU. A block belongs to the application that referenced it last. A placeholder ends when its block comes back,
+//! when the block that it points to is referenced (the choice was then right) or leaves, or when another placeholder comes to point there.
+//! Applications beyond `pools`, those that referenced longest ago, have no manager.
 //!
 //! Cost: O(1) amortised; every reference moves its block in the system's list and in its pool, which is linked and touches the
 //! neighbours. Memory: 20 bytes a slot, of which there are up to two a block, and 12 to 24 bytes a block.

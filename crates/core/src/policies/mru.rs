@@ -5,6 +5,8 @@
 //!
 //! Paper: Chou and DeWitt, "An evaluation of buffer management strategies for relational database systems", VLDB 1985.
 //!
+//! Provenance: counts of an independent model on public traces (`crates/testkit/golden`).
+//!
 //! Deviations: the victim is chosen before the new block enters, which would otherwise evict itself.
 //!
 //! Cost: O(1) amortised. Memory: 12 to 20 bytes a block (4 a slot, 8 to 16 in the queue).

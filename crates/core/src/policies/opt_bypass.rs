@@ -4,6 +4,8 @@
 //!
 //! Paper: Mattson, Gecsei, Slutz, Traiger, "Evaluation techniques for storage hierarchies", IBM Systems Journal 1970, on bypassing.
 //!
+//! Provenance: no other program was at hand; held against its model alone.
+//!
 //! Deviations and readings: a block is refused only when the cache is full; one that is never used again is then always refused.
 //!
 //! Cost and memory: as `opt`.

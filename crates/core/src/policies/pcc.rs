@@ -6,16 +6,18 @@
 //!
 //! Paper: Gniady, Butt, Hu, "Program-counter-based pattern classification in buffer caching", OSDI 2004.
 //!
-//! Deviations and readings: no trace format carries program counters. The key is therefore the application and whether it reads or
-//! writes (`context=app`: the application alone), so one that does several things at once looks irregular. The rest is written from memory
-//! of the paper. Each context counts its blocks that were referenced once, and the references that came back to a block that it was the last
-//! to use: regular ones, after at least half and at most twice the context's period, and irregular ones. The period is the
-//! average of the last interval and the period before, halves down; a reference to the block referenced just before says nothing. A
-//! context is sequential when its blocks seen once are `seen_once` and more than all that came back, looping when the
-//! regular references are more than all else, and other if neither. The counts are halved when they sum up to twice the capacity or
-//! eight times `seen_once`, whichever is more, so that an application may change its ways. Blocks are remembered after they left,
-//! `ghosts` times the capacity of them, or a loop larger than the cache would not be noticed. When a context stops looping, or falls out of
-//! the table, its blocks go to the old end of the LRU list.
+//! Provenance: not checked against the paper, whose text was not at hand, nor against another program: the model checks the code, not the
+//! reading.
+//!
+//! Deviations and readings: no trace format carries program counters. The key is therefore the application and whether it reads or writes
+//! (`context=app`: the application alone), so one that does several things at once looks irregular. Each context counts its blocks that
+//! were referenced once, and the references that came back to a block that it was the last to use: regular ones, after at least half and at
+//! most twice the context's period, and irregular ones. The period is the average of the last interval and the period before, halves down;
+//! a reference to the block referenced just before says nothing. A context is sequential when its blocks seen once are `seen_once` and more
+//! than all that came back, looping when the regular references are more than all else, and other if neither. The counts are halved when
+//! they sum up to twice the capacity or eight times `seen_once`, whichever is more, so that an application may change its ways. Blocks are
+//! remembered after they left, `ghosts` times the capacity of them, or a loop larger than the cache would not be noticed. When a context
+//! stops looping, or falls out of the table, its blocks go to the old end of the LRU list.
 //!
 //! Cost: O(1) amortised, O(log `contexts`) when a block joins or leaves a loop. Every reference reads and writes what is known of its
 //! block besides the block's place. Memory: 28 bytes a slot, ghosts included, 24 to 48 bytes a block, 8 to 16 a ghost, about 90 bytes

@@ -4,8 +4,10 @@
 //! and if there is none all predictions are moved towards it. So a scan passes without displacing what is in use (SRRIP). If most new
 //! blocks are predicted for the distant future right away, a part of a loop larger than the cache stays too (BRRIP). DRRIP lets the two duel.
 //!
-//! Paper: Jaleel, Theobald, Steely, Emer, "High performance cache replacement using re-reference interval prediction (RRIP)", ISCA
-//! 2010. Written from memory of the paper.
+//! Paper: Jaleel, Theobald, Steely, Emer, "High performance cache replacement using re-reference interval prediction (RRIP)", ISCA 2010.
+//!
+//! Provenance: from secondary sources, lecture notes among them, the paper's text was not at hand; no program without sets was there to
+//! compare with.
 //!
 //! Deviations and readings: the paper scans the few ways of a set for a victim; here the cache is one set, and among equal predictions the
 //! block that has held its own longest is the victim, but first of all one that was predicted for the distant future when it entered: in a set

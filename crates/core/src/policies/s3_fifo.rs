@@ -5,6 +5,9 @@
 //!
 //! Paper: Yang, Zhang, Qiu, Yue, Rashmi, "FIFO queues are all you need for cache eviction", SOSP 2023, algorithm 1.
 //!
+//! Provenance: equal to Caffeine's simulator 3.2.0 on eight of ten public traces; sprite differs by 0.06 points and OLTP by two hits.
+//! libCacheSim lets blocks into the main queue while the cache fills.
+//!
 //! Deviations: a block leaves the small queue for the main one when it was hit at least twice there (`promote=2`: the paper's text
 //! says "more than once"), and starts there with count 0. The small queue gives the victim when it holds at least its share.
 //! Whether a block is remembered is looked up after room was made for it, so a ghost pushed out at that moment does not count.

@@ -4,8 +4,11 @@
 //! next. SEQ recognises such sequences by their addresses and takes its victims from the long ones, some way behind where they are: so
 //! the part read first stays for the next round. Without long sequences it is LRU, or CLOCK.
 //!
-//! Paper: Glass, Cao, "Adaptive page replacement based on memory reference behavior", SIGMETRICS 1997. Written from memory of the paper.
-//! CLOCK as the other order: Lee, "APR", SNU 2020.
+//! Paper: Glass, Cao, "Adaptive page replacement based on memory reference behavior", SIGMETRICS 1997. CLOCK as the other order: Lee,
+//! "APR", SNU 2020.
+//!
+//! Provenance: not checked against its paper, whose text was not at hand, nor against another program: the model checks the code, not the
+//! reading.
 //!
 //! Deviations and readings: sequences run within one file. A miss first extends a sequence, upwards rather than downwards, then cuts the
 //! sequence in which it lies: that one keeps what it has between the miss and its own end, and nothing else. So sequences never overlap. A miss

@@ -5,6 +5,9 @@
 //!
 //! Paper: Zhang, Yang, Yue, Vigfusson, Rashmi, "SIEVE is simpler than LRU", NSDI 2024, algorithm 1.
 //!
+//! Provenance: equal to libCacheSim 0.3.5, whose authors are the paper's, on twelve public traces. Caffeine's simulator 3.2.0 differs on
+//! six of ten, by at most 1.17 points, for a reason that was not looked into.
+//!
 //! Deviations: none in what it does. The list is kept as two queues, what lies behind the hand and what lies ahead of it, so that the
 //! hand moves by taking a block from one to the other and nothing is ever removed from the middle.
 //!

@@ -5,6 +5,9 @@
 //!
 //! Paper: Johnson, Shasha, "2Q: a low overhead high performance buffer management replacement algorithm", VLDB 1994 (full version).
 //!
+//! Provenance: counts of an independent model on public traces (`crates/testkit/golden`); within 0.12 points of libCacheSim 0.3.5 on
+//! twelve, which takes the ghost out before it makes room, and within 0.59 of Caffeine's simulator 3.2.0 on ten.
+//!
 //! Deviations and readings: sizes of queues are rounded down and at least 1; space is reclaimed while the referenced ghost is still in
 //! A1out, as in the paper, so it may itself be the one that A1out drops; when A1in is to be spared but Am is empty (only at the smallest capacities, or with a large `kin`), A1in gives.
 //! `a1in_hit=promote` is the simplified form in which a hit in A1in already moves the block to Am. Shrinking reclaims with the new sizes

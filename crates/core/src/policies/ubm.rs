@@ -7,14 +7,17 @@
 //! Paper: Kim, Choi, Kim, Noh, Min, Cho, Kim, "A low-overhead high-performance unified buffer management scheme that exploits sequential and
 //! looping references", OSDI 2000.
 //!
-//! Deviations and readings: written from memory of the paper. A file's run is known by its first and its last block: the next block
-//! extends it, the last one again changes nothing, the first one again, once the run is `run` blocks long, begins a lap. The
-//! period is the number of references since the run or the lap before began, averaged with the period before, halves down. Any other
-//! block ends the run and starts a new one; blocks are "other" until a run is long enough. A file whose run ended out of
-//! order must show a longer one before it counts as sequential again, or else every piece read of a file that is accessed at random would be
-//! thrown out; `broken=ignore` leaves that away. A block is in the partition that its last reference put it in; when a loop ends, or its
-//! file falls out of the table, its blocks go to the old end of the LRU list. The paper fits a curve to the hits of the other blocks; here
-//! their gain is measured at the foot of the list. That loops end by themselves is our own rule.
+//! Provenance: not checked against the paper, whose text was not at hand, nor against another program: the model checks the code, not the
+//! reading.
+//!
+//! Deviations and readings: a file's run is known by its first and its last block: the next block extends it, the last one again changes
+//! nothing, the first one again, once the run is `run` blocks long, begins a lap. The period is the number of references since the run or
+//! the lap before began, averaged with the period before, halves down. Any other block ends the run and starts a new one; blocks are
+//! "other" until a run is long enough. A file whose run ended out of order must show a longer one before it counts as sequential again, or
+//! else every piece read of a file that is accessed at random would be thrown out; `broken=ignore` leaves that away. A block is in the
+//! partition that its last reference put it in; when a loop ends, or its file falls out of the table, its blocks go to the old end of the
+//! LRU list. The paper fits a curve to the hits of the other blocks; here their gain is measured at the foot of the list. That loops end by
+//! themselves is our own rule.
 //!
 //! Cost: O(1) amortised, O(log `files`) when a block joins or leaves a loop. Every reference looks up the entry of its file and makes
 //! it the most recent one, which is why it is four times slower than LRU where files are many.

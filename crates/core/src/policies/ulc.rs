@@ -5,7 +5,10 @@
 //! yardsticks make room from level to level: the client's goes down to the array, the array's leaves.
 //!
 //! Paper: Jiang, Zhang, "ULC: a file block placement and replacement protocol to effectively exploit hierarchical locality in multi-level
-//! buffer caches", ICDCS 2004. Written from memory of the paper, and of its details with little confidence: they are our design.
+//! buffer caches", ICDCS 2004.
+//!
+//! Provenance: not checked against the paper, whose text was not at hand, nor against another program: the model checks the code, not the
+//! reading. Of its details we are not sure: they are our design.
 //!
 //! Deviations and readings: two levels and one client. A level that has room takes whatever is used, the client first. A block that is
 //! worth neither level, as every block that is new once both are full, stays for a while in a small LRU part of the client (the paper's

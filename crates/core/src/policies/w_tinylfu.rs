@@ -5,7 +5,11 @@
 //! a block estimates it. So the popularity of blocks that are not in the cache counts, at nearly no cost.
 //!
 //! Papers: Einziger, Friedman, Manes, "TinyLFU: a highly efficient cache admission policy", ACM TOS 2017; for `climb` Einziger, Eytan,
-//! Friedman, Manes, "Adaptive software cache management", Middleware 2018. Written from memory of the papers.
+//! Friedman, Manes, "Adaptive software cache management", Middleware 2018.
+//!
+//! Provenance: from secondary sources, the papers' texts were not at hand. Caffeine's simulator 3.2.0, whose author is one of theirs,
+//! hashes otherwise: it is within 1 point on cs, multi1, multi2, multi3 and OLTP, within 1.6 on loop and sprite; on backf, scan and zigzag,
+//! where all blocks are used equally often, the two are up to 8.4 points apart, either way. `climb` was compared with nothing.
 //!
 //! Deviations and readings: the sketch is count-min with four counters of four bits, 64 bits for each block of capacity rounded up to a
 //! power of two, all halved after ten times as many uses as the capacity; there is no doorkeeper. It knows blocks by file and number, since
