@@ -136,6 +136,7 @@ impl Mount {
         // What is made from now on is to have the mode that was asked for; whoever asks has a mask of their own.
         rustix::process::umask(rustix::fs::Mode::empty());
         serving::raise_limit();
+        serving::explain_panics(&source);
         let mounted = hotset_live::fs::mount(&source, &mountpoint, cache.clone(), Arc::new(Plain), options)
             .map_err(|error| checks::explain(&mountpoint, &error))?;
         let _reachable = cache.as_ref().and_then(|cache| control::serve(&mountpoint, cache.clone()));

@@ -84,6 +84,9 @@ fn page(now: &Value, before: &Value) -> String {
         human::count(figure(now, "refills")),
         human::count(figure(now, "errors"))
     ));
+    if now["broken"] == true {
+        line("OUT OF USE since a thread has panicked: the source is served without the cache; mount again".to_owned());
+    }
     line(format!("{:<30} {:>14} {:>9} {:>9}", "", "references", "hit", "lately"));
     line(format!("{:<30} {:>14} {all:>9} {lately:>9}", "all", human::count(figure(now, "references"))));
     for (title, key) in [("app", "apps"), ("class", "classes")] {

@@ -15,6 +15,8 @@
 
 use std::io;
 use std::ops::Range;
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::Sender;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
@@ -77,11 +79,44 @@ pub struct Cache {
 }
 
 /// What readers, writers and readers ahead share.
-pub(crate) struct Shared(Mutex<State>);
+pub(crate) struct Shared {
+    state: Mutex<State>,
+    /// A thread has panicked while it served. Nobody knows what it left half done, so nothing that is held here is believed any more.
+    is_broken: AtomicBool,
+}
+
+/// What a call unwinds with that comes upon a broken cache.
+struct Broken;
 
 impl Shared {
+    fn new(state: State) -> Shared {
+        Shared { state: Mutex::new(state), is_broken: AtomicBool::new(false) }
+    }
+
+    /// The state, for whoever relies on it. In a broken cache the call ends here: it unwinds to [`contain`](Shared::contain), without a word.
     pub fn lock(&self) -> MutexGuard<'_, State> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        match self.state.lock() {
+            Ok(state) if !self.is_broken() => state,
+            _ => resume_unwind(Box::new(Broken)),
+        }
+    }
+
+    /// The state, for figures that are shown.
+    pub fn look(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub fn is_broken(&self) -> bool {
+        self.is_broken.load(Ordering::SeqCst)
+    }
+
+    /// Serves somebody. A panic ends this call alone, and the use of the cache; `None` then.
+    pub fn contain<T>(&self, serve: impl FnOnce() -> T) -> Option<T> {
+        let served = catch_unwind(AssertUnwindSafe(serve));
+        if served.is_err() {
+            self.is_broken.store(true, Ordering::SeqCst);
+        }
+        served.ok()
     }
 }
 
@@ -204,7 +239,7 @@ impl Cache {
             recording,
             started: Instant::now(),
         };
-        let shared = Arc::new(Shared(Mutex::new(state)));
+        let shared = Arc::new(Shared::new(state));
         Ok(Cache { read_ahead: ReadAhead::new(shared.clone()), shared, plan: Mutex::new(plan) })
     }
 
@@ -241,7 +276,7 @@ impl Cache {
 
     /// Names of the applications, by number.
     pub fn apps(&self) -> Vec<String> {
-        self.shared.lock().apps.known().iter().map(|app| app.name.clone()).collect()
+        self.shared.look().apps.known().iter().map(|app| app.name.clone()).collect()
     }
 
     /// Folds applications that have ended into one entry of the counts; their numbers may then be others'. Those that the scheme speaks of stay, and while
@@ -296,13 +331,13 @@ impl Cache {
 
     /// The counts so far.
     pub fn counts(&self) -> (Counts, Traffic) {
-        let state = self.shared.lock();
+        let state = self.shared.look();
         (state.decider.counts.clone(), state.traffic)
     }
 
     /// Bytes of the frames, and blocks that are resident.
     pub fn memory(&self) -> (u64, u32) {
-        let state = self.shared.lock();
+        let state = self.shared.look();
         (state.decider.frame_bytes(), state.decider.resident())
     }
 
@@ -318,34 +353,47 @@ impl Cache {
     }
 
     /// Changes memory or scheme or both while the cache serves; `None` stays as it is, and so does all if anything is refused. What does not fit any
-    /// more leaves in the policy's own order. Blocks that another scheme takes in stay, where both cut files alike.
+    /// more leaves in the policy's own order. Blocks that another scheme takes in stay, where both cut files alike. A scheme in parts, which
+    /// depend on its memory, begins anew with other memory.
     pub fn reconfigure(&self, memory: Option<u64>, spec: Option<PolicySpec>) -> Result<(), LiveError> {
+        if self.is_broken() {
+            return Err(LiveError::Broken);
+        }
+        self.shared.contain(|| self.adapt(memory, spec)).unwrap_or(Err(LiveError::Broken))
+    }
+
+    fn adapt(&self, memory: Option<u64>, spec: Option<PolicySpec>) -> Result<(), LiveError> {
         let mut plan = self.plan();
-        let sized = Plan { memory: memory.unwrap_or(plan.memory), ..plan.clone() };
         let mut state = self.shared.lock();
-        let fresh = match spec {
-            Some(spec) => {
-                let changed = Plan { spec: spec.serving(), ..sized.clone() };
-                for name in changed.spec.apps() {
-                    state.app(name);
-                }
-                Some((Decider::new(&changed, state.apps.known())?, changed))
-            }
-            None => None,
-        };
-        if sized.memory != plan.memory
+        let is_other = spec.is_some();
+        let sized = Plan { memory: memory.unwrap_or(plan.memory), ..plan.clone() };
+        let changed = Plan { spec: spec.map_or_else(|| plan.spec.clone(), |spec| spec.serving()), ..sized.clone() };
+        for name in changed.spec.apps() {
+            state.app(name);
+        }
+        // What could not be built so is refused, also where it only gets another size.
+        let fresh = Decider::new(&changed, state.apps.known())?;
+        let is_resized = sized.memory != plan.memory;
+        let fits = !state.decider.is_in_parts() && (!is_other || Decider::new(&sized, state.apps.known()).is_ok());
+        if is_resized
+            && fits
             && let Err(error) = state.decider.resize(&sized)
         {
             // What it had is still to be had.
             let _ = state.decider.resize(&plan);
             return Err(error);
         }
-        *plan = sized;
-        if let Some((fresh, changed)) = fresh {
+        *plan = changed;
+        if is_other || (is_resized && !fits) {
             state.change_policy(fresh);
-            *plan = changed;
         }
+        self.read_ahead.bring(&mut state);
         Ok(())
+    }
+
+    /// True once a thread has panicked while it served: from then on calls end without an answer, and whoever can serves the source itself.
+    pub fn is_broken(&self) -> bool {
+        self.shared.is_broken()
     }
 
     /// From now on tells `listener` of each decision by which a scheme divides its room anew, until [`finish`](Cache::finish).
@@ -353,12 +401,15 @@ impl Cache {
         self.shared.lock().decider.host.division.listener = Some(listener);
     }
 
-    /// Writes the end of the recording, if there is one. Nobody is told of decisions any more.
+    /// Writes the end of the recording, if there is one. Nobody is told of decisions any more. The recording of a broken cache has no end.
     pub fn finish(&self) -> Result<(), LiveError> {
-        let mut state = self.shared.lock();
+        let mut state = self.shared.look();
         state.decider.host.division.listener = None;
         let recording = state.recording.take();
         drop(state);
+        if self.is_broken() {
+            return Err(LiveError::Broken);
+        }
         recording.map_or(Ok(()), Recording::finish)
     }
 

@@ -56,6 +56,7 @@ pub(crate) struct Decider {
     policy: Box<dyn DynPolicy>,
     pub host: Host,
     viewer: Viewer,
+    is_in_parts: bool,
     addresses: Addresses,
     /// By file, where addresses of its data are.
     ranges: Vec<Vec<AddressRange>>,
@@ -237,6 +238,7 @@ impl Decider {
                 wanted: Vec::new(),
                 missing: Vec::new(),
             },
+            is_in_parts: view.parts.is_some(),
             viewer: Viewer::new(&view, Cutting { block: plan.block, maps: true, objects: false }),
             ranges: Vec::new(),
             addresses: match view == View::default() {
@@ -264,6 +266,11 @@ impl Decider {
     /// Bytes that the frames take.
     pub fn frame_bytes(&self) -> u64 {
         self.host.arena.bytes()
+    }
+
+    /// Parts of the cache cut files into blocks of their own.
+    pub fn is_in_parts(&self) -> bool {
+        self.is_in_parts
     }
 
     /// Resident blocks.
@@ -413,13 +420,7 @@ impl Decider {
         if kept {
             self.host.house(slot);
         }
-        while let Some(wanted) = self.host.wanted.pop() {
-            self.counts.extra_reads += 1;
-            if self.policy.contains(wanted) {
-                self.host.house(wanted);
-                self.host.missing.push(wanted);
-            }
-        }
+        self.house_wanted();
         let hit = outcome == Outcome::Hit;
         if !hit {
             self.host.directory.entry_mut(slot).app = reference.app;
@@ -428,6 +429,17 @@ impl Decider {
             serve(&mut self.host, Decided { block, slot: kept.then_some(slot), hit });
         }
         hit
+    }
+
+    /// Gives frames to what the policy has fetched though nobody asked for it.
+    fn house_wanted(&mut self) {
+        while let Some(wanted) = self.host.wanted.pop() {
+            self.counts.extra_reads += 1;
+            if self.policy.contains(wanted) {
+                self.host.house(wanted);
+                self.host.missing.push(wanted);
+            }
+        }
     }
 
     /// Takes the blocks of a file from a byte on, or all and its inode, out of the cache.
@@ -440,14 +452,15 @@ impl Decider {
         }
     }
 
-    /// Changes the memory. Blocks that no longer fit leave in the policy's own order.
+    /// Changes the memory of a cache that is not [in parts](Decider::is_in_parts), to one with which it could be built. Blocks that no longer fit
+    /// leave in the policy's own order.
     pub fn resize(&mut self, plan: &Plan) -> Result<(), LiveError> {
         let capacity = plan.capacity()?;
-        let view = dynamic::view(plan.spec.info().name, &plan.args(), capacity)?;
         self.policy.resize(capacity, &mut self.host);
         self.counts.evictions = self.host.evictions;
-        let sizes = pool_sizes(&view, self.policy.as_ref(), plan.block, capacity);
-        (0..).zip(&sizes).try_for_each(|(pool, size)| self.host.resize(pool, size.frames))
+        self.host.resize(0, capacity)?;
+        self.house_wanted();
+        Ok(())
     }
 
     /// Takes over the frames of another decider, if they are as many and as large, and its counts. `refer` references a block of the other

@@ -56,6 +56,11 @@ pub enum LiveError {
         /// Its error.
         source: std::io::Error,
     },
+    /// A mistake of ours.
+    #[error(
+        "the cache is out of use since a thread has panicked, which is a mistake in hotset: the source is served without it; mount again to have one"
+    )]
+    Broken,
     /// The recording cannot be written.
     #[error(transparent)]
     Recording(#[from] TraceError),

@@ -10,7 +10,7 @@ use crate::cache::{Access, Cache, FileNumber, Shared, State};
 use crate::decider::{Decided, Host};
 use crate::directory::Block;
 use crate::source::{self, Source};
-use crate::transfers::{Transfer, Transfers};
+use crate::transfers::{Announced, Transfer, Transfers};
 
 /// Bytes that are read from the source at once, at most, unless a single block has more.
 const LONGEST_RUN: u64 = 1 << 20;
@@ -50,7 +50,7 @@ pub struct Missing {
     /// The bytes asked for.
     range: Range<u64>,
     reply: Vec<u8>,
-    runs: Vec<(Run, Arc<Transfer>)>,
+    runs: Vec<(Run, Announced)>,
     pieces: Vec<(Range<u64>, From)>,
 }
 
@@ -58,7 +58,7 @@ pub struct Missing {
 pub enum Read {
     /// All of it was there.
     Done(Vec<u8>),
-    /// [`Cache::finish_read`] must be called for it, or others wait for ever.
+    /// [`Cache::finish_read`] must be called for it, or the reads of others that wait for it fail.
     Missing(Missing),
     /// It goes beyond what is known of the file, so the source must be asked: [`Cache::read`] does. Nothing was decided.
     Unknown,
@@ -112,7 +112,7 @@ impl Cache {
         let mut end = range.end;
         for (want, from) in pieces {
             let (transfer, brought) = match &from {
-                From::Run(number) => (&runs[*number].1, runs[*number].1.wait()?),
+                From::Run(number) => (&*runs[*number].1, runs[*number].1.wait()?),
                 From::Other(transfer, block) => (transfer, self.shared.claim(access.file, transfer, block)?),
             };
             let begin = transfer.range.start;
@@ -184,7 +184,7 @@ impl Cache {
 }
 
 /// From now on whoever wants a block of the run waits for it.
-pub(crate) fn announce(transfers: &mut Transfers, file: FileNumber, run: &Run, is_ahead: bool) -> Arc<Transfer> {
+pub(crate) fn announce(transfers: &mut Transfers, file: FileNumber, run: &Run, is_ahead: bool) -> Announced {
     let transfer = Transfer::new(run.range.clone(), is_ahead);
     run.blocks.iter().for_each(|block| transfers.insert(file, block.address, &transfer));
     transfer

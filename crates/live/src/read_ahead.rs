@@ -12,7 +12,7 @@ use std::sync::{Arc, Mutex, PoisonError, Weak};
 use crate::cache::{Access, FileNumber, Shared, State};
 use crate::read::{Run, add_block, announce};
 use crate::source::Source;
-use crate::transfers::Transfer;
+use crate::transfers::{Announced, Transfer};
 use crate::workers::{Limits, Part, Room, Workers};
 
 /// Bytes that may wait to be asked for, at most.
@@ -107,7 +107,7 @@ impl ReadAhead {
             let transfer = announce(&mut state.transfers, access.file, &run, true);
             let addresses = run.blocks.iter().map(|block| block.address).collect();
             state.staged.bytes += run.range.end - run.range.start;
-            state.staged.runs.push_back((access.file, transfer.clone(), addresses));
+            state.staged.runs.push_back((access.file, Arc::clone(&transfer), addresses));
             (run, transfer)
         });
         self.start(room, access.file, access.source.clone(), announced.collect());
@@ -143,12 +143,13 @@ impl ReadAhead {
     }
 
     /// Has what was announced read by another thread.
-    fn start(&self, room: Room, file: FileNumber, source: Arc<dyn Source>, announced: Vec<(Run, Arc<Transfer>)>) {
+    fn start(&self, room: Room, file: FileNumber, source: Arc<dyn Source>, announced: Vec<(Run, Announced)>) {
         let shared = self.shared.clone();
         self.workers.run_in(room, move || {
-            for (run, transfer) in &announced {
-                shared.fetch(file, source.as_ref(), run, transfer);
-            }
+            let fetch =
+                || announced.iter().for_each(|(run, transfer)| shared.fetch(file, source.as_ref(), run, transfer));
+            // Whoever waits for it has been told.
+            let _ = shared.contain(fetch);
         });
     }
 }

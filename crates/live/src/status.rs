@@ -16,6 +16,8 @@ pub struct Status {
     pub memory_bytes: u64,
     /// Bytes that its frames take.
     pub frame_bytes: u64,
+    /// The cache is out of use since a thread has panicked: the source is served without it, and all counts stand still.
+    pub broken: bool,
     /// Blocks that are resident.
     pub resident_blocks: u32,
     /// Blocks whose data left.
@@ -71,7 +73,7 @@ impl Status {
     /// The status of a cache now.
     pub fn of(cache: &Cache) -> Status {
         let (policy, memory_bytes, block) = cache.settings();
-        let state = cache.shared.lock();
+        let state = cache.shared.look();
         let (decider, counts) = (&state.decider, &state.decider.counts);
         let division = &decider.host.division;
         let part = |app: usize, now: &Counters| {
@@ -88,6 +90,7 @@ impl Status {
             policy: policy.to_string(),
             memory_bytes,
             frame_bytes: decider.frame_bytes(),
+            broken: cache.is_broken(),
             resident_blocks: decider.resident(),
             evictions: counts.evictions,
             extra_reads: counts.extra_reads,

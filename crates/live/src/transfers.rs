@@ -5,7 +5,7 @@
 
 use std::collections::HashMap;
 use std::io;
-use std::ops::Range;
+use std::ops::{Deref, Range};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 
@@ -20,19 +20,43 @@ pub(crate) struct Transfer {
     /// Nobody has asked for it yet.
     pub is_ahead: bool,
     doomed: AtomicBool,
+    is_dropped: AtomicBool,
     brought: Mutex<Option<Brought>>,
     done: Condvar,
 }
 
+/// A read that was announced, in the hands of whoever is to make it. Whoever drops it before that fails it, so that nobody waits in vain.
+pub(crate) struct Announced(Arc<Transfer>);
+
+impl Deref for Announced {
+    type Target = Arc<Transfer>;
+
+    fn deref(&self) -> &Arc<Transfer> {
+        &self.0
+    }
+}
+
+impl Drop for Announced {
+    fn drop(&mut self) {
+        let mut brought = self.0.brought.lock().unwrap_or_else(PoisonError::into_inner);
+        if brought.is_none() {
+            *brought = Some(Err(rustix::io::Errno::IO.raw_os_error()));
+            self.0.is_dropped.store(true, Ordering::Relaxed);
+            self.0.done.notify_all();
+        }
+    }
+}
+
 impl Transfer {
-    pub fn new(range: Range<u64>, is_ahead: bool) -> Arc<Transfer> {
-        Arc::new(Transfer {
+    pub fn new(range: Range<u64>, is_ahead: bool) -> Announced {
+        Announced(Arc::new(Transfer {
             range,
             is_ahead,
             doomed: AtomicBool::new(false),
+            is_dropped: AtomicBool::new(false),
             brought: Mutex::new(None),
             done: Condvar::new(),
-        })
+        }))
     }
 
     /// What it brings may not reach the cache. Only to be relied on under the lock of the cache.
@@ -62,7 +86,7 @@ pub(crate) struct Transfers(HashMap<u32, HashMap<u64, Arc<Transfer>>>);
 
 impl Transfers {
     pub fn find(&self, file: u32, address: u64) -> Option<&Arc<Transfer>> {
-        self.0.get(&file)?.get(&address)
+        self.0.get(&file)?.get(&address).filter(|transfer| !transfer.is_dropped.load(Ordering::Relaxed))
     }
 
     /// True if something of the file is being read, or was read ahead.

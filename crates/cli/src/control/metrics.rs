@@ -32,6 +32,7 @@ pub(super) fn text(status: &Status) -> String {
     let gauges = [
         ("memory_bytes", "Memory of the scheme", status.memory_bytes),
         ("resident_blocks", "Blocks that are resident", status.resident_blocks.into()),
+        ("broken", "1 if the cache is out of use since a thread has panicked", status.broken.into()),
     ];
     for (name, help, value) in gauges {
         metric(&mut out, name, "gauge", help);

@@ -3,6 +3,7 @@
 use std::env;
 use std::io::{self, ErrorKind, Write, stderr};
 use std::os::unix::net::UnixDatagram;
+use std::panic;
 use std::path::Path;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::thread;
@@ -110,6 +111,20 @@ fn stop(
 
 /// So often it is looked whether anything is open.
 const POLL: Duration = Duration::from_millis(20);
+
+/// A panic is told in words, too.
+pub(super) fn explain_panics(source: &Path) {
+    let (shown, before) = (source.display().to_string(), panic::take_hook());
+    panic::set_hook(Box::new(move |panic| {
+        before(panic);
+        // Nobody may be there to hear it.
+        let _ = writeln!(
+            stderr(),
+            "hotset: this is a mistake in hotset; what asked for it fails, and if it was a request for files {shown} is served without a cache \
+             from now on: mount again to have one, and please report it"
+        );
+    }));
+}
 
 /// Tells the manager of services, if one has asked for it.
 fn notify_ready() {

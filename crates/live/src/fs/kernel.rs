@@ -56,7 +56,7 @@ impl Kernel {
     /// Asks the source for what it answers soon, unless this part of it hangs.
     fn ask(&self, part: Part, work: impl FnOnce(&Tree) + Send + 'static) {
         let tree = self.tree.clone();
-        self.workers.run_here(part, move || work(&tree));
+        self.workers.run_here(part, move || tree.contain(work));
     }
 
     /// The same about the file with this number.
@@ -76,11 +76,17 @@ impl Kernel {
         self.tree.files.get(handle?.0).ok()
     }
 
-    /// Does what waits for the source with an open file, in another thread.
+    /// Does what waits for the source in another thread.
+    fn hand_over(&self, part: Part, work: impl FnOnce(&Tree) + Send + 'static) {
+        let tree = self.tree.clone();
+        self.workers.run(part, move || tree.contain(work));
+    }
+
+    /// The same with an open file.
     fn with_file(&self, handle: FileHandle, work: impl FnOnce(&Tree, io::Result<Arc<OpenFile>>) + Send + 'static) {
-        let (tree, open) = (self.tree.clone(), self.tree.files.get(handle.0));
+        let open = self.tree.files.get(handle.0);
         let part = open.as_ref().map(|open| open.part).unwrap_or_default();
-        self.workers.run(part, move || work(&tree, open));
+        self.hand_over(part, move |tree| work(tree, open));
     }
 }
 
@@ -266,9 +272,10 @@ impl Filesystem for Kernel {
         reply: ReplyAttr,
     ) {
         let change = Attributes { mode, uid, gid, size, times: timestamps(accessed, modified) };
-        let (tree, open, caller) = (self.tree.clone(), self.open_file(handle), caller(request));
-        let set = move || attr(reply, number.0, tree.set_attributes(number.0, &change, open.as_deref(), caller));
-        self.workers.run(self.tree.part(number.0), set);
+        let (open, caller) = (self.open_file(handle), caller(request));
+        self.hand_over(self.tree.part(number.0), move |tree| {
+            attr(reply, number.0, tree.set_attributes(number.0, &change, open.as_deref(), caller));
+        });
     }
 
     fn readlink(&self, _request: &Request, number: INodeNo, reply: ReplyData) {
@@ -383,23 +390,23 @@ impl Filesystem for Kernel {
             Err(error) => return reply.error(errno(error)),
         };
         let Some(cache) = self.tree.cache().cloned() else {
-            return self.workers.run(open.part, move || {
+            return self.hand_over(open.part, move |_| {
                 let mut buffer = vec![0; size as usize];
                 let read = crate::source::read_full(open.source.as_ref(), &mut buffer, offset);
                 bytes(reply, read.map(|length| buffer[..length].to_vec()));
             });
         };
         let part = open.part;
-        match cache.begin_read(&open.access(), offset, size as usize) {
+        self.tree.contain(|_| match cache.begin_read(&open.access(), offset, size as usize) {
             Read::Done(bytes) => reply.data(&bytes),
             Read::Missing(missing) => {
-                self.workers.run(part, move || bytes(reply, cache.finish_read(&open.access(), missing)));
+                self.hand_over(part, move |_| bytes(reply, cache.finish_read(&open.access(), missing)));
             }
             Read::Unknown => {
                 let read = move |_: &Tree| bytes(reply, cache.read(&open.access(), offset, size as usize));
                 self.ask(part, read);
             }
-        }
+        });
     }
 
     fn write(
@@ -550,9 +557,9 @@ impl Filesystem for Kernel {
     }
 
     fn fsyncdir(&self, _request: &Request, number: INodeNo, handle: FileHandle, _data_only: bool, reply: ReplyEmpty) {
-        let (tree, open) = (self.tree.clone(), self.tree.directories.get(handle.0));
-        let sync = move || empty(reply, open.and_then(|open| tree.sync_directory(&open)));
-        self.workers.run(self.tree.part(number.0), sync);
+        let open = self.tree.directories.get(handle.0);
+        let sync = move |tree: &Tree| empty(reply, open.and_then(|open| tree.sync_directory(&open)));
+        self.hand_over(self.tree.part(number.0), sync);
     }
 
     fn statfs(&self, _request: &Request, number: INodeNo, reply: ReplyStatfs) {

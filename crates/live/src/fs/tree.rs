@@ -13,6 +13,7 @@ use std::ffi::{OsStr, OsString};
 use std::fs::File;
 use std::io;
 use std::os::fd::OwnedFd;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
@@ -111,8 +112,17 @@ impl Tree {
         Ok((tree, crowded))
     }
 
+    /// The cache, as long as it is fit for use.
     pub fn cache(&self) -> Option<&Arc<Cache>> {
-        self.cache.as_ref()
+        self.cache.as_ref().filter(|cache| !cache.is_broken())
+    }
+
+    /// Serves one request. A panic ends that alone, which is answered with an error since nobody else has answered it, and the use of the cache.
+    pub fn contain(&self, serve: impl FnOnce(&Tree)) {
+        match &self.cache {
+            Some(cache) => drop(cache.shared.contain(|| serve(self))),
+            None => drop(catch_unwind(AssertUnwindSafe(|| serve(self)))),
+        }
     }
 
     pub fn mode(&self) -> Serving {
@@ -153,7 +163,7 @@ impl Tree {
 
     pub fn forget(&self, number: u64, times: u64) {
         self.nodes.forget(number, times);
-        self.cache.iter().for_each(|cache| self.nodes.sift(|file| cache.forget(file)));
+        self.cache().into_iter().for_each(|cache| self.nodes.sift(|file| cache.forget(file)));
     }
 
     pub fn read_link(&self, number: u64) -> io::Result<Vec<u8>> {
@@ -195,7 +205,7 @@ impl Tree {
     }
 
     fn set_size(&self, open: &OpenFile, size: u64) -> io::Result<()> {
-        match &self.cache {
+        match self.cache() {
             Some(cache) => cache.set_len(&open.access(), size),
             None => open.source.set_len(size),
         }
@@ -249,8 +259,9 @@ impl Tree {
         let Granted { file, opener, only_grows } = granted;
         let file = Arc::new(file);
         let source = self.rights.writes(opener.clone(), self.store.open(file.clone()));
-        let (mut number, mut app, mut same) = (0, 0, true);
-        if let Some(cache) = &self.cache {
+        // With a cache that is not fit for use nobody knows what the file was like.
+        let (mut number, mut app, mut same) = (0, 0, self.cache.is_none());
+        if let Some(cache) = self.cache() {
             number = self.number(cache, node);
             app = self.app(cache, caller);
             same = cache.opened(number, source.as_ref())?;
@@ -258,7 +269,7 @@ impl Tree {
                 cache.note(Op::Open, number, app, 0, false);
             }
         }
-        let stream = (self.options.mode == Serving::Strict && self.cache.is_some()).then(Stream::default);
+        let stream = (self.options.mode == Serving::Strict && self.cache().is_some()).then(Stream::default);
         Ok((OpenFile { file, source, opener, only_grows, number, app, executes, stream, part: node.part() }, same))
     }
 
@@ -268,7 +279,7 @@ impl Tree {
         if open.only_grows && !flags.contains(OFlags::APPEND) {
             return Err(Errno::PERM.into());
         }
-        let done = match (&self.cache, flags.contains(OFlags::APPEND)) {
+        let done = match (self.cache(), flags.contains(OFlags::APPEND)) {
             (Some(cache), true) => cache.append(&open.access(), data).map(|(at, done)| (done, at)),
             (None, true) => open.source.append(data).map(|(at, done)| (done, at)),
             (Some(cache), false) => cache.write(&open.access(), offset, data).map(|done| (done, offset)),
@@ -299,7 +310,7 @@ impl Tree {
             return Ok(false);
         }
         rustix::fs::fchmod(&open.file, mode - privileges)?;
-        if let Some(cache) = &self.cache {
+        if let Some(cache) = self.cache() {
             cache.restamp(open.number, stamp(&rustix::fs::fstat(&open.file)?));
         }
         Ok(true)
@@ -323,7 +334,7 @@ impl Tree {
         // Some shift all that lies behind.
         let shifts = flags.intersects(FallocateFlags::COLLAPSE_RANGE | FallocateFlags::INSERT_RANGE);
         let range = offset..if shifts { u64::MAX } else { offset.saturating_add(length) };
-        match &self.cache {
+        match self.cache() {
             Some(cache) => cache.change(&open.access(), &range, allocate),
             None => allocate(),
         }
@@ -418,14 +429,14 @@ impl Tree {
 
     /// Tells the cache of a call that moves no data, if it wants to know.
     pub fn note(&self, op: Op, node: &Node, caller: Caller, length: u64) {
-        let Some(cache) = self.cache.as_ref().filter(|cache| cache.wants_notes()) else { return };
+        let Some(cache) = self.cache().filter(|cache| cache.wants_notes()) else { return };
         let app = self.app(cache, caller);
         cache.note(op, self.number(cache, node), app, length, false);
     }
 
     /// What was just changed here is no change behind the mount.
     fn restamp(&self, node: &Node) {
-        if let (Some(cache), Some(&number)) = (&self.cache, node.file.get())
+        if let (Some(cache), Some(&number)) = (self.cache(), node.file.get())
             && let Ok(stat) = node.stat()
         {
             cache.restamp(number, stamp(&stat));

@@ -147,7 +147,7 @@ impl Tree {
     /// What has a name now, to be counted and stamped anew: nothing is allowed or done to it for that. It must be
     /// forgotten again.
     fn peek(&self, parent: &Node, name: &OsStr) -> Option<Arc<Node>> {
-        self.cache.as_ref()?;
+        self.cache()?;
         self.nodes.look_up(parent, name).ok().map(|(node, _)| node)
     }
 }

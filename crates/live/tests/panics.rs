@@ -1,0 +1,137 @@
+//! A mistake of ours costs one request and the use of the cache, never wrong bytes and never the mount.
+
+mod support;
+
+use std::fs::{self, File};
+use std::io;
+use std::os::unix::fs::FileExt;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+
+use hotset_live::fs::{Mode, Store};
+use hotset_live::source::{Source, Stamp};
+use hotset_live::{Cache, LiveError, Read, Status};
+
+use support::mounted::{MODES, Mount, can_mount, options};
+use support::{Opened, pattern, settings};
+
+#[test]
+fn memory_of_schemes_in_parts_is_changed_across_the_sizes_where_the_parts_are_others() {
+    for policy in ["attribute", "unix"] {
+        let cache = Cache::new(&settings(policy, 512 << 10), None).unwrap();
+        let file = Opened::new(&cache, "/f", pattern(1, 300_000));
+        for memory in [512u64, 64, 640, 32, 1300, 300] {
+            let memory = memory << 10;
+            cache.reconfigure(Some(memory), None).unwrap_or_else(|error| panic!("{policy} at {memory}: {error}"));
+            for _ in 0..2 {
+                assert_eq!(
+                    cache.read(&file.access(0), 0, 300_000).unwrap(),
+                    pattern(1, 300_000),
+                    "{policy} at {memory}"
+                );
+            }
+            cache.validate();
+            let status = Status::of(&cache);
+            assert!(!status.broken && status.memory_bytes == memory && status.frame_bytes <= memory, "{status:?}");
+            let fresh = Cache::new(&settings(policy, memory), None).unwrap();
+            assert_eq!(fresh.memory().0, status.frame_bytes, "{policy} at {memory}: as one that was built so");
+        }
+    }
+}
+
+#[test]
+fn whoever_waits_for_a_read_that_is_not_made_gets_an_error_and_the_next_one_reads() {
+    let cache = Arc::new(Cache::new(&settings("lru", 1 << 20), None).unwrap());
+    let file = Arc::new(Opened::new(&cache, "/f", pattern(1, 50_000)));
+    let Read::Missing(missing) = cache.begin_read(&file.access(0), 0, 50_000) else { panic!("it is empty") };
+    let waiting = {
+        let (cache, file) = (cache.clone(), file.clone());
+        thread::spawn(move || cache.read(&file.access(0), 0, 50_000))
+    };
+    while cache.counts().1.waits == 0 {
+        thread::yield_now();
+    }
+    drop(missing);
+    assert_eq!(waiting.join().unwrap().unwrap_err().raw_os_error(), Some(5));
+    assert_eq!(cache.read(&file.access(0), 0, 50_000).unwrap(), pattern(1, 50_000));
+}
+
+/// Files whose next read or change panics, if it is asked for.
+struct Panicking(Arc<AtomicBool>);
+
+struct PanickingFile(Arc<File>, Arc<AtomicBool>);
+
+impl PanickingFile {
+    fn file(&self) -> &File {
+        assert!(!self.1.swap(false, Ordering::SeqCst), "on purpose");
+        &self.0
+    }
+}
+
+impl Store for Panicking {
+    fn open(&self, file: Arc<File>) -> Arc<dyn Source> {
+        Arc::new(PanickingFile(file, self.0.clone()))
+    }
+}
+
+impl Source for PanickingFile {
+    fn read_at(&self, buffer: &mut [u8], offset: u64) -> io::Result<usize> {
+        FileExt::read_at(self.file(), buffer, offset)
+    }
+
+    fn write_at(&self, bytes: &[u8], offset: u64) -> io::Result<usize> {
+        FileExt::write_at(self.file(), bytes, offset)
+    }
+
+    fn set_len(&self, size: u64) -> io::Result<()> {
+        File::set_len(self.file(), size)
+    }
+
+    fn stamp(&self) -> io::Result<Stamp> {
+        Source::stamp(self.0.as_ref())
+    }
+}
+
+#[test]
+fn a_panic_ends_one_request_and_the_source_is_served_from_then_on() {
+    if !can_mount() {
+        return;
+    }
+    type Call = fn(&File) -> io::Result<()>;
+    let calls: [(&str, Call); 3] = [
+        ("read", |file| file.read_exact_at(&mut [0; 4096], 40_960)),
+        ("write", |file| file.write_all_at(b"new", 5)),
+        ("cut", |file| file.set_len(60_000)),
+    ];
+    for mode in MODES {
+        for (name, call) in calls {
+            let armed = Arc::new(AtomicBool::new(false));
+            let mut mount = Mount::with_store("lru", 64, options(mode), Arc::new(Panicking(armed.clone())));
+            fs::write(mount.source("f"), pattern(1, 100_000)).unwrap();
+            let file = File::options().read(true).write(true).open(mount.at("f")).unwrap();
+            armed.store(true, Ordering::SeqCst);
+            let done = call(&file);
+            // What the kernel has read ahead in vain it asks for once more.
+            let may_succeed = name == "read" && mode == Mode::Fast && done.is_ok();
+            assert!(may_succeed || done.is_err_and(|error| error.raw_os_error() == Some(5)), "{name} {mode:?}");
+            assert!(!armed.load(Ordering::SeqCst), "{name} {mode:?} has panicked");
+            // What is changed where nobody is told is seen: nothing is served from the cache.
+            for seed in 2..5 {
+                fs::write(mount.source("f"), pattern(seed, 100_000)).unwrap();
+                let read = fs::read(mount.at("f")).unwrap();
+                assert!(read == pattern(seed, 100_000), "{name} {mode:?}");
+            }
+            call(&file).unwrap();
+            fs::write(mount.at("g"), "made and written").unwrap();
+            fs::rename(mount.at("g"), mount.at("h")).unwrap();
+            assert_eq!(fs::read(mount.source("h")).unwrap(), b"made and written");
+            let cache = mount.cache.take().unwrap();
+            assert!(Status::of(&cache).broken);
+            assert!(matches!(cache.reconfigure(Some(1 << 20), None), Err(LiveError::Broken)));
+            drop(file);
+            mount.stop();
+            assert!(matches!(cache.finish(), Err(LiveError::Broken)));
+        }
+    }
+}
