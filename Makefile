@@ -3,7 +3,7 @@
 # A change to Cargo.lock that was not committed is an error where nobody looks at the working tree.
 LOCKED := $(if $(CI),--locked)
 
-.PHONY: help setup test lint unit demo compare counts truth gen dashboard experiments audit sbom miri
+.PHONY: help setup test lint unit demo compare counts truth soak gen dashboard experiments audit sbom miri
 .DEFAULT_GOAL := help
 
 help: ## List the targets
@@ -40,6 +40,10 @@ counts: target/compare-venv ## Compare hit counts with libCacheSim on the public
 truth: setup ## Run the long tests of the live cache (fetches fsx and pjdfstest; needs /dev/fuse)
 	cargo build $(LOCKED) --release --package hotset
 	sh xtask/truth.sh
+
+soak: setup ## Run mounts under everything at once for MINUTES (20) with SEED (1); memory must stay flat (needs /dev/fuse)
+	HOTSET_SOAK_MINUTES=$(or $(MINUTES),20) HOTSET_SOAK_SEED=$(or $(SEED),1) \
+		cargo test $(LOCKED) --package hotset --test soak -- --nocapture
 
 unit: setup ## Run the tests of the workspace
 	cargo test $(LOCKED) --workspace
