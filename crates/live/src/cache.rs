@@ -183,6 +183,8 @@ impl State {
     /// Goes on with another policy, which is referred to each block that is resident.
     fn change_policy(&mut self, fresh: Decider) {
         let other = std::mem::replace(&mut self.decider, fresh);
+        // Addresses stand for other blocks now: what is being read would be taken for them.
+        (self.transfers, self.staged) = Default::default();
         self.apps_before.clone_from(&other.counts.apps);
         let (files, apps, time) = (&self.files, &self.apps, self.elapsed());
         self.decider.adopt(other, |decider, Entry { block, app, .. }, serve| {
