@@ -47,12 +47,28 @@ impl Case {
         Case { policy: info.name, args, capacity, seed: 42, numbering: Numbering::Fixed, world: World::default() }
     }
 
+    /// A policy with the arguments of a spec.
+    pub fn of(spec: &str, capacity: u32) -> Case {
+        let spec = PolicySpec::parse(spec).unwrap_or_else(|error| panic!("{error}"));
+        Case { args: spec.args(None), ..Case::new(spec.info().name, capacity) }
+    }
+
     /// Sets an argument, written as in a spec.
     pub fn with(mut self, key: &str, value: &str) -> Case {
         let spec =
             PolicySpec::parse(&format!("{}({key}={value})", self.policy)).unwrap_or_else(|error| panic!("{error}"));
         self.args.take(key, spec.args(None));
         self
+    }
+
+    /// Gives one parameter its default again.
+    pub fn without(self, key: &str) -> Case {
+        let params = registry::find(self.policy).expect("a registered policy").info.params;
+        let mut args = Args::defaults(params, None);
+        for param in params.iter().filter(|param| param.key != key) {
+            args.take(param.key, self.args.clone());
+        }
+        Case { args, ..self }
     }
 
     /// Puts the blocks into this world.

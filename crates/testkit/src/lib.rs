@@ -9,6 +9,6 @@ pub mod models;
 pub mod paging;
 pub mod replay;
 pub mod samples;
+pub mod selection;
 pub mod traces;
-pub mod variants;
 pub mod world;

@@ -4,6 +4,8 @@ use hotset_core::policy::{Effects, Extra, Outcome, Policy, Setup, Slot};
 use hotset_core::registry::{self, Visitor};
 
 use crate::harness::{Case, future};
+use crate::model::Given;
+use crate::models;
 
 /// What a run gave.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -49,6 +51,15 @@ pub fn replay(case: &Case, trace: &[u32]) -> Counts {
         }
     }
     registry::visit(case.policy, Run(case, trace)).expect("a registered policy")
+}
+
+/// Hits of the policy's model on such a trace.
+pub fn model_hits(case: &Case, trace: &[u32]) -> u64 {
+    let references = case.world.references(trace);
+    let given =
+        Given { capacity: case.capacity as usize, args: &case.args, seed: case.seed, trace, references: &references };
+    let mut model = models::model(case.policy, &given).unwrap_or_else(|| panic!("{} has no model", case.policy));
+    trace.iter().zip(&references).filter(|&(&key, &reference)| model.access(key, reference).hit).count() as u64
 }
 
 /// Numbers keys densely from 0, in the order of their first appearance.

@@ -5,15 +5,35 @@ use proptest::prelude::*;
 
 use crate::harness::Event;
 
-/// Every trace of `length` references over `keys` keys, in lexical order, each with the number of its first reference that differs
-/// from the trace before.
-pub fn all(keys: u32, length: u32) -> impl Iterator<Item = (usize, Vec<u32>)> {
+/// Every trace of `length` references over `keys` keys, in lexical order.
+pub fn all(keys: u32, length: u32) -> impl Iterator<Item = Vec<u32>> {
     (0..keys.pow(length)).map(move |number| {
         let digit = |place: u32| number / keys.pow(length - 1 - place) % keys;
-        let trace: Vec<u32> = (0..length).map(digit).collect();
-        let same_tail = trace.iter().rev().take_while(|&&key| key == 0).count();
-        (trace.len().saturating_sub(same_tail + 1), trace)
+        (0..length).map(digit).collect()
     })
+}
+
+/// Those of them that first meet the keys in order: all that there are, to a policy that is told nothing of a key but its number.
+pub fn all_in_order(keys: u32, length: u32) -> impl Iterator<Item = Vec<u32>> {
+    all(keys, length).filter(|trace| {
+        let mut next = 0;
+        trace.iter().all(|&key| {
+            let comes_in_order = key <= next;
+            next = next.max(key + 1);
+            comes_in_order
+        })
+    })
+}
+
+/// Each trace with the number of its first reference that differs from the trace before.
+pub fn with_first_news(traces: impl Iterator<Item = Vec<u32>>) -> Vec<(usize, Vec<u32>)> {
+    let mut before = Vec::new();
+    let news = |trace: Vec<u32>| {
+        let first = trace.iter().zip(&before).take_while(|(key, other)| key == other).count();
+        before.clone_from(&trace);
+        (first, trace)
+    };
+    traces.map(news).collect()
 }
 
 /// Turns a trace into events.

@@ -20,11 +20,14 @@ pub struct World {
 
 impl Default for World {
     fn default() -> World {
-        World { file_blocks: 8, apps: 2, writes: 3, classes: 3, class_lasts: u64::MAX }
+        World::PLAIN
     }
 }
 
 impl World {
+    /// A little of everything: small files, two applications, writes, three classes.
+    pub const PLAIN: World = World { file_blocks: 8, apps: 2, writes: 3, classes: 3, class_lasts: u64::MAX };
+
     /// What is told of the reference to `key` at `time`.
     pub fn reference(self, key: u32, time: u64) -> Reference {
         let mixed = (time ^ u64::from(key) << 40).wrapping_mul(0x9e37_79b9_7f4a_7c15);

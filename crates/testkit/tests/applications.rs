@@ -1,4 +1,4 @@
-//! Caches divided among applications: their models, their laws, and what a host hears of decisions.
+//! Caches divided among applications: their laws, and what a host hears of decisions.
 
 use std::collections::BTreeMap;
 
@@ -8,37 +8,7 @@ use hotset_core::spec::{Args, PolicySpec};
 use hotset_testkit::harness::Case;
 use hotset_testkit::replay::replay;
 use hotset_testkit::samples::samples;
-use hotset_testkit::variants::{check, check_in};
 use hotset_testkit::world::World;
-
-/// More applications than the smaller caches have blocks.
-const MANY: World = World { file_blocks: 8, apps: 5, writes: 3, classes: 3, class_lasts: u64::MAX };
-
-#[test]
-fn shared() {
-    check("shared", &[&[("policy", "arc")], &[("policy", "lirs")]]);
-}
-
-#[test]
-fn equal() {
-    check_in(MANY, "equal", &[&[("policy", "lru")], &[("policy", "mru")], &[("policy", "arc")], &[("policy", "lfu")]]);
-}
-
-#[test]
-fn qos() {
-    let variants: &[&[(&str, &str)]] = &[
-        &[("interval", "7"), ("a1", "50%"), ("a2", "90%")],
-        &[("interval", "1"), ("a0", "30%"), ("a4", "3ms"), ("policy", "arc")],
-        &[("interval", "1s"), ("a0", "100%"), ("a1", "100us"), ("a3", "9900us"), ("rate", "interval")],
-        &[("a3", "1%"), ("hit_time", "1ms"), ("policy", "mru")],
-    ];
-    check_in(MANY, "qos", variants);
-}
-
-#[test]
-fn ucp() {
-    check_in(MANY, "ucp", &[&[("interval", "10")], &[("interval", "300ms"), ("policy", "arc")]]);
-}
 
 /// Applications that stay away longer than thirty intervals lose their room, and get some when they come back.
 #[test]

@@ -2,10 +2,10 @@
 
 use std::collections::HashSet;
 
-use hotset_core::registry;
 use hotset_testkit::harness::Case;
 use hotset_testkit::replay::replay;
 use hotset_testkit::samples::samples;
+use hotset_testkit::selection;
 use hotset_testkit::traces;
 use hotset_testkit::world::World;
 
@@ -25,7 +25,7 @@ const NOT_ALWAYS_FULL: &[&str] = &[
 
 #[test]
 fn a_cache_as_large_as_the_footprint_misses_every_block_once() {
-    for entry in registry::ENTRIES.iter().filter(|entry| !NOT_ALWAYS_FULL.contains(&entry.info.name)) {
+    for entry in selection::policies().filter(|entry| !NOT_ALWAYS_FULL.contains(&entry.info.name)) {
         for trace in samples() {
             let footprint = distinct(&trace);
             for capacity in [footprint as u32, footprint as u32 + 1, 1000] {
@@ -40,7 +40,7 @@ fn a_cache_as_large_as_the_footprint_misses_every_block_once() {
 #[test]
 fn a_capacity_far_above_the_footprint_is_no_trouble() {
     let trace: Vec<u32> = (0..40).chain(0..40).collect();
-    for entry in registry::ENTRIES {
+    for entry in selection::policies() {
         for capacity in [1 << 27, 1 << 30, u32::MAX] {
             let hits = replay(&Case::new(entry.info.name, capacity), &trace).hits;
             assert!(
@@ -62,7 +62,7 @@ fn nobody_beats_the_bounds() {
             let bypassing = hits("opt-bypass", capacity, &trace);
             let bound = hits("opt", capacity, &trace);
             assert!(bypassing >= bound);
-            for entry in registry::ENTRIES.iter().filter(|entry| !entry.info.offline) {
+            for entry in selection::policies().filter(|entry| !entry.info.offline) {
                 let counts = replay(&Case::new(entry.info.name, capacity), &trace);
                 // Who reads ahead may hit more often, but cannot read less.
                 let reached = counts.hits.saturating_sub(counts.fetches);
@@ -75,7 +75,7 @@ fn nobody_beats_the_bounds() {
 
 #[test]
 fn a_run_can_be_repeated() {
-    for entry in registry::ENTRIES {
+    for entry in selection::policies() {
         for trace in samples() {
             assert_eq!(hits(entry.info.name, 9, &trace), hits(entry.info.name, 9, &trace), "{}", entry.info.name);
         }
@@ -132,7 +132,7 @@ fn a_loop_larger_than_the_cache() {
 
 #[test]
 fn one_block_is_enough_for_one_block() {
-    for entry in registry::ENTRIES {
+    for entry in selection::policies() {
         assert_eq!(hits(entry.info.name, 1, &[4; 50]), 49, "{}", entry.info.name);
     }
 }

@@ -1,9 +1,15 @@
-//! Every policy does what its reference model does.
+//! Every policy does what its reference model does, under its defaults and under the arguments that the table of models gives.
 
+use hotset_core::policy::Needs;
 use hotset_core::registry;
 use hotset_testkit::harness::Case;
 use hotset_testkit::host::Numbering;
-use hotset_testkit::{models, traces};
+use hotset_testkit::models::{self, Row};
+use hotset_testkit::replay::replay;
+use hotset_testkit::samples::samples;
+use hotset_testkit::selection::{is_selected, on_all_cores};
+use hotset_testkit::traces;
+use hotset_testkit::world::World;
 use proptest::prelude::*;
 use proptest::test_runner::{Config, RngSeed, TestRunner};
 
@@ -13,78 +19,138 @@ const CAPACITIES: [u32; 5] = [1, 2, 3, 7, 64];
 /// Schemes that are not ordered like a policy of `capacity` blocks of one size, and have tests of their own.
 const OTHER_UNITS: &[&str] = &["attribute", "unix"];
 
-/// Names of all policies, and of the schemes that count in blocks of one size.
-fn tested() -> impl Iterator<Item = &'static str> {
-    registry::all().map(|entry| entry.info.name).filter(|name| !OTHER_UNITS.contains(name))
-}
-
 #[test]
 fn every_policy_has_a_model_and_every_model_a_policy() {
-    let mut policies: Vec<&str> = tested().collect();
-    let mut models: Vec<&str> = models::MODELS.iter().map(|(name, _)| *name).collect();
+    let names = registry::all().map(|entry| entry.info.name);
+    let mut policies: Vec<&str> = names.filter(|name| !OTHER_UNITS.contains(name)).collect();
+    let mut models: Vec<&str> = models::MODELS.iter().map(|row| row.policy).collect();
     policies.sort_unstable();
     models.sort_unstable();
     assert_eq!(policies, models);
 }
 
 #[test]
-fn all_traces_of_eight_references_over_four_keys() {
-    on_two_cores(|name| {
-        for capacity in 1..=3 {
-            let case = Case::new(name, capacity);
-            for (first, trace) in traces::all(4, 8) {
-                case.check_from(first, &traces::events(&trace)).unwrap_or_else(|what| panic!("{trace:?}: {what}"));
-            }
-        }
+fn all_short_traces() {
+    let traces = ShortTraces::of(8);
+    on_all_cores(selected().flat_map(|row| [1, 2, 3].map(|capacity| (row, capacity))), |(row, capacity)| {
+        traces.check(&Case::new(row.policy, capacity));
     });
 }
 
 #[test]
 fn longer_traces() {
-    on_two_cores(|name| {
-        for capacity in CAPACITIES {
-            let case = Case::new(name, capacity);
-            fuzz(64, traces::any(capacity * 3 + 2), |trace| case.check(&traces::events(trace)).map(drop));
-        }
-    });
-}
-
-#[test]
-fn removals_and_resizes() {
-    on_two_cores(|name| {
-        for capacity in CAPACITIES {
-            let case = Case::new(name, capacity);
-            fuzz(64, traces::eventful(capacity * 3 + 2, capacity + 5), |events| case.check(events).map(drop));
-        }
+    on_all_cores(selected().flat_map(|row| CAPACITIES.map(|capacity| (row, capacity))), |(row, capacity)| {
+        let case = Case::new(row.policy, capacity);
+        fuzz(64, traces::any(capacity * 3 + 2), |trace| case.check(&traces::events(trace)).map(drop));
     });
 }
 
 /// A host that gives forgotten slots to other blocks sees what one that never does sees, so `forget` is called when it may be.
 #[test]
-fn recycled_slots() {
-    on_two_cores(|name| {
-        if registry::find(name).is_some_and(|entry| entry.info.offline) {
-            return; // The future is told in slots that stand for one block throughout.
-        }
-        for capacity in CAPACITIES {
-            let case = Case::new(name, capacity).numbered(Numbering::Recycled);
+fn removals_and_resizes() {
+    on_all_cores(selected().flat_map(|row| CAPACITIES.map(|capacity| (row, capacity))), |(row, capacity)| {
+        for numbering in numberings(row) {
+            let case = Case::new(row.policy, capacity).numbered(numbering);
             fuzz(64, traces::eventful(capacity * 3 + 2, capacity + 5), |events| case.check(events).map(drop));
         }
     });
 }
 
-/// Runs `check` for every registered policy, or for those that the environment variable `HOTSET_POLICIES` names, split by commas.
-fn on_two_cores(check: impl Fn(&'static str) + Sync) {
-    let wanted = std::env::var("HOTSET_POLICIES").ok();
-    let is_wanted = |name: &&str| wanted.as_ref().is_none_or(|list| list.split(',').any(|other| other == *name));
-    let names: Vec<&str> = tested().filter(is_wanted).collect();
-    let (even, odd): (Vec<_>, Vec<_>) = names.iter().enumerate().partition(|(number, _)| number % 2 == 0);
-    std::thread::scope(|scope| {
-        for half in [even, odd] {
-            let check = &check;
-            scope.spawn(move || half.into_iter().for_each(|(_, name)| check(name)));
+#[test]
+fn other_arguments_on_all_short_traces() {
+    let traces = ShortTraces::of(7);
+    on_all_cores(selected().flat_map(variants), |(_, spec, world)| {
+        for capacity in 1..=3 {
+            traces.check(&Case::of(&spec, capacity).in_world(world));
         }
     });
+}
+
+#[test]
+fn other_arguments_with_removals_and_resizes() {
+    on_all_cores(selected().flat_map(variants), |(row, spec, world)| {
+        for capacity in [1, 2, 3, 7, 40] {
+            for numbering in numberings(row) {
+                let case = Case::of(&spec, capacity).in_world(world).numbered(numbering);
+                fuzz(16, traces::eventful(capacity * 3 + 2, capacity + 5), |events| {
+                    case.check(events).map(drop).map_err(|what| format!("{spec}: {what}"))
+                });
+            }
+        }
+    });
+}
+
+/// Parameters that say what the host does or measures; nothing here depends on them.
+const OF_THE_HOST: &[&str] = &["prefetch", "profile", "steps"];
+
+/// A parameter that no variant gives another value, or whose value changes nothing, could be ignored by the policy unseen.
+#[test]
+fn every_parameter_tells() {
+    let params = selected().flat_map(|row| {
+        let params = registry::find(row.policy).expect("registered").info.params;
+        params.iter().filter(|param| !OF_THE_HOST.contains(&param.key)).map(move |param| (row, param.key))
+    });
+    let silent = on_all_cores(params, |(row, key)| (!tells(row, key)).then(|| format!("{}({key}=…)", row.policy)));
+    let silent: Vec<String> = silent.into_iter().flatten().collect();
+    assert!(silent.is_empty(), "no variant in the table of models shows what these do: {}", silent.join(", "));
+}
+
+/// True if a run of some variant differs from the same with the default of parameter `key`; the policy agrees with its model in both.
+fn tells(row: &'static Row, key: &str) -> bool {
+    variants(row).any(|(_, spec, world)| {
+        [2, 3, 7, 20, 40].iter().any(|&capacity| {
+            let case = Case::of(&spec, capacity).in_world(world);
+            !case.args.is_default(key) && samples().iter().any(|trace| differ(&case, &case.clone().without(key), trace))
+        })
+    })
+}
+
+fn differ(one: &Case, other: &Case, trace: &[u32]) -> bool {
+    let differ = replay(one, trace) != replay(other, trace);
+    for case in [one, other].into_iter().filter(|_| differ) {
+        let outcome = case.check_from(usize::MAX, &traces::events(trace));
+        outcome.unwrap_or_else(|what| panic!("{:?}: {what}", case.args));
+    }
+    differ
+}
+
+/// The rows of the table that are looked at.
+fn selected() -> impl Iterator<Item = &'static Row> {
+    models::MODELS.iter().filter(|row| is_selected(row.policy))
+}
+
+/// What a row asks to be tried: specs in worlds, all but the defaults in the plain world.
+fn variants(row: &'static Row) -> impl Iterator<Item = (&'static Row, String, World)> {
+    let in_worlds = move |spec: String| row.worlds.iter().map(move |&world| (row, spec.clone(), world));
+    row.specs().flat_map(in_worlds).filter(|(row, spec, world)| spec != row.policy || *world != World::PLAIN)
+}
+
+/// A host that gives forgotten slots to other blocks cannot tell the future, whose slots stand for one block throughout.
+fn numberings(row: &Row) -> impl Iterator<Item = Numbering> {
+    let is_offline = registry::find(row.policy).is_some_and(|entry| entry.info.offline);
+    [Numbering::Fixed].into_iter().chain((!is_offline).then_some(Numbering::Recycled))
+}
+
+/// All traces of a length, each with the number of its first reference that differs from the trace before.
+struct ShortTraces {
+    any: Vec<(usize, Vec<u32>)>,
+    in_order: Vec<(usize, Vec<u32>)>,
+}
+
+impl ShortTraces {
+    fn of(length: u32) -> ShortTraces {
+        let any = traces::with_first_news(traces::all(4, length));
+        ShortTraces { any, in_order: traces::with_first_news(traces::all_in_order(5, length)) }
+    }
+
+    /// A policy that is told nothing of a block but its slot is shown no two traces that differ in the names of blocks only.
+    fn check(&self, case: &Case) {
+        let needs = registry::find(case.policy).expect("registered").info.needs;
+        for (first, trace) in if needs == Needs::NOTHING { &self.in_order } else { &self.any } {
+            let outcome = case.check_from(*first, &traces::events(trace));
+            outcome.unwrap_or_else(|what| panic!("{:?}, {trace:?}: {what}", case.args));
+        }
+    }
 }
 
 /// Runs `check` on `cases` values, the same ones every time, and shrinks one that fails.

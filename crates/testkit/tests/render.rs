@@ -7,8 +7,6 @@ use hotset_core::spec::{Args, PolicySpec};
 use hotset_testkit::harness::Case;
 use hotset_testkit::replay::{renumber, replay};
 use hotset_testkit::samples::samples;
-use hotset_testkit::variants::{check, check_in};
-use hotset_testkit::world::World;
 use hotset_trace::{Batch, generate};
 
 const OUTPUT: Class = 0;
@@ -296,24 +294,4 @@ fn a_users_classes_come_first() {
     let other = Rules::from_toml("[[class]]\nname = \"inode\"\n").unwrap();
     let view = Render::view(&args("render").with_rules(Some(other)), 100).unwrap();
     assert_eq!(view.rules, Some(builtin::render()));
-}
-
-const VARIANTS: &[&[(&str, &str)]] = &[
-    &[("shadow", "literal")],
-    &[("shadow", "literal"), ("hits", "all"), ("step", "2")],
-    &[("shadow", "fixed"), ("random", "30%"), ("texture", "50%")],
-    &[("texture", "0%"), ("random", "0")],
-    &[("texture", "40%"), ("random", "100%"), ("min_frac", "20%")],
-    &[("texture", "60%"), ("random", "3"), ("hits", "all"), ("step", "1000000000")],
-    &[("adapt", "off"), ("random", "40%")],
-];
-
-#[test]
-fn variants() {
-    check("render", VARIANTS);
-}
-
-#[test]
-fn blocks_whose_class_changes() {
-    check_in(World { class_lasts: 40, ..World::default() }, "render", &[&[], VARIANTS[0], VARIANTS[1], VARIANTS[2]]);
 }

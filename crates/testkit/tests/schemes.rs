@@ -1,7 +1,6 @@
-//! Caches made of other caches: laws of their own, and parameters that differ from the defaults.
+//! Caches made of other caches: laws of their own.
 
 use hotset_testkit::harness::Case;
-use hotset_testkit::variants::check;
 use hotset_testkit::{samples::samples, traces};
 
 /// Hits of a policy on a trace; its model agreed at every step.
@@ -32,21 +31,4 @@ fn bypassing_a_class_that_does_not_occur_changes_nothing() {
             assert_eq!(reached, hits(policy, 9, &trace), "{policy}");
         }
     }
-}
-
-#[test]
-fn bypass() {
-    check("bypass", &[&[("policy", "2q"), ("class", "config")], &[("policy", "s3-fifo"), ("class", "other")]]);
-}
-
-#[test]
-fn demote() {
-    check(
-        "demote",
-        &[
-            &[("upper", "lru"), ("lower", "mru"), ("client", "10%")],
-            &[("upper", "arc"), ("lower", "2q")],
-            &[("upper", "bypass"), ("lower", "lirs"), ("client", "80%")],
-        ],
-    );
 }

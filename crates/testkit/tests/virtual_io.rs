@@ -1,4 +1,4 @@
-//! The virtual I/O cache: the paper's example, the laws of its statement, its model.
+//! The virtual I/O cache: the paper's example, the laws of its statement.
 
 use hotset_core::policy::{Effects, Extra, Outcome, Policy, Reference, Setup, Slot};
 use hotset_core::schemes::virtual_io::VirtualIo;
@@ -6,39 +6,9 @@ use hotset_core::spec::PolicySpec;
 use hotset_testkit::harness::Case;
 use hotset_testkit::replay::replay;
 use hotset_testkit::samples::samples;
-use hotset_testkit::variants::{check, check_in};
 use hotset_testkit::world::World;
 
-const MANY: World = World { file_blocks: 8, apps: 4, writes: 3, classes: 3, class_lasts: u64::MAX };
-const ALONE: World = World { apps: 1, ..MANY };
-
-#[test]
-fn one_queue() {
-    let variants: &[&[(&str, &str)]] = &[
-        &[("queue", "20"), ("unit", "1"), ("quantum", "5"), ("alpha", "0.5")],
-        &[("queue", "9"), ("unit", "2"), ("quantum", "3"), ("alpha", "0"), ("fragments", "1"), ("policy", "lfu")],
-        &[("queue", "12"), ("unit", "1"), ("quantum", "7"), ("alpha", "1"), ("policy", "arc"), ("fragments", "3")],
-        &[("queue", "12"), ("unit", "3"), ("quantum", "7"), ("alpha", "0.5"), ("policy", "2q")],
-    ];
-    check_in(ALONE, "virtual", variants);
-}
-
-#[test]
-fn many_queues() {
-    let variants: &[&[(&str, &str)]] = &[
-        &[("queue", "20"), ("unit", "1"), ("quantum", "5"), ("alpha", "0.5")],
-        &[
-            ("queue", "7"),
-            ("unit", "1"),
-            ("quantum", "3"),
-            ("a1", "lfu"),
-            ("a2", "virtual(arc,queue=9,quantum=2,alpha=0)"),
-            ("alpha", "1"),
-        ],
-    ];
-    check_in(MANY, "virtual", variants);
-    check("virtual", &[&[("queue", "30"), ("unit", "2"), ("quantum", "4"), ("alpha", "0.5"), ("policy", "lfu")]]);
-}
+const ALONE: World = World { apps: 1, ..World::PLAIN };
 
 /// What a cache did at one reference.
 #[derive(Debug, Default, PartialEq)]

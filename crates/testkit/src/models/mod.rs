@@ -1,6 +1,7 @@
 //! The reference models, one file each; the table names them.
 
 use crate::model::{Given, Model};
+use crate::world::World;
 
 mod acme;
 mod applications;
@@ -50,64 +51,245 @@ mod ulc;
 mod virtual_io;
 mod w_tinylfu;
 
-/// Builds a model.
-pub type Build = fn(&Given<'_>) -> Box<dyn Model>;
+type Build = fn(&Given<'_>) -> Box<dyn Model>;
+
+/// A line of the table.
+pub struct Row {
+    /// Canonical name of the policy.
+    pub policy: &'static str,
+    build: Build,
+    /// Arguments under which policy and model are compared besides the defaults, each as in a spec. Together they give every
+    /// parameter another value than its default, one that some reference can tell.
+    pub variants: &'static [&'static str],
+    /// Where the blocks lie meanwhile.
+    pub worlds: &'static [World],
+}
+
+impl Row {
+    /// The policy under its defaults and under each of the variants, as specs.
+    pub fn specs(&self) -> impl Iterator<Item = String> {
+        let with = |arguments: &&str| format!("{}({arguments})", self.policy);
+        [self.policy.to_owned()].into_iter().chain(self.variants.iter().map(with))
+    }
+
+    const fn in_worlds(self, worlds: &'static [World]) -> Row {
+        Row { worlds, ..self }
+    }
+}
+
+const fn row<M: Model + 'static>(policy: &'static str, variants: &'static [&'static str]) -> Row {
+    Row { policy, build: build::<M>, variants, worlds: &[World::PLAIN] }
+}
+
+/// More applications than the smaller caches have blocks.
+const MANY_APPS: &[World] = &[World { apps: 5, ..World::PLAIN }];
 
 /// Every model under the canonical name of its policy.
-pub static MODELS: &[(&str, Build)] = &[
-    ("2q", build::<two_q::TwoQ>),
-    ("acme", build::<acme::Acme>),
-    ("arc", build::<arc::Arc>),
-    ("best", build::<applications::Applications<applications::Equal>>),
-    ("bypass", build::<bypass::Bypass>),
-    ("cacheus", build::<cacheus::Cacheus>),
-    ("car", build::<car::Car>),
-    ("clock", build::<clock::Clock>),
-    ("clock-pro", build::<clock_pro::ClockPro>),
-    ("demote", build::<demote::Demote>),
-    ("craw", build::<craw::Craw>),
-    ("dip", build::<dip::Dip>),
-    ("dulo", build::<dulo::Dulo>),
-    ("eelru", build::<eelru::Eelru>),
-    ("equal", build::<applications::Applications<applications::Equal>>),
-    ("fifo", build::<fifo::Fifo>),
-    ("hyperbolic", build::<hyperbolic::Hyperbolic>),
-    ("karma", build::<karma::Karma>),
-    ("lecar", build::<lecar::LeCar>),
-    ("lfu", build::<lfu::Lfu>),
-    ("lfuda", build::<lfuda::Lfuda>),
-    ("lhd", build::<lhd::Lhd>),
-    ("lifo", build::<lifo::Lifo>),
-    ("lirs", build::<lirs::Lirs>),
-    ("lrfu", build::<lrfu::Lrfu>),
-    ("lru", build::<lru::Lru>),
-    ("lru-k", build::<lru_k::LruK>),
-    ("lru-sp", build::<lru_sp::LruSp>),
-    ("mq", build::<mq::Mq>),
-    ("mru", build::<mru::Mru>),
-    ("opt", build::<opt::Opt>),
-    ("opt-bypass", build::<opt_bypass::OptBypass>),
-    ("pcc", build::<pcc::Pcc>),
-    ("qos", build::<applications::Applications<applications::Qos>>),
-    ("random", build::<random::Random>),
-    ("render", build::<render::Render>),
-    ("rrip", build::<rrip::Rrip>),
-    ("s3-fifo", build::<s3_fifo::S3Fifo>),
-    ("sarc", build::<sarc::Sarc>),
-    ("seq", build::<seq::Seq>),
-    ("shared", build::<shared::Shared>),
-    ("sieve", build::<sieve::Sieve>),
-    ("slru", build::<slru::Slru>),
-    ("ubm", build::<ubm::Ubm>),
-    ("ucp", build::<applications::Applications<applications::Ucp>>),
-    ("ulc", build::<ulc::Ulc>),
-    ("virtual", build::<virtual_io::VirtualIo>),
-    ("w-tinylfu", build::<w_tinylfu::WTinyLfu>),
+pub static MODELS: &[Row] = &[
+    row::<two_q::TwoQ>("2q", &["a1in_hit=promote", "kin=100%, kout=10%", "kin=1, kout=3"]),
+    row::<acme::Acme>(
+        "acme",
+        &["refetch=on", "refetch=on, beta=0.01, share=0", "beta=0.5, share=0.2", "beta=1, share=1"],
+    ),
+    row::<arc::Arc>("arc", &[]),
+    row::<applications::Applications<applications::Equal>>("best", &["mru"]),
+    row::<bypass::Bypass>("bypass", &["2q, config", "s3-fifo, other"]),
+    row::<cacheus::Cacheus>("cacheus", &["scan=50%", "scan=100%, ghosts=100%", "ghosts=0", "scan=2, ghosts=3"]),
+    row::<car::Car>("car", &[]),
+    row::<clock::Clock>(
+        "clock",
+        &["clear=1", "clear=9, initial=1", "clear=50, bits=2", "clear=5, bits=8, initial=255"],
+    ),
+    row::<clock_pro::ClockPro>(
+        "clock-pro",
+        &[
+            "fill=cold",
+            "ghosts=0, cold=50%",
+            "ghosts=2, max_cold=50%, fill=cold",
+            "ghosts=unlimited, min_cold=100%",
+            "min_cold=4000000000, cold=0, max_cold=0",
+        ],
+    ),
+    row::<demote::Demote>(
+        "demote",
+        &["upper=lru, lower=mru, client=10%", "upper=arc, lower=2q", "upper=bypass, lower=lirs, client=80%"],
+    ),
+    row::<craw::Craw>("craw", &["write_cost=1, step=1", "step=50%", "read_cost=0, step=100%"])
+        .in_worlds(&[World::PLAIN, World { writes: 1, ..World::PLAIN }]),
+    row::<dip::Dip>(
+        "dip",
+        &[
+            "mode=bip",
+            "mode=bip, epsilon=0",
+            "epsilon=0.5, duel=1",
+            "duel=2, shadow=1",
+            "duel=3, shadow=5, epsilon=0.5",
+        ],
+    ),
+    row::<dulo::Dulo>(
+        "dulo",
+        &[
+            "bank=30%",
+            "bank=100%, max_sequence=3, table=0",
+            "bank=2, max_sequence=1000, table=unlimited",
+            "bank=4000000000, max_sequence=1",
+        ],
+    ),
+    row::<eelru::Eelru>("eelru", &["decay=0", "decay=1", "decay=0.3"]),
+    row::<applications::Applications<applications::Equal>>("equal", &["lru", "mru", "arc", "lfu"]).in_worlds(MANY_APPS),
+    row::<fifo::Fifo>("fifo", &[]),
+    row::<hyperbolic::Hyperbolic>("hyperbolic", &["sample=1", "sample=2", "sample=5", "sample=1000"]),
+    row::<karma::Karma>("karma", &["range=1", "range=3", "range=4294967295"]),
+    row::<lecar::LeCar>("lecar", &["ghosts=0", "ghosts=50%, rate=2, discount=1", "rate=0", "discount=0, ghosts=3"]),
+    row::<lfu::Lfu>(
+        "lfu",
+        &["counts=perfect", "aging=0", "aging=2.5", "counts=perfect, aging=1", "counts=perfect, aging=7"],
+    ),
+    row::<lfuda::Lfuda>("lfuda", &[]),
+    row::<lhd::Lhd>(
+        "lhd",
+        &[
+            "period=7, ages=8, explorers=50%",
+            "period=20, ages=300, apps=3, sample=3, explorers=2",
+            "period=1, ages=2, sample=1",
+            "period=50, sample=2, explorers=0",
+        ],
+    ),
+    row::<lifo::Lifo>("lifo", &[]),
+    row::<lirs::Lirs>("lirs", &["ghosts=0", "ghosts=0.5", "ghosts=2, hirs=30%", "hirs=100%"]),
+    row::<lrfu::Lrfu>(
+        "lrfu",
+        &[
+            "lambda=0",
+            "lambda=1, history=kept",
+            "lambda=0.4, correlated=3",
+            "lambda=0.1, correlated=2, history=kept",
+            "correlated=1000",
+        ],
+    ),
+    row::<lru::Lru>("lru", &[]),
+    row::<lru_k::LruK>("lru-k", &["k=1", "k=3, rip=0", "crp=2, rip=2", "k=3, crp=5, rip=3.5", "k=4, crp=1000", "k=16"]),
+    row::<lru_sp::LruSp>("lru-sp", &["manager=lru", "pools=1", "manager=lru, pools=1"]),
+    row::<mq::Mq>(
+        "mq",
+        &[
+            "estimate=off",
+            "estimate=off, lifetime=0, queues=3",
+            "estimate=off, lifetime=0.5, ghosts=0.5",
+            "lifetime=unlimited, ghosts=1",
+            "queues=1, ghosts=0",
+            "queues=32, ghosts=unlimited",
+        ],
+    ),
+    row::<mru::Mru>("mru", &[]),
+    row::<opt::Opt>("opt", &[]),
+    row::<opt_bypass::OptBypass>("opt-bypass", &[]),
+    row::<pcc::Pcc>(
+        "pcc",
+        &["contexts=1, seen_once=1", "context=app, seen_once=3, ghosts=0", "contexts=3, seen_once=2, ghosts=unlimited"],
+    ),
+    row::<applications::Applications<applications::Qos>>(
+        "qos",
+        &[
+            "interval=7, a1=50%, a2=90%",
+            "interval=1, a0=30%, a4=3ms, policy=arc",
+            "interval=1s, a0=100%, a1=100us, a3=9900us, rate=interval",
+            "a3=1%, a0=3ms, hit_time=2900us, policy=mru, interval=9",
+            "a1=3ms, miss_time=20ms, interval=9",
+        ],
+    )
+    .in_worlds(MANY_APPS),
+    row::<random::Random>("random", &[]),
+    row::<render::Render>(
+        "render",
+        &[
+            "shadow=literal",
+            "shadow=literal, hits=all, step=2",
+            "shadow=fixed, random=30%, texture=50%",
+            "texture=0%, random=0",
+            "texture=40%, random=100%, min_frac=20%",
+            "texture=60%, random=3, hits=all, step=1000000000",
+            "adapt=off, random=40%",
+            "min_frac=30%, random=30%, texture=50%, step=2",
+        ],
+    )
+    .in_worlds(&[World::PLAIN, World { class_lasts: 40, ..World::PLAIN }]),
+    row::<rrip::Rrip>(
+        "rrip",
+        &[
+            "mode=srrip",
+            "mode=srrip, bits=1",
+            "mode=brrip, epsilon=0.5, bits=3",
+            "bits=6, duel=3, shadow=1",
+            "bits=1, epsilon=0, shadow=15",
+        ],
+    ),
+    row::<s3_fifo::S3Fifo>(
+        "s3-fifo",
+        &["promote=1", "promote=3, small=50%", "small=1, ghost=10%, promote=1", "ghost=0"],
+    ),
+    row::<sarc::Sarc>(
+        "sarc",
+        &[
+            "track=1",
+            "track=2, run=2, foot=20%",
+            "track=1, run=2, tracks=1",
+            "track=4294967295, run=1, tracks=1, foot=100%",
+        ],
+    ),
+    row::<seq::Seq>(
+        "seq",
+        &[
+            "l=1, m=1, n=1, table=3",
+            "l=2, m=3, n=2, table=1",
+            "l=3, m=2, n=4, fallback=clock",
+            "l=4, m=1, n=5, table=2, fallback=clock",
+            "fallback=clock, l=8, m=5",
+        ],
+    )
+    .in_worlds(&[World::PLAIN, World { file_blocks: 60, ..World::PLAIN }]),
+    row::<shared::Shared>("shared", &["arc", "lirs"]),
+    row::<sieve::Sieve>("sieve", &[]),
+    row::<slru::Slru>("slru", &["protected=0", "protected=50%", "protected=100%"]),
+    row::<ubm::Ubm>("ubm", &["files=1, broken=ignore", "files=2, run=3, broken=ignore", "run=4294967295"]),
+    row::<applications::Applications<applications::Ucp>>("ucp", &["interval=10", "interval=300ms, policy=arc"])
+        .in_worlds(MANY_APPS),
+    row::<ulc::Ulc>(
+        "ulc",
+        &[
+            "client=10%",
+            "client=100%, temp=30%",
+            "client=60%, temp=100%",
+            "client=4000000000, temp=4000000000",
+            "client=0, temp=0",
+        ],
+    ),
+    row::<virtual_io::VirtualIo>(
+        "virtual",
+        &[
+            "queue=20, unit=1, quantum=5, alpha=0.5",
+            "queue=9, unit=2, quantum=3, alpha=0, fragments=1, policy=lfu",
+            "queue=12, unit=1, quantum=7, alpha=1, policy=arc, fragments=3",
+            "queue=12, unit=3, quantum=7, alpha=0.5, policy=2q",
+            "queue=7, unit=1, quantum=3, a0=virtual(arc,queue=9,quantum=2,alpha=0), policy=lfu, alpha=1",
+            "queue=30, unit=2, quantum=4, alpha=0.5, policy=lfu",
+        ],
+    )
+    .in_worlds(&[World { apps: 1, ..World::PLAIN }, World { apps: 4, ..World::PLAIN }]),
+    row::<w_tinylfu::WTinyLfu>(
+        "w-tinylfu",
+        &["climb=on", "climb=on, window=40%, protected=100%", "window=60%, protected=0%", "window=100%"],
+    ),
 ];
+
+/// The line of the policy with this canonical name; `None` if it has none.
+pub fn row_of(name: &str) -> Option<&'static Row> {
+    MODELS.iter().find(|row| row.policy == name)
+}
 
 /// Builds the model of the policy with this canonical name; `None` if it has none.
 pub fn model(name: &str, given: &Given<'_>) -> Option<Box<dyn Model>> {
-    MODELS.iter().find(|(known, _)| *known == name).map(|(_, build)| build(given))
+    row_of(name).map(|row| (row.build)(given))
 }
 
 /// Builds the model of the policy that the parameter `key` names, of this capacity.
