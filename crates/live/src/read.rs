@@ -185,7 +185,7 @@ impl Cache {
 
 /// From now on whoever wants a block of the run waits for it.
 pub(crate) fn announce(transfers: &mut Transfers, file: FileNumber, run: &Run, is_ahead: bool) -> Announced {
-    let transfer = Transfer::new(run.range.clone(), is_ahead);
+    let transfer = Announced::new(run.range.clone(), is_ahead);
     run.blocks.iter().for_each(|block| transfers.insert(file, block.address, &transfer));
     transfer
 }

@@ -28,6 +28,19 @@ pub(crate) struct Transfer {
 /// A read that was announced, in the hands of whoever is to make it. Whoever drops it before that fails it, so that nobody waits in vain.
 pub(crate) struct Announced(Arc<Transfer>);
 
+impl Announced {
+    pub fn new(range: Range<u64>, is_ahead: bool) -> Announced {
+        Announced(Arc::new(Transfer {
+            range,
+            is_ahead,
+            doomed: AtomicBool::new(false),
+            is_dropped: AtomicBool::new(false),
+            brought: Mutex::new(None),
+            done: Condvar::new(),
+        }))
+    }
+}
+
 impl Deref for Announced {
     type Target = Arc<Transfer>;
 
@@ -48,17 +61,6 @@ impl Drop for Announced {
 }
 
 impl Transfer {
-    pub fn new(range: Range<u64>, is_ahead: bool) -> Announced {
-        Announced(Arc::new(Transfer {
-            range,
-            is_ahead,
-            doomed: AtomicBool::new(false),
-            is_dropped: AtomicBool::new(false),
-            brought: Mutex::new(None),
-            done: Condvar::new(),
-        }))
-    }
-
     /// What it brings may not reach the cache. Only to be relied on under the lock of the cache.
     pub fn is_doomed(&self) -> bool {
         self.doomed.load(Ordering::Relaxed)
