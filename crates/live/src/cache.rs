@@ -205,6 +205,19 @@ impl State {
         }
     }
 
+    /// Takes note of what a file is like at an open. What was read before is void if anybody may have changed it behind the cache, also at the very
+    /// time at which it was written here. True if nobody can have.
+    fn reopen(&mut self, file: FileNumber, stamp: Stamp) -> bool {
+        let same = self.reconcile(file, stamp);
+        let known = &mut self.files[file as usize];
+        if !known.in_doubt || known.writers > 0 {
+            return same;
+        }
+        known.in_doubt = stamp.is_fresh();
+        self.void(file, &(0..u64::MAX));
+        false
+    }
+
     /// Takes note of what a file is like now. If it was changed behind the cache all its blocks are void. True if it is as it was.
     pub fn reconcile(&mut self, file: FileNumber, stamp: Stamp) -> bool {
         let known = &mut self.files[file as usize];
@@ -313,10 +326,10 @@ impl Cache {
         self.read_ahead.bring(&mut state);
     }
 
-    /// Looks whether a file that has been opened is still what the cache knows. If not its blocks are dropped. True if it is.
+    /// Looks whether a file that has been opened is still what the cache knows. If that is not certain its blocks are dropped. True if it is.
     pub fn opened(&self, file: FileNumber, source: &dyn Source) -> io::Result<bool> {
         let stamp = source.stamp()?;
-        Ok(self.shared.lock().reconcile(file, stamp))
+        Ok(self.shared.lock().reopen(file, stamp))
     }
 
     /// Tells what a file is like after a change of its inode that was made through the cache's owner.

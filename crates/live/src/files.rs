@@ -18,6 +18,9 @@ pub(crate) struct File {
     pub kind: Kind,
     /// What it was like after it was looked at last, or written here.
     pub stamp: Option<Stamp>,
+    /// It was written here since it was opened last. If somebody else wrote to it at the same time, `stamp` does not tell: there is one time of the
+    /// last change, and it is ours.
+    pub in_doubt: bool,
     /// Through which it was read last, as long as that is open.
     pub source: Option<Weak<dyn Source>>,
     /// Writers that are at work here.
@@ -28,7 +31,7 @@ pub(crate) struct File {
 
 impl File {
     pub fn new(path: String, kind: Kind) -> File {
-        File { path, kind, stamp: None, source: None, writers: 0, gate: Arc::default() }
+        File { path, kind, stamp: None, in_doubt: false, source: None, writers: 0, gate: Arc::default() }
     }
 
     /// Its size, as far as it is known.

@@ -202,7 +202,8 @@ impl Reading<'_> {
             self.reply[at..at + bytes.len()].copy_from_slice(bytes);
             return;
         }
-        let from = match self.transfers.find(self.file, block.address) {
+        // One that was announced when less was known of the file would end where that ended.
+        let from = match self.transfers.find(self.file, block.address).filter(|known| known.range.end >= want.end) {
             Some(transfer) => From::Other(transfer.clone(), *block),
             None => {
                 self.refills += u64::from(decided.hit);

@@ -3,6 +3,7 @@
 use std::fs::File;
 use std::io::{self, IoSlice};
 use std::os::unix::fs::{FileExt, MetadataExt};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use rustix::io::ReadWriteFlags;
 
@@ -16,6 +17,17 @@ pub struct Stamp {
     /// Last change of data or inode.
     pub changed: i128,
 }
+
+impl Stamp {
+    /// True if the file was changed so lately that it may change again and have the same times.
+    pub(crate) fn is_fresh(&self) -> bool {
+        let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+        self.changed > now.as_nanos() as i128 - COARSEST.as_nanos() as i128
+    }
+}
+
+/// The time that file systems with the coarsest times (FAT) do not divide further.
+const COARSEST: Duration = Duration::from_secs(2);
 
 /// An open file of the backing store. Every call may block, fail, and be made from several threads at once.
 pub trait Source: Send + Sync {

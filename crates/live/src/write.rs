@@ -92,8 +92,9 @@ impl Cache {
             state.transfers.doom(access.file, &(last..u64::MAX));
         }
         settle(&mut state, &done, size);
-        self.read_ahead.bring(&mut state);
+        // What is brought in is read up to the size that is known.
         state.altered(access.file, after.ok());
+        self.read_ahead.bring(&mut state);
         done
     }
 }
@@ -117,6 +118,8 @@ impl State {
         if stamp.is_none() {
             self.void(file, &(0..u64::MAX));
         }
-        self.files[file as usize].stamp = stamp;
+        let known = &mut self.files[file as usize];
+        known.stamp = stamp;
+        known.in_doubt = true;
     }
 }

@@ -102,15 +102,53 @@ fn a_file_that_vanished_in_part_gives_what_is_left() {
     assert_eq!(cache.read(&file.access(0), 4096, 16_384).unwrap(), pattern(1, 5000)[4096..]);
 }
 
+/// Nobody can tell whether somebody else wrote at the same time, so the next open reads anew; as long as it is open nothing is read twice.
 #[test]
-fn a_write_of_the_own_is_no_change_behind() {
+fn a_file_that_was_written_here_is_read_anew_once_it_is_opened_again() {
     let cache = cache("lru", 8);
     let file = Opened::new(&cache, "/f", vec![1; 8192]);
-    cache.read(&file.access(0), 0, 8192).unwrap();
+    let reads = || {
+        assert_eq!(cache.read(&file.access(0), 0, 8192).unwrap(), file.store.bytes());
+        file.store.reads.load(Ordering::SeqCst)
+    };
+    reads();
     cache.write(&file.access(0), 10, &[2; 10]).unwrap();
+    cache.write(&file.access(0), 5000, &[3; 10]).unwrap();
+    assert_eq!(reads(), 1);
+    assert!(!cache.opened(file.number, file.store.as_ref()).unwrap());
+    assert_eq!(reads(), 2);
     assert!(cache.opened(file.number, file.store.as_ref()).unwrap());
-    cache.read(&file.access(0), 0, 8192).unwrap();
-    assert_eq!(file.store.reads.load(Ordering::SeqCst), 1);
+    assert_eq!(reads(), 2);
+}
+
+/// Its time of change is then that of our write, or that of the other one, and either way one of the two is hidden.
+#[test]
+fn a_change_behind_the_cache_during_a_write_is_seen_at_the_next_open() {
+    type Change = fn(&Cache, &hotset_live::Access);
+    let ways: [Change; 3] = [
+        |cache, access| assert_eq!(cache.write(access, 0, &[7; 4096]).unwrap(), 4096),
+        |cache, access| assert_eq!(cache.append(access, &[7; 10]).unwrap(), (8192, 10)),
+        |cache, access| {
+            let write = || access.source.write_at(&[7; 4096], 0);
+            assert_eq!(cache.change(access, &(0..4096), write).unwrap(), 4096);
+        },
+    ];
+    for change in ways {
+        let cache = cache("lru", 8);
+        let file = Opened::new(&cache, "/f", vec![1; 8192]);
+        cache.read(&file.access(0), 0, 8192).unwrap();
+        thread::scope(|scope| {
+            let held = file.store.writing.lock().unwrap();
+            scope.spawn(|| change(&cache, &file.access(0)));
+            while file.store.bytes() == [1; 8192] {
+                thread::yield_now();
+            }
+            file.store.change(|bytes| bytes[4096..8192].fill(9));
+            drop(held);
+        });
+        assert!(!cache.opened(file.number, file.store.as_ref()).unwrap());
+        assert!(cache.read(&file.access(0), 0, 10_000).unwrap() == file.store.bytes());
+    }
 }
 
 #[test]
@@ -186,6 +224,34 @@ fn a_file_that_grows_during_a_read_is_read_ahead_to_its_new_end() {
     cache.set_len(&access, 120_000).unwrap();
     cache.finish_read(&access, missing).unwrap();
     assert!(cache.read(&access, 50_000, 100_000).unwrap() == file.store.bytes()[50_000..]);
+}
+
+/// In a loop each reference has the scheme bring in the block that is referenced next but one. Here the loop goes backwards, the file ends in that block, and
+/// the reference is the write that makes it longer.
+#[test]
+fn what_a_scheme_wants_at_a_write_is_brought_to_the_new_end() {
+    const BLOCKS: u64 = 96;
+    let cache = cache("virtual(lru,quantum=200)", 64);
+    let file = Opened::new(&cache, "/f", pattern(1, BLOCKS as usize * 4096));
+    let refer = |block: u64| assert_eq!(cache.read(&file.access(0), block * 4096, 4096).unwrap().len(), 4096);
+    let loops = |count: u32| (0..count).for_each(|_| (0..BLOCKS).rev().for_each(refer));
+    loops(10);
+    for block in 90..95 {
+        (block + 1..BLOCKS).rev().for_each(refer);
+        let last = block - 2;
+        cache.set_len(&file.access(0), last * 4096 + 100).unwrap();
+        let waits = cache.counts().1.waits;
+        file.store.hang_from(1);
+        assert_eq!(cache.write(&file.access(0), block * 4096, &[7; 4096]).unwrap(), 4096);
+        let read = cache.begin_read(&file.access(0), last * 4096, 4096);
+        file.store.go_on();
+        let Read::Missing(missing) = read else { panic!("block {last} was not brought in") };
+        assert_eq!(cache.finish_read(&file.access(0), missing).unwrap().len(), 4096, "block {last}");
+        assert_eq!(cache.counts().1.waits, waits + 1, "block {last} was not brought in");
+        cache.set_len(&file.access(0), BLOCKS * 4096).unwrap();
+        (0..block).rev().for_each(refer);
+        loops(10);
+    }
 }
 
 /// Eight threads on a few files, each with a region of its own in every file, where it always finds what it wrote last.

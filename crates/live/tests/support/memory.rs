@@ -22,6 +22,8 @@ pub struct Memory {
     /// Reads from this byte on do not return; 0 is none.
     hang_from: Mutex<u64>,
     going: Condvar,
+    /// While a test holds it, writes do not return.
+    pub writing: Mutex<()>,
     pub reads: AtomicU64,
 }
 
@@ -87,6 +89,7 @@ impl Source for Memory {
             all.resize(all.len().max(end), 0);
             all[offset as usize..end].copy_from_slice(&bytes[..length]);
         });
+        drop(self.writing.lock().unwrap());
         Ok(length)
     }
 
