@@ -1,4 +1,4 @@
-//! The kernel's requests, translated to calls of a [`Tree`]. The only place that knows the FUSE protocol.
+//! The kernel's requests, translated to calls of a [`Tree`]. With `values.rs` and `session.rs` the only place that knows the FUSE protocol.
 //!
 //! Several threads take requests (`session.rs`), and some of them are always free for hits: whatever asks the source for anything is done through
 //! [`Workers`], where a part of the source that hangs holds up nobody else. What is short as a rule is done by the thread that took the request, as long as
@@ -8,37 +8,27 @@ use std::ffi::OsStr;
 use std::io;
 use std::path::Path;
 use std::sync::{Arc, OnceLock};
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::SystemTime;
 
 use fuser::{
-    BsdFileFlags, Errno, FileAttr, FileHandle, Filesystem, FopenFlags, Generation, INodeNo, InitFlags, KernelConfig,
-    LockOwner, Notifier, OpenFlags, RenameFlags, ReplyAttr, ReplyCreate, ReplyData, ReplyDirectory, ReplyEmpty,
-    ReplyEntry, ReplyLseek, ReplyOpen, ReplyStatfs, ReplyWrite, ReplyXattr, Request, TimeOrNow, WriteFlags,
+    BsdFileFlags, Errno, FileHandle, Filesystem, FopenFlags, Generation, INodeNo, InitFlags, KernelConfig, LockOwner,
+    Notifier, OpenFlags, RenameFlags, ReplyAttr, ReplyCreate, ReplyData, ReplyDirectory, ReplyEmpty, ReplyEntry,
+    ReplyLseek, ReplyOpen, ReplyStatfs, ReplyWrite, ReplyXattr, Request, TimeOrNow, WriteFlags,
 };
 use hotset_core::request::Op;
-use rustix::fs::{FileType, OFlags, Stat, Timespec, Timestamps, UTIME_NOW, UTIME_OMIT};
+use rustix::fs::{OFlags, Stat};
 
 use super::credentials::Caller;
 use super::handles::OpenFile;
 use super::listing::Listed;
 use super::tree::{Attributes, NewMode, Tree};
+use super::values::{attributes, decoded_device, kind, timestamps};
 use super::{Mode, VALIDITY};
 use crate::read::Read;
 use crate::workers::{Part, Workers};
 
 /// Bytes that one request moves, at most.
 const LONGEST: u32 = 1 << 20;
-
-/// Kinds of files in both languages.
-const KINDS: [(FileType, fuser::FileType); 7] = [
-    (FileType::RegularFile, fuser::FileType::RegularFile),
-    (FileType::Directory, fuser::FileType::Directory),
-    (FileType::Symlink, fuser::FileType::Symlink),
-    (FileType::Fifo, fuser::FileType::NamedPipe),
-    (FileType::Socket, fuser::FileType::Socket),
-    (FileType::CharacterDevice, fuser::FileType::CharDevice),
-    (FileType::BlockDevice, fuser::FileType::BlockDevice),
-];
 
 /// What the kernel talks to.
 pub(super) struct Kernel {
@@ -158,67 +148,6 @@ fn errno(error: io::Error) -> Errno {
         Some(number) => Errno::from_i32(number),
         None => Errno::EIO,
     }
-}
-
-fn kind(kind: FileType) -> fuser::FileType {
-    let known = KINDS.iter().find(|(known, _)| *known == kind);
-    known.map_or(fuser::FileType::RegularFile, |&(_, kind)| kind)
-}
-
-fn attributes(number: u64, stat: &Stat) -> FileAttr {
-    let time = |seconds: i64, nanos: u64| match u64::try_from(seconds) {
-        Ok(seconds) => UNIX_EPOCH + Duration::new(seconds, nanos as u32),
-        Err(_) => UNIX_EPOCH - Duration::from_secs(seconds.unsigned_abs()) + Duration::from_nanos(nanos),
-    };
-    let device = stat.st_rdev;
-    FileAttr {
-        ino: INodeNo(number),
-        size: stat.st_size as u64,
-        blocks: stat.st_blocks as u64,
-        atime: time(stat.st_atime, stat.st_atime_nsec),
-        mtime: time(stat.st_mtime, stat.st_mtime_nsec),
-        ctime: time(stat.st_ctime, stat.st_ctime_nsec),
-        crtime: UNIX_EPOCH,
-        kind: kind(FileType::from_raw_mode(stat.st_mode)),
-        perm: (stat.st_mode & 0o7777) as u16,
-        nlink: stat.st_nlink as u32,
-        uid: stat.st_uid,
-        gid: stat.st_gid,
-        rdev: encoded_device(device),
-        blksize: stat.st_blksize as u32,
-        flags: 0,
-    }
-}
-
-/// A device number as the kernel writes it into 32 bits.
-fn encoded_device(device: u64) -> u32 {
-    let (major, minor) = (rustix::fs::major(device), rustix::fs::minor(device));
-    (minor & 0xff) | (major << 8) | ((minor & !0xff) << 12)
-}
-
-/// The device number out of those 32 bits.
-fn decoded_device(device: u32) -> u32 {
-    let (major, minor) = ((device >> 8) & 0xfff, (device & 0xff) | ((device >> 12) & 0xf_ff00));
-    rustix::fs::makedev(major, minor) as u32
-}
-
-fn timestamps(accessed: Option<TimeOrNow>, modified: Option<TimeOrNow>) -> Option<Timestamps> {
-    let spec = |time: Option<TimeOrNow>| match time {
-        None => Timespec { tv_sec: 0, tv_nsec: UTIME_OMIT },
-        Some(TimeOrNow::Now) => Timespec { tv_sec: 0, tv_nsec: UTIME_NOW },
-        Some(TimeOrNow::SpecificTime(time)) => timespec(time),
-    };
-    (accessed.is_some() || modified.is_some())
-        .then(|| Timestamps { last_access: spec(accessed), last_modification: spec(modified) })
-}
-
-fn timespec(time: SystemTime) -> Timespec {
-    let (seconds, nanos) = match time.duration_since(UNIX_EPOCH) {
-        Ok(after) => (after.as_secs() as i64, after.subsec_nanos()),
-        // fuser 0.18 takes the nanoseconds of such a time off as well, instead of adding them: taken apart as it was put together it is what was sent.
-        Err(before) => (-(before.duration().as_secs() as i64), before.duration().subsec_nanos()),
-    };
-    Timespec { tv_sec: seconds, tv_nsec: nanos.into() }
 }
 
 impl Filesystem for Kernel {

@@ -21,6 +21,7 @@ mod listing;
 mod nodes;
 mod session;
 mod tree;
+mod values;
 
 use std::fs::File;
 use std::sync::Arc;
