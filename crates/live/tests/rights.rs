@@ -212,6 +212,53 @@ fn a_name_that_is_swapped_while_it_is_made_gives_nothing_away() {
     mount.stop();
 }
 
+/// A file of root's that everybody may write to, and that is run with its owner's rights and with capabilities.
+fn privileged(path: &Path) {
+    // As linux/capability.h has it: version 2 with CAP_CHOWN, effective.
+    let capabilities: Vec<u8> = [0x0200_0001u32, 1, 0, 0, 0].iter().flat_map(|word| word.to_le_bytes()).collect();
+    file(path, "a program", 0o6777);
+    rustix::fs::setxattr(path, "security.capability", &capabilities, XattrFlags::empty()).unwrap();
+}
+
+#[test]
+fn what_others_change_runs_with_no_rights_of_its_owner() {
+    const CHANGES: [(&str, fn(&Path)); 5] = [
+        ("written", |path| File::options().write(true).open(path).unwrap().write_all(b"x").unwrap()),
+        ("appended to", |path| File::options().append(true).open(path).unwrap().write_all(b"x").unwrap()),
+        ("cut at the open", |path| drop(File::options().write(true).truncate(true).open(path).unwrap())),
+        ("cut", |path| File::options().write(true).open(path).unwrap().set_len(1).unwrap()),
+        ("given room", |path| {
+            let file = File::options().write(true).open(path).unwrap();
+            rustix::fs::fallocate(&file, rustix::fs::FallocateFlags::empty(), 0, 10_000).unwrap();
+        }),
+    ];
+    for mode in MODES {
+        let Some(mut mount) = mounted(options(mode)) else { return };
+        for (name, change) in CHANGES {
+            for beside in ["", " beside"] {
+                privileged(&mount.source(&format!("{name}{beside}")));
+            }
+            let [through, beside] = [mount.at(name), mount.source(&format!("{name} beside"))];
+            as_user(|| [&through, &beside].map(|path| change(path)));
+            let left = |path: &Path| {
+                let capabilities = rustix::fs::getxattr(path, "security.capability", &mut [0u8; 100][..]);
+                (fs::metadata(path).unwrap().mode() & 0o7777, capabilities)
+            };
+            assert_eq!(left(&beside), (0o777, Err(Errno::NODATA)), "{name} without a mount");
+            for path in [&through, &mount.source(name)] {
+                assert_eq!(left(path), (0o777, Err(Errno::NODATA)), "{mode:?}: {name}");
+            }
+        }
+        // Given to nobody by its owner, which takes the bits away as well.
+        file(&mount.source("theirs"), "", 0o6777);
+        chown(mount.source("theirs"), Some(USER), Some(USER)).unwrap();
+        fs::set_permissions(mount.source("theirs"), Permissions::from_mode(0o6777)).unwrap();
+        as_user(|| chown(mount.at("theirs"), None, None).unwrap());
+        assert_eq!(fs::metadata(mount.source("theirs")).unwrap().mode() & 0o7777, 0o777);
+        mount.stop();
+    }
+}
+
 #[test]
 fn programs_that_may_only_be_executed_are_executed() {
     let Some(mut mount) = mounted(options(Mode::Strict)) else { return };

@@ -15,8 +15,8 @@
 //! none. With fewer groups a file that is closed to just one of them would be open; but there the kernel, which checks
 //! mode and access list as well, knows better.
 
-use std::fs;
-use std::io;
+use std::fs::File;
+use std::io::{self, Read};
 use std::marker::PhantomData;
 use std::process::abort;
 use std::sync::Arc;
@@ -83,8 +83,7 @@ impl Rights {
         if caller.uid == u32::MAX || caller.gid == u32::MAX {
             return Err(Errno::OVERFLOW.into());
         }
-        let status = fs::read(format!("/proc/{}/status", caller.pid)).unwrap_or_default();
-        let groups = groups(&String::from_utf8_lossy(&status), caller).unwrap_or_default();
+        let groups = status(caller.pid).ok().and_then(|status| groups(&status, caller)).unwrap_or_default();
         Ok(Some(Credentials { uid: Uid::from_raw(caller.uid), gid: Gid::from_raw(caller.gid), groups }))
     }
 
@@ -159,10 +158,21 @@ impl Source for Opened {
     }
 }
 
+/// What the kernel says of a thread (proc(5)).
+fn status(thread: u32) -> io::Result<String> {
+    // Read in one piece: the kernel makes each anew.
+    let mut status = Vec::with_capacity(STATUS);
+    File::open(format!("/proc/{thread}/status"))?.read_to_end(&mut status)?;
+    Ok(String::from_utf8_lossy(&status).into_owned())
+}
+
+/// Bytes that are enough for it as a rule.
+const STATUS: usize = 4096;
+
 /// What the kernel says for a group that has no number here.
 const NAMELESS: u32 = 65534;
 
-/// The further groups of a thread by its `status` (proc(5)), if it still has the user and group with which it asked.
+/// The further groups of a thread by its `status`, if it still has the user and group with which it asked.
 fn groups(status: &str, caller: Caller) -> Option<Vec<Gid>> {
     let numbers = |name: &str| -> Option<Vec<u32>> {
         let line = status.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(':'))?;

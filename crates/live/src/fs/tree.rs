@@ -46,6 +46,12 @@ pub(super) struct Attributes {
     pub times: Option<Timestamps>,
 }
 
+impl Attributes {
+    fn is_empty(&self) -> bool {
+        matches!(self, Attributes { mode: None, uid: None, gid: None, size: None, times: None })
+    }
+}
+
 /// The mode that something new is asked to have, its kind included, and the mask of who asks.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct NewMode {
@@ -189,9 +195,14 @@ impl Tree {
                 _ => self.set_size(&self.open(number, OFlags::WRONLY.bits(), caller)?.0, size)?,
             }
         }
-        if change.uid.is_some() || change.gid.is_some() {
-            let (uid, gid) = (change.uid.map(Uid::from_raw), change.gid.map(Gid::from_raw));
-            self.rights.act(caller, || rustix::fs::chownat(&node, "", uid, gid, AtFlags::EMPTY_PATH))?;
+        let (uid, gid) = (change.uid.map(Uid::from_raw), change.gid.map(Gid::from_raw));
+        let chown = || rustix::fs::chownat(&node, "", uid, gid, AtFlags::EMPTY_PATH);
+        if uid.is_some() || gid.is_some() {
+            self.rights.act(caller, chown)?;
+        } else if change.is_empty() {
+            // A change of the owner to nobody, which takes the set-user-id bit away, or a write to such a file, which will do so and may be
+            // somebody else's.
+            let _ = self.rights.act(caller, chown);
         }
         if let Some(mode) = change.mode {
             let path = node.path()?;
@@ -373,7 +384,14 @@ impl Tree {
     pub fn xattr(&self, number: u64, name: &OsStr, caller: Caller) -> io::Result<Vec<u8>> {
         let path = self.node(number)?.path()?;
         let mut value = Vec::with_capacity(MOST_XATTR);
-        self.rights.act(caller, || rustix::fs::getxattr(&path, name, rustix::buffer::spare_capacity(&mut value)))?;
+        let mut get = || rustix::fs::getxattr(&path, name, rustix::buffer::spare_capacity(&mut value));
+        // What the kernel asks for again and again, and everybody may read.
+        let is_free = ["security.", "system."].iter().any(|free| name.as_encoded_bytes().starts_with(free.as_bytes()));
+        if is_free {
+            get()?
+        } else {
+            self.rights.act(caller, get)?
+        };
         Ok(value)
     }
 
@@ -388,7 +406,13 @@ impl Tree {
     pub fn remove_xattr(&self, number: u64, name: &OsStr, caller: Caller) -> io::Result<()> {
         let node = self.writable(number)?;
         let path = node.path()?;
-        self.rights.act(caller, || rustix::fs::removexattr(&path, name))?;
+        let remove = || rustix::fs::removexattr(&path, name);
+        // The kernel has a file lose its capabilities when somebody changes it, who may not take them away otherwise. It lets nobody ask for that.
+        if name == "security.capability" {
+            remove()?
+        } else {
+            self.rights.act(caller, remove)?
+        }
         self.restamp(&node);
         Ok(())
     }
