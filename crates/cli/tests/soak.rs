@@ -303,7 +303,7 @@ fn everything_at_once() {
     let address = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap().local_addr().unwrap().to_string();
     let mounts = MOUNTS.iter().enumerate().map(|(number, (policy, mode))| {
         let listen = if number == 0 { vec!["--listen", &address] } else { Vec::new() };
-        let arguments = ["--memory", "2M", "--policy", policy, "--mode", mode];
+        let arguments = ["--memory", "2M", "--policy", policy, "--mode", mode, "--log", "/dev/null"];
         let mount = Mount::new(&[&arguments[..], &listen].concat());
         let words: Vec<u8> = (0..SHARED).step_by(8).flat_map(u64::to_le_bytes).collect();
         fs::write(mount.source("shared"), words).unwrap();

@@ -124,9 +124,12 @@ impl Mount {
 
 impl Drop for Mount {
     fn drop(&mut self) {
-        if let Some(mut server) = self.server.take() {
+        if let Some(server) = self.server.take() {
             let _ = kill_process(Pid::from_child(&server), Signal::TERM);
-            let _ = server.wait();
+            let said = server.wait_with_output().map_or(Vec::new(), |output| output.stderr);
+            if thread::panicking() {
+                eprintln!("the mount has said: {}", String::from_utf8_lossy(&said));
+            }
         }
         let _ = rustix::mount::unmount(self.at(""), rustix::mount::UnmountFlags::DETACH);
     }
