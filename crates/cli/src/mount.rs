@@ -181,7 +181,7 @@ impl From<LiveError> for Failure {
     fn from(error: LiveError) -> Failure {
         match error {
             LiveError::Recording(error) => Failure::Work(error.to_string()),
-            LiveError::Memory { .. } => Failure::Work(error.to_string()),
+            LiveError::Memory { .. } | LiveError::NoMemory { .. } => Failure::Work(error.to_string()),
             error => Failure::Usage(error.to_string()),
         }
     }

@@ -45,6 +45,11 @@ impl Arena {
         self.pools.iter().map(|pool| pool.block as u64 * u64::from(pool.frames)).sum()
     }
 
+    /// Bytes of the largest frame.
+    pub fn largest(&self) -> u64 {
+        self.pools.iter().map(|pool| pool.block as u64).max().unwrap_or(0)
+    }
+
     /// A frame for a block that has just come in; `None` if all are taken.
     pub fn take(&mut self, pool: u8) -> Option<Frame> {
         let pool = &mut self.pools[usize::from(pool)];

@@ -6,8 +6,8 @@
 //!
 //! Writes go to the source before they are acknowledged; then the cached blocks are changed. Two writers of a file take turns.
 //!
-//! Memory: frames take what was given, to the byte, and nothing else is kept of data, but for what is being read, at most a request's length a
-//! reader, and what was read ahead, at most [`read_ahead::BUDGET`](crate::read_ahead::BUDGET). Tables take some 100 bytes a block.
+//! Memory: frames take what was given, to the byte, and nothing else is kept of data, but for what is in flight, a quarter of that at most
+//! ([`in_flight`](crate::in_flight)), and what was read ahead, at most [`read_ahead::BUDGET`](crate::read_ahead::BUDGET). Tables take some 100 bytes a block.
 //!
 //! A block that becomes void (its file was cut, or changed behind the cache) is read again when it is asked for next. The policy is not
 //! told, as in the simulator, so such a reference may be a hit that still reads; [`Traffic::refills`] counts them. Schemes that see inodes
@@ -16,9 +16,7 @@
 use std::io;
 use std::ops::Range;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::Sender;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
 use hotset_core::classify::Rules;
@@ -33,9 +31,12 @@ use crate::decider::{Decider, Plan, Serve};
 use crate::directory::Entry;
 use crate::error::LiveError;
 use crate::files::Files;
+use crate::in_flight::InFlight;
 use crate::read_ahead::{ReadAhead, Staged, Stream};
 use crate::recording::Recording;
 use crate::source::{Source, Stamp};
+use crate::sync::atomic::{AtomicBool, Ordering};
+use crate::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use crate::transfers::Transfers;
 
 /// Number of a file known to the cache.
@@ -75,6 +76,7 @@ pub struct Access<'a> {
 pub struct Cache {
     pub(crate) shared: Arc<Shared>,
     pub(crate) read_ahead: ReadAhead,
+    pub(crate) in_flight: InFlight,
     plan: Mutex<Plan>,
 }
 
@@ -210,10 +212,10 @@ impl State {
     fn reopen(&mut self, file: FileNumber, stamp: Stamp) -> bool {
         let same = self.reconcile(file, stamp);
         let known = &mut self.files[file as usize];
-        if !known.in_doubt || known.writers > 0 {
+        if !known.in_doubt {
             return same;
         }
-        known.in_doubt = stamp.is_fresh();
+        known.in_doubt = known.writers > 0 || stamp.is_fresh();
         self.void(file, &(0..u64::MAX));
         false
     }
@@ -255,7 +257,9 @@ impl Cache {
             started: Instant::now(),
         };
         let shared = Arc::new(Shared::new(state));
-        Ok(Cache { read_ahead: ReadAhead::new(shared.clone()), shared, plan: Mutex::new(plan) })
+        let in_flight = InFlight::new(memory);
+        let read_ahead = ReadAhead::new(shared.clone(), in_flight.clone());
+        Ok(Cache { shared, read_ahead, in_flight, plan: Mutex::new(plan) })
     }
 
     /// A number for a file that the cache has not met. `path` is what classes go by.
@@ -398,6 +402,7 @@ impl Cache {
             let _ = state.decider.resize(&plan);
             return Err(error);
         }
+        self.in_flight.set_memory(changed.memory);
         *plan = changed;
         if is_other || (is_resized && !fits) {
             state.change_policy(fresh);

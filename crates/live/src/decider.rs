@@ -19,6 +19,10 @@ use crate::counts::{Counts, Open};
 use crate::directory::{Block, Directory, Entry};
 use crate::division::Division;
 use crate::error::LiveError;
+use crate::machine::Memory;
+
+/// Bytes that tables take for each block, about, ghosts left out.
+const TABLES: u64 = 100;
 
 /// What a decider is built from.
 #[derive(Clone, Debug)]
@@ -41,8 +45,19 @@ impl Plan {
         }
         match u32::try_from(memory / block) {
             Ok(0) => Err(LiveError::TooSmall { memory, block }),
-            Ok(blocks) if blocks <= 1 << 31 => Ok(blocks),
+            Ok(blocks) if blocks <= 1 << 31 => self.have(blocks),
             _ => Err(LiveError::TooLarge { memory, block }),
+        }
+    }
+
+    /// So many blocks, if there is memory for them. The system would give more than it has, and kill the process once that is used.
+    fn have(&self, blocks: u32) -> Result<u32, LiveError> {
+        let (there, tables) = (Memory::total(), u64::from(blocks) * TABLES);
+        match there.least() {
+            Some(bytes) if self.memory.saturating_add(tables) > bytes => {
+                Err(LiveError::NoMemory { memory: self.memory, tables, there })
+            }
+            _ => Ok(blocks),
         }
     }
 
@@ -273,6 +288,11 @@ impl Decider {
         self.is_in_parts
     }
 
+    /// Bytes of the largest block.
+    pub fn largest_block(&self) -> u64 {
+        self.host.arena.largest()
+    }
+
     /// Resident blocks.
     pub fn resident(&self) -> u32 {
         self.policy.len()
@@ -416,7 +436,8 @@ impl Decider {
             self.policy.grow(self.slots);
         }
         let outcome = self.policy.access(slot, reference, &mut self.host);
-        let kept = outcome != Outcome::Bypassed;
+        // A block may also leave by the very reference that hits it.
+        let kept = outcome != Outcome::Bypassed && self.policy.contains(slot);
         if kept {
             self.host.house(slot);
         }

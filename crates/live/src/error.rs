@@ -3,6 +3,8 @@
 use hotset_core::spec::{SpecError, Value};
 use hotset_trace::TraceError;
 
+use crate::machine::Memory;
+
 /// An error of the live cache, as a sentence. Errors of single reads and writes are those of the operating system.
 #[derive(Debug, thiserror::Error)]
 pub enum LiveError {
@@ -47,6 +49,19 @@ pub enum LiveError {
         memory: u64,
         /// Bytes of a block.
         block: u64,
+    },
+    /// More than the machine, or its control group, has.
+    #[error(
+        "{} of memory, with tables of {}, are more than there is: {there}; give less memory, or with smaller tables: larger blocks",
+        Value::Size(*.memory), Value::Size(*.tables)
+    )]
+    NoMemory {
+        /// Bytes that were asked for.
+        memory: u64,
+        /// Bytes of the tables that go with them, about.
+        tables: u64,
+        /// What there is.
+        there: Memory,
     },
     /// The operating system does not give the memory.
     #[error("cannot get {} of memory for the frames: {source}", Value::Size(*.bytes))]

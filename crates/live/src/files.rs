@@ -2,13 +2,13 @@
 
 use std::collections::VecDeque;
 use std::ops::{Index, IndexMut};
-use std::sync::{Arc, Mutex, Weak};
 
 use hotset_core::classify::FileFacts;
 use hotset_core::request::Kind;
 
 use crate::cache::FileNumber;
 use crate::source::{Source, Stamp};
+use crate::sync::{Arc, Mutex, Weak};
 
 /// One file, under one number for as long as its contents go on.
 #[derive(Debug)]
@@ -18,7 +18,7 @@ pub(crate) struct File {
     pub kind: Kind,
     /// What it was like after it was looked at last, or written here.
     pub stamp: Option<Stamp>,
-    /// It was written here since it was opened last. If somebody else wrote to it at the same time, `stamp` does not tell: there is one time of the
+    /// It is being written here, or was since it was opened last. If somebody else wrote to it at the same time, `stamp` does not tell: there is one time of the
     /// last change, and it is ours.
     pub in_doubt: bool,
     /// Through which it was read last, as long as that is open.

@@ -2,14 +2,17 @@
 
 use std::io;
 use std::ops::Range;
-use std::sync::Arc;
 
 use hotset_core::request::Op;
 
+use crate::buffer::Buffer;
 use crate::cache::{Access, Cache, FileNumber, Shared, State};
 use crate::decider::{Decided, Host};
 use crate::directory::Block;
+use crate::in_flight::Share;
 use crate::source::{self, Source};
+use crate::sync::Arc;
+use crate::sync::mpsc::channel;
 use crate::transfers::{Announced, Transfer, Transfers};
 
 /// Bytes that are read from the source at once, at most, unless a single block has more.
@@ -28,7 +31,7 @@ struct Reading<'a> {
     range: Range<u64>,
     /// The size of the file.
     size: u64,
-    reply: Vec<u8>,
+    reply: Reply,
     runs: Vec<Run>,
     /// Bytes that are not in the reply yet, and where they come from.
     pieces: Vec<(Range<u64>, From)>,
@@ -49,54 +52,115 @@ enum From {
 pub struct Missing {
     /// The bytes asked for.
     range: Range<u64>,
-    reply: Vec<u8>,
+    reply: Reply,
     runs: Vec<(Run, Announced)>,
     pieces: Vec<(Range<u64>, From)>,
+    /// Room for all of it.
+    _share: Arc<Share>,
 }
 
-/// A read that has been decided about.
+/// A read that has begun.
 pub enum Read {
     /// All of it was there.
     Done(Vec<u8>),
     /// [`Cache::finish_read`] must be called for it, or the reads of others that wait for it fail.
     Missing(Missing),
-    /// It goes beyond what is known of the file, so the source must be asked: [`Cache::read`] does. Nothing was decided.
-    Unknown,
+    /// So many bytes are too many, as much as there is in flight. Nothing was decided; [`Cache::when_there_is_room`] tells when it can be.
+    Crowded(u64),
+}
+
+/// The bytes of an answer, as far as they are there. What is not there yet takes no memory.
+#[derive(Default)]
+struct Reply {
+    bytes: Vec<u8>,
+    length: usize,
+}
+
+impl Reply {
+    fn put(&mut self, at: usize, bytes: &[u8]) {
+        self.bytes.reserve_exact(self.length - self.bytes.len());
+        if self.bytes.len() < at {
+            self.bytes.resize(at, 0);
+        }
+        let (over, behind) = bytes.split_at(bytes.len().min(self.bytes.len() - at));
+        self.bytes[at..at + over.len()].copy_from_slice(over);
+        self.bytes.extend_from_slice(behind);
+    }
 }
 
 impl Cache {
     /// Reads up to `length` bytes from `offset` on; fewer only at the end of the file. Fails as the source does: what could not be read is
     /// not cached.
     pub fn read(&self, access: &Access, offset: u64, length: usize) -> io::Result<Vec<u8>> {
-        let end = offset.saturating_add(length as u64);
-        let size = self.size_at(access, end)?;
-        match self.decided(access, offset..end.min(size), size) {
-            Ok(bytes) => Ok(bytes),
-            Err(missing) => self.finish_read(access, missing),
+        let mut share = None;
+        loop {
+            match self.look_and_begin_read(access, offset, length, share)? {
+                Read::Done(bytes) => return Ok(bytes),
+                Read::Missing(missing) => return self.finish_read(access, missing),
+                Read::Crowded(bytes) => {
+                    let (tell, told) = channel();
+                    // Whoever waits is told.
+                    self.when_there_is_room(access.file, bytes, move |share| drop(tell.send(share)));
+                    share = told.recv().ok();
+                }
+            }
         }
     }
 
-    /// The part of [`read`](Cache::read) that waits for nobody and asks the source nothing.
-    pub fn begin_read(&self, access: &Access, offset: u64, length: usize) -> Read {
+    /// The part of [`read`](Cache::read) that waits for nobody and asks the source nothing. `None`, and nothing is decided, if it goes beyond what is known
+    /// of the file, so that the source must be asked.
+    pub fn begin_read(&self, access: &Access, offset: u64, length: usize) -> Option<Read> {
         let end = offset.saturating_add(length as u64);
         let known = self.known_size(access);
-        if end > known {
-            return Read::Unknown;
-        }
-        self.decided(access, offset..end, known).map_or_else(Read::Missing, Read::Done)
+        (end <= known).then(|| self.begin(access, offset..end, known, None))
     }
 
-    /// Decides about a read of a file of `size` bytes; gives what was asked for if all of it is there.
-    fn decided(&self, access: &Access, range: Range<u64>, size: u64) -> Result<Vec<u8>, Missing> {
+    /// The same, but the source is asked where it must be. With a share it finds room.
+    pub fn look_and_begin_read(
+        &self,
+        access: &Access,
+        offset: u64,
+        length: usize,
+        share: Option<Share>,
+    ) -> io::Result<Read> {
+        let end = offset.saturating_add(length as u64);
+        let size = self.size_at(access, end)?;
+        Ok(self.begin(access, offset..end.min(size), size, share))
+    }
+
+    /// Calls `then` once `bytes` more may be in flight, perhaps at once, from whatever thread and under whatever lock: it may only hand on.
+    pub fn when_there_is_room(&self, file: FileNumber, bytes: u64, then: impl FnOnce(Share) + Send + 'static) {
+        self.in_flight.when_there_is_room(file, bytes, then);
+    }
+
+    /// Begins to read a file of `size` bytes.
+    fn begin(&self, access: &Access, range: Range<u64>, size: u64, mut share: Option<Share>) -> Read {
         if range.is_empty() {
-            return Ok(Vec::new());
+            return Read::Done(Vec::new());
         }
-        let missing = self.decide_read(access, range, size);
-        if !missing.pieces.is_empty() {
-            return Err(missing);
+        let mut state = self.shared.lock();
+        // What is announced with less than what is known now would be taken for the end of a file that has grown meanwhile.
+        let size = size.max(state.files[access.file as usize].size());
+        let most = 2 * (range.end - range.start + state.decider.largest_block());
+        if share.is_none() && !self.in_flight.is_ample(most) {
+            let bytes = state.in_flight_for(access.file, &range, size);
+            share = match bytes {
+                0 => None,
+                _ => match self.in_flight.try_take(access.file, bytes) {
+                    None => return Read::Crowded(bytes),
+                    share => share,
+                },
+            };
         }
-        self.follow(access, &missing.range, false);
-        Ok(missing.reply)
+        let missing = self.decide_read(&mut state, access, range.clone(), size, share);
+        drop(state);
+        match missing {
+            Ok(reply) => {
+                self.follow(access, &range, false);
+                Read::Done(reply)
+            }
+            Err(missing) => Read::Missing(missing),
+        }
     }
 
     fn known_size(&self, access: &Access) -> u64 {
@@ -105,7 +169,7 @@ impl Cache {
 
     /// The part of [`read`](Cache::read) that reads the source and waits for others who do.
     pub fn finish_read(&self, access: &Access, missing: Missing) -> io::Result<Vec<u8>> {
-        let Missing { range, mut reply, runs, pieces } = missing;
+        let Missing { range, mut reply, runs, pieces, _share } = missing;
         for (run, transfer) in &runs {
             self.shared.fetch(access.file, access.source.as_ref(), run, transfer);
         }
@@ -122,15 +186,15 @@ impl Cache {
                 end = end.min(there);
             }
             let bytes = brought.get((want.start - begin) as usize..(there - begin) as usize).unwrap_or_default();
-            reply[(want.start - range.start) as usize..][..bytes.len()].copy_from_slice(bytes);
+            reply.put((want.start - range.start) as usize, bytes);
         }
         if end < range.end {
             let stamp = access.source.stamp()?;
             self.shared.lock().reconcile(access.file, stamp);
         }
-        reply.truncate((end - range.start) as usize);
+        reply.bytes.truncate((end - range.start) as usize);
         self.follow(access, &range, true);
-        Ok(reply)
+        Ok(reply.bytes)
     }
 
     fn follow(&self, access: &Access, range: &Range<u64>, missed: bool) {
@@ -151,15 +215,20 @@ impl Cache {
     }
 
     /// Decides about the request, copies what is there, and announces what will be read.
-    fn decide_read(&self, access: &Access, range: Range<u64>, size: u64) -> Missing {
-        let mut state = self.shared.lock();
-        // What is announced with less than what is known now would be taken for the end of a file that has grown meanwhile.
-        let size = size.max(state.files[access.file as usize].size());
+    fn decide_read(
+        &self,
+        state: &mut State,
+        access: &Access,
+        range: Range<u64>,
+        size: u64,
+        share: Option<Share>,
+    ) -> Result<Vec<u8>, Missing> {
         let mut transfers = std::mem::take(&mut state.transfers);
+        let length = range.end - range.start;
         let mut reading = Reading {
             range: range.clone(),
             size,
-            reply: vec![0; (range.end - range.start) as usize],
+            reply: Reply { bytes: Vec::new(), length: length as usize },
             runs: Vec::new(),
             pieces: Vec::new(),
             refills: 0,
@@ -169,23 +238,43 @@ impl Cache {
         state.files[access.file as usize].source = Some(Arc::downgrade(access.source));
         state.decide(access, Op::Read, &range, size, &mut |host, decided| reading.serve(host, &decided));
         let Reading { reply, runs, pieces, refills, .. } = reading;
-        let announced = runs.into_iter().map(|run| {
-            let transfer = announce(&mut transfers, access.file, &run, false);
-            (run, transfer)
+        let missing = (!pieces.is_empty()).then(|| {
+            let bytes = length + run_bytes(&runs);
+            let share = share.unwrap_or_else(|| self.in_flight.take(access.file, bytes));
+            share.set(bytes);
+            let share = Arc::new(share);
+            let announced = runs.into_iter().map(|run| {
+                let transfer = announce(&mut transfers, access.file, &run, false, &share);
+                (run, transfer)
+            });
+            (announced.collect(), share)
         });
-        let runs = announced.collect();
         state.transfers = transfers;
-        self.read_ahead.bring(&mut state);
-        state.traffic.bytes_served += reply.len() as u64;
+        self.read_ahead.bring(state);
+        state.traffic.bytes_served += length;
         state.traffic.refills += refills;
         state.traffic.waits += pieces.iter().filter(|(_, from)| matches!(from, From::Other(..))).count() as u64;
-        Missing { range, reply, runs, pieces }
+        match missing {
+            None => Ok(reply.bytes),
+            Some((runs, share)) => Err(Missing { range, reply, runs, pieces, _share: share }),
+        }
     }
 }
 
+/// Bytes of all runs together.
+pub(crate) fn run_bytes(runs: &[Run]) -> u64 {
+    runs.iter().map(|run| run.range.end - run.range.start).sum()
+}
+
 /// From now on whoever wants a block of the run waits for it.
-pub(crate) fn announce(transfers: &mut Transfers, file: FileNumber, run: &Run, is_ahead: bool) -> Announced {
-    let transfer = Announced::new(run.range.clone(), is_ahead);
+pub(crate) fn announce(
+    transfers: &mut Transfers,
+    file: FileNumber,
+    run: &Run,
+    is_ahead: bool,
+    share: &Arc<Share>,
+) -> Announced {
+    let transfer = Announced::new(run.range.clone(), is_ahead, share);
     run.blocks.iter().for_each(|block| transfers.insert(file, block.address, &transfer));
     transfer
 }
@@ -198,12 +287,10 @@ impl Reading<'_> {
             return;
         }
         if let Some(bytes) = decided.slot.and_then(|slot| host.data(slot, &want)) {
-            let at = (want.start - self.range.start) as usize;
-            self.reply[at..at + bytes.len()].copy_from_slice(bytes);
+            self.reply.put((want.start - self.range.start) as usize, bytes);
             return;
         }
-        // One that was announced when less was known of the file would end where that ended.
-        let from = match self.transfers.find(self.file, block.address).filter(|known| known.range.end >= want.end) {
+        let from = match self.transfers.covering(self.file, block.address, want.end) {
             Some(transfer) => From::Other(transfer.clone(), *block),
             None => {
                 self.refills += u64::from(decided.hit);
@@ -235,27 +322,26 @@ pub(crate) fn add_block(runs: &mut Vec<Run>, block: &Block, size: u64) -> usize 
 impl Shared {
     /// Reads a run that was announced, puts it into the frames of its blocks and tells who waits.
     pub fn fetch(&self, file: FileNumber, source: &dyn Source, run: &Run, transfer: &Arc<Transfer>) {
-        let mut bytes = vec![0; (run.range.end - run.range.start) as usize];
-        let read = source::read_full(source, &mut bytes, run.range.start);
-        bytes.truncate(*read.as_ref().unwrap_or(&0));
+        let read = read_run(source, &run.range);
+        let bytes = read.as_deref().unwrap_or_default();
         let mut state = self.lock();
         state.traffic.reads += 1;
         state.traffic.bytes_read += bytes.len() as u64;
         state.traffic.errors += u64::from(read.is_err());
         state.traffic.reads_ahead += u64::from(transfer.is_ahead);
         for block in &run.blocks {
-            let wanted = state.install(file, transfer, block, &bytes);
+            let wanted = state.install(file, transfer, block, bytes);
             // What nobody has asked for yet stays announced, unless it failed.
             if wanted || !transfer.is_ahead || read.is_err() {
                 state.transfers.remove(file, block.address, transfer);
             }
         }
         drop(state);
-        transfer.complete(read.map(|_| Arc::new(bytes)).map_err(|error| error.raw_os_error().unwrap_or(EIO)));
+        transfer.complete(read.map(Arc::new).map_err(|error| error.raw_os_error().unwrap_or(EIO)));
     }
 
     /// Waits for what somebody else reads, and takes the block out of what was read ahead.
-    fn claim(&self, file: FileNumber, transfer: &Arc<Transfer>, block: &Block) -> io::Result<Arc<Vec<u8>>> {
+    fn claim(&self, file: FileNumber, transfer: &Arc<Transfer>, block: &Block) -> io::Result<Arc<Buffer>> {
         let brought = transfer.wait()?;
         if transfer.is_ahead {
             let mut state = self.lock();
@@ -266,10 +352,43 @@ impl Shared {
     }
 }
 
+/// The bytes `range` of the file, fewer where it ends before.
+fn read_run(source: &dyn Source, range: &Range<u64>) -> io::Result<Buffer> {
+    let mut bytes = Buffer::new((range.end - range.start) as usize)?;
+    let length = source::read_full(source, &mut bytes, range.start)?;
+    bytes.truncate(length);
+    Ok(bytes)
+}
+
 /// An error without a number from the operating system.
 const EIO: i32 = 5;
 
 impl State {
+    /// Bytes that a read of `range` will have in flight, its reply and what is read for it; none if all of it is there.
+    fn in_flight_for(&self, file: FileNumber, range: &Range<u64>, size: u64) -> u64 {
+        let length = range.end - range.start;
+        let host = &self.decider.host;
+        let (mut is_missing, mut read, mut known) = (false, 0, 0);
+        for block in self.decider.ahead(file, range) {
+            let want = block.start.max(range.start)..block.range().end.min(range.end);
+            known += want.end - want.start;
+            if host.directory.find(block.address).is_some_and(|slot| host.data(slot, &want).is_some()) {
+                continue;
+            }
+            is_missing = true;
+            if self.transfers.covering(file, block.address, want.end).is_none() {
+                read += block.range().end.min(size) - block.start;
+            }
+        }
+        if known < length {
+            // Nobody knows yet which blocks these are in.
+            let largest = self.decider.largest_block();
+            is_missing = true;
+            read = (range.end.next_multiple_of(largest)).min(size) - range.start / largest * largest;
+        }
+        if is_missing { length + read } else { 0 }
+    }
+
     /// Puts what was read into the frame of a block, if it is resident and the read was not overtaken. True if it is resident.
     fn install(&mut self, file: FileNumber, transfer: &Arc<Transfer>, block: &Block, bytes: &[u8]) -> bool {
         let announced = self.transfers.find(file, block.address).is_some_and(|known| Arc::ptr_eq(known, transfer));

@@ -7,15 +7,16 @@
 
 use std::collections::{HashMap, VecDeque};
 use std::ops::Range;
-use std::sync::{Arc, Mutex, PoisonError, Weak};
 
 use crate::cache::{Access, FileNumber, Shared, State};
-use crate::read::{Run, add_block, announce};
+use crate::in_flight::{InFlight, Share};
+use crate::read::{Run, add_block, announce, run_bytes};
 use crate::source::Source;
+use crate::sync::{Arc, Mutex, PoisonError, Weak};
 use crate::transfers::{Announced, Transfer};
 use crate::workers::{Limits, Part, Room, Workers};
 
-/// Bytes that may wait to be asked for, at most.
+/// Bytes that may wait to be asked for, at most, and no more than a quarter of what may be in flight.
 pub const BUDGET: u64 = 8 << 20;
 
 /// Bytes ahead of a reader: at first, and at most.
@@ -67,19 +68,22 @@ pub(crate) struct Staged {
 pub(crate) struct ReadAhead {
     shared: Arc<Shared>,
     workers: Workers,
+    in_flight: InFlight,
 }
 
 /// Reads of one file and of all that may be under way: so many files that hang are needed before others are not read ahead any more.
 const LIMITS: Limits = Limits { part: 4, device: 64, all: 64 };
 
 impl ReadAhead {
-    pub fn new(shared: Arc<Shared>) -> ReadAhead {
-        ReadAhead { shared, workers: Workers::new(LIMITS) }
+    pub fn new(shared: Arc<Shared>, in_flight: InFlight) -> ReadAhead {
+        ReadAhead { shared, workers: Workers::new(LIMITS), in_flight }
     }
 
-    /// Room for reads of a file. Where there is none nothing may be announced: whoever wants it would wait behind files that hang.
-    fn room(&self, file: FileNumber) -> Option<Room> {
-        self.workers.reserve(Part { device: 0, what: file.into() })
+    /// Room for reads of a file, a thread and a place for the bytes. Where there is none nothing may be announced: whoever wants it would wait behind
+    /// files that hang.
+    fn room(&self, file: FileNumber, runs: &[Run]) -> Option<(Room, Arc<Share>)> {
+        let room = self.workers.reserve(Part { device: 0, what: file.into() })?;
+        Some((room, Arc::new(self.in_flight.try_take(file, run_bytes(runs))?)))
     }
 
     /// Has the source read on behind `range`, which was just read, if the reader goes through the file in order and finds it missing.
@@ -102,16 +106,16 @@ impl ReadAhead {
         if runs.is_empty() {
             return;
         }
-        let Some(room) = self.room(access.file) else { return };
+        let Some((room, share)) = self.room(access.file, &runs) else { return };
         let announced = runs.into_iter().map(|run| {
-            let transfer = announce(&mut state.transfers, access.file, &run, true);
+            let transfer = announce(&mut state.transfers, access.file, &run, true, &share);
             let addresses = run.blocks.iter().map(|block| block.address).collect();
             state.staged.bytes += run.range.end - run.range.start;
             state.staged.runs.push_back((access.file, Arc::clone(&transfer), addresses));
             (run, transfer)
         });
         self.start(room, access.file, access.source.clone(), announced.collect());
-        while state.staged.bytes > BUDGET
+        while state.staged.bytes > BUDGET.min(self.in_flight.limit() / 4)
             && let Some((file, transfer, addresses)) = state.staged.runs.pop_front()
         {
             state.staged.bytes -= transfer.range.end - transfer.range.start;
@@ -133,9 +137,9 @@ impl ReadAhead {
         }
         for (file, runs) in runs {
             let Some(source) = state.files[file as usize].source.as_ref().and_then(Weak::upgrade) else { continue };
-            let Some(room) = self.room(file) else { continue };
+            let Some((room, share)) = self.room(file, &runs) else { continue };
             let announced = runs.into_iter().map(|run| {
-                let transfer = announce(&mut state.transfers, file, &run, false);
+                let transfer = announce(&mut state.transfers, file, &run, false, &share);
                 (run, transfer)
             });
             self.start(room, file, source, announced.collect());

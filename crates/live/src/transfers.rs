@@ -6,14 +6,16 @@
 use std::collections::HashMap;
 use std::io;
 use std::ops::{Deref, Range};
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Condvar, Mutex, PoisonError};
+
+use crate::buffer::Buffer;
+use crate::in_flight::Share;
+use crate::sync::atomic::{AtomicBool, Ordering};
+use crate::sync::{Arc, Condvar, Mutex, PoisonError};
 
 /// What a read has brought: bytes, perhaps fewer than asked for, or the number of an error.
-type Brought = Result<Arc<Vec<u8>>, i32>;
+type Brought = Result<Arc<Buffer>, i32>;
 
 /// One read of consecutive blocks of a file.
-#[derive(Debug)]
 pub(crate) struct Transfer {
     /// The bytes of the file.
     pub range: Range<u64>,
@@ -23,13 +25,15 @@ pub(crate) struct Transfer {
     is_dropped: AtomicBool,
     brought: Mutex<Option<Brought>>,
     done: Condvar,
+    /// Room for what it brings, given back after that.
+    _share: Arc<Share>,
 }
 
 /// A read that was announced, in the hands of whoever is to make it. Whoever drops it before that fails it, so that nobody waits in vain.
 pub(crate) struct Announced(Arc<Transfer>);
 
 impl Announced {
-    pub fn new(range: Range<u64>, is_ahead: bool) -> Announced {
+    pub fn new(range: Range<u64>, is_ahead: bool, share: &Arc<Share>) -> Announced {
         Announced(Arc::new(Transfer {
             range,
             is_ahead,
@@ -37,6 +41,7 @@ impl Announced {
             is_dropped: AtomicBool::new(false),
             brought: Mutex::new(None),
             done: Condvar::new(),
+            _share: share.clone(),
         }))
     }
 }
@@ -73,7 +78,7 @@ impl Transfer {
     }
 
     /// What it brings, once it is there.
-    pub fn wait(&self) -> io::Result<Arc<Vec<u8>>> {
+    pub fn wait(&self) -> io::Result<Arc<Buffer>> {
         let brought = self.brought.lock().unwrap_or_else(PoisonError::into_inner);
         let brought = self.done.wait_while(brought, |brought| brought.is_none());
         let brought = brought.unwrap_or_else(PoisonError::into_inner);
@@ -83,7 +88,7 @@ impl Transfer {
 }
 
 /// The reads under way, and those ahead that nobody has asked for yet, by file and block address.
-#[derive(Debug, Default)]
+#[derive(Default)]
 pub(crate) struct Transfers(HashMap<u32, HashMap<u64, Arc<Transfer>>>);
 
 impl Transfers {
@@ -94,6 +99,12 @@ impl Transfers {
     /// True if something of the file is being read, or was read ahead.
     pub fn knows(&self, file: u32) -> bool {
         self.0.contains_key(&file)
+    }
+
+    /// The one that brings a block, if it was announced for all of it up to `end`: one that was announced when less was known of the file would end where
+    /// that ended.
+    pub fn covering(&self, file: u32, address: u64, end: u64) -> Option<&Arc<Transfer>> {
+        self.find(file, address).filter(|transfer| transfer.range.end >= end)
     }
 
     pub fn insert(&mut self, file: u32, address: u64, transfer: &Arc<Transfer>) {

@@ -8,11 +8,11 @@
 //! the one call that does not return, only [`HERE`] threads at a time are risked so.
 
 use std::collections::VecDeque;
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
-use std::thread;
 use std::time::Duration;
 
 use rustc_hash::FxHashMap;
+
+use crate::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, thread};
 
 /// Threads of others that calls may hold, at most.
 pub(crate) const HERE: usize = 4;

@@ -7,6 +7,7 @@ use hotset_core::request::Op;
 
 use crate::cache::{Access, Cache, FileNumber, State};
 use crate::source::{self, Stamp};
+use crate::sync::PoisonError;
 
 impl Cache {
     /// Writes `bytes` at `offset`; gives how many were written. When it returns they are where the source keeps what is written to it.
@@ -74,12 +75,14 @@ impl Cache {
         settle: impl FnOnce(&mut State, &io::Result<T>, u64),
     ) -> io::Result<T> {
         let gate = self.shared.lock().files[access.file as usize].gate.clone();
-        let _held = gate.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        let _held = gate.lock().unwrap_or_else(PoisonError::into_inner);
         let before = access.source.stamp()?;
         {
             let mut state = self.shared.lock();
             state.reconcile(access.file, before);
-            state.files[access.file as usize].writers += 1;
+            let known = &mut state.files[access.file as usize];
+            known.writers += 1;
+            known.in_doubt = true;
         }
         let done = change();
         let after = access.source.stamp();
@@ -118,8 +121,6 @@ impl State {
         if stamp.is_none() {
             self.void(file, &(0..u64::MAX));
         }
-        let known = &mut self.files[file as usize];
-        known.stamp = stamp;
-        known.in_doubt = true;
+        self.files[file as usize].stamp = stamp;
     }
 }

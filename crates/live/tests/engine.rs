@@ -3,7 +3,7 @@
 mod support;
 
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -220,7 +220,7 @@ fn a_file_that_grows_during_a_read_is_read_ahead_to_its_new_end() {
     let (stream, source): (_, Arc<dyn Source>) = (Stream::default(), file.store.clone());
     let access = hotset_live::Access { stream: Some(&stream), source: &source, ..file.access(0) };
     cache.read(&access, 0, 4096).unwrap();
-    let Read::Missing(missing) = cache.begin_read(&access, 4096, 4096) else { panic!("it is not there") };
+    let Some(Read::Missing(missing)) = cache.begin_read(&access, 4096, 4096) else { panic!("it is not there") };
     cache.set_len(&access, 120_000).unwrap();
     cache.finish_read(&access, missing).unwrap();
     assert!(cache.read(&access, 50_000, 100_000).unwrap() == file.store.bytes()[50_000..]);
@@ -245,13 +245,75 @@ fn what_a_scheme_wants_at_a_write_is_brought_to_the_new_end() {
         assert_eq!(cache.write(&file.access(0), block * 4096, &[7; 4096]).unwrap(), 4096);
         let read = cache.begin_read(&file.access(0), last * 4096, 4096);
         file.store.go_on();
-        let Read::Missing(missing) = read else { panic!("block {last} was not brought in") };
+        let Some(Read::Missing(missing)) = read else { panic!("block {last} was not brought in") };
         assert_eq!(cache.finish_read(&file.access(0), missing).unwrap().len(), 4096, "block {last}");
         assert_eq!(cache.counts().1.waits, waits + 1, "block {last} was not brought in");
         cache.set_len(&file.access(0), BLOCKS * 4096).unwrap();
         (0..block).rev().for_each(refer);
         loops(10);
     }
+}
+
+/// The longest requests there are, each of a file of its own, all missed: at twice 1 MiB each two of them fill what may be in flight.
+#[test]
+fn what_is_in_flight_is_bounded_and_whoever_finds_no_room_waits() {
+    let cache = cache("lru", 256);
+    let files: Vec<Opened> =
+        (0..32).map(|number| Opened::new(&cache, &format!("/{number}"), pattern(number, 1 << 20))).collect();
+    let (now, most) = (Arc::new(AtomicU64::new(0)), Arc::new(AtomicU64::new(0)));
+    thread::scope(|scope| {
+        for (number, file) in (0..).zip(&files) {
+            file.store.delay_us.store(2000, Ordering::SeqCst);
+            file.store.count_buffers(&now, &most);
+            let cache = &cache;
+            scope.spawn(move || {
+                assert!(cache.read(&file.access(0), 0, 1 << 20).unwrap() == pattern(number, 1 << 20));
+            });
+        }
+    });
+    assert_eq!((now.load(Ordering::SeqCst), most.load(Ordering::SeqCst)), (0, 2 << 20));
+}
+
+/// One file that hangs has half of the room; many that hang have all of it, but not for long.
+#[test]
+fn what_hangs_does_not_take_all_the_room_for_long() {
+    let cache = cache("lru", 4096);
+    let open = |name: &str| Opened::new(&cache, name, pattern(1, 1 << 20));
+    let (hung, healthy) = (["/1", "/2", "/3", "/4", "/5"].map(open), ["/6", "/7"].map(open));
+    let read = |file: &Opened| cache.read(&file.access(0), 0, 1 << 20).unwrap() == pattern(1, 1 << 20);
+    let started = Instant::now();
+    let (first, second) = thread::scope(|scope| {
+        for file in &hung {
+            file.store.hang_from(1);
+            for offset in [1, 1 << 18] {
+                let (cache, access) = (&cache, file.access(0));
+                scope.spawn(move || assert_eq!(cache.read(&access, offset, 1 << 19).unwrap().len(), 1 << 19));
+            }
+        }
+        while hung[0].store.reads.load(Ordering::SeqCst) == 0 {
+            thread::yield_now();
+        }
+        let first = read(&healthy[0]);
+        while hung.iter().any(|file| file.store.reads.load(Ordering::SeqCst) == 0) {
+            thread::yield_now();
+        }
+        let second = read(&healthy[1]);
+        hung.iter().for_each(|file| file.store.go_on());
+        (first, second)
+    });
+    assert!(first && second && started.elapsed() > Duration::from_secs(1), "there was room for all at once");
+}
+
+/// A scheme may have a block leave by the reference that hits it.
+#[test]
+fn a_block_that_leaves_by_its_own_hit_has_no_frame() {
+    let cache = cache("virtual(lru,quantum=12,unit=4K,queue=64K)", 6);
+    let file = Opened::new(&cache, "/f", pattern(1, 12 * 4096));
+    for turn in 0..120 {
+        cache.read(&file.access(0), turn % 12 * 4096, 4096).unwrap();
+        cache.validate();
+    }
+    assert!(cache.counts().0.total.hits > 40);
 }
 
 /// Eight threads on a few files, each with a region of its own in every file, where it always finds what it wrote last.
@@ -372,4 +434,9 @@ fn what_cannot_be_is_refused_in_words() {
     let odd = Settings { block: 5000, ..settings("lru", 1 << 20) };
     assert_eq!(refused(odd), "a block of 5000B is not possible here: expected a power of two from 512B to 16M");
     assert!(refused(Settings { block: 512, ..settings("lru", u64::MAX) }).contains("choose larger blocks"));
+    let words = refused(settings("lru", 1 << 43));
+    assert!(
+        words.starts_with("8T of memory, with tables of 200G, are more than there is: this machine has "),
+        "{words}"
+    );
 }

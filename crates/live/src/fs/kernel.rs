@@ -21,6 +21,7 @@ use rustix::fs::{OFlags, Stat};
 use super::credentials::Caller;
 use super::handles::OpenFile;
 use super::listing::Listed;
+use super::reading::Reading;
 use super::tree::{Attributes, NewMode, Tree};
 use super::values::{attributes, decoded_device, kind, timestamps};
 use super::{Mode, VALIDITY};
@@ -325,15 +326,18 @@ impl Filesystem for Kernel {
                 bytes(reply, read.map(|length| buffer[..length].to_vec()));
             });
         };
-        let part = open.part;
-        self.tree.contain(|_| match cache.begin_read(&open.access(), offset, size as usize) {
-            Read::Done(bytes) => reply.data(&bytes),
-            Read::Missing(missing) => {
-                self.hand_over(part, move |_| bytes(reply, cache.finish_read(&open.access(), missing)));
+        self.tree.contain(|_| {
+            let begun = cache.begin_read(&open.access(), offset, size as usize);
+            if let Some(Read::Done(found)) = begun {
+                return reply.data(&found);
             }
-            Read::Unknown => {
-                let read = move |_: &Tree| bytes(reply, cache.read(&open.access(), offset, size as usize));
-                self.ask(part, read);
+            let (part, workers, length) = (open.part, self.workers.clone(), size as usize);
+            let tree = self.tree.clone();
+            let answer = Box::new(move |read| bytes(reply, read));
+            let reading = Reading { tree, cache, workers, open, offset, length, answer };
+            match begun {
+                Some(read) => reading.go_on(read),
+                None => self.ask(part, move |_| reading.look(None)),
             }
         });
     }

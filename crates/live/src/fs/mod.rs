@@ -19,6 +19,7 @@ mod handles;
 mod kernel;
 mod listing;
 mod nodes;
+mod reading;
 mod session;
 mod tree;
 mod values;

@@ -24,6 +24,8 @@ pub struct Memory {
     going: Condvar,
     /// While a test holds it, writes do not return.
     pub writing: Mutex<()>,
+    /// Bytes that reads have buffers for, now and at most.
+    buffers: Mutex<Option<[Arc<AtomicU64>; 2]>>,
     pub reads: AtomicU64,
 }
 
@@ -55,6 +57,23 @@ impl Memory {
         self.going.notify_all();
     }
 
+    /// Counts the bytes that reads have buffers for in `now`, and the most that there were in `most`.
+    pub fn count_buffers(&self, now: &Arc<AtomicU64>, most: &Arc<AtomicU64>) {
+        *self.buffers.lock().unwrap() = Some([now.clone(), most.clone()]);
+    }
+
+    fn read(&self, buffer: &mut [u8], offset: u64) -> io::Result<usize> {
+        self.reads.fetch_add(1, Ordering::SeqCst);
+        std::thread::sleep(Duration::from_micros(self.delay_us.load(Ordering::SeqCst)));
+        drop(self.going.wait_while(self.hang_from.lock().unwrap(), |from| *from > 0 && offset >= *from).unwrap());
+        self.fault()?;
+        let bytes = self.bytes.lock().unwrap();
+        let from = (offset as usize).min(bytes.len());
+        let length = self.most(buffer.len().min(bytes.len() - from));
+        buffer[..length].copy_from_slice(&bytes[from..from + length]);
+        Ok(length)
+    }
+
     fn fault(&self) -> io::Result<()> {
         let fault = self.faults.lock().unwrap().pop_front().flatten();
         fault.map_or(Ok(()), |number| Err(io::Error::from_raw_os_error(number)))
@@ -70,15 +89,16 @@ impl Memory {
 
 impl Source for Memory {
     fn read_at(&self, buffer: &mut [u8], offset: u64) -> io::Result<usize> {
-        self.reads.fetch_add(1, Ordering::SeqCst);
-        std::thread::sleep(Duration::from_micros(self.delay_us.load(Ordering::SeqCst)));
-        drop(self.going.wait_while(self.hang_from.lock().unwrap(), |from| *from > 0 && offset >= *from).unwrap());
-        self.fault()?;
-        let bytes = self.bytes.lock().unwrap();
-        let from = (offset as usize).min(bytes.len());
-        let length = self.most(buffer.len().min(bytes.len() - from));
-        buffer[..length].copy_from_slice(&bytes[from..from + length]);
-        Ok(length)
+        let buffers = self.buffers.lock().unwrap().clone();
+        if let Some([now, most]) = &buffers {
+            let bytes = now.fetch_add(buffer.len() as u64, Ordering::SeqCst) + buffer.len() as u64;
+            most.fetch_max(bytes, Ordering::SeqCst);
+        }
+        let read = self.read(buffer, offset);
+        if let Some([now, _]) = &buffers {
+            now.fetch_sub(buffer.len() as u64, Ordering::SeqCst);
+        }
+        read
     }
 
     fn write_at(&self, bytes: &[u8], offset: u64) -> io::Result<usize> {

@@ -1,0 +1,147 @@
+//! What memory there is for this process: the machine's, and what its control groups allow (cgroups(7), versions 1 and 2).
+
+use std::fmt;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use hotset_core::spec::Value;
+
+/// Bytes of memory, as far as the system tells.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Memory {
+    /// The machine's.
+    pub machine: Option<u64>,
+    /// The least that any control group of this process allows.
+    pub group: Option<u64>,
+}
+
+impl Memory {
+    /// All there is, whoever uses it.
+    pub fn total() -> Memory {
+        Memory { machine: meminfo("MemTotal:"), group: groups().filter_map(|group| group.limit()).min() }
+    }
+
+    /// What nobody uses.
+    pub fn available() -> Memory {
+        Memory { machine: meminfo("MemAvailable:"), group: groups().filter_map(|group| group.left()).min() }
+    }
+
+    /// The lesser of the two.
+    pub fn least(self) -> Option<u64> {
+        [self.machine, self.group].into_iter().flatten().min()
+    }
+}
+
+impl fmt::Display for Memory {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mebibytes = |bytes: u64| Value::Size(bytes >> 20 << 20);
+        match (self.machine, self.group) {
+            (Some(machine), None) => write!(f, "this machine has {}", mebibytes(machine)),
+            (Some(machine), Some(group)) => {
+                write!(f, "this machine has {}, and the control group allows {}", mebibytes(machine), mebibytes(group))
+            }
+            (None, Some(group)) => write!(f, "the control group allows {}", mebibytes(group)),
+            (None, None) => f.write_str("the system does not say what it has"),
+        }
+    }
+}
+
+fn meminfo(key: &str) -> Option<u64> {
+    let meminfo = fs::read_to_string("/proc/meminfo").ok()?;
+    let line = meminfo.lines().find_map(|line| line.strip_prefix(key))?;
+    Some(line.trim().strip_suffix("kB")?.trim().parse::<u64>().ok()? * 1024)
+}
+
+/// A control group: its folder, and the names of the files that tell its limit and its use.
+struct Group {
+    folder: PathBuf,
+    limit: &'static str,
+    used: &'static str,
+}
+
+impl Group {
+    fn read(&self, name: &str) -> Option<u64> {
+        // A group without a limit says `max` in version 2, and more than any machine has in version 1.
+        fs::read_to_string(self.folder.join(name)).ok()?.trim().parse().ok()
+    }
+
+    fn limit(&self) -> Option<u64> {
+        self.read(self.limit)
+    }
+
+    fn left(&self) -> Option<u64> {
+        Some(self.limit()?.saturating_sub(self.read(self.used)?))
+    }
+}
+
+/// The groups of this process that may limit memory, and those that they are in.
+fn groups() -> impl Iterator<Item = Group> {
+    let lines = fs::read_to_string("/proc/self/cgroup").unwrap_or_default();
+    groups_of(&lines, Path::new("/sys/fs/cgroup")).into_iter()
+}
+
+/// The same out of the lines of `/proc/PID/cgroup`, with what is mounted at `root`.
+fn groups_of(lines: &str, root: &Path) -> Vec<Group> {
+    let mut groups = Vec::new();
+    for line in lines.lines() {
+        let mut fields = line.splitn(3, ':').skip(1);
+        let (Some(controllers), Some(path)) = (fields.next(), fields.next()) else { continue };
+        let (mounted, limit, used) = match controllers {
+            "" => (root.to_owned(), "memory.max", "memory.current"),
+            _ if controllers.split(',').any(|name| name == "memory") => {
+                (root.join("memory"), "memory.limit_in_bytes", "memory.usage_in_bytes")
+            }
+            _ => continue,
+        };
+        // In a container the path may be the host's, of which there is nothing here but the top.
+        let path = Path::new(path.trim_start_matches('/'));
+        groups.extend(path.ancestors().map(|path| Group { folder: mounted.join(path), limit, used }));
+    }
+    groups
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The least limit, and what is left of each, where `files` stand in the folder of control groups.
+    fn least(lines: &str, files: &[(&str, &str)]) -> (Option<u64>, Option<u64>) {
+        let root = tempfile::TempDir::new().unwrap();
+        for (path, text) in files {
+            let path = root.path().join(path);
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(path, text).unwrap();
+        }
+        let groups = groups_of(lines, root.path());
+        (groups.iter().filter_map(Group::limit).min(), groups.iter().filter_map(Group::left).min())
+    }
+
+    #[test]
+    fn the_least_limit_of_all_groups_above_holds() {
+        let two = [
+            ("a/b/memory.max", "max\n"),
+            ("a/b/memory.current", "7\n"),
+            ("a/memory.max", "1000\n"),
+            ("a/memory.current", "400\n"),
+            ("memory.max", "2000\n"),
+            ("memory.current", "1500\n"),
+        ];
+        assert_eq!(least("0::/a/b\n", &two), (Some(1000), Some(500)));
+        assert_eq!(least("0::/\n", &two), (Some(2000), Some(500)));
+        let one = [("memory/a/memory.limit_in_bytes", "300\n"), ("memory/a/memory.usage_in_bytes", "400\n")];
+        assert_eq!(least("5:cpu,memory:/a\n4:cpuset:/a/b\n", &one), (Some(300), Some(0)));
+    }
+
+    #[test]
+    fn what_is_not_there_limits_nothing() {
+        assert_eq!(least("0::/../../elsewhere\nno line\n", &[]), (None, None));
+        let top = [("memory/memory.limit_in_bytes", "300\n")];
+        assert_eq!(least("3:memory:/docker/0123\n", &top), (Some(300), None), "the host's path");
+    }
+
+    #[test]
+    fn this_machine_has_memory() {
+        let (total, available) = (Memory::total(), Memory::available());
+        assert!(available.least().unwrap() > 0 && available.machine < total.machine, "{available:?} of {total:?}");
+    }
+}
