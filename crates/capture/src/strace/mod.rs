@@ -32,6 +32,10 @@ pub const FORMAT: Format = Format {
     name: "strace",
     summary: "log of strace -f -ttt -y -s 0 (flags: hotset record --help)",
     example: "2175  1795225737.640461 read(4</home/user/scene.blend>, \"\"..., 4096) = 4096",
+    sample:
+        b"7  1.000001 openat(AT_FDCWD</>, \"/a\", O_RDWR) = 3</a>\n\
+        7  1.000002 read(3</a>, \"\"..., 4096) = 4096\n7  1.000003 pwrite64(3</a>, \"\"..., 100, 8192) = 100\n\
+        8  1.000004 mmap(NULL, 8192, PROT_READ, MAP_PRIVATE, 3</a>, 0) = 0x7f0000000000\n8  1.000005 close(3</a>) = 0\n",
     detect,
     open: |input, options| {
         let options = Options { skip_bad: options.skip_bad, ..Options::default() };

@@ -19,6 +19,7 @@ pub(super) const FORMAT: Format = Format {
     name: "arc",
     summary: "first block, count, ignored, sequence; 512-byte blocks (ARC paper, .lis)",
     example: "1905744 8 1 7134",
+    sample: b"1905744 8 1 7134\r\n0 1 0 0\n36028797018963966 1 0 9\n5 64 0 1\n",
     detect,
     open: |input, options| Ok(Box::new(Lines::new(input, Arc, 1, options.skip_bad))),
 };

@@ -15,6 +15,7 @@ pub(super) const U32BE: Format = Format {
     name: "u32be",
     summary: "big-endian 32-bit ids",
     example: "00 00 00 2a (object 42)",
+    sample: &[0, 0, 0, 1, 0, 0, 2, 0],
     detect: |head| detect::<4>(head, ".u32be"),
     open: |input, options| Ok(Box::new(Records::<_, 4>::new(input, BigEndian, options.skip_bad))),
 };
@@ -23,6 +24,7 @@ pub(super) const U64BE: Format = Format {
     name: "u64be",
     summary: "big-endian 64-bit ids",
     example: "00 00 00 00 00 00 00 2a (object 42)",
+    sample: &[0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 2, 0],
     detect: |head| detect::<8>(head, ".u64be"),
     open: |input, options| Ok(Box::new(Records::<_, 8>::new(input, BigEndian, options.skip_bad))),
 };

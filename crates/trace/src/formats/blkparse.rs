@@ -23,6 +23,9 @@ pub(super) const FORMAT: Format = Format {
     name: "blkparse",
     summary: "default text of blkparse; the queued (Q) requests count",
     example: "8,0 3 1 0.000000000 697 Q WS 223490 + 8 [kjournald]",
+    sample: b"  8,0    3        1     0.000000000   697  Q  WS 223490 + 8 [kjournald]\n\
+        8,0 3 2 0.000001829 697 G W 223490 + 8 [kjournald]\n8,16 0 3 0.1 0 Q R 0 + 1 [a b]\n8,0 1 4 0.2 5 Q FN [x]\n\
+        CPU0 (8,0):\n Reads Queued: 1, 4KiB\n",
     detect,
     open: |input, options| Ok(Box::new(Lines::new(input, BlkParse::default(), 1, options.skip_bad))),
 };

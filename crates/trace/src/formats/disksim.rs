@@ -21,6 +21,7 @@ pub(super) const FORMAT: Format = Format {
     name: "disksim",
     summary: "time, device, LBA, sectors, 0 write | 1 read (DiskSim, MQSim)",
     example: "938513000 4 264719034 16 0",
+    sample: b"938513000 4 264719034 16 0\n938.828 3 197570570 16 1\n",
     detect,
     open: |input, options| Ok(Box::new(Lines::new(input, DiskSim::default(), 1, options.skip_bad))),
 };

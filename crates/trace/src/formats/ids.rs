@@ -17,6 +17,7 @@ pub(super) const FORMAT: Format = Format {
     name: "ids",
     summary: "one id a line: decimal, 0x hexadecimal, or words throughout",
     example: "42932745",
+    sample: b"1\n0xff\n18446744073709551615\n",
     detect,
     open: |input, options| Ok(Box::new(Lines::new(input, IdLines::default(), 1, options.skip_bad))),
 };

@@ -19,6 +19,7 @@ pub(super) const FORMAT: Format = Format {
     name: "lirs",
     summary: "block numbers between blanks; lines with * are marks (LIRS paper)",
     example: "4711",
+    sample: b"1\n2 3 4\n*\n18446744073709551615\n\n7",
     detect,
     open: |input, options| Ok(Box::new(Lines::new(input, Lirs, 1, options.skip_bad))),
 };

@@ -1,6 +1,6 @@
 //! Every known format, and opening a trace in one of them.
 //!
-//! A format is one file here and one line in [`BUILTIN`]. Rooms above this one add theirs by putting a [`Format`] of their own into
+//! A format is one file here and one line in [`BUILTIN`]; everything that lists formats, fuzzes them or documents them goes through it. Rooms above this one add theirs by putting a [`Format`] of their own into
 //! the slice they hand to [`open`].
 
 mod arc;
@@ -103,6 +103,8 @@ pub struct Format {
     pub summary: &'static str,
     /// A line of such a trace, or a description of a record.
     pub example: &'static str,
+    /// A few sound records that use every field. The tests read them whole, cut and damaged, and replay them.
+    pub sample: &'static [u8],
     /// Tells from the head of a trace whether it is one.
     pub detect: fn(&Head) -> Confidence,
     /// Begins to read. The input stands at its first byte.

@@ -21,6 +21,8 @@ pub(super) const FORMAT: Format = Format {
     name: "msr",
     summary: "file time, host, disk, Read|Write, offset, bytes, response (MSR Cambridge)",
     example: "128166372003061629,hm,1,Read,383496192,32768,413",
+    sample: b"Timestamp,Hostname,DiskNumber,Type,Offset,Size,ResponseTime\n\
+        128166372003061629,hm,1,Read,383496192,32768,413\n128166372016382155,web,0,write,2822144,4096,1\n",
     detect,
     open: |input, options| Ok(Box::new(Lines::new(input, Msr::default(), 1, options.skip_bad))),
 };

@@ -16,6 +16,7 @@ pub(super) const FORMAT: Format = Format {
     name: "oracle-general",
     summary: "24-byte little-endian records of libCacheSim",
     example: "u32 seconds, u64 object, u32 size, i64 next access",
+    sample: b"\x01\0\0\0\x07\0\0\0\0\0\0\0\0\x10\0\0\x02\0\0\0\0\0\0\0\x02\0\0\0\x07\0\0\0\0\0\0\0\0\x10\0\0\xff\xff\xff\xff\xff\xff\xff\xff",
     detect,
     open: |input, options| Ok(Box::new(Records::new(input, OracleGeneral, options.skip_bad))),
 };

@@ -20,6 +20,7 @@ pub(super) const FORMAT: Format = Format {
     name: "spc",
     summary: "ASU, LBA, bytes, op, seconds (Storage Performance Council, UMass)",
     example: "0,20941264,8192,W,0.551706",
+    sample: b"0,20941264,8192,W,0.551706\n1,5,65536,r,0.554041\n0,7,512,R,1,9\n",
     detect,
     open: |input, options| Ok(Box::new(Lines::new(input, Spc::default(), 1, options.skip_bad))),
 };

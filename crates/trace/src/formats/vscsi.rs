@@ -25,6 +25,10 @@ pub(super) const FORMAT: Format = Format {
     name: "vscsi",
     summary: "binary records of VMware's vscsiStats, both versions",
     example: "u32 serial, u32 bytes, u32 segments, u16 command, u16 version, u64 LBA, u64 us",
+    sample: &[
+        0, 0, 0, 0, 0, 2, 0, 0, 0, 0, 0, 0, 0x2a, 0, 0, 1, 9, 0, 0, 0, 0, 0, 0, 0, 200, 0, 0, 0, 0, 0, 0, 0, //
+        1, 0, 0, 0, 0, 16, 0, 0, 1, 0, 0, 0, 0x28, 0, 0, 1, 8, 0, 0, 0, 0, 0, 0, 0, 201, 0, 0, 0, 0, 0, 0, 0,
+    ],
     detect,
     open,
 };

@@ -19,6 +19,8 @@ pub const FORMAT: Format = Format {
     name: "pgt",
     summary: "page-level memory references of a program, its objects in NAME.obj.csv beside it",
     example: "binary: varints zigzag(page - previous), 2n + (w > 0), [w]",
+    // Page 3 read twice, page 4 referenced 5 times, twice to write, page 1 read 64 times.
+    sample: &[6, 4, 2, 11, 2, 5, 0x80, 1],
     detect,
     open,
 };

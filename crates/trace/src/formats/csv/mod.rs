@@ -37,6 +37,8 @@ pub(super) const FORMAT: Format = Format {
     name: "csv",
     summary: "columns by header or --columns: time_s,pid,op,file,offset,bytes,filesize,kind or some of them",
     example: "0.001337,2174,R,3,0,832,832,lib",
+    sample: b"time_s,pid,op,file,offset,bytes,filesize,kind\n0.001,1,R,\"a,\"\"b\",0,832,832,lib\n\
+        0.002,2,S,1,,-1,,\n7,2,W,3,18446744073709551615,0,9,scene\n",
     detect,
     open,
 };
