@@ -6,12 +6,12 @@ use hotset_core::classify::Rules;
 use hotset_core::spec::SpecError;
 
 use crate::failure::Failure;
+use crate::text_file;
 
 /// Reads the user's classes.
 pub(crate) fn read(path: &Path) -> Result<Rules, Failure> {
     let name = path.display();
-    let text =
-        std::fs::read_to_string(path).map_err(|error| Failure::Work(format!("{name}: cannot read it: {error}")))?;
+    let text = text_file::read(path)?;
     Rules::from_toml(&text).map_err(|error| Failure::Usage(located(&name.to_string(), &text, &error)))
 }
 

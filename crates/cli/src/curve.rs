@@ -126,6 +126,7 @@ impl Curve {
         let block_bytes = options.block.unwrap_or_else(|| BlockSize::default_for(trace.meta())).bytes();
         options.keep_requests =
             policies.iter().any(|policy| grid::wants_requests(policy.info(), &policy.args(block_bytes)));
+        options.keep_times = policies.iter().any(|policy| policy.args(block_bytes).wants_clock());
         let lines = match self.sampler()? {
             Some(sampler) => vec![sampled(sampler, trace, &options, &name, &policies)?],
             None => self.exact(trace, &options, &name, &policies, block_bytes)?,

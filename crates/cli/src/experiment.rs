@@ -15,9 +15,9 @@ use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
+use hotset_sim::Options;
 use hotset_sim::paging::Frees;
 use hotset_sim::results::SeriesRow;
-use hotset_sim::{BlockSize, Options};
 
 use crate::failure::Failure;
 use crate::memory;
@@ -26,6 +26,7 @@ use crate::replay::paging::PagingReplay;
 use crate::replay::{Replay, Replayed};
 use crate::report::ReportArgs;
 use crate::results::ResultArgs;
+use crate::text_file;
 use crate::traces::ReadArgs;
 use compare::Comparison;
 use file::File;
@@ -60,9 +61,15 @@ pub(crate) struct Experiment {
 /// What is told of one trace: its rows, policy by policy, and those of its stretches.
 type Told = (Vec<AnyRow>, Vec<SeriesRow>);
 
+/// Reads the text of an experiment and runs nothing. `path` is where it is from.
+pub(crate) fn check(path: &Path, text: &str) -> Result<(), Failure> {
+    File::parse(path, text).map(drop)
+}
+
 impl Experiment {
     pub(crate) fn run(self, typed: &str) -> Result<(), Failure> {
-        let files = self.files.iter().map(|path| File::read(path)).collect::<Result<Vec<File>, Failure>>()?;
+        let read = |path: &PathBuf| File::parse(path, &text_file::read(path)?);
+        let files = self.files.iter().map(read).collect::<Result<Vec<File>, Failure>>()?;
         let columns = self.columns(&files)?;
         let page = self.report.prepare(&self.inputs(&files))?;
         let (mut all, mut shown) = (Vec::new(), Vec::new());
@@ -115,7 +122,7 @@ impl Experiment {
         let (policies, sizes) = (file.policies(path)?, file.size_list(path)?);
         let (sizes, sizes_from) = ((&sizes, file.sizes.as_str()), "sizes");
         let options = Options {
-            block: file.block.map(BlockSize::Bytes),
+            block: file.block_size(path)?,
             maps: file.maps,
             memory_bytes: memory::default_budget(),
             ..Options::default()

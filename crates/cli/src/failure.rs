@@ -52,7 +52,7 @@ impl From<TraceError> for Failure {
 impl From<SimError> for Failure {
     fn from(error: SimError) -> Failure {
         match error {
-            SimError::Spec(error) => Failure::Usage(error.to_string()),
+            error @ SimError::Scheme { .. } => Failure::Usage(error.to_string()),
             error => Failure::Work(error.to_string()),
         }
     }

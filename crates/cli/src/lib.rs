@@ -26,6 +26,7 @@ mod report;
 mod results;
 mod shell;
 mod simulate;
+mod text_file;
 mod top;
 mod traces;
 mod view;

@@ -36,7 +36,7 @@ pub(crate) struct MixTraces {
     #[arg(long, value_name = "APP=TIME", value_parser = parse_time)]
     start: Vec<(String, u64)>,
     /// Pass over the trace of an application so often
-    #[arg(long, value_name = "APP=COUNT", value_parser = parse_pair::<u32>)]
+    #[arg(long, value_name = "APP=COUNT", value_parser = parse_loops)]
     loops: Vec<(String, u32)>,
     /// Stretch the times of an application, or press them together, so that a pass takes so long
     #[arg(long, value_name = "APP=TIME", value_parser = parse_time)]
@@ -84,7 +84,7 @@ impl MixTraces {
     }
 
     /// Refuses what speaks of applications that are not there, or twice of one.
-    fn check(&self) -> Result<(), Failure> {
+    pub(crate) fn check(&self) -> Result<(), Failure> {
         let known: Vec<&str> = self.parts.iter().map(|(name, _)| name.as_str()).collect();
         once("APP=TRACE", &self.parts)?;
         names(&self.start).chain(names(&self.span)).chain(names(&self.loops)).try_for_each(|name| {
@@ -130,6 +130,14 @@ fn parse_pair<T: std::str::FromStr>(text: &str) -> Result<(String, T), String> {
     let (name, value) = pair(text)?;
     let value = value.parse().map_err(|_| format!("{value:?} is no number: expected a whole one, such as 3"))?;
     Ok((name, value))
+}
+
+/// An application's name and a number of passes.
+fn parse_loops(text: &str) -> Result<(String, u32), String> {
+    match parse_pair(text)? {
+        (name, 0) => Err(format!("{name} would not occur with 0 passes: expected 1 or more")),
+        passes => Ok(passes),
+    }
 }
 
 /// An application's name and a time in nanoseconds.

@@ -122,7 +122,7 @@ impl Simulate {
 }
 
 fn show(rows: &[Row]) -> Result<(), Failure> {
-    let (aware, plain): (Vec<Row>, Vec<Row>) = rows.iter().cloned().partition(table::has_own_blocks);
+    let (aware, plain) = table::apart(rows);
     if !plain.is_empty() {
         show_plain(&plain)?;
     }

@@ -100,10 +100,15 @@ fn parse_block(text: &str) -> Result<BlockSize, String> {
     }
     let bytes = parse_bytes(text)
         .map_err(|_| format!("{text:?} is no block size: expected bytes (4096, 4K, 1M) or `object`"))?;
-    if bytes == 0 || bytes > 1 << 40 {
-        return Err(format!("a block of {bytes} bytes is not possible: expected 1 byte to 1T"));
+    block_of_bytes(bytes)
+}
+
+/// A block of so many bytes.
+pub(crate) fn block_of_bytes(bytes: u64) -> Result<BlockSize, String> {
+    match bytes {
+        1..=0x100_0000_0000 => Ok(BlockSize::Bytes(bytes)),
+        _ => Err(format!("a block of {bytes} bytes is not possible: expected 1 byte to 1T")),
     }
-    Ok(BlockSize::Bytes(bytes))
 }
 
 /// A number of bytes.

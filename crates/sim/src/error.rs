@@ -12,9 +12,16 @@ pub enum SimError {
     /// The trace could not be read.
     #[error(transparent)]
     Trace(#[from] TraceError),
-    /// A policy or size could not be built.
-    #[error("{0}")]
-    Spec(#[from] SpecError),
+    /// A policy cannot be built at a size.
+    #[error("{policy} of {blocks} block{}: {error}", if *blocks == 1 { "" } else { "s" })]
+    Scheme {
+        /// The policy.
+        policy: String,
+        /// Its size.
+        blocks: u32,
+        /// Why not.
+        error: SpecError,
+    },
     /// More distinct blocks than 32 bits can number.
     #[error("the trace has more than 4 billion distinct blocks: choose a larger --block")]
     TooManyBlocks,
@@ -96,6 +103,24 @@ pub enum SimError {
     /// References could not be packed in memory.
     #[error("cannot pack the trace in memory: {0}")]
     Packer(std::io::Error),
+}
+
+impl SimError {
+    /// [`SimError::OverBudget`] where `distinct` blocks take more than `memory_bytes`.
+    pub(crate) fn over_budget(
+        what: impl Into<String>,
+        distinct: u32,
+        memory_bytes: u64,
+        instead: &'static str,
+    ) -> SimError {
+        let budget = format!("{} MiB", memory_bytes >> 20);
+        SimError::OverBudget { what: what.into(), distinct: distinct.into(), budget, instead }
+    }
+
+    /// [`SimError::Scheme`] of a policy at a size.
+    pub(crate) fn scheme(policy: &str, blocks: u32, error: SpecError) -> SimError {
+        SimError::Scheme { policy: policy.to_owned(), blocks, error }
+    }
 }
 
 impl From<TooManyBlocks> for SimError {

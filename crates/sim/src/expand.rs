@@ -1,4 +1,6 @@
 //! From requests to references: a reference is one block of one request (DESIGN section 6).
+//!
+//! A short record may ask for a long range, so ranges are cut as far as there is room in a piece, and go on in the next one.
 
 use hotset_core::request::{FLAG_CONTINUED, Op, Request};
 use hotset_core::view::Segments;
@@ -6,6 +8,10 @@ use hotset_trace::{Addressing, Meta};
 
 use crate::bits::Bits;
 use crate::error::SimError;
+use crate::window::WINDOW;
+
+/// References that are cut at a time, at most: those of a window.
+pub(crate) const PIECE: usize = WINDOW;
 
 /// How a trace is cut into blocks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -50,6 +56,11 @@ pub(crate) struct Expanded {
 }
 
 impl Expanded {
+    /// True if a piece takes no more.
+    pub fn is_full(&self) -> bool {
+        self.keys.len() >= PIECE
+    }
+
     pub fn clear(&mut self) {
         self.keys.clear();
         self.writes.clear();
@@ -67,6 +78,8 @@ pub(crate) struct Expander {
     shift: Option<u32>,
     segments: Segments,
     times: bool,
+    /// Blocks of the request at hand that earlier pieces hold.
+    done: u64,
 }
 
 impl Expander {
@@ -79,6 +92,7 @@ impl Expander {
             shift,
             segments: Segments::default(),
             times: false,
+            done: 0,
         }
     }
 
@@ -87,39 +101,80 @@ impl Expander {
         Expander { times, ..self }
     }
 
-    /// Appends the references of `requests` to `out`. Only data operations reference blocks.
-    pub fn expand(&mut self, requests: &[Request], out: &mut Expanded) -> Result<(), SimError> {
-        for request in requests {
-            let references = match request.op() {
-                Op::Read | Op::Write => true,
-                Op::Map => self.maps,
-                _ => false,
-            };
-            if references && !request.failed() {
-                self.expand_one(request, out)?;
+    /// Appends references of `requests` to `out` until that is full, and takes the requests that are cut to their end off the front. What is
+    /// left must be handed over again: its first request may be cut in part. Only data operations reference blocks.
+    pub fn expand(&mut self, requests: &mut &[Request], out: &mut Expanded) -> Result<(), SimError> {
+        while let Some((request, rest)) = requests.split_first()
+            && !out.is_full()
+        {
+            let blocks = self.blocks(request);
+            if self.done < blocks.count {
+                let room = (PIECE - out.keys.len()) as u64;
+                let now = room.min(blocks.count - self.done);
+                self.cut(request, blocks.first + self.done, now, out)?;
+                self.done += now;
             }
+            if self.done < blocks.count {
+                return Ok(());
+            }
+            self.done = 0;
+            *requests = rest;
         }
         Ok(())
     }
 
+    /// References that a request makes.
+    pub fn references(&self, request: &Request) -> u64 {
+        self.blocks(request).count
+    }
+
+    /// The blocks that a request touches.
     #[inline(always)]
-    fn expand_one(&mut self, request: &Request, out: &mut Expanded) -> Result<(), SimError> {
-        let before = out.keys.len();
+    fn blocks(&self, request: &Request) -> Blocks {
+        let references = match request.op() {
+            Op::Read | Op::Write => true,
+            Op::Map => self.maps,
+            _ => false,
+        };
+        if !references || request.failed() {
+            return Blocks { first: 0, count: 0 };
+        }
+        match (self.block, self.objects) {
+            (BlockSize::Object, _) => Blocks { first: request.offset, count: 1 },
+            (BlockSize::Bytes(_), true) => {
+                Blocks { first: 0, count: self.divide(u64::from(request.length.max(1)) - 1) + 1 }
+            }
+            (BlockSize::Bytes(_), false) if request.length == 0 => Blocks { first: 0, count: 0 },
+            (BlockSize::Bytes(_), false) => {
+                let first = self.divide(request.offset);
+                let last = self.divide(request.offset.saturating_add(u64::from(request.length) - 1));
+                Blocks { first, count: last - first + 1 }
+            }
+        }
+    }
+
+    /// Appends `count` blocks of a request from `first` on.
+    #[inline(always)]
+    fn cut(&mut self, request: &Request, first: u64, count: u64, out: &mut Expanded) -> Result<(), SimError> {
+        let start = out.keys.len() as u64;
         match (self.block, self.objects) {
             (BlockSize::Object, true) => out.keys.push(request.offset),
-            (BlockSize::Object, false) => out.keys.push(self.segments.address(request.file, request.offset)?),
-            (BlockSize::Bytes(_), true) => self.cut_object(request, out)?,
-            (BlockSize::Bytes(_), false) => self.cut_range(request, out)?,
+            (BlockSize::Bytes(_), true) => {
+                let segment = self.segments.number(0, request.offset)?;
+                out.keys.extend((first..first + count).map(|block| u64::from(segment) << 32 | block));
+            }
+            (_, false) => {
+                // A range may end with the last block that there is.
+                for block in (0..count).map(|ahead| first + ahead) {
+                    out.keys.push(self.segments.address(request.file, block)?);
+                }
+            }
         }
-        let count = out.keys.len() - before;
-        if count == 0 {
-            return Ok(());
-        }
-        let (start, end) = (before as u64, out.keys.len() as u64);
+        let end = start + count;
         if request.op == Op::Write as u8 {
             out.writes.mark(start, end);
         }
-        if request.flags & FLAG_CONTINUED != 0 {
+        if request.flags & FLAG_CONTINUED != 0 || self.done > 0 {
             out.continues.mark(start, end);
         } else if count > 1 {
             out.continues.mark(start + 1, end);
@@ -133,26 +188,6 @@ impl Expander {
         Ok(())
     }
 
-    fn cut_range(&mut self, request: &Request, out: &mut Expanded) -> Result<(), SimError> {
-        if request.length == 0 {
-            return Ok(());
-        }
-        let first = self.divide(request.offset);
-        let last = self.divide(request.offset.saturating_add(u64::from(request.length) - 1));
-        for block in first..=last {
-            let key = self.segments.address(request.file, block)?;
-            out.keys.push(key);
-        }
-        Ok(())
-    }
-
-    fn cut_object(&mut self, request: &Request, out: &mut Expanded) -> Result<(), SimError> {
-        let last = self.divide(u64::from(request.length.max(1)) - 1);
-        let segment = self.segments.number(0, request.offset)?;
-        out.keys.extend((0..=last).map(|block| u64::from(segment) << 32 | block));
-        Ok(())
-    }
-
     #[inline(always)]
     fn divide(&self, bytes: u64) -> u64 {
         match (self.shift, self.block) {
@@ -161,6 +196,13 @@ impl Expander {
             (None, BlockSize::Object) => bytes,
         }
     }
+}
+
+/// Consecutive blocks.
+#[derive(Clone, Copy)]
+struct Blocks {
+    first: u64,
+    count: u64,
 }
 
 #[cfg(test)]
@@ -175,9 +217,10 @@ mod tests {
         Request { op: op as u8, file, offset, length, ..Request::default() }
     }
 
-    fn keys(addressing: Addressing, block: BlockSize, requests: &[Request]) -> Vec<u64> {
+    fn keys(addressing: Addressing, block: BlockSize, mut requests: &[Request]) -> Vec<u64> {
         let mut out = Expanded::default();
-        Expander::new(&meta(addressing), block, true).expand(requests, &mut out).unwrap();
+        Expander::new(&meta(addressing), block, true).expand(&mut requests, &mut out).unwrap();
+        assert!(requests.is_empty());
         out.keys
     }
 
@@ -220,5 +263,39 @@ mod tests {
         let sized = [request(Op::Read, 0, u64::MAX, 10_000), request(Op::Read, 0, 5, 0)];
         assert_eq!(keys(Addressing::Objects, BlockSize::Object, &sized), [u64::MAX, 5]);
         assert_eq!(keys(Addressing::Objects, BlockSize::Bytes(4096), &sized).len(), 4);
+    }
+
+    /// Half a piece, a range of two and a half pieces, and a write behind it.
+    #[test]
+    fn a_long_range_is_cut_a_piece_at_a_time() {
+        let piece = PIECE as u64;
+        let bytes = |blocks: u64| (blocks * 512) as u32;
+        let requests = [
+            request(Op::Read, 0, 0, bytes(piece / 2)),
+            request(Op::Read, 1, 512, bytes(piece * 5 / 2)),
+            request(Op::Write, 2, 0, 512),
+        ];
+        let mut expander = Expander::new(&meta(Addressing::Bytes { unit: None }), BlockSize::Bytes(512), true);
+        assert_eq!(requests.map(|request| expander.references(&request)), [piece / 2, piece * 5 / 2, 1]);
+        let (mut rest, mut out) = (&requests[..], Expanded::default());
+        let (mut keys, mut begins, mut writes) = (Vec::new(), Vec::new(), Vec::new());
+        while !rest.is_empty() {
+            out.clear();
+            expander.expand(&mut rest, &mut out).unwrap();
+            assert!(out.keys.len() <= PIECE);
+            out.continues.reach(piece);
+            out.writes.reach(piece);
+            let at = keys.len();
+            let of = |bits: &Bits, set: bool| {
+                let found = (0..out.keys.len()).filter(|&bit| crate::bits::get(bits.words(), bit as u64) == set);
+                found.map(|bit| at + bit).collect::<Vec<_>>()
+            };
+            begins.extend(of(&out.continues, false));
+            writes.extend(of(&out.writes, true));
+            keys.extend_from_slice(&out.keys);
+        }
+        let blocks = (0..piece / 2).chain((1..=piece * 5 / 2).map(|block| 1 << 32 | block)).chain([2 << 32]);
+        assert!(keys.iter().copied().eq(blocks));
+        assert_eq!((begins, writes), (vec![0, PIECE / 2, 3 * PIECE], vec![3 * PIECE]));
     }
 }

@@ -23,7 +23,7 @@ use crate::profile;
 use crate::progress::Progress;
 use crate::references::{References, SideColumns};
 use crate::view::{self, ClassCell, Shown};
-use crate::window::{WINDOW, Window};
+use crate::window::Window;
 
 /// One cell to be run.
 #[derive(Clone, Debug)]
@@ -40,8 +40,13 @@ pub struct Plan {
 
 impl Plan {
     /// How the policy wants to see the trace.
-    fn view(&self) -> Result<View, SpecError> {
-        dynamic::view(self.info.name, &self.args, self.capacity)
+    pub(crate) fn view(&self) -> Result<View, SimError> {
+        dynamic::view(self.info.name, &self.args, self.capacity).map_err(|error| self.refused(error))
+    }
+
+    /// The error of a plan that cannot be built.
+    pub(crate) fn refused(&self, error: SpecError) -> SimError {
+        SimError::scheme(self.info.name, self.capacity, error)
     }
 
     /// True if the policy, or one in it, must know the future.
@@ -132,7 +137,7 @@ fn run_shown(
 ) -> Result<Vec<Tally>, SimError> {
     let requests =
         references.requests.as_ref().ok_or_else(|| SimError::NoRequests { policy: plans[0].info.name.to_owned() })?;
-    let shown = view::show(requests, view)?;
+    let shown = view::show(requests, view, plans[0].info.name)?;
     let ids: Column = shown.ids.clone();
     let future = future_of(&ids, shown.addresses.len() as u32, plans)?;
     // Cells are reported in references of the plain view, of which the user knows the number.
@@ -142,7 +147,8 @@ fn run_shown(
     let run_one = |plan: &&Plan| {
         let setup = setup(plan, &shown.addresses, future.as_ref(), &apps);
         let run = RunShown { setup, shown: &shown, progress: &advance };
-        Ok(registry::visit(plan.info.name, run).expect("a plan's info comes from the registry")?)
+        let ran = registry::visit(plan.info.name, run).expect("a plan's info comes from the registry");
+        ran.map_err(|error| plan.refused(error))
     };
     plans.par_iter().with_max_len(1).map(run_one).collect()
 }
@@ -222,15 +228,17 @@ fn run_stream(stream: &mut Stream, plans: &[Plan], progress: &dyn Progress) -> R
     }
     let mut expanded = Expanded::default();
     let mut begin = stream.begun.len();
-    while stream.source.next(&mut expanded)? {
-        let mut columns = SideColumns::starting_at(begin);
-        columns.append(&expanded);
-        columns.finish();
-        for (index, keys) in expanded.keys.chunks(WINDOW).enumerate() {
-            let window = columns.window(begin + (index * WINDOW) as u64, keys);
-            feed(&mut cells, &window, progress);
+    loop {
+        while stream.source.cut(&mut expanded)? {
+            let mut columns = SideColumns::starting_at(begin);
+            columns.append(&expanded);
+            columns.finish();
+            feed(&mut cells, &columns.window(begin, &expanded.keys), progress);
+            begin += expanded.keys.len() as u64;
         }
-        begin += expanded.keys.len() as u64;
+        if !stream.source.read()? {
+            break;
+        }
     }
     Ok(cells.iter().map(|cell| cell.tally()).collect())
 }
@@ -240,8 +248,9 @@ fn feed(cells: &mut [Box<dyn Cell<u64>>], window: &Window<u64>, progress: &dyn P
     progress.advance(window.keys.len() as u64 * cells.len() as u64);
 }
 
-fn build<D: Directory + 'static>(plan: &Plan, visitor: BuildCell<D>) -> Result<Box<dyn Cell<D::Key>>, SpecError> {
-    registry::visit(plan.info.name, visitor).expect("a plan's info comes from the registry")
+fn build<D: Directory + 'static>(plan: &Plan, visitor: BuildCell<D>) -> Result<Box<dyn Cell<D::Key>>, SimError> {
+    let built = registry::visit(plan.info.name, visitor).expect("a plan's info comes from the registry");
+    built.map_err(|error| plan.refused(error))
 }
 
 struct BuildCell<'a, D> {

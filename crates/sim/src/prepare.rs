@@ -67,8 +67,7 @@ impl Stream {
 
     /// The error for something that needs every block numbered.
     pub fn refuse(&self, what: impl Into<String>, instead: &'static str) -> SimError {
-        let budget = format!("{} MiB", self.memory_bytes >> 20);
-        SimError::OverBudget { what: what.into(), distinct: self.begun.distinct().into(), budget, instead }
+        SimError::over_budget(what, self.begun.distinct(), self.memory_bytes, instead)
     }
 }
 
@@ -77,15 +76,25 @@ pub(crate) struct Source {
     reader: Box<dyn TraceReader>,
     expander: Expander,
     batch: Batch,
+    /// Requests of the batch that are cut to their end.
+    cut: usize,
 }
 
 impl Source {
-    /// Cuts the next batch of requests; `false` at the end of the trace.
-    pub fn next(&mut self, out: &mut Expanded) -> Result<bool, SimError> {
+    /// Reads the next batch of requests, once the one before it is cut; `false` at the end of the trace.
+    pub fn read(&mut self) -> Result<bool, SimError> {
         self.reader.read(&mut self.batch)?;
-        out.clear();
-        self.expander.expand(&self.batch.requests, out)?;
+        self.cut = 0;
         Ok(!self.batch.is_empty())
+    }
+
+    /// Cuts the next piece of the batch; `false` if all of it is cut.
+    pub fn cut(&mut self, out: &mut Expanded) -> Result<bool, SimError> {
+        out.clear();
+        let mut rest = &self.batch.requests[self.cut..];
+        self.expander.expand(&mut rest, out)?;
+        self.cut = self.batch.len() - rest.len();
+        Ok(!out.keys.is_empty())
     }
 }
 
@@ -99,27 +108,30 @@ pub fn prepare(
     let block = options.block.unwrap_or_else(|| BlockSize::default_for(reader.meta()));
     let expander =
         Expander::new(reader.meta(), block, options.maps).with_times(options.keep_times && reader.meta().has_time);
-    let mut source = Source { reader, expander, batch: Batch::new() };
+    let mut source = Source { reader, expander, batch: Batch::new(), cut: 0 };
     let mut interner = Interner::new();
     let mut ids: Vec<u32> = Vec::new();
     let mut columns = SideColumns::default();
     let mut expanded = Expanded::default();
     let block_bytes = block.bytes().unwrap_or(1);
-    let mut kept = options.keep_requests.then(|| Requests::new(source.reader.meta(), options.maps, block_bytes));
-    while source.next(&mut expanded)? {
+    let requests = || Requests::new(source.reader.meta(), options.maps, block_bytes, options.memory_bytes);
+    let mut kept = options.keep_requests.then(requests);
+    while source.read()? {
         if let Some(kept) = &mut kept {
             kept.append(&source.batch);
         }
-        interner.intern(&expanded.keys, &mut ids)?;
-        columns.append(&expanded);
-        progress.advance(expanded.keys.len() as u64);
-        let requests = kept.as_ref().map_or(0, Requests::memory_bytes);
-        let held = interner.memory_bytes() + columns.memory_bytes() + ids.capacity() as u64 * 4 + requests;
-        if held > options.memory_bytes {
-            let mut begun = References::new(column(ids), columns, interner.into_keys());
-            begun.apps = source.reader.tables().apps.clone();
-            let stream = Stream { source, begun, memory_bytes: options.memory_bytes };
-            return Ok((Prepared::Stream(stream), None));
+        while source.cut(&mut expanded)? {
+            interner.intern(&expanded.keys, &mut ids)?;
+            columns.append(&expanded);
+            progress.advance(expanded.keys.len() as u64);
+            let requests = kept.as_ref().map_or(0, Requests::memory_bytes);
+            let held = interner.memory_bytes() + columns.memory_bytes() + ids.capacity() as u64 * 4 + requests;
+            if held > options.memory_bytes {
+                let mut begun = References::new(column(ids), columns, interner.into_keys());
+                begun.apps = source.reader.tables().apps.clone();
+                let stream = Stream { source, begun, memory_bytes: options.memory_bytes };
+                return Ok((Prepared::Stream(stream), None));
+            }
         }
     }
     ids.shrink_to_fit();

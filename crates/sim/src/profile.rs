@@ -2,8 +2,8 @@
 
 use hotset_core::dynamic;
 use hotset_core::policy::App;
-use hotset_core::spec::SpecError;
 
+use crate::error::SimError;
 use crate::grid::Plan;
 use crate::machine::Machine;
 
@@ -18,7 +18,7 @@ pub(crate) fn is_wanted(plan: &Plan) -> bool {
 }
 
 /// The applications of the trace, measured as the policy of `plan` wants it: the hit rate in percent of each alone, at each size; none if it does not occur.
-pub(crate) fn apps(machine: &Machine, plan: &Plan) -> Result<Vec<App>, SpecError> {
+pub(crate) fn apps(machine: &Machine, plan: &Plan) -> Result<Vec<App>, SimError> {
     let mut apps = named(&machine.references.apps);
     let Some(profiling) = dynamic::profiling(plan.info.name, &plan.args, plan.capacity) else { return Ok(apps) };
     if apps.is_empty() {

@@ -158,9 +158,10 @@ impl References {
         };
         let Some(rest) = parts.iter().find(|part| part.size.is_none()) else { return Ok(None) };
         let fixed: u64 = parts.iter().filter_map(|part| part.size).sum();
-        let least = (fixed + rest.block).div_ceil(block);
-        let view = dynamic::view("attribute", args, u32::try_from(least).unwrap_or(u32::MAX))?;
-        let shown = view::show(requests, &view)?;
+        let least = u32::try_from((fixed + rest.block).div_ceil(block)).unwrap_or(u32::MAX);
+        let view =
+            dynamic::view("attribute", args, least).map_err(|error| SimError::scheme("attribute", least, error))?;
+        let shown = view::show(requests, &view, "attribute")?;
         let room = |part: &Part| part.size.map(|size| u32::try_from(size / part.block).unwrap_or(u32::MAX));
         let of_class = view.parts.expect("a cache in parts").of_class;
         let rooms = Rooms { of_class, blocks: parts.iter().map(room).collect() };

@@ -23,9 +23,12 @@ pub fn scan(
         if batch.is_empty() {
             return Ok(());
         }
-        expanded.clear();
-        expander.expand(&batch.requests, &mut expanded)?;
-        visit(&expanded.keys);
-        progress.advance(expanded.keys.len() as u64);
+        let mut rest = &batch.requests[..];
+        while !rest.is_empty() {
+            expanded.clear();
+            expander.expand(&mut rest, &mut expanded)?;
+            visit(&expanded.keys);
+            progress.advance(expanded.keys.len() as u64);
+        }
     }
 }

@@ -43,6 +43,8 @@ pub struct Mix {
     players: Vec<Player>,
     /// Whose turn it is in lockstep.
     turn: usize,
+    /// The part whose request goes on in the next batch.
+    open: Option<usize>,
     skipped: u64,
     remarks: Vec<String>,
 }
@@ -98,7 +100,7 @@ impl Mix {
             has_ops: metas.iter().any(|meta| meta.has_ops),
         };
         let tables = Tables { files: Vec::new(), apps };
-        Ok(Mix { order, meta, tables, players, turn: 0, skipped: 0, remarks: Vec::new() })
+        Ok(Mix { order, meta, tables, players, turn: 0, open: None, skipped: 0, remarks: Vec::new() })
     }
 
     /// The part that comes next; `None` if all have ended.
@@ -122,7 +124,7 @@ impl Mix {
         Ok(next.map(|(_, number)| number))
     }
 
-    /// Appends the next request of a part, with what goes on from it.
+    /// Appends the next request of a part, with what goes on from it as far as there is room in the batch.
     fn take(&mut self, number: usize, out: &mut Batch) -> Result<(), TraceError> {
         let player = &mut self.players[number];
         loop {
@@ -137,7 +139,8 @@ impl Mix {
             out.push(request, request.length.into(), size);
             let goes_on = player.is_ready(&mut self.skipped, &mut self.remarks)?
                 && player.batch.requests[player.at].flags & FLAG_CONTINUED != 0;
-            if !goes_on {
+            self.open = goes_on.then_some(number);
+            if !goes_on || out.len() >= BATCH_REQUESTS {
                 return Ok(());
             }
         }
@@ -156,7 +159,11 @@ impl TraceReader for Mix {
     fn read(&mut self, batch: &mut Batch) -> Result<(), TraceError> {
         batch.clear();
         while batch.len() < BATCH_REQUESTS {
-            let Some(number) = self.next_part()? else { break };
+            let next = match self.open {
+                Some(open) => Some(open),
+                None => self.next_part()?,
+            };
+            let Some(number) = next else { break };
             self.take(number, batch)?;
         }
         Ok(())

@@ -4,6 +4,7 @@ use std::ops::RangeInclusive;
 use std::path::Path;
 
 use hotset_core::spec::{SizeSpec, SpecError, Value};
+use hotset_sim::BlockSize;
 use hotset_sim::machine::{self, Disk};
 use serde::Deserialize;
 
@@ -13,6 +14,7 @@ use super::policies::Policies;
 use super::row::AnyRow;
 use crate::failure::Failure;
 use crate::simulate::clock;
+use crate::traces::block_of_bytes;
 
 /// An experiment as it is written.
 #[derive(Deserialize)]
@@ -105,12 +107,14 @@ impl Compare {
 }
 
 impl File {
-    /// Reads an experiment.
-    pub fn read(path: &Path) -> Result<File, Failure> {
+    /// Reads an experiment. `path` is where its text is from.
+    pub fn parse(path: &Path, text: &str) -> Result<File, Failure> {
         let name = path.display();
-        let text =
-            std::fs::read_to_string(path).map_err(|error| Failure::Work(format!("{name}: cannot read it: {error}")))?;
-        let mut file: File = toml::from_str(&text).map_err(|error| Failure::Usage(format!("{name}: {error}")))?;
+        let mut file: File = toml::from_str(text).map_err(|error| Failure::Usage(format!("{name}: {error}")))?;
+        file.size_list(path)?;
+        file.machine(path)?;
+        file.block_size(path)?;
+        file.mixes.iter().try_for_each(|mix| mix.check(path))?;
         let known = file.policies(path)?.names();
         let labels: Vec<String> = file.trace_names().map(|trace| label(trace).to_owned()).collect();
         if labels.is_empty() {
@@ -147,6 +151,12 @@ impl File {
         let every = self.every.as_deref().map(clock::parse_every).transpose();
         let every = every.map_err(|error| Failure::Usage(format!("{}, every: {error}", path.display())))?;
         Ok((disk.is_some() || every.is_some()).then_some(machine::Options { disk, every }))
+    }
+
+    /// How traces are cut, if the experiment says so.
+    pub fn block_size(&self, path: &Path) -> Result<Option<BlockSize>, Failure> {
+        let sized = self.block.map(block_of_bytes).transpose();
+        sized.map_err(|error| Failure::Usage(format!("{}, block: {error}", path.display())))
     }
 
     /// What the experiment measures, in a row; `None` where the row does not tell.

@@ -7,6 +7,8 @@ use hotset_trace::mix::{self, Order};
 use hotset_trace::{Trace, TraceError};
 use serde::{Deserialize, Deserializer};
 
+use crate::failure::Failure;
+
 /// Several applications as one trace.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -60,6 +62,19 @@ fn some_time<'de, D: Deserializer<'de>>(from: D) -> Result<Option<u64>, D::Error
 }
 
 impl Mix {
+    /// Refuses a mix of nothing, applications of one name, and passes that are none. `path` is the experiment's.
+    pub fn check(&self, path: &Path) -> Result<(), Failure> {
+        let refuse = |what: String| Err(Failure::Usage(format!("{}, mix {:?}: {what}", path.display(), self.name)));
+        let names: Vec<&str> = self.apps.iter().map(|app| app.name.as_str()).collect();
+        let twice = names.iter().enumerate().find(|(index, name)| names[..*index].contains(name));
+        match (names.is_empty(), twice, self.apps.iter().find(|app| app.loops == 0)) {
+            (true, ..) => refuse("found no apps; expected at least one".to_owned()),
+            (_, Some((_, name)), _) => refuse(format!("the application {name:?} is there twice; expected it once")),
+            (.., Some(app)) => refuse(format!("{:?} has 0 loops; expected 1 or more", app.name)),
+            _ => Ok(()),
+        }
+    }
+
     /// Opens it. `place` says where a trace lies.
     pub fn open(&self, place: impl Fn(&str) -> PathBuf) -> Result<Trace, TraceError> {
         let part = |app: &App| crate::mix::part(&app.name, &place(&app.trace), app.loops, app.start, app.span);

@@ -115,9 +115,14 @@ pub(crate) fn applications(row: &Row) -> Table {
     table
 }
 
-/// True if the row's scheme cuts files into blocks of its own, so that its references are others than those of plain policies.
-pub(crate) fn has_own_blocks(row: &Row) -> bool {
-    row.classes.iter().any(|class| Some(class.block_bytes) != row.block_bytes)
+/// The rows of schemes that cut files into blocks of their own, so that their references are others than those of plain policies, and
+/// the rows of the others. A scheme whose own blocks are those of the run at some sizes stays whole.
+pub(crate) fn apart(rows: &[Row]) -> (Vec<Row>, Vec<Row>) {
+    let has_own_blocks = |row: &Row| row.classes.iter().any(|class| Some(class.block_bytes) != row.block_bytes);
+    let of_policies: Vec<&[Row]> = rows.chunk_by(|one, other| one.policy == other.policy).collect();
+    let (aware, plain): (Vec<&[Row]>, Vec<&[Row]>) =
+        of_policies.into_iter().partition(|rows| rows.iter().any(has_own_blocks));
+    (aware.concat(), plain.concat())
 }
 
 /// What schemes with blocks of their own cost: a line a scheme and size.

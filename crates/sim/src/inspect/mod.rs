@@ -139,20 +139,44 @@ impl Inspector {
     }
 
     /// Counts requests and returns how many references they make.
-    fn feed(&mut self, requests: &[Request], tables: &Tables, pattern: Option<&mut Pattern>) -> Result<u64, SimError> {
-        self.expanded.clear();
-        self.shares.clear();
+    fn feed(
+        &mut self,
+        requests: &[Request],
+        tables: &Tables,
+        mut pattern: Option<&mut Pattern>,
+    ) -> Result<u64, SimError> {
+        let before = self.references;
         for request in requests {
-            self.note(request)?;
+            self.note(request);
+            let mut rest = std::slice::from_ref(request);
+            while !rest.is_empty() {
+                let cut = self.expanded.keys.len();
+                self.expander.expand(&mut rest, &mut self.expanded)?;
+                let references = (self.expanded.keys.len() - cut) as u64;
+                if references > 0 {
+                    self.shares.push(Share { file: request.file, kind: request.kind, references });
+                }
+                if self.expanded.is_full() {
+                    self.count_blocks(tables, pattern.as_deref_mut())?;
+                }
+            }
         }
-        let references = self.expanded.keys.len() as u64;
-        self.references += references;
-        let mut seen = Seen { groups: &mut self.groups, pattern, tables };
-        self.blocks.feed(&self.expanded.keys, &self.shares, &mut seen)?;
-        Ok(references)
+        self.count_blocks(tables, pattern)?;
+        Ok(self.references - before)
     }
 
-    fn note(&mut self, request: &Request) -> Result<(), SimError> {
+    /// Counts the references that have been cut.
+    fn count_blocks(&mut self, tables: &Tables, pattern: Option<&mut Pattern>) -> Result<(), SimError> {
+        self.references += self.expanded.keys.len() as u64;
+        let mut seen = Seen { groups: &mut self.groups, pattern, tables };
+        self.blocks.feed(&self.expanded.keys, &self.shares, &mut seen)?;
+        self.expanded.clear();
+        self.shares.clear();
+        Ok(())
+    }
+
+    /// Counts a request by itself.
+    fn note(&mut self, request: &Request) {
         let continued = request.flags & FLAG_CONTINUED != 0;
         self.requests += u64::from(!continued);
         self.operations.note(request, continued);
@@ -160,22 +184,15 @@ impl Inspector {
         self.times = Some((first.min(request.time), last.max(request.time)));
         if request.failed() {
             self.failed += u64::from(!continued);
-            return Ok(());
+            return;
         }
-        let before = self.expanded.keys.len();
-        self.expander.expand(std::slice::from_ref(request), &mut self.expanded)?;
-        let references = (self.expanded.keys.len() - before) as u64;
-        self.groups.note(request, continued, references);
-        if references > 0 {
-            self.shares.push(Share { file: request.file, kind: request.kind, references });
-        }
+        self.groups.note(request, continued, self.expander.references(request));
         if request.op().is_data() {
             self.sizes.note(request.length.into(), continued);
         }
         if matches!(request.op(), Op::Read | Op::Write) && request.length > 0 {
             self.sequences.note(request, continued);
         }
-        Ok(())
     }
 
     fn finish(self, meta: &Meta, block: BlockSize, tables: &Tables) -> Inspection {

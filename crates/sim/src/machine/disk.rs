@@ -74,7 +74,7 @@ impl Disk {
         let cost = match kind.name {
             "latency" => Cost::Latency(args.time("time")),
             _ => Cost::Mechanical {
-                reach: args.time("seek") + args.time("rotation") / 2,
+                reach: args.time("seek").saturating_add(args.time("rotation") / 2),
                 nanoseconds_a_byte: 1e9 / args.bytes("transfer").max(1) as f64,
             },
         };
@@ -112,7 +112,7 @@ impl Device {
     pub fn transfer(&mut self, now: u64, address: u64) -> u64 {
         let is_neighbour = self.behind == Some(address);
         let cost = match self.disk.cost {
-            Cost::Mechanical { reach, .. } => self.transfer + if is_neighbour { 0 } else { reach },
+            Cost::Mechanical { reach, .. } => self.transfer.saturating_add(if is_neighbour { 0 } else { reach }),
             // A run that goes on while the disk is at it is one access.
             Cost::Latency(_) if is_neighbour && self.free >= now => 0,
             Cost::Latency(time) => time,

@@ -23,7 +23,7 @@ use std::sync::OnceLock;
 use hotset_core::counters::Counters;
 use hotset_core::dynamic::{self, DynPolicy};
 use hotset_core::policy::Setup;
-use hotset_core::spec::{PolicySpec, SpecError};
+use hotset_core::spec::PolicySpec;
 use hotset_core::view::View;
 use rayon::prelude::*;
 
@@ -71,7 +71,7 @@ fn check(references: &References, plan: &Plan, options: &Options) -> Result<(), 
     if plan.is_offline() {
         return Err(SimError::Timeless { policy: name });
     }
-    if dynamic::view(plan.info.name, &plan.args, plan.capacity)? != View::default() {
+    if plan.view()? != View::default() {
         return Err(SimError::TimedView { policy: name });
     }
     let by_clock = options.disk.is_some() || matches!(options.every, Some(Every::Time(_)));
@@ -95,10 +95,10 @@ impl<'a> Machine<'a> {
     }
 
     /// Replays the whole trace.
-    pub fn run(&self, plan: &Plan, options: &Options) -> Result<Replayed, SpecError> {
+    pub fn run(&self, plan: &Plan, options: &Options) -> Result<Replayed, SimError> {
         let apps = profile::apps(self, plan)?;
         let setup = grid::setup(plan, &self.references.addresses, None, &apps);
-        let policy = dynamic::named(plan.info.name, &setup)?;
+        let policy = dynamic::named(plan.info.name, &setup).map_err(|error| plan.refused(error))?;
         Ok(self.replay(&self.lanes, policy, plan, plan.capacity, options).run())
     }
 
@@ -109,10 +109,10 @@ impl<'a> Machine<'a> {
         policy: &PolicySpec,
         capacity: u32,
         plan: &Plan,
-    ) -> Result<Option<Counters>, SpecError> {
+    ) -> Result<Option<Counters>, SimError> {
         let Some(lane) = self.lanes.iter().position(|lane| lane.app == app) else { return Ok(None) };
         let around = Setup { capacity, ..grid::setup(plan, &self.references.addresses, None, &[]) };
-        let policy = dynamic::build(policy, capacity, &around)?;
+        let policy = dynamic::build(policy, capacity, &around).map_err(|error| plan.refused(error))?;
         let lane = std::slice::from_ref(&self.lanes[lane]);
         Ok(Some(self.replay(lane, policy, plan, capacity, &Options::default()).run().tally.total))
     }

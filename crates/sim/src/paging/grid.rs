@@ -68,7 +68,8 @@ impl Visitor for Build<'_> {
     fn visit<P: PagingPolicy + 'static>(self) -> Self::Output {
         let Build { trace, uses, plan } = self;
         let setup = Setup { frames: plan.frames, addresses: &trace.addresses, seed: plan.seed, args: &plan.args };
-        let cell = PolicyCell::new(trace.clone(), uses.cloned(), P::new(&setup)?, plan.frames, plan.frees);
+        let policy = P::new(&setup).map_err(|error| SimError::scheme(P::INFO.name, plan.frames, error))?;
+        let cell = PolicyCell::new(trace.clone(), uses.cloned(), policy, plan.frames, plan.frees);
         Ok(Box::new(cell.map_err(SimError::Packer)?))
     }
 }

@@ -1,11 +1,24 @@
 //! Numbers for blocks of any size of any part of a file.
 
+use std::ops::Range;
+
 use hotset_core::view::{Space, Spaces};
 
 use crate::error::SimError;
+use crate::expand::PIECE;
 use crate::intern::Interner;
 
-/// Cuts byte ranges into numbered blocks. Numbers are dense, in the order of first appearance.
+/// The blocks of `block` bytes that bytes `offset..offset + length` touch, a piece at a time.
+pub(super) fn pieces(block: u64, offset: u64, length: u64) -> impl Iterator<Item = Range<u64>> {
+    let end = match length {
+        0 => offset / block,
+        // No number is left for a block that ends with the last byte there is.
+        length => (offset.saturating_add(length - 1) / block).saturating_add(1),
+    };
+    (offset / block..end).step_by(PIECE).map(move |first| first..end.min(first.saturating_add(PIECE as u64)))
+}
+
+/// Numbers blocks. Numbers are dense, in the order of first appearance.
 pub(super) struct Cutter {
     interner: Interner,
     spaces: Spaces,
@@ -17,22 +30,16 @@ impl Cutter {
         Cutter { interner: Interner::new(), spaces: Spaces::default(), keys: Vec::new() }
     }
 
-    /// Appends the numbers of the blocks of `block` bytes that bytes `offset..offset + length` touch.
-    pub fn cut(
-        &mut self,
-        space: Space,
-        block: u64,
-        offset: u64,
-        length: u64,
-        ids: &mut Vec<u32>,
-    ) -> Result<(), SimError> {
-        if length == 0 {
-            return Ok(());
-        }
-        let last = offset.saturating_add(length - 1) / block;
+    /// Appends the numbers of these blocks of `space`.
+    pub fn number(&mut self, space: Space, blocks: Range<u64>, ids: &mut Vec<u32>) -> Result<(), SimError> {
         self.keys.clear();
-        self.keys.extend((offset / block..=last).map(|number| self.spaces.address(space, number)));
+        self.keys.extend(blocks.map(|number| self.spaces.address(space, number)));
         Ok(self.interner.intern(&self.keys, ids)?)
+    }
+
+    /// Bytes of memory held.
+    pub fn memory_bytes(&self) -> u64 {
+        self.interner.memory_bytes()
     }
 
     /// Blocks numbered so far.

@@ -11,6 +11,8 @@ pub(crate) struct Requests {
     pub maps: bool,
     /// Bytes of a block where a view does not say.
     pub block: u64,
+    /// Bytes that the trace may take in a view.
+    pub memory_allowed: u64,
     pub tables: Tables,
     requests: Vec<Request>,
     /// The file's size at each request; empty when the trace never tells it.
@@ -18,8 +20,16 @@ pub(crate) struct Requests {
 }
 
 impl Requests {
-    pub fn new(meta: &Meta, maps: bool, block: u64) -> Requests {
-        Requests { meta: meta.clone(), maps, block, tables: Tables::default(), requests: Vec::new(), sizes: Vec::new() }
+    pub fn new(meta: &Meta, maps: bool, block: u64, memory_allowed: u64) -> Requests {
+        Requests {
+            meta: meta.clone(),
+            maps,
+            block,
+            memory_allowed,
+            tables: Tables::default(),
+            requests: Vec::new(),
+            sizes: Vec::new(),
+        }
     }
 
     pub fn append(&mut self, batch: &Batch) {

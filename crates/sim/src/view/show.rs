@@ -1,5 +1,6 @@
 //! Shows a trace in one view.
 
+use std::collections::BTreeSet;
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -9,7 +10,7 @@ use hotset_core::request::Request;
 use hotset_core::view::{Cutting, Former, Object, Piece, Step, View, Viewer};
 use hotset_trace::Addressing;
 
-use super::cut::Cutter;
+use super::cut::{Cutter, pieces};
 use super::requests::Requests;
 use crate::error::SimError;
 
@@ -68,9 +69,9 @@ impl Shown {
     }
 }
 
-/// Shows `requests` in `view`, which classifies.
-pub(crate) fn show(requests: &Requests, view: &View) -> Result<Shown, SimError> {
-    let mut show = Show::new(requests, view);
+/// Shows `requests` in `view`, which classifies. Fails if that takes more memory than is allowed; the error names the policy.
+pub(crate) fn show(requests: &Requests, view: &View, policy: &str) -> Result<Shown, SimError> {
+    let mut show = Show::new(requests, view, policy);
     let mut steps = Vec::new();
     for (request, size) in requests.iter() {
         let info = requests.file(request.file);
@@ -89,27 +90,68 @@ pub(crate) fn show(requests: &Requests, view: &View) -> Result<Shown, SimError> 
     Ok(shown)
 }
 
-struct Show {
+struct Show<'a> {
+    policy: &'a str,
+    memory_allowed: u64,
     viewer: Viewer,
     cutter: Cutter,
-    /// By file, its blocks with the first byte of each; the inode has none.
-    blocks: HashMap<u32, Vec<(Option<u64>, u32)>>,
-    scratch: Vec<u32>,
+    /// What can become void; `None` where no file is deleted or cut.
+    valid: Option<Valid>,
     ids: Vec<u32>,
     shown: Shown,
 }
 
-impl Show {
-    fn new(requests: &Requests, view: &View) -> Show {
+/// The blocks that are worth something.
+#[derive(Default)]
+struct Valid {
+    /// By file, its blocks by the first byte of each; the inode has none.
+    of_file: HashMap<u32, BTreeSet<(Option<u64>, u32)>>,
+    /// By block: it is in the set of its file.
+    is_valid: Vec<bool>,
+}
+
+impl Valid {
+    /// Bytes that a block costs, at most.
+    const BLOCK_BYTES: usize = 40;
+
+    /// These blocks of a file come to be worth something, if they are not: consecutive ones, the first of which has this number.
+    fn note(&mut self, piece: &Piece, start: u64, ids: &[u32]) {
+        let Object::File(file) = piece.space.object else { return };
+        for (number, &id) in (start..).zip(ids) {
+            if id as usize >= self.is_valid.len() {
+                self.is_valid.resize(id as usize + 1, false);
+            }
+            if !std::mem::replace(&mut self.is_valid[id as usize], true) {
+                let first_byte = (!piece.space.inode).then(|| number.saturating_mul(piece.block));
+                self.of_file.entry(file).or_default().insert((first_byte, id));
+            }
+        }
+    }
+
+    /// Takes the blocks of a file from a byte on, or all of them.
+    fn take(&mut self, file: u32, from: Option<u64>) -> BTreeSet<(Option<u64>, u32)> {
+        let Some(blocks) = self.of_file.get_mut(&file) else { return BTreeSet::new() };
+        let taken = match from {
+            Some(from) => blocks.split_off(&(Some(from), 0)),
+            None => std::mem::take(blocks),
+        };
+        taken.iter().for_each(|&(_, id)| self.is_valid[id as usize] = false);
+        taken
+    }
+}
+
+impl<'a> Show<'a> {
+    fn new(requests: &Requests, view: &View, policy: &'a str) -> Show<'a> {
         let rules = view.rules.clone().expect("a view that is not the plain one classifies");
         let objects = requests.meta.addressing == Addressing::Objects;
         let viewer = Viewer::new(view, Cutting { block: requests.block, maps: requests.maps, objects });
         let block_bytes = (0..rules.classes().len()).map(|class| viewer.block_bytes(class as Class)).collect();
         Show {
+            policy,
+            memory_allowed: requests.memory_allowed,
+            valid: viewer.metadata().map(|_| Valid::default()),
             viewer,
             cutter: Cutter::new(),
-            blocks: HashMap::new(),
-            scratch: Vec::new(),
             ids: Vec::new(),
             shown: Shown {
                 rules,
@@ -126,8 +168,14 @@ impl Show {
     /// Appends the references to the blocks of one piece.
     fn piece(&mut self, request: &Request, piece: &Piece) -> Result<(), SimError> {
         let first = self.ids.len();
-        let known = self.cutter.distinct();
-        self.cutter.cut(piece.space, piece.block, piece.offset, piece.length, &mut self.ids)?;
+        for blocks in pieces(piece.block, piece.offset, piece.length) {
+            let (begin, start) = (self.ids.len(), blocks.start);
+            self.cutter.number(piece.space, blocks, &mut self.ids)?;
+            if let Some(valid) = &mut self.valid {
+                valid.note(piece, start, &self.ids[begin..]);
+            }
+            self.check_memory()?;
+        }
         if self.ids.len() == first {
             return Ok(());
         }
@@ -139,13 +187,6 @@ impl Show {
             write: piece.write,
             continues: piece.continues,
         });
-        if let Object::File(file) = piece.space.object {
-            let start =
-                |index: usize| (!piece.space.inode).then(|| (piece.offset / piece.block + index as u64) * piece.block);
-            let new = self.ids[first..].iter().enumerate().filter(|(_, id)| **id >= known);
-            let blocks = new.map(|(index, &id)| (start(index), id));
-            self.blocks.entry(file).or_default().extend(blocks);
-        }
         piece.former.map_or(Ok(()), |former| self.look_elsewhere(first, piece, former))
     }
 
@@ -155,28 +196,43 @@ impl Show {
         for index in first..self.ids.len() {
             let start = (bytes.start / piece.block + (index - first) as u64) * piece.block;
             let (from, to) = (start.max(bytes.start), (start.saturating_add(piece.block)).min(bytes.end));
-            self.scratch.clear();
-            self.cutter.cut(former.space, former.block, from, to.saturating_sub(from), &mut self.scratch)?;
-            let blocks = std::mem::take(&mut self.scratch);
-            self.event(index as u64, What::Elsewhere(former.class), &blocks);
-            self.scratch = blocks;
+            let event = self.shown.event_blocks.len();
+            for blocks in pieces(former.block, from, to.saturating_sub(from)) {
+                self.cutter.number(former.space, blocks, &mut self.shown.event_blocks)?;
+                self.check_memory()?;
+            }
+            self.event(index as u64, What::Elsewhere(former.class), event);
         }
         Ok(())
     }
 
     /// The blocks of a file from a byte on, or all of them, are worth nothing any more.
     fn void(&mut self, file: u32, from: Option<u64>) {
-        let Some(known) = self.blocks.get(&file) else { return };
-        let is_void = |start: Option<u64>| from.is_none_or(|from| start.is_some_and(|start| start >= from));
-        let blocks: Vec<u32> = known.iter().filter(|(start, _)| is_void(*start)).map(|&(_, id)| id).collect();
-        if !blocks.is_empty() {
-            self.event(self.ids.len() as u64, What::Remove, &blocks);
+        let void = self.valid.as_mut().map_or_else(BTreeSet::new, |valid| valid.take(file, from));
+        if void.is_empty() {
+            return;
         }
+        let event = self.shown.event_blocks.len();
+        self.shown.event_blocks.extend(void.iter().map(|&(_, id)| id));
+        self.event(self.ids.len() as u64, What::Remove, event);
     }
 
-    fn event(&mut self, at: u64, what: What, blocks: &[u32]) {
-        let start = self.shown.event_blocks.len();
-        self.shown.event_blocks.extend(blocks);
-        self.shown.events.push(Event { at, what, blocks: start..start + blocks.len() });
+    /// Something happens to the blocks that are noted from `first` on.
+    fn event(&mut self, at: u64, what: What, first: usize) {
+        self.shown.events.push(Event { at, what, blocks: first..self.shown.event_blocks.len() });
+    }
+
+    /// Fails if the trace in this view takes more memory than is allowed.
+    fn check_memory(&self) -> Result<(), SimError> {
+        let columns = self.ids.capacity() * 4 + self.shown.event_blocks.capacity() * 4;
+        let events =
+            self.shown.spans.capacity() * size_of::<Span>() + self.shown.events.capacity() * size_of::<Event>();
+        let valid = self.valid.as_ref().map_or(0, |valid| valid.is_valid.len() * Valid::BLOCK_BYTES);
+        let held = (columns + events + valid) as u64 + self.cutter.memory_bytes();
+        if held <= self.memory_allowed {
+            return Ok(());
+        }
+        let instead = "or leave the policy out";
+        Err(SimError::over_budget(self.policy, self.cutter.distinct(), self.memory_allowed, instead))
     }
 }

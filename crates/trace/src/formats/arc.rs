@@ -81,9 +81,9 @@ mod tests {
             ("1,2,3,4", "found `1,2,3,4`; expected the first block, a whole number below 2^64"),
             (
                 "36028797018963968 1 0 0",
-                "found 1 blocks of 512 bytes from block 36028797018963968; expected at most 1 TiB, ending below 2^64",
+                "found 1 blocks of 512 bytes from block 36028797018963968; expected a range that ends below 2^64 bytes",
             ),
-            ("0 2147483649 0 0", "found 1099511628288 bytes from byte 0; expected at most 1 TiB, ending below 2^64"),
+            ("0 33554433 0 0", "found 17179869696 bytes from byte 0; expected at most 16 GiB, ending below 2^64"),
         ];
         for (line, message) in cases {
             // What a line lacks must not be taken from the next one.

@@ -116,7 +116,7 @@ mod tests {
             ("1 0 0 1 2", "found `2`; expected the operation, 0 for a write or 1 for a read"),
             ("1 0 0 1", "found nothing; expected the operation, 0 for a write or 1 for a read"),
             ("1 0 0 1 1 7", "found `7`; expected five fields on a line"),
-            ("1 0 0 9999999999 1", "found 5119999999488 bytes from byte 0; expected at most 1 TiB, ending below 2^64"),
+            ("1 0 0 2147483648 1", "found 1099511627776 bytes from byte 0; expected at most 16 GiB, ending below 2^64"),
         ];
         for (line, message) in cases {
             // What a line lacks must not be taken from the next one.

@@ -140,7 +140,7 @@ mod tests {
             ("1,hm,1,Read,0", "found nothing; expected the size in bytes, a whole number below 2^64"),
             (
                 "1,hm,1,Read,18446744073709551615,1,1",
-                "found 1 bytes from byte 18446744073709551615; expected at most 1 TiB, ending below 2^64",
+                "found 1 bytes from byte 18446744073709551615; expected at most 16 GiB, ending below 2^64",
             ),
         ];
         for (line, message) in cases {

@@ -116,11 +116,11 @@ mod tests {
             ("0,1,,R,0", "found nothing; expected the size in bytes, a whole number below 2^64"),
             (
                 "0,99999999999999999,1,R,0",
-                "found 1 blocks of 512 bytes from block 99999999999999999; expected at most 1 TiB, ending below 2^64",
+                "found 1 blocks of 512 bytes from block 99999999999999999; expected a range that ends below 2^64 bytes",
             ),
             (
-                "0,0,2000000000000,R,0",
-                "found 2000000000000 bytes from byte 0; expected at most 1 TiB, ending below 2^64",
+                "0,0,1099511627776,R,0",
+                "found 1099511627776 bytes from byte 0; expected at most 16 GiB, ending below 2^64",
             ),
         ];
         for (line, message) in cases {

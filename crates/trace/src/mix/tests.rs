@@ -36,6 +36,7 @@ fn all(parts: Vec<Part>, order: Order) -> Vec<(u32, u64, u64)> {
         if batch.is_empty() {
             return seen;
         }
+        assert!(batch.len() <= BATCH_REQUESTS, "a batch is bounded whatever goes on");
         for request in &batch.requests {
             let of_file = owners.entry(request.file).or_insert(request.app);
             assert_eq!(*of_file, request.app, "parts have files of their own");
@@ -75,22 +76,36 @@ fn times_are_stretched() {
     assert_eq!(refused, "a: all its requests have one time, so it cannot be stretched");
 }
 
+/// The part with these of its requests going on with the one before.
+fn continued(part: Part, which: std::ops::Range<usize>) -> Part {
+    let mut inner = part.open;
+    let open: Opener = Box::new(move || {
+        let mut reader = inner()?;
+        let (mut batch, mut requests) = (Batch::new(), Vec::new());
+        loop {
+            reader.read(&mut batch)?;
+            if batch.is_empty() {
+                break;
+            }
+            requests.extend_from_slice(&batch.requests);
+        }
+        requests[which.clone()].iter_mut().for_each(|request| request.flags |= FLAG_CONTINUED);
+        let (meta, tables) = (reader.meta().clone(), reader.tables().clone());
+        Ok(Box::new(Held::new(meta, tables, requests)) as Box<dyn TraceReader>)
+    });
+    Part { open, ..part }
+}
+
 #[test]
 fn a_long_request_stays_whole() {
-    let mut long = part("a", &[1, 1, 2]);
-    let inner = long.open;
-    let mut inner = inner;
-    long.open = Box::new(move || {
-        let mut reader = inner()?;
-        let mut batch = Batch::new();
-        reader.read(&mut batch)?;
-        batch.requests[1].flags |= FLAG_CONTINUED;
-        let (meta, tables) = (reader.meta().clone(), reader.tables().clone());
-        Ok(Box::new(Held::new(meta, tables, batch.requests)))
-    });
-    let order: Vec<(u32, u64)> =
-        all(vec![long, part("b", &[1, 1])], Order::Lockstep).iter().map(|seen| (seen.0, seen.1)).collect();
-    assert_eq!(order, [(0, 0), (0, 1), (1, 0), (0, 2), (1, 1)]);
+    let order = |parts| all(parts, Order::Lockstep).iter().map(|seen| (seen.0, seen.1)).collect::<Vec<_>>();
+    let long = continued(part("a", &[1, 1, 2]), 1..2);
+    assert_eq!(order(vec![long, part("b", &[1, 1])]), [(0, 0), (0, 1), (1, 0), (0, 2), (1, 1)]);
+    // It may take several batches.
+    let pieces = 3 * BATCH_REQUESTS as u64 + 7;
+    let longer = continued(part("a", &vec![1; pieces as usize]), 1..pieces as usize);
+    let expected: Vec<(u32, u64)> = (0..pieces).map(|piece| (0, piece)).chain([(1, 0), (1, 1)]).collect();
+    assert_eq!(order(vec![longer, part("b", &[1, 1])]), expected);
 }
 
 #[test]

@@ -90,7 +90,7 @@ impl Field {
         if value < entries.max(1) as u64 {
             return Ok(());
         }
-        Err(format!("a request has {self:?} {value}, but the table before it has only {entries} entries"))
+        Err(format!("a request has {self:?} {value}, but the table before it has at most {entries} entries"))
     }
 }
 
@@ -102,8 +102,9 @@ pub(super) struct Known {
 }
 
 impl Known {
-    /// For blocks behind damage, where entries may have been lost.
-    pub(super) const ANY: Known = Known { files: usize::MAX, apps: usize::MAX };
+    /// For blocks behind damage, where entries may have been lost. Whoever counts by application has a row for each number below the
+    /// greatest, so there the number itself must not be damage.
+    pub(super) const BEHIND_DAMAGE: Known = Known { files: usize::MAX, apps: 1 << 20 };
 }
 
 /// Encodes blocks.
@@ -191,7 +192,7 @@ impl Block {
             first: 0,
             count: 0,
             done: 0,
-            known: Known::ANY,
+            known: Known::BEHIND_DAMAGE,
             same: Request::default(),
             same_size: None,
             columns: Vec::new(),
@@ -340,5 +341,18 @@ fn store(field: Field, values: &[u64], requests: &mut [Request], sizes: &mut [u6
         Field::FileSize => {
             sizes.iter_mut().zip(values).for_each(|(size, &value)| *size = value.wrapping_add(UNKNOWN_SIZE));
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A row for each of four billion applications would take 200 GiB.
+    #[test]
+    fn a_number_behind_damage_is_not_taken_for_a_count() {
+        assert!(Field::App.check(u32::MAX.into(), Known::BEHIND_DAMAGE).is_err());
+        assert_eq!(Field::App.check(5000, Known::BEHIND_DAMAGE), Ok(()));
+        assert_eq!(Field::File.check(u32::MAX.into(), Known::BEHIND_DAMAGE), Ok(()));
     }
 }

@@ -291,7 +291,7 @@ impl<R: Read> Reader<R> {
 
     fn take_block(&mut self) -> Result<(), Fault> {
         let all = Known { files: self.tables.files.len(), apps: self.tables.apps.len() };
-        self.block.open(if self.damage.is_known() { Known::ANY } else { all })?;
+        self.block.open(if self.damage.is_known() { Known::BEHIND_DAMAGE } else { all })?;
         let range = self.block.range();
         if range.start < self.next || (range.start > self.next && !self.damage.is_known()) {
             self.block.close();

@@ -436,7 +436,7 @@ fn hostile_contents_are_refused_in_a_sentence() {
         (vec![head(), block(0, 1, [5, 0, 0, 0], 11, &[])], "Op 11; expected at most 10"),
         (vec![head(), block(0, 1, [6, 0, 1, 0], 5, &[1])], "Kind 6; expected at most 5"),
         (vec![head(), block(0, 1, [1, 0, 1, 0], u64::from(u32::MAX), &[1])], "Length 4294967296"),
-        (vec![head(), block(0, 1, [0, 0, 1, 0], 0, &[1])], "File 1, but the table before it has only 0 entries"),
+        (vec![head(), block(0, 1, [0, 0, 1, 0], 0, &[1])], "File 1, but the table before it has at most 0 entries"),
         (vec![head(), block(0, 1, [4, 0, 0, 0], 9, &[])], "App 9, but the table"),
         (vec![head(), block(0, 1, [0, 2, 1, 0], 0, &[1])], "depend on file numbers"),
         (vec![head(), block(0, 1, [2, 3, 1, 0], 0, &[1])], "transform 3"),

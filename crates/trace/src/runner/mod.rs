@@ -16,8 +16,11 @@ use crate::{Batch, FileInfo, Tables};
 /// What is wrong with a line or record and what was expected; the runner adds file and place.
 pub type Malformed = Box<str>;
 
-/// The longest request taken for real, in bytes: 1 TiB.
-pub const LONGEST_REQUEST: u64 = 1 << 40;
+/// The longest read or write taken for real, in bytes: 16 GiB. A call of Linux moves less than 2 GiB; what claims much more is damage.
+pub const LONGEST_TRANSFER: u64 = 16 << 30;
+
+/// The longest range of any other request, in bytes: 1 TiB. Databases map as much at once.
+pub const LONGEST_RANGE: u64 = 1 << 40;
 
 /// Bytes of a disk sector, what LBAs count.
 pub const SECTOR_BYTES: u32 = 512;
@@ -28,8 +31,8 @@ static NO_TABLES: Tables = Tables { files: Vec::new(), apps: Vec::new() };
 /// Appends `request` over `length` bytes, after checking that the range is one that a device can have.
 #[inline]
 pub fn push_range(batch: &mut Batch, request: Request, length: u64, file_size: Option<u64>) -> Result<(), Malformed> {
-    if length > LONGEST_REQUEST || request.offset.checked_add(length).is_none() {
-        return Err(impossible_range(request.offset, length));
+    if length > longest(request.op()) || request.offset.checked_add(length).is_none() {
+        return Err(impossible_range(&request, length));
     }
     batch.push(request, length, file_size);
     Ok(())
@@ -52,6 +55,15 @@ pub fn push_blocks(
     push_range(batch, request, length, None)
 }
 
+/// The longest range of a request that does this.
+#[inline]
+fn longest(op: Op) -> u64 {
+    match op {
+        Op::Read | Op::Write => LONGEST_TRANSFER,
+        _ => LONGEST_RANGE,
+    }
+}
+
 /// The byte offset of an LBA.
 #[inline]
 pub fn sector_offset(lba: u64) -> Result<u64, Malformed> {
@@ -70,13 +82,19 @@ pub fn scsi_op(code: u64) -> Option<Op> {
 
 #[cold]
 fn impossible_blocks(start: u64, count: u64, block_bytes: u32) -> Malformed {
-    format!("found {count} blocks of {block_bytes} bytes from block {start}; expected at most 1 TiB, ending below 2^64")
-        .into()
+    format!(
+        "found {count} blocks of {block_bytes} bytes from block {start}; expected a range that ends below 2^64 bytes"
+    )
+    .into()
 }
 
 #[cold]
-fn impossible_range(offset: u64, length: u64) -> Malformed {
-    format!("found {length} bytes from byte {offset}; expected at most 1 TiB, ending below 2^64").into()
+fn impossible_range(request: &Request, length: u64) -> Malformed {
+    let most = match longest(request.op()) {
+        LONGEST_TRANSFER => "16 GiB",
+        _ => "1 TiB",
+    };
+    format!("found {length} bytes from byte {}; expected at most {most}, ending below 2^64", request.offset).into()
 }
 
 /// Bytes of a trace in a message: quoted, escaped where they cannot be shown, cut where they are long.

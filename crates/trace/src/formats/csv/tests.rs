@@ -98,7 +98,7 @@ fn errors_name_the_line() {
         ("1,1,R,\"a,0,1,,", "found a quotation mark that is not closed; expected quoted fields to end on their line"),
         (
             "1,1,R,a,18446744073709551615,2,,",
-            "found 2 bytes from byte 18446744073709551615; expected at most 1 TiB, ending below 2^64",
+            "found 2 bytes from byte 18446744073709551615; expected at most 16 GiB, ending below 2^64",
         ),
     ];
     for (line, message) in cases {
