@@ -10,6 +10,7 @@ mod destination;
 mod experiment;
 mod failure;
 mod formats;
+pub mod fuzzing;
 mod generate;
 mod http;
 mod import;

@@ -6,6 +6,7 @@ pub mod allocate;
 pub mod classify;
 pub mod counters;
 pub mod dynamic;
+pub mod fuzzing;
 pub mod paging;
 pub mod parts;
 pub mod policies;

@@ -1,0 +1,191 @@
+//! What the readers of a user's text keep up on any text whatever: the one body of the fuzz targets in `fuzz/` and of the seeded tests.
+
+use crate::classify::{Classifier, FileFacts, Rules};
+use crate::dynamic;
+use crate::paging::PagingSpec;
+use crate::parts::random::Random;
+use crate::policy::{Effects, Extra, Reference, Setup, Slot};
+use crate::request::{Kind, Request};
+use crate::spec::{PolicySpec, SizeSpec, SpecError};
+
+/// Blocks of the caches that are built, and of the trace that they see.
+const CAPACITIES: [u32; 3] = [1, 7, 40];
+const SLOTS: u32 = 64;
+
+/// Reads a list of policies, prints them, reads them back, and has those that can run serve a few references.
+///
+/// # Panics
+/// If an error has no sentence or no place in the text, if what is printed reads otherwise, or if a policy that was built breaks.
+pub fn policies(text: &str) {
+    match PolicySpec::parse_list(text) {
+        Err(error) => check(text, &error),
+        Ok(specs) => specs.iter().for_each(|spec| {
+            let printed = spec.to_string();
+            let read = PolicySpec::parse(&printed).unwrap_or_else(|error| panic!("{}", error.render(&printed)));
+            assert_eq!(read.to_string(), printed);
+            run(spec);
+        }),
+    }
+    match PagingSpec::parse_list(text) {
+        Err(error) => check(text, &error),
+        Ok(specs) => specs.iter().for_each(|spec| {
+            let printed = spec.to_string();
+            assert_eq!(PagingSpec::parse(&printed).map(|read| read.to_string()), Ok(printed));
+        }),
+    }
+}
+
+/// Reads a list of sizes, prints it, reads it back, and turns it into blocks.
+///
+/// # Panics
+/// If an error has no sentence or no place in the text, if what is printed reads otherwise, or if a size is no possible one.
+pub fn sizes(text: &str) {
+    let sizes = match SizeSpec::parse(text) {
+        Err(error) => return check(text, &error),
+        Ok(sizes) => sizes,
+    };
+    let printed = sizes.to_string();
+    assert_eq!(SizeSpec::parse(&printed).as_ref(), Ok(&sizes), "{printed}");
+    for (footprint, block) in [(0, None), (1000, Some(4096)), (u64::MAX, Some(1))] {
+        match sizes.resolve(footprint, block) {
+            Err(error) => check(text, &error),
+            Ok(blocks) => assert!(blocks.iter().all(|&blocks| blocks > 0)),
+        }
+    }
+}
+
+/// Reads a file of classes and classifies a few requests.
+///
+/// # Panics
+/// If an error has no sentence or no place in the text, or if a class is none of those that there are.
+pub fn classes(text: &str) {
+    let rules = match Rules::from_toml(text) {
+        Err(error) => return check(text, &error),
+        Ok(rules) => rules,
+    };
+    let count = rules.classes().len();
+    let mut classifier = Classifier::new(rules);
+    for (file, path) in ["", "/a/b.png", "x", text.get(..20).unwrap_or(text)].into_iter().enumerate() {
+        for size in [None, Some(0), Some(1 << 20), Some(u64::MAX)] {
+            let request = Request { file: file as u32, ..Request::default() };
+            let class = classifier.class(&request, &FileFacts { path, size, kind: Kind::Datafile, app: "app" });
+            assert!(usize::from(class) < count);
+        }
+    }
+}
+
+/// An error is a sentence, and its place, if it has one, can be shown.
+fn check(text: &str, error: &SpecError) {
+    assert!(!error.message.trim().is_empty());
+    if let Some(place) = &error.at {
+        assert!(text.get(place.clone()).is_some(), "{place:?} is no place in {text:?}");
+    }
+    assert!(error.render(text).starts_with(&error.message));
+}
+
+/// Has a policy serve references, if it can run; it may refuse a size in a sentence.
+fn run(spec: &PolicySpec) {
+    if spec.is_offline() {
+        return;
+    }
+    for capacity in CAPACITIES {
+        for block_bytes in [None, Some(4096)] {
+            let args = spec.args(block_bytes);
+            let view = dynamic::view(spec.info().name, &args, capacity);
+            let setup =
+                Setup { capacity, slots: SLOTS, seed: 1, args: &args, future: None, addresses: None, apps: &[] };
+            let (Ok(view), Ok(mut policy)) = (view, dynamic::named(spec.info().name, &setup)) else { continue };
+            let classes = view.rules.map_or(1, |rules| rules.classes().len() as u32);
+            for time in 0..300 {
+                let slot = time * 7 % SLOTS;
+                let reference = Reference {
+                    time: time.into(),
+                    clock: u64::from(time) * 1_000_000,
+                    file: slot / 8,
+                    block: slot % 8,
+                    app: slot % 3,
+                    write: time % 3 == 0,
+                    class: (slot % classes) as u8,
+                    ahead: false,
+                };
+                policy.access(slot, reference, &mut Unheard);
+            }
+            policy.validate();
+        }
+    }
+}
+
+/// A host that does nothing.
+struct Unheard;
+
+impl Effects for Unheard {
+    fn evict(&mut self, _slot: Slot) {}
+    fn forget(&mut self, _slot: Slot) {}
+    fn fetch(&mut self, _slot: Slot, _why: Extra) {}
+}
+
+/// Numbers, sizes and words at the ends of what texts can hold.
+const WORDS: [&str; 34] = [
+    "0",
+    "1",
+    "2",
+    "0.5",
+    "-1",
+    "1e308",
+    "1e-308",
+    "4294967295",
+    "4294967296",
+    "18446744073709551615",
+    "0%",
+    "50%",
+    "100%",
+    "101%",
+    "1B",
+    "4K",
+    "1T",
+    "16777216T",
+    "1ns",
+    "1ms",
+    "584y",
+    "on",
+    "off",
+    "unlimited",
+    "lru",
+    "opt",
+    "x",
+    "all",
+    "NaN",
+    "inf",
+    "id",
+    "",
+    "..",
+    "é",
+];
+
+/// The text with a few of its words replaced, and some signs changed, dropped or doubled.
+pub fn vary(random: &mut Random, text: &str) -> String {
+    let mut signs: Vec<char> = text.chars().collect();
+    for _ in 0..1 + random.below(4) {
+        let at = random.below(signs.len() as u32 + 1) as usize;
+        let is_word = |sign: &char| sign.is_alphanumeric() || "._%-".contains(*sign);
+        match random.below(6) {
+            0..=2 => {
+                let begin = signs[..at].iter().rposition(|sign| !is_word(sign)).map_or(0, |before| before + 1);
+                let end = signs[at..].iter().position(|sign| !is_word(sign)).map_or(signs.len(), |more| at + more);
+                let word = WORDS[random.below(WORDS.len() as u32) as usize];
+                signs.splice(begin..end, word.chars());
+            }
+            3 if at < signs.len() => drop(signs.remove(at)),
+            4 => {
+                let end = (at + random.below(12) as usize).min(signs.len());
+                let run = signs[at..end].to_vec();
+                signs.splice(at..at, run);
+            }
+            _ => {
+                const TELLING: &[u8] = b"(),=*/ .%\"[]{}\n\t0:";
+                signs.insert(at, char::from(TELLING[random.below(TELLING.len() as u32) as usize]));
+            }
+        }
+    }
+    signs.into_iter().collect()
+}

@@ -1,3 +1,0 @@
-#![no_main]
-
-libfuzzer_sys::fuzz_target!(|bytes: &[u8]| hotset_trace::fuzzing::parse_any("arc", bytes));
