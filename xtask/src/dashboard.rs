@@ -6,7 +6,7 @@ use std::process::Command;
 
 use anyhow::{Context, Result, bail};
 
-use crate::output_of;
+use xtask::output_of;
 
 const COMMITTED: &str = "crates/cli/src/report/page.html";
 

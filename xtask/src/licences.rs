@@ -7,7 +7,7 @@ use anyhow::{Context, Result, bail};
 use serde::Deserialize;
 use spdx::{Expression, ParseMode};
 
-use crate::output_of;
+use xtask::output_of;
 
 /// The part of `deny.toml` that is checked here.
 #[derive(Deserialize)]

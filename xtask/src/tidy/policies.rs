@@ -1,6 +1,8 @@
 //! A policy is one file with a full header, one registry line and one reference model.
 
-use super::{Finding, Tracked};
+use xtask::SourceFile;
+
+use super::Finding;
 
 const FOLDER: &str = "crates/core/src/policies/";
 const REGISTRY: &str = "crates/core/src/registry.rs";
@@ -9,8 +11,8 @@ const MODELS: &str = "crates/testkit/src/models/";
 /// How the paragraphs begin that the header of every policy's file has.
 const SECTIONS: [&str; 6] = ["Idea", "Paper", "Provenance", "Deviations", "Cost", "When not to use it"];
 
-pub fn check(files: &[Tracked]) -> Vec<Finding> {
-    let registry = files.iter().find(|file| file.path == REGISTRY).map_or("", Tracked::text);
+pub fn check(files: &[SourceFile]) -> Vec<Finding> {
+    let registry = files.iter().find(|file| file.path == REGISTRY).map_or("", SourceFile::text);
     let policies = files.iter().filter_map(|file| Some((file, policy_name(&file.path)?)));
     policies.flat_map(|(file, name)| check_policy(file, name, registry, files)).collect()
 }
@@ -21,7 +23,7 @@ fn policy_name(path: &str) -> Option<&str> {
     (name != "mod" && !name.contains('/')).then_some(name)
 }
 
-fn check_policy(file: &Tracked, name: &str, registry: &str, files: &[Tracked]) -> Vec<Finding> {
+fn check_policy(file: &SourceFile, name: &str, registry: &str, files: &[SourceFile]) -> Vec<Finding> {
     let mut findings = Vec::new();
     let mut find = |message: String| findings.push(Finding::new(&file.path, 0, message));
     let line = format!("{name}::");
@@ -44,8 +46,8 @@ fn check_policy(file: &Tracked, name: &str, registry: &str, files: &[Tracked]) -
 mod tests {
     use super::*;
 
-    fn file(path: &str, text: &str) -> Tracked {
-        Tracked { path: path.to_owned(), bytes: text.as_bytes().to_vec() }
+    fn file(path: &str, text: &str) -> SourceFile {
+        SourceFile { path: path.to_owned(), bytes: text.as_bytes().to_vec() }
     }
 
     #[test]

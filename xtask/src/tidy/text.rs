@@ -2,7 +2,9 @@
 
 use std::path::Path;
 
-use super::{Finding, Tracked};
+use xtask::SourceFile;
+
+use super::Finding;
 
 const BYTES_LIMIT: usize = 2 << 20;
 const LINES_LIMIT: usize = 600;
@@ -21,7 +23,7 @@ pub fn machine_paths(root: &Path) -> Vec<String> {
     own.map(|folder| format!("{folder}/")).collect()
 }
 
-pub fn check(file: &Tracked, machine_paths: &[String]) -> Vec<Finding> {
+pub fn check(file: &SourceFile, machine_paths: &[String]) -> Vec<Finding> {
     let mut findings = Vec::new();
     let mut find = |line: usize, message: String| findings.push(Finding::new(&file.path, line, message));
     if file.bytes.len() > BYTES_LIMIT {
@@ -52,7 +54,7 @@ mod tests {
     use super::*;
 
     fn lines_found(path: &str, text: &str) -> Vec<usize> {
-        let file = Tracked { path: path.to_owned(), bytes: text.as_bytes().to_vec() };
+        let file = SourceFile { path: path.to_owned(), bytes: text.as_bytes().to_vec() };
         check(&file, &["/mine/".to_owned()]).into_iter().map(|finding| finding.line).collect()
     }
 

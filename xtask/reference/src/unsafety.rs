@@ -6,8 +6,7 @@ use std::path::Path;
 
 use anyhow::{Context, Result};
 use proc_macro2::{TokenStream, TokenTree};
-
-use crate::tidy;
+use xtask::source_files;
 
 const HEAD: &str = "\
 # Every `unsafe`
@@ -29,7 +28,7 @@ struct Place {
 pub fn page(root: &Path) -> Result<String> {
     let mut rows = String::new();
     let mut counts = BTreeMap::<String, [usize; 2]>::new();
-    for file in tidy::tracked(root)?.iter().filter(|file| file.is_rust()) {
+    for file in source_files(root)?.iter().filter(|file| file.is_rust()) {
         let places = places(file.text()).with_context(|| format!("{} is no Rust", file.path))?;
         counts.entry(room(&file.path)).or_default()[usize::from(!is_shipped(&file.path))] += places.len();
         for Place { kind, reason } in places {
