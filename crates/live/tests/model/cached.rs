@@ -74,7 +74,7 @@ impl Subject for Cached {
         self.note(Op::Open, &file);
         self.opens += 1;
         let app = self.cache.app(&format!("app{}", self.opens % 3));
-        let stream = (self.opens % 2 == 0).then(Stream::default);
+        let stream = (self.opens.is_multiple_of(2)).then(Stream::default);
         Handle { source: file.store.clone(), file, stream, app }
     }
 
