@@ -222,7 +222,8 @@ fn privileged(path: &Path) {
 
 #[test]
 fn what_others_change_runs_with_no_rights_of_its_owner() {
-    const CHANGES: [(&str, fn(&Path)); 5] = [
+    type Change = fn(&Path);
+    const CHANGES: [(&str, Change); 5] = [
         ("written", |path| File::options().write(true).open(path).unwrap().write_all(b"x").unwrap()),
         ("appended to", |path| File::options().append(true).open(path).unwrap().write_all(b"x").unwrap()),
         ("cut at the open", |path| drop(File::options().write(true).truncate(true).open(path).unwrap())),
