@@ -19,6 +19,10 @@
 //! while it is in O1: a hit there counts for T1, once a stay. `shadow=literal` is the published rule, which forgets the block in T2 when it is hit in O1;
 //! `shadow=fixed` is the same with an O2 of 16 blocks. `adapt=off` keeps the first division and no shadows.
 //!
+//! The published rule counts every shadow hit alike, and also says that room is given by "the period of the loops, which reflects the gain of the loop per unit
+//! time when it is cached". `weight=period` is our reading of that: a hit in a shadow moves `step` blocks if the loop of its area is the shortest of the three, and as much less as it is longer.
+//! The period of a loop is the mean time, in references, between two uses of a block that the shadow remembers; parts of blocks are kept until they are a whole one.
+//!
 //! A block whose file becomes output after it came in leaves the cache at its next reference, which is no hit. A resize adds to the areas, or takes
 //! from them, what the first division of the new size has more or less than that of the old one, so what was learnt stays.
 //!
@@ -30,11 +34,14 @@
 //! launches `adapt=off` does better. In a small cache random textures that it could not hold anyway take the room of the loop by way of
 //! O2; `shadow=fixed` bounds that. See docs/render.md for figures.
 
+mod periods;
+
 use crate::classify::{Class, Rules, builtin};
 use crate::parts::queue::{ABSENT, Places, Queue, Tag};
 use crate::policy::{Effects, Info, Needs, Outcome, Policy, Reference, Setup, Slot};
 use crate::spec::{Args, Param, ParamKind, SpecError};
 use crate::view::View;
+use periods::Periods;
 
 /// T1 and its shadow T2.
 const TEXTURE: usize = 0;
@@ -86,6 +93,8 @@ pub struct Render {
     areas: [Queue; AREAS],
     /// T2, C2 and O2, from the first to enter to the last. The mark of a block in T2 says that it was hit in O1.
     shadows: [Queue; AREAS],
+    /// Where the periods of loops count.
+    periods: Option<Periods>,
 }
 
 /// Numbers of the classes that are treated apart, if the rules have them.
@@ -164,6 +173,12 @@ impl Policy for Render {
                 doc: "blocks of room that a shadow hit moves (paper: not stated)",
             },
             Param {
+                key: "weight",
+                kind: ParamKind::Word(&["step", "period"]),
+                default: "step",
+                doc: "what shadow hits count: all alike (the paper's rule), or less the longer the period of their loop is (the gain a unit of time of the paper's text)",
+            },
+            Param {
                 key: "min_frac",
                 kind: ParamKind::Share,
                 default: "0%",
@@ -192,6 +207,7 @@ impl Policy for Render {
             places: Places::new(2 * setup.slots),
             areas: std::array::from_fn(|area| Queue::new(area as Tag, 0)),
             shadows: std::array::from_fn(|area| Queue::new((SHADOW + area) as Tag, 0)),
+            periods: (setup.args.word("weight") == "period").then(|| Periods::new(setup.slots)),
         };
         render.fit_queues();
         Ok(render)
@@ -218,15 +234,20 @@ impl Policy for Render {
             return Outcome::Bypassed;
         }
         let area = self.places.tag(in_area(slot)) as usize;
-        if area >= AREAS {
+        let outcome = if area >= AREAS {
             let area = if Some(reference.class) == self.classes.config { CONFIG } else { TEXTURE };
-            return self.miss(slot, area, fx);
+            self.miss(slot, area, reference.time, fx)
+        } else {
+            if area == RANDOM {
+                self.hit_random(slot, reference.time, fx);
+            }
+            self.areas[area].renew(&mut self.places, in_area(slot));
+            Outcome::Hit
+        };
+        if let Some(periods) = &mut self.periods {
+            periods.note(slot, reference.time);
         }
-        if area == RANDOM {
-            self.hit_random(slot, fx);
-        }
-        self.areas[area].renew(&mut self.places, in_area(slot));
-        Outcome::Hit
+        outcome
     }
 
     #[inline(always)]
@@ -259,6 +280,9 @@ impl Policy for Render {
 
     fn grow(&mut self, slots: u32) {
         self.places.grow(2 * slots);
+        if let Some(periods) = &mut self.periods {
+            periods.grow(slots);
+        }
         self.fit_queues();
     }
 
@@ -330,7 +354,7 @@ impl Render {
 
     /// A block is hit in O1: if T2 remembers it, T1 should have been larger.
     #[inline(always)]
-    fn hit_random(&mut self, slot: Slot, fx: &mut impl Effects) {
+    fn hit_random(&mut self, slot: Slot, time: u64, fx: &mut impl Effects) {
         let place = in_t2(slot);
         if self.places.tag(place) == ABSENT || self.places.is_marked(place) {
             return;
@@ -340,13 +364,13 @@ impl Render {
         } else {
             self.shadows[TEXTURE].take(&mut self.places, place);
         }
-        self.enlarge(TEXTURE);
+        self.enlarge(TEXTURE, slot, time);
         self.cut_all(fx);
     }
 
     #[inline(always)]
-    fn miss(&mut self, slot: Slot, area: usize, fx: &mut impl Effects) -> Outcome {
-        self.recall(slot, fx);
+    fn miss(&mut self, slot: Slot, area: usize, time: u64, fx: &mut impl Effects) -> Outcome {
+        self.recall(slot, time, fx);
         let Some(others) = self.room[area].checked_sub(1) else {
             fx.forget(slot);
             return Outcome::Bypassed;
@@ -358,10 +382,10 @@ impl Render {
 
     /// Moves room to the areas whose shadows remember the block that is missed.
     #[inline(always)]
-    fn recall(&mut self, slot: Slot, fx: &mut impl Effects) {
+    fn recall(&mut self, slot: Slot, time: u64, fx: &mut impl Effects) {
         let remembered = self.leave_shadows(slot);
         let wanted = (0..AREAS).filter(|&area| remembered[area]);
-        wanted.take(if self.mode.first_only { 1 } else { AREAS }).for_each(|area| self.enlarge(area));
+        wanted.take(if self.mode.first_only { 1 } else { AREAS }).for_each(|area| self.enlarge(area, slot, time));
         if remembered.contains(&true) {
             self.cut_all(fx);
         }
@@ -380,14 +404,16 @@ impl Render {
         })
     }
 
-    /// Moves room to an area, unless too little would be left where it is taken.
+    /// Moves room to an area whose shadow remembers the block in `slot`, unless too little would be left where it is taken.
     #[inline(always)]
-    fn enlarge(&mut self, area: usize) {
+    fn enlarge(&mut self, area: usize, slot: Slot, time: u64) {
         let giver = if area == TEXTURE { CONFIG } else { TEXTURE };
-        let left = self.room[giver].checked_sub(self.step).filter(|&left| left >= self.least);
+        let step = self.step;
+        let more = self.periods.as_mut().map_or(step, |periods| periods.worth(area, slot, time, step));
+        let left = self.room[giver].checked_sub(more).filter(|&left| left >= self.least);
         if let Some(left) = left {
             self.room[giver] = left;
-            self.room[area] += self.step;
+            self.room[area] += more;
         }
     }
 

@@ -1,6 +1,6 @@
 //! The rendering buffer cache as it is stated: three areas and three shadows, each a list; the last one is the youngest.
 
-use std::collections::{BTreeSet, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use hotset_core::classify::builtin;
 use hotset_core::policy::Reference;
@@ -21,6 +21,10 @@ pub(super) struct Render {
     /// Blocks in O1 whose stay in T2 has been counted.
     counted: BTreeSet<u32>,
     evicted: Vec<u32>,
+    /// When each block was referenced last.
+    uses: BTreeMap<u32, u64>,
+    /// For each area with a shadow that was hit: the mean period of its loop, and the part of a block that it is owed.
+    loops: BTreeMap<&'static str, (f64, f64)>,
 }
 
 /// Sizes of T1, C1 and O1.
@@ -68,6 +72,8 @@ impl Model for Render {
             o2: VecDeque::new(),
             counted: BTreeSet::new(),
             evicted: Vec::new(),
+            uses: BTreeMap::new(),
+            loops: BTreeMap::new(),
         }
     }
 
@@ -80,7 +86,8 @@ impl Model for Render {
             return Step { evicted: evicted.into_iter().collect(), ..Step::bypassed() };
         }
         let hit = self.resident().contains(&key);
-        self.adapt(key);
+        self.adapt(key, reference.time);
+        self.uses.insert(key, reference.time);
         if !hit {
             self.leave_shadows(key);
         }
@@ -119,13 +126,14 @@ impl Model for Render {
 
 impl Render {
     /// Moves room if shadows remember `key`.
-    fn adapt(&mut self, key: u32) {
+    fn adapt(&mut self, key: u32, time: u64) {
         let is_in_o1 = self.o1.contains(&key);
         let counts = self.t2.contains(&key) && !(is_in_o1 && self.counted.contains(&key));
         let mut fired = 0;
         for (area, counts) in [("t1", counts), ("c1", self.c2.contains(&key)), ("o1", self.o2.contains(&key))] {
             if counts && (fired == 0 || self.args.word("hits") == "all") {
-                self.enlarge(area);
+                let blocks = self.worth(area, time - self.uses[&key]);
+                self.enlarge(area, blocks);
                 fired += 1;
             }
         }
@@ -138,8 +146,22 @@ impl Render {
         }
     }
 
-    fn enlarge(&mut self, area: &str) {
-        let step = self.args.count("step") as usize;
+    /// Blocks of room that a hit in a shadow after so many references is worth.
+    fn worth(&mut self, area: &'static str, period: u64) -> usize {
+        let step = self.args.count("step");
+        if self.args.word("weight") == "step" {
+            return step as usize;
+        }
+        let (mean, owed) = self.loops.get(area).copied().unwrap_or((period as f64, 0.0));
+        let mean = mean + (period as f64 - mean) / 16.0;
+        self.loops.insert(area, (mean, owed));
+        let shortest = self.loops.values().map(|(mean, _)| *mean).fold(f64::INFINITY, f64::min);
+        let owed = owed + step as f64 * shortest / mean;
+        self.loops.insert(area, (mean, owed.fract()));
+        owed as usize
+    }
+
+    fn enlarge(&mut self, area: &str, step: usize) {
         let least = share(&self.args, "min_frac", self.capacity).max(1);
         let Rooms { t1, c1, o1 } = &mut self.room;
         let (wins, gives) = match area {
