@@ -90,6 +90,17 @@ pub trait Effects {
     fn repartition(&mut self, _decision: &Repartition) {}
     /// A quantum of a virtual queue is over. Who shows queues listens; nothing depends on it.
     fn quantum(&mut self, _queue: &Queue) {}
+    /// A scheme has written into the table of an application. Who shows tables listens; nothing depends on it.
+    fn table(&mut self, _table: &Table) {}
+}
+
+/// What a scheme knows of an application by now: what it hits by its room.
+#[derive(Clone, Copy, Debug)]
+pub struct Table<'a> {
+    /// The application.
+    pub app: u32,
+    /// Blocks, ascending, and the hit rate in percent that was seen with so many. Lines between them are straight.
+    pub points: &'a [(u32, f64)],
 }
 
 /// A virtual queue at the end of a quantum.
@@ -172,13 +183,23 @@ impl From<&str> for App {
     }
 }
 
-/// What a policy wants to be measured before it is built: each application alone, under a policy, at some sizes.
+/// What a policy wants to know of each application before it is built: what it hits alone, under a policy, at some sizes.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Profiling {
-    /// The policy.
-    pub policy: PolicySpec,
-    /// Its sizes in blocks.
-    pub sizes: Vec<u32>,
+pub enum Profiling {
+    /// Its host is to measure that.
+    Alone {
+        /// The policy.
+        policy: PolicySpec,
+        /// Its sizes in blocks.
+        sizes: Vec<u32>,
+    },
+    /// It was measured before: its host is to read it.
+    Read {
+        /// The policy.
+        policy: PolicySpec,
+        /// The file, rows of results as JSON Lines.
+        file: String,
+    },
 }
 
 /// The future of a whole trace, for the policies that need it (`opt`).
@@ -317,8 +338,13 @@ pub trait Policy: Sized + Send {
         None
     }
 
-    /// Blocks of `class` that fit; a longer request is as many requests. No limit unless a scheme says so.
+    /// Blocks of `class` that fit. No limit unless a scheme says so.
     fn room(&self, _class: Class) -> u32 {
+        u32::MAX
+    }
+
+    /// Blocks of the longest request for data of `class`; a longer one is as many requests. No limit unless a scheme says so.
+    fn piece(&self, _class: Class) -> u32 {
         u32::MAX
     }
 

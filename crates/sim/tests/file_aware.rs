@@ -113,12 +113,20 @@ fn a_program_is_read_as_a_whole_in_one_request() {
     assert_eq!((program.counters.references, program.counters.hits), (50, 25));
 }
 
-/// A request longer than its part is as many accesses as it has pieces of the part's size.
+/// A request longer than the cache, or with `pieces=part` than its part, is as many accesses as it has pieces of that size.
 #[test]
-fn a_request_longer_than_its_part_is_cut() {
-    let tally = replay(PARTS, 256 * K, "R,/big,0,655360,655360,datafile\n");
-    let large = class(&tally, "large");
-    assert_eq!((large.counters.request_misses, large.read_accesses, large.blocks_read), (1, 10, 10));
+fn a_request_longer_than_the_cache_is_cut() {
+    let accesses = |spec: &str, size: u64| {
+        let tally = replay(spec, size, "R,/big,0,655360,655360,datafile\n");
+        let large = class(&tally, "large");
+        assert_eq!((large.counters.request_misses, large.blocks_read), (1, 10));
+        large.read_accesses
+    };
+    // Ten blocks, of which the cache holds four and its part one.
+    assert_eq!(accesses(PARTS, 256 * K), 3);
+    assert_eq!(accesses(PARTS, 1024 * K), 1);
+    let by_part = PARTS.replace(')', ", pieces=part)");
+    assert_eq!((accesses(&by_part, 256 * K), accesses(&by_part, 1024 * K)), (10, 10));
 }
 
 #[test]

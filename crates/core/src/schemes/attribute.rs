@@ -10,7 +10,7 @@
 //! `sequential` for files of at least the cut-off, `general` for all that has no part of its own; a class by its own name has a part too.
 //! Sizes between those of the table use the row with the largest size not above; below 32 KB half is `id` and half `general` in four
 //! blocks. A file's class is that of its size at the request: one that grows past the cut-off is looked for where it was as well. A
-//! request longer than its part is cut into requests of at most the part. Writes allocate and are written back on eviction only; a
+//! request longer than the whole cache is cut into requests of at most that, as the report says, or than its part (`pieces=part`). Writes allocate and are written back on eviction only; a
 //! partial write does not read. When the cache is resized while it runs, parts keep their proportions and block sizes.
 //!
 //! Cost: that of LRU. Memory: that of an LRU list for each part.
@@ -52,6 +52,7 @@ impl Scheme for AttributeParts {
             },
             super::LOOKUP,
             super::ACCESS_TIMES,
+            super::PIECES,
         ],
         offline: false,
         needs: Needs::NOTHING,

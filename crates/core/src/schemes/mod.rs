@@ -64,6 +64,13 @@ const LOOKUP: Param = Param {
     doc: "naming a file reads directory and inode of its last component, or of every one (full)",
 };
 
+const PIECES: Param = Param {
+    key: "pieces",
+    kind: ParamKind::Word(&["total", "part"]),
+    default: "total",
+    doc: "a request that is longer than the whole cache (total, paper), or than its part, is as many accesses to storage as it has pieces of that size",
+};
+
 const ACCESS_TIMES: Param = Param {
     key: "atime",
     kind: ParamKind::Word(&["strict", "off"]),

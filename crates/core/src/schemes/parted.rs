@@ -61,6 +61,12 @@ pub struct Parted<S> {
     base: Layout,
     base_capacity: u32,
     parts: Vec<Lru>,
+    /// Bytes of a block of the run.
+    block: u64,
+    /// Bytes of the whole cache.
+    bytes: u64,
+    /// A request is cut by those, and not by its part.
+    cuts_by_total: bool,
     scheme: PhantomData<S>,
 }
 
@@ -78,10 +84,13 @@ impl<S: Scheme> Policy for Parted<S> {
     const INFO: Info = Info { needs: Needs { class: true, ..Needs::NOTHING }, ..S::INFO };
 
     fn new(setup: &Setup) -> Result<Self, SpecError> {
-        let base = S::layout(setup.args, total_bytes(setup.args, S::INFO.name, setup.capacity)?)?;
+        let bytes = total_bytes(setup.args, S::INFO.name, setup.capacity)?;
+        let base = S::layout(setup.args, bytes)?;
         let part = |size: &PartSize| Lru::new(&Setup { capacity: size.blocks, ..setup.clone() });
         let parts = base.parts.iter().map(part).collect::<Result<_, _>>()?;
-        Ok(Parted { base, base_capacity: setup.capacity, parts, scheme: PhantomData })
+        let block = bytes / u64::from(setup.capacity);
+        let cuts_by_total = setup.args.word("pieces") == "total";
+        Ok(Parted { base, base_capacity: setup.capacity, parts, block, bytes, cuts_by_total, scheme: PhantomData })
     }
 
     fn view(args: &Args, capacity: u32) -> Result<View, SpecError> {
@@ -123,6 +132,7 @@ impl<S: Scheme> Policy for Parted<S> {
         for (part, size) in self.parts.iter_mut().zip(&self.base.parts) {
             part.resize(u32::try_from(scale(size.blocks)).unwrap_or(u32::MAX).max(1), fx);
         }
+        self.bytes = self.block * u64::from(capacity);
     }
 
     fn grow(&mut self, slots: u32) {
@@ -139,6 +149,14 @@ impl<S: Scheme> Policy for Parted<S> {
 
     fn room(&self, class: Class) -> u32 {
         self.base.parts[usize::from(self.base.of_class[usize::from(class)])].blocks
+    }
+
+    fn piece(&self, class: Class) -> u32 {
+        let part = self.base.parts[usize::from(self.base.of_class[usize::from(class)])];
+        match self.cuts_by_total {
+            true => u32::try_from(self.bytes / part.block).unwrap_or(u32::MAX).max(1),
+            false => part.blocks,
+        }
     }
 
     fn validate(&self) {

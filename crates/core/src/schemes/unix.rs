@@ -40,6 +40,7 @@ impl Scheme for UnixParts {
             Param { key: "block", kind: ParamKind::Bytes, default: "4K", doc: "bytes of every other block" },
             super::LOOKUP,
             super::ACCESS_TIMES,
+            super::PIECES,
         ],
         offline: false,
         needs: Needs::NOTHING,

@@ -1,4 +1,4 @@
-//! One cell over a trace in a view with classes: counts by class, requests as long as their part allows, deletions.
+//! One cell over a trace in a view with classes: counts by class, requests as long as the scheme allows, deletions.
 
 use std::ops::Range;
 
@@ -140,7 +140,7 @@ impl<P: Policy> ClassCell<P> {
         open: &mut Open,
     ) -> Sum {
         let mut sum = Sum::default();
-        let room = self.policy.room(span.class);
+        let piece = self.policy.piece(span.class);
         let last = shown.ids.len() - 1;
         for index in range {
             self.policy.prefetch(shown.ids[(index + LOOKAHEAD).min(last)]);
@@ -149,7 +149,7 @@ impl<P: Policy> ClassCell<P> {
             let due = events.first().is_some_and(|event| event.at <= index as u64);
             let hit = (due && self.happen(shown, index, events, reference)) || self.access(slot, reference);
             sum.hits += u64::from(hit);
-            sum.missed_pieces += u64::from(open.misses_piece(hit, room));
+            sum.missed_pieces += u64::from(open.misses_piece(hit, piece));
         }
         sum
     }
@@ -229,10 +229,10 @@ impl<P: Policy> ClassCell<P> {
 const PROGRESS: usize = 1 << 16;
 
 impl Open {
-    /// True if the reference is the first miss of its piece. A request is cut into pieces of at most `room` blocks.
+    /// True if the reference is the first miss of its piece. A request is cut into pieces of at most `longest` blocks.
     #[inline(always)]
-    fn misses_piece(&mut self, hit: bool, room: u32) -> bool {
-        if self.blocks == room {
+    fn misses_piece(&mut self, hit: bool, longest: u32) -> bool {
+        if self.blocks == longest {
             (self.blocks, self.piece_missed) = (0, false);
         }
         self.blocks += 1;
