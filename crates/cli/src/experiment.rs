@@ -15,6 +15,7 @@ use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
+use hotset_core::spec::{SizeSpec, SpecError};
 use hotset_sim::Options;
 use hotset_sim::paging::Frees;
 use hotset_sim::results::SeriesRow;
@@ -142,8 +143,16 @@ impl Experiment {
                     replay.rows_of(read.open(&path)?, &path).map(rows)
                 });
                 let mixed = file.mixes.iter().map(|mix| {
+                    let wrong = |error: SpecError| Failure::Usage(format!("{}, {}: {error}", path.display(), mix.name));
+                    let own = mix.policies(policies).map_err(wrong)?;
+                    let size = mix.size.as_ref().map(|text| Ok((SizeSpec::parse(text)?, text.as_str()))).transpose();
+                    let size = size.map_err(wrong)?;
+                    let sizes = size.as_ref().map_or(replay.sizes, |(size, text)| (size, text));
+                    let replay = Replay { policies: &own, sizes, options: replay.options.clone(), ..replay };
                     let trace = mix.open(|trace| self.place(path, trace))?;
-                    replay.rows_of(trace, Path::new(&mix.name)).map(rows)
+                    let mut replayed = replay.rows_of(trace, Path::new(&mix.name))?;
+                    mix.tell(policies, &mut replayed.rows, &mut replayed.series).map_err(wrong)?;
+                    Ok(rows(replayed))
                 });
                 alone.chain(mixed).collect::<Result<_, Failure>>()?
             }

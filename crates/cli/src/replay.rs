@@ -49,7 +49,7 @@ impl Replay<'_> {
         let block_bytes = options.block.unwrap_or_else(|| BlockSize::default_for(&meta)).bytes();
         let args = |policy: &PolicySpec| policy.args(block_bytes).with_rules(self.rules.cloned());
         options.keep_requests = policies.iter().any(|policy| grid::wants_requests(policy.info(), &args(policy)));
-        options.keep_times = self.timed.is_some() || policies.iter().any(|policy| args(policy).wants_clock());
+        options.keep_times = self.timed.is_some() || policies.iter().any(|policy| args(policy).uses_clock());
         let name = path.display().to_string();
         let (mut prepared, reader) = prepare(trace.reader, &options, &Reading::new(&name, &trace.progress))?;
         let (footprint, references) = match &prepared {

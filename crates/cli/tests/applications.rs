@@ -38,7 +38,7 @@ fn promises_are_kept_and_rows_tell_the_rooms() {
 fn held_and_streamed_are_divided_alike() {
     let folder = Folder::new();
     let trace = folder.file("t.csv", trace());
-    let specs = "equal(arc,prefetch=off),qos(lru,prefetch=off,profile=none,lu=90%),ucp(lru,prefetch=off,interval=200)";
+    let specs = "equal(arc,prefetch=off),qos(lru,prefetch=off,profile=none,interval=2s,lu=90%),ucp(lru,prefetch=off,interval=200)";
     let run = |memory: &str| {
         let rows = hotset(&["simulate", &trace, "-p", specs, "-s", "30,100", "--memory", memory, "--json", "-"]).rows();
         rows.iter().map(|row| (row["apps"].clone(), row["repartitions"].clone())).collect::<Vec<_>>()
@@ -56,7 +56,7 @@ fn what_cannot_be_divided_is_refused_in_a_sentence() {
         (&trace, "qos(lru,hit_time=10ms)", "expected a miss_time above the hit_time"),
         (&trace, "equal(opt,prefetch=off)", "equal cannot be put around opt"),
         (&trace, "shared(opt)", "shared must know the future, which reading ahead changes: give prefetch=off"),
-        (&ids, "qos(lru)", "the trace has no times: give a number of references, such as interval=10000"),
+        (&ids, "qos(lru,interval=2s)", "the trace has no times: give a number of references, such as interval=10000"),
     ];
     for (trace, policy, message) in cases {
         let run = hotset(&["simulate", trace, "-p", policy, "-s", "10"]);
@@ -65,6 +65,43 @@ fn what_cannot_be_divided_is_refused_in_a_sentence() {
     let alone =
         hotset(&["simulate", &ids, "-p", "qos(lru,prefetch=off,interval=1),lru", "-s", "10", "--json", "-"]).rows();
     assert_eq!(alone[0]["hits"], alone[1]["hits"]);
+}
+
+/// What was measured of each application alone, in files, is as good as measuring it.
+#[test]
+fn a_profile_can_be_read_from_results() {
+    let folder = Folder::new();
+    let (trace, curves) = (folder.file("t.csv", trace()), folder.path("curves.json"));
+    let measured = |name: &str, extra: &[&str]| {
+        let alone = trace_of(&folder, name);
+        let line = [&["simulate", &*alone, "-p", "lru", "-s", "1,15,30", "--json", "-"], extra].concat();
+        hotset(&line).good().out
+    };
+    std::fs::write(&curves, measured("lu", &[]) + &measured("scan", &[])).unwrap();
+    let of = |profile: &str| {
+        let spec = format!("qos(lru,prefetch=off,lu=90%,scan=99%{profile})");
+        let mut row = hotset(&["simulate", &trace, "-p", &spec, "-s", "30", "--json", "-"]).rows().remove(0);
+        row.as_object_mut().unwrap().remove("policy");
+        row
+    };
+    let read = of(&format!(",profile=\"{curves}\""));
+    assert_eq!(read, of(""));
+    assert_ne!(read["repartitions"], of(",profile=none")["repartitions"]);
+    // With so many points the loop of 20 blocks is seen to need no more than those.
+    let room = |row: &serde_json::Value| row["apps"][0]["room_blocks"].as_u64().unwrap();
+    assert!(room(&of(",points=30")) < room(&read), "{read}");
+    let missing = hotset(&["simulate", &trace, "-p", "qos(lru,profile=none.json)", "-s", "30"]);
+    assert!(missing.err.contains("none.json: cannot read it"), "{}", missing.err);
+    let streamed =
+        hotset(&["simulate", &trace, "-p", "qos(lru,prefetch=off,profile=none)", "-s", "30", "--memory", "1K"]);
+    assert!(streamed.err.contains("interval=10% is a share of the run, whose length is not known"), "{}", streamed.err);
+}
+
+/// The requests of one program of the trace, in a file of its name.
+fn trace_of(folder: &Folder, app: &str) -> String {
+    let lines = trace();
+    let own = lines.lines().filter(|line| line.starts_with("time_s") || line.contains(&format!(",{app},")));
+    folder.file(&format!("{app}.csv"), own.collect::<Vec<_>>().join("\n"))
 }
 
 /// As Linux does it, unless it is turned off; what is read ahead is counted apart.

@@ -53,6 +53,9 @@ fn series_say_what_each_application_hits_and_holds() {
     assert!((1..=8).contains(&held("resident_blocks")), "{rows:?}");
     assert_eq!(held("room_blocks"), 8, "{rows:?}");
     assert!(sum("repartitions") > 0);
+    // What was measured beforehand at 1, 4 and 8 blocks, and what was seen since.
+    let table = rows[6]["table"].as_array().expect("the table of an application");
+    assert!(table.len() >= 3 && table[0][0] == 1 && table.iter().all(|point| point[1].as_f64().unwrap() <= 1.0));
     let counted = ["simulate", &trace, "-p", "lru", "-s", "8", "--series", "-", "--every", "30"];
     assert_eq!(hotset(&counted).rows().len(), 4, "two stretches of 30 references");
 }

@@ -1,7 +1,7 @@
 //! Policies chosen at run time inside of others: the same policies behind one virtual call a reference.
 
 use crate::classify::Class;
-use crate::policy::{Effects, Extra, Outcome, Policy, Profiling, Queue, Reference, Repartition, Setup, Slot};
+use crate::policy::{Effects, Extra, Outcome, Policy, Profiling, Queue, Reference, Repartition, Setup, Slot, Table};
 use crate::registry::{self, Visitor};
 use crate::spec::{Args, PolicySpec, SpecError};
 use crate::view::View;
@@ -115,6 +115,10 @@ impl Effects for &mut dyn Effects {
 
     fn quantum(&mut self, queue: &Queue) {
         (**self).quantum(queue);
+    }
+
+    fn table(&mut self, table: &Table) {
+        (**self).table(table);
     }
 }
 

@@ -3,7 +3,7 @@
 use hotset_core::spec::{DEPTH_LIMIT, PolicySpec, SizeSpec, Spec, SpecError, Term, Value};
 
 /// Every form of spec that the design names, with its canonical text.
-const FORMS: [(&str, &str); 16] = [
+const FORMS: [(&str, &str); 17] = [
     ("lru", "lru"),
     (" lru ( ) ", "lru"),
     ("belady", "belady"),
@@ -25,6 +25,7 @@ const FORMS: [(&str, &str); 16] = [
     ("virtual(lru-k(k=3), alpha=.5)", "virtual(lru-k(k=3),alpha=0.5)"),
     ("apr(decay=0.7)", "apr(decay=0.7)"),
     ("qos(lru, interval=2000ms, lu=70%, tpch=94%)", "qos(lru,interval=2s,lu=70%,tpch=94%)"),
+    ("qos(lru, interval=10%, profile= \"my curves/lu.json\" )", "qos(lru,interval=10%,profile=\"my curves/lu.json\")"),
     ("equal(equal(lru()))", "equal(equal(lru))"),
 ];
 
@@ -73,6 +74,8 @@ fn nonsense_is_refused_where_it_stands() {
         ("p(1e999)", 2..7, "out of range"),
         ("p(3.5parsecs%)", 2..13, "unknown unit"),
         ("p(x=1.2.3)", 4..9, "is not a number"),
+        ("p(x=\"\")", 5..6, "expected a text in quotes, but found \"\\\"\""),
+        ("p(x=\"a", 6..6, "expected a closing quote, but the text ends"),
         ("größe", 0..7, "cannot be a name"),
         ("p(größe)", 2..9, "cannot be a name"),
         ("p(größe=1)", 2..9, "cannot be a name"),

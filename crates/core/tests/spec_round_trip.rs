@@ -16,7 +16,8 @@ fn value() -> impl Strategy<Value = Value> {
     let number = prop_oneof![any::<u32>().prop_map(f64::from), 0.0..1000.0, any::<f64>().prop_map(f64::abs)];
     let literal =
         (number, units).prop_filter_map("out of range", |(number, unit)| Value::parse(&format!("{number}{unit}")).ok());
-    prop_oneof![literal, name().prop_map(Value::Word)]
+    let quoted = "[^\"]{1,9}".prop_map(Value::Quoted);
+    prop_oneof![literal, name().prop_map(Value::Word), quoted]
 }
 
 fn term(inner: impl Strategy<Value = Spec>) -> impl Strategy<Value = Term> {

@@ -9,7 +9,7 @@ use std::ops::Range;
 use hotset_core::classify::{Class, FileFacts, Rules};
 use hotset_core::counters::Counters;
 use hotset_core::dynamic::{self, DynPolicy};
-use hotset_core::policy::{App, Effects, Extra, Outcome, Reference, Repartition, Setup, Slot};
+use hotset_core::policy::{App, Effects, Extra, Outcome, Profiling, Reference, Repartition, Setup, Slot};
 use hotset_core::request::Request;
 use hotset_core::spec::{Args, PolicySpec};
 use hotset_core::view::{Cutting, Former, Object, Piece, Segments, Space, Spaces, Step, View, Viewer};
@@ -224,8 +224,13 @@ impl Decider {
         }
         let args = plan.args();
         let name = plan.spec.info().name;
-        if dynamic::profiling(name, &args, capacity).is_some() {
-            return Err(LiveError::Profiling { policy: plan.spec.to_string() });
+        let mut apps = apps.to_vec();
+        match dynamic::profiling(name, &args, capacity) {
+            None => {}
+            Some(Profiling::Alone { .. }) => return Err(LiveError::Profiling { policy: plan.spec.to_string() }),
+            Some(Profiling::Read { policy, file }) => {
+                hotset_trace::profile::read(&file, &policy, Some(plan.block), &mut apps)?;
+            }
         }
         if args.reads_ahead() {
             return Err(LiveError::ReadsAhead { policy: plan.spec.to_string() });
@@ -233,7 +238,7 @@ impl Decider {
         let view = dynamic::view(name, &args, capacity)?;
         let known = dynamic::identities(&plan.spec, capacity, &args);
         let slots = known.min(u64::from(capacity) * 4 + 1024).min(1 << 31) as u32;
-        let setup = Setup { capacity, slots, seed: plan.seed, args: &args, future: None, addresses: None, apps };
+        let setup = Setup { capacity, slots, seed: plan.seed, args: &args, future: None, addresses: None, apps: &apps };
         let policy = dynamic::build(&plan.spec, capacity, &setup)?;
         let sizes = pool_sizes(&view, policy.as_ref(), plan.block, capacity);
         for size in &sizes {

@@ -19,7 +19,7 @@ pub enum LiveError {
     },
     /// The policy wants the applications to be measured before the cache is built.
     #[error(
-        "{policy} wants each application to be measured alone beforehand, which cannot be done here: add profile=none, with which it learns as it runs"
+        "{policy} wants each application to be measured alone beforehand, which cannot be done here: add profile=none, with which it learns as it runs, or profile=FILE with what `hotset curve --json` has measured"
     )]
     Profiling {
         /// The spec.

@@ -8,7 +8,7 @@ use std::sync::{Arc, LazyLock};
 use hotset_core::dynamic;
 use hotset_core::policy::{App, Column, Future, Info, Policy, Setup};
 use hotset_core::registry::{self, Visitor};
-use hotset_core::spec::{Args, PolicySpec, SpecError};
+use hotset_core::spec::{Args, PolicySpec, Run, SpecError};
 use hotset_core::view::View;
 use rayon::prelude::*;
 
@@ -39,6 +39,11 @@ pub struct Plan {
 }
 
 impl Plan {
+    /// The plan for a run of known length.
+    pub(crate) fn over(&self, run: Run) -> Plan {
+        Plan { args: self.args.clone().over(Some(run)), ..self.clone() }
+    }
+
     /// How the policy wants to see the trace.
     pub(crate) fn view(&self) -> Result<View, SimError> {
         dynamic::view(self.info.name, &self.args, self.capacity).map_err(|error| self.refused(error))
@@ -82,6 +87,7 @@ pub fn run(prepared: &mut Prepared, plans: &[Plan], progress: &dyn Progress) -> 
 
 fn run_held(references: &References, plans: &[Plan], progress: &dyn Progress) -> Result<Vec<Tally>, SimError> {
     check(plans, references)?;
+    let plans: Vec<Plan> = plans.iter().map(|plan| plan.over(references.run())).collect();
     // One view at a time: each takes as much memory as a trace.
     let mut views: Vec<(View, Vec<usize>)> = Vec::new();
     for (number, plan) in plans.iter().enumerate() {

@@ -1,7 +1,7 @@
 //! What a policy wants to be measured before it is built: each application alone, at some sizes.
 
 use hotset_core::dynamic;
-use hotset_core::policy::App;
+use hotset_core::policy::{App, Profiling};
 
 use crate::error::SimError;
 use crate::grid::Plan;
@@ -17,17 +17,25 @@ pub(crate) fn is_wanted(plan: &Plan) -> bool {
     dynamic::profiling(plan.info.name, &plan.args, plan.capacity).is_some()
 }
 
-/// The applications of the trace, measured as the policy of `plan` wants it: the hit rate in percent of each alone, at each size; none if it does not occur.
+/// The applications of the trace, measured as the policy of `plan` wants it, or read from where it was measured: the hit rate in percent of each
+/// alone, at each size; none if it does not occur.
 pub(crate) fn apps(machine: &Machine, plan: &Plan) -> Result<Vec<App>, SimError> {
     let mut apps = named(&machine.references.apps);
     let Some(profiling) = dynamic::profiling(plan.info.name, &plan.args, plan.capacity) else { return Ok(apps) };
+    let (policy, sizes) = match profiling {
+        Profiling::Alone { policy, sizes } => (policy, sizes),
+        Profiling::Read { policy, file } => {
+            hotset_trace::profile::read(&file, &policy, plan.args.block_bytes(), &mut apps)?;
+            return Ok(apps);
+        }
+    };
     if apps.is_empty() {
         // A trace that names none has one.
         apps.push(App::default());
     }
     for (number, app) in apps.iter_mut().enumerate() {
-        for &size in &profiling.sizes {
-            let Some(counters) = machine.alone(number as u32, &profiling.policy, size, plan)? else { break };
+        for &size in &sizes {
+            let Some(counters) = machine.alone(number as u32, &policy, size, plan)? else { break };
             app.references = counters.references;
             app.profile.push((size, 100.0 * counters.hits as f64 / counters.references as f64));
         }

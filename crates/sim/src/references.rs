@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use hotset_core::dynamic;
 use hotset_core::policy::Column;
-use hotset_core::spec::{Args, Part};
+use hotset_core::spec::{Args, Part, Run};
 
 use crate::bits::Bits;
 use crate::curve::{Curve, PartsCurve, Rooms};
@@ -182,6 +182,13 @@ impl References {
     /// True if times of references were kept.
     pub fn has_times(&self) -> bool {
         !self.columns.times.is_empty()
+    }
+
+    /// How long it is.
+    pub(crate) fn run(&self) -> Run {
+        let time = |run: Option<&(u64, u64)>| run.map_or(0, |&(_, time)| time);
+        let nanoseconds = time(self.columns.times.last()).saturating_sub(time(self.columns.times.first()));
+        Run { nanoseconds: Some(nanoseconds).filter(|&nanoseconds| nanoseconds > 0), references: self.len() }
     }
 
     pub(crate) fn windows(&self) -> impl Iterator<Item = Window<'_, u32>> {

@@ -133,6 +133,9 @@ pub struct Named {
     /// What it was promised could not be met at the last division; absent for schemes that do not divide.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub flagged: Option<bool>,
+    /// Hits per reference that it was promised; absent if it was promised nothing.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub promised: Option<f64>,
 }
 
 /// [`Counters`] as they are written.
@@ -216,6 +219,9 @@ pub struct SeriesRow {
     /// Values of 64 bands of the queue, of equal length, from the head on, at the end of its last quantum: hits there, faded (heat map).
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub queue_values: Vec<f64>,
+    /// Its table: blocks, and its hits per reference with so many, as they were known when the room was divided last; absent for schemes that keep none.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub table: Vec<(u32, f64)>,
 }
 
 fn seconds(nanoseconds: u64) -> f64 {
@@ -312,6 +318,7 @@ impl TraceFacts {
             repartitions: sample.repartitions,
             queue_blocks: point.queue.as_ref().map(|queue| queue.blocks),
             queue_values: point.queue.as_ref().map_or(Vec::new(), |queue| queue.bands.clone()),
+            table: point.table.iter().map(|&(blocks, rate)| (blocks, rate / 100.0)).collect(),
         };
         samples.iter().flat_map(|sample| sample.points.iter().map(move |point| row(sample, point))).collect()
     }
@@ -330,6 +337,7 @@ impl TraceFacts {
                 counts: Counts::new(counters, self.has_ops),
                 room_blocks: part.map(|part| part.blocks),
                 flagged: part.map(|part| part.is_flagged),
+                promised: part.and_then(|part| part.promised).map(|rate| f64::from(rate) / 1e6),
                 finish_seconds: times.map(|times| seconds(times.finish)),
                 mean_service_ms: times.map(|times| mean_ms(std::slice::from_ref(times))),
             }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use hotset_core::policy::{Future, Outcome, Policy, Setup};
 use hotset_core::registry::{self, Visitor};
-use hotset_core::spec::{Args, PolicySpec};
+use hotset_core::spec::{Args, PolicySpec, Run};
 
 use crate::host::{Host, Numbering};
 use crate::model::{Given, Model, Step};
@@ -40,10 +40,11 @@ pub struct Case {
 }
 
 impl Case {
-    /// A policy with its defaults in a host that numbers blocks once for all.
+    /// A policy with its defaults, for a run of half a minute in which every tenth of a second has a reference, in a host that numbers blocks once for all.
     pub fn new(policy: &str, capacity: u32) -> Case {
         let info = registry::find(policy).unwrap_or_else(|| panic!("{policy} is not registered")).info;
-        let args = Args::defaults(info.params, None);
+        let run = Run { nanoseconds: Some(30_000_000_000), references: 300 };
+        let args = Args::defaults(info.params, None).over(Some(run));
         Case { policy: info.name, args, capacity, seed: 42, numbering: Numbering::Fixed, world: World::default() }
     }
 

@@ -11,6 +11,7 @@ pub mod memory;
 pub mod meta;
 pub mod mix;
 pub mod native;
+pub mod profile;
 pub mod reader;
 pub mod runner;
 pub mod tables;

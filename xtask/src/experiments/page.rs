@@ -81,12 +81,16 @@ impl Experiment {
         let rows = lines.into_iter().skip(1).collect();
         let table = Table { head, rows };
         match (table.head[0].as_str(), caption.split_once(": ")) {
-            ("compared", _) => self.compared = Some(table),
+            ("compared", _) if table.head.iter().any(|head| head == "mean") => self.compared = Some(table),
             ("policy", Some((name, measure))) if table.head[1..].iter().all(|size| number(size).is_some()) => {
                 self.add(name, measure, table);
             }
             ("policy", Some((name, measure))) => self.add(name, measure, by_application(&table)),
             ("trace", Some((name, measure))) if name.starts_with("at ") => self.add(name, measure, table),
+            // Drawn like a measure by size: a line a stretch instead of a policy.
+            ("after", Some((name, measure))) => {
+                self.add(name, measure, Table { head: by_size(&table.head), ..table });
+            }
             ("until", Some((name, _))) => self.over_time.extend(by_policy(name, table)),
             ("position", _) if let Some((name, measure)) = caption.rsplit_once(": ") => {
                 self.queues.push(Figure { name: name.to_owned(), measure: measure.to_owned(), table });
@@ -99,6 +103,11 @@ impl Experiment {
     fn add(&mut self, name: &str, measure: &str, table: Table) {
         self.figures.push(Figure { name: name.to_owned(), measure: measure.to_owned(), table });
     }
+}
+
+/// The heading of a table by size.
+fn by_size(head: &[String]) -> Vec<String> {
+    std::iter::once("policy".to_owned()).chain(head[1..].iter().cloned()).collect()
 }
 
 /// A table of stretches of time, cut by policy, whose lines are applications.

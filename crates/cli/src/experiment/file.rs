@@ -40,6 +40,9 @@ pub(super) struct File {
     pub disk: Option<String>,
     /// The table shows what each application hits, and the room it has, in one stretch of this length after another: a time, or a number of references.
     pub every: Option<String>,
+    /// With `every`: what a scheme knows of each application at the end of each stretch, by the room that it would have.
+    #[serde(default)]
+    pub tables: bool,
     /// Policies, separated by commas.
     pub policies: String,
     /// Sizes, separated by commas.

@@ -1,7 +1,7 @@
 //! What an experiment measures: a figure of a row, how it is printed, and what is better.
 
 use hotset_sim::paging::PagingRow;
-use hotset_sim::results::{Counts, Row};
+use hotset_sim::results::{Counts, Named, Row};
 use serde::{Deserialize, Serialize};
 
 use super::row::AnyRow;
@@ -28,6 +28,8 @@ pub(super) enum Measure {
     BytesRead,
     /// Blocks that move between cache and storage per reference: misses, blocks read though nobody asked for them, blocks written back.
     TransfersPerReference,
+    /// Applications that hit what they were promised: more is better.
+    PromisesKept,
     /// On a machine with a disk: seconds from the first request to the end of the last.
     FinishSeconds,
     /// On a machine with a disk: milliseconds that a request takes.
@@ -54,6 +56,7 @@ impl Measure {
             Measure::DiskAccesses => "accesses to storage",
             Measure::BytesRead => "bytes read from storage",
             Measure::TransfersPerReference => "blocks moved per 100 references",
+            Measure::PromisesKept => "promises kept",
             Measure::FinishSeconds => "seconds until the end",
             Measure::ServiceMilliseconds => "milliseconds a request",
             Measure::DiskUse => "use of the disk in %",
@@ -72,6 +75,10 @@ impl Measure {
     /// Its value in a row, of these classes together if there are any; `None` where the row does not tell.
     pub fn of(self, row: &AnyRow, classes: &[String]) -> Option<f64> {
         match row {
+            AnyRow::Cache(row) if self == Measure::PromisesKept => {
+                let is_kept = |app: &&Named| app.promised.is_some_and(|rate| app.counts.hit_ratio >= rate);
+                Some(row.apps.iter().filter(is_kept).count() as f64)
+            }
             AnyRow::Cache(row) if classes.is_empty() => self.of_cache(&Sums::of(row)),
             AnyRow::Cache(row) => self.of_cache(&Sums::of_classes(row, classes)?),
             AnyRow::Memory(row) => self.of_memory(row),
@@ -137,6 +144,7 @@ impl Measure {
     pub fn gain(self, ours: f64, other: f64) -> f64 {
         match self {
             Measure::HitRatio => (ours - other) * 100.0,
+            Measure::PromisesKept => ours - other,
             _ if other == 0.0 => 0.0,
             Measure::RefaultDistanceToClock => (ours - other) / other * 100.0,
             _ => (other - ours) / other * 100.0,
@@ -147,6 +155,7 @@ impl Measure {
     pub fn unit(self) -> &'static str {
         match self {
             Measure::HitRatio => "points",
+            Measure::PromisesKept => "promises",
             Measure::RefaultDistanceToClock => "% more",
             _ => "% less",
         }

@@ -1,8 +1,10 @@
 //! The traces of an experiment: files, and mixes of several that are made as it runs.
 
+use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
-use hotset_core::spec::Value;
+use hotset_core::spec::{Argument, ParamKind, PolicySpec, SpecError, Value};
+use hotset_sim::results::{Row, SeriesRow};
 use hotset_trace::mix::{self, Order};
 use hotset_trace::{Trace, TraceError};
 use serde::{Deserialize, Deserializer};
@@ -17,6 +19,10 @@ pub(super) struct Mix {
     /// Whose request comes next: the earliest, or one of each in turn.
     #[serde(default)]
     by: By,
+    /// What its applications are promised, as in a spec (`lu=70%,tpcc=85%`): for every policy that keeps promises.
+    goals: Option<String>,
+    /// Its size, where that is not the one of the experiment.
+    pub size: Option<String>,
     pub apps: Vec<App>,
 }
 
@@ -73,6 +79,38 @@ impl Mix {
             (.., Some(app)) => refuse(format!("{:?} has 0 loops; expected 1 or more", app.name)),
             _ => Ok(()),
         }
+    }
+
+    /// The policies of the experiment with the promises of this mix.
+    pub fn policies(&self, policies: &[PolicySpec]) -> Result<Vec<PolicySpec>, SpecError> {
+        let keeps = |policy: &PolicySpec| policy.info().params.iter().any(|param| param.kind == ParamKind::Goals);
+        let promised = |policy: &PolicySpec| match &self.goals {
+            Some(goals) if keeps(policy) => policy.clone().with(goals),
+            _ => Ok(policy.clone()),
+        };
+        policies.iter().map(promised).collect()
+    }
+
+    /// Names the rows as the experiment names their policies, and notes in each of them what the applications were promised, whatever the policy
+    /// knows of it.
+    pub fn tell(&self, policies: &[PolicySpec], rows: &mut [Row], series: &mut [SeriesRow]) -> Result<(), SpecError> {
+        let Some(goals) = &self.goals else { return Ok(()) };
+        let promises = PolicySpec::parse(&format!("qos({goals})"))?.args(None);
+        let own: Vec<String> = self.policies(policies)?.iter().map(PolicySpec::to_string).collect();
+        let names: HashMap<&str, String> =
+            own.iter().map(String::as_str).zip(policies.iter().map(PolicySpec::to_string)).collect();
+        for row in rows {
+            for app in &mut row.apps {
+                let promise = promises.apps("APP").iter().find(|(name, _)| *name == app.name);
+                app.promised = promise.and_then(|(_, promise)| match promise {
+                    Argument::Value(Value::Percent(rate)) => Some(rate / 100.0),
+                    _ => None,
+                });
+            }
+            row.policy.clone_from(&names[row.policy.as_str()]);
+        }
+        series.iter_mut().for_each(|row| row.policy.clone_from(&names[row.policy.as_str()]));
+        Ok(())
     }
 
     /// Opens it. `place` says where a trace lies.

@@ -88,3 +88,59 @@ fn heat_of(rows: &[&SeriesRow], block_bytes: u64) -> String {
     let lines: Vec<Vec<String>> = std::iter::once(header).chain((0..BANDS).map(line)).collect();
     table(&lines)
 }
+
+/// Rooms at which a fitted curve is told.
+const ROOMS: u32 = 16;
+
+/// The curves that schemes fit to what applications hit: a line a stretch, a column a room; one table a policy and application, of which both are
+/// named. Blocks have so many bytes, if any.
+pub(super) fn fitted(series: &[SeriesRow], block_bytes: u64) -> Vec<(String, String, String)> {
+    let mut tables: Vec<(&str, &str, Vec<&SeriesRow>)> = Vec::new();
+    for row in series.iter().filter(|row| !row.table.is_empty()) {
+        match tables.iter_mut().find(|(policy, app, _)| *policy == row.policy && *app == row.app) {
+            Some((_, _, rows)) => rows.push(row),
+            None => tables.push((&row.policy, &row.app, vec![row])),
+        }
+    }
+    let told = |(policy, app, rows): (&str, &str, Vec<&SeriesRow>)| {
+        (policy.to_owned(), app.to_owned(), fitted_of(&rows, block_bytes))
+    };
+    tables.into_iter().map(told).collect()
+}
+
+fn fitted_of(rows: &[&SeriesRow], block_bytes: u64) -> String {
+    let room = |step: u32| (u64::from(rows[0].size_blocks) * u64::from(step) / u64::from(ROOMS)).max(1) as u32;
+    let rooms: Vec<u32> = (1..=ROOMS).map(room).collect();
+    let named = rooms.iter().map(|&blocks| human::bytes(u64::from(blocks) * block_bytes));
+    let header = std::iter::once("after".to_owned()).chain(named).collect();
+    let line = |row: &&SeriesRow| {
+        let rates = rooms.iter().map(|&room| at(&row.table, room).map_or("-".to_owned(), human::percent));
+        std::iter::once(end(row)).chain(rates).collect()
+    };
+    let lines: Vec<Vec<String>> = std::iter::once(header).chain(rows.iter().map(line)).collect();
+    table(&lines)
+}
+
+/// The ratio at so many blocks, on the straight line between two points; `None` beyond them.
+fn at(points: &[(u32, f64)], blocks: u32) -> Option<f64> {
+    let after = points.partition_point(|&(size, _)| size < blocks);
+    let &(right, to) = points.get(after)?;
+    if right == blocks {
+        return Some(to);
+    }
+    let &(left, from) = points.get(after.checked_sub(1)?)?;
+    Some(from + (to - from) * f64::from(blocks - left) / f64::from(right - left))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::at;
+
+    #[test]
+    fn a_fitted_curve_is_straight_between_its_points_and_nothing_beyond() {
+        let points = [(1, 0.0), (5, 0.4), (9, 0.2)];
+        assert_eq!([1, 5, 9].map(|blocks| at(&points, blocks)), [Some(0.0), Some(0.4), Some(0.2)]);
+        assert!((at(&points, 6).unwrap() - 0.35).abs() < 1e-9);
+        assert_eq!((at(&points, 10), at(&points[1..], 2), at(&[], 1)), (None, None, None));
+    }
+}

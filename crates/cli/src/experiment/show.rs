@@ -7,7 +7,8 @@ use hotset_sim::results::SeriesRow;
 
 use super::compare::{Comparison, NO_GAIN, OnTrace};
 use super::file::{File, file_name, label};
-use super::over_time::{heat, over_time};
+use super::measure::Measure;
+use super::over_time::{fitted, heat, over_time};
 use super::row::AnyRow;
 use crate::failure::Failure;
 use crate::output::{human, style};
@@ -41,13 +42,18 @@ pub(super) fn show(
             for (queue, table) in heat(series, block) {
                 writeln!(out, "\n{name}{at}, {queue}: where the value of its queue lies, in %\n\n{table}")?;
             }
+            for (policy, app, table) in if file.tables { fitted(series, block) } else { Vec::new() } {
+                writeln!(out, "\n{name}{at}, {app} under {policy}: fitted hit ratio in %, by its room\n\n{table}")?;
+            }
         }
     } else if file.applications {
         for (rows, lines) in traces.iter().flat_map(|rows| by_application(rows, file)) {
             writeln!(out, "\n{} at {}: {what}\n\n{}", file_name(rows.trace()), size(rows), table(&lines))?;
         }
     } else if let Some(lines) = at_one_size(traces, file) {
-        writeln!(out, "\nat {}: {what}\n\n{}", file.sizes, table(&lines))?;
+        let own_sizes = file.mixes.iter().any(|mix| mix.size.is_some());
+        let sizes = if own_sizes { "the sizes of the mixes" } else { &file.sizes };
+        writeln!(out, "\nat {sizes}: {what}\n\n{}", table(&lines))?;
     } else {
         for rows in traces.iter().filter(|rows| !rows.is_empty()) {
             let name = file_name(rows[0].trace());
@@ -109,7 +115,13 @@ fn at_one_size(traces: &[Vec<AnyRow>], file: &File) -> Option<Vec<Vec<String>>> 
         let values = rows.iter().map(|row| file.measure.show(file.value(row)));
         std::iter::once(label(rows[0].trace()).to_owned()).chain(values).collect()
     };
-    Some(std::iter::once(header.collect()).chain(traces.iter().map(line)).collect())
+    let mut lines: Vec<Vec<String>> = std::iter::once(header.collect()).chain(traces.iter().map(line)).collect();
+    if file.measure == Measure::PromisesKept {
+        let of_policy = |at: usize| traces.iter().filter_map(move |rows| file.value(&rows[at]));
+        let sums = (0..first.len()).map(|at| file.measure.show(Some(of_policy(at).sum())));
+        lines.push(std::iter::once("all".to_owned()).chain(sums).collect());
+    }
+    Some(lines)
 }
 
 fn size(row: &AnyRow) -> String {

@@ -2,21 +2,20 @@
 //!
 //! Paper: Patrick, Kandemir and others, soft quality of service for storage caches (POLICIES 1.4, steps 1 and 2).
 
-/// Points that a curve holds at most, as in the paper.
-pub const POINTS: usize = 1024;
-
 /// A table of points: blocks and the hit rate in percent that was seen with so many.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub struct Curve {
     /// By blocks, ascending, each with its rate and the number of the write that put it there.
     points: Vec<(u32, f64, u64)>,
+    /// So many at most.
+    length: usize,
     writes: u64,
 }
 
 impl Curve {
-    /// A curve through these points.
-    pub fn through(points: impl IntoIterator<Item = (u32, f64)>) -> Curve {
-        let mut curve = Curve::default();
+    /// A curve through the last `length`, at least 1, of these points.
+    pub fn through(length: usize, points: impl IntoIterator<Item = (u32, f64)>) -> Curve {
+        let mut curve = Curve { points: Vec::new(), length, writes: 0 };
         points.into_iter().for_each(|(blocks, rate)| curve.record(blocks, rate));
         curve
     }
@@ -28,8 +27,8 @@ impl Curve {
         match self.points.binary_search_by_key(&blocks, |point| point.0) {
             Ok(index) => self.points[index] = point,
             Err(_) => {
-                if self.points.len() == POINTS {
-                    let oldest = (0..POINTS).min_by_key(|&index| self.points[index].2).expect("it is full");
+                if self.points.len() == self.length {
+                    let oldest = (0..self.length).min_by_key(|&index| self.points[index].2).expect("it is full");
                     self.points.remove(oldest);
                 }
                 let index = self.points.partition_point(|point| point.0 < blocks);
@@ -69,18 +68,18 @@ mod tests {
     /// POLICIES 1.4, vectors 3 and 4.
     #[test]
     fn the_statements_examples() {
-        let mut curve = Curve::through([(1, 0.0), (4000, 40.0), (8000, 70.0)]);
+        let mut curve = Curve::through(1024, [(1, 0.0), (4000, 40.0), (8000, 70.0)]);
         assert_eq!(curve.need(68.0), Some(7734));
         assert_eq!(curve.need(70.5), None);
         curve.record(4500, 72.0);
         assert_eq!(curve.need(68.0), Some(4438));
         assert_eq!((curve.need(0.0), curve.best()), (Some(1), 72.0));
-        assert_eq!(Curve::default().need(0.0), None);
+        assert_eq!(Curve::through(1, []).need(0.0), None);
     }
 
     #[test]
     fn a_need_reaches_the_rate_and_nothing_less_does() {
-        let curve = Curve::through([(10, 5.0), (20, 30.0), (40, 20.0), (100, 61.0)]);
+        let curve = Curve::through(1024, [(10, 5.0), (20, 30.0), (40, 20.0), (100, 61.0)]);
         let at = |blocks: u32| {
             let points: Vec<_> = curve.points().collect();
             let pair = points.windows(2).find(|pair| pair[0].0 <= blocks && blocks <= pair[1].0)?;
@@ -96,7 +95,8 @@ mod tests {
 
     #[test]
     fn the_newest_point_counts_and_the_table_is_bounded() {
-        let mut curve = Curve::default();
+        const POINTS: usize = 900;
+        let mut curve = Curve::through(POINTS, []);
         for blocks in 0..2000 {
             curve.record(blocks % 1500 + 1, f64::from(blocks));
         }

@@ -12,6 +12,7 @@ use crate::parts::homes::{Homes, Outward, Roster};
 use crate::parts::pace::Pace;
 use crate::policy::{
     App, Effects, Extra, Info, Needs, Outcome, PartRoom, Policy, Profiling, Queue, Reference, Repartition, Setup, Slot,
+    Table,
 };
 use crate::schemes::{PREFETCH_OFF, plain_view};
 use crate::spec::{Args, Interval, PolicySpec, SpecError};
@@ -24,7 +25,7 @@ pub trait Divider: Sized + Send + 'static {
     /// [`Policy::serving`].
     const SERVING: &'static [(&'static str, &'static str)] = &[PREFETCH_OFF];
     /// How often the room is divided anew; `None` if only when applications come and go.
-    fn interval(args: &Args) -> Option<Interval>;
+    fn interval(args: &Args) -> Result<Option<Interval>, SpecError>;
     /// [`Policy::profiling`].
     fn profiling(_args: &Args, _capacity: u32) -> Option<Profiling> {
         None
@@ -41,6 +42,10 @@ pub trait Divider: Sized + Send + 'static {
     /// The hit rate in percent that the application of `part` was promised.
     fn promised(&self, _part: usize) -> Option<f64> {
         None
+    }
+    /// What is known of the application of `part`: [`Table::points`]. Empty if nothing is kept.
+    fn table(&self, _part: usize) -> Vec<(u32, f64)> {
+        Vec::new()
     }
 }
 
@@ -91,6 +96,10 @@ impl<E: Effects> Effects for Spare<'_, E> {
     fn quantum(&mut self, queue: &Queue) {
         self.fx.quantum(queue);
     }
+
+    fn table(&mut self, table: &Table) {
+        self.fx.table(table);
+    }
 }
 
 /// The part of one application.
@@ -124,7 +133,7 @@ impl<D: Divider> Policy for Applications<D> {
             homes: Homes::new(setup.slots),
             parts: Vec::new(),
             roster: Roster::default(),
-            pace: D::interval(setup.args).map(Pace::new),
+            pace: D::interval(setup.args)?.map(Pace::new),
         };
         scheme.policy(setup.capacity)?;
         Ok(scheme)
@@ -274,6 +283,12 @@ impl<D: Divider> Applications<D> {
         };
         let parts = live.iter().zip(&decided).map(room).collect();
         fx.repartition(&Repartition { time: reference.time, clock: reference.clock, parts });
+        for part in live {
+            let points = self.divider.table(part);
+            if !points.is_empty() {
+                fx.table(&Table { app: self.parts[part].app, points: &points });
+            }
+        }
     }
 
     fn resize_part(&mut self, part: usize, room: u32, fx: &mut impl Effects) {

@@ -58,15 +58,15 @@ impl Divider for Foreknown {
 
     const SERVING: &'static [(&'static str, &'static str)] = &[("profile", "none"), super::PREFETCH_OFF];
 
-    fn interval(_args: &Args) -> Option<Interval> {
-        None
+    fn interval(_args: &Args) -> Result<Option<Interval>, SpecError> {
+        Ok(None)
     }
 
     fn profiling(args: &Args, capacity: u32) -> Option<Profiling> {
         let mut sizes: Vec<u32> = (1..=steps(args)).map(|step| size(step, steps(args), capacity)).collect();
         sizes.retain(|&size| size > 0);
         sizes.dedup();
-        (args.word("profile") == "alone").then(|| Profiling { policy: args.policy("policy").clone(), sizes })
+        (args.word("profile") == "alone").then(|| Profiling::Alone { policy: args.policy("policy").clone(), sizes })
     }
 
     fn new(args: &Args, capacity: u32, apps: &[App]) -> Result<Self, SpecError> {

@@ -35,8 +35,8 @@ impl Divider for EqualShares {
         needs: Needs::EVERYTHING,
     };
 
-    fn interval(_args: &Args) -> Option<Interval> {
-        None
+    fn interval(_args: &Args) -> Result<Option<Interval>, SpecError> {
+        Ok(None)
     }
 
     fn new(_args: &Args, _capacity: u32, _apps: &[App]) -> Result<Self, SpecError> {

@@ -6,8 +6,10 @@
 //!
 //! Paper: Patrick, Kandemir and others, soft quality of service for storage caches (POLICIES 1.4).
 //!
-//! Deviations and readings. Before the start each application is measured alone at 1 block, half of the cache and all of it, as in the paper; a host that cannot do that (a
-//! stream, a live cache) begins with the hopeful line from 0 % at 1 block to 100 % at the whole cache (`profile=none`). The rate of an application is that since
+//! Deviations and readings. Before the start each application is measured alone at 1 block, half of the cache and all of it, as in the paper, or at more sizes (`points`); that can be
+//! read from a file of results too (`profile="lu.json"`), which is how a mount has it. Without either an application
+//! begins with the hopeful line from 0 % at 1 block to 100 % at the whole cache (`profile=none`). The paper divides anew every 2 s of its simulator's time, several minutes of the
+//! applications': here it is a tenth of the run, and five minutes where nobody knows how long that will be. The rate of an application is that since
 //! it began (`rate=interval`: since the last division). An application that is not named was promised nothing: it gets one block before others get what is left. A promised mean time
 //! becomes a rate by `hit_time` and `miss_time`; one below `hit_time` counts as 100 %. The printed procedure does not sort and starves all flagged applications but one:
 //! see the file of the allocator. Rates are looked at when an interval is over, not when somebody comes:
@@ -25,7 +27,7 @@ use super::applications::{Applications, Divider};
 use crate::allocate::curve::Curve;
 use crate::allocate::targets::{self, Claim, Grant};
 use crate::policy::{App, Info, Needs, Profiling, Reference};
-use crate::spec::{Args, Argument, Interval, Param, ParamKind, PolicySpec, SpecError, Value};
+use crate::spec::{Args, Argument, Interval, Param, ParamKind, SpecError, Value};
 
 /// The scheme.
 pub type Qos = Applications<Promises>;
@@ -33,6 +35,8 @@ pub type Qos = Applications<Promises>;
 /// Divides by promised hit rates.
 pub struct Promises {
     capacity: u32,
+    /// Points that a table holds.
+    length: usize,
     by_interval: bool,
     /// Hit rate in percent that was promised, by application.
     goals: HashMap<u32, f64>,
@@ -63,14 +67,26 @@ impl Divider for Promises {
             Param {
                 key: "interval",
                 kind: ParamKind::Interval,
-                default: "2s",
-                doc: "how often the room is divided anew: a time, or a number of references (paper: 2s)",
+                default: "10%",
+                doc: "how often the room is divided anew: a share of the run, a time, or a number of references (paper: 2 s of the simulator's time, several minutes of the applications')",
             },
             Param {
                 key: "profile",
-                kind: ParamKind::Word(&["alone", "none"]),
+                kind: ParamKind::WordOrFile(&["alone", "none"]),
                 default: "alone",
-                doc: "what is known beforehand: the rates of each application alone at 1 block, half and all of the cache (paper), or nothing",
+                doc: "what is known beforehand: the rates of each application alone (paper), nothing, or what a file of `hotset curve` or `simulate --json` says",
+            },
+            Param {
+                key: "points",
+                kind: ParamKind::Count { min: 3, max: 1024 },
+                default: "3",
+                doc: "sizes at which each application is measured alone: 1 block, and the others evenly up to the whole cache (paper: any number larger than two)",
+            },
+            Param {
+                key: "table",
+                kind: ParamKind::Count { min: 3, max: 65536 },
+                default: "1024",
+                doc: "points that the table of an application holds; the one written longest ago goes first (paper: 1024)",
             },
             Param {
                 key: "rate",
@@ -96,22 +112,26 @@ impl Divider for Promises {
         needs: Needs::EVERYTHING,
     };
 
-    const SERVING: &'static [(&'static str, &'static str)] = &[("profile", "none"), super::PREFETCH_OFF];
+    const SERVING: &'static [(&'static str, &'static str)] =
+        &[("profile", "none"), ("interval", "300s"), super::PREFETCH_OFF];
 
-    fn interval(args: &Args) -> Option<Interval> {
-        Some(args.interval("interval"))
+    fn interval(args: &Args) -> Result<Option<Interval>, SpecError> {
+        args.interval("interval").map(Some)
     }
 
     fn profiling(args: &Args, capacity: u32) -> Option<Profiling> {
-        let mut sizes = vec![1, (capacity / 2).max(1), capacity];
-        sizes.dedup();
-        let policy: PolicySpec = args.policy("policy").clone();
-        (args.word("profile") == "alone").then_some(Profiling { policy, sizes })
+        let policy = args.policy("policy").clone();
+        match args.word_or_file("profile") {
+            Ok("alone") => Some(Profiling::Alone { policy, sizes: sizes(args.count("points"), capacity) }),
+            Ok(_) => None,
+            Err(file) => Some(Profiling::Read { policy, file: file.to_owned() }),
+        }
     }
 
     fn new(args: &Args, capacity: u32, apps: &[App]) -> Result<Self, SpecError> {
         Ok(Promises {
             capacity,
+            length: args.count("table") as usize,
             by_interval: args.word("rate") == "interval",
             goals: goals(args, apps)?,
             profiles: apps.iter().map(|app| app.profile.clone()).collect(),
@@ -121,7 +141,8 @@ impl Divider for Promises {
 
     fn arrive(&mut self, app: u32) {
         let known = self.profiles.get(app as usize).filter(|profile| !profile.is_empty());
-        let curve = Curve::through(known.cloned().unwrap_or_else(|| vec![(1, 0.0), (self.capacity.max(2), 100.0)]));
+        let hopeful = || vec![(1, 0.0), (self.capacity.max(2), 100.0)];
+        let curve = Curve::through(self.length, known.cloned().unwrap_or_else(hopeful));
         let best = if known.is_some() { curve.best() } else { 0.0 };
         let goal = self.goals.get(&app).copied().unwrap_or(0.0);
         self.parts.push(Account { goal, curve, best, rate: 0.0, hits: 0, references: 0 });
@@ -145,6 +166,18 @@ impl Divider for Promises {
     fn promised(&self, part: usize) -> Option<f64> {
         Some(self.parts[part].goal).filter(|&goal| goal > 0.0)
     }
+
+    fn table(&self, part: usize) -> Vec<(u32, f64)> {
+        self.parts[part].curve.points().collect()
+    }
+}
+
+/// So many sizes: 1 block, and the others evenly up to all of the capacity.
+fn sizes(points: u64, capacity: u32) -> Vec<u32> {
+    let size = |point: u64| (u64::from(capacity) * point / (points - 1)).max(1) as u32;
+    let mut sizes: Vec<u32> = (0..points).map(size).collect();
+    sizes.dedup();
+    sizes
 }
 
 impl Account {

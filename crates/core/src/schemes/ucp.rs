@@ -44,15 +44,15 @@ impl Divider for Utility {
                 key: "interval",
                 kind: ParamKind::Interval,
                 default: "100000",
-                doc: "how often the room is divided anew: a number of references, or a time such as 2s",
+                doc: "how often the room is divided anew: a number of references, a time such as 2s, or a share of the run",
             },
         ],
         offline: false,
         needs: Needs::EVERYTHING,
     };
 
-    fn interval(args: &Args) -> Option<Interval> {
-        Some(args.interval("interval"))
+    fn interval(args: &Args) -> Result<Option<Interval>, SpecError> {
+        args.interval("interval").map(Some)
     }
 
     fn new(_args: &Args, capacity: u32, _apps: &[App]) -> Result<Self, SpecError> {

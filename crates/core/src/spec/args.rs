@@ -41,8 +41,10 @@ pub enum ParamKind {
     Parts,
     /// A time: `10ms`.
     Time,
-    /// A time, or a number of references.
+    /// A time, a number of references, or a share of the run.
     Interval,
+    /// One of these words, or a file, in quotes where its name needs them.
+    WordOrFile(&'static [&'static str]),
     /// Goals of applications, `NAME=70%` or `NAME=10ms`: keys that are no parameter's are names of applications.
     Goals,
     /// Policies for applications, `NAME=POLICY`: keys that are no parameter's are names of applications.
@@ -112,6 +114,8 @@ impl Param {
             (ParamKind::Class, Value::Word(_)) => true,
             (ParamKind::Time | ParamKind::Interval, Value::Time(time)) => *time > 0,
             (ParamKind::Interval, Value::Number(references)) => *references >= 1.0 && references.fract() == 0.0,
+            (ParamKind::Interval, Value::Percent(share)) => *share > 0.0 && *share <= 100.0,
+            (ParamKind::WordOrFile(_), Value::Word(_) | Value::Quoted(_)) => true,
             (ParamKind::Goals, Value::Percent(rate)) => *rate <= 100.0,
             (ParamKind::Goals, Value::Time(time)) => *time > 0,
             _ => false,
@@ -142,7 +146,12 @@ impl fmt::Display for ParamKind {
             ParamKind::Class => f.write_str("the name of a class of blocks such as output"),
             ParamKind::Parts => f.write_str("parts written as size/block class, such as 64K/128 id"),
             ParamKind::Time => f.write_str("a time such as 10ms, above 0"),
-            ParamKind::Interval => f.write_str("a time such as 2s or a whole number of references, above 0"),
+            ParamKind::Interval => f.write_str(
+                "a time such as 2s, a whole number of references, or a share of the run such as 10% (at most 100%), above 0",
+            ),
+            ParamKind::WordOrFile(words) => {
+                write!(f, "one of {}, or a file, such as \"curves/lu.json\"", words.join(", "))
+            }
             ParamKind::Goals => f.write_str(
                 "the goal of an application: a hit rate such as lu=70% (at most 100%) or a mean time such as lu=5ms",
             ),
@@ -174,6 +183,26 @@ pub enum Interval {
     References(u64),
 }
 
+/// How long a run is that is known from its beginning to its end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Run {
+    /// Nanoseconds from the first request to the last; `None` if requests have no times.
+    pub nanoseconds: Option<u64>,
+    /// References.
+    pub references: u64,
+}
+
+impl Run {
+    /// So many percent of it.
+    fn share(self, percent: f64) -> Interval {
+        let part = |whole: u64| ((whole as f64 * percent / 100.0).round() as u64).max(1);
+        match self.nanoseconds {
+            Some(nanoseconds) => Interval::Time(part(nanoseconds)),
+            None => Interval::References(part(self.references)),
+        }
+    }
+}
+
 /// Arguments bound to a policy's parameters, defaults filled in.
 #[derive(Clone, Debug)]
 pub struct Args {
@@ -181,13 +210,24 @@ pub struct Args {
     values: Vec<Argument>,
     block_bytes: Option<u64>,
     rules: Option<Rules>,
+    run: Option<Run>,
 }
 
 impl Args {
     /// The defaults of `params`. `block_bytes` turns sizes into blocks; `None` when blocks have no size in bytes.
     pub fn defaults(params: &'static [Param], block_bytes: Option<u64>) -> Args {
         let read = |param: &Param| param.default_argument().expect("the registry test parses every default");
-        Args { params, values: params.iter().map(read).collect(), block_bytes, rules: None }
+        Args { params, values: params.iter().map(read).collect(), block_bytes, rules: None, run: None }
+    }
+
+    /// The same arguments for a run of known length.
+    pub fn over(self, run: Option<Run>) -> Args {
+        Args { run, ..self }
+    }
+
+    /// The length of the run, where it is known.
+    pub fn run(&self) -> Option<Run> {
+        self.run
     }
 
     /// The same arguments, where class names are first looked for among the user's `rules`.
@@ -333,11 +373,27 @@ impl Args {
         time
     }
 
-    /// A [`ParamKind::Interval`].
-    pub fn interval(&self, key: &str) -> Interval {
+    /// A [`ParamKind::Interval`]. A share of a run whose length nobody knows is an error.
+    pub fn interval(&self, key: &str) -> Result<Interval, SpecError> {
         match *self.value(key) {
-            Value::Time(time) => Interval::Time(time),
-            Value::Number(references) => Interval::References(references as u64),
+            Value::Time(time) => Ok(Interval::Time(time)),
+            Value::Number(references) => Ok(Interval::References(references as u64)),
+            Value::Percent(share) => self.run.map(|run| run.share(share)).ok_or_else(|| {
+                SpecError::new(format!(
+                    "{key}={share}% is a share of the run, whose length is not known here: give a time such as \
+                     {key}=300s, or a number of references such as {key}=10000"
+                ))
+            }),
+            _ => unreachable!("Param::check admits no other value"),
+        }
+    }
+
+    /// A [`ParamKind::WordOrFile`]: the word, or else the name of a file.
+    pub fn word_or_file(&self, key: &str) -> Result<&str, &str> {
+        let ParamKind::WordOrFile(words) = self.params[self.index(key)].kind else { unreachable!("of another kind") };
+        match self.value(key) {
+            Value::Word(word) if words.contains(&word.as_str()) => Ok(word),
+            Value::Word(file) | Value::Quoted(file) => Err(file),
             _ => unreachable!("Param::check admits no other value"),
         }
     }
@@ -355,11 +411,21 @@ impl Args {
 
     /// True if something is done once in so much time, here or in a policy among the arguments, so that references need clocks.
     pub fn wants_clock(&self) -> bool {
-        let is_timed = |(param, value): (&Param, &Argument)| {
-            param.kind == ParamKind::Interval && matches!(value, Argument::Value(Value::Time(_)))
+        self.has_interval(&|value| matches!(value, Value::Time(_)))
+    }
+
+    /// True if clocks of references are of use: for times, and for shares of a run, which count references where there are none.
+    pub fn uses_clock(&self) -> bool {
+        self.has_interval(&|value| matches!(value, Value::Time(_) | Value::Percent(_)))
+    }
+
+    /// True if there is such an interval, here or in a policy among the arguments.
+    fn has_interval(&self, is_such: &dyn Fn(&Value) -> bool) -> bool {
+        let here = |(param, value): (&Param, &Argument)| {
+            param.kind == ParamKind::Interval && matches!(value, Argument::Value(value) if is_such(value))
         };
-        let inner = |policy: &PolicySpec| policy.args_within(self).wants_clock();
-        self.params.iter().zip(&self.values).any(is_timed) || self.policies().any(inner)
+        let inner = |policy: &PolicySpec| policy.args_within(self).has_interval(is_such);
+        self.params.iter().zip(&self.values).any(here) || self.policies().any(inner)
     }
 
     /// True if sequential readers are to be read ahead of, here or in a policy among the arguments: the parameter `prefetch` is not `off`.

@@ -6,8 +6,9 @@
 //! arg    = [ name "=" ] term
 //! term   = value | spec | clause
 //! clause = value "/" value name              64K/128 id
-//! value  = number | size | percent | time | name
+//! value  = number | size | percent | time | name | quoted
 //! name   = letters, digits, "-", "_", ".", "+", starting with a letter or digit
+//! quoted = '"', anything but '"', '"'        "curves/lu.json"
 //! ```
 //!
 //! Numbers, sizes, percentages and times are [`Value`]s. White space may stand between any two of these.
@@ -23,7 +24,7 @@ mod suggest;
 mod syntax;
 mod value;
 
-pub use args::{Args, Interval, Param, ParamKind};
+pub use args::{Args, Interval, Param, ParamKind, Run};
 pub use argument::{Argument, Part};
 pub use error::SpecError;
 pub use parse::DEPTH_LIMIT;

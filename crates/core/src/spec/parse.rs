@@ -132,6 +132,9 @@ fn clause(input: &mut Input<'_>, size: Value) -> Parsed<Term> {
 /// A literal. Digits with letters behind them that are no unit, as in `2q`, are a word.
 fn value(input: &mut Input<'_>) -> Parsed<Value> {
     let start = input.current_token_start();
+    if opt(token('"')).parse_next(input)?.is_some() {
+        return quoted(input);
+    }
     let text = opt(atom).parse_next(input)?.ok_or_else(|| expected("a value or a name", input))?;
     let read = match Value::literal(text) {
         Ok(Some(Value::Word(word))) if !is_name(&word) => Err(no_name(&word)),
@@ -141,6 +144,18 @@ fn value(input: &mut Input<'_>) -> Parsed<Value> {
         Err(error) => Err(error),
     };
     read.map_err(|error| fail(error.message, &since(start, input)))
+}
+
+/// The rest of a text in quotes, from behind the first one.
+fn quoted(input: &mut Input<'_>) -> Parsed<Value> {
+    let text: &str = take_while(0.., |c: char| c != '"').parse_next(input)?;
+    if text.is_empty() {
+        return Err(expected("a text in quotes", input));
+    }
+    match opt('"').parse_next(input)? {
+        Some(_) => Ok(Value::Quoted(text.to_owned())),
+        None => Err(expected("a closing quote", input)),
+    }
 }
 
 /// A name: ASCII letters, digits, `-`, `_`, `.` and `+`, starting with a letter or digit.

@@ -128,7 +128,7 @@ impl PolicySpec {
 
     /// The arguments with defaults filled in, for a policy inside of one that has the arguments `around`.
     pub fn args_within(&self, around: &Args) -> Args {
-        self.args(around.block_bytes()).with_rules(around.rules().cloned())
+        self.args(around.block_bytes()).with_rules(around.rules().cloned()).over(around.run())
     }
 }
 

@@ -18,6 +18,8 @@ pub enum Value {
     Time(u64),
     /// Anything that starts with a letter.
     Word(String),
+    /// Anything in quotes: the name of a file.
+    Quoted(String),
 }
 
 const SIZES: [(&str, f64); 5] =
@@ -119,6 +121,7 @@ impl fmt::Display for Value {
             Value::Size(bytes) => whole_units(f, *bytes, &SIZES),
             Value::Time(nanoseconds) => whole_units(f, *nanoseconds, &TIMES),
             Value::Word(word) => f.write_str(word),
+            Value::Quoted(text) => write!(f, "\"{text}\""),
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use hotset_core::policy::{Effects, Extra, Queue, Repartition, Slot};
+use hotset_core::policy::{Effects, Extra, Queue, Repartition, Slot, Table};
 
 use crate::cell::{ExtraTally, note};
 
@@ -41,6 +41,8 @@ pub(super) struct Host {
     pub decisions: Vec<Repartition>,
     /// By application: its virtual queue at the end of its last quantum.
     pub queues: Vec<Option<Heat>>,
+    /// By application: the table of it that a scheme keeps, as it was when the room was divided last.
+    pub tables: Vec<Vec<(u32, f64)>>,
 }
 
 /// Bands in which the values of a virtual queue are told.
@@ -79,6 +81,7 @@ impl Host {
             extra: ExtraTally::default(),
             decisions: Vec::new(),
             queues: vec![None; apps],
+            tables: vec![Vec::new(); apps],
         }
     }
 
@@ -168,5 +171,9 @@ impl Effects for Host {
 
     fn quantum(&mut self, queue: &Queue) {
         self.queues[queue.app as usize] = Some(Heat::of(queue));
+    }
+
+    fn table(&mut self, table: &Table) {
+        self.tables[table.app as usize] = table.points.to_vec();
     }
 }

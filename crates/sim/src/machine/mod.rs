@@ -59,7 +59,7 @@ pub fn run(
     }
     let machine = Machine::new(references);
     let run_one = |plan: &Plan| {
-        let replayed = machine.run(plan, options)?;
+        let replayed = machine.run(&plan.over(references.run()), options)?;
         progress.advance(references.len());
         Ok(replayed)
     };

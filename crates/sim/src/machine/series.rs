@@ -39,6 +39,8 @@ pub struct Point {
     pub room: Option<PartRoom>,
     /// Its virtual queue at the end of its last quantum, if the scheme keeps one.
     pub queue: Option<Heat>,
+    /// Its table as it was when the room was divided last: blocks, and the hit rate in percent; empty if the scheme keeps none.
+    pub table: Vec<(u32, f64)>,
 }
 
 /// Samples being taken.
@@ -85,6 +87,7 @@ impl Series {
         for point in &mut self.points {
             point.resident = host.held[point.app as usize];
             point.queue.clone_from(&host.queues[point.app as usize]);
+            point.table.clone_from(&host.tables[point.app as usize]);
             let room = |last: &Repartition| last.parts.iter().find(|part| part.app == point.app).copied();
             point.room = last.map(|last| room(last).unwrap_or(PartRoom { app: point.app, ..PartRoom::default() }));
         }

@@ -198,6 +198,19 @@ fn every_policy_can_be_read_ahead_for() {
     }
 }
 
+/// A share of the run is that much of its time, or of its references where it has no times.
+#[test]
+fn intervals_may_be_shares_of_the_run() {
+    let of = |requests: &[Request], spec: &str| run_one(&references(requests), spec, 60, None, None).tally;
+    let spec = |interval: &str| format!("qos(lru,a=50%,b=30%,interval={interval})");
+    let (timed, last) = (mixed(), mixed().last().unwrap().time);
+    assert_eq!(of(&timed, &spec("20%")), of(&timed, &spec(&format!("{}ns", last / 5))));
+    assert_ne!(of(&timed, &spec("20%")).decisions, of(&timed, &spec("2%")).decisions);
+    let timeless: Vec<Request> = timed.iter().map(|request| Request { time: 0, ..*request }).collect();
+    let count = references(&timeless).len();
+    assert_eq!(of(&timeless, &spec("20%")), of(&timeless, &spec(&(count / 5).to_string())));
+}
+
 /// The rates of an application alone are measured with reading ahead, as it will run.
 #[test]
 fn profiles_are_read_ahead_for() {
@@ -208,6 +221,7 @@ fn profiles_are_read_ahead_for() {
     let rates = |spec: &str| profile::apps(&machine, &plan(spec, 64)).unwrap().remove(0).profile;
     assert_eq!(rates("qos(lru)"), [(1, 0.0), (32, 99.0), (64, 99.0)]);
     assert_eq!(rates("qos(lru,prefetch=off)"), [(1, 0.0), (32, 0.0), (64, 0.0)]);
+    assert_eq!(rates("qos(lru,points=5)").iter().map(|point| point.0).collect::<Vec<_>>(), [1, 16, 32, 48, 64]);
 }
 
 /// `best` hits what the best of all fixed divisions hits, but for what happens until both applications have come.

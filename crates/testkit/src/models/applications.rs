@@ -218,12 +218,16 @@ pub(super) struct Qos {
     goals: BTreeMap<String, f64>,
     by_interval: bool,
     capacity: u32,
+    /// Points that a table holds.
+    length: usize,
     parts: Vec<Account>,
 }
 
 struct Account {
     goal: f64,
     points: BTreeMap<u32, f64>,
+    /// Sizes in the order in which they were written, the newest last.
+    written: Vec<u32>,
     best: f64,
     rate: f64,
     outcomes: Vec<bool>,
@@ -242,18 +246,20 @@ impl Rule for Qos {
             goals: goals.collect(),
             by_interval: given.args.word("rate") == "interval",
             capacity: given.capacity as u32,
+            length: given.args.count("table") as usize,
             parts: Vec::new(),
         }
     }
 
     fn interval(args: &Args) -> Option<Interval> {
-        Some(args.interval("interval"))
+        Some(args.interval("interval").expect("the length of the run is told"))
     }
 
     fn arrive(&mut self, app: u32) {
         let goal = self.goals.get(&crate::world::app_name(app)).copied().unwrap_or(0.0);
-        let points = BTreeMap::from([(1, 0.0), (self.capacity.max(2), 100.0)]);
-        self.parts.push(Account { goal, points, best: 0.0, rate: 0.0, outcomes: Vec::new() });
+        let most = self.capacity.max(2);
+        let points = BTreeMap::from([(1, 0.0), (most, 100.0)]);
+        self.parts.push(Account { goal, points, written: vec![1, most], best: 0.0, rate: 0.0, outcomes: Vec::new() });
     }
 
     fn note(&mut self, part: usize, _: u32, hit: bool) {
@@ -267,7 +273,13 @@ impl Rule for Qos {
                 let hits = account.outcomes.iter().filter(|hit| **hit).count();
                 account.rate = 100.0 * hits as f64 / account.outcomes.len() as f64;
                 account.best = account.best.max(account.rate);
-                account.points.insert(rooms[part] as u32, account.rate);
+                let size = rooms[part] as u32;
+                account.written.retain(|&other| other != size);
+                account.written.push(size);
+                account.points.insert(size, account.rate);
+                if account.written.len() > self.length {
+                    account.points.remove(&account.written.remove(0));
+                }
                 if self.by_interval {
                     account.outcomes.clear();
                 }
@@ -346,7 +358,7 @@ impl Rule for Ucp {
     }
 
     fn interval(args: &Args) -> Option<Interval> {
-        Some(args.interval("interval"))
+        Some(args.interval("interval").expect("the length of the run is told"))
     }
 
     fn arrive(&mut self, _: u32) {

@@ -196,6 +196,8 @@ pub static MODELS: &[Row] = &[
             "interval=1s, a0=100%, a1=100us, a3=9900us, rate=interval",
             "a3=1%, a0=3ms, hit_time=2900us, policy=mru, interval=9",
             "a1=3ms, miss_time=20ms, interval=9",
+            "interval=3%, a0=60%, a2=80%, table=3",
+            "interval=2, a1=70%, a4=20%, table=5, rate=interval",
         ],
     )
     .in_worlds(MANY_APPS),
