@@ -28,7 +28,7 @@ fn what_was_read_once_is_not_read_again() {
     for _ in 0..3 {
         assert_eq!(cache.read(&file.access(0), 0, 1 << 20).unwrap(), pattern(1, 20_000));
         assert_eq!(cache.read(&file.access(0), 19_999, 5).unwrap(), pattern(1, 20_000)[19_999..]);
-        assert_eq!(cache.read(&file.access(0), 20_000, 5).unwrap(), []);
+        assert!(cache.read(&file.access(0), 20_000, 5).unwrap().is_empty());
     }
     assert_eq!(file.store.reads.load(Ordering::SeqCst), 1, "neighbours are read at once");
     let (counts, traffic) = cache.counts();

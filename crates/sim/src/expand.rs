@@ -230,7 +230,7 @@ mod tests {
         let block = BlockSize::Bytes(4096);
         assert_eq!(keys(bytes, block, &[request(Op::Read, 0, 4095, 2)]), [0, 1]);
         assert_eq!(keys(bytes, block, &[request(Op::Read, 0, 4096, 4096)]), [1]);
-        assert_eq!(keys(bytes, block, &[request(Op::Read, 0, 7, 0)]), []);
+        assert!(keys(bytes, block, &[request(Op::Read, 0, 7, 0)]).is_empty());
         assert_eq!(
             keys(bytes, BlockSize::Bytes(3000), &[request(Op::Write, 1, 2999, 3002)]),
             [1 << 32, 1 << 32 | 1, 1 << 32 | 2]
