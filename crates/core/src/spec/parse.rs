@@ -96,7 +96,8 @@ fn arg(input: &mut Input<'_>, depth: u32) -> Parsed<Arg> {
 /// A name with `=` behind it.
 fn key(input: &mut Input<'_>) -> Parsed<String> {
     let start = input.checkpoint();
-    let found = (atom, token('=')).parse_next(input).is_ok();
+    // What stands in quotes may have a sign of equality in it.
+    let found = input.chars().next() != Some('"') && (atom, token('=')).parse_next(input).is_ok();
     input.reset(&start);
     if !found {
         return Err(ErrMode::Backtrack(SpecError::from_input(input)));
