@@ -25,7 +25,8 @@ pub(crate) fn apps(machine: &Machine, plan: &Plan) -> Result<Vec<App>, SimError>
     let (policy, sizes) = match profiling {
         Profiling::Alone { policy, sizes } => (policy, sizes),
         Profiling::Read { policy, file } => {
-            hotset_trace::profile::read(&file, &policy, plan.args.block_bytes(), &mut apps)?;
+            let read = hotset_trace::profile::read(&file, &policy, plan.args.block_bytes(), &mut apps);
+            read.map_err(|error| plan.refused(error))?;
             return Ok(apps);
         }
     };

@@ -97,7 +97,7 @@ fn arg(input: &mut Input<'_>, depth: u32) -> Parsed<Arg> {
 fn key(input: &mut Input<'_>) -> Parsed<String> {
     let start = input.checkpoint();
     // What stands in quotes may have a sign of equality in it.
-    let found = input.chars().next() != Some('"') && (atom, token('=')).parse_next(input).is_ok();
+    let found = !input.starts_with('"') && (atom, token('=')).parse_next(input).is_ok();
     input.reset(&start);
     if !found {
         return Err(ErrMode::Backtrack(SpecError::from_input(input)));
