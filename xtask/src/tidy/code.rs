@@ -20,7 +20,7 @@ pub fn check(path: &str, text: &str) -> Result<Vec<Finding>> {
 /// Libraries return what they have to say; the command, the chores, tests, examples and benchmarks print.
 fn may_print(path: &str) -> bool {
     let library = path.starts_with("crates/") && path.contains("/src/") && !path.starts_with("crates/cli/");
-    !library || path.ends_with("/src/main.rs") || path.contains("/src/bin/")
+    !library || path.ends_with("/src/main.rs") || path.contains("/src/bin/") || path.ends_with("/tests.rs")
 }
 
 struct Walk<'a> {
