@@ -51,7 +51,8 @@ impl Case {
     /// A policy with the arguments of a spec.
     pub fn of(spec: &str, capacity: u32) -> Case {
         let spec = PolicySpec::parse(spec).unwrap_or_else(|error| panic!("{error}"));
-        Case { args: spec.args(None), ..Case::new(spec.info().name, capacity) }
+        let case = Case::new(spec.info().name, capacity);
+        Case { args: spec.args(None).over(case.args.run()), ..case }
     }
 
     /// Sets an argument, written as in a spec.
@@ -65,7 +66,7 @@ impl Case {
     /// Gives one parameter its default again.
     pub fn without(self, key: &str) -> Case {
         let params = registry::find(self.policy).expect("a registered policy").info.params;
-        let mut args = Args::defaults(params, None);
+        let mut args = Args::defaults(params, None).over(self.args.run());
         for param in params.iter().filter(|param| param.key != key) {
             args.take(param.key, self.args.clone());
         }
