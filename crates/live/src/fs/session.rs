@@ -216,7 +216,8 @@ pub fn mount_line((major, minor): Device) -> io::Result<Option<String>> {
 }
 
 /// Has the kernel forget files whenever too many are held, as long as there is a tree. The kernel waits for look-ups in the same directory before it
-/// does so, so no thread that answers them may wait for this, and each directory is waited for by a thread of its own, for [`PATIENCE`] at most.
+/// does so, so no thread that answers them may wait for this, and each directory is waited for by a thread of its own. A few of them at a time: the
+/// kernel is asked more by many threads no faster, and they take the processors from those who look files up meanwhile.
 fn thin(tree: &Weak<Tree>, crowded: &Receiver<()>, workers: &Workers, notifier: &Notifier) {
     while crowded.recv().is_ok() {
         let oldest = tree.upgrade().map_or(Vec::new(), |tree| tree.oldest());
@@ -224,26 +225,31 @@ fn thin(tree: &Weak<Tree>, crowded: &Receiver<()>, workers: &Workers, notifier: 
         for (parent, name) in oldest {
             directories.entry(parent).or_default().push(name);
         }
-        let (working, done) = channel::<()>();
-        for (parent, names) in directories {
+        let (end, ended) = channel();
+        for (begun, (parent, names)) in directories.into_iter().enumerate() {
             let Some(room) = workers.reserve(Part { device: THINNING, what: parent }) else { continue };
-            let (notifier, working) = (notifier.clone(), working.clone());
+            if begun >= AT_ONCE {
+                // One that hangs goes on beside the others.
+                let _ = ended.recv_timeout(PATIENCE);
+            }
+            let (notifier, end) = (notifier.clone(), end.clone());
             workers.run_in(room, move || {
                 for name in names {
                     // What it has forgotten already is as well.
                     let _ = notifier.inval_entry(INodeNo(parent), &name);
                 }
-                drop(working);
+                // Nobody listens any more if this has hung.
+                let _ = end.send(());
             });
         }
-        drop(working);
-        // Nothing is ever sent: it ends when all are done.
-        let _ = done.recv_timeout(PATIENCE);
     }
 }
 
 /// Stands for a device in [`thin`], where the kernel is waited for.
 const THINNING: u64 = u64::MAX;
 
-/// So long the kernel is waited for in directories where something hangs, before others are thinned out.
-const PATIENCE: Duration = Duration::from_secs(1);
+/// Directories that the kernel is asked about at a time.
+const AT_ONCE: usize = 4;
+
+/// So long the kernel is waited for in directories where something hangs, before it is asked about another one.
+const PATIENCE: Duration = Duration::from_millis(10);
