@@ -81,7 +81,7 @@ fn other_arguments_with_removals_and_resizes() {
 }
 
 /// Parameters that say what the host does or measures; nothing here depends on them.
-const OF_THE_HOST: &[&str] = &["prefetch", "profile", "steps"];
+const OF_THE_HOST: &[&str] = &["points", "prefetch", "profile", "steps"];
 
 /// A parameter that no variant gives another value, or whose value changes nothing, could be ignored by the policy unseen.
 #[test]
