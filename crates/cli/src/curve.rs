@@ -4,7 +4,8 @@ mod line;
 mod show;
 
 use clap::Args;
-use hotset_core::spec::{PolicySpec, Value};
+use hotset_core::policy::PolicySpec;
+use hotset_core::spec::Value;
 use hotset_sim::curve::{LruCurve, OptCurve, Shards};
 use hotset_sim::grid::{self, Plan};
 use hotset_sim::results::SCHEMA_VERSION;
@@ -125,7 +126,7 @@ impl Curve {
         let mut options = self.cut.options();
         let block_bytes = options.block.unwrap_or_else(|| BlockSize::default_for(trace.meta())).bytes();
         options.keep_requests =
-            policies.iter().any(|policy| grid::wants_requests(policy.info(), &policy.args(block_bytes)));
+            policies.iter().any(|policy| grid::wants_requests(policy.entry(), &policy.args(block_bytes)));
         options.keep_times = policies.iter().any(|policy| policy.args(block_bytes).wants_clock());
         let lines = match self.sampler()? {
             Some(sampler) => vec![sampled(sampler, trace, &options, &name, &policies)?],
@@ -189,7 +190,7 @@ impl Curve {
                         .map_err(|_| SimError::TooManyReferences { policy: policy.to_string() })?;
                     Line::exact(policy.to_string(), &curve.curve())
                 }
-                "attribute" => match references.parts_curve(&policy.args(block_bytes))? {
+                "attribute" => match references.parts_curve(policy, block_bytes)? {
                     Some((_, by_total)) => Line::exact(policy.to_string(), &by_total),
                     None => self.simulated(policy, &mut prepared, block_bytes)?,
                 },
@@ -214,7 +215,7 @@ impl Curve {
         let (references, distinct) = (references.len(), references.distinct());
         let sizes = line::spread(distinct.into(), points);
         let plan = |&size: &u64| Plan {
-            info: policy.info(),
+            entry: policy.entry(),
             args: policy.args(block_bytes),
             capacity: size as u32,
             seed: self.seed,

@@ -10,7 +10,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use clap::{Args, ValueEnum};
-use hotset_core::spec::{PolicySpec, Value};
+use hotset_core::policy::PolicySpec;
+use hotset_core::spec::Value;
 use hotset_live::fs::{AppBy, Mode, Options, Plain};
 use hotset_live::{Cache, LiveError, Recording, Settings};
 use log::Log;

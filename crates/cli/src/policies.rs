@@ -3,8 +3,8 @@
 use std::io::{Write, stdout};
 
 use clap::Args;
-use hotset_core::registry::{self, Entry};
-use hotset_core::spec::PolicySpec;
+use hotset_core::policy::{Entry, PolicySpec};
+use hotset_core::registry;
 
 use crate::failure::Failure;
 use crate::output::table;

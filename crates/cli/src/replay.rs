@@ -5,7 +5,8 @@ pub(crate) mod paging;
 use std::path::Path;
 
 use hotset_core::classify::Rules;
-use hotset_core::spec::{Args, PolicySpec, SizeSpec};
+use hotset_core::policy::{Args, PolicySpec};
+use hotset_core::spec::SizeSpec;
 use hotset_sim::grid::{self, Plan};
 use hotset_sim::machine::{self, Sample};
 use hotset_sim::results::{Row, SeriesRow, TraceFacts};
@@ -48,7 +49,7 @@ impl Replay<'_> {
         let mut options = self.options.clone();
         let block_bytes = options.block.unwrap_or_else(|| BlockSize::default_for(&meta)).bytes();
         let args = |policy: &PolicySpec| policy.args(block_bytes).with_rules(self.rules.cloned());
-        options.keep_requests = policies.iter().any(|policy| grid::wants_requests(policy.info(), &args(policy)));
+        options.keep_requests = policies.iter().any(|policy| grid::wants_requests(policy.entry(), &args(policy)));
         options.keep_times = self.timed.is_some() || policies.iter().any(|policy| args(policy).uses_clock());
         let name = path.display().to_string();
         let (mut prepared, reader) = prepare(trace.reader, &options, &Reading::new(&name, &trace.progress))?;
@@ -92,8 +93,12 @@ impl Replay<'_> {
 
     /// A plan for each policy and size.
     fn plans(&self, capacities: &[u32], args: impl Fn(&PolicySpec) -> Args) -> Vec<Plan> {
-        let plan =
-            |policy: &PolicySpec, capacity| Plan { info: policy.info(), args: args(policy), capacity, seed: self.seed };
+        let plan = |policy: &PolicySpec, capacity| Plan {
+            entry: policy.entry(),
+            args: args(policy),
+            capacity,
+            seed: self.seed,
+        };
         self.policies
             .iter()
             .flat_map(|policy| capacities.iter().map(|&size| plan(policy, size)).collect::<Vec<_>>())

@@ -8,7 +8,8 @@ use std::path::PathBuf;
 
 use clap::Args;
 use hotset_core::paging::PagingSpec;
-use hotset_core::spec::{PolicySpec, SizeSpec, SpecError};
+use hotset_core::policy::PolicySpec;
+use hotset_core::spec::{SizeSpec, SpecError};
 use hotset_sim::results::{Row, SeriesRow};
 use serde::Serialize;
 

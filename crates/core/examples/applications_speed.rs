@@ -6,10 +6,8 @@
 //! half are drawn by zipf(1.0) from 400,000 blocks of its own, so that queues of 1 GB are full. The cache holds 46,080 blocks of 4 KB (180 MB). Without SPEC it runs
 //! the schemes that divide a cache.
 
-use hotset_core::dynamic;
 use hotset_core::parts::random::Random;
-use hotset_core::policy::{App, Effects, Extra, Outcome, Reference, Setup, Slot};
-use hotset_core::spec::PolicySpec;
+use hotset_core::policy::{App, Effects, Extra, Outcome, PolicySpec, Reference, Setup, Slot};
 
 const APPS: u32 = 20;
 const CAPACITY: u32 = 46_080;
@@ -54,7 +52,7 @@ fn run(spec: &str, trace: &[Slot]) {
     };
     std::fs::write("/proc/self/clear_refs", "5").expect("Linux forgets the most memory so far");
     let before = most_memory();
-    let mut policy = dynamic::build(&parsed, CAPACITY, &setup).unwrap_or_else(|error| panic!("{error}"));
+    let mut policy = parsed.build(CAPACITY, &setup).unwrap_or_else(|error| panic!("{error}"));
     let start = cpu_seconds();
     let mut fetches = Fetches(0);
     let mut hits = 0u64;

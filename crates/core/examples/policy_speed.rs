@@ -14,7 +14,6 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use hotset_core::parts::random::Random;
 use hotset_core::policy::{Effects, Extra, Future, Outcome, Policy, Reference, Setup, Slot};
 use hotset_core::registry::{self, Visitor};
-use hotset_core::spec::Args;
 
 const BLOCKS: usize = 1_000_000;
 const REFERENCES: usize = 20_000_000;
@@ -39,7 +38,7 @@ fn main() {
         print!("{name:12}");
         for percent in PERCENT {
             let capacity = (footprint * percent / 100) as u32;
-            let args = Args::defaults(entry.info.params, None);
+            let args = entry.defaults(None);
             let setup = Setup {
                 capacity,
                 slots: footprint as u32,
@@ -59,7 +58,7 @@ fn main() {
             continue;
         }
         let bytes = |slots: u32, capacity: u32| {
-            let args = Args::defaults(entry.info.params, None);
+            let args = entry.defaults(None);
             let setup = Setup {
                 capacity,
                 slots,

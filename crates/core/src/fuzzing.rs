@@ -1,12 +1,11 @@
 //! What the readers of a user's text keep up on any text whatever: the one body of the fuzz targets in `fuzz/` and of the seeded tests.
 
 use crate::classify::{Classifier, FileFacts, Rules};
-use crate::dynamic;
 use crate::paging::PagingSpec;
 use crate::parts::random::Random;
-use crate::policy::{Effects, Extra, Reference, Setup, Slot};
+use crate::policy::{Effects, Extra, PolicySpec, Reference, Setup, Slot};
 use crate::request::{Kind, Request};
-use crate::spec::{PolicySpec, SizeSpec, SpecError};
+use crate::spec::{SizeSpec, SpecError};
 
 /// Blocks of the caches that are built, and of the trace that they see.
 const CAPACITIES: [u32; 3] = [1, 7, 40];
@@ -91,10 +90,10 @@ fn run(spec: &PolicySpec) {
     for capacity in CAPACITIES {
         for block_bytes in [None, Some(4096)] {
             let args = spec.args(block_bytes);
-            let view = dynamic::view(spec.info().name, &args, capacity);
+            let view = (spec.entry().view)(&args, capacity);
             let setup =
                 Setup { capacity, slots: SLOTS, seed: 1, args: &args, future: None, addresses: None, apps: &[] };
-            let (Ok(view), Ok(mut policy)) = (view, dynamic::named(spec.info().name, &setup)) else { continue };
+            let (Ok(view), Ok(mut policy)) = (view, (spec.entry().build)(&setup)) else { continue };
             let classes = view.rules.map_or(1, |rules| rules.classes().len() as u32);
             for time in 0..300 {
                 let slot = time * 7 % SLOTS;

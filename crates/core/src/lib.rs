@@ -5,7 +5,7 @@
 pub mod allocate;
 pub mod classify;
 pub mod counters;
-pub mod dynamic;
+pub mod families;
 pub mod fuzzing;
 pub mod paging;
 pub mod parts;

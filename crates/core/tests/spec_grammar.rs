@@ -1,6 +1,7 @@
 //! The grammar as the design states it, and what hostile text gets: always a sentence, never a panic.
 
-use hotset_core::spec::{DEPTH_LIMIT, PolicySpec, SizeSpec, Spec, SpecError, Term, Value};
+use hotset_core::policy::PolicySpec;
+use hotset_core::spec::{DEPTH_LIMIT, SizeSpec, Spec, SpecError, Term, Value};
 
 /// Every form of spec that the design names, with its canonical text.
 const FORMS: [(&str, &str); 17] = [

@@ -12,7 +12,7 @@ use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use hotset_core::spec::PolicySpec;
+use hotset_core::policy::PolicySpec;
 use hotset_live::fs::{Mode, Options, Store, mount};
 use hotset_live::source::{Source, Stamp};
 use hotset_live::{Cache, Settings, Status};

@@ -21,9 +21,8 @@ use std::time::Instant;
 
 use hotset_core::classify::Rules;
 use hotset_core::counters::Counters;
-use hotset_core::policy::Repartition;
+use hotset_core::policy::{PolicySpec, Repartition};
 use hotset_core::request::{FLAG_EXECUTABLE, FLAG_FAILED, Kind, Op, Request};
-use hotset_core::spec::PolicySpec;
 
 use crate::applications::Applications;
 use crate::counts::{Counts, Traffic};

@@ -8,10 +8,11 @@ use std::ops::Range;
 
 use hotset_core::classify::{Class, FileFacts, Rules};
 use hotset_core::counters::Counters;
-use hotset_core::dynamic::{self, DynPolicy};
-use hotset_core::policy::{App, Effects, Extra, Outcome, Profiling, Reference, Repartition, Setup, Slot};
+use hotset_core::policy::dynamic::DynPolicy;
+use hotset_core::policy::{
+    App, Args, Effects, Extra, Outcome, PolicySpec, Profiling, Reference, Repartition, Setup, Slot,
+};
 use hotset_core::request::Request;
-use hotset_core::spec::{Args, PolicySpec};
 use hotset_core::view::{Cutting, Former, Object, Piece, Segments, Space, Spaces, Step, View, Viewer};
 
 use crate::arena::{Arena, Frame, PoolSize};
@@ -223,9 +224,8 @@ impl Decider {
             return Err(LiveError::Offline { policy: plan.spec.to_string() });
         }
         let args = plan.args();
-        let name = plan.spec.info().name;
         let mut apps = apps.to_vec();
-        match dynamic::profiling(name, &args, capacity) {
+        match (plan.spec.entry().profiling)(&args, capacity) {
             None => {}
             Some(Profiling::Alone { .. }) => return Err(LiveError::Profiling { policy: plan.spec.to_string() }),
             Some(Profiling::Read { policy, file }) => {
@@ -235,11 +235,11 @@ impl Decider {
         if args.reads_ahead() {
             return Err(LiveError::ReadsAhead { policy: plan.spec.to_string() });
         }
-        let view = dynamic::view(name, &args, capacity)?;
-        let known = dynamic::identities(&plan.spec, capacity, &args);
+        let view = (plan.spec.entry().view)(&args, capacity)?;
+        let known = plan.spec.identities(capacity, &args);
         let slots = known.min(u64::from(capacity) * 4 + 1024).min(1 << 31) as u32;
         let setup = Setup { capacity, slots, seed: plan.seed, args: &args, future: None, addresses: None, apps: &apps };
-        let policy = dynamic::build(&plan.spec, capacity, &setup)?;
+        let policy = plan.spec.build(capacity, &setup)?;
         let sizes = pool_sizes(&view, policy.as_ref(), plan.block, capacity);
         for size in &sizes {
             if size.block > 16 << 20 {

@@ -8,7 +8,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use hotset_core::parts::random::Random;
-use hotset_core::spec::PolicySpec;
+use hotset_core::policy::PolicySpec;
 use hotset_live::source::Source;
 use hotset_live::{Cache, LiveError, Read, Settings, Stream};
 

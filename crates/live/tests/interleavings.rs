@@ -7,8 +7,8 @@ use std::io;
 use std::ops::Range;
 use std::sync::Arc;
 
+use hotset_core::policy::PolicySpec;
 use hotset_core::request::Kind;
-use hotset_core::spec::PolicySpec;
 use hotset_live::source::{Source, Stamp};
 use hotset_live::{Access, Cache, Settings, Stream};
 use shuttle::rand::Rng;

@@ -10,7 +10,7 @@ use std::os::unix::fs::FileExt;
 use std::thread;
 use std::time::Duration;
 
-use hotset_core::spec::PolicySpec;
+use hotset_core::policy::PolicySpec;
 
 use model::{Subject, exercise, steps};
 use support::memory;

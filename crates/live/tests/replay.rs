@@ -7,9 +7,9 @@ use std::path::Path;
 
 use hotset_core::counters::Counters;
 use hotset_core::parts::random::Random;
+use hotset_core::policy::PolicySpec;
 use hotset_core::registry;
 use hotset_core::request::{Op, Request};
-use hotset_core::spec::PolicySpec;
 use hotset_live::{Cache, Counts, Recording};
 use hotset_sim::grid::{self, Plan};
 use hotset_sim::{BlockSize, Options, Silent, Tally, prepare};
@@ -234,7 +234,7 @@ impl Held {
             .iter()
             .map(|spec| {
                 let spec = PolicySpec::parse(spec).unwrap();
-                Plan { info: spec.info(), args: spec.args(Some(BLOCK)), capacity: (memory / BLOCK) as u32, seed: 1 }
+                Plan { entry: spec.entry(), args: spec.args(Some(BLOCK)), capacity: (memory / BLOCK) as u32, seed: 1 }
             })
             .collect();
         grid::run(&mut prepared, &plans, &Silent).unwrap().tallies

@@ -1,7 +1,6 @@
 //! Prints CPU seconds and rates of renumbering and of single cells: `cargo run --release --example grid_speed [requests] [objects]`.
 
 use hotset_core::registry::ENTRIES;
-use hotset_core::spec::Args;
 use hotset_sim::grid::{self, Plan};
 use hotset_sim::{Interner, Prepared, References, Silent};
 
@@ -41,8 +40,8 @@ fn main() {
     for entry in ENTRIES {
         for percent in [1, 10, 50] {
             let capacity = (distinct / 100 * percent).max(1);
-            let args = Args::defaults(entry.info.params, None);
-            let plan = Plan { info: entry.info, args, capacity, seed: 1 };
+            let args = entry.defaults(None);
+            let plan = Plan { entry, args, capacity, seed: 1 };
             let begin = cpu_seconds();
             let replayed = grid::run(&mut held, &[plan], &Silent).expect("defaults build");
             let hits = replayed.tallies[0].total.hits;

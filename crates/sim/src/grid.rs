@@ -5,10 +5,9 @@
 
 use std::sync::{Arc, LazyLock};
 
-use hotset_core::dynamic;
-use hotset_core::policy::{App, Column, Future, Info, Policy, Setup};
+use hotset_core::policy::{App, Args, Column, Entry, Future, Policy, PolicySpec, Run, Setup};
 use hotset_core::registry::{self, Visitor};
-use hotset_core::spec::{Args, PolicySpec, Run, SpecError};
+use hotset_core::spec::SpecError;
 use hotset_core::view::View;
 use rayon::prelude::*;
 
@@ -29,7 +28,7 @@ use crate::window::Window;
 #[derive(Clone, Debug)]
 pub struct Plan {
     /// The policy.
-    pub info: &'static Info,
+    pub entry: &'static Entry,
     /// Its arguments.
     pub args: Args,
     /// Blocks that fit.
@@ -46,23 +45,23 @@ impl Plan {
 
     /// How the policy wants to see the trace.
     pub(crate) fn view(&self) -> Result<View, SimError> {
-        dynamic::view(self.info.name, &self.args, self.capacity).map_err(|error| self.refused(error))
+        (self.entry.view)(&self.args, self.capacity).map_err(|error| self.refused(error))
     }
 
     /// The error of a plan that cannot be built.
     pub(crate) fn refused(&self, error: SpecError) -> SimError {
-        SimError::scheme(self.info.name, self.capacity, error)
+        SimError::scheme(self.entry.info.name, self.capacity, error)
     }
 
     /// True if the policy, or one in it, must know the future.
     pub(crate) fn is_offline(&self) -> bool {
-        self.info.offline || self.args.policies().any(PolicySpec::is_offline)
+        self.entry.info.offline || self.args.policies().any(PolicySpec::is_offline)
     }
 }
 
 /// True if the policy wants to see the trace in another view than the plain one at some size, so that its requests must be kept.
-pub fn wants_requests(info: &Info, args: &Args) -> bool {
-    dynamic::view(info.name, args, 1 << 20).is_ok_and(|view| view != View::default())
+pub fn wants_requests(entry: &Entry, args: &Args) -> bool {
+    (entry.view)(args, 1 << 20).is_ok_and(|view| view != View::default())
 }
 
 /// What a whole replay found out about the trace, with a tally for each plan.
@@ -141,9 +140,11 @@ fn run_shown(
     plans: &[&Plan],
     progress: &dyn Progress,
 ) -> Result<Vec<Tally>, SimError> {
-    let requests =
-        references.requests.as_ref().ok_or_else(|| SimError::NoRequests { policy: plans[0].info.name.to_owned() })?;
-    let shown = view::show(requests, view, plans[0].info.name)?;
+    let requests = references
+        .requests
+        .as_ref()
+        .ok_or_else(|| SimError::NoRequests { policy: plans[0].entry.info.name.to_owned() })?;
+    let shown = view::show(requests, view, plans[0].entry.info.name)?;
     let ids: Column = shown.ids.clone();
     let future = future_of(&ids, shown.addresses.len() as u32, plans)?;
     // Cells are reported in references of the plain view, of which the user knows the number.
@@ -153,7 +154,7 @@ fn run_shown(
     let run_one = |plan: &&Plan| {
         let setup = setup(plan, &shown.addresses, future.as_ref(), &apps);
         let run = RunShown { setup, shown: &shown, progress: &advance };
-        let ran = registry::visit(plan.info.name, run).expect("a plan's info comes from the registry");
+        let ran = registry::visit(plan.entry.info.name, run).expect("a plan's info comes from the registry");
         ran.map_err(|error| plan.refused(error))
     };
     plans.par_iter().with_max_len(1).map(run_one).collect()
@@ -176,7 +177,7 @@ impl Visitor for RunShown<'_> {
 /// Refuses plans that need times where there are none, or a future that is made as they go.
 fn check(plans: &[Plan], references: &References) -> Result<(), SimError> {
     for plan in plans {
-        let policy = plan.info.name.to_owned();
+        let policy = plan.entry.info.name.to_owned();
         if plan.args.wants_clock() && !references.has_times() {
             return Err(SimError::NoTimes { policy });
         }
@@ -201,7 +202,7 @@ pub(crate) fn setup<'a>(
 /// The future of the references to `ids`, if one of the plans must know it.
 fn future_of(ids: &Column, distinct: u32, plans: &[&Plan]) -> Result<Option<Future>, SimError> {
     let Some(plan) = plans.iter().find(|plan| plan.is_offline()) else { return Ok(None) };
-    let too_many = |_| SimError::TooManyReferences { policy: plan.info.name.to_owned() };
+    let too_many = |_| SimError::TooManyReferences { policy: plan.entry.info.name.to_owned() };
     let next_use = future::next_use((**ids).as_ref(), distinct).map_err(too_many)?;
     Ok(Some(Future { slots: ids.clone(), next_use: Arc::new(next_use) }))
 }
@@ -212,7 +213,7 @@ fn run_stream(stream: &mut Stream, plans: &[Plan], progress: &dyn Progress) -> R
     let mut cells = Vec::with_capacity(plans.len());
     for plan in plans {
         if plan.is_offline() || plan.view()? != View::default() {
-            return Err(stream.refuse(plan.info.name, "or leave the policy out"));
+            return Err(stream.refuse(plan.entry.info.name, "or leave the policy out"));
         }
         if plan.args.reads_ahead() {
             return Err(stream.refuse("reading ahead", "or give prefetch=off"));
@@ -255,7 +256,7 @@ fn feed(cells: &mut [Box<dyn Cell<u64>>], window: &Window<u64>, progress: &dyn P
 }
 
 fn build<D: Directory + 'static>(plan: &Plan, visitor: BuildCell<D>) -> Result<Box<dyn Cell<D::Key>>, SimError> {
-    let built = registry::visit(plan.info.name, visitor).expect("a plan's info comes from the registry");
+    let built = registry::visit(plan.entry.info.name, visitor).expect("a plan's info comes from the registry");
     built.map_err(|error| plan.refused(error))
 }
 

@@ -1,7 +1,6 @@
 //! From a trace being read to references that cells can replay.
 
-use hotset_core::policy::Column;
-use hotset_core::spec::PolicySpec;
+use hotset_core::policy::{Column, PolicySpec};
 use hotset_trace::{Batch, TraceReader};
 
 use crate::error::SimError;

@@ -1,6 +1,5 @@
 //! What a policy wants to be measured before it is built: each application alone, at some sizes.
 
-use hotset_core::dynamic;
 use hotset_core::policy::{App, Profiling};
 
 use crate::error::SimError;
@@ -14,14 +13,14 @@ pub(crate) fn named(names: &[String]) -> Vec<App> {
 
 /// True if the policy of `plan` wants the applications to be measured.
 pub(crate) fn is_wanted(plan: &Plan) -> bool {
-    dynamic::profiling(plan.info.name, &plan.args, plan.capacity).is_some()
+    (plan.entry.profiling)(&plan.args, plan.capacity).is_some()
 }
 
 /// The applications of the trace, measured as the policy of `plan` wants it, or read from where it was measured: the hit rate in percent of each
 /// alone, at each size; none if it does not occur.
 pub(crate) fn apps(machine: &Machine, plan: &Plan) -> Result<Vec<App>, SimError> {
     let mut apps = named(&machine.references.apps);
-    let Some(profiling) = dynamic::profiling(plan.info.name, &plan.args, plan.capacity) else { return Ok(apps) };
+    let Some(profiling) = (plan.entry.profiling)(&plan.args, plan.capacity) else { return Ok(apps) };
     let (policy, sizes) = match profiling {
         Profiling::Alone { policy, sizes } => (policy, sizes),
         Profiling::Read { policy, file } => {

@@ -2,9 +2,7 @@
 
 use std::sync::Arc;
 
-use hotset_core::dynamic;
-use hotset_core::policy::Column;
-use hotset_core::spec::{Args, Part, Run};
+use hotset_core::policy::{Column, Part, PolicySpec, Run};
 
 use crate::bits::Bits;
 use crate::curve::{Curve, PartsCurve, Rooms};
@@ -150,18 +148,23 @@ impl References {
         self.addresses.len() as u32
     }
 
-    /// The curve of `attribute` with these arguments by the size of its part `x`, in one pass; with it, by the size of the whole cache in
+    /// The curve of `policy`, a cache in parts, by the size of its part `x`, in one pass; with it, by the size of the whole cache in
     /// blocks of the run. `None` if no part takes the rest, or if a file changes its class. The requests must have been kept.
-    pub fn parts_curve(&self, args: &Args) -> Result<Option<(PartsCurve, Curve)>, SimError> {
+    pub fn parts_curve(
+        &self,
+        policy: &PolicySpec,
+        block_bytes: Option<u64>,
+    ) -> Result<Option<(PartsCurve, Curve)>, SimError> {
+        let args = policy.args(block_bytes);
         let (parts, Some(requests), Some(block)) = (args.parts("parts"), &self.requests, args.block_bytes()) else {
             return Ok(None);
         };
         let Some(rest) = parts.iter().find(|part| part.size.is_none()) else { return Ok(None) };
         let fixed: u64 = parts.iter().filter_map(|part| part.size).sum();
         let least = u32::try_from((fixed + rest.block).div_ceil(block)).unwrap_or(u32::MAX);
-        let view =
-            dynamic::view("attribute", args, least).map_err(|error| SimError::scheme("attribute", least, error))?;
-        let shown = view::show(requests, &view, "attribute")?;
+        let name = policy.info().name;
+        let view = (policy.entry().view)(&args, least).map_err(|error| SimError::scheme(name, least, error))?;
+        let shown = view::show(requests, &view, name)?;
         let room = |part: &Part| part.size.map(|size| u32::try_from(size / part.block).unwrap_or(u32::MAX));
         let of_class = view.parts.expect("a cache in parts").of_class;
         let rooms = Rooms { of_class, blocks: parts.iter().map(room).collect() };

@@ -3,9 +3,9 @@
 
 use std::collections::{HashSet, VecDeque};
 
+use hotset_core::policy::PolicySpec;
 use hotset_core::registry;
 use hotset_core::request::{FLAG_CONTINUED, Op, Request};
-use hotset_core::spec::{Args, PolicySpec};
 use hotset_sim::grid::{self, Plan};
 use hotset_sim::{BlockSize, Counters, Options, Prepared, Silent, Tally, prepare};
 use hotset_trace::{Addressing, Held, Meta, Tables};
@@ -125,7 +125,7 @@ fn replay(requests: &[Request], plans: &[Plan], batch: usize, memory_bytes: u64)
 
 fn plan(policy: &str, capacity: u32) -> Plan {
     let spec = PolicySpec::parse(policy).unwrap();
-    Plan { info: spec.info(), args: spec.args(Some(4096)), capacity, seed: 7 }
+    Plan { entry: spec.entry(), args: spec.args(Some(4096)), capacity, seed: 7 }
 }
 
 #[test]
@@ -148,18 +148,13 @@ fn every_policy_counts_the_same_held_and_streamed() {
     let online = registry::ENTRIES.iter().filter(|entry| !entry.info.offline);
     let plans: Vec<Plan> = online
         .flat_map(|entry| {
-            [1, 5, 60, 500].map(|capacity| Plan {
-                info: entry.info,
-                args: Args::defaults(entry.info.params, Some(4096)),
-                capacity,
-                seed: 7,
-            })
+            [1, 5, 60, 500].map(|capacity| Plan { entry, args: entry.defaults(Some(4096)), capacity, seed: 7 })
         })
         .collect();
     let held = replay(&requests, &plans, 5_000, u64::MAX);
     for memory in [0, 200_000] {
         for ((plan, held), streamed) in plans.iter().zip(&held).zip(replay(&requests, &plans, 333, memory)) {
-            assert_eq!(*held, streamed, "{} at {}", plan.info.name, plan.capacity);
+            assert_eq!(*held, streamed, "{} at {}", plan.entry.info.name, plan.capacity);
         }
     }
 }

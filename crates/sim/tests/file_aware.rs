@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use std::fmt::Write;
 
 use hotset_core::classify::Rules;
-use hotset_core::spec::{Args, PolicySpec};
+use hotset_core::policy::{Args, PolicySpec};
 use hotset_sim::grid::{self, Plan};
 use hotset_sim::{BlockSize, ClassTally, Options, Prepared, Silent, Tally, prepare};
 use hotset_trace::{OpenOptions, formats::BUILTIN, open};
@@ -25,8 +25,8 @@ fn prepared(policy: &str, lines: &str, rules: Option<Rules>) -> (Prepared, Args)
 /// Replays such a trace against a scheme of `bytes`.
 fn replay_with(policy: &str, bytes: u64, lines: &str, rules: Option<Rules>) -> Tally {
     let (mut prepared, args) = prepared(policy, lines, rules);
-    let info = PolicySpec::parse(policy).unwrap_or_else(|error| panic!("{error}")).info();
-    let plan = Plan { info, args, capacity: (bytes / 4096) as u32, seed: 1 };
+    let entry = PolicySpec::parse(policy).unwrap_or_else(|error| panic!("{error}")).entry();
+    let plan = Plan { entry, args, capacity: (bytes / 4096) as u32, seed: 1 };
     let mut replayed = grid::run(&mut prepared, &[plan], &Silent).unwrap_or_else(|error| panic!("{policy}: {error}"));
     replayed.tallies.remove(0)
 }
@@ -217,10 +217,13 @@ fn the_curve_of_a_cache_in_parts_equals_its_simulation() {
         .expect("text grows");
     }
     let spec = "attribute(1K/128 id,x/4K temporal,128K/64K sequential)";
-    let (prepared, args) = prepared(spec, &lines, None);
+    let (prepared, _) = prepared(spec, &lines, None);
     let Prepared::Held(references) = prepared else { panic!("a small trace is held") };
-    let (by_rest, by_total) =
-        references.parts_curve(&args).expect("the trace can be shown").expect("no file changes its class");
+    let policy = PolicySpec::parse(spec).expect("a spec");
+    let (by_rest, by_total) = references
+        .parts_curve(&policy, Some(4096))
+        .expect("the trace can be shown")
+        .expect("no file changes its class");
     for rest in [1, 2, 3, 5, 8, 13, 30, 100] {
         let blocks = 33 + rest; // 129K of fixed parts and the rest, in blocks of 4K.
         let tally = replay(spec, blocks * 4 * K, &lines);

@@ -3,7 +3,6 @@
 use std::collections::BTreeMap;
 
 use hotset_core::registry;
-use hotset_core::spec::Args;
 use hotset_sim::grid::{self, Plan};
 use hotset_sim::{Options, Prepared, Silent, prepare};
 use hotset_testkit::inputs;
@@ -41,13 +40,13 @@ fn every_count_is_met() {
         let (mut prepared, _) = prepare(trace.reader, &Options::default(), &Silent).unwrap();
         let Prepared::Held(references) = &prepared else { panic!("{file} is small") };
         assert_eq!((references.len(), references.distinct()), (golden.references, golden.distinct), "{file}");
-        let known = golden.hits.iter().filter_map(|(name, hits)| Some((registry::find(name)?.info, hits)));
-        for (info, expected) in known {
-            let plan = |&capacity| Plan { info, args: Args::defaults(info.params, None), capacity, seed: 1 };
+        let known = golden.hits.iter().filter_map(|(name, hits)| Some((registry::find(name)?, hits)));
+        for (entry, expected) in known {
+            let plan = |&capacity| Plan { entry, args: entry.defaults(None), capacity, seed: 1 };
             let plans: Vec<Plan> = golden.sizes.iter().map(plan).collect();
             let replayed = grid::run(&mut prepared, &plans, &Silent).unwrap();
             let hits: Vec<u64> = replayed.tallies.iter().map(|tally| tally.total.hits).collect();
-            assert_eq!(hits, *expected, "{} on {file}", info.name);
+            assert_eq!(hits, *expected, "{} on {file}", entry.info.name);
             checked += hits.len();
         }
     }

@@ -2,9 +2,8 @@
 
 use std::sync::Arc;
 
-use hotset_core::policy::{Future, Outcome, Policy, Setup};
+use hotset_core::policy::{Args, Future, Outcome, Policy, PolicySpec, Run, Setup};
 use hotset_core::registry::{self, Visitor};
-use hotset_core::spec::{Args, PolicySpec, Run};
 
 use crate::host::{Host, Numbering};
 use crate::model::{Given, Model, Step};
@@ -42,10 +41,10 @@ pub struct Case {
 impl Case {
     /// A policy with its defaults, for a run of half a minute in which every tenth of a second has a reference, in a host that numbers blocks once for all.
     pub fn new(policy: &str, capacity: u32) -> Case {
-        let info = registry::find(policy).unwrap_or_else(|| panic!("{policy} is not registered")).info;
+        let entry = registry::find(policy).unwrap_or_else(|| panic!("{policy} is not registered"));
         let run = Run { nanoseconds: Some(30_000_000_000), references: 300 };
-        let args = Args::defaults(info.params, None).over(Some(run));
-        Case { policy: info.name, args, capacity, seed: 42, numbering: Numbering::Fixed, world: World::default() }
+        let args = entry.defaults(None).over(Some(run));
+        Case { policy: entry.info.name, args, capacity, seed: 42, numbering: Numbering::Fixed, world: World::default() }
     }
 
     /// A policy with the arguments of a spec.
@@ -65,9 +64,9 @@ impl Case {
 
     /// Gives one parameter its default again.
     pub fn without(self, key: &str) -> Case {
-        let params = registry::find(self.policy).expect("a registered policy").info.params;
-        let mut args = Args::defaults(params, None).over(self.args.run());
-        for param in params.iter().filter(|param| param.key != key) {
+        let entry = registry::find(self.policy).expect("a registered policy");
+        let mut args = entry.defaults(None).over(self.args.run());
+        for param in entry.info.params.iter().filter(|param| param.key != key) {
             args.take(param.key, self.args.clone());
         }
         Case { args, ..self }

@@ -5,8 +5,7 @@
 
 use std::collections::BTreeSet;
 
-use hotset_core::policy::Reference;
-use hotset_core::spec::Args;
+use hotset_core::policy::{Args, Reference};
 
 /// What one reference did, in keys.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

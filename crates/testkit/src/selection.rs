@@ -2,7 +2,8 @@
 
 use std::env;
 
-use hotset_core::registry::{self, Entry};
+use hotset_core::policy::Entry;
+use hotset_core::registry;
 use rayon::prelude::*;
 
 /// The entries of the registry that `HOTSET_POLICIES` names, split by commas, or all if it is not set. Panics at a name that the

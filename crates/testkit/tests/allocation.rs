@@ -3,9 +3,8 @@
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
 
-use hotset_core::policy::{Effects, Extra, Future, Policy, Setup, Slot};
+use hotset_core::policy::{Args, Effects, Extra, Future, Policy, Setup, Slot};
 use hotset_core::registry::{self, Visitor};
-use hotset_core::spec::Args;
 use hotset_testkit::selection::selected;
 use hotset_testkit::world::World;
 
@@ -100,7 +99,7 @@ const LEFT_OUT: &[&str] = &["attribute", "best", "equal", "qos", "ucp", "unix", 
 fn no_policy_allocates_once_it_is_built() {
     for entry in selected().into_iter().filter(|entry| !LEFT_OUT.contains(&entry.info.name)) {
         for capacity in [1, 2, 100, 2_500, SLOTS] {
-            let run = Run { args: Args::defaults(entry.info.params, None), capacity };
+            let run = Run { args: entry.defaults(None), capacity };
             let allocations = registry::visit(entry.info.name, run).expect("registered");
             assert_eq!(allocations, 0, "{} at {capacity}", entry.info.name);
         }

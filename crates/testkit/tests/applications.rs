@@ -2,9 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use hotset_core::policy::{App, Effects, Extra, Outcome, Policy, Reference, Repartition, Setup, Slot};
+use hotset_core::policy::{
+    App, Args, Effects, Extra, Outcome, Policy, PolicySpec, Reference, Repartition, Setup, Slot,
+};
 use hotset_core::schemes::{equal::Equal, qos::Qos, ucp::Ucp};
-use hotset_core::spec::{Args, PolicySpec};
 use hotset_testkit::harness::Case;
 use hotset_testkit::replay::replay;
 use hotset_testkit::samples::samples;

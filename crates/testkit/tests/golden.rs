@@ -1,6 +1,6 @@
 //! Hit counts on real traces, to the last hit. A row is named by a spec; one that nobody knows is an error.
 
-use hotset_core::spec::PolicySpec;
+use hotset_core::policy::PolicySpec;
 use hotset_testkit::harness::Case;
 use hotset_testkit::replay::replay;
 use hotset_testkit::selection::{is_selected, on_all_cores};

@@ -1,9 +1,8 @@
 //! The rendering buffer cache: its statement's examples, its invariants, and what its shadows do on a renderer's references.
 
 use hotset_core::classify::{Class, Classifier, FileFacts, Rules, builtin};
-use hotset_core::policy::{Effects, Extra, Outcome, Policy, Reference, Setup, Slot};
+use hotset_core::policy::{Args, Effects, Extra, Outcome, Policy, PolicySpec, Reference, Setup, Slot};
 use hotset_core::schemes::render::Render;
-use hotset_core::spec::{Args, PolicySpec};
 use hotset_testkit::harness::Case;
 use hotset_testkit::replay::{renumber, replay};
 use hotset_testkit::samples::samples;

@@ -1,8 +1,7 @@
 //! The virtual I/O cache: the paper's example, the laws of its statement.
 
-use hotset_core::policy::{Effects, Extra, Outcome, Policy, Reference, Setup, Slot};
+use hotset_core::policy::{Effects, Extra, Outcome, Policy, PolicySpec, Reference, Setup, Slot};
 use hotset_core::schemes::virtual_io::VirtualIo;
-use hotset_core::spec::PolicySpec;
 use hotset_testkit::harness::Case;
 use hotset_testkit::replay::replay;
 use hotset_testkit::samples::samples;

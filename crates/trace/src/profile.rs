@@ -4,8 +4,8 @@ use std::fs::File;
 use std::io::{BufRead, BufReader, Read};
 use std::path::Path;
 
-use hotset_core::policy::App;
-use hotset_core::spec::{PolicySpec, SpecError};
+use hotset_core::policy::{App, PolicySpec};
+use hotset_core::spec::SpecError;
 use serde::Deserialize;
 
 /// Bytes of a file that are read at most: far beyond any use, and little memory.

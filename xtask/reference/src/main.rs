@@ -10,8 +10,8 @@ use std::process::ExitCode;
 
 use anyhow::{Context, Result, bail};
 use clap::Parser;
-use hotset_core::registry::{self, Entry};
-use hotset_core::spec::Param;
+use hotset_core::policy::{Entry, Param};
+use hotset_core::registry;
 
 /// Write docs/reference from the code
 #[derive(Parser)]

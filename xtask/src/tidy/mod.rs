@@ -1,5 +1,6 @@
 //! Rules of CONTRIBUTING.md that a program can see.
 
+mod arrows;
 mod code;
 mod policies;
 mod text;
@@ -35,6 +36,7 @@ pub fn run(root: &Path) -> Result<()> {
         findings.extend(text::check(file, &places));
         if file.is_rust() {
             findings.extend(code::check(&file.path, file.text())?);
+            findings.extend(arrows::check(&file.path, file.text())?);
         }
     }
     if findings.is_empty() {

@@ -5,7 +5,7 @@ use xtask::SourceFile;
 use super::Finding;
 
 const FOLDER: &str = "crates/core/src/policies/";
-const REGISTRY: &str = "crates/core/src/registry.rs";
+const REGISTRY: &str = "crates/core/src/registry/mod.rs";
 const MODELS: &str = "crates/testkit/src/models/";
 
 /// How the paragraphs begin that the header of every policy's file has.

@@ -7,8 +7,7 @@ use std::sync::Arc;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use hotset_core::policy::{App, Info};
-use hotset_core::spec::{ParamKind, PolicySpec};
+use hotset_core::policy::{App, Info, ParamKind, PolicySpec};
 use hotset_live::fs::device_at;
 use hotset_live::{Cache, Status};
 

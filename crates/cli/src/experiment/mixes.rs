@@ -3,7 +3,8 @@
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
-use hotset_core::spec::{Argument, ParamKind, PolicySpec, SpecError, Value};
+use hotset_core::policy::{Argument, ParamKind, PolicySpec};
+use hotset_core::spec::{SpecError, Value};
 use hotset_sim::results::{Row, SeriesRow};
 use hotset_trace::mix::{self, Order};
 use hotset_trace::{Trace, TraceError};

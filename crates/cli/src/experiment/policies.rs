@@ -1,7 +1,8 @@
 //! The policies of an experiment: of caches, or of paging, as its measure wants.
 
 use hotset_core::paging::PagingSpec;
-use hotset_core::spec::{PolicySpec, SpecError};
+use hotset_core::policy::PolicySpec;
+use hotset_core::spec::SpecError;
 
 use super::measure::Measure;
 

@@ -3,7 +3,7 @@
 use std::ops::RangeBounds;
 
 use comfy_table::{CellAlignment, ContentArrangement, LineStyle, Table, TableStyle};
-use hotset_core::spec::PolicySpec;
+use hotset_core::policy::PolicySpec;
 use hotset_sim::results::Row;
 
 use super::human;

@@ -1,8 +1,8 @@
 //! The seam between a paging policy and whoever hosts it.
 
 use super::{Fault, Machine, Page};
-use crate::policy::Info;
-use crate::spec::{Args, SpecError};
+use crate::policy::{Args, Info};
+use crate::spec::SpecError;
 
 /// All that a paging policy is built from.
 #[derive(Clone, Copy)]

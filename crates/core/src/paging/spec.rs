@@ -4,11 +4,12 @@ use std::collections::HashSet;
 use std::fmt;
 
 use super::registry::{self, Entry};
-use crate::policy::Info;
+use crate::policy::bind::bind;
+use crate::policy::{Args, Argument, Catalog, Info};
 use crate::registry as caches;
-use crate::spec::{Args, Argument, Spec, SpecError, bind, nearest, write_call};
+use crate::spec::{Spec, SpecError, nearest, write_call};
 
-/// A registered paging policy with arguments for its parameters. `Display` is the id in results, as for [`crate::spec::PolicySpec`].
+/// A registered paging policy with arguments for its parameters. `Display` is the id in results, as for [`crate::policy::PolicySpec`].
 #[derive(Clone, Debug)]
 pub struct PagingSpec {
     entry: &'static Entry,
@@ -40,7 +41,7 @@ impl PagingSpec {
     /// Looks the name and the keys up.
     pub fn resolve(spec: &Spec) -> Result<PagingSpec, SpecError> {
         let entry = registry::find(&spec.name.to_ascii_lowercase()).ok_or_else(|| unknown_policy(spec))?;
-        Ok(PagingSpec { entry, given: bind(entry.info.params, &spec.args)? })
+        Ok(PagingSpec { entry, given: bind(entry.info.params, &spec.args, Catalog::EMPTY)? })
     }
 
     /// Name, parameters and texts of the policy.
@@ -50,7 +51,7 @@ impl PagingSpec {
 
     /// The arguments with defaults filled in, for pages of `page_bytes` bytes.
     pub fn args(&self, page_bytes: u64) -> Args {
-        let mut args = Args::defaults(self.entry.info.params, Some(page_bytes));
+        let mut args = Args::defaults(self.entry.info.params, Catalog::EMPTY, Some(page_bytes));
         for (index, value) in &self.given {
             args.put(*index, value.clone());
         }

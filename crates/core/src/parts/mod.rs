@@ -1,20 +1,10 @@
-//! Building blocks that policies share.
+//! Data structures that policies share. What has one user stands beside it.
 
-pub mod bimodal;
-pub mod champions;
 pub mod experts;
 pub mod footed_list;
-pub mod four_lists;
 pub mod ghost;
-pub mod homes;
 pub mod large;
 pub mod links;
-pub mod monitor;
-pub mod one_queue;
-pub mod order_tree;
-pub mod pace;
-pub mod partitions;
-pub mod positions;
 pub mod prefetch;
 pub mod queue;
 pub mod random;
@@ -24,3 +14,4 @@ pub mod sketch;
 pub mod slot_heap;
 pub mod slot_set;
 pub mod table;
+pub mod tournament_tree;

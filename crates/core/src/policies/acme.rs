@@ -31,8 +31,10 @@ use super::random::Random;
 use crate::parts::large;
 use crate::parts::prefetch::prefetch;
 use crate::parts::queue::{Places, Queue, Tag};
-use crate::policy::{Effects, Extra, Info, Needs, Outcome, Policy, Reference, Setup, Slot};
-use crate::spec::{Args, Param, ParamKind, SpecError};
+use crate::policy::{
+    Args, Catalog, Effects, Extra, Info, Needs, Outcome, Param, ParamKind, Policy, Reference, Setup, Slot,
+};
+use crate::spec::SpecError;
 
 /// Virtual caches.
 const EXPERTS: usize = 5;
@@ -338,7 +340,7 @@ struct Expert<P> {
 
 impl<P: Policy> Expert<P> {
     fn new(setup: &Setup) -> Result<Expert<P>, SpecError> {
-        let args = Args::defaults(P::INFO.params, None);
+        let args = Args::defaults(P::INFO.params, Catalog::EMPTY, None);
         let mut expert = Expert {
             cache: P::new(&Setup { args: &args, ..setup.clone() })?,
             places: Places::new(setup.slots),

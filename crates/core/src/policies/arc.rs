@@ -19,10 +19,10 @@
 //! When not to use it: loops longer than the cache (nothing is seen twice before it leaves the ghosts), and where each
 //! block is soon read again just once (the second read counts as frequency).
 
-use crate::parts::four_lists::{B1, B2, FourLists, T1, T2};
+use crate::families::four_lists::{B1, B2, FourLists, T1, T2};
 use crate::parts::ghost::{discard_oldest, evict_to};
-use crate::policy::{Effects, Info, Needs, Outcome, Policy, Reference, Setup, Slot};
-use crate::spec::{Args, SpecError};
+use crate::policy::{Args, Effects, Info, Needs, Outcome, Policy, Reference, Setup, Slot};
+use crate::spec::SpecError;
 
 /// The ARC policy.
 #[derive(Debug)]

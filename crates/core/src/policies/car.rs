@@ -18,10 +18,10 @@
 //!
 //! When not to use it: loops longer than the cache, as with ARC.
 
-use crate::parts::four_lists::{B1, B2, FourLists, T1, T2};
+use crate::families::four_lists::{B1, B2, FourLists, T1, T2};
 use crate::parts::ghost::evict_to;
-use crate::policy::{Effects, Info, Needs, Outcome, Policy, Reference, Setup, Slot};
-use crate::spec::{Args, SpecError};
+use crate::policy::{Args, Effects, Info, Needs, Outcome, Policy, Reference, Setup, Slot};
+use crate::spec::SpecError;
 
 /// The CAR policy. T1 and T2 are clocks: the mark of a slot is its reference bit, the hand stands at the old end.
 #[derive(Debug)]

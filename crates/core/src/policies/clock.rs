@@ -18,8 +18,8 @@
 //! When not to use it: loops longer than the cache and scans, as with LRU.
 
 use crate::parts::queue::{ABSENT, Places, Queue};
-use crate::policy::{Effects, Info, Needs, Outcome, Policy, Reference, Setup, Slot};
-use crate::spec::{Param, ParamKind, SpecError};
+use crate::policy::{Effects, Info, Needs, Outcome, Param, ParamKind, Policy, Reference, Setup, Slot};
+use crate::spec::SpecError;
 
 /// The CLOCK policy.
 #[derive(Debug)]

@@ -27,8 +27,8 @@
 use crate::parts::large;
 use crate::parts::links::{Links, List, NONE};
 use crate::parts::prefetch::prefetch;
-use crate::policy::{Effects, Info, Needs, Outcome, Policy, Reference, Setup, Slot};
-use crate::spec::{Args, Param, ParamKind, SpecError};
+use crate::policy::{Args, Effects, Info, Needs, Outcome, Param, ParamKind, Policy, Reference, Setup, Slot};
+use crate::spec::SpecError;
 
 /// States of a slot: unknown, hot, cold and resident, or cold and gone; the latter is always on test.
 const UNKNOWN: u8 = 0;

@@ -24,8 +24,8 @@
 
 use crate::parts::large;
 use crate::parts::queue::{ABSENT, Places, Queue, Tag};
-use crate::policy::{Effects, Info, Needs, Outcome, Policy, Reference, Setup, Slot};
-use crate::spec::{Args, Param, ParamKind, SpecError};
+use crate::policy::{Args, Effects, Info, Needs, Outcome, Param, ParamKind, Policy, Reference, Setup, Slot};
+use crate::spec::SpecError;
 
 /// Kinds of references, and the clocks for them.
 const READ: usize = 0;

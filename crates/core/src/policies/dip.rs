@@ -21,10 +21,10 @@
 //!
 //! When not to use it: where popularity changes slowly and scans are rare it is LRU with overhead.
 
-use crate::parts::bimodal::{Bimodal, Insertion, Order, Rate};
+use crate::families::bimodal::{Bimodal, Insertion, Order, Rate};
 use crate::parts::queue::{ABSENT, Places, Queue};
-use crate::policy::{Effects, Info, Needs, Outcome, Policy, Reference, Setup, Slot};
-use crate::spec::{Args, Param, ParamKind, SpecError};
+use crate::policy::{Args, Effects, Info, Needs, Outcome, Param, ParamKind, Policy, Reference, Setup, Slot};
+use crate::spec::SpecError;
 
 /// The DIP policy.
 #[derive(Debug)]

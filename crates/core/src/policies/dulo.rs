@@ -26,14 +26,14 @@
 //! When not to use it: storage without seeks, to which sequences are no cheaper: its hit ratio is at best LRU's; loops and scans
 //! of lonely blocks.
 
-use crate::parts::champions::Champions;
 use crate::parts::ghost::forget_oldest;
 use crate::parts::large;
 use crate::parts::links::{Links, List};
 use crate::parts::prefetch::prefetch;
 use crate::parts::queue::{ABSENT, Places, Queue, Tag};
-use crate::policy::{Effects, Info, Needs, Outcome, Policy, Reference, Setup, Slot};
-use crate::spec::{Args, Param, ParamKind, SpecError};
+use crate::parts::tournament_tree::TournamentTree;
+use crate::policy::{Args, Effects, Info, Needs, Outcome, Param, ParamKind, Policy, Reference, Setup, Slot};
+use crate::spec::SpecError;
 
 const STAGING: Tag = 0;
 const BANK: Tag = 1;
@@ -68,7 +68,7 @@ pub struct Dulo {
     links: Links,
     sequenced_len: u32,
     /// By length: the complement of the least H, that of the oldest block.
-    heads: Champions,
+    heads: TournamentTree,
     /// By slot: H of its sequence.
     values: Vec<u64>,
     /// L, the H of the last victim.
@@ -142,7 +142,7 @@ impl Policy for Dulo {
             sequenced: vec![List::default(); lengths],
             links: Links::new(setup.slots),
             sequenced_len: 0,
-            heads: Champions::new(lengths),
+            heads: TournamentTree::new(lengths),
             values: large::filled(0, slots),
             floor: 0,
             addresses: large::filled((0, 0), slots),

@@ -24,8 +24,8 @@
 use crate::parts::large;
 use crate::parts::links::{Links, List, NONE};
 use crate::parts::prefetch::prefetch;
-use crate::policy::{Effects, Info, Needs, Outcome, Policy, Reference, Setup, Slot};
-use crate::spec::{Args, Param, ParamKind, SpecError};
+use crate::policy::{Args, Effects, Info, Needs, Outcome, Param, ParamKind, Policy, Reference, Setup, Slot};
+use crate::spec::SpecError;
 
 /// Candidates for e and l, in thousandths of the capacity.
 const EARLY: [u64; 6] = [100, 200, 350, 500, 650, 800];

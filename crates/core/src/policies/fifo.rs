@@ -15,7 +15,7 @@
 //! When not to use it: when blocks differ much in popularity; the popular ones leave as early as the others. More memory can mean
 //! more misses (Belady's anomaly).
 
-use crate::parts::one_queue::{Discipline, OneQueue};
+use crate::families::one_queue::{Discipline, OneQueue};
 use crate::policy::{Info, Needs};
 
 /// The FIFO policy.

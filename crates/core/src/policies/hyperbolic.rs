@@ -20,8 +20,8 @@
 
 use crate::parts::random::Random;
 use crate::parts::table::Table;
-use crate::policy::{Effects, Info, Needs, Outcome, Policy, Reference, Setup, Slot};
-use crate::spec::{Param, ParamKind, SpecError};
+use crate::policy::{Effects, Info, Needs, Outcome, Param, ParamKind, Policy, Reference, Setup, Slot};
+use crate::spec::SpecError;
 
 /// What is known of a block. Packed, so that four fill a cache line.
 #[derive(Clone, Copy, Debug)]

@@ -26,8 +26,8 @@
 use crate::parts::large;
 use crate::parts::links::{Links, List};
 use crate::parts::prefetch::prefetch;
-use crate::policy::{Effects, Future, Info, Needs, Outcome, Policy, Reference, Setup, Slot};
-use crate::spec::{Param, ParamKind, SpecError};
+use crate::policy::{Effects, Future, Info, Needs, Outcome, Param, ParamKind, Policy, Reference, Setup, Slot};
+use crate::spec::SpecError;
 
 /// The number of the list for blocks of ranges without space.
 const SHARED: usize = 0;

@@ -28,8 +28,8 @@ use crate::parts::ghost::forget_oldest;
 use crate::parts::queue::{Places, Queue, Tag};
 use crate::parts::ranking::Ranking;
 use crate::parts::slot_heap;
-use crate::policy::{Effects, Info, Needs, Outcome, Policy, Reference, Setup, Slot};
-use crate::spec::{Args, Param, ParamKind, SpecError};
+use crate::policy::{Args, Effects, Info, Needs, Outcome, Param, ParamKind, Policy, Reference, Setup, Slot};
+use crate::spec::SpecError;
 
 const RECENCY: Tag = 0;
 /// Tags of the ghosts, among the places of the ranking: victims of LRU and of LFU.

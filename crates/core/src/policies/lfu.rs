@@ -18,11 +18,13 @@
 //!
 //! When not to use it: where popularity changes: blocks that were hot once never leave, and new blocks displace one another.
 
-use crate::parts::order_tree::OrderTree;
+mod order_tree;
+
 use crate::parts::queue::{ABSENT, Places, Queue, Tag};
 use crate::parts::slot_heap::{self, SlotHeap};
-use crate::policy::{Effects, Info, Needs, Outcome, Policy, Reference, Setup, Slot};
-use crate::spec::{Args, Param, ParamKind, SpecError};
+use crate::policy::{Args, Effects, Info, Needs, Outcome, Param, ParamKind, Policy, Reference, Setup, Slot};
+use crate::spec::SpecError;
+use order_tree::OrderTree;
 
 /// Blocks with up to this many uses stand in queues. Queue `n` has tag `n` and holds the blocks with `n + 1` uses.
 const QUEUES: u32 = 4;

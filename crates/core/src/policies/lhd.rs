@@ -29,8 +29,8 @@
 
 use crate::parts::random::Random;
 use crate::parts::table::Table;
-use crate::policy::{Effects, Info, Needs, Outcome, Policy, Reference, Setup, Slot};
-use crate::spec::{Args, Param, ParamKind, SpecError};
+use crate::policy::{Args, Effects, Info, Needs, Outcome, Param, ParamKind, Policy, Reference, Setup, Slot};
+use crate::spec::SpecError;
 
 /// Classes by age at the last hits, for each application.
 const HIT_CLASSES: u32 = 16;

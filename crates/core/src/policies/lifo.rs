@@ -13,7 +13,7 @@
 //!
 //! When not to use it: wherever the working set changes; the first blocks never leave.
 
-use crate::parts::one_queue::{Discipline, OneQueue};
+use crate::families::one_queue::{Discipline, OneQueue};
 use crate::policy::{Info, Needs};
 
 /// The LIFO policy.

@@ -26,8 +26,8 @@ use crate::parts::large;
 use crate::parts::queue::ABSENT;
 use crate::parts::ranking::Ranking;
 use crate::parts::slot_heap;
-use crate::policy::{Effects, Info, Needs, Outcome, Policy, Reference, Setup, Slot};
-use crate::spec::{Args, Param, ParamKind, SpecError};
+use crate::policy::{Args, Effects, Info, Needs, Outcome, Param, ParamKind, Policy, Reference, Setup, Slot};
+use crate::spec::SpecError;
 
 /// A weight: `mantissa` times 2^`exponent`. The highest bit of the mantissa is set, except in zero, so weights compare as they stand.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]

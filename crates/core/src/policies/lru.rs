@@ -14,7 +14,7 @@
 //!
 //! When not to use it: loops longer than the cache (every reference misses) and scans (they flush the working set).
 
-use crate::parts::one_queue::{Discipline, OneQueue};
+use crate::families::one_queue::{Discipline, OneQueue};
 use crate::policy::{Info, Needs};
 
 /// The LRU policy.

@@ -28,8 +28,8 @@ use crate::parts::prefetch::prefetch;
 use crate::parts::queue::{ABSENT, Places, Queue, Tag};
 use crate::parts::ranking::Ranking;
 use crate::parts::slot_heap;
-use crate::policy::{Effects, Info, Needs, Outcome, Policy, Reference, Setup, Slot};
-use crate::spec::{Args, Param, ParamKind, SpecError};
+use crate::policy::{Args, Effects, Info, Needs, Outcome, Param, ParamKind, Policy, Reference, Setup, Slot};
+use crate::spec::SpecError;
 
 /// Tag of the blocks used within the correlated reference period, which are not to be evicted.
 const RECENT: Tag = 2;

@@ -24,8 +24,8 @@ use crate::parts::large;
 use crate::parts::links::{Links, List};
 use crate::parts::queue::{Places, Queue, Tag};
 use crate::parts::recent_table::{Index, RecentTable};
-use crate::policy::{Effects, Info, Needs, Outcome, Policy, Reference, Setup, Slot};
-use crate::spec::{Args, Param, ParamKind, SpecError};
+use crate::policy::{Args, Effects, Info, Needs, Outcome, Param, ParamKind, Policy, Reference, Setup, Slot};
+use crate::spec::SpecError;
 
 const RESIDENT: Tag = 0;
 const PLACEHOLDER: Tag = 1;

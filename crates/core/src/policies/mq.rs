@@ -28,8 +28,8 @@
 use crate::parts::large;
 use crate::parts::links::{Links, List};
 use crate::parts::prefetch::prefetch;
-use crate::policy::{Effects, Info, Needs, Outcome, Policy, Reference, Setup, Slot};
-use crate::spec::{Args, Param, ParamKind, SpecError};
+use crate::policy::{Args, Effects, Info, Needs, Outcome, Param, ParamKind, Policy, Reference, Setup, Slot};
+use crate::spec::SpecError;
 
 /// In place of the list of a block that is in none.
 const NOWHERE: u32 = u32::MAX;

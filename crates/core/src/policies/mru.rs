@@ -13,7 +13,7 @@
 //!
 //! When not to use it: anything but loops. Blocks that are dead stay for ever.
 
-use crate::parts::one_queue::{Discipline, OneQueue};
+use crate::families::one_queue::{Discipline, OneQueue};
 use crate::policy::{Info, Needs};
 
 /// The MRU policy.

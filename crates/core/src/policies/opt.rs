@@ -15,10 +15,13 @@
 //!
 //! When not to use it: it cannot run on a live cache, and it says nothing of writes back or of blocks that differ in size or cost.
 
+mod positions;
+
+use positions::Positions;
 use std::collections::VecDeque;
 
 use crate::parts::large;
-use crate::parts::positions::Positions;
+
 use crate::parts::prefetch::prefetch;
 use crate::policy::{Effects, Future, Info, Needs, Outcome, Policy, Reference, Setup, Slot};
 use crate::spec::SpecError;

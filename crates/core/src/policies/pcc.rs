@@ -2,7 +2,7 @@
 //!
 //! Idea: blocks that the same place of a program refers to are referenced alike. What became of the blocks that it referenced before tells
 //! whether its next ones will come back: never, after the period of a loop, or irregularly. The cache is divided among the
-//! three by marginal gain, as UBM does (`parts/partitions.rs`).
+//! three by marginal gain, as UBM does (`families/partitions.rs`).
 //!
 //! Paper: Gniady, Butt, Hu, "Program-counter-based pattern classification in buffer caching", OSDI 2004.
 //!
@@ -25,14 +25,14 @@
 //!
 //! When not to use it: with few applications that each do everything, as servers do: there is then nothing to tell apart.
 
+use crate::families::partitions::{Class, FREE_TAG, Partitions};
 use crate::parts::ghost::forget_oldest;
 use crate::parts::large;
-use crate::parts::partitions::{Class, FREE_TAG, Partitions};
 use crate::parts::prefetch::prefetch;
 use crate::parts::queue::{ABSENT, Queue, Tag};
 use crate::parts::recent_table::{Index, RecentTable};
-use crate::policy::{Effects, Info, Needs, Outcome, Policy, Reference, Setup, Slot};
-use crate::spec::{Args, Param, ParamKind, SpecError};
+use crate::policy::{Args, Effects, Info, Needs, Outcome, Param, ParamKind, Policy, Reference, Setup, Slot};
+use crate::spec::SpecError;
 
 const GHOST: Tag = FREE_TAG;
 

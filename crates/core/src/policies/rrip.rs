@@ -20,12 +20,12 @@
 //!
 //! When not to use it: where recency decides: blocks used once more are all alike, whenever that was.
 
-use crate::parts::bimodal::{Bimodal, Insertion, Order, Rate};
+use crate::families::bimodal::{Bimodal, Insertion, Order, Rate};
 use crate::parts::large;
 use crate::parts::links::{Links, List};
 use crate::parts::prefetch::prefetch;
-use crate::policy::{Effects, Info, Needs, Outcome, Policy, Reference, Setup, Slot};
-use crate::spec::{Args, Param, ParamKind, SpecError};
+use crate::policy::{Args, Effects, Info, Needs, Outcome, Param, ParamKind, Policy, Reference, Setup, Slot};
+use crate::spec::SpecError;
 
 /// The RRIP policy.
 #[derive(Debug)]

@@ -19,8 +19,8 @@
 
 use crate::parts::ghost::discard_oldest;
 use crate::parts::queue::{Places, Queue, Tag};
-use crate::policy::{Effects, Info, Needs, Outcome, Policy, Reference, Setup, Slot};
-use crate::spec::{Args, Param, ParamKind, SpecError};
+use crate::policy::{Args, Effects, Info, Needs, Outcome, Param, ParamKind, Policy, Reference, Setup, Slot};
+use crate::spec::SpecError;
 
 const SMALL: Tag = 0;
 const MAIN: Tag = 1;

@@ -27,8 +27,8 @@ use crate::parts::large;
 use crate::parts::prefetch::prefetch;
 use crate::parts::queue::{ABSENT, Places, Tag};
 use crate::parts::recent_table::RecentTable;
-use crate::policy::{Effects, Info, Needs, Outcome, Policy, Reference, Setup, Slot};
-use crate::spec::{Args, Param, ParamKind, SpecError};
+use crate::policy::{Args, Effects, Info, Needs, Outcome, Param, ParamKind, Policy, Reference, Setup, Slot};
+use crate::spec::SpecError;
 
 /// Number of the list of sequential blocks. List n has the tags 2n for its body and 2n + 1 for its foot.
 const SEQ: usize = 0;

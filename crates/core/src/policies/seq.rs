@@ -26,8 +26,8 @@ use crate::parts::large;
 use crate::parts::links::{Links, List, NONE};
 use crate::parts::prefetch::prefetch;
 use crate::parts::queue::{ABSENT, Places, Queue};
-use crate::policy::{Effects, Info, Needs, Outcome, Policy, Reference, Setup, Slot};
-use crate::spec::{Param, ParamKind, SpecError};
+use crate::policy::{Effects, Info, Needs, Outcome, Param, ParamKind, Policy, Reference, Setup, Slot};
+use crate::spec::SpecError;
 
 /// The SEQ policy.
 #[derive(Debug)]

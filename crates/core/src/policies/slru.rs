@@ -14,8 +14,8 @@
 //! When not to use it: when new blocks are wanted again soon and often but once; probation is short.
 
 use crate::parts::queue::{Places, Queue, Tag};
-use crate::policy::{Effects, Info, Needs, Outcome, Policy, Reference, Setup, Slot};
-use crate::spec::{Args, Param, ParamKind, SpecError};
+use crate::policy::{Args, Effects, Info, Needs, Outcome, Param, ParamKind, Policy, Reference, Setup, Slot};
+use crate::spec::SpecError;
 
 const PROBATION: Tag = 0;
 const PROTECTED: Tag = 1;

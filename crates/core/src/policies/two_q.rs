@@ -20,8 +20,8 @@
 
 use crate::parts::ghost::{discard_oldest, evict_to, forget_oldest};
 use crate::parts::queue::{Places, Queue, Tag};
-use crate::policy::{Effects, Info, Needs, Outcome, Policy, Reference, Setup, Slot};
-use crate::spec::{Args, Param, ParamKind, SpecError};
+use crate::policy::{Args, Effects, Info, Needs, Outcome, Param, ParamKind, Policy, Reference, Setup, Slot};
+use crate::spec::SpecError;
 
 const AM: Tag = 0;
 const A1IN: Tag = 1;

@@ -2,7 +2,7 @@
 //!
 //! Idea: how a file was referenced tells how it will be. A run of consecutive blocks is sequential and need not be kept; a run that starts
 //! over is a loop, of which any part gives its share of hits; the rest is kept by LRU. The cache is divided among the
-//! three by marginal gain: what a block more or less would change in hits (`parts/partitions.rs`).
+//! three by marginal gain: what a block more or less would change in hits (`families/partitions.rs`).
 //!
 //! Paper: Kim, Choi, Kim, Noh, Min, Cho, Kim, "A low-overhead high-performance unified buffer management scheme that exploits sequential and
 //! looping references", OSDI 2000.
@@ -26,10 +26,10 @@
 //! When not to use it: where files are read again once or twice, soon: their blocks left at once at the first reading; traces that do
 //! not tell files apart (all blocks then form one run or none).
 
-use crate::parts::partitions::{Class, Partitions};
+use crate::families::partitions::{Class, Partitions};
 use crate::parts::recent_table::{Index, RecentTable};
-use crate::policy::{Effects, Info, Needs, Outcome, Policy, Reference, Setup, Slot};
-use crate::spec::{Param, ParamKind, SpecError};
+use crate::policy::{Effects, Info, Needs, Outcome, Param, ParamKind, Policy, Reference, Setup, Slot};
+use crate::spec::SpecError;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Pattern {

@@ -32,8 +32,8 @@ use crate::parts::prefetch::prefetch;
 use crate::parts::queue::{Places, Queue, Tag};
 use crate::parts::random::Random;
 use crate::parts::sketch::{Sketch, hash};
-use crate::policy::{Effects, Info, Needs, Outcome, Policy, Reference, Setup, Slot};
-use crate::spec::{Args, Param, ParamKind, SpecError};
+use crate::policy::{Args, Effects, Info, Needs, Outcome, Param, ParamKind, Policy, Reference, Setup, Slot};
+use crate::spec::SpecError;
 
 const WINDOW: Tag = 0;
 const PROBATION: Tag = 1;

@@ -6,16 +6,16 @@
 //! the room is divided anew: parts that shrink evict by their own order before others grow. If there are more applications than blocks, the
 //! last to come have none, and their references go past the cache.
 
+use super::interval_timer::IntervalTimer;
+use super::slot_map::{PartEffects, PartMap, SlotMap};
 use crate::allocate::targets::Grant;
-use crate::dynamic::{self, DynPolicy};
-use crate::parts::homes::{Homes, Outward, Roster};
-use crate::parts::pace::Pace;
+use crate::policy::dynamic::DynPolicy;
 use crate::policy::{
-    App, Effects, Extra, Info, Needs, Outcome, PartRoom, Policy, Profiling, Queue, Reference, Repartition, Setup, Slot,
-    Table,
+    App, Args, Effects, Extra, Info, Interval, Needs, Outcome, PartRoom, Policy, PolicySpec, Profiling, Queue,
+    Reference, Repartition, Setup, Slot, Table,
 };
-use crate::schemes::{PREFETCH_OFF, plain_view};
-use crate::spec::{Args, Interval, PolicySpec, SpecError};
+use crate::schemes::{plain_view, prefetch_off};
+use crate::spec::{SpecError, Value};
 use crate::view::View;
 
 /// What tells one divided cache from another. Parts are numbered in the order in which applications came.
@@ -23,7 +23,9 @@ pub trait Divider: Sized + Send + 'static {
     /// Name, parameters and texts. A parameter `policy` names the policy of each part.
     const INFO: Info;
     /// [`Policy::serving`].
-    const SERVING: &'static [(&'static str, &'static str)] = &[PREFETCH_OFF];
+    fn serving() -> Vec<(&'static str, Value)> {
+        vec![prefetch_off()]
+    }
     /// How often the room is divided anew; `None` if only when applications come and go.
     fn interval(args: &Args) -> Result<Option<Interval>, SpecError>;
     /// [`Policy::profiling`].
@@ -58,10 +60,10 @@ pub struct Applications<D> {
     capacity: u32,
     args: Args,
     seed: u64,
-    homes: Homes,
+    slot_map: SlotMap,
     parts: Vec<Part>,
-    roster: Roster,
-    pace: Option<Pace>,
+    part_of: PartMap,
+    timer: Option<IntervalTimer>,
 }
 
 /// A host that is not told when the block that is being referenced is forgotten by a part that shrinks: it will be known again, or refused, at once.
@@ -130,10 +132,10 @@ impl<D: Divider> Policy for Applications<D> {
             capacity: setup.capacity,
             args: setup.args.clone(),
             seed: setup.seed,
-            homes: Homes::new(setup.slots),
+            slot_map: SlotMap::new(setup.slots),
             parts: Vec::new(),
-            roster: Roster::default(),
-            pace: D::interval(setup.args)?.map(Pace::new),
+            part_of: PartMap::default(),
+            timer: D::interval(setup.args)?.map(IntervalTimer::new),
         };
         scheme.policy(setup.capacity)?;
         Ok(scheme)
@@ -146,7 +148,7 @@ impl<D: Divider> Policy for Applications<D> {
 
     /// Parts together know no more than one cache of the capacity, and what is remembered by each of them besides.
     fn identities(args: &Args, capacity: u32) -> u64 {
-        let of = |capacity| dynamic::identities(args.policy("policy"), capacity, args);
+        let of = |capacity| args.policy("policy").identities(capacity, args);
         of(capacity).saturating_add(u64::from(capacity).saturating_mul(of(1)))
     }
 
@@ -154,8 +156,8 @@ impl<D: Divider> Policy for Applications<D> {
         D::profiling(args, capacity)
     }
 
-    fn serving() -> &'static [(&'static str, &'static str)] {
-        D::SERVING
+    fn serving() -> Vec<(&'static str, Value)> {
+        D::serving()
     }
 
     #[inline(always)]
@@ -171,8 +173,8 @@ impl<D: Divider> Policy for Applications<D> {
     fn prefetch(&self, _slot: Slot) {}
 
     fn remove(&mut self, slot: Slot, fx: &mut impl Effects) {
-        if let Some((part, number)) = self.homes.find(slot) {
-            self.parts[part].policy.remove(number, &mut Outward { part, homes: &mut self.homes, fx });
+        if let Some((part, number)) = self.slot_map.find(slot) {
+            self.parts[part].policy.remove(number, &mut PartEffects { part, slot_map: &mut self.slot_map, fx });
         }
     }
 
@@ -182,11 +184,11 @@ impl<D: Divider> Policy for Applications<D> {
     }
 
     fn grow(&mut self, slots: u32) {
-        self.homes.grow(slots);
+        self.slot_map.grow(slots);
     }
 
     fn contains(&self, slot: Slot) -> bool {
-        self.homes.find(slot).is_some_and(|(part, number)| self.parts[part].policy.contains(number))
+        self.slot_map.find(slot).is_some_and(|(part, number)| self.parts[part].policy.contains(number))
     }
 
     fn len(&self) -> u32 {
@@ -194,7 +196,7 @@ impl<D: Divider> Policy for Applications<D> {
     }
 
     fn validate(&self) {
-        self.homes.validate();
+        self.slot_map.validate();
         let rooms: u64 = self.parts.iter().map(|part| u64::from(part.room)).sum();
         assert!(rooms <= u64::from(self.capacity), "the parts exceed the capacity");
         for part in &self.parts {
@@ -210,14 +212,14 @@ impl<D: Divider> Applications<D> {
         let setup =
             Setup { capacity, slots: 0, seed: self.seed, args: &self.args, future: None, addresses: None, apps: &[] };
         let spec: &PolicySpec = self.args.policy("policy");
-        dynamic::build(spec, capacity, &setup)
+        spec.build(capacity, &setup)
     }
 
     /// The part of the application that refers now. Divides the room if it has just come, or if that is due.
     #[inline(always)]
     fn part(&mut self, reference: &Reference, fx: &mut impl Effects) -> usize {
-        let is_due = !reference.ahead && self.pace.as_mut().is_some_and(|pace| pace.is_due(reference));
-        let known = self.roster.find(reference.app);
+        let is_due = !reference.ahead && self.timer.as_mut().is_some_and(|timer| timer.is_due(reference));
+        let known = self.part_of.find(reference.app);
         let part = known.unwrap_or_else(|| self.arrive(reference.app));
         let is_back = self.parts[part].idle >= AWAY;
         self.parts[part].idle = 0;
@@ -234,15 +236,15 @@ impl<D: Divider> Applications<D> {
     fn arrive(&mut self, app: u32) -> usize {
         let policy = self.policy(1).expect("new built the same policy");
         self.parts.push(Part { app, policy, slots: 0, room: 0, idle: 0 });
-        self.homes.add_part();
+        self.slot_map.add_part();
         self.divider.arrive(app);
-        self.roster.add(app)
+        self.part_of.add(app)
     }
 
     /// References `slot` on behalf of the application of `part`.
     #[inline(always)]
     fn refer(&mut self, part: usize, slot: Slot, reference: Reference, fx: &mut impl Effects) -> Outcome {
-        let home = self.homes.find(slot);
+        let home = self.slot_map.find(slot);
         let part = home.map_or(part, |(part, _)| part);
         if self.parts[part].room == 0 {
             if home.is_none() {
@@ -250,13 +252,13 @@ impl<D: Divider> Applications<D> {
             }
             return Outcome::Bypassed;
         }
-        let number = home.map_or_else(|| self.homes.settle(part, slot), |(_, number)| number);
+        let number = home.map_or_else(|| self.slot_map.insert(part, slot), |(_, number)| number);
         let at = &mut self.parts[part];
         if number >= at.slots {
             at.slots = number.saturating_add(number / 2).saturating_add(64);
             at.policy.grow(at.slots);
         }
-        at.policy.access(number, reference, &mut Outward { part, homes: &mut self.homes, fx })
+        at.policy.access(number, reference, &mut PartEffects { part, slot_map: &mut self.slot_map, fx })
     }
 
     /// Divides the room among the applications that are there.
@@ -294,12 +296,12 @@ impl<D: Divider> Applications<D> {
     fn resize_part(&mut self, part: usize, room: u32, fx: &mut impl Effects) {
         let at = &mut self.parts[part];
         at.room = room;
-        at.policy.resize(room.max(1), &mut Outward { part, homes: &mut self.homes, fx });
+        at.policy.resize(room.max(1), &mut PartEffects { part, slot_map: &mut self.slot_map, fx });
         if room == 0 {
-            let held: Vec<u32> = self.homes.numbers(part).filter(|&number| at.policy.contains(number)).collect();
+            let held: Vec<u32> = self.slot_map.numbers(part).filter(|&number| at.policy.contains(number)).collect();
             for number in held {
-                fx.evict(self.homes.slot(part, number));
-                at.policy.remove(number, &mut Outward { part, homes: &mut self.homes, fx });
+                fx.evict(self.slot_map.slot(part, number));
+                at.policy.remove(number, &mut PartEffects { part, slot_map: &mut self.slot_map, fx });
             }
         }
     }

@@ -22,8 +22,8 @@ mod variable;
 
 use super::parted::{Layout, Parted, Scheme};
 use crate::classify::builtin;
-use crate::policy::{Info, Needs};
-use crate::spec::{Args, Param, ParamKind, SpecError};
+use crate::policy::{Args, Info, Needs, Param, ParamKind};
+use crate::spec::SpecError;
 
 /// The scheme.
 pub type Attribute = Parted<AttributeParts>;

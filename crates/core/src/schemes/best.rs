@@ -16,8 +16,8 @@
 use super::applications::{Applications, Divider};
 use crate::allocate::targets::Grant;
 use crate::allocate::{exact, shares};
-use crate::policy::{App, Info, Needs, Profiling, Reference};
-use crate::spec::{Args, Interval, Param, ParamKind, SpecError};
+use crate::policy::{App, Args, Info, Interval, Needs, Param, ParamKind, Profiling, Reference};
+use crate::spec::{SpecError, Value};
 
 /// The scheme.
 pub type Best = Applications<Foreknown>;
@@ -56,7 +56,9 @@ impl Divider for Foreknown {
         needs: Needs::EVERYTHING,
     };
 
-    const SERVING: &'static [(&'static str, &'static str)] = &[("profile", "none"), super::PREFETCH_OFF];
+    fn serving() -> Vec<(&'static str, Value)> {
+        vec![("profile", Value::Word("none".to_owned())), super::prefetch_off()]
+    }
 
     fn interval(_args: &Args) -> Result<Option<Interval>, SpecError> {
         Ok(None)

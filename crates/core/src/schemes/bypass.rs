@@ -12,11 +12,13 @@
 //! When not to use it: where blocks of the class are read back soon: the kernel or the application then reads them from storage.
 
 use crate::classify::{Class, Rules};
-use crate::dynamic::{self, DynPolicy};
 use crate::parts::slot_set::SlotSet;
-use crate::policy::{Effects, Extra, Info, Needs, Outcome, Policy, Queue, Reference, Repartition, Setup, Slot};
+use crate::policy::dynamic::DynPolicy;
+use crate::policy::{
+    Args, Effects, Extra, Info, Needs, Outcome, Param, ParamKind, Policy, Queue, Reference, Repartition, Setup, Slot,
+};
 use crate::schemes::plain_view;
-use crate::spec::{Args, Param, ParamKind, SpecError};
+use crate::spec::SpecError;
 use crate::view::View;
 
 /// The scheme.
@@ -53,7 +55,7 @@ impl Policy for Bypass {
 
     fn new(setup: &Setup) -> Result<Self, SpecError> {
         let (_, class) = class(setup.args)?;
-        let inner = dynamic::build(setup.args.policy("policy"), setup.capacity, setup)?;
+        let inner = setup.args.policy("policy").build(setup.capacity, setup)?;
         Ok(Bypass { inner, class, known: SlotSet::new(setup.slots) })
     }
 
@@ -63,7 +65,7 @@ impl Policy for Bypass {
     }
 
     fn identities(args: &Args, capacity: u32) -> u64 {
-        dynamic::identities(args.policy("policy"), capacity, args)
+        args.policy("policy").identities(capacity, args)
     }
 
     #[inline(always)]

@@ -15,11 +15,13 @@
 //!
 //! When not to use it: where the transfers down cost as much as reading from storage.
 
-use crate::dynamic::{self, DynPolicy};
 use crate::parts::slot_set::SlotSet;
-use crate::policy::{Effects, Extra, Info, Needs, Outcome, Policy, Reference, Setup, Slot};
+use crate::policy::dynamic::DynPolicy;
+use crate::policy::{
+    Args, Effects, Extra, Info, Needs, Outcome, Param, ParamKind, Policy, PolicySpec, Reference, Setup, Slot,
+};
 use crate::schemes::plain_view;
-use crate::spec::{Args, Param, ParamKind, PolicySpec, SpecError};
+use crate::spec::SpecError;
 use crate::view::View;
 
 /// The scheme.
@@ -64,7 +66,7 @@ impl Effects for Left {
 
 impl Level {
     fn new(spec: &PolicySpec, capacity: u32, setup: &Setup) -> Result<Level, SpecError> {
-        let policy = dynamic::build(spec, capacity.max(1), setup)?;
+        let policy = spec.build(capacity.max(1), setup)?;
         let room = || Vec::with_capacity(EVENTS);
         let left = Left { evicted: room(), forgotten: room(), fetched: Vec::with_capacity(EVENTS) };
         Ok(Level { policy, known: SlotSet::new(setup.slots), left })
@@ -132,7 +134,7 @@ impl Policy for Demote {
 
     fn identities(args: &Args, capacity: u32) -> u64 {
         let sizes = Sizes::of(args, capacity).expect("new accepts the same arguments");
-        let of = |key, capacity: u32| dynamic::identities(args.policy(key), capacity.max(1), args);
+        let of = |key, capacity: u32| args.policy(key).identities(capacity.max(1), args);
         of("upper", sizes.client).saturating_add(of("lower", sizes.array))
     }
 

@@ -15,8 +15,8 @@
 
 use super::applications::{Applications, Divider};
 use crate::allocate::{equal, targets::Grant};
-use crate::policy::{App, Info, Needs, Reference};
-use crate::spec::{Args, Interval, SpecError};
+use crate::policy::{App, Args, Info, Interval, Needs, Reference};
+use crate::spec::SpecError;
 
 /// The scheme.
 pub type Equal = Applications<EqualShares>;

@@ -8,22 +8,24 @@ pub mod best;
 pub mod bypass;
 pub mod demote;
 pub mod equal;
+mod interval_timer;
+mod monitor;
 pub mod parted;
 pub mod qos;
 pub mod render;
 pub mod shared;
+mod slot_map;
 pub mod ucp;
 pub mod unix;
 pub mod virtual_io;
 
-use crate::dynamic;
-use crate::policy::App;
-use crate::spec::{Args, Param, ParamKind, PolicySpec, SpecError};
+use crate::policy::{App, Args, Param, ParamKind, PolicySpec};
+use crate::spec::{SpecError, Value};
 use crate::view::View;
 
 /// Refuses an inner policy that wants blocks shown to it in another way than plain policies do. `around` is the scheme's name.
 fn plain_view(around: &str, inner: &PolicySpec, args: &Args, capacity: u32) -> Result<(), SpecError> {
-    if dynamic::view(inner.info().name, &inner.args_within(args), capacity)? == View::default() {
+    if inner.view(capacity, args)? == View::default() {
         return Ok(());
     }
     let name = inner.info().name;
@@ -46,7 +48,7 @@ fn app_named(scheme: &str, name: &str, apps: &[App]) -> Result<u32, SpecError> {
 const PART_POLICY: Param =
     Param { key: "policy", kind: ParamKind::Policy, default: "lru", doc: "the policy of each part" };
 
-/// Read by the host: [`Args::reads_ahead`](crate::spec::Args::reads_ahead).
+/// Read by the host: [`Args::reads_ahead`](crate::policy::Args::reads_ahead).
 const PREFETCH: Param = Param {
     key: "prefetch",
     kind: ParamKind::Word(&["linux", "off"]),
@@ -55,7 +57,9 @@ const PREFETCH: Param = Param {
 };
 
 /// [`Policy::serving`](crate::policy::Policy::serving) of schemes with [`PREFETCH`].
-const PREFETCH_OFF: (&str, &str) = ("prefetch", "off");
+fn prefetch_off() -> (&'static str, Value) {
+    ("prefetch", Value::Word("off".to_owned()))
+}
 
 const LOOKUP: Param = Param {
     key: "lookup",

@@ -5,8 +5,8 @@ use std::marker::PhantomData;
 
 use crate::classify::{Class, Rules};
 use crate::policies::lru::Lru;
-use crate::policy::{Effects, Info, Needs, Outcome, Policy, Reference, Setup, Slot};
-use crate::spec::{Args, SpecError, Value};
+use crate::policy::{Args, Effects, Info, Needs, Outcome, Policy, Reference, Setup, Slot};
+use crate::spec::{SpecError, Value};
 use crate::view::{Metadata, Parts, View};
 
 /// What tells one parted scheme from another.

@@ -26,8 +26,8 @@ use std::collections::HashMap;
 use super::applications::{Applications, Divider};
 use crate::allocate::curve::Curve;
 use crate::allocate::targets::{self, Claim, Grant};
-use crate::policy::{App, Info, Needs, Profiling, Reference};
-use crate::spec::{Args, Argument, Interval, Param, ParamKind, SpecError, Value};
+use crate::policy::{App, Args, Argument, Info, Interval, Needs, Param, ParamKind, Profiling, Reference};
+use crate::spec::{SpecError, Value};
 
 /// The scheme.
 pub type Qos = Applications<Promises>;
@@ -112,8 +112,13 @@ impl Divider for Promises {
         needs: Needs::EVERYTHING,
     };
 
-    const SERVING: &'static [(&'static str, &'static str)] =
-        &[("profile", "none"), ("interval", "300s"), super::PREFETCH_OFF];
+    fn serving() -> Vec<(&'static str, Value)> {
+        vec![
+            ("profile", Value::Word("none".to_owned())),
+            ("interval", Value::Time(300_000_000_000)),
+            super::prefetch_off(),
+        ]
+    }
 
     fn interval(args: &Args) -> Result<Option<Interval>, SpecError> {
         args.interval("interval").map(Some)

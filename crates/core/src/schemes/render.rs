@@ -38,8 +38,8 @@ mod periods;
 
 use crate::classify::{Class, Rules, builtin};
 use crate::parts::queue::{ABSENT, Places, Queue, Tag};
-use crate::policy::{Effects, Info, Needs, Outcome, Policy, Reference, Setup, Slot};
-use crate::spec::{Args, Param, ParamKind, SpecError};
+use crate::policy::{Args, Effects, Info, Needs, Outcome, Param, ParamKind, Policy, Reference, Setup, Slot};
+use crate::spec::SpecError;
 use crate::view::View;
 use periods::Periods;
 

@@ -10,10 +10,10 @@
 //!
 //! When not to use it: where one application streams, or loops, over more than the cache holds: it takes everybody's room.
 
-use crate::dynamic::{self, DynPolicy};
-use crate::policy::{Effects, Info, Needs, Outcome, Policy, Reference, Setup, Slot};
+use crate::policy::dynamic::DynPolicy;
+use crate::policy::{Args, Effects, Info, Needs, Outcome, Policy, Reference, Setup, Slot};
 use crate::schemes::plain_view;
-use crate::spec::{Args, SpecError};
+use crate::spec::{SpecError, Value};
 use crate::view::View;
 
 /// The scheme.
@@ -31,7 +31,7 @@ impl Policy for Shared {
     };
 
     fn new(setup: &Setup) -> Result<Self, SpecError> {
-        Ok(Shared(dynamic::build(setup.args.policy("policy"), setup.capacity, setup)?))
+        Ok(Shared(setup.args.policy("policy").build(setup.capacity, setup)?))
     }
 
     fn view(args: &Args, capacity: u32) -> Result<View, SpecError> {
@@ -39,12 +39,12 @@ impl Policy for Shared {
         Ok(View::default())
     }
 
-    fn serving() -> &'static [(&'static str, &'static str)] {
-        &[super::PREFETCH_OFF]
+    fn serving() -> Vec<(&'static str, Value)> {
+        vec![super::prefetch_off()]
     }
 
     fn identities(args: &Args, capacity: u32) -> u64 {
-        dynamic::identities(args.policy("policy"), capacity, args)
+        args.policy("policy").identities(capacity, args)
     }
 
     #[inline(always)]

@@ -16,11 +16,11 @@
 //! When not to use it: where applications were promised something (`qos`), and where P behaves unlike LRU, as on loops.
 
 use super::applications::{Applications, Divider};
+use super::monitor::Monitor;
 use crate::allocate::targets::Grant;
 use crate::allocate::{lookahead, shares};
-use crate::parts::monitor::Monitor;
-use crate::policy::{App, Info, Needs, Reference};
-use crate::spec::{Args, Interval, Param, ParamKind, SpecError};
+use crate::policy::{App, Args, Info, Interval, Needs, Param, ParamKind, Reference};
+use crate::spec::SpecError;
 
 /// The scheme.
 pub type Ucp = Applications<Utility>;

@@ -12,8 +12,8 @@
 
 use super::parted::{Layout, PartSize, Parted, Scheme};
 use crate::classify::builtin;
-use crate::policy::{Info, Needs};
-use crate::spec::{Args, Param, ParamKind, SpecError};
+use crate::policy::{Args, Info, Needs, Param, ParamKind};
+use crate::spec::SpecError;
 
 /// The scheme.
 pub type Unix = Parted<UnixParts>;

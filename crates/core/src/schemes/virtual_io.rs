@@ -29,11 +29,13 @@ use std::ops::Range;
 use self::vrm::{Settings, Side, Vrm};
 
 use crate::allocate::moves::{self, Stake};
-use crate::dynamic;
-use crate::parts::homes::{Homes, Roster};
-use crate::policy::{App, Effects, Info, Needs, Outcome, PartRoom, Policy, Reference, Repartition, Setup, Slot};
+use crate::policy::{
+    App, Args, Argument, Effects, Info, Needs, Outcome, Param, ParamKind, PartRoom, Policy, PolicySpec, Reference,
+    Repartition, Setup, Slot,
+};
 use crate::schemes::plain_view;
-use crate::spec::{Args, Argument, Param, ParamKind, PolicySpec, SpecError};
+use crate::schemes::slot_map::{PartMap, SlotMap};
+use crate::spec::SpecError;
 use crate::view::View;
 
 /// Bytes of a unit of the paper, and its blocks where blocks have no size.
@@ -55,8 +57,8 @@ pub struct VirtualIo {
     unit: u32,
     /// Units of the cache.
     units: usize,
-    homes: Homes,
-    roster: Roster,
+    slot_map: SlotMap,
+    part_of: PartMap,
     queues: Vec<Vrm>,
     /// References so far.
     now: u64,
@@ -128,8 +130,8 @@ impl Policy for VirtualIo {
             capacity: setup.capacity,
             unit: 1,
             units: 0,
-            homes: Homes::new(setup.slots),
-            roster: Roster::default(),
+            slot_map: SlotMap::new(setup.slots),
+            part_of: PartMap::default(),
             queues: Vec::new(),
             now: 0,
             due: None,
@@ -156,7 +158,7 @@ impl Policy for VirtualIo {
         if let Some(part) = self.due.take() {
             self.end_quantum(part, &reference, fx);
         }
-        let part = match self.roster.find(reference.app) {
+        let part = match self.part_of.find(reference.app) {
             Some(part) if !self.queues[part].is_away => part,
             known => self.arrive(known, &reference, fx),
         };
@@ -167,17 +169,17 @@ impl Policy for VirtualIo {
         if queue.count >= queue.settings.quantum {
             self.due = Some(part);
         }
-        let (part, number) = self.homes.find(slot).unwrap_or_else(|| (part, self.homes.settle(part, slot)));
-        let Self { queues, homes, unit, .. } = self;
-        queues[part].access(number, *unit, reference, &mut Side { part, homes, fx })
+        let (part, number) = self.slot_map.find(slot).unwrap_or_else(|| (part, self.slot_map.insert(part, slot)));
+        let Self { queues, slot_map, unit, .. } = self;
+        queues[part].access(number, *unit, reference, &mut Side { part, slot_map, fx })
     }
 
     fn prefetch(&self, _slot: Slot) {}
 
     fn remove(&mut self, slot: Slot, fx: &mut impl Effects) {
-        if let Some((part, number)) = self.homes.find(slot) {
-            let Self { queues, homes, .. } = self;
-            queues[part].remove(number, &mut Side { part, homes, fx });
+        if let Some((part, number)) = self.slot_map.find(slot) {
+            let Self { queues, slot_map, .. } = self;
+            queues[part].remove(number, &mut Side { part, slot_map, fx });
         }
     }
 
@@ -195,11 +197,11 @@ impl Policy for VirtualIo {
     }
 
     fn grow(&mut self, slots: u32) {
-        self.homes.grow(slots);
+        self.slot_map.grow(slots);
     }
 
     fn contains(&self, slot: Slot) -> bool {
-        self.homes.find(slot).is_some_and(|(part, number)| self.queues[part].resident.contains(number))
+        self.slot_map.find(slot).is_some_and(|(part, number)| self.queues[part].resident.contains(number))
     }
 
     fn len(&self) -> u32 {
@@ -207,11 +209,11 @@ impl Policy for VirtualIo {
     }
 
     fn validate(&self) {
-        self.homes.validate();
+        self.slot_map.validate();
         assert!(self.queues.iter().map(|queue| queue.units).sum::<usize>() <= self.units, "more units than there are");
         for (part, queue) in self.queues.iter().enumerate() {
             queue.policy.validate();
-            queue.validate(self.homes.numbers(part), self.unit);
+            queue.validate(self.slot_map.numbers(part), self.unit);
         }
     }
 }
@@ -242,7 +244,7 @@ impl VirtualIo {
         };
         let setup =
             Setup { capacity: 1, slots: 0, seed: self.seed, args: &args, future: None, addresses: None, apps: &[] };
-        let mut policy = dynamic::build(&spec, 1, &setup)?;
+        let mut policy = spec.build(1, &setup)?;
         if !policy.keep_order() {
             return Err(SpecError::new(format!(
                 "virtual cannot be put around {spec}, which keeps no order of positions: expected lru, lfu, arc or 2q"
@@ -257,8 +259,8 @@ impl VirtualIo {
         let part = known.unwrap_or_else(|| {
             let queue = self.vrm(reference.app).expect("new built one like it");
             self.queues.push(queue);
-            self.homes.add_part();
-            self.roster.add(reference.app)
+            self.slot_map.add_part();
+            self.part_of.add(reference.app)
         });
         self.queues[part].is_away = false;
         let live = self.queues.iter().filter(|queue| !queue.is_away).count();
@@ -336,12 +338,12 @@ impl VirtualIo {
     /// Maps these queues anew. All that leaves does so before anything is read.
     fn install(&mut self, reference: &Reference, changed: &[usize], fx: &mut impl Effects) {
         let before: Vec<Vec<Range<u32>>> = changed.iter().map(|&part| self.queues[part].map(self.unit)).collect();
-        let Self { queues, homes, .. } = self;
+        let Self { queues, slot_map, .. } = self;
         for (&part, before) in changed.iter().zip(&before) {
-            queues[part].drop_unmapped(before, &mut Side { part, homes, fx });
+            queues[part].drop_unmapped(before, &mut Side { part, slot_map, fx });
         }
         for (&part, before) in changed.iter().zip(&before) {
-            queues[part].read_mapped(before, &mut Side { part, homes, fx });
+            queues[part].read_mapped(before, &mut Side { part, slot_map, fx });
         }
         let room = |queue: &Vrm| PartRoom {
             app: queue.app,

@@ -40,7 +40,7 @@ impl SpecError {
 }
 
 /// The text as an error message quotes it: in double quotes, escaped, and cut when it is long.
-pub(super) fn quote(text: &str) -> impl fmt::Display {
+pub(crate) fn quote(text: &str) -> impl fmt::Display {
     match text.char_indices().nth(40) {
         Some((end, _)) => format!("{:?}…", &text[..end]),
         None => format!("{text:?}"),

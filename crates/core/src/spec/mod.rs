@@ -12,24 +12,19 @@
 //! ```
 //!
 //! Numbers, sizes, percentages and times are [`Value`]s. White space may stand between any two of these.
-//! [`Spec`] is what was written, [`PolicySpec`] what the registry makes of it, [`SizeSpec`] the grammar of `--size`.
+//! [`Spec`] is what was written, [`PolicySpec`](crate::policy::PolicySpec) what a table of policies
+//! makes of it, [`SizeSpec`] the grammar of `--size`.
 
-mod args;
-mod argument;
 mod error;
 mod parse;
-mod policy;
 mod size;
 mod suggest;
 mod syntax;
 mod value;
 
-pub use args::{Args, Interval, Param, ParamKind, Run};
-pub use argument::{Argument, Part};
 pub use error::SpecError;
+pub(crate) use error::quote;
 pub use parse::DEPTH_LIMIT;
-pub use policy::PolicySpec;
-pub(crate) use policy::bind;
 pub use size::SizeSpec;
 pub use suggest::nearest;
 pub(crate) use syntax::write_call;

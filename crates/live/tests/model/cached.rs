@@ -5,8 +5,8 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
+use hotset_core::policy::PolicySpec;
 use hotset_core::request::{Kind, Op};
-use hotset_core::spec::PolicySpec;
 use hotset_live::source::Source;
 use hotset_live::{Access, Cache, Settings, Stream};
 

@@ -6,7 +6,7 @@ pub mod mounted;
 
 use std::sync::Arc;
 
-use hotset_core::spec::PolicySpec;
+use hotset_core::policy::PolicySpec;
 use hotset_live::source::Source;
 use hotset_live::{Access, Cache, Settings};
 

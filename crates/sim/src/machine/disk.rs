@@ -3,7 +3,8 @@
 //! `disk(…)` is a mechanical one. Defaults are those of the papers' simulations (POLICIES 1.4: 5 ms seek, 10,045 rpm, and 20 MB/s): a block that does not follow the last one costs a
 //! seek, half a rotation and its transfer; the next block of the same file costs its transfer alone. `latency(time=…)` takes the same time for each run of neighbours.
 
-use hotset_core::spec::{Args, Param, ParamKind, Spec, SpecError};
+use hotset_core::policy::{Args, Param, ParamKind};
+use hotset_core::spec::{Spec, SpecError};
 
 /// A model of a disk.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -21,9 +21,8 @@ pub use series::{Every, Point, Sample};
 use std::sync::OnceLock;
 
 use hotset_core::counters::Counters;
-use hotset_core::dynamic::{self, DynPolicy};
-use hotset_core::policy::Setup;
-use hotset_core::spec::PolicySpec;
+use hotset_core::policy::dynamic::DynPolicy;
+use hotset_core::policy::{PolicySpec, Setup};
 use hotset_core::view::View;
 use rayon::prelude::*;
 
@@ -67,7 +66,7 @@ pub fn run(
 }
 
 fn check(references: &References, plan: &Plan, options: &Options) -> Result<(), SimError> {
-    let name = plan.info.name.to_owned();
+    let name = plan.entry.info.name.to_owned();
     if plan.is_offline() {
         return Err(SimError::Timeless { policy: name });
     }
@@ -98,7 +97,7 @@ impl<'a> Machine<'a> {
     pub fn run(&self, plan: &Plan, options: &Options) -> Result<Replayed, SimError> {
         let apps = profile::apps(self, plan)?;
         let setup = grid::setup(plan, &self.references.addresses, None, &apps);
-        let policy = dynamic::named(plan.info.name, &setup).map_err(|error| plan.refused(error))?;
+        let policy = (plan.entry.build)(&setup).map_err(|error| plan.refused(error))?;
         Ok(self.replay(&self.lanes, policy, plan, plan.capacity, options).run())
     }
 
@@ -112,7 +111,7 @@ impl<'a> Machine<'a> {
     ) -> Result<Option<Counters>, SimError> {
         let Some(lane) = self.lanes.iter().position(|lane| lane.app == app) else { return Ok(None) };
         let around = Setup { capacity, ..grid::setup(plan, &self.references.addresses, None, &[]) };
-        let policy = dynamic::build(policy, capacity, &around).map_err(|error| plan.refused(error))?;
+        let policy = policy.build(capacity, &around).map_err(|error| plan.refused(error))?;
         let lane = std::slice::from_ref(&self.lanes[lane]);
         Ok(Some(self.replay(lane, policy, plan, capacity, &Options::default()).run().tally.total))
     }

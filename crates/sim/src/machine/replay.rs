@@ -5,7 +5,7 @@ use std::collections::{BinaryHeap, HashMap};
 use std::ops::Range;
 
 use hotset_core::counters::Counters;
-use hotset_core::dynamic::DynPolicy;
+use hotset_core::policy::dynamic::DynPolicy;
 use hotset_core::policy::{Outcome, Reference, Slot};
 
 use super::Options;

@@ -1,5 +1,5 @@
+use hotset_core::policy::PolicySpec;
 use hotset_core::request::{Op, Request};
-use hotset_core::spec::PolicySpec;
 use hotset_trace::{Addressing, Held, Meta, Tables};
 
 use super::*;
@@ -22,7 +22,7 @@ fn references(requests: &[Request]) -> References {
 
 fn plan(spec: &str, capacity: u32) -> Plan {
     let spec = PolicySpec::parse(spec).unwrap();
-    Plan { info: spec.info(), args: spec.args(Some(4096)), capacity, seed: 1 }
+    Plan { entry: spec.entry(), args: spec.args(Some(4096)), capacity, seed: 1 }
 }
 
 /// A read of one block at so many milliseconds.
@@ -186,7 +186,7 @@ fn every_policy_can_be_read_ahead_for() {
     for entry in hotset_core::registry::all() {
         let spec = format!("shared({})", entry.info.name);
         let Ok(resolved) = PolicySpec::parse(&spec) else { continue };
-        if resolved.is_offline() || dynamic::view("shared", &resolved.args(Some(4096)), 64).is_err() {
+        if resolved.is_offline() || (resolved.entry().view)(&resolved.args(Some(4096)), 64).is_err() {
             continue;
         }
         let timed = run_one(&references, &spec, 64, None, Some(Every::References(100)));

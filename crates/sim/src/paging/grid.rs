@@ -3,8 +3,7 @@
 use std::sync::Arc;
 
 use hotset_core::paging::{self, PagingPolicy, Setup, Visitor};
-use hotset_core::policy::Info;
-use hotset_core::spec::Args;
+use hotset_core::policy::{Args, Info};
 use rayon::prelude::*;
 
 use super::cell::{Cell, Frees, PolicyCell, Tally};

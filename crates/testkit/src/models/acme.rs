@@ -2,11 +2,10 @@
 
 use std::collections::{BTreeSet, VecDeque};
 
+use hotset_core::policy::{Args, Reference};
 use hotset_core::registry;
-use hotset_core::spec::Args;
 
 use crate::model::{Given, Model, Step};
-use hotset_core::policy::Reference;
 
 struct Expert {
     cache: Box<dyn Model>,
@@ -33,8 +32,8 @@ pub(super) struct Acme {
 impl Model for Acme {
     fn new(given: &Given<'_>) -> Acme {
         let pool = ["lru", "mru", "lfu", "fifo", "random"].map(|name| {
-            let info = registry::find(name).expect("registered").info;
-            let args = Args::defaults(info.params, None);
+            let entry = registry::find(name).expect("registered");
+            let args = entry.defaults(None);
             let cache = super::model(name, &Given { args: &args, ..*given }).expect("every policy has a model");
             Expert { cache, rejected: VecDeque::new(), weight: 0.2 }
         });

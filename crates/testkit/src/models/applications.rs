@@ -2,8 +2,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use hotset_core::policy::Reference;
-use hotset_core::spec::{Args, Argument, Interval, Value};
+use hotset_core::policy::{Args, Argument, Interval, Reference};
+use hotset_core::spec::Value;
 
 use crate::model::{Given, Model, Step};
 use crate::models;

@@ -3,8 +3,7 @@
 use std::collections::BTreeSet;
 
 use hotset_core::parts::random::Random;
-use hotset_core::policy::Reference;
-use hotset_core::spec::Args;
+use hotset_core::policy::{Args, Reference};
 
 use crate::model::{Given, Model, Step};
 

@@ -3,10 +3,9 @@
 
 use std::collections::{BTreeSet, VecDeque};
 
-use hotset_core::spec::Args;
+use hotset_core::policy::{Args, Reference};
 
 use crate::model::{Given, Model, Step, share};
-use hotset_core::policy::Reference;
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Kind {

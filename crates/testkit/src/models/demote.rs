@@ -2,8 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use hotset_core::policy::Reference;
-use hotset_core::spec::Args;
+use hotset_core::policy::{Args, Reference};
 
 use crate::model::{Given, Model, Step, share};
 use crate::models;

@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use hotset_core::spec::Args;
+use hotset_core::policy::Args;
 
 use super::bimodal::{Bimodal, Order};
 

@@ -3,8 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use crate::model::{Given, Model, Step, share};
-use hotset_core::policy::Reference;
-use hotset_core::spec::Args;
+use hotset_core::policy::{Args, Reference};
 
 struct Sequence {
     value: u64,

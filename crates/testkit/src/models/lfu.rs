@@ -2,10 +2,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use hotset_core::spec::Args;
+use hotset_core::policy::{Args, Reference};
 
 use crate::model::{Given, Model, Step};
-use hotset_core::policy::Reference;
 
 pub(super) struct Lfu {
     args: Args,

@@ -3,10 +3,9 @@
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use hotset_core::parts::random::Random;
-use hotset_core::spec::Args;
+use hotset_core::policy::{Args, Reference};
 
 use crate::model::{Given, Model, Step, share};
-use hotset_core::policy::Reference;
 
 #[derive(Clone, Copy)]
 struct Block {

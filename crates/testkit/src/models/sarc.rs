@@ -4,8 +4,7 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use super::partitions::Table;
 use crate::model::{Given, Model, Step, share};
-use hotset_core::policy::Reference;
-use hotset_core::spec::Args;
+use hotset_core::policy::{Args, Reference};
 
 pub(super) struct Sarc {
     args: Args,

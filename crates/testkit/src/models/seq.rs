@@ -2,10 +2,9 @@
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
-use hotset_core::spec::Args;
+use hotset_core::policy::{Args, Reference};
 
 use crate::model::{Given, Model, Step};
-use hotset_core::policy::Reference;
 
 struct Sequence {
     file: u32,

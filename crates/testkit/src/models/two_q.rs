@@ -2,10 +2,9 @@
 
 use std::collections::{BTreeSet, VecDeque};
 
-use hotset_core::spec::Args;
+use hotset_core::policy::{Args, Reference};
 
 use crate::model::{Given, Model, Step, share};
-use hotset_core::policy::Reference;
 
 pub(super) struct TwoQ {
     args: Args,

@@ -2,8 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use hotset_core::policy::Reference;
-use hotset_core::spec::{Args, PolicySpec};
+use hotset_core::policy::{Args, PolicySpec, Reference};
 
 use crate::model::{Given, Model, Step};
 use crate::models;

@@ -5,10 +5,9 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use hotset_core::parts::random::Random;
 use hotset_core::parts::sketch::{counters, hash, lines};
-use hotset_core::spec::Args;
+use hotset_core::policy::{Args, Reference};
 
 use crate::model::{Given, Model, Step, share};
-use hotset_core::policy::Reference;
 
 pub(super) struct WTinyLfu {
     capacity: usize,

@@ -3,7 +3,8 @@
 use hotset_core::paging::{
     self, ACCESSED, Fault, Machine, Object, PRESENT, Page, PageTable, PagingPolicy, Setup, Visitor,
 };
-use hotset_core::spec::{Args, Value};
+use hotset_core::policy::{Args, Catalog};
+use hotset_core::spec::Value;
 
 use super::models::{Given, Sight, model};
 
@@ -44,7 +45,7 @@ impl Case {
     /// A policy with its defaults; all pages lie in one object.
     pub fn new(policy: &str, frames: u32) -> Case {
         let info = paging::find(policy).unwrap_or_else(|| panic!("{policy} is not registered")).info;
-        let args = Args::defaults(info.params, Some(PAGE_BYTES));
+        let args = Args::defaults(info.params, Catalog::EMPTY, Some(PAGE_BYTES));
         Case { policy: info.name, args, frames, object_pages: u32::MAX, stride: 1 }
     }
 

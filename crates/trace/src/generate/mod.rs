@@ -12,8 +12,9 @@ mod zigzag;
 mod zipf;
 
 use hotset_core::{
+    policy::{Args, Catalog, Param},
     request::{Kind as FileKind, Request},
-    spec::{Args, Param, SpecError, Value, nearest},
+    spec::{SpecError, Value, nearest},
 };
 
 use crate::{Addressing, Batch, FileInfo, Meta, Tables, TraceError, TraceReader, batch::BATCH_REQUESTS};
@@ -39,7 +40,7 @@ pub struct Kind {
 /// Begins a trace of the kind with this name; each of `arguments` is `key=value`.
 pub fn start(kind: &str, arguments: &[impl AsRef<str>]) -> Result<Box<dyn TraceReader>, SpecError> {
     let kind = find(kind)?;
-    let mut args = Args::defaults(kind.params, None);
+    let mut args = Args::defaults(kind.params, Catalog::EMPTY, None);
     for argument in arguments {
         let argument = argument.as_ref();
         let Some((key, value)) = argument.split_once('=') else {
@@ -124,7 +125,7 @@ impl<R: Rule> TraceReader for Generator<R> {
 
 /// Parameters that several kinds have.
 mod params {
-    use hotset_core::spec::{Param, ParamKind};
+    use hotset_core::policy::{Param, ParamKind};
 
     /// The most blocks of a trace, so that ids are whole numbers as floating point and offsets stay below 2^53.
     pub(super) const MOST: u64 = 1 << 40;

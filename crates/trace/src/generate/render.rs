@@ -5,8 +5,8 @@
 //! traces are not public: shares and sizes here are knobs, not measurements.
 
 use hotset_core::{
+    policy::{Args, Param, ParamKind},
     request::{Kind as FileKind, Op, Request},
-    spec::{Args, Param, ParamKind},
 };
 
 use super::{

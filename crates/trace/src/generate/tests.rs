@@ -9,8 +9,9 @@ use super::{
 };
 use crate::{Batch, TraceReader};
 use hotset_core::{
+    policy::{Args, Catalog},
     request::{Op, Request},
-    spec::{Args, Value},
+    spec::Value,
 };
 
 fn drain(mut reader: Box<dyn TraceReader>) -> (Vec<Request>, Box<dyn TraceReader>) {
@@ -48,7 +49,7 @@ const CHI_SQUARE_99: f64 = 148.2;
 #[test]
 fn every_default_is_allowed_and_every_kind_ends() {
     for kind in KINDS {
-        let mut args = Args::defaults(kind.params, None);
+        let mut args = Args::defaults(kind.params, Catalog::EMPTY, None);
         for param in kind.params {
             args.set(param.key, Value::parse(param.default).unwrap()).unwrap();
         }

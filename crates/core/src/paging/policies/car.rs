@@ -14,8 +14,8 @@
 //! When not to use it: loops longer than memory.
 
 use super::PLAIN;
+use crate::families::four_lists::{B1, B2, FourLists};
 use crate::paging::{Fault, Machine, Page, PagingPolicy, Setup};
-use crate::parts::four_lists::{B1, B2, FourLists};
 use crate::policy::{Effects, Extra, Info};
 use crate::spec::SpecError;
 

@@ -10,8 +10,7 @@ pub mod opt;
 pub mod random;
 pub mod seq;
 
-use crate::policy::{Info, Needs};
-use crate::spec::{Param, ParamKind};
+use crate::policy::{Info, Needs, Param, ParamKind};
 
 /// What most policies have in common: no aliases, no parameters, no knowledge of the future.
 const PLAIN: Info =

@@ -19,8 +19,8 @@ use std::collections::VecDeque;
 use super::clock::Ring;
 use super::{INITIAL, PLAIN};
 use crate::paging::{Fault, Machine, Page, PagingPolicy, Setup};
-use crate::policy::Info;
-use crate::spec::{Param, ParamKind, SpecError};
+use crate::policy::{Info, Param, ParamKind};
+use crate::spec::SpecError;
 
 /// The SEQ policy.
 #[derive(Debug)]

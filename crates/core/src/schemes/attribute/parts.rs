@@ -1,8 +1,9 @@
 //! From parts as they are written to sizes in blocks.
 
 use crate::classify::Rules;
+use crate::policy::Part;
 use crate::schemes::parted::{Layout, PartSize};
-use crate::spec::{Part, SpecError, Value};
+use crate::spec::{SpecError, Value};
 
 /// Names for several classes at once.
 const GROUPS: [(&str, &[&str]); 3] =
@@ -78,7 +79,7 @@ fn sizes(parts: &[Part], bytes: u64) -> Result<Vec<PartSize>, SpecError> {
 mod tests {
     use super::*;
     use crate::classify::builtin;
-    use crate::spec::PolicySpec;
+    use crate::policy::PolicySpec;
 
     fn of(text: &str, bytes: u64) -> Result<Layout, SpecError> {
         let spec = PolicySpec::parse(text)?;

@@ -1,6 +1,7 @@
 //! Table 1 of the report: the parts by the total size of the cache.
 
-use crate::spec::{Part, SpecError, Value};
+use crate::policy::Part;
+use crate::spec::{SpecError, Value};
 
 const K: u64 = 1 << 10;
 const M: u64 = 1 << 20;

@@ -4,11 +4,11 @@ use std::ops::Range;
 
 use crate::allocate::fragments::{self, Mapping};
 use crate::allocate::moves::Stake;
-use crate::dynamic::DynPolicy;
-use crate::parts::homes::Homes;
 use crate::parts::slot_set::SlotSet;
-use crate::policy::{Effects, Extra, Outcome, Queue, Reference, Slot};
-use crate::spec::{Args, SpecError};
+use crate::policy::dynamic::DynPolicy;
+use crate::policy::{Args, Effects, Extra, Outcome, Queue, Reference, Slot};
+use crate::schemes::slot_map::SlotMap;
+use crate::spec::SpecError;
 
 /// Blocks of the paper's queue where blocks have no size.
 const QUEUE_BLOCKS: u64 = 1 << 18;
@@ -72,7 +72,7 @@ impl Settings {
 /// The host around, told in its own slots what one queue does.
 pub(super) struct Side<'a, E> {
     pub part: usize,
-    pub homes: &'a mut Homes,
+    pub slot_map: &'a mut SlotMap,
     pub fx: &'a mut E,
 }
 
@@ -88,7 +88,7 @@ impl<E: Effects> Effects for Leaving<'_, '_, E> {
         if self.resident.contains(number) {
             self.resident.remove(number);
             *self.len -= 1;
-            self.side.fx.evict(self.side.homes.slot(self.side.part, number));
+            self.side.fx.evict(self.side.slot_map.slot(self.side.part, number));
         }
     }
 
@@ -98,7 +98,7 @@ impl<E: Effects> Effects for Leaving<'_, '_, E> {
             self.resident.remove(number);
             *self.len -= 1;
         }
-        self.side.fx.forget(self.side.homes.leave(self.side.part, number));
+        self.side.fx.forget(self.side.slot_map.remove(self.side.part, number));
     }
 
     fn fetch(&mut self, _number: Slot, _why: Extra) {}
@@ -237,7 +237,7 @@ impl Vrm {
             (false, true) if is_fragment => {
                 self.resident.remove(number);
                 self.len -= 1;
-                side.fx.push_out(side.homes.slot(side.part, number));
+                side.fx.push_out(side.slot_map.slot(side.part, number));
             }
             (false, true) => self.leave(number, side),
             _ => {}
@@ -247,13 +247,13 @@ impl Vrm {
     fn enter<E: Effects>(&mut self, number: u32, why: Extra, side: &mut Side<E>) {
         self.resident.insert(number);
         self.len += 1;
-        side.fx.fetch(side.homes.slot(side.part, number), why);
+        side.fx.fetch(side.slot_map.slot(side.part, number), why);
     }
 
     fn leave<E: Effects>(&mut self, number: u32, side: &mut Side<E>) {
         self.resident.remove(number);
         self.len -= 1;
-        side.fx.evict(side.homes.slot(side.part, number));
+        side.fx.evict(side.slot_map.slot(side.part, number));
     }
 
     /// The block is void: those behind it move up.

@@ -1,7 +1,7 @@
 //! Reference models of the paging policies: written from their statements, on vectors and sorted maps, deliberately slow.
 
 use hotset_core::paging::Object;
-use hotset_core::spec::Args;
+use hotset_core::policy::Args;
 
 mod apr;
 mod car;

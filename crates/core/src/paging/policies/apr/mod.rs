@@ -24,8 +24,8 @@ mod scores;
 
 use super::{INITIAL, PLAIN};
 use crate::paging::{Fault, Machine, Page, PagingPolicy, Setup};
-use crate::policy::Info;
-use crate::spec::{Param, ParamKind, SpecError};
+use crate::policy::{Info, Param, ParamKind};
+use crate::spec::SpecError;
 use memory::{DEFAULT, Memory};
 use scores::{Record, Side};
 

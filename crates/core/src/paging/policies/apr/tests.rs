@@ -1,7 +1,8 @@
 //! The figures of the thesis.
 
 use super::*;
-use crate::spec::{Args, Value};
+use crate::policy::{Args, Catalog};
+use crate::spec::Value;
 
 /// A machine whose bits are all clear.
 struct Idle;
@@ -39,7 +40,7 @@ fn fetch(apr: &mut Apr, page: Page) {
 /// Figure 3.4: scores at the start of each replacement, who is evicted, with a decay of 0.5.
 #[test]
 fn the_figure_to_the_last_digit() {
-    let mut args = Args::defaults(Apr::INFO.params, Some(4096));
+    let mut args = Args::defaults(Apr::INFO.params, Catalog::EMPTY, Some(4096));
     args.set("decay", Value::Number(0.5)).unwrap();
     let setup = Setup { frames: 7, addresses: &[0, 1, 2, 3, 4, 5, 6], seed: 1, args: &args };
     let mut apr = Apr::new(&setup).unwrap();

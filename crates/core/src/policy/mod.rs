@@ -4,10 +4,24 @@
 //! it, resident or as a ghost; it never sees keys, data, files or locks. The host maps blocks to slots, owns the
 //! data and learns through [`Effects`] what leaves. The simulator's host counts; the live cache's host frees frames.
 
+mod args;
+mod argument;
+pub(crate) mod bind;
+pub mod dynamic;
+mod entry;
+mod param;
+mod spec;
+
 use std::sync::Arc;
 
+pub use args::{Args, Interval, Run};
+pub use argument::{Argument, Part};
+pub use entry::{Catalog, Entry};
+pub use param::{Param, ParamKind};
+pub use spec::PolicySpec;
+
 use crate::classify::Class;
-use crate::spec::{Args, Param, PolicySpec, SpecError};
+use crate::spec::{SpecError, Value};
 use crate::view::View;
 
 /// Number of a block known to a policy.
@@ -290,8 +304,8 @@ pub trait Policy: Sized + Send {
     }
 
     /// Parameters whose defaults only a simulator can honour, with what stands for them where requests are served as they come.
-    fn serving() -> &'static [(&'static str, &'static str)] {
-        &[]
+    fn serving() -> Vec<(&'static str, Value)> {
+        Vec::new()
     }
 
     /// References the block in `slot`, evicting what must go.

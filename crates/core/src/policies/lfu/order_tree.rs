@@ -2,7 +2,7 @@
 //!
 //! A treap: a tree in the order of keys that is a heap by numbers drawn from the slots, so that it is as deep as a random tree whatever comes. O(log n) each.
 
-use super::slot_heap::Key;
+use crate::parts::slot_heap::Key;
 use crate::policy::Slot;
 
 const NONE: u32 = u32::MAX;
@@ -39,11 +39,6 @@ impl<K: Key> OrderTree<K> {
     /// Slots in the tree.
     pub fn len(&self) -> u32 {
         self.size(self.root)
-    }
-
-    /// True if no slot is in the tree.
-    pub fn is_empty(&self) -> bool {
-        self.root == NONE
     }
 
     /// Adds `slot`, which is not in the tree.
@@ -157,7 +152,7 @@ impl<K: Key> OrderTree<K> {
 
 /// A number drawn from the slot, the same every time.
 fn weight(slot: Slot) -> u64 {
-    super::random::Random::new(slot.into()).bits()
+    crate::parts::random::Random::new(slot.into()).bits()
 }
 
 #[cfg(test)]

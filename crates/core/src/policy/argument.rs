@@ -2,7 +2,8 @@
 
 use std::fmt;
 
-use super::{PolicySpec, Value};
+use super::PolicySpec;
+use crate::spec::Value;
 
 /// An argument that its parameter accepts.
 #[derive(Clone, Debug, PartialEq)]

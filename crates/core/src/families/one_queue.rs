@@ -2,7 +2,7 @@
 
 use std::marker::PhantomData;
 
-use super::queue::{ABSENT, Places, Queue};
+use crate::parts::queue::{ABSENT, Places, Queue};
 use crate::policy::{Effects, Info, Outcome, Policy, Reference, Setup, Slot};
 use crate::spec::SpecError;
 

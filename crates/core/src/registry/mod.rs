@@ -1,6 +1,8 @@
 //! The table of policies: one line each. Everything that lists, names or builds policies goes through it.
 
-use crate::policy::{Info, Policy};
+mod parse;
+
+use crate::policy::{Catalog, Entry, Policy};
 
 /// Work to be done for a policy chosen by name at run time, with its type known at compile time.
 pub trait Visitor {
@@ -10,29 +12,16 @@ pub trait Visitor {
     fn visit<P: Policy + 'static>(self) -> Self::Output;
 }
 
-/// A line of the table.
-#[derive(Debug)]
-pub struct Entry {
-    /// Name, parameters and texts.
-    pub info: &'static Info,
-    source: &'static str,
-}
-
-impl Entry {
-    /// The text at the head of the policy's file: idea, paper, deviations, costs, when not to use it.
-    pub fn doc(&self) -> String {
-        let lines = self.source.lines().map_while(|line| line.strip_prefix("//!"));
-        lines.map(|line| line.strip_prefix(' ').unwrap_or(line)).collect::<Vec<_>>().join("\n")
-    }
-}
-
 macro_rules! entries {
     ($($(#[$doc:meta])* $table:ident in $room:ident { $($file:ident :: $policy:ident),* $(,)? })*) => {
         $($(#[$doc])*
-        pub static $table: &[Entry] = &[$(Entry {
-            info: &crate::$room::$file::$policy::INFO,
-            source: include_str!(concat!(stringify!($room), "/", stringify!($file), ".rs")),
-        }),*];)*
+        pub static $table: &[Entry] = &[$(Entry::of::<crate::$room::$file::$policy>(
+            include_str!(concat!("../", stringify!($room), "/", stringify!($file), ".rs")),
+            &CATALOG,
+        )),*];)*
+
+        /// Every policy that a spec can name.
+        pub static CATALOG: Catalog = Catalog { groups: &[$(&$table),*] };
 
         /// Runs `visitor` for the policy with this canonical name; `None` if there is none.
         pub fn visit<V: Visitor>(name: &str, visitor: V) -> Option<V::Output> {
@@ -105,10 +94,10 @@ entries! {
 
 /// Every entry of both tables.
 pub fn all() -> impl Iterator<Item = &'static Entry> {
-    ENTRIES.iter().chain(SCHEMES)
+    CATALOG.all()
 }
 
 /// The entry with this name or alias.
 pub fn find(name: &str) -> Option<&'static Entry> {
-    all().find(|entry| entry.info.name == name || entry.info.aliases.contains(&name))
+    CATALOG.find(name)
 }

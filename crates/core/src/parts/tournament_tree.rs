@@ -5,15 +5,15 @@
 
 /// Keys by index; 0 stands for none.
 #[derive(Debug)]
-pub struct Champions {
+pub struct TournamentTree {
     /// Node 1 is the root, node n has the children 2n and 2n + 1, the second half are the keys themselves.
     nodes: Vec<u64>,
 }
 
-impl Champions {
+impl TournamentTree {
     /// No keys, for indices below `bound`.
-    pub fn new(bound: usize) -> Champions {
-        Champions { nodes: vec![0; 2 * bound.next_power_of_two()] }
+    pub fn new(bound: usize) -> TournamentTree {
+        TournamentTree { nodes: vec![0; 2 * bound.next_power_of_two()] }
     }
 
     /// The key of `index`, or 0.
@@ -61,7 +61,7 @@ mod tests {
     fn does_what_looking_at_all_keys_does() {
         let mut random = Random::new(2);
         for bound in [1, 2, 5, 64, 100] {
-            let (mut champions, mut model) = (Champions::new(bound), vec![0; bound]);
+            let (mut champions, mut model) = (TournamentTree::new(bound), vec![0; bound]);
             for _ in 0..2000 {
                 let (index, key) = (random.below(bound as u32) as usize, u64::from(random.below(9)));
                 champions.set(index, key);

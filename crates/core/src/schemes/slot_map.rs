@@ -3,14 +3,14 @@
 //! Each part of a cache has a policy of its own, whose arrays should be as long as what that part knows and not as what the whole cache does. So a
 //! part has numbers of its own, given out from 0 and used again.
 
-use super::large;
+use crate::parts::large;
 use crate::policy::{Effects, Extra, Queue, Repartition, Slot};
 
 const NOWHERE: u32 = u32::MAX;
 
-/// Where each slot is at home. 8 bytes a slot, and 4 for each number of a part.
+/// The part and the number of each slot. 8 bytes a slot, and 4 for each number of a part.
 #[derive(Debug)]
-pub struct Homes {
+pub struct SlotMap {
     /// By slot: part and number there.
     of: Vec<(u32, u32)>,
     parts: Vec<Numbers>,
@@ -24,10 +24,10 @@ struct Numbers {
     free: Vec<u32>,
 }
 
-impl Homes {
+impl SlotMap {
     /// No slot below `slots` is anywhere, and there are no parts.
-    pub fn new(slots: u32) -> Homes {
-        Homes { of: large::filled((NOWHERE, NOWHERE), slots as usize), parts: Vec::new() }
+    pub fn new(slots: u32) -> SlotMap {
+        SlotMap { of: large::filled((NOWHERE, NOWHERE), slots as usize), parts: Vec::new() }
     }
 
     /// Makes room for slots below `slots`.
@@ -50,7 +50,7 @@ impl Homes {
     }
 
     /// Gives `slot`, which is nowhere, a number in `part`.
-    pub fn settle(&mut self, part: usize, slot: Slot) -> u32 {
+    pub fn insert(&mut self, part: usize, slot: Slot) -> u32 {
         let numbers = &mut self.parts[part];
         let number = numbers.free.pop().unwrap_or(numbers.slots.len() as u32);
         if number as usize == numbers.slots.len() {
@@ -69,7 +69,7 @@ impl Homes {
     }
 
     /// The part knows nothing of `number` any more; gives the slot.
-    pub fn leave(&mut self, part: usize, number: u32) -> Slot {
+    pub fn remove(&mut self, part: usize, number: u32) -> Slot {
         let numbers = &mut self.parts[part];
         let slot = std::mem::replace(&mut numbers.slots[number as usize], NOWHERE);
         numbers.free.push(number);
@@ -102,13 +102,13 @@ impl Homes {
 
 /// The part of each application.
 #[derive(Debug, Default)]
-pub struct Roster {
+pub struct PartMap {
     /// By number of the application: its part and 1, or 0.
     part_of: Vec<u32>,
     parts: u32,
 }
 
-impl Roster {
+impl PartMap {
     /// The part of `app`, if it has come.
     #[inline(always)]
     pub fn find(&self, app: u32) -> Option<usize> {
@@ -128,30 +128,30 @@ impl Roster {
 }
 
 /// What the policy of one part does, told to the host around in the host's own slots.
-pub struct Outward<'a, E> {
+pub struct PartEffects<'a, E> {
     /// The part.
     pub part: usize,
-    /// Where slots are at home.
-    pub homes: &'a mut Homes,
+    /// The numbers of slots.
+    pub slot_map: &'a mut SlotMap,
     /// The host.
     pub fx: &'a mut E,
 }
 
-impl<E: Effects> Effects for Outward<'_, E> {
+impl<E: Effects> Effects for PartEffects<'_, E> {
     fn evict(&mut self, number: Slot) {
-        self.fx.evict(self.homes.slot(self.part, number));
+        self.fx.evict(self.slot_map.slot(self.part, number));
     }
 
     fn forget(&mut self, number: Slot) {
-        self.fx.forget(self.homes.leave(self.part, number));
+        self.fx.forget(self.slot_map.remove(self.part, number));
     }
 
     fn fetch(&mut self, number: Slot, why: Extra) {
-        self.fx.fetch(self.homes.slot(self.part, number), why);
+        self.fx.fetch(self.slot_map.slot(self.part, number), why);
     }
 
     fn push_out(&mut self, number: Slot) {
-        self.fx.push_out(self.homes.slot(self.part, number));
+        self.fx.push_out(self.slot_map.slot(self.part, number));
     }
 
     fn repartition(&mut self, decision: &Repartition) {

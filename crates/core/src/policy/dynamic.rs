@@ -1,10 +1,7 @@
 //! Policies chosen at run time inside of others: the same policies behind one virtual call a reference.
 
+use super::{Effects, Extra, Outcome, Policy, Queue, Reference, Repartition, Slot, Table};
 use crate::classify::Class;
-use crate::policy::{Effects, Extra, Outcome, Policy, Profiling, Queue, Reference, Repartition, Setup, Slot, Table};
-use crate::registry::{self, Visitor};
-use crate::spec::{Args, PolicySpec, SpecError};
-use crate::view::View;
 
 /// A [`Policy`] whose type is forgotten. The calls are the policy's own.
 pub trait DynPolicy: Send {
@@ -120,71 +117,4 @@ impl Effects for &mut dyn Effects {
     fn table(&mut self, table: &Table) {
         (**self).table(table);
     }
-}
-
-/// Builds the policy that `spec` names, of `capacity` blocks; the rest of the set-up is that of the policy around it.
-pub fn build(spec: &PolicySpec, capacity: u32, around: &Setup) -> Result<Box<dyn DynPolicy>, SpecError> {
-    let args = spec.args_within(around.args);
-    named(spec.info().name, &Setup { capacity, args: &args, ..around.clone() })
-}
-
-/// Builds the policy with this canonical name.
-pub fn named(name: &str, setup: &Setup) -> Result<Box<dyn DynPolicy>, SpecError> {
-    struct Build<'a>(&'a Setup<'a>);
-    impl Visitor for Build<'_> {
-        type Output = Result<Box<dyn DynPolicy>, SpecError>;
-        fn visit<P: Policy + 'static>(self) -> Self::Output {
-            Ok(Box::new(P::new(self.0)?))
-        }
-    }
-    registry::visit(name, Build(setup)).expect("a resolved spec is registered")
-}
-
-/// [`Policy::identities`] of the policy that `spec` names.
-pub fn identities(spec: &PolicySpec, capacity: u32, around: &Args) -> u64 {
-    struct Ask<'a>(&'a Args, u32);
-    impl Visitor for Ask<'_> {
-        type Output = u64;
-        fn visit<P: Policy + 'static>(self) -> u64 {
-            P::identities(self.0, self.1)
-        }
-    }
-    let args = spec.args_within(around);
-    registry::visit(spec.info().name, Ask(&args, capacity)).expect("a resolved spec is registered")
-}
-
-/// [`Policy::view`] of the policy with this canonical name.
-pub fn view(name: &str, args: &Args, capacity: u32) -> Result<View, SpecError> {
-    struct Ask<'a>(&'a Args, u32);
-    impl Visitor for Ask<'_> {
-        type Output = Result<View, SpecError>;
-        fn visit<P: Policy + 'static>(self) -> Self::Output {
-            P::view(self.0, self.1)
-        }
-    }
-    registry::visit(name, Ask(args, capacity)).expect("a resolved spec is registered")
-}
-
-/// [`Policy::serving`] of the policy with this canonical name.
-pub fn serving(name: &str) -> &'static [(&'static str, &'static str)] {
-    struct Ask;
-    impl Visitor for Ask {
-        type Output = &'static [(&'static str, &'static str)];
-        fn visit<P: Policy + 'static>(self) -> Self::Output {
-            P::serving()
-        }
-    }
-    registry::visit(name, Ask).expect("a resolved spec is registered")
-}
-
-/// [`Policy::profiling`] of the policy with this canonical name.
-pub fn profiling(name: &str, args: &Args, capacity: u32) -> Option<Profiling> {
-    struct Ask<'a>(&'a Args, u32);
-    impl Visitor for Ask<'_> {
-        type Output = Option<Profiling>;
-        fn visit<P: Policy + 'static>(self) -> Self::Output {
-            P::profiling(self.0, self.1)
-        }
-    }
-    registry::visit(name, Ask(args, capacity)).expect("a resolved spec is registered")
 }

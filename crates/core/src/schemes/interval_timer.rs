@@ -1,21 +1,20 @@
 //! When something that is done once in so often is due.
 
-use crate::policy::Reference;
-use crate::spec::Interval;
+use crate::policy::{Interval, Reference};
 
 /// Time goes from the first reference on; a pause of several intervals is one.
 #[derive(Clone, Copy, Debug)]
-pub struct Pace {
+pub struct IntervalTimer {
     every: Interval,
     /// Clock or count of references at which it is due next; `None` before the first reference.
     next: Option<u64>,
     references: u64,
 }
 
-impl Pace {
+impl IntervalTimer {
     /// Once in `every`.
-    pub fn new(every: Interval) -> Pace {
-        Pace { every, next: None, references: 0 }
+    pub fn new(every: Interval) -> IntervalTimer {
+        IntervalTimer { every, next: None, references: 0 }
     }
 
     /// True if it is due before this reference.
@@ -45,8 +44,8 @@ mod tests {
     use super::*;
 
     fn due(every: Interval, clocks: &[u64]) -> Vec<bool> {
-        let mut pace = Pace::new(every);
-        clocks.iter().map(|&clock| pace.is_due(&Reference { clock, ..Reference::default() })).collect()
+        let mut timer = IntervalTimer::new(every);
+        clocks.iter().map(|&clock| timer.is_due(&Reference { clock, ..Reference::default() })).collect()
     }
 
     #[test]

@@ -4,8 +4,8 @@
 //! tree with 64 children a node. Inserting, removing and finding the greatest touch at most one word a level, of which
 //! there are six for 2^32 positions, and all but the lowest level or two stay in the processor's cache.
 
-use super::large;
-use super::prefetch::prefetch;
+use crate::parts::large;
+use crate::parts::prefetch::prefetch;
 
 /// A set of positions below a bound.
 #[derive(Debug)]

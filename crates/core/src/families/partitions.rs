@@ -7,10 +7,10 @@
 //! A loop that was not referenced for twice its period is taken to be over, and its blocks join the old end of that list: each eviction
 //! looks at one loop. Without that rule loops that are never run again would fill the cache. Whoever gains less by a block, the longest loop or the other blocks, gives the victim.
 
-use super::champions::Champions;
-use super::footed_list::FootedList;
-use super::links::{Links, List};
-use super::queue::{Places, Queue, Tag};
+use crate::parts::footed_list::FootedList;
+use crate::parts::links::{Links, List};
+use crate::parts::queue::{Places, Queue, Tag};
+use crate::parts::tournament_tree::TournamentTree;
 use crate::policy::{Setup, Slot};
 
 const SEQUENTIAL: Tag = 0;
@@ -61,7 +61,7 @@ pub struct Partitions {
     /// Time of the reference being made.
     now: u64,
     /// The periods of the loops that have blocks.
-    periods: Champions,
+    periods: TournamentTree,
     /// Hits at the foot and references, both halved each time the latter reach twice the capacity.
     foot_hits: u64,
     references: u64,
@@ -81,7 +81,7 @@ impl Partitions {
             numbers: 0,
             hand: 0,
             now: 0,
-            periods: Champions::new(loops as usize),
+            periods: TournamentTree::new(loops as usize),
             foot_hits: 0,
             references: 0,
         };

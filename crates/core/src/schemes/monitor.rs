@@ -5,7 +5,7 @@
 
 use std::collections::HashMap;
 
-use super::queue::{Places, Queue};
+use crate::parts::queue::{Places, Queue};
 
 /// Blocks that the stack of a monitor holds at most.
 const STACK: u32 = 2048;

@@ -8,11 +8,10 @@
 //! different places of one order displace one another, so each way would be judged by what the other does. Hence the shadows. Which
 //! blocks are watched follows from their addresses.
 
-use super::large;
-use super::prefetch::prefetch;
-use super::random::Random;
-use crate::policy::{Effects, Outcome, Reference, Slot};
-use crate::spec::{Args, Param, ParamKind};
+use crate::parts::large;
+use crate::parts::prefetch::prefetch;
+use crate::parts::random::Random;
+use crate::policy::{Args, Effects, Outcome, Param, ParamKind, Reference, Slot};
 
 /// The counter of a duel goes from 0 to this; in the upper half bimodal insertion wins (both papers: 10 bits).
 const COUNTER_MOST: u32 = 1023;

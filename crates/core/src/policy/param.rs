@@ -1,0 +1,178 @@
+//! Parameters that a policy declares.
+
+use std::fmt;
+
+use super::entry::Catalog;
+use super::{Argument, PolicySpec};
+use crate::spec::{Spec, SpecError, Value, quote};
+
+/// What a parameter accepts.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum ParamKind {
+    /// A share of the capacity: `25%`, a number of blocks, or a size in bytes.
+    Share,
+    /// A real number from `min` to `max`.
+    Real {
+        /// Least value.
+        min: f64,
+        /// Greatest value.
+        max: f64,
+    },
+    /// A whole number from `min` to `max`.
+    Count {
+        /// Least value.
+        min: u64,
+        /// Greatest value.
+        max: u64,
+    },
+    /// Bytes, at least 1: `512K`.
+    Bytes,
+    /// How many times the capacity, or `unlimited`.
+    Multiple,
+    /// `on` or `off`.
+    Switch,
+    /// One of these words.
+    Word(&'static [&'static str]),
+    /// A policy. Such an argument may stand without its key.
+    Policy,
+    /// The name of a class of blocks. Such an argument may stand without its key.
+    Class,
+    /// The parts of a cache, `64K/128 id`, one after the other and without a key.
+    Parts,
+    /// A time: `10ms`.
+    Time,
+    /// A time, a number of references, or a share of the run.
+    Interval,
+    /// One of these words, or a file, in quotes where its name needs them.
+    WordOrFile(&'static [&'static str]),
+    /// Goals of applications, `NAME=70%` or `NAME=10ms`: keys that are no parameter's are names of applications.
+    Goals,
+    /// Policies for applications, `NAME=POLICY`: keys that are no parameter's are names of applications.
+    AppPolicies,
+}
+
+impl ParamKind {
+    /// True if arguments of this kind may stand without their key, in the order in which they are declared.
+    pub(super) fn is_positional(self) -> bool {
+        matches!(self, ParamKind::Policy | ParamKind::Class | ParamKind::Parts)
+    }
+
+    /// True if there may be any number of such arguments, and none by default.
+    pub fn is_repeated(self) -> bool {
+        self == ParamKind::Parts || self.is_by_app()
+    }
+
+    /// True if the keys of such arguments are names of applications.
+    pub(super) fn is_by_app(self) -> bool {
+        matches!(self, ParamKind::Goals | ParamKind::AppPolicies)
+    }
+}
+
+/// One parameter of a policy.
+#[derive(Debug)]
+pub struct Param {
+    /// The key in `key=value`.
+    pub key: &'static str,
+    /// What it accepts.
+    pub kind: ParamKind,
+    /// The default, as a user would write it.
+    pub default: &'static str,
+    /// One line: meaning, unit, source.
+    pub doc: &'static str,
+}
+
+impl Param {
+    /// The default as an argument.
+    pub(super) fn default_argument(&self, catalog: &'static Catalog) -> Result<Argument, SpecError> {
+        match self.kind {
+            ParamKind::Policy => {
+                let policy = PolicySpec::resolve(&Spec::parse(self.default)?, catalog)?;
+                Ok(Argument::Policy(Box::new(policy)))
+            }
+            ParamKind::Parts => Ok(Argument::Parts(Vec::new())),
+            ParamKind::Goals | ParamKind::AppPolicies => Ok(Argument::Apps(Vec::new())),
+            _ => Value::parse(self.default).map(Argument::Value),
+        }
+    }
+
+    /// Checks `value` against the kind.
+    pub fn check(&self, value: &Value) -> Result<(), SpecError> {
+        if self.accepts(value) { Ok(()) } else { Err(self.refuse(value)) }
+    }
+
+    fn accepts(&self, value: &Value) -> bool {
+        match (self.kind, value) {
+            (ParamKind::Share, Value::Percent(share)) => *share <= 100.0,
+            (ParamKind::Share, Value::Size(_)) => true,
+            (ParamKind::Share, Value::Number(blocks)) => blocks.fract() == 0.0,
+            (ParamKind::Real { min, max }, Value::Number(number)) => (min..=max).contains(number),
+            (ParamKind::Count { min, max }, Value::Number(number)) => {
+                number.fract() == 0.0 && (min as f64..=max as f64).contains(number)
+            }
+            (ParamKind::Bytes, Value::Size(bytes)) => *bytes > 0,
+            (ParamKind::Multiple, Value::Number(_)) => true,
+            (ParamKind::Multiple, Value::Word(word)) => word == "unlimited",
+            (ParamKind::Switch, Value::Word(word)) => word == "on" || word == "off",
+            (ParamKind::Word(words), Value::Word(word)) => words.contains(&word.as_str()),
+            (ParamKind::Class, Value::Word(_)) => true,
+            (ParamKind::Time | ParamKind::Interval, Value::Time(time)) => *time > 0,
+            (ParamKind::Interval, Value::Number(references)) => *references >= 1.0 && references.fract() == 0.0,
+            (ParamKind::Interval, Value::Percent(share)) => *share > 0.0 && *share <= 100.0,
+            (ParamKind::WordOrFile(_), Value::Word(_) | Value::Quoted(_)) => true,
+            (ParamKind::Goals, Value::Percent(rate)) => *rate <= 100.0,
+            (ParamKind::Goals, Value::Time(time)) => *time > 0,
+            _ => false,
+        }
+    }
+
+    /// The error for a value that is not allowed.
+    pub(super) fn refuse(&self, value: &impl fmt::Display) -> SpecError {
+        let argument = format!("{}={value}", self.key);
+        SpecError::new(format!("{} is not allowed: expected {}", quote(&argument), self.kind))
+    }
+}
+
+impl fmt::Display for ParamKind {
+    /// What is accepted, as it stands behind "expected".
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            ParamKind::Share => {
+                f.write_str("a share of the capacity such as 25% (at most 100%), 64M or a whole number of blocks")
+            }
+            ParamKind::Real { min, max } => write!(f, "a number from {min} to {max}"),
+            ParamKind::Count { min, max } => write!(f, "a whole number from {min} to {max}"),
+            ParamKind::Bytes => f.write_str("bytes such as 512K"),
+            ParamKind::Multiple => f.write_str("how many times the capacity, such as 2, or unlimited"),
+            ParamKind::Switch => f.write_str("on or off"),
+            ParamKind::Word(words) => write!(f, "one of {}", words.join(", ")),
+            ParamKind::Policy => f.write_str("a policy such as lru or 2q(kin=30%)"),
+            ParamKind::Class => f.write_str("the name of a class of blocks such as output"),
+            ParamKind::Parts => f.write_str("parts written as size/block class, such as 64K/128 id"),
+            ParamKind::Time => f.write_str("a time such as 10ms, above 0"),
+            ParamKind::Interval => f.write_str(
+                "a time such as 2s, a whole number of references, or a share of the run such as 10% (at most 100%), above 0",
+            ),
+            ParamKind::WordOrFile(words) => {
+                write!(f, "one of {}, or a file, such as \"curves/lu.json\"", words.join(", "))
+            }
+            ParamKind::Goals => f.write_str(
+                "the goal of an application: a hit rate such as lu=70% (at most 100%) or a mean time such as lu=5ms",
+            ),
+            ParamKind::AppPolicies => f.write_str("the policy of an application, such as lu=lfu"),
+        }
+    }
+}
+
+/// The parameter with this key. An unknown key is an error that lists the known ones.
+pub(super) fn find_param(params: &[Param], key: &str) -> Result<usize, SpecError> {
+    params.iter().position(|param| param.key == key).ok_or_else(|| {
+        let keys: Vec<&str> = params.iter().map(|param| param.key).collect();
+        let known = if keys.is_empty() { "it has none".to_owned() } else { format!("known are {}", keys.join(", ")) };
+        SpecError::new(format!("unknown parameter {}: {known}", quote(key)))
+    })
+}
+
+/// The parameter whose arguments have names of applications as keys, if there is one.
+pub(super) fn by_app(params: &[Param]) -> Option<usize> {
+    params.iter().position(|param| param.kind.is_by_app())
+}
