@@ -4,9 +4,10 @@ use std::collections::BTreeSet;
 
 use anyhow::{Context, Result};
 use syn::visit::{self, Visit};
-use syn::{Attribute, ItemMod, ItemUse, UseTree};
+use syn::{ItemMod, ItemUse, UseTree};
 
 use super::Finding;
+use super::code::is_cfg_test;
 
 /// The folders and files of a crate's `src`, each above all that it may use.
 struct House {
@@ -87,10 +88,6 @@ impl<'ast> Visit<'ast> for Uses {
         }
         visit::visit_path(self, path);
     }
-}
-
-fn is_cfg_test(attribute: &Attribute) -> bool {
-    attribute.path().is_ident("cfg") && attribute.parse_args::<syn::Ident>().is_ok_and(|name| name == "test")
 }
 
 #[cfg(test)]

@@ -78,7 +78,8 @@ impl<'ast> Visit<'ast> for Walk<'_> {
     }
 }
 
-fn is_cfg_test(attribute: &Attribute) -> bool {
+/// True for what is compiled for tests only.
+pub(super) fn is_cfg_test(attribute: &Attribute) -> bool {
     attribute.path().is_ident("cfg") && attribute.parse_args::<syn::Ident>().is_ok_and(|name| name == "test")
 }
 
