@@ -15,7 +15,6 @@
 
 use std::io;
 use std::ops::Range;
-use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::mpsc::Sender;
 use std::time::Instant;
 
@@ -33,8 +32,8 @@ use crate::files::Files;
 use crate::in_flight::InFlight;
 use crate::read_ahead::{ReadAhead, Staged, Stream};
 use crate::recording::Recording;
+use crate::shared::Shared;
 use crate::source::{Source, Stamp};
-use crate::sync::atomic::{AtomicBool, Ordering};
 use crate::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use crate::transfers::Transfers;
 
@@ -77,48 +76,6 @@ pub struct Cache {
     pub(crate) read_ahead: ReadAhead,
     pub(crate) in_flight: InFlight,
     plan: Mutex<Plan>,
-}
-
-/// What readers, writers and readers ahead share.
-pub(crate) struct Shared {
-    state: Mutex<State>,
-    /// A thread has panicked while it served. Nobody knows what it left half done, so nothing that is held here is believed any more.
-    is_broken: AtomicBool,
-}
-
-/// What a call unwinds with that comes upon a broken cache.
-struct Broken;
-
-impl Shared {
-    fn new(state: State) -> Shared {
-        Shared { state: Mutex::new(state), is_broken: AtomicBool::new(false) }
-    }
-
-    /// The state, for whoever relies on it. In a broken cache the call ends here: it unwinds to [`contain`](Shared::contain), without a word.
-    pub fn lock(&self) -> MutexGuard<'_, State> {
-        match self.state.lock() {
-            Ok(state) if !self.is_broken() => state,
-            _ => resume_unwind(Box::new(Broken)),
-        }
-    }
-
-    /// The state, for figures that are shown.
-    pub fn look(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    pub fn is_broken(&self) -> bool {
-        self.is_broken.load(Ordering::SeqCst)
-    }
-
-    /// Serves somebody. A panic ends this call alone, and the use of the cache; `None` then.
-    pub fn contain<T>(&self, serve: impl FnOnce() -> T) -> Option<T> {
-        let served = catch_unwind(AssertUnwindSafe(serve));
-        if served.is_err() {
-            self.is_broken.store(true, Ordering::SeqCst);
-        }
-        served.ok()
-    }
 }
 
 pub(crate) struct State {
@@ -333,6 +290,11 @@ impl Cache {
     pub fn opened(&self, file: FileNumber, source: &dyn Source) -> io::Result<bool> {
         let stamp = source.stamp()?;
         Ok(self.shared.lock().reopen(file, stamp))
+    }
+
+    /// A file behind this cache, which is not fit for use any more once one of the file's calls panics.
+    pub(crate) fn watch(&self, source: Arc<dyn Source>) -> Arc<dyn Source> {
+        self.shared.watch(source)
     }
 
     /// Tells what a file is like after a change of its inode that was made through the cache's owner.

@@ -20,6 +20,7 @@ pub mod machine;
 mod read;
 mod read_ahead;
 mod recording;
+mod shared;
 pub mod source;
 mod status;
 mod sync;

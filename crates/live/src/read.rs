@@ -6,10 +6,11 @@ use std::ops::Range;
 use hotset_core::request::Op;
 
 use crate::buffer::Buffer;
-use crate::cache::{Access, Cache, FileNumber, Shared, State};
+use crate::cache::{Access, Cache, FileNumber, State};
 use crate::decider::{Decided, Host};
 use crate::directory::Block;
 use crate::in_flight::Share;
+use crate::shared::Shared;
 use crate::source::{self, Source};
 use crate::sync::Arc;
 use crate::sync::mpsc::channel;
@@ -175,11 +176,17 @@ impl Cache {
         }
         let mut end = range.end;
         for (want, from) in pieces {
-            let (transfer, brought) = match &from {
-                From::Run(number) => (&*runs[*number].1, runs[*number].1.wait()?),
-                From::Other(transfer, block) => (transfer, self.shared.claim(access.file, transfer, block)?),
+            let (begin, brought) = match &from {
+                From::Run(number) => (runs[*number].0.range.start, runs[*number].1.wait()?),
+                From::Other(transfer, block) => {
+                    (transfer.range.start, self.shared.claim(access.file, transfer, block)?)
+                }
             };
-            let begin = transfer.range.start;
+            let (begin, brought) = match brought {
+                Some(brought) => (begin, brought),
+                // Whoever was to read it has given up.
+                None => (want.start, Arc::new(read_run(access.source.as_ref(), &want)?)),
+            };
             // The file may have been cut behind the cache.
             let there = want.end.min(begin + brought.len() as u64).max(want.start);
             if there < want.end {
@@ -341,14 +348,15 @@ impl Shared {
     }
 
     /// Waits for what somebody else reads, and takes the block out of what was read ahead.
-    fn claim(&self, file: FileNumber, transfer: &Arc<Transfer>, block: &Block) -> io::Result<Arc<Buffer>> {
-        let brought = transfer.wait()?;
+    /// `None` if that was given up.
+    fn claim(&self, file: FileNumber, transfer: &Arc<Transfer>, block: &Block) -> io::Result<Option<Arc<Buffer>>> {
+        let Some(brought) = transfer.wait()? else { return Ok(None) };
         if transfer.is_ahead {
             let mut state = self.lock();
             state.install(file, transfer, block, &brought);
             state.transfers.remove(file, block.address, transfer);
         }
-        Ok(brought)
+        Ok(Some(brought))
     }
 }
 

@@ -8,9 +8,10 @@
 use std::collections::{HashMap, VecDeque};
 use std::ops::Range;
 
-use crate::cache::{Access, FileNumber, Shared, State};
+use crate::cache::{Access, FileNumber, State};
 use crate::in_flight::{InFlight, Share};
 use crate::read::{Run, add_block, announce, run_bytes};
+use crate::shared::Shared;
 use crate::source::Source;
 use crate::sync::{Arc, Mutex, PoisonError, Weak};
 use crate::transfers::{Announced, Transfer};

@@ -12,8 +12,15 @@ use crate::in_flight::Share;
 use crate::sync::atomic::{AtomicBool, Ordering};
 use crate::sync::{Arc, Condvar, Mutex, PoisonError};
 
-/// What a read has brought: bytes, perhaps fewer than asked for, or the number of an error.
-type Brought = Result<Arc<Buffer>, i32>;
+/// What a read has brought.
+enum Brought {
+    /// Perhaps fewer than asked for.
+    Bytes(Arc<Buffer>),
+    /// The number of an error.
+    Error(i32),
+    /// It was given up before it was made.
+    Nothing,
+}
 
 /// One read of consecutive blocks of a file.
 pub(crate) struct Transfer {
@@ -29,7 +36,7 @@ pub(crate) struct Transfer {
     _share: Arc<Share>,
 }
 
-/// A read that was announced, in the hands of whoever is to make it. Whoever drops it before that fails it, so that nobody waits in vain.
+/// A read that was announced, in the hands of whoever is to make it. Whoever drops it before that gives it up, so that nobody waits in vain.
 pub(crate) struct Announced(Arc<Transfer>);
 
 impl Announced {
@@ -58,7 +65,7 @@ impl Drop for Announced {
     fn drop(&mut self) {
         let mut brought = self.0.brought.lock().unwrap_or_else(PoisonError::into_inner);
         if brought.is_none() {
-            *brought = Some(Err(rustix::io::Errno::IO.raw_os_error()));
+            *brought = Some(Brought::Nothing);
             self.0.is_dropped.store(true, Ordering::Relaxed);
             self.0.done.notify_all();
         }
@@ -71,19 +78,23 @@ impl Transfer {
         self.doomed.load(Ordering::Relaxed)
     }
 
-    /// Tells everybody who waits.
-    pub fn complete(&self, brought: Brought) {
+    /// Tells everybody who waits: bytes, perhaps fewer than asked for, or the number of an error.
+    pub fn complete(&self, read: Result<Arc<Buffer>, i32>) {
+        let brought = read.map_or_else(Brought::Error, Brought::Bytes);
         *self.brought.lock().unwrap_or_else(PoisonError::into_inner) = Some(brought);
         self.done.notify_all();
     }
 
-    /// What it brings, once it is there.
-    pub fn wait(&self) -> io::Result<Arc<Buffer>> {
+    /// What it brings, once it is there. `None` if it was given up: whoever wants the bytes must read them.
+    pub fn wait(&self) -> io::Result<Option<Arc<Buffer>>> {
         let brought = self.brought.lock().unwrap_or_else(PoisonError::into_inner);
         let brought = self.done.wait_while(brought, |brought| brought.is_none());
         let brought = brought.unwrap_or_else(PoisonError::into_inner);
-        let brought = brought.as_ref().expect("waited for");
-        brought.clone().map_err(io::Error::from_raw_os_error)
+        match brought.as_ref().expect("waited for") {
+            Brought::Bytes(bytes) => Ok(Some(bytes.clone())),
+            Brought::Error(number) => Err(io::Error::from_raw_os_error(*number)),
+            Brought::Nothing => Ok(None),
+        }
     }
 }
 

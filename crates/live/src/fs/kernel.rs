@@ -25,7 +25,6 @@ use super::reading::Reading;
 use super::tree::{Attributes, NewMode, Tree};
 use super::values::{attributes, decoded_device, kind, timestamps};
 use super::{Mode, VALIDITY};
-use crate::read::Read;
 use crate::workers::{Part, Workers};
 
 /// Bytes that one request moves, at most.
@@ -120,7 +119,7 @@ fn empty(reply: ReplyEmpty, done: io::Result<()>) {
     }
 }
 
-fn bytes(reply: ReplyData, read: io::Result<Vec<u8>>) {
+pub(super) fn bytes(reply: ReplyData, read: io::Result<Vec<u8>>) {
     match read {
         Ok(bytes) => reply.data(&bytes),
         Err(error) => reply.error(errno(error)),
@@ -319,27 +318,13 @@ impl Filesystem for Kernel {
             Ok(open) => open,
             Err(error) => return reply.error(errno(error)),
         };
-        let Some(cache) = self.tree.cache().cloned() else {
-            return self.hand_over(open.part, move |_| {
-                let mut buffer = vec![0; size as usize];
-                let read = crate::source::read_full(open.source.as_ref(), &mut buffer, offset);
-                bytes(reply, read.map(|length| buffer[..length].to_vec()));
-            });
-        };
-        self.tree.contain(|_| {
-            let begun = cache.begin_read(&open.access(), offset, size as usize);
-            if let Some(Read::Done(found)) = begun {
-                return reply.data(&found);
-            }
-            let (part, workers, length) = (open.part, self.workers.clone(), size as usize);
-            let tree = self.tree.clone();
-            let answer = Box::new(move |read| bytes(reply, read));
-            let reading = Reading { tree, cache, workers, open, offset, length, answer };
-            match begun {
-                Some(read) => reading.go_on(read),
-                None => self.ask(part, move |_| reading.look(None)),
-            }
-        });
+        let (tree, workers, length) = (self.tree.clone(), self.workers.clone(), size as usize);
+        let reading = Reading { tree, workers, open, offset, length, reply: Some(reply) };
+        match self.tree.cache().cloned() {
+            Some(cache) => self.tree.contain(|_| reading.begin(cache)),
+            // The source answers.
+            None => drop(reading),
+        }
     }
 
     fn write(

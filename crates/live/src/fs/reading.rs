@@ -1,40 +1,56 @@
-//! A read that the cache cannot answer at once: it misses, the source must be asked, or too much is in flight. No thread is held by one that waits.
+//! A read on its way to an answer. What is there is answered at once. Where it misses, where the source must be asked, or too much is in flight, it goes
+//! on in other threads, and none is held by one that waits. Where the cache fails, the source answers.
 
 use std::io;
 use std::sync::Arc;
 
+use fuser::ReplyData;
+
 use super::handles::OpenFile;
+use super::kernel::bytes;
 use super::tree::Tree;
 use crate::cache::Cache;
 use crate::in_flight::Share;
 use crate::read::Read;
+use crate::source;
 use crate::workers::Workers;
 
-/// The read.
+/// The read. Dropped without an answer, as it is when a thread unwinds, it is answered by the source.
 pub(super) struct Reading {
     pub tree: Arc<Tree>,
-    pub cache: Arc<Cache>,
     pub workers: Arc<Workers>,
     pub open: Arc<OpenFile>,
     pub offset: u64,
     pub length: usize,
-    /// Is given what was read.
-    pub answer: Box<dyn FnOnce(io::Result<Vec<u8>>) + Send>,
+    /// Until it is answered.
+    pub reply: Option<ReplyData>,
 }
 
 impl Reading {
-    /// Goes on with what has begun.
-    pub fn go_on(self, begun: Read) {
-        let (cache, file) = (self.cache.clone(), self.open.number);
+    /// Answers with what the cache has, or goes on where something is missing.
+    pub fn begin(self, cache: Arc<Cache>) {
+        match cache.begin_read(&self.open.access(), self.offset, self.length) {
+            Some(begun) => self.go_on(cache, begun),
+            None => {
+                let (workers, tree, part) = (self.workers.clone(), self.tree.clone(), self.open.part);
+                workers.run_here(part, move || tree.contain(|_| self.look(cache, None)));
+            }
+        }
+    }
+
+    fn go_on(self, cache: Arc<Cache>, begun: Read) {
         match begun {
-            Read::Done(bytes) => (self.answer)(Ok(bytes)),
+            Read::Done(bytes) => self.answer(Ok(bytes)),
             Read::Missing(missing) => self.hand_over(move |reading| {
                 let read = cache.finish_read(&reading.open.access(), missing);
-                (reading.answer)(read);
+                reading.answer(read);
             }),
-            Read::Crowded(room) => cache.when_there_is_room(file, room, move |share| {
-                self.hand_over(move |reading| reading.look(Some(share)));
-            }),
+            Read::Crowded(room) => {
+                let file = self.open.number;
+                cache.clone().when_there_is_room(file, room, move |share| {
+                    self.hand_over(move |reading| reading.look(cache, Some(share)));
+                });
+            }
         }
     }
 
@@ -45,10 +61,30 @@ impl Reading {
     }
 
     /// Begins where the source must be asked first, or with the room that was waited for.
-    pub fn look(self, share: Option<Share>) {
-        match self.cache.look_and_begin_read(&self.open.access(), self.offset, self.length, share) {
-            Ok(begun) => self.go_on(begun),
-            Err(error) => (self.answer)(Err(error)),
+    fn look(self, cache: Arc<Cache>, share: Option<Share>) {
+        match cache.look_and_begin_read(&self.open.access(), self.offset, self.length, share) {
+            Ok(begun) => self.go_on(cache, begun),
+            Err(error) => self.answer(Err(error)),
         }
+    }
+
+    fn answer(mut self, read: io::Result<Vec<u8>>) {
+        if let Some(reply) = self.reply.take() {
+            bytes(reply, read);
+        }
+    }
+}
+
+impl Drop for Reading {
+    fn drop(&mut self) {
+        let Some(reply) = self.reply.take() else { return };
+        let (tree, open, offset, length) = (self.tree.clone(), self.open.clone(), self.offset, self.length);
+        self.workers.run(self.open.part, move || {
+            tree.contain(|_| {
+                let mut buffer = vec![0; length];
+                let read = source::read_full(open.source.as_ref(), &mut buffer, offset);
+                bytes(reply, read.map(|length| buffer[..length].to_vec()));
+            });
+        });
     }
 }

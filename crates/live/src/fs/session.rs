@@ -156,7 +156,12 @@ impl Mounted {
             // Who was told that it is detached does not listen any more.
             let _ = tell.send(served);
         });
-        let served = ended.recv().unwrap_or(Ok(()));
+        let mut served = ended.recv().unwrap_or(Ok(()));
+        // A thread that is given a request while the kernel unmounts is told so instead of that it is unmounted.
+        let is_aborted = served.as_ref().is_err_and(|error| error.kind() == io::ErrorKind::ConnectionAborted);
+        if is_aborted && self.place.device.is_some_and(|device| matches!(mount_line(device), Ok(None))) {
+            served = Ok(());
+        }
         if served.is_err() {
             // Why it ended says more than that it cannot be unmounted.
             let _ = unmount(&self.place, UnmountFlags::empty());

@@ -123,7 +123,8 @@ impl Tree {
         self.cache.as_ref().filter(|cache| !cache.is_broken())
     }
 
-    /// Serves one request. A panic ends that alone, which is answered with an error since nobody else has answered it, and the use of the cache.
+    /// Serves one request. A panic ends the use of the cache and that request, which is answered with an error since nobody else has answered it; a read is
+    /// answered by the source.
     pub fn contain(&self, serve: impl FnOnce(&Tree)) {
         match &self.cache {
             Some(cache) => drop(cache.shared.contain(|| serve(self))),
@@ -269,7 +270,11 @@ impl Tree {
     fn opened(&self, node: &Node, granted: Granted, caller: Caller, executes: bool) -> io::Result<(OpenFile, bool)> {
         let Granted { file, opener, only_grows } = granted;
         let file = Arc::new(file);
-        let source = self.rights.writes(opener.clone(), self.store.open(file.clone()));
+        let source = match &self.cache {
+            Some(cache) => cache.watch(self.store.open(file.clone())),
+            None => self.store.open(file.clone()),
+        };
+        let source = self.rights.writes(opener.clone(), source);
         // With a cache that is not fit for use nobody knows what the file was like.
         let (mut number, mut app, mut same) = (0, 0, self.cache.is_none());
         if let Some(cache) = self.cache() {

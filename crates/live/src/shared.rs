@@ -1,0 +1,130 @@
+//! What readers, writers and readers ahead of a cache share, and what a panic does to it.
+//!
+//! A panic is a mistake of ours. It costs the use of the cache, since nobody knows what was left half done, and never wrong bytes: the cache is marked as
+//! broken before the thread that panics lets go of anything that others wait for.
+
+use std::io;
+use std::ops::{Deref, DerefMut};
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+
+use crate::cache::State;
+use crate::source::{Source, Stamp};
+use crate::sync::atomic::{AtomicBool, Ordering};
+use crate::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+/// What readers, writers and readers ahead share.
+pub(crate) struct Shared {
+    state: Mutex<State>,
+    /// A thread has panicked while it served. Nobody knows what it left half done, so nothing that is held here is believed any more.
+    is_broken: AtomicBool,
+}
+
+/// What a call unwinds with that comes upon a broken cache.
+struct Broken;
+
+impl Shared {
+    pub fn new(state: State) -> Shared {
+        Shared { state: Mutex::new(state), is_broken: AtomicBool::new(false) }
+    }
+
+    /// The state, for whoever relies on it. In a broken cache the call ends here: it unwinds to [`contain`](Shared::contain), without a word.
+    pub fn lock(&self) -> Locked<'_> {
+        match self.state.lock() {
+            Ok(state) if !self.is_broken() => Locked { _alarm: self.alarm(), state },
+            _ => resume_unwind(Box::new(Broken)),
+        }
+    }
+
+    /// The state, for figures that are shown.
+    pub fn look(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub fn is_broken(&self) -> bool {
+        self.is_broken.load(Ordering::SeqCst)
+    }
+
+    /// Serves somebody. A panic ends this call alone, and the use of the cache; `None` then.
+    pub fn contain<T>(&self, serve: impl FnOnce() -> T) -> Option<T> {
+        let served = catch_unwind(AssertUnwindSafe(serve));
+        if served.is_err() {
+            self.is_broken.store(true, Ordering::SeqCst);
+        }
+        served.ok()
+    }
+
+    /// The same file; when one of its calls panics the cache is broken.
+    pub fn watch(self: &Arc<Shared>, source: Arc<dyn Source>) -> Arc<dyn Source> {
+        Arc::new(Watched { source, shared: self.clone() })
+    }
+
+    fn alarm(&self) -> Alarm<'_> {
+        Alarm(&self.is_broken)
+    }
+}
+
+/// Marks the cache as broken when a panic unwinds past it. [`contain`](Shared::contain) would do so too late: the request is answered while its
+/// thread unwinds, and whoever has that answer must not be served from the cache any more.
+struct Alarm<'a>(&'a AtomicBool);
+
+impl Drop for Alarm<'_> {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            self.0.store(true, Ordering::SeqCst);
+        }
+    }
+}
+
+/// The state while this thread has the lock.
+pub(crate) struct Locked<'a> {
+    /// Dropped first, so that the cache is marked before the lock is free.
+    _alarm: Alarm<'a>,
+    state: MutexGuard<'a, State>,
+}
+
+impl Deref for Locked<'_> {
+    type Target = State;
+
+    fn deref(&self) -> &State {
+        &self.state
+    }
+}
+
+impl DerefMut for Locked<'_> {
+    fn deref_mut(&mut self) -> &mut State {
+        &mut self.state
+    }
+}
+
+/// A file behind a cache that is marked as broken when one of the file's calls panics.
+struct Watched {
+    source: Arc<dyn Source>,
+    shared: Arc<Shared>,
+}
+
+impl Source for Watched {
+    fn read_at(&self, buffer: &mut [u8], offset: u64) -> io::Result<usize> {
+        let _alarm = self.shared.alarm();
+        self.source.read_at(buffer, offset)
+    }
+
+    fn write_at(&self, bytes: &[u8], offset: u64) -> io::Result<usize> {
+        let _alarm = self.shared.alarm();
+        self.source.write_at(bytes, offset)
+    }
+
+    fn append(&self, bytes: &[u8]) -> io::Result<(u64, usize)> {
+        let _alarm = self.shared.alarm();
+        self.source.append(bytes)
+    }
+
+    fn set_len(&self, size: u64) -> io::Result<()> {
+        let _alarm = self.shared.alarm();
+        self.source.set_len(size)
+    }
+
+    fn stamp(&self) -> io::Result<Stamp> {
+        let _alarm = self.shared.alarm();
+        self.source.stamp()
+    }
+}
