@@ -10,7 +10,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use clap::{Args, ValueEnum};
-use hotset_core::policy::PolicySpec;
+use hotset_core::policy::{PolicySpec, Setting};
 use hotset_core::spec::Value;
 use hotset_live::fs::{AppBy, Mode, Options, Plain};
 use hotset_live::{Cache, LiveError, Recording, Settings};
@@ -108,8 +108,9 @@ enum InFront {
 
 impl Mount {
     pub(crate) fn run(self) -> Result<(), Failure> {
-        let policy =
-            PolicySpec::parse(&self.policy).map_err(|error| Failure::spec("--policy", &self.policy, &error))?.serving();
+        let policy = PolicySpec::parse(&self.policy)
+            .map_err(|error| Failure::spec("--policy", &self.policy, &error))?
+            .set_in(Setting::Serving);
         let (source, mountpoint) = checks::directories(&self.source, &self.mountpoint)?;
         checks::fuse()?;
         if self.daemon {

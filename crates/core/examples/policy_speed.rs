@@ -189,6 +189,7 @@ fn reference(slot: Slot, time: usize) -> Reference {
         app: slot % 4,
         write: time.is_multiple_of(8),
         class: 0,
+        object: None,
         ahead: false,
     }
 }

@@ -3,7 +3,7 @@
 use crate::classify::{Classifier, FileFacts, Rules};
 use crate::paging::PagingSpec;
 use crate::parts::random::Random;
-use crate::policy::{Effects, Extra, PolicySpec, Reference, Setup, Slot};
+use crate::policy::{Effects, Extra, Object, PolicySpec, Reference, Setup, Slot};
 use crate::request::{Kind, Request};
 use crate::spec::{SizeSpec, SpecError};
 
@@ -105,6 +105,7 @@ fn run(spec: &PolicySpec) {
                     app: slot % 3,
                     write: time % 3 == 0,
                     class: (slot % classes) as u8,
+                    object: Some(slot / 8).filter(|file| *file < 5).map(Object::of_file),
                     ahead: false,
                 };
                 policy.access(slot, reference, &mut Unheard);

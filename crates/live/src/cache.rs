@@ -20,7 +20,7 @@ use std::time::Instant;
 
 use hotset_core::classify::Rules;
 use hotset_core::counters::Counters;
-use hotset_core::policy::{PolicySpec, Repartition};
+use hotset_core::policy::{PolicySpec, Repartition, Setting};
 use hotset_core::request::{FLAG_EXECUTABLE, FLAG_FAILED, Kind, Op, Request};
 
 use crate::applications::Applications;
@@ -196,7 +196,7 @@ impl Cache {
     /// Builds an empty cache. Whatever it serves is written to `recording`.
     pub fn new(settings: &Settings, recording: Option<Recording>) -> Result<Cache, LiveError> {
         let Settings { policy, memory, block, rules, seed } = settings.clone();
-        let plan = Plan { spec: policy.serving(), memory, block, rules, seed };
+        let plan = Plan { spec: policy.set_in(Setting::Serving), memory, block, rules, seed };
         let apps = Applications::new(plan.spec.apps().into_iter().map(str::to_owned));
         let mut recording = recording;
         recording.iter_mut().for_each(|recording| apps.known().iter().for_each(|app| recording.app(&app.name)));
@@ -347,7 +347,10 @@ impl Cache {
         let mut state = self.shared.lock();
         let is_other = spec.is_some();
         let sized = Plan { memory: memory.unwrap_or(plan.memory), ..plan.clone() };
-        let changed = Plan { spec: spec.map_or_else(|| plan.spec.clone(), |spec| spec.serving()), ..sized.clone() };
+        let changed = Plan {
+            spec: spec.map_or_else(|| plan.spec.clone(), |spec| spec.set_in(Setting::Serving)),
+            ..sized.clone()
+        };
         for name in changed.spec.apps() {
             state.app(name);
         }

@@ -10,7 +10,7 @@ use hotset_core::classify::{Class, FileFacts, Rules};
 use hotset_core::counters::Counters;
 use hotset_core::policy::dynamic::DynPolicy;
 use hotset_core::policy::{
-    App, Args, Effects, Extra, Outcome, PolicySpec, Profiling, Reference, Repartition, Setup, Slot,
+    self, App, Args, Effects, Extra, Outcome, PolicySpec, Profiling, Reference, Repartition, Setup, Slot,
 };
 use hotset_core::request::Request;
 use hotset_core::view::{Cutting, Former, Object, Piece, Segments, Space, Spaces, Step, View, Viewer};
@@ -406,6 +406,7 @@ impl Decider {
                 app: request.app,
                 write: piece.write,
                 class: piece.class,
+                object: Some(policy::Object::of_file((block.address >> 32) as u32)),
                 ahead: false,
             };
             self.time += 1;

@@ -7,7 +7,7 @@ use std::path::Path;
 
 use hotset_core::counters::Counters;
 use hotset_core::parts::random::Random;
-use hotset_core::policy::PolicySpec;
+use hotset_core::policy::{PolicySpec, Setting};
 use hotset_core::registry;
 use hotset_core::request::{Op, Request};
 use hotset_live::{Cache, Counts, Recording};
@@ -39,7 +39,7 @@ const MORE: [&str; 12] = [
 fn specs() -> Vec<String> {
     let runs = |name: &str| !PolicySpec::parse(name).unwrap().is_offline();
     let named = registry::all().map(|entry| entry.info.name.to_owned());
-    let served = |name: String| PolicySpec::parse(&name).unwrap().serving().to_string();
+    let served = |name: String| PolicySpec::parse(&name).unwrap().set_in(Setting::Serving).to_string();
     named.chain(MORE.map(str::to_owned)).filter(|spec| runs(spec)).map(served).collect()
 }
 

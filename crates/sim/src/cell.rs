@@ -1,6 +1,6 @@
 //! One cell of a grid: one policy at one size over one trace.
 
-use hotset_core::policy::{Effects, Extra, Outcome, Policy, Reference, Repartition, Slot};
+use hotset_core::policy::{Effects, Extra, Object, Outcome, Policy, Reference, Repartition, Slot};
 
 use crate::bits;
 use crate::directory::Directory;
@@ -238,6 +238,10 @@ impl<P: Policy, D: Directory> PolicyCell<P, D> {
         if P::INFO.needs.address {
             let address = self.host.directory.address(window.keys[index]);
             (reference.file, reference.block) = ((address >> 32) as u32, address as u32);
+        }
+        if P::INFO.needs.object {
+            let address = self.host.directory.address(window.keys[index]);
+            reference.object = Some(Object::of_file((address >> 32) as u32));
         }
         if P::INFO.needs.app {
             reference.app = value_at(&mut runs.apps, reference.time);

@@ -6,6 +6,7 @@ pub mod host;
 pub mod inputs;
 pub mod model;
 pub mod models;
+pub mod pager;
 pub mod paging;
 pub mod replay;
 pub mod samples;

@@ -1,7 +1,7 @@
 //! What the tests tell of a reference besides its key: where the block lies, who refers to it and how.
 
 use hotset_core::classify::Class;
-use hotset_core::policy::{App, Reference};
+use hotset_core::policy::{App, Object, Reference};
 
 /// Where blocks lie and who refers to them. Everything follows from the key and the time, so that a trace stays a list of keys.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -40,8 +40,16 @@ impl World {
             app: (mixed >> 60) as u32 % self.apps,
             class: self.class(key, time),
             write: (mixed >> 32).is_multiple_of(u64::from(self.writes)),
+            object: self.object(key),
             ahead: false,
         }
+    }
+
+    /// The file of `key` is an object, small or large or a variable; a few blocks belong to nothing.
+    fn object(self, key: u32) -> Option<Object> {
+        let file = key / self.file_blocks;
+        let bytes = [64 << 10, u64::MAX, 32 << 10][file as usize % 3];
+        (key % 7 != 6).then_some(Object { id: file, bytes, is_global: file % 5 == 4 })
     }
 
     fn class(self, key: u32, time: u64) -> Class {

@@ -92,8 +92,8 @@ fn future(trace: &[Slot]) -> Future {
     Future { slots: std::sync::Arc::new(trace.to_vec()), next_use: std::sync::Arc::new(next_use) }
 }
 
-/// Schemes whose blocks need sizes, which there are none of here, and those that give each application a part when it comes.
-const LEFT_OUT: &[&str] = &["attribute", "best", "equal", "qos", "ucp", "unix", "virtual"];
+/// Schemes whose blocks need sizes, which there are none of here, and those that give each application a part, or each object scores, when it comes.
+const LEFT_OUT: &[&str] = &["apr", "attribute", "best", "equal", "qos", "ucp", "unix", "virtual"];
 
 #[test]
 fn no_policy_allocates_once_it_is_built() {

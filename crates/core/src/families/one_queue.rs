@@ -3,7 +3,7 @@
 use std::marker::PhantomData;
 
 use crate::parts::queue::{ABSENT, Places, Queue};
-use crate::policy::{Effects, Info, Outcome, Policy, Reference, Setup, Slot};
+use crate::policy::{Args, Effects, Hits, Info, Outcome, Policy, Reference, Setup, Slot};
 use crate::spec::SpecError;
 
 /// What tells one from another.
@@ -32,6 +32,10 @@ impl<D: Discipline> Policy for OneQueue<D> {
         let places = Places::new(setup.slots);
         let queue = Queue::within(0, setup.capacity, &places);
         Ok(OneQueue { capacity: setup.capacity, queue, places, discipline: PhantomData })
+    }
+
+    fn hits(_args: &Args) -> Hits {
+        if D::BY_LAST_USE { Hits::Order } else { Hits::Nothing }
     }
 
     #[inline(always)]

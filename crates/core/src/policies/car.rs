@@ -20,7 +20,7 @@
 
 use crate::families::four_lists::{B1, B2, FourLists, T1, T2};
 use crate::parts::ghost::evict_to;
-use crate::policy::{Args, Effects, Info, Needs, Outcome, Policy, Reference, Setup, Slot};
+use crate::policy::{Args, Effects, Hits, Info, Needs, Outcome, Policy, Reference, Setup, Slot};
 use crate::spec::SpecError;
 
 /// The CAR policy. T1 and T2 are clocks: the mark of a slot is its reference bit, the hand stands at the old end.
@@ -44,6 +44,10 @@ impl Policy for Car {
 
     fn identities(_args: &Args, capacity: u32) -> u64 {
         FourLists::identities(capacity)
+    }
+
+    fn hits(_args: &Args) -> Hits {
+        Hits::Bit
     }
 
     #[inline(always)]
@@ -113,14 +117,14 @@ fn replace(lists: &mut FourLists, fx: &mut impl Effects) {
     loop {
         if f64::from(t1.len()) >= target.max(1.0) {
             let Some(slot) = t1.oldest(places) else { return };
-            if !places.is_marked(slot) {
+            if !(places.is_marked(slot) | fx.take_accessed(slot)) {
                 return evict_to(t1, b1, places, fx);
             }
             t1.take(places, slot);
             t2.push(places, slot);
         } else {
             let Some(slot) = t2.oldest(places) else { return };
-            if !places.is_marked(slot) {
+            if !(places.is_marked(slot) | fx.take_accessed(slot)) {
                 return evict_to(t2, b2, places, fx);
             }
             t2.renew(places, slot);

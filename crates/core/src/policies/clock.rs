@@ -9,8 +9,8 @@
 //! Provenance: equal to libCacheSim 0.3.5 on twelve public traces. Caffeine's simulator 3.2.0 differs on six of ten, by at most 0.28
 //! points, for a reason that was not looked into.
 //!
-//! Deviations: a new block starts with counter 0 (`initial=0`), as storage caches do; paging systems start it at 1 because
-//! the faulting access itself counts as a use. `clear` sets all counters to 0 now and then, as systems do whose bits are swept by a timer.
+//! Deviations: a new block starts with counter 0 (`initial=0`), as storage caches do; on traces of memory it starts with 1, as in paging systems, because
+//! the access that faults is a use. `clear` sets all counters to 0 now and then, as systems do whose bits are swept by a timer.
 //!
 //! Cost: a hit writes one word; a miss looks at one block, and at one more for each that is spared, O(1) amortised over the hits.
 //! Memory: 12 to 20 bytes a block (4 a slot, 8 to 16 in the queue); with `bits` above 1 one more byte a slot, with `clear` 4 more a block.
@@ -18,8 +18,10 @@
 //! When not to use it: loops longer than the cache and scans, as with LRU.
 
 use crate::parts::queue::{ABSENT, Places, Queue};
-use crate::policy::{Effects, Info, Needs, Outcome, Param, ParamKind, Policy, Reference, Setup, Slot};
-use crate::spec::SpecError;
+use crate::policy::{
+    Args, Effects, Hits, Info, Needs, Outcome, Param, ParamKind, Policy, Reference, Setting, Setup, Slot,
+};
+use crate::spec::{SpecError, Value};
 
 /// The CLOCK policy.
 #[derive(Debug)]
@@ -64,7 +66,7 @@ impl Policy for Clock {
                 key: "initial",
                 kind: ParamKind::Count { min: 0, max: 255 },
                 default: "0",
-                doc: "counter of a new block, at most 2^bits - 1; paging systems use 1",
+                doc: "counter of a new block, at most 2^bits - 1; 1 on traces of memory",
             },
             Param {
                 key: "clear",
@@ -100,6 +102,17 @@ impl Policy for Clock {
         };
         clock.fit();
         Ok(clock)
+    }
+
+    fn defaults_in(setting: Setting) -> Vec<(&'static str, Value)> {
+        match setting {
+            Setting::Serving => Vec::new(),
+            Setting::Paging => vec![("initial", Value::Number(1.0))],
+        }
+    }
+
+    fn hits(args: &Args) -> Hits {
+        if args.count("bits") == 1 && args.count("clear") == 0 { Hits::Bit } else { Hits::Order }
     }
 
     #[inline(always)]
@@ -194,7 +207,7 @@ impl Clock {
     #[inline(always)]
     fn evict(&mut self, fx: &mut impl Effects) {
         while let Some(slot) = self.queue.oldest(&self.places) {
-            if !self.counters.lower(&mut self.queue, &mut self.places, slot) {
+            if !self.counters.lower(&mut self.queue, &mut self.places, slot, fx) {
                 self.queue.take(&mut self.places, slot);
                 fx.discard(slot);
                 return;
@@ -248,14 +261,14 @@ impl Counters {
 
     /// The hand passes the oldest block: if its counter is above 0, it is lowered and the block goes to the young end.
     #[inline(always)]
-    fn lower(&mut self, queue: &mut Queue, places: &mut Places, slot: Slot) -> bool {
+    fn lower(&mut self, queue: &mut Queue, places: &mut Places, slot: Slot, fx: &mut impl Effects) -> bool {
         if self.most > 1 {
             let count = &mut self.bytes[slot as usize];
             if *count == 0 {
                 return false;
             }
             *count -= 1;
-        } else if !places.is_marked(slot) {
+        } else if !(places.is_marked(slot) | fx.take_accessed(slot)) {
             return false;
         }
         queue.renew(places, slot);

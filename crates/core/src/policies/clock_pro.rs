@@ -16,7 +16,9 @@
 //! remember is never learnt). The target of cold pages starts at 1% and stays between 1% and 99%, each at least 1 and below the capacity,
 //! and counts up when a page is used on test and down when a test ends without. The page that is referenced leaves the ring before
 //! the hands move, so they cannot drop it. A hand that has passed the youngest page waits there for new ones, and if it must move on before
-//! any came, starts again at the oldest. The test hand moves only when there are more ghosts than `ghosts` allows.
+//! any came, starts again at the oldest; the hot hand goes on to the next hot page. With `hands=turn` they go on to the oldest page at once, the
+//! hot hand stops as soon as there are not too many hot pages, and only tests of pages that have left count down. On traces of memory that is the
+//! default, with `fill=cold` and targets from 1 page to all but one. The test hand moves only when there are more ghosts than `ghosts` allows.
 //! Shrinking makes surplus hot pages cold, evicts, then drops ghosts.
 //!
 //! Cost: a hit reads one byte, or writes it the first time; a miss moves hands over pages, O(1) amortised over hits and tests in practice,
@@ -27,8 +29,10 @@
 use crate::parts::large;
 use crate::parts::links::{Links, List, NONE};
 use crate::parts::prefetch::prefetch;
-use crate::policy::{Args, Effects, Info, Needs, Outcome, Param, ParamKind, Policy, Reference, Setup, Slot};
-use crate::spec::SpecError;
+use crate::policy::{
+    Args, Effects, Hits, Info, Needs, Outcome, Param, ParamKind, Policy, Reference, Setting, Setup, Slot,
+};
+use crate::spec::{SpecError, Value};
 
 /// States of a slot: unknown, hot, cold and resident, or cold and gone; the latter is always on test.
 const UNKNOWN: u8 = 0;
@@ -50,6 +54,7 @@ pub struct ClockPro {
     args: Args,
     bounds: Bounds,
     fill_hot: bool,
+    hands_turn: bool,
     links: Links,
     ring: List,
     /// By slot.
@@ -118,6 +123,12 @@ impl Policy for ClockPro {
                 default: "hot",
                 doc: "what new pages are while the cache fills and there may be more hot ones",
             },
+            Param {
+                key: "hands",
+                kind: ParamKind::Word(&["wait", "turn"]),
+                default: "wait",
+                doc: "what hands do behind the youngest page; with turn the hot hand does no more than it must",
+            },
         ],
         offline: false,
         needs: Needs::NOTHING,
@@ -131,6 +142,7 @@ impl Policy for ClockPro {
             args: setup.args.clone(),
             bounds,
             fill_hot: setup.args.word("fill") == "hot",
+            hands_turn: setup.args.word("hands") == "turn",
             links: Links::new(setup.slots),
             ring: List::default(),
             states: large::filled(UNKNOWN, setup.slots as usize),
@@ -145,6 +157,23 @@ impl Policy for ClockPro {
     fn identities(args: &Args, capacity: u32) -> u64 {
         let ghosts = args.multiple("ghosts", capacity);
         ghosts.map_or(u64::MAX, |most| u64::from(capacity) + u64::from(most) + 1)
+    }
+
+    fn defaults_in(setting: Setting) -> Vec<(&'static str, Value)> {
+        match setting {
+            Setting::Serving => Vec::new(),
+            Setting::Paging => vec![
+                ("cold", Value::Number(1.0)),
+                ("min_cold", Value::Number(1.0)),
+                ("max_cold", Value::Percent(100.0)),
+                ("fill", Value::Word("cold".to_owned())),
+                ("hands", Value::Word("turn".to_owned())),
+            ],
+        }
+    }
+
+    fn hits(_args: &Args) -> Hits {
+        Hits::Bit
     }
 
     #[inline(always)]
@@ -311,7 +340,10 @@ impl ClockPro {
     /// Moves `hand` past `slot`.
     #[inline(always)]
     fn advance(&mut self, hand: usize, slot: Slot) {
-        let next = self.ring.younger(&self.links, slot).unwrap_or(NONE);
+        let mut next = self.ring.younger(&self.links, slot).unwrap_or(NONE);
+        if self.hands_turn && next == NONE {
+            next = self.ring.oldest(&self.links).filter(|&oldest| oldest != slot).unwrap_or(NONE);
+        }
         self.hands[hand] = next;
         if next != NONE {
             self.links.prefetch(next);
@@ -335,7 +367,8 @@ impl ClockPro {
             return;
         }
         self.cold -= 1;
-        match (state & USED != 0, state & TEST != 0) {
+        let is_used = (state & USED != 0) | fx.take_accessed(slot);
+        match (is_used, state & TEST != 0) {
             (true, true) => {
                 self.leave(slot);
                 self.raise_target();
@@ -367,12 +400,16 @@ impl ClockPro {
         }
     }
 
-    /// Moves the hot hand until it has made a page cold and stands at a hot one.
+    /// Moves the hot hand until it has made a page cold and stands at a hot one, or only as long as there are too many hot pages.
     fn run_hot_hand(&mut self, fx: &mut impl Effects) {
         let mut demoted = false;
         while let Some(slot) = self.ring.oldest(&self.links) {
             let state = self.states[slot as usize];
-            if kind(state) == HOT && demoted || self.hot == 0 {
+            let may_rest = match self.hands_turn {
+                true => self.hot <= self.most_hot(),
+                false => kind(state) == HOT && demoted || self.hot == 0,
+            };
+            if may_rest {
                 return;
             }
             if kind(state) == GHOST {
@@ -383,7 +420,7 @@ impl ClockPro {
             self.catch_up(slot);
             if kind(state) == COLD {
                 self.end_test(slot, fx);
-            } else if state & USED != 0 {
+            } else if (state & USED != 0) | fx.take_accessed(slot) {
                 self.states[slot as usize] = HOT;
             } else {
                 self.states[slot as usize] = COLD;
@@ -410,7 +447,9 @@ impl ClockPro {
         if state & TEST == 0 {
             return;
         }
-        self.lower_target();
+        if !self.hands_turn || kind(state) == GHOST {
+            self.lower_target();
+        }
         if kind(state) == GHOST {
             self.drop_ghost(slot);
             fx.forget(slot);

@@ -1,6 +1,7 @@
 //! The replacement policies, one file each. The table in [`crate::registry`] names them.
 
 pub mod acme;
+pub mod apr;
 pub mod arc;
 pub mod cacheus;
 pub mod car;
@@ -18,6 +19,7 @@ pub mod lfu;
 pub mod lfuda;
 pub mod lhd;
 pub mod lifo;
+pub mod lifo_plus;
 pub mod lirs;
 pub mod lrfu;
 pub mod lru;

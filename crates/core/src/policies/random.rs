@@ -15,7 +15,7 @@
 use crate::parts::large;
 use crate::parts::prefetch::prefetch;
 use crate::parts::random::Random as Generator;
-use crate::policy::{Effects, Info, Needs, Outcome, Policy, Reference, Setup, Slot};
+use crate::policy::{Args, Effects, Hits, Info, Needs, Outcome, Policy, Reference, Setup, Slot};
 use crate::spec::SpecError;
 
 const ABSENT: u32 = u32::MAX;
@@ -49,6 +49,10 @@ impl Policy for Random {
             index: large::filled(ABSENT, setup.slots as usize),
             generator: Generator::new(setup.seed),
         })
+    }
+
+    fn hits(_args: &Args) -> Hits {
+        Hits::Nothing
     }
 
     #[inline(always)]

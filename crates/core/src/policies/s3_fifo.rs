@@ -10,6 +10,7 @@
 //!
 //! Deviations: a block leaves the small queue for the main one when it was hit at least twice there (`promote=2`: the paper's text
 //! says "more than once"), and starts there with count 0. The small queue gives the victim when it holds at least its share.
+//! On traces of memory a bit is all that is told of uses, so counts stop at 1 there (`most=1`), and `promote=1` must be given.
 //! Whether a block is remembered is looked up after room was made for it, so a ghost pushed out at that moment does not count.
 //!
 //! Cost: a hit writes one word; a miss moves O(1) blocks amortised. Memory: about 40 bytes a block (4 a slot and one byte for counts,
@@ -19,15 +20,14 @@
 
 use crate::parts::ghost::discard_oldest;
 use crate::parts::queue::{Places, Queue, Tag};
-use crate::policy::{Args, Effects, Info, Needs, Outcome, Param, ParamKind, Policy, Reference, Setup, Slot};
-use crate::spec::SpecError;
+use crate::policy::{
+    Args, Effects, Hits, Info, Needs, Outcome, Param, ParamKind, Policy, Reference, Setting, Setup, Slot,
+};
+use crate::spec::{SpecError, Value};
 
 const SMALL: Tag = 0;
 const MAIN: Tag = 1;
 const GHOST: Tag = 2;
-
-/// Counts stop here: two bits.
-const COUNT_MOST: u8 = 3;
 
 /// The S3-FIFO policy.
 #[derive(Debug)]
@@ -36,8 +36,10 @@ pub struct S3Fifo {
     args: Args,
     bounds: Bounds,
     promote: u8,
+    /// Counts stop here.
+    most: u8,
     places: Places,
-    /// Hits of each resident block, at most [`COUNT_MOST`].
+    /// Hits of each resident block, at most `most`.
     counts: Vec<u8>,
     small: Queue,
     main: Queue,
@@ -78,9 +80,15 @@ impl Policy for S3Fifo {
             },
             Param {
                 key: "promote",
-                kind: ParamKind::Count { min: 1, max: 3 },
+                kind: ParamKind::Count { min: 1, max: 255 },
                 default: "2",
                 doc: "hits in the small queue that move a block to the main one (paper: more than 1)",
+            },
+            Param {
+                key: "most",
+                kind: ParamKind::Count { min: 1, max: 255 },
+                default: "3",
+                doc: "hits of a block that are counted, each of which spares it once (paper: 3); with 1 a bit is enough",
             },
         ],
         offline: false,
@@ -89,10 +97,17 @@ impl Policy for S3Fifo {
 
     fn new(setup: &Setup) -> Result<Self, SpecError> {
         let bounds = Bounds::of(setup.args, setup.capacity)?;
+        let [promote, most] = ["promote", "most"].map(|key| setup.args.count(key) as u8);
+        if promote > most {
+            return Err(SpecError::new(format!(
+                "promote={promote} is never reached: expected at most {most}, where counts stop"
+            )));
+        }
         let mut policy = S3Fifo {
             capacity: setup.capacity,
             args: setup.args.clone(),
-            promote: setup.args.count("promote") as u8,
+            promote,
+            most,
             places: Places::new(setup.slots),
             counts: vec![0; setup.slots as usize],
             small: Queue::new(SMALL, 0),
@@ -109,11 +124,22 @@ impl Policy for S3Fifo {
         u64::from(capacity) + u64::from(bounds.ghosts) + 1
     }
 
+    fn defaults_in(setting: Setting) -> Vec<(&'static str, Value)> {
+        match setting {
+            Setting::Serving => Vec::new(),
+            Setting::Paging => vec![("most", Value::Number(1.0))],
+        }
+    }
+
+    fn hits(args: &Args) -> Hits {
+        if args.count("most") == 1 { Hits::Bit } else { Hits::Order }
+    }
+
     #[inline(always)]
     fn access(&mut self, slot: Slot, _: Reference, fx: &mut impl Effects) -> Outcome {
         if self.contains(slot) {
             let count = &mut self.counts[slot as usize];
-            *count = (*count + 1).min(COUNT_MOST);
+            *count = count.saturating_add(1).min(self.most);
             return Outcome::Hit;
         }
         if self.len() == self.capacity {
@@ -178,7 +204,7 @@ impl Policy for S3Fifo {
         }
         assert!(self.len() <= self.capacity);
         assert!(self.ghosts.len() <= self.bounds.ghosts);
-        assert!(self.counts.iter().all(|&count| count <= COUNT_MOST));
+        assert!(self.counts.iter().all(|&count| count <= self.most));
     }
 }
 
@@ -195,6 +221,7 @@ impl S3Fifo {
     fn evict(&mut self, entering: Option<Slot>, fx: &mut impl Effects) {
         while self.small.len() >= self.bounds.small || self.main.is_empty() {
             let Some(slot) = self.small.pop_oldest(&mut self.places) else { break };
+            self.look(slot, fx);
             if self.counts[slot as usize] < self.promote {
                 self.ghosts.push(&mut self.places, slot);
                 fx.evict(slot);
@@ -207,9 +234,18 @@ impl S3Fifo {
         self.evict_main(fx);
     }
 
+    /// Takes a use that the host has noted, which it does only where one use counts as much as several.
+    #[inline(always)]
+    fn look(&mut self, slot: Slot, fx: &mut impl Effects) {
+        if fx.take_accessed(slot) {
+            self.counts[slot as usize] = 1;
+        }
+    }
+
     #[inline(always)]
     fn evict_main(&mut self, fx: &mut impl Effects) {
         while let Some(slot) = self.main.oldest(&self.places) {
+            self.look(slot, fx);
             let count = &mut self.counts[slot as usize];
             if *count == 0 {
                 return discard_oldest(&mut self.main, &mut self.places, fx);

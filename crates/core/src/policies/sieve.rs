@@ -17,7 +17,7 @@
 //! When not to use it: block traces with loops or scans larger than the cache; it was made for web objects.
 
 use crate::parts::queue::{ABSENT, Places, Queue};
-use crate::policy::{Effects, Info, Needs, Outcome, Policy, Reference, Setup, Slot};
+use crate::policy::{Args, Effects, Hits, Info, Needs, Outcome, Policy, Reference, Setup, Slot};
 use crate::spec::SpecError;
 
 /// The SIEVE policy.
@@ -50,6 +50,10 @@ impl Policy for Sieve {
             behind: Queue::within(1, setup.capacity, &places),
             places,
         })
+    }
+
+    fn hits(_args: &Args) -> Hits {
+        Hits::Bit
     }
 
     #[inline(always)]
@@ -117,7 +121,7 @@ impl Sieve {
     #[inline(always)]
     fn evict(&mut self, fx: &mut impl Effects) {
         while let Some(slot) = self.ahead.oldest(&self.places) {
-            let spared = self.places.is_marked(slot);
+            let spared = self.places.is_marked(slot) | fx.take_accessed(slot);
             self.ahead.take(&mut self.places, slot);
             if spared {
                 self.behind.push(&mut self.places, slot);

@@ -98,6 +98,10 @@ impl Effects for &mut dyn Effects {
         (**self).fetch(slot, why);
     }
 
+    fn take_accessed(&mut self, slot: Slot) -> bool {
+        (**self).take_accessed(slot)
+    }
+
     fn discard(&mut self, slot: Slot) {
         (**self).discard(slot);
     }

@@ -1,7 +1,7 @@
 //! A policy as its users find it: by name, its type forgotten.
 
 use super::dynamic::DynPolicy;
-use super::{Args, Info, Policy, Profiling, Setup, Value};
+use super::{Args, Hits, Info, Policy, Profiling, Setting, Setup, Value};
 use crate::spec::SpecError;
 use crate::view::View;
 
@@ -40,10 +40,12 @@ pub struct Entry {
     pub view: fn(&Args, u32) -> Result<View, SpecError>,
     /// [`Policy::identities`].
     pub identities: fn(&Args, u32) -> u64,
+    /// [`Policy::hits`].
+    pub hits: fn(&Args) -> Hits,
     /// [`Policy::profiling`].
     pub profiling: fn(&Args, u32) -> Option<Profiling>,
-    /// [`Policy::serving`].
-    pub serving: fn() -> Vec<(&'static str, Value)>,
+    /// [`Policy::defaults_in`].
+    pub defaults_in: fn(Setting) -> Vec<(&'static str, Value)>,
     source: &'static str,
 }
 
@@ -56,8 +58,9 @@ impl Entry {
             build: |setup| Ok(Box::new(P::new(setup)?)),
             view: P::view,
             identities: P::identities,
+            hits: P::hits,
             profiling: P::profiling,
-            serving: P::serving,
+            defaults_in: P::defaults_in,
             source,
         }
     }

@@ -45,8 +45,28 @@ pub struct Reference {
     pub write: bool,
     /// The class of the block by the rules of the policy's [`view`](Policy::view).
     pub class: Class,
+    /// The whole that the block is a part of, where it is known.
+    pub object: Option<Object>,
     /// The host reads the block ahead: nobody has asked for it yet. Whoever counts hits leaves such references out.
     pub ahead: bool,
+}
+
+/// A whole that blocks are parts of: an allocation of a program, or a file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Object {
+    /// Its number. An object that was freed and another in its place have different numbers.
+    pub id: u32,
+    /// Its size in bytes; `u64::MAX` where nobody knows.
+    pub bytes: u64,
+    /// It is a variable of a program, not an allocation.
+    pub is_global: bool,
+}
+
+impl Object {
+    /// A file, of unknown size.
+    pub fn of_file(file: u32) -> Object {
+        Object { id: file, bytes: u64::MAX, is_global: false }
+    }
 }
 
 /// What a policy must be told of each reference besides slot and time. Hosts need not find out what nobody asks for.
@@ -62,13 +82,17 @@ pub struct Needs {
     pub class: bool,
     /// [`Reference::clock`].
     pub clock: bool,
+    /// [`Reference::object`].
+    pub object: bool,
 }
 
 impl Needs {
     /// Slot and time are enough.
-    pub const NOTHING: Needs = Needs { address: false, app: false, write: false, class: false, clock: false };
+    pub const NOTHING: Needs =
+        Needs { address: false, app: false, write: false, class: false, clock: false, object: false };
     /// All that a host can tell: for schemes that pass it on to policies chosen at run time.
-    pub const EVERYTHING: Needs = Needs { address: true, app: true, write: true, class: true, clock: true };
+    pub const EVERYTHING: Needs =
+        Needs { address: true, app: true, write: true, class: true, clock: true, object: true };
 }
 
 /// What became of the referenced block.
@@ -82,6 +106,26 @@ pub enum Outcome {
     Bypassed,
 }
 
+/// What a reference to a resident block asks of a policy, from the least on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Hits {
+    /// Nothing: only misses change what the policy does.
+    Nothing,
+    /// That it is noted in a bit of the block, which the policy tests and clears when it looks for a victim.
+    Bit,
+    /// A call of [`Policy::access`]: the policy orders blocks by each use, or counts uses.
+    Order,
+}
+
+/// Where a policy runs, as far as defaults of parameters depend on it. A simulator of requests has the defaults that [`Param`] tells.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Setting {
+    /// Requests are served as they come: nobody knows how long the run is, nor what the next request is.
+    Serving,
+    /// Pages of memory are fetched on faults; the host keeps a bit for each page that is referenced.
+    Paging,
+}
+
 /// The host's side of a decision.
 pub trait Effects {
     /// The data of `slot` leaves the cache. The policy may still know the slot as a ghost.
@@ -91,6 +135,12 @@ pub trait Effects {
     /// The data of `slot`, a block that the policy knows and that is not resident, is read from storage though nobody asked for it now:
     /// the block is resident from here on.
     fn fetch(&mut self, slot: Slot, why: Extra);
+    /// Tells whether the resident block in `slot` was referenced without a call of [`Policy::access`] since it came in or since this was asked
+    /// last. Hosts that call it for every reference have nothing to tell; see [`Policy::hits`].
+    #[inline(always)]
+    fn take_accessed(&mut self, _slot: Slot) -> bool {
+        false
+    }
     /// Both at once: the data leaves and no ghost stays.
     fn discard(&mut self, slot: Slot) {
         self.evict(slot);
@@ -278,7 +328,8 @@ pub struct Info {
 ///
 /// Contract: at most `capacity` slots are resident after every call. A slot is *known* from the call that mentions it first until
 /// the policy calls [`Effects::forget`] on it; a host that numbers blocks once for all ignores `forget`.
-/// Nothing allocates after `new`, except in `grow` and `resize`, when an application refers for the first time, and when a scheme divides its room anew.
+/// Nothing allocates after `new`, except in `grow` and `resize`, when an application or an object is met for the first time, and when a scheme divides
+/// its room anew.
 pub trait Policy: Sized + Send {
     /// Name, parameters and texts.
     const INFO: Info;
@@ -289,6 +340,13 @@ pub trait Policy: Sized + Send {
     /// How a cache of `capacity` blocks with these arguments wants the requests to be shown to it. Fails where `new` would.
     fn view(_args: &Args, _capacity: u32) -> Result<View, SpecError> {
         Ok(View::default())
+    }
+
+    /// What a reference to a resident block asks of a policy with these arguments. Where that is less than [`Hits::Order`], a host may call
+    /// [`access`](Policy::access) for blocks that are not resident alone: it sets the bit of each other block that is referenced, which the policy asks for
+    /// by [`Effects::take_accessed`] and adds to what it knows itself. What leaves is the same either way.
+    fn hits(_args: &Args) -> Hits {
+        Hits::Order
     }
 
     /// How many blocks, resident and ghost, a cache of `capacity` blocks with these arguments, which `new` accepts, can know at once,
@@ -303,8 +361,8 @@ pub trait Policy: Sized + Send {
         None
     }
 
-    /// Parameters whose defaults only a simulator can honour, with what stands for them where requests are served as they come.
-    fn serving() -> Vec<(&'static str, Value)> {
+    /// Parameters that have another default in this setting, with what stands for it there.
+    fn defaults_in(_setting: Setting) -> Vec<(&'static str, Value)> {
         Vec::new()
     }
 

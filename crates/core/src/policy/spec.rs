@@ -5,7 +5,7 @@ use std::fmt;
 use super::bind::bind;
 use super::dynamic::DynPolicy;
 use super::entry::{Catalog, Entry};
-use super::{Args, Argument, Info, Setup};
+use super::{Args, Argument, Info, Setting, Setup};
 use crate::spec::{Spec, SpecError, nearest, quote, write_call};
 use crate::view::View;
 
@@ -38,15 +38,15 @@ impl PolicySpec {
         self.entry.info.offline || self.given.iter().any(|(_, value)| value.policies().any(PolicySpec::is_offline))
     }
 
-    /// The policy where requests are served as they come: parameters that are not given have the values of
-    /// [`Policy::serving`](crate::policy::Policy::serving), here and in the policies in it.
-    pub fn serving(mut self) -> PolicySpec {
+    /// The policy in a setting: parameters that are not given have the values of [`Policy::defaults_in`](crate::policy::Policy::defaults_in),
+    /// here and in the policies in it.
+    pub fn set_in(mut self, setting: Setting) -> PolicySpec {
         for (_, argument) in &mut self.given {
             if let Argument::Policy(inner) = argument {
-                **inner = inner.as_ref().clone().serving();
+                **inner = inner.as_ref().clone().set_in(setting);
             }
         }
-        for (key, value) in (self.entry.serving)() {
+        for (key, value) in (self.entry.defaults_in)(setting) {
             let index = self.info().params.iter().position(|param| param.key == key).expect("a policy's own word");
             if self.given.iter().all(|(own, _)| *own != index) {
                 self.given.push((index, Argument::Value(value)));

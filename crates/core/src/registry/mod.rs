@@ -37,6 +37,7 @@ entries! {
     /// Every policy that replaces blocks of a single cache, in the order of the table.
     ENTRIES in policies {
         acme::Acme,
+        apr::Apr,
         arc::Arc,
         cacheus::Cacheus,
         car::Car,
@@ -54,6 +55,7 @@ entries! {
         lfuda::Lfuda,
         lhd::Lhd,
         lifo::Lifo,
+        lifo_plus::LifoPlus,
         lirs::Lirs,
         lrfu::Lrfu,
         lru::Lru,

@@ -12,7 +12,7 @@ use crate::allocate::targets::Grant;
 use crate::policy::dynamic::DynPolicy;
 use crate::policy::{
     App, Args, Effects, Extra, Info, Interval, Needs, Outcome, PartRoom, Policy, PolicySpec, Profiling, Queue,
-    Reference, Repartition, Setup, Slot, Table,
+    Reference, Repartition, Setting, Setup, Slot, Table,
 };
 use crate::schemes::{plain_view, prefetch_off};
 use crate::spec::{SpecError, Value};
@@ -22,8 +22,8 @@ use crate::view::View;
 pub trait Divider: Sized + Send + 'static {
     /// Name, parameters and texts. A parameter `policy` names the policy of each part.
     const INFO: Info;
-    /// [`Policy::serving`].
-    fn serving() -> Vec<(&'static str, Value)> {
+    /// [`Policy::defaults_in`].
+    fn defaults_in(_setting: Setting) -> Vec<(&'static str, Value)> {
         vec![prefetch_off()]
     }
     /// How often the room is divided anew; `None` if only when applications come and go.
@@ -156,8 +156,8 @@ impl<D: Divider> Policy for Applications<D> {
         D::profiling(args, capacity)
     }
 
-    fn serving() -> Vec<(&'static str, Value)> {
-        D::serving()
+    fn defaults_in(setting: Setting) -> Vec<(&'static str, Value)> {
+        D::defaults_in(setting)
     }
 
     #[inline(always)]

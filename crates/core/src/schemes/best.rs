@@ -16,7 +16,7 @@
 use super::applications::{Applications, Divider};
 use crate::allocate::targets::Grant;
 use crate::allocate::{exact, shares};
-use crate::policy::{App, Args, Info, Interval, Needs, Param, ParamKind, Profiling, Reference};
+use crate::policy::{App, Args, Info, Interval, Needs, Param, ParamKind, Profiling, Reference, Setting};
 use crate::spec::{SpecError, Value};
 
 /// The scheme.
@@ -56,7 +56,7 @@ impl Divider for Foreknown {
         needs: Needs::EVERYTHING,
     };
 
-    fn serving() -> Vec<(&'static str, Value)> {
+    fn defaults_in(_setting: Setting) -> Vec<(&'static str, Value)> {
         vec![("profile", Value::Word("none".to_owned())), super::prefetch_off()]
     }
 

@@ -56,7 +56,7 @@ const PREFETCH: Param = Param {
     doc: "reading ahead of sequential readers: as Linux does it, up to 128K (paper), or none; a mount reads ahead by itself",
 };
 
-/// [`Policy::serving`](crate::policy::Policy::serving) of schemes with [`PREFETCH`].
+/// [`Policy::defaults_in`](crate::policy::Policy::defaults_in) of schemes with [`PREFETCH`].
 fn prefetch_off() -> (&'static str, Value) {
     ("prefetch", Value::Word("off".to_owned()))
 }

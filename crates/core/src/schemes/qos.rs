@@ -26,7 +26,7 @@ use std::collections::HashMap;
 use super::applications::{Applications, Divider};
 use crate::allocate::curve::Curve;
 use crate::allocate::targets::{self, Claim, Grant};
-use crate::policy::{App, Args, Argument, Info, Interval, Needs, Param, ParamKind, Profiling, Reference};
+use crate::policy::{App, Args, Argument, Info, Interval, Needs, Param, ParamKind, Profiling, Reference, Setting};
 use crate::spec::{SpecError, Value};
 
 /// The scheme.
@@ -112,7 +112,7 @@ impl Divider for Promises {
         needs: Needs::EVERYTHING,
     };
 
-    fn serving() -> Vec<(&'static str, Value)> {
+    fn defaults_in(_setting: Setting) -> Vec<(&'static str, Value)> {
         vec![
             ("profile", Value::Word("none".to_owned())),
             ("interval", Value::Time(300_000_000_000)),

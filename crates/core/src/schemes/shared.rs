@@ -11,7 +11,7 @@
 //! When not to use it: where one application streams, or loops, over more than the cache holds: it takes everybody's room.
 
 use crate::policy::dynamic::DynPolicy;
-use crate::policy::{Args, Effects, Info, Needs, Outcome, Policy, Reference, Setup, Slot};
+use crate::policy::{Args, Effects, Info, Needs, Outcome, Policy, Reference, Setting, Setup, Slot};
 use crate::schemes::plain_view;
 use crate::spec::{SpecError, Value};
 use crate::view::View;
@@ -39,7 +39,7 @@ impl Policy for Shared {
         Ok(View::default())
     }
 
-    fn serving() -> Vec<(&'static str, Value)> {
+    fn defaults_in(_setting: Setting) -> Vec<(&'static str, Value)> {
         vec![super::prefetch_off()]
     }
 

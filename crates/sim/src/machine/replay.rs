@@ -6,7 +6,7 @@ use std::ops::Range;
 
 use hotset_core::counters::Counters;
 use hotset_core::policy::dynamic::DynPolicy;
-use hotset_core::policy::{Outcome, Reference, Slot};
+use hotset_core::policy::{Object, Outcome, Reference, Slot};
 
 use super::Options;
 use super::disk::Device;
@@ -208,7 +208,8 @@ impl<'a> Replay<'a> {
 
     fn reference(&self, app: u32, address: u64, clock: u64) -> Reference {
         let time = self.now + self.prefetches;
-        Reference { time, clock, file: (address >> 32) as u32, block: address as u32, app, ..Reference::default() }
+        let (file, block) = ((address >> 32) as u32, address as u32);
+        Reference { time, clock, file, block, app, object: Some(Object::of_file(file)), ..Reference::default() }
     }
 
     /// After the request that ends at `last`: has the policy take in what is to be read ahead of it.

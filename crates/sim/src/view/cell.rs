@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use hotset_core::classify::Class;
-use hotset_core::policy::{Effects, Extra, Outcome, Policy, Reference, Repartition, Slot};
+use hotset_core::policy::{Effects, Extra, Object, Outcome, Policy, Reference, Repartition, Slot};
 
 use super::show::{Event, Shown, Span, What};
 use crate::cell::{ClassTally, ExtraTally, Tally, note};
@@ -181,7 +181,8 @@ impl<P: Policy> ClassCell<P> {
     /// What the policy is told of the reference at `index`.
     #[inline(always)]
     fn describe(&self, shown: &Shown, index: usize, span: &Span) -> Reference {
-        let address = if P::INFO.needs.address { shown.addresses[shown.ids[index] as usize] } else { 0 };
+        let is_told = P::INFO.needs.address || P::INFO.needs.object;
+        let address = if is_told { shown.addresses[shown.ids[index] as usize] } else { 0 };
         Reference {
             time: index as u64,
             file: (address >> 32) as u32,
@@ -190,6 +191,7 @@ impl<P: Policy> ClassCell<P> {
             app: span.app,
             write: span.write,
             class: span.class,
+            object: Some(Object::of_file((address >> 32) as u32)),
             ahead: false,
         }
     }

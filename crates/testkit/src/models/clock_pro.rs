@@ -113,10 +113,32 @@ impl ClockPro {
         self.target = self.target.saturating_add_signed(by).clamp(least, most);
     }
 
-    /// The page behind `key` in the list.
+    /// True if hands go round without waiting.
+    fn turns(&self) -> bool {
+        self.args.word("hands") == "turn"
+    }
+
+    /// The page behind `key` in the list, or in the circle.
     fn after(&self, key: u32) -> Option<u32> {
         let at = self.circle.iter().position(|page| page.key == key)?;
-        self.circle.get(at + 1).map(|page| page.key)
+        let first = self.circle.front().filter(|page| self.turns() && page.key != key);
+        self.circle.get(at + 1).or(first).map(|page| page.key)
+    }
+
+    /// The test of a page ends without a use.
+    fn end_test(&mut self, page: Page) {
+        if page.test && (page.kind == Kind::Gone || !self.turns()) {
+            self.shift_target(-1);
+        }
+    }
+
+    /// True if the hot hand may stop, which has begun with so many hot pages.
+    fn hot_hand_rests(&self, hot: usize) -> bool {
+        let left = self.count(Kind::Hot);
+        match self.turns() {
+            true => left <= self.capacity - self.target,
+            false => left < hot && (left == 0 || self.circle[0].kind == Kind::Hot),
+        }
     }
 
     /// Puts a page at the end of the list, where hands that have passed all pages see it.
@@ -176,11 +198,9 @@ impl ClockPro {
     /// Makes one hot page cold, then goes on to the next hot one. Tests that it passes end.
     fn run_hot_hand(&mut self) {
         let hot = self.count(Kind::Hot);
-        while self.count(Kind::Hot) == hot || self.count(Kind::Hot) > 0 && self.circle[0].kind != Kind::Hot {
+        while !self.hot_hand_rests(hot) {
             let page = self.circle[0];
-            if page.test {
-                self.shift_target(-1);
-            }
+            self.end_test(page);
             if page.kind == Kind::Gone {
                 self.remove(page.key);
                 continue;
@@ -201,13 +221,12 @@ impl ClockPro {
             let key = self.test_hand.unwrap_or(self.circle[0].key);
             self.test_hand = self.after(key);
             let page = self.circle.iter_mut().find(|page| page.key == key).expect("hands look at pages");
-            let ended = std::mem::replace(&mut page.test, false);
-            if page.kind == Kind::Gone {
+            let before = *page;
+            page.test = false;
+            if before.kind == Kind::Gone {
                 self.remove(key);
             }
-            if ended {
-                self.shift_target(-1);
-            }
+            self.end_test(before);
         }
     }
 }

@@ -5,6 +5,7 @@ use crate::world::World;
 
 mod acme;
 mod applications;
+mod apr;
 mod arc;
 mod bimodal;
 mod bypass;
@@ -25,6 +26,7 @@ mod lfu;
 mod lfuda;
 mod lhd;
 mod lifo;
+mod lifo_plus;
 mod lirs;
 mod lrfu;
 mod lru;
@@ -91,6 +93,16 @@ pub static MODELS: &[Row] = &[
         "acme",
         &["refetch=on", "refetch=on, beta=0.01, share=0", "beta=0.5, share=0.2", "beta=1, share=1"],
     ),
+    row::<apr::Apr>(
+        "apr",
+        &[
+            "use=clock",
+            "use=lifo+, globals=on, threshold=1B",
+            "decay=0, ghosts=0%",
+            "decay=0.999999, ghosts=30%, threshold=40M",
+            "initial=0, threshold=1B",
+        ],
+    ),
     row::<arc::Arc>("arc", &[]),
     row::<applications::Applications<applications::Equal>>("best", &["mru"]),
     row::<bypass::Bypass>("bypass", &["2q, config", "s3-fifo, other"]),
@@ -108,6 +120,9 @@ pub static MODELS: &[Row] = &[
             "ghosts=2, max_cold=50%, fill=cold",
             "ghosts=unlimited, min_cold=100%",
             "min_cold=4000000000, cold=0, max_cold=0",
+            "hands=turn",
+            "hands=turn, fill=cold, cold=1, min_cold=1, max_cold=100%",
+            "hands=turn, fill=cold, ghosts=0.5, cold=30%",
         ],
     ),
     row::<demote::Demote>(
@@ -156,6 +171,7 @@ pub static MODELS: &[Row] = &[
         ],
     ),
     row::<lifo::Lifo>("lifo", &[]),
+    row::<lifo_plus::LifoPlus>("lifo+", &["initial=0"]),
     row::<lirs::Lirs>("lirs", &["ghosts=0", "ghosts=0.5", "ghosts=2, hirs=30%", "hirs=100%"]),
     row::<lrfu::Lrfu>(
         "lrfu",
@@ -230,7 +246,14 @@ pub static MODELS: &[Row] = &[
     ),
     row::<s3_fifo::S3Fifo>(
         "s3-fifo",
-        &["promote=1", "promote=3, small=50%", "small=1, ghost=10%, promote=1", "ghost=0"],
+        &[
+            "promote=1",
+            "promote=3, small=50%",
+            "small=1, ghost=10%, promote=1",
+            "ghost=0",
+            "promote=1, most=1",
+            "promote=5, most=7, small=70%",
+        ],
     ),
     row::<sarc::Sarc>(
         "sarc",

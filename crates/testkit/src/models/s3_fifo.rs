@@ -28,7 +28,7 @@ impl Model for S3Fifo {
 
     fn access(&mut self, key: u32, _: Reference) -> Step {
         if let Some((_, hits)) = self.small.iter_mut().chain(&mut self.main).find(|(block, _)| *block == key) {
-            *hits = (*hits + 1).min(3);
+            *hits = (*hits + 1).min(self.args.count("most") as u32);
             return Step::hit();
         }
         let full = self.small.len() + self.main.len() == self.capacity;

@@ -1,0 +1,65 @@
+//! The figures of the thesis.
+
+use super::*;
+use crate::policy::{Catalog, Extra};
+use crate::spec::Value;
+
+/// A host that hears nothing and whose bits are all clear.
+struct Idle;
+
+impl Effects for Idle {
+    fn evict(&mut self, _: Slot) {}
+    fn forget(&mut self, _: Slot) {}
+    fn fetch(&mut self, _: Slot, _: Extra) {}
+}
+
+const A: Slot = 0;
+const B: Slot = 1;
+const C: Slot = 2;
+const D: Slot = 3;
+const E: Slot = 4;
+const F: Slot = 5;
+const G: Slot = 6;
+
+fn scores(apr: &Apr) -> (f64, f64) {
+    let scores = &apr.memory.objects[DEFAULT as usize].scores;
+    (scores.clock, scores.lifo_plus)
+}
+
+/// The page came back from disk.
+fn fetch(apr: &mut Apr, page: Slot) {
+    apr.memory.punish(page);
+    apr.memory.drop_ghost(page);
+    apr.memory.enter(page, DEFAULT, false, &mut Idle);
+}
+
+/// Figure 3.4: scores at the start of each replacement, who is evicted, with a decay of 0.5.
+#[test]
+fn the_figure_to_the_last_digit() {
+    let mut args = Args::defaults(Apr::INFO.params, Catalog::EMPTY, Some(4096));
+    args.set("decay", Value::Number(0.5)).unwrap();
+    let setup = Setup { capacity: 7, slots: 7, seed: 1, args: &args, future: None, addresses: None, apps: &[] };
+    let mut apr = Apr::new(&setup).unwrap();
+    for page in [A, B, C, D, E, F, G] {
+        apr.memory.enter(page, DEFAULT, false, &mut Idle);
+    }
+    let start = &mut apr.memory.objects[DEFAULT as usize].scores;
+    (start.clock, start.lifo_plus, start.replacements) = (0.6, 0.4, 11);
+
+    assert_eq!(apr.replace(A, B, &mut Idle), Some(A), "replacement 12");
+    assert_eq!(scores(&apr), (0.3, 0.2));
+    assert_eq!(apr.replace(B, C, &mut Idle), Some(B), "replacement 13");
+    assert_eq!(scores(&apr), (0.15, 0.6));
+    assert_eq!(apr.replace(D, E, &mut Idle), Some(E), "replacement 14");
+    fetch(&mut apr, A);
+    assert_eq!(scores(&apr), (-0.175, 0.3));
+    assert_eq!(apr.replace(C, F, &mut Idle), Some(F), "replacement 15");
+    assert!(
+        apr.contains(C) && apr.memory.pages[C as usize].record.is_none(),
+        "C stays, and the choice of it is settled"
+    );
+    assert_eq!(scores(&apr), (-0.0875, 0.4));
+    assert_eq!(apr.replace(G, A, &mut Idle), Some(A), "replacement 16");
+    assert_eq!(scores(&apr), (-0.04375, 0.2));
+    apr.validate();
+}
