@@ -3,7 +3,7 @@
 # A change to Cargo.lock that was not committed is an error where nobody looks at the working tree.
 LOCKED := $(if $(CI),--locked)
 
-.PHONY: help setup test lint unit demo compare counts truth soak gen dashboard experiments audit sbom miri
+.PHONY: help setup test lint unit demo compare counts truth soak gen dashboard experiments book audit sbom miri
 .DEFAULT_GOAL := help
 
 help: ## List the targets
@@ -62,8 +62,11 @@ experiments: setup ## Run all experiments and write their pages, index and pictu
 gen: setup ## Write docs/reference from the code
 	cargo xtask gen
 
+book: target/tools/bin/mdbook ## Make the documents a site: target/book/index.html (fetches mdBook)
+	$< build
+
 # Tools that only these targets need, with the versions that were tried.
-TOOLS := cargo-deny@0.20.2 cargo-cyclonedx@0.5.9
+TOOLS := cargo-deny@0.20.2 cargo-cyclonedx@0.5.9 mdbook@0.5.4
 
 target/tools/bin/%: | setup
 	cargo install --locked --root target/tools $(filter $*@%,$(TOOLS))

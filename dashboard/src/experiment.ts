@@ -17,7 +17,7 @@ const ofHundred = (value: number) => figure(value * 100);
 /** What is counted on a hundred of something else. */
 const HUNDREDTHS: Style = { show: ofHundred, tick: ofHundred, share: false };
 
-/** How the measures of docs/experiments.md are written; the others are numbers. */
+/** How the measures of docs/guide/repeat-a-figure.md are written; the others are numbers. */
 const STYLES: Record<string, Style> = {
   hit_ratio: SHARE,
   read_request_miss_ratio: SHARE,

@@ -41,7 +41,7 @@ enum { PAGE_SHIFT = 12, LEAST = 4096, BUFFER = 1 << 20, LONGEST_RECORD = 30 };
 
 #define CALLER ((uintptr_t)__builtin_return_address(0))
 
-/* ---- The trace: records are LEB128 varints zigzag(page - page before), 2n + (w > 0), [w]; see docs/paging.md ---- */
+/* ---- The trace: records are LEB128 varints zigzag(page - page before), 2n + (w > 0), [w]; see docs/guide/fit-a-program.md ---- */
 
 /* References of a thread to one page without another between them. */
 struct run {

@@ -43,7 +43,7 @@ Examples:
   hotset experiment experiments/attribute/fig9.toml --json fig9.jsonl
   hotset experiment experiments/render/*.toml --report render.html")]
 pub(crate) struct Experiment {
-    /// The experiments (TOML; see docs/experiments.md)
+    /// The experiments (TOML; see docs/guide/repeat-a-figure.md)
     #[arg(required = true, value_name = "FILE")]
     files: Vec<PathBuf>,
     /// Directory that the names of traces begin at, but for those that begin with a dot, which lie beside the

@@ -30,7 +30,7 @@ Examples:
   hotset mount /archive /mnt/archive --memory 512M --policy 'arc' --readonly --record day.hst
   hotset simulate day.hst --policy arc --size 512M      (the same hits and misses)
 
-A running mount is looked at with `hotset top` and changed with `hotset ctl`. Unmount by Ctrl-C, SIGTERM or `umount MOUNTPOINT`. docs/mount.md tells what the modes cost and what holds when the power fails.")]
+A running mount is looked at with `hotset top` and changed with `hotset ctl`. Unmount by Ctrl-C, SIGTERM or `umount MOUNTPOINT`. docs/guide/speed-up-a-directory.md tells what the modes cost and what holds when the power fails.")]
 pub(crate) struct Mount {
     /// The directory to serve
     source: PathBuf,
@@ -51,7 +51,7 @@ pub(crate) struct Mount {
     /// strict: every read reaches the cache; fast: the kernel's page cache stands in front
     #[arg(long, value_enum, default_value_t = InFront::Strict)]
     mode: InFront,
-    /// Classes of data by path, kind, size and application, for schemes that tell them apart (see docs/classes.md)
+    /// Classes of data by path, kind, size and application, for schemes that tell them apart (see docs/reference/classes.md)
     #[arg(long, value_name = "FILE")]
     classes: Option<PathBuf>,
     /// Record the requests as they are served

@@ -45,7 +45,7 @@ pub(crate) struct Simulate {
     read: ReadArgs,
     #[command(flatten)]
     cut: CutArgs,
-    /// Classes of data by path, kind, size and application, for schemes that tell them apart (see docs/classes.md)
+    /// Classes of data by path, kind, size and application, for schemes that tell them apart (see docs/reference/classes.md)
     #[arg(long, value_name = "FILE", help_heading = "Cutting it into blocks")]
     classes: Option<PathBuf>,
     #[command(flatten)]

@@ -182,7 +182,8 @@ fn slow_and_endless_requests_are_in_nobodys_way() {
     let silent: Vec<UnixStream> = (0..10).map(|_| connect()).collect();
     let since = Instant::now();
     status(&mount).good();
-    assert!(since.elapsed() < Duration::from_secs(1), "{:?}", since.elapsed());
+    // One after the other they would take two seconds each.
+    assert!(since.elapsed() < Duration::from_secs(10), "{:?}", since.elapsed());
     drop(silent);
 
     // One byte now and then does not buy more time.

@@ -4,6 +4,7 @@ mod support;
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::mpsc::channel;
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -154,20 +155,23 @@ fn a_change_behind_the_cache_during_a_write_is_seen_at_the_next_open() {
 #[test]
 fn a_slow_read_delays_no_hit_and_is_made_once() {
     let cache = Arc::new(cache("lru", 64));
-    let slow = Opened::new(&cache, "/slow", pattern(1, 4096));
+    let slow = Opened::new(&cache, "/slow", pattern(1, 8192));
     let quick = Opened::new(&cache, "/quick", pattern(2, 4096));
     cache.read(&quick.access(0), 0, 4096).unwrap();
-    slow.store.delay_us.store(400_000, Ordering::SeqCst);
+    slow.store.hang_from(4096);
     thread::scope(|scope| {
         for _ in 0..4 {
-            scope.spawn(|| assert_eq!(cache.read(&slow.access(0), 0, 4096).unwrap(), pattern(1, 4096)));
+            scope.spawn(|| assert_eq!(cache.read(&slow.access(0), 4096, 4096).unwrap(), pattern(1, 8192)[4096..]));
         }
         while slow.store.reads.load(Ordering::SeqCst) == 0 {
             thread::yield_now();
         }
-        let started = Instant::now();
-        assert_eq!(cache.read(&quick.access(0), 0, 4096).unwrap(), pattern(2, 4096));
-        assert!(started.elapsed() < Duration::from_millis(200), "a hit waited for a read");
+        let (tell, told) = channel();
+        let (cache, quick) = (&cache, quick.access(0));
+        scope.spawn(move || tell.send(cache.read(&quick, 0, 4096).unwrap()).unwrap());
+        let hit = told.recv_timeout(Duration::from_secs(60));
+        slow.store.go_on();
+        assert_eq!(hit.expect("a hit waits for no read"), pattern(2, 4096));
     });
     assert_eq!(slow.store.reads.load(Ordering::SeqCst), 1);
 }

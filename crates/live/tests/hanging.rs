@@ -117,11 +117,11 @@ impl Filesystem for Source {
     }
 }
 
-/// What `work` gives, if it does so within a second.
+/// What `work` gives, unless it hangs. On a busy machine it may be slow, so only what takes very long counts as hanging.
 fn soon<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> Option<T> {
     let (tell, told) = channel();
     thread::spawn(move || tell.send(work()));
-    told.recv_timeout(Duration::from_secs(1)).ok()
+    told.recv_timeout(Duration::from_secs(30)).ok()
 }
 
 #[test]
@@ -220,7 +220,7 @@ fn files_are_read_beside_others_whose_reads_ahead_hang() {
             (0..256).for_each(|block| read(last, block));
             tell.send(()).unwrap();
         });
-        let in_time = told.recv_timeout(Duration::from_secs(5));
+        let in_time = told.recv_timeout(Duration::from_secs(60));
         files.iter().for_each(|file| file.store.go_on());
         in_time.expect("the healthy file is read to its end");
     });

@@ -23,7 +23,7 @@ const HEAD: &str = "\
 # Experiments
 
 Figures and tables of papers, made again with the traces at hand, and the paper's figures beside ours: gains in points of a ratio, or percent less of what costs; every trace
-counts alike in a mean. `docs/experiments.md` says how an experiment is written and run, `make experiments` runs all of them and writes this again. Pictures are drawn from the tables of the pages.
+counts alike in a mean. `docs/guide/repeat-a-figure.md` says how an experiment is written and run, `make experiments` runs all of them and writes this again. Pictures are drawn from the tables of the pages.
 The dashed line is the bound, which knows the future.
 ";
 

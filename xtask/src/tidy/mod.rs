@@ -2,6 +2,7 @@
 
 mod arrows;
 mod code;
+mod links;
 mod policies;
 mod text;
 
@@ -32,6 +33,7 @@ pub fn run(root: &Path) -> Result<()> {
     let files = source_files(root)?;
     let places = text::machine_paths(root);
     let mut findings = policies::check(&files);
+    findings.extend(links::check(&files));
     for file in &files {
         findings.extend(text::check(file, &places));
         if file.is_rust() {

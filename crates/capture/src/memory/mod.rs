@@ -6,7 +6,7 @@
 //! too: the C library is told, by its own environment variable, to take each of at least [`OBJECT_BYTES`] bytes from the system by a mapping of its own.
 //!
 //! Not seen: memory that the system itself reads or writes in system calls, fetches of instructions as references, and
-//! programs that the program starts. A program of tight loops runs ten thousand times slower than alone (`docs/paging.md`).
+//! programs that the program starts. A program of tight loops runs ten thousand times slower than alone (`docs/guide/fit-a-program.md`).
 
 mod lackey;
 mod line;

@@ -9,7 +9,7 @@ use std::{
 
 use super::RecordError;
 
-/// The flags a log is made with; `docs/strace-import.md` says what each is for. A `?` lets strace pass over a call that the machine's
+/// The flags a log is made with; `docs/reference/strace.md` says what each is for. A `?` lets strace pass over a call that the machine's
 /// architecture does not have.
 pub const FLAGS: [&str; 8] = [
     "-f",

@@ -2,7 +2,7 @@
 //!
 //! The log tells what each process asked of the kernel: names relative to working directories, descriptors that are copied, inherited
 //! and closed, positions that calls share. The model follows all of that (`processes`, `descriptors`, `files`), so that every read and
-//! write becomes a reference to a byte range of a file. `docs/strace-import.md` says what is and is not seen.
+//! write becomes a reference to a byte range of a file. `docs/reference/strace.md` says what is and is not seen.
 
 mod call;
 mod calls;

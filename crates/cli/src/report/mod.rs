@@ -24,13 +24,13 @@ const TEMPLATE: &str = include_str!("page.html");
 /// Stands for the data, once.
 const MARK: &str = "@HOTSET_REPORT@";
 
-/// Version of the data's schema (`docs/reports.md`).
+/// Version of the data's schema (`docs/guide/look-at-results.md`).
 const VERSION: u32 = 1;
 
 /// The option of every command that writes a report.
 #[derive(Args)]
 pub(crate) struct ReportArgs {
-    /// Write a page to look at: one file for any browser, that needs no network (see docs/reports.md)
+    /// Write a page to look at: one file for any browser, that needs no network (see docs/guide/look-at-results.md)
     #[arg(long, value_name = "FILE.html", help_heading = "Results")]
     report: Option<PathBuf>,
 }

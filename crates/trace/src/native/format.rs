@@ -13,7 +13,7 @@ use crate::{
 /// The native format.
 pub const FORMAT: Format = Format {
     name: "hst",
-    summary: "hotset's own: every field, compressed, checked, seekable (docs/format-hst.md)",
+    summary: "hotset's own: every field, compressed, checked, seekable (docs/reference/format-hst.md)",
     example: "binary: \\x89hst, then sections of up to 65,536 requests",
     sample: include_bytes!("golden/small-1.0.hst"),
     detect,

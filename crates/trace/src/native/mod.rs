@@ -1,6 +1,6 @@
 //! The native `.hst` format: compact, checked, seekable, readable from a pipe and after an interruption.
 //!
-//! `docs/format-hst.md` says what every byte means. A file is a prelude and sections ([`section`]); requests stand in blocks ([`block`])
+//! `docs/reference/format-hst.md` says what every byte means. A file is a prelude and sections ([`section`]); requests stand in blocks ([`block`])
 //! of columns ([`column`]), names in table sections ([`names`]), a trace of memory in sections of its own ([`memory`]). [`Writer`] never goes back, [`Reader`] reads any `Read` and
 //! seeks where it can.
 
