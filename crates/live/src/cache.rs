@@ -9,7 +9,7 @@
 //! Memory: frames take what was given, to the byte, and nothing else is kept of data, but for what is in flight, a quarter of that at most
 //! ([`in_flight`](crate::in_flight)), and what was read ahead, at most [`read_ahead::BUDGET`](crate::read_ahead::BUDGET). Tables take some 100 bytes a block.
 //!
-//! A block that becomes void (its file was cut, or changed behind the cache) is read again when it is asked for next. The policy is not
+//! A block that is invalidated (its file was cut, or changed behind the cache) is read again when it is asked for next. The policy is not
 //! told, as in the simulator, so such a reference may be a hit that still reads; [`Traffic::refills`] counts them. Schemes that see inodes
 //! are told of files that are deleted or cut.
 
@@ -24,9 +24,9 @@ use hotset_core::policy::{PolicySpec, Repartition, Setting};
 use hotset_core::request::{FLAG_EXECUTABLE, FLAG_FAILED, Kind, Op, Request};
 
 use crate::applications::Applications;
+use crate::block_index::Entry;
 use crate::counts::{Counts, Traffic};
 use crate::decider::{Decider, Plan, Serve};
-use crate::directory::Entry;
 use crate::error::LiveError;
 use crate::files::Files;
 use crate::in_flight::InFlight;
@@ -155,15 +155,15 @@ impl State {
         });
     }
 
-    /// The bytes `range` of a file are not what they were: whatever is cached or being read of them is void.
-    pub fn void(&mut self, file: FileNumber, range: &Range<u64>) {
-        self.transfers.doom(file, range);
-        for slot in self.decider.host.directory.of_file(file) {
-            self.decider.host.void(slot, range);
+    /// The bytes `range` of a file are not what they were: whatever is cached or being read of them is invalidated.
+    pub fn invalidate(&mut self, file: FileNumber, range: &Range<u64>) {
+        self.transfers.cancel(file, range);
+        for slot in self.decider.host.index.of_file(file) {
+            self.decider.host.invalidate(slot, range);
         }
     }
 
-    /// Takes note of what a file is like at an open. What was read before is void if anybody may have changed it behind the cache, also at the very
+    /// Takes note of what a file is like at an open. What was read before is invalidated if anybody may have changed it behind the cache, also at the very
     /// time at which it was written here. True if nobody can have.
     fn reopen(&mut self, file: FileNumber, stamp: Stamp) -> bool {
         let same = self.reconcile(file, stamp);
@@ -172,11 +172,11 @@ impl State {
             return same;
         }
         known.in_doubt = known.writers > 0 || stamp.is_fresh();
-        self.void(file, &(0..u64::MAX));
+        self.invalidate(file, &(0..u64::MAX));
         false
     }
 
-    /// Takes note of what a file is like now. If it was changed behind the cache all its blocks are void. True if it is as it was.
+    /// Takes note of what a file is like now. If it was changed behind the cache all its blocks are invalidated. True if it is as it was.
     pub fn reconcile(&mut self, file: FileNumber, stamp: Stamp) -> bool {
         let known = &mut self.files[file as usize];
         // While it is written here nobody can tell who changed it.
@@ -186,7 +186,7 @@ impl State {
         let before = known.stamp.replace(stamp);
         let same = before == Some(stamp);
         if !same && before.is_some() {
-            self.void(file, &(0..u64::MAX));
+            self.invalidate(file, &(0..u64::MAX));
         }
         same
     }

@@ -34,7 +34,7 @@ pub struct Traffic {
     pub reads_ahead: u64,
     /// Times that a reader waited for a block that was already being read.
     pub waits: u64,
-    /// Blocks that the policy counts as resident, but whose data was void or not known, and was read again.
+    /// Blocks that the policy counts as resident, but whose data was invalidated or not known, and was read again.
     pub refills: u64,
     /// Reads and writes of the source that failed.
     pub errors: u64,

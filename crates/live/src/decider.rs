@@ -16,8 +16,8 @@ use hotset_core::request::Request;
 use hotset_core::view::{Cutting, Former, Object, Piece, Segments, Space, Spaces, Step, View, Viewer};
 
 use crate::arena::{Arena, Frame, PoolSize};
+use crate::block_index::{Block, BlockIndex, Entry};
 use crate::counts::{Counts, Open};
-use crate::directory::{Block, Directory, Entry};
 use crate::division::Division;
 use crate::error::LiveError;
 use crate::machine::Memory;
@@ -87,7 +87,7 @@ pub(crate) struct Decider {
 
 /// The policy's host: where blocks are, and their data.
 pub(crate) struct Host {
-    pub directory: Directory,
+    pub index: BlockIndex,
     arena: Arena,
     pub division: Division,
     evictions: u64,
@@ -135,7 +135,7 @@ impl Effects for Host {
 
     fn forget(&mut self, slot: Slot) {
         self.release(slot);
-        self.directory.forget(slot);
+        self.index.forget(slot);
     }
 
     fn fetch(&mut self, slot: Slot, _why: Extra) {
@@ -150,16 +150,16 @@ impl Effects for Host {
 impl Host {
     /// Gives the frame of `slot` back, if it has one.
     fn release(&mut self, slot: Slot) {
-        let entry = self.directory.entry_mut(slot);
+        let entry = self.index.entry_mut(slot);
         if let (Some(frame), Some(pool)) = (entry.frame.take(), entry.block.pool) {
             self.arena.release(pool, frame);
         }
-        self.directory.entry_mut(slot).valid = 0..0;
+        self.index.entry_mut(slot).valid = 0..0;
     }
 
     /// Makes sure that a resident block has a frame.
-    fn house(&mut self, slot: Slot) {
-        let entry = self.directory.entry_mut(slot);
+    fn allocate_frame(&mut self, slot: Slot) {
+        let entry = self.index.entry_mut(slot);
         if let (None, Some(pool)) = (entry.frame, entry.block.pool) {
             entry.frame = self.arena.take(pool);
             entry.valid = 0..0;
@@ -168,7 +168,7 @@ impl Host {
 
     /// The bytes `range` of the file out of the block in `slot`, if all of them are there.
     pub fn data(&self, slot: Slot, range: &Range<u64>) -> Option<&[u8]> {
-        let entry = self.directory.entry(slot);
+        let entry = self.index.entry(slot);
         let (from, to) = (range.start - entry.block.start, range.end - entry.block.start);
         let known = entry.valid.start as u64 <= from && to <= entry.valid.end as u64;
         let (frame, pool) = (entry.frame.filter(|_| known)?, entry.block.pool?);
@@ -177,7 +177,7 @@ impl Host {
 
     /// Puts `bytes`, which are the file's from `offset` on, into the block in `slot`, as far as they belong there and it is resident.
     pub fn fill(&mut self, slot: Slot, offset: u64, bytes: &[u8]) {
-        let entry = self.directory.entry_mut(slot);
+        let entry = self.index.entry_mut(slot);
         let (Some(frame), Some(pool)) = (entry.frame, entry.block.pool) else { return };
         let (from, to) = (offset.max(entry.block.start), (offset + bytes.len() as u64).min(entry.block.range().end));
         if from >= to {
@@ -196,7 +196,7 @@ impl Host {
 
     /// Copies the bytes of `frame` into the frame of `slot`, of which `valid` are known.
     fn move_in(&mut self, slot: Slot, pool: u8, frame: Frame, valid: Range<u32>) {
-        let entry = self.directory.entry_mut(slot);
+        let entry = self.index.entry_mut(slot);
         if let Some(own) = entry.frame {
             self.arena.copy(pool, frame, own);
             entry.valid = valid;
@@ -204,8 +204,8 @@ impl Host {
     }
 
     /// The bytes `range` of the file are not in the block in `slot` any more.
-    pub fn void(&mut self, slot: Slot, range: &Range<u64>) {
-        let entry = self.directory.entry_mut(slot);
+    pub fn invalidate(&mut self, slot: Slot, range: &Range<u64>) {
+        let entry = self.index.entry_mut(slot);
         let clip = |at: u64| at.clamp(entry.block.start, entry.block.range().end) - entry.block.start;
         let gone = clip(range.start) as u32..clip(range.end) as u32;
         if gone.is_empty() || gone.end <= entry.valid.start || entry.valid.end <= gone.start {
@@ -251,7 +251,7 @@ impl Decider {
         Ok(Decider {
             policy,
             host: Host {
-                directory: Directory::default(),
+                index: BlockIndex::default(),
                 arena,
                 division: Division::default(),
                 evictions: 0,
@@ -310,7 +310,7 @@ impl Decider {
         for step in steps.drain(..) {
             match step {
                 Step::Touch(piece) => self.touch(request, &piece, serve),
-                Step::Void { file, from } => self.remove(file, from),
+                Step::Invalidate { file, from } => self.remove(file, from),
             }
         }
         self.steps = steps;
@@ -356,7 +356,7 @@ impl Decider {
 
     /// True if the policy knows a block of the file.
     pub fn knows(&self, file: u32) -> bool {
-        self.host.directory.has(file)
+        self.host.index.has(file)
     }
 
     /// The number of a file of which no block is known may be another file's.
@@ -377,7 +377,7 @@ impl Decider {
     pub fn overlapping(&self, file: u32, range: &Range<u64>) -> Vec<Slot> {
         let ranges = self.ranges.get(file as usize).map_or(&[][..], Vec::as_slice);
         let found = ranges.iter().flat_map(|known| known.blocks(file, range));
-        found.filter_map(|block| self.host.directory.find(block.address)).collect()
+        found.filter_map(|block| self.host.index.find(block.address)).collect()
     }
 
     /// The blocks that the bytes `range` of a file will be in if it is read on as it was last.
@@ -430,13 +430,13 @@ impl Decider {
     /// True if the block is not where it belongs now, but all its bytes are in blocks of the class that the file had before.
     fn is_elsewhere(&self, block: &Block, others: &[Block]) -> bool {
         let resident =
-            |block: &Block| self.host.directory.find(block.address).is_some_and(|slot| self.policy.contains(slot));
+            |block: &Block| self.host.index.find(block.address).is_some_and(|slot| self.policy.contains(slot));
         !resident(block) && others.iter().all(resident)
     }
 
     /// References one block; true if it was resident.
     fn access(&mut self, block: &Block, reference: Reference, serve: &mut Serve) -> bool {
-        let slot = self.host.directory.slot(block);
+        let slot = self.host.index.slot(block);
         if slot >= self.slots {
             self.slots = slot.saturating_add(slot / 2).saturating_add(64);
             self.policy.grow(self.slots);
@@ -445,12 +445,12 @@ impl Decider {
         // A block may also leave by the very reference that hits it.
         let kept = outcome != Outcome::Bypassed && self.policy.contains(slot);
         if kept {
-            self.host.house(slot);
+            self.host.allocate_frame(slot);
         }
         self.house_wanted();
         let hit = outcome == Outcome::Hit;
         if !hit {
-            self.host.directory.entry_mut(slot).app = reference.app;
+            self.host.index.entry_mut(slot).app = reference.app;
         }
         if block.pool.is_some() {
             serve(&mut self.host, Decided { block, slot: kept.then_some(slot), hit });
@@ -463,7 +463,7 @@ impl Decider {
         while let Some(wanted) = self.host.wanted.pop() {
             self.counts.extra_reads += 1;
             if self.policy.contains(wanted) {
-                self.host.house(wanted);
+                self.host.allocate_frame(wanted);
                 self.host.missing.push(wanted);
             }
         }
@@ -471,8 +471,8 @@ impl Decider {
 
     /// Takes the blocks of a file from a byte on, or all and its inode, out of the cache.
     fn remove(&mut self, file: u32, from: Option<u64>) {
-        for slot in self.host.directory.of_file(file) {
-            let block = self.host.directory.entry(slot).block;
+        for slot in self.host.index.of_file(file) {
+            let block = self.host.index.entry(slot).block;
             if from.is_none_or(|from| block.pool.is_some() && block.start >= from) {
                 self.policy.remove(slot, &mut self.host);
             }
@@ -497,11 +497,11 @@ impl Decider {
         self.host.division.listener = other.host.division.listener.take();
         if self.host.arena.is_like(&other.host.arena) {
             std::mem::swap(&mut self.host.arena, &mut other.host.arena);
-            let entry = |slot: Slot| other.host.directory.entry(slot).clone();
-            let mut housed: Vec<Entry> =
-                other.host.directory.slots().map(entry).filter(|entry| entry.frame.is_some()).collect();
-            housed.sort_unstable_by_key(|entry| entry.block.address);
-            for entry in housed {
+            let entry = |slot: Slot| other.host.index.entry(slot).clone();
+            let mut framed: Vec<Entry> =
+                other.host.index.slots().map(entry).filter(|entry| entry.frame.is_some()).collect();
+            framed.sort_unstable_by_key(|entry| entry.block.address);
+            for entry in framed {
                 let (Some(frame), Some(pool)) = (entry.frame, entry.block.pool) else { continue };
                 // Nobody else takes the frame before its bytes have moved on: room is made before a block comes in.
                 self.host.arena.release(pool, frame);
@@ -521,8 +521,8 @@ impl Decider {
         self.policy.validate();
         let mut resident = 0;
         let mut taken = std::collections::HashSet::new();
-        for slot in self.host.directory.slots() {
-            let entry = self.host.directory.entry(slot);
+        for slot in self.host.index.slots() {
+            let entry = self.host.index.entry(slot);
             let here = self.policy.contains(slot);
             resident += u32::from(here);
             assert_eq!(
@@ -542,13 +542,13 @@ impl Host {
         if frames >= self.arena.size(pool).frames {
             return self.arena.extend(pool, frames);
         }
-        let of_pool = |&slot: &Slot| self.directory.entry(slot).block.pool == Some(pool);
-        let housed = self.directory.slots().filter(of_pool);
+        let of_pool = |&slot: &Slot| self.index.entry(slot).block.pool == Some(pool);
+        let framed = self.index.slots().filter(of_pool);
         let owners: HashMap<Frame, Slot> =
-            housed.filter_map(|slot| Some((self.directory.entry(slot).frame?, slot))).collect();
+            framed.filter_map(|slot| Some((self.index.entry(slot).frame?, slot))).collect();
         let used: Vec<Frame> = owners.keys().copied().collect();
-        let directory = &mut self.directory;
-        self.arena.cut(pool, frames, &used, |from, to| directory.entry_mut(owners[&from]).frame = Some(to))
+        let index = &mut self.index;
+        self.arena.cut(pool, frames, &used, |from, to| index.entry_mut(owners[&from]).frame = Some(to))
     }
 }
 

@@ -6,11 +6,11 @@
 
 mod applications;
 mod arena;
+mod block_index;
 mod buffer;
 mod cache;
 mod counts;
 mod decider;
-mod directory;
 mod division;
 mod error;
 mod files;

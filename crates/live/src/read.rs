@@ -5,10 +5,10 @@ use std::ops::Range;
 
 use hotset_core::request::Op;
 
+use crate::block_index::Block;
 use crate::buffer::Buffer;
 use crate::cache::{Access, Cache, FileNumber, State};
 use crate::decider::{Decided, Host};
-use crate::directory::Block;
 use crate::in_flight::Share;
 use crate::shared::Shared;
 use crate::source::{self, Source};
@@ -380,7 +380,7 @@ impl State {
         for block in self.decider.ahead(file, range) {
             let want = block.start.max(range.start)..block.range().end.min(range.end);
             known += want.end - want.start;
-            if host.directory.find(block.address).is_some_and(|slot| host.data(slot, &want).is_some()) {
+            if host.index.find(block.address).is_some_and(|slot| host.data(slot, &want).is_some()) {
                 continue;
             }
             is_missing = true;
@@ -401,11 +401,10 @@ impl State {
     fn install(&mut self, file: FileNumber, transfer: &Arc<Transfer>, block: &Block, bytes: &[u8]) -> bool {
         let announced = self.transfers.find(file, block.address).is_some_and(|known| Arc::ptr_eq(known, transfer));
         let host = &mut self.decider.host;
-        let Some(slot) = host.directory.find(block.address).filter(|&slot| host.directory.entry(slot).frame.is_some())
-        else {
+        let Some(slot) = host.index.find(block.address).filter(|&slot| host.index.entry(slot).frame.is_some()) else {
             return false;
         };
-        if announced && !transfer.is_doomed() {
+        if announced && !transfer.is_cancelled() {
             host.fill(slot, transfer.range.start, bytes);
         }
         true

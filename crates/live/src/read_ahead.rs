@@ -98,8 +98,8 @@ impl ReadAhead {
         let ahead = ahead.start..ahead.end.min(size);
         let mut runs = Vec::new();
         for block in state.decider.ahead(access.file, &ahead) {
-            let directory = &state.decider.host.directory;
-            let resident = directory.find(block.address).is_some_and(|slot| directory.entry(slot).frame.is_some());
+            let index = &state.decider.host.index;
+            let resident = index.find(block.address).is_some_and(|slot| index.entry(slot).frame.is_some());
             if block.start >= ahead.start && !resident && state.transfers.find(access.file, block.address).is_none() {
                 add_block(&mut runs, &block, size);
             }
@@ -128,7 +128,7 @@ impl ReadAhead {
     pub fn bring(&self, state: &mut State) {
         let mut runs: HashMap<FileNumber, Vec<Run>> = HashMap::new();
         for slot in std::mem::take(&mut state.decider.host.missing) {
-            let entry = state.decider.host.directory.entry(slot);
+            let entry = state.decider.host.index.entry(slot);
             let Some(file) = entry.block.file else { continue };
             let is_there = entry.frame.is_none() || !entry.valid.is_empty();
             let size = state.files[file as usize].size();

@@ -1,6 +1,6 @@
 //! Blocks that are being read from the source: one read a block, whoever else wants it waits.
 //!
-//! A read that a write has overtaken is *doomed*: those who wait for it still get what it brings, since they asked before the write was
+//! A read that a write has overtaken is *cancelled*: those who wait for it still get what it brings, since they asked before the write was
 //! acknowledged, but it never reaches the cache, and whoever asks now reads again.
 
 use std::collections::HashMap;
@@ -28,7 +28,7 @@ pub(crate) struct Transfer {
     pub range: Range<u64>,
     /// Nobody has asked for it yet.
     pub is_ahead: bool,
-    doomed: AtomicBool,
+    cancelled: AtomicBool,
     is_dropped: AtomicBool,
     brought: Mutex<Option<Brought>>,
     done: Condvar,
@@ -44,7 +44,7 @@ impl Announced {
         Announced(Arc::new(Transfer {
             range,
             is_ahead,
-            doomed: AtomicBool::new(false),
+            cancelled: AtomicBool::new(false),
             is_dropped: AtomicBool::new(false),
             brought: Mutex::new(None),
             done: Condvar::new(),
@@ -74,8 +74,8 @@ impl Drop for Announced {
 
 impl Transfer {
     /// What it brings may not reach the cache. Only to be relied on under the lock of the cache.
-    pub fn is_doomed(&self) -> bool {
-        self.doomed.load(Ordering::Relaxed)
+    pub fn is_cancelled(&self) -> bool {
+        self.cancelled.load(Ordering::Relaxed)
     }
 
     /// Tells everybody who waits: bytes, perhaps fewer than asked for, or the number of an error.
@@ -133,12 +133,12 @@ impl Transfers {
         }
     }
 
-    /// Dooms every read of the file that overlaps `range`.
-    pub fn doom(&mut self, file: u32, range: &Range<u64>) {
+    /// Cancels every read of the file that overlaps `range`.
+    pub fn cancel(&mut self, file: u32, range: &Range<u64>) {
         let Some(of_file) = self.0.get_mut(&file) else { return };
         of_file.retain(|_, transfer| {
             let overlaps = transfer.range.start < range.end && range.start < transfer.range.end;
-            transfer.doomed.fetch_or(overlaps, Ordering::Relaxed);
+            transfer.cancelled.fetch_or(overlaps, Ordering::Relaxed);
             !overlaps
         });
         if of_file.is_empty() {

@@ -17,11 +17,11 @@ impl Cache {
             || source::write_full(access.source.as_ref(), bytes, offset),
             |state, written, size| {
                 let range = offset..offset.saturating_add(bytes.len() as u64);
-                state.transfers.doom(access.file, &range);
+                state.transfers.cancel(access.file, &range);
                 let done = *written.as_ref().unwrap_or(&0);
                 state.wrote(access, offset, &bytes[..done], size);
                 // Nobody knows what became of the rest.
-                state.void(access.file, &(offset.saturating_add(done as u64)..range.end));
+                state.invalidate(access.file, &(offset.saturating_add(done as u64)..range.end));
                 state.traffic.errors += u64::from(written.is_err());
             },
         )
@@ -34,7 +34,7 @@ impl Cache {
             || access.source.append(bytes),
             |state, appended, size| match appended {
                 Ok((offset, done)) => {
-                    state.transfers.doom(access.file, &(*offset..u64::MAX));
+                    state.transfers.cancel(access.file, &(*offset..u64::MAX));
                     state.wrote(access, *offset, &bytes[..*done], size);
                 }
                 Err(_) => state.traffic.errors += 1,
@@ -51,7 +51,7 @@ impl Cache {
                 if done.is_ok() {
                     state.decide(access, Op::Truncate, &(size..size), size, &mut |_, _| {});
                 }
-                state.void(access.file, &(size..u64::MAX));
+                state.invalidate(access.file, &(size..u64::MAX));
             },
         )
     }
@@ -63,7 +63,7 @@ impl Cache {
         range: &Range<u64>,
         change: impl FnOnce() -> io::Result<T>,
     ) -> io::Result<T> {
-        self.alter(access, change, |state, _, _| state.void(access.file, range))
+        self.alter(access, change, |state, _, _| state.invalidate(access.file, range))
     }
 
     /// Changes a file in the source, while no one else does so here, and then what is cached of it. `settle` is given the result and the size
@@ -92,7 +92,7 @@ impl Cache {
         if size != before.size {
             // A read that stopped where the file ended would be taken for its end.
             let last = size.min(before.size).saturating_sub(1);
-            state.transfers.doom(access.file, &(last..u64::MAX));
+            state.transfers.cancel(access.file, &(last..u64::MAX));
         }
         settle(&mut state, &done, size);
         // What is brought in is read up to the size that is known.
@@ -119,7 +119,7 @@ impl State {
     /// Takes note of what a file is like after it was changed here. If that is not known nothing of it is.
     fn altered(&mut self, file: FileNumber, stamp: Option<Stamp>) {
         if stamp.is_none() {
-            self.void(file, &(0..u64::MAX));
+            self.invalidate(file, &(0..u64::MAX));
         }
         self.files[file as usize].stamp = stamp;
     }

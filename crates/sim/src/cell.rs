@@ -106,7 +106,7 @@ impl<D: Directory> Host<D> {
         was_dirty
     }
 
-    fn soil(&mut self, slot: Slot) {
+    fn mark_dirty(&mut self, slot: Slot) {
         let word = slot as usize / 64;
         if word >= self.dirty.len() {
             self.dirty.resize((self.directory.slots() as usize / 64).max(word) + 1, 0);
@@ -225,7 +225,7 @@ impl<P: Policy, D: Directory> PolicyCell<P, D> {
             if WRITES && window.writes.is_some_and(|words| bits::get(words, index as u64)) {
                 match outcome {
                     Outcome::Bypassed => self.host.write_backs += 1,
-                    Outcome::Hit | Outcome::Admitted => self.host.soil(slot),
+                    Outcome::Hit | Outcome::Admitted => self.host.mark_dirty(slot),
                 }
             }
         }

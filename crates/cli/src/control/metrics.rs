@@ -21,7 +21,7 @@ pub(super) fn text(status: &Status) -> String {
         ("reads", "Reads of the source", traffic.reads),
         ("reads_ahead", "Reads of the source before anybody asked", traffic.reads_ahead),
         ("waits", "Times a reader waited for a read under way", traffic.waits),
-        ("refills", "Resident blocks whose data had become void", traffic.refills),
+        ("refills", "Resident blocks whose data had been invalidated", traffic.refills),
         ("errors", "Reads and writes of the source that failed", traffic.errors),
         ("repartitions", "Times that the room was divided anew", status.repartitions),
     ];

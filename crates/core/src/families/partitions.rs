@@ -4,7 +4,7 @@
 //! first, the youngest before the others. A loop of period P gives each block that is kept of it one hit in P references, whichever
 //! blocks these are; the loop with the longest period gives first, and of it the youngest block, whose next use is farthest. Other blocks
 //! form an LRU list; what one more is worth is measured by the hits at the list's foot, its last sixteenth.
-//! A loop that was not referenced for twice its period is taken to be over, and its blocks join the old end of that list: each eviction
+//! A loop that was not referenced for twice its period is taken to be over, and its blocks join the LRU end of that list: each eviction
 //! looks at one loop. Without that rule loops that are never run again would fill the cache. Whoever gains less by a block, the longest loop or the other blocks, gives the victim.
 
 use crate::parts::footed_list::FootedList;
@@ -215,7 +215,7 @@ impl Partitions {
         }
     }
 
-    /// Gives the blocks of a loop that is over to the old end of the other blocks.
+    /// Gives the blocks of a loop that is over to the LRU end of the other blocks.
     pub fn release(&mut self, number: usize) {
         let Loop { blocks, .. } = &mut self.loops[number];
         if blocks.is_empty() {

@@ -90,14 +90,14 @@ impl List {
         (older != self.youngest).then_some(older)
     }
 
-    /// Appends `slot`, which is in no list, at the young end.
+    /// Appends `slot`, which is in no list, at the MRU end.
     #[inline(always)]
     pub fn push(&mut self, links: &mut Links, slot: Slot) {
         self.push_oldest(links, slot);
         self.youngest = slot;
     }
 
-    /// Puts `slot`, which is in no list, at the old end.
+    /// Puts `slot`, which is in no list, at the LRU end.
     #[inline(always)]
     pub fn push_oldest(&mut self, links: &mut Links, slot: Slot) {
         match self.oldest(links) {
@@ -124,7 +124,7 @@ impl List {
         self.len -= 1;
     }
 
-    /// Moves `slot`, which is in this list, to the young end.
+    /// Moves `slot`, which is in this list, to the MRU end.
     #[inline(always)]
     pub fn renew(&mut self, links: &mut Links, slot: Slot) {
         if slot != self.youngest {

@@ -2,9 +2,9 @@
 //!
 //! A policy keeps several queues (ARC: T1, T2, B1, B2) over one set of slots. [`Places`] holds one `u32` a slot: which
 //! queue the slot is in, where its entry stands, and one bit for the policy's own use. A [`Queue`] is a ring of entries with one bit
-//! each that says whether the entry is live. Moving a slot to the young end appends an entry and kills the old one. So a hit touches
+//! each that says whether the entry is live. Moving a slot to the MRU end appends an entry and kills the old one. So a hit touches
 //! one random word, instead of the three nodes of a linked list, and two bits of a small bitmap; dead entries are skipped 64 at a
-//! time when the old end reaches them, or squeezed out when the ring is full, which costs O(1) amortised.
+//! time when the LRU end reaches them, or squeezed out when the ring is full, which costs O(1) amortised.
 
 mod ranks;
 
@@ -115,7 +115,7 @@ pub struct Queue {
     ring: Vec<Slot>,
     /// One bit an entry of the ring. Entries outside `old..young` are dead.
     live: Vec<u64>,
-    /// Counts of entries ever dropped at the old end and ever appended; both wrap.
+    /// Counts of entries ever dropped at the LRU end and ever appended; both wrap.
     old: u32,
     young: u32,
     len: u32,
@@ -158,7 +158,7 @@ impl Queue {
         self.len == 0
     }
 
-    /// Appends `slot` at the young end. It must not be in another queue of the same `places`: `take` it from there first.
+    /// Appends `slot` at the MRU end. It must not be in another queue of the same `places`: `take` it from there first.
     #[inline(always)]
     pub fn push(&mut self, places: &mut Places, slot: Slot) {
         debug_assert_eq!(places.tag(slot), ABSENT);
@@ -166,7 +166,7 @@ impl Queue {
         self.append(places, slot);
     }
 
-    /// Puts `slot` at the old end. It must not be in another queue of the same `places`.
+    /// Puts `slot` at the LRU end. It must not be in another queue of the same `places`.
     #[inline(always)]
     pub fn push_oldest(&mut self, places: &mut Places, slot: Slot) {
         debug_assert_eq!(places.tag(slot), ABSENT);
@@ -176,7 +176,7 @@ impl Queue {
         self.write(places, slot, self.old);
     }
 
-    /// Moves `slot`, which is in this queue, to the young end, unmarked.
+    /// Moves `slot`, which is in this queue, to the MRU end, unmarked.
     #[inline(always)]
     pub fn renew(&mut self, places: &mut Places, slot: Slot) {
         debug_assert_eq!(places.tag(slot), self.tag);

@@ -23,7 +23,7 @@ use crate::parts::ghost::evict_to;
 use crate::policy::{Args, Effects, Hits, Info, Needs, Outcome, Policy, Reference, Setup, Slot};
 use crate::spec::SpecError;
 
-/// The CAR policy. T1 and T2 are clocks: the mark of a slot is its reference bit, the hand stands at the old end.
+/// The CAR policy. T1 and T2 are clocks: the mark of a slot is its reference bit, the hand stands at the oldest end.
 #[derive(Debug)]
 pub struct Car(FourLists);
 

@@ -1,7 +1,7 @@
 //! DIP: LRU whose new blocks enter at the end that leaves next, where that pays.
 //!
-//! Idea: on a loop larger than the cache LRU never hits. If new blocks enter at the old end (LIP) most of the loop stays instead, and
-//! if one in 32 enters at the young end (BIP) the cache still follows changes. Two shadows of the cache, one LRU and one BIP, see a
+//! Idea: on a loop larger than the cache LRU never hits. If new blocks enter at the LRU end (LIP) most of the loop stays instead, and
+//! if one in 32 enters at the MRU end (BIP) the cache still follows changes. Two shadows of the cache, one LRU and one BIP, see a
 //! sample of the blocks, and the cache does as the one that misses less.
 //!
 //! Paper: Qureshi, Jaleel, Patt, Steely, Emer, "Adaptive insertion policies for high performance caching", ISCA 2007.
@@ -42,7 +42,7 @@ impl Policy for Dip {
         name: "dip",
         aliases: &[],
         family: "adaptive",
-        summary: "LRU whose new blocks enter at the old end where a sampled duel says that this pays",
+        summary: "LRU whose new blocks enter at the LRU end where a sampled duel says that this pays",
         params: &[
             Param {
                 key: "mode",
@@ -54,7 +54,7 @@ impl Policy for Dip {
                 key: "epsilon",
                 kind: ParamKind::Real { min: 0.0, max: 1.0 },
                 default: "0.03125",
-                doc: "probability that a block that enters bimodally enters at the young end (paper: 1/32)",
+                doc: "probability that a block that enters bimodally enters at the MRU end (paper: 1/32)",
             },
             Rate::DUEL,
             Rate::SHADOW,
@@ -108,7 +108,7 @@ impl Policy for Dip {
     }
 }
 
-/// LRU's order. Near is the young end, far the old one.
+/// LRU's order. Near is the MRU end, far the LRU end.
 #[derive(Debug)]
 struct Recency {
     places: Places,

@@ -58,13 +58,13 @@ pub struct Lirs {
     sizes: Sizes,
     lir_len: u32,
     places: Places,
-    /// S, its bottom at the old end.
+    /// S, its bottom at the LRU end.
     stack: Queue,
     /// The slot at the bottom of S, always LIR, or [`NONE`]. It tells whether a reference makes pruning necessary.
     bottom: Slot,
     /// Q, the resident HIR blocks.
     queue: Queue,
-    /// The ghosts in S, the first to be dropped at the old end; unused if they are unlimited.
+    /// The ghosts in S, the first to be dropped at the LRU end; unused if they are unlimited.
     ghosts: Queue,
 }
 

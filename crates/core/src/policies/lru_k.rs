@@ -62,7 +62,7 @@ pub struct LruK {
     now: u64,
     /// The resident blocks that may be evicted; the keys also of the others and of ghosts.
     ranking: Ranking<Key>,
-    /// The resident blocks that may not, the least recently used at the old end.
+    /// The resident blocks that may not, the least recently used at the LRU end.
     recent: Queue,
     /// HIST(1) to HIST(K - 1) of each slot. Empty where the key tells them.
     history: Vec<u64>,
@@ -74,7 +74,7 @@ pub struct LruK {
 struct Retained {
     period: u64,
     places: Places,
-    /// The least recently used at the old end.
+    /// The least recently used at the LRU end.
     queue: Queue,
 }
 

@@ -1,7 +1,7 @@
 //! MQ: several LRU queues, one for each power of two of a block's number of uses.
 //!
 //! Idea: below another cache, blocks come back only after long times, and what tells good ones is how often they came. A block with f
-//! uses stands in queue log2 f; the victim is at the old end of the lowest queue. A block not used for a lifetime goes down by one queue,
+//! uses stands in queue log2 f; the victim is at the LRU end of the lowest queue. A block not used for a lifetime goes down by one queue,
 //! so that old fame fades. Ghosts keep the number of uses of evicted blocks.
 //!
 //! Paper: Zhou, Philbin, Li, "The multi-queue replacement algorithm for second level buffer caches", USENIX 2001.

@@ -17,7 +17,7 @@
 //! than all that came back, looping when the regular references are more than all else, and other if neither. The counts are halved when
 //! they sum up to twice the capacity or eight times `seen_once`, whichever is more, so that an application may change its ways. Blocks are
 //! remembered after they left, `ghosts` times the capacity of them, or a loop larger than the cache would not be noticed. When a context
-//! stops looping, or falls out of the table, its blocks go to the old end of the LRU list.
+//! stops looping, or falls out of the table, its blocks go to the LRU end of the LRU list.
 //!
 //! Cost: O(1) amortised, O(log `contexts`) when a block joins or leaves a loop. Every reference reads and writes what is known of its
 //! block besides the block's place. Memory: 28 bytes a slot, ghosts included, 24 to 48 bytes a block, 8 to 16 a ghost, about 90 bytes

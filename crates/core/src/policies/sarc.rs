@@ -12,7 +12,7 @@
 //! by prefetched blocks that a larger SEQ keeps until their use is therefore not seen; hits at the foot of SEQ take the place of the
 //! sequential misses that it counts. A file is divided into tracks of `track` blocks. When a track is entered after another one, its run is
 //! one more than that of the track before it, if that is in the table of tracks, else 1; from `run` on its blocks are sequential. A block
-//! goes to the young end of the list that its track says at each reference, hit or miss. A hit at the foot of SEQ raises the size that SEQ
+//! goes to the MRU end of the list that its track says at each reference, hit or miss. A hit at the foot of SEQ raises the size that SEQ
 //! should have by a track, one at the foot of RANDOM lowers it; it begins at 0. The victim comes from SEQ if that is larger than it should
 //! be, else from RANDOM; but while one of them is shorter than a foot, which then tells nothing, the older of the two blocks at their ends
 //! leaves. So without sequential references it is LRU.
@@ -83,7 +83,7 @@ impl Policy for Sarc {
                 key: "foot",
                 kind: ParamKind::Share,
                 default: "2%",
-                doc: "blocks at the old end of each list where hits are watched, at least 1",
+                doc: "blocks at the LRU end of each list where hits are watched, at least 1",
             },
             Param {
                 key: "tracks",

@@ -1,6 +1,6 @@
 //! SIEVE: FIFO with a hand that stays where it found its last victim.
 //!
-//! Idea: a hit only marks the block. The hand moves from the old end towards the young one, clears marks and evicts the first unmarked
+//! Idea: a hit only marks the block. The hand moves from the oldest end towards the newest one, clears marks and evicts the first unmarked
 //! block; blocks it spares keep their place, so new blocks are sifted quickly while old popular ones are left alone.
 //!
 //! Paper: Zhang, Yang, Yue, Vigfusson, Rashmi, "SIEVE is simpler than LRU", NSDI 2024, algorithm 1.
@@ -25,9 +25,9 @@ use crate::spec::SpecError;
 pub struct Sieve {
     capacity: u32,
     places: Places,
-    /// From the hand to the young end of the list.
+    /// From the hand to the newest end of the list.
     ahead: Queue,
-    /// From the old end of the list to the hand. Older than everything ahead.
+    /// From the oldest end of the list to the hand. Older than everything ahead.
     behind: Queue,
 }
 
@@ -113,7 +113,7 @@ impl Policy for Sieve {
         self.ahead.validate(&self.places);
         self.behind.validate(&self.places);
         assert!(self.len() <= self.capacity);
-        assert!(self.behind.is_empty() || !self.ahead.is_empty(), "the hand points past the young end");
+        assert!(self.behind.is_empty() || !self.ahead.is_empty(), "the hand points past the newest end");
     }
 }
 
@@ -134,7 +134,7 @@ impl Sieve {
         }
     }
 
-    /// Past the young end the hand goes back to the old one.
+    /// Past the newest end the hand goes back to the oldest one.
     #[inline(always)]
     fn wrap(&mut self) {
         if self.ahead.is_empty() {

@@ -15,7 +15,7 @@
 //! the lap before began, averaged with the period before, halves down. Any other block ends the run and starts a new one; blocks are
 //! "other" until a run is long enough. A file whose run ended out of order must show a longer one before it counts as sequential again, or
 //! else every piece read of a file that is accessed at random would be thrown out; `broken=ignore` leaves that away. A block is in the
-//! partition that its last reference put it in; when a loop ends, or its file falls out of the table, its blocks go to the old end of the
+//! partition that its last reference put it in; when a loop ends, or its file falls out of the table, its blocks go to the LRU end of the
 //! LRU list. The paper fits a curve to the hits of the other blocks; here their gain is measured at the foot of the list. That loops end by
 //! themselves is our own rule.
 //!

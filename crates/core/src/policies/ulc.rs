@@ -214,7 +214,7 @@ impl Ulc {
         }
     }
 
-    /// Puts the block that is used at the young end of `to`.
+    /// Puts the block that is used at the MRU end of `to`.
     #[inline(always)]
     fn enter(&mut self, slot: Slot, from: Tag, to: Tag) {
         self.used[slot as usize] = self.now;

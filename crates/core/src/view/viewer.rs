@@ -1,4 +1,4 @@
-//! Shows requests in a view, one after the other: which bytes of what they touch, in which class, and what becomes void.
+//! Shows requests in a view, one after the other: which bytes of what they touch, in which class, and what is invalidated.
 //!
 //! The simulator shows a whole trace at once and numbers its blocks densely; the live cache shows each request as it comes.
 
@@ -57,7 +57,7 @@ pub enum Step {
     /// Bytes are referenced.
     Touch(Piece),
     /// Blocks of the file that begin at this byte or behind it are worth nothing any more; with `None` all blocks and the inode.
-    Void {
+    Invalidate {
         /// The file.
         file: u32,
         /// The first byte.
@@ -151,9 +151,9 @@ impl Viewer {
             Op::Map if self.cutting.maps => self.data(request, facts, steps),
             // A program that is run is read as a whole.
             Op::Exec if self.names.is_some() => self.whole_file(request, facts, steps),
-            Op::Unlink if self.names.is_some() => steps.push(Step::Void { file: request.file, from: None }),
+            Op::Unlink if self.names.is_some() => steps.push(Step::Invalidate { file: request.file, from: None }),
             Op::Truncate if self.names.is_some() => {
-                steps.push(Step::Void { file: request.file, from: Some(request.offset) });
+                steps.push(Step::Invalidate { file: request.file, from: Some(request.offset) });
             }
             _ => {}
         }

@@ -1,7 +1,7 @@
 //! Blocks in order of last use, with the depth of any of them in O(1): the stack behind every LRU curve.
 //!
 //! Every reference takes a new position on a line. A bitmap marks the positions that are some block's last use, so a block's
-//! depth in the LRU stack is the number of marks from its own to the young end. Counts of the marks before each leaf of 512
+//! depth in the LRU stack is the number of marks from its own to the MRU end. Counts of the marks before each leaf of 512
 //! positions, each group of 32 leaves and each region of 32 groups turn that into three loads and the population count of one
 //! cache line. Taking a mark away lowers the counts behind it, one vector operation a level; a new mark stands at the young
 //! end, where nothing is counted yet. When the positions run out, the marks are moved together.
@@ -58,7 +58,7 @@ impl Recency {
         self.marks.live
     }
 
-    /// References `id`: moves it to the young end and returns the depth at which it was, 0 if it was not on the stack.
+    /// References `id`: moves it to the MRU end and returns the depth at which it was, 0 if it was not on the stack.
     #[inline(always)]
     pub(super) fn touch(&mut self, id: u32) -> u32 {
         let depth = self.forget(id);
@@ -179,7 +179,7 @@ impl Marks {
         self.before_leaf[group][at / LEAF % FANOUT] = in_group as u16;
     }
 
-    /// Marks from position `at` to the young end.
+    /// Marks from position `at` to the MRU end.
     #[inline(always)]
     fn count_from(&self, at: usize) -> u32 {
         let (leaf, group, region) = (at / LEAF, at / GROUP, at / REGION);
@@ -233,7 +233,7 @@ fn ones_below(words: &[u64; LEAF / 64], count: usize) -> u32 {
 mod tests {
     use super::*;
 
-    /// Depth of `id` in a list that is searched from the young end.
+    /// Depth of `id` in a list that is searched from the MRU end.
     fn touch_list(list: &mut Vec<u32>, id: u32) -> u32 {
         let place = list.iter().rposition(|&listed| listed == id);
         let depth = place.map_or(0, |place| (list.len() - place) as u32);

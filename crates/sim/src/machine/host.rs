@@ -127,7 +127,7 @@ impl Host {
     }
 
     /// The resident block was written.
-    pub fn soil(&mut self, slot: Slot) {
+    pub fn mark_dirty(&mut self, slot: Slot) {
         self.blocks[slot as usize].is_dirty = true;
     }
 

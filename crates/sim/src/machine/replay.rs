@@ -196,7 +196,7 @@ impl<'a> Replay<'a> {
         }
         match (run.is_write, outcome) {
             (true, Outcome::Bypassed) => self.host.write(slot),
-            (true, _) => self.host.soil(slot),
+            (true, _) => self.host.mark_dirty(slot),
             (false, Outcome::Hit) => {}
             (false, _) => self.awaited.push(slot),
         }

@@ -56,7 +56,7 @@ pub(crate) struct Event {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum What {
-    /// The blocks are void.
+    /// The blocks are invalidated.
     Remove,
     /// The bytes that the reference asks for may still be in these blocks of another class, which the file was of before.
     Elsewhere(Class),
@@ -80,7 +80,7 @@ pub(crate) fn show(requests: &Requests, view: &View, policy: &str) -> Result<Sho
         for step in steps.drain(..) {
             match step {
                 Step::Touch(piece) => show.piece(request, &piece)?,
-                Step::Void { file, from } => show.void(file, from),
+                Step::Invalidate { file, from } => show.invalidate(file, from),
             }
         }
     }
@@ -95,7 +95,7 @@ struct Show<'a> {
     memory_allowed: u64,
     viewer: Viewer,
     cutter: Cutter,
-    /// What can become void; `None` where no file is deleted or cut.
+    /// What can be invalidated; `None` where no file is deleted or cut.
     valid: Option<Valid>,
     ids: Vec<u32>,
     shown: Shown,
@@ -207,13 +207,13 @@ impl<'a> Show<'a> {
     }
 
     /// The blocks of a file from a byte on, or all of them, are worth nothing any more.
-    fn void(&mut self, file: u32, from: Option<u64>) {
-        let void = self.valid.as_mut().map_or_else(BTreeSet::new, |valid| valid.take(file, from));
-        if void.is_empty() {
+    fn invalidate(&mut self, file: u32, from: Option<u64>) {
+        let invalid = self.valid.as_mut().map_or_else(BTreeSet::new, |valid| valid.take(file, from));
+        if invalid.is_empty() {
             return;
         }
         let event = self.shown.event_blocks.len();
-        self.shown.event_blocks.extend(void.iter().map(|&(_, id)| id));
+        self.shown.event_blocks.extend(invalid.iter().map(|&(_, id)| id));
         self.event(self.ids.len() as u64, What::Remove, event);
     }
 

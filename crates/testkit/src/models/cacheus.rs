@@ -110,7 +110,7 @@ impl Cacheus {
     fn hit(&mut self, key: u32) {
         if self.scan.contains(&(key, true)) {
             let [demoted, new] = self.counts();
-            // What R loses or gets by this is at the young end of S, or not in R.
+            // What R loses or gets by this is at the MRU end of S, or not in R.
             self.set_scan_size(self.scan_size as i64 - (new / demoted).round().max(1.0) as i64);
         }
         self.scan.retain(|&(other, _)| other != key);

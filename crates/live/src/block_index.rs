@@ -55,7 +55,7 @@ pub(crate) struct Entry {
 
 /// The table.
 #[derive(Default)]
-pub(crate) struct Directory {
+pub(crate) struct BlockIndex {
     table: HashTable<Slot>,
     entries: Vec<Entry>,
     free: Vec<Slot>,
@@ -69,7 +69,7 @@ fn hash(address: u64) -> u64 {
     hasher.finish()
 }
 
-impl Directory {
+impl BlockIndex {
     /// The slot of the block with this address, if it has one.
     pub fn find(&self, address: u64) -> Option<Slot> {
         self.table.find(hash(address), |&slot| self.entries[slot as usize].block.address == address).copied()
@@ -169,27 +169,27 @@ mod tests {
     /// Held against a map, with slots that come and go.
     #[test]
     fn slots_are_found_used_again_and_listed_by_file() {
-        let mut directory = Directory::default();
+        let mut index = BlockIndex::default();
         let mut model: HashMap<u64, Slot> = HashMap::new();
         let mut random = Random::new(1);
         for _ in 0..20_000 {
             let (file, number) = (random.below(5), u64::from(random.below(40)));
             let address = u64::from(file) << 32 | number;
             let block = Block { address, file: Some(file), start: number * 512, bytes: 512, pool: Some(0) };
-            assert_eq!(directory.find(address), model.get(&address).copied());
+            assert_eq!(index.find(address), model.get(&address).copied());
             if random.below(2) == 0 {
-                let slot = directory.slot(&block);
+                let slot = index.slot(&block);
                 assert_eq!(*model.entry(address).or_insert(slot), slot);
-                assert_eq!(directory.entry(slot).block, block);
+                assert_eq!(index.entry(slot).block, block);
             } else if let Some(slot) = model.remove(&address) {
-                directory.forget(slot);
+                index.forget(slot);
             }
             assert_eq!(model.values().collect::<HashSet<_>>().len(), model.len(), "two blocks in a slot");
-            let listed: HashSet<Slot> = directory.of_file(file).into_iter().collect();
+            let listed: HashSet<Slot> = index.of_file(file).into_iter().collect();
             let expected: HashSet<Slot> =
                 model.iter().filter(|(address, _)| (**address >> 32) as u32 == file).map(|(_, &slot)| slot).collect();
             assert_eq!(listed, expected);
         }
-        assert!(directory.entries.len() <= 200, "slots are used again");
+        assert!(index.entries.len() <= 200, "slots are used again");
     }
 }
