@@ -69,6 +69,10 @@ impl Source for Slow {
     fn stamp(&self) -> io::Result<Stamp> {
         Source::stamp(self.file.as_ref())
     }
+
+    fn sync(&self, data_only: bool) -> io::Result<()> {
+        Source::sync(self.file.as_ref(), data_only)
+    }
 }
 
 struct SlowStore(Arc<Disk>);

@@ -45,6 +45,9 @@ pub trait Source: Send + Sync {
     fn set_len(&self, size: u64) -> io::Result<()>;
     /// What tells whether it was changed.
     fn stamp(&self) -> io::Result<Stamp>;
+    /// Has all that was written survive a loss of power, the size too, before it returns; unless `data_only` also what else is known of the file (times,
+    /// owner, mode). Nothing stands in for it: whoever is told that it is done relies on it.
+    fn sync(&self, data_only: bool) -> io::Result<()>;
 }
 
 impl Source for File {
@@ -75,6 +78,10 @@ impl Source for File {
             modified: nanos(about.mtime(), about.mtime_nsec()),
             changed: nanos(about.ctime(), about.ctime_nsec()),
         })
+    }
+
+    fn sync(&self, data_only: bool) -> io::Result<()> {
+        if data_only { self.sync_data() } else { self.sync_all() }
     }
 }
 

@@ -56,6 +56,18 @@ impl Cache {
         )
     }
 
+    /// Has the source keep what was written to the file ([`Source::sync`](source::Source::sync)). If it cannot, nobody knows what it has kept: nothing of the
+    /// file stays cached, so that whoever reads it is given what the source has.
+    pub fn sync(&self, access: &Access, data_only: bool) -> io::Result<()> {
+        let done = access.source.sync(data_only);
+        if done.is_err() {
+            let mut state = self.shared.lock();
+            state.void(access.file, &(0..u64::MAX));
+            state.traffic.errors += 1;
+        }
+        done
+    }
+
     /// Does something else that changes the bytes `range` of the file in the source: making holes, copying within the source.
     pub fn change<T>(
         &self,

@@ -259,6 +259,10 @@ impl Source for FaultyFile {
     fn stamp(&self) -> std::io::Result<Stamp> {
         Source::stamp(self.0.as_ref())
     }
+
+    fn sync(&self, data_only: bool) -> std::io::Result<()> {
+        Source::sync(self.0.as_ref(), data_only)
+    }
 }
 
 #[test]

@@ -161,6 +161,10 @@ impl Source for Handle {
         let time = model.changes.len() as i128;
         Ok(Stamp { size: model.size(), modified: time, changed: time })
     }
+
+    fn sync(&self, _data_only: bool) -> io::Result<()> {
+        Ok(())
+    }
 }
 
 /// A thread with the file open.

@@ -38,6 +38,10 @@ impl Source for Slow {
     fn stamp(&self) -> io::Result<Stamp> {
         Ok(Stamp { size: FILE, modified: 1, changed: 1 })
     }
+
+    fn sync(&self, _data_only: bool) -> io::Result<()> {
+        Ok(())
+    }
 }
 
 /// Bytes of this process's memory: now, or at most so far (proc(5)).

@@ -91,6 +91,10 @@ impl Source for PanickingFile {
     fn stamp(&self) -> io::Result<Stamp> {
         Source::stamp(self.0.as_ref())
     }
+
+    fn sync(&self, data_only: bool) -> io::Result<()> {
+        Source::sync(self.0.as_ref(), data_only)
+    }
 }
 
 #[test]

@@ -417,6 +417,10 @@ impl Source for WatchedFile {
     fn stamp(&self) -> io::Result<Stamp> {
         Source::stamp(self.0.as_ref())
     }
+
+    fn sync(&self, data_only: bool) -> io::Result<()> {
+        Source::sync(self.0.as_ref(), data_only)
+    }
 }
 
 /// So that room which is kept for root, and limits that root does not have, are not open to them.

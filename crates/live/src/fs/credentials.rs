@@ -156,6 +156,10 @@ impl Source for Opened {
     fn stamp(&self) -> io::Result<Stamp> {
         self.source.stamp()
     }
+
+    fn sync(&self, data_only: bool) -> io::Result<()> {
+        self.source.sync(data_only)
+    }
 }
 
 /// What the kernel says of a thread (proc(5)).

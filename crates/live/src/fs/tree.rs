@@ -340,7 +340,10 @@ impl Tree {
     }
 
     pub fn sync(&self, open: &OpenFile, data_only: bool) -> io::Result<()> {
-        if data_only { open.file.sync_data() } else { open.file.sync_all() }
+        match self.cache() {
+            Some(cache) => cache.sync(&open.access(), data_only),
+            None => open.source.sync(data_only),
+        }
     }
 
     pub fn allocate(&self, open: &OpenFile, offset: u64, length: u64, mode: u32) -> io::Result<()> {

@@ -44,6 +44,11 @@ impl Memory {
         self.version.fetch_add(1, Ordering::SeqCst);
     }
 
+    /// Has other bytes, of which its times do not tell: a disk has lost what was written to it.
+    pub fn lose(&self, bytes: Vec<u8>) {
+        *self.bytes.lock().unwrap() = bytes;
+    }
+
     pub fn fail_with(&self, faults: &[Option<i32>]) {
         self.faults.lock().unwrap().extend(faults);
     }
@@ -122,5 +127,9 @@ impl Source for Memory {
     fn stamp(&self) -> io::Result<Stamp> {
         let version = self.version.load(Ordering::SeqCst).into();
         Ok(Stamp { size: self.bytes.lock().unwrap().len() as u64, modified: version, changed: version })
+    }
+
+    fn sync(&self, _data_only: bool) -> io::Result<()> {
+        self.fault()
     }
 }
