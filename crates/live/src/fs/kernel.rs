@@ -201,9 +201,14 @@ impl Filesystem for Kernel {
         reply: ReplyAttr,
     ) {
         let change = Attributes { mode, uid, gid, size, times: timestamps(accessed, modified) };
-        let (open, caller) = (self.open_file(handle), caller(request));
+        let (open, caller, notifier) = (self.open_file(handle), caller(request), self.notifier.clone());
         self.hand_over(self.tree.part(number.0), move |tree| {
-            attr(reply, number.0, tree.set_attributes(number.0, &change, open.as_deref(), caller));
+            let changed = tree.set_attributes(number.0, &change, open.as_deref(), caller);
+            if changed.is_err() {
+                // Some of it may have been done.
+                forget_attributes(&notifier, number);
+            }
+            attr(reply, number.0, changed);
         });
     }
 

@@ -332,11 +332,10 @@ impl Tree {
         Ok(true)
     }
 
-    /// Writes back what the kernel of the source's machine still holds, so that a close tells of errors.
+    /// Has the source do what it does when a file is closed, and tell of it: file systems of networks write back then.
     pub fn flush(&self, open: &OpenFile) -> io::Result<()> {
-        // Closing any descriptor of the file does it; what the close itself says is lost.
-        drop(open.file.try_clone()?);
-        Ok(())
+        // Closing any descriptor of the file does it. To drop one would not say what came of it.
+        Ok(nix::unistd::close(open.file.try_clone()?)?)
     }
 
     pub fn sync(&self, open: &OpenFile, data_only: bool) -> io::Result<()> {

@@ -13,8 +13,12 @@ use hotset_live::{Access, Cache, Settings, Stream};
 use super::{NAMES, Subject};
 use crate::memory::Memory;
 
-/// The error that the source is made to fail with.
+/// The errors that a source is made to fail with.
+const ERRORS: [i32; 3] = [EIO, 4, 28];
 const EIO: i32 = 5;
+
+/// What lies between the cache and a file.
+type Between = dyn Fn(Arc<dyn Source>) -> Arc<dyn Source>;
 
 /// A cache of blocks of 512 bytes, as small as can be at first.
 pub struct Cached {
@@ -22,6 +26,7 @@ pub struct Cached {
     files: [Option<Rc<File>>; NAMES],
     /// Opens so far.
     opens: u32,
+    between: Box<Between>,
     /// The source has been disturbed.
     is_disturbed: bool,
 }
@@ -43,7 +48,12 @@ impl Cached {
         let policy = PolicySpec::parse("lru").expect("it is known");
         let settings = Settings { policy, memory: 4096, block: 512, rules: None, seed: 1 };
         let cache = Cache::new(&settings, None).expect("it can be built");
-        Cached { cache, files: Default::default(), opens: 0, is_disturbed: false }
+        Cached { cache, files: Default::default(), opens: 0, between: Box::new(|file| file), is_disturbed: false }
+    }
+
+    /// The same of files with something between that may disturb every call.
+    pub fn through(between: impl Fn(Arc<dyn Source>) -> Arc<dyn Source> + 'static) -> Cached {
+        Cached { between: Box::new(between), is_disturbed: true, ..Cached::new() }
     }
 
     fn note(&self, op: Op, file: &File) {
@@ -70,12 +80,15 @@ impl Subject for Cached {
             Rc::new(File { store: Memory::new(Vec::new()), number })
         };
         let file = self.files[name].get_or_insert_with(make).clone();
-        self.cache.opened(file.number, file.store.as_ref()).expect("memory has a stamp");
+        let source = (self.between)(file.store.clone());
+        while let Err(error) = self.cache.opened(file.number, source.as_ref()) {
+            assert!(self.expects(&error), "{error}");
+        }
         self.note(Op::Open, &file);
         self.opens += 1;
         let app = self.cache.app(&format!("app{}", self.opens % 3));
         let stream = (self.opens.is_multiple_of(2)).then(Stream::default);
-        Handle { source: file.store.clone(), file, stream, app }
+        Handle { source, file, stream, app }
     }
 
     fn read(&mut self, handle: &Handle, offset: u64, length: usize) -> io::Result<Vec<u8>> {
@@ -128,7 +141,7 @@ impl Subject for Cached {
     }
 
     fn expects(&self, error: &io::Error) -> bool {
-        self.is_disturbed && error.raw_os_error() == Some(EIO)
+        self.is_disturbed && error.raw_os_error().is_some_and(|number| ERRORS.contains(&number))
     }
 
     fn validate(&mut self) {
