@@ -8,16 +8,18 @@ use hotset_core::policy::PolicySpec;
 use hotset_core::spec::Value;
 use hotset_sim::curve::{LruCurve, OptCurve, Shards};
 use hotset_sim::grid::{self, Plan};
-use hotset_sim::results::SCHEMA_VERSION;
+use hotset_sim::results::{Choice, SCHEMA_VERSION};
 use hotset_sim::{BlockSize, Options, Prepared, SimError, prepare, scan};
 use hotset_trace::Trace;
 use serde::Serialize;
 
 use crate::failure::Failure;
+use crate::output::words;
 use crate::progress::{Reading, Replaying};
 use crate::report::{ReportArgs, Rows};
 use crate::results::ResultArgs;
-use crate::traces::{CutArgs, OneTrace, ReadArgs, nothing_referenced, say_remarks};
+use crate::select::{self, CountArgs, FilterArgs};
+use crate::traces::{CutArgs, OneTrace, ReadArgs, nothing_counted, nothing_referenced, say_remarks};
 use line::{Line, Sampling};
 
 /// Draw the hit ratio by cache size: LRU and OPT exactly at every size, other schemes at chosen ones
@@ -47,6 +49,10 @@ pub(crate) struct Curve {
     read: ReadArgs,
     #[command(flatten)]
     cut: CutArgs,
+    #[command(flatten)]
+    filter: FilterArgs,
+    #[command(flatten)]
+    count: CountArgs,
     #[command(flatten)]
     results: ResultArgs,
     #[command(flatten)]
@@ -82,6 +88,9 @@ struct Point<'a> {
     block_bytes: Option<u64>,
     /// Seed of the sample and of the policy's random numbers.
     seed: u64,
+    /// As in a row of `simulate`.
+    #[serde(flatten)]
+    choice: &'a Choice,
     /// Blocks referenced.
     references: u64,
     /// References that found their block; of a sampled curve an estimate, rounded.
@@ -97,7 +106,7 @@ struct Point<'a> {
     sampling: Option<Sampling>,
 }
 
-const COLUMNS: [&str; 16] = [
+const COLUMNS: [&str; 20] = [
     "version",
     "trace",
     "policy",
@@ -105,6 +114,10 @@ const COLUMNS: [&str; 16] = [
     "size_bytes",
     "block_bytes",
     "seed",
+    "filter",
+    "warmup",
+    "count_only",
+    "maps",
     "references",
     "hits",
     "misses",
@@ -122,26 +135,37 @@ impl Curve {
             PolicySpec::parse_list(&self.policy).map_err(|error| Failure::spec("--policy", &self.policy, &error))?;
         let name = self.trace.path.display().to_string();
         let page = self.report.prepare(std::slice::from_ref(&self.trace.path))?;
-        let trace = self.read.open(&self.trace.path)?;
+        let selection = self.count.count(self.filter.selection()?);
         let mut options = self.cut.options();
+        let path = &self.trace.path;
+        let trace = select::select(|| self.read.open(path), path, &selection, &options)?;
+        let has_ops = trace.meta().has_ops;
         let block_bytes = options.block.unwrap_or_else(|| BlockSize::default_for(trace.meta())).bytes();
         options.keep_requests =
             policies.iter().any(|policy| grid::wants_requests(policy.entry(), &policy.args(block_bytes)));
         options.keep_times = policies.iter().any(|policy| policy.args(block_bytes).wants_clock());
         let lines = match self.sampler()? {
+            Some(_) if !selection.counts_all() => {
+                let message = "a sample counts all references: leave --warmup and --count-only out, or --sample";
+                return Err(Failure::Usage(message.to_owned()));
+            }
             Some(sampler) => vec![sampled(sampler, trace, &options, &name, &policies)?],
             None => self.exact(trace, &options, &name, &policies, block_bytes)?,
         };
         if lines[0].references == 0 {
-            return Err(nothing_referenced(&name));
+            return Err(match selection.counts_all() {
+                true => nothing_referenced(&name, &selection),
+                false => nothing_counted(&name, &selection),
+            });
         }
-        let points = self.points(&lines, &name, block_bytes);
+        let choice = Choice::new(&selection, options.maps, has_ops);
+        let points = self.points(&lines, &name, &choice, block_bytes);
         self.results.write(&COLUMNS, &points)?;
         if let Some(page) = page {
             page.write(typed, Rows { rows: &points, series: &[] })?;
         }
         if !self.results.has_stdout() {
-            show::show(&name, &lines, block_bytes)?;
+            show::show(&words::named(&name, &choice), &lines, block_bytes)?;
         }
         Ok(())
     }
@@ -177,7 +201,9 @@ impl Curve {
                     return Err(stream.refuse("an exact curve", "or estimate it with --sample-size 10000").into());
                 }
             };
-            lines.push(match policy.info().name {
+            // The short cuts count every reference.
+            let name = if references.has_uncounted() { "" } else { policy.info().name };
+            lines.push(match name {
                 "lru" => {
                     let mut curve = LruCurve::new();
                     curve.feed(references.ids());
@@ -228,7 +254,13 @@ impl Curve {
         Ok(Line::simulated(policy.to_string(), references, distinct.into(), hits))
     }
 
-    fn points<'a>(&self, lines: &'a [Line], name: &'a str, block_bytes: Option<u64>) -> Vec<Point<'a>> {
+    fn points<'a>(
+        &self,
+        lines: &'a [Line],
+        name: &'a str,
+        choice: &'a Choice,
+        block_bytes: Option<u64>,
+    ) -> Vec<Point<'a>> {
         let sizes = |line: &Line| match self.points {
             Points::Some(points) => line.sizes(points),
             Points::All => line.steps(),
@@ -243,6 +275,7 @@ impl Curve {
                 size_bytes: block_bytes.map(|block| block.saturating_mul(size)),
                 block_bytes,
                 seed: self.seed,
+                choice,
                 references: line.references,
                 hits,
                 misses: line.references - hits,

@@ -52,11 +52,11 @@ impl Demo {
         say(
             "3. What would each scheme have given?",
             "opt knows the future: no scheme that keeps every block can hit more. Programs and libraries are \
-             mapped, which hides what of them is used, so --no-maps leaves them out.",
+             mapped, which hides what of them is used, so they are left out, as a line says.",
         )?;
-        hotset(&["simulate", &trace, "--no-maps", "--policy", POLICIES, "--size", SIZES, "--report", &report])?;
+        hotset(&["simulate", &trace, "--policy", POLICIES, "--size", SIZES, "--report", &report])?;
         say("4. And at every other size?", "Both curves are exact, from one pass each.")?;
-        hotset(&["curve", &trace, "--no-maps", "--policy", "lru,opt"])?;
+        hotset(&["curve", &trace, "--maps", "none", "--policy", "lru,opt"])?;
         say("Now a program of yours", "")?;
         writeln!(stdout(), "\n    hotset record -o mine.hst -- COMMAND ARGUMENTS…")?;
         writeln!(stdout(), "    hotset simulate mine.hst --policy all --size 5%..80%*2\n")?;

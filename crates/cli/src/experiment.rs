@@ -19,6 +19,7 @@ use hotset_core::spec::{SizeSpec, SpecError};
 use hotset_sim::Options;
 use hotset_sim::paging::Frees;
 use hotset_sim::results::SeriesRow;
+use hotset_sim::select::Selection;
 
 use crate::failure::Failure;
 use crate::memory;
@@ -27,6 +28,7 @@ use crate::replay::paging::PagingReplay;
 use crate::replay::{Replay, Replayed};
 use crate::report::ReportArgs;
 use crate::results::ResultArgs;
+use crate::select;
 use crate::text_file;
 use crate::traces::ReadArgs;
 use compare::Comparison;
@@ -124,23 +126,33 @@ impl Experiment {
         let (sizes, sizes_from) = ((&sizes, file.sizes.as_str()), "sizes");
         let options = Options {
             block: file.block_size(path)?,
-            maps: file.maps,
+            maps: file.maps.into(),
             memory_bytes: memory::default_budget(),
             ..Options::default()
         };
-        let (read, seed) = (&ReadArgs::default(), 1);
+        let (read, seed, selection) = (&ReadArgs::default(), 1, &Selection::default());
+        let open = |path: &Path| select::select(|| read.open(path), path, selection, &options);
         let mut told: Vec<Told> = match &policies {
             Policies::Cache(policies) => {
                 let timed = file.machine(path)?;
                 let timed = timed.as_ref();
-                let replay = Replay { policies, sizes, sizes_from, options, rules: None, seed, timed };
+                let replay = Replay {
+                    policies,
+                    sizes,
+                    sizes_from,
+                    options: options.clone(),
+                    selection,
+                    rules: None,
+                    seed,
+                    timed,
+                };
                 let rows = |replayed: Replayed| {
                     let rows = replayed.rows.into_iter().map(|row| AnyRow::Cache(Box::new(row))).collect();
                     (rows, replayed.series)
                 };
                 let alone = file.traces.iter().map(|trace| {
                     let path = self.place(path, trace);
-                    replay.rows_of(read.open(&path)?, &path).map(rows)
+                    replay.rows_of(open(&path)?, &path).map(rows)
                 });
                 let mixed = file.mixes.iter().map(|mix| {
                     let wrong = |error: SpecError| Failure::Usage(format!("{}, {}: {error}", path.display(), mix.name));
@@ -149,18 +161,20 @@ impl Experiment {
                     let size = size.map_err(wrong)?;
                     let sizes = size.as_ref().map_or(replay.sizes, |(size, text)| (size, text));
                     let replay = Replay { policies: &own, sizes, options: replay.options.clone(), ..replay };
-                    let trace = mix.open(|trace| self.place(path, trace))?;
-                    let mut replayed = replay.rows_of(trace, Path::new(&mix.name))?;
+                    let (trace, name) = (mix.open(|trace| self.place(path, trace))?, Path::new(&mix.name));
+                    let trace = select::selected(trace, name, selection, &replay.options)?;
+                    let mut replayed = replay.rows_of(trace, name)?;
                     mix.tell(policies, &mut replayed.rows, &mut replayed.series).map_err(wrong)?;
                     Ok(rows(replayed))
                 });
                 alone.chain(mixed).collect::<Result<_, Failure>>()?
             }
             Policies::Memory(policies) => {
-                let replay = PagingReplay { policies, sizes, sizes_from, options, frees: Frees::Drop, seed };
+                let replay =
+                    PagingReplay { policies, sizes, sizes_from, options: options.clone(), frees: Frees::Drop, seed };
                 let rows = |trace: &String| {
                     let path = self.place(path, trace);
-                    let rows = replay.rows_of(read.open(&path)?, &path)?;
+                    let rows = replay.rows_of(open(&path)?, &path)?;
                     Ok((rows.into_iter().map(|row| AnyRow::Memory(Box::new(row))).collect(), Vec::new()))
                 };
                 file.traces.iter().map(rows).collect::<Result<_, Failure>>()?

@@ -7,13 +7,14 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use hotset_sim::inspect::{Inspection, Pattern, inspect};
-use hotset_sim::results::SCHEMA_VERSION;
+use hotset_sim::results::{Choice, SCHEMA_VERSION};
 use serde::Serialize;
 
 use crate::failure::Failure;
-use crate::output::files;
+use crate::output::{files, words};
 use crate::progress::Reading;
 use crate::report::ReportArgs;
+use crate::select::{self, FilterArgs};
 use crate::traces::{CutArgs, OneTrace, ReadArgs, say_remarks};
 
 /// Tell what is in a trace: footprint, operations, applications, sizes, sequences, reuse distances, hottest files
@@ -31,6 +32,8 @@ pub(crate) struct Inspect {
     read: ReadArgs,
     #[command(flatten)]
     cut: CutArgs,
+    #[command(flatten)]
+    filter: FilterArgs,
     /// Write everything as one JSON object; `-` is standard output, then without the page
     #[arg(long, value_name = "FILE", help_heading = "Results")]
     json: Option<PathBuf>,
@@ -53,6 +56,8 @@ struct Named<'a> {
     version: u32,
     trace: &'a str,
     #[serde(flatten)]
+    choice: &'a Choice,
+    #[serde(flatten)]
     inspection: &'a Inspection,
 }
 
@@ -60,15 +65,17 @@ impl Inspect {
     pub(crate) fn run(self, typed: &str) -> Result<(), Failure> {
         let page = self.report.prepare(std::slice::from_ref(&self.trace.path))?;
         let mut pattern = page.is_some().then(Pattern::default);
-        let trace = self.read.open(&self.trace.path)?;
+        let (selection, options, path) = (self.filter.selection()?, self.cut.options(), &self.trace.path);
+        let trace = select::select(|| self.read.open(path), path, &selection, &options)?;
+        let choice = Choice::new(&selection, options.maps, trace.meta().has_ops);
         let name = self.trace.path.display().to_string();
         let mut reader = trace.reader;
         let inspection = {
             let progress = Reading::new(&name, &trace.progress);
-            inspect(reader.as_mut(), &self.cut.options(), pattern.as_mut(), &progress)?
+            inspect(reader.as_mut(), &options, pattern.as_mut(), &progress)?
         };
         say_remarks(&name, reader.as_ref())?;
-        let named = Named { version: SCHEMA_VERSION, trace: &name, inspection: &inspection };
+        let named = Named { version: SCHEMA_VERSION, trace: &name, choice: &choice, inspection: &inspection };
         if let Some(path) = &self.json {
             files::write_json(path, &[named])?;
         }
@@ -77,7 +84,7 @@ impl Inspect {
             page.write(typed, Content { inspection: named, pattern })?;
         }
         if self.json.as_deref() != Some(Path::new("-")) {
-            page::write(&mut stdout().lock(), &name, &inspection)?;
+            page::write(&mut stdout().lock(), &words::named(&name, &choice), &inspection)?;
             stdout().flush()?;
         }
         Ok(())

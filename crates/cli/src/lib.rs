@@ -25,6 +25,7 @@ mod record;
 mod replay;
 mod report;
 mod results;
+mod select;
 mod shell;
 mod simulate;
 mod text_file;

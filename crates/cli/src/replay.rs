@@ -9,13 +9,14 @@ use hotset_core::policy::{Args, PolicySpec};
 use hotset_core::spec::SizeSpec;
 use hotset_sim::grid::{self, Plan};
 use hotset_sim::machine::{self, Sample};
-use hotset_sim::results::{Row, SeriesRow, TraceFacts};
+use hotset_sim::results::{Choice, Row, SeriesRow, TraceFacts};
+use hotset_sim::select::Selection;
 use hotset_sim::{BlockSize, Options, Prepared, Tally, prepare};
 use hotset_trace::Trace;
 
 use crate::failure::Failure;
 use crate::progress::{Reading, Replaying};
-use crate::traces::{nothing_referenced, say_remarks};
+use crate::traces::{nothing_counted, nothing_referenced, say_remarks};
 
 /// What is replayed against what.
 pub(crate) struct Replay<'a> {
@@ -25,6 +26,8 @@ pub(crate) struct Replay<'a> {
     /// Where they were written, for errors.
     pub(crate) sizes_from: &'a str,
     pub(crate) options: Options,
+    /// What is chosen of the traces, which are opened so.
+    pub(crate) selection: &'a Selection,
     /// The user's classes.
     pub(crate) rules: Option<&'a Rules>,
     pub(crate) seed: u64,
@@ -53,8 +56,13 @@ impl Replay<'_> {
         options.keep_times = self.timed.is_some() || policies.iter().any(|policy| args(policy).uses_clock());
         let name = path.display().to_string();
         let (mut prepared, reader) = prepare(trace.reader, &options, &Reading::new(&name, &trace.progress))?;
+        if let Some(reader) = &reader {
+            say_remarks(&name, reader.as_ref())?;
+        }
         let (footprint, references) = match &prepared {
-            Prepared::Held(references) if references.is_empty() => return Err(nothing_referenced(&name)),
+            Prepared::Held(references) if references.is_empty() => {
+                return Err(nothing_referenced(&name, self.selection));
+            }
             Prepared::Held(references) => (u64::from(references.distinct()), Some(references.len())),
             Prepared::Stream(stream) => {
                 stream.check(sizes.needs_footprint(), policies.iter().find(|policy| policy.is_offline()))?;
@@ -69,12 +77,22 @@ impl Replay<'_> {
         drop(replaying);
         let reader = match (reader, prepared) {
             (Some(reader), _) => reader,
-            (None, Prepared::Stream(stream)) => stream.into_reader(),
+            (None, Prepared::Stream(stream)) => {
+                let reader = stream.into_reader();
+                say_remarks(&name, reader.as_ref())?;
+                reader
+            }
             (None, Prepared::Held(_)) => unreachable!("a held trace has been read"),
         };
-        say_remarks(&name, reader.as_ref())?;
+        if cells.tallies.iter().all(|tally| tally.total.references == 0) {
+            return Err(match self.selection.counts_all() {
+                true => nothing_referenced(&name, self.selection),
+                false => nothing_counted(&name, self.selection),
+            });
+        }
         let facts = TraceFacts {
             name,
+            choice: Choice::new(self.selection, options.maps, meta.has_ops),
             block_bytes,
             distinct: cells.distinct,
             has_ops: meta.has_ops,

@@ -4,13 +4,15 @@ pub(crate) mod clock;
 mod paging;
 
 use std::io::{Write, stdout};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::Args;
 use hotset_core::paging::PagingSpec;
 use hotset_core::policy::PolicySpec;
 use hotset_core::spec::{SizeSpec, SpecError};
 use hotset_sim::results::{Row, SeriesRow};
+use hotset_sim::select::Selection;
+use hotset_trace::Trace;
 use serde::Serialize;
 
 use crate::classes;
@@ -19,6 +21,7 @@ use crate::output::{files, human, style, table, words};
 use crate::replay::Replay;
 use crate::report::{Page, ReportArgs, Rows};
 use crate::results::ResultArgs;
+use crate::select::{self, CountArgs, FilterArgs};
 use crate::traces::{CutArgs, ReadArgs};
 
 /// Replay traces against cache schemes at given sizes, exactly
@@ -49,6 +52,10 @@ pub(crate) struct Simulate {
     #[arg(long, value_name = "FILE", help_heading = "Cutting it into blocks")]
     classes: Option<PathBuf>,
     #[command(flatten)]
+    filter: FilterArgs,
+    #[command(flatten)]
+    count: CountArgs,
+    #[command(flatten)]
     results: ResultArgs,
     #[command(flatten)]
     clock: clock::ClockArgs,
@@ -75,7 +82,8 @@ impl Simulate {
         let policies = policies.map_err(|error| Failure::spec("--policy", &self.policy, &error));
         let rules = self.classes.as_deref().map(classes::read).transpose()?;
         let page = self.report.prepare(&self.traces)?;
-        let mut first = self.read.open(&self.traces[0])?;
+        let selection = self.count.count(self.filter.selection()?);
+        let mut first = self.open(&self.traces[0], &selection)?;
         if first.reader.memory().is_some() {
             self.clock.refuse(&self.traces[0])?;
             return self.write(&self.run_paging(first, &sizes)?, &[], &files::PAGING_COLUMNS, page, typed);
@@ -86,6 +94,7 @@ impl Simulate {
             sizes: (&sizes, &self.size),
             sizes_from: "--size",
             options: self.cut.options(),
+            selection: &selection,
             rules: rules.as_ref(),
             seed: self.seed,
             timed: timed.as_ref(),
@@ -93,7 +102,7 @@ impl Simulate {
         let mut first = Some(first);
         let (mut rows, mut series) = (Vec::new(), Vec::new());
         for path in &self.traces {
-            let trace = first.take().map_or_else(|| self.read.open(path), Ok)?;
+            let trace = first.take().map_or_else(|| self.open(path, &selection), Ok)?;
             let of_trace = replay.rows_of(trace, path)?;
             if !self.results.has_stdout() && !self.clock.has_stdout() {
                 show(&of_trace.rows)?;
@@ -103,6 +112,11 @@ impl Simulate {
         }
         self.clock.write(&series)?;
         self.write(&rows, &series, &files::CACHE_COLUMNS, page, typed)
+    }
+
+    /// Opens what is chosen of a trace.
+    fn open(&self, path: &Path, selection: &Selection) -> Result<Trace, Failure> {
+        select::select(|| self.read.open(path), path, selection, &self.cut.options())
     }
 
     /// Writes the results where the user wants them.
@@ -133,7 +147,7 @@ fn show(rows: &[Row]) -> Result<(), Failure> {
         writeln!(
             out,
             "{}: requests to inodes, directories and data in blocks of the schemes' own sizes\n{}",
-            first.trace,
+            words::chosen(first),
             table::accesses(&aware)
         )?;
         if aware.iter().all(|row| row.size_blocks == first.size_blocks) {
@@ -148,7 +162,7 @@ fn show(rows: &[Row]) -> Result<(), Failure> {
 fn show_plain(rows: &[Row]) -> Result<(), Failure> {
     let first = &rows[0];
     let mut out = stdout().lock();
-    write!(out, "{}: {} references", first.trace, human::count(first.counts.references))?;
+    write!(out, "{}: {} references", words::chosen(first), human::count(first.counts.references))?;
     if let Some(distinct) = first.distinct_blocks {
         write!(out, " to {} distinct blocks", human::count(distinct.into()))?;
     }

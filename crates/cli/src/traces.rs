@@ -3,11 +3,13 @@
 use std::io::{Write, stderr};
 use std::path::{Path, PathBuf};
 
-use clap::Args;
+use clap::{Args, ValueEnum};
 use hotset_core::spec::Value;
+use hotset_sim::select::Selection;
 use hotset_sim::{BlockSize, Options};
 use hotset_trace::formats::by_name;
 use hotset_trace::{OpenOptions, Trace, TraceReader};
+use serde::Deserialize;
 
 use crate::failure::Failure;
 use crate::formats::all_formats;
@@ -48,12 +50,35 @@ pub(crate) struct CutArgs {
     /// [default: 4K, or the trace's own unit where it has one]
     #[arg(long, value_name = "SIZE", value_parser = parse_block, help_heading = "Cutting it into blocks")]
     block: Option<BlockSize>,
-    /// Leave mapped file ranges out; otherwise a mapping counts as a read of the range
-    #[arg(long, help_heading = "Cutting it into blocks")]
-    no_maps: bool,
+    /// Which mapped file ranges count as reads
+    #[arg(long, value_name = "WHICH", default_value = "auto", help_heading = "Cutting it into blocks")]
+    maps: Maps,
     /// Memory that the trace may take; a larger one is streamed instead of held [default: half of what is available]
     #[arg(long, value_name = "SIZE", value_parser = parse_bytes, help_heading = "Cutting it into blocks")]
     memory: Option<u64>,
+}
+
+/// Which mapped file ranges count as reads: [`hotset_sim::Maps`] as it is written.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum Maps {
+    /// Those of which it is known what was touched; no recording tells yet, so all are left out, and a line says how much that is
+    #[default]
+    Auto,
+    /// All, each as a read of its whole range
+    All,
+    /// None
+    None,
+}
+
+impl From<Maps> for hotset_sim::Maps {
+    fn from(maps: Maps) -> hotset_sim::Maps {
+        match maps {
+            Maps::Auto => hotset_sim::Maps::Auto,
+            Maps::All => hotset_sim::Maps::All,
+            Maps::None => hotset_sim::Maps::None,
+        }
+    }
 }
 
 impl CutArgs {
@@ -61,7 +86,7 @@ impl CutArgs {
     pub(crate) fn options(&self) -> Options {
         Options {
             block: self.block,
-            maps: !self.no_maps,
+            maps: self.maps.into(),
             memory_bytes: self.memory.unwrap_or_else(memory::default_budget),
             keep_requests: false,
             keep_times: false,
@@ -77,9 +102,18 @@ pub(crate) struct OneTrace {
     pub(crate) path: PathBuf,
 }
 
-/// The error for a trace without data.
-pub(crate) fn nothing_referenced(name: &str) -> Failure {
-    Failure::Work(format!("{name}: no request in the trace reads or writes data, so there is nothing to cache"))
+/// The error for a trace without data, or a choice of it without.
+pub(crate) fn nothing_referenced(name: &str, selection: &Selection) -> Failure {
+    let of =
+        if selection.is_everything() { "in the trace".to_owned() } else { format!("of those chosen ({selection})") };
+    Failure::Work(format!("{name}: no request {of} reads or writes data, so there is nothing to cache"))
+}
+
+/// The error for a choice of which nothing counts.
+pub(crate) fn nothing_counted(name: &str, selection: &Selection) -> Failure {
+    Failure::Work(format!(
+        "{name}: no reference of the requests chosen ({selection}) counts: expected a shorter --warmup, or another --count-only"
+    ))
 }
 
 /// Tells what was skipped and what the reader has to say.

@@ -219,7 +219,7 @@ mod recording {
         let run = hotset(&["record", "-o", &out, "--", "sh", "-c", &script]);
         assert_eq!((run.status, run.out.as_str()), (7, "10000\n"), "{}", run.err);
         assert!(run.err.contains("oops\n") && run.err.contains("x.hst: "), "{}", run.err);
-        let seen = &hotset(&["inspect", &out, "--no-maps", "--json", "-"]).rows()[0];
+        let seen = &hotset(&["inspect", &out, "--maps", "none", "--json", "-"]).rows()[0];
         let files = seen["files"]["top"].as_array().unwrap();
         let read = files.iter().find(|file| file["path"].as_str() == Some(&input)).expect("what cat read is there");
         assert_eq!((read["references"].as_u64(), read["size_bytes"].as_u64()), (Some(3), Some(10_000)));

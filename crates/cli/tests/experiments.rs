@@ -105,7 +105,7 @@ fn partitions_hit_what_was_counted_independently() {
     assert_eq!(made.status, 0, "{}", made.err);
     let specs =
         "shared(lru,prefetch=off),equal(lru,prefetch=off),qos(lru,prefetch=off,interval=2s,tpcc=70%,mplayer=0.5%)";
-    let rows = hotset(&["simulate", &out, "-p", specs, "-s", "64M", "--no-maps", "--json", "-"]).rows();
+    let rows = hotset(&["simulate", &out, "-p", specs, "-s", "64M", "--maps", "none", "--json", "-"]).rows();
     for (row, expected) in rows.iter().zip([[57.5, 0.7, 55.0], [40.6, 0.7, 38.8], [59.2, 0.7, 56.5]]) {
         let percent =
             |counts: &Value| 100.0 * counts["hits"].as_f64().unwrap() / counts["references"].as_f64().unwrap();

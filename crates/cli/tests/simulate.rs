@@ -45,7 +45,7 @@ fn a_row_has_the_documented_fields_and_no_others() {
     assert_eq!(keys(&of_ids[0]).into_iter().collect::<std::collections::BTreeSet<_>>(), expected);
 
     let of_csv = hotset(&["simulate", &folder.file("t.csv", csv()), "-p", "lru", "-s", "10", "--json", "-"]).rows();
-    let more = ["size_bytes", "block_bytes", "write_requests", "write_backs", "apps"];
+    let more = ["size_bytes", "block_bytes", "maps", "write_requests", "write_backs", "apps"];
     let expected: std::collections::BTreeSet<&str> = plain.into_iter().chain(more).collect();
     assert_eq!(keys(&of_csv[0]).into_iter().collect::<std::collections::BTreeSet<_>>(), expected);
     let row = &of_csv[0];
@@ -129,21 +129,6 @@ fn a_stream_gives_the_same_rows_as_a_trace_that_is_held() {
         assert_eq!(held.len(), sizes.split(',').count() * online.len());
         assert_eq!(simulate(&["--memory", "1"]), held, "{relative}");
     }
-}
-
-#[test]
-fn maps_count_as_reads_unless_left_out() {
-    let folder = Folder::new();
-    let trace = folder.file(
-        "m.csv",
-        "time_s,pid,op,file,offset,bytes,filesize,kind\n0,1,R,1,0,4096,,x\n0,1,M,1,0,8192,,x\n0,1,W,1,0,1,,x\n",
-    );
-    let references = |more: &[&str]| {
-        let rows = hotset(&[&["simulate", &trace, "-p", "lru", "-s", "9", "--json", "-"], more].concat()).rows();
-        (rows[0]["references"].as_u64(), rows[0]["read_requests"].as_u64(), rows[0]["write_requests"].as_u64())
-    };
-    assert_eq!(references(&[]), (Some(4), Some(2), Some(1)));
-    assert_eq!(references(&["--no-maps"]), (Some(2), Some(1), Some(1)));
 }
 
 #[test]

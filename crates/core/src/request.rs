@@ -59,6 +59,13 @@ impl Op {
         Self::LETTERS.iter().position(|&known| known == upper).map(|index| Self::ALL[index])
     }
 
+    /// The operation's name in tables and filters.
+    pub fn name(self) -> &'static str {
+        const NAMES: [&str; 11] =
+            ["read", "write", "map", "open", "exec", "stat", "list", "unlink", "rename", "truncate", "sync"];
+        NAMES[self as usize]
+    }
+
     /// The operation with this number, the one that `Request::op` stores.
     pub fn from_number(number: u8) -> Option<Op> {
         Self::ALL.get(number as usize).copied()
@@ -116,6 +123,9 @@ pub const FLAG_FAILED: u16 = 1;
 pub const FLAG_EXECUTABLE: u16 = 2;
 /// The request goes on from the one before it, which was too long for one record.
 pub const FLAG_CONTINUED: u16 = 4;
+/// The request goes through the cache and counts nowhere: it warms the cache up, or is not what a user wants to know of. A choice of
+/// requests sets it while a trace is read; no trace holds it.
+pub const FLAG_UNCOUNTED: u16 = 8;
 
 /// One request: 32 bytes, plain data, copied freely.
 ///
@@ -153,6 +163,11 @@ impl Request {
     /// The kind of object.
     pub fn kind(&self) -> Kind {
         Kind::ALL[self.kind as usize]
+    }
+
+    /// True unless the request is to go through the cache without being counted.
+    pub fn is_counted(&self) -> bool {
+        self.flags & FLAG_UNCOUNTED == 0
     }
 
     /// True if the call failed and transferred nothing.

@@ -56,6 +56,21 @@ pub fn count_ones(start: u64, end: u64, word: impl Fn(usize) -> u64) -> u64 {
     ones
 }
 
+/// The end, at most `len`, of the run of equal bits that begins at bit `start`.
+pub fn run_end(words: &[u64], start: u64, len: u64) -> u64 {
+    let mut at = start;
+    while at < len {
+        let word = words[(at / 64) as usize] >> (at % 64);
+        let same = if get(words, start) { word.trailing_ones() } else { word.trailing_zeros() };
+        let left = 64 - at % 64;
+        at += u64::from(same).min(left);
+        if u64::from(same) < left {
+            break;
+        }
+    }
+    at.min(len)
+}
+
 /// True if bit `index` is set.
 #[inline(always)]
 pub fn get(words: &[u64], index: u64) -> bool {

@@ -1,5 +1,7 @@
 //! One cell of a grid: one policy at one size over one trace.
 
+use std::ops::Range;
+
 use hotset_core::policy::{Effects, Extra, Object, Outcome, Policy, Reference, Repartition, Slot};
 
 use crate::bits;
@@ -90,10 +92,16 @@ struct Host<D> {
     directory: D,
     /// One bit a slot: the block was written since it entered.
     dirty: Vec<u64>,
-    write_backs: u64,
-    extra_reads: u64,
-    extra: ExtraTally,
+    transfers: Transfers,
     decisions: Vec<Repartition>,
+}
+
+/// What went to storage and came from it besides misses.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct Transfers {
+    pub write_backs: u64,
+    pub extra_reads: u64,
+    pub extra: ExtraTally,
 }
 
 impl<D: Directory> Host<D> {
@@ -122,18 +130,18 @@ impl<D: Directory, const WRITES: bool> Effects for Counting<'_, D, WRITES> {
     #[inline(always)]
     fn evict(&mut self, slot: Slot) {
         if WRITES {
-            self.0.write_backs += u64::from(self.0.clean(slot));
+            self.0.transfers.write_backs += u64::from(self.0.clean(slot));
         }
     }
 
     #[inline(always)]
     fn fetch(&mut self, _slot: Slot, why: Extra) {
-        self.0.extra_reads += 1;
-        self.0.extra.count(why);
+        self.0.transfers.extra_reads += 1;
+        self.0.transfers.extra.count(why);
     }
 
     fn push_out(&mut self, slot: Slot) {
-        self.0.extra.push_outs += 1;
+        self.0.transfers.extra.push_outs += 1;
         self.evict(slot);
     }
 
@@ -185,14 +193,7 @@ impl<P: Policy, D: Directory> PolicyCell<P, D> {
     pub fn new(policy: P, directory: D, slots: u32, by_app: bool) -> Self {
         PolicyCell {
             policy,
-            host: Host {
-                directory,
-                dirty: Vec::new(),
-                write_backs: 0,
-                extra_reads: 0,
-                extra: ExtraTally::default(),
-                decisions: Vec::new(),
-            },
+            host: Host { directory, dirty: Vec::new(), transfers: Transfers::default(), decisions: Vec::new() },
             slots,
             hits: vec![0; WINDOW / 64],
             open_missed: false,
@@ -201,13 +202,13 @@ impl<P: Policy, D: Directory> PolicyCell<P, D> {
         }
     }
 
-    /// Replays references `start..end` of the window and notes which of them hit.
-    fn replay<const WRITES: bool>(&mut self, window: &Window<D::Key>) {
+    /// Replays these references of the window and notes which of them hit. `runs` are those from the first of them on.
+    fn replay<const WRITES: bool>(&mut self, window: &Window<D::Key>, range: Range<usize>, runs: &mut Runs) {
         let keys = window.keys;
-        let Some(last) = keys.len().checked_sub(1) else { return };
-        let mut word = 0u64;
-        let mut runs = Runs { apps: window.apps, times: window.times };
-        for (index, &key) in keys.iter().enumerate() {
+        let (Some(last), begin, end) = (keys.len().checked_sub(1), range.start, range.end) else { return };
+        // The hits of this word before the range.
+        let mut word = self.hits[begin / 64] & !(u64::MAX << (begin % 64));
+        for (index, &key) in range.zip(&keys[begin..end]) {
             if let Some(ahead) = D::slot_ahead(keys[(index + LOOKAHEAD).min(last)]) {
                 self.policy.prefetch(ahead);
             }
@@ -215,16 +216,16 @@ impl<P: Policy, D: Directory> PolicyCell<P, D> {
             if slot >= self.slots {
                 self.grow(slot);
             }
-            let reference = self.describe(window, index, &mut runs);
+            let reference = self.describe(window, index, runs);
             let outcome = self.policy.access(slot, reference, &mut Counting::<D, WRITES>(&mut self.host));
             word |= u64::from(outcome == Outcome::Hit) << (index % 64);
-            if index % 64 == 63 || index == last {
+            if index % 64 == 63 || index + 1 == end {
                 self.hits[index / 64] = word;
                 word = 0;
             }
             if WRITES && window.writes.is_some_and(|words| bits::get(words, index as u64)) {
                 match outcome {
-                    Outcome::Bypassed => self.host.write_backs += 1,
+                    Outcome::Bypassed => self.host.transfers.write_backs += 1,
                     Outcome::Hit | Outcome::Admitted => self.host.mark_dirty(slot),
                 }
             }
@@ -283,16 +284,23 @@ impl<P: Policy, D: Directory> PolicyCell<P, D> {
 
 impl<P: Policy, D: Directory> Cell<D::Key> for PolicyCell<P, D> {
     fn run(&mut self, window: &Window<D::Key>) {
-        if window.writes.is_some() || !self.host.dirty.is_empty() {
-            self.replay::<true>(window);
-        } else {
-            self.replay::<false>(window);
+        let mut runs = Runs { apps: window.apps, times: window.times };
+        for (range, is_counted) in window.runs() {
+            let before = self.host.transfers;
+            if window.writes.is_some() || !self.host.dirty.is_empty() {
+                self.replay::<true>(window, range, &mut runs);
+            } else {
+                self.replay::<false>(window, range, &mut runs);
+            }
+            if !is_counted {
+                self.host.transfers = before;
+            }
         }
         self.count(window);
     }
 
     fn tally(&self) -> Tally {
-        let Host { write_backs, extra_reads, extra, .. } = self.host;
+        let Transfers { write_backs, extra_reads, extra } = self.host.transfers;
         Tally { write_backs, extra_reads, extra, decisions: self.host.decisions.clone(), ..self.tally.clone() }
     }
 }

@@ -22,6 +22,12 @@ pub enum SimError {
         /// Why not.
         error: SpecError,
     },
+    /// A selection speaks of times, but the trace has none.
+    #[error("the trace has no times: expected places and a warm-up in references, such as 20000")]
+    NoTimeToSelect,
+    /// A warm-up is a share of a trace whose length was not counted before.
+    #[error("a warm-up in percent needs the number of references: resolve it first (Selection::resolve)")]
+    UnknownLength,
     /// More distinct blocks than 32 bits can number.
     #[error("the trace has more than 4 billion distinct blocks: choose a larger --block")]
     TooManyBlocks,

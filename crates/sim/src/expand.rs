@@ -8,6 +8,7 @@ use hotset_trace::{Addressing, Meta};
 
 use crate::bits::Bits;
 use crate::error::SimError;
+use crate::prepare::Options;
 use crate::window::WINDOW;
 
 /// References that are cut at a time, at most: those of a window.
@@ -49,6 +50,8 @@ pub(crate) struct Expanded {
     pub writes: Bits,
     /// Set where the reference goes on with the request before it.
     pub continues: Bits,
+    /// Set where the reference is not counted.
+    pub uncounted: Bits,
     /// The application of each run of references, with the index at which the run begins.
     pub apps: Vec<(u64, u32)>,
     /// The time of each run of references that were made at the same time, with the index at which the run begins; empty unless asked for.
@@ -65,6 +68,7 @@ impl Expanded {
         self.keys.clear();
         self.writes.clear();
         self.continues.clear();
+        self.uncounted.clear();
         self.apps.clear();
         self.times.clear();
     }
@@ -94,6 +98,12 @@ impl Expander {
             times: false,
             done: 0,
         }
+    }
+
+    /// The cutter of a trace as `options` say.
+    pub fn of(meta: &Meta, options: &Options) -> Expander {
+        let block = options.block.unwrap_or_else(|| BlockSize::default_for(meta));
+        Expander::new(meta, block, options.maps.count()).with_times(options.keep_times && meta.has_time)
     }
 
     /// Also notes the times of references, if `times`.
@@ -173,6 +183,9 @@ impl Expander {
         let end = start + count;
         if request.op == Op::Write as u8 {
             out.writes.mark(start, end);
+        }
+        if !request.is_counted() {
+            out.uncounted.mark(start, end);
         }
         if request.flags & FLAG_CONTINUED != 0 || self.done > 0 {
             out.continues.mark(start, end);

@@ -6,6 +6,7 @@ use hotset_trace::{Batch, TraceReader};
 use crate::error::SimError;
 use crate::expand::{BlockSize, Expanded, Expander};
 use crate::intern::Interner;
+use crate::maps::Maps;
 use crate::progress::Progress;
 use crate::references::{References, SideColumns};
 use crate::view::Requests;
@@ -15,8 +16,8 @@ use crate::view::Requests;
 pub struct Options {
     /// Block size; `None` is the trace's own ([`BlockSize::default_for`]).
     pub block: Option<BlockSize>,
-    /// Count mapped file ranges as reads.
-    pub maps: bool,
+    /// Which mapped file ranges count as reads.
+    pub maps: Maps,
     /// Bytes that the renumbered trace may take before it is streamed through a hash directory instead.
     pub memory_bytes: u64,
     /// Keep the requests, for policies that want to see them in another view than the plain one.
@@ -27,7 +28,7 @@ pub struct Options {
 
 impl Default for Options {
     fn default() -> Self {
-        Options { block: None, maps: true, memory_bytes: 4 << 30, keep_requests: false, keep_times: false }
+        Options { block: None, maps: Maps::Auto, memory_bytes: 4 << 30, keep_requests: false, keep_times: false }
     }
 }
 
@@ -105,15 +106,14 @@ pub fn prepare(
     progress: &dyn Progress,
 ) -> Result<(Prepared, Option<Box<dyn TraceReader>>), SimError> {
     let block = options.block.unwrap_or_else(|| BlockSize::default_for(reader.meta()));
-    let expander =
-        Expander::new(reader.meta(), block, options.maps).with_times(options.keep_times && reader.meta().has_time);
+    let expander = Expander::of(reader.meta(), options);
     let mut source = Source { reader, expander, batch: Batch::new(), cut: 0 };
     let mut interner = Interner::new();
     let mut ids: Vec<u32> = Vec::new();
     let mut columns = SideColumns::default();
     let mut expanded = Expanded::default();
     let block_bytes = block.bytes().unwrap_or(1);
-    let requests = || Requests::new(source.reader.meta(), options.maps, block_bytes, options.memory_bytes);
+    let requests = || Requests::new(source.reader.meta(), options.maps.count(), block_bytes, options.memory_bytes);
     let mut kept = options.keep_requests.then(requests);
     while source.read()? {
         if let Some(kept) = &mut kept {

@@ -31,6 +31,7 @@ pub(crate) struct SideColumns {
     len: u64,
     writes: Option<Bits>,
     continues: Option<Bits>,
+    uncounted: Option<Bits>,
     apps: Vec<(u64, u32)>,
     times: Vec<(u64, u64)>,
 }
@@ -47,6 +48,7 @@ impl SideColumns {
         self.len += expanded.keys.len() as u64;
         append_bits(&mut self.writes, first, &expanded.writes);
         append_bits(&mut self.continues, first, &expanded.continues);
+        append_bits(&mut self.uncounted, first, &expanded.uncounted);
         for &(index, app) in &expanded.apps {
             if self.apps.last().is_none_or(|&(_, last)| last != app) {
                 self.apps.push((self.begin + first + index, app));
@@ -62,7 +64,10 @@ impl SideColumns {
     /// Bytes of memory held.
     pub fn memory_bytes(&self) -> u64 {
         let bits = |bits: &Option<Bits>| bits.as_ref().map_or(0, |bits| bits.words().len() as u64 * 8);
-        bits(&self.writes) + bits(&self.continues) + (self.apps.len() + self.times.len()) as u64 * 16
+        bits(&self.writes)
+            + bits(&self.continues)
+            + bits(&self.uncounted)
+            + (self.apps.len() + self.times.len()) as u64 * 16
     }
 
     /// The window of references from position `first` on, which is a multiple of 64 away from where the columns begin.
@@ -77,6 +82,7 @@ impl SideColumns {
             keys,
             writes: words(&self.writes),
             continues: words(&self.continues),
+            uncounted: words(&self.uncounted),
             apps: runs_of(&self.apps, first, end),
             times: runs_of(&self.times, first, end),
         }
@@ -84,7 +90,7 @@ impl SideColumns {
 
     /// Makes every bit column as long as the trace.
     pub fn finish(&mut self) {
-        for bits in [&mut self.writes, &mut self.continues].into_iter().flatten() {
+        for bits in [&mut self.writes, &mut self.continues, &mut self.uncounted].into_iter().flatten() {
             bits.reach(self.len);
         }
     }
@@ -175,6 +181,11 @@ impl References {
     /// True if some reference writes.
     pub fn has_writes(&self) -> bool {
         self.columns.writes.is_some()
+    }
+
+    /// True if some reference is not counted.
+    pub fn has_uncounted(&self) -> bool {
+        self.columns.uncounted.is_some()
     }
 
     /// True if more than one application references blocks.

@@ -5,6 +5,8 @@ use serde::Serialize;
 
 use crate::cell::{ClassTally, Tally};
 use crate::machine::{AppTimes, Every, Point, Sample};
+use crate::maps::Maps;
+use crate::select::{Filter, Selection};
 use hotset_core::counters::Counters;
 
 /// Version of the row's schema; a reader refuses what it does not know.
@@ -29,10 +31,13 @@ pub struct Row {
     pub block_bytes: Option<u64>,
     /// Seed of the policy's random numbers.
     pub seed: u64,
-    /// The counts over the whole trace.
+    /// What was chosen of the trace, and how it was counted.
+    #[serde(flatten)]
+    pub choice: Choice,
+    /// The counts over what is counted.
     #[serde(flatten)]
     pub counts: Counts,
-    /// Distinct blocks of the trace; absent when the trace was too large to number them.
+    /// Distinct blocks of what the cache saw; absent when the trace was too large to number them.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub distinct_blocks: Option<u32>,
     /// Blocks written to storage; absent when the trace does not tell writes.
@@ -80,6 +85,43 @@ pub struct Row {
     /// The counts of each class; absent when the scheme does not tell them apart.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub classes: Vec<NamedClass>,
+}
+
+/// What was chosen of a trace, as it is written.
+#[derive(Clone, Debug, Serialize)]
+pub struct Choice {
+    /// Requests that the cache saw; absent for all.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub filter: Option<String>,
+    /// The beginning that filled the cache and is not counted; absent if there was none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub warmup: Option<String>,
+    /// Requests that are counted, of those that the cache saw; absent for all.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub count_only: Option<String>,
+    /// Mapped file ranges that count as reads: `all` or `none`; absent when the trace does not tell operations.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub maps: Option<&'static str>,
+}
+
+/// All of a trace that does not tell operations.
+impl Default for Choice {
+    fn default() -> Choice {
+        Choice::new(&Selection::default(), Maps::None, false)
+    }
+}
+
+impl Choice {
+    /// What was chosen of a trace, which tells operations or not.
+    pub fn new(selection: &Selection, maps: Maps, has_ops: bool) -> Choice {
+        let told = |filter: &Filter| (!filter.is_everything()).then(|| filter.to_string());
+        Choice {
+            filter: told(&selection.only),
+            warmup: selection.warmup.map(|warmup| warmup.to_string()),
+            count_only: told(&selection.count_only),
+            maps: has_ops.then_some(if maps.count() { "all" } else { "none" }),
+        }
+    }
 }
 
 /// The counts of a class.
@@ -245,6 +287,8 @@ fn room_of(decision: &Repartition, app: usize) -> PartRoom {
 pub struct TraceFacts {
     /// The trace as the user named it.
     pub name: String,
+    /// What was chosen of it.
+    pub choice: Choice,
     /// Bytes of a block, where blocks have a size.
     pub block_bytes: Option<u64>,
     /// Distinct blocks, if they were numbered.
@@ -271,6 +315,7 @@ impl TraceFacts {
             size_bytes: self.block_bytes.map(|block| block * u64::from(size_blocks)),
             block_bytes: self.block_bytes,
             seed,
+            choice: self.choice.clone(),
             counts: Counts::new(&tally.total, self.has_ops),
             distinct_blocks: self.distinct,
             write_backs: (self.has_ops || !classes.is_empty()).then_some(tally.write_backs),

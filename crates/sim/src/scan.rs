@@ -3,7 +3,7 @@
 use hotset_trace::{Batch, TraceReader};
 
 use crate::error::SimError;
-use crate::expand::{BlockSize, Expanded, Expander};
+use crate::expand::{Expanded, Expander};
 use crate::prepare::Options;
 use crate::progress::Progress;
 
@@ -14,8 +14,7 @@ pub fn scan(
     progress: &dyn Progress,
     mut visit: impl FnMut(&[u64]),
 ) -> Result<(), SimError> {
-    let block = options.block.unwrap_or_else(|| BlockSize::default_for(reader.meta()));
-    let mut expander = Expander::new(reader.meta(), block, options.maps);
+    let mut expander = Expander::of(reader.meta(), options);
     let mut expanded = Expanded::default();
     let mut batch = Batch::new();
     loop {

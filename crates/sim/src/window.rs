@@ -1,6 +1,8 @@
 //! A window of references, borrowed from a renumbered trace or from a stream: what cells are fed with.
 
-use crate::bits::{count_ones, for_words};
+use std::ops::Range;
+
+use crate::bits::{count_ones, for_words, get, run_end};
 use hotset_core::counters::Counters;
 
 /// References in a full window; a multiple of 64, so that windows start at word boundaries of bit columns.
@@ -17,6 +19,8 @@ pub(crate) struct Window<'a, K> {
     pub writes: Option<&'a [u64]>,
     /// Set where the reference goes on with the request before it.
     pub continues: Option<&'a [u64]>,
+    /// Set where the reference is not counted.
+    pub uncounted: Option<&'a [u64]>,
     /// Runs of one application each: position in the trace where the run begins, application. The first run may begin before
     /// the window.
     pub apps: &'a [(u64, u32)],
@@ -27,8 +31,20 @@ pub(crate) struct Window<'a, K> {
 impl<'a, K> Window<'a, K> {
     /// The same references, named by other keys.
     pub fn with_keys<L>(&self, keys: &'a [L]) -> Window<'a, L> {
-        let Window { first, writes, continues, apps, times, .. } = *self;
-        Window { first, keys, writes, continues, apps, times }
+        let Window { first, writes, continues, uncounted, apps, times, .. } = *self;
+        Window { first, keys, writes, continues, uncounted, apps, times }
+    }
+
+    /// The runs of references, as indices in the window, that are all counted, or all not.
+    pub fn runs(&self) -> impl Iterator<Item = (Range<usize>, bool)> {
+        let (uncounted, len) = (self.uncounted, self.keys.len() as u64);
+        let mut at = 0;
+        std::iter::from_fn(move || {
+            let begin = at;
+            at = uncounted.map_or(len, |words| run_end(words, begin, len));
+            let is_counted = uncounted.is_none_or(|words| begin < len && !get(words, begin));
+            (begin < len).then_some((begin as usize..at as usize, is_counted))
+        })
     }
 
     /// Counts references `start..end` (indices in the window), given which of them hit. `open_missed` tells, before and after, whether
@@ -36,20 +52,21 @@ impl<'a, K> Window<'a, K> {
     pub fn count(&self, start: u64, end: u64, hits: &[u64], open_missed: &mut bool) -> Counters {
         let write = |word: usize| self.writes.map_or(0, |words| words[word]);
         let begin = |word: usize| !self.continues.map_or(0, |words| words[word]);
+        let counted = |word: usize| !self.uncounted.map_or(0, |words| words[word]);
         let mut counters = Counters {
-            references: end - start,
-            hits: count_ones(start, end, |word| hits[word]),
-            requests: count_ones(start, end, begin),
-            write_requests: count_ones(start, end, |word| begin(word) & write(word)),
+            references: if self.uncounted.is_none() { end - start } else { count_ones(start, end, counted) },
+            hits: count_ones(start, end, |word| hits[word] & counted(word)),
+            requests: count_ones(start, end, |word| begin(word) & counted(word)),
+            write_requests: count_ones(start, end, |word| begin(word) & write(word) & counted(word)),
             ..Counters::default()
         };
         counters.read_requests = counters.requests - counters.write_requests;
         if self.continues.is_none() {
             counters.request_misses = counters.misses();
-            counters.read_request_misses = count_ones(start, end, |word| !hits[word] & !write(word));
+            counters.read_request_misses = count_ones(start, end, |word| !hits[word] & !write(word) & counted(word));
         } else {
             for_words(start, end, |word, mask| {
-                let missed = first_misses(begin(word) & mask, !hits[word] & mask, open_missed);
+                let missed = first_misses(begin(word) & mask, !hits[word] & mask, open_missed) & counted(word);
                 counters.request_misses += u64::from(missed.count_ones());
                 counters.read_request_misses += u64::from((missed & !write(word)).count_ones());
             });
@@ -79,15 +96,17 @@ fn first_misses(begins: u64, misses: u64, open_missed: &mut bool) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::bits::get;
     use crate::intern::mix;
 
     /// Counts by walking reference by reference.
-    fn slow(writes: &[u64], continues: &[u64], hits: &[u64], len: u64) -> Counters {
+    fn slow(writes: &[u64], continues: &[u64], uncounted: &[u64], hits: &[u64], len: u64) -> Counters {
         let mut counters = Counters::default();
         let mut missed = false;
         for index in 0..len {
             let (hit, write) = (get(hits, index), get(writes, index));
+            if get(uncounted, index) {
+                continue;
+            }
             counters.references += 1;
             counters.hits += u64::from(hit);
             if !get(continues, index) {
@@ -112,20 +131,23 @@ mod tests {
             let hits: Vec<u64> = (0..4).map(|i| word(i) | word(i + 50)).collect();
             let mut continues: Vec<u64> = (0..4).map(|i| if seed % 3 == 0 { u64::MAX } else { word(i + 10) }).collect();
             continues[0] &= !1;
-            // All references of a request are of one kind.
-            let mut writes = vec![0u64; 4];
-            let mut write = false;
+            // All references of a request are of one kind, and counted or not.
+            let (mut writes, mut uncounted) = (vec![0u64; 4], vec![0u64; 4]);
+            let (mut write, mut skipped) = (false, false);
             for index in 0..256u64 {
                 if !get(&continues, index) {
-                    write = word(100 + index) % 3 == 0;
+                    (write, skipped) = (word(100 + index) % 3 == 0, seed % 2 == 1 && word(400 + index) % 3 == 0);
                 }
                 writes[index as usize / 64] |= u64::from(write) << (index % 64);
+                uncounted[index as usize / 64] |= u64::from(skipped) << (index % 64);
             }
-            let window: Window<u32> = Window {
+            let keys = [0u32; 256];
+            let window = Window {
                 first: 0,
-                keys: &[],
+                keys: &keys,
                 writes: Some(&writes),
                 continues: Some(&continues),
+                uncounted: Some(&uncounted[..]).filter(|_| seed % 2 == 1),
                 apps: &[],
                 times: &[],
             };
@@ -134,10 +156,17 @@ mod tests {
             for (start, end) in [(0, 1), (1, 60), (60, 130), (130, 256)] {
                 total.add(&window.count(start, end, &hits, &mut open));
             }
-            assert_eq!(total, slow(&writes, &continues, &hits, 256), "seed {seed}");
+            assert_eq!(total, slow(&writes, &continues, &uncounted, &hits, 256), "seed {seed}");
             let single = Window { continues: None, ..window };
-            assert_eq!(single.count(3, 250, &hits, &mut false).references, 247);
-            assert_eq!(single.count(0, 256, &hits, &mut false), slow(&writes, &[0; 4], &hits, 256), "seed {seed}");
+            let begins = slow(&writes, &[0; 4], &uncounted, &hits, 256);
+            assert_eq!(single.count(0, 256, &hits, &mut false), begins, "seed {seed}");
+            let mut next = 0;
+            for (run, is_counted) in window.runs() {
+                assert_eq!(run.start, next, "seed {seed}");
+                assert!(run.clone().all(|index| get(&uncounted, index as u64) != is_counted), "seed {seed}");
+                next = run.end;
+            }
+            assert_eq!(next, 256, "seed {seed}");
         }
     }
 }

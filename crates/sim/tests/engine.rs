@@ -7,7 +7,7 @@ use hotset_core::policy::PolicySpec;
 use hotset_core::registry;
 use hotset_core::request::{FLAG_CONTINUED, Op, Request};
 use hotset_sim::grid::{self, Plan};
-use hotset_sim::{BlockSize, Counters, Options, Prepared, Silent, Tally, prepare};
+use hotset_sim::{BlockSize, Counters, Maps, Options, Prepared, Silent, Tally, prepare};
 use hotset_trace::{Addressing, Held, Meta, Tables};
 
 /// A trace handed over in batches of an odd size.
@@ -113,7 +113,7 @@ fn add(left: &Counters, right: &Counters) -> Counters {
 fn replay(requests: &[Request], plans: &[Plan], batch: usize, memory_bytes: u64) -> Vec<Tally> {
     let options = Options {
         block: Some(BlockSize::Bytes(4096)),
-        maps: true,
+        maps: Maps::All,
         memory_bytes,
         keep_requests: false,
         keep_times: false,
@@ -170,7 +170,8 @@ fn offline_policies_are_bounds_and_are_refused_on_streams() {
         if entry.info.family == "optimal" {
             assert!(bound.total.hits >= lru.total.hits, "{}", entry.info.name);
         }
-        let options = Options { block: None, maps: true, memory_bytes: 0, keep_requests: false, keep_times: false };
+        let options =
+            Options { block: None, maps: Maps::All, memory_bytes: 0, keep_requests: false, keep_times: false };
         let (mut prepared, _) = prepare(made(&requests, 100), &options, &Silent).unwrap();
         let refused = grid::run(&mut prepared, &[plan(entry.info.name, capacity)], &Silent).unwrap_err();
         assert!(refused.to_string().contains("raise --memory"), "{refused}");

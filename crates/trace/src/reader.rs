@@ -24,8 +24,42 @@ pub trait TraceReader: Send {
     fn remarks(&self) -> Vec<String> {
         Vec::new()
     }
+
     /// The same trace as one of memory, if it is one; whoever reads it so does not use [`TraceReader::read`].
     fn memory(&mut self) -> Option<&mut dyn MemoryReader> {
         None
     }
 }
+
+/// Whatever stands for a reader reads as it does.
+macro_rules! read_through {
+    ($($reader:ty),+) => {$(
+        impl<R: TraceReader + ?Sized> TraceReader for $reader {
+            fn meta(&self) -> &Meta {
+                (**self).meta()
+            }
+
+            fn tables(&self) -> &Tables {
+                (**self).tables()
+            }
+
+            fn read(&mut self, batch: &mut Batch) -> Result<(), TraceError> {
+                (**self).read(batch)
+            }
+
+            fn skipped(&self) -> u64 {
+                (**self).skipped()
+            }
+
+            fn remarks(&self) -> Vec<String> {
+                (**self).remarks()
+            }
+
+            fn memory(&mut self) -> Option<&mut dyn MemoryReader> {
+                (**self).memory()
+            }
+        }
+    )+};
+}
+
+read_through!(&mut R, Box<R>);

@@ -8,13 +8,19 @@ use hotset_sim::results::SCHEMA_VERSION;
 use syn::{Attribute, Expr, Field, Fields, GenericArgument, Item, ItemStruct, Lit, Meta, PathArguments, Type};
 
 /// What is described, in order: a heading, the file and the structure, and what is said of it.
-const PARTS: [(&str, &str, &str, &str); 8] = [
+const PARTS: [(&str, &str, &str, &str); 9] = [
     ("A row of `simulate` or `experiment`", "crates/sim/src/results.rs", "Row", "One a trace, policy and size."),
     (
         "Counts",
         "crates/sim/src/results.rs",
         "Counts",
         "In every such row, and in each of its applications and classes.",
+    ),
+    (
+        "What was chosen",
+        "crates/sim/src/results.rs",
+        "Choice",
+        "In every row of a cache and in every point of `curve`; `docs/reference/choosing.md` says how it is written.",
     ),
     ("An application, in `apps`", "crates/sim/src/results.rs", "Named", ""),
     ("A class, in `classes`", "crates/sim/src/results.rs", "NamedClass", ""),

@@ -14,7 +14,7 @@ use super::policies::Policies;
 use super::row::AnyRow;
 use crate::failure::Failure;
 use crate::simulate::clock;
-use crate::traces::block_of_bytes;
+use crate::traces::{Maps, block_of_bytes};
 
 /// An experiment as it is written.
 #[derive(Deserialize)]
@@ -49,9 +49,9 @@ pub(super) struct File {
     pub sizes: String,
     /// Bytes of a block where the trace does not say.
     pub block: Option<u64>,
-    /// Mapped ranges count as reads.
-    #[serde(default = "yes")]
-    pub maps: bool,
+    /// Which mapped ranges count as reads, as in `--maps`.
+    #[serde(default)]
+    pub maps: Maps,
     /// What the table shows.
     #[serde(default)]
     pub measure: Measure,
@@ -64,10 +64,6 @@ pub(super) struct File {
     /// Pairs of policies of which the paper says how they compare.
     #[serde(default)]
     pub compare: Vec<Compare>,
-}
-
-fn yes() -> bool {
-    true
 }
 
 /// A policy beside another.

@@ -45,7 +45,7 @@ pub(crate) fn write_csv<T: Serialize>(path: &Path, columns: &[&str], rows: &[T])
 }
 
 /// The columns of a CSV file of results of caches.
-pub(crate) const CACHE_COLUMNS: [&str; 29] = [
+pub(crate) const CACHE_COLUMNS: [&str; 33] = [
     "version",
     "trace",
     "policy",
@@ -53,6 +53,10 @@ pub(crate) const CACHE_COLUMNS: [&str; 29] = [
     "size_bytes",
     "block_bytes",
     "seed",
+    "filter",
+    "warmup",
+    "count_only",
+    "maps",
     "references",
     "hits",
     "misses",

@@ -1,12 +1,29 @@
 //! What a table shows, in words.
 
-use hotset_sim::results::Row;
+use hotset_sim::results::{Choice, Row};
 
 use super::human;
 use super::table::{is_bound, knows_future};
 
 /// The scheme that others are measured by.
 const USUAL: &str = "lru";
+
+/// The trace of a row and what was chosen of it, for headings: `app.hst [only ops=reads; warm-up 20%; mapped ranges as reads]`.
+pub(crate) fn chosen(row: &Row) -> String {
+    named(&row.trace, &row.choice)
+}
+
+/// The same for any trace.
+pub(crate) fn named(trace: &str, choice: &Choice) -> String {
+    let said = |word: &str, told: &Option<String>| told.as_ref().map(|told| format!("{word} {told}"));
+    let maps = (choice.maps == Some("all")).then(|| "mapped ranges as reads".to_owned());
+    let told =
+        [said("only", &choice.filter), said("warm-up", &choice.warmup), said("counted", &choice.count_only), maps];
+    match told.into_iter().flatten().collect::<Vec<_>>().join("; ") {
+        none if none.is_empty() => trace.to_owned(),
+        told => format!("{trace} [{told}]"),
+    }
+}
 
 /// What is worth telling of the rows of one trace: where another policy gains most over LRU (over the worst policy, where LRU is not
 /// among them), how far that is from the bound, what LRU would need for as much, and who is best most often.
@@ -149,8 +166,14 @@ mod tests {
 
     /// Rows of 1000 references: policy, and hits at sizes 10, 20…
     fn rows(told: &[(&str, &[u64])]) -> Vec<Row> {
-        let facts =
-            TraceFacts { name: "t".into(), block_bytes: None, distinct: None, has_ops: false, apps: Vec::new() };
+        let facts = TraceFacts {
+            name: "t".into(),
+            choice: Choice::default(),
+            block_bytes: None,
+            distinct: None,
+            has_ops: false,
+            apps: Vec::new(),
+        };
         let row = |policy: &str, index: usize, hits: u64| {
             let mut tally = Tally::default();
             (tally.total.references, tally.total.hits) = (1000, hits);

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use hotset_core::paging::PagingSpec;
 use hotset_core::spec::SizeSpec;
 use hotset_sim::paging::{self, Facts, Frees, HeldMemory, PagingRow, Plan, relate_to_clock};
+use hotset_sim::select::Selection;
 use hotset_sim::{BlockSize, Options};
 use hotset_trace::Trace;
 
@@ -42,7 +43,7 @@ impl PagingReplay<'_> {
         let held = paging::hold(memory, self.options.memory_bytes, &Reading::new(&name, &trace.progress))?;
         say_remarks(&name, trace.reader.as_ref())?;
         if held.pages() == 0 {
-            return Err(nothing_referenced(&name));
+            return Err(nothing_referenced(&name, &Selection::default()));
         }
         self.replay(held, &Facts { name, has_writes: told.has_writes })
     }

@@ -15,6 +15,8 @@ use crate::failure::Failure;
 
 /// Fields that every row has, those of text first.
 const TEXTS: [&str; 2] = ["trace", "policy"];
+/// Further columns of text in a CSV file.
+const CHOICES: [&str; 4] = ["filter", "warmup", "count_only", "maps"];
 const NUMBERS: [&str; 5] = ["size_blocks", "references", "hits", "misses", "hit_ratio"];
 /// The same of a row of `kind` series.
 const SERIES_TEXTS: [&str; 3] = ["trace", "policy", "app"];
@@ -121,7 +123,7 @@ fn csv_lines(name: &str, text: &str) -> Result<Placed, Failure> {
 }
 
 fn field(place: &str, column: &str, text: &str) -> Result<Value, Failure> {
-    if TEXTS.contains(&column) {
+    if TEXTS.contains(&column) || CHOICES.contains(&column) {
         return Ok(Value::from(text));
     }
     let number = serde_json::from_str::<Value>(text).ok().filter(|value| value.is_number() || value.is_boolean());

@@ -5,6 +5,7 @@ mod show;
 use hotset_core::paging::PagingSpec;
 use hotset_core::spec::SizeSpec;
 use hotset_sim::paging::{Frees, PagingRow};
+use hotset_sim::select::Selection;
 use hotset_trace::Trace;
 
 use super::Simulate;
@@ -27,7 +28,7 @@ impl Simulate {
         let mut opened = Some(first);
         let mut rows = Vec::new();
         for path in &self.traces {
-            let trace = opened.take().map_or_else(|| self.read.open(path), Ok)?;
+            let trace = opened.take().map_or_else(|| self.open(path, &Selection::default()), Ok)?;
             let of_trace = replay.rows_of(trace, path)?;
             if !self.results.has_stdout() {
                 show::rows(&of_trace)?;

@@ -10,7 +10,7 @@ mod file;
 mod rules;
 
 pub use classifier::{Classifier, FileFacts};
-pub use rules::{OTHER, Rule, Rules};
+pub use rules::{OTHER, Rule, Rules, patterns};
 
 /// Number of a class: its place among the classes of the rules.
 pub type Class = u8;

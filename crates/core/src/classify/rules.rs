@@ -105,7 +105,8 @@ impl Rules {
     }
 }
 
-fn patterns(patterns: &[String]) -> Result<GlobSet, SpecError> {
+/// Patterns for names as [`Rule::files`] has them, as one set. Fails on one that cannot be read.
+pub fn patterns(patterns: &[String]) -> Result<GlobSet, SpecError> {
     let mut set = GlobSetBuilder::new();
     for pattern in patterns {
         let anywhere = if pattern.contains('/') { pattern.clone() } else { format!("**/{pattern}") };

@@ -93,7 +93,7 @@ pub fn inspect(
 ) -> Result<Inspection, SimError> {
     let meta = reader.meta().clone();
     let block = options.block.unwrap_or_else(|| BlockSize::default_for(&meta));
-    let mut inspector = Inspector::new(&meta, block, options);
+    let mut inspector = Inspector::new(&meta, options);
     let mut batch = Batch::new();
     loop {
         reader.read(&mut batch)?;
@@ -121,9 +121,9 @@ struct Inspector {
 }
 
 impl Inspector {
-    fn new(meta: &Meta, block: BlockSize, options: &Options) -> Inspector {
+    fn new(meta: &Meta, options: &Options) -> Inspector {
         Inspector {
-            expander: Expander::new(meta, block, options.maps),
+            expander: Expander::of(meta, options),
             expanded: Expanded::default(),
             shares: Vec::new(),
             requests: 0,

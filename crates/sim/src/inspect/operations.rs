@@ -41,27 +41,11 @@ impl Operations {
     pub fn finish(self) -> Vec<Operation> {
         let occurring = Op::ALL.into_iter().zip(self.0).filter(|(_, count)| count.requests > 0);
         let named = occurring.map(|(op, count)| Operation {
-            name: name(op),
+            name: op.name(),
             requests: count.requests,
             failed: count.failed,
             bytes: (op.is_data() || op == Op::List).then_some(count.bytes),
         });
         named.collect()
-    }
-}
-
-fn name(op: Op) -> &'static str {
-    match op {
-        Op::Read => "read",
-        Op::Write => "write",
-        Op::Map => "map",
-        Op::Open => "open",
-        Op::Exec => "exec",
-        Op::Stat => "stat",
-        Op::List => "list",
-        Op::Unlink => "unlink",
-        Op::Rename => "rename",
-        Op::Truncate => "truncate",
-        Op::Sync => "sync",
     }
 }

@@ -2,6 +2,7 @@ use hotset_core::request::{FLAG_FAILED, Kind};
 use hotset_trace::{Addressing, FileInfo, Held};
 
 use super::*;
+use crate::maps::Maps;
 use crate::progress::Silent;
 
 fn request(op: Op, file: u32, offset: u64, length: u32) -> Request {
@@ -19,7 +20,7 @@ fn told(addressing: Addressing, requests: Vec<Request>) -> Held {
 const BYTES: Addressing = Addressing::Bytes { unit: None };
 
 fn look(requests: Vec<Request>) -> Inspection {
-    inspect(&mut told(BYTES, requests), &Options::default(), None, &Silent).unwrap()
+    inspect(&mut told(BYTES, requests), &Options { maps: Maps::All, ..Options::default() }, None, &Silent).unwrap()
 }
 
 #[test]

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use hotset_core::policy::{Effects, Extra, Queue, Repartition, Slot, Table};
 
-use crate::cell::{ExtraTally, note};
+use crate::cell::{Transfers, note};
 
 /// Nobody has referred to the block yet.
 const NOBODY: u32 = u32::MAX;
@@ -35,9 +35,7 @@ pub(super) struct Host {
     /// Blocks that are to be read though nobody waits, and addresses that are to be written, since they were taken last.
     pub reads: Vec<Slot>,
     pub writes: Vec<u64>,
-    pub extra_reads: u64,
-    pub write_backs: u64,
-    pub extra: ExtraTally,
+    pub transfers: Transfers,
     pub decisions: Vec<Repartition>,
     /// By application: its virtual queue at the end of its last quantum.
     pub queues: Vec<Option<Heat>>,
@@ -76,9 +74,7 @@ impl Host {
             held: vec![0; apps],
             reads: Vec::new(),
             writes: Vec::new(),
-            extra_reads: 0,
-            write_backs: 0,
-            extra: ExtraTally::default(),
+            transfers: Transfers::default(),
             decisions: Vec::new(),
             queues: vec![None; apps],
             tables: vec![Vec::new(); apps],
@@ -121,8 +117,8 @@ impl Host {
     /// The block, which has come in for `app`, was read ahead.
     pub fn prefetch(&mut self, slot: Slot, app: u32) {
         self.miss(slot, app, true);
-        self.extra_reads += 1;
-        self.extra.prefetch_reads += 1;
+        self.transfers.extra_reads += 1;
+        self.transfers.extra.prefetch_reads += 1;
         self.reads.push(slot);
     }
 
@@ -133,7 +129,7 @@ impl Host {
 
     /// The block goes to the disk.
     pub fn write(&mut self, slot: Slot) {
-        self.write_backs += 1;
+        self.transfers.write_backs += 1;
         self.writes.push(self.address(slot));
     }
 }
@@ -155,13 +151,13 @@ impl Effects for Host {
         let block = &mut self.blocks[slot as usize];
         block.is_resident = true;
         self.held[block.owner as usize] += 1;
-        self.extra_reads += 1;
-        self.extra.count(why);
+        self.transfers.extra_reads += 1;
+        self.transfers.extra.count(why);
         self.reads.push(slot);
     }
 
     fn push_out(&mut self, slot: Slot) {
-        self.extra.push_outs += 1;
+        self.transfers.extra.push_outs += 1;
         self.evict(slot);
     }
 

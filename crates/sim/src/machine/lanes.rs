@@ -11,6 +11,7 @@ pub(super) struct Run {
     pub first: u64,
     pub references: u32,
     pub is_write: bool,
+    pub is_counted: bool,
     /// When it was made in the trace; 0 without times.
     pub time: u64,
 }
@@ -45,7 +46,8 @@ pub(super) fn lanes(references: &References) -> Vec<Lane> {
                 Some(run) if goes_on && run.first + u64::from(run.references) == position => run.references += 1,
                 _ => {
                     let is_write = window.writes.is_some_and(|words| bits::get(words, index));
-                    lanes[lane].runs.push(Run { first: position, references: 1, is_write, time });
+                    let is_counted = !window.uncounted.is_some_and(|words| bits::get(words, index));
+                    lanes[lane].runs.push(Run { first: position, references: 1, is_write, is_counted, time });
                 }
             }
         }

@@ -113,7 +113,7 @@ impl<'a> Machine<'a> {
         let around = Setup { capacity, ..grid::setup(plan, &self.references.addresses, None, &[]) };
         let policy = policy.build(capacity, &around).map_err(|error| plan.refused(error))?;
         let lane = std::slice::from_ref(&self.lanes[lane]);
-        Ok(Some(self.replay(lane, policy, plan, capacity, &Options::default()).run().tally.total))
+        Ok(Some(self.replay(lane, policy, plan, capacity, &Options::default()).counting_all().run().tally.total))
     }
 
     fn replay<'b>(

@@ -92,6 +92,7 @@ pub(super) struct Replay<'a> {
     /// References so far, and those that were read ahead besides.
     now: u64,
     prefetches: u64,
+    counts_all: bool,
     counters: Vec<Counters>,
     apps: Vec<AppTimes>,
     /// Blocks that the request at hand waits for, and when those that are on their way will be there.
@@ -123,11 +124,17 @@ impl<'a> Replay<'a> {
             series: Series::new(options.every, &numbers),
             now: 0,
             prefetches: 0,
+            counts_all: false,
             counters: vec![Counters::default(); lanes.len()],
             apps: numbers.iter().map(|&app| AppTimes { app, ..AppTimes::default() }).collect(),
             awaited: Vec::new(),
             under_way: 0,
         }
+    }
+
+    /// Counts also what is not to be counted: what a policy is told of an application does not depend on what a user wants to know.
+    pub fn counting_all(self) -> Replay<'a> {
+        Replay { counts_all: true, ..self }
     }
 
     pub fn run(mut self) -> Replayed {
@@ -152,28 +159,38 @@ impl<'a> Replay<'a> {
 
     /// Makes one request at the time `clock`; gives when it is served.
     fn serve(&mut self, lane: usize, run: &Run, clock: u64) -> u64 {
-        let mut has_missed = false;
-        let end = run.first + u64::from(run.references);
-        for position in run.first..end {
-            has_missed |= !self.refer(lane, run, position, clock);
+        let before = self.host.transfers;
+        let (mut has_missed, mut hits) = (false, 0);
+        let last = run.first + u64::from(run.references) - 1;
+        for position in run.first..=last {
+            let hit = self.refer(lane, run, position, clock);
+            has_missed |= !hit;
+            hits += u64::from(hit);
         }
-        self.read_ahead(lane, end - 1, clock);
-        let counters = &mut self.counters[lane];
-        counters.requests += 1;
-        counters.request_misses += u64::from(has_missed);
-        match run.is_write {
-            true => counters.write_requests += 1,
-            false => {
-                counters.read_requests += 1;
-                counters.read_request_misses += u64::from(has_missed);
-            }
-        }
+        self.read_ahead(lane, last, clock);
         let end = self.transfer(clock);
-        let times = &mut self.apps[lane];
-        times.requests += 1;
-        times.finish = times.finish.max(end);
-        times.service = times.service.saturating_add(end - clock);
+        self.apps[lane].finish = self.apps[lane].finish.max(end);
+        if run.is_counted || self.counts_all {
+            self.count(lane, run, hits, has_missed);
+            self.apps[lane].requests += 1;
+            self.apps[lane].service = self.apps[lane].service.saturating_add(end - clock);
+        } else {
+            self.host.transfers = before;
+        }
         end
+    }
+
+    /// Counts a request of which so many references hit.
+    fn count(&mut self, lane: usize, run: &Run, hits: u64, has_missed: bool) {
+        self.counters[lane].add(&Counters {
+            references: run.references.into(),
+            hits,
+            requests: 1,
+            request_misses: has_missed.into(),
+            read_requests: (!run.is_write).into(),
+            read_request_misses: (!run.is_write && has_missed).into(),
+            write_requests: run.is_write.into(),
+        });
     }
 
     /// References one block; true if it hits.
@@ -200,9 +217,9 @@ impl<'a> Replay<'a> {
             (false, Outcome::Hit) => {}
             (false, _) => self.awaited.push(slot),
         }
-        self.counters[lane].references += 1;
-        self.counters[lane].hits += u64::from(hit);
-        self.series.note(lane, hit);
+        if run.is_counted {
+            self.series.note(lane, hit);
+        }
         hit
     }
 
@@ -280,9 +297,9 @@ impl<'a> Replay<'a> {
     fn end(mut self) -> Replayed {
         self.series.finish(&self.host);
         let mut tally = Tally {
-            write_backs: self.host.write_backs,
-            extra_reads: self.host.extra_reads,
-            extra: self.host.extra,
+            write_backs: self.host.transfers.write_backs,
+            extra_reads: self.host.transfers.extra_reads,
+            extra: self.host.transfers.extra,
             decisions: self.host.decisions,
             ..Tally::default()
         };

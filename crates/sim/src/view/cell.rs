@@ -26,6 +26,8 @@ struct Host {
     /// By block: the class in which it was written, or [`CLEAN`].
     dirty: Vec<u8>,
     classes: Vec<ClassTally>,
+    /// What the span at hand does is counted.
+    is_counted: bool,
     extra_reads: u64,
     extra: ExtraTally,
     decisions: Vec<Repartition>,
@@ -35,18 +37,20 @@ impl Effects for Host {
     #[inline(always)]
     fn evict(&mut self, slot: Slot) {
         let class = std::mem::replace(&mut self.dirty[slot as usize], CLEAN);
-        if class != CLEAN {
+        if class != CLEAN && self.is_counted {
             self.classes[usize::from(class)].write_backs += 1;
         }
     }
 
     fn fetch(&mut self, _slot: Slot, why: Extra) {
-        self.extra_reads += 1;
-        self.extra.count(why);
+        if self.is_counted {
+            self.extra_reads += 1;
+            self.extra.count(why);
+        }
     }
 
     fn push_out(&mut self, slot: Slot) {
-        self.extra.push_outs += 1;
+        self.extra.push_outs += u64::from(self.is_counted);
         self.evict(slot);
     }
 
@@ -81,6 +85,7 @@ impl<P: Policy> ClassCell<P> {
         let host = Host {
             dirty: vec![CLEAN; shown.addresses.len()],
             classes: shown.rules.classes().iter().map(tally).collect(),
+            is_counted: true,
             extra_reads: 0,
             extra: ExtraTally::default(),
             decisions: Vec::new(),
@@ -102,7 +107,15 @@ impl<P: Policy> ClassCell<P> {
                 open = Open::default();
             }
             let had_missed = open.missed;
+            self.host.is_counted = span.is_counted;
             let sum = self.replay(shown, span, range.clone(), &mut events, &mut open);
+            if begin - told >= PROGRESS {
+                progress(begin - told);
+                told = begin;
+            }
+            if !span.is_counted {
+                continue;
+            }
             let counted = count(span, range.len() as u64, sum.hits, open.missed && !had_missed);
             let tally = &mut self.host.classes[usize::from(span.class)];
             tally.counters.add(&counted);
@@ -116,10 +129,6 @@ impl<P: Policy> ClassCell<P> {
                     apps.resize(app + 1, Counters::default());
                 }
                 apps[app].add(&counted);
-            }
-            if begin - told >= PROGRESS {
-                progress(begin - told);
-                told = begin;
             }
         }
         progress(begin - told);
@@ -200,7 +209,9 @@ impl<P: Policy> ClassCell<P> {
     fn access(&mut self, slot: Slot, reference: Reference) -> bool {
         let outcome = self.policy.access(slot, reference, &mut self.host);
         match (reference.write, outcome) {
-            (true, Outcome::Bypassed) => self.host.classes[usize::from(reference.class)].write_backs += 1,
+            (true, Outcome::Bypassed) => {
+                self.host.classes[usize::from(reference.class)].write_backs += u64::from(self.host.is_counted);
+            }
             (true, Outcome::Hit | Outcome::Admitted) => self.host.dirty[slot as usize] = reference.class,
             (false, _) => {}
         }

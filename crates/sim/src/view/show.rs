@@ -42,6 +42,7 @@ pub(crate) struct Span {
     pub write: bool,
     /// It goes on with the request before it.
     pub continues: bool,
+    pub is_counted: bool,
 }
 
 /// Something at a position of the trace.
@@ -186,6 +187,7 @@ impl<'a> Show<'a> {
             class: piece.class,
             write: piece.write,
             continues: piece.continues,
+            is_counted: request.is_counted(),
         });
         piece.former.map_or(Ok(()), |former| self.look_elsewhere(first, piece, former))
     }
