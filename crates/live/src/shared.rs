@@ -123,6 +123,11 @@ impl Source for Watched {
         self.source.set_len(size)
     }
 
+    fn sync(&self, data_only: bool) -> io::Result<()> {
+        let _alarm = self.shared.alarm();
+        self.source.sync(data_only)
+    }
+
     fn stamp(&self) -> io::Result<Stamp> {
         let _alarm = self.shared.alarm();
         self.source.stamp()

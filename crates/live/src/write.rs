@@ -62,7 +62,7 @@ impl Cache {
         let done = access.source.sync(data_only);
         if done.is_err() {
             let mut state = self.shared.lock();
-            state.void(access.file, &(0..u64::MAX));
+            state.invalidate(access.file, &(0..u64::MAX));
             state.traffic.errors += 1;
         }
         done
