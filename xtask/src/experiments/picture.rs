@@ -126,7 +126,8 @@ fn classes(experiment: &Experiment, policies: &[String]) -> Vec<String> {
     let better = compared.and_then(|row| row[0].split_once(" against ")).map(|(better, _)| better);
     let mut hues = 0;
     let class = |policy: &String| {
-        if Some(policy.as_str()) == better {
+        // A line for each part of what moves has its name behind that of the policy.
+        if better.is_some_and(|better| policy == better || policy.starts_with(&format!("{better}: "))) {
             return "a".to_owned();
         }
         if knows_future(policy) {
