@@ -11,7 +11,7 @@ mod row;
 mod saved;
 mod show;
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
 
 use clap::Args;
@@ -76,8 +76,20 @@ impl Experiment {
         let columns = self.columns(&files)?;
         let page = self.report.prepare(&self.inputs(&files))?;
         let (mut all, mut shown) = (Vec::new(), Vec::new());
-        for (path, file) in self.files.iter().zip(&files) {
-            let (traces, series): (Vec<_>, Vec<_>) = self.replay(path, file)?.into_iter().unzip();
+        let works: Vec<String> = self.files.iter().zip(&files).map(|(path, file)| file.work(path)).collect();
+        // Several experiments may show the same replays by different measures.
+        let mut kept: HashMap<&str, Vec<Told>> = HashMap::new();
+        for (at, (path, file)) in self.files.iter().zip(&files).enumerate() {
+            let work = works[at].as_str();
+            let is_wanted_again = works[at + 1..].iter().any(|later| later == work);
+            let told = match kept.remove(work) {
+                Some(told) => told,
+                None => self.replay(path, file)?,
+            };
+            if is_wanted_again {
+                kept.insert(work, told.clone());
+            }
+            let (traces, series): (Vec<_>, Vec<_>) = told.into_iter().unzip();
             let compared = Comparison::all(file, &traces);
             if !self.results.has_stdout() {
                 show::show(file, &traces, &series, &compared, self.markdown)?;

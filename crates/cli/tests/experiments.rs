@@ -93,6 +93,82 @@ fn the_cache_saved_is_read_off_the_mean_curve() {
     assert!(hotset(&["experiment", &none]).err.contains("it has no traces"));
 }
 
+#[test]
+fn a_comparison_may_be_of_one_trace_and_at_a_share_of_the_best() {
+    let folder = Folder::new();
+    traces(&folder);
+    let text = "title = \"T\"\nsource = \"S\"\ntraces = [\"loop.csv\", \"scan.csv\"]\npolicies = \"lru,mru\"\nsizes = \"5,10,20\"\n\n\
+                [[compare]]\nbetter = \"mru\"\nthan = \"lru\"\ntrace = \"loop\"\nsaved_best = 50\npaper_saved = 40\n";
+    let file = folder.file("one.toml", text);
+    let shown = hotset(&["experiment", &file, "--traces", &folder.path("")]).good().out;
+    // All of the loop of 20 hits 1480 of 1500; half of that MRU reaches with some 10 blocks, LRU between 10 and 20, where it hits nothing yet.
+    assert!(shown.contains("mru against lru on loop") && shown.contains("50 % of the best |"), "{shown}");
+    let alone = text.replace(", \"scan.csv\"", "").replace("trace = \"loop\"\n", "");
+    let alone = hotset(&["experiment", &folder.file("alone.toml", alone), "--traces", &folder.path("")]).good().out;
+    let saved = |text: &str| {
+        text.lines()
+            .find(|line| line.contains("% of the best"))
+            .unwrap()
+            .split('|')
+            .nth(3)
+            .map(str::trim)
+            .map(str::to_owned)
+    };
+    assert_eq!(saved(&shown), saved(&alone), "{shown}");
+    let wrong = folder.file("wrong.toml", text.replace("\"loop\"\n", "\"lap\"\n"));
+    assert!(hotset(&["experiment", &wrong]).err.contains("found the trace \"lap\"; expected one of loop, scan"));
+}
+
+/// Experiments of the same work share a replay; nothing else is taken for it.
+#[test]
+fn experiments_run_together_show_what_each_shows_alone() {
+    let folder = Folder::new();
+    traces(&folder);
+    let text = "title = \"T\"\nsource = \"S\"\ntraces = [\"loop.csv\"]\npolicies = \"lru,mru\"\nsizes = \"5,10\"\n";
+    let files = [
+        ("hits", text.to_owned()),
+        ("moved", format!("{text}measure = \"transfers_per_reference\"\n")),
+        ("cut", format!("{text}block = 512\n")),
+        ("sizes", text.replace("5,10", "5,19")),
+        ("trace", text.replace("loop.csv", "scan.csv")),
+        ("policies", text.replace("lru,", "fifo,")),
+        ("disk", format!("{text}disk = \"latency(time=5ms)\"\nmeasure = \"finish_seconds\"\n")),
+        ("again", text.to_owned()),
+    ]
+    .map(|(name, text)| folder.file(&format!("{name}.toml"), text));
+    let traces = folder.path("");
+    let shown = |files: &[&str]| hotset(&[&["experiment", "--traces", &traces][..], files].concat()).good().out;
+    let apart: String = files.iter().map(|file| shown(&[file])).collect();
+    assert_eq!(shown(&files.each_ref().map(String::as_str)), apart);
+}
+
+#[test]
+fn what_moves_is_stacked() {
+    let folder = Folder::new();
+    traces(&folder);
+    let text = "title = \"T\"\nsource = \"S\"\ntraces = [\"loop.csv\"]\npolicies = \"lru,virtual(lru,unit=4K,quantum=20,queue=256K)\"\nsizes = \"8,10\"\n\
+                measure = \"transfers_per_reference\"\nstacked = true\n";
+    let file = folder.file("stack.toml", text);
+    let shown = hotset(&["experiment", &file, "--traces", &folder.path("")]).good().out;
+    let cell = |name: &str| -> f64 {
+        let line = shown.lines().find(|line| line.contains(name)).unwrap_or_else(|| panic!("{name}: {shown}"));
+        line.split('|').nth(2).unwrap().trim().parse().unwrap()
+    };
+    let rows = hotset(&["experiment", &file, "--traces", &folder.path(""), "--json", "-"]).rows();
+    let count = |name: &str| rows[2][name].as_f64().unwrap();
+    let parts = [count("misses"), count("allocation_reads"), count("fragment_reads")];
+    let names = ["): misses", "): + allocation", "): + fragments"];
+    let mut sum = 0.0;
+    for (part, name) in parts.into_iter().zip(names) {
+        assert!(part > 0.0, "{name}");
+        sum += part;
+        assert!((cell(name) - 100.0 * sum / count("references")).abs() < 0.006, "{name}: {shown}");
+    }
+    assert!(!shown.contains("lru: + ") && !shown.contains("+ written back"), "{shown}");
+    let wrong = folder.file("wrong.toml", text.replace("transfers_per_reference", "hit_ratio"));
+    assert!(hotset(&["experiment", &wrong]).err.contains("wrong.toml: stacked: found another measure"));
+}
+
 /// What an independent simulation of the same mix, written from the papers, counted: hit rates in percent of the two applications and of both, at 64 MB.
 #[test]
 fn partitions_hit_what_was_counted_independently() {

@@ -17,7 +17,7 @@ pub(super) struct Comparison<'a> {
     pub compare: &'a Compare,
     pub better: &'a str,
     pub than: &'a str,
-    /// The application and sizes that it is about, as they stand behind the names; empty for all.
+    /// The trace, application and sizes that it is about, as they stand behind the names; empty for all.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub range: String,
     /// Absent where no trace tells of both.
@@ -74,9 +74,11 @@ impl Comparison<'_> {
     }
 
     fn of<'a>(file: &'a File, compare: &'a Compare, traces: &[Vec<AnyRow>]) -> Comparison<'a> {
-        let told: Vec<(&str, &Vec<AnyRow>)> =
-            file.trace_names().map(label).zip(traces).filter(|(_, rows)| !rows.is_empty()).collect();
-        let saved = saved(file, compare, traces);
+        let is_meant = |name: &str| compare.trace.as_ref().is_none_or(|trace| trace == name);
+        let told = file.trace_names().map(label).zip(traces);
+        let told: Vec<(&str, &Vec<AnyRow>)> = told.filter(|(name, rows)| is_meant(name) && !rows.is_empty()).collect();
+        let meant: Vec<&Vec<AnyRow>> = told.iter().map(|(_, rows)| *rows).collect();
+        let saved = saved(file, compare, &meant);
         let gains: Vec<f64> = told.iter().flat_map(|(_, rows)| gains(file, compare, &compare.better, rows)).collect();
         let traces: Vec<OnTrace> = told.iter().map(|(trace, rows)| OnTrace::of(file, compare, trace, rows)).collect();
         let means: Vec<f64> = traces.iter().filter_map(|trace| trace.mean).collect();
@@ -161,12 +163,13 @@ fn gains(file: &File, compare: &Compare, policy: &str, rows: &[AnyRow]) -> Vec<f
     pairs.filter_map(|(ours, other)| Some(file.measure.gain(ours?, other?))).collect()
 }
 
-/// The application and sizes that a comparison is restricted to, as they stand behind the names.
+/// The trace, application and sizes that a comparison is restricted to, as they stand behind the names.
 fn range(compare: &Compare) -> String {
+    let trace = compare.trace.as_ref().map(|trace| format!(" on {trace}"));
     let app = compare.app.as_ref().map(|app| format!(" for {app}"));
     let from = compare.from.as_ref().map(|from| format!(" from {from}"));
     let to = compare.to.as_ref().map(|to| format!(" to {to}"));
-    app.into_iter().chain(from).chain(to).collect()
+    trace.into_iter().chain(app).chain(from).chain(to).collect()
 }
 
 fn verdict(mean: f64, paper: Option<f64>) -> &'static str {

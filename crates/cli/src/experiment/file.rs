@@ -55,6 +55,9 @@ pub(super) struct File {
     /// What the table shows.
     #[serde(default)]
     pub measure: Measure,
+    /// With `transfers_per_reference`: a line for misses, one for these and allocation reads, one for these and fragment reads, and so on, as papers stack them.
+    #[serde(default)]
+    pub stacked: bool,
     /// Only these classes are counted, where a scheme tells classes apart; all by default.
     #[serde(default)]
     pub classes: Vec<String>,
@@ -72,6 +75,8 @@ pub(super) struct File {
 pub(super) struct Compare {
     pub better: String,
     pub than: String,
+    /// Only this trace or mix is counted, by its label.
+    pub trace: Option<String>,
     /// Only this application is counted.
     pub app: Option<String>,
     /// Only sizes from this on, such as 64K.
@@ -87,6 +92,8 @@ pub(super) struct Compare {
     /// How much smaller a cache may be is told where the other policy's hit ratio, in percent, is in this range (to 100 if only its begin is given).
     pub saved_from: Option<f64>,
     pub saved_to: Option<f64>,
+    /// Or: how much smaller a cache may be where both reach this share, in percent, of the best hit ratio that either has at any size.
+    pub saved_best: Option<f64>,
     /// The paper's mean saving in percent.
     pub paper_saved: Option<f64>,
     /// The traces where the paper finds the one worse than the other; elsewhere it finds it no worse. Absent: the paper does not tell.
@@ -114,6 +121,10 @@ impl File {
         file.machine(path)?;
         file.block_size(path)?;
         file.mixes.iter().try_for_each(|mix| mix.check(path))?;
+        if file.stacked && file.measure != Measure::TransfersPerReference {
+            let message = "stacked: found another measure; expected `measure = \"transfers_per_reference\"` beside it";
+            return Err(Failure::Usage(format!("{name}: {message}")));
+        }
         let known = file.policies(path)?.names();
         let labels: Vec<String> = file.trace_names().map(|trace| label(trace).to_owned()).collect();
         if labels.is_empty() {
@@ -128,6 +139,11 @@ impl File {
                 if !known.contains(policy) {
                     return Err(Failure::Usage(format!("{name}: {policy:?} is compared, but not among the policies")));
                 }
+            }
+            if let Some(unknown) = compare.trace.iter().find(|trace| !labels.contains(trace)) {
+                let message =
+                    format!("{name}: compare: found the trace {unknown:?}; expected one of {}", labels.join(", "));
+                return Err(Failure::Usage(message));
             }
             if let Some(unknown) = compare.paper_worse.iter().flatten().find(|trace| !labels.contains(trace)) {
                 let message = format!("{name}: paper_worse: found {unknown:?}; expected one of {}", labels.join(", "));
@@ -156,6 +172,13 @@ impl File {
     pub fn block_size(&self, path: &Path) -> Result<Option<BlockSize>, Failure> {
         let sized = self.block.map(block_of_bytes).transpose();
         sized.map_err(|error| Failure::Usage(format!("{}, block: {error}", path.display())))
+    }
+
+    /// All that its rows depend on: experiments that agree in this differ only in what they show of them. `path` is where it is from.
+    pub fn work(&self, path: &Path) -> String {
+        let File { traces, mixes, disk, every, policies, sizes, block, maps, .. } = self;
+        let (beside, is_of_memory) = (path.parent(), self.measure.is_of_memory());
+        format!("{:?}", (beside, is_of_memory, traces, mixes, disk, every, policies, sizes, block, maps))
     }
 
     /// What the experiment measures, in a row; `None` where the row does not tell.

@@ -99,6 +99,26 @@ impl Measure {
         }
     }
 
+    /// What [`Measure::TransfersPerReference`] consists of in a row, each part with those before it; the last is the whole. Empty for memory.
+    pub fn stack(row: &AnyRow) -> Vec<(&'static str, f64)> {
+        let AnyRow::Cache(row) = row else { return Vec::new() };
+        let (allocation, fragments) = (row.allocation_reads.unwrap_or(0), row.fragment_reads.unwrap_or(0));
+        let others = row.extra_reads.unwrap_or(0) - allocation - fragments;
+        let parts = [
+            ("misses", row.counts.misses),
+            ("+ allocation", allocation),
+            ("+ fragments", fragments),
+            ("+ read ahead", others),
+            ("+ written back", row.write_backs.unwrap_or(0)),
+        ];
+        let mut sum = 0;
+        let stacked = parts.into_iter().map(|(name, blocks)| {
+            sum += blocks;
+            (name, sum as f64 / row.counts.references.max(1) as f64)
+        });
+        stacked.collect()
+    }
+
     fn of_cache(self, sums: &Sums) -> Option<f64> {
         let ratio = |part: u64, whole: u64| Some(part as f64 / whole.max(1) as f64);
         match self {

@@ -13,7 +13,7 @@ use serde::{Deserialize, Deserializer};
 use crate::failure::Failure;
 
 /// Several applications as one trace.
-#[derive(Deserialize)]
+#[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Mix {
     pub name: String,
@@ -27,7 +27,7 @@ pub(super) struct Mix {
     pub apps: Vec<App>,
 }
 
-#[derive(Clone, Copy, Default, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, Deserialize)]
 #[serde(rename_all = "snake_case")]
 enum By {
     #[default]
@@ -36,7 +36,7 @@ enum By {
 }
 
 /// One application of a mix.
-#[derive(Deserialize)]
+#[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct App {
     name: String,

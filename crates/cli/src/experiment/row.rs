@@ -5,7 +5,7 @@ use hotset_sim::results::{Named, Row};
 use serde::Serialize;
 
 /// A row of either kind.
-#[derive(Serialize)]
+#[derive(Clone, Serialize)]
 #[serde(untagged)]
 pub(super) enum AnyRow {
     Cache(Box<Row>),

@@ -4,10 +4,15 @@ use super::file::{Compare, File};
 use super::row::AnyRow;
 
 /// The share of the cache that is saved, in percent, mean over all sizes at which the other policy's hit ratio is in the range. Hit ratios are those of the mean over all traces, as
-/// papers plot them. `None` if there is no such size, or the policy never hits as much.
-pub(super) fn saved(file: &File, compare: &Compare, traces: &[Vec<AnyRow>]) -> Option<f64> {
-    let (least, most) = (compare.saved_from? / 100.0, compare.saved_to.unwrap_or(100.0) / 100.0);
+/// papers plot them; or that at a share of the best hit ratio, if this is asked for. `None` if there is no such size, or the policy never hits as much.
+pub(super) fn saved(file: &File, compare: &Compare, traces: &[&Vec<AnyRow>]) -> Option<f64> {
     let (ours, other) = (curve(file, &compare.better, traces), curve(file, &compare.than, traces));
+    if let Some(share) = compare.saved_best {
+        let best = ours.iter().chain(&other).map(|&(_, value)| value).fold(0.0, f64::max);
+        let value = best * share / 100.0;
+        return Some(100.0 * (1.0 - size_for(&ours, value)? / size_for(&other, value)?));
+    }
+    let (least, most) = (compare.saved_from? / 100.0, compare.saved_to.unwrap_or(100.0) / 100.0);
     let asked = other.iter().filter(|(_, value)| (least..=most).contains(value));
     let shares = asked.map(|&(size, value)| Some(100.0 * (1.0 - size_for(&ours, value)? / size)));
     let shares: Vec<f64> = shares.collect::<Option<_>>()?;
@@ -15,8 +20,8 @@ pub(super) fn saved(file: &File, compare: &Compare, traces: &[Vec<AnyRow>]) -> O
 }
 
 /// Size and mean value over all traces by size, as far as all of them tell.
-fn curve(file: &File, policy: &str, traces: &[Vec<AnyRow>]) -> Vec<(f64, f64)> {
-    let of_trace = |rows: &Vec<AnyRow>| {
+fn curve(file: &File, policy: &str, traces: &[&Vec<AnyRow>]) -> Vec<(f64, f64)> {
+    let of_trace = |rows: &&Vec<AnyRow>| {
         let rows = rows.iter().filter(|row| row.policy() == policy);
         rows.filter_map(|row| Some((f64::from(row.size_blocks()), file.value(row)?))).collect::<Vec<_>>()
     };

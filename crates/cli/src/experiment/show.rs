@@ -74,10 +74,27 @@ fn grid(rows: &[AnyRow], file: &File) -> Vec<Vec<String>> {
     let sizes = rows.iter().take_while(|row| row.policy() == rows[0].policy()).count();
     let mut lines = vec![std::iter::once("policy".to_owned()).chain(rows[..sizes].iter().map(size)).collect()];
     for of_policy in rows.chunks(sizes) {
+        if file.stacked {
+            lines.extend(stacked(of_policy, file));
+            continue;
+        }
         let values = of_policy.iter().map(|row| file.measure.show(file.value(row)));
         lines.push(std::iter::once(of_policy[0].policy().to_owned()).chain(values).collect());
     }
     lines
+}
+
+/// The lines of a policy, one upon the other; what is nothing at every size is left out.
+fn stacked(of_policy: &[AnyRow], file: &File) -> Vec<Vec<String>> {
+    let stacks: Vec<_> = of_policy.iter().map(Measure::stack).collect();
+    let parts = stacks.first().map_or(0, Vec::len);
+    let adds = |part: &usize| *part == 0 || stacks.iter().any(|stack| stack[*part].1 > stack[*part - 1].1);
+    let line = |part: usize| {
+        let name = format!("{}: {}", of_policy[0].policy(), stacks[0][part].0);
+        let values = stacks.iter().map(|stack| file.measure.show(Some(stack[part].1)));
+        std::iter::once(name).chain(values).collect()
+    };
+    (0..parts).filter(adds).map(line).collect()
 }
 
 /// A table for each size of a trace, with a row at it: a line a policy, a column each application, and one for all of them.
@@ -156,8 +173,11 @@ fn savings(compared: &[Comparison]) -> Option<String> {
     let header = ["compared", "while that hits", "cache saved", "paper"].map(str::to_owned).to_vec();
     let percent = |figure: Option<f64>| figure.map_or_else(|| "-".to_owned(), |figure| format!("{figure:.1} %"));
     let line = |one: &Comparison| {
-        let range = (one.compare.saved_from?, one.compare.saved_to.unwrap_or(100.0));
-        let range = format!("{} to {} %", range.0, range.1);
+        let range = match (one.compare.saved_best, one.compare.saved_from) {
+            (Some(share), _) => format!("{share} % of the best"),
+            (None, Some(from)) => format!("{from} to {} %", one.compare.saved_to.unwrap_or(100.0)),
+            (None, None) => return None,
+        };
         Some(vec![one.name(), range, percent(one.saved), percent(one.paper_saved)])
     };
     let lines: Vec<Vec<String>> = std::iter::once(header).chain(compared.iter().filter_map(line)).collect();
