@@ -6,6 +6,7 @@ use std::fs::{self, File};
 use std::io::{ErrorKind, Write};
 use std::path::Path;
 use std::process::Command;
+use std::sync::mpsc::channel;
 use std::thread;
 use std::time::Duration;
 
@@ -50,19 +51,23 @@ fn what_was_synced_survives_a_kill_and_the_place_is_mounted_again() {
     }
     let mut mount = Mount::new(&["--memory", "1M", "--policy", "lru"]);
     let log = mount.at("log");
+    let (tell, told) = channel();
     let writer = thread::spawn(move || {
         let mut file = File::create(log).unwrap();
         let mut synced = 0u64;
         while file.write_all(&pattern(synced, 4096)).is_ok() && file.sync_data().is_ok() {
             synced += 1;
+            // After the kill nobody counts them any more.
+            let _ = tell.send(());
         }
         synced
     });
-    thread::sleep(Duration::from_millis(300));
+    assert_eq!(told.iter().take(20).count(), 20);
+    drop(told);
     mount.kill();
     let synced = writer.join().unwrap();
     let bytes = fs::read(mount.source("log")).unwrap();
-    assert!(synced > 3 && bytes.len() as u64 >= synced * 4096);
+    assert!(synced >= 20 && bytes.len() as u64 >= synced * 4096);
     for number in 0..synced {
         assert!(bytes[number as usize * 4096..][..4096] == pattern(number, 4096));
     }
@@ -179,17 +184,18 @@ fn a_mount_that_is_told_to_end_does_so_with_the_last_close() {
     // Somebody is at home there, which is no open file.
     let mut home = Command::new("sleep").arg("60").current_dir(mount.at("")).spawn().unwrap();
     mount.signal(Signal::TERM);
-    thread::sleep(Duration::from_millis(300));
+    while File::open(mount.at("g")).is_ok() {
+        thread::yield_now();
+    }
     file.write_all(b"what is open goes on").unwrap();
     assert_eq!(fs::metadata(mount.at("f")).unwrap().len(), 20);
     assert_eq!(File::open(mount.at("g")).unwrap_err().raw_os_error(), SHUT);
     assert_eq!(File::create(mount.at("h")).unwrap_err().raw_os_error(), SHUT);
     assert_eq!(fs::read_dir(mount.at("")).unwrap_err().raw_os_error(), SHUT);
     drop(file);
-    let took = mount.wait();
+    mount.wait();
     home.kill().unwrap();
     home.wait().unwrap();
-    assert!(took < Duration::from_secs(10), "{took:?}");
     assert_eq!(fs::read_dir(mount.at("")).unwrap().count(), 0, "it is unmounted");
     assert_eq!(fs::read(mount.source("f")).unwrap(), b"what is open goes on");
     assert!(!mount.source("h").exists());
@@ -205,7 +211,7 @@ fn a_mount_that_is_told_to_end_does_so_after_a_while_though_a_file_is_open() {
     file.write_all(b"acknowledged").unwrap();
     mount.signal(Signal::TERM);
     let took = mount.wait();
-    assert!((Duration::from_millis(900)..Duration::from_secs(10)).contains(&took), "{took:?}");
+    assert!(took >= Duration::from_millis(900), "{took:?}");
     assert_eq!(fs::read_dir(mount.at("")).unwrap().count(), 0, "it is unmounted");
     assert_eq!(file.write(b"x").unwrap_err().kind(), ErrorKind::NotConnected);
     assert_eq!(fs::read(mount.source("f")).unwrap(), b"acknowledged");
@@ -221,7 +227,26 @@ fn a_second_signal_ends_a_mount_at_once() {
     mount.signal(Signal::TERM);
     thread::sleep(Duration::from_millis(300));
     mount.signal(Signal::INT);
-    let took = mount.wait();
-    assert!(took < Duration::from_secs(10), "{took:?}");
+    mount.wait();
     assert_eq!(fs::read_dir(mount.at("")).unwrap().count(), 0, "it is unmounted");
+}
+
+/// `systemd-analyze verify` warns of keys that it does not know, and ends well all the same.
+#[test]
+fn the_unit_in_the_guide_is_one_that_systemd_takes() {
+    let guide = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/guide/speed-up-a-directory.md");
+    let guide = fs::read_to_string(guide).unwrap();
+    let unit = guide.split("```\n").find(|part| part.starts_with("[Unit]\n")).expect("the guide has a unit");
+    let here = unit.replace("=/usr/bin/hotset ", concat!("=", env!("CARGO_BIN_EXE_hotset"), " "));
+    assert!(here != unit, "it starts the command");
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("hotset.service");
+    fs::write(&path, here).unwrap();
+    match Command::new("systemd-analyze").arg("verify").arg(&path).output() {
+        Ok(verified) => {
+            let said = String::from_utf8_lossy(&verified.stderr);
+            assert!(verified.status.success() && !said.contains("hotset.service"), "{said}");
+        }
+        Err(error) => eprintln!("SKIPPED: there is no systemd-analyze: {error}"),
+    }
 }
