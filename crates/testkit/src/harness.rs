@@ -43,7 +43,7 @@ impl Case {
     pub fn new(policy: &str, capacity: u32) -> Case {
         let entry = registry::find(policy).unwrap_or_else(|| panic!("{policy} is not registered"));
         let run = Run { nanoseconds: Some(30_000_000_000), references: 300 };
-        let args = entry.defaults(None).over(Some(run));
+        let args = entry.defaults(block_bytes(entry.info.name)).over(Some(run));
         Case { policy: entry.info.name, args, capacity, seed: 42, numbering: Numbering::Fixed, world: World::default() }
     }
 
@@ -51,7 +51,7 @@ impl Case {
     pub fn of(spec: &str, capacity: u32) -> Case {
         let spec = PolicySpec::parse(spec).unwrap_or_else(|error| panic!("{error}"));
         let case = Case::new(spec.info().name, capacity);
-        Case { args: spec.args(None).over(case.args.run()), ..case }
+        Case { args: spec.args(case.args.block_bytes()).over(case.args.run()), ..case }
     }
 
     /// Sets an argument, written as in a spec.
@@ -65,7 +65,7 @@ impl Case {
     /// Gives one parameter its default again.
     pub fn without(self, key: &str) -> Case {
         let entry = registry::find(self.policy).expect("a registered policy");
-        let mut args = entry.defaults(None).over(self.args.run());
+        let mut args = entry.defaults(self.args.block_bytes()).over(self.args.run());
         for param in entry.info.params.iter().filter(|param| param.key != key) {
             args.take(param.key, self.args.clone());
         }
@@ -251,7 +251,9 @@ impl<P: Policy> Harness<P> {
         if *self.host.resident() != expected {
             return Err(format!("the host holds {:?}, the model {expected:?}", self.host.resident()));
         }
-        if self.policy.len() as usize != expected.len() || self.policy.len() > self.capacity {
+        // A cache that is divided by bytes has blocks of other sizes than the run's.
+        let is_overfull = self.args.block_bytes().is_none() && self.policy.len() > self.capacity;
+        if self.policy.len() as usize != expected.len() || is_overfull {
             return Err(format!("the policy counts {} blocks, the model {}", self.policy.len(), expected.len()));
         }
         match self.host.known().find(|&(key, slot)| self.policy.contains(slot) != expected.contains(&key)) {
@@ -264,6 +266,11 @@ impl<P: Policy> Harness<P> {
 /// Slots that a recycling host starts with. A policy may bound what it knows by the trace only; then the test's own few keys do.
 fn identities<P: Policy>(args: &Args, capacity: u32) -> u32 {
     P::identities(args, capacity).min(1 << 10) as u32
+}
+
+/// Bytes of a block in runs of this policy; `None` where nothing depends on it.
+fn block_bytes(policy: &str) -> Option<u64> {
+    models::row_of(policy).and_then(|row| row.block_bytes)
 }
 
 fn accessed(event: &Event) -> Option<u32> {

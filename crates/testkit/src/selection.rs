@@ -1,8 +1,8 @@
-//! Which policies the tests look at: all, or those that the environment variable `HOTSET_POLICIES` names.
+//! Which policies the tests look at: all, or those that the environment variable `HOTSET_POLICIES` names; and which of their parameters.
 
 use std::env;
 
-use hotset_core::policy::Entry;
+use hotset_core::policy::{Entry, Info};
 use hotset_core::registry;
 use rayon::prelude::*;
 
@@ -34,4 +34,21 @@ pub fn on_all_cores<T: Send, R: Send>(
     check: impl Fn(T) -> R + Sync + Send,
 ) -> Vec<R> {
     items.into_iter().collect::<Vec<_>>().into_par_iter().with_max_len(1).map(check).collect()
+}
+
+/// Parameters that say what the host does or measures; no test here depends on them.
+const OF_THE_HOST: &[&str] = &["points", "prefetch", "profile", "steps"];
+
+/// Parameters that say what a cache is shown of each request, and not what becomes of the blocks.
+const OF_THE_VIEW: &[&str] = &["atime", "cutoff", "lookup", "pieces"];
+
+/// Keys of the parameters on which the hits of a policy depend, whatever it is shown.
+pub fn keys_of_replacement(info: &Info) -> impl Iterator<Item = &'static str> + use<> {
+    let keys = info.params.iter().map(|param| param.key);
+    keys.filter(|key| !OF_THE_HOST.contains(key) && !OF_THE_VIEW.contains(key))
+}
+
+/// Keys of the parameters that say what a policy is shown.
+pub fn keys_of_the_view(info: &Info) -> impl Iterator<Item = &'static str> + use<> {
+    info.params.iter().map(|param| param.key).filter(|key| OF_THE_VIEW.contains(key))
 }

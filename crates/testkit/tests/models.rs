@@ -7,7 +7,7 @@ use hotset_testkit::host::Numbering;
 use hotset_testkit::models::{self, Row};
 use hotset_testkit::replay::replay;
 use hotset_testkit::samples::samples;
-use hotset_testkit::selection::{is_selected, on_all_cores};
+use hotset_testkit::selection::{is_selected, keys_of_replacement, on_all_cores};
 use hotset_testkit::traces;
 use hotset_testkit::world::World;
 use proptest::prelude::*;
@@ -16,13 +16,9 @@ use proptest::test_runner::{Config, RngSeed, TestRunner};
 /// Capacities at which rounding and corner cases differ, and one that holds most of a small trace.
 const CAPACITIES: [u32; 5] = [1, 2, 3, 7, 64];
 
-/// Schemes that are not ordered like a policy of `capacity` blocks of one size, and have tests of their own.
-const OTHER_UNITS: &[&str] = &["attribute", "unix"];
-
 #[test]
 fn every_policy_has_a_model_and_every_model_a_policy() {
-    let names = registry::all().map(|entry| entry.info.name);
-    let mut policies: Vec<&str> = names.filter(|name| !OTHER_UNITS.contains(name)).collect();
+    let mut policies: Vec<&str> = registry::all().map(|entry| entry.info.name).collect();
     let mut models: Vec<&str> = models::MODELS.iter().map(|row| row.policy).collect();
     policies.sort_unstable();
     models.sort_unstable();
@@ -80,15 +76,12 @@ fn other_arguments_with_removals_and_resizes() {
     });
 }
 
-/// Parameters that say what the host does or measures; nothing here depends on them.
-const OF_THE_HOST: &[&str] = &["points", "prefetch", "profile", "steps"];
-
 /// A parameter that no variant gives another value, or whose value changes nothing, could be ignored by the policy unseen.
 #[test]
 fn every_parameter_tells() {
     let params = selected().flat_map(|row| {
-        let params = registry::find(row.policy).expect("registered").info.params;
-        params.iter().filter(|param| !OF_THE_HOST.contains(&param.key)).map(move |param| (row, param.key))
+        let info = registry::find(row.policy).expect("registered").info;
+        keys_of_replacement(info).map(move |key| (row, key))
     });
     let silent = on_all_cores(params, |(row, key)| (!tells(row, key)).then(|| format!("{}({key}=…)", row.policy)));
     let silent: Vec<String> = silent.into_iter().flatten().collect();

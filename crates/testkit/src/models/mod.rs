@@ -36,6 +36,7 @@ mod mq;
 mod mru;
 mod opt;
 mod opt_bypass;
+mod parted;
 mod partitions;
 mod pcc;
 mod random;
@@ -65,6 +66,8 @@ pub struct Row {
     pub variants: &'static [&'static str],
     /// Where the blocks lie meanwhile.
     pub worlds: &'static [World],
+    /// Bytes of a block of the run, for caches that are divided by bytes.
+    pub block_bytes: Option<u64>,
 }
 
 impl Row {
@@ -77,14 +80,24 @@ impl Row {
     const fn in_worlds(self, worlds: &'static [World]) -> Row {
         Row { worlds, ..self }
     }
+
+    const fn in_blocks_of(self, bytes: u64) -> Row {
+        Row { block_bytes: Some(bytes), ..self }
+    }
 }
 
 const fn row<M: Model + 'static>(policy: &'static str, variants: &'static [&'static str]) -> Row {
-    Row { policy, build: build::<M>, variants, worlds: &[World::PLAIN] }
+    Row { policy, build: build::<M>, variants, worlds: &[World::PLAIN], block_bytes: None }
 }
 
 /// More applications than the smaller caches have blocks.
 const MANY_APPS: &[World] = &[World { apps: 5, ..World::PLAIN }];
+
+/// All classes of the attribute caches.
+const SIX_CLASSES: &[World] = &[World { classes: 6, ..World::PLAIN }];
+
+/// At one block of this size the caches in parts have room for a block of each kind, and at a few for no more than the tests refer to.
+const BLOCK_IN_PARTS: u64 = 8 << 10;
 
 /// Every model under the canonical name of its policy.
 pub static MODELS: &[Row] = &[
@@ -104,6 +117,17 @@ pub static MODELS: &[Row] = &[
         ],
     ),
     row::<arc::Arc>("arc", &[]),
+    row::<parted::Parted<parted::Attribute>>(
+        "attribute",
+        &[
+            "128/128 inode, 256/128 directory, x/4K general",
+            "1K/1K id, x/4K temporal, 2K/1K sequential",
+            "x/2K temporal, 1K/512 id, 3K/1K large, lookup=full, atime=off",
+            "512/256 executable, 256/128 large, x/3K general, 1K/512 directory, cutoff=4K, pieces=part",
+        ],
+    )
+    .in_worlds(SIX_CLASSES)
+    .in_blocks_of(BLOCK_IN_PARTS),
     row::<applications::Applications<applications::Equal>>("best", &["mru"]),
     row::<bypass::Bypass>("bypass", &["2q, config", "s3-fifo, other"]),
     row::<cacheus::Cacheus>("cacheus", &["scan=50%", "scan=100%, ghosts=100%", "ghosts=0", "scan=2, ghosts=3"]),
@@ -291,6 +315,12 @@ pub static MODELS: &[Row] = &[
             "client=0, temp=0",
         ],
     ),
+    row::<parted::Parted<parted::Unix>>(
+        "unix",
+        &["inodes=128B", "inodes=256B, block=2K", "inodes=1M, block=1K, lookup=full, atime=off, pieces=part"],
+    )
+    .in_worlds(SIX_CLASSES)
+    .in_blocks_of(BLOCK_IN_PARTS),
     row::<virtual_io::VirtualIo>(
         "virtual",
         &[
