@@ -20,6 +20,7 @@ pub mod lfuda;
 pub mod lhd;
 pub mod lifo;
 pub mod lifo_plus;
+pub mod linux;
 pub mod lirs;
 pub mod lrfu;
 pub mod lru;

@@ -56,6 +56,7 @@ entries! {
         lhd::Lhd,
         lifo::Lifo,
         lifo_plus::LifoPlus,
+        linux::Linux,
         lirs::Lirs,
         lrfu::Lrfu,
         lru::Lru,

@@ -27,6 +27,7 @@ mod lfuda;
 mod lhd;
 mod lifo;
 mod lifo_plus;
+mod linux;
 mod lirs;
 mod lrfu;
 mod lru;
@@ -196,6 +197,7 @@ pub static MODELS: &[Row] = &[
     ),
     row::<lifo::Lifo>("lifo", &[]),
     row::<lifo_plus::LifoPlus>("lifo+", &["initial=0"]),
+    row::<linux::Linux>("linux", &["refaults=off", "inactive=10%", "inactive=90%, refaults=off", "inactive=0"]),
     row::<lirs::Lirs>("lirs", &["ghosts=0", "ghosts=0.5", "ghosts=2, hirs=30%", "hirs=100%"]),
     row::<lrfu::Lrfu>(
         "lrfu",
