@@ -333,11 +333,8 @@ impl Directories<'_> {
             7 | 8 => {
                 let other = File::open(path).unwrap();
                 self.journal.ask(|| {
-                    if length & 1 == 0 {
-                        open.sync_data().unwrap()
-                    } else {
-                        other.sync_all().unwrap()
-                    }
+                    let synced = if length & 1 == 0 { open.sync_data() } else { other.sync_all() };
+                    synced.unwrap();
                     (Request { changes: Vec::new(), syncs: vec![file] }, None)
                 })
             }
