@@ -2,8 +2,10 @@
 
 use std::collections::BTreeMap;
 
+use hotset_testkit::harness::Case;
 use hotset_testkit::inputs::trace_path;
 use hotset_testkit::replay::renumber;
+use hotset_testkit::world::World;
 use hotset_trace::{Batch, OpenOptions, formats::BUILTIN, open};
 use serde::Deserialize;
 
@@ -24,6 +26,9 @@ pub struct Trace {
     pub references: usize,
     pub distinct: usize,
     pub sizes: Vec<u32>,
+    /// Where its blocks are taken to lie and who to refer to them; nobody knows it of these traces.
+    #[serde(default)]
+    world: Surroundings,
     /// By spec, in the order of `sizes`.
     #[serde(default)]
     pub hits: BTreeMap<String, Vec<u64>>,
@@ -35,7 +40,30 @@ pub struct Trace {
     pub near: BTreeMap<String, Vec<f64>>,
 }
 
+/// A [`World`].
+#[derive(Deserialize)]
+#[serde(default, deny_unknown_fields)]
+struct Surroundings {
+    file_blocks: u32,
+    apps: u32,
+    classes: u32,
+    class_lasts: u64,
+}
+
+impl Default for Surroundings {
+    fn default() -> Surroundings {
+        let World { file_blocks, apps, classes, class_lasts, .. } = World::PLAIN;
+        Surroundings { file_blocks, apps, classes, class_lasts }
+    }
+}
+
 impl Trace {
+    /// A cache of `size` blocks in the world of this trace. Panics if nobody knows the spec.
+    pub fn case(&self, spec: &str, size: u32) -> Case {
+        let Surroundings { file_blocks, apps, classes, class_lasts } = self.world;
+        Case::of(spec, size).in_world(World { file_blocks, apps, classes, class_lasts, ..World::PLAIN })
+    }
+
     /// The keys, numbered densely; `None` where the file is missing.
     pub fn read(&self) -> Option<Vec<u32>> {
         let keys = match &self.file {
