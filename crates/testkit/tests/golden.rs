@@ -44,6 +44,7 @@ const UNCOUNTED: &[&str] = &[
     "equal",
     "lfu",
     "lhd",
+    "linux",
     "lifo+",
     "lrfu",
     "qos",
