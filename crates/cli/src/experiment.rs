@@ -6,7 +6,6 @@ mod measure;
 mod mixes;
 mod over_time;
 mod page;
-mod policies;
 mod row;
 mod saved;
 mod show;
@@ -34,7 +33,6 @@ use crate::traces::ReadArgs;
 use compare::Comparison;
 use file::File;
 use page::{Content, Shown};
-use policies::Policies;
 use row::AnyRow;
 
 /// Run an experiment from a file: a figure of a paper on the traces at hand, the paper's figures beside ours
@@ -144,53 +142,49 @@ impl Experiment {
         };
         let (read, seed, selection) = (&ReadArgs::default(), 1, &Selection::default());
         let open = |path: &Path| select::select(|| read.open(path), path, selection, &options);
-        let mut told: Vec<Told> = match &policies {
-            Policies::Cache(policies) => {
-                let timed = file.machine(path)?;
-                let timed = timed.as_ref();
-                let replay = Replay {
-                    policies,
-                    sizes,
-                    sizes_from,
-                    options: options.clone(),
-                    selection,
-                    rules: None,
-                    seed,
-                    timed,
-                };
-                let rows = |replayed: Replayed| {
-                    let rows = replayed.rows.into_iter().map(|row| AnyRow::Cache(Box::new(row))).collect();
-                    (rows, replayed.series)
-                };
-                let alone = file.traces.iter().map(|trace| {
-                    let path = self.place(path, trace);
-                    replay.rows_of(open(&path)?, &path).map(rows)
-                });
-                let mixed = file.mixes.iter().map(|mix| {
-                    let wrong = |error: SpecError| Failure::Usage(format!("{}, {}: {error}", path.display(), mix.name));
-                    let own = mix.policies(policies).map_err(wrong)?;
-                    let size = mix.size.as_ref().map(|text| Ok((SizeSpec::parse(text)?, text.as_str()))).transpose();
-                    let size = size.map_err(wrong)?;
-                    let sizes = size.as_ref().map_or(replay.sizes, |(size, text)| (size, text));
-                    let replay = Replay { policies: &own, sizes, options: replay.options.clone(), ..replay };
-                    let (trace, name) = (mix.open(|trace| self.place(path, trace))?, Path::new(&mix.name));
-                    let trace = select::selected(trace, name, selection, &replay.options)?;
-                    let mut replayed = replay.rows_of(trace, name)?;
-                    mix.tell(policies, &mut replayed.rows, &mut replayed.series).map_err(wrong)?;
-                    Ok(rows(replayed))
-                });
-                alone.chain(mixed).collect::<Result<_, Failure>>()?
-            }
-            Policies::Memory(policies) => {
-                let replay =
-                    PagingReplay { policies, sizes, sizes_from, options: options.clone(), frees: Frees::Drop, seed };
-                let rows = |trace: &String| {
-                    let path = self.place(path, trace);
-                    let rows = replay.rows_of(open(&path)?, &path)?;
-                    Ok((rows.into_iter().map(|row| AnyRow::Memory(Box::new(row))).collect(), Vec::new()))
-                };
-                file.traces.iter().map(rows).collect::<Result<_, Failure>>()?
-            }
+        let mut told: Vec<Told> = if file.measure.is_of_memory() {
+            let (policies, options) = (&policies, options.clone());
+            let replay = PagingReplay { policies, sizes, sizes_from, options, frees: Frees::Drop, seed };
+            let rows = |trace: &String| {
+                let path = self.place(path, trace);
+                let rows = replay.rows_of(open(&path)?, &path)?;
+                Ok((rows.into_iter().map(|row| AnyRow::Memory(Box::new(row))).collect(), Vec::new()))
+            };
+            file.traces.iter().map(rows).collect::<Result<_, Failure>>()?
+        } else {
+            let timed = file.machine(path)?;
+            let replay = Replay {
+                policies: &policies,
+                sizes,
+                sizes_from,
+                options: options.clone(),
+                selection,
+                rules: None,
+                seed,
+                timed: timed.as_ref(),
+            };
+            let rows = |replayed: Replayed| {
+                let rows = replayed.rows.into_iter().map(|row| AnyRow::Cache(Box::new(row))).collect();
+                (rows, replayed.series)
+            };
+            let alone = file.traces.iter().map(|trace| {
+                let path = self.place(path, trace);
+                replay.rows_of(open(&path)?, &path).map(rows)
+            });
+            let mixed = file.mixes.iter().map(|mix| {
+                let wrong = |error: SpecError| Failure::Usage(format!("{}, {}: {error}", path.display(), mix.name));
+                let own = mix.policies(&policies).map_err(wrong)?;
+                let size = mix.size.as_ref().map(|text| Ok((SizeSpec::parse(text)?, text.as_str()))).transpose();
+                let size = size.map_err(wrong)?;
+                let sizes = size.as_ref().map_or(replay.sizes, |(size, text)| (size, text));
+                let replay = Replay { policies: &own, sizes, options: replay.options.clone(), ..replay };
+                let (trace, name) = (mix.open(|trace| self.place(path, trace))?, Path::new(&mix.name));
+                let trace = select::selected(trace, name, selection, &replay.options)?;
+                let mut replayed = replay.rows_of(trace, name)?;
+                mix.tell(&policies, &mut replayed.rows, &mut replayed.series).map_err(wrong)?;
+                Ok(rows(replayed))
+            });
+            alone.chain(mixed).collect::<Result<_, Failure>>()?
         };
         for (name, (rows, _)) in file.trace_names().zip(&mut told) {
             rows.iter_mut().for_each(|row| row.set_trace(name));

@@ -52,7 +52,7 @@ fn after_help() -> String {
         "The program runs under strace: it keeps its standard streams, its working directory and its exit status, which becomes that of \
          hotset, and takes two to six times as long. What goes on inside of mapped files is not seen; a mapping counts as a read of its \
          range.\n\n\
-         With --memory it runs under valgrind, and the trace is for paging policies (docs/guide/fit-a-program.md).\n\n\
+         With --memory it runs under valgrind, and the trace is one of references to pages (docs/guide/fit-a-program.md).\n\n\
          Examples:\n  hotset record -o build.hst -- make -j4\n  hotset record -o sh.hst -- sh -c 'grep -r main src | wc -l'\n  \
          hotset record --memory --progress -o sort.hst -- sort words.txt -o sorted.txt\n\n\
          A log made elsewhere becomes a trace with `hotset import LOG -o OUT.hst`. Make it with:\n  strace {} -o LOG COMMAND",

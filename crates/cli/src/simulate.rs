@@ -7,9 +7,8 @@ use std::io::{Write, stdout};
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use hotset_core::paging::PagingSpec;
 use hotset_core::policy::PolicySpec;
-use hotset_core::spec::{SizeSpec, SpecError};
+use hotset_core::spec::SizeSpec;
 use hotset_sim::results::{Row, SeriesRow};
 use hotset_sim::select::Selection;
 use hotset_trace::Trace;
@@ -33,7 +32,7 @@ Examples:
   hotset simulate trace.csv --columns time,id,size --policy 's3-fifo(small=5%),sieve' --size 1000,10000 --json -
   hotset simulate app.hst --policy lru,arc,s3-fifo,opt --size 1%..100%*1.5 --report app.html
   hotset simulate mix.hst --policy 'shared(lru),qos(lru,lu=70%)' --size 64M --disk disk --series over-time.jsonl --every 2s
-  hotset simulate program.pgt.zst --policy apr,clock,opt --size 10%,50%    (a trace of memory: paging policies)")]
+  hotset simulate program.pgt.zst --policy apr,clock,opt --size 10%,50%    (a trace of memory)")]
 pub(crate) struct Simulate {
     /// The traces: any known format, plain or packed by zstd, gzip or xz; `-` is standard input; `FORMAT:PATH` names the format
     #[arg(required = true, value_name = "TRACE")]
@@ -71,15 +70,9 @@ pub(crate) struct Simulate {
 
 impl Simulate {
     pub(crate) fn run(self, typed: &str) -> Result<(), Failure> {
-        let policies = PolicySpec::parse_list(&self.policy);
+        let policies =
+            PolicySpec::parse_list(&self.policy).map_err(|error| Failure::spec("--policy", &self.policy, &error))?;
         let sizes = SizeSpec::parse(&self.size).map_err(|error| Failure::spec("--size", &self.size, &error))?;
-        if let (Err(cache), Err(paging)) = (&policies, PagingSpec::parse_list(&self.policy)) {
-            // The reading that came further is the one that was meant.
-            let reached = |error: &SpecError| error.at.as_ref().map_or(0, |at| at.start);
-            let meant = if reached(&paging) > reached(cache) { &paging } else { cache };
-            return Err(Failure::spec("--policy", &self.policy, meant));
-        }
-        let policies = policies.map_err(|error| Failure::spec("--policy", &self.policy, &error));
         let rules = self.classes.as_deref().map(classes::read).transpose()?;
         let page = self.report.prepare(&self.traces)?;
         let selection = self.count.count(self.filter.selection()?);
@@ -90,7 +83,7 @@ impl Simulate {
         }
         let timed = self.clock.options()?;
         let replay = Replay {
-            policies: &policies?,
+            policies: &policies,
             sizes: (&sizes, &self.size),
             sizes_from: "--size",
             options: self.cut.options(),

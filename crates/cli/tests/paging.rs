@@ -39,7 +39,7 @@ fn folder() -> Folder {
 }
 
 #[test]
-fn a_trace_of_memory_is_replayed_by_paging_policies() {
+fn a_trace_of_memory_is_replayed_by_policies_that_a_bit_is_enough_for() {
     let folder = folder();
     let trace = folder.path("loop.pgt");
     let rows = hotset(&["simulate", &trace, "-p", "apr,clock,opt", "-s", "100", "--json", "-"]).rows();
@@ -58,15 +58,34 @@ fn a_trace_of_memory_is_replayed_by_paging_policies() {
 }
 
 #[test]
+fn policies_of_caches_run_on_memory_and_those_of_paging_on_requests() {
+    let folder = folder();
+    let trace = folder.path("loop.pgt");
+    let of =
+        |arguments: &[&str]| hotset(&[&["simulate", &trace, "-s", "100", "--json", "-"], arguments].concat()).rows();
+    let rows = of(&["-p", "sieve,s3-fifo(promote=1),random,lifo"]);
+    assert!(rows.len() == 4 && rows.iter().all(|row| row.get("faults_after_fill").is_some()), "{rows:?}");
+    let all = of(&["-p", "all"]);
+    assert!(all.len() >= 10 && all.iter().all(|row| row["policy"] != "lru"), "{all:?}");
+    let file = folder.file("t.ids", "1\n2\n3\n1\n2\n3\n");
+    let rows = hotset(&["simulate", &file, "-p", "apr,lifo+,opt", "-s", "2", "--json", "-"]).rows();
+    assert!(rows.iter().all(|row| row["hits"].as_u64() <= rows[2]["hits"].as_u64()), "{rows:?}");
+    let told = hotset(&["policies", "apr"]).good().out;
+    assert!(told.contains("APR: CLOCK, unless") && told.contains("threshold"), "{told}");
+}
+
+#[test]
 fn what_paging_cannot_do_is_refused_in_a_sentence() {
     let folder = folder();
     let (trace, file) = (folder.path("loop.pgt"), folder.file("t.ids", "1\n2\n"));
-    let cases: [(&[&str], &str); 6] = [
+    let cases: [(&[&str], &str); 8] = [
         (&[&trace, "-p", "lru", "-s", "10"], "lru sees every reference"),
+        (&[&trace, "-p", "clock,lirs", "-s", "10"], "clock,lirs\n        ^^^^"),
+        (&[&trace, "-p", "s3-fifo", "-s", "10"], "`hotset policies s3-fifo` tells"),
         (&[&trace, "-p", "clock", "-s", "0"], "the size is less than one block"),
         (&[&trace, "-p", "apr(decay=2)", "-s", "10"], "expected"),
         (&[&trace, "-p", "apr(threshold=99999999999999999999T)", "-s", "10"], "threshold"),
-        (&[&trace, &file, "-p", "clock", "-s", "10"], "is no trace of memory, which paging policies need"),
+        (&[&trace, &file, "-p", "clock", "-s", "10"], "is no trace of memory"),
         (&[&trace, "-p", "clock", "-s", "10", "--block", "8K"], "cannot be cut again"),
     ];
     for (arguments, message) in cases {
@@ -124,7 +143,8 @@ fn an_experiment_that_mixes_kinds_is_refused() {
     refused(EXPERIMENT.replace("clock,apr", "clock,lru"), 2, "lru sees every reference");
     refused(EXPERIMENT.replace("[\"other\"]", "[\"others\"]"), 2, "found \"others\"; expected one of loop, other");
     refused(EXPERIMENT.replace("other.pgt", "other.pgt\", \"t.ids"), 2, "t.ids is no trace of memory");
-    refused(EXPERIMENT.replace("\"faults_per_million_references\"", "\"hit_ratio\""), 2, "apr");
+    let of_requests = EXPERIMENT.replace("\"faults_per_million_references\"", "\"hit_ratio\"");
+    hotset(&["experiment", &folder.file("h.toml", of_requests), "--traces", &base]).good();
     let text = "title = \"T\"\nsource = \"S\"\ntraces = [\"t.ids\"]\npolicies = \"lru\"\nsizes = \"1\"\n";
     let caches = folder.file("c.toml", text);
     let both = |more: &[&str]| hotset(&[&["experiment", &file, &caches, "--traces", &base], more].concat());

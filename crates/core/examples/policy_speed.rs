@@ -12,7 +12,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 use hotset_core::parts::random::Random;
-use hotset_core::policy::{Effects, Extra, Future, Outcome, Policy, Reference, Setup, Slot};
+use hotset_core::policy::{Effects, Extra, Future, Outcome, Policy, Reference, Setup, Slot, Told};
 use hotset_core::registry::{self, Visitor};
 
 const BLOCKS: usize = 1_000_000;
@@ -26,7 +26,7 @@ fn main() {
     let wanted: Vec<String> = std::env::args().skip(1).collect();
     let trace = Arc::new(zipf_trace());
     let footprint = trace.iter().max().map_or(0, |&last| last as usize + 1);
-    let future = Future { slots: trace.clone(), next_use: Arc::new(next_uses(&trace, footprint)) };
+    let future = Future::Told(Told { slots: trace.clone(), next_use: Arc::new(next_uses(&trace, footprint)) });
     let addresses = addresses(footprint);
     println!("zipf(1.0), {REFERENCES} references to {footprint} blocks; million accesses a second (hit ratio)");
     println!("{:12}{:>20}{:>20}{:>20}{:>12}{:>13}", "policy", "1%", "10%", "50%", "bytes/slot", "bytes/block");

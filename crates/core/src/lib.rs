@@ -7,7 +7,6 @@ pub mod classify;
 pub mod counters;
 pub mod families;
 pub mod fuzzing;
-pub mod paging;
 pub mod parts;
 pub mod policies;
 pub mod policy;

@@ -6,7 +6,7 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use hotset_core::paging::PagingSpec;
+use hotset_core::policy::{PolicySpec, Setting};
 use hotset_sim::Silent;
 use hotset_sim::paging::{Frees, HeldMemory, Plan, hold, run};
 use hotset_trace::formats::BUILTIN;
@@ -41,8 +41,8 @@ fn cpu_seconds() -> f64 {
 }
 
 fn time(trace: &Arc<HeldMemory>, policy: &str, frames: u32) {
-    let spec = PagingSpec::parse(policy).expect("a paging policy");
-    let plan = Plan { info: spec.info(), args: spec.args(4096), frames, seed: 1, frees: Frees::Drop };
+    let spec = PolicySpec::parse(policy).expect("a policy").set_in(Setting::Paging);
+    let plan = Plan { entry: spec.entry(), args: spec.args(Some(4096)), frames, seed: 1, frees: Frees::Drop };
     let begin = cpu_seconds();
     let tally = run(trace, &[plan], &Silent).expect("a cell").remove(0);
     let seconds = cpu_seconds() - begin;

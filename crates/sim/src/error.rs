@@ -106,6 +106,9 @@ pub enum SimError {
         /// The policy.
         policy: String,
     },
+    /// A policy must be called for every reference, but runs on a trace of memory.
+    #[error("{0}")]
+    EveryReference(SpecError),
     /// References could not be packed in memory.
     #[error("cannot pack the trace in memory: {0}")]
     Packer(std::io::Error),

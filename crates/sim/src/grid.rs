@@ -5,7 +5,7 @@
 
 use std::sync::{Arc, LazyLock};
 
-use hotset_core::policy::{App, Args, Column, Entry, Future, Policy, PolicySpec, Run, Setup};
+use hotset_core::policy::{App, Args, Column, Entry, Future, Policy, PolicySpec, Run, Setup, Told};
 use hotset_core::registry::{self, Visitor};
 use hotset_core::spec::SpecError;
 use hotset_core::view::View;
@@ -204,7 +204,7 @@ fn future_of(ids: &Column, distinct: u32, plans: &[&Plan]) -> Result<Option<Futu
     let Some(plan) = plans.iter().find(|plan| plan.is_offline()) else { return Ok(None) };
     let too_many = |_| SimError::TooManyReferences { policy: plan.entry.info.name.to_owned() };
     let next_use = future::next_use((**ids).as_ref(), distinct).map_err(too_many)?;
-    Ok(Some(Future { slots: ids.clone(), next_use: Arc::new(next_use) }))
+    Ok(Some(Future::Told(Told { slots: ids.clone(), next_use: Arc::new(next_use) })))
 }
 
 fn run_stream(stream: &mut Stream, plans: &[Plan], progress: &dyn Progress) -> Result<Vec<Tally>, SimError> {

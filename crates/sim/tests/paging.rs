@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use hotset_core::paging::PagingSpec;
+use hotset_core::policy::{PolicySpec, Setting};
 use hotset_sim::Silent;
 use hotset_sim::paging::{Frees, HeldMemory, Plan, hold, run};
 use hotset_testkit::inputs::trace_path;
@@ -31,8 +31,8 @@ fn held(path: &Path) -> Arc<HeldMemory> {
 
 fn faults(trace: &Arc<HeldMemory>, policies: &[&str], frames: &[u32]) -> Vec<u64> {
     let plan = |policy: &str, frames: u32| {
-        let spec = PagingSpec::parse(policy).unwrap();
-        Plan { info: spec.info(), args: spec.args(4096), frames, seed: 1, frees: Frees::Keep }
+        let spec = PolicySpec::parse(policy).unwrap().set_in(Setting::Paging);
+        Plan { entry: spec.entry(), args: spec.args(Some(4096)), frames, seed: 1, frees: Frees::Keep }
     };
     let plans: Vec<Plan> =
         policies.iter().flat_map(|policy| frames.iter().map(|&frames| plan(policy, frames))).collect();
@@ -64,13 +64,15 @@ fn recorded_programs_fault_as_often_as_counted_elsewhere() {
 }
 
 #[test]
-fn a_cell_without_frames_is_refused() {
+fn a_cell_without_frames_or_with_too_little_told_is_refused() {
     let Some(path) = trace_path("own/mem/volrend.pgt.zst") else { return };
-    let spec = PagingSpec::parse("clock").unwrap();
-    let plan = Plan { info: spec.info(), args: spec.args(4096), frames: 0, seed: 1, frees: Frees::Keep };
-    let error = run(&held(&path), &[plan], &Silent).expect_err("there is no frame");
-    assert_eq!(
-        error.to_string(),
-        "clock is to run in 0 frames, but a page that is referenced needs one: give 1 or more"
-    );
+    let trace = held(&path);
+    let refused = |policy: &str, frames: u32| {
+        let spec = PolicySpec::parse(policy).unwrap().set_in(Setting::Paging);
+        let plan = Plan { entry: spec.entry(), args: spec.args(Some(4096)), frames, seed: 1, frees: Frees::Keep };
+        run(&trace, &[plan], &Silent).expect_err("it cannot run").to_string()
+    };
+    assert!(refused("lirs", 10).starts_with("lirs sees every reference"));
+    let error = refused("clock", 0);
+    assert_eq!(error, "clock is to run in 0 frames, but a page that is referenced needs one: give 1 or more");
 }

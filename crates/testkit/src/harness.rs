@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use hotset_core::policy::{Args, Future, Outcome, Policy, PolicySpec, Run, Setup};
+use hotset_core::policy::{Args, Future, Outcome, Policy, PolicySpec, Run, Setup, Told};
 use hotset_core::registry::{self, Visitor};
 
 use crate::host::{Host, Numbering};
@@ -296,5 +296,5 @@ pub fn future(trace: Vec<u32>) -> Future {
             next_use[before] = position as u32;
         }
     }
-    Future { slots: Arc::new(trace), next_use: Arc::new(next_use) }
+    Future::Told(Told { slots: Arc::new(trace), next_use: Arc::new(next_use) })
 }

@@ -7,7 +7,6 @@ pub mod inputs;
 pub mod model;
 pub mod models;
 pub mod pager;
-pub mod paging;
 pub mod replay;
 pub mod samples;
 pub mod selection;

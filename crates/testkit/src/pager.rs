@@ -1,10 +1,13 @@
 //! Runs a policy as a pager hosts it: called for blocks that are not resident alone, with a bit a block for all other references; or, for
 //! comparison, called for every reference.
 
-use hotset_core::policy::{Effects, Extra, Outcome, Policy, Setup, Slot};
-use hotset_core::registry::{self, Visitor};
+use std::collections::BTreeMap;
+use std::sync::Arc;
 
-use crate::harness::{Case, Event};
+use hotset_core::policy::{Effects, Extra, Future, NextUses, Outcome, PolicySpec, Reference, Setting, Setup, Slot};
+use hotset_core::registry;
+
+use crate::harness::{Case, Event, future};
 use crate::replay::Counts;
 
 /// What a policy is called for.
@@ -16,60 +19,85 @@ pub enum Calls {
     Faults,
 }
 
-/// Replays events over keys, which are the slots. The policy must be one that can run and needs no order of hits.
-pub fn replay_as(calls: Calls, case: &Case, events: &[Event]) -> Counts {
-    registry::visit(case.policy, Run(calls, case, events)).expect("a registered policy")
+/// A policy with the arguments of a spec and the defaults of paging.
+pub fn paging(spec: &str, frames: u32) -> Case {
+    let spec = PolicySpec::parse(spec).unwrap_or_else(|error| panic!("{error}"));
+    Case::of(&spec.set_in(Setting::Paging).to_string(), frames)
 }
 
-struct Run<'a>(Calls, &'a Case, &'a [Event]);
+/// Replays events over keys, which are the slots. The policy must be one that needs no order of hits.
+pub fn replay_as(calls: Calls, case: &Case, events: &[Event]) -> Counts {
+    replay_told(calls, case, events, &|key, time| case.world.reference(key, time))
+}
 
-impl Visitor for Run<'_> {
-    type Output = Counts;
-
-    fn visit<P: Policy + 'static>(self) -> Counts {
-        let Run(calls, case, events) = self;
-        let key = |event: &Event| match *event {
-            Event::Access(key) | Event::Remove(key) => key + 1,
-            Event::Resize(_) => 0,
-        };
-        let slots = events.iter().map(key).max().unwrap_or(0);
-        let addresses = case.world.addresses(slots);
-        let apps = case.world.app_table();
-        let setup = Setup {
-            capacity: case.capacity,
-            slots,
-            seed: case.seed,
-            args: &case.args,
-            future: None,
-            addresses: Some(&addresses),
-            apps: &apps,
-        };
-        let mut policy = P::new(&setup).unwrap_or_else(|error| panic!("{}: {error}", P::INFO.name));
-        let mut pages = Pages { bits: vec![None; slots as usize], entering: Slot::MAX, evicted: Vec::new() };
-        let (mut counts, mut time) = (Counts::default(), 0);
-        for &event in events {
-            match event {
-                Event::Access(key) => {
-                    let was_resident = pages.bits[key as usize].is_some();
-                    counts.hits += u64::from(was_resident);
-                    if calls == Calls::All || !was_resident {
-                        pages.entering = key;
-                        let outcome = policy.access(key, case.world.reference(key, time), &mut pages);
-                        assert_eq!(outcome == Outcome::Hit, was_resident, "{}", case.policy);
-                        assert_ne!(outcome, Outcome::Bypassed, "{}: what is referenced is resident", case.policy);
-                    }
-                    pages.bits[key as usize] = Some(was_resident && calls == Calls::Faults);
+/// The same with what is told of each reference, by key and time, instead of what the case's world tells.
+pub fn replay_told(calls: Calls, case: &Case, events: &[Event], tell: &dyn Fn(u32, u64) -> Reference) -> Counts {
+    let key = |event: &Event| match *event {
+        Event::Access(key) | Event::Remove(key) => key + 1,
+        Event::Resize(_) => 0,
+    };
+    let slots = events.iter().map(key).max().unwrap_or(0);
+    let touched = |event: &Event| if let Event::Access(key) = *event { Some(key) } else { None };
+    let trace: Vec<u32> = events.iter().filter_map(touched).collect();
+    let entry = registry::find(case.policy).expect("a registered policy");
+    let future = entry.info.offline.then(|| match calls {
+        Calls::All => future(trace),
+        Calls::Faults => Future::Asked(Arc::new(Uses::of(&trace))),
+    });
+    let addresses = case.world.addresses(slots);
+    let apps = case.world.app_table();
+    let setup = Setup {
+        capacity: case.capacity,
+        slots,
+        seed: case.seed,
+        args: &case.args,
+        future: future.as_ref(),
+        addresses: Some(&addresses),
+        apps: &apps,
+    };
+    let mut policy = (entry.build)(&setup).unwrap_or_else(|error| panic!("{}: {error}", case.policy));
+    let mut pages = Pages { bits: vec![None; slots as usize], entering: Slot::MAX, evicted: Vec::new() };
+    let (mut counts, mut time) = (Counts::default(), 0);
+    for &event in events {
+        match event {
+            Event::Access(key) => {
+                let was_resident = pages.bits[key as usize].is_some();
+                counts.hits += u64::from(was_resident);
+                if calls == Calls::All || !was_resident {
+                    pages.entering = key;
+                    let outcome = policy.access(key, tell(key, time), &mut pages);
+                    assert_eq!(outcome == Outcome::Hit, was_resident, "{}", case.policy);
+                    assert_ne!(outcome, Outcome::Bypassed, "{}: what is referenced is resident", case.policy);
                 }
-                Event::Remove(key) => {
-                    policy.remove(key, &mut pages);
-                    pages.bits[key as usize] = None;
-                }
-                Event::Resize(capacity) => policy.resize(capacity, &mut pages),
+                pages.bits[key as usize] = Some(was_resident && calls == Calls::Faults);
+                time += 1;
             }
-            time += u64::from(matches!(event, Event::Access(_)));
-            policy.validate();
+            Event::Remove(key) => {
+                policy.remove(key, &mut pages);
+                pages.bits[key as usize] = None;
+            }
+            Event::Resize(capacity) => policy.resize(capacity, &mut pages),
         }
-        Counts { evicted: pages.evicted, ..counts }
+    }
+    policy.validate();
+    Counts { evicted: pages.evicted, ..counts }
+}
+
+/// When each key is referenced.
+struct Uses(BTreeMap<u32, Vec<u64>>);
+
+impl Uses {
+    fn of(trace: &[u32]) -> Uses {
+        let mut uses: BTreeMap<u32, Vec<u64>> = BTreeMap::new();
+        trace.iter().zip(0..).for_each(|(&key, time)| uses.entry(key).or_default().push(time));
+        Uses(uses)
+    }
+}
+
+impl NextUses for Uses {
+    fn after(&self, slot: Slot, time: u64) -> Option<u64> {
+        let times = self.0.get(&slot)?;
+        times.get(times.partition_point(|&at| at <= time)).copied()
     }
 }
 

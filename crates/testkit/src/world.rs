@@ -16,6 +16,8 @@ pub struct World {
     pub classes: u32,
     /// References after which every key is of another class.
     pub class_lasts: u64,
+    /// One key in so many belongs to no object.
+    pub loose: u32,
 }
 
 impl Default for World {
@@ -26,7 +28,7 @@ impl Default for World {
 
 impl World {
     /// A little of everything: small files, two applications, writes, three classes.
-    pub const PLAIN: World = World { file_blocks: 8, apps: 2, writes: 3, classes: 3, class_lasts: u64::MAX };
+    pub const PLAIN: World = World { file_blocks: 8, apps: 2, writes: 3, classes: 3, class_lasts: u64::MAX, loose: 7 };
 
     /// What is told of the reference to `key` at `time`.
     pub fn reference(self, key: u32, time: u64) -> Reference {
@@ -45,11 +47,11 @@ impl World {
         }
     }
 
-    /// The file of `key` is an object, small or large or a variable; a few blocks belong to nothing.
+    /// The file of `key` is an object, small or large or a variable.
     fn object(self, key: u32) -> Option<Object> {
         let file = key / self.file_blocks;
         let bytes = [64 << 10, u64::MAX, 32 << 10][file as usize % 3];
-        (key % 7 != 6).then_some(Object { id: file, bytes, is_global: file % 5 == 4 })
+        (key % self.loose != self.loose - 1).then_some(Object { id: file, bytes, is_global: file % 5 == 4 })
     }
 
     fn class(self, key: u32, time: u64) -> Class {

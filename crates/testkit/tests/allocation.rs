@@ -3,7 +3,7 @@
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
 
-use hotset_core::policy::{Args, Effects, Extra, Future, Policy, Setup, Slot};
+use hotset_core::policy::{Args, Effects, Extra, Future, Policy, Setup, Slot, Told};
 use hotset_core::registry::{self, Visitor};
 use hotset_testkit::harness::Case;
 use hotset_testkit::selection::selected;
@@ -90,7 +90,7 @@ fn future(trace: &[Slot]) -> Future {
     for (position, &slot) in trace.iter().enumerate().rev() {
         next_use[position] = std::mem::replace(&mut seen[slot as usize], position as u32);
     }
-    Future { slots: std::sync::Arc::new(trace.to_vec()), next_use: std::sync::Arc::new(next_use) }
+    Future::Told(Told { slots: std::sync::Arc::new(trace.to_vec()), next_use: std::sync::Arc::new(next_use) })
 }
 
 /// Schemes that give each application a part, or each object scores, when it comes.

@@ -1,39 +1,46 @@
-//! Paging policies against their models, against each other, and against the laws they obey.
+//! What paging policies are known to do on loops and skewed traces, called on faults alone.
 
-use hotset_core::paging::ENTRIES;
-use hotset_testkit::paging::{Case, Step};
+use hotset_core::registry;
+use hotset_testkit::harness::{Case, Event};
+use hotset_testkit::pager::{Calls, paging, replay_as};
 use hotset_testkit::traces;
+use hotset_testkit::world::World;
 use proptest::prelude::*;
 use proptest::test_runner::RngSeed;
 
-fn touches(trace: impl IntoIterator<Item = u32>) -> Vec<Step> {
-    trace.into_iter().map(Step::Touch).collect()
+/// All pages lie in one object.
+const ONE_OBJECT: World = World { file_blocks: u32::MAX, loose: u32::MAX, ..World::PLAIN };
+
+fn hits(case: &Case, events: &[Event]) -> u64 {
+    replay_as(Calls::Faults, case, events).hits
 }
 
-fn looped(pages: u32, laps: u32) -> Vec<Step> {
-    touches((0..laps).flat_map(|_| 0..pages))
+fn looped(pages: u32, laps: u32) -> Vec<Event> {
+    traces::events(&(0..laps).flat_map(|_| 0..pages).collect::<Vec<_>>())
 }
 
 /// Page k is met in proportion to 1/(k + 1), nearly.
-fn skewed(pages: u32, length: u32) -> Vec<Step> {
+fn skewed(pages: u32, length: u32) -> Vec<Event> {
     let mut state = 3u64;
-    touches((0..length).map(|_| {
+    let mut draw = || {
         state = state.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
         let unit = (state >> 40) as f64 / (1u64 << 24) as f64;
         ((f64::from(pages).powf(unit)) as u32).min(pages - 1)
-    }))
+    };
+    traces::events(&(0..length).map(|_| draw()).collect::<Vec<_>>())
 }
 
 /// The published prototype: a loop of 300 pages, 30 laps.
 #[test]
 fn a_loop_gives_apr_the_known_hits() {
-    let steps = looped(300, 30);
+    let events = looped(300, 30);
     for (frames, apr, opt) in [(100, 2842, 2900), (200, 5742, 5800), (280, 8062, 8120)] {
         for decay in ["0.3", "0.5", "0.7", "0.9"] {
-            assert_eq!(Case::new("apr", frames).with("decay", decay).run(&steps).hits, apr, "{frames} frames, {decay}");
+            let case = paging(&format!("apr(decay={decay})"), frames).in_world(ONE_OBJECT);
+            assert_eq!(hits(&case, &events), apr, "{frames} frames, {decay}");
         }
-        assert_eq!(Case::new("opt", frames).run(&steps).hits, opt);
-        assert_eq!(Case::new("clock", frames).run(&steps).hits, 0);
+        assert_eq!(hits(&paging("opt", frames), &events), opt);
+        assert_eq!(hits(&paging("clock", frames), &events), 0);
     }
 }
 
@@ -43,8 +50,9 @@ fn a_loop_gives_apr_the_known_hits() {
 #[test]
 fn lifo_plus_alone_on_a_loop_keeps_all_frames_but_two() {
     for (pages, frames) in [(300, 100), (300, 299), (37, 5), (10, 1), (10, 2)] {
-        for policy in [Case::new("lifo+", frames), Case::new("apr", frames).with("use", "lifo+")] {
-            let laps = |laps: u32| policy.run(&looped(pages, laps)).hits;
+        for policy in ["lifo+", "apr(use=lifo+)"] {
+            let case = paging(policy, frames).in_world(ONE_OBJECT);
+            let laps = |laps: u32| hits(&case, &looped(pages, laps));
             for lap in 1..20 {
                 assert_eq!(laps(lap + 1) - laps(lap), u64::from(frames.saturating_sub(2)), "{pages} in {frames}");
             }
@@ -53,13 +61,22 @@ fn lifo_plus_alone_on_a_loop_keeps_all_frames_but_two() {
 }
 
 /// The double access bits hide the scans of LIFO+ from CLOCK entirely.
-fn assert_shelters(steps: &[Step], frames: u32, object_pages: u32) {
-    for initial in ["0", "1"] {
-        let clock = Case::new("clock", frames).with("initial", initial).run(steps);
+fn assert_shelters(events: &[Event], frames: u32, world: World) {
+    for initial in [0, 1] {
+        let clock = replay_as(Calls::Faults, &paging(&format!("clock(initial={initial})"), frames), events);
         for ghosts in ["0%", "100%"] {
-            let apr = Case::new("apr", frames).with("use", "clock").with("initial", initial).with("ghosts", ghosts);
-            assert_eq!(Case { object_pages, ..apr }.run(steps).victims, clock.victims);
+            let apr = format!("apr(use=clock, initial={initial}, ghosts={ghosts})");
+            let apr = replay_as(Calls::Faults, &paging(&apr, frames).in_world(world), events);
+            assert_eq!(apr.evicted, clock.evicted, "in {frames} frames, {world:?}");
         }
+    }
+}
+
+/// Objects of so many pages; 0: there are none.
+fn objects_of(pages: u32) -> World {
+    match pages {
+        0 => World { loose: 1, ..World::PLAIN },
+        pages => World { file_blocks: pages, loose: u32::MAX, ..World::PLAIN },
     }
 }
 
@@ -67,56 +84,25 @@ fn assert_shelters(steps: &[Step], frames: u32, object_pages: u32) {
 fn apr_that_may_only_use_clock_evicts_what_clock_evicts() {
     for object_pages in [0, 1, 16, u32::MAX] {
         for frames in [1, 2, 50, 99] {
-            assert_shelters(&looped(100, 20), frames, object_pages);
-            assert_shelters(&skewed(200, 20_000), frames, object_pages);
+            assert_shelters(&looped(100, 20), frames, objects_of(object_pages));
+            assert_shelters(&skewed(200, 20_000), frames, objects_of(object_pages));
         }
     }
 }
 
 #[test]
 fn one_frame_is_enough_for_everyone() {
-    for entry in ENTRIES {
-        let run = Case::new(entry.info.name, 1).check(&touches([0, 0, 1, 1, 0, 2, 2, 2, 1])).unwrap();
-        assert_eq!((run.hits, run.victims), (4, vec![None, Some(0), Some(1), Some(0), Some(2)]), "{}", entry.info.name);
+    for spec in registry::on_faults() {
+        let events = traces::events(&[0, 0, 1, 1, 0, 2, 2, 2, 1]);
+        let run = replay_as(Calls::Faults, &paging(&spec.to_string(), 1), &events);
+        assert_eq!((run.hits, run.evicted), (4, vec![0, 1, 0, 2]), "{spec}");
     }
-}
-
-#[test]
-fn memory_as_large_as_the_program_is_fetched_once() {
-    for entry in ENTRIES {
-        let run = Case::new(entry.info.name, 200).check(&skewed(200, 3000)).unwrap();
-        assert!(run.victims.iter().all(Option::is_none), "{}", entry.info.name);
-    }
-}
-
-fn cases(frames: u32) -> Vec<Case> {
-    let mut cases: Vec<Case> = ENTRIES.iter().map(|entry| Case::new(entry.info.name, frames)).collect();
-    for (key, value) in [("decay", "0"), ("decay", "0.999999"), ("ghosts", "0%"), ("ghosts", "30%"), ("use", "clock")] {
-        cases.push(Case::new("apr", frames).with(key, value));
-    }
-    cases.push(Case::new("apr", frames).with("use", "lifo+").with("globals", "on"));
-    let seq =
-        Case::new("seq", frames).with("long", "3").with("recent", "2").with("distance", "1").with("sequences", "3");
-    cases.extend([seq.clone(), seq.with("distance", "0").with("initial", "0")]);
-    for policy in ["apr", "clock", "lifo+"] {
-        cases.push(Case::new(policy, frames).with("initial", "0"));
-    }
-    cases
-}
-
-fn steps(pages: u32) -> impl Strategy<Value = Vec<Step>> {
-    (traces::any(pages), prop::collection::vec(prop::option::weighted(0.1, 0..pages), 64)).prop_map(|(trace, frees)| {
-        let besides = frees.into_iter().cycle();
-        let with_free =
-            |(&page, free): (&u32, Option<u32>)| free.map(Step::Free).into_iter().chain([Step::Touch(page)]);
-        trace.iter().zip(besides).flat_map(with_free).collect()
-    })
 }
 
 /// The same cases every time.
 fn config() -> ProptestConfig {
     ProptestConfig {
-        cases: 200,
+        cases: 100,
         rng_seed: RngSeed::Fixed(2021),
         failure_persistence: None,
         ..ProptestConfig::default()
@@ -127,29 +113,14 @@ proptest! {
     #![proptest_config(config())]
 
     #[test]
-    fn every_policy_does_what_its_model_does(
-        steps in steps(40),
-        frames in prop::sample::select(vec![1u32, 2, 3, 7, 20]),
-        object_pages in prop::sample::select(vec![0u32, 1, 10, 13, u32::MAX]),
-        stride in prop::sample::select(vec![1u64, 7, 524_287]),
-    ) {
-        for case in cases(frames) {
-            let case = Case { object_pages, stride, ..case };
-            let difference = case.check(&steps).err();
-            prop_assert!(difference.is_none(), "{}", difference.unwrap_or_default());
-        }
+    fn opt_hits_as_often_whether_it_asks_or_is_told(trace in traces::any(40), frames in 1u32..20) {
+        let events = traces::events(&trace);
+        let [all, faults] = [Calls::All, Calls::Faults].map(|calls| replay_as(calls, &paging("opt", frames), &events).hits);
+        prop_assert_eq!(all, faults);
     }
 
     #[test]
-    fn nobody_faults_less_than_opt(steps in traces::any(40).prop_map(touches), frames in 1u32..20) {
-        let bound = Case::new("opt", frames).run(&steps).hits;
-        for case in cases(frames) {
-            prop_assert!(case.run(&steps).hits <= bound, "{:?}", case);
-        }
-    }
-
-    #[test]
-    fn shelters_hide_local_scans(steps in steps(40), frames in 1u32..20, object_pages in 1u32..20) {
-        assert_shelters(&steps, frames, object_pages);
+    fn shelters_hide_local_scans(events in traces::eventful(40, 20), frames in 1u32..20, object_pages in 1u32..20) {
+        assert_shelters(&events, frames, objects_of(object_pages));
     }
 }

@@ -30,7 +30,7 @@ const PARTS: [(&str, &str, &str, &str); 9] = [
         "SeriesRow",
         "One an application and stretch of time, in a file of its own.",
     ),
-    ("A row of a trace of memory", "crates/sim/src/paging/rows.rs", "PagingRow", "Of paging policies."),
+    ("A row of a trace of memory", "crates/sim/src/paging/rows.rs", "PagingRow", "One a policy and size."),
     ("A point of `curve`", "crates/cli/src/curve.rs", "Point", "One a policy and size."),
     ("How a point was sampled", "crates/cli/src/curve/line.rs", "Sampling", "In points of sampled curves."),
 ];

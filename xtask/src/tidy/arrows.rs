@@ -19,7 +19,7 @@ const HOUSES: &[House] = &[House {
     src: "crates/core/src/",
     floors: &[
         "request", "counters", "spec", "classify", "view", "policy", "parts", "allocate", "families", "policies",
-        "schemes", "registry", "paging", "fuzzing",
+        "schemes", "registry", "fuzzing",
     ],
 }];
 

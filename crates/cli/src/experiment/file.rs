@@ -3,6 +3,7 @@
 use std::ops::RangeInclusive;
 use std::path::Path;
 
+use hotset_core::policy::PolicySpec;
 use hotset_core::spec::{SizeSpec, SpecError, Value};
 use hotset_sim::BlockSize;
 use hotset_sim::machine::{self, Disk};
@@ -10,7 +11,6 @@ use serde::Deserialize;
 
 use super::measure::Measure;
 use super::mixes::Mix;
-use super::policies::Policies;
 use super::row::AnyRow;
 use crate::failure::Failure;
 use crate::simulate::clock;
@@ -125,7 +125,7 @@ impl File {
             let message = "stacked: found another measure; expected `measure = \"transfers_per_reference\"` beside it";
             return Err(Failure::Usage(format!("{name}: {message}")));
         }
-        let known = file.policies(path)?.names();
+        let known: Vec<String> = file.policies(path)?.iter().map(PolicySpec::to_string).collect();
         let labels: Vec<String> = file.trace_names().map(|trace| label(trace).to_owned()).collect();
         if labels.is_empty() {
             return Err(Failure::Usage(format!("{name}: it has no traces: expected `traces = [...]` or a `[[mix]]`")));
@@ -133,8 +133,8 @@ impl File {
         for compare in &mut file.compare {
             compare.bytes().map_err(|error| Failure::Usage(format!("{name}: {error}")))?;
             for policy in [&mut compare.better, &mut compare.than].into_iter().chain(&mut compare.bound) {
-                if let Ok(Some(canonical)) = Policies::parse(file.measure, policy).map(|it| it.names().pop()) {
-                    *policy = canonical;
+                if let Ok(spec) = PolicySpec::parse(policy) {
+                    *policy = spec.to_string();
                 }
                 if !known.contains(policy) {
                     return Err(Failure::Usage(format!("{name}: {policy:?} is compared, but not among the policies")));
@@ -194,9 +194,13 @@ impl File {
         }
     }
 
-    pub fn policies(&self, path: &Path) -> Result<Policies, Failure> {
+    pub fn policies(&self, path: &Path) -> Result<Vec<PolicySpec>, Failure> {
+        let parsed = match self.measure.is_of_memory() {
+            true => PolicySpec::parse_paging_list(&self.policies),
+            false => PolicySpec::parse_list(&self.policies),
+        };
         let place = format!("{}, policies", path.display());
-        Policies::parse(self.measure, &self.policies).map_err(|error| Failure::spec(&place, &self.policies, &error))
+        parsed.map_err(|error| Failure::spec(&place, &self.policies, &error))
     }
 
     pub fn size_list(&self, path: &Path) -> Result<SizeSpec, Failure> {

@@ -66,7 +66,7 @@ impl Measure {
         }
     }
 
-    /// True if it is measured on traces of memory, with paging policies.
+    /// True if it is measured on traces of memory, with policies that run there.
     pub fn is_of_memory(self) -> bool {
         use Measure::{FaultsPerMillionInstructions, FaultsPerMillionReferences, RefaultDistanceToClock};
         matches!(self, FaultsPerMillionReferences | FaultsPerMillionInstructions | RefaultDistanceToClock)

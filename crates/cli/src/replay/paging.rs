@@ -1,9 +1,9 @@
-//! One trace of memory against paging policies at sizes: what `simulate` and `experiment` share.
+//! One trace of memory against policies at sizes: what `simulate` and `experiment` share.
 
 use std::path::Path;
 use std::sync::Arc;
 
-use hotset_core::paging::PagingSpec;
+use hotset_core::policy::{PolicySpec, Setting};
 use hotset_core::spec::SizeSpec;
 use hotset_sim::paging::{self, Facts, Frees, HeldMemory, PagingRow, Plan, relate_to_clock};
 use hotset_sim::select::Selection;
@@ -16,7 +16,7 @@ use crate::traces::{nothing_referenced, say_remarks};
 
 /// What is replayed against what.
 pub(crate) struct PagingReplay<'a> {
-    pub(crate) policies: &'a [PagingSpec],
+    pub(crate) policies: &'a [PolicySpec],
     /// The sizes, and how they were written.
     pub(crate) sizes: (&'a SizeSpec, &'a str),
     /// Where they were written, for errors.
@@ -31,7 +31,7 @@ impl PagingReplay<'_> {
     pub(crate) fn rows_of(&self, mut trace: Trace, path: &Path) -> Result<Vec<PagingRow>, Failure> {
         let name = path.display().to_string();
         let Some(memory) = trace.reader.memory() else {
-            let message = format!("{name} is no trace of memory, which paging policies need: replay it apart");
+            let message = format!("{name} is no trace of memory: replay it apart from those that are");
             return Err(Failure::Usage(message));
         };
         let told = memory.memory_meta();
@@ -53,18 +53,18 @@ impl PagingReplay<'_> {
         let frames = sizes
             .resolve(held.pages().into(), Some(held.page_bytes()))
             .map_err(|error| Failure::spec(self.sizes_from, written, &error))?;
-        let cells: Vec<(&PagingSpec, u32)> =
+        let cells: Vec<(&PolicySpec, u32)> =
             self.policies.iter().flat_map(|policy| frames.iter().map(move |&frames| (policy, frames))).collect();
-        let plan = |&(policy, frames): &(&PagingSpec, u32)| Plan {
-            info: policy.info(),
-            args: policy.args(held.page_bytes()),
+        let plan = |&(policy, frames): &(&PolicySpec, u32)| Plan {
+            entry: policy.entry(),
+            args: policy.clone().set_in(Setting::Paging).args(Some(held.page_bytes())),
             frames,
             seed: self.seed,
             frees: self.frees,
         };
         let plans: Vec<Plan> = cells.iter().map(plan).collect();
         let tallies = paging::run(&held, &plans, &Replaying::new(plans.len(), Some(held.references())))?;
-        let row = |(&(policy, frames), tally): (&(&PagingSpec, u32), &paging::Tally)| {
+        let row = |(&(policy, frames), tally): (&(&PolicySpec, u32), &paging::Tally)| {
             facts.row(&held, policy.to_string(), frames, self.seed, tally)
         };
         let mut rows: Vec<PagingRow> = cells.iter().zip(&tallies).map(row).collect();

@@ -1,8 +1,8 @@
-//! `hotset simulate` on traces of memory: paging policies, which see faults and access bits alone.
+//! `hotset simulate` on traces of memory, where policies see faults and access bits alone.
 
 mod show;
 
-use hotset_core::paging::PagingSpec;
+use hotset_core::policy::PolicySpec;
 use hotset_core::spec::SizeSpec;
 use hotset_sim::paging::{Frees, PagingRow};
 use hotset_sim::select::Selection;
@@ -15,8 +15,8 @@ use crate::replay::paging::PagingReplay;
 impl Simulate {
     /// Rows of traces of memory, of which the first is open, shown as they come.
     pub(super) fn run_paging(&self, first: Trace, sizes: &SizeSpec) -> Result<Vec<PagingRow>, Failure> {
-        let policies =
-            PagingSpec::parse_list(&self.policy).map_err(|error| Failure::spec("--policy", &self.policy, &error))?;
+        let policies = PolicySpec::parse_paging_list(&self.policy)
+            .map_err(|error| Failure::spec("--policy", &self.policy, &error))?;
         let replay = PagingReplay {
             policies: &policies,
             sizes: (sizes, &self.size),

@@ -26,7 +26,7 @@
 use crate::parts::large;
 use crate::parts::links::{Links, List};
 use crate::parts::prefetch::prefetch;
-use crate::policy::{Effects, Future, Info, Needs, Outcome, Param, ParamKind, Policy, Reference, Setup, Slot};
+use crate::policy::{Effects, Future, Info, Needs, Outcome, Param, ParamKind, Policy, Reference, Setup, Slot, Told};
 use crate::spec::SpecError;
 
 /// The number of the list for blocks of ranges without space.
@@ -79,7 +79,7 @@ impl Policy for Karma {
     };
 
     fn new(setup: &Setup) -> Result<Self, SpecError> {
-        let (Some(future), Some(addresses)) = (setup.future, setup.addresses) else {
+        let (Some(Future::Told(future)), Some(addresses)) = (setup.future, setup.addresses) else {
             return Err(SpecError::new(
                 "karma takes its hints from the future, so it can be simulated on a whole trace but not run".to_owned(),
             ));
@@ -184,7 +184,7 @@ impl Karma {
     }
 
     /// Reads the trace to learn how each range is referenced.
-    fn take_hints(&mut self, future: &Future, addresses: &[u64]) {
+    fn take_hints(&mut self, future: &Told, addresses: &[u64]) {
         #[derive(Clone, Copy, Default)]
         struct Steps {
             first: u64,

@@ -8,13 +8,15 @@
 //! Provenance: equal to libCacheSim 0.3.5 on twelve public traces.
 //!
 //! Deviations and readings: every block is admitted (`opt-bypass` may refuse). Of several blocks never used again, the least recently used
-//! leaves first; ties do not change the hits.
+//! leaves first; ties do not change the hits. On traces of memory it is called on faults alone and looks next uses up (`opt/asked.rs`); there the page
+//! with the lowest number leaves first, and frees are not foreseen: a page that is freed gives its frame back then, so with frees this is OPT for the uses alone.
 //!
 //! Cost: at most six words of a bitmap tree an operation; a hit clears a bit at the present and sets one at the next use.
 //! Memory: 4 bytes a slot, 1 bit a reference of the trace, 4 bytes a block, and the two columns of the trace's future, shared by all cells.
 //!
 //! When not to use it: it cannot run on a live cache, and it says nothing of writes back or of blocks that differ in size or cost.
 
+mod asked;
 mod positions;
 
 use positions::Positions;
@@ -23,7 +25,8 @@ use std::collections::VecDeque;
 use crate::parts::large;
 
 use crate::parts::prefetch::prefetch;
-use crate::policy::{Effects, Future, Info, Needs, Outcome, Policy, Reference, Setup, Slot};
+use crate::policy::dynamic::DynPolicy;
+use crate::policy::{Args, Effects, Future, Hits, Info, Needs, Outcome, Policy, Reference, Setup, Slot, Told};
 use crate::spec::SpecError;
 
 /// The OPT policy.
@@ -43,6 +46,17 @@ impl Policy for Opt {
 
     fn new(setup: &Setup) -> Result<Self, SpecError> {
         Foresight::new(setup, Self::INFO.name).map(Opt)
+    }
+
+    fn boxed(setup: &Setup) -> Result<Box<dyn DynPolicy>, SpecError> {
+        match setup.future {
+            Some(Future::Asked(_)) => asked::Asking::boxed(setup),
+            _ => Ok(Box::new(Opt::new(setup)?)),
+        }
+    }
+
+    fn hits(_args: &Args) -> Hits {
+        Hits::Nothing
     }
 
     #[inline(always)]
@@ -101,7 +115,7 @@ const UNKNOWN: Slot = Slot::MAX;
 pub(super) struct Foresight {
     capacity: u32,
     pub(super) len: u32,
-    future: Future,
+    future: Told,
     /// By slot: the position of its next use, [`Future::NEVER`], or [`NONE`] if it is not resident.
     next_uses: Vec<u32>,
     /// The next uses of the residents that have one.
@@ -116,14 +130,14 @@ pub(super) struct Foresight {
     done_len: u32,
 }
 
+fn unforeseen(policy: &str) -> SpecError {
+    SpecError::new(format!("{policy} must know the future, so it can be simulated on a whole trace but not run"))
+}
+
 impl Foresight {
     /// An empty cache; an error if the future is not known.
     pub(super) fn new(setup: &Setup, policy: &str) -> Result<Foresight, SpecError> {
-        let Some(future) = setup.future else {
-            return Err(SpecError::new(format!(
-                "{policy} must know the future, so it can be simulated on a whole trace but not run"
-            )));
-        };
+        let Some(Future::Told(future)) = setup.future else { return Err(unforeseen(policy)) };
         let references = AsRef::<[u32]>::as_ref(&*future.next_use).len();
         Ok(Foresight {
             capacity: setup.capacity,

@@ -132,7 +132,8 @@ impl Policy for S3Fifo {
     }
 
     fn hits(args: &Args) -> Hits {
-        if args.count("most") == 1 { Hits::Bit } else { Hits::Order }
+        let is_enough = args.count("most") == 1 && args.count("promote") == 1;
+        if is_enough { Hits::Bit } else { Hits::Order }
     }
 
     #[inline(always)]

@@ -34,7 +34,7 @@ pub struct Entry {
     pub info: &'static Info,
     /// The table that its arguments are looked up in.
     pub catalog: &'static Catalog,
-    /// [`Policy::new`].
+    /// [`Policy::boxed`].
     pub build: fn(&Setup) -> Result<Box<dyn DynPolicy>, SpecError>,
     /// [`Policy::view`].
     pub view: fn(&Args, u32) -> Result<View, SpecError>,
@@ -55,7 +55,7 @@ impl Entry {
         Entry {
             info: &P::INFO,
             catalog,
-            build: |setup| Ok(Box::new(P::new(setup)?)),
+            build: P::boxed,
             view: P::view,
             identities: P::identities,
             hits: P::hits,

@@ -20,6 +20,7 @@ pub use entry::{Catalog, Entry};
 pub use param::{Param, ParamKind};
 pub use spec::PolicySpec;
 
+use self::dynamic::DynPolicy;
 use crate::classify::Class;
 use crate::spec::{SpecError, Value};
 use crate::view::View;
@@ -266,15 +267,30 @@ pub enum Profiling {
     },
 }
 
-/// The future of a whole trace, for the policies that need it (`opt`).
+/// The future of a whole trace, for the policies that must know it ([`Info::offline`]).
+#[derive(Clone)]
+pub enum Future {
+    /// Every reference is told beforehand.
+    Told(Told),
+    /// The host answers questions. So does one that calls policies for blocks that are not resident alone, whose traces may be too long to be told.
+    Asked(Arc<dyn NextUses>),
+}
+
+/// Every reference of a trace.
 ///
 /// Positions count references from 0. Shared by all cells of a grid.
 #[derive(Clone)]
-pub struct Future {
+pub struct Told {
     /// `slots[i]`: the slot referenced at position i.
     pub slots: Column,
     /// `next_use[i]`: the position of the next reference to the same block, [`Future::NEVER`] if none.
     pub next_use: Column,
+}
+
+/// What a host knows of the future.
+pub trait NextUses: Send + Sync {
+    /// [`Reference::time`] of the first reference to the block in `slot` that comes after `time`; `None` if there is none.
+    fn after(&self, slot: Slot, time: u64) -> Option<u64>;
 }
 
 /// One value a reference.
@@ -364,6 +380,14 @@ pub trait Policy: Sized + Send {
     /// Parameters that have another default in this setting, with what stands for it there.
     fn defaults_in(_setting: Setting) -> Vec<(&'static str, Value)> {
         Vec::new()
+    }
+
+    /// The policy for hosts that choose it at run time, where it may be another structure: it is called as these are.
+    fn boxed(setup: &Setup) -> Result<Box<dyn DynPolicy>, SpecError>
+    where
+        Self: 'static,
+    {
+        Ok(Box::new(Self::new(setup)?))
     }
 
     /// References the block in `slot`, evicting what must go.

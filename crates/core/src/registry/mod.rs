@@ -2,7 +2,8 @@
 
 mod parse;
 
-use crate::policy::{Catalog, Entry, Policy};
+use crate::policy::{Args, Catalog, Entry, Hits, Policy, PolicySpec, Setting};
+use crate::spec::SpecError;
 
 /// Work to be done for a policy chosen by name at run time, with its type known at compile time.
 pub trait Visitor {
@@ -103,4 +104,26 @@ pub fn all() -> impl Iterator<Item = &'static Entry> {
 /// The entry with this name or alias.
 pub fn find(name: &str) -> Option<&'static Entry> {
     CATALOG.find(name)
+}
+
+/// Every policy of a single cache that runs on traces of memory, with its defaults.
+pub fn on_faults() -> impl Iterator<Item = PolicySpec> {
+    ENTRIES.iter().map(PolicySpec::of).filter(|spec| {
+        let args = spec.clone().set_in(Setting::Paging).args(None);
+        (spec.entry().hits)(&args) < Hits::Order
+    })
+}
+
+/// Refuses a policy that must be called for every reference, where it is called for blocks that are not resident alone.
+pub fn check_on_faults(entry: &Entry, args: &Args) -> Result<(), SpecError> {
+    if (entry.hits)(args) < Hits::Order {
+        return Ok(());
+    }
+    let others: Vec<String> = on_faults().map(|spec| spec.to_string()).collect();
+    let name = entry.info.name;
+    Err(SpecError::new(format!(
+        "{name} sees every reference, but one to a page in memory leaves no more than a bit: expected one of {}; \
+         `hotset policies {name}` tells whether a parameter changes that",
+        others.join(", ")
+    )))
 }

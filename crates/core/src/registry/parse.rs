@@ -2,8 +2,8 @@
 
 use std::collections::HashSet;
 
-use super::{CATALOG, ENTRIES};
-use crate::policy::PolicySpec;
+use super::{CATALOG, ENTRIES, check_on_faults, on_faults};
+use crate::policy::{PolicySpec, Setting};
 use crate::spec::{Spec, SpecError};
 
 impl PolicySpec {
@@ -15,12 +15,29 @@ impl PolicySpec {
     /// Reads policies separated by commas, in the order given, repeated ones once. The word `all` stands for every
     /// registered policy with its defaults.
     pub fn parse_list(text: &str) -> Result<Vec<PolicySpec>, SpecError> {
+        PolicySpec::list(text, || ENTRIES.iter().map(PolicySpec::of).collect(), |_| Ok(()))
+    }
+
+    /// Reads policies for a trace of memory: the word `all` stands for those that run there, and others are refused.
+    pub fn parse_paging_list(text: &str) -> Result<Vec<PolicySpec>, SpecError> {
+        let check =
+            |policy: &PolicySpec| check_on_faults(policy.entry(), &policy.clone().set_in(Setting::Paging).args(None));
+        PolicySpec::list(text, || on_faults().collect(), check)
+    }
+
+    fn list(
+        text: &str,
+        all: impl Fn() -> Vec<PolicySpec>,
+        check: impl Fn(&PolicySpec) -> Result<(), SpecError>,
+    ) -> Result<Vec<PolicySpec>, SpecError> {
         let mut policies = Vec::new();
         for spec in Spec::parse_list(text)? {
             if spec.name == "all" && spec.args.is_empty() {
-                policies.extend(ENTRIES.iter().map(PolicySpec::of));
+                policies.extend(all());
             } else {
-                policies.push(PolicySpec::resolve(&spec, &CATALOG)?);
+                let policy = PolicySpec::resolve(&spec, &CATALOG)?;
+                check(&policy).map_err(|error| error.at(spec.at.0.start..spec.at.0.start + spec.name.len()))?;
+                policies.push(policy);
             }
         }
         let mut seen = HashSet::new();
@@ -48,6 +65,24 @@ mod tests {
         assert_eq!(all.len(), registry::ENTRIES.len());
         assert_eq!(all[0].to_string(), "lru");
         assert!(PolicySpec::parse_list("all(k=2)").is_err());
+    }
+
+    #[test]
+    fn policies_that_need_every_reference_are_refused_for_memory_with_the_reason() {
+        let error = PolicySpec::parse_paging_list("clock,lru").unwrap_err();
+        assert!(error.message.starts_with("lru sees every reference") && error.at == Some(6..9), "{error}");
+        assert!(error.message.contains("expected one of apr, car, clock, clock-pro, fifo"), "{error}");
+        for text in ["s3-fifo", "clock(bits=2)", "shared(clock)"] {
+            let error = PolicySpec::parse_paging_list(text).unwrap_err();
+            assert!(error.message.contains("sees every reference"), "{error}");
+        }
+        let all = PolicySpec::parse_paging_list("s3-fifo(promote=1), sieve, all").unwrap();
+        let names: Vec<String> = all.iter().map(PolicySpec::to_string).collect();
+        assert!(
+            names.starts_with(&["s3-fifo(promote=1)".to_owned(), "sieve".to_owned(), "apr".to_owned()]),
+            "{names:?}"
+        );
+        assert!(names.iter().any(|name| name == "opt") && names.iter().all(|name| name != "lirs"), "{names:?}");
     }
 
     #[test]

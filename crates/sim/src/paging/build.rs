@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
-use hotset_core::paging::{Object, Page};
+use hotset_core::policy::{Object, Slot};
 use hotset_trace::memory::{MemoryBatch, MemoryReader, ObjectEvent, ObjectOp, PageRun};
 use rustc_hash::FxHashMap;
 
@@ -53,9 +53,9 @@ struct Builder {
 #[derive(Default)]
 struct Ids {
     /// Address and page, by the low bits of the address.
-    recent: Vec<(u64, Page)>,
-    all: FxHashMap<u64, Page>,
-    sorted: BTreeMap<u64, Page>,
+    recent: Vec<(u64, Slot)>,
+    all: FxHashMap<u64, Slot>,
+    sorted: BTreeMap<u64, Slot>,
 }
 
 const RECENT: usize = 4096;
@@ -96,7 +96,7 @@ impl Builder {
     }
 
     #[cold]
-    fn push_cut(&mut self, page: Page, run: PageRun) -> Result<(), SimError> {
+    fn push_cut(&mut self, page: Slot, run: PageRun) -> Result<(), SimError> {
         let (mut left, mut writes) = (run.references, run.writes);
         while let Some(event) = self.pending.pop_front() {
             let before = event.at.saturating_sub(self.held.references);
@@ -116,13 +116,13 @@ impl Builder {
     }
 
     #[inline(always)]
-    fn page(&mut self, address: u64) -> Result<Page, SimError> {
+    fn page(&mut self, address: u64) -> Result<Slot, SimError> {
         let recent = &mut self.ids.recent[address as usize % RECENT];
         if recent.0 == address {
             return Ok(recent.1);
         }
         let next = self.seen.len();
-        let page = *self.ids.all.entry(address).or_insert(next as Page);
+        let page = *self.ids.all.entry(address).or_insert(next as Slot);
         *recent = (address, page);
         if page as usize == next {
             if page == WRITTEN {
@@ -136,7 +136,7 @@ impl Builder {
     }
 
     #[inline(always)]
-    fn step(&mut self, page: Page, references: u64, writes: bool) -> Result<(), SimError> {
+    fn step(&mut self, page: Slot, references: u64, writes: bool) -> Result<(), SimError> {
         let is_new = self.seen[page as usize].0 != self.held.blocks.len() as u32;
         let places = self.held.entries.len() - self.entries_begin;
         if self.packer.len() == MOST_STEPS || (is_new && places == MOST_PLACES) {

@@ -1,13 +1,14 @@
-//! One paging policy with one size of memory over a trace.
+//! One policy with one size of memory over a trace.
 
 use std::sync::Arc;
 
-use hotset_core::paging::{ACCESSED, DIRTY, Fault, Machine, PRESENT, Page, PageTable, PagingPolicy};
+use hotset_core::policy::dynamic::DynPolicy;
+use hotset_core::policy::{Effects, Extra, Outcome, Reference, Slot};
 
 use super::body::{Body, LONG, Unpacker};
 use super::held::{HeldMemory, WRITTEN};
 use super::objects::LiveObjects;
-use super::uses::Uses;
+use super::table::{ACCESSED, DIRTY, PRESENT, PageTable};
 
 /// What becomes of the pages of an object that is freed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -38,88 +39,89 @@ pub struct Tally {
     pub write_backs: u64,
 }
 
-/// A running cell whose policy is known only at run time.
-pub(super) trait Cell: Send {
-    /// Replays a block.
-    fn run(&mut self, block: usize);
-    fn tally(&self) -> Tally;
-}
-
-pub(super) struct PolicyCell<P> {
+/// A running cell. Its policy is called for references to pages that are not resident, on which one virtual call is lost.
+pub(super) struct Cell {
     trace: Arc<HeldMemory>,
-    uses: Option<Arc<Uses>>,
-    policy: P,
+    policy: Box<dyn DynPolicy>,
     frames: u32,
     frees: Frees,
-    table: PageTable,
+    memory: Memory,
     live: LiveObjects,
     next_event: usize,
     unpacker: Unpacker,
     body: Body,
-    /// By page: references made when it was evicted last, plus 1; 0 if it never was, or was freed since.
-    evicted_at: Vec<u64>,
     tally: Tally,
 }
 
-/// The machine while a fault is handled.
-struct Sight<'a> {
-    trace: &'a HeldMemory,
-    uses: Option<&'a Uses>,
-    table: &'a mut PageTable,
-    body: &'a Body,
-    block: usize,
-    /// The step that faults, within the block.
-    step: usize,
+/// The memory as the policy sees it.
+struct Memory {
+    table: PageTable,
+    /// By page: references made when it was evicted last, plus 1; 0 if it never was, or was freed since.
+    evicted_at: Vec<u64>,
+    /// References made.
+    now: u64,
+    write_backs: u64,
 }
 
-impl Machine for Sight<'_> {
+impl Effects for Memory {
+    fn evict(&mut self, page: Slot) {
+        self.write_backs += u64::from(self.table.drop_page(page));
+        self.evicted_at[page as usize] = self.now + 1;
+    }
+
+    /// Pages keep their numbers.
+    fn forget(&mut self, _page: Slot) {}
+
+    fn fetch(&mut self, page: Slot, _why: Extra) {
+        self.table.entries_mut()[page as usize] = PRESENT;
+    }
+
     #[inline(always)]
-    fn test_and_clear(&mut self, page: Page) -> bool {
+    fn take_accessed(&mut self, page: Slot) -> bool {
         self.table.test_and_clear(page)
     }
-
-    fn next_use(&mut self, page: Page) -> Option<u64> {
-        let places = &self.trace.entries[self.trace.entry_range(self.block)];
-        let place = places.iter().position(|&entry| entry & !WRITTEN == page);
-        let rest = &self.body.places()[self.step + 1..];
-        let ahead = place.and_then(|place| rest.iter().position(|&other| usize::from(other) == place));
-        match ahead {
-            Some(ahead) => Some(self.trace.blocks[self.block].first_step + (self.step + 1 + ahead) as u64),
-            None => self.uses.expect("offline policies are told the uses").after(self.trace, page, self.block),
-        }
-    }
 }
 
-impl<P: PagingPolicy> PolicyCell<P> {
-    pub fn new(
-        trace: Arc<HeldMemory>,
-        uses: Option<Arc<Uses>>,
-        policy: P,
-        frames: u32,
-        frees: Frees,
-    ) -> std::io::Result<PolicyCell<P>> {
+impl Cell {
+    pub fn new(trace: Arc<HeldMemory>, policy: Box<dyn DynPolicy>, frames: u32, frees: Frees) -> std::io::Result<Cell> {
         let pages = trace.pages();
-        Ok(PolicyCell {
-            uses,
+        Ok(Cell {
             policy,
             frames,
             frees,
-            table: PageTable::new(pages),
+            memory: Memory {
+                table: PageTable::new(pages),
+                evicted_at: vec![0; pages as usize],
+                now: 0,
+                write_backs: 0,
+            },
             live: LiveObjects::default(),
             next_event: 0,
             unpacker: Unpacker::new()?,
             body: Body::default(),
-            evicted_at: vec![0; pages as usize],
             tally: Tally { references: trace.references, ..Tally::default() },
             trace,
         })
+    }
+
+    /// Replays a block.
+    pub fn run(&mut self, block: usize) {
+        self.apply_events(self.trace.blocks[block].first_step);
+        if !self.passes(block) {
+            self.walk(block);
+        }
+    }
+
+    /// What was counted so far.
+    pub fn tally(&self) -> Tally {
+        Tally { write_backs: self.memory.write_backs, ..self.tally.clone() }
     }
 
     /// Sets the bits of the block's pages, if all of them are resident.
     #[inline(always)]
     fn passes(&mut self, block: usize) -> bool {
         let entries = &self.trace.entries[self.trace.entry_range(block)];
-        let table = self.table.entries_mut();
+        let table = self.memory.table.entries_mut();
         let present = entries.iter().fold(PRESENT, |all, &entry| all & table[(entry & !WRITTEN) as usize]);
         if present == 0 {
             return false;
@@ -141,12 +143,12 @@ impl<P: PagingPolicy> PolicyCell<P> {
             let page = places[usize::from(step.place)] & !WRITTEN;
             // The repeats of the reference that faults are the same access: the policy says whether it counts.
             let mut bits = if step.writes { DIRTY } else { 0 };
-            if self.table.is_present(page) {
+            if self.memory.table.is_present(page) {
                 bits |= ACCESSED;
             } else {
-                self.fault(page, block, index, &body, reference);
+                self.fault(page, block, index, reference);
             }
-            self.table.entries_mut()[page as usize] |= bits;
+            self.memory.table.entries_mut()[page as usize] |= bits;
             reference += u64::from(step.count);
             if step.count == LONG {
                 reference += trace.long_count(trace.blocks[block].first_step + index as u64) - u64::from(LONG);
@@ -155,28 +157,30 @@ impl<P: PagingPolicy> PolicyCell<P> {
         self.body = body;
     }
 
-    fn fault(&mut self, page: Page, block: usize, step: usize, body: &Body, reference: u64) {
-        let trace = Arc::clone(&self.trace);
-        let time = trace.blocks[block].first_step + step as u64;
+    fn fault(&mut self, page: Slot, block: usize, step: usize, made: u64) {
+        let time = self.trace.blocks[block].first_step + step as u64;
         self.apply_events(time);
-        let begin = trace.addresses[page as usize] * trace.page_bytes;
-        let object = self.live.owner(begin..begin.saturating_add(trace.page_bytes));
-        self.table.entries_mut()[page as usize] = PRESENT | ACCESSED;
-        let uses = self.uses.as_deref();
-        let mut sight = Sight { trace: &trace, uses, table: &mut self.table, body, block, step };
-        let victim = self.policy.fault(Fault { page, time, object }, &mut sight);
+        let (address, page_bytes) = (self.trace.addresses[page as usize], self.trace.page_bytes);
+        let begin = address * page_bytes;
+        let reference = Reference {
+            time,
+            file: (address >> 32) as u32,
+            block: address as u32,
+            object: self.live.owner(begin..begin.saturating_add(page_bytes)),
+            ..Reference::default()
+        };
+        self.memory.now = made;
+        if self.policy.access(page, reference, &mut self.memory) == Outcome::Admitted {
+            self.memory.table.entries_mut()[page as usize] = PRESENT;
+        }
         self.tally.faults += 1;
         self.tally.faults_after_fill += u64::from(self.tally.filled_at.is_some());
-        if let Some(victim) = victim {
-            self.tally.write_backs += u64::from(self.table.drop_page(victim));
-            self.evicted_at[victim as usize] = reference + 1;
-        }
-        if let Some(evicted) = self.evicted_at[page as usize].checked_sub(1) {
+        if let Some(evicted) = self.memory.evicted_at[page as usize].checked_sub(1) {
             self.tally.refaults += 1;
-            self.tally.refault_distance += u128::from(reference - evicted);
+            self.tally.refault_distance += u128::from(made - evicted);
         }
         if self.tally.filled_at.is_none() && self.policy.len() == self.frames {
-            self.tally.filled_at = Some((reference + 1, trace.blocks[block].first_instruction));
+            self.tally.filled_at = Some((made + 1, self.trace.blocks[block].first_instruction));
         }
     }
 
@@ -201,22 +205,9 @@ impl<P: PagingPolicy> PolicyCell<P> {
         let size = self.trace.page_bytes;
         let trace = Arc::clone(&self.trace);
         for &page in trace.pages_between(bytes.start.div_ceil(size), bytes.end / size) {
-            self.policy.free(page);
-            self.table.drop_page(page);
-            self.evicted_at[page as usize] = 0;
+            self.policy.remove(page, &mut self.memory);
+            self.memory.table.drop_page(page);
+            self.memory.evicted_at[page as usize] = 0;
         }
-    }
-}
-
-impl<P: PagingPolicy> Cell for PolicyCell<P> {
-    fn run(&mut self, block: usize) {
-        self.apply_events(self.trace.blocks[block].first_step);
-        if !self.passes(block) {
-            self.walk(block);
-        }
-    }
-
-    fn tally(&self) -> Tally {
-        self.tally.clone()
     }
 }

@@ -1,14 +1,14 @@
-//! A grid of paging policies and sizes over one trace, cells side by side on all cores.
+//! A grid of policies and sizes over one memory trace, cells side by side on all cores.
 
 use std::sync::Arc;
 
-use hotset_core::paging::{self, PagingPolicy, Setup, Visitor};
-use hotset_core::policy::{Args, Info};
+use hotset_core::policy::{Args, Entry, Future, Setup};
+use hotset_core::registry;
 use rayon::prelude::*;
 
-use super::cell::{Cell, Frees, PolicyCell, Tally};
+use super::cell::{Cell, Frees, Tally};
 use super::held::HeldMemory;
-use super::uses::Uses;
+use super::uses::{Ahead, Uses};
 use crate::error::SimError;
 use crate::progress::Progress;
 
@@ -16,8 +16,8 @@ use crate::progress::Progress;
 #[derive(Clone, Debug)]
 pub struct Plan {
     /// The policy.
-    pub info: &'static Info,
-    /// Its arguments.
+    pub entry: &'static Entry,
+    /// Its arguments, with the defaults of paging: [`hotset_core::policy::Setting::Paging`].
     pub args: Args,
     /// Pages that fit, at least 1.
     pub frames: u32,
@@ -27,20 +27,30 @@ pub struct Plan {
     pub frees: Frees,
 }
 
+impl Plan {
+    fn name(&self) -> String {
+        self.entry.info.name.to_owned()
+    }
+
+    /// Refuses a policy that memory does not tell enough.
+    fn check(&self, trace: &HeldMemory) -> Result<(), SimError> {
+        if self.frames == 0 {
+            return Err(SimError::NoFrames { policy: self.name() });
+        }
+        registry::check_on_faults(self.entry, &self.args).map_err(SimError::EveryReference)?;
+        if self.entry.info.offline && trace.entries.len() > u32::MAX as usize {
+            return Err(SimError::TooManyReferences { policy: self.name() });
+        }
+        Ok(())
+    }
+}
+
 /// Runs every plan. References are reported to `progress` once a cell.
 pub fn run(trace: &Arc<HeldMemory>, plans: &[Plan], progress: &dyn Progress) -> Result<Vec<Tally>, SimError> {
-    if let Some(plan) = plans.iter().find(|plan| plan.frames == 0) {
-        return Err(SimError::NoFrames { policy: plan.info.name.to_owned() });
-    }
-    if let Some(plan) = plans.iter().find(|plan| plan.info.offline)
-        && trace.entries.len() > u32::MAX as usize
-    {
-        return Err(SimError::TooManyReferences { policy: plan.info.name.to_owned() });
-    }
-    let uses = plans.iter().any(|plan| plan.info.offline).then(|| Arc::new(Uses::new(trace)));
+    plans.iter().try_for_each(|plan| plan.check(trace))?;
+    let uses = plans.iter().any(|plan| plan.entry.info.offline).then(|| Arc::new(Uses::new(trace)));
     let run_one = |plan: &Plan| {
-        let visitor = Build { trace, uses: uses.as_ref(), plan };
-        let mut cell = paging::visit(plan.info.name, visitor).expect("a plan's info comes from the table")?;
+        let mut cell = build(trace, uses.as_ref(), plan)?;
         let mut told = 0;
         for block in 0..trace.blocks.len() {
             cell.run(block);
@@ -55,20 +65,19 @@ pub fn run(trace: &Arc<HeldMemory>, plans: &[Plan], progress: &dyn Progress) -> 
     plans.par_iter().with_max_len(1).map(run_one).collect()
 }
 
-struct Build<'a> {
-    trace: &'a Arc<HeldMemory>,
-    uses: Option<&'a Arc<Uses>>,
-    plan: &'a Plan,
-}
-
-impl Visitor for Build<'_> {
-    type Output = Result<Box<dyn Cell>, SimError>;
-
-    fn visit<P: PagingPolicy + 'static>(self) -> Self::Output {
-        let Build { trace, uses, plan } = self;
-        let setup = Setup { frames: plan.frames, addresses: &trace.addresses, seed: plan.seed, args: &plan.args };
-        let policy = P::new(&setup).map_err(|error| SimError::scheme(P::INFO.name, plan.frames, error))?;
-        let cell = PolicyCell::new(trace.clone(), uses.cloned(), policy, plan.frames, plan.frees);
-        Ok(Box::new(cell.map_err(SimError::Packer)?))
-    }
+fn build(trace: &Arc<HeldMemory>, uses: Option<&Arc<Uses>>, plan: &Plan) -> Result<Cell, SimError> {
+    let ahead = uses.filter(|_| plan.entry.info.offline).map(|uses| Ahead::new(trace, uses)).transpose();
+    let future = ahead.map_err(SimError::Packer)?.map(|ahead| Future::Asked(Arc::new(ahead)));
+    let setup = Setup {
+        capacity: plan.frames,
+        slots: trace.pages(),
+        seed: plan.seed,
+        args: &plan.args,
+        future: future.as_ref(),
+        addresses: Some(&trace.addresses),
+        apps: &[],
+    };
+    let policy =
+        (plan.entry.build)(&setup).map_err(|error| SimError::scheme(plan.entry.info.name, plan.frames, error))?;
+    Cell::new(trace.clone(), policy, plan.frames, plan.frees).map_err(SimError::Packer)
 }

@@ -1,6 +1,6 @@
 //! A memory trace that is held, in blocks.
 
-use hotset_core::paging::{Object, Page};
+use hotset_core::policy::{Object, Slot};
 
 use super::body::{Body, Unpacker};
 
@@ -43,7 +43,7 @@ pub struct HeldMemory {
     /// By page: its address, in pages.
     pub(super) addresses: Vec<u64>,
     /// The pages in the order of their addresses.
-    pub(super) by_address: Vec<Page>,
+    pub(super) by_address: Vec<Slot>,
     pub(super) blocks: Vec<Block>,
     /// The pages of each block in the order of their first references, with [`WRITTEN`].
     pub(super) entries: Vec<u32>,
@@ -131,7 +131,7 @@ impl HeldMemory {
     }
 
     /// The pages from address `first` to before `end`, in pages.
-    pub(super) fn pages_between(&self, first: u64, end: u64) -> &[Page] {
+    pub(super) fn pages_between(&self, first: u64, end: u64) -> &[Slot] {
         let at = |address: u64| self.by_address.partition_point(|&page| self.addresses[page as usize] < address);
         let (first, end) = (at(first), at(end));
         &self.by_address[first.min(end)..end]

@@ -1,4 +1,4 @@
-//! Replaying memory traces against paging policies.
+//! Replaying memory traces against policies that are called on faults.
 //!
 //! A trace is held in blocks ([`held`]): the pages that a block references, each once, and packed behind them its references in order. A
 //! cell ([`cell`]) whose memory holds all pages of a block only sets their bits, since nothing can fault; the references are unpacked and gone
@@ -11,6 +11,7 @@ mod grid;
 mod held;
 mod objects;
 mod rows;
+mod table;
 #[cfg(test)]
 mod tests;
 mod uses;

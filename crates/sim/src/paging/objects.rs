@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::ops::Range;
 
-use hotset_core::paging::Object;
+use hotset_core::policy::Object;
 
 /// Objects by their first byte. They never overlap: memory that is allocated again was free.
 #[derive(Clone, Debug, Default)]

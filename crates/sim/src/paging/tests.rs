@@ -2,8 +2,11 @@
 
 use std::sync::Arc;
 
-use hotset_core::paging::{ENTRIES, PagingSpec};
-use hotset_testkit::paging::{Case, Step};
+use hotset_core::policy::{Object, PolicySpec, Reference, Setting};
+use hotset_core::registry;
+use hotset_testkit::harness::Case;
+use hotset_testkit::pager::{Calls, paging, replay_told};
+use hotset_testkit::traces;
 use hotset_trace::TraceError;
 use hotset_trace::memory::{BATCH_RUNS, MemoryBatch, MemoryMeta, MemoryReader, ObjectEvent, ObjectOp, PageRun};
 
@@ -39,8 +42,8 @@ fn held(runs: Vec<PageRun>, events: Vec<ObjectEvent>) -> Arc<HeldMemory> {
 }
 
 fn tally(trace: &Arc<HeldMemory>, policy: &str, frames: u32, frees: Frees) -> Tally {
-    let spec = PagingSpec::parse(policy).unwrap();
-    let plan = Plan { info: spec.info(), args: spec.args(4096), frames, seed: 7, frees };
+    let spec = PolicySpec::parse(policy).unwrap().set_in(Setting::Paging);
+    let plan = Plan { entry: spec.entry(), args: spec.args(Some(4096)), frames, seed: 7, frees };
     run(trace, &[plan], &Silent).unwrap().remove(0)
 }
 
@@ -71,18 +74,22 @@ fn phases(length: usize) -> Vec<u32> {
     pages
 }
 
-/// Events that put pages of an object together as [`Case`] does.
+/// Events that put pages together into objects of so many, which [`object`] tells.
 fn objects(object_pages: u32) -> Vec<ObjectEvent> {
     let op = |id: u32| if id % 5 == 4 { ObjectOp::Global } else { ObjectOp::Allocate };
     let count = if object_pages == 0 { 0 } else { 1000u32.div_ceil(object_pages) };
     (0..count).map(|id| event(0, op(id), u64::from(id * object_pages), object_pages.into())).collect()
 }
 
+fn object(page: u32, object_pages: u32) -> Option<Object> {
+    let id = page.checked_div(object_pages)?;
+    Some(Object { id, bytes: u64::from(object_pages) << 12, is_global: id % 5 == 4 })
+}
+
 #[test]
 fn every_policy_faults_where_it_does_reference_by_reference() {
     let pages = phases(60_000);
-    let steps: Vec<Step> = pages.iter().map(|&page| Step::Touch(page)).collect();
-    // The numbers of pages decide ties: the machine that goes step by step must number them in the same order.
+    // The numbers of pages decide ties: the pager that goes step by step must number them in the same order.
     let mut order = vec![u32::MAX; 1000];
     let mut next = 0;
     let mut dense = |page: u32| {
@@ -91,19 +98,20 @@ fn every_policy_faults_where_it_does_reference_by_reference() {
         }
         order[page as usize]
     };
-    let renamed: Vec<Step> = pages.iter().map(|&page| Step::Touch(dense(page))).collect();
+    let renamed = traces::events(&pages.iter().map(|&page| dense(page)).collect::<Vec<_>>());
     for object_pages in [0, 50] {
         let trace = held(pages.iter().map(|&page| once(page.into())).collect(), objects(object_pages));
-        for entry in ENTRIES {
+        let tell = |_: u32, time: u64| {
+            let page = pages[time as usize];
+            Reference { time, block: page, object: object(page, object_pages), ..Reference::default() }
+        };
+        for spec in registry::on_faults().map(|spec| spec.to_string()) {
             for frames in [1, 3, 60, 400, 990, 1000, 4000] {
-                let case = Case { object_pages, ..Case::new(entry.info.name, frames) };
-                // Only OPT looks at numbers, and only APR and SEQ at addresses.
-                let steps = if entry.info.offline { &renamed } else { &steps };
-                let expected = case.run(steps);
-                let found = tally(&trace, entry.info.name, frames, Frees::Drop);
-                assert_eq!(found.references - found.faults, expected.hits, "{} in {frames}", entry.info.name);
-                let full = expected.victims.iter().filter(|victim| victim.is_some()).count();
-                assert_eq!(found.faults_after_fill, full as u64, "{} in {frames}", entry.info.name);
+                let case = Case { seed: 7, ..paging(&spec, frames) };
+                let expected = replay_told(Calls::Faults, &case, &renamed, &tell);
+                let found = tally(&trace, &spec, frames, Frees::Drop);
+                assert_eq!(found.references - found.faults, expected.hits, "{spec} in {frames}");
+                assert_eq!(found.faults_after_fill, expected.evicted.len() as u64, "{spec} in {frames}");
             }
         }
     }
@@ -137,11 +145,11 @@ fn freed_pages_give_their_frames_back() {
     ];
     let trace = held(touch(&[0, 1, 2, 0, 1, 2, 5]), events);
     assert_eq!((trace.objects(), trace.unknown_frees()), (2, 1));
-    for entry in ENTRIES {
-        let dropped = tally(&trace, entry.info.name, 3, Frees::Drop);
-        assert_eq!((dropped.faults, dropped.refaults), (7, 0), "{}", entry.info.name);
-        assert_eq!(tally(&trace, entry.info.name, 3, Frees::Keep).faults, 4, "{}", entry.info.name);
-        assert_eq!(tally(&trace, entry.info.name, 1000, Frees::Drop).faults, 7, "{}", entry.info.name);
+    for spec in registry::on_faults().map(|spec| spec.to_string()) {
+        let dropped = tally(&trace, &spec, 3, Frees::Drop);
+        assert_eq!((dropped.faults, dropped.refaults), (7, 0), "{spec}");
+        assert_eq!(tally(&trace, &spec, 3, Frees::Keep).faults, 4, "{spec}");
+        assert_eq!(tally(&trace, &spec, 1000, Frees::Drop).faults, 7, "{spec}");
     }
 }
 

@@ -298,6 +298,9 @@ pub static MODELS: &[Row] = &[
             "l=3, m=2, n=4, fallback=clock",
             "l=4, m=1, n=5, table=2, fallback=clock",
             "fallback=clock, l=8, m=5",
+            "fallback=clock, l=3, m=2, n=2, initial=1",
+            "fallback=clock, l=2, m=1, n=2, initial=1, sequences=overlapping",
+            "l=3, m=2, n=1, table=3, sequences=overlapping",
         ],
     )
     .in_worlds(&[World::PLAIN, World { file_blocks: 60, ..World::PLAIN }]),

@@ -56,10 +56,14 @@ impl Model for Seq {
             }
             return Step::hit();
         }
-        self.miss(reference.file, reference.block);
+        match self.args.word("sequences") {
+            "apart" => self.miss(reference.file, reference.block),
+            _ => self.miss_overlapping(reference.file, reference.block),
+        }
         let evicted = self.shrink_to(self.capacity - 1);
         self.residents.insert(key, (reference.file, reference.block));
-        self.order.push_back((key, false));
+        let initial = self.args.word("fallback") == "clock" && self.count("initial") == 1;
+        self.order.push_back((key, initial));
         Step::admitted(evicted)
     }
 
@@ -126,6 +130,38 @@ impl Seq {
         }
     }
 
+    /// A miss extends the first sequence that it goes on with, and nothing else happens; otherwise it cuts the first in which it lies.
+    fn miss_overlapping(&mut self, file: u32, block: u32) {
+        self.now += 1;
+        let (now, table) = (self.now, self.count("table"));
+        for sequence in self.sequences.iter_mut().filter(|sequence| sequence.file == file) {
+            let single = sequence.low == sequence.high;
+            let above = (sequence.up || single) && sequence.high + 1 == block;
+            let below = (!sequence.up || single) && block + 1 == sequence.low;
+            if above || below {
+                (sequence.low, sequence.high) = (sequence.low.min(block), sequence.high.max(block));
+                sequence.up = above;
+                return sequence.misses.push(now);
+            }
+        }
+        let holds = |it: &Sequence| it.file == file && (it.low..=it.high).contains(&block);
+        if let Some(at) = self.sequences.iter().position(holds) {
+            let sequence = &mut self.sequences[at];
+            if block == if sequence.up { sequence.high } else { sequence.low } {
+                self.sequences.swap_remove(at);
+            } else if sequence.up {
+                sequence.low = block + 1;
+            } else {
+                sequence.high = block - 1;
+            }
+        }
+        if self.sequences.len() == table {
+            let stalest = (0..table).min_by_key(|&at| self.sequences[at].misses.last().copied());
+            self.sequences.swap_remove(stalest.expect("the table holds at least one"));
+        }
+        self.sequences.push(Sequence { file, low: block, high: block, up: true, misses: vec![now] });
+    }
+
     fn shrink_to(&mut self, len: usize) -> Vec<u32> {
         let mut evicted = Vec::new();
         while self.residents.len() > len {
@@ -138,19 +174,23 @@ impl Seq {
 
     fn best_offer(&self) -> Option<u32> {
         let (length, distance, nth) = (self.count("l"), self.count("m"), self.count("n"));
+        let may_offer = |it: &&Sequence| it.backwards().len() > length && it.misses.len() >= nth;
+        let time = |it: &Sequence| it.misses[it.misses.len() - nth];
         let offer = |sequence: &Sequence| {
             let blocks = sequence.backwards();
-            if blocks.len() <= length || sequence.misses.len() < nth {
-                return None;
-            }
             let resident = |block: &u32| {
                 let wanted = (sequence.file, *block);
                 self.residents.iter().find(|(_, address)| **address == wanted).map(|(&key, _)| key)
             };
             let victim = blocks.iter().skip(distance).find_map(resident)?;
-            Some((sequence.misses[sequence.misses.len() - nth], victim))
+            Some((time(sequence), victim))
         };
-        self.sequences.iter().filter_map(offer).max().map(|(_, victim)| victim)
+        let mut long: Vec<&Sequence> = self.sequences.iter().filter(may_offer).collect();
+        if self.args.word("sequences") == "overlapping" {
+            let best = long.iter().map(|it| time(it)).max();
+            long.retain(|it| Some(time(it)) == best);
+        }
+        long.into_iter().filter_map(offer).max().map(|(_, victim)| victim)
     }
 
     fn fall_back(&mut self) -> u32 {

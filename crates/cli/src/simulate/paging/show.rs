@@ -2,7 +2,7 @@
 
 use std::io::{Write, stdout};
 
-use hotset_core::paging::PagingSpec;
+use hotset_core::policy::PolicySpec;
 use hotset_sim::paging::PagingRow;
 
 use crate::failure::Failure;
@@ -35,7 +35,7 @@ pub(super) fn rows(rows: &[PagingRow]) -> Result<(), Failure> {
 
 /// True if the row's policy must know the future.
 fn is_bound(row: &PagingRow) -> bool {
-    PagingSpec::parse(&row.policy).is_ok_and(|spec| spec.info().offline)
+    PolicySpec::parse(&row.policy).is_ok_and(|spec| spec.is_offline())
 }
 
 /// The fewest faults at a size among policies that can run.

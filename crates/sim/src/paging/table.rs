@@ -1,6 +1,6 @@
 //! Page table entries: a byte a page, as the hardware would keep it.
 
-use super::Page;
+use hotset_core::policy::Slot;
 
 /// The page is resident.
 pub const PRESENT: u8 = 1;
@@ -21,24 +21,19 @@ impl PageTable {
         PageTable { entries: vec![0; pages as usize] }
     }
 
-    /// The entries, by page.
-    pub fn entries(&self) -> &[u8] {
-        &self.entries
-    }
-
     /// The entries, to be changed as accesses do.
     pub fn entries_mut(&mut self) -> &mut [u8] {
         &mut self.entries
     }
 
     /// True if `page` is resident.
-    pub fn is_present(&self, page: Page) -> bool {
+    pub fn is_present(&self, page: Slot) -> bool {
         self.entries[page as usize] & PRESENT != 0
     }
 
     /// Tells whether the accessed bit of `page` is set, and clears it.
     #[inline(always)]
-    pub fn test_and_clear(&mut self, page: Page) -> bool {
+    pub fn test_and_clear(&mut self, page: Slot) -> bool {
         let entry = &mut self.entries[page as usize];
         let was_accessed = *entry & ACCESSED != 0;
         *entry &= !ACCESSED;
@@ -46,7 +41,7 @@ impl PageTable {
     }
 
     /// Ends the stay of `page`; true if it was written meanwhile.
-    pub fn drop_page(&mut self, page: Page) -> bool {
+    pub fn drop_page(&mut self, page: Slot) -> bool {
         std::mem::take(&mut self.entries[page as usize]) & DIRTY != 0
     }
 }
