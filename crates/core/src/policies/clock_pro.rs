@@ -340,14 +340,20 @@ impl ClockPro {
     /// Moves `hand` past `slot`.
     #[inline(always)]
     fn advance(&mut self, hand: usize, slot: Slot) {
-        let mut next = self.ring.younger(&self.links, slot).unwrap_or(NONE);
-        if self.hands_turn && next == NONE {
-            next = self.ring.oldest(&self.links).filter(|&oldest| oldest != slot).unwrap_or(NONE);
+        match self.ring.younger(&self.links, slot) {
+            Some(next) => {
+                self.hands[hand] = next;
+                self.links.prefetch(next);
+            }
+            None => self.hands[hand] = self.behind(slot),
         }
-        self.hands[hand] = next;
-        if next != NONE {
-            self.links.prefetch(next);
-        }
+    }
+
+    /// What a hand looks at next that has passed `slot`, the youngest page.
+    #[cold]
+    fn behind(&self, slot: Slot) -> Slot {
+        let oldest = self.ring.oldest(&self.links).filter(|&oldest| self.hands_turn && oldest != slot);
+        oldest.unwrap_or(NONE)
     }
 
     #[inline(always)]
@@ -447,13 +453,14 @@ impl ClockPro {
         if state & TEST == 0 {
             return;
         }
-        if !self.hands_turn || kind(state) == GHOST {
-            self.lower_target();
-        }
         if kind(state) == GHOST {
+            self.lower_target();
             self.drop_ghost(slot);
             fx.forget(slot);
         } else {
+            if !self.hands_turn {
+                self.lower_target();
+            }
             self.states[slot as usize] = state & !TEST;
         }
     }

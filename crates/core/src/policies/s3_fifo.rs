@@ -140,7 +140,7 @@ impl Policy for S3Fifo {
     fn access(&mut self, slot: Slot, _: Reference, fx: &mut impl Effects) -> Outcome {
         if self.contains(slot) {
             let count = &mut self.counts[slot as usize];
-            *count = count.saturating_add(1).min(self.most);
+            *count += u8::from(*count < self.most);
             return Outcome::Hit;
         }
         if self.len() == self.capacity {
