@@ -4,7 +4,7 @@ mod line;
 mod show;
 
 use clap::Args;
-use hotset_core::policy::PolicySpec;
+use hotset_core::policy::{OnePass, PolicySpec};
 use hotset_core::spec::Value;
 use hotset_sim::curve::{LruCurve, OptCurve, Shards};
 use hotset_sim::grid::{self, Plan};
@@ -202,25 +202,25 @@ impl Curve {
                 }
             };
             // The short cuts count every reference.
-            let name = if references.has_uncounted() { "" } else { policy.info().name };
-            lines.push(match name {
-                "lru" => {
+            let one_pass = policy.entry().asks.one_pass().filter(|_| !references.has_uncounted());
+            lines.push(match one_pass {
+                Some(OnePass::LastUse) => {
                     let mut curve = LruCurve::new();
                     curve.feed(references.ids());
                     Line::exact(policy.to_string(), &curve.curve())
                 }
-                "opt" => {
+                Some(OnePass::NextUse) => {
                     let mut curve = OptCurve::new();
                     curve
                         .feed(references.ids())
                         .map_err(|_| SimError::TooManyReferences { policy: policy.to_string() })?;
                     Line::exact(policy.to_string(), &curve.curve())
                 }
-                "attribute" => match references.parts_curve(policy, block_bytes)? {
+                Some(OnePass::LastUseByPart) => match references.parts_curve(policy, block_bytes)? {
                     Some((_, by_total)) => Line::exact(policy.to_string(), &by_total),
                     None => self.simulated(policy, &mut prepared, block_bytes)?,
                 },
-                _ => self.simulated(policy, &mut prepared, block_bytes)?,
+                None => self.simulated(policy, &mut prepared, block_bytes)?,
             });
         }
         Ok(lines)
@@ -296,7 +296,7 @@ fn sampled(
     name: &str,
     policies: &[PolicySpec],
 ) -> Result<Line, Failure> {
-    let others = policies.iter().find(|policy| policy.info().name != "lru");
+    let others = policies.iter().find(|policy| policy.entry().asks.one_pass() != Some(OnePass::LastUse));
     if let Some(other) = others {
         let message = format!("a sample gives the curve of lru only, not of {other}: expected --policy lru");
         return Err(Failure::Usage(message));
@@ -305,7 +305,7 @@ fn sampled(
     scan(trace.reader.as_mut(), options, &progress, |keys| sampler.feed(keys))?;
     drop(progress);
     say_remarks(name, trace.reader.as_ref())?;
-    Ok(Line::sampled("lru".to_owned(), &sampler.curve()))
+    Ok(Line::sampled(policies[0].to_string(), &sampler.curve()))
 }
 
 fn parse_rate(text: &str) -> Result<f64, String> {

@@ -10,7 +10,7 @@ use hotset_core::classify::{Class, FileFacts, Rules};
 use hotset_core::counters::Counters;
 use hotset_core::policy::dynamic::DynPolicy;
 use hotset_core::policy::{
-    self, App, Args, Effects, Extra, Outcome, PolicySpec, Profiling, Reference, Repartition, Setup, Slot,
+    self, App, Args, Effects, Extra, Note, Outcome, PolicySpec, Profiling, Reference, Setup, Slot,
 };
 use hotset_core::request::Request;
 use hotset_core::view::{Cutting, Former, Object, Piece, Segments, Space, Spaces, Step, View, Viewer};
@@ -142,8 +142,10 @@ impl Effects for Host {
         self.wanted.push(slot);
     }
 
-    fn repartition(&mut self, decision: &Repartition) {
-        self.division.note(decision);
+    fn note(&mut self, note: &Note) {
+        if let Note::Division(decision) = note {
+            self.division.note(decision);
+        }
     }
 }
 
@@ -225,17 +227,17 @@ impl Decider {
         }
         let args = plan.args();
         let mut apps = apps.to_vec();
-        match (plan.spec.entry().profiling)(&args, capacity) {
+        match plan.spec.entry().asks.profiling(&args, capacity) {
             None => {}
             Some(Profiling::Alone { .. }) => return Err(LiveError::Profiling { policy: plan.spec.to_string() }),
             Some(Profiling::Read { policy, file }) => {
                 hotset_trace::profile::read(&file, &policy, Some(plan.block), &mut apps)?;
             }
         }
-        if args.reads_ahead() {
+        if plan.spec.entry().asks.reads_ahead(&args) {
             return Err(LiveError::ReadsAhead { policy: plan.spec.to_string() });
         }
-        let view = (plan.spec.entry().view)(&args, capacity)?;
+        let view = plan.spec.entry().asks.view(&args, capacity)?;
         let known = plan.spec.identities(capacity, &args);
         let slots = known.min(u64::from(capacity) * 4 + 1024).min(1 << 31) as u32;
         let setup = Setup { capacity, slots, seed: plan.seed, args: &args, future: None, addresses: None, apps: &apps };

@@ -108,8 +108,8 @@ impl Part {
     fn new(room: &PartRoom, block: u64, references: u64, hits: u64) -> Part {
         Part {
             room_bytes: u64::from(room.blocks) * block,
-            flagged: room.is_flagged,
-            promised_percent: room.promised.map(|millionths| f64::from(millionths) / 1e4),
+            flagged: room.is_infeasible,
+            promised_percent: room.target.map(|millionths| f64::from(millionths) / 1e4),
             reached_percent: (references > 0).then(|| 100.0 * hits as f64 / references as f64),
         }
     }

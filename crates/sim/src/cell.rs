@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use hotset_core::policy::{Effects, Extra, Object, Outcome, Policy, Reference, Repartition, Slot};
+use hotset_core::policy::{Effects, Extra, Note, Object, Outcome, Policy, Reference, Repartition, Slot};
 
 use crate::bits;
 use crate::directory::Directory;
@@ -140,18 +140,17 @@ impl<D: Directory, const WRITES: bool> Effects for Counting<'_, D, WRITES> {
         self.0.transfers.extra.count(why);
     }
 
-    fn push_out(&mut self, slot: Slot) {
-        self.0.transfers.extra.push_outs += 1;
-        self.evict(slot);
-    }
-
     #[inline(always)]
     fn forget(&mut self, slot: Slot) {
         self.0.directory.forget(slot);
     }
 
-    fn repartition(&mut self, decision: &Repartition) {
-        note(&mut self.0.decisions, decision);
+    fn note(&mut self, told: &Note) {
+        match *told {
+            Note::Unforced(_) => self.0.transfers.extra.push_outs += 1,
+            Note::Division(decision) => note(&mut self.0.decisions, decision),
+            Note::Worth(_) | Note::HitRates(_) => {}
+        }
     }
 }
 

@@ -45,7 +45,7 @@ impl Plan {
 
     /// How the policy wants to see the trace.
     pub(crate) fn view(&self) -> Result<View, SimError> {
-        (self.entry.view)(&self.args, self.capacity).map_err(|error| self.refused(error))
+        self.entry.asks.view(&self.args, self.capacity).map_err(|error| self.refused(error))
     }
 
     /// The error of a plan that cannot be built.
@@ -61,7 +61,7 @@ impl Plan {
 
 /// True if the policy wants to see the trace in another view than the plain one at some size, so that its requests must be kept.
 pub fn wants_requests(entry: &Entry, args: &Args) -> bool {
-    (entry.view)(args, 1 << 20).is_ok_and(|view| view != View::default())
+    entry.asks.view(args, 1 << 20).is_ok_and(|view| view != View::default())
 }
 
 /// What a whole replay found out about the trace, with a tally for each plan.
@@ -113,7 +113,7 @@ fn run_plain(references: &References, plans: &[&Plan], progress: &dyn Progress) 
     let by_app = references.has_apps();
     let machine = LazyLock::new(|| Machine::new(references));
     let run_one = |plan: &&Plan| {
-        if plan.args.reads_ahead() {
+        if plan.entry.asks.reads_ahead(&plan.args) {
             let replayed = machine.run(plan, &machine::Options::default())?;
             progress.advance(references.len());
             return Ok(replayed.tally);
@@ -181,7 +181,7 @@ fn check(plans: &[Plan], references: &References) -> Result<(), SimError> {
         if plan.args.wants_clock() && !references.has_times() {
             return Err(SimError::NoTimes { policy });
         }
-        if plan.args.reads_ahead() && plan.is_offline() {
+        if plan.entry.asks.reads_ahead(&plan.args) && plan.is_offline() {
             return Err(SimError::FutureAhead { policy });
         }
     }
@@ -215,7 +215,7 @@ fn run_stream(stream: &mut Stream, plans: &[Plan], progress: &dyn Progress) -> R
         if plan.is_offline() || plan.view()? != View::default() {
             return Err(stream.refuse(plan.entry.info.name, "or leave the policy out"));
         }
-        if plan.args.reads_ahead() {
+        if plan.entry.asks.reads_ahead(&plan.args) {
             return Err(stream.refuse("reading ahead", "or give prefetch=off"));
         }
         let setup = Setup {

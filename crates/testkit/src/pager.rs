@@ -55,7 +55,7 @@ pub fn replay_told(calls: Calls, case: &Case, events: &[Event], tell: &dyn Fn(u3
         addresses: Some(&addresses),
         apps: &apps,
     };
-    let mut policy = (entry.build)(&setup).unwrap_or_else(|error| panic!("{}: {error}", case.policy));
+    let mut policy = entry.asks.build(&setup).unwrap_or_else(|error| panic!("{}: {error}", case.policy));
     let mut pages = Pages { bits: vec![None; slots as usize], entering: Slot::MAX, evicted: Vec::new() };
     let (mut counts, mut time) = (Counts::default(), 0);
     for &event in events {

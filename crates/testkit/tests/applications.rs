@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use hotset_core::policy::{
-    App, Args, Effects, Extra, Outcome, Policy, PolicySpec, Reference, Repartition, Setup, Slot,
+    App, Args, Effects, Extra, Note, Outcome, Policy, PolicySpec, Reference, Repartition, Setup, Slot,
 };
 use hotset_core::schemes::{equal::Equal, qos::Qos, ucp::Ucp};
 use hotset_testkit::harness::Case;
@@ -58,7 +58,7 @@ fn decisions_are_told_and_never_exceed_the_cache() {
                 let fed = decision.parts.iter().filter(|part| part.blocks > 0).count();
                 assert_eq!(fed, decision.parts.len().min(capacity as usize), "{decision:?}");
             }
-            let flagged = cache.decisions.iter().flat_map(|decision| &decision.parts).filter(|part| part.is_flagged);
+            let flagged = cache.decisions.iter().flat_map(|decision| &decision.parts).filter(|part| part.is_infeasible);
             assert_eq!(flagged.count() > 0, spec.contains('%') || capacity < 5, "{spec} {capacity}");
         }
     }
@@ -120,8 +120,10 @@ impl Effects for Heard<'_> {
     fn fetch(&mut self, slot: Slot, _why: Extra) {
         panic!("{slot} was read ahead");
     }
-    fn repartition(&mut self, decision: &Repartition) {
-        self.0.push(decision.clone());
+    fn note(&mut self, note: &Note) {
+        if let Note::Division(decision) = *note {
+            self.0.push(decision.clone());
+        }
     }
 }
 

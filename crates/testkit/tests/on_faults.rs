@@ -19,7 +19,7 @@ fn specs() -> Vec<(String, World)> {
     let is_enough = |spec: &str| {
         let case = Case::of(spec, 1);
         let entry = registry::find(case.policy).expect("registered");
-        !entry.info.offline && (entry.hits)(&case.args) < Hits::Order
+        !entry.info.offline && entry.asks.hits(&case.args) < Hits::Order
     };
     in_worlds.filter(|(spec, _)| is_enough(spec)).collect()
 }

@@ -1,6 +1,6 @@
 //! The virtual I/O cache: the paper's example, the laws of its statement.
 
-use hotset_core::policy::{Effects, Extra, Outcome, Policy, PolicySpec, Reference, Setup, Slot};
+use hotset_core::policy::{Effects, Extra, Note, Outcome, Policy, PolicySpec, Reference, Setup, Slot};
 use hotset_core::schemes::virtual_io::VirtualIo;
 use hotset_testkit::harness::Case;
 use hotset_testkit::replay::replay;
@@ -13,16 +13,23 @@ const ALONE: World = World { apps: 1, ..World::PLAIN };
 #[derive(Debug, Default, PartialEq)]
 struct Seen {
     evicted: Vec<Slot>,
+    /// What the next eviction is told to be.
+    unforced: Option<Slot>,
     pushed_out: Vec<Slot>,
     fetched: Vec<(Slot, Extra)>,
 }
 
 impl Effects for Seen {
     fn evict(&mut self, slot: Slot) {
-        self.evicted.push(slot);
+        match self.unforced.take_if(|unforced| *unforced == slot) {
+            Some(_) => self.pushed_out.push(slot),
+            None => self.evicted.push(slot),
+        }
     }
-    fn push_out(&mut self, slot: Slot) {
-        self.pushed_out.push(slot);
+    fn note(&mut self, note: &Note) {
+        if let Note::Unforced(slot) = *note {
+            self.unforced = Some(slot);
+        }
     }
     fn forget(&mut self, _slot: Slot) {}
     fn fetch(&mut self, slot: Slot, why: Extra) {
@@ -81,8 +88,12 @@ fn the_papers_example() {
     let slid = Seen { evicted: vec![order[4]], fetched: vec![(order[9], Extra::Fragment)], ..Seen::default() };
     assert_eq!(cache.refer(order[10]), (Outcome::Hit, slid), "at 10: a hit, 4 goes and 9 comes");
     let (mut cache, order) = hot();
-    let slid =
-        Seen { evicted: vec![order[4]], pushed_out: vec![order[14]], fetched: vec![(order[9], Extra::Fragment)] };
+    let slid = Seen {
+        evicted: vec![order[4]],
+        pushed_out: vec![order[14]],
+        fetched: vec![(order[9], Extra::Fragment)],
+        unforced: None,
+    };
     assert_eq!(cache.refer(order[17]), (Outcome::Admitted, slid), "beyond 14: transfers at 0, 4, 10 and 14");
 }
 

@@ -3,6 +3,7 @@
 mod arrows;
 mod code;
 mod links;
+mod names;
 mod policies;
 mod text;
 
@@ -34,6 +35,7 @@ pub fn run(root: &Path) -> Result<()> {
     let places = text::machine_paths(root);
     let mut findings = policies::check(&files);
     findings.extend(links::check(&files));
+    findings.extend(names::check(&files)?);
     for file in &files {
         findings.extend(text::check(file, &places));
         if file.is_rust() {

@@ -2,6 +2,8 @@
 
 use std::io::{Write, stdout};
 
+use hotset_core::policy::PolicySpec;
+
 use super::line::{Line, spread};
 use crate::failure::Failure;
 use crate::output::style::{self, Role};
@@ -36,7 +38,8 @@ fn draw(lines: &[Line], block_bytes: Option<u64>) -> String {
 }
 
 fn drawn(line: &Line) -> plot::Curve<'_> {
-    let role = if line.policy.starts_with("opt") { Role::Bound } else { Role::Best };
+    let is_bound = PolicySpec::parse(&line.policy).is_ok_and(|policy| policy.is_offline());
+    let role = if is_bound { Role::Bound } else { Role::Best };
     plot::Curve { name: line.policy.clone(), role, ratio: Box::new(|size| line.drawn(size)) }
 }
 

@@ -52,8 +52,12 @@ impl Log {
 /// `cc1 12M, promised 80 %, out of reach`.
 fn words(part: &PartRoom, names: &[String], block: u64) -> String {
     let name = names.get(part.app as usize).map_or("?", String::as_str);
-    let promised = part.promised.map_or(String::new(), |millionths| {
-        format!(", promised {} %{}", f64::from(millionths) / 1e4, if part.is_flagged { ", out of reach" } else { "" })
+    let promised = part.target.map_or(String::new(), |millionths| {
+        format!(
+            ", promised {} %{}",
+            f64::from(millionths) / 1e4,
+            if part.is_infeasible { ", out of reach" } else { "" }
+        )
     });
     format!("{name} {}{promised}", human::bytes(u64::from(part.blocks) * block))
 }
@@ -65,7 +69,7 @@ mod tests {
     #[test]
     fn a_line_tells_rooms_and_promises() {
         let names = ["cc1".to_owned(), "ld".to_owned()];
-        let part = PartRoom { app: 1, blocks: 3, promised: Some(805_000), is_flagged: true };
+        let part = PartRoom { app: 1, blocks: 3, target: Some(805_000), is_infeasible: true };
         assert_eq!(words(&part, &names, 4096), "ld 12K, promised 80.5 %, out of reach");
         assert_eq!(words(&PartRoom { app: 0, blocks: 1, ..PartRoom::default() }, &names, 4096), "cc1 4K");
     }

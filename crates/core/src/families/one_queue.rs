@@ -3,7 +3,7 @@
 use std::marker::PhantomData;
 
 use crate::parts::queue::{ABSENT, Places, Queue};
-use crate::policy::{Args, Effects, Hits, Info, Outcome, Policy, Reference, Setup, Slot};
+use crate::policy::{Args, Effects, Hits, Info, OnePass, Outcome, Policy, Reference, Setup, Slot};
 use crate::spec::SpecError;
 
 /// What tells one from another.
@@ -27,6 +27,7 @@ pub struct OneQueue<D> {
 
 impl<D: Discipline> Policy for OneQueue<D> {
     const INFO: Info = D::INFO;
+    const ONE_PASS: Option<OnePass> = if Self::HAS_ORDER { Some(OnePass::LastUse) } else { None };
 
     fn new(setup: &Setup) -> Result<Self, SpecError> {
         let places = Places::new(setup.slots);

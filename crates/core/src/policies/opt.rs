@@ -26,7 +26,7 @@ use crate::parts::large;
 
 use crate::parts::prefetch::prefetch;
 use crate::policy::dynamic::DynPolicy;
-use crate::policy::{Args, Effects, Future, Hits, Info, Needs, Outcome, Policy, Reference, Setup, Slot, Told};
+use crate::policy::{Args, Effects, Future, Hits, Info, Needs, OnePass, Outcome, Policy, Reference, Setup, Slot, Told};
 use crate::spec::SpecError;
 
 /// The OPT policy.
@@ -43,6 +43,8 @@ impl Policy for Opt {
         offline: true,
         needs: Needs::NOTHING,
     };
+
+    const ONE_PASS: Option<OnePass> = Some(OnePass::NextUse);
 
     fn new(setup: &Setup) -> Result<Self, SpecError> {
         Foresight::new(setup, Self::INFO.name).map(Opt)

@@ -263,12 +263,6 @@ impl Args {
         self.params.iter().zip(&self.values).any(here) || self.policies().any(inner)
     }
 
-    /// True if sequential readers are to be read ahead of, here or in a policy among the arguments: the parameter `prefetch` is not `off`.
-    pub fn reads_ahead(&self) -> bool {
-        let here = self.params.iter().any(|param| param.key == "prefetch" && self.word(param.key) != "off");
-        here || self.policies().any(|policy| policy.args_within(self).reads_ahead())
-    }
-
     /// Bytes of a block, if blocks have a size.
     pub fn block_bytes(&self) -> Option<u64> {
         self.block_bytes

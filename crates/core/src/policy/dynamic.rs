@@ -1,6 +1,6 @@
 //! Policies chosen at run time inside of others: the same policies behind one virtual call a reference.
 
-use super::{Effects, Extra, Outcome, Policy, Queue, Reference, Repartition, Slot, Table};
+use super::{Effects, Extra, Note, Outcome, Policy, Reference, Slot};
 use crate::classify::Class;
 
 /// A [`Policy`] whose type is forgotten. The calls are the policy's own.
@@ -106,19 +106,7 @@ impl Effects for &mut dyn Effects {
         (**self).discard(slot);
     }
 
-    fn push_out(&mut self, slot: Slot) {
-        (**self).push_out(slot);
-    }
-
-    fn repartition(&mut self, decision: &Repartition) {
-        (**self).repartition(decision);
-    }
-
-    fn quantum(&mut self, queue: &Queue) {
-        (**self).quantum(queue);
-    }
-
-    fn table(&mut self, table: &Table) {
-        (**self).table(table);
+    fn note(&mut self, note: &Note) {
+        (**self).note(note);
     }
 }

@@ -1,7 +1,10 @@
 //! A policy as its users find it: by name, its type forgotten.
 
 use super::dynamic::DynPolicy;
-use super::{Args, Hits, Info, Policy, Profiling, Setting, Setup, Value};
+use std::fmt;
+use std::marker::PhantomData;
+
+use super::{Args, Hits, Info, OnePass, Policy, Profiling, Setting, Setup, Value};
 use crate::spec::SpecError;
 use crate::view::View;
 
@@ -34,35 +37,77 @@ pub struct Entry {
     pub info: &'static Info,
     /// The table that its arguments are looked up in.
     pub catalog: &'static Catalog,
-    /// [`Policy::boxed`].
-    pub build: fn(&Setup) -> Result<Box<dyn DynPolicy>, SpecError>,
-    /// [`Policy::view`].
-    pub view: fn(&Args, u32) -> Result<View, SpecError>,
-    /// [`Policy::identities`].
-    pub identities: fn(&Args, u32) -> u64,
-    /// [`Policy::hits`].
-    pub hits: fn(&Args) -> Hits,
-    /// [`Policy::profiling`].
-    pub profiling: fn(&Args, u32) -> Option<Profiling>,
-    /// [`Policy::defaults_in`].
-    pub defaults_in: fn(Setting) -> Vec<(&'static str, Value)>,
+    /// What the policy asks of its host.
+    pub asks: &'static dyn Requirements,
     source: &'static str,
+}
+
+/// What a policy asks of its host, by its arguments; the calls are those of [`Policy`].
+pub trait Requirements: fmt::Debug + Sync {
+    /// [`Policy::boxed`].
+    fn build(&self, setup: &Setup) -> Result<Box<dyn DynPolicy>, SpecError>;
+    /// [`Policy::view`].
+    fn view(&self, args: &Args, capacity: u32) -> Result<View, SpecError>;
+    /// [`Policy::identities`].
+    fn identities(&self, args: &Args, capacity: u32) -> u64;
+    /// [`Policy::hits`].
+    fn hits(&self, args: &Args) -> Hits;
+    /// [`Policy::profiling`].
+    fn profiling(&self, args: &Args, capacity: u32) -> Option<Profiling>;
+    /// [`Policy::reads_ahead`], of it or of a policy among its arguments.
+    fn reads_ahead(&self, args: &Args) -> bool;
+    /// [`Policy::ONE_PASS`].
+    fn one_pass(&self) -> Option<OnePass>;
+    /// [`Policy::defaults_in`].
+    fn defaults_in(&self, setting: Setting) -> Vec<(&'static str, Value)>;
+}
+
+struct Asks<P>(PhantomData<fn() -> P>);
+
+impl<P: Policy> fmt::Debug for Asks<P> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(P::INFO.name)
+    }
+}
+
+impl<P: Policy + 'static> Requirements for Asks<P> {
+    fn build(&self, setup: &Setup) -> Result<Box<dyn DynPolicy>, SpecError> {
+        P::boxed(setup)
+    }
+
+    fn view(&self, args: &Args, capacity: u32) -> Result<View, SpecError> {
+        P::view(args, capacity)
+    }
+
+    fn identities(&self, args: &Args, capacity: u32) -> u64 {
+        P::identities(args, capacity)
+    }
+
+    fn hits(&self, args: &Args) -> Hits {
+        P::hits(args)
+    }
+
+    fn profiling(&self, args: &Args, capacity: u32) -> Option<Profiling> {
+        P::profiling(args, capacity)
+    }
+
+    fn reads_ahead(&self, args: &Args) -> bool {
+        P::reads_ahead(args) || args.policies().any(|policy| policy.entry().asks.reads_ahead(&policy.args_within(args)))
+    }
+
+    fn one_pass(&self) -> Option<OnePass> {
+        P::ONE_PASS
+    }
+
+    fn defaults_in(&self, setting: Setting) -> Vec<(&'static str, Value)> {
+        P::defaults_in(setting)
+    }
 }
 
 impl Entry {
     /// The line of policy `P`, whose file's text is `source`.
     pub const fn of<P: Policy + 'static>(source: &'static str, catalog: &'static Catalog) -> Entry {
-        Entry {
-            info: &P::INFO,
-            catalog,
-            build: P::boxed,
-            view: P::view,
-            identities: P::identities,
-            hits: P::hits,
-            profiling: P::profiling,
-            defaults_in: P::defaults_in,
-            source,
-        }
+        Entry { info: &P::INFO, catalog, asks: &Asks::<P>(PhantomData), source }
     }
 
     /// The text at the head of the policy's file: idea, paper, deviations, costs, when not to use it.

@@ -9,6 +9,7 @@ mod argument;
 pub(crate) mod bind;
 pub mod dynamic;
 mod entry;
+mod note;
 mod param;
 mod spec;
 
@@ -16,7 +17,8 @@ use std::sync::Arc;
 
 pub use args::{Args, Interval, Run};
 pub use argument::{Argument, Part};
-pub use entry::{Catalog, Entry};
+pub use entry::{Catalog, Entry, Requirements};
+pub use note::{Extra, HitRates, Note, PartRoom, Repartition, Worth};
 pub use param::{Param, ParamKind};
 pub use spec::PolicySpec;
 
@@ -118,6 +120,18 @@ pub enum Hits {
     Order,
 }
 
+/// What orders the blocks of a policy that has the inclusion property: a larger cache holds all that a smaller one does, so one pass over a trace gives
+/// the hits at every size.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum OnePass {
+    /// The last use: the most recently used block is the last to leave.
+    LastUse,
+    /// The next use: the block used again first is the last to leave.
+    NextUse,
+    /// The last use, in each of the parts of a [`View`] apart.
+    LastUseByPart,
+}
+
 /// Where a policy runs, as far as defaults of parameters depend on it. A simulator of requests has the defaults that [`Param`] tells.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Setting {
@@ -147,73 +161,8 @@ pub trait Effects {
         self.evict(slot);
         self.forget(slot);
     }
-    /// The data of `slot` leaves because its block slid out of a run of a virtual queue that is not at the head: nobody asked for room.
-    fn push_out(&mut self, slot: Slot) {
-        self.evict(slot);
-    }
-    /// A scheme has divided its room anew. Who shows or records decisions listens; nothing depends on it.
-    fn repartition(&mut self, _decision: &Repartition) {}
-    /// A quantum of a virtual queue is over. Who shows queues listens; nothing depends on it.
-    fn quantum(&mut self, _queue: &Queue) {}
-    /// A scheme has written into the table of an application. Who shows tables listens; nothing depends on it.
-    fn table(&mut self, _table: &Table) {}
-}
-
-/// What a scheme knows of an application by now: what it hits by its room.
-#[derive(Clone, Copy, Debug)]
-pub struct Table<'a> {
-    /// The application.
-    pub app: u32,
-    /// Blocks, ascending, and the hit rate in percent that was seen with so many. Lines between them are straight.
-    pub points: &'a [(u32, f64)],
-}
-
-/// A virtual queue at the end of a quantum.
-#[derive(Clone, Copy, Debug)]
-pub struct Queue<'a> {
-    /// The application whose queue it is.
-    pub app: u32,
-    /// What its units are worth, from the head on; those behind are worth nothing.
-    pub values: &'a [f64],
-    /// Blocks of a unit.
-    pub unit: u32,
-    /// Units of the whole queue.
-    pub units: usize,
-}
-
-/// Why a block is read though nobody asked for it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Extra {
-    /// A policy wants a block back that it gave up.
-    Refetch,
-    /// The position of the block was mapped to memory.
-    Allocation,
-    /// The block slid into a run of mapped positions.
-    Fragment,
-}
-
-/// What a scheme decided when it divided its room anew.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Repartition {
-    /// [`Reference::time`] of the reference before which it takes effect.
-    pub time: u64,
-    /// [`Reference::clock`] of that reference.
-    pub clock: u64,
-    /// One for each application that there is, in the order in which they came.
-    pub parts: Vec<PartRoom>,
-}
-
-/// The room of one application.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct PartRoom {
-    /// The application's number.
-    pub app: u32,
-    /// Blocks that it may have resident from here on.
-    pub blocks: u32,
-    /// The hit rate that it was promised, in millionths, if there is such a promise.
-    pub promised: Option<u32>,
-    /// What it was promised cannot be met.
-    pub is_flagged: bool,
+    /// The policy tells something of itself. Who shows or records it listens; nothing depends on it.
+    fn note(&mut self, _note: &Note) {}
 }
 
 /// What a host tells beforehand of an application.
@@ -350,6 +299,9 @@ pub trait Policy: Sized + Send {
     /// Name, parameters and texts.
     const INFO: Info;
 
+    /// How the hits at every size can be had in one pass, if they can.
+    const ONE_PASS: Option<OnePass> = None;
+
     /// Builds an empty cache.
     fn new(setup: &Setup) -> Result<Self, SpecError>;
 
@@ -375,6 +327,11 @@ pub trait Policy: Sized + Send {
     /// [`App::profile`] empty.
     fn profiling(_args: &Args, _capacity: u32) -> Option<Profiling> {
         None
+    }
+
+    /// True if the host is to read ahead of sequential readers.
+    fn reads_ahead(_args: &Args) -> bool {
+        false
     }
 
     /// Parameters that have another default in this setting, with what stands for it there.

@@ -46,7 +46,7 @@ impl PolicySpec {
                 **inner = inner.as_ref().clone().set_in(setting);
             }
         }
-        for (key, value) in (self.entry.defaults_in)(setting) {
+        for (key, value) in self.entry.asks.defaults_in(setting) {
             let index = self.info().params.iter().position(|param| param.key == key).expect("a policy's own word");
             if self.given.iter().all(|(own, _)| *own != index) {
                 self.given.push((index, Argument::Value(value)));
@@ -114,17 +114,17 @@ impl PolicySpec {
     /// Builds the policy for `capacity` blocks inside of another; the rest of the set-up is that of the policy around it.
     pub fn build(&self, capacity: u32, around: &Setup) -> Result<Box<dyn DynPolicy>, SpecError> {
         let args = self.args_within(around.args);
-        (self.entry.build)(&Setup { capacity, args: &args, ..around.clone() })
+        self.entry.asks.build(&Setup { capacity, args: &args, ..around.clone() })
     }
 
     /// [`Policy::identities`](super::Policy::identities) of the policy inside of one with the arguments `around`.
     pub fn identities(&self, capacity: u32, around: &Args) -> u64 {
-        (self.entry.identities)(&self.args_within(around), capacity)
+        self.entry.asks.identities(&self.args_within(around), capacity)
     }
 
     /// [`Policy::view`](super::Policy::view) of the policy inside of one with the arguments `around`.
     pub fn view(&self, capacity: u32, around: &Args) -> Result<View, SpecError> {
-        (self.entry.view)(&self.args_within(around), capacity)
+        self.entry.asks.view(&self.args_within(around), capacity)
     }
 }
 

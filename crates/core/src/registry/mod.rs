@@ -110,13 +110,13 @@ pub fn find(name: &str) -> Option<&'static Entry> {
 pub fn on_faults() -> impl Iterator<Item = PolicySpec> {
     ENTRIES.iter().map(PolicySpec::of).filter(|spec| {
         let args = spec.clone().set_in(Setting::Paging).args(None);
-        (spec.entry().hits)(&args) < Hits::Order
+        spec.entry().asks.hits(&args) < Hits::Order
     })
 }
 
 /// Refuses a policy that must be called for every reference, where it is called for blocks that are not resident alone.
 pub fn check_on_faults(entry: &Entry, args: &Args) -> Result<(), SpecError> {
-    if (entry.hits)(args) < Hits::Order {
+    if entry.asks.hits(args) < Hits::Order {
         return Ok(());
     }
     let others: Vec<String> = on_faults().map(|spec| spec.to_string()).collect();

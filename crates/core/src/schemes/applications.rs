@@ -11,8 +11,8 @@ use super::slot_map::{PartEffects, PartMap, SlotMap};
 use crate::allocate::targets::Grant;
 use crate::policy::dynamic::DynPolicy;
 use crate::policy::{
-    App, Args, Effects, Extra, Info, Interval, Needs, Outcome, PartRoom, Policy, PolicySpec, Profiling, Queue,
-    Reference, Repartition, Setting, Setup, Slot, Table,
+    App, Args, Effects, Extra, HitRates, Info, Interval, Needs, Note, Outcome, PartRoom, Policy, PolicySpec, Profiling,
+    Reference, Repartition, Setting, Setup, Slot,
 };
 use crate::schemes::{plain_view, prefetch_off};
 use crate::spec::{SpecError, Value};
@@ -45,7 +45,7 @@ pub trait Divider: Sized + Send + 'static {
     fn promised(&self, _part: usize) -> Option<f64> {
         None
     }
-    /// What is known of the application of `part`: [`Table::points`]. Empty if nothing is kept.
+    /// What is known of the application of `part`: [`HitRates::points`]. Empty if nothing is kept.
     fn table(&self, _part: usize) -> Vec<(u32, f64)> {
         Vec::new()
     }
@@ -87,20 +87,8 @@ impl<E: Effects> Effects for Spare<'_, E> {
         self.fx.fetch(slot, why);
     }
 
-    fn push_out(&mut self, slot: Slot) {
-        self.fx.push_out(slot);
-    }
-
-    fn repartition(&mut self, decision: &Repartition) {
-        self.fx.repartition(decision);
-    }
-
-    fn quantum(&mut self, queue: &Queue) {
-        self.fx.quantum(queue);
-    }
-
-    fn table(&mut self, table: &Table) {
-        self.fx.table(table);
+    fn note(&mut self, note: &Note) {
+        self.fx.note(note);
     }
 }
 
@@ -154,6 +142,10 @@ impl<D: Divider> Policy for Applications<D> {
 
     fn profiling(args: &Args, capacity: u32) -> Option<Profiling> {
         D::profiling(args, capacity)
+    }
+
+    fn reads_ahead(args: &Args) -> bool {
+        super::reads_ahead(args)
     }
 
     fn defaults_in(setting: Setting) -> Vec<(&'static str, Value)> {
@@ -280,15 +272,15 @@ impl<D: Divider> Applications<D> {
         let room = |(&part, grant): (&usize, &Grant)| PartRoom {
             app: self.parts[part].app,
             blocks: grant.blocks,
-            promised: self.divider.promised(part).map(|rate| (rate * 1e4).round() as u32),
-            is_flagged: grant.is_flagged,
+            target: self.divider.promised(part).map(|rate| (rate * 1e4).round() as u32),
+            is_infeasible: grant.is_flagged,
         };
         let parts = live.iter().zip(&decided).map(room).collect();
-        fx.repartition(&Repartition { time: reference.time, clock: reference.clock, parts });
+        fx.note(&Note::Division(&Repartition { time: reference.time, clock: reference.clock, parts }));
         for part in live {
             let points = self.divider.table(part);
             if !points.is_empty() {
-                fx.table(&Table { app: self.parts[part].app, points: &points });
+                fx.note(&Note::HitRates(&HitRates { app: self.parts[part].app, points: &points }));
             }
         }
     }

@@ -22,7 +22,7 @@ mod variable;
 
 use super::parted::{Layout, Parted, Scheme};
 use crate::classify::builtin;
-use crate::policy::{Args, Info, Needs, Param, ParamKind};
+use crate::policy::{Args, Info, Needs, OnePass, Param, ParamKind};
 use crate::spec::SpecError;
 
 /// The scheme.
@@ -57,6 +57,8 @@ impl Scheme for AttributeParts {
         offline: false,
         needs: Needs::NOTHING,
     };
+
+    const ONE_PASS: Option<OnePass> = Some(OnePass::LastUseByPart);
 
     fn layout(args: &Args, bytes: u64) -> Result<Layout, SpecError> {
         let rules = args.rules().cloned().unwrap_or_else(|| builtin::attribute(args.bytes("cutoff")));

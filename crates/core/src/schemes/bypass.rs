@@ -15,7 +15,7 @@ use crate::classify::{Class, Rules};
 use crate::parts::slot_set::SlotSet;
 use crate::policy::dynamic::DynPolicy;
 use crate::policy::{
-    Args, Effects, Extra, Info, Needs, Outcome, Param, ParamKind, Policy, Queue, Reference, Repartition, Setup, Slot,
+    Args, Effects, Extra, Info, Needs, Note, Outcome, Param, ParamKind, Policy, Reference, Setup, Slot,
 };
 use crate::schemes::plain_view;
 use crate::spec::SpecError;
@@ -140,15 +140,7 @@ impl<E: Effects> Effects for Watch<'_, E> {
         self.fx.fetch(slot, why);
     }
 
-    fn push_out(&mut self, slot: Slot) {
-        self.fx.push_out(slot);
-    }
-
-    fn repartition(&mut self, decision: &Repartition) {
-        self.fx.repartition(decision);
-    }
-
-    fn quantum(&mut self, queue: &Queue) {
-        self.fx.quantum(queue);
+    fn note(&mut self, note: &Note) {
+        self.fx.note(note);
     }
 }

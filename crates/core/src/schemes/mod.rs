@@ -48,13 +48,18 @@ fn app_named(scheme: &str, name: &str, apps: &[App]) -> Result<u32, SpecError> {
 const PART_POLICY: Param =
     Param { key: "policy", kind: ParamKind::Policy, default: "lru", doc: "the policy of each part" };
 
-/// Read by the host: [`Args::reads_ahead`](crate::policy::Args::reads_ahead).
+/// Read by the host: [`Policy::reads_ahead`](crate::policy::Policy::reads_ahead).
 const PREFETCH: Param = Param {
     key: "prefetch",
     kind: ParamKind::Word(&["linux", "off"]),
     default: "linux",
     doc: "reading ahead of sequential readers: as Linux does it, up to 128K (paper), or none; a mount reads ahead by itself",
 };
+
+/// [`Policy::reads_ahead`](crate::policy::Policy::reads_ahead) of schemes with [`PREFETCH`].
+fn reads_ahead(args: &Args) -> bool {
+    args.word(PREFETCH.key) != "off"
+}
 
 /// [`Policy::defaults_in`](crate::policy::Policy::defaults_in) of schemes with [`PREFETCH`].
 fn prefetch_off() -> (&'static str, Value) {

@@ -5,7 +5,7 @@ use std::marker::PhantomData;
 
 use crate::classify::{Class, Rules};
 use crate::policies::lru::Lru;
-use crate::policy::{Args, Effects, Info, Needs, Outcome, Policy, Reference, Setup, Slot};
+use crate::policy::{Args, Effects, Info, Needs, OnePass, Outcome, Policy, Reference, Setup, Slot};
 use crate::spec::{SpecError, Value};
 use crate::view::{Metadata, Parts, View};
 
@@ -13,6 +13,8 @@ use crate::view::{Metadata, Parts, View};
 pub trait Scheme: Send + 'static {
     /// Name, parameters and texts.
     const INFO: Info;
+    /// [`Policy::ONE_PASS`].
+    const ONE_PASS: Option<OnePass> = None;
     /// The parts of a cache of `bytes`.
     fn layout(args: &Args, bytes: u64) -> Result<Layout, SpecError>;
 }
@@ -82,6 +84,7 @@ fn total_bytes(args: &Args, name: &str, capacity: u32) -> Result<u64, SpecError>
 
 impl<S: Scheme> Policy for Parted<S> {
     const INFO: Info = Info { needs: Needs { class: true, ..Needs::NOTHING }, ..S::INFO };
+    const ONE_PASS: Option<OnePass> = S::ONE_PASS;
 
     fn new(setup: &Setup) -> Result<Self, SpecError> {
         let bytes = total_bytes(setup.args, S::INFO.name, setup.capacity)?;

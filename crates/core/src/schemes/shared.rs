@@ -39,6 +39,10 @@ impl Policy for Shared {
         Ok(View::default())
     }
 
+    fn reads_ahead(args: &Args) -> bool {
+        super::reads_ahead(args)
+    }
+
     fn defaults_in(_setting: Setting) -> Vec<(&'static str, Value)> {
         vec![super::prefetch_off()]
     }

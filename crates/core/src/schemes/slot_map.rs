@@ -4,7 +4,7 @@
 //! part has numbers of its own, given out from 0 and used again.
 
 use crate::parts::large;
-use crate::policy::{Effects, Extra, Queue, Repartition, Slot};
+use crate::policy::{Effects, Extra, Note, Slot};
 
 const NOWHERE: u32 = u32::MAX;
 
@@ -150,15 +150,10 @@ impl<E: Effects> Effects for PartEffects<'_, E> {
         self.fx.fetch(self.slot_map.slot(self.part, number), why);
     }
 
-    fn push_out(&mut self, number: Slot) {
-        self.fx.push_out(self.slot_map.slot(self.part, number));
-    }
-
-    fn repartition(&mut self, decision: &Repartition) {
-        self.fx.repartition(decision);
-    }
-
-    fn quantum(&mut self, queue: &Queue) {
-        self.fx.quantum(queue);
+    fn note(&mut self, note: &Note) {
+        match *note {
+            Note::Unforced(number) => self.fx.note(&Note::Unforced(self.slot_map.slot(self.part, number))),
+            _ => self.fx.note(note),
+        }
     }
 }

@@ -30,8 +30,8 @@ use self::vrm::{Settings, Side, Vrm};
 
 use crate::allocate::moves::{self, Stake};
 use crate::policy::{
-    App, Args, Argument, Effects, Info, Needs, Outcome, Param, ParamKind, PartRoom, Policy, PolicySpec, Reference,
-    Repartition, Setup, Slot,
+    App, Args, Argument, Effects, Info, Needs, Note, Outcome, Param, ParamKind, PartRoom, Policy, PolicySpec,
+    Reference, Repartition, Setup, Slot,
 };
 use crate::schemes::plain_view;
 use crate::schemes::slot_map::{PartMap, SlotMap};
@@ -314,7 +314,7 @@ impl VirtualIo {
         changed.dedup();
         self.install(reference, &changed, fx);
         let queue = &mut self.queues[part];
-        fx.quantum(&queue.shown(self.unit));
+        fx.note(&Note::Worth(&queue.worth(self.unit)));
         queue.count = 0;
         queue.fade();
     }
@@ -348,11 +348,11 @@ impl VirtualIo {
         let room = |queue: &Vrm| PartRoom {
             app: queue.app,
             blocks: queue.units as u32 * self.unit,
-            promised: None,
-            is_flagged: false,
+            target: None,
+            is_infeasible: false,
         };
         let parts = self.queues.iter().filter(|queue| !queue.is_away).map(room).collect();
-        fx.repartition(&Repartition { time: reference.time, clock: reference.clock, parts });
+        fx.note(&Note::Division(&Repartition { time: reference.time, clock: reference.clock, parts }));
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use hotset_core::policy::{Effects, Extra, Queue, Repartition, Slot, Table};
+use hotset_core::policy::{Effects, Extra, Note, Repartition, Slot, Worth};
 
 use crate::cell::{Transfers, note};
 
@@ -56,12 +56,12 @@ pub struct Heat {
 }
 
 impl Heat {
-    fn of(queue: &Queue) -> Heat {
+    fn of(worth: &Worth) -> Heat {
         let mut bands = vec![0.0; BANDS];
-        for (unit, value) in queue.values.iter().enumerate() {
-            bands[unit * BANDS / queue.units] += value;
+        for (unit, value) in worth.values.iter().enumerate() {
+            bands[unit * BANDS / worth.units] += value;
         }
-        Heat { blocks: queue.units as u64 * u64::from(queue.unit), bands }
+        Heat { blocks: worth.units as u64 * u64::from(worth.unit), bands }
     }
 }
 
@@ -156,20 +156,12 @@ impl Effects for Host {
         self.reads.push(slot);
     }
 
-    fn push_out(&mut self, slot: Slot) {
-        self.transfers.extra.push_outs += 1;
-        self.evict(slot);
-    }
-
-    fn repartition(&mut self, decision: &Repartition) {
-        note(&mut self.decisions, decision);
-    }
-
-    fn quantum(&mut self, queue: &Queue) {
-        self.queues[queue.app as usize] = Some(Heat::of(queue));
-    }
-
-    fn table(&mut self, table: &Table) {
-        self.tables[table.app as usize] = table.points.to_vec();
+    fn note(&mut self, told: &Note) {
+        match *told {
+            Note::Unforced(_) => self.transfers.extra.push_outs += 1,
+            Note::Division(decision) => note(&mut self.decisions, decision),
+            Note::Worth(worth) => self.queues[worth.app as usize] = Some(Heat::of(worth)),
+            Note::HitRates(rates) => self.tables[rates.app as usize] = rates.points.to_vec(),
+        }
     }
 }

@@ -97,7 +97,7 @@ impl<'a> Machine<'a> {
     pub fn run(&self, plan: &Plan, options: &Options) -> Result<Replayed, SimError> {
         let apps = profile::apps(self, plan)?;
         let setup = grid::setup(plan, &self.references.addresses, None, &apps);
-        let policy = (plan.entry.build)(&setup).map_err(|error| plan.refused(error))?;
+        let policy = plan.entry.asks.build(&setup).map_err(|error| plan.refused(error))?;
         Ok(self.replay(&self.lanes, policy, plan, plan.capacity, options).run())
     }
 
@@ -127,7 +127,7 @@ impl<'a> Machine<'a> {
         let block_bytes = plan.args.block_bytes();
         let files = || self.files.get_or_init(|| Files::of(&self.references.addresses));
         let ahead = || Ahead::new(ReadAhead::new(block_bytes, capacity), files());
-        let ahead = plan.args.reads_ahead().then(ahead);
+        let ahead = plan.entry.asks.reads_ahead(&plan.args).then(ahead);
         Replay::new(self.references, lanes, policy, options, block_bytes, ahead)
     }
 }

@@ -78,6 +78,6 @@ fn build(trace: &Arc<HeldMemory>, uses: Option<&Arc<Uses>>, plan: &Plan) -> Resu
         apps: &[],
     };
     let policy =
-        (plan.entry.build)(&setup).map_err(|error| SimError::scheme(plan.entry.info.name, plan.frames, error))?;
+        plan.entry.asks.build(&setup).map_err(|error| SimError::scheme(plan.entry.info.name, plan.frames, error))?;
     Cell::new(trace.clone(), policy, plan.frames, plan.frees).map_err(SimError::Packer)
 }

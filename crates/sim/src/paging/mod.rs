@@ -20,4 +20,4 @@ pub use build::hold;
 pub use cell::{Frees, Tally};
 pub use grid::{Plan, run};
 pub use held::HeldMemory;
-pub use rows::{Facts, PagingRow, relate_to_clock};
+pub use rows::{BASELINE, Facts, PagingRow, relate_to_clock};

@@ -102,10 +102,13 @@ impl Facts {
     }
 }
 
+/// What distances and faults are told relative to: CLOCK, as an operating system has it.
+pub const BASELINE: &str = "clock";
+
 /// Fills in the distances relative to CLOCK, for rows of one trace among which are some of `clock`.
 pub fn relate_to_clock(rows: &mut [PagingRow]) {
     let clock: Vec<(u32, Option<f64>)> =
-        rows.iter().filter(|row| row.policy == "clock").map(|row| (row.size_blocks, row.refault_distance)).collect();
+        rows.iter().filter(|row| row.policy == BASELINE).map(|row| (row.size_blocks, row.refault_distance)).collect();
     for row in rows {
         let of_clock = clock.iter().find(|(size, _)| *size == row.size_blocks).and_then(|(_, distance)| *distance);
         row.refault_distance_to_clock =

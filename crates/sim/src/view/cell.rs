@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use hotset_core::classify::Class;
-use hotset_core::policy::{Effects, Extra, Object, Outcome, Policy, Reference, Repartition, Slot};
+use hotset_core::policy::{Effects, Extra, Note, Object, Outcome, Policy, Reference, Repartition, Slot};
 
 use super::show::{Event, Shown, Span, What};
 use crate::cell::{ClassTally, ExtraTally, Tally, note};
@@ -49,16 +49,15 @@ impl Effects for Host {
         }
     }
 
-    fn push_out(&mut self, slot: Slot) {
-        self.extra.push_outs += u64::from(self.is_counted);
-        self.evict(slot);
-    }
-
     #[inline(always)]
     fn forget(&mut self, _slot: Slot) {}
 
-    fn repartition(&mut self, decision: &Repartition) {
-        note(&mut self.decisions, decision);
+    fn note(&mut self, told: &Note) {
+        match *told {
+            Note::Unforced(_) => self.extra.push_outs += u64::from(self.is_counted),
+            Note::Division(decision) => note(&mut self.decisions, decision),
+            Note::Worth(_) | Note::HitRates(_) => {}
+        }
     }
 }
 

@@ -3,7 +3,7 @@
 use std::io::{Write, stdout};
 
 use hotset_core::policy::PolicySpec;
-use hotset_sim::paging::PagingRow;
+use hotset_sim::paging::{BASELINE, PagingRow};
 
 use crate::failure::Failure;
 use crate::output::style::{Role, cell};
@@ -91,8 +91,9 @@ fn faults(rows: &[PagingRow]) -> comfy_table::Table {
 
 /// How the others compare to CLOCK, over all sizes at which it faults.
 fn words(rows: &[PagingRow]) -> Option<String> {
-    let clock: Vec<&PagingRow> = rows.iter().filter(|row| row.policy == "clock" && row.faults_after_fill > 0).collect();
-    let mut names: Vec<&str> = rows.iter().map(|row| row.policy.as_str()).filter(|&name| name != "clock").collect();
+    let clock: Vec<&PagingRow> =
+        rows.iter().filter(|row| row.policy == BASELINE && row.faults_after_fill > 0).collect();
+    let mut names: Vec<&str> = rows.iter().map(|row| row.policy.as_str()).filter(|&name| name != BASELINE).collect();
     names.dedup();
     let compared = |name: &str| {
         let ratio = |base: &&PagingRow| {
@@ -108,5 +109,5 @@ fn words(rows: &[PagingRow]) -> Option<String> {
     }
     let over = if clock.len() > 1 { format!(", on average over {} sizes", clock.len()) } else { String::new() };
     let list: Vec<String> = names.into_iter().map(compared).collect();
-    Some(format!("Faults after memory was full, against clock{over}: {}.", list.join(", ")))
+    Some(format!("Faults after memory was full, against {BASELINE}{over}: {}.", list.join(", ")))
 }

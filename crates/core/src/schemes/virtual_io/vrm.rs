@@ -6,7 +6,7 @@ use crate::allocate::fragments::{self, Mapping};
 use crate::allocate::moves::Stake;
 use crate::parts::slot_set::SlotSet;
 use crate::policy::dynamic::DynPolicy;
-use crate::policy::{Args, Effects, Extra, Outcome, Queue, Reference, Slot};
+use crate::policy::{Args, Effects, Extra, Note, Outcome, Reference, Slot, Worth};
 use crate::schemes::slot_map::SlotMap;
 use crate::spec::SpecError;
 
@@ -136,8 +136,8 @@ impl Vrm {
     }
 
     /// What a host is shown of it.
-    pub fn shown(&self, unit: u32) -> Queue<'_> {
-        Queue { app: self.app, values: &self.values, unit, units: self.most_units }
+    pub fn worth(&self, unit: u32) -> Worth<'_> {
+        Worth { app: self.app, values: &self.values, unit, units: self.most_units }
     }
 
     /// Makes all values fade.
@@ -237,7 +237,9 @@ impl Vrm {
             (false, true) if is_fragment => {
                 self.resident.remove(number);
                 self.len -= 1;
-                side.fx.push_out(side.slot_map.slot(side.part, number));
+                let slot = side.slot_map.slot(side.part, number);
+                side.fx.note(&Note::Unforced(slot));
+                side.fx.evict(slot);
             }
             (false, true) => self.leave(number, side),
             _ => {}
