@@ -81,3 +81,4 @@ sbom: target/tools/bin/cargo-cyclonedx ## Write what the command is built from, 
 
 miri: setup ## Run what Miri can of the code with unsafe (needs a nightly toolchain with Miri)
 	cargo +nightly miri test $(LOCKED) --package hotset-core --lib parts::prefetch
+	cargo +nightly miri test $(LOCKED) --package hotset-live --lib arena::

@@ -501,7 +501,10 @@ fn is(error: &io::Error, errno: Errno) -> bool {
 
 /// What tells whether a file was changed.
 pub(super) fn stamp(stat: &Stat) -> Stamp {
-    let nanos = |seconds: i64, nanos: u64| i128::from(seconds) * 1_000_000_000 + i128::from(nanos);
+    // Where it is not the kernel's own type, nanoseconds have a sign.
+    fn nanos(seconds: i64, nanos: impl Into<i128>) -> i128 {
+        i128::from(seconds) * 1_000_000_000 + nanos.into()
+    }
     Stamp {
         size: stat.st_size as u64,
         modified: nanos(stat.st_mtime, stat.st_mtime_nsec),

@@ -22,10 +22,6 @@ pub(super) fn kind(kind: FileType) -> fuser::FileType {
 }
 
 pub(super) fn attributes(number: u64, stat: &Stat) -> FileAttr {
-    let time = |seconds: i64, nanos: u64| match u64::try_from(seconds) {
-        Ok(seconds) => UNIX_EPOCH + Duration::new(seconds, nanos as u32),
-        Err(_) => UNIX_EPOCH - Duration::from_secs(seconds.unsigned_abs()) + Duration::from_nanos(nanos),
-    };
     let device = stat.st_rdev;
     FileAttr {
         ino: INodeNo(number),
@@ -43,6 +39,15 @@ pub(super) fn attributes(number: u64, stat: &Stat) -> FileAttr {
         rdev: encoded_device(device),
         blksize: stat.st_blksize as u32,
         flags: 0,
+    }
+}
+
+/// A time by its seconds, perhaps before 1970, and the nanoseconds behind them, whose type differs from system to system.
+fn time(seconds: i64, nanos: impl TryInto<u32>) -> SystemTime {
+    let nanos = Duration::from_nanos(nanos.try_into().unwrap_or_default().into());
+    match u64::try_from(seconds) {
+        Ok(seconds) => UNIX_EPOCH + Duration::from_secs(seconds) + nanos,
+        Err(_) => UNIX_EPOCH - Duration::from_secs(seconds.unsigned_abs()) + nanos,
     }
 }
 
