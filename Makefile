@@ -3,7 +3,7 @@
 # A change to Cargo.lock that was not committed is an error where nobody looks at the working tree.
 LOCKED := $(if $(CI),--locked)
 
-.PHONY: help setup test lint unit demo compare counts truth soak gen dashboard experiments book audit sbom miri
+.PHONY: help setup test lint unit demo compare counts truth soak gen dashboard dist experiments book audit sbom miri
 .DEFAULT_GOAL := help
 
 help: ## List the targets
@@ -58,6 +58,11 @@ experiments: setup ## Run all experiments and write their pages, index and pictu
 	cargo build $(LOCKED) --release --package hotset
 	sh xtask/experiments.sh
 	cargo xtask experiments
+
+dist: setup ## Build what is shipped, in target/package: the command, completions, manual pages, licences
+	cargo build $(LOCKED) --profile dist --package hotset
+	cargo run $(LOCKED) --quiet --package hotset-reference -- --assets target/package
+	install -D -t target/package target/dist/hotset README.md LICENSE-*
 
 gen: setup ## Write docs/reference from the code
 	cargo xtask gen

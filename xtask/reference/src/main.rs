@@ -1,11 +1,12 @@
 //! The reference documentation, written from the tables and texts in the code so that it cannot disagree with it. `cargo xtask gen` runs it.
 
+mod assets;
 mod schema;
 mod unsafety;
 
 use std::fmt::Write;
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use anyhow::{Context, Result, bail};
@@ -19,11 +20,20 @@ struct Reference {
     /// Write nothing; fail if a file is not what would be written
     #[arg(long)]
     check: bool,
+
+    /// Write completions and manual pages to this folder instead
+    #[arg(long, value_name = "FOLDER", conflicts_with = "check")]
+    assets: Option<PathBuf>,
 }
 
 fn main() -> ExitCode {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).ancestors().nth(2).expect("the crate lies two folders deep");
-    match run(root, Reference::parse().check) {
+    let Reference { check, assets } = Reference::parse();
+    let written = match assets {
+        Some(folder) => assets::write(&folder),
+        None => run(root, check),
+    };
+    match written {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
             eprintln!("{error:#}");
