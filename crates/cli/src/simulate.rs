@@ -6,10 +6,10 @@ mod paging;
 use std::io::{Write, stdout};
 use std::path::{Path, PathBuf};
 
-use clap::Args;
+use clap::{Args, ValueEnum};
 use hotset_core::policy::PolicySpec;
 use hotset_core::spec::SizeSpec;
-use hotset_sim::results::{Row, SeriesRow};
+use hotset_sim::results::{Metric, Row, SeriesRow};
 use hotset_sim::select::Selection;
 use hotset_trace::Trace;
 use serde::Serialize;
@@ -60,12 +60,36 @@ pub(crate) struct Simulate {
     clock: clock::ClockArgs,
     #[command(flatten)]
     report: ReportArgs,
+    /// What policies are ranked by, and what is told first
+    #[arg(long, value_name = "WHAT", default_value = "reads", help_heading = "Results")]
+    metric: Ranked,
     /// Seed of the policies that draw random numbers
     #[arg(long, default_value_t = 1, help_heading = "Results")]
     seed: u64,
     /// In traces of memory, leave pages that the program frees in memory, as when it keeps them for itself
     #[arg(long, help_heading = "Traces of memory")]
     keep_freed: bool,
+}
+
+/// What policies are ranked by: [`Metric`] as it is written.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum Ranked {
+    /// Blocks read
+    Reads,
+    /// Blocks read and written, as in the literature
+    References,
+    /// Requests that read and find all their blocks
+    Requests,
+}
+
+impl From<Ranked> for Metric {
+    fn from(ranked: Ranked) -> Metric {
+        match ranked {
+            Ranked::Reads => Metric::Reads,
+            Ranked::References => Metric::References,
+            Ranked::Requests => Metric::Requests,
+        }
+    }
 }
 
 impl Simulate {
@@ -98,7 +122,7 @@ impl Simulate {
             let trace = first.take().map_or_else(|| self.open(path, &selection), Ok)?;
             let of_trace = replay.rows_of(trace, path)?;
             if !self.results.has_stdout() && !self.clock.has_stdout() {
-                show(&of_trace.rows)?;
+                show(&of_trace.rows, self.metric.into())?;
             }
             rows.extend(of_trace.rows);
             series.extend(of_trace.series);
@@ -129,10 +153,10 @@ impl Simulate {
     }
 }
 
-fn show(rows: &[Row]) -> Result<(), Failure> {
+fn show(rows: &[Row], metric: Metric) -> Result<(), Failure> {
     let (aware, plain) = table::apart(rows);
     if !plain.is_empty() {
-        show_plain(&plain)?;
+        show_plain(&plain, metric)?;
     }
     if !aware.is_empty() {
         let mut out = stdout().lock();
@@ -152,7 +176,7 @@ fn show(rows: &[Row]) -> Result<(), Failure> {
     Ok(())
 }
 
-fn show_plain(rows: &[Row]) -> Result<(), Failure> {
+fn show_plain(rows: &[Row], metric: Metric) -> Result<(), Failure> {
     let first = &rows[0];
     let mut out = stdout().lock();
     write!(out, "{}: {} references", words::chosen(first), human::count(first.counts.references))?;
@@ -162,17 +186,27 @@ fn show_plain(rows: &[Row]) -> Result<(), Failure> {
     if let Some(block) = first.block_bytes {
         write!(out, " of {}", human::bytes(block))?;
     }
+    let metrics = table::metrics(rows, metric);
     let one_size = rows.iter().all(|row| row.size_blocks == first.size_blocks);
     if one_size {
         let bytes = first.size_bytes.map_or(String::new(), |bytes| format!(" ({})", human::bytes(bytes)));
-        writeln!(out, "; cache of {} blocks{bytes}\n{}", human::count(first.size_blocks.into()), table::counts(rows))?;
+        writeln!(
+            out,
+            "; cache of {} blocks{bytes}\n{}",
+            human::count(first.size_blocks.into()),
+            table::counts(rows, &metrics)
+        )?;
         for row in rows.iter().filter(|row| table::tells_applications(row)) {
             writeln!(out, "\n{}, application by application\n{}", row.policy, table::applications(row))?;
         }
     } else {
-        writeln!(out, "; hit ratio in % by cache size\n{}", table::hit_ratios(rows))?;
+        for (number, &shown) in metrics.iter().enumerate() {
+            let before = if number == 0 { "; " } else { "\n" };
+            let title = table::title(shown, &metrics);
+            writeln!(out, "{before}{title} by cache size\n{}", table::hit_ratios(rows, shown))?;
+        }
     }
-    if let Some(summary) = words::summary(rows) {
+    if let Some(summary) = words::summary(rows, metric) {
         writeln!(out, "\n{}", human::wrap(&summary, style::width()))?;
     }
     Ok(())

@@ -79,7 +79,7 @@ fn what_is_no_result_of_this_version_is_refused_with_its_place() {
         (
             "old.jsonl",
             format!("{good}\n{old}\n"),
-            "old.jsonl, line 2: the row is of version 0 of the schema, and this hotset reads version 1",
+            "old.jsonl, line 2: the row is of version 0 of the schema, and this hotset reads versions 1 to 2",
         ),
         ("new.jsonl", other, "line 1: the row is of version 9"),
         (

@@ -10,6 +10,10 @@ pub struct Counters {
     pub references: u64,
     /// References that found their block resident.
     pub hits: u64,
+    /// Of the references, those that read (mapped ranges included).
+    pub read_references: u64,
+    /// Of these, those that found their block resident.
+    pub read_hits: u64,
     /// Requests that touch at least one block.
     pub requests: u64,
     /// Requests with at least one miss.
@@ -33,10 +37,17 @@ impl Counters {
         if self.references == 0 { 0.0 } else { self.hits as f64 / self.references as f64 }
     }
 
+    /// Hits per reading reference; 0 without any.
+    pub fn read_hit_ratio(&self) -> f64 {
+        if self.read_references == 0 { 0.0 } else { self.read_hits as f64 / self.read_references as f64 }
+    }
+
     /// Adds the counts of `other`.
     pub fn add(&mut self, other: &Counters) {
         self.references += other.references;
         self.hits += other.hits;
+        self.read_references += other.read_references;
+        self.read_hits += other.read_hits;
         self.requests += other.requests;
         self.request_misses += other.request_misses;
         self.read_requests += other.read_requests;

@@ -57,7 +57,13 @@ impl Counts {
         app: u32,
         class: Option<Class>,
     ) {
-        let mut one = Counters { references: 1, hits: hit.into(), ..Counters::default() };
+        let mut one = Counters {
+            references: 1,
+            hits: hit.into(),
+            read_references: (!write).into(),
+            read_hits: (hit && !write).into(),
+            ..Counters::default()
+        };
         if begins {
             *open = Open::default();
             one.requests = 1;

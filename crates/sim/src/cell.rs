@@ -26,6 +26,8 @@ pub(crate) trait Cell<K>: Send {
 pub struct Tally {
     /// Over all references.
     pub total: Counters,
+    /// Reads of the block in hand, to which the application referred just before: references like any other, of which a program reads the block once.
+    pub repeats: Repeats,
     /// By application number; empty when the trace has one application.
     pub apps: Vec<Counters>,
     /// Blocks written to storage: evicted dirty, or written past the cache.
@@ -40,6 +42,23 @@ pub struct Tally {
     pub classes: Vec<ClassTally>,
     /// What it cost, if it was replayed on a clock with a disk.
     pub times: Option<Times>,
+}
+
+/// References to the block in hand.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Repeats {
+    /// References that read the block to which the same application referred just before, reading or writing.
+    pub references: u64,
+    /// Of these, those that hit.
+    pub hits: u64,
+}
+
+impl Repeats {
+    /// Counts one.
+    pub(crate) fn note(&mut self, hit: bool) {
+        self.references += 1;
+        self.hits += u64::from(hit);
+    }
 }
 
 /// Transfers of blocks that nobody asked for then, by their reason.
@@ -263,6 +282,9 @@ impl<P: Policy, D: Directory> PolicyCell<P, D> {
 
     fn count(&mut self, window: &Window<D::Key>) {
         let len = window.keys.len() as u64;
+        let repeats = window.count_repeats(&self.hits);
+        self.tally.repeats.references += repeats.references;
+        self.tally.repeats.hits += repeats.hits;
         if !self.by_app {
             self.tally.total.add(&window.count(0, len, &self.hits, &mut self.open_missed));
             return;

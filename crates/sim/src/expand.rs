@@ -52,6 +52,8 @@ pub(crate) struct Expanded {
     pub continues: Bits,
     /// Set where the reference is not counted.
     pub uncounted: Bits,
+    /// Set where the reference reads the block that its application referred to just before.
+    pub repeats: Bits,
     /// The application of each run of references, with the index at which the run begins.
     pub apps: Vec<(u64, u32)>,
     /// The time of each run of references that were made at the same time, with the index at which the run begins; empty unless asked for.
@@ -69,6 +71,7 @@ impl Expanded {
         self.writes.clear();
         self.continues.clear();
         self.uncounted.clear();
+        self.repeats.clear();
         self.apps.clear();
         self.times.clear();
     }
@@ -84,6 +87,8 @@ pub(crate) struct Expander {
     times: bool,
     /// Blocks of the request at hand that earlier pieces hold.
     done: u64,
+    /// By application: the block in hand, to which it referred last.
+    in_hand: Vec<Option<u64>>,
 }
 
 impl Expander {
@@ -97,6 +102,7 @@ impl Expander {
             segments: Segments::default(),
             times: false,
             done: 0,
+            in_hand: Vec::new(),
         }
     }
 
@@ -181,6 +187,15 @@ impl Expander {
             }
         }
         let end = start + count;
+        let app = request.app as usize;
+        if app >= self.in_hand.len() {
+            self.in_hand.resize(app + 1, None);
+        }
+        // The blocks of one request differ, so only its first can be the one in hand.
+        let before = std::mem::replace(&mut self.in_hand[app], out.keys.last().copied());
+        if before == Some(out.keys[start as usize]) && request.op != Op::Write as u8 {
+            out.repeats.mark(start, start + 1);
+        }
         if request.op == Op::Write as u8 {
             out.writes.mark(start, end);
         }

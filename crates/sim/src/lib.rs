@@ -23,7 +23,7 @@ pub mod select;
 mod view;
 mod window;
 
-pub use cell::{ClassTally, ExtraTally, Tally};
+pub use cell::{ClassTally, ExtraTally, Repeats, Tally};
 pub use error::SimError;
 pub use expand::BlockSize;
 pub use hotset_core::counters::Counters;

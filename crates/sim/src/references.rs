@@ -32,6 +32,7 @@ pub(crate) struct SideColumns {
     writes: Option<Bits>,
     continues: Option<Bits>,
     uncounted: Option<Bits>,
+    repeats: Option<Bits>,
     apps: Vec<(u64, u32)>,
     times: Vec<(u64, u64)>,
 }
@@ -49,6 +50,7 @@ impl SideColumns {
         append_bits(&mut self.writes, first, &expanded.writes);
         append_bits(&mut self.continues, first, &expanded.continues);
         append_bits(&mut self.uncounted, first, &expanded.uncounted);
+        append_bits(&mut self.repeats, first, &expanded.repeats);
         for &(index, app) in &expanded.apps {
             if self.apps.last().is_none_or(|&(_, last)| last != app) {
                 self.apps.push((self.begin + first + index, app));
@@ -67,6 +69,7 @@ impl SideColumns {
         bits(&self.writes)
             + bits(&self.continues)
             + bits(&self.uncounted)
+            + bits(&self.repeats)
             + (self.apps.len() + self.times.len()) as u64 * 16
     }
 
@@ -83,6 +86,7 @@ impl SideColumns {
             writes: words(&self.writes),
             continues: words(&self.continues),
             uncounted: words(&self.uncounted),
+            repeats: words(&self.repeats),
             apps: runs_of(&self.apps, first, end),
             times: runs_of(&self.times, first, end),
         }
@@ -90,7 +94,9 @@ impl SideColumns {
 
     /// Makes every bit column as long as the trace.
     pub fn finish(&mut self) {
-        for bits in [&mut self.writes, &mut self.continues, &mut self.uncounted].into_iter().flatten() {
+        for bits in
+            [&mut self.writes, &mut self.continues, &mut self.uncounted, &mut self.repeats].into_iter().flatten()
+        {
             bits.reach(self.len);
         }
     }

@@ -9,8 +9,8 @@ use crate::maps::Maps;
 use crate::select::{Filter, Selection};
 use hotset_core::counters::Counters;
 
-/// Version of the row's schema; a reader refuses what it does not know.
-pub const SCHEMA_VERSION: u32 = 1;
+/// Version of the row's schema; a reader refuses what it does not know. Version 2 added reads at block level, repeats and what was chosen of the trace to version 1.
+pub const SCHEMA_VERSION: u32 = 2;
 
 /// One cell: trace, policy, size and what was counted. A field that does not apply is absent.
 #[derive(Clone, Debug, Serialize)]
@@ -37,6 +37,10 @@ pub struct Row {
     /// The counts over what is counted.
     #[serde(flatten)]
     pub counts: Counts,
+    /// References that read the block to which their application referred just before: several reads within one block.
+    pub repeats: u64,
+    /// Of these, those that found their block.
+    pub repeat_hits: u64,
     /// Distinct blocks of what the cache saw; absent when the trace was too large to number them.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub distinct_blocks: Option<u32>,
@@ -85,6 +89,66 @@ pub struct Row {
     /// The counts of each class; absent when the scheme does not tell them apart.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub classes: Vec<NamedClass>,
+}
+
+/// What is ranked and told first: of what a hit is one.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Metric {
+    /// References that read.
+    #[default]
+    Reads,
+    /// All references.
+    References,
+    /// Requests that read: one hits if all its blocks do.
+    Requests,
+}
+
+/// How many there were, and how many of them hit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Share {
+    /// Those that hit.
+    pub hits: u64,
+    /// All.
+    pub of: u64,
+}
+
+impl Share {
+    /// Those that missed.
+    pub fn misses(self) -> u64 {
+        self.of - self.hits
+    }
+
+    /// Hits per one, 0 to 1; 0 without any.
+    pub fn ratio(self) -> f64 {
+        if self.of == 0 { 0.0 } else { self.hits as f64 / self.of as f64 }
+    }
+}
+
+impl Row {
+    /// What hits, by `metric`.
+    pub fn share(&self, metric: Metric) -> Share {
+        let Counts { references, hits, read_references, read_hits, read_requests, read_request_misses, .. } =
+            self.counts;
+        match metric {
+            Metric::Reads => Share { hits: read_hits, of: read_references },
+            Metric::References => Share { hits, of: references },
+            Metric::Requests => Share { hits: read_requests - read_request_misses, of: read_requests },
+        }
+    }
+
+    /// The same without repeats, which would make any cache of a block look good. Requests are what they are.
+    pub fn fresh(&self, metric: Metric) -> Share {
+        let Share { hits, of } = self.share(metric);
+        match metric {
+            Metric::Reads | Metric::References => Share { hits: hits - self.repeat_hits, of: of - self.repeats },
+            Metric::Requests => Share { hits, of },
+        }
+    }
+
+    /// True if some request writes, so that reads are not all there is.
+    pub fn has_writes(&self) -> bool {
+        self.counts.read_references < self.counts.references
+    }
 }
 
 /// What was chosen of a trace, as it is written.
@@ -189,8 +253,14 @@ pub struct Counts {
     pub hits: u64,
     /// References that did not.
     pub misses: u64,
-    /// Hits per reference.
+    /// Hits per reference, reads and writes.
     pub hit_ratio: f64,
+    /// Of the references, those that read.
+    pub read_references: u64,
+    /// Of these, those that found their block.
+    pub read_hits: u64,
+    /// Read hits per reading reference; 0 without any.
+    pub read_hit_ratio: f64,
     /// Requests that touch at least one block.
     pub requests: u64,
     /// Requests with at least one miss.
@@ -211,6 +281,9 @@ impl Counts {
             hits: counters.hits,
             misses: counters.misses(),
             hit_ratio: counters.hit_ratio(),
+            read_references: counters.read_references,
+            read_hits: counters.read_hits,
+            read_hit_ratio: counters.read_hit_ratio(),
             requests: counters.requests,
             request_misses: counters.request_misses,
             read_requests: counters.read_requests,
@@ -317,6 +390,8 @@ impl TraceFacts {
             seed,
             choice: self.choice.clone(),
             counts: Counts::new(&tally.total, self.has_ops),
+            repeats: tally.repeats.references,
+            repeat_hits: tally.repeats.hits,
             distinct_blocks: self.distinct,
             write_backs: (self.has_ops || !classes.is_empty()).then_some(tally.write_backs),
             extra_reads: (tally.extra_reads > 0).then_some(tally.extra_reads),

@@ -3,6 +3,7 @@
 use std::ops::Range;
 
 use crate::bits::{count_ones, for_words, get, run_end};
+use crate::cell::Repeats;
 use hotset_core::counters::Counters;
 
 /// References in a full window; a multiple of 64, so that windows start at word boundaries of bit columns.
@@ -21,6 +22,8 @@ pub(crate) struct Window<'a, K> {
     pub continues: Option<&'a [u64]>,
     /// Set where the reference is not counted.
     pub uncounted: Option<&'a [u64]>,
+    /// Set where the reference reads the block that its application referred to just before.
+    pub repeats: Option<&'a [u64]>,
     /// Runs of one application each: position in the trace where the run begins, application. The first run may begin before
     /// the window.
     pub apps: &'a [(u64, u32)],
@@ -31,8 +34,8 @@ pub(crate) struct Window<'a, K> {
 impl<'a, K> Window<'a, K> {
     /// The same references, named by other keys.
     pub fn with_keys<L>(&self, keys: &'a [L]) -> Window<'a, L> {
-        let Window { first, writes, continues, uncounted, apps, times, .. } = *self;
-        Window { first, keys, writes, continues, uncounted, apps, times }
+        let Window { first, writes, continues, uncounted, repeats, apps, times, .. } = *self;
+        Window { first, keys, writes, continues, uncounted, repeats, apps, times }
     }
 
     /// The runs of references, as indices in the window, that are all counted, or all not.
@@ -61,6 +64,13 @@ impl<'a, K> Window<'a, K> {
             ..Counters::default()
         };
         counters.read_requests = counters.requests - counters.write_requests;
+        (counters.read_references, counters.read_hits) = match self.writes {
+            None => (counters.references, counters.hits),
+            Some(_) => (
+                count_ones(start, end, |word| !write(word) & counted(word)),
+                count_ones(start, end, |word| hits[word] & !write(word) & counted(word)),
+            ),
+        };
         if self.continues.is_none() {
             counters.request_misses = counters.misses();
             counters.read_request_misses = count_ones(start, end, |word| !hits[word] & !write(word) & counted(word));
@@ -72,6 +82,16 @@ impl<'a, K> Window<'a, K> {
             });
         }
         counters
+    }
+}
+
+impl<K> Window<'_, K> {
+    /// Counts the repeats among all references, given which of them hit.
+    pub fn count_repeats(&self, hits: &[u64]) -> Repeats {
+        let Some(repeats) = self.repeats else { return Repeats::default() };
+        let len = self.keys.len() as u64;
+        let counted = |word: usize| repeats[word] & !self.uncounted.map_or(0, |words| words[word]);
+        Repeats { references: count_ones(0, len, counted), hits: count_ones(0, len, |word| counted(word) & hits[word]) }
     }
 }
 
@@ -109,6 +129,8 @@ mod tests {
             }
             counters.references += 1;
             counters.hits += u64::from(hit);
+            counters.read_references += u64::from(!write);
+            counters.read_hits += u64::from(hit && !write);
             if !get(continues, index) {
                 missed = false;
                 counters.requests += 1;
@@ -148,9 +170,18 @@ mod tests {
                 writes: Some(&writes),
                 continues: Some(&continues),
                 uncounted: Some(&uncounted[..]).filter(|_| seed % 2 == 1),
+                repeats: Some(&continues),
                 apps: &[],
                 times: &[],
             };
+            let repeats =
+                (0..256).filter(|&index| get(&continues, index) && (seed % 2 == 0 || !get(&uncounted, index)));
+            let repeats: Vec<u64> = repeats.collect();
+            let expected = Repeats {
+                references: repeats.len() as u64,
+                hits: repeats.iter().filter(|&&index| get(&hits, index)).count() as u64,
+            };
+            assert_eq!(window.count_repeats(&hits), expected, "seed {seed}");
             let mut total = Counters::default();
             let mut open = false;
             for (start, end) in [(0, 1), (1, 60), (60, 130), (130, 256)] {

@@ -57,6 +57,7 @@ fn by_the_book(requests: &[Request], capacity: usize) -> Tally {
     let mut dirty = HashSet::new();
     let mut tally = Tally { apps: vec![Counters::default(); 4], ..Tally::default() };
     let mut counted_missed = false;
+    let mut in_hand = [None; 4];
     for request in requests.iter().filter(|request| request.op().is_data() && request.length > 0) {
         let write = request.op() == Op::Write;
         let begins = request.flags & FLAG_CONTINUED == 0;
@@ -65,9 +66,14 @@ fn by_the_book(requests: &[Request], capacity: usize) -> Tally {
         let mut counters = Counters::default();
         for block in (first..=last).map(|block| (request.file, block)) {
             counters.references += 1;
+            counters.read_references += u64::from(!write);
+            let repeats = in_hand[request.app as usize].replace(block) == Some(block) && !write;
+            tally.repeats.references += u64::from(repeats);
             if let Some(at) = cache.iter().position(|&held| held == block) {
                 cache.remove(at);
                 counters.hits += 1;
+                counters.read_hits += u64::from(!write);
+                tally.repeats.hits += u64::from(repeats);
             } else {
                 missed = true;
                 if cache.len() == capacity {
@@ -102,6 +108,8 @@ fn add(left: &Counters, right: &Counters) -> Counters {
     Counters {
         references: left.references + right.references,
         hits: left.hits + right.hits,
+        read_references: left.read_references + right.read_references,
+        read_hits: left.read_hits + right.read_hits,
         requests: left.requests + right.requests,
         request_misses: left.request_misses + right.request_misses,
         read_requests: left.read_requests + right.read_requests,

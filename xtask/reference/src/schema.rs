@@ -47,7 +47,7 @@ Whole numbers are unsigned, of 64 bits. `hotset view` reads all three, packed or
 pub fn page(root: &Path) -> Result<String> {
     let mut page = format!(
         "{HEAD}\nEvery row has `version`, which is {SCHEMA_VERSION}. It changes when a field changes its meaning or goes away, not when one is added; \
-         `hotset view` refuses rows of another version with a sentence.\n"
+         `hotset view` reads the versions that came before as well, and refuses others with a sentence.\n"
     );
     for (heading, path, name, said) in PARTS {
         let text = fs::read_to_string(root.join(path)).with_context(|| format!("cannot read {path}"))?;

@@ -45,7 +45,7 @@ pub(crate) fn write_csv<T: Serialize>(path: &Path, columns: &[&str], rows: &[T])
 }
 
 /// The columns of a CSV file of results of caches.
-pub(crate) const CACHE_COLUMNS: [&str; 33] = [
+pub(crate) const CACHE_COLUMNS: [&str; 38] = [
     "version",
     "trace",
     "policy",
@@ -61,6 +61,11 @@ pub(crate) const CACHE_COLUMNS: [&str; 33] = [
     "hits",
     "misses",
     "hit_ratio",
+    "read_references",
+    "read_hits",
+    "read_hit_ratio",
+    "repeats",
+    "repeat_hits",
     "requests",
     "request_misses",
     "read_requests",

@@ -4,7 +4,7 @@ use std::ops::RangeBounds;
 
 use comfy_table::{CellAlignment, ContentArrangement, LineStyle, Table, TableStyle};
 use hotset_core::policy::PolicySpec;
-use hotset_sim::results::Row;
+use hotset_sim::results::{Metric, Row};
 
 use super::human;
 use super::style::{self, Role, cell};
@@ -38,26 +38,45 @@ pub(crate) fn numbers(header: &[&str], columns: impl RangeBounds<usize>) -> Tabl
     table
 }
 
+/// What the tables of one trace show, first what comes first: reads where there are writes, all references, and what was asked for besides.
+pub(crate) fn metrics(rows: &[Row], asked: Metric) -> Vec<Metric> {
+    let mut metrics = Vec::from_iter((asked == Metric::Requests).then_some(asked));
+    metrics.extend(rows.iter().any(Row::has_writes).then_some(Metric::Reads));
+    metrics.push(Metric::References);
+    metrics
+}
+
+/// What stands above a table of `metric`.
+pub(crate) fn title(metric: Metric, metrics: &[Metric]) -> &'static str {
+    match metric {
+        Metric::Reads => "hit ratio of reads in %",
+        Metric::References if metrics.len() == 1 => "hit ratio in %",
+        Metric::References => "hit ratio of reads and writes in %",
+        Metric::Requests => "requests to read that find all their blocks in %",
+    }
+}
+
 /// Hit ratios of one trace in percent: a line a policy, a column a size; several tables where the terminal is too narrow for
 /// all sizes. `rows` are policy by policy, every policy at the same sizes.
-pub(crate) fn hit_ratios(rows: &[Row]) -> String {
+pub(crate) fn hit_ratios(rows: &[Row], metric: Metric) -> String {
     let sizes = rows.iter().take_while(|row| row.policy == rows[0].policy).count();
     let policies = rows.iter().map(|row| row.policy.chars().count()).max().unwrap_or(0).max("policy".len());
     let widest = rows[..sizes].iter().map(|row| human::count(row.size_blocks.into()).len()).max().unwrap_or(0);
     let fitting = style::terminal_width().map_or(sizes, |width| width.saturating_sub(policies) / (widest + GAP));
     let columns: Vec<usize> = (0..sizes).collect();
-    let tables = columns.chunks(fitting.clamp(1, sizes)).map(|part| hit_ratios_at(rows, sizes, part).to_string());
+    let tables =
+        columns.chunks(fitting.clamp(1, sizes)).map(|part| hit_ratios_at(rows, sizes, part, metric).to_string());
     tables.collect::<Vec<_>>().join("\n\n")
 }
 
 /// The part of the table with these `columns` of all `sizes`.
-fn hit_ratios_at(rows: &[Row], sizes: usize, columns: &[usize]) -> Table {
+fn hit_ratios_at(rows: &[Row], sizes: usize, columns: &[usize], metric: Metric) -> Table {
     let header: Vec<String> =
         std::iter::once("policy".to_owned()).chain(columns.iter().map(|&column| size(&rows[column]))).collect();
     let mut table = numbers(&header.iter().map(String::as_str).collect::<Vec<_>>(), 1..);
-    let best: Vec<u64> = columns.iter().map(|&column| best_hits(rows, column, sizes)).collect();
+    let best: Vec<u64> = columns.iter().map(|&column| best_hits(rows, column, sizes, metric)).collect();
     for line in rows.chunks(sizes) {
-        let ratios = columns.iter().zip(&best).map(|(&column, &best)| ratio_cell(&line[column], best));
+        let ratios = columns.iter().zip(&best).map(|(&column, &best)| ratio_cell(&line[column], best, metric));
         table.add_row(std::iter::once(cell(&line[0].policy, Role::Plain)).chain(ratios));
     }
     table
@@ -67,20 +86,28 @@ fn hit_ratios_at(rows: &[Row], sizes: usize, columns: &[usize]) -> Table {
 type Figure = (&'static str, fn(&Row) -> Option<String>);
 
 /// Everything counted, of one trace at one size: a line a policy.
-pub(crate) fn counts(rows: &[Row]) -> Table {
+pub(crate) fn counts(rows: &[Row], metrics: &[Metric]) -> Table {
     let more: [Figure; 3] = [
         ("write-backs", |row| row.write_backs.map(human::count)),
         ("extra reads", |row| row.extra_reads.map(human::count)),
         ("seconds", |row| row.finish_seconds.map(seconds)),
     ];
     let more: Vec<_> = more.into_iter().filter(|(_, of)| rows.iter().any(|row| of(row).is_some())).collect();
-    let mut header = vec!["policy", "hit ratio %", "hits", "misses", "request misses"];
+    let ratio = |metric: &Metric| match metric {
+        Metric::Reads => "read hits %",
+        Metric::References => "hit ratio %",
+        Metric::Requests => "requests hit %",
+    };
+    let mut header = vec!["policy"];
+    header.extend(metrics.iter().map(ratio));
+    header.extend(["hits", "misses", "request misses"]);
     header.extend(more.iter().map(|(name, _)| name));
     let mut table = numbers(&header, 1..);
-    let best = best_hits(rows, 0, 1);
+    let best: Vec<u64> = metrics.iter().map(|&metric| best_hits(rows, 0, 1, metric)).collect();
     for row in rows {
         let counts = &row.counts;
-        let mut cells = vec![cell(&row.policy, Role::Plain), ratio_cell(row, best)];
+        let mut cells = vec![cell(&row.policy, Role::Plain)];
+        cells.extend(metrics.iter().zip(&best).map(|(&metric, &best)| ratio_cell(row, best, metric)));
         let numbers = [counts.hits, counts.misses, counts.request_misses].map(human::count).into_iter();
         let numbers = numbers.chain(more.iter().map(|(_, of)| of(row).unwrap_or_default()));
         cells.extend(numbers.map(|number| cell(number, Role::Plain)));
@@ -183,18 +210,19 @@ pub(crate) fn is_bound(row: &Row) -> bool {
     PolicySpec::parse(&row.policy).is_ok_and(|spec| spec.info().family == "optimal")
 }
 
-fn best_hits(rows: &[Row], column: usize, columns: usize) -> u64 {
+fn best_hits(rows: &[Row], column: usize, columns: usize, metric: Metric) -> u64 {
     let competing = rows.iter().skip(column).step_by(columns).filter(|row| !knows_future(row));
-    competing.map(|row| row.counts.hits).max().unwrap_or(0)
+    competing.map(|row| row.share(metric).hits).max().unwrap_or(0)
 }
 
-fn ratio_cell(row: &Row, best: u64) -> comfy_table::Cell {
-    let role = match row.counts.hits {
+fn ratio_cell(row: &Row, best: u64, metric: Metric) -> comfy_table::Cell {
+    let share = row.share(metric);
+    let role = match share.hits {
         _ if knows_future(row) => Role::Bound,
         hits if hits == best => Role::Best,
         _ => Role::Plain,
     };
-    cell(human::percent(row.counts.hit_ratio), role)
+    cell(human::percent(share.ratio()), role)
 }
 
 /// A size in blocks, with bytes above it where blocks have a size.

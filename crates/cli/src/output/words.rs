@@ -1,6 +1,6 @@
 //! What a table shows, in words.
 
-use hotset_sim::results::{Choice, Row};
+use hotset_sim::results::{Choice, Metric, Row, Share};
 
 use super::human;
 use super::table::{is_bound, knows_future};
@@ -25,15 +25,20 @@ pub(crate) fn named(trace: &str, choice: &Choice) -> String {
     }
 }
 
-/// What is worth telling of the rows of one trace: where another policy gains most over LRU (over the worst policy, where LRU is not
-/// among them), how far that is from the bound, what LRU would need for as much, and who is best most often.
-pub(crate) fn summary(rows: &[Row]) -> Option<String> {
+/// What is worth telling of the rows of one trace, by `metric`: how far the best policy is ahead of LRU (of the worst policy, where LRU is not among
+/// them) at the middle one of the sizes, which nobody has chosen for its figures, how far that is from the bound, what LRU would need for as much,
+/// and who is best most often. Repeats are left out: they hit in any cache.
+pub(crate) fn summary(rows: &[Row], metric: Metric) -> Option<String> {
     let sizes = sizes(rows);
-    let verdicts = sizes.iter().filter_map(|&size| Verdict::at(rows, size));
-    let verdict = verdicts.max_by_key(Verdict::gain)?;
-    let mut sentences = vec![verdict.sentence()];
+    let middle = *sizes.get(sizes.len().checked_sub(1)? / 2)?;
+    let verdict = Verdict::at(rows, middle, metric)?;
+    let is_lost = sizes.iter().filter_map(|&size| Verdict::at(rows, size, metric)).all(|verdict| verdict.gain() == 0);
+    if is_lost {
+        return Some(format!("No online policy here hits more than {} at any of these sizes.", verdict.usual.policy));
+    }
+    let mut sentences = vec![verdict.sentence(sizes.len() > 1)];
     sentences.extend(verdict.price(rows, &sizes));
-    sentences.extend(champion(rows, &sizes));
+    sentences.extend(champion(rows, &sizes, metric));
     Some(sentences.join(" "))
 }
 
@@ -56,46 +61,85 @@ struct Verdict<'a> {
     best: &'a Row,
     /// LRU, or the policy with fewest hits.
     usual: &'a Row,
-    /// The bound, where there is one.
+    /// The policy that minimises all misses, where there is one.
     bound: Option<&'a Row>,
+    metric: Metric,
 }
 
 impl<'a> Verdict<'a> {
-    fn at(rows: &'a [Row], size: u32) -> Option<Verdict<'a>> {
+    fn at(rows: &'a [Row], size: u32, metric: Metric) -> Option<Verdict<'a>> {
+        let hits = |row: &&Row| row.fresh(metric).hits;
         let bounds = rows.iter().filter(|row| row.size_blocks == size && is_bound(row));
-        let bound = bounds.max_by_key(|row| row.counts.hits);
+        let bound = bounds.max_by_key(hits);
         let lru = competing(rows, size).find(|row| row.policy == USUAL);
-        let usual = lru.or_else(|| competing(rows, size).min_by_key(|row| row.counts.hits))?;
+        let usual = lru.or_else(|| competing(rows, size).min_by_key(hits))?;
         let best = match competing(rows, size).count() {
             1 => bound?,
-            _ => competing(rows, size).rev().max_by_key(|row| row.counts.hits)?,
+            _ => competing(rows, size).rev().max_by_key(hits)?,
         };
-        Some(Verdict { best, usual, bound })
+        Some(Verdict { best, usual, bound, metric })
     }
 
     /// Misses saved.
     fn gain(&self) -> u64 {
-        self.best.counts.hits.saturating_sub(self.usual.counts.hits)
+        self.share(self.best).hits.saturating_sub(self.share(self.usual).hits)
     }
 
-    fn sentence(&self) -> String {
-        let Verdict { best, usual, bound } = self;
-        let ratio = |row: &Row| human::percent(row.counts.hit_ratio);
-        if self.gain() == 0 {
-            return format!("No online policy here hits more than {} at any of these sizes.", usual.policy);
+    fn share(&self, row: &Row) -> Share {
+        row.fresh(self.metric)
+    }
+
+    /// What the ratios are of.
+    fn noun(&self) -> String {
+        let noun = match self.metric {
+            Metric::Requests => return "of the requests to read".to_owned(),
+            Metric::Reads if self.usual.has_writes() => "of reads",
+            Metric::Reads | Metric::References => "of references",
+        };
+        let repeats = if self.usual.repeats > 0 { " (repeats left out)" } else { "" };
+        format!("{noun}{repeats}")
+    }
+
+    /// The least misses of all references are a bound on these only if they are all of them.
+    fn bounds_all(&self) -> bool {
+        match self.metric {
+            Metric::References => true,
+            Metric::Reads => !self.usual.has_writes(),
+            Metric::Requests => false,
         }
-        let (size, saved) = (size(best), human::counted_as(self.gain(), "fewer miss", "fewer misses"));
-        let (best_ratio, usual_ratio) = (ratio(best), ratio(usual));
+    }
+
+    /// The comparison; `among` several sizes, of which this is the middle one.
+    fn sentence(&self, among: bool) -> String {
+        let Verdict { best, usual, bound, .. } = self;
+        let ratio = |row: &Row| human::percent(self.share(row).ratio());
+        let middle = if among { ", the middle size" } else { "" };
+        let size = size(best);
+        if self.gain() == 0 {
+            return format!("At {size}{middle}, no online policy here hits more than {}.", usual.policy);
+        }
+        let saved = human::counted_as(self.gain(), "fewer miss", "fewer misses");
         let compared = format!(
-            "At {size}, {} hits {best_ratio} % where {} hits {usual_ratio} %: {saved}{}",
+            "At {size}{middle}, {} hits {} % {} where {} hits {} %: {saved}{}",
             best.policy,
+            ratio(best),
+            self.noun(),
             usual.policy,
+            ratio(usual),
             self.extra()
         );
+        let hits = |row: &Row| self.share(row).hits;
         match bound {
+            None => format!("{compared}."),
+            Some(bound) if !self.bounds_all() && bound.policy == best.policy => format!("{compared}."),
+            Some(bound) if !self.bounds_all() => format!(
+                "{compared}; {}, which has the fewest misses of reads and writes together, hits {} %.",
+                bound.policy,
+                ratio(bound)
+            ),
             Some(bound) if bound.policy == best.policy => format!("{compared} at best."),
-            Some(bound) if bound.counts.hits >= best.counts.hits => {
-                let room = (bound.counts.hits - usual.counts.hits) as f64;
+            Some(bound) if hits(bound) >= hits(best) => {
+                let room = (hits(bound) - hits(usual)) as f64;
                 let closed = (100.0 * self.gain() as f64 / room).floor();
                 format!("{compared}, {closed} % of the way to the bound ({}, {} %).", bound.policy, ratio(bound))
             }
@@ -104,7 +148,6 @@ impl<'a> Verdict<'a> {
             }
             // A policy that may refuse blocks can pass the bound of those that may not.
             Some(bound) => format!("{compared}; {}, which may refuse no block, hits {} %.", bound.policy, ratio(bound)),
-            None => format!("{compared}."),
         }
     }
 
@@ -125,7 +168,7 @@ impl<'a> Verdict<'a> {
             return None;
         }
         let name = &self.usual.policy;
-        let enough = |row: &&Row| row.policy == *name && row.counts.hits >= self.best.counts.hits;
+        let enough = |row: &&Row| row.policy == *name && self.share(row).hits >= self.share(self.best).hits;
         let least = rows.iter().filter(enough).min_by_key(|row| row.size_blocks);
         Some(match least {
             Some(row) => format!("Of these sizes, {name} needs {} for as much.", size(row)),
@@ -135,15 +178,15 @@ impl<'a> Verdict<'a> {
 }
 
 /// The policy that is best, or as good as the best, at most sizes, where there is one such policy and a choice.
-fn champion(rows: &[Row], sizes: &[u32]) -> Option<String> {
+fn champion(rows: &[Row], sizes: &[u32], metric: Metric) -> Option<String> {
     let competitors: Vec<&str> = competing(rows, *sizes.first()?).map(|row| row.policy.as_str()).collect();
     if sizes.len() < 2 || competitors.len() < 3 {
         return None;
     }
     let wins = |name: &str| {
         let wins_at = |&&size: &&u32| {
-            let most = competing(rows, size).map(|row| row.counts.hits).max();
-            competing(rows, size).any(|row| row.policy == name && Some(row.counts.hits) == most)
+            let most = competing(rows, size).map(|row| row.share(metric).hits).max();
+            competing(rows, size).any(|row| row.policy == name && Some(row.share(metric).hits) == most)
         };
         sizes.iter().filter(wins_at).count()
     };
@@ -177,6 +220,7 @@ mod tests {
         let row = |policy: &str, index: usize, hits: u64| {
             let mut tally = Tally::default();
             (tally.total.references, tally.total.hits) = (1000, hits);
+            (tally.total.read_references, tally.total.read_hits) = (1000, hits);
             facts.row(policy.to_owned(), 10 * (index as u32 + 1), 1, &tally)
         };
         let of_policy = |(policy, hits): &(&str, &[u64])| {
@@ -186,7 +230,7 @@ mod tests {
     }
 
     fn said(told: &[(&str, &[u64])]) -> String {
-        summary(&rows(told)).unwrap_or_default()
+        summary(&rows(told), Metric::Reads).unwrap_or_default()
     }
 
     #[test]
@@ -199,10 +243,10 @@ mod tests {
         ]);
         assert_eq!(
             text,
-            "At 20 blocks, arc hits 50.00 % where lru hits 25.00 %: 250 fewer misses, 71 % of the way to the bound (opt, 60.00 %). \
+            "At 20 blocks, the middle size, arc hits 50.00 % of references where lru hits 25.00 %: 250 fewer misses, 71 % of the way to the bound (opt, 60.00 %). \
              Of these sizes, lru needs 30 blocks for as much. Best most often is arc, at 3 of 3 sizes."
         );
-        let text = said(&[("lru", &[100, 250]), ("arc", &[150, 500])]);
+        let text = said(&[("lru", &[100, 250]), ("arc", &[350, 500])]);
         assert!(text.ends_with("250 fewer misses. lru hits as much at none of these sizes."), "{text}");
     }
 
@@ -211,8 +255,8 @@ mod tests {
         let mut rows = rows(&[("lru", &[100]), ("virtual(lru)", &[700]), ("opt", &[300])]);
         rows[1].extra_reads = Some(650);
         assert_eq!(
-            summary(&rows).unwrap_or_default(),
-            "At 10 blocks, virtual(lru) hits 70.00 % where lru hits 10.00 %: 600 fewer misses, but 650 blocks more read that nobody had asked for; \
+            summary(&rows, Metric::Reads).unwrap_or_default(),
+            "At 10 blocks, virtual(lru) hits 70.00 % of references where lru hits 10.00 %: 600 fewer misses, but 650 blocks more read that nobody had asked for; \
              opt, which reads nothing ahead, hits 30.00 %."
         );
     }
@@ -220,7 +264,7 @@ mod tests {
     #[test]
     fn without_lru_the_worst_is_the_measure() {
         let text = said(&[("clock", &[300]), ("arc", &[400]), ("fifo", &[399])]);
-        assert_eq!(text, "At 10 blocks, arc hits 40.00 % where clock hits 30.00 %: 100 fewer misses.");
+        assert_eq!(text, "At 10 blocks, arc hits 40.00 % of references where clock hits 30.00 %: 100 fewer misses.");
     }
 
     #[test]
@@ -232,9 +276,36 @@ mod tests {
     #[test]
     fn one_policy_is_held_against_the_bound() {
         let text = said(&[("lru", &[300]), ("opt", &[301])]);
-        assert_eq!(text, "At 10 blocks, opt hits 30.10 % where lru hits 30.00 %: 1 fewer miss at best.");
+        assert_eq!(text, "At 10 blocks, opt hits 30.10 % of references where lru hits 30.00 %: 1 fewer miss at best.");
         assert_eq!(said(&[("lru", &[300])]), "");
         assert_eq!(said(&[("opt", &[300])]), "");
+    }
+
+    /// It was told at the size where a policy gains most, which may be the only one where it does.
+    #[test]
+    fn the_most_flattering_size_is_not_the_one_that_is_told() {
+        let text = said(&[("lru", &[0, 300, 400]), ("arc", &[310, 301, 400])]);
+        assert!(
+            text.starts_with("At 20 blocks, the middle size, arc hits 30.10 % of references where lru hits 30.00 %")
+        );
+        let text = said(&[("lru", &[0, 300, 400]), ("arc", &[310, 300, 400])]);
+        assert!(text.starts_with("At 20 blocks, the middle size, no online policy here hits more than lru."), "{text}");
+    }
+
+    /// 600 reads, of which 500 are repeats, and 400 writes, which all hit.
+    #[test]
+    fn reads_are_told_without_repeats_and_writes() {
+        let mut rows = rows(&[("lru", &[910]), ("arc", &[960]), ("opt", &[970])]);
+        for row in &mut rows {
+            (row.counts.read_references, row.counts.read_hits) = (600, row.counts.hits - 400);
+            (row.repeats, row.repeat_hits) = (500, 500);
+        }
+        assert_eq!(
+            summary(&rows, Metric::Reads).unwrap(),
+            "At 10 blocks, arc hits 60.00 % of reads (repeats left out) where lru hits 10.00 %: 50 fewer misses; opt, which has the fewest misses of reads \
+             and writes together, hits 70.00 %."
+        );
+        assert!(summary(&rows, Metric::References).unwrap().ends_with("83 % of the way to the bound (opt, 94.00 %)."));
     }
 
     #[test]

@@ -15,6 +15,8 @@ use crate::failure::Failure;
 
 /// Fields that every row has, those of text first.
 const TEXTS: [&str; 2] = ["trace", "policy"];
+/// Versions of the schema that are read: what version 2 has more than version 1 is added to it.
+const READ: std::ops::RangeInclusive<u64> = 1..=SCHEMA_VERSION as u64;
 /// Further columns of text in a CSV file.
 const CHOICES: [&str; 4] = ["filter", "warmup", "count_only", "maps"];
 const NUMBERS: [&str; 5] = ["size_blocks", "references", "hits", "misses", "hit_ratio"];
@@ -135,10 +137,12 @@ fn check_version(place: &str, row: &Value) -> Result<(), Failure> {
         let found: String = row.to_string().chars().take(60).collect();
         return Err(foreign(place, &format!("{found}, which names no version")));
     };
-    if version != u64::from(SCHEMA_VERSION) {
+    if !READ.contains(&version) {
         let message = format!(
-            "{place}: the row is of version {version} of the schema, and this hotset reads version {SCHEMA_VERSION}: make the results again, \
-             or read them with the hotset that made them"
+            "{place}: the row is of version {version} of the schema, and this hotset reads versions {} to {}: make the results again, \
+             or read them with the hotset that made them",
+            READ.start(),
+            READ.end()
         );
         return Err(Failure::Work(message));
     }

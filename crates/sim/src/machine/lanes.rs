@@ -12,6 +12,8 @@ pub(super) struct Run {
     pub references: u32,
     pub is_write: bool,
     pub is_counted: bool,
+    /// Its first reference reads the block to which the application referred just before.
+    pub repeats: bool,
     /// When it was made in the trace; 0 without times.
     pub time: u64,
 }
@@ -47,7 +49,9 @@ pub(super) fn lanes(references: &References) -> Vec<Lane> {
                 _ => {
                     let is_write = window.writes.is_some_and(|words| bits::get(words, index));
                     let is_counted = !window.uncounted.is_some_and(|words| bits::get(words, index));
-                    lanes[lane].runs.push(Run { first: position, references: 1, is_write, is_counted, time });
+                    let repeats = window.repeats.is_some_and(|words| bits::get(words, index));
+                    let run = Run { first: position, references: 1, is_write, is_counted, repeats, time };
+                    lanes[lane].runs.push(run);
                 }
             }
         }

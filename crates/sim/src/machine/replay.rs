@@ -15,7 +15,7 @@ use super::host::Host;
 use super::lanes::{Lane, Run};
 use super::read_ahead::{ReadAhead, Reading};
 use super::series::{Sample, Series};
-use crate::cell::Tally;
+use crate::cell::{Repeats, Tally};
 use crate::references::References;
 
 /// What a cell gave.
@@ -93,6 +93,7 @@ pub(super) struct Replay<'a> {
     now: u64,
     prefetches: u64,
     counts_all: bool,
+    repeats: Repeats,
     counters: Vec<Counters>,
     apps: Vec<AppTimes>,
     /// Blocks that the request at hand waits for, and when those that are on their way will be there.
@@ -125,6 +126,7 @@ impl<'a> Replay<'a> {
             now: 0,
             prefetches: 0,
             counts_all: false,
+            repeats: Repeats::default(),
             counters: vec![Counters::default(); lanes.len()],
             apps: numbers.iter().map(|&app| AppTimes { app, ..AppTimes::default() }).collect(),
             awaited: Vec::new(),
@@ -160,18 +162,21 @@ impl<'a> Replay<'a> {
     /// Makes one request at the time `clock`; gives when it is served.
     fn serve(&mut self, lane: usize, run: &Run, clock: u64) -> u64 {
         let before = self.host.transfers;
-        let (mut has_missed, mut hits) = (false, 0);
+        let (mut hits, mut first_hit) = (0, false);
         let last = run.first + u64::from(run.references) - 1;
         for position in run.first..=last {
             let hit = self.refer(lane, run, position, clock);
-            has_missed |= !hit;
             hits += u64::from(hit);
+            first_hit |= hit && position == run.first;
         }
         self.read_ahead(lane, last, clock);
         let end = self.transfer(clock);
         self.apps[lane].finish = self.apps[lane].finish.max(end);
         if run.is_counted || self.counts_all {
-            self.count(lane, run, hits, has_missed);
+            self.count(lane, run, hits);
+            if run.repeats {
+                self.repeats.note(first_hit);
+            }
             self.apps[lane].requests += 1;
             self.apps[lane].service = self.apps[lane].service.saturating_add(end - clock);
         } else {
@@ -181,10 +186,13 @@ impl<'a> Replay<'a> {
     }
 
     /// Counts a request of which so many references hit.
-    fn count(&mut self, lane: usize, run: &Run, hits: u64, has_missed: bool) {
+    fn count(&mut self, lane: usize, run: &Run, hits: u64) {
+        let (references, has_missed) = (u64::from(run.references), hits < u64::from(run.references));
         self.counters[lane].add(&Counters {
-            references: run.references.into(),
+            references,
             hits,
+            read_references: if run.is_write { 0 } else { references },
+            read_hits: if run.is_write { 0 } else { hits },
             requests: 1,
             request_misses: has_missed.into(),
             read_requests: (!run.is_write).into(),
@@ -297,6 +305,7 @@ impl<'a> Replay<'a> {
     fn end(mut self) -> Replayed {
         self.series.finish(&self.host);
         let mut tally = Tally {
+            repeats: self.repeats,
             write_backs: self.host.transfers.write_backs,
             extra_reads: self.host.transfers.extra_reads,
             extra: self.host.transfers.extra,

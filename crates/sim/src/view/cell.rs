@@ -6,7 +6,7 @@ use hotset_core::classify::Class;
 use hotset_core::policy::{Effects, Extra, Note, Object, Outcome, Policy, Reference, Repartition, Slot};
 
 use super::show::{Event, Shown, Span, What};
-use crate::cell::{ClassTally, ExtraTally, Tally, note};
+use crate::cell::{ClassTally, ExtraTally, Repeats, Tally, note};
 use hotset_core::counters::Counters;
 
 /// How far ahead of the current reference its slot is fetched.
@@ -74,6 +74,8 @@ struct Open {
 #[derive(Default)]
 struct Sum {
     hits: u64,
+    /// The first reference hit.
+    first_hit: bool,
     /// Pieces with a miss.
     missed_pieces: u64,
 }
@@ -95,6 +97,7 @@ impl<P: Policy> ClassCell<P> {
     /// Replays the whole trace; `progress` is told of references now and then.
     pub fn run(mut self, shown: &Shown, progress: impl Fn(usize)) -> Tally {
         let mut apps: Vec<Counters> = Vec::new();
+        let mut repeats = Repeats::default();
         let count_apps = shown.spans.iter().any(|span| span.app != shown.spans[0].app);
         let mut events = &shown.events[..];
         let mut open = Open::default();
@@ -116,6 +119,9 @@ impl<P: Policy> ClassCell<P> {
                 continue;
             }
             let counted = count(span, range.len() as u64, sum.hits, open.missed && !had_missed);
+            if span.repeats {
+                repeats.note(sum.first_hit);
+            }
             let tally = &mut self.host.classes[usize::from(span.class)];
             tally.counters.add(&counted);
             if !span.write {
@@ -134,7 +140,7 @@ impl<P: Policy> ClassCell<P> {
         for (tally, &bytes) in self.host.classes.iter_mut().zip(&shown.block_bytes) {
             tally.block_bytes = bytes;
         }
-        self.tally(apps)
+        self.tally(apps, repeats)
     }
 
     /// Replays the references of a span. `events` are those from here on.
@@ -150,6 +156,7 @@ impl<P: Policy> ClassCell<P> {
         let mut sum = Sum::default();
         let piece = self.policy.piece(span.class);
         let last = shown.ids.len() - 1;
+        let first = range.start;
         for index in range {
             self.policy.prefetch(shown.ids[(index + LOOKAHEAD).min(last)]);
             let slot = shown.ids[index];
@@ -157,6 +164,7 @@ impl<P: Policy> ClassCell<P> {
             let due = events.first().is_some_and(|event| event.at <= index as u64);
             let hit = (due && self.happen(shown, index, events, reference)) || self.access(slot, reference);
             sum.hits += u64::from(hit);
+            sum.first_hit |= hit && index == first;
             sum.missed_pieces += u64::from(open.misses_piece(hit, piece));
         }
         sum
@@ -178,12 +186,12 @@ impl<P: Policy> ClassCell<P> {
         elsewhere.is_some_and(|(class, event)| self.hit_elsewhere(shown, class, event, shown.ids[index], reference))
     }
 
-    fn tally(self, apps: Vec<Counters>) -> Tally {
+    fn tally(self, apps: Vec<Counters>, repeats: Repeats) -> Tally {
         let mut total = Counters::default();
         self.host.classes.iter().for_each(|class| total.add(&class.counters));
         let write_backs = self.host.classes.iter().map(|class| class.write_backs).sum();
         let Host { extra_reads, extra, decisions, classes, .. } = self.host;
-        Tally { total, apps, write_backs, extra_reads, extra, decisions, classes, times: None }
+        Tally { total, repeats, apps, write_backs, extra_reads, extra, decisions, classes, times: None }
     }
 
     /// What the policy is told of the reference at `index`.
@@ -262,6 +270,8 @@ fn count(span: &Span, references: u64, hits: u64, newly_missed: bool) -> Counter
     Counters {
         references,
         hits,
+        read_references: if span.write { 0 } else { references },
+        read_hits: if span.write { 0 } else { hits },
         requests: begins(true),
         request_misses: newly_missed.into(),
         read_requests: begins(!span.write),

@@ -43,6 +43,8 @@ pub(crate) struct Span {
     /// It goes on with the request before it.
     pub continues: bool,
     pub is_counted: bool,
+    /// Its first reference reads the block to which its application referred just before.
+    pub repeats: bool,
 }
 
 /// Something at a position of the trace.
@@ -99,6 +101,8 @@ struct Show<'a> {
     /// What can be invalidated; `None` where no file is deleted or cut.
     valid: Option<Valid>,
     ids: Vec<u32>,
+    /// By application: the block to which it referred last.
+    in_hand: HashMap<u32, u32>,
     shown: Shown,
 }
 
@@ -154,6 +158,7 @@ impl<'a> Show<'a> {
             viewer,
             cutter: Cutter::new(),
             ids: Vec::new(),
+            in_hand: HashMap::new(),
             shown: Shown {
                 rules,
                 block_bytes,
@@ -180,6 +185,7 @@ impl<'a> Show<'a> {
         if self.ids.len() == first {
             return Ok(());
         }
+        let before = self.in_hand.insert(request.app, self.ids[self.ids.len() - 1]);
         self.shown.spans.push(Span {
             end: self.ids.len() as u64,
             clock: request.time,
@@ -188,6 +194,7 @@ impl<'a> Show<'a> {
             write: piece.write,
             continues: piece.continues,
             is_counted: request.is_counted(),
+            repeats: before == Some(self.ids[first]) && !piece.write,
         });
         piece.former.map_or(Ok(()), |former| self.look_elsewhere(first, piece, former))
     }
