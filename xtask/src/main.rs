@@ -61,7 +61,8 @@ fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("xtask lies in the root").to_owned()
 }
 
-/// Has the reference documentation written. A program of its own does it: it builds the command, which the other chores do without.
+/// Has the reference documentation written. A program of its own does it: it builds the command, which the other chores
+/// do without.
 fn reference(root: &Path, check: bool) -> Result<()> {
     let mut arguments = vec!["run", "--quiet", "--package", "hotset-reference", "--"];
     arguments.extend(check.then_some("--check"));

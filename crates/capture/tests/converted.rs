@@ -1,5 +1,5 @@
-//! Saved logs of real programs against an independent conversion of the same logs, row by row. Every difference belongs to a class that
-//! `docs/reference/strace.md` explains; the size of each class is asserted.
+//! Saved logs of real programs against an independent conversion of the same logs, row by row. Every difference belongs
+//! to a class that `docs/reference/strace.md` explains; the size of each class is asserted.
 
 use std::{
     collections::{BTreeMap, HashSet},

@@ -1,4 +1,5 @@
-//! Hand-written logs: what each line says becomes the references that it should, and no line, however damaged, brings the reader down.
+//! Hand-written logs: what each line says becomes the references that it should, and no line, however damaged, brings
+//! the reader down.
 
 use std::{io::Cursor, path::Path};
 
@@ -188,7 +189,8 @@ fn the_sample_holds_no_malformed_line() {
     assert_eq!(reader.lines(), SAMPLE.lines().count() as u64);
 }
 
-/// Reads a damaged log both ways: it may be refused with a line's number, and never with more lines skipped than there are.
+/// Reads a damaged log both ways: it may be refused with a line's number, and never with more lines skipped than there
+/// are.
 fn survives(log: &[u8]) {
     if let Err(error) = read(log, Options::default()) {
         assert!(matches!(error.place, Place::Line(_)), "{error}");

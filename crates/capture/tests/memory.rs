@@ -1,4 +1,5 @@
-//! Recorded memory against programs whose pages are known: under valgrind, and with the runtime in place of the thread sanitizer's.
+//! Recorded memory against programs whose pages are known: under valgrind, and with the runtime in place of the thread
+//! sanitizer's.
 
 use std::ffi::OsString;
 use std::fs;

@@ -1,6 +1,7 @@
-//! Saved logs of real programs: reads and writes as the table in the traces' README counts them. It gives pg_pgbench 19k/26k, pg_tpcc
-//! 242k/123k, pg_tpch 1.03M/6k, build_redis 153k/225k with 1.07M stats and 550k opens, btio 47k/46k and 328k/328k, and the others exactly, as
-//! here; for blender_apothecary it has 15,832 writes, where the log holds 15,834, counted with a few lines of Python as well.
+//! Saved logs of real programs: reads and writes as the table in the traces' README counts them. It gives pg_pgbench
+//! 19k/26k, pg_tpcc 242k/123k, pg_tpch 1.03M/6k, build_redis 153k/225k with 1.07M stats and 550k opens, btio 47k/46k
+//! and 328k/328k, and the others exactly, as here; for blender_apothecary it has 15,832 writes, where the log holds
+//! 15,834, counted with a few lines of Python as well.
 
 use hotset_capture::strace::{Options, StraceReader};
 use hotset_core::request::Op;

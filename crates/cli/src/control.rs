@@ -1,5 +1,5 @@
-//! Talking to a running mount: a socket named after its device, one line of JSON there, one line back. Only root and the user who mounted are
-//! answered.
+//! Talking to a running mount: a socket named after its device, one line of JSON there, one line back. Only root and
+//! the user who mounted are answered.
 
 mod metrics;
 mod pages;

@@ -14,7 +14,8 @@ use crate::shell::{self, quoted};
 /// Record a real program on this machine, look at its I/O, and see what every cache scheme would have made of it
 #[derive(Args)]
 pub(crate) struct Demo {
-    /// Directory for the program and its trace, made if it does not exist [default: a new one among the temporary files]
+    /// Directory for the program and its trace, made if it does not exist [default: a new one among the temporary
+    /// files]
     #[arg(long, value_name = "DIR")]
     keep: Option<PathBuf>,
 }

@@ -53,7 +53,8 @@ impl Destination {
         &self.path
     }
 
-    /// Writes it: the file appears, or replaces what was there, when `write` is done. If that fails nothing has changed.
+    /// Writes it: the file appears, or replaces what was there, when `write` is done. If that fails nothing has
+    /// changed.
     pub(crate) fn write<T>(self, write: impl FnOnce(&mut File, &Path) -> Result<T, Failure>) -> Result<T, Failure> {
         let failed = |error| Failure::Work(format!("cannot write {}: {error}", self.path.display()));
         if self.special {

@@ -1,7 +1,8 @@
 //! The server that `view` and `mount --listen` answer from: a few pages, over HTTP/1, by one thread.
 //!
-//! Whoever connects may be an attacker. Heads of requests are limited in size and time, requests with a body are refused unread, connections
-//! are limited in number: the oldest one makes room for a new one, so whoever is slow is in nobody's way. One request is answered on each.
+//! Whoever connects may be an attacker. Heads of requests are limited in size and time, requests with a body are
+//! refused unread, connections are limited in number: the oldest one makes room for a new one, so whoever is slow is in
+//! nobody's way. One request is answered on each.
 
 use std::collections::VecDeque;
 use std::convert::Infallible;
@@ -73,8 +74,8 @@ impl Server {
         self.address
     }
 
-    /// From now on gives whoever asks the pages, in a thread of its own, as long as the process lives. A path without a page is answered
-    /// with `missing`.
+    /// From now on gives whoever asks the pages, in a thread of its own, as long as the process lives. A path without a
+    /// page is answered with `missing`.
     pub fn serve(
         self,
         missing: &'static str,

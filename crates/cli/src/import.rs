@@ -28,7 +28,8 @@ Examples:
   hotset import part1.csv part2.csv -o whole.hst --app postgres
   zcat disk.txt.gz | hotset import - --format spc -o disk.hst")]
 pub(crate) struct Import {
-    /// The traces, one after the other: any known format, plain or packed; `-` is standard input; `FORMAT:PATH` names the format
+    /// The traces, one after the other: any known format, plain or packed; `-` is standard input; `FORMAT:PATH` names
+    /// the format
     #[arg(required = true, value_name = "IN")]
     inputs: Vec<PathBuf>,
     /// The native trace to write

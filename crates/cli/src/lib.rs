@@ -1,5 +1,5 @@
-//! The command line of hotset: one file a subcommand. The library exists so that the reference documentation can be generated
-//! from [`command`].
+//! The command line of hotset: one file a subcommand. The library exists so that the reference documentation can be
+//! generated from [`command`].
 
 mod classes;
 mod control;

@@ -26,7 +26,8 @@ Examples:
   hotset mix a=tpcc.hst b=tpcc.hst --by time --span a=120s --span b=120s -o twice.hst
   hotset simulate two.hst --policy 'shared(lru),qos(lru,lu=70%,tpcc=85%),virtual(lru)' --size 64M")]
 pub(crate) struct MixTraces {
-    /// Applications and their traces, of any known format. Each keeps its files to itself, and all requests of its trace are its own
+    /// Applications and their traces, of any known format. Each keeps its files to itself, and all requests of its
+    /// trace are its own
     #[arg(required = true, value_name = "APP=TRACE", value_parser = parse_pair::<PathBuf>)]
     parts: Vec<(String, PathBuf)>,
     /// Whose request comes next: one of each in turn (no times are kept), or the earliest since the start of its trace
@@ -104,7 +105,8 @@ impl MixTraces {
     }
 }
 
-/// An application of a mix: its trace, of any known format, how often it is passed over, when it begins and how long a pass takes in nanoseconds.
+/// An application of a mix: its trace, of any known format, how often it is passed over, when it begins and how long a
+/// pass takes in nanoseconds.
 pub(crate) fn part(name: &str, path: &Path, loops: u32, start: u64, span: Option<u64>) -> Part {
     let path = path.to_owned();
     let open = move || Ok(hotset_trace::open(&path, &all_formats(), &OpenOptions::default())?.reader);

@@ -51,7 +51,8 @@ pub(crate) struct Mount {
     /// strict: every read reaches the cache; fast: the kernel's page cache stands in front
     #[arg(long, value_enum, default_value_t = InFront::Strict)]
     mode: InFront,
-    /// Classes of data by path, kind, size and application, for schemes that tell them apart (see docs/reference/classes.md)
+    /// Classes of data by path, kind, size and application, for schemes that tell them apart (see
+    /// docs/reference/classes.md)
     #[arg(long, value_name = "FILE")]
     classes: Option<PathBuf>,
     /// Record the requests as they are served

@@ -28,7 +28,8 @@ pub(crate) struct Record {
     /// What counts as an application
     #[arg(long, value_enum, default_value_t = By::Program, conflicts_with = "memory")]
     app_by: By,
-    /// Record references to pages of memory and allocations in place of I/O, of the program alone (thousands of times slower; needs valgrind)
+    /// Record references to pages of memory and allocations in place of I/O, of the program alone (thousands of times
+    /// slower; needs valgrind)
     #[arg(long)]
     memory: bool,
     /// Show how far the recording is; for programs that do not write to the terminal themselves

@@ -1,4 +1,5 @@
-//! Results for programs: where a command writes its rows (JSON Lines, CSV, Parquet), and how they are read again (docs/reference/results.md).
+//! Results for programs: where a command writes its rows (JSON Lines, CSV, Parquet), and how they are read again
+//! (docs/reference/results.md).
 
 mod parquet;
 pub(crate) mod read;

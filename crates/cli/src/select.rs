@@ -17,13 +17,15 @@ pub(crate) struct FilterArgs {
     /// Only requests of applications with this name, or one that fits a pattern (cc*); may be given several times
     #[arg(long = "app", value_name = "NAME", help_heading = "Choosing requests")]
     apps: Vec<String>,
-    /// Only requests to files that fit, or lie below a directory that does: *.db, /usr/include; may be given several times
+    /// Only requests to files that fit, or lie below a directory that does: *.db, /usr/include; may be given several
+    /// times
     #[arg(long = "file", value_name = "GLOB", help_heading = "Choosing requests")]
     files: Vec<String>,
     /// No requests to files that fit so; may be given several times
     #[arg(long, value_name = "GLOB", help_heading = "Choosing requests")]
     exclude: Vec<String>,
-    /// Only these operations: reads (with mapped ranges), writes, data (both), metadata, or names as in `hotset inspect`
+    /// Only these operations: reads (with mapped ranges), writes, data (both), metadata, or names as in `hotset
+    /// inspect`
     #[arg(long, value_name = "OPS", value_parser = Ops::parse, help_heading = "Choosing requests")]
     ops: Option<Ops>,
     /// Only requests from here on: a time since the first request (10s), or a number of references
@@ -37,10 +39,12 @@ pub(crate) struct FilterArgs {
 /// Which of the requests that are left count.
 #[derive(Args, Clone, Default)]
 pub(crate) struct CountArgs {
-    /// The beginning of what is left fills the cache and does not count: a share (20%), a time (10s) or a number of references
+    /// The beginning of what is left fills the cache and does not count: a share (20%), a time (10s) or a number of
+    /// references
     #[arg(long, value_name = "AMOUNT", value_parser = Warmup::parse, help_heading = "Choosing requests")]
     warmup: Option<Warmup>,
-    /// Count only requests that fit, while all go through the cache: app=NAME,file=GLOB,exclude=GLOB,ops=OPS,from=PLACE,to=PLACE, each as above
+    /// Count only requests that fit, while all go through the cache:
+    /// app=NAME,file=GLOB,exclude=GLOB,ops=OPS,from=PLACE,to=PLACE, each as above
     #[arg(long, value_name = "FILTER", value_parser = Filter::parse, help_heading = "Choosing requests")]
     count_only: Option<Filter>,
 }

@@ -34,20 +34,23 @@ Examples:
   hotset simulate mix.hst --policy 'shared(lru),qos(lru,lu=70%)' --size 64M --disk disk --series over-time.jsonl --every 2s
   hotset simulate program.pgt.zst --policy apr,clock,opt --size 10%,50%    (a trace of memory)")]
 pub(crate) struct Simulate {
-    /// The traces: any known format, plain or packed by zstd, gzip or xz; `-` is standard input; `FORMAT:PATH` names the format
+    /// The traces: any known format, plain or packed by zstd, gzip or xz; `-` is standard input; `FORMAT:PATH` names
+    /// the format
     #[arg(required = true, value_name = "TRACE")]
     traces: Vec<PathBuf>,
     /// Schemes, separated by commas, e.g. lru,arc,2q(kin=30%),opt; `all` is every one (see `hotset policies`)
     #[arg(short, long, value_name = "SPEC")]
     policy: String,
-    /// Cache sizes, separated by commas: blocks (1000), bytes (64M), share of the footprint (10%), geometric range (16M..1G*2)
+    /// Cache sizes, separated by commas: blocks (1000), bytes (64M), share of the footprint (10%), geometric range
+    /// (16M..1G*2)
     #[arg(short, long, value_name = "SIZE")]
     size: String,
     #[command(flatten)]
     read: ReadArgs,
     #[command(flatten)]
     cut: CutArgs,
-    /// Classes of data by path, kind, size and application, for schemes that tell them apart (see docs/reference/classes.md)
+    /// Classes of data by path, kind, size and application, for schemes that tell them apart (see
+    /// docs/reference/classes.md)
     #[arg(long, value_name = "FILE", help_heading = "Cutting it into blocks")]
     classes: Option<PathBuf>,
     #[command(flatten)]

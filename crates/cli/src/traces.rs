@@ -62,7 +62,8 @@ pub(crate) struct CutArgs {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum Maps {
-    /// Those of which it is known what was touched; no recording tells yet, so all are left out, and a line says how much that is
+    /// Those of which it is known what was touched; no recording tells yet, so all are left out, and a line says how
+    /// much that is
     #[default]
     Auto,
     /// All, each as a read of its whole range
@@ -97,7 +98,8 @@ impl CutArgs {
 /// One trace to be read.
 #[derive(Args, Clone)]
 pub(crate) struct OneTrace {
-    /// The trace: any known format, plain or packed by zstd, gzip or xz; `-` is standard input; `FORMAT:PATH` names the format
+    /// The trace: any known format, plain or packed by zstd, gzip or xz; `-` is standard input; `FORMAT:PATH` names
+    /// the format
     #[arg(value_name = "TRACE")]
     pub(crate) path: PathBuf,
 }

@@ -23,7 +23,8 @@ Examples:
   hotset view results.jsonl
   hotset view monday.jsonl tuesday.csv.zst --no-open --port 8000")]
 pub(crate) struct View {
-    /// Results of simulate, curve or experiment (JSON Lines, CSV or Parquet) and series over time (JSON Lines), plain or packed by zstd, gzip or xz
+    /// Results of simulate, curve or experiment (JSON Lines, CSV or Parquet) and series over time (JSON Lines), plain
+    /// or packed by zstd, gzip or xz
     #[arg(required = true, value_name = "RESULTS")]
     files: Vec<PathBuf>,
     /// Port to serve at [default: any that is free]

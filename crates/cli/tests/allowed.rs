@@ -1,4 +1,5 @@
-//! Set-user-id programs and device files in a mount by root: what they are without `--allow-suid` and `--allow-dev`, and with them. Needs /dev/fuse and root.
+//! Set-user-id programs and device files in a mount by root: what they are without `--allow-suid` and `--allow-dev`,
+//! and with them. Needs /dev/fuse and root.
 
 mod support;
 
@@ -15,7 +16,8 @@ use support::mounted::{Mount, can_mount};
 /// A user who is not root.
 const USER: u32 = 12345;
 
-/// A directory with a program that runs with root's rights, and a device file that everybody may read, mounted so. None where that cannot be.
+/// A directory with a program that runs with root's rights, and a device file that everybody may read, mounted so. None
+/// where that cannot be.
 fn mounted(arguments: &[&str]) -> Option<Mount> {
     if !can_mount() {
         return None;

@@ -23,7 +23,8 @@ fn within(mebibytes: u64, arguments: &[&str]) -> Run {
     finish(command)
 }
 
-/// At 4 and 40 KiB the blocks of `attribute` for such data are others than those of the run, at 400 KiB and 4 MiB they are the same.
+/// At 4 and 40 KiB the blocks of `attribute` for such data are others than those of the run, at 400 KiB and 4 MiB they
+/// are the same.
 #[test]
 fn a_scheme_whose_blocks_are_its_own_at_some_sizes_only_is_shown_whole() {
     let folder = Folder::new();
@@ -101,7 +102,8 @@ fn a_record_that_claims_a_tebibyte_is_refused_with_its_line() {
     }
 }
 
-/// The longest legal record has 33,554,432 blocks of 512 bytes: their keys alone would take 256 MiB, their numbers a GiB.
+/// The longest legal record has 33,554,432 blocks of 512 bytes: their keys alone would take 256 MiB, their numbers a
+/// GiB.
 #[test]
 fn the_longest_record_is_never_held_as_blocks() {
     let folder = Folder::new();

@@ -4,7 +4,8 @@ mod support;
 
 use support::{Folder, hotset};
 
-/// Two applications: `loop` reads four blocks over and over, a second apart; `scan` reads on and on, half a second apart.
+/// Two applications: `loop` reads four blocks over and over, a second apart; `scan` reads on and on, half a second
+/// apart.
 fn mixed(folder: &Folder) -> String {
     let line = |time: f64, app: &str, block: u32| format!("{time},{app},R,/{app},{},4096\n", block * 4096);
     let header = "time_s,app,op,file,offset,bytes\n";
@@ -27,8 +28,9 @@ fn a_disk_gives_times() {
         let app = |app: usize| rows[row]["apps"][app]["finish_seconds"].as_f64().expect("a finish");
         (app(0), app(1))
     };
-    // 19 s between the first and the last request of `loop`, which also waits for 4 misses of 100 ms and 16 hits of 1 ms in a cache that holds all.
-    // Blocks 1, 2, ... of a scan follow on the ones before, but a second later: each is an access of its own.
+    // 19 s between the first and the last request of `loop`, which also waits for 4 misses of 100 ms and 16 hits of 1
+    // ms in a cache that holds all. Blocks 1, 2, ... of a scan follow on the ones before, but a second later: each
+    // is an access of its own.
     let (looping, scanning) = apps(1);
     assert!((looping - 19.416).abs() < 0.2, "{looping}: waits for the other's accesses come on top");
     assert!((scanning - (19.5 + 40.0 * 0.1)).abs() < 0.4, "{scanning}");

@@ -1,4 +1,5 @@
-//! Whatever is wrong is told in a sentence with its place, and by the exit status: 1 for what cannot be done, 2 for wrong usage.
+//! Whatever is wrong is told in a sentence with its place, and by the exit status: 1 for what cannot be done, 2 for
+//! wrong usage.
 
 mod support;
 

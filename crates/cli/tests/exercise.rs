@@ -1,5 +1,6 @@
-//! One file, changed and read through a mount in every way and in random order, held against an array of bytes: reads, writes, cuts,
-//! holes, mappings, several opens. The blocks are few, so that they come and go all the time. Needs /dev/fuse.
+//! One file, changed and read through a mount in every way and in random order, held against an array of bytes: reads,
+//! writes, cuts, holes, mappings, several opens. The blocks are few, so that they come and go all the time. Needs
+//! /dev/fuse.
 
 mod support;
 
@@ -169,7 +170,8 @@ impl Exerciser {
     }
 }
 
-/// Schemes that are different kinds of hosts to their blocks, bytes of a block, and memory. Without memory there is no cache.
+/// Schemes that are different kinds of hosts to their blocks, bytes of a block, and memory. Without memory there is no
+/// cache.
 const WAYS: [[&str; 3]; 9] = [
     ["lru", "4K", "96K"],
     ["arc", "512", "12K"],

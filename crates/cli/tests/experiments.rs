@@ -101,7 +101,8 @@ fn a_comparison_may_be_of_one_trace_and_at_a_share_of_the_best() {
                 [[compare]]\nbetter = \"mru\"\nthan = \"lru\"\ntrace = \"loop\"\nsaved_best = 50\npaper_saved = 40\n";
     let file = folder.file("one.toml", text);
     let shown = hotset(&["experiment", &file, "--traces", &folder.path("")]).good().out;
-    // All of the loop of 20 hits 1480 of 1500; half of that MRU reaches with some 10 blocks, LRU between 10 and 20, where it hits nothing yet.
+    // All of the loop of 20 hits 1480 of 1500; half of that MRU reaches with some 10 blocks, LRU between 10 and 20,
+    // where it hits nothing yet.
     assert!(shown.contains("mru against lru on loop") && shown.contains("50 % of the best |"), "{shown}");
     let alone = text.replace(", \"scan.csv\"", "").replace("trace = \"loop\"\n", "");
     let alone = hotset(&["experiment", &folder.file("alone.toml", alone), "--traces", &folder.path("")]).good().out;
@@ -169,7 +170,8 @@ fn what_moves_is_stacked() {
     assert!(hotset(&["experiment", &wrong]).err.contains("wrong.toml: stacked: found another measure"));
 }
 
-/// What an independent simulation of the same mix, written from the papers, counted: hit rates in percent of the two applications and of both, at 64 MB.
+/// What an independent simulation of the same mix, written from the papers, counted: hit rates in percent of the two
+/// applications and of both, at 64 MB.
 #[test]
 fn partitions_hit_what_was_counted_independently() {
     let names = ["own/strace/pg_tpcc.strace.zst", "own/strace/mplayer.strace.zst"];

@@ -1,4 +1,5 @@
-//! What listens, under attack: the pages of `view` and `mount --listen`, and the socket of `ctl`. Part of it needs /dev/fuse.
+//! What listens, under attack: the pages of `view` and `mount --listen`, and the socket of `ctl`. Part of it needs
+//! /dev/fuse.
 
 mod support;
 

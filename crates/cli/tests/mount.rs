@@ -117,7 +117,8 @@ fn it_goes_to_the_background_and_refuses_what_cannot_be() {
     }
 }
 
-/// What else is mounted there is not ours to unmount, and a mount that is left to its open files does not stand in the way of the next one.
+/// What else is mounted there is not ours to unmount, and a mount that is left to its open files does not stand in the
+/// way of the next one.
 #[test]
 fn mounts_one_above_the_other_do_not_touch_each_other() {
     if !can_mount() {

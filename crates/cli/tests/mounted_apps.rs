@@ -1,4 +1,5 @@
-//! Applications on a mount: how they are told apart, what they were promised, and how that is changed and seen while it serves. Needs /dev/fuse.
+//! Applications on a mount: how they are told apart, what they were promised, and how that is changed and seen while it
+//! serves. Needs /dev/fuse.
 
 mod support;
 

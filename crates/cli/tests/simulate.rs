@@ -187,7 +187,8 @@ fn unwrapped(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-/// A log that is only written, and a loop of three blocks that are read: LRU of two blocks hits every write and no read.
+/// A log that is only written, and a loop of three blocks that are read: LRU of two blocks hits every write and no
+/// read.
 #[test]
 fn a_write_that_finds_its_block_is_no_read_that_hits() {
     let folder = Folder::new();

@@ -1,7 +1,9 @@
-//! Everything at once: mounts of several schemes in both modes, with readers and writers, changes behind them, settings that change, pages that are asked for,
-//! and kills. A few seconds here, `HOTSET_SOAK_MINUTES` in `make soak`. Needs /dev/fuse.
+//! Everything at once: mounts of several schemes in both modes, with readers and writers, changes behind them, settings
+//! that change, pages that are asked for, and kills. A few seconds here, `HOTSET_SOAK_MINUTES` in `make soak`. Needs
+//! /dev/fuse.
 //!
-//! Every reader holds what it reads against what it knows; memory, threads and descriptors of the mount that is never killed must not grow.
+//! Every reader holds what it reads against what it knows; memory, threads and descriptors of the mount that is never
+//! killed must not grow.
 
 mod support;
 
@@ -180,7 +182,8 @@ fn work(soak: &Soak, served: &Served, number: u64) {
     }
 }
 
-/// Reads what all workers of a mount read, from its beginning to its end: a file in which every eight bytes are their place.
+/// Reads what all workers of a mount read, from its beginning to its end: a file in which every eight bytes are their
+/// place.
 fn read_shared(soak: &Soak, served: &Served) {
     let mut bytes = vec![0; 1 << 16];
     while soak.goes_on() {

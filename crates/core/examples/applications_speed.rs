@@ -1,9 +1,11 @@
-//! How fast caches for many applications decide, and what they take: references a CPU second on one core, and the most memory held.
+//! How fast caches for many applications decide, and what they take: references a CPU second on one core, and the most
+//! memory held.
 //!
 //! `cargo run --release -p hotset-core --example applications_speed [SPEC [REFERENCES]]`
 //!
-//! Twenty applications refer in turn, a million times each unless REFERENCES says otherwise. Half of the references of each go round a loop of its own, of 5,000 to 100,000 blocks,
-//! half are drawn by zipf(1.0) from 400,000 blocks of its own, so that queues of 1 GB are full. The cache holds 46,080 blocks of 4 KB (180 MB). Without SPEC it runs
+//! Twenty applications refer in turn, a million times each unless REFERENCES says otherwise. Half of the references of
+//! each go round a loop of its own, of 5,000 to 100,000 blocks, half are drawn by zipf(1.0) from 400,000 blocks of its
+//! own, so that queues of 1 GB are full. The cache holds 46,080 blocks of 4 KB (180 MB). Without SPEC it runs
 //! the schemes that divide a cache.
 
 use hotset_core::parts::random::Random;

@@ -2,8 +2,8 @@
 
 use serde::Serialize;
 
-/// Counts of one cache, of one application or of one class (DESIGN section 6). A reference is one block of one request; a
-/// request misses if any of its references does.
+/// Counts of one cache, of one application or of one class (DESIGN section 6). A reference is one block of one request;
+/// a request misses if any of its references does.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Counters {
     /// Blocks referenced, reads and writes.

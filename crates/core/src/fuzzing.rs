@@ -1,4 +1,5 @@
-//! What the readers of a user's text keep up on any text whatever: the one body of the fuzz targets in `fuzz/` and of the seeded tests.
+//! What the readers of a user's text keep up on any text whatever: the one body of the fuzz targets in `fuzz/` and of
+//! the seeded tests.
 
 use crate::classify::{Classifier, FileFacts, Rules};
 use crate::parts::random::Random;
@@ -13,7 +14,8 @@ const SLOTS: u32 = 64;
 /// Reads a list of policies, prints them, reads them back, and has those that can run serve a few references.
 ///
 /// # Panics
-/// If an error has no sentence or no place in the text, if what is printed reads otherwise, or if a policy that was built breaks.
+/// If an error has no sentence or no place in the text, if what is printed reads otherwise, or if a policy that was
+/// built breaks.
 pub fn policies(text: &str) {
     match PolicySpec::parse_list(text) {
         Err(error) => check(text, &error),
@@ -32,7 +34,8 @@ pub fn policies(text: &str) {
 /// Reads a list of sizes, prints it, reads it back, and turns it into blocks.
 ///
 /// # Panics
-/// If an error has no sentence or no place in the text, if what is printed reads otherwise, or if a size is no possible one.
+/// If an error has no sentence or no place in the text, if what is printed reads otherwise, or if a size is no possible
+/// one.
 pub fn sizes(text: &str) {
     let sizes = match SizeSpec::parse(text) {
         Err(error) => return check(text, &error),

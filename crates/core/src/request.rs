@@ -123,8 +123,8 @@ pub const FLAG_FAILED: u16 = 1;
 pub const FLAG_EXECUTABLE: u16 = 2;
 /// The request goes on from the one before it, which was too long for one record.
 pub const FLAG_CONTINUED: u16 = 4;
-/// The request goes through the cache and counts nowhere: it warms the cache up, or is not what a user wants to know of. A choice of
-/// requests sets it while a trace is read; no trace holds it.
+/// The request goes through the cache and counts nowhere: it warms the cache up, or is not what a user wants to know
+/// of. A choice of requests sets it while a trace is read; no trace holds it.
 pub const FLAG_UNCOUNTED: u16 = 8;
 
 /// One request: 32 bytes, plain data, copied freely.

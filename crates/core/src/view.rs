@@ -1,8 +1,9 @@
 //! How a scheme wants a stream of requests to be shown to it.
 //!
-//! A plain policy sees blocks of one size, and of those only the data. Caches that manage files by what they are want more: classes,
-//! blocks of another size for each part, the inodes and directories that naming a file touches. A host cuts the stream once for each
-//! distinct view, not once for each cache: [`Viewer`] says what each request touches, and the host gives the blocks numbers.
+//! A plain policy sees blocks of one size, and of those only the data. Caches that manage files by what they are want
+//! more: classes, blocks of another size for each part, the inodes and directories that naming a file touches. A host
+//! cuts the stream once for each distinct view, not once for each cache: [`Viewer`] says what each request touches, and
+//! the host gives the blocks numbers.
 
 mod addresses;
 mod names;
@@ -41,11 +42,12 @@ impl Parts {
     }
 }
 
-/// References to inodes and directories that are not in a trace of calls but follow from it (POLICIES 1.2, "From system calls to
-/// requests").
+/// References to inodes and directories that are not in a trace of calls but follow from it (POLICIES 1.2, "From system
+/// calls to requests").
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Metadata {
-    /// Every component of a path costs a look-up; without it only the last one does, and a name cache holds the others.
+    /// Every component of a path costs a look-up; without it only the last one does, and a name cache holds the
+    /// others.
     pub full_lookup: bool,
     /// The first read through an open writes the inode, and so does the first write.
     pub access_times: bool,

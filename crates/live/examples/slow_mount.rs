@@ -1,8 +1,8 @@
-//! A mount of a directory as if it lay on a slow disk: every read of the source takes a stated time, one after the other. For
-//! `benches/mount.py`; the files themselves should be in the machine's memory.
+//! A mount of a directory as if it lay on a slow disk: every read of the source takes a stated time, one after the
+//! other. For `benches/mount.py`; the files themselves should be in the machine's memory.
 //!
-//! `slow_mount SOURCE MOUNTPOINT MEMORY POLICY MODE SEEK_US MB_PER_S`: MEMORY in bytes, 0 without a cache; MODE strict or fast. Bytes read from
-//! the source and the counts are printed at the end, which a signal or an unmount brings.
+//! `slow_mount SOURCE MOUNTPOINT MEMORY POLICY MODE SEEK_US MB_PER_S`: MEMORY in bytes, 0 without a cache; MODE strict
+//! or fast. Bytes read from the source and the counts are printed at the end, which a signal or an unmount brings.
 
 use std::fs::File;
 use std::io;

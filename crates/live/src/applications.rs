@@ -1,7 +1,8 @@
 //! The applications that the cache has met, by number and by name.
 //!
-//! There may come any number of them: with `--app-by pid` each process is one. So those that have ended are folded into one entry of the counts, and
-//! their numbers are given to others. Whoever comes when [`MOST`] are there shares the name [`OTHERS`].
+//! There may come any number of them: with `--app-by pid` each process is one. So those that have ended are folded into
+//! one entry of the counts, and their numbers are given to others. Whoever comes when [`MOST`] are there shares the
+//! name [`OTHERS`].
 
 use hotset_core::policy::App;
 use rustc_hash::FxHashMap;

@@ -1,7 +1,7 @@
 //! The memory of the cache: frames in pools, one pool for each block size.
 //!
-//! A pool is one mapping that holds exactly as many frames as the policy may keep blocks; nothing is allocated while it serves. Pages
-//! of frames that were never used cost nothing.
+//! A pool is one mapping that holds exactly as many frames as the policy may keep blocks; nothing is allocated while it
+//! serves. Pages of frames that were never used cost nothing.
 
 use memmap2::{MmapMut, RemapOptions};
 
@@ -100,8 +100,8 @@ impl Arena {
         self.pools[usize::from(pool)].remap(frames)
     }
 
-    /// Takes the frames from `frames` on away. Those of them that are in use are moved below: `used` says which they are, and is told
-    /// each move.
+    /// Takes the frames from `frames` on away. Those of them that are in use are moved below: `used` says which they
+    /// are, and is told each move.
     pub fn cut(
         &mut self,
         number: u8,

@@ -1,7 +1,7 @@
 //! Which block is where: from addresses to slots, and from slots to frames.
 //!
-//! A slot is used again once the policy has forgotten it, so the tables are as large as what the policy knows, ghosts included. The
-//! slots of a file are linked, so that a file that is cut or changed is found again without a search.
+//! A slot is used again once the policy has forgotten it, so the tables are as large as what the policy knows, ghosts
+//! included. The slots of a file are linked, so that a file that is cut or changed is found again without a search.
 
 use std::ops::Range;
 

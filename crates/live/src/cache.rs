@@ -1,17 +1,20 @@
 //! The cache as its users see it: files, applications, settings. Reading and writing are in files of their own.
 //!
-//! Idea: every decision is made under one lock that is held for no I/O, so there is one order of decisions, and it is the order in which
-//! they are recorded. What is resident is copied under that lock too: a hit is a copy of 4 KB, less than a microsecond. Whatever is missing is
-//! read without the lock, in runs of neighbours, and put into the frames afterwards; a slow read never delays a hit.
+//! Idea: every decision is made under one lock that is held for no I/O, so there is one order of decisions, and it is
+//! the order in which they are recorded. What is resident is copied under that lock too: a hit is a copy of 4 KB, less
+//! than a microsecond. Whatever is missing is read without the lock, in runs of neighbours, and put into the frames
+//! afterwards; a slow read never delays a hit.
 //!
-//! Writes go to the source before they are acknowledged; then the cached blocks are changed. Two writers of a file take turns.
+//! Writes go to the source before they are acknowledged; then the cached blocks are changed. Two writers of a file take
+//! turns.
 //!
-//! Memory: frames take what was given, to the byte, and nothing else is kept of data, but for what is in flight, a quarter of that at most
-//! ([`in_flight`](crate::in_flight)), and what was read ahead, at most [`read_ahead::BUDGET`](crate::read_ahead::BUDGET). Tables take some 100 bytes a block.
+//! Memory: frames take what was given, to the byte, and nothing else is kept of data, but for what is in flight, a
+//! quarter of that at most ([`in_flight`](crate::in_flight)), and what was read ahead, at most
+//! [`read_ahead::BUDGET`](crate::read_ahead::BUDGET). Tables take some 100 bytes a block.
 //!
-//! A block that is invalidated (its file was cut, or changed behind the cache) is read again when it is asked for next. The policy is not
-//! told, as in the simulator, so such a reference may be a hit that still reads; [`Traffic::refills`] counts them. Schemes that see inodes
-//! are told of files that are deleted or cut.
+//! A block that is invalidated (its file was cut, or changed behind the cache) is read again when it is asked for next.
+//! The policy is not told, as in the simulator, so such a reference may be a hit that still reads; [`Traffic::refills`]
+//! counts them. Schemes that see inodes are told of files that are deleted or cut.
 
 use std::io;
 use std::ops::Range;
@@ -163,8 +166,8 @@ impl State {
         }
     }
 
-    /// Takes note of what a file is like at an open. What was read before is invalidated if anybody may have changed it behind the cache, also at the very
-    /// time at which it was written here. True if nobody can have.
+    /// Takes note of what a file is like at an open. What was read before is invalidated if anybody may have changed it
+    /// behind the cache, also at the very time at which it was written here. True if nobody can have.
     fn reopen(&mut self, file: FileNumber, stamp: Stamp) -> bool {
         let same = self.reconcile(file, stamp);
         let known = &mut self.files[file as usize];
@@ -176,7 +179,8 @@ impl State {
         false
     }
 
-    /// Takes note of what a file is like now. If it was changed behind the cache all its blocks are invalidated. True if it is as it was.
+    /// Takes note of what a file is like now. If it was changed behind the cache all its blocks are invalidated. True
+    /// if it is as it was.
     pub fn reconcile(&mut self, file: FileNumber, stamp: Stamp) -> bool {
         let known = &mut self.files[file as usize];
         // While it is written here nobody can tell who changed it.
@@ -227,8 +231,9 @@ impl Cache {
         state.files.add(path, kind)
     }
 
-    /// Forgets a file that nobody has open, unless one of its blocks is known or being read; its number may then be another file's. While there is a
-    /// recording nothing is forgotten: there a number means one file. True if it was forgotten.
+    /// Forgets a file that nobody has open, unless one of its blocks is known or being read; its number may then be
+    /// another file's. While there is a recording nothing is forgotten: there a number means one file. True if it
+    /// was forgotten.
     pub fn forget(&self, file: FileNumber) -> bool {
         let mut state = self.shared.lock();
         if state.recording.is_some() || state.decider.knows(file) || state.transfers.knows(file) {
@@ -254,8 +259,8 @@ impl Cache {
         self.shared.look().apps.known().iter().map(|app| app.name.clone()).collect()
     }
 
-    /// Folds applications that have ended into one entry of the counts; their numbers may then be others'. Those that the scheme speaks of stay, and while
-    /// there is a recording all do: there a number means one application.
+    /// Folds applications that have ended into one entry of the counts; their numbers may then be others'. Those that
+    /// the scheme speaks of stay, and while there is a recording all do: there a number means one application.
     pub fn fold(&self, ended: impl IntoIterator<Item = u32>) {
         let plan = self.plan();
         let mut state = self.shared.lock();
@@ -286,7 +291,8 @@ impl Cache {
         self.read_ahead.bring(&mut state);
     }
 
-    /// Looks whether a file that has been opened is still what the cache knows. If that is not certain its blocks are dropped. True if it is.
+    /// Looks whether a file that has been opened is still what the cache knows. If that is not certain its blocks are
+    /// dropped. True if it is.
     pub fn opened(&self, file: FileNumber, source: &dyn Source) -> io::Result<bool> {
         let stamp = source.stamp()?;
         Ok(self.shared.lock().reopen(file, stamp))
@@ -332,9 +338,10 @@ impl Cache {
         self.plan().spec.clone()
     }
 
-    /// Changes memory or scheme or both while the cache serves; `None` stays as it is, and so does all if anything is refused. What does not fit any
-    /// more leaves in the policy's own order. Blocks that another scheme takes in stay, where both cut files alike. A scheme in parts, which
-    /// depend on its memory, begins anew with other memory.
+    /// Changes memory or scheme or both while the cache serves; `None` stays as it is, and so does all if anything is
+    /// refused. What does not fit any more leaves in the policy's own order. Blocks that another scheme takes in
+    /// stay, where both cut files alike. A scheme in parts, which depend on its memory, begins anew with other
+    /// memory.
     pub fn reconfigure(&self, memory: Option<u64>, spec: Option<PolicySpec>) -> Result<(), LiveError> {
         if self.is_broken() {
             return Err(LiveError::Broken);
@@ -375,17 +382,20 @@ impl Cache {
         Ok(())
     }
 
-    /// True once a thread has panicked while it served: from then on calls end without an answer, and whoever can serves the source itself.
+    /// True once a thread has panicked while it served: from then on calls end without an answer, and whoever can
+    /// serves the source itself.
     pub fn is_broken(&self) -> bool {
         self.shared.is_broken()
     }
 
-    /// From now on tells `listener` of each decision by which a scheme divides its room anew, until [`finish`](Cache::finish).
+    /// From now on tells `listener` of each decision by which a scheme divides its room anew, until
+    /// [`finish`](Cache::finish).
     pub fn tell(&self, listener: Sender<Repartition>) {
         self.shared.lock().decider.host.division.listener = Some(listener);
     }
 
-    /// Writes the end of the recording, if there is one. Nobody is told of decisions any more. The recording of a broken cache has no end.
+    /// Writes the end of the recording, if there is one. Nobody is told of decisions any more. The recording of a
+    /// broken cache has no end.
     pub fn finish(&self) -> Result<(), LiveError> {
         let mut state = self.shared.look();
         state.decider.host.division.listener = None;

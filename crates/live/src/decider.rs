@@ -1,7 +1,7 @@
 //! The decisions: a policy, the blocks it knows, and the frames of those that are resident. No I/O, no lock.
 //!
-//! Requests are shown to the policy as the simulator shows a trace: the same cuts, the same numbers, the same order. So the outcome of
-//! each reference is the one that the simulator finds when it replays the requests.
+//! Requests are shown to the policy as the simulator shows a trace: the same cuts, the same numbers, the same order. So
+//! the outcome of each reference is the one that the simulator finds when it replays the requests.
 
 use std::collections::HashMap;
 use std::ops::Range;
@@ -51,7 +51,8 @@ impl Plan {
         }
     }
 
-    /// So many blocks, if there is memory for them. The system would give more than it has, and kill the process once that is used.
+    /// So many blocks, if there is memory for them. The system would give more than it has, and kill the process once
+    /// that is used.
     fn have(&self, blocks: u32) -> Result<u32, LiveError> {
         let (there, tables) = (Memory::total(), u64::from(blocks) * TABLES);
         match there.least() {
@@ -177,7 +178,8 @@ impl Host {
         Some(&self.arena.frame(pool, frame)[from as usize..to as usize])
     }
 
-    /// Puts `bytes`, which are the file's from `offset` on, into the block in `slot`, as far as they belong there and it is resident.
+    /// Puts `bytes`, which are the file's from `offset` on, into the block in `slot`, as far as they belong there and
+    /// it is resident.
     pub fn fill(&mut self, slot: Slot, offset: u64, bytes: &[u8]) {
         let entry = self.index.entry_mut(slot);
         let (Some(frame), Some(pool)) = (entry.frame, entry.block.pool) else { return };
@@ -429,7 +431,8 @@ impl Decider {
         self.counts.evictions = self.host.evictions;
     }
 
-    /// True if the block is not where it belongs now, but all its bytes are in blocks of the class that the file had before.
+    /// True if the block is not where it belongs now, but all its bytes are in blocks of the class that the file had
+    /// before.
     fn is_elsewhere(&self, block: &Block, others: &[Block]) -> bool {
         let resident =
             |block: &Block| self.host.index.find(block.address).is_some_and(|slot| self.policy.contains(slot));
@@ -481,8 +484,8 @@ impl Decider {
         }
     }
 
-    /// Changes the memory of a cache that is not [in parts](Decider::is_in_parts), to one with which it could be built. Blocks that no longer fit
-    /// leave in the policy's own order.
+    /// Changes the memory of a cache that is not [in parts](Decider::is_in_parts), to one with which it could be built.
+    /// Blocks that no longer fit leave in the policy's own order.
     pub fn resize(&mut self, plan: &Plan) -> Result<(), LiveError> {
         let capacity = plan.capacity()?;
         self.policy.resize(capacity, &mut self.host);
@@ -492,8 +495,8 @@ impl Decider {
         Ok(())
     }
 
-    /// Takes over the frames of another decider, if they are as many and as large, and its counts. `refer` references a block of the other
-    /// one here. What this policy does not keep is lost.
+    /// Takes over the frames of another decider, if they are as many and as large, and its counts. `refer` references a
+    /// block of the other one here. What this policy does not keep is lost.
     pub fn adopt(&mut self, mut other: Decider, mut refer: impl FnMut(&mut Decider, &Entry, &mut Serve)) {
         self.host.division.changes = other.host.division.changes;
         self.host.division.listener = other.host.division.listener.take();

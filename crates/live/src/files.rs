@@ -18,8 +18,8 @@ pub(crate) struct File {
     pub kind: Kind,
     /// What it was like after it was looked at last, or written here.
     pub stamp: Option<Stamp>,
-    /// It is being written here, or was since it was opened last. If somebody else wrote to it at the same time, `stamp` does not tell: there is one time of the
-    /// last change, and it is ours.
+    /// It is being written here, or was since it was opened last. If somebody else wrote to it at the same time,
+    /// `stamp` does not tell: there is one time of the last change, and it is ours.
     pub in_doubt: bool,
     /// Through which it was read last, as long as that is open.
     pub source: Option<Weak<dyn Source>>,

@@ -1,10 +1,11 @@
 //! What is in flight: bytes on their way between the source and readers, beside the frames.
 //!
-//! Idea: who is to move bytes takes a [`Share`] of what may be in flight first, and has it until the bytes are gone. Who finds no room waits, first come
-//! first served, and holds no thread meanwhile. One file has half of the room at most.
+//! Idea: who is to move bytes takes a [`Share`] of what may be in flight first, and has it until the bytes are gone.
+//! Who finds no room waits, first come first served, and holds no thread meanwhile. One file has half of the room at
+//! most.
 //!
-//! What takes longer than [`PATIENCE`] is not counted any more. It hangs, and others need not wait until it goes on: nobody has written to its buffers yet, so
-//! they take no memory.
+//! What takes longer than [`PATIENCE`] is not counted any more. It hangs, and others need not wait until it goes on:
+//! nobody has written to its buffers yet, so they take no memory.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::time::{Duration, Instant};
@@ -18,7 +19,8 @@ use crate::sync::{Arc, Mutex, MutexGuard, PoisonError, thread};
 /// So long a share is counted.
 const PATIENCE: Duration = Duration::from_secs(1);
 
-/// Bytes that may be in flight where a quarter of the memory is less: two requests of the longest kind, each of which is read and then copied.
+/// Bytes that may be in flight where a quarter of the memory is less: two requests of the longest kind, each of which
+/// is read and then copied.
 const LEAST: u64 = 4 << 20;
 
 /// The room for what is in flight.
@@ -107,7 +109,8 @@ impl InFlight {
         self.0.admit(&mut self.0.lock(), file, bytes)
     }
 
-    /// Calls `then` as soon as there is room for `bytes`, perhaps at once, from whatever thread and under whatever lock: it may only hand on.
+    /// Calls `then` as soon as there is room for `bytes`, perhaps at once, from whatever thread and under whatever
+    /// lock: it may only hand on.
     pub fn when_there_is_room(&self, file: FileNumber, bytes: u64, then: impl FnOnce(Share) + Send + 'static) {
         let mut ledger = self.0.lock();
         ledger.waiting.push_back(Waiter { file, bytes, then: Box::new(then) });

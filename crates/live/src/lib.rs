@@ -1,8 +1,8 @@
 //! The live cache: the policies that the simulator runs, on real I/O.
 //!
-//! [`Cache`] keeps blocks of files in frames of a fixed arena. What stays and what leaves is decided by a policy of the registry, one
-//! reference after the other under one lock, so that a recording of the references, replayed by the simulator, gives the same hits and
-//! misses. Reading and writing storage happens outside of that lock.
+//! [`Cache`] keeps blocks of files in frames of a fixed arena. What stays and what leaves is decided by a policy of the
+//! registry, one reference after the other under one lock, so that a recording of the references, replayed by the
+//! simulator, gives the same hits and misses. Reading and writing storage happens outside of that lock.
 
 mod applications;
 mod arena;

@@ -1,4 +1,5 @@
-//! What memory there is for this process: the machine's, and what its control groups allow (cgroups(7), versions 1 and 2).
+//! What memory there is for this process: the machine's, and what its control groups allow (cgroups(7), versions 1 and
+//! 2).
 
 use std::fmt;
 use std::fs;

@@ -1,4 +1,5 @@
-//! Reading: hits are copied while they are decided, misses are read in runs of neighbours, what others are reading is waited for.
+//! Reading: hits are copied while they are decided, misses are read in runs of neighbours, what others are reading is
+//! waited for.
 
 use std::io;
 use std::ops::Range;
@@ -66,7 +67,8 @@ pub enum Read {
     Done(Vec<u8>),
     /// [`Cache::finish_read`] must be called for it, or the reads of others that wait for it fail.
     Missing(Missing),
-    /// So many bytes are too many, as much as there is in flight. Nothing was decided; [`Cache::when_there_is_room`] tells when it can be.
+    /// So many bytes are too many, as much as there is in flight. Nothing was decided; [`Cache::when_there_is_room`]
+    /// tells when it can be.
     Crowded(u64),
 }
 
@@ -90,8 +92,8 @@ impl Reply {
 }
 
 impl Cache {
-    /// Reads up to `length` bytes from `offset` on; fewer only at the end of the file. Fails as the source does: what could not be read is
-    /// not cached.
+    /// Reads up to `length` bytes from `offset` on; fewer only at the end of the file. Fails as the source does: what
+    /// could not be read is not cached.
     pub fn read(&self, access: &Access, offset: u64, length: usize) -> io::Result<Vec<u8>> {
         let mut share = None;
         loop {
@@ -108,8 +110,8 @@ impl Cache {
         }
     }
 
-    /// The part of [`read`](Cache::read) that waits for nobody and asks the source nothing. `None`, and nothing is decided, if it goes beyond what is known
-    /// of the file, so that the source must be asked.
+    /// The part of [`read`](Cache::read) that waits for nobody and asks the source nothing. `None`, and nothing is
+    /// decided, if it goes beyond what is known of the file, so that the source must be asked.
     pub fn begin_read(&self, access: &Access, offset: u64, length: usize) -> Option<Read> {
         let end = offset.saturating_add(length as u64);
         let known = self.known_size(access);
@@ -129,7 +131,8 @@ impl Cache {
         Ok(self.begin(access, offset..end.min(size), size, share))
     }
 
-    /// Calls `then` once `bytes` more may be in flight, perhaps at once, from whatever thread and under whatever lock: it may only hand on.
+    /// Calls `then` once `bytes` more may be in flight, perhaps at once, from whatever thread and under whatever lock:
+    /// it may only hand on.
     pub fn when_there_is_room(&self, file: FileNumber, bytes: u64, then: impl FnOnce(Share) + Send + 'static) {
         self.in_flight.when_there_is_room(file, bytes, then);
     }
@@ -140,7 +143,8 @@ impl Cache {
             return Read::Done(Vec::new());
         }
         let mut state = self.shared.lock();
-        // What is announced with less than what is known now would be taken for the end of a file that has grown meanwhile.
+        // What is announced with less than what is known now would be taken for the end of a file that has grown
+        // meanwhile.
         let size = size.max(state.files[access.file as usize].size());
         let most = 2 * (range.end - range.start + state.decider.largest_block());
         if share.is_none() && !self.in_flight.is_ample(most) {
@@ -210,7 +214,8 @@ impl Cache {
         }
     }
 
-    /// The size of the file. A read that goes beyond what is known asks the source: the file may have grown behind the cache.
+    /// The size of the file. A read that goes beyond what is known asks the source: the file may have grown behind the
+    /// cache.
     fn size_at(&self, access: &Access, end: u64) -> io::Result<u64> {
         let known = self.known_size(access);
         if end <= known {
@@ -308,8 +313,8 @@ impl Reading<'_> {
     }
 }
 
-/// Adds a block to the last run if it follows it, or begins a new one; gives the number of its run. What lies behind the end of the file
-/// is not read.
+/// Adds a block to the last run if it follows it, or begins a new one; gives the number of its run. What lies behind
+/// the end of the file is not read.
 pub(crate) fn add_block(runs: &mut Vec<Run>, block: &Block, size: u64) -> usize {
     let known = |run: &Run| run.blocks.iter().any(|other| other.address == block.address);
     if let Some(number) = runs.iter().position(known) {
@@ -397,7 +402,8 @@ impl State {
         if is_missing { length + read } else { 0 }
     }
 
-    /// Puts what was read into the frame of a block, if it is resident and the read was not overtaken. True if it is resident.
+    /// Puts what was read into the frame of a block, if it is resident and the read was not overtaken. True if it is
+    /// resident.
     fn install(&mut self, file: FileNumber, transfer: &Arc<Transfer>, block: &Block, bytes: &[u8]) -> bool {
         let announced = self.transfers.find(file, block.address).is_some_and(|known| Arc::ptr_eq(known, transfer));
         let host = &mut self.decider.host;

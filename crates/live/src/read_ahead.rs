@@ -1,9 +1,11 @@
 //! Reading ahead of sequential readers.
 //!
-//! What is read ahead is not referenced, so the policy does not know it: it waits beside the frames until somebody asks for it, or until newer
-//! reads push it out. So hits and misses are those of the policy alone; only the misses are answered sooner, and in longer reads.
+//! What is read ahead is not referenced, so the policy does not know it: it waits beside the frames until somebody asks
+//! for it, or until newer reads push it out. So hits and misses are those of the policy alone; only the misses are
+//! answered sooner, and in longer reads.
 //!
-//! A scheme may want blocks that nobody has asked for (`virtual`, `demote`): those are resident at once and read in the same way.
+//! A scheme may want blocks that nobody has asked for (`virtual`, `demote`): those are resident at once and read in the
+//! same way.
 
 use std::collections::{HashMap, VecDeque};
 use std::ops::Range;
@@ -72,7 +74,8 @@ pub(crate) struct ReadAhead {
     in_flight: InFlight,
 }
 
-/// Reads of one file and of all that may be under way: so many files that hang are needed before others are not read ahead any more.
+/// Reads of one file and of all that may be under way: so many files that hang are needed before others are not read
+/// ahead any more.
 const LIMITS: Limits = Limits { part: 4, device: 64, all: 64 };
 
 impl ReadAhead {
@@ -80,14 +83,15 @@ impl ReadAhead {
         ReadAhead { shared, workers: Workers::new(LIMITS), in_flight }
     }
 
-    /// Room for reads of a file, a thread and a place for the bytes. Where there is none nothing may be announced: whoever wants it would wait behind
-    /// files that hang.
+    /// Room for reads of a file, a thread and a place for the bytes. Where there is none nothing may be announced:
+    /// whoever wants it would wait behind files that hang.
     fn room(&self, file: FileNumber, runs: &[Run]) -> Option<(Room, Arc<Share>)> {
         let room = self.workers.reserve(Part { device: 0, what: file.into() })?;
         Some((room, Arc::new(self.in_flight.try_take(file, run_bytes(runs))?)))
     }
 
-    /// Has the source read on behind `range`, which was just read, if the reader goes through the file in order and finds it missing.
+    /// Has the source read on behind `range`, which was just read, if the reader goes through the file in order and
+    /// finds it missing.
     pub fn follow(&self, access: &Access, stream: &Stream, range: &Range<u64>, missed: bool) {
         let ahead = stream.0.lock().unwrap_or_else(PoisonError::into_inner).follow(range, missed);
         if ahead.is_empty() {
@@ -124,7 +128,8 @@ impl ReadAhead {
         }
     }
 
-    /// Has the source read what the policy wants to have though nobody has asked for it. What cannot be read now is read once somebody asks.
+    /// Has the source read what the policy wants to have though nobody has asked for it. What cannot be read now is
+    /// read once somebody asks.
     pub fn bring(&self, state: &mut State) {
         let mut runs: HashMap<FileNumber, Vec<Run>> = HashMap::new();
         for slot in std::mem::take(&mut state.decider.host.missing) {

@@ -1,7 +1,8 @@
 //! Recording what is served, in the order of the decisions, as a native trace.
 //!
-//! The thread that decides only hands requests over; another one packs and writes them. If writing falls behind by [`QUEUE`] batches the cache waits for it,
-//! so that nothing is lost and memory stays bounded. An error of writing is told at the end; the cache goes on serving.
+//! The thread that decides only hands requests over; another one packs and writes them. If writing falls behind by
+//! [`QUEUE`] batches the cache waits for it, so that nothing is lost and memory stays bounded. An error of writing is
+//! told at the end; the cache goes on serving.
 
 use std::fs::File;
 use std::path::Path;

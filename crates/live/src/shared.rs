@@ -1,7 +1,7 @@
 //! What readers, writers and readers ahead of a cache share, and what a panic does to it.
 //!
-//! A panic is a mistake of ours. It costs the use of the cache, since nobody knows what was left half done, and never wrong bytes: the cache is marked as
-//! broken before the thread that panics lets go of anything that others wait for.
+//! A panic is a mistake of ours. It costs the use of the cache, since nobody knows what was left half done, and never
+//! wrong bytes: the cache is marked as broken before the thread that panics lets go of anything that others wait for.
 
 use std::io;
 use std::ops::{Deref, DerefMut};
@@ -15,7 +15,8 @@ use crate::sync::{Arc, Mutex, MutexGuard, PoisonError};
 /// What readers, writers and readers ahead share.
 pub(crate) struct Shared {
     state: Mutex<State>,
-    /// A thread has panicked while it served. Nobody knows what it left half done, so nothing that is held here is believed any more.
+    /// A thread has panicked while it served. Nobody knows what it left half done, so nothing that is held here is
+    /// believed any more.
     is_broken: AtomicBool,
 }
 
@@ -27,7 +28,8 @@ impl Shared {
         Shared { state: Mutex::new(state), is_broken: AtomicBool::new(false) }
     }
 
-    /// The state, for whoever relies on it. In a broken cache the call ends here: it unwinds to [`contain`](Shared::contain), without a word.
+    /// The state, for whoever relies on it. In a broken cache the call ends here: it unwinds to
+    /// [`contain`](Shared::contain), without a word.
     pub fn lock(&self) -> Locked<'_> {
         match self.state.lock() {
             Ok(state) if !self.is_broken() => Locked { _alarm: self.alarm(), state },
@@ -63,8 +65,9 @@ impl Shared {
     }
 }
 
-/// Marks the cache as broken when a panic unwinds past it. [`contain`](Shared::contain) would do so too late: the request is answered while its
-/// thread unwinds, and whoever has that answer must not be served from the cache any more.
+/// Marks the cache as broken when a panic unwinds past it. [`contain`](Shared::contain) would do so too late: the
+/// request is answered while its thread unwinds, and whoever has that answer must not be served from the cache any
+/// more.
 struct Alarm<'a>(&'a AtomicBool);
 
 impl Drop for Alarm<'_> {

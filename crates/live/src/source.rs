@@ -35,8 +35,9 @@ pub trait Source: Send + Sync {
     fn read_at(&self, buffer: &mut [u8], offset: u64) -> io::Result<usize>;
     /// Writes bytes from `offset` on, perhaps fewer than given.
     fn write_at(&self, bytes: &[u8], offset: u64) -> io::Result<usize>;
-    /// Writes bytes behind the end, wherever that is now, perhaps fewer than given; tells where they begin, and how many. Whoever else appends at the
-    /// same time, or to the source itself, loses nothing, if the source can do that.
+    /// Writes bytes behind the end, wherever that is now, perhaps fewer than given; tells where they begin, and how
+    /// many. Whoever else appends at the same time, or to the source itself, loses nothing, if the source can do
+    /// that.
     fn append(&self, bytes: &[u8]) -> io::Result<(u64, usize)> {
         let end = self.stamp()?.size;
         Ok((end, self.write_at(bytes, end)?))
@@ -45,8 +46,9 @@ pub trait Source: Send + Sync {
     fn set_len(&self, size: u64) -> io::Result<()>;
     /// What tells whether it was changed.
     fn stamp(&self) -> io::Result<Stamp>;
-    /// Has all that was written survive a loss of power, the size too, before it returns; unless `data_only` also what else is known of the file (times,
-    /// owner, mode). Nothing stands in for it: whoever is told that it is done relies on it.
+    /// Has all that was written survive a loss of power, the size too, before it returns; unless `data_only` also what
+    /// else is known of the file (times, owner, mode). Nothing stands in for it: whoever is told that it is done
+    /// relies on it.
     fn sync(&self, data_only: bool) -> io::Result<()>;
 }
 

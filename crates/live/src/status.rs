@@ -16,7 +16,8 @@ pub struct Status {
     pub memory_bytes: u64,
     /// Bytes that its frames take.
     pub frame_bytes: u64,
-    /// The cache is out of use since a thread has panicked: the source is served without it, and all counts stand still.
+    /// The cache is out of use since a thread has panicked: the source is served without it, and all counts stand
+    /// still.
     pub broken: bool,
     /// Blocks that are resident.
     pub resident_blocks: u32,
@@ -104,7 +105,8 @@ impl Status {
 }
 
 impl Part {
-    /// A part with this room in blocks of `block` bytes, whose application has made so many references since the scheme was set.
+    /// A part with this room in blocks of `block` bytes, whose application has made so many references since the scheme
+    /// was set.
     fn new(room: &PartRoom, block: u64, references: u64, hits: u64) -> Part {
         Part {
             room_bytes: u64::from(room.blocks) * block,

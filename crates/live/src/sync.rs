@@ -1,5 +1,6 @@
-//! Locks, channels and threads: the standard library's, or those of shuttle, which checks interleavings and decides itself who goes on
-//! (`tests/interleavings.rs`). What the cache itself does goes through here; the file system around it does not.
+//! Locks, channels and threads: the standard library's, or those of shuttle, which checks interleavings and decides
+//! itself who goes on (`tests/interleavings.rs`). What the cache itself does goes through here; the file system around
+//! it does not.
 
 #[cfg(feature = "shuttle")]
 pub(crate) use shuttle::{

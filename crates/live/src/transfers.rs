@@ -1,7 +1,7 @@
 //! Blocks that are being read from the source: one read a block, whoever else wants it waits.
 //!
-//! A read that a write has overtaken is *cancelled*: those who wait for it still get what it brings, since they asked before the write was
-//! acknowledged, but it never reaches the cache, and whoever asks now reads again.
+//! A read that a write has overtaken is *cancelled*: those who wait for it still get what it brings, since they asked
+//! before the write was acknowledged, but it never reaches the cache, and whoever asks now reads again.
 
 use std::collections::HashMap;
 use std::io;
@@ -36,7 +36,8 @@ pub(crate) struct Transfer {
     _share: Arc<Share>,
 }
 
-/// A read that was announced, in the hands of whoever is to make it. Whoever drops it before that gives it up, so that nobody waits in vain.
+/// A read that was announced, in the hands of whoever is to make it. Whoever drops it before that gives it up, so that
+/// nobody waits in vain.
 pub(crate) struct Announced(Arc<Transfer>);
 
 impl Announced {
@@ -112,8 +113,8 @@ impl Transfers {
         self.0.contains_key(&file)
     }
 
-    /// The one that brings a block, if it was announced for all of it up to `end`: one that was announced when less was known of the file would end where
-    /// that ended.
+    /// The one that brings a block, if it was announced for all of it up to `end`: one that was announced when less was
+    /// known of the file would end where that ended.
     pub fn covering(&self, file: u32, address: u64, end: u64) -> Option<&Arc<Transfer>> {
         self.find(file, address).filter(|transfer| transfer.range.end >= end)
     }

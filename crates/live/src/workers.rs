@@ -1,11 +1,12 @@
-//! Threads for what may take long or for ever, with bounds, so that a part of the source that hangs holds up nobody else.
+//! Threads for what may take long or for ever, with bounds, so that a part of the source that hangs holds up nobody
+//! else.
 //!
-//! A *part* is what hangs or goes on as a whole: a file, a name in a directory. Calls of one part, of one device, and of all together are under way up
-//! to a limit each; what goes beyond waits until one of those returns, and holds no thread. Threads are made when none is free and end when they were idle
-//! for a while.
+//! A *part* is what hangs or goes on as a whole: a file, a name in a directory. Calls of one part, of one device, and
+//! of all together are under way up to a limit each; what goes beyond waits until one of those returns, and holds no
+//! thread. Threads are made when none is free and end when they were idle for a while.
 //!
-//! Calls that are short as a rule need not go to another thread, which costs more than they do: [`Workers::run_here`] does them at once. As it may be
-//! the one call that does not return, only [`HERE`] threads at a time are risked so.
+//! Calls that are short as a rule need not go to another thread, which costs more than they do: [`Workers::run_here`]
+//! does them at once. As it may be the one call that does not return, only [`HERE`] threads at a time are risked so.
 
 use std::collections::VecDeque;
 use std::time::Duration;
@@ -108,7 +109,8 @@ impl Workers {
         self.0.add(&mut self.0.lock(), part, Box::new(job));
     }
 
-    /// Has `job`, which is short unless its part hangs, done by this thread, or by another one if too many like this one are held already.
+    /// Has `job`, which is short unless its part hangs, done by this thread, or by another one if too many like this
+    /// one are held already.
     pub fn run_here(&self, part: Part, job: impl FnOnce() + Send + 'static) {
         let mut state = self.0.lock();
         if state.here == HERE || state.enter(&self.0.limits, part).is_err() {

@@ -10,7 +10,8 @@ use crate::source::{self, Stamp};
 use crate::sync::PoisonError;
 
 impl Cache {
-    /// Writes `bytes` at `offset`; gives how many were written. When it returns they are where the source keeps what is written to it.
+    /// Writes `bytes` at `offset`; gives how many were written. When it returns they are where the source keeps what is
+    /// written to it.
     pub fn write(&self, access: &Access, offset: u64, bytes: &[u8]) -> io::Result<usize> {
         self.alter(
             access,
@@ -27,7 +28,8 @@ impl Cache {
         )
     }
 
-    /// Writes `bytes` behind the end of the file, which somebody may have moved behind the cache; tells where they begin, and how many were written.
+    /// Writes `bytes` behind the end of the file, which somebody may have moved behind the cache; tells where they
+    /// begin, and how many were written.
     pub fn append(&self, access: &Access, bytes: &[u8]) -> io::Result<(u64, usize)> {
         self.alter(
             access,
@@ -56,8 +58,9 @@ impl Cache {
         )
     }
 
-    /// Has the source keep what was written to the file ([`Source::sync`](source::Source::sync)). If it cannot, nobody knows what it has kept: nothing of the
-    /// file stays cached, so that whoever reads it is given what the source has.
+    /// Has the source keep what was written to the file ([`Source::sync`](source::Source::sync)). If it cannot, nobody
+    /// knows what it has kept: nothing of the file stays cached, so that whoever reads it is given what the source
+    /// has.
     pub fn sync(&self, access: &Access, data_only: bool) -> io::Result<()> {
         let done = access.source.sync(data_only);
         if done.is_err() {
@@ -68,7 +71,8 @@ impl Cache {
         done
     }
 
-    /// Does something else that changes the bytes `range` of the file in the source: making holes, copying within the source.
+    /// Does something else that changes the bytes `range` of the file in the source: making holes, copying within the
+    /// source.
     pub fn change<T>(
         &self,
         access: &Access,
@@ -78,8 +82,8 @@ impl Cache {
         self.alter(access, change, |state, _, _| state.invalidate(access.file, range))
     }
 
-    /// Changes a file in the source, while no one else does so here, and then what is cached of it. `settle` is given the result and the size
-    /// of the file after it.
+    /// Changes a file in the source, while no one else does so here, and then what is cached of it. `settle` is given
+    /// the result and the size of the file after it.
     fn alter<T>(
         &self,
         access: &Access,

@@ -1,5 +1,6 @@
-//! What was acknowledged as synced is on the disk whatever ends the machine, and nothing is that nobody has written: images of the disk after every prefix
-//! of what was done to it (`crash/mod.rs`). Through a mount too, which needs /dev/fuse and root.
+//! What was acknowledged as synced is on the disk whatever ends the machine, and nothing is that nobody has written:
+//! images of the disk after every prefix of what was done to it (`crash/mod.rs`). Through a mount too, which needs
+//! /dev/fuse and root.
 
 #[allow(dead_code, reason = "nothing fails here")]
 mod below;

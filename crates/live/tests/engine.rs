@@ -103,7 +103,8 @@ fn a_file_that_vanished_in_part_gives_what_is_left() {
     assert_eq!(cache.read(&file.access(0), 4096, 16_384).unwrap(), pattern(1, 5000)[4096..]);
 }
 
-/// Nobody can tell whether somebody else wrote at the same time, so the next open reads anew; as long as it is open nothing is read twice.
+/// Nobody can tell whether somebody else wrote at the same time, so the next open reads anew; as long as it is open
+/// nothing is read twice.
 #[test]
 fn a_file_that_was_written_here_is_read_anew_once_it_is_opened_again() {
     let cache = cache("lru", 8);
@@ -246,8 +247,8 @@ fn a_file_that_grows_during_a_read_is_read_ahead_to_its_new_end() {
     assert!(cache.read(&access, 50_000, 100_000).unwrap() == file.store.bytes()[50_000..]);
 }
 
-/// In a loop each reference has the scheme bring in the block that is referenced next but one. Here the loop goes backwards, the file ends in that block, and
-/// the reference is the write that makes it longer.
+/// In a loop each reference has the scheme bring in the block that is referenced next but one. Here the loop goes
+/// backwards, the file ends in that block, and the reference is the write that makes it longer.
 #[test]
 fn what_a_scheme_wants_at_a_write_is_brought_to_the_new_end() {
     const BLOCKS: u64 = 96;
@@ -274,12 +275,14 @@ fn what_a_scheme_wants_at_a_write_is_brought_to_the_new_end() {
         is_brought
     };
     for block in 90..95 {
-        // On a busy machine the threads that bring blocks in may all be at work still: then it is read when it is asked for.
+        // On a busy machine the threads that bring blocks in may all be at work still: then it is read when it is asked
+        // for.
         assert!((0..50).any(|_| is_brought(block)), "what {block} brings in was never on its way");
     }
 }
 
-/// The longest requests there are, each of a file of its own, all missed: at twice 1 MiB each two of them fill what may be in flight.
+/// The longest requests there are, each of a file of its own, all missed: at twice 1 MiB each two of them fill what may
+/// be in flight.
 #[test]
 fn what_is_in_flight_is_bounded_and_whoever_finds_no_room_waits() {
     let cache = cache("lru", 256);

@@ -1,5 +1,6 @@
-//! Whatever call of the source fails, falters or takes long: no wrong bytes, no hang, no panic, and the error is told to who asked. The cache alone, and a mount
-//! of a file system in memory of which every call may go wrong, names and attributes too (`below/mod.rs`; needs /dev/fuse and root). The seeds are printed.
+//! Whatever call of the source fails, falters or takes long: no wrong bytes, no hang, no panic, and the error is told
+//! to who asked. The cache alone, and a mount of a file system in memory of which every call may go wrong, names and
+//! attributes too (`below/mod.rs`; needs /dev/fuse and root). The seeds are printed.
 
 #[allow(dead_code, reason = "nothing crashes here")]
 mod below;
@@ -177,12 +178,14 @@ fn each_call_that_fails_is_told_to_who_asked_for_it() {
     }
 }
 
-/// A directory of a mount that one thread uses, and what is in it. What fails may have been done: then the file system below knows.
+/// A directory of a mount that one thread uses, and what is in it. What fails may have been done: then the file system
+/// below knows.
 struct Worker {
     at: PathBuf,
     below: Below,
     inode: Inode,
-    /// Names whose last change failed are not used again: for a second the kernel may believe that they are what they were.
+    /// Names whose last change failed are not used again: for a second the kernel may believe that they are what they
+    /// were.
     names: Names,
     spoilt: Vec<String>,
     files: BTreeMap<Inode, Vec<u8>>,
@@ -381,7 +384,8 @@ fn read_full(file: &File, buffer: &mut [u8], offset: u64) -> io::Result<usize> {
 fn disturb(seed: u64, mode: Mode, blocks: u64, workers: u64, one_in: u32) {
     let Some(stacked) = Stacked::new(blocks, options(mode)) else { return };
     let ready: Vec<Worker> = (0..workers).map(|number| Worker::new(&stacked, seed, number, workers == 1)).collect();
-    // A write or cut that is told to have failed, but was done, leaves the kernel below with an old size, behind which it appends. The cache asks for the size before.
+    // A write or cut that is told to have failed, but was done, leaves the kernel below with an old size, behind which
+    // it appends. The cache asks for the size before.
     stacked.below.faults().draw_from(seed, one_in, blocks > 0);
     let working: Vec<_> = ready.into_iter().map(|worker| thread::spawn(|| worker.work(250))).collect();
     let ended: Vec<_> = working.into_iter().map(thread::JoinHandle::join).collect();

@@ -1,4 +1,5 @@
-//! A served directory on the machine's own file system: what programs see through the mount is what the source holds. Needs /dev/fuse.
+//! A served directory on the machine's own file system: what programs see through the mount is what the source holds.
+//! Needs /dev/fuse.
 
 mod support;
 
@@ -119,8 +120,8 @@ fn open_files(mount: &Mount) {
     other.try_lock().unwrap();
 }
 
-/// Programs, pipes, names that are too long. Files are mapped in the tests of the command: a program that maps what it serves itself waits for
-/// itself.
+/// Programs, pipes, names that are too long. Files are mapped in the tests of the command: a program that maps what it
+/// serves itself waits for itself.
 fn other_files(mount: &Mount) {
     let (at, source) = (|name: &str| mount.at(name), |name: &str| mount.source(name));
     // Programs run.

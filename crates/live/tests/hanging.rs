@@ -27,8 +27,8 @@ use support::{Opened, pattern, settings};
 /// Bytes of each file.
 const SIZE: u64 = 64 << 10;
 
-/// A directory of files that do not exist before they are looked up: their names are their inodes. Those above 1000 hang as long as `hangs` is set, and
-/// answer with an error afterwards.
+/// A directory of files that do not exist before they are looked up: their names are their inodes. Those above 1000
+/// hang as long as `hangs` is set, and answer with an error afterwards.
 #[derive(Clone, Default)]
 struct Source {
     hangs: Arc<AtomicBool>,
@@ -117,7 +117,8 @@ impl Filesystem for Source {
     }
 }
 
-/// What `work` gives, unless it hangs. On a busy machine it may be slow, so only what takes very long counts as hanging.
+/// What `work` gives, unless it hangs. On a busy machine it may be slow, so only what takes very long counts as
+/// hanging.
 fn soon<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> Option<T> {
     let (tell, told) = channel();
     thread::spawn(move || tell.send(work()));

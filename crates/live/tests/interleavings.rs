@@ -1,7 +1,9 @@
-//! The orders in which readers, writers, those who read ahead and those who change a file behind the cache may come. A checker of interleavings (shuttle) has the cache's
-//! threads go on in orders that it draws by seed; a model of the file says what each read may find.
+//! The orders in which readers, writers, those who read ahead and those who change a file behind the cache may come. A
+//! checker of interleavings (shuttle) has the cache's threads go on in orders that it draws by seed; a model of the
+//! file says what each read may find.
 //!
-//! `cargo test -p hotset-live --features shuttle --test interleavings`; `HOTSET_SCHEDULES` says how many orders are tried for each case, `HOTSET_SEED` which.
+//! `cargo test -p hotset-live --features shuttle --test interleavings`; `HOTSET_SCHEDULES` says how many orders are
+//! tried for each case, `HOTSET_SEED` which.
 
 use std::io;
 use std::ops::Range;
@@ -35,7 +37,8 @@ struct Change {
     known: Option<u64>,
 }
 
-/// The file, and all that happened to it. The bytes of a cell are the number of the change that made it, which whoever writes draws before; so each read tells what it has seen.
+/// The file, and all that happened to it. The bytes of a cell are the number of the change that made it, which whoever
+/// writes draws before; so each read tells what it has seen.
 #[derive(Default)]
 struct Model {
     cells: Vec<u8>,
@@ -95,12 +98,14 @@ impl Model {
         }
     }
 
-    /// Panics if what was read from `cell` on between `begun` and now cannot be: it is older than what was known or seen before, or ends where the file did not.
+    /// Panics if what was read from `cell` on between `begun` and now cannot be: it is older than what was known or
+    /// seen before, or ends where the file did not.
     fn check(&mut self, begun: u64, cell: u64, asked: u64, found: &[u8]) {
         let now = self.tick();
         let must = |change: &Change| change.known.is_some_and(|known| known < begun);
         let first = self.changes.iter().rposition(must).unwrap_or(0);
-        // As with any file, the blocks of a read are read one after the other, and each ends where the file does at that moment.
+        // As with any file, the blocks of a read are read one after the other, and each ends where the file does at
+        // that moment.
         let ends = self.changes[first..].iter().map(|change| (change.size / CELL).saturating_sub(cell).min(asked));
         let (shortest, longest) = (ends.clone().min().expect("one"), ends.max().expect("one"));
         assert!(found.len() as u64 % CELL == 0, "{} bytes: the file never ended there", found.len());
@@ -260,8 +265,8 @@ fn at_once(users: Vec<User>, work: impl Fn(&User) + Send + Copy + 'static) {
     users[1].cache.validate();
 }
 
-/// Tries the orders that belong to the seed: half of them by priorities that change a few times, which finds what needs one thread to be very late, half of them with every
-/// step drawn.
+/// Tries the orders that belong to the seed: half of them by priorities that change a few times, which finds what needs
+/// one thread to be very late, half of them with every step drawn.
 fn check(name: &str, orders: usize, case: impl Fn() + Send + Sync + Copy + 'static) {
     let number = |variable: &str| std::env::var(variable).ok().map(|text| text.parse::<u64>().expect("a number"));
     let orders = number("HOTSET_SCHEDULES").map_or(orders, |orders| orders as usize);
@@ -310,7 +315,8 @@ fn what_changes_behind_the_cache_is_found_at_the_next_open() {
     });
 }
 
-/// In a loop each reference has the scheme bring in the block that is referenced next: here the one in which the file ends, by the write that makes it longer.
+/// In a loop each reference has the scheme bring in the block that is referenced next: here the one in which the file
+/// ends, by the write that makes it longer.
 #[test]
 fn what_a_scheme_brings_in_has_no_old_end() {
     check("virtual", 2000, || {

@@ -51,7 +51,8 @@ fn memory(key: &str) -> u64 {
     line.trim_end_matches("kB").trim().parse::<u64>().unwrap() * 1024
 }
 
-/// Has `readers` read 1 MiB of a file of their own each, all at once, and gives the memory that the process takes at most and thereafter.
+/// Has `readers` read 1 MiB of a file of their own each, all at once, and gives the memory that the process takes at
+/// most and thereafter.
 fn read_at_once(readers: usize, memory_bytes: u64, block: u64) -> [u64; 2] {
     let cache = Cache::new(&Settings { block, ..settings("lru", memory_bytes) }, None).unwrap();
     let source: Arc<dyn Source> = Arc::new(Slow);
@@ -75,8 +76,8 @@ fn read_at_once(readers: usize, memory_bytes: u64, block: u64) -> [u64; 2] {
     taken
 }
 
-/// Beside the frames there is what is in flight, a quarter of them or one request; and what the allocator keeps: glibc has up to eight heaps a core, and of requests of 1 MiB up
-/// to 2 MiB stay in each.
+/// Beside the frames there is what is in flight, a quarter of them or one request; and what the allocator keeps: glibc
+/// has up to eight heaps a core, and of requests of 1 MiB up to 2 MiB stay in each.
 #[test]
 fn many_readers_take_little_more_than_the_memory_that_was_given() {
     const FRAMES: u64 = 64 << 20;

@@ -1,4 +1,5 @@
-//! Everything that can be done to files, in random order, against a directory of byte arrays; `mounted_model.rs` does it through a mount.
+//! Everything that can be done to files, in random order, against a directory of byte arrays; `mounted_model.rs` does
+//! it through a mount.
 
 #[path = "support/memory.rs"]
 #[allow(dead_code, reason = "every test file uses a part of it")]

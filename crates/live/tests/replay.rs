@@ -1,5 +1,6 @@
-//! What is simulated is what runs: a recording of the live cache, replayed by the simulator at the same spec and size, gives the same
-//! hits and misses, for every scheme that can run: reference by reference where each request is one, and after every request.
+//! What is simulated is what runs: a recording of the live cache, replayed by the simulator at the same spec and size,
+//! gives the same hits and misses, for every scheme that can run: reference by reference where each request is one, and
+//! after every request.
 
 mod support;
 
@@ -315,7 +316,8 @@ fn what_is_decided_by_the_clock_is_decided_again() {
     }
 }
 
-/// Each request is one reference to data, and the counts are compared after each: so are the outcomes of all references.
+/// Each request is one reference to data, and the counts are compared after each: so are the outcomes of all
+/// references.
 #[test]
 fn a_recording_replayed_gives_the_same_hits_reference_by_reference() {
     let specs = specs();

@@ -1,6 +1,7 @@
 //! Prints rates of the curves, in references a CPU second: `cargo run --release --example curve_speed [TRACE...]`.
 //!
-//! Generated traces first: zipf(1.0), a loop, a scan, and sweeps that turn back (the worst case of stack updates for OPT).
+//! Generated traces first: zipf(1.0), a loop, a scan, and sweeps that turn back (the worst case of stack updates for
+//! OPT).
 
 use std::path::Path;
 use std::time::Instant;

@@ -1,4 +1,5 @@
-//! Prints CPU seconds and rates of renumbering and of single cells: `cargo run --release --example grid_speed [requests] [objects]`.
+//! Prints CPU seconds and rates of renumbering and of single cells: `cargo run --release --example grid_speed
+//! [requests] [objects]`.
 
 use hotset_core::registry::ENTRIES;
 use hotset_sim::grid::{self, Plan};

@@ -1,7 +1,8 @@
-//! How fast memory traces are replayed: `cargo run --release -p hotset-sim --example paging_speed -- PROG.pgt.zst [POLICY…]`.
+//! How fast memory traces are replayed: `cargo run --release -p hotset-sim --example paging_speed -- PROG.pgt.zst
+//! [POLICY…]`.
 //!
-//! References by seconds of processor time, on one core, for memory that holds the whole program, for half of it and for a tenth. The last line is a loop over
-//! twice as many pages as there are frames, where every reference faults.
+//! References by seconds of processor time, on one core, for memory that holds the whole program, for half of it and
+//! for a tenth. The last line is a loop over twice as many pages as there are frames, where every reference faults.
 
 use std::path::Path;
 use std::sync::Arc;

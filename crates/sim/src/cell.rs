@@ -26,7 +26,8 @@ pub(crate) trait Cell<K>: Send {
 pub struct Tally {
     /// Over all references.
     pub total: Counters,
-    /// Reads of the block in hand, to which the application referred just before: references like any other, of which a program reads the block once.
+    /// Reads of the block in hand, to which the application referred just before: references like any other, of which
+    /// a program reads the block once.
     pub repeats: Repeats,
     /// By application number; empty when the trace has one application.
     pub apps: Vec<Counters>,
@@ -98,7 +99,8 @@ pub struct ClassTally {
     pub counters: Counters,
     /// Bytes of its blocks.
     pub block_bytes: u64,
-    /// Accesses to storage by reads: one for a request that misses, one for each missing piece of a request longer than its part.
+    /// Accesses to storage by reads: one for a request that misses, one for each missing piece of a request longer
+    /// than its part.
     pub read_accesses: u64,
     /// Blocks read from storage: those that reads missed. A block that is written first is not read.
     pub blocks_read: u64,

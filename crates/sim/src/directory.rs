@@ -57,7 +57,8 @@ impl Directory for Dense {
     }
 }
 
-/// A hash table from keys to slots; slots are recycled when forgotten, so memory follows the cache and not the footprint.
+/// A hash table from keys to slots; slots are recycled when forgotten, so memory follows the cache and not the
+/// footprint.
 #[derive(Default)]
 pub(crate) struct Hashed {
     table: HashTable<Slot>,

@@ -1,6 +1,7 @@
 //! From requests to references: a reference is one block of one request (DESIGN section 6).
 //!
-//! A short record may ask for a long range, so ranges are cut as far as there is room in a piece, and go on in the next one.
+//! A short record may ask for a long range, so ranges are cut as far as there is room in a piece, and go on in the next
+//! one.
 
 use hotset_core::request::{FLAG_CONTINUED, Op, Request};
 use hotset_core::view::Segments;
@@ -24,7 +25,8 @@ pub enum BlockSize {
 }
 
 impl BlockSize {
-    /// What a trace is cut into unless the user says otherwise: its own unit, 4096 bytes without one, whole objects for ids.
+    /// What a trace is cut into unless the user says otherwise: its own unit, 4096 bytes without one, whole objects for
+    /// ids.
     pub fn default_for(meta: &Meta) -> BlockSize {
         match meta.addressing {
             Addressing::Objects => BlockSize::Object,
@@ -56,7 +58,8 @@ pub(crate) struct Expanded {
     pub repeats: Bits,
     /// The application of each run of references, with the index at which the run begins.
     pub apps: Vec<(u64, u32)>,
-    /// The time of each run of references that were made at the same time, with the index at which the run begins; empty unless asked for.
+    /// The time of each run of references that were made at the same time, with the index at which the run begins;
+    /// empty unless asked for.
     pub times: Vec<(u64, u64)>,
 }
 
@@ -117,8 +120,9 @@ impl Expander {
         Expander { times, ..self }
     }
 
-    /// Appends references of `requests` to `out` until that is full, and takes the requests that are cut to their end off the front. What is
-    /// left must be handed over again: its first request may be cut in part. Only data operations reference blocks.
+    /// Appends references of `requests` to `out` until that is full, and takes the requests that are cut to their end
+    /// off the front. What is left must be handed over again: its first request may be cut in part. Only data
+    /// operations reference blocks.
     pub fn expand(&mut self, requests: &mut &[Request], out: &mut Expanded) -> Result<(), SimError> {
         while let Some((request, rest)) = requests.split_first()
             && !out.is_full()

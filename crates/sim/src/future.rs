@@ -7,7 +7,8 @@ use hotset_core::policy::Future;
 #[error("the trace has more than 4 billion references, more than 32 bits can number")]
 pub struct TooManyReferences;
 
-/// For each of `ids` (all below `distinct`) the position of the next reference to the same block, [`Future::NEVER`] if none.
+/// For each of `ids` (all below `distinct`) the position of the next reference to the same block, [`Future::NEVER`] if
+/// none.
 pub fn next_use(ids: &[u32], distinct: u32) -> Result<Vec<u32>, TooManyReferences> {
     if ids.len() >= Future::NEVER as usize {
         return Err(TooManyReferences);

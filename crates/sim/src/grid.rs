@@ -1,7 +1,7 @@
 //! A grid of cells (policies × sizes) over one trace.
 //!
-//! A held trace is replayed once a cell, cells side by side on all cores: only as many caches exist at a time as there are cores,
-//! and each stays in the processor's cache. A stream is read once and every window goes to all cells.
+//! A held trace is replayed once a cell, cells side by side on all cores: only as many caches exist at a time as there
+//! are cores, and each stays in the processor's cache. A stream is read once and every window goes to all cells.
 
 use std::sync::{Arc, LazyLock};
 
@@ -59,7 +59,8 @@ impl Plan {
     }
 }
 
-/// True if the policy wants to see the trace in another view than the plain one at some size, so that its requests must be kept.
+/// True if the policy wants to see the trace in another view than the plain one at some size, so that its requests must
+/// be kept.
 pub fn wants_requests(entry: &Entry, args: &Args) -> bool {
     entry.asks.view(args, 1 << 20).is_ok_and(|view| view != View::default())
 }

@@ -1,9 +1,9 @@
 //! Renumbering: every distinct block key gets a dense number, in order of first appearance.
 //!
-//! Done once a trace, so that every cell of a grid indexes arrays and hashes nothing (DESIGN section 4). The table is open
-//! addressing over 12-byte entries, looked up a batch at a time with the entries fetched ahead: a block trace has no locality
-//! in hash order, so each look-up is a cache miss that only distance can hide. The hash is a bijection seeded at random, so no
-//! trace can be made that collides on purpose, and the numbers do not depend on it.
+//! Done once a trace, so that every cell of a grid indexes arrays and hashes nothing (DESIGN section 4). The table is
+//! open addressing over 12-byte entries, looked up a batch at a time with the entries fetched ahead: a block trace has
+//! no locality in hash order, so each look-up is a cache miss that only distance can hide. The hash is a bijection
+//! seeded at random, so no trace can be made that collides on purpose, and the numbers do not depend on it.
 
 use std::hash::{BuildHasher, RandomState};
 

@@ -1,4 +1,5 @@
-//! The simulator: traces become references, references are replayed against policies at many sizes, and everything is counted.
+//! The simulator: traces become references, references are replayed against policies at many sizes, and everything is
+//! counted.
 
 mod bits;
 mod cell;

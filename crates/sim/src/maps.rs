@@ -3,7 +3,8 @@
 /// What is read of a mapped range is invisible to system calls: which ranges count as reads of all their bytes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Maps {
-    /// Those of which a recording knows what was touched. None does yet, so all are left out, and a remark of the reader says how much that is.
+    /// Those of which a recording knows what was touched. None does yet, so all are left out, and a remark of the
+    /// reader says how much that is.
     #[default]
     Auto,
     /// All.

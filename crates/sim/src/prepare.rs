@@ -98,8 +98,8 @@ impl Source {
     }
 }
 
-/// Reads and renumbers a trace, as far as memory allows. The reader comes back with its tables and remarks when all of it
-/// was read.
+/// Reads and renumbers a trace, as far as memory allows. The reader comes back with its tables and remarks when all of
+/// it was read.
 pub fn prepare(
     reader: Box<dyn TraceReader>,
     options: &Options,

@@ -16,8 +16,8 @@ pub(crate) fn is_wanted(plan: &Plan) -> bool {
     plan.entry.asks.profiling(&plan.args, plan.capacity).is_some()
 }
 
-/// The applications of the trace, measured as the policy of `plan` wants it, or read from where it was measured: the hit rate in percent of each
-/// alone, at each size; none if it does not occur.
+/// The applications of the trace, measured as the policy of `plan` wants it, or read from where it was measured: the
+/// hit rate in percent of each alone, at each size; none if it does not occur.
 pub(crate) fn apps(machine: &Machine, plan: &Plan) -> Result<Vec<App>, SimError> {
     let mut apps = named(&machine.references.apps);
     let Some(profiling) = plan.entry.asks.profiling(&plan.args, plan.capacity) else { return Ok(apps) };

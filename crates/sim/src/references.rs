@@ -160,8 +160,9 @@ impl References {
         self.addresses.len() as u32
     }
 
-    /// The curve of `policy`, a cache in parts, by the size of its part `x`, in one pass; with it, by the size of the whole cache in
-    /// blocks of the run. `None` if no part takes the rest, or if a file changes its class. The requests must have been kept.
+    /// The curve of `policy`, a cache in parts, by the size of its part `x`, in one pass; with it, by the size of the
+    /// whole cache in blocks of the run. `None` if no part takes the rest, or if a file changes its class. The
+    /// requests must have been kept.
     pub fn parts_curve(
         &self,
         policy: &PolicySpec,

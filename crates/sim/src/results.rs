@@ -9,7 +9,8 @@ use crate::maps::Maps;
 use crate::select::{Filter, Selection};
 use hotset_core::counters::Counters;
 
-/// Version of the row's schema; a reader refuses what it does not know. Version 2 added reads at block level, repeats and what was chosen of the trace to version 1.
+/// Version of the row's schema; a reader refuses what it does not know. Version 2 added reads at block level, repeats
+/// and what was chosen of the trace to version 1.
 pub const SCHEMA_VERSION: u32 = 2;
 
 /// One cell: trace, policy, size and what was counted. A field that does not apply is absent.
@@ -62,7 +63,8 @@ pub struct Row {
     /// Blocks read ahead of sequential readers; absent if there were none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub prefetch_reads: Option<u64>,
-    /// Accesses to storage: reading requests that missed, by pieces of at most their part, and blocks written. Only for schemes that tell classes apart.
+    /// Accesses to storage: reading requests that missed, by pieces of at most their part, and blocks written. Only
+    /// for schemes that tell classes apart.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub disk_accesses: Option<u64>,
     /// Bytes read from storage; only for schemes that tell classes apart.
@@ -331,10 +333,12 @@ pub struct SeriesRow {
     /// Blocks of its virtual queue; absent for schemes without one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub queue_blocks: Option<u64>,
-    /// Values of 64 bands of the queue, of equal length, from the head on, at the end of its last quantum: hits there, faded (heat map).
+    /// Values of 64 bands of the queue, of equal length, from the head on, at the end of its last quantum: hits there,
+    /// faded (heat map).
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub queue_values: Vec<f64>,
-    /// Its table: blocks, and its hits per reference with so many, as they were known when the room was divided last; absent for schemes that keep none.
+    /// Its table: blocks, and its hits per reference with so many, as they were known when the room was divided last;
+    /// absent for schemes that keep none.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub table: Vec<(u32, f64)>,
 }

@@ -1,4 +1,5 @@
-//! The blocks of a trace in the order of their references, handed over as they are cut: nothing is numbered, nothing is held.
+//! The blocks of a trace in the order of their references, handed over as they are cut: nothing is numbered, nothing is
+//! held.
 
 use hotset_trace::{Batch, TraceReader};
 

@@ -24,8 +24,8 @@ pub(crate) struct Window<'a, K> {
     pub uncounted: Option<&'a [u64]>,
     /// Set where the reference reads the block that its application referred to just before.
     pub repeats: Option<&'a [u64]>,
-    /// Runs of one application each: position in the trace where the run begins, application. The first run may begin before
-    /// the window.
+    /// Runs of one application each: position in the trace where the run begins, application. The first run may begin
+    /// before the window.
     pub apps: &'a [(u64, u32)],
     /// Runs of one time each, in the same way; empty where times were not kept.
     pub times: &'a [(u64, u64)],
@@ -50,8 +50,8 @@ impl<'a, K> Window<'a, K> {
         })
     }
 
-    /// Counts references `start..end` (indices in the window), given which of them hit. `open_missed` tells, before and after, whether
-    /// the request that goes on across the boundary has been counted as missed.
+    /// Counts references `start..end` (indices in the window), given which of them hit. `open_missed` tells, before and
+    /// after, whether the request that goes on across the boundary has been counted as missed.
     pub fn count(&self, start: u64, end: u64, hits: &[u64], open_missed: &mut bool) -> Counters {
         let write = |word: usize| self.writes.map_or(0, |words| words[word]);
         let begin = |word: usize| !self.continues.map_or(0, |words| words[word]);

@@ -204,7 +204,8 @@ fn published_counts_of_the_scsi_trace() {
     }
 }
 
-/// LRU hit percentages of the OLTP trace as the caching literature gives them (ARC, FAST 2003, table IV; MIN: LIRS and 2Q follow-ups).
+/// LRU hit percentages of the OLTP trace as the caching literature gives them (ARC, FAST 2003, table IV; MIN: LIRS and
+/// 2Q follow-ups).
 #[test]
 fn published_ratios_of_the_oltp_trace() {
     let Some(ids) = trace("public/arc/OLTP.lis.zst") else { return };
@@ -263,7 +264,8 @@ fn samples_of_a_real_trace_are_as_near_as_the_paper_says() {
     }
 }
 
-/// Over some seeds, errors are on average as large as they are expected to be. (A single one may well be several times larger.)
+/// Over some seeds, errors are on average as large as they are expected to be. (A single one may well be several times
+/// larger.)
 fn check_expectations(ids: &[u32], draw: impl Fn(u64) -> Shards) {
     let exact = lru(ids);
     let (mut errors, mut expectations) = (0.0, 0.0);

@@ -1,5 +1,5 @@
-//! The engine against a simulation that could not be simpler: requests of several blocks, reads and writes, several applications
-//! and files, through both directories and any memory budget.
+//! The engine against a simulation that could not be simpler: requests of several blocks, reads and writes, several
+//! applications and files, through both directories and any memory budget.
 
 use std::collections::{HashSet, VecDeque};
 

@@ -1,5 +1,5 @@
-//! Caches that know what a file is, over traces written out: classes, blocks of several sizes, requests to inodes and directories,
-//! files that grow, shrink and go.
+//! Caches that know what a file is, over traces written out: classes, blocks of several sizes, requests to inodes and
+//! directories, files that grow, shrink and go.
 
 use std::collections::HashMap;
 use std::fmt::Write;
@@ -68,7 +68,8 @@ fn a_file_that_outgrows_its_class_is_looked_for_where_it_was() {
     let tally = replay(PARTS, 512 * K, lines);
     let (small, large) = (class(&tally, "datafile"), class(&tally, "large"));
     assert_eq!((small.counters.references, small.counters.hits), (2, 0));
-    // The first two find their bytes in the small blocks; the third does not, and brings in the 64 KB that serve the fourth.
+    // The first two find their bytes in the small blocks; the third does not, and brings in the 64 KB that serve the
+    // fourth.
     assert_eq!((large.counters.requests, large.counters.request_misses, large.blocks_read), (4, 1, 1));
     let shrunk = "R,/f,0,65536,600000,datafile\nT,/f,1000,0,,\nR,/f,0,1000,,datafile\n";
     let tally = replay(PARTS, 512 * K, shrunk);
@@ -113,7 +114,8 @@ fn a_program_is_read_as_a_whole_in_one_request() {
     assert_eq!((program.counters.references, program.counters.hits), (50, 25));
 }
 
-/// A request longer than the cache, or with `pieces=part` than its part, is as many accesses as it has pieces of that size.
+/// A request longer than the cache, or with `pieces=part` than its part, is as many accesses as it has pieces of that
+/// size.
 #[test]
 fn a_request_longer_than_the_cache_is_cut() {
     let accesses = |spec: &str, size: u64| {
@@ -239,7 +241,8 @@ fn the_curve_of_a_cache_in_parts_equals_its_simulation() {
     }
 }
 
-/// With blocks of one size everywhere and nothing but data, a cache in parts sees what a plain one sees, so that Belady's bounds hold for it.
+/// With blocks of one size everywhere and nothing but data, a cache in parts sees what a plain one sees, so that
+/// Belady's bounds hold for it.
 #[test]
 fn no_cache_in_parts_beats_the_bounds() {
     let mut lines = String::new();

@@ -1,4 +1,5 @@
-//! Exact counts on public traces (crates/testkit/golden/vectors.toml), through the whole path: file, reader, renumbering, cells.
+//! Exact counts on public traces (crates/testkit/golden/vectors.toml), through the whole path: file, reader,
+//! renumbering, cells.
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,5 @@
-//! Faults on recorded programs, against counts by an independent program: CLOCK exactly, APR within one percent where not said otherwise.
+//! Faults on recorded programs, against counts by an independent program: CLOCK exactly, APR within one percent where
+//! not said otherwise.
 
 use std::path::Path;
 use std::sync::Arc;

@@ -1,6 +1,6 @@
-//! Prints golden rows, the hits of a policy's slow model: under its defaults on the traces of `golden/vectors.toml`, under each set of
-//! arguments in the table of models on those of `golden/variants.toml`. Trace by trace, the longer ones take minutes; with `--variants`
-//! only the latter.
+//! Prints golden rows, the hits of a policy's slow model: under its defaults on the traces of `golden/vectors.toml`,
+//! under each set of arguments in the table of models on those of `golden/variants.toml`. Trace by trace, the longer
+//! ones take minutes; with `--variants` only the latter.
 //!
 //! `cargo run --example golden -- [--variants] NAME…`
 

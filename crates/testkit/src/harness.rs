@@ -39,7 +39,8 @@ pub struct Case {
 }
 
 impl Case {
-    /// A policy with its defaults, for a run of half a minute in which every tenth of a second has a reference, in a host that numbers blocks once for all.
+    /// A policy with its defaults, for a run of half a minute in which every tenth of a second has a reference, in a
+    /// host that numbers blocks once for all.
     pub fn new(policy: &str, capacity: u32) -> Case {
         let entry = registry::find(policy).unwrap_or_else(|| panic!("{policy} is not registered"));
         let run = Run { nanoseconds: Some(30_000_000_000), references: 300 };
@@ -82,13 +83,14 @@ impl Case {
         Case { numbering, ..self }
     }
 
-    /// Runs all events against the policy and its model and compares everything after each. Gives the hits, or the first
-    /// difference as a sentence.
+    /// Runs all events against the policy and its model and compares everything after each. Gives the hits, or the
+    /// first difference as a sentence.
     pub fn check(&self, events: &[Event]) -> Result<u64, String> {
         self.check_from(0, events)
     }
 
-    /// Like [`Case::check`], but does not inspect the states before event number `first`: hits and victims are compared all the same.
+    /// Like [`Case::check`], but does not inspect the states before event number `first`: hits and victims are compared
+    /// all the same.
     pub fn check_from(&self, first: usize, events: &[Event]) -> Result<u64, String> {
         struct Run<'a>(&'a Case, usize, &'a [Event]);
         impl Visitor for Run<'_> {
@@ -263,7 +265,8 @@ impl<P: Policy> Harness<P> {
     }
 }
 
-/// Slots that a recycling host starts with. A policy may bound what it knows by the trace only; then the test's own few keys do.
+/// Slots that a recycling host starts with. A policy may bound what it knows by the trace only; then the test's own few
+/// keys do.
 fn identities<P: Policy>(args: &Args, capacity: u32) -> u32 {
     P::identities(args, capacity).min(1 << 10) as u32
 }

@@ -16,8 +16,8 @@ pub fn trace_path(relative: &str) -> Option<PathBuf> {
     None
 }
 
-/// Says on standard error, past the test harness that would swallow it, that a test is left out. Panics if `CI` is set: there
-/// every test must run.
+/// Says on standard error, past the test harness that would swallow it, that a test is left out. Panics if `CI` is set:
+/// there every test must run.
 pub fn skip(reason: &str) {
     assert!(env::var_os("CI").is_none(), "left out, though CI is set: {reason}");
     // A closed standard error is no reason to fail.

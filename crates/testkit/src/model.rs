@@ -1,7 +1,7 @@
 //! What a reference model is.
 //!
-//! A model is a policy written a second time, from its published statement and not from the fast code: deliberately slow and plain,
-//! on `VecDeque` and `BTreeMap`, over keys instead of slots.
+//! A model is a policy written a second time, from its published statement and not from the fast code: deliberately
+//! slow and plain, on `VecDeque` and `BTreeMap`, over keys instead of slots.
 
 use std::collections::BTreeSet;
 
@@ -83,12 +83,14 @@ pub trait Model {
     /// The resident keys.
     fn resident(&self) -> BTreeSet<u32>;
 
-    /// The resident keys in the order in which the policy values them, the most valued first; `None` if that is not defined.
+    /// The resident keys in the order in which the policy values them, the most valued first; `None` if that is not
+    /// defined.
     fn order(&self) -> Option<Vec<u32>> {
         None
     }
 
-    /// True if something is known of `key`. Models whose ghosts matter to others say what they remember besides the resident keys.
+    /// True if something is known of `key`. Models whose ghosts matter to others say what they remember besides the
+    /// resident keys.
     fn remembers(&self, key: u32) -> bool {
         self.resident().contains(&key)
     }

@@ -1,5 +1,5 @@
-//! Runs a policy as a pager hosts it: called for blocks that are not resident alone, with a bit a block for all other references; or, for
-//! comparison, called for every reference.
+//! Runs a policy as a pager hosts it: called for blocks that are not resident alone, with a bit a block for all other
+//! references; or, for comparison, called for every reference.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

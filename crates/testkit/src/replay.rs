@@ -20,7 +20,8 @@ pub struct Counts {
     pub evicted: Vec<Slot>,
 }
 
-/// Replays `trace`, whose keys are numbered densely from 0, and counts. The numbering of `case` is ignored: slots are keys.
+/// Replays `trace`, whose keys are numbered densely from 0, and counts. The numbering of `case` is ignored: slots are
+/// keys.
 pub fn replay(case: &Case, trace: &[u32]) -> Counts {
     struct Run<'a>(&'a Case, &'a [u32]);
     impl Visitor for Run<'_> {

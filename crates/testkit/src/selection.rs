@@ -1,4 +1,5 @@
-//! Which policies the tests look at: all, or those that the environment variable `HOTSET_POLICIES` names; and which of their parameters.
+//! Which policies the tests look at: all, or those that the environment variable `HOTSET_POLICIES` names; and which of
+//! their parameters.
 
 use std::env;
 
@@ -6,8 +7,8 @@ use hotset_core::policy::{Entry, Info};
 use hotset_core::registry;
 use rayon::prelude::*;
 
-/// The entries of the registry that `HOTSET_POLICIES` names, split by commas, or all if it is not set. Panics at a name that the
-/// registry does not have: a test of nothing would pass.
+/// The entries of the registry that `HOTSET_POLICIES` names, split by commas, or all if it is not set. Panics at a name
+/// that the registry does not have: a test of nothing would pass.
 pub fn selected() -> Vec<&'static Entry> {
     let Ok(names) = env::var("HOTSET_POLICIES") else { return registry::all().collect() };
     let find = |name: &str| {

@@ -3,7 +3,8 @@
 use hotset_core::classify::Class;
 use hotset_core::policy::{App, Object, Reference};
 
-/// Where blocks lie and who refers to them. Everything follows from the key and the time, so that a trace stays a list of keys.
+/// Where blocks lie and who refers to them. Everything follows from the key and the time, so that a trace stays a list
+/// of keys.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct World {
     /// Blocks of a file: key k is block k mod this of file k / this.

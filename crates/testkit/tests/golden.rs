@@ -56,7 +56,8 @@ const UNCOUNTED: &[&str] = &[
     "virtual",
 ];
 
-/// A parameter of which no row gives another value than the default, or whose rows count the same with the default, could be ignored unseen.
+/// A parameter of which no row gives another value than the default, or whose rows count the same with the default,
+/// could be ignored unseen.
 #[test]
 fn every_parameter_has_a_row_that_depends_on_it() {
     for golden in traces(VARIANTS) {

@@ -18,7 +18,8 @@ fn distinct(trace: &[u32]) -> u64 {
     trace.iter().collect::<HashSet<_>>().len() as u64
 }
 
-/// Policies that evict, or do not keep, though there is room: their statement divides the cache beforehand or drops blocks early.
+/// Policies that evict, or do not keep, though there is room: their statement divides the cache beforehand or drops
+/// blocks early.
 const NOT_ALWAYS_FULL: &[&str] = &[
     "ulc", // Its temporary part is for blocks that are worth neither level, and does not take what the levels evict.
 ];
@@ -92,7 +93,8 @@ fn stack_algorithms_never_lose_by_more_memory() {
     }
 }
 
-/// A window as large as the cache leaves nothing to compete for, and experts with equal weights make ACME heed the first of them.
+/// A window as large as the cache leaves nothing to compete for, and experts with equal weights make ACME heed the
+/// first of them.
 #[test]
 fn adaptive_policies_held_still_are_lru() {
     for trace in samples() {
@@ -250,7 +252,8 @@ fn ubm_keeps_as_much_of_a_loop_as_there_is_room() {
     assert_eq!(hits_in_one_file(Case::new("lru", 20), &trace), 0);
 }
 
-/// Six hot blocks, each in a file of its own, and a long scan of a file: only the first block of the run meets the hot ones.
+/// Six hot blocks, each in a file of its own, and a long scan of a file: only the first block of the run meets the hot
+/// ones.
 #[test]
 fn ubm_lets_no_scan_touch_the_other_blocks() {
     let hot = |step: u32| 1000 * (1 + step % 6);
@@ -283,8 +286,8 @@ fn lru_sp_with_lru_managers_is_lru() {
     }
 }
 
-/// A block given up that is wanted first again costs its owner the block that was spared: with one application, 1 and 2 fill the cache,
-/// 3 has 2 given up, which points to 1, so 2 displaces 1.
+/// A block given up that is wanted first again costs its owner the block that was spared: with one application, 1 and 2
+/// fill the cache, 3 has 2 given up, which points to 1, so 2 displaces 1.
 #[test]
 fn lru_sp_takes_back_a_bad_choice() {
     let case = Case::new("lru-sp", 2).in_world(World { apps: 1, ..World::default() });

@@ -1,4 +1,5 @@
-//! Every policy does what its reference model does, under its defaults and under the arguments that the table of models gives.
+//! Every policy does what its reference model does, under its defaults and under the arguments that the table of models
+//! gives.
 
 use hotset_core::policy::Needs;
 use hotset_core::registry;
@@ -41,7 +42,8 @@ fn longer_traces() {
     });
 }
 
-/// A host that gives forgotten slots to other blocks sees what one that never does sees, so `forget` is called when it may be.
+/// A host that gives forgotten slots to other blocks sees what one that never does sees, so `forget` is called when it
+/// may be.
 #[test]
 fn removals_and_resizes() {
     on_all_cores(selected().flat_map(|row| CAPACITIES.map(|capacity| (row, capacity))), |(row, capacity)| {
@@ -76,7 +78,8 @@ fn other_arguments_with_removals_and_resizes() {
     });
 }
 
-/// A parameter that no variant gives another value, or whose value changes nothing, could be ignored by the policy unseen.
+/// A parameter that no variant gives another value, or whose value changes nothing, could be ignored by the policy
+/// unseen.
 #[test]
 fn every_parameter_tells() {
     let params = selected().flat_map(|row| {
@@ -88,7 +91,8 @@ fn every_parameter_tells() {
     assert!(silent.is_empty(), "no variant in the table of models shows what these do: {}", silent.join(", "));
 }
 
-/// True if a run of some variant differs from the same with the default of parameter `key`; the policy agrees with its model in both.
+/// True if a run of some variant differs from the same with the default of parameter `key`; the policy agrees with its
+/// model in both.
 fn tells(row: &'static Row, key: &str) -> bool {
     variants(row).any(|(_, spec, world)| {
         [2, 3, 7, 20, 40].iter().any(|&capacity| {
@@ -118,7 +122,8 @@ fn variants(row: &'static Row) -> impl Iterator<Item = (&'static Row, String, Wo
     row.specs().flat_map(in_worlds).filter(|(row, spec, world)| spec != row.policy || *world != World::PLAIN)
 }
 
-/// A host that gives forgotten slots to other blocks cannot tell the future, whose slots stand for one block throughout.
+/// A host that gives forgotten slots to other blocks cannot tell the future, whose slots stand for one block
+/// throughout.
 fn numberings(row: &Row) -> impl Iterator<Item = Numbering> {
     let is_offline = registry::find(row.policy).is_some_and(|entry| entry.info.offline);
     [Numbering::Fixed].into_iter().chain((!is_offline).then_some(Numbering::Recycled))
@@ -136,7 +141,8 @@ impl ShortTraces {
         ShortTraces { any, in_order: traces::with_first_news(traces::all_in_order(5, length)) }
     }
 
-    /// A policy that is told nothing of a block but its slot is shown no two traces that differ in the names of blocks only.
+    /// A policy that is told nothing of a block but its slot is shown no two traces that differ in the names of blocks
+    /// only.
     fn check(&self, case: &Case) {
         let needs = registry::find(case.policy).expect("registered").info.needs;
         for (first, trace) in if needs == Needs::NOTHING { &self.in_order } else { &self.any } {

@@ -1,4 +1,5 @@
-//! Policies that need no order of hits do the same, victim by victim, whether they are called for every reference or for faults alone.
+//! Policies that need no order of hits do the same, victim by victim, whether they are called for every reference or
+//! for faults alone.
 
 use hotset_core::policy::Hits;
 use hotset_core::registry;

@@ -1,4 +1,5 @@
-//! The rendering buffer cache: its statement's examples, its invariants, and what its shadows do on a renderer's references.
+//! The rendering buffer cache: its statement's examples, its invariants, and what its shadows do on a renderer's
+//! references.
 
 use hotset_core::classify::{Class, Classifier, FileFacts, Rules, builtin};
 use hotset_core::policy::{Args, Effects, Extra, Outcome, Policy, PolicySpec, Reference, Setup, Slot};
@@ -262,8 +263,9 @@ fn rendered(arguments: &[&str]) -> (Vec<u32>, Vec<Class>) {
     }
 }
 
-/// Why `dedupe` is the default: as published, a long loop hits O2 all the time, O1 takes the room, and the cache comes to be LRU. It shows most
-/// where T1 could hold nearly all of the loop: half of all blocks, pictures included, are four fifths of those that are read again.
+/// Why `dedupe` is the default: as published, a long loop hits O2 all the time, O1 takes the room, and the cache comes
+/// to be LRU. It shows most where T1 could hold nearly all of the loop: half of all blocks, pictures included, are four
+/// fifths of those that are read again.
 #[test]
 fn the_literal_rule_turns_into_lru() {
     let (trace, classes) = rendered(&["launches=2", "frames=8", "ncfg=200", "ntex=2000", "nrand=800", "nout=80"]);

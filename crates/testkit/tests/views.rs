@@ -8,8 +8,8 @@ use hotset_core::view::{Cutting, Step, Viewer};
 use hotset_testkit::harness::Case;
 use hotset_testkit::selection::{is_selected, keys_of_the_view, selected};
 
-/// Blocks of the runs here. A cache of four has 256 KB: 64K in blocks of 128 bytes for inodes and directories, 128K in blocks of 4K, and one
-/// block of 64K for large files.
+/// Blocks of the runs here. A cache of four has 256 KB: 64K in blocks of 128 bytes for inodes and directories, 128K in
+/// blocks of 4K, and one block of 64K for large files.
 const BLOCK: u64 = 64 << 10;
 const CAPACITY: u32 = 4;
 
@@ -75,8 +75,8 @@ const SHOWN: &[Shown] = &[
     ),
 ];
 
-/// A spec, a class, and the blocks of the longest request for it: at first, and when the cache has been made twice as large. Parts do not
-/// change the size of the pieces when they grow.
+/// A spec, a class, and the blocks of the longest request for it: at first, and when the cache has been made twice as
+/// large. Parts do not change the size of the pieces when they grow.
 const PIECES: &[(&str, &str, [u32; 2])] = &[
     ("attribute", "large", [4, 8]),
     ("attribute", "datafile", [64, 128]),

@@ -63,7 +63,8 @@ impl Cache {
 fn the_papers_example() {
     let hot = || {
         let mut cache = Cache::new("virtual(lru,queue=30,unit=1,quantum=1000)", 10, 40);
-        // Twenty blocks, block 19 first: then block b stands at position b. Only positions 0 to 4 and 10 to 14 are hit from there on.
+        // Twenty blocks, block 19 first: then block b stands at position b. Only positions 0 to 4 and 10 to 14 are hit
+        // from there on.
         (0..20).rev().for_each(|slot| drop(cache.refer(slot)));
         let mut order: Vec<Slot> = (0..20).collect();
         for time in 0..1980 {

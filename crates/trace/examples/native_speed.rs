@@ -1,5 +1,5 @@
-//! What the native format costs: bytes a request, and requests a second of CPU written and read, for the traces named. A generator
-//! with its arguments is a trace, too.
+//! What the native format costs: bytes a request, and requests a second of CPU written and read, for the traces named.
+//! A generator with its arguments is a trace, too.
 //!
 //! `cargo run --release -p hotset-trace --example native_speed -- TRACE... 'zipf requests=5000000'`
 

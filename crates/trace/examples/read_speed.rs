@@ -1,7 +1,8 @@
 //! How fast each format is read: `cargo run --release -p hotset-trace --example read_speed [ROWS] [FORMAT...]`.
 //!
-//! Writes a trace of ROWS rows (5,000,000) for each format into the folder for temporary files, reads it a few times and prints rows
-//! for each second of CPU time in the fastest reading, on one thread, from uncompressed files that the system has in memory.
+//! Writes a trace of ROWS rows (5,000,000) for each format into the folder for temporary files, reads it a few times
+//! and prints rows for each second of CPU time in the fastest reading, on one thread, from uncompressed files that the
+//! system has in memory.
 
 use std::{
     fmt::Write as _,

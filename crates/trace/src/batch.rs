@@ -13,7 +13,8 @@ pub const UNKNOWN_SIZE: u64 = u64::MAX;
 pub struct Batch {
     /// The requests, in trace order.
     pub requests: Vec<Request>,
-    /// The file's size in bytes at each request ([`UNKNOWN_SIZE`] where not known); empty when the format never tells it.
+    /// The file's size in bytes at each request ([`UNKNOWN_SIZE`] where not known); empty when the format never tells
+    /// it.
     pub file_sizes: Vec<u64>,
 }
 

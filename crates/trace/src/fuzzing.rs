@@ -1,4 +1,5 @@
-//! What every format keeps up on any bytes whatever: the one body of the fuzz targets in `fuzz/` and of the seeded tests.
+//! What every format keeps up on any bytes whatever: the one body of the fuzz targets in `fuzz/` and of the seeded
+//! tests.
 
 use std::{io::Cursor, path::Path};
 
@@ -25,7 +26,8 @@ pub fn parse_any(format: &str, bytes: &[u8]) {
 /// Reads `bytes` in `format`, once with malformed records as errors and once skipping them.
 ///
 /// # Panics
-/// If the format breaks its word: reading ends, requests are valid, their names known unless skipped, skipping never fails.
+/// If the format breaks its word: reading ends, requests are valid, their names known unless skipped, skipping never
+/// fails.
 pub fn parse(format: &Format, bytes: &[u8]) {
     let strict = read(format, bytes, false);
     let skipping = read(format, bytes, true);

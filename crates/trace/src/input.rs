@@ -12,8 +12,8 @@ use std::{
 
 use crate::{TraceError, error::Place};
 
-/// Bytes asked of the source at a time, few enough to stay in a processor's cache; also what [`crate::formats::Head`] shows a format
-/// to be recognised by.
+/// Bytes asked of the source at a time, few enough to stay in a processor's cache; also what [`crate::formats::Head`]
+/// shows a format to be recognised by.
 pub const PIECE_BYTES: usize = 128 * 1024;
 
 /// The longest window that zstd can write (`--ultra --long=31`), as a power of two.
@@ -83,7 +83,8 @@ impl Compression {
     }
 }
 
-/// The decompressed bytes of a trace. Holds the piece that is being read; what is not consumed stays at hand when more is read.
+/// The decompressed bytes of a trace. Holds the piece that is being read; what is not consumed stays at hand when more
+/// is read.
 pub struct Input {
     path: PathBuf,
     source: Box<dyn Read + Send>,
@@ -136,8 +137,8 @@ impl Input {
         })
     }
 
-    /// From now on a broken compressed stream ends the input where it breaks, and [`Input::damage`] tells of it, instead of being an
-    /// error.
+    /// From now on a broken compressed stream ends the input where it breaks, and [`Input::damage`] tells of it,
+    /// instead of being an error.
     pub fn forgive_damage(&mut self) {
         self.forgiving = true;
     }

@@ -8,7 +8,8 @@ pub enum Addressing {
         /// The trace's own block size, when it has one (`arc`: 512); the default of `--block`.
         unit: Option<u32>,
     },
-    /// An object's id; `length` is the object's size, 0 if unknown. An object is one block unless `--block` gives a size.
+    /// An object's id; `length` is the object's size, 0 if unknown. An object is one block unless `--block` gives a
+    /// size.
     Objects,
 }
 

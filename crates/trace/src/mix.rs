@@ -1,7 +1,7 @@
 //! Traces of several applications made into one, as if they had run side by side.
 //!
-//! Each part keeps its files to itself, even those of the same name, and all its requests are those of one application. Objects of a trace that is addressed by ids
-//! stay those of their part too: the ids of part n are shifted by n · 2^56.
+//! Each part keeps its files to itself, even those of the same name, and all its requests are those of one application.
+//! Objects of a trace that is addressed by ids stay those of their part too: the ids of part n are shifted by n · 2^56.
 
 use hotset_core::request::{FLAG_CONTINUED, Request};
 
@@ -87,7 +87,8 @@ impl Clock {
 }
 
 impl Mix {
-    /// Opens all parts. Fails if one of them is of memory, has no times where they are wanted, or is addressed otherwise than the first.
+    /// Opens all parts. Fails if one of them is of memory, has no times where they are wanted, or is addressed
+    /// otherwise than the first.
     pub fn new(parts: Vec<Part>, order: Order) -> Result<Mix, TraceError> {
         let apps = parts.iter().map(|part| part.name.clone()).collect();
         let players: Vec<Player> = parts.into_iter().map(|part| Player::new(part, order)).collect::<Result<_, _>>()?;

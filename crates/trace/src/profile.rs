@@ -1,4 +1,5 @@
-//! What applications hit alone, out of rows of results that were measured before: the off-line step of schemes that keep promises.
+//! What applications hit alone, out of rows of results that were measured before: the off-line step of schemes that
+//! keep promises.
 
 use std::fs::File;
 use std::io::{BufRead, BufReader, Read};
@@ -33,9 +34,10 @@ struct AppRow {
     room_blocks: Option<u64>,
 }
 
-/// Gives each of `apps` the points that the rows of `file` have for it: those of `policy`, or of a cache around it. A row of one application is that of
-/// the application by whose name its trace is called; a row of several counts where each had a room of its own. Blocks of other sizes are counted
-/// in blocks of `block_bytes`. An application of which the file says nothing keeps what it has; that none is in it is an error.
+/// Gives each of `apps` the points that the rows of `file` have for it: those of `policy`, or of a cache around it. A
+/// row of one application is that of the application by whose name its trace is called; a row of several counts where
+/// each had a room of its own. Blocks of other sizes are counted in blocks of `block_bytes`. An application of which
+/// the file says nothing keeps what it has; that none is in it is an error.
 pub fn read(file: &str, policy: &PolicySpec, block_bytes: Option<u64>, apps: &mut [App]) -> Result<(), SpecError> {
     let failed = |error| SpecError::new(format!("profile: {file}: cannot read it: {error}"));
     let lines = BufReader::new(File::open(file).map_err(failed)?.take(LIMIT)).lines();

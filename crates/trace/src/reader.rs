@@ -10,8 +10,8 @@ pub trait TraceReader: Send {
     /// Names of the files and applications met so far.
     fn tables(&self) -> &Tables;
 
-    /// Clears `batch` and fills it with up to [`crate::batch::BATCH_REQUESTS`] requests (a few more where one line of a trace gives
-    /// several). An empty batch is the end of the trace.
+    /// Clears `batch` and fills it with up to [`crate::batch::BATCH_REQUESTS`] requests (a few more where one line of a
+    /// trace gives several). An empty batch is the end of the trace.
     fn read(&mut self, batch: &mut Batch) -> Result<(), TraceError>;
 
     /// Records that were malformed and skipped so far; always 0 unless the reader was opened to skip them.
@@ -19,8 +19,8 @@ pub trait TraceReader: Send {
         0
     }
 
-    /// Things about the trace that a user should be told once it has been read: an interrupted recording, calls that could not be
-    /// attributed. One sentence each.
+    /// Things about the trace that a user should be told once it has been read: an interrupted recording, calls that
+    /// could not be attributed. One sentence each.
     fn remarks(&self) -> Vec<String> {
         Vec::new()
     }

@@ -79,8 +79,9 @@ fn arc_paper() {
     check("public/arc/P12.lis.zst", &["arc"], 13_208_930, 3_153_310);
 }
 
-/// One trace in four formats: where two of them tell the same fact, they tell it alike of every request. What oracle-general calls a
-/// size is an object's: the length of the first request for it, 13,671 times another than the request's own.
+/// One trace in four formats: where two of them tell the same fact, they tell it alike of every request. What
+/// oracle-general calls a size is an object's: the length of the first request for it, 13,671 times another than the
+/// request's own.
 #[test]
 fn cloud_physics_agrees_with_itself() {
     let read = |ending: &str, format: &str| {

@@ -1,4 +1,5 @@
-//! The reference documentation, written from the tables and texts in the code so that it cannot disagree with it. `cargo xtask gen` runs it.
+//! The reference documentation, written from the tables and texts in the code so that it cannot disagree with it.
+//! `cargo xtask gen` runs it.
 
 mod assets;
 mod schema;

@@ -1,5 +1,5 @@
-//! The index of all experiments with their pictures, drawn from the tables in `docs/experiments/`: hours of simulation are not run again for that,
-//! and a picture cannot say anything else than its table.
+//! The index of all experiments with their pictures, drawn from the tables in `docs/experiments/`: hours of simulation
+//! are not run again for that, and a picture cannot say anything else than its table.
 
 mod page;
 mod picture;
@@ -156,7 +156,8 @@ mod tests {
         assert!(files["README.md"].contains("| opt against lru | +20.0 | +19.0 | at least as much |"));
         let picture = &files["pictures/g-one-a-b-c.svg"];
         assert!(picture.contains("<title>One: a &lt;b&gt; &amp; c</title>"), "{picture}");
-        // lru from 10 at the left end to 20 at the right one of the log axis; opt, the policy that is compared, has one point.
+        // lru from 10 at the left end to 20 at the right one of the log axis; opt, the policy that is compared, has one
+        // point.
         assert!(
             picture.contains("<polyline class=\"c0\"") && picture.contains("<circle class=\"a\" cx=\"42.0\""),
             "{picture}"

@@ -1,4 +1,5 @@
-//! A page of experiments as `hotset experiment --markdown` prints it: sections with a source, and tables under a line that says what they are.
+//! A page of experiments as `hotset experiment --markdown` prints it: sections with a source, and tables under a line
+//! that says what they are.
 
 use anyhow::{Result, ensure};
 
@@ -24,7 +25,8 @@ pub struct Experiment {
     pub compared: Option<Table>,
 }
 
-/// A measure on one trace by size, a line a policy; or, at one size, a line a trace or application and a column a policy.
+/// A measure on one trace by size, a line a policy; or, at one size, a line a trace or application and a column a
+/// policy.
 pub struct Figure {
     /// The trace, `at` and the size, or both.
     pub name: String,

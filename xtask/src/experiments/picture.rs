@@ -1,5 +1,5 @@
-//! Small pictures of an experiment, in dark and light, with the colours of Okabe and Ito: a panel a trace by size, or at one size a line a trace or
-//! application; a panel a policy over time; a map a virtual queue.
+//! Small pictures of an experiment, in dark and light, with the colours of Okabe and Ito: a panel a trace by size, or
+//! at one size a line a trace or application; a panel a policy over time; a map a virtual queue.
 
 mod heat;
 mod panels;

@@ -1,4 +1,5 @@
-//! Rules for documents: links lead somewhere, documents that are named exist, and the summary of the site has every page once.
+//! Rules for documents: links lead somewhere, documents that are named exist, and the summary of the site has every
+//! page once.
 
 use std::collections::HashSet;
 use std::path::{Component, Path, PathBuf};

@@ -1,4 +1,5 @@
-//! Hosts know no policy by its name: what they must know of one it declares. A report may name the one that it compares with, in a constant.
+//! Hosts know no policy by its name: what they must know of one it declares. A report may name the one that it compares
+//! with, in a constant.
 
 use std::collections::BTreeSet;
 

@@ -1,4 +1,4 @@
-//! Rules for files of any kind: size, length, marks of unfinished work, paths of this machine.
+//! Rules for files of any kind: size, length, width of comments, marks of unfinished work, paths of this machine.
 
 use std::path::Path;
 
@@ -8,6 +8,7 @@ use super::Finding;
 
 const BYTES_LIMIT: usize = 2 << 20;
 const LINES_LIMIT: usize = 600;
+const COMMENT_WIDTH: usize = 120;
 
 /// What marks work as unfinished; in pieces, for this file is checked as well.
 const MARKS: [&str; 2] = [concat!("TO", "DO"), concat!("FIX", "ME")];
@@ -36,6 +37,10 @@ pub fn check(file: &SourceFile, machine_paths: &[String]) -> Vec<Finding> {
     for (line, text) in file.text().lines().enumerate() {
         if is_code(&file.path) && MARKS.iter().any(|mark| text.contains(mark)) {
             find(line + 1, "a mark of unfinished work: finish it, or write an issue".to_owned());
+        }
+        let width = text.chars().count();
+        if file.is_rust() && text.trim_start().starts_with("//") && width > COMMENT_WIDTH {
+            find(line + 1, format!("a comment of {width} characters: expected at most {COMMENT_WIDTH} a line"));
         }
         if machine_paths.iter().any(|path| text.contains(path.as_str())) {
             find(line + 1, "a path of this machine: expected one that every clone has".to_owned());
@@ -66,6 +71,10 @@ mod tests {
         assert_eq!(lines_found("a.md", "see /mine/notes\nand /mine"), [1]);
         assert_eq!(lines_found("a.rs", &"\n".repeat(LINES_LIMIT)), [0; 0]);
         assert_eq!(lines_found("a.rs", &"\n".repeat(LINES_LIMIT + 1)), [0]);
+        let comment = |width: usize| format!("    // {}\n", "ä".repeat(width - 7));
+        assert_eq!(lines_found("a.rs", &comment(COMMENT_WIDTH)), [0; 0]);
+        assert_eq!(lines_found("a.rs", &comment(COMMENT_WIDTH + 1)), [1]);
+        assert_eq!(lines_found("a.md", &comment(COMMENT_WIDTH + 1)), [0; 0]);
         assert_eq!(lines_found("a.bin", &"x".repeat(BYTES_LIMIT + 1)), [0]);
     }
 

@@ -1,12 +1,14 @@
-//! Recording what an unmodified program does to its memory: it runs under valgrind's lackey, whose log becomes a `.hst` trace while the
-//! program runs.
+//! Recording what an unmodified program does to its memory: it runs under valgrind's lackey, whose log becomes a `.hst`
+//! trace while the program runs.
 //!
-//! Lackey tells every instruction and every load and store, and valgrind every system call, in one stream and in order. Loads and stores become
-//! references to pages, instructions are counted, and `mmap`, `munmap` and `mremap` are what objects come and go by. Allocations are seen
-//! too: the C library is told, by its own environment variable, to take each of at least [`OBJECT_BYTES`] bytes from the system by a mapping of its own.
+//! Lackey tells every instruction and every load and store, and valgrind every system call, in one stream and in order.
+//! Loads and stores become references to pages, instructions are counted, and `mmap`, `munmap` and `mremap` are what
+//! objects come and go by. Allocations are seen too: the C library is told, by its own environment variable, to take
+//! each of at least [`OBJECT_BYTES`] bytes from the system by a mapping of its own.
 //!
 //! Not seen: memory that the system itself reads or writes in system calls, fetches of instructions as references, and
-//! programs that the program starts. A program of tight loops runs ten thousand times slower than alone (`docs/guide/fit-a-program.md`).
+//! programs that the program starts. A program of tight loops runs ten thousand times slower than alone
+//! (`docs/guide/fit-a-program.md`).
 
 mod lackey;
 mod line;
@@ -55,7 +57,8 @@ pub struct MemorySummary {
     pub seconds: f64,
 }
 
-/// Runs `command`, a program and its arguments, and writes what it does to its memory to `output`; `progress` is called now and then.
+/// Runs `command`, a program and its arguments, and writes what it does to its memory to `output`; `progress` is called
+/// now and then.
 pub fn record(
     command: &[OsString],
     output: &Path,

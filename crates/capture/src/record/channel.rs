@@ -26,8 +26,8 @@ const WORTH_WAKING: usize = 64 * 1024;
 /// How long the log is left to grow.
 const PAUSE: Duration = Duration::from_millis(5);
 
-/// Reads the log in large pieces. strace writes line by line and would wake a waiting reader for each of them, which costs the program
-/// more time than the tracing; one that sleeps is not woken.
+/// Reads the log in large pieces. strace writes line by line and would wake a waiting reader for each of them, which
+/// costs the program more time than the tracing; one that sleeps is not woken.
 pub(crate) struct Unhurried {
     log: File,
     pause: bool,

@@ -1,5 +1,5 @@
-//! The files that the program inherits as its standard streams: where they stand, so that what it reads and writes there has the right
-//! offsets.
+//! The files that the program inherits as its standard streams: where they stand, so that what it reads and writes
+//! there has the right offsets.
 
 use std::{fs, os::unix::ffi::OsStringExt};
 

@@ -1,7 +1,7 @@
 //! Recording: a program runs under strace, and its log becomes a `.hst` trace while it runs.
 //!
-//! The log goes through a FIFO and is never stored. The program keeps its standard streams, its working directory and its exit
-//! status; signals that are sent to the recorder are passed on to it.
+//! The log goes through a FIFO and is never stored. The program keeps its standard streams, its working directory and
+//! its exit status; signals that are sent to the recorder are passed on to it.
 
 pub(crate) mod channel;
 mod error;
@@ -83,7 +83,8 @@ impl Recorder {
         self
     }
 
-    /// Runs the program and writes its trace to `output`; `progress` is called now and then. Returns when the last process has ended.
+    /// Runs the program and writes its trace to `output`; `progress` is called now and then. Returns when the last
+    /// process has ended.
     pub fn run(self, output: &Path, progress: impl FnMut(Progress)) -> Result<Summary, RecordError> {
         tracer::find_program(&self.command)?;
         tracer::check()?;
@@ -107,7 +108,8 @@ impl Recorder {
         Ok(summary)
     }
 
-    /// Reads the log to its end and writes the trace. If the trace cannot be written the program runs on to its end all the same.
+    /// Reads the log to its end and writes the trace. If the trace cannot be written the program runs on to its end all
+    /// the same.
     fn convert(
         &self,
         log: File,
@@ -168,7 +170,8 @@ impl Recorder {
     }
 }
 
-/// Waits for strace, and lets go of the channel's other end: without it the log would never end if strace had not opened it.
+/// Waits for strace, and lets go of the channel's other end: without it the log would never end if strace had not
+/// opened it.
 fn wait(mut child: Child, hold: File) -> std::io::Result<ExitStatus> {
     let status = child.wait();
     drop(hold);

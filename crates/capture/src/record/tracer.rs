@@ -9,8 +9,8 @@ use std::{
 
 use super::RecordError;
 
-/// The flags a log is made with; `docs/reference/strace.md` says what each is for. A `?` lets strace pass over a call that the machine's
-/// architecture does not have.
+/// The flags a log is made with; `docs/reference/strace.md` says what each is for. A `?` lets strace pass over a call
+/// that the machine's architecture does not have.
 pub const FLAGS: [&str; 8] = [
     "-f",
     "--seccomp-bpf",

@@ -167,7 +167,8 @@ pub(super) fn has_flag(flags: &[u8], flag: &str) -> bool {
     flags.split(|&byte| byte == b'|').any(|word| word == flag.as_bytes())
 }
 
-/// The text of a string argument without its escapes, and whether strace cut it; `None` if it is no string but an address.
+/// The text of a string argument without its escapes, and whether strace cut it; `None` if it is no string but an
+/// address.
 pub(super) fn string(arg: &[u8]) -> Option<(Cow<'_, [u8]>, bool)> {
     let inner = arg.strip_prefix(b"\"")?;
     match inner.strip_suffix(b"\"") {
@@ -244,8 +245,8 @@ fn opens_annotation(text: &[u8], at: usize) -> bool {
     follows && text.get(at + 1) != Some(&b'<')
 }
 
-/// Bytes of the annotation that `text` begins with. Inside a path `<` and `>` are escaped; `-yy` nests annotations and puts `->` between
-/// the ends of a socket.
+/// Bytes of the annotation that `text` begins with. Inside a path `<` and `>` are escaped; `-yy` nests annotations and
+/// puts `->` between the ends of a socket.
 fn annotation_end(text: &[u8]) -> Option<usize> {
     let is_path = text.get(1) == Some(&b'/');
     let (mut depth, mut at) = (0u32, 0);

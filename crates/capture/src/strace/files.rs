@@ -86,8 +86,8 @@ impl Files {
         file
     }
 
-    /// The file of this name that a call has just made. If the name was another file's, that one was removed by a process outside the
-    /// log.
+    /// The file of this name that a call has just made. If the name was another file's, that one was removed by a
+    /// process outside the log.
     pub(super) fn made(&mut self, path: &[u8]) -> FileId {
         let known = self.named(path);
         let file = if self.is_there(known) { self.bind_new(path) } else { known };
@@ -223,8 +223,8 @@ impl Files {
         }
     }
 
-    /// Notes that a read at `offset` came to the file's end after `count` bytes. With none it only tells the size if the byte before is
-    /// known to be there.
+    /// Notes that a read at `offset` came to the file's end after `count` bytes. With none it only tells the size if
+    /// the byte before is known to be there.
     pub(super) fn met_end(&mut self, file: FileId, offset: u64, count: u64) {
         let state = &self.states[file as usize];
         if state.size.is_none() && (count > 0 || offset == state.reached) {

@@ -1,8 +1,9 @@
 //! `strace`: logs of system calls, turned into file references.
 //!
-//! The log tells what each process asked of the kernel: names relative to working directories, descriptors that are copied, inherited
-//! and closed, positions that calls share. The model follows all of that (`processes`, `descriptors`, `files`), so that every read and
-//! write becomes a reference to a byte range of a file. `docs/reference/strace.md` says what is and is not seen.
+//! The log tells what each process asked of the kernel: names relative to working directories, descriptors that are
+//! copied, inherited and closed, positions that calls share. The model follows all of that (`processes`, `descriptors`,
+//! `files`), so that every read and write becomes a reference to a byte range of a file. `docs/reference/strace.md`
+//! says what is and is not seen.
 
 mod call;
 mod calls;

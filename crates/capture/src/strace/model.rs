@@ -126,8 +126,8 @@ impl Model {
         app
     }
 
-    /// The description behind a descriptor. Where the log shows the file and the model knows nothing of it, or something else, the log
-    /// is right.
+    /// The description behind a descriptor. Where the log shows the file and the model knows nothing of it, or
+    /// something else, the log is right.
     pub(super) fn description(&mut self, pid: u32, handle: Handle) -> Option<u32> {
         let number = handle.number?;
         if let Some((_, description)) = self.begun_on.filter(|(begun_on, _)| *begun_on == number) {
@@ -158,8 +158,8 @@ impl Model {
         }
     }
 
-    /// What a path in an argument leads to, taken from the working directory, or from the directory `base` if given. An ordinary path is
-    /// left in `self.path`.
+    /// What a path in an argument leads to, taken from the working directory, or from the directory `base` if given. An
+    /// ordinary path is left in `self.path`.
     pub(super) fn locate(&mut self, pid: u32, base: Option<Handle>, arg: &[u8]) -> Located {
         let Some((path, cut)) = string(arg) else {
             // `NULL` for the path: some calls then work on the descriptor itself.
@@ -339,7 +339,8 @@ impl Model {
         }
     }
 
-    /// The file that a path was found to name, as far as the call's result tells; `None` if the call has no result or no file.
+    /// The file that a path was found to name, as far as the call's result tells; `None` if the call has no result or
+    /// no file.
     pub(super) fn file_at(&mut self, located: Located, result: Outcome) -> Option<FileId> {
         match (located, result) {
             (_, Outcome::None) | (Located::Nowhere, _) => None,

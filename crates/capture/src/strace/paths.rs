@@ -2,8 +2,8 @@
 
 use super::unattributed::Class;
 
-/// Writes `path`, taken from the directory `base`, into `out`: without `.`, `..`, doubled and trailing slashes. `..` goes one name up,
-/// as if no symbolic link were on the way. Without a base a relative path stays relative.
+/// Writes `path`, taken from the directory `base`, into `out`: without `.`, `..`, doubled and trailing slashes. `..`
+/// goes one name up, as if no symbolic link were on the way. Without a base a relative path stays relative.
 pub(super) fn join(base: Option<&[u8]>, path: &[u8], out: &mut Vec<u8>) {
     out.clear();
     if path.first() != Some(&b'/') {

@@ -11,7 +11,8 @@ pub(super) struct Pending {
     pub name: Vec<u8>,
     /// Its arguments as far as they are known.
     pub text: Vec<u8>,
-    /// The descriptor that it works on and what that led to when it began, whatever another thread puts there meanwhile.
+    /// The descriptor that it works on and what that led to when it began, whatever another thread puts there
+    /// meanwhile.
     pub begun_on: Option<(i32, u32)>,
 }
 
@@ -108,7 +109,8 @@ impl Processes {
         self.forget_call(before);
     }
 
-    /// The call that the process has begun, if it has not returned yet. Give it to [`Processes::forget_call`] afterwards.
+    /// The call that the process has begun, if it has not returned yet. Give it to [`Processes::forget_call`]
+    /// afterwards.
     pub(super) fn end_call(&mut self, pid: u32) -> Option<Pending> {
         self.by_pid.get_mut(&pid)?.pending.take()
     }

@@ -24,8 +24,8 @@ const LOOK_AHEAD: usize = 4 << 20;
 
 /// Reads a log made by strace as a trace of file references.
 ///
-/// Requests come in the order in which the calls returned, with the time of the line that tells it. Memory grows with the number of
-/// processes and files, not with the length of the log.
+/// Requests come in the order in which the calls returned, with the time of the line that tells it. Memory grows with
+/// the number of processes and files, not with the length of the log.
 pub struct StraceReader {
     input: Input,
     meta: Meta,
@@ -106,8 +106,8 @@ impl StraceReader {
         Ok(Line::parse(&self.input.data()[..length]).and_then(|line| self.story.follow(&line, batch)))
     }
 
-    /// A process is heard for the first time: its parent is the one that is in a call that makes a process. Of several, the one whose call
-    /// is going to return this process.
+    /// A process is heard for the first time: its parent is the one that is in a call that makes a process. Of several,
+    /// the one whose call is going to return this process.
     fn meet(&mut self, pid: u32, length: usize) -> Result<(), TraceError> {
         let parent = match self.story.model.processes.expecting() {
             [] => {

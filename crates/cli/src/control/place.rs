@@ -1,7 +1,9 @@
-//! Where the sockets of mounts are: in a folder that nobody but the user who mounts can write to, under the number of the mount's device.
+//! Where the sockets of mounts are: in a folder that nobody but the user who mounts can write to, under the number of
+//! the mount's device.
 //!
-//! For root that is `/run/hotset`, for others `$XDG_RUNTIME_DIR/hotset` or `/run/user/UID/hotset`; where there is none, `/tmp/hotset-UID`.
-//! Folders are looked at by descriptor, and what is in them is reached through it, so that nothing can be put in their place meanwhile.
+//! For root that is `/run/hotset`, for others `$XDG_RUNTIME_DIR/hotset` or `/run/user/UID/hotset`; where there is none,
+//! `/tmp/hotset-UID`. Folders are looked at by descriptor, and what is in them is reached through it, so that nothing
+//! can be put in their place meanwhile.
 
 use std::env;
 use std::io;

@@ -27,8 +27,8 @@ const PATIENCE: Duration = Duration::from_secs(2);
 /// The wait when the system has no descriptor for one more client.
 const PAUSE: Duration = Duration::from_millis(50);
 
-/// Answers clients of `hotset ctl` and `hotset top` as long as the process lives; they find it as long as what is returned does. Without a place to
-/// listen at the mount serves all the same.
+/// Answers clients of `hotset ctl` and `hotset top` as long as the process lives; they find it as long as what is
+/// returned does. Without a place to listen at the mount serves all the same.
 pub(crate) fn serve(mountpoint: &Path, cache: Arc<Cache>) -> Option<impl Drop> {
     let taken = device_at(mountpoint).and_then(Place::take).and_then(|(place, listener)| {
         thread::Builder::new().name("control".to_owned()).spawn(move || accept(&listener, &cache))?;

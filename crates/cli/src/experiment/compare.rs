@@ -46,7 +46,8 @@ pub(super) struct Gain {
     pub most: f64,
     /// The least.
     pub least: f64,
-    /// Half of the width of the interval that holds the mean with 95 % confidence, were the traces drawn at random; absent for one trace.
+    /// Half of the width of the interval that holds the mean with 95 % confidence, were the traces drawn at random;
+    /// absent for one trace.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub within: Option<f64>,
 }
@@ -59,7 +60,8 @@ pub(super) struct OnTrace<'a> {
     /// The mean gain over the sizes; absent where none tells of both.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub mean: Option<f64>,
-    /// Whether the gain has the sign that it has in the paper: `yes`, `no`, `same` for none; absent where the paper does not tell.
+    /// Whether the gain has the sign that it has in the paper: `yes`, `no`, `same` for none; absent where the paper
+    /// does not tell.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub agrees: Option<&'static str>,
     /// How much of the way to the bound is gone, over all sizes: 1 is all of it.
@@ -148,7 +150,8 @@ fn within(values: &[f64]) -> Option<f64> {
     Some(quantile * (variance / values.len() as f64).sqrt())
 }
 
-/// The gains on a trace, by size, of a policy over the one that the comparison starts from; a size at which one of the two does not tell has none.
+/// The gains on a trace, by size, of a policy over the one that the comparison starts from; a size at which one of the
+/// two does not tell has none.
 fn gains(file: &File, compare: &Compare, policy: &str, rows: &[AnyRow]) -> Vec<f64> {
     let sizes = compare.bytes().expect("checked when the file was read");
     let of = |policy: &str| {

@@ -30,7 +30,8 @@ pub(super) struct File {
     /// What we see and why, in our words.
     #[serde(default)]
     pub finding: String,
-    /// Trace files, below the directory of traces, or beside this file if they begin with `.`; `FORMAT:PATH` names the format.
+    /// Trace files, below the directory of traces, or beside this file if they begin with `.`; `FORMAT:PATH` names the
+    /// format.
     #[serde(default)]
     pub traces: Vec<String>,
     /// Mixes of traces.
@@ -38,9 +39,11 @@ pub(super) struct File {
     pub mixes: Vec<Mix>,
     /// The disk behind the cache, if requests are to take time.
     pub disk: Option<String>,
-    /// The table shows what each application hits, and the room it has, in one stretch of this length after another: a time, or a number of references.
+    /// The table shows what each application hits, and the room it has, in one stretch of this length after another: a
+    /// time, or a number of references.
     pub every: Option<String>,
-    /// With `every`: what a scheme knows of each application at the end of each stretch, by the room that it would have.
+    /// With `every`: what a scheme knows of each application at the end of each stretch, by the room that it would
+    /// have.
     #[serde(default)]
     pub tables: bool,
     /// Policies, separated by commas.
@@ -55,13 +58,15 @@ pub(super) struct File {
     /// What the table shows.
     #[serde(default)]
     pub measure: Measure,
-    /// With `transfers_per_reference`: a line for misses, one for these and allocation reads, one for these and fragment reads, and so on, as papers stack them.
+    /// With `transfers_per_reference`: a line for misses, one for these and allocation reads, one for these and
+    /// fragment reads, and so on, as papers stack them.
     #[serde(default)]
     pub stacked: bool,
     /// Only these classes are counted, where a scheme tells classes apart; all by default.
     #[serde(default)]
     pub classes: Vec<String>,
-    /// The table tells applications apart: a column each, where it names the room that it had at the end and whether its promise could not be kept.
+    /// The table tells applications apart: a column each, where it names the room that it had at the end and whether
+    /// its promise could not be kept.
     #[serde(default)]
     pub applications: bool,
     /// Pairs of policies of which the paper says how they compare.
@@ -89,14 +94,17 @@ pub(super) struct Compare {
     pub paper_mean: Option<f64>,
     /// The paper's greatest gain.
     pub paper_most: Option<f64>,
-    /// How much smaller a cache may be is told where the other policy's hit ratio, in percent, is in this range (to 100 if only its begin is given).
+    /// How much smaller a cache may be is told where the other policy's hit ratio, in percent, is in this range (to
+    /// 100 if only its begin is given).
     pub saved_from: Option<f64>,
     pub saved_to: Option<f64>,
-    /// Or: how much smaller a cache may be where both reach this share, in percent, of the best hit ratio that either has at any size.
+    /// Or: how much smaller a cache may be where both reach this share, in percent, of the best hit ratio that either
+    /// has at any size.
     pub saved_best: Option<f64>,
     /// The paper's mean saving in percent.
     pub paper_saved: Option<f64>,
-    /// The traces where the paper finds the one worse than the other; elsewhere it finds it no worse. Absent: the paper does not tell.
+    /// The traces where the paper finds the one worse than the other; elsewhere it finds it no worse. Absent: the
+    /// paper does not tell.
     pub paper_worse: Option<Vec<String>>,
 }
 
@@ -174,7 +182,8 @@ impl File {
         sized.map_err(|error| Failure::Usage(format!("{}, block: {error}", path.display())))
     }
 
-    /// All that its rows depend on: experiments that agree in this differ only in what they show of them. `path` is where it is from.
+    /// All that its rows depend on: experiments that agree in this differ only in what they show of them. `path` is
+    /// where it is from.
     pub fn work(&self, path: &Path) -> String {
         let File { traces, mixes, disk, every, policies, sizes, block, maps, .. } = self;
         let (beside, is_of_memory) = (path.parent(), self.measure.is_of_memory());

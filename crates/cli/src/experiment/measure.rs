@@ -26,7 +26,8 @@ pub(super) enum Measure {
     DiskAccesses,
     /// Bytes read from storage.
     BytesRead,
-    /// Blocks that move between cache and storage per reference: misses, blocks read though nobody asked for them, blocks written back.
+    /// Blocks that move between cache and storage per reference: misses, blocks read though nobody asked for them,
+    /// blocks written back.
     TransfersPerReference,
     /// Applications that hit what they were promised: more is better.
     PromisesKept,
@@ -40,7 +41,8 @@ pub(super) enum Measure {
     FaultsPerMillionReferences,
     /// Of traces of memory: the same per million instructions.
     FaultsPerMillionInstructions,
-    /// Of traces of memory: the mean distance from an eviction to the fault on the page, by that of CLOCK: more is better.
+    /// Of traces of memory: the mean distance from an eviction to the fault on the page, by that of CLOCK: more is
+    /// better.
     RefaultDistanceToClock,
 }
 
@@ -85,7 +87,8 @@ impl Measure {
         }
     }
 
-    /// Its value of an application alone; `None` where the row does not tell applications apart, or not this measure of them.
+    /// Its value of an application alone; `None` where the row does not tell applications apart, or not this measure of
+    /// them.
     pub fn of_app(self, row: &AnyRow, app: &str) -> Option<f64> {
         let AnyRow::Cache(row) = row else { return None };
         let named = row.apps.iter().find(|named| named.name == app)?;
@@ -99,7 +102,8 @@ impl Measure {
         }
     }
 
-    /// What [`Measure::TransfersPerReference`] consists of in a row, each part with those before it; the last is the whole. Empty for memory.
+    /// What [`Measure::TransfersPerReference`] consists of in a row, each part with those before it; the last is the
+    /// whole. Empty for memory.
     pub fn stack(row: &AnyRow) -> Vec<(&'static str, f64)> {
         let AnyRow::Cache(row) = row else { return Vec::new() };
         let (allocation, fragments) = (row.allocation_reads.unwrap_or(0), row.fragment_reads.unwrap_or(0));
@@ -160,7 +164,8 @@ impl Measure {
         }
     }
 
-    /// How much better `ours` is than `other`: points for the hit ratio, percent more for a distance, percent less for what costs.
+    /// How much better `ours` is than `other`: points for the hit ratio, percent more for a distance, percent less for
+    /// what costs.
     pub fn gain(self, ours: f64, other: f64) -> f64 {
         match self {
             Measure::HitRatio => (ours - other) * 100.0,

@@ -92,8 +92,8 @@ impl Mix {
         policies.iter().map(promised).collect()
     }
 
-    /// Names the rows as the experiment names their policies, and notes in each of them what the applications were promised, whatever the policy
-    /// knows of it.
+    /// Names the rows as the experiment names their policies, and notes in each of them what the applications were
+    /// promised, whatever the policy knows of it.
     pub fn tell(&self, policies: &[PolicySpec], rows: &mut [Row], series: &mut [SeriesRow]) -> Result<(), SpecError> {
         let Some(goals) = &self.goals else { return Ok(()) };
         let promises = PolicySpec::parse(&format!("qos({goals})"))?.args(None);
@@ -126,8 +126,8 @@ impl Mix {
     }
 }
 
-/// The path of a trace, which may have the name of its format before it: below the directory of traces, or, if it begins with a dot, beside
-/// the experiment's own file.
+/// The path of a trace, which may have the name of its format before it: below the directory of traces, or, if it
+/// begins with a dot, beside the experiment's own file.
 pub(super) fn below(base: &Path, beside: &Path, trace: &str) -> PathBuf {
     let place = |path: &str| if path.starts_with('.') { beside.join(path) } else { base.join(path) };
     match trace.split_once(':') {

@@ -5,7 +5,8 @@ use hotset_sim::results::SeriesRow;
 use super::show::table;
 use crate::output::human;
 
-/// A table of the stretches of one trace: a line a policy and application, a column a stretch. Blocks have so many bytes, if any.
+/// A table of the stretches of one trace: a line a policy and application, a column a stretch. Blocks have so many
+/// bytes, if any.
 pub(super) fn over_time(series: &[SeriesRow], block_bytes: u64) -> String {
     let mut ends: Vec<String> = Vec::new();
     let mut lines: Vec<(String, Vec<(usize, String)>)> = Vec::new();
@@ -58,8 +59,8 @@ fn cell(row: &SeriesRow, block_bytes: u64) -> String {
 /// Bands of a table.
 const BANDS: usize = 16;
 
-/// The heat map of the virtual queues of one trace: a line a band of the queue, a column a stretch, in each how much of the queue's value lies there. One
-/// table a policy and application; blocks have so many bytes, if any.
+/// The heat map of the virtual queues of one trace: a line a band of the queue, a column a stretch, in each how much of
+/// the queue's value lies there. One table a policy and application; blocks have so many bytes, if any.
 pub(super) fn heat(series: &[SeriesRow], block_bytes: u64) -> Vec<(String, String)> {
     let mut queues: Vec<(String, Vec<&SeriesRow>)> = Vec::new();
     for row in series.iter().filter(|row| !row.queue_values.is_empty()) {
@@ -92,8 +93,8 @@ fn heat_of(rows: &[&SeriesRow], block_bytes: u64) -> String {
 /// Rooms at which a fitted curve is told.
 const ROOMS: u32 = 16;
 
-/// The curves that schemes fit to what applications hit: a line a stretch, a column a room; one table a policy and application, of which both are
-/// named. Blocks have so many bytes, if any.
+/// The curves that schemes fit to what applications hit: a line a stretch, a column a room; one table a policy and
+/// application, of which both are named. Blocks have so many bytes, if any.
 pub(super) fn fitted(series: &[SeriesRow], block_bytes: u64) -> Vec<(String, String, String)> {
     let mut tables: Vec<(&str, &str, Vec<&SeriesRow>)> = Vec::new();
     for row in series.iter().filter(|row| !row.table.is_empty()) {

@@ -3,8 +3,9 @@
 use super::file::{Compare, File};
 use super::row::AnyRow;
 
-/// The share of the cache that is saved, in percent, mean over all sizes at which the other policy's hit ratio is in the range. Hit ratios are those of the mean over all traces, as
-/// papers plot them; or that at a share of the best hit ratio, if this is asked for. `None` if there is no such size, or the policy never hits as much.
+/// The share of the cache that is saved, in percent, mean over all sizes at which the other policy's hit ratio is in
+/// the range. Hit ratios are those of the mean over all traces, as papers plot them; or that at a share of the best hit
+/// ratio, if this is asked for. `None` if there is no such size, or the policy never hits as much.
 pub(super) fn saved(file: &File, compare: &Compare, traces: &[&Vec<AnyRow>]) -> Option<f64> {
     let (ours, other) = (curve(file, &compare.better, traces), curve(file, &compare.than, traces));
     if let Some(share) = compare.saved_best {
@@ -31,7 +32,8 @@ fn curve(file: &File, policy: &str, traces: &[&Vec<AnyRow>]) -> Vec<(f64, f64)> 
     (0..sizes).map(|at| (curves[0][at].0, mean(at))).collect()
 }
 
-/// The least size at which a curve reaches a value, by straight lines over the logarithm of size; the first size if it is more there. `None` if it never does.
+/// The least size at which a curve reaches a value, by straight lines over the logarithm of size; the first size if it
+/// is more there. `None` if it never does.
 fn size_for(curve: &[(f64, f64)], value: f64) -> Option<f64> {
     let at = curve.iter().position(|&(_, reached)| reached >= value)?;
     let (size, reached) = curve[at];

@@ -97,7 +97,8 @@ fn stacked(of_policy: &[AnyRow], file: &File) -> Vec<Vec<String>> {
     (0..parts).filter(adds).map(line).collect()
 }
 
-/// A table for each size of a trace, with a row at it: a line a policy, a column each application, and one for all of them.
+/// A table for each size of a trace, with a row at it: a line a policy, a column each application, and one for all of
+/// them.
 fn by_application<'a>(rows: &'a [AnyRow], file: &File) -> Vec<(&'a AnyRow, Vec<Vec<String>>)> {
     let sizes = rows.iter().take_while(|row| row.policy() == rows[0].policy()).count();
     let names: Vec<&str> = rows.first().map_or(&[][..], AnyRow::apps).iter().map(|app| app.name.as_str()).collect();

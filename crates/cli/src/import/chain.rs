@@ -18,7 +18,8 @@ pub(super) struct Chain {
 /// The numbers of files or applications.
 #[derive(Default)]
 struct Numbering {
-    /// Those of earlier traces, by name. A name stands for one thing at a time: what was deleted and made again has two numbers.
+    /// Those of earlier traces, by name. A name stands for one thing at a time: what was deleted and made again has
+    /// two numbers.
     earlier: HashMap<String, u32>,
     /// Numbers in the chain by those of the trace at hand.
     numbers: Vec<u32>,

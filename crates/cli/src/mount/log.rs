@@ -18,7 +18,8 @@ use crate::output::human;
 pub(super) struct Log(JoinHandle<()>);
 
 impl Log {
-    /// Writes decisions of `cache`, whose blocks have `block` bytes, behind what is in the file `to`; without one, to the terminal.
+    /// Writes decisions of `cache`, whose blocks have `block` bytes, behind what is in the file `to`; without one, to
+    /// the terminal.
     pub fn start(cache: &Arc<Cache>, block: u64, to: Option<&Path>) -> Result<Log, Failure> {
         let mut out: Box<dyn Write + Send> = match to {
             Some(path) => {

@@ -67,7 +67,8 @@ pub(super) fn serve(
     Ok(cache.finish()?)
 }
 
-/// Ends the mount when it is asked for: at once if nothing is open there, else with the last close, after `patience`, or when it is asked for again.
+/// Ends the mount when it is asked for: at once if nothing is open there, else with the last close, after `patience`,
+/// or when it is asked for again.
 fn stop(
     asked: &Receiver<()>,
     unmount: impl Fn() -> io::Result<()>,

@@ -28,7 +28,8 @@ pub(crate) fn write_json<T: Serialize>(path: &Path, rows: &[T]) -> Result<(), Fa
     Ok(out.flush()?)
 }
 
-/// Writes a table of these columns with a header. A field that does not apply is empty; what JSON nests is left to JSON.
+/// Writes a table of these columns with a header. A field that does not apply is empty; what JSON nests is left to
+/// JSON.
 pub(crate) fn write_csv<T: Serialize>(path: &Path, columns: &[&str], rows: &[T]) -> Result<(), Failure> {
     let mut out = csv::Writer::from_writer(create(path)?);
     out.write_record(columns)?;

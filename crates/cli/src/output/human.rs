@@ -61,7 +61,8 @@ pub(crate) fn duration(seconds: f64) -> String {
     }
 }
 
-/// A name from a trace in one line of at most `width` columns: control characters are escaped, a longer name loses its beginning.
+/// A name from a trace in one line of at most `width` columns: control characters are escaped, a longer name loses its
+/// beginning.
 pub(crate) fn name(text: &str, width: usize) -> String {
     let clean: String =
         text.chars().flat_map(|c| if c.is_control() { c.escape_default().collect() } else { vec![c] }).collect();

@@ -31,8 +31,8 @@ const ROWS: usize = 14;
 /// Left of the drawing: `100 % ┤`.
 const MARGIN: usize = 8;
 
-/// Draws hit ratio by cache size, on a logarithmic scale from one block to `largest` blocks, within `width` columns. Where curves
-/// meet, the first one is seen.
+/// Draws hit ratio by cache size, on a logarithmic scale from one block to `largest` blocks, within `width` columns.
+/// Where curves meet, the first one is seen.
 pub(crate) fn curves(curves: &[Curve], largest: u64, block_bytes: Option<u64>, width: usize) -> String {
     let columns = width.saturating_sub(MARGIN + 1).clamp(20, 100);
     let axis = Axis { columns, largest: (largest as f64).max(2.0) };

@@ -38,7 +38,8 @@ pub(crate) fn numbers(header: &[&str], columns: impl RangeBounds<usize>) -> Tabl
     table
 }
 
-/// What the tables of one trace show, first what comes first: reads where there are writes, all references, and what was asked for besides.
+/// What the tables of one trace show, first what comes first: reads where there are writes, all references, and what
+/// was asked for besides.
 pub(crate) fn metrics(rows: &[Row], asked: Metric) -> Vec<Metric> {
     let mut metrics = Vec::from_iter((asked == Metric::Requests).then_some(asked));
     metrics.extend(rows.iter().any(Row::has_writes).then_some(Metric::Reads));
@@ -56,8 +57,8 @@ pub(crate) fn title(metric: Metric, metrics: &[Metric]) -> &'static str {
     }
 }
 
-/// Hit ratios of one trace in percent: a line a policy, a column a size; several tables where the terminal is too narrow for
-/// all sizes. `rows` are policy by policy, every policy at the same sizes.
+/// Hit ratios of one trace in percent: a line a policy, a column a size; several tables where the terminal is too
+/// narrow for all sizes. `rows` are policy by policy, every policy at the same sizes.
 pub(crate) fn hit_ratios(rows: &[Row], metric: Metric) -> String {
     let sizes = rows.iter().take_while(|row| row.policy == rows[0].policy).count();
     let policies = rows.iter().map(|row| row.policy.chars().count()).max().unwrap_or(0).max("policy".len());
@@ -142,8 +143,8 @@ pub(crate) fn applications(row: &Row) -> Table {
     table
 }
 
-/// The rows of schemes that cut files into blocks of their own, so that their references are others than those of plain policies, and
-/// the rows of the others. A scheme whose own blocks are those of the run at some sizes stays whole.
+/// The rows of schemes that cut files into blocks of their own, so that their references are others than those of plain
+/// policies, and the rows of the others. A scheme whose own blocks are those of the run at some sizes stays whole.
 pub(crate) fn apart(rows: &[Row]) -> (Vec<Row>, Vec<Row>) {
     let has_own_blocks = |row: &Row| row.classes.iter().any(|class| Some(class.block_bytes) != row.block_bytes);
     let of_policies: Vec<&[Row]> = rows.chunk_by(|one, other| one.policy == other.policy).collect();

@@ -8,7 +8,8 @@ use super::table::{is_bound, knows_future};
 /// The scheme that others are measured by.
 const USUAL: &str = "lru";
 
-/// The trace of a row and what was chosen of it, for headings: `app.hst [only ops=reads; warm-up 20%; mapped ranges as reads]`.
+/// The trace of a row and what was chosen of it, for headings: `app.hst [only ops=reads; warm-up 20%; mapped ranges as
+/// reads]`.
 pub(crate) fn chosen(row: &Row) -> String {
     named(&row.trace, &row.choice)
 }
@@ -25,9 +26,10 @@ pub(crate) fn named(trace: &str, choice: &Choice) -> String {
     }
 }
 
-/// What is worth telling of the rows of one trace, by `metric`: how far the best policy is ahead of LRU (of the worst policy, where LRU is not among
-/// them) at the middle one of the sizes, which nobody has chosen for its figures, how far that is from the bound, what LRU would need for as much,
-/// and who is best most often. Repeats are left out: they hit in any cache.
+/// What is worth telling of the rows of one trace, by `metric`: how far the best policy is ahead of LRU (of the worst
+/// policy, where LRU is not among them) at the middle one of the sizes, which nobody has chosen for its figures, how
+/// far that is from the bound, what LRU would need for as much, and who is best most often. Repeats are left out: they
+/// hit in any cache.
 pub(crate) fn summary(rows: &[Row], metric: Metric) -> Option<String> {
     let sizes = sizes(rows);
     let middle = *sizes.get(sizes.len().checked_sub(1)? / 2)?;

@@ -1,8 +1,9 @@
-//! Reports: one page of HTML that holds its script, its style and its data, opens from disk and asks the network for nothing.
+//! Reports: one page of HTML that holds its script, its style and its data, opens from disk and asks the network for
+//! nothing.
 //!
-//! The page is built from `dashboard/` and committed, so that a build needs no Node; `cargo xtask dashboard --check` builds it anew and
-//! compares. The data is JSON in an element that no browser runs, with `<`, `>` and `&` escaped: no name in a trace can end it. The same command
-//! gives the same page, byte for byte, so it tells no time of its own.
+//! The page is built from `dashboard/` and committed, so that a build needs no Node; `cargo xtask dashboard --check`
+//! builds it anew and compares. The data is JSON in an element that no browser runs, with `<`, `>` and `&` escaped: no
+//! name in a trace can end it. The same command gives the same page, byte for byte, so it tells no time of its own.
 
 mod trace_file;
 
@@ -104,7 +105,8 @@ fn told(files: &[PathBuf]) -> Vec<TraceFile> {
     files.iter().map(|path| TraceFile::of(path)).collect()
 }
 
-/// The page with this JSON in it. Outside of strings JSON has none of the three characters, so escaping them changes no value.
+/// The page with this JSON in it. Outside of strings JSON has none of the three characters, so escaping them changes no
+/// value.
 fn filled(json: &str) -> String {
     let safe = json.replace('<', "\\u003c").replace('>', "\\u003e").replace('&', "\\u0026");
     TEMPLATE.replacen(MARK, &safe, 1)

@@ -1,5 +1,5 @@
-//! Results as Parquet: a flat table, a column a field. Whole numbers are unsigned and of 64 bits, text is UTF-8, and what JSON nests is
-//! JSON in a column of text, so that a table has all that JSON Lines have.
+//! Results as Parquet: a flat table, a column a field. Whole numbers are unsigned and of 64 bits, text is UTF-8, and
+//! what JSON nests is JSON in a column of text, so that a table has all that JSON Lines have.
 
 use std::cell::Cell;
 use std::collections::BTreeSet;

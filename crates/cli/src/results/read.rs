@@ -1,5 +1,5 @@
-//! Reading results again: JSON Lines, CSV or Parquet, packed or not, told apart by what they begin with. A row of another version and a file of
-//! something else are refused with a sentence.
+//! Reading results again: JSON Lines, CSV or Parquet, packed or not, told apart by what they begin with. A row of
+//! another version and a file of something else are refused with a sentence.
 
 use std::fs::{self, File};
 use std::io;

@@ -13,8 +13,9 @@ use crate::output::files;
 /// A disk behind the cache, and series over time.
 #[derive(Args)]
 pub(super) struct ClockArgs {
-    /// Replay on a clock, with a disk behind the cache: `disk`, which turns (seek=5ms, rotation=5973us, transfer=20M a second), or `latency` (time=10ms);
-    /// with hit=200us, the time of a request that hits. Applications wait for what they miss, and work between requests as long as in the trace
+    /// Replay on a clock, with a disk behind the cache: `disk`, which turns (seek=5ms, rotation=5973us, transfer=20M a
+    /// second), or `latency` (time=10ms); with hit=200us, the time of a request that hits. Applications wait for
+    /// what they miss, and work between requests as long as in the trace
     #[arg(long, value_name = "MODEL", help_heading = "Time")]
     disk: Option<String>,
     /// Write what each application hit and held in one stretch after another, as JSON Lines; `-` is standard output

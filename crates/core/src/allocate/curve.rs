@@ -47,8 +47,8 @@ impl Curve {
         self.points().fold(0.0, |best, (_, rate)| rate.max(best))
     }
 
-    /// The least size, at least 1, at which the curve reaches `rate`; `None` if it nowhere does. Nothing is guessed beyond the points, and
-    /// a curve that falls again is taken as it is.
+    /// The least size, at least 1, at which the curve reaches `rate`; `None` if it nowhere does. Nothing is guessed
+    /// beyond the points, and a curve that falls again is taken as it is.
     pub fn need(&self, rate: f64) -> Option<u32> {
         let &(first, reached, _) = self.points.first()?;
         if reached >= rate {

@@ -1,9 +1,11 @@
-//! The best division there is, by dynamic programming over true curves of any shape: the bound that allocators are held against.
+//! The best division there is, by dynamic programming over true curves of any shape: the bound that allocators are held
+//! against.
 //!
 //! O(parts · total²): for tests and plots, not for decisions.
 
-/// Divides `total` units so that the sum of utilities is the greatest: the units of each part, and the sum. `utility[part][units]` is what a part has of
-/// so many units, from 0 to `total`. Not all units need be given out where curves fall.
+/// Divides `total` units so that the sum of utilities is the greatest: the units of each part, and the sum.
+/// `utility[part][units]` is what a part has of so many units, from 0 to `total`. Not all units need be given out where
+/// curves fall.
 pub fn divide(total: usize, utility: &[Vec<f64>]) -> (Vec<usize>, f64) {
     // best[units]: of the parts so far; choice[part][units]: what the last of them has then.
     let mut best = vec![0.0; total + 1];

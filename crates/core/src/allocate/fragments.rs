@@ -2,9 +2,9 @@
 //!
 //! Paper: Frasca, Prabhakar, Raghavan, Kandemir, "Virtual I/O caching", SC 2011: the allocator VPA (POLICIES 1.1).
 //!
-//! Readings. Of equal values the lower position counts more, so that a queue without history keeps its head. While there are too many runs, the one that is
-//! worth least in sum is given up, and its units go one by one to the best unit next to a run that is left; runs that meet are one. That is a
-//! heuristic: [`best`] is what could be had.
+//! Readings. Of equal values the lower position counts more, so that a queue without history keeps its head. While
+//! there are too many runs, the one that is worth least in sum is given up, and its units go one by one to the best
+//! unit next to a run that is left; runs that meet are one. That is a heuristic: [`best`] is what could be had.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -19,7 +19,8 @@ pub struct Mapping {
     pub value: f64,
 }
 
-/// Keeps `units` of the units that have these values, all if there are not so many, in at most `most` runs, which is at least 1.
+/// Keeps `units` of the units that have these values, all if there are not so many, in at most `most` runs, which is at
+/// least 1.
 pub fn map(values: &[f64], units: usize, most: usize) -> Mapping {
     let units = units.min(values.len());
     let mut kept = vec![false; values.len()];
@@ -99,7 +100,8 @@ pub fn without(ranges: &[Range<u32>], others: &[Range<u32>]) -> Vec<Range<u32>> 
     left
 }
 
-/// The greatest value of `units` units in at most `most` runs, by dynamic programming: O(values · units · runs), for tests and plots.
+/// The greatest value of `units` units in at most `most` runs, by dynamic programming: O(values · units · runs), for
+/// tests and plots.
 pub fn best(values: &[f64], units: usize, most: usize) -> f64 {
     let units = units.min(values.len());
     const NOT: f64 = f64::NEG_INFINITY;

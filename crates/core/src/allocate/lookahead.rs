@@ -1,10 +1,12 @@
-//! Room by marginal utility with lookahead: whoever gains most by a unit, counted over the best run of units ahead, gets that run.
+//! Room by marginal utility with lookahead: whoever gains most by a unit, counted over the best run of units ahead,
+//! gets that run.
 //!
-//! Paper: Qureshi, Patt, "Utility-based cache partitioning", MICRO 2006. Looking ahead sees a gain behind a flat stretch of a curve, where a
-//! greedy choice, unit by unit, would stop. For concave curves both are the best there is.
+//! Paper: Qureshi, Patt, "Utility-based cache partitioning", MICRO 2006. Looking ahead sees a gain behind a flat
+//! stretch of a curve, where a greedy choice, unit by unit, would stop. For concave curves both are the best there is.
 
-/// Divides `total` units: how many each part gets. `utility[part][units]` is what a part has of so many units, from 0 to `total`, never falling.
-/// Every part gets one unit first, as long as there are enough; of equal gains the first part's shortest run wins.
+/// Divides `total` units: how many each part gets. `utility[part][units]` is what a part has of so many units, from 0
+/// to `total`, never falling. Every part gets one unit first, as long as there are enough; of equal gains the first
+/// part's shortest run wins.
 pub fn divide(total: usize, utility: &[Vec<f64>]) -> Vec<usize> {
     let mut given: Vec<usize> = (0..utility.len()).map(|part| usize::from(part < total)).collect();
     let mut left = total - given.iter().sum::<usize>();

@@ -1,7 +1,8 @@
 //! Moving single units of room between applications, by what one more or one less is worth to each.
 //!
-//! Paper: Frasca, Prabhakar, Raghavan, Kandemir, "Virtual I/O caching", SC 2011: the allocator G-VPA (POLICIES 1.1). The paper moves units where a gain exceeds a
-//! loss; this is the best such choice, by dynamic programming over applications and the sum so far.
+//! Paper: Frasca, Prabhakar, Raghavan, Kandemir, "Virtual I/O caching", SC 2011: the allocator G-VPA (POLICIES 1.1).
+//! The paper moves units where a gain exceeds a loss; this is the best such choice, by dynamic programming over
+//! applications and the sum so far.
 
 /// What a unit less and a unit more would change, each from 0; `None` if it is not possible.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -12,7 +13,8 @@ pub struct Stake {
     pub gain: Option<f64>,
 }
 
-/// The change of each part, -1, 0 or 1, in sum 0, that is worth most; of equal ones, one that moves least. Nothing moves for nothing.
+/// The change of each part, -1, 0 or 1, in sum 0, that is worth most; of equal ones, one that moves least. Nothing
+/// moves for nothing.
 pub fn choose(stakes: &[Stake]) -> Vec<i32> {
     let reach = stakes.len();
     // By sum of changes so far, from -reach on: the value, and units moved (fewer are better).

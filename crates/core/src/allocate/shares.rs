@@ -1,7 +1,7 @@
 //! Dividing whole blocks by weights.
 
-/// `total` divided in proportion to `weights`, which are finite and not negative: rounded down, and what is left goes to the largest
-/// remainders, the first of equal ones first. Equal shares if all weights are 0.
+/// `total` divided in proportion to `weights`, which are finite and not negative: rounded down, and what is left goes
+/// to the largest remainders, the first of equal ones first. Equal shares if all weights are 0.
 pub fn by_weight(total: u32, weights: &[f64]) -> Vec<u32> {
     let sum: f64 = weights.iter().sum();
     if sum <= 0.0 || !sum.is_finite() {
@@ -24,7 +24,8 @@ pub fn by_weight(total: u32, weights: &[f64]) -> Vec<u32> {
     shares
 }
 
-/// Gives each part that has nothing a block of the largest one, the first of equal ones, as long as that keeps one itself.
+/// Gives each part that has nothing a block of the largest one, the first of equal ones, as long as that keeps one
+/// itself.
 pub fn leave_none_empty(rooms: &mut [u32]) {
     for part in 0..rooms.len() {
         let largest = (0..rooms.len()).rev().max_by_key(|&index| rooms[index]).expect("there is this part");

@@ -2,9 +2,10 @@
 //!
 //! Paper: Patrick, Kandemir and others, soft quality of service for storage caches (POLICIES 1.4, steps 3 to 6).
 //!
-//! Readings. The printed procedure goes through applications as they are numbered; its text and example sort them by what they need, which keeps the most
-//! promises. It sets the free room to 0 inside of the loop that shares it, which would leave every flagged application but the first without any;
-//! here all of them share it. An application that needs more than there is gets its share like the others that are flagged.
+//! Readings. The printed procedure goes through applications as they are numbered; its text and example sort them by
+//! what they need, which keeps the most promises. It sets the free room to 0 inside of the loop that shares it, which
+//! would leave every flagged application but the first without any; here all of them share it. An application that
+//! needs more than there is gets its share like the others that are flagged.
 
 use super::{equal, shares};
 
@@ -35,7 +36,8 @@ impl Grant {
     }
 }
 
-/// Divides `total` blocks. All of them are given out if there is an application; each has one block as long as there are enough.
+/// Divides `total` blocks. All of them are given out if there is an application; each has one block as long as there
+/// are enough.
 pub fn divide(total: u32, claims: &[Claim]) -> Vec<Grant> {
     let mut free = total;
     let mut grants = vec![Grant { blocks: 0, is_flagged: true }; claims.len()];
@@ -73,8 +75,8 @@ fn share(free: u32, claims: &[Claim], grants: &mut [Grant]) {
     }
 }
 
-/// The hit rate in percent at which a reference takes `goal` on average, if a hit takes `hit` and a miss `miss`, more than `hit`: all in one
-/// unit of time. A goal that no rate meets is 100, one that every rate meets 0.
+/// The hit rate in percent at which a reference takes `goal` on average, if a hit takes `hit` and a miss `miss`, more
+/// than `hit`: all in one unit of time. A goal that no rate meets is 100, one that every rate meets 0.
 pub fn rate_for_time(goal: f64, hit: f64, miss: f64) -> f64 {
     ((miss - goal) / (miss - hit)).clamp(0.0, 1.0) * 100.0
 }

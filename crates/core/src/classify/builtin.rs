@@ -5,8 +5,8 @@ use std::sync::LazyLock;
 use super::{Rule, Rules};
 use crate::request::Kind;
 
-/// Classes of the attribute caches (Richardson, WRL; POLICIES 1.2): `inode`, `directory`, `large` (files of at least `cutoff` bytes),
-/// `executable`, `datafile`.
+/// Classes of the attribute caches (Richardson, WRL; POLICIES 1.2): `inode`, `directory`, `large` (files of at least
+/// `cutoff` bytes), `executable`, `datafile`.
 pub fn attribute(cutoff: u64) -> Rules {
     let kind = |class: &str, kind| Rule { class: class.into(), kinds: vec![kind], ..Rule::default() };
     checked(vec![
@@ -18,8 +18,8 @@ pub fn attribute(cutoff: u64) -> Rules {
     ])
 }
 
-/// Classes of the rendering buffer cache (Shin, Cho, Bahn 2020): `output`, a file from its first write on; `config`, what is
-/// read once per launch, scene files and libraries among them; `texture`, everything else that is read.
+/// Classes of the rendering buffer cache (Shin, Cho, Bahn 2020): `output`, a file from its first write on; `config`,
+/// what is read once per launch, scene files and libraries among them; `texture`, everything else that is read.
 pub fn render() -> Rules {
     static RULES: LazyLock<Rules> = LazyLock::new(|| checked(render_rules()));
     RULES.clone()

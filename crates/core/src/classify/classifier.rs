@@ -44,7 +44,8 @@ impl Classifier {
         &self.rules
     }
 
-    /// The class of `request`. The facts of a file are asked for by its number in the request and must not change, but for its size.
+    /// The class of `request`. The facts of a file are asked for by its number in the request and must not change, but
+    /// for its size.
     pub fn class(&mut self, request: &Request, facts: &FileFacts) -> Class {
         let file = self.file(request.file, facts);
         if let Some(class) = file.stuck {

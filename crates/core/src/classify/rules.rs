@@ -20,8 +20,8 @@ const MOST_RULES: usize = 64;
 pub struct Rule {
     /// The class. Several rules may name one.
     pub class: String,
-    /// Patterns for the file's path, of which one must match: `*.png`, `**/textures/**`. A pattern without a slash is for the last
-    /// component. Case does not count.
+    /// Patterns for the file's path, of which one must match: `*.png`, `**/textures/**`. A pattern without a slash is
+    /// for the last component. Case does not count.
     pub files: Vec<String>,
     /// Kinds of object, of which one must be the request's.
     pub kinds: Vec<Kind>,

@@ -1,12 +1,13 @@
 //! Caches whose new blocks enter at one of two places, and the duel that chooses.
 //!
-//! *Near* is where new blocks enter by the usual order of eviction; *far* is where they leave next unless they are used before, so that
-//! a loop or a scan displaces but itself. Bimodal insertion is far, with a small probability near. A duel runs two shadows of the
-//! cache on a sample of the blocks, one always near, one bimodal, and a counter tells which of them misses less. Shadows know blocks, not data.
+//! *Near* is where new blocks enter by the usual order of eviction; *far* is where they leave next unless they are used
+//! before, so that a loop or a scan displaces but itself. Bimodal insertion is far, with a small probability near. A
+//! duel runs two shadows of the cache on a sample of the blocks, one always near, one bimodal, and a counter tells
+//! which of them misses less. Shadows know blocks, not data.
 //!
-//! Processors sample by sets: the paper's leaders are sets of their own. A cache that is one set has none, and blocks that merely enter at
-//! different places of one order displace one another, so each way would be judged by what the other does. Hence the shadows. Which
-//! blocks are watched follows from their addresses.
+//! Processors sample by sets: the paper's leaders are sets of their own. A cache that is one set has none, and blocks
+//! that merely enter at different places of one order displace one another, so each way would be judged by what the
+//! other does. Hence the shadows. Which blocks are watched follows from their addresses.
 
 use crate::parts::large;
 use crate::parts::prefetch::prefetch;

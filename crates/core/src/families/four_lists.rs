@@ -1,7 +1,7 @@
 //! The four lists of ARC and the policies made from it.
 //!
-//! T1 holds resident blocks seen once lately and T2 those seen again; B1 and B2 remember what left them. A hit in B1 raises
-//! p, the size that T1 should have, a hit in B2 lowers it. What a policy does with T1 and T2 is its own affair.
+//! T1 holds resident blocks seen once lately and T2 those seen again; B1 and B2 remember what left them. A hit in B1
+//! raises p, the size that T1 should have, a hit in B2 lowers it. What a policy does with T1 and T2 is its own affair.
 
 use crate::parts::ghost::forget_oldest;
 use crate::parts::queue::{Places, Queue, Tag};

@@ -10,9 +10,11 @@ use crate::spec::SpecError;
 pub trait Discipline: 'static {
     /// Name and texts.
     const INFO: Info;
-    /// The queue is in order of last use, so a hit moves its block to the MRU end; otherwise in order of entry, and a hit changes nothing.
+    /// The queue is in order of last use, so a hit moves its block to the MRU end; otherwise in order of entry, and a
+    /// hit changes nothing.
     const BY_LAST_USE: bool;
-    /// The victim is the youngest, chosen before the new block enters, which would otherwise evict itself; not the oldest.
+    /// The victim is the youngest, chosen before the new block enters, which would otherwise evict itself; not the
+    /// oldest.
     const YOUNGEST_LEAVES: bool;
 }
 

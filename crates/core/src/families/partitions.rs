@@ -1,11 +1,13 @@
 //! The cache of the policies that tell sequential, looping and other references apart (`ubm`, `pcc`).
 //!
-//! Each resident block is in one of three partitions, put there by its last reference. Sequential blocks are not expected back and leave
-//! first, the youngest before the others. A loop of period P gives each block that is kept of it one hit in P references, whichever
-//! blocks these are; the loop with the longest period gives first, and of it the youngest block, whose next use is farthest. Other blocks
-//! form an LRU list; what one more is worth is measured by the hits at the list's foot, its last sixteenth.
-//! A loop that was not referenced for twice its period is taken to be over, and its blocks join the LRU end of that list: each eviction
-//! looks at one loop. Without that rule loops that are never run again would fill the cache. Whoever gains less by a block, the longest loop or the other blocks, gives the victim.
+//! Each resident block is in one of three partitions, put there by its last reference. Sequential blocks are not
+//! expected back and leave first, the youngest before the others. A loop of period P gives each block that is kept of
+//! it one hit in P references, whichever blocks these are; the loop with the longest period gives first, and of it the
+//! youngest block, whose next use is farthest. Other blocks form an LRU list; what one more is worth is measured by the
+//! hits at the list's foot, its last sixteenth. A loop that was not referenced for twice its period is taken to be
+//! over, and its blocks join the LRU end of that list: each eviction looks at one loop. Without that rule loops that
+//! are never run again would fill the cache. Whoever gains less by a block, the longest loop or the other blocks, gives
+//! the victim.
 
 use crate::parts::footed_list::FootedList;
 use crate::parts::links::{Links, List};
@@ -272,7 +274,8 @@ impl Partitions {
         }
     }
 
-    /// True if 1 / period, what a block of that loop gains, is below the hits at the foot per block of it and reference.
+    /// True if 1 / period, what a block of that loop gains, is below the hits at the foot per block of it and
+    /// reference.
     #[inline(always)]
     fn loop_gains_less(&self, period: u64) -> bool {
         let (loop_side, others_side) =

@@ -24,7 +24,8 @@ impl TwoExperts {
         self.random.unit() < self.first
     }
 
-    /// One of them, the first if `first`, made a mistake: its weight falls to e^-`loss` of what it was, before both are made to sum to 1.
+    /// One of them, the first if `first`, made a mistake: its weight falls to e^-`loss` of what it was, before both are
+    /// made to sum to 1.
     #[inline(always)]
     pub fn blame(&mut self, first: bool, loss: f64) {
         let kept = (-loss).exp();

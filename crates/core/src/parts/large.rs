@@ -1,7 +1,8 @@
 //! Large arrays that are read at random.
 //!
-//! Such an array spans more small pages than the processor's address cache holds, so that every access would also look up its page.
-//! Asking for huge pages (2 MB) before the array is first touched avoids that, where the system offers them on request.
+//! Such an array spans more small pages than the processor's address cache holds, so that every access would also look
+//! up its page. Asking for huge pages (2 MB) before the array is first touched avoids that, where the system offers
+//! them on request.
 
 /// Arrays below this many bytes are left alone.
 const WORTH_BYTES: usize = 4 << 20;
@@ -24,8 +25,8 @@ fn advise<T>(memory: &mut [T]) {
     let start = memory.as_mut_ptr().cast::<u8>();
     let skip = start.align_offset(PAGE);
     let whole = (bytes - skip) / PAGE * PAGE;
-    // SAFETY: the range lies inside `memory`, which is borrowed mutably, and this advice does not change its contents. A refusal
-    // leaves small pages, which are as correct.
+    // SAFETY: the range lies inside `memory`, which is borrowed mutably, and this advice does not change its contents.
+    // A refusal leaves small pages, which are as correct.
     let _ = unsafe { rustix::mm::madvise(start.add(skip).cast(), whole, rustix::mm::Advice::LinuxHugepage) };
 }
 

@@ -1,8 +1,9 @@
-//! Lists over slots, linked both ways, for policies that look into the middle of an order or need more lists than a `Places` has tags.
+//! Lists over slots, linked both ways, for policies that look into the middle of an order or need more lists than a
+//! `Places` has tags.
 //!
-//! A list is a ring: behind the youngest slot stands the oldest. So a clock's hand that spares the oldest slot moves nothing but one
-//! number. The policy itself knows which list a slot is in. Where a log of `parts::queue` does, it is faster: here a slot
-//! that moves touches its neighbours too.
+//! A list is a ring: behind the youngest slot stands the oldest. So a clock's hand that spares the oldest slot moves
+//! nothing but one number. The policy itself knows which list a slot is in. Where a log of `parts::queue` does, it is
+//! faster: here a slot that moves touches its neighbours too.
 
 use super::large;
 use super::prefetch::prefetch;

@@ -1,10 +1,11 @@
 //! Ordered queues over slots, written as logs.
 //!
 //! A policy keeps several queues (ARC: T1, T2, B1, B2) over one set of slots. [`Places`] holds one `u32` a slot: which
-//! queue the slot is in, where its entry stands, and one bit for the policy's own use. A [`Queue`] is a ring of entries with one bit
-//! each that says whether the entry is live. Moving a slot to the MRU end appends an entry and kills the old one. So a hit touches
-//! one random word, instead of the three nodes of a linked list, and two bits of a small bitmap; dead entries are skipped 64 at a
-//! time when the LRU end reaches them, or squeezed out when the ring is full, which costs O(1) amortised.
+//! queue the slot is in, where its entry stands, and one bit for the policy's own use. A [`Queue`] is a ring of entries
+//! with one bit each that says whether the entry is live. Moving a slot to the MRU end appends an entry and kills the
+//! old one. So a hit touches one random word, instead of the three nodes of a linked list, and two bits of a small
+//! bitmap; dead entries are skipped 64 at a time when the LRU end reaches them, or squeezed out when the ring is full,
+//! which costs O(1) amortised.
 
 mod ranks;
 
@@ -193,7 +194,8 @@ impl Queue {
         places.set(slot, NOWHERE);
     }
 
-    /// Takes `slot` out and puts `heir` in its position. Both are in this queue; `heir` leaves the position that it had.
+    /// Takes `slot` out and puts `heir` in its position. Both are in this queue; `heir` leaves the position that it
+    /// had.
     #[inline(always)]
     pub fn replace(&mut self, places: &mut Places, slot: Slot, heir: Slot) {
         debug_assert!(places.tag(slot) == self.tag && places.tag(heir) == self.tag && slot != heir);

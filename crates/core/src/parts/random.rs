@@ -1,7 +1,7 @@
 //! Random numbers for policies that draw lots: small, fast, the same on every machine for the same seed.
 //!
-//! SplitMix64 (Steele, Lea, Flood, "Fast splittable pseudorandom number generators", OOPSLA 2014), written from its description:
-//! a counter that goes in steps of the golden ratio, mixed.
+//! SplitMix64 (Steele, Lea, Flood, "Fast splittable pseudorandom number generators", OOPSLA 2014), written from its
+//! description: a counter that goes in steps of the golden ratio, mixed.
 
 /// A stream of random numbers.
 #[derive(Clone, Debug)]
@@ -22,7 +22,8 @@ impl Random {
         mixed ^ (mixed >> 31)
     }
 
-    /// A number below `bound`, which is at least 1. The high half of a product: off from uniform by at most `bound` / 2^64.
+    /// A number below `bound`, which is at least 1. The high half of a product: off from uniform by at most `bound` /
+    /// 2^64.
     #[inline(always)]
     pub fn below(&mut self, bound: u32) -> u32 {
         ((u128::from(self.bits()) * u128::from(bound)) >> 64) as u32

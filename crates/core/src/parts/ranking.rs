@@ -1,7 +1,7 @@
 //! Slots in the order of keys that only grow, where new slots have greater keys than the new slots before them.
 //!
-//! New slots stand in a queue, and most leave from there: only those that were used again, whose keys were raised, cost the work of a heap.
-//! The least of all is the lesser of the two at their ends.
+//! New slots stand in a queue, and most leave from there: only those that were used again, whose keys were raised, cost
+//! the work of a heap. The least of all is the lesser of the two at their ends.
 
 use super::queue::{Places, Queue, Tag};
 use super::slot_heap::{Key, SlotHeap};

@@ -68,8 +68,8 @@ impl<T> RecentTable<T> {
         Some(index)
     }
 
-    /// Adds `key`, which is not in the table, as the most recent entry. In a full table it displaces the least recent one, whose value is
-    /// returned.
+    /// Adds `key`, which is not in the table, as the most recent entry. In a full table it displaces the least recent
+    /// one, whose value is returned.
     #[inline(always)]
     pub fn insert(&mut self, key: u64, value: T) -> (Index, Option<T>) {
         let bucket = self.bucket(key);

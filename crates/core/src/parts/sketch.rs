@@ -1,8 +1,9 @@
 //! How often blocks were used lately, roughly, in 8 to 16 bytes a block of capacity.
 //!
-//! A count-min sketch: four rows of counters of four bits. A block has one counter in each row; a use raises all four, and the least of
-//! them, the one least spoilt by other blocks, is the estimate. When as many uses as ten times the capacity were counted, all counters
-//! and that number are halved, so that old popularity fades. The counters of one block lie in one cache line.
+//! A count-min sketch: four rows of counters of four bits. A block has one counter in each row; a use raises all four,
+//! and the least of them, the one least spoilt by other blocks, is the estimate. When as many uses as ten times the
+//! capacity were counted, all counters and that number are halved, so that old popularity fades. The counters of one
+//! block lie in one cache line.
 
 use super::large;
 

@@ -1,16 +1,18 @@
 //! A priority queue of slots whose keys only grow: raising one is a single write.
 //!
-//! It orders its slots by the keys they had when it last looked at them. These are lower bounds, so the slot at the top is the least once
-//! its key there is its true one; until then the top is set right and sinks. Each such step is paid for by a raise.
+//! It orders its slots by the keys they had when it last looked at them. These are lower bounds, so the slot at the top
+//! is the least once its key there is its true one; until then the top is set right and sinks. Each such step is paid
+//! for by a raise.
 //!
-//! Only slots with the least keys, below an edge, stand in a heap. The others lie unsorted in buckets, each for a range of keys. When the heap runs
-//! empty, the next bucket is poured into it and the edge moves on, so the heap stays so small that it does not leave the processor's
-//! cache. Slots whose keys were raised beyond the edge go on to a later bucket. The last bucket takes all keys beyond the others; when only
-//! it is left, the ranges are chosen anew.
+//! Only slots with the least keys, below an edge, stand in a heap. The others lie unsorted in buckets, each for a range
+//! of keys. When the heap runs empty, the next bucket is poured into it and the edge moves on, so the heap stays so
+//! small that it does not leave the processor's cache. Slots whose keys were raised beyond the edge go on to a later
+//! bucket. The last bucket takes all keys beyond the others; when only it is left, the ranges are chosen anew.
 //!
-//! Keys are held by slot: they can be fetched ahead, and stay when a slot leaves, as the history of a ghost. A slot that was taken out leaves
-//! its entry behind until that reaches the top or its bucket is poured. If the slot comes back before, it may have two entries. The
-//! one it got last is a lower bound, so the other can only tell of it what is true.
+//! Keys are held by slot: they can be fetched ahead, and stay when a slot leaves, as the history of a ghost. A slot
+//! that was taken out leaves its entry behind until that reaches the top or its bucket is poured. If the slot comes
+//! back before, it may have two entries. The one it got last is a lower bound, so the other can only tell of it what is
+//! true.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -262,8 +264,8 @@ impl<K: Key> SlotHeap<K> {
         }
     }
 
-    /// Chooses the ranges of the buckets, which are empty, so that the regular ones hold keys up to twice as far from the least
-    /// as the mean is, which are at least half of all, and puts the slots of a list into them.
+    /// Chooses the ranges of the buckets, which are empty, so that the regular ones hold keys up to twice as far from
+    /// the least as the mean is, which are at least half of all, and puts the slots of a list into them.
     fn spread(&mut self, mut all: Slot) {
         let (mut least, mut sum, mut count) = (u64::MAX, 0u128, 0);
         let mut slot = all;
@@ -338,7 +340,8 @@ mod tests {
         }
     }
 
-    /// Keys drawn low and high, all over and with the time, so that slots come back below and above the entries they left behind.
+    /// Keys drawn low and high, all over and with the time, so that slots come back below and above the entries they
+    /// left behind.
     #[test]
     fn the_least_true_key_leaves_first() {
         const SLOTS: u32 = 12;

@@ -1,7 +1,7 @@
 //! The greatest of many keys that change.
 //!
-//! A tree of matches: every node holds the greater of its two children's keys, the root the greatest of all. Changing a key replays the
-//! matches above it until one ends as before.
+//! A tree of matches: every node holds the greater of its two children's keys, the root the greatest of all. Changing a
+//! key replays the matches above it until one ends as before.
 
 /// Keys by index; 0 stands for none.
 #[derive(Debug)]

@@ -1,27 +1,30 @@
 //! ACME: keep what the best of five virtual caches would keep.
 //!
-//! Idea: LRU, MRU, LFU, FIFO and Random each manage a virtual cache, as large as the real one, that sees all references but holds no data.
-//! Each miss of one lowers its weight. The real cache evicts what the cache with the greatest weight has evicted; with `refetch=on` it
-//! also reads what that cache holds and it lacks, so that it follows a change of expert at once and not by misses alone.
+//! Idea: LRU, MRU, LFU, FIFO and Random each manage a virtual cache, as large as the real one, that sees all references
+//! but holds no data. Each miss of one lowers its weight. The real cache evicts what the cache with the greatest weight
+//! has evicted; with `refetch=on` it also reads what that cache holds and it lacks, so that it follows a change of
+//! expert at once and not by misses alone.
 //!
-//! Papers: Ari, Amer, Gramacy, Miller, Brandt, Long, "ACME: adaptive caching using multiple experts", WDAS 2002; Gramacy, Warmuth, Brandt,
-//! Ari, "Adaptive caching by refetching", NIPS 2002.
+//! Papers: Ari, Amer, Gramacy, Miller, Brandt, Long, "ACME: adaptive caching using multiple experts", WDAS 2002;
+//! Gramacy, Warmuth, Brandt, Ari, "Adaptive caching by refetching", NIPS 2002.
 //!
-//! Provenance: not checked against the papers, whose texts were not at hand, nor against another program: the model checks the code, not
-//! the reading.
+//! Provenance: not checked against the papers, whose texts were not at hand, nor against another program: the model
+//! checks the code, not the reading.
 //!
-//! Deviations and readings: the pool is what makes sense for blocks of one size; the papers' are larger. A reference that some virtual caches
-//! miss multiplies their weights by `beta`; then each gives up the part `share` of its weight, which is spread evenly, and the sum is
-//! made 1. Of equal weights the first in the order above counts. The virtual caches see a reference before the real one. Of the blocks
-//! that the best virtual cache lacks, of which a full cache always has one, that leaves which that cache evicted first. A block that was read
-//! ahead counts as evicted then by the caches that lack it. At most one block is read ahead after each reference: of those that the real
-//! cache lacks the one that left it last, at the expense of one that leaves as above, also on a hit.
+//! Deviations and readings: the pool is what makes sense for blocks of one size; the papers' are larger. A reference
+//! that some virtual caches miss multiplies their weights by `beta`; then each gives up the part `share` of its weight,
+//! which is spread evenly, and the sum is made 1. Of equal weights the first in the order above counts. The virtual
+//! caches see a reference before the real one. Of the blocks that the best virtual cache lacks, of which a full cache
+//! always has one, that leaves which that cache evicted first. A block that was read ahead counts as evicted then by
+//! the caches that lack it. At most one block is read ahead after each reference: of those that the real cache lacks
+//! the one that left it last, at the expense of one that leaves as above, also on a hit.
 //!
-//! Cost: five policies decide on every reference, and each of their victims is looked up in all five, that is the algorithm: the rate is a thirtieth to a fifteenth of LRU's.
-//! Memory: 57 bytes a slot; 260 to 410 bytes a block of capacity.
+//! Cost: five policies decide on every reference, and each of their victims is looked up in all five, that is the
+//! algorithm: the rate is a thirtieth to a fifteenth of LRU's. Memory: 57 bytes a slot; 260 to 410 bytes a block of
+//! capacity.
 //!
-//! When not to use it: where one policy is known to be right, it alone is as good and much faster. Reading ahead pays only where
-//! storage has time to spare.
+//! When not to use it: where one policy is known to be right, it alone is as good and much faster. Reading ahead pays
+//! only where storage has time to spare.
 
 use super::fifo::Fifo;
 use super::lfu::Lfu;

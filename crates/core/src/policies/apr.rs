@@ -1,26 +1,29 @@
 //! APR: CLOCK, unless the object that the victim belongs to is used in loops; then LIFO+ on that object.
 //!
-//! Idea: whether a program loops over its memory differs from object to object and changes with time, and an operating system sees neither,
-//! only faults and access bits. So both policies always choose. CLOCK chooses a page; LIFO+ chooses one on the stack of that
-//! page's object. The policy with the better score decides. A policy gains when the other comes to choose, later, a page that it had chosen
-//! and that was not used since; it loses when such a page is used again. What happened long ago counts less. Pages that left stay on the list of
-//! the policy that would have kept them as ghosts, so that it can still come to choose them.
+//! Idea: whether a program loops over its memory differs from object to object and changes with time, and an operating
+//! system sees neither, only faults and access bits. So both policies always choose. CLOCK chooses a page; LIFO+
+//! chooses one on the stack of that page's object. The policy with the better score decides. A policy gains when the
+//! other comes to choose, later, a page that it had chosen and that was not used since; it loses when such a page is
+//! used again. What happened long ago counts less. Pages that left stay on the list of the policy that would have kept
+//! them as ghosts, so that it can still come to choose them.
 //!
 //! Paper: Lee, Seoul National University M.S. thesis 2020.
 //!
-//! Provenance: an independent prototype of the same statement faults as often within 3.6 % on four programs (`docs/experiments/apr.md`);
-//! the figures of the paper are tests.
+//! Provenance: an independent prototype of the same statement faults as often within 3.6 % on four programs
+//! (`docs/experiments/apr.md`); the figures of the paper are tests.
 //!
-//! Deviations and readings: an object is an allocation of at least `threshold` bytes; all other pages share one default object. On traces of
-//! requests each file is an object, whatever its size, and a hit sets the bit of its block. Bits exist
-//! twice in software: whoever reads the machine's bit sets both copies, and each list clears its own, so neither sees the other's scans. The hand
-//! goes on behind the page that CLOCK chooses, also if that stays. A policy passes over pages that it has chosen already. If CLOCK thus passes over all, its records of resident pages are dropped; if LIFO+ does, it joins the choice of
-//! CLOCK. Where both choose the same page nobody gains. A ghost that is chosen is dropped, with credit to the other policy; if the
-//! choice was the winner's, another replacement begins. The age of a choice is counted in replacements of its object, after the
-//! decay of the replacement at hand, which gives the figure of the paper to the last digit.
+//! Deviations and readings: an object is an allocation of at least `threshold` bytes; all other pages share one default
+//! object. On traces of requests each file is an object, whatever its size, and a hit sets the bit of its block. Bits
+//! exist twice in software: whoever reads the machine's bit sets both copies, and each list clears its own, so neither
+//! sees the other's scans. The hand goes on behind the page that CLOCK chooses, also if that stays. A policy passes
+//! over pages that it has chosen already. If CLOCK thus passes over all, its records of resident pages are dropped; if
+//! LIFO+ does, it joins the choice of CLOCK. Where both choose the same page nobody gains. A ghost that is chosen is
+//! dropped, with credit to the other policy; if the choice was the winner's, another replacement begins. The age of a
+//! choice is counted in replacements of its object, after the decay of the replacement at hand, which gives the figure
+//! of the paper to the last digit.
 //!
-//! Cost: a hit sets a bit; about twice the cost of CLOCK a fault, plus the pages that are passed over. Memory: 60 bytes a page, 56 bytes
-//! an object that was ever seen.
+//! Cost: a hit sets a bit; about twice the cost of CLOCK a fault, plus the pages that are passed over. Memory: 60 bytes
+//! a page, 56 bytes an object that was ever seen.
 //!
 //! When not to use it: objects whose pages are used at random, where its trials cost a few faults.
 
@@ -196,8 +199,8 @@ impl Apr {
         }
     }
 
-    /// CLOCK's choice: the first page from the hand on that was not accessed and that it has not chosen already. The hand goes on behind
-    /// it, whether or not it leaves.
+    /// CLOCK's choice: the first page from the hand on that was not accessed and that it has not chosen already. The
+    /// hand goes on behind it, whether or not it leaves.
     fn choose_by_clock(&mut self, fx: &mut impl Effects) -> Slot {
         loop {
             // Two rounds clear all bits; a third one would change nothing.
@@ -228,7 +231,8 @@ impl Apr {
         self.memory.scan_stack(by_clock, fx).unwrap_or(by_clock)
     }
 
-    /// One replacement: settles what the choices say of earlier ones, and evicts the winner's. `None` if that was a ghost.
+    /// One replacement: settles what the choices say of earlier ones, and evicts the winner's. `None` if that was a
+    /// ghost.
     fn replace(&mut self, by_clock: Slot, by_lifo_plus: Slot, fx: &mut impl Effects) -> Option<Slot> {
         let (decay, forced) = (self.memory.decay, self.forced);
         let scores = self.memory.scores(by_clock);
@@ -257,7 +261,8 @@ impl Apr {
         Some(victim)
     }
 
-    /// `side` chooses `page`: the other policy is credited if it had chosen it before, otherwise the choice is recorded.
+    /// `side` chooses `page`: the other policy is credited if it had chosen it before, otherwise the choice is
+    /// recorded.
     fn settle(&mut self, side: Side, page: Slot) {
         let decay = self.memory.decay;
         match self.memory.page(page).record.take() {

@@ -1,20 +1,22 @@
 //! ARC: adaptive replacement between recency and frequency.
 //!
-//! Idea: T1 holds blocks seen once lately, T2 those seen again; B1 and B2 remember what left them. A reference to a block
-//! in B1 says that T1 was too small, one in B2 that T2 was; the target size p of T1 follows.
+//! Idea: T1 holds blocks seen once lately, T2 those seen again; B1 and B2 remember what left them. A reference to a
+//! block in B1 says that T1 was too small, one in B2 that T2 was; the target size p of T1 follows.
 //!
 //! Paper: Megiddo, Modha, "ARC: a self-tuning, low overhead replacement cache", FAST 2003.
 //!
-//! Provenance: the ratios that the paper prints for P3 and P12 are met to both decimals (OLTP: `docs/decisions.md`); equal to libCacheSim
-//! 0.3.5 on twelve public traces, within 0.20 points of Caffeine's simulator 3.2.0 on ten.
+//! Provenance: the ratios that the paper prints for P3 and P12 are met to both decimals (OLTP: `docs/decisions.md`);
+//! equal to libCacheSim 0.3.5 on twelve public traces, within 0.20 points of Caffeine's simulator 3.2.0 on ten.
 //!
-//! Deviations and readings: p is a real number, as in the paper; well-known codes round it, which changes counts by a few
-//! hits. The sizes that move p count the referenced ghost itself. A full cache makes room and one with a gap does not,
-//! which differs from the paper only after a removal or a growth, of which it does not speak. Shrinking lowers p to the new
-//! capacity, evicts by REPLACE until the rest fits, then drops the oldest of B1 and B2 down to their new bounds.
+//! Deviations and readings: p is a real number, as in the paper; well-known codes round it, which changes counts by a
+//! few hits. The sizes that move p count the referenced ghost itself. A full cache makes room and one with a gap does
+//! not, which differs from the paper only after a removal or a growth, of which it does not speak. Shrinking lowers p
+//! to the new capacity, evicts by REPLACE until the rest fits, then drops the oldest of B1 and B2 down to their new
+//! bounds.
 //!
-//! Cost: O(1) amortised; a hit writes one word and appends to a log, a miss moves one block to a ghost list and forgets another.
-//! Memory: 4 bytes a slot, 40 bytes a block of capacity in the four logs, for at most as many ghosts as blocks.
+//! Cost: O(1) amortised; a hit writes one word and appends to a log, a miss moves one block to a ghost list and forgets
+//! another. Memory: 4 bytes a slot, 40 bytes a block of capacity in the four logs, for at most as many ghosts as
+//! blocks.
 //!
 //! When not to use it: loops longer than the cache (nothing is seen twice before it leaves the ghosts), and where each
 //! block is soon read again just once (the second read counts as frequency).

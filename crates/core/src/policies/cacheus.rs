@@ -1,27 +1,33 @@
-//! CACHEUS: SR-LRU, which resists scans, and CR-LFU, which resists churn, take turns, by weights that each one's mistakes lower.
+//! CACHEUS: SR-LRU, which resists scans, and CR-LFU, which resists churn, take turns, by weights that each one's
+//! mistakes lower.
 //!
-//! Idea: as LeCaR, with better experts and a learning rate that finds itself. SR-LRU keeps reused blocks in R and new ones in S, where its
-//! victims come from; what falls out of R is demoted to S. S grows when a new block is wanted back soon after it left, and R when a
-//! demoted one is hit in S. CR-LFU evicts, of the blocks with the fewest uses, the most recent, so that a large loop keeps a part of itself.
+//! Idea: as LeCaR, with better experts and a learning rate that finds itself. SR-LRU keeps reused blocks in R and new
+//! ones in S, where its victims come from; what falls out of R is demoted to S. S grows when a new block is wanted back
+//! soon after it left, and R when a demoted one is hit in S. CR-LFU evicts, of the blocks with the fewest uses, the
+//! most recent, so that a large loop keeps a part of itself.
 //!
-//! Paper: Rodriguez, Yusuf, Lyons, Paz, Rangaswami, Liu, Zhao, Narasimhan, "Learning cache replacement with CACHEUS", FAST 2021.
+//! Paper: Rodriguez, Yusuf, Lyons, Paz, Rangaswami, Liu, Zhao, Narasimhan, "Learning cache replacement with CACHEUS",
+//! FAST 2021.
 //!
-//! Provenance: the authors' own code (github.com/sylab/cacheus, 2023) was run, four draws a cell. On multi1 it gives 6,654 to 6,975 and
-//! 8,784 to 8,871 hits at 130 and 521 blocks, eight of ours 6,602 to 7,170 and 8,850 to 8,905; on cs 231 to 233, 1,061 to 1,065 and 2,748
-//! to 2,776 at 70, 281 and 704 blocks, four of ours 252 to 272, 1,061 to 1,064 and 2,589 to 2,841. So the draws overlap on
-//! multi1 and on cs at 281 and 704 blocks; on cs at 70 blocks ours is 0.3 to 0.6 points above it. The paper's text was not at hand.
+//! Provenance: the authors' own code (github.com/sylab/cacheus, 2023) was run, four draws a cell. On multi1 it gives
+//! 6,654 to 6,975 and 8,784 to 8,871 hits at 130 and 521 blocks, eight of ours 6,602 to 7,170 and 8,850 to 8,905; on cs
+//! 231 to 233, 1,061 to 1,065 and 2,748 to 2,776 at 70, 281 and 704 blocks, four of ours 252 to 272, 1,061 to 1,064 and
+//! 2,589 to 2,841. So the draws overlap on multi1 and on cs at 281 and 704 blocks; on cs at 70 blocks ours is 0.3 to
+//! 0.6 points above it. The paper's text was not at hand.
 //!
-//! Deviations and readings: as in LeCaR, of the two weights each is at least 0.01, a block that comes back while remembered keeps its
-//! uses, and when both experts choose the same victim no lots are drawn and it is not remembered; it then enters R. Every block in S that was
-//! not demoted counts as new. S grows by demoted blocks in S / new blocks in SR-LRU's history, R by the reverse, each rounded and
-//! at least 1, the block itself counted; neither gets smaller than one block. While nothing is in S and R has room, new blocks enter R.
-//! Learning rate: after as many references as the capacity, if it changed and the hit ratio too, it moves by itself times its last
-//! change, up if both rose or both fell; if one of them did not change and the hit ratio did not rise, it goes back to its start, the
-//! root of 2 ln 2 / capacity, every tenth time, and else, if the ratio fell, up or down by a quarter by lot (from its bounds
-//! 0.001 and 1 to 0.005 and 0.9). Nothing is rounded to three digits. Shrinking demotes what R has too much, then evicts.
+//! Deviations and readings: as in LeCaR, of the two weights each is at least 0.01, a block that comes back while
+//! remembered keeps its uses, and when both experts choose the same victim no lots are drawn and it is not remembered;
+//! it then enters R. Every block in S that was not demoted counts as new. S grows by demoted blocks in S / new blocks
+//! in SR-LRU's history, R by the reverse, each rounded and at least 1, the block itself counted; neither gets smaller
+//! than one block. While nothing is in S and R has room, new blocks enter R. Learning rate: after as many references as
+//! the capacity, if it changed and the hit ratio too, it moves by itself times its last change, up if both rose or both
+//! fell; if one of them did not change and the hit ratio did not rise, it goes back to its start, the root of 2 ln 2 /
+//! capacity, every tenth time, and else, if the ratio fell, up or down by a quarter by lot (from its bounds 0.001 and 1
+//! to 0.005 and 0.9). Nothing is rounded to three digits. Shrinking demotes what R has too much, then evicts.
 //!
-//! Cost: a hit appends to a log and writes two words and a count; a miss is O(log c) amortised. As for LeCaR, two orders of the same
-//! blocks make for a quarter to a third of LRU's rate. Memory: 24 bytes a slot; 80 to 128 bytes a block of capacity, ghosts included.
+//! Cost: a hit appends to a log and writes two words and a count; a miss is O(log c) amortised. As for LeCaR, two
+//! orders of the same blocks make for a quarter to a third of LRU's rate. Memory: 24 bytes a slot; 80 to 128 bytes a
+//! block of capacity, ghosts included.
 //!
 //! When not to use it: working sets that change as a whole; S starts at 1% and must grow first.
 
@@ -224,7 +230,8 @@ impl Policy for Cacheus {
 }
 
 impl Cacheus {
-    /// Room for slots below `slots` and for all that the queues may come to hold; a history takes a victim before it drops one.
+    /// Room for slots below `slots` and for all that the queues may come to hold; a history takes a victim before it
+    /// drops one.
     fn fit(&mut self, slots: u32) {
         self.recency.grow(slots);
         self.frequency.grow(slots);

@@ -1,17 +1,17 @@
 //! CAR: clock with adaptive replacement.
 //!
-//! Idea: ARC with clocks in place of its LRU lists, so that a hit only sets a bit. T1 and T2 are clocks of blocks seen once
-//! and seen again, B1 and B2 remember what left them and move the target size p of T1.
+//! Idea: ARC with clocks in place of its LRU lists, so that a hit only sets a bit. T1 and T2 are clocks of blocks seen
+//! once and seen again, B1 and B2 remember what left them and move the target size p of T1.
 //!
 //! Paper: Bansal, Modha, "CAR: clock with adaptive replacement", FAST 2004.
 //!
-//! Provenance: counts of an independent model on public traces (`crates/testkit/golden`); within 0.27 points of Caffeine's simulator 3.2.0
-//! on ten.
+//! Provenance: counts of an independent model on public traces (`crates/testkit/golden`); within 0.27 points of
+//! Caffeine's simulator 3.2.0 on ten.
 //!
-//! Deviations and readings: p is a real number; the sizes that move it are those after the eviction and count the referenced
-//! ghost itself. The bounds of the ghosts are kept on every miss, not only on those of a full cache, which differs from the
-//! paper only after a removal or a growth, of which it does not speak. Shrinking lowers p to the new capacity, turns the
-//! hands until the rest fits, then drops the oldest of B1 and B2 down to their new bounds.
+//! Deviations and readings: p is a real number; the sizes that move it are those after the eviction and count the
+//! referenced ghost itself. The bounds of the ghosts are kept on every miss, not only on those of a full cache, which
+//! differs from the paper only after a removal or a growth, of which it does not speak. Shrinking lowers p to the new
+//! capacity, turns the hands until the rest fits, then drops the oldest of B1 and B2 down to their new bounds.
 //!
 //! Cost: a hit sets one bit; a miss is O(1) amortised, one turn of a hand for each bit set before.
 //! Memory: 4 bytes a slot, 40 bytes a block of capacity in the four logs, for at most as many ghosts as blocks.

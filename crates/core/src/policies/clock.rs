@@ -1,19 +1,22 @@
 //! CLOCK, or second chance: FIFO that spares blocks used since the hand last passed.
 //!
-//! Idea: approximate LRU without moving anything on a hit. A hit only raises a counter (one bit, classically). The hand looks at the
-//! oldest block: if its counter is above zero it is lowered and the block goes to the young end, otherwise it is the victim.
+//! Idea: approximate LRU without moving anything on a hit. A hit only raises a counter (one bit, classically). The hand
+//! looks at the oldest block: if its counter is above zero it is lowered and the block goes to the young end, otherwise
+//! it is the victim.
 //!
-//! Paper: Corbato, "A paging experiment with the Multics system", MIT Project MAC 1968. Counters of several bits: Smith,
-//! "Sequentiality and prefetching in database systems", TODS 1978 (generalised clock).
+//! Paper: Corbato, "A paging experiment with the Multics system", MIT Project MAC 1968. Counters of several bits:
+//! Smith, "Sequentiality and prefetching in database systems", TODS 1978 (generalised clock).
 //!
-//! Provenance: equal to libCacheSim 0.3.5 on twelve public traces. Caffeine's simulator 3.2.0 differs on six of ten, by at most 0.28
-//! points, for a reason that was not looked into.
+//! Provenance: equal to libCacheSim 0.3.5 on twelve public traces. Caffeine's simulator 3.2.0 differs on six of ten, by
+//! at most 0.28 points, for a reason that was not looked into.
 //!
-//! Deviations: a new block starts with counter 0 (`initial=0`), as storage caches do; on traces of memory it starts with 1, as in paging systems, because
-//! the access that faults is a use. `clear` sets all counters to 0 now and then, as systems do whose bits are swept by a timer.
+//! Deviations: a new block starts with counter 0 (`initial=0`), as storage caches do; on traces of memory it starts
+//! with 1, as in paging systems, because the access that faults is a use. `clear` sets all counters to 0 now and then,
+//! as systems do whose bits are swept by a timer.
 //!
-//! Cost: a hit writes one word; a miss looks at one block, and at one more for each that is spared, O(1) amortised over the hits.
-//! Memory: 12 to 20 bytes a block (4 a slot, 8 to 16 in the queue); with `bits` above 1 one more byte a slot, with `clear` 4 more a block.
+//! Cost: a hit writes one word; a miss looks at one block, and at one more for each that is spared, O(1) amortised over
+//! the hits. Memory: 12 to 20 bytes a block (4 a slot, 8 to 16 in the queue); with `bits` above 1 one more byte a slot,
+//! with `clear` 4 more a block.
 //!
 //! When not to use it: loops longer than the cache and scans, as with LRU.
 
@@ -37,15 +40,16 @@ pub struct Clock {
     left: u64,
 }
 
-/// Uses of each resident block since the hand last passed. One bit lives in the block's place, which a hit touches anyway;
-/// more bits take a byte a slot.
+/// Uses of each resident block since the hand last passed. One bit lives in the block's place, which a hit touches
+/// anyway; more bits take a byte a slot.
 #[derive(Debug)]
 struct Counters {
     /// Greatest count.
     most: u8,
     /// By slot; empty when one bit is enough.
     bytes: Vec<u8>,
-    /// Slots whose counters were raised since all were cleared, until that is full. Without room if they never are cleared.
+    /// Slots whose counters were raised since all were cleared, until that is full. Without room if they never are
+    /// cleared.
     raised: Vec<Slot>,
 }
 
@@ -179,7 +183,8 @@ impl Policy for Clock {
 }
 
 impl Clock {
-    /// Room to list as many raised counters as there are. A list that is full has gaps, so it stays full until it is cleared.
+    /// Room to list as many raised counters as there are. A list that is full has gaps, so it stays full until it is
+    /// cleared.
     fn fit(&mut self) {
         let raised = &mut self.counters.raised;
         if self.interval < u64::MAX && (raised.is_empty() || raised.len() < raised.capacity()) {

@@ -1,28 +1,31 @@
 //! CLOCK-Pro: LIRS on a clock.
 //!
-//! Idea: hot pages and cold ones stand in one ring, in which nothing moves on a hit. A new page is cold and on test; used again
-//! before the test ends, though it may have left the cache by then, it becomes hot. Three hands go round: one looks for a
-//! cold page to evict, one for a hot page to make cold, one ends tests. How many pages are to be cold follows from the tests' results.
+//! Idea: hot pages and cold ones stand in one ring, in which nothing moves on a hit. A new page is cold and on test;
+//! used again before the test ends, though it may have left the cache by then, it becomes hot. Three hands go round:
+//! one looks for a cold page to evict, one for a hot page to make cold, one ends tests. How many pages are to be cold
+//! follows from the tests' results.
 //!
 //! Paper: Jiang, Chen, Zhang, "CLOCK-Pro: an effective improvement of the CLOCK replacement", USENIX ATC 2005.
 //!
-//! Provenance: from secondary sources, the paper's text was not at hand. Most of the authors' simulator (2005) was read, not run: it fills
-//! the clock with hot pages first, as here; it keeps the balance of cold pages by credits, and evicts a used cold page whose test has
-//! ended. Within 1 point of Caffeine's simulator 3.2.0 on six of ten public traces, 1.8 to 4.7 apart on backf, multi2, multi3 and zigzag,
-//! above it more often than below. libCacheSim 0.3.5 is far below LRU.
+//! Provenance: from secondary sources, the paper's text was not at hand. Most of the authors' simulator (2005) was
+//! read, not run: it fills the clock with hot pages first, as here; it keeps the balance of cold pages by credits, and
+//! evicts a used cold page whose test has ended. Within 1 point of Caffeine's simulator 3.2.0 on six of ten public
+//! traces, 1.8 to 4.7 apart on backf, multi2, multi3 and zigzag, above it more often than below. libCacheSim 0.3.5 is
+//! far below LRU.
 //!
-//! Deviations and readings: as long as the cache is not full and hot pages are fewer than there may be, new pages are hot at once, as
-//! LIRS does and, the authors' simulator (`fill=cold` starts with tests; then a loop longer than the ghosts
-//! remember is never learnt). The target of cold pages starts at 1% and stays between 1% and 99%, each at least 1 and below the capacity,
-//! and counts up when a page is used on test and down when a test ends without. The page that is referenced leaves the ring before
-//! the hands move, so they cannot drop it. A hand that has passed the youngest page waits there for new ones, and if it must move on before
-//! any came, starts again at the oldest; the hot hand goes on to the next hot page. With `hands=turn` they go on to the oldest page at once, the
-//! hot hand stops as soon as there are not too many hot pages, and only tests of pages that have left count down. On traces of memory that is the
-//! default, with `fill=cold` and targets from 1 page to all but one. The test hand moves only when there are more ghosts than `ghosts` allows.
-//! Shrinking makes surplus hot pages cold, evicts, then drops ghosts.
+//! Deviations and readings: as long as the cache is not full and hot pages are fewer than there may be, new pages are
+//! hot at once, as LIRS does and, the authors' simulator (`fill=cold` starts with tests; then a loop longer than the
+//! ghosts remember is never learnt). The target of cold pages starts at 1% and stays between 1% and 99%, each at least
+//! 1 and below the capacity, and counts up when a page is used on test and down when a test ends without. The page that
+//! is referenced leaves the ring before the hands move, so they cannot drop it. A hand that has passed the youngest
+//! page waits there for new ones, and if it must move on before any came, starts again at the oldest; the hot hand goes
+//! on to the next hot page. With `hands=turn` they go on to the oldest page at once, the hot hand stops as soon as
+//! there are not too many hot pages, and only tests of pages that have left count down. On traces of memory that is the
+//! default, with `fill=cold` and targets from 1 page to all but one. The test hand moves only when there are more
+//! ghosts than `ghosts` allows. Shrinking makes surplus hot pages cold, evicts, then drops ghosts.
 //!
-//! Cost: a hit reads one byte, or writes it the first time; a miss moves hands over pages, O(1) amortised over hits and tests in practice,
-//! though a hand may once pass the whole ring. Memory: 9 bytes a slot.
+//! Cost: a hit reads one byte, or writes it the first time; a miss moves hands over pages, O(1) amortised over hits and
+//! tests in practice, though a hand may once pass the whole ring. Memory: 9 bytes a slot.
 //!
 //! When not to use it: like LIRS, where the popular set changes fast.
 
@@ -406,7 +409,8 @@ impl ClockPro {
         }
     }
 
-    /// Moves the hot hand until it has made a page cold and stands at a hot one, or only as long as there are too many hot pages.
+    /// Moves the hot hand until it has made a page cold and stands at a hot one, or only as long as there are too many
+    /// hot pages.
     fn run_hot_hand(&mut self, fx: &mut impl Effects) {
         let mut demoted = false;
         while let Some(slot) = self.ring.oldest(&self.links) {

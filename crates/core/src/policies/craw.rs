@@ -1,24 +1,26 @@
 //! CRAW: a clock for reads and one for writes, sized by what their misses cost.
 //!
-//! Idea: reads come back by recency, writes rather by frequency, and on flash a write costs more. So a block stands in the read clock
-//! if it was read and in the write clock if it was written, or in both, and stays as long as one of them holds it. Each clock remembers what
-//! left it; the one whose ghosts would have saved more cost a block is given more room.
+//! Idea: reads come back by recency, writes rather by frequency, and on flash a write costs more. So a block stands in
+//! the read clock if it was read and in the write clock if it was written, or in both, and stays as long as one of them
+//! holds it. Each clock remembers what left it; the one whose ghosts would have saved more cost a block is given more
+//! room.
 //!
-//! Paper: Lee, Bahn, Shin, "Page replacement for write references in NAND flash based virtual memory systems", Journal of Computing
-//! Science and Engineering 2014. Of the paper only the abstract was at hand; what it leaves open is ours.
+//! Paper: Lee, Bahn, Shin, "Page replacement for write references in NAND flash based virtual memory systems", Journal
+//! of Computing Science and Engineering 2014. Of the paper only the abstract was at hand; what it leaves open is ours.
 //!
-//! Provenance: of the paper the abstract was read; not checked against the rest of it nor against another program: the model checks the
-//! code, not the reading.
+//! Provenance: of the paper the abstract was read; not checked against the rest of it nor against another program: the
+//! model checks the code, not the reading.
 //!
-//! Deviations and readings: the read clock has one bit a block, the write clock a counter of two, both start at 0 and hands count down.
-//! Each clock should have half the capacity at first. A miss in a full cache takes a node out of the clock that exceeds its size by more, of
-//! equal ones that of the reference's kind, until a block is in neither. A ghost counts when its block is missed by a
-//! reference of its clock's kind: what is resident through the other clock costs nothing. After every c references the clock whose ghosts were
-//! missed more, times the cost, per ghost, grows by `step` at the expense of the other; each keeps at least 1 block. A clock
-//! remembers as many ghosts as it has less than c. A resize keeps the clocks' shares.
+//! Deviations and readings: the read clock has one bit a block, the write clock a counter of two, both start at 0 and
+//! hands count down. Each clock should have half the capacity at first. A miss in a full cache takes a node out of the
+//! clock that exceeds its size by more, of equal ones that of the reference's kind, until a block is in neither. A
+//! ghost counts when its block is missed by a reference of its clock's kind: what is resident through the other clock
+//! costs nothing. After every c references the clock whose ghosts were missed more, times the cost, per ghost, grows by
+//! `step` at the expense of the other; each keeps at least 1 block. A clock remembers as many ghosts as it has less
+//! than c. A resize keeps the clocks' shares.
 //!
-//! Cost: O(1) amortised; a hit reads one word and writes it the first time. Memory: 9 bytes a slot, 48 to 96 bytes a block of capacity in
-//! the four logs.
+//! Cost: O(1) amortised; a hit reads one word and writes it the first time. Memory: 9 bytes a slot, 48 to 96 bytes a
+//! block of capacity in the four logs.
 //!
 //! When not to use it: where reads and writes cost the same and fall on the same blocks.
 

@@ -1,23 +1,25 @@
 //! DIP: LRU whose new blocks enter at the end that leaves next, where that pays.
 //!
-//! Idea: on a loop larger than the cache LRU never hits. If new blocks enter at the LRU end (LIP) most of the loop stays instead, and
-//! if one in 32 enters at the MRU end (BIP) the cache still follows changes. Two shadows of the cache, one LRU and one BIP, see a
-//! sample of the blocks, and the cache does as the one that misses less.
+//! Idea: on a loop larger than the cache LRU never hits. If new blocks enter at the LRU end (LIP) most of the loop
+//! stays instead, and if one in 32 enters at the MRU end (BIP) the cache still follows changes. Two shadows of the
+//! cache, one LRU and one BIP, see a sample of the blocks, and the cache does as the one that misses less.
 //!
 //! Paper: Qureshi, Jaleel, Patt, Steely, Emer, "Adaptive insertion policies for high performance caching", ISCA 2007.
 //!
-//! Provenance: not checked against the paper, whose text was not at hand, nor against another program: the model checks the code, not the
-//! reading.
+//! Provenance: not checked against the paper, whose text was not at hand, nor against another program: the model checks
+//! the code, not the reading.
 //!
-//! Deviations and readings: the paper divides a processor's cache into sets and lets some of them lead; this cache is one set, so
-//! the leaders are shadows, as in the paper's form with auxiliary tags, over one block in 32 (`duel`) by a hash of its address,
-//! or more if a shadow would have fewer blocks than the paper's leaders of one kind, 512 (`shadow`): below that it judges by
-//! chance. The counter starts in the middle, where BIP wins; a miss of both shadows leaves it. The shadows see a reference before
-//! the cache does, and BIP's shadow draws its lot first. `mode=bip` does without the duel: `epsilon=0` is LIP, `epsilon=1` is
-//! LRU. A resize that changes the rate of sampling empties the shadows; the counter stays.
+//! Deviations and readings: the paper divides a processor's cache into sets and lets some of them lead; this cache is
+//! one set, so the leaders are shadows, as in the paper's form with auxiliary tags, over one block in 32 (`duel`) by a
+//! hash of its address, or more if a shadow would have fewer blocks than the paper's leaders of one kind, 512
+//! (`shadow`): below that it judges by chance. The counter starts in the middle, where BIP wins; a miss of both shadows
+//! leaves it. The shadows see a reference before the cache does, and BIP's shadow draws its lot first. `mode=bip` does
+//! without the duel: `epsilon=0` is LIP, `epsilon=1` is LRU. A resize that changes the rate of sampling empties the
+//! shadows; the counter stays.
 //!
 //! Cost: O(1) amortised; as LRU, and a hash of the address; one reference in 32 also moves a block in each shadow.
-//! Memory: 8 bytes a slot, 12 to 24 bytes a block of capacity in the log, and 1/32 of twice as much in the shadows (of small caches, all of it).
+//! Memory: 8 bytes a slot, 12 to 24 bytes a block of capacity in the log, and 1/32 of twice as much in the shadows (of
+//! small caches, all of it).
 //!
 //! When not to use it: where popularity changes slowly and scans are rare it is LRU with overhead.
 

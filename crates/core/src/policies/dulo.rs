@@ -1,30 +1,35 @@
-//! DULO: of the blocks that are not recent, evict first those that are cheap to read again because they lie in sequence.
+//! DULO: of the blocks that are not recent, evict first those that are cheap to read again because they lie in
+//! sequence.
 //!
-//! Idea: a disk reads a run of neighbours nearly as fast as one block, so a hit on a lonely block saves much more time than one within
-//! a run. Recent blocks are left alone. Behind them blocks are collected in a bank; when it is full they are sorted by place into
-//! sequences, of which the long ones leave before the short ones that came in at the same time.
+//! Idea: a disk reads a run of neighbours nearly as fast as one block, so a hit on a lonely block saves much more time
+//! than one within a run. Recent blocks are left alone. Behind them blocks are collected in a bank; when it is full
+//! they are sorted by place into sequences, of which the long ones leave before the short ones that came in at the same
+//! time.
 //!
-//! Paper: Jiang, Ding, Chen, Tan, Zhang, "DULO: an effective buffer cache management scheme to exploit both temporal and spatial locality",
-//! FAST 2005.
+//! Paper: Jiang, Ding, Chen, Tan, Zhang, "DULO: an effective buffer cache management scheme to exploit both temporal
+//! and spatial locality", FAST 2005.
 //!
-//! Provenance: not checked against the paper, whose text was not at hand, nor against another program. A book's chapter on it was read in
-//! part: that blocks wait in a bank, are cut into sequences together and leave by length and age is as there.
+//! Provenance: not checked against the paper, whose text was not at hand, nor against another program. A book's chapter
+//! on it was read in part: that blocks wait in a bank, are cut into sequences together and leave by length and age is
+//! as there.
 //!
-//! Deviations and readings: most numbers are our choice. Blocks stand in the staging section in the order of use, all but twice `bank`
-//! blocks of the cache; what it cannot hold moves to the bank. When the bank holds `bank` blocks it is cut into sequences: neighbours in a
-//! file, at most `max_sequence`, of which any two side by side were used within `bank` references of one another, and the time before that
-//! also, unless that use is unknown for both. A sequence of n blocks gets the value H = L + 1/n, as in GreedyDual; the victim is of the
-//! sequence with the least H, of equals the longer one, then the older one, first block first; L becomes its H. A sequence that loses a
-//! block to a hit keeps its H. If a victim is needed while no sequence is left, the bank is cut as it is, filled before, if it is empty,
-//! with the oldest blocks of the staging section. Uses are remembered of `table` times the capacity of blocks that left. H is kept in units
-//! of 2^-32, 1/n rounded down.
+//! Deviations and readings: most numbers are our choice. Blocks stand in the staging section in the order of use, all
+//! but twice `bank` blocks of the cache; what it cannot hold moves to the bank. When the bank holds `bank` blocks it is
+//! cut into sequences: neighbours in a file, at most `max_sequence`, of which any two side by side were used within
+//! `bank` references of one another, and the time before that also, unless that use is unknown for both. A sequence of
+//! n blocks gets the value H = L + 1/n, as in GreedyDual; the victim is of the sequence with the least H, of equals the
+//! longer one, then the older one, first block first; L becomes its H. A sequence that loses a block to a hit keeps its
+//! H. If a victim is needed while no sequence is left, the bank is cut as it is, filled before, if it is empty,
+//! with the oldest blocks of the staging section. Uses are remembered of `table` times the capacity of blocks that
+//! left. H is kept in units of 2^-32, 1/n rounded down.
 //!
-//! Cost: O(1) amortised, O(log `max_sequence`) where a sequence gives a block, and for a block that leaves the staging section its share of
-//! a sort, O(log `bank`). That, and a write of the block's place and time at each reference, is what it is slower by than LRU.
-//! Memory: 44 bytes a slot, of which there are five a block with the default table, 40 to 80 bytes a block.
+//! Cost: O(1) amortised, O(log `max_sequence`) where a sequence gives a block, and for a block that leaves the staging
+//! section its share of a sort, O(log `bank`). That, and a write of the block's place and time at each reference, is
+//! what it is slower by than LRU. Memory: 44 bytes a slot, of which there are five a block with the default table, 40
+//! to 80 bytes a block.
 //!
-//! When not to use it: storage without seeks, to which sequences are no cheaper: its hit ratio is at best LRU's; loops and scans
-//! of lonely blocks.
+//! When not to use it: storage without seeks, to which sequences are no cheaper: its hit ratio is at best LRU's; loops
+//! and scans of lonely blocks.
 
 use crate::parts::ghost::forget_oldest;
 use crate::parts::large;

@@ -1,23 +1,26 @@
 //! EELRU: LRU that evicts early when what it evicts comes back just too late.
 //!
-//! Idea: blocks, also some that have left, are ranked by last use. If many uses fall on ranks a little beyond the capacity m, as in a loop
-//! that does not quite fit, it pays to evict blocks already at an early rank e, so that others survive to a late rank l. Uses are counted by
-//! rank; for every pair (e, l) they tell how many hits early eviction would win and lose.
+//! Idea: blocks, also some that have left, are ranked by last use. If many uses fall on ranks a little beyond the
+//! capacity m, as in a loop that does not quite fit, it pays to evict blocks already at an early rank e, so that others
+//! survive to a late rank l. Uses are counted by rank; for every pair (e, l) they tell how many hits early eviction
+//! would win and lose.
 //!
 //! Paper: Smaragdakis, Kaplan, Wilson, "EELRU: simple and effective adaptive page replacement", SIGMETRICS 1999.
 //!
-//! Provenance: not checked against the paper, whose text was not at hand, nor against another program: the model checks the code, not the
-//! reading.
+//! Provenance: not checked against the paper, whose text was not at hand, nor against another program: the model checks
+//! the code, not the reading.
 //!
-//! Deviations and readings: e is 10, 20, 35, 50, 65 or 80% of m, l 115, 135, 160, 200 or 250%, rounded down, where that leaves
-//! 0 < e < m < l. Early eviction at (e, l) wins total * (m - e) / (l - e) - early hits, with `total` uses at ranks e to l and `early` ones
-//! at e to m; the pair that wins most is taken, of equal ones the smaller e, then l, and LRU if none wins. Counts are multiplied by
-//! 0.875 (`decay`) every m references. If the least recently used resident block is beyond l it leaves; otherwise the
-//! least recently used one up to rank e, which is the block at e unless that has left already. Blocks beyond the last l are remembered
-//! only as long as they are resident; they count as one rank each. A resize clears the counts.
+//! Deviations and readings: e is 10, 20, 35, 50, 65 or 80% of m, l 115, 135, 160, 200 or 250%, rounded down, where that
+//! leaves 0 < e < m < l. Early eviction at (e, l) wins total * (m - e) / (l - e) - early hits, with `total` uses at
+//! ranks e to l and `early` ones at e to m; the pair that wins most is taken, of equal ones the smaller e, then l, and
+//! LRU if none wins. Counts are multiplied by 0.875 (`decay`) every m references. If the least recently used resident
+//! block is beyond l it leaves; otherwise the least recently used one up to rank e, which is the block at e unless that
+//! has left already. Blocks beyond the last l are remembered only as long as they are resident; they count as one rank
+//! each. A resize clears the counts.
 //!
-//! Cost: O(1): a reference moves its block in two lists and each bound that it crosses, up to 12, by one block; a miss after a change of
-//! counts weighs up to 30 pairs. Exact ranks ask for that, so it decides about seven times slower than LRU. Memory: 17 bytes a slot.
+//! Cost: O(1): a reference moves its block in two lists and each bound that it crosses, up to 12, by one block; a miss
+//! after a change of counts weighs up to 30 pairs. Exact ranks ask for that, so it decides about seven times slower
+//! than LRU. Memory: 17 bytes a slot.
 //!
 //! When not to use it: where popularity decides rather than recency, and for loops longer than 2.5 times the capacity.
 
@@ -360,7 +363,8 @@ impl Eelru {
         }
     }
 
-    /// A block has come to rank 1 from behind the first `count` bounds: the block at each of these moves into the next class.
+    /// A block has come to rank 1 from behind the first `count` bounds: the block at each of these moves into the next
+    /// class.
     #[inline(always)]
     fn shift_bounds(&mut self, count: usize, fx: &mut impl Effects) {
         for bound in 0..count {

@@ -1,20 +1,21 @@
 //! Hyperbolic caching: evict the block with the fewest uses for the time it has been here.
 //!
-//! Idea: a block's worth is its uses since it came in, divided by the references since then. That needs no decay: a block that is used
-//! no more loses worth by itself, quickly when it is young. As worths change places without being touched no order can be kept, so
-//! the victim is the least of a random sample.
+//! Idea: a block's worth is its uses since it came in, divided by the references since then. That needs no decay: a
+//! block that is used no more loses worth by itself, quickly when it is young. As worths change places without being
+//! touched no order can be kept, so the victim is the least of a random sample.
 //!
 //! Paper: Blankstein, Sen, Freedman, "Hyperbolic caching: flexible caching for web applications", USENIX ATC 2017.
 //!
-//! Provenance: from secondary sources, the paper's text was not at hand. libCacheSim 0.3.5 draws other blocks; it is within 0.4 points on
-//! twelve public traces.
+//! Provenance: from secondary sources, the paper's text was not at hand. libCacheSim 0.3.5 draws other blocks; it is
+//! within 0.4 points on twelve public traces.
 //!
-//! Deviations and readings: all blocks cost the same and have one size. Time is counted in references to this cache. The use that brings a
-//! block in counts. Blocks are drawn with replacement; as many as the sample or fewer are all looked at, in the order of the table,
-//! where the last one takes the place of one that leaves. Of equals the first drawn leaves. Counts stop at 2^32 - 1.
+//! Deviations and readings: all blocks cost the same and have one size. Time is counted in references to this cache.
+//! The use that brings a block in counts. Blocks are drawn with replacement; as many as the sample or fewer are all
+//! looked at, in the order of the table, where the last one takes the place of one that leaves. Of equals the first
+//! drawn leaves. Counts stop at 2^32 - 1.
 //!
-//! Cost: a hit reads a place and writes a count. A miss draws 64 blocks and looks at each, that is the algorithm: with many misses
-//! the rate is a fifteenth of LRU's. Memory: 4 bytes a slot, 16 a block of capacity.
+//! Cost: a hit reads a place and writes a count. A miss draws 64 blocks and looks at each, that is the algorithm: with
+//! many misses the rate is a fifteenth of LRU's. Memory: 4 bytes a slot, 16 a block of capacity.
 //!
 //! When not to use it: loops and scans; where misses must be decided in well below a microsecond.
 

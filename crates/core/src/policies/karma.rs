@@ -1,27 +1,30 @@
 //! Karma: hints say how each range of blocks will be referenced, and each gets the space that it makes the best use of.
 //!
-//! Idea: with hints there is nothing to detect. The cache is divided among the ranges in the order of what a block of space
-//! gains in them. A range that is read in a loop keeps what it has by MRU, one that is accessed at random by LRU, and one that is only
-//! read once needs no space.
+//! Idea: with hints there is nothing to detect. The cache is divided among the ranges in the order of what a block of
+//! space gains in them. A range that is read in a loop keeps what it has by MRU, one that is accessed at random by LRU,
+//! and one that is only read once needs no space.
 //!
 //! Paper: Yadgar, Factor, Schuster, "Karma: know-it-all replacement for a multilevel cache", FAST 2007.
 //!
-//! Provenance: not checked against the paper, whose text was not at hand, nor against another program: the model checks the code, not the
-//! reading.
+//! Provenance: not checked against the paper, whose text was not at hand, nor against another program: the model checks
+//! the code, not the reading.
 //!
-//! Deviations and readings: for a single level. Applications give the hints there; a trace holds none, so they are derived here from the
-//! whole trace ahead, and Karma can be simulated only. A range is `range` blocks of a file. Immediate repetitions of a block, which any
-//! cache serves, are left aside. A range of d blocks with n references is sequential if no block comes back (n = d), looping if at least
-//! nine in ten of its steps lead to the next block or to the block that it began with, and random otherwise. Space goes by (n - d) / d, the
-//! hits that a block gains, to all ranges but the sequential ones, to those of equal gain in the order of their files and blocks, as many
-//! blocks as the range has until nothing is left. The blocks of ranges without space share what is left, by LRU; if there are such ranges
-//! and nothing is left, the last range that got space gives one block. The division holds for the whole trace. Resizing makes it anew;
-//! every block then joins the list that is its own now, and each list gives what it has too much.
+//! Deviations and readings: for a single level. Applications give the hints there; a trace holds none, so they are
+//! derived here from the whole trace ahead, and Karma can be simulated only. A range is `range` blocks of a file.
+//! Immediate repetitions of a block, which any cache serves, are left aside. A range of d blocks with n references is
+//! sequential if no block comes back (n = d), looping if at least nine in ten of its steps lead to the next block or to
+//! the block that it began with, and random otherwise. Space goes by (n - d) / d, the hits that a block gains, to all
+//! ranges but the sequential ones, to those of equal gain in the order of their files and blocks, as many blocks as the
+//! range has until nothing is left. The blocks of ranges without space share what is left, by LRU; if there are such
+//! ranges and nothing is left, the last range that got space gives one block. The division holds for the whole trace.
+//! Resizing makes it anew; every block then joins the list that is its own now, and each list gives what it has too
+//! much.
 //!
-//! Cost: O(1); every reference moves its block in a linked list and touches the neighbours. Building it reads the trace once
-//! and sorts the ranges. Memory: 16 bytes a slot, 48 bytes a range.
+//! Cost: O(1); every reference moves its block in a linked list and touches the neighbours. Building it reads the trace
+//! once and sorts the ranges. Memory: 16 bytes a slot, 48 bytes a range.
 //!
-//! When not to use it: it cannot run on a live cache; where the use of a file changes over the trace, since one hint must do for all of it.
+//! When not to use it: it cannot run on a live cache; where the use of a file changes over the trace, since one hint
+//! must do for all of it.
 
 use crate::parts::large;
 use crate::parts::links::{Links, List};

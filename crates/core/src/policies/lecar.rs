@@ -1,27 +1,30 @@
 //! LeCaR: LRU and LFU take turns, by weights that each one's mistakes lower.
 //!
-//! Idea: both experts look at the same cache. When they disagree on the victim, lots are drawn by their weights. Each expert's victims are
-//! remembered; one that is wanted again was a mistake, which lowers the weight of the expert that chose it, less so the longer ago.
+//! Idea: both experts look at the same cache. When they disagree on the victim, lots are drawn by their weights. Each
+//! expert's victims are remembered; one that is wanted again was a mistake, which lowers the weight of the expert that
+//! chose it, less so the longer ago.
 //!
-//! Paper: Vietri, Rodriguez, Martinez, Lyons, Liu, Rangaswami, Zhao, Narasimhan, "Driving cache replacement with ML-based LeCaR",
-//! HotStorage 2018.
+//! Paper: Vietri, Rodriguez, Martinez, Lyons, Liu, Rangaswami, Zhao, Narasimhan, "Driving cache replacement with
+//! ML-based LeCaR", HotStorage 2018.
 //!
-//! Provenance: the authors' own code (github.com/sylab/cacheus, 2023) was run: four draws of each at three sizes of multi1 give 6,801 to
-//! 6,842, 7,620 to 7,750 and 7,696 to 7,809 hits, eight draws with `ghosts=50%`, which is what it remembers, 6,773 to 6,907, 7,638 to 7,776
-//! and 7,696 to 7,720, provided that of equal counts the least recently used block leaves. That code takes the one with the lowest number,
-//! which keeps a part of a loop that was written in order: 11,147 to 11,192 in the largest. The paper's text was not at hand.
+//! Provenance: the authors' own code (github.com/sylab/cacheus, 2023) was run: four draws of each at three sizes of
+//! multi1 give 6,801 to 6,842, 7,620 to 7,750 and 7,696 to 7,809 hits, eight draws with `ghosts=50%`, which is what it
+//! remembers, 6,773 to 6,907, 7,638 to 7,776 and 7,696 to 7,720, provided that of equal counts the least recently used
+//! block leaves. That code takes the one with the lowest number, which keeps a part of a loop that was written in
+//! order: 11,147 to 11,192 in the largest. The paper's text was not at hand.
 //!
-//! Deviations and readings: the mistaken expert's weight is lowered where the paper raises the other's, which is the same after they are
-//! made to sum to 1; each stays between 0.01 and 0.99, as in the authors' code. A block that comes back while remembered keeps its
-//! count of uses; of equal counts LFU takes the least recently used block. When both choose the same victim, nobody is to blame:
-//! no lots are drawn and it is not remembered. Each history is as long as the cache (paper); the authors' later code has half of that.
-//! Age is counted in references to this cache.
+//! Deviations and readings: the mistaken expert's weight is lowered where the paper raises the other's, which is the
+//! same after they are made to sum to 1; each stays between 0.01 and 0.99, as in the authors' code. A block that comes
+//! back while remembered keeps its count of uses; of equal counts LFU takes the least recently used block. When both
+//! choose the same victim, nobody is to blame: no lots are drawn and it is not remembered. Each history is as long as
+//! the cache (paper); the authors' later code has half of that. Age is counted in references to this cache.
 //!
-//! Cost: a hit appends to a log and writes two words and a count; a miss is O(log c) amortised. Two orders of the same blocks have to be
-//! kept up to date, one of them a heap: the rate is a fifth to a quarter of LRU's.
+//! Cost: a hit appends to a log and writes two words and a count; a miss is O(log c) amortised. Two orders of the same
+//! blocks have to be kept up to date, one of them a heap: the rate is a fifth to a quarter of LRU's.
 //! Memory: 24 bytes a slot; 80 to 128 bytes a block of capacity, ghosts included.
 //!
-//! When not to use it: loops larger than the cache, where both experts miss everything; changes that come faster than mistakes are noticed.
+//! When not to use it: loops larger than the cache, where both experts miss everything; changes that come faster than
+//! mistakes are noticed.
 
 use crate::parts::experts::TwoExperts;
 use crate::parts::ghost::forget_oldest;
@@ -212,7 +215,8 @@ impl Policy for LeCar {
 }
 
 impl LeCar {
-    /// Room for slots below `slots` and for all that the queues may come to hold; a history takes a victim before it drops one.
+    /// Room for slots below `slots` and for all that the queues may come to hold; a history takes a victim before it
+    /// drops one.
     fn fit(&mut self, slots: u32) {
         self.places.grow(slots);
         let slots = self.places.slots();

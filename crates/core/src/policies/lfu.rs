@@ -4,19 +4,22 @@
 //! used first; they are the victims, nearly always. The others, whose counts change all the time and whose order
 //! almost never matters, stand in a heap that looks at their counts only when all queues are empty.
 //!
-//! Paper: no single one; Robinson, Devarakonda, "Data cache management using frequency-based replacement", SIGMETRICS 1990, discusses it.
+//! Paper: no single one; Robinson, Devarakonda, "Data cache management using frequency-based replacement", SIGMETRICS
+//! 1990, discusses it.
 //!
 //! Provenance: equal to libCacheSim 0.3.5 on twelve public traces and to Caffeine's simulator 3.2.0 on ten.
 //!
-//! Deviations and readings: a count starts at 1 and is lost at eviction ("in-cache LFU"); of equal counts the least recently used block
-//! leaves. `counts=perfect` keeps the counts of evicted blocks without bound. `aging` halves all counts now and then, rounded up, as
-//! frequency-based replacement does, so that a count never falls to 0; a resize begins a new interval. Counts stop at 2^32 - 1.
+//! Deviations and readings: a count starts at 1 and is lost at eviction ("in-cache LFU"); of equal counts the least
+//! recently used block leaves. `counts=perfect` keeps the counts of evicted blocks without bound. `aging` halves all
+//! counts now and then, rounded up, as frequency-based replacement does, so that a count never falls to 0; a resize
+//! begins a new interval. Counts stop at 2^32 - 1.
 //!
-//! Cost: a hit writes one word and appends to a log, or writes one word and one count; a miss is O(1), or O(log c) when the
-//! heap must give the victim, which can happen once in four references. With `aging` all blocks stand in the heap.
+//! Cost: a hit writes one word and appends to a log, or writes one word and one count; a miss is O(1), or O(log c) when
+//! the heap must give the victim, which can happen once in four references. With `aging` all blocks stand in the heap.
 //! Memory: 20 bytes a slot, 64 to 100 bytes a block of capacity.
 //!
-//! When not to use it: where popularity changes: blocks that were hot once never leave, and new blocks displace one another.
+//! When not to use it: where popularity changes: blocks that were hot once never leave, and new blocks displace one
+//! another.
 
 mod order_tree;
 
@@ -35,8 +38,8 @@ const OFTEN: Tag = QUEUES;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 struct Key {
     uses: u32,
-    /// Time of the last use, high word first: as a `u64` it would cost 4 bytes of padding. In an evicted block, how often counts had
-    /// been halved when it left.
+    /// Time of the last use, high word first: as a `u64` it would cost 4 bytes of padding. In an evicted block, how
+    /// often counts had been halved when it left.
     last: [u32; 2],
 }
 

@@ -1,21 +1,23 @@
 //! LFUDA: LFU whose old counts lose their value as the cache moves on.
 //!
-//! Idea: a block's key is its number of uses plus L, the key of the last victim. L rises with every victim, so a block that is no longer
-//! used is overtaken by new ones however often it was used before: dynamic aging, without a parameter.
+//! Idea: a block's key is its number of uses plus L, the key of the last victim. L rises with every victim, so a block
+//! that is no longer used is overtaken by new ones however often it was used before: dynamic aging, without a
+//! parameter.
 //!
-//! Paper: Arlitt, Cherkasova, Dilley, Friedrich, Jin, "Evaluating content management techniques for Web proxy caches", ACM SIGMETRICS
-//! Performance Evaluation Review 2000.
+//! Paper: Arlitt, Cherkasova, Dilley, Friedrich, Jin, "Evaluating content management techniques for Web proxy caches",
+//! ACM SIGMETRICS Performance Evaluation Review 2000.
 //!
-//! Provenance: from secondary sources, the paper's text was not at hand. libCacheSim 0.3.5 is equal on five of twelve public traces; on the
-//! others it differs by up to 7.7 points, as a hit does not raise a block's count there.
+//! Provenance: from secondary sources, the paper's text was not at hand. libCacheSim 0.3.5 is equal on five of twelve
+//! public traces; on the others it differs by up to 7.7 points, as a hit does not raise a block's count there.
 //!
-//! Deviations and readings: uses are counted from 1 while a block is resident; the key takes L as it is at the block's last use; of equal
-//! keys the least recently used leaves. Uses and L stop at the greatest 64-bit number.
+//! Deviations and readings: uses are counted from 1 while a block is resident; the key takes L as it is at the block's
+//! last use; of equal keys the least recently used leaves. Uses and L stop at the greatest 64-bit number.
 //!
 //! Cost: a hit writes one record; a miss is O(1) if its victim was used once, otherwise that of a heap.
 //! Memory: 36 bytes a slot and 72 to 80 a block of capacity.
 //!
-//! When not to use it: loops and scans longer than the cache, as with LRU; a stable popularity, where plain LFU forgets nothing.
+//! When not to use it: loops and scans longer than the cache, as with LRU; a stable popularity, where plain LFU forgets
+//! nothing.
 
 use crate::parts::queue::ABSENT;
 use crate::parts::ranking::Ranking;

@@ -1,29 +1,32 @@
 //! LHD: evict the block that promises the fewest hits for the room and time it will take.
 //!
-//! Idea: from how old blocks were when they were hit or evicted follows how many hits a block of a given age may expect, and how long
-//! it will stay for them. The quotient is its hit density. Blocks are told apart by application and by their last two ages at a hit.
-//! The victim is the least dense of a random sample and the newest blocks.
+//! Idea: from how old blocks were when they were hit or evicted follows how many hits a block of a given age may
+//! expect, and how long it will stay for them. The quotient is its hit density. Blocks are told apart by application
+//! and by their last two ages at a hit. The victim is the least dense of a random sample and the newest blocks.
 //!
 //! Paper: Beckmann, Chen, Cidon, "LHD: improving cache hit rate by maximizing hit density", NSDI 2018.
 //!
-//! Provenance: the authors' simulator (github.com/CMU-CORGI/LHD, 2018) was read in part and run. Classes, explorers and the treatment of
-//! the greatest age are as there. Made to learn every 2^15 references instead of 2^20, it is within 0.2 points of `lhd(sample=64,
-//! period=32768)` on OLTP at 9,344 and 37,376 blocks and on sprite at 1,415; at 353 blocks of sprite it stays 11.5 points below, since it
-//! finds its unit of age only in its first few rounds. As published it has learnt nothing within traces of less than a million references,
-//! and is up to 25 points apart there, either way. libCacheSim 0.3.5 is within 4.2 points on OLTP, P3 and P12. The paper's text was not at
-//! hand.
+//! Provenance: the authors' simulator (github.com/CMU-CORGI/LHD, 2018) was read in part and run. Classes, explorers and
+//! the treatment of the greatest age are as there. Made to learn every 2^15 references instead of 2^20, it is within
+//! 0.2 points of `lhd(sample=64, period=32768)` on OLTP at 9,344 and 37,376 blocks and on sprite at 1,415; at 353
+//! blocks of sprite it stays 11.5 points below, since it finds its unit of age only in its first few rounds. As
+//! published it has learnt nothing within traces of less than a million references, and is up to 25 points apart there,
+//! either way. libCacheSim 0.3.5 is within 4.2 points on OLTP, P3 and P12. The paper's text was not at hand.
 //!
-//! Deviations and readings: all blocks have one size. Age is the number of references to this cache since the block's last use, in units of
-//! a power of two of them, the least for which all ages span a hundred times the capacity; what is older has the greatest age and
-//! leaves first. Applications are not told apart unless `apps` says so, as each would have to learn by itself. A class is
-//! how often the sum of the last two ages can be doubled before it reaches the number of ages, at most 15; a new block has class 0. A class of which nothing is known yet has density (class + 1) / (age + 1). Counts are multiplied by 0.9 and
-//! densities computed anew each time as many references have passed as the capacity has blocks, but at least `period` and at
-//! most 2^20 (paper). While explorers may be added, each 32nd use, by lot, makes its block one until its next use: its density is
-//! higher by 1, so that ages at which blocks are always evicted are seen as well. Blocks are drawn with replacement; as many as
-//! the sample or fewer are all looked at. Of equals the first leaves. If a resize changes number or unit of ages, all counts start anew.
+//! Deviations and readings: all blocks have one size. Age is the number of references to this cache since the block's
+//! last use, in units of a power of two of them, the least for which all ages span a hundred times the capacity; what
+//! is older has the greatest age and leaves first. Applications are not told apart unless `apps` says so, as each would
+//! have to learn by itself. A class is how often the sum of the last two ages can be doubled before it reaches the
+//! number of ages, at most 15; a new block has class 0. A class of which nothing is known yet has density (class + 1) /
+//! (age + 1). Counts are multiplied by 0.9 and densities computed anew each time as many references have passed as the
+//! capacity has blocks, but at least `period` and at most 2^20 (paper). While explorers may be added, each 32nd use, by
+//! lot, makes its block one until its next use: its density is higher by 1, so that ages at which blocks are always
+//! evicted are seen as well. Blocks are drawn with replacement; as many as the sample or fewer are all looked at. Of
+//! equals the first leaves. If a resize changes number or unit of ages, all counts start anew.
 //!
-//! Cost: a hit writes two places; a miss looks at 40 blocks, that is the algorithm, and with many misses the rate is a fifteenth of LRU's.
-//! Memory: 4 bytes a slot, 16 a block of capacity, and up to 4 MB for each of `apps`, which every computation goes over.
+//! Cost: a hit writes two places; a miss looks at 40 blocks, that is the algorithm, and with many misses the rate is a
+//! fifteenth of LRU's. Memory: 4 bytes a slot, 16 a block of capacity, and up to 4 MB for each of `apps`, which every
+//! computation goes over.
 //!
 //! When not to use it: small caches and short traces: ages take tens of thousands of references to be learnt.
 
@@ -393,8 +396,8 @@ impl Ages {
         }
     }
 
-    /// Computes the densities: of the blocks in a class that reached an age, the hits that were still to come, divided by the ages
-    /// that they were still to stay.
+    /// Computes the densities: of the blocks in a class that reached an age, the hits that were still to come, divided
+    /// by the ages that they were still to stay.
     #[cold]
     fn learn(&mut self) {
         for (number, class) in self.classes.iter_mut().enumerate() {

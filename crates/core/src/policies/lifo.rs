@@ -1,7 +1,7 @@
 //! LIFO: evict the block that entered last.
 //!
-//! Idea: what filled the cache first stays; newcomers take turns in the place that is left. On a pure loop it keeps as much as MRU,
-//! and like FIFO it does nothing on a hit.
+//! Idea: what filled the cache first stays; newcomers take turns in the place that is left. On a pure loop it keeps as
+//! much as MRU, and like FIFO it does nothing on a hit.
 //!
 //! Paper: the stack discipline that LIFO+ of APR builds on (Y. Lee, thesis, Seoul National University 2020).
 //!

@@ -1,15 +1,17 @@
 //! LIFO+: evict the page fetched last that has not been accessed since the scan last passed it.
 //!
-//! Idea: MRU for an operating system, which is not told what was used last but knows what was fetched last. On a loop longer than
-//! memory the page fetched last is the one wanted farthest in the future. The pages lie on a stack. A pointer goes from near the top
-//! towards the bottom, clears bits, and evicts the first page whose bit is clear.
+//! Idea: MRU for an operating system, which is not told what was used last but knows what was fetched last. On a loop
+//! longer than memory the page fetched last is the one wanted farthest in the future. The pages lie on a stack. A
+//! pointer goes from near the top towards the bottom, clears bits, and evicts the first page whose bit is clear.
 //!
-//! Paper: Lee, Seoul National University M.S. thesis 2020, where it is the second policy of `apr` and runs on the pages of one memory object.
+//! Paper: Lee, Seoul National University M.S. thesis 2020, where it is the second policy of `apr` and runs on the pages
+//! of one memory object.
 //!
 //! Provenance: not compared with another program.
 //!
-//! Deviations and readings: here all pages lie on one stack; `apr(use=lifo+)` has one an object. When a page is fetched, the bit of the one
-//! that was on top is cleared and the pointer goes there: it has just been used for the first time, which says nothing.
+//! Deviations and readings: here all pages lie on one stack; `apr(use=lifo+)` has one an object. When a page is
+//! fetched, the bit of the one that was on top is cleared and the pointer goes there: it has just been used for the
+//! first time, which says nothing.
 //!
 //! Cost: a hit sets a bit; a fault looks at the pages the pointer passes, at most two rounds. Memory: 9 bytes a page.
 //!
@@ -29,7 +31,8 @@ pub(super) const INITIAL: Param = Param {
     doc: "access bit of a page that was just fetched; 0 leaves the access that faults out",
 };
 
-/// What is known of a page: nothing, or that it is resident, and whether it was accessed as far as the host has not noted that.
+/// What is known of a page: nothing, or that it is resident, and whether it was accessed as far as the host has not
+/// noted that.
 const ABSENT: u8 = 0;
 const IDLE: u8 = 1;
 const ACCESSED: u8 = 2;
@@ -160,7 +163,8 @@ impl Stack {
         self.list.len()
     }
 
-    /// Puts `page` on top. Gives the page that was on top before; the pointer goes there, or to `page` if there was none.
+    /// Puts `page` on top. Gives the page that was on top before; the pointer goes there, or to `page` if there was
+    /// none.
     pub(super) fn push(&mut self, links: &mut Links, page: Slot) -> Option<Slot> {
         let second = self.list.youngest();
         self.list.push(links, page);
@@ -177,8 +181,8 @@ impl Stack {
         self.list.take(links, page);
     }
 
-    /// Moves the pointer down, and from the bottom to the top, until `fits` holds for a page; the pointer stops below it. `fits` clears
-    /// the bits it looks at, so after two rounds nothing fits.
+    /// Moves the pointer down, and from the bottom to the top, until `fits` holds for a page; the pointer stops below
+    /// it. `fits` clears the bits it looks at, so after two rounds nothing fits.
     pub(super) fn scan(&mut self, links: &Links, mut fits: impl FnMut(Slot) -> bool) -> Option<Slot> {
         for _ in 0..2 * u64::from(self.len()) {
             let page = self.pointer?;

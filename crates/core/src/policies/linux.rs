@@ -1,24 +1,27 @@
 //! The page cache of Linux: an inactive list that sifts, an active one, and pages that are remembered after they left.
 //!
-//! Idea: a page that is read once enters the inactive list and leaves at its end. A use while it is there activates it. The active list loses
-//! its oldest page to the inactive one when that is shorter than half. A page that comes back so soon that it would have stayed, had the
-//! active list been shorter, goes to the active list at once: what left is remembered with a clock of evictions and activations, and the
-//! page is activated if that clock has moved by no more than the active list is long.
+//! Idea: a page that is read once enters the inactive list and leaves at its end. A use while it is there activates it.
+//! The active list loses its oldest page to the inactive one when that is shorter than half. A page that comes back so
+//! soon that it would have stayed, had the active list been shorter, goes to the active list at once: what left is
+//! remembered with a clock of evictions and activations, and the page is activated if that clock has moved by no more
+//! than the active list is long.
 //!
-//! Paper: none. Gorman, "Understanding the Linux virtual memory manager", 2004, chapter 10 (the two lists); the kernel's documentation of
-//! its memory management, and Corbet, "Better active/inactive list balancing", LWN 2012 (the distance of a refault). For a kernel whose
-//! multi-generational LRU is switched on this is not the model.
+//! Paper: none. Gorman, "Understanding the Linux virtual memory manager", 2004, chapter 10 (the two lists); the
+//! kernel's documentation of its memory management, and Corbet, "Better active/inactive list balancing", LWN 2012 (the
+//! distance of a refault). For a kernel whose multi-generational LRU is switched on this is not the model.
 //!
-//! Provenance: written from these descriptions and from what a kernel does, not from its source. `benches/page_cache.py` reads files page by
-//! page in a control group of 64 MiB and asks before each read whether the page is there: under Linux 6.18 the miss ratio of this policy is 0.3 points
-//! from the kernel's on references after Zipf (LRU: 0.9), 0.3 on a scan beside a hot set (LRU: 10) and 2.4 on a loop (LRU: 2.4).
+//! Provenance: written from these descriptions and from what a kernel does, not from its source.
+//! `benches/page_cache.py` reads files page by page in a control group of 64 MiB and asks before each read whether the
+//! page is there: under Linux 6.18 the miss ratio of this policy is 0.3 points from the kernel's on references after
+//! Zipf (LRU: 0.9), 0.3 on a scan beside a hot set (LRU: 10) and 2.4 on a loop (LRU: 2.4).
 //!
-//! Deviations: pages leave one at a time, where the kernel takes 32 and sorts uses into its lists in batches. The active list gives up one page for
-//! each that leaves. All pages are clean files, read and not mapped; no read-ahead, no swap, one node, one group.
-//! `inactive` is the share of the inactive list that the kernel aims at: half, up to a gigabyte; a quarter for one, a tenth for ten.
+//! Deviations: pages leave one at a time, where the kernel takes 32 and sorts uses into its lists in batches. The
+//! active list gives up one page for each that leaves. All pages are clean files, read and not mapped; no read-ahead,
+//! no swap, one node, one group. `inactive` is the share of the inactive list that the kernel aims at: half, up to a
+//! gigabyte; a quarter for one, a tenth for ten.
 //!
-//! Cost: a hit writes one word, or moves a page once; a miss moves up to three. Memory: 44 to 68 bytes a block (8 a slot, ghosts included; 8 to 16 in
-//! each queue's bound).
+//! Cost: a hit writes one word, or moves a page once; a miss moves up to three. Memory: 44 to 68 bytes a block (8 a
+//! slot, ghosts included; 8 to 16 in each queue's bound).
 //!
 //! When not to use it: it is here to be compared with, as what runs today. Loops longer than memory are never hit.
 

@@ -1,25 +1,28 @@
 //! LIRS: keep the blocks whose last two uses lay close together.
 //!
-//! Idea: a block's inter-reference recency is the number of other blocks used between its last two uses. Blocks with a low one (LIR) hold
-//! nearly all of the cache; the others (HIR) pass through a short queue Q. The stack S remembers in order of last use all blocks that
-//! were used since the LIR block at its bottom, also those that have left: one that is used while in S beats that block and takes its place.
+//! Idea: a block's inter-reference recency is the number of other blocks used between its last two uses. Blocks with a
+//! low one (LIR) hold nearly all of the cache; the others (HIR) pass through a short queue Q. The stack S remembers in
+//! order of last use all blocks that were used since the LIR block at its bottom, also those that have left: one that
+//! is used while in S beats that block and takes its place.
 //!
 //! Paper: Jiang, Zhang, "LIRS: an efficient low inter-reference recency set replacement policy", SIGMETRICS 2002.
 //!
-//! Provenance: meets the ratios that the ARC paper prints for OLTP. With `ghosts=2` it is within twelve hits of Caffeine's simulator 3.2.0
-//! on multi1 and multi2; other bounds of the stack and other roundings of 1% differ by up to 8 points in small caches.
+//! Provenance: meets the ratios that the ARC paper prints for OLTP. With `ghosts=2` it is within twelve hits of
+//! Caffeine's simulator 3.2.0 on multi1 and multi2; other bounds of the stack and other roundings of 1% differ by up to
+//! 8 points in small caches.
 //!
-//! Deviations and readings: the resident HIR blocks are 1% of the capacity, rounded, at least 2, but 1 when the capacity is at most 2. S
-//! is unlimited as in the paper; `ghosts=2` bounds the blocks that it remembers after they left to twice the capacity, as well-known codes
-//! do, and the oldest of them is dropped. As long as LIR blocks are fewer than there may be (at the start, after a removal or a
-//! growth), new blocks become LIR at once. Without any LIR block (capacity 1) S is empty. Shrinking turns surplus LIR blocks at the bottom
-//! of S into HIR blocks at the end of Q, then evicts from the front of Q.
+//! Deviations and readings: the resident HIR blocks are 1% of the capacity, rounded, at least 2, but 1 when the
+//! capacity is at most 2. S is unlimited as in the paper; `ghosts=2` bounds the blocks that it remembers after they
+//! left to twice the capacity, as well-known codes do, and the oldest of them is dropped. As long as LIR blocks are
+//! fewer than there may be (at the start, after a removal or a growth), new blocks become LIR at once. Without any LIR
+//! block (capacity 1) S is empty. Shrinking turns surplus LIR blocks at the bottom of S into HIR blocks at the end of
+//! Q, then evicts from the front of Q.
 //!
 //! Cost: O(1) amortised; a hit of a LIR block writes one word and appends to a log, the others do it for both S and Q.
 //! Memory: 8 bytes a slot, and for S 8 to 16 bytes for each block that it may hold: all slots if it is unlimited.
 //!
-//! When not to use it: recency-friendly workloads whose popular set changes: the LIR set follows slowly, through a queue of 1%. With an
-//! unlimited stack the memory grows with the footprint.
+//! When not to use it: recency-friendly workloads whose popular set changes: the LIR set follows slowly, through a
+//! queue of 1%. With an unlimited stack the memory grows with the footprint.
 
 use crate::parts::queue::{ABSENT, Places, Queue, Tag};
 use crate::policy::{Args, Effects, Info, Needs, Outcome, Param, ParamKind, Policy, Reference, Setup, Slot};
@@ -286,7 +289,8 @@ impl Lirs {
         }
     }
 
-    /// Makes `slot`, which is in S but neither LIR nor in Q, a LIR block, at the cost of the one at the bottom if need be.
+    /// Makes `slot`, which is in S but neither LIR nor in Q, a LIR block, at the cost of the one at the bottom if need
+    /// be.
     #[inline(always)]
     fn promote(&mut self, slot: Slot, fx: &mut impl Effects) {
         self.lift(slot);

@@ -1,23 +1,25 @@
 //! LRFU: every use of a block counts, the less the longer ago.
 //!
-//! Idea: a use x references ago weighs (1/2)^(lambda x); the block whose uses weigh least in sum leaves. With lambda = 0 all uses weigh the
-//! same, which is LFU; with lambda = 1 the last use outweighs all before it, which is LRU; in between lies the whole spectrum.
+//! Idea: a use x references ago weighs (1/2)^(lambda x); the block whose uses weigh least in sum leaves. With lambda =
+//! 0 all uses weigh the same, which is LFU; with lambda = 1 the last use outweighs all before it, which is LRU; in
+//! between lies the whole spectrum.
 //!
-//! Paper: Lee, Choi, Kim, Noh, Min, Cho, Kim, "LRFU: a spectrum of policies that subsumes the least recently used and least frequently used
-//! policies", IEEE Transactions on Computers 2001.
+//! Paper: Lee, Choi, Kim, Noh, Min, Cho, Kim, "LRFU: a spectrum of policies that subsumes the least recently used and
+//! least frequently used policies", IEEE Transactions on Computers 2001.
 //!
-//! Provenance: from the definitions as secondary sources give them, the paper's text was not at hand. On OLTP the best of five lambdas are
-//! within 0.1 points of what the ARC paper prints (`docs/decisions.md`).
+//! Provenance: from the definitions as secondary sources give them, the paper's text was not at hand. On OLTP the best
+//! of five lambdas are within 0.1 points of what the ARC paper prints (`docs/decisions.md`).
 //!
-//! Deviations and readings: all weights shrink alike as time goes by, so they are told in the unit of the first reference instead, where a
-//! use at time t weighs 2^(lambda t) for ever and nothing is recomputed. Such a sum is an integer of 64 bits and an exponent: uses
-//! that are 2^64 times lighter than the rest are dropped. Equal sums leave in order of last use. A use within `correlated` references of the
-//! one before takes its place instead of being added (the paper masks all but the last of correlated uses). What is known of a block
-//! is lost at eviction; `history=kept` keeps it without bound. Time counts references to this cache.
+//! Deviations and readings: all weights shrink alike as time goes by, so they are told in the unit of the first
+//! reference instead, where a use at time t weighs 2^(lambda t) for ever and nothing is recomputed. Such a sum is an
+//! integer of 64 bits and an exponent: uses that are 2^64 times lighter than the rest are dropped. Equal sums leave in
+//! order of last use. A use within `correlated` references of the one before takes its place instead of being added
+//! (the paper masks all but the last of correlated uses). What is known of a block is lost at eviction; `history=kept`
+//! keeps it without bound. Time counts references to this cache.
 //!
-//! Cost: a hit adds two numbers and writes one record; a miss is O(1) if its victim was used once, otherwise that of a heap, where
-//! uses since it last looked are caught up with, at most once each: a few records at random places in memory, which makes it four to six
-//! times as slow as LRU.
+//! Cost: a hit adds two numbers and writes one record; a miss is O(1) if its victim was used once, otherwise that of a
+//! heap, where uses since it last looked are caught up with, at most once each: a few records at random places in
+//! memory, which makes it four to six times as slow as LRU.
 //! Memory: 36 bytes a slot and 72 to 80 a block of capacity; 16 more a slot with `correlated`.
 //!
 //! When not to use it: where nobody can tune lambda: the best value depends on workload and capacity.
@@ -29,7 +31,8 @@ use crate::parts::slot_heap;
 use crate::policy::{Args, Effects, Info, Needs, Outcome, Param, ParamKind, Policy, Reference, Setup, Slot};
 use crate::spec::SpecError;
 
-/// A weight: `mantissa` times 2^`exponent`. The highest bit of the mantissa is set, except in zero, so weights compare as they stand.
+/// A weight: `mantissa` times 2^`exponent`. The highest bit of the mantissa is set, except in zero, so weights compare
+/// as they stand.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 struct Weight {
     exponent: u64,

@@ -1,27 +1,30 @@
 //! LRU-K: evict the block whose K-th last use lies farthest back.
 //!
-//! Idea: the last use alone cannot tell a block that is used often from one that is used once. The K-th last use can: it estimates how
-//! long a block takes to be used again from K uses instead of one. Blocks with fewer known uses leave first. What is known
-//! outlives a block's stay, otherwise no block would ever be seen to come back.
+//! Idea: the last use alone cannot tell a block that is used often from one that is used once. The K-th last use can:
+//! it estimates how long a block takes to be used again from K uses instead of one. Blocks with fewer known uses leave
+//! first. What is known outlives a block's stay, otherwise no block would ever be seen to come back.
 //!
 //! Paper: O'Neil, O'Neil, Weikum, "The LRU-K page replacement algorithm for database disk buffering", SIGMOD 1993.
 //!
-//! Provenance: from secondary sources, the paper's text was not at hand. Counts of an independent model on public traces
-//! (`crates/testkit/golden`); `docs/decisions.md` has its figures beside those that the ARC paper prints for LRU-2.
+//! Provenance: from secondary sources, the paper's text was not at hand. Counts of an independent model on public
+//! traces (`crates/testkit/golden`); `docs/decisions.md` has its figures beside those that the ARC paper prints for
+//! LRU-2.
 //!
-//! Deviations and readings: among blocks with fewer than K uses, and wherever K-th last uses are equal, the least recently used leaves.
-//! Uses within `crp` references of the one before count as one; the shift of the history by the length of such a burst leaves unknown uses
-//! unknown. Where all blocks are within their `crp`, the least recently used leaves, which is the first that could be chosen. The history of an
-//! evicted block is kept without bound, as published comparisons do; `rip` drops it when so many references passed since its last use. Time
-//! counts references to this cache. Shrinking evicts as the next miss would.
+//! Deviations and readings: among blocks with fewer than K uses, and wherever K-th last uses are equal, the least
+//! recently used leaves. Uses within `crp` references of the one before count as one; the shift of the history by the
+//! length of such a burst leaves unknown uses unknown. Where all blocks are within their `crp`, the least recently used
+//! leaves, which is the first that could be chosen. The history of an evicted block is kept without bound, as published
+//! comparisons do; `rip` drops it when so many references passed since its last use. Time counts references to this
+//! cache. Shrinking evicts as the next miss would.
 //!
-//! Cost: a hit writes one record; a miss is O(1) if its victim was used once, otherwise that of a heap, where uses since it last
-//! looked are caught up with, at most once each: a few records at random places in memory, which makes it three to five times as slow as LRU.
-//! With `crp` a hit costs as much as a miss.
-//! Memory: 28 bytes a slot and 56 to 64 a block of capacity; 8 (K - 1) more a slot with `k` above 2 or `crp`; 12 to 20 more with `rip`.
+//! Cost: a hit writes one record; a miss is O(1) if its victim was used once, otherwise that of a heap, where uses
+//! since it last looked are caught up with, at most once each: a few records at random places in memory, which makes it
+//! three to five times as slow as LRU. With `crp` a hit costs as much as a miss.
+//! Memory: 28 bytes a slot and 56 to 64 a block of capacity; 8 (K - 1) more a slot with `k` above 2 or `crp`; 12 to 20
+//! more with `rip`.
 //!
-//! When not to use it: where blocks are used in bursts and `crp` is 0; where popularity changes faster than K uses come in. With
-//! unlimited history the memory grows with the footprint.
+//! When not to use it: where blocks are used in bursts and `crp` is 0; where popularity changes faster than K uses come
+//! in. With unlimited history the memory grows with the footprint.
 
 use crate::parts::large;
 use crate::parts::prefetch::prefetch;

@@ -1,24 +1,27 @@
 //! LRU-SP: every process manages its own blocks; the system sees to it that a foolish one harms only itself.
 //!
-//! Idea: the system picks the least recently used block, but its owner may give up another of its blocks instead. The two then swap
-//! positions in the system's list, so that the process does not lose more by the next choice, and a placeholder for the block given
-//! up points to the one spared: if the former is wanted again first, the choice was bad, and the latter leaves in turn.
+//! Idea: the system picks the least recently used block, but its owner may give up another of its blocks instead. The
+//! two then swap positions in the system's list, so that the process does not lose more by the next choice, and a
+//! placeholder for the block given up points to the one spared: if the former is wanted again first, the choice was
+//! bad, and the latter leaves in turn.
 //!
 //! Paper: Cao, Felten, Li, "Implementation and performance of application-controlled file caching", OSDI 1994.
 //!
-//! Provenance: not checked against the paper, whose text was not at hand, nor against another program: the model checks the code, not the
-//! reading.
+//! Provenance: not checked against the paper, whose text was not at hand, nor against another program: the model checks
+//! the code, not the reading.
 //!
-//! Deviations and readings: there each process brings a policy of its own; here all have the same one: `manager=mru` gives up the most
-//! recently used block of the pool, what suits loops, and `manager=lru` the least recently used one, which is always the system's own
-//! choice, so that all is LRU. A block belongs to the application that referenced it last. A placeholder ends when its block comes back,
-//! when the block that it points to is referenced (the choice was then right) or leaves, or when another placeholder comes to point there.
-//! Applications beyond `pools`, those that referenced longest ago, have no manager.
+//! Deviations and readings: there each process brings a policy of its own; here all have the same one: `manager=mru`
+//! gives up the most recently used block of the pool, what suits loops, and `manager=lru` the least recently used one,
+//! which is always the system's own choice, so that all is LRU. A block belongs to the application that referenced it
+//! last. A placeholder ends when its block comes back, when the block that it points to is referenced (the choice was
+//! then right) or leaves, or when another placeholder comes to point there. Applications beyond `pools`, those that
+//! referenced longest ago, have no manager.
 //!
-//! Cost: O(1) amortised; every reference moves its block in the system's list and in its pool, which is linked and touches the
-//! neighbours. Memory: 20 bytes a slot, of which there are up to two a block, and 12 to 24 bytes a block.
+//! Cost: O(1) amortised; every reference moves its block in the system's list and in its pool, which is linked and
+//! touches the neighbours. Memory: 20 bytes a slot, of which there are up to two a block, and 12 to 24 bytes a block.
 //!
-//! When not to use it: without knowledge of the applications: `manager=mru` is as bad as MRU where blocks are used again soon.
+//! When not to use it: without knowledge of the applications: `manager=mru` is as bad as MRU where blocks are used
+//! again soon.
 
 use crate::parts::large;
 use crate::parts::links::{Links, List};
@@ -184,7 +187,8 @@ impl LruSp {
         self.queue.grow(&mut self.places, bound);
     }
 
-    /// Makes room: the owner of the least recently used block may give up another one, at whose position the former stays.
+    /// Makes room: the owner of the least recently used block may give up another one, at whose position the former
+    /// stays.
     #[inline(always)]
     fn evict(&mut self, fx: &mut impl Effects) {
         let Some(candidate) = self.queue.oldest(&self.places) else { return };

@@ -1,27 +1,29 @@
 //! MQ: several LRU queues, one for each power of two of a block's number of uses.
 //!
-//! Idea: below another cache, blocks come back only after long times, and what tells good ones is how often they came. A block with f
-//! uses stands in queue log2 f; the victim is at the LRU end of the lowest queue. A block not used for a lifetime goes down by one queue,
-//! so that old fame fades. Ghosts keep the number of uses of evicted blocks.
+//! Idea: below another cache, blocks come back only after long times, and what tells good ones is how often they came.
+//! A block with f uses stands in queue log2 f; the victim is at the LRU end of the lowest queue. A block not used for a
+//! lifetime goes down by one queue, so that old fame fades. Ghosts keep the number of uses of evicted blocks.
 //!
 //! Paper: Zhou, Philbin, Li, "The multi-queue replacement algorithm for second level buffer caches", USENIX 2001.
 //!
-//! Provenance: from secondary sources, the paper's text was not at hand. With `estimate=off` within 0.01 points of libCacheSim 0.3.5 on
-//! twelve public traces, and with Caffeine's lifetime and ghosts within 0.24 points of its simulator 3.2.0 on multi1 and multi2. How the
-//! lifetime is estimated could be compared with nothing.
+//! Provenance: from secondary sources, the paper's text was not at hand. With `estimate=off` within 0.01 points of
+//! libCacheSim 0.3.5 on twelve public traces, and with Caffeine's lifetime and ghosts within 0.24 points of its
+//! simulator 3.2.0 on multi1 and multi2. How the lifetime is estimated could be compared with nothing.
 //!
-//! Deviations and readings: a lifetime is the current one for all blocks, also for those that were queued under another. It is
-//! estimated as the paper says, as the temporal distance (references from one use of a block to the next, ghosts included) at
-//! which most uses come: distances are counted by powers of two, shorter ones than the capacity left out, since any lifetime worth having
-//! covers them; each time as many references were made as blocks can be known, the lifetime becomes the upper end of the fullest class and
-//! the counts are halved. Until then, and if nothing was counted, it is `lifetime`. At most one block of each queue goes down
-//! a reference. The victim becomes a ghost while the referenced block's own ghost still counts, which may so be the one that is
-//! dropped. Shrinking evicts in the policy's order, then drops the oldest ghosts.
+//! Deviations and readings: a lifetime is the current one for all blocks, also for those that were queued under
+//! another. It is estimated as the paper says, as the temporal distance (references from one use of a block to the
+//! next, ghosts included) at which most uses come: distances are counted by powers of two, shorter ones than the
+//! capacity left out, since any lifetime worth having covers them; each time as many references were made as blocks can
+//! be known, the lifetime becomes the upper end of the fullest class and the counts are halved. Until then, and if
+//! nothing was counted, it is `lifetime`. At most one block of each queue goes down a reference. The victim becomes a
+//! ghost while the referenced block's own ghost still counts, which may so be the one that is dropped. Shrinking evicts
+//! in the policy's order, then drops the oldest ghosts.
 //!
-//! Cost: O(1); a hit moves a block between linked lists. With each reference a clock is compared; only when the oldest block of some queue is
-//! due the queues are looked through. A move touches the neighbours of a block wherever they lie in memory, so MQ is five to six times as slow
-//! as LRU; queues written as logs would be faster, but each of the eight would need room for all blocks.
-//! Memory: 32 bytes a slot, of which there are five a block of capacity with the default number of ghosts.
+//! Cost: O(1); a hit moves a block between linked lists. With each reference a clock is compared; only when the oldest
+//! block of some queue is due the queues are looked through. A move touches the neighbours of a block wherever they lie
+//! in memory, so MQ is five to six times as slow as LRU; queues written as logs would be faster, but each of the eight
+//! would need room for all blocks. Memory: 32 bytes a slot, of which there are five a block of capacity with the
+//! default number of ghosts.
 //!
 //! When not to use it: loops longer than all that is remembered; where popularity changes within a lifetime.
 
@@ -353,7 +355,8 @@ impl Distances {
         }
     }
 
-    /// The greatest distance of the fullest class, the shorter one of equals; `None` if nothing was counted. Halves the counts.
+    /// The greatest distance of the fullest class, the shorter one of equals; `None` if nothing was counted. Halves the
+    /// counts.
     #[cold]
     fn estimate(&mut self) -> Option<u64> {
         self.due += self.period;

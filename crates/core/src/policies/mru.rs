@@ -1,7 +1,7 @@
 //! MRU: evict the block that was used most recently, before the new one enters.
 //!
-//! Idea: in a loop longer than the cache, the block just used is the one that will be needed last. Keeping the others gives the
-//! loop's best possible hit ratio, where LRU has none.
+//! Idea: in a loop longer than the cache, the block just used is the one that will be needed last. Keeping the others
+//! gives the loop's best possible hit ratio, where LRU has none.
 //!
 //! Paper: Chou and DeWitt, "An evaluation of buffer management strategies for relational database systems", VLDB 1985.
 //!

@@ -1,20 +1,25 @@
 //! OPT: evict the block that is used again farthest in the future. The bound that no online policy beats.
 //!
-//! Idea: the simulator knows the whole trace. The positions of the residents' next uses are distinct, so a set of positions
-//! orders the residents, and the trace itself tells which block is used at a position. Residents that are never used again wait apart and leave first.
+//! Idea: the simulator knows the whole trace. The positions of the residents' next uses are distinct, so a set of
+//! positions orders the residents, and the trace itself tells which block is used at a position. Residents that are
+//! never used again wait apart and leave first.
 //!
-//! Paper: Belady, "A study of replacement algorithms for a virtual-storage computer", IBM Systems Journal 1966; optimality: Mattson and others 1970.
+//! Paper: Belady, "A study of replacement algorithms for a virtual-storage computer", IBM Systems Journal 1966;
+//! optimality: Mattson and others 1970.
 //!
 //! Provenance: equal to libCacheSim 0.3.5 on twelve public traces.
 //!
-//! Deviations and readings: every block is admitted (`opt-bypass` may refuse). Of several blocks never used again, the least recently used
-//! leaves first; ties do not change the hits. On traces of memory it is called on faults alone and looks next uses up (`opt/asked.rs`); there the page
-//! with the lowest number leaves first, and frees are not foreseen: a page that is freed gives its frame back then, so with frees this is OPT for the uses alone.
+//! Deviations and readings: every block is admitted (`opt-bypass` may refuse). Of several blocks never used again, the
+//! least recently used leaves first; ties do not change the hits. On traces of memory it is called on faults alone and
+//! looks next uses up (`opt/asked.rs`); there the page with the lowest number leaves first, and frees are not foreseen:
+//! a page that is freed gives its frame back then, so with frees this is OPT for the uses alone.
 //!
-//! Cost: at most six words of a bitmap tree an operation; a hit clears a bit at the present and sets one at the next use.
-//! Memory: 4 bytes a slot, 1 bit a reference of the trace, 4 bytes a block, and the two columns of the trace's future, shared by all cells.
+//! Cost: at most six words of a bitmap tree an operation; a hit clears a bit at the present and sets one at the next
+//! use. Memory: 4 bytes a slot, 1 bit a reference of the trace, 4 bytes a block, and the two columns of the trace's
+//! future, shared by all cells.
 //!
-//! When not to use it: it cannot run on a live cache, and it says nothing of writes back or of blocks that differ in size or cost.
+//! When not to use it: it cannot run on a live cache, and it says nothing of writes back or of blocks that differ in
+//! size or cost.
 
 mod asked;
 mod positions;

@@ -2,11 +2,13 @@
 //!
 //! Idea: the victim of OPT may be the new block itself. This is the bound for policies that refuse blocks.
 //!
-//! Paper: Mattson, Gecsei, Slutz, Traiger, "Evaluation techniques for storage hierarchies", IBM Systems Journal 1970, on bypassing.
+//! Paper: Mattson, Gecsei, Slutz, Traiger, "Evaluation techniques for storage hierarchies", IBM Systems Journal 1970,
+//! on bypassing.
 //!
 //! Provenance: no other program was at hand; held against its model alone.
 //!
-//! Deviations and readings: a block is refused only when the cache is full; one that is never used again is then always refused.
+//! Deviations and readings: a block is refused only when the cache is full; one that is never used again is then always
+//! refused.
 //!
 //! Cost and memory: as `opt`.
 //!

@@ -1,29 +1,33 @@
-//! PCC: tell programs that read in sequence or in loops from the others, and give the space to those that gain most by it.
+//! PCC: tell programs that read in sequence or in loops from the others, and give the space to those that gain most by
+//! it.
 //!
-//! Idea: blocks that the same place of a program refers to are referenced alike. What became of the blocks that it referenced before tells
-//! whether its next ones will come back: never, after the period of a loop, or irregularly. The cache is divided among the
-//! three by marginal gain, as UBM does (`families/partitions.rs`).
+//! Idea: blocks that the same place of a program refers to are referenced alike. What became of the blocks that it
+//! referenced before tells whether its next ones will come back: never, after the period of a loop, or irregularly. The
+//! cache is divided among the three by marginal gain, as UBM does (`families/partitions.rs`).
 //!
 //! Paper: Gniady, Butt, Hu, "Program-counter-based pattern classification in buffer caching", OSDI 2004.
 //!
-//! Provenance: not checked against the paper, whose text was not at hand, nor against another program: the model checks the code, not the
-//! reading.
+//! Provenance: not checked against the paper, whose text was not at hand, nor against another program: the model checks
+//! the code, not the reading.
 //!
-//! Deviations and readings: no trace format carries program counters. The key is therefore the application and whether it reads or writes
-//! (`context=app`: the application alone), so one that does several things at once looks irregular. Each context counts its blocks that
-//! were referenced once, and the references that came back to a block that it was the last to use: regular ones, after at least half and at
-//! most twice the context's period, and irregular ones. The period is the average of the last interval and the period before, halves down;
-//! a reference to the block referenced just before says nothing. A context is sequential when its blocks seen once are `seen_once` and more
-//! than all that came back, looping when the regular references are more than all else, and other if neither. The counts are halved when
-//! they sum up to twice the capacity or eight times `seen_once`, whichever is more, so that an application may change its ways. Blocks are
-//! remembered after they left, `ghosts` times the capacity of them, or a loop larger than the cache would not be noticed. When a context
-//! stops looping, or falls out of the table, its blocks go to the LRU end of the LRU list.
+//! Deviations and readings: no trace format carries program counters. The key is therefore the application and whether
+//! it reads or writes (`context=app`: the application alone), so one that does several things at once looks irregular.
+//! Each context counts its blocks that were referenced once, and the references that came back to a block that it was
+//! the last to use: regular ones, after at least half and at most twice the context's period, and irregular ones. The
+//! period is the average of the last interval and the period before, halves down; a reference to the block referenced
+//! just before says nothing. A context is sequential when its blocks seen once are `seen_once` and more than all that
+//! came back, looping when the regular references are more than all else, and other if neither. The counts are halved
+//! when they sum up to twice the capacity or eight times `seen_once`, whichever is more, so that an application may
+//! change its ways. Blocks are remembered after they left, `ghosts` times the capacity of them, or a loop larger than
+//! the cache would not be noticed. When a context stops looping, or falls out of the table, its blocks go to the LRU
+//! end of the LRU list.
 //!
-//! Cost: O(1) amortised, O(log `contexts`) when a block joins or leaves a loop. Every reference reads and writes what is known of its
-//! block besides the block's place. Memory: 28 bytes a slot, ghosts included, 24 to 48 bytes a block, 8 to 16 a ghost, about 90 bytes
-//! for each of `contexts`.
+//! Cost: O(1) amortised, O(log `contexts`) when a block joins or leaves a loop. Every reference reads and writes what
+//! is known of its block besides the block's place. Memory: 28 bytes a slot, ghosts included, 24 to 48 bytes a block, 8
+//! to 16 a ghost, about 90 bytes for each of `contexts`.
 //!
-//! When not to use it: with few applications that each do everything, as servers do: there is then nothing to tell apart.
+//! When not to use it: with few applications that each do everything, as servers do: there is then nothing to tell
+//! apart.
 
 use crate::families::partitions::{Class, FREE_TAG, Partitions};
 use crate::parts::ghost::forget_oldest;
@@ -220,8 +224,8 @@ impl Policy for Pcc {
 }
 
 impl Pcc {
-    /// Notes the reference in the counts of its context, or in those of the one that used the block before, and says what class
-    /// its context makes the block.
+    /// Notes the reference in the counts of its context, or in those of the one that used the block before, and says
+    /// what class its context makes the block.
     #[inline(always)]
     fn classify(&mut self, slot: Slot, reference: Reference) -> Class {
         let key = u64::from(reference.app) << 1 | u64::from(self.by_write && reference.write);

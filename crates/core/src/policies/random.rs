@@ -1,10 +1,12 @@
 //! Random: evict any block, each as likely as the others.
 //!
-//! Idea: no order is kept at all, so nothing can fool it: on a loop just longer than the cache it hits where LRU and FIFO never do.
+//! Idea: no order is kept at all, so nothing can fool it: on a loop just longer than the cache it hits where LRU and
+//! FIFO never do.
 //!
 //! Paper: Belady, "A study of replacement algorithms for a virtual-storage computer", IBM Systems Journal 1966.
 //!
-//! Provenance: libCacheSim 0.3.5 draws other blocks; one draw each differs by at most 3.1 points on twelve public traces.
+//! Provenance: libCacheSim 0.3.5 draws other blocks; one draw each differs by at most 3.1 points on twelve public
+//! traces.
 //!
 //! Deviations: none. The draw is from a seeded generator, so that the same seed gives the same victims.
 //!

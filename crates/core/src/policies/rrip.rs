@@ -1,22 +1,25 @@
 //! RRIP: a few bits a block predict how far away its next use is.
 //!
-//! Idea: a new block is predicted to be used again in a long time, a used one soon; the victim is one predicted for the distant future,
-//! and if there is none all predictions are moved towards it. So a scan passes without displacing what is in use (SRRIP). If most new
-//! blocks are predicted for the distant future right away, a part of a loop larger than the cache stays too (BRRIP). DRRIP lets the two duel.
+//! Idea: a new block is predicted to be used again in a long time, a used one soon; the victim is one predicted for the
+//! distant future, and if there is none all predictions are moved towards it. So a scan passes without displacing what
+//! is in use (SRRIP). If most new blocks are predicted for the distant future right away, a part of a loop larger than
+//! the cache stays too (BRRIP). DRRIP lets the two duel.
 //!
-//! Paper: Jaleel, Theobald, Steely, Emer, "High performance cache replacement using re-reference interval prediction (RRIP)", ISCA 2010.
+//! Paper: Jaleel, Theobald, Steely, Emer, "High performance cache replacement using re-reference interval prediction
+//! (RRIP)", ISCA 2010.
 //!
-//! Provenance: from secondary sources, lecture notes among them, the paper's text was not at hand; no program without sets was there to
-//! compare with.
+//! Provenance: from secondary sources, lecture notes among them, the paper's text was not at hand; no program without
+//! sets was there to compare with.
 //!
-//! Deviations and readings: the paper scans the few ways of a set for a victim; here the cache is one set, and among equal predictions the
-//! block that has held its own longest is the victim, but first of all one that was predicted for the distant future when it entered: in a set
-//! it takes the victim's way, at which the next scan stops first. A use sets the prediction to 0 (the paper's hit priority). The duel is
-//! that of `dip`: two shadows over a sample of the blocks. A new block is predicted after the victim was found.
+//! Deviations and readings: the paper scans the few ways of a set for a victim; here the cache is one set, and among
+//! equal predictions the block that has held its own longest is the victim, but first of all one that was predicted for
+//! the distant future when it entered: in a set it takes the victim's way, at which the next scan stops first. A use
+//! sets the prediction to 0 (the paper's hit priority). The duel is that of `dip`: two shadows over a sample of the
+//! blocks. A new block is predicted after the victim was found.
 //!
-//! Cost: O(1), a hit of a block with prediction 0 reads one byte; with more than 2 bits the search for a victim may pass over
-//! as many empty predictions as there are, amortised by the blocks that age. Memory: 13 bytes a slot (9 without the duel), and 1/32 of
-//! twice as much in the shadows (of small caches, all of it).
+//! Cost: O(1), a hit of a block with prediction 0 reads one byte; with more than 2 bits the search for a victim may
+//! pass over as many empty predictions as there are, amortised by the blocks that age. Memory: 13 bytes a slot (9
+//! without the duel), and 1/32 of twice as much in the shadows (of small caches, all of it).
 //!
 //! When not to use it: where recency decides: blocks used once more are all alike, whenever that was.
 

@@ -1,20 +1,22 @@
 //! S3-FIFO: three FIFO queues: a small one that sifts newcomers, the main one, and ghosts.
 //!
-//! Idea: most blocks are used once. They pass through a small queue and leave quickly; only those used again while there move to
-//! the main queue, and those that come back soon after they left enter the main queue directly. Nothing moves on a hit.
+//! Idea: most blocks are used once. They pass through a small queue and leave quickly; only those used again while
+//! there move to the main queue, and those that come back soon after they left enter the main queue directly. Nothing
+//! moves on a hit.
 //!
 //! Paper: Yang, Zhang, Qiu, Yue, Rashmi, "FIFO queues are all you need for cache eviction", SOSP 2023, algorithm 1.
 //!
-//! Provenance: equal to Caffeine's simulator 3.2.0 on eight of ten public traces; sprite differs by 0.06 points and OLTP by two hits.
-//! libCacheSim lets blocks into the main queue while the cache fills.
+//! Provenance: equal to Caffeine's simulator 3.2.0 on eight of ten public traces; sprite differs by 0.06 points and
+//! OLTP by two hits. libCacheSim lets blocks into the main queue while the cache fills.
 //!
-//! Deviations: a block leaves the small queue for the main one when it was hit at least twice there (`promote=2`: the paper's text
-//! says "more than once"), and starts there with count 0. The small queue gives the victim when it holds at least its share.
-//! On traces of memory a bit is all that is told of uses, so counts stop at 1 there (`most=1`), and `promote=1` must be given.
-//! Whether a block is remembered is looked up after room was made for it, so a ghost pushed out at that moment does not count.
+//! Deviations: a block leaves the small queue for the main one when it was hit at least twice there (`promote=2`: the
+//! paper's text says "more than once"), and starts there with count 0. The small queue gives the victim when it holds
+//! at least its share. On traces of memory a bit is all that is told of uses, so counts stop at 1 there (`most=1`), and
+//! `promote=1` must be given. Whether a block is remembered is looked up after room was made for it, so a ghost pushed
+//! out at that moment does not count.
 //!
-//! Cost: a hit writes one word; a miss moves O(1) blocks amortised. Memory: about 40 bytes a block (4 a slot and one byte for counts,
-//! ghosts included; 8 to 16 in each queue's bound).
+//! Cost: a hit writes one word; a miss moves O(1) blocks amortised. Memory: about 40 bytes a block (4 a slot and one
+//! byte for counts, ghosts included; 8 to 16 in each queue's bound).
 //!
 //! When not to use it: loops larger than the cache; blocks whose second use comes only after they left the ghosts.
 

@@ -1,24 +1,26 @@
 //! SARC: one list for sequential blocks and one for the others, whose sizes follow what their last blocks are worth.
 //!
-//! Idea: sequential and random references compete for one cache, and how much each deserves changes. Each has its LRU list. Hits at the
-//! foot of a list say that it would gain by more space, so they move the size that SEQ should have up or down.
+//! Idea: sequential and random references compete for one cache, and how much each deserves changes. Each has its LRU
+//! list. Hits at the foot of a list say that it would gain by more space, so they move the size that SEQ should have up
+//! or down.
 //!
 //! Paper: Gill, Modha, "SARC: sequential prefetching in adaptive replacement cache", USENIX ATC 2005.
 //!
-//! Provenance: not checked against the paper, whose text was not at hand, nor against another program: the model checks the code, not the
-//! reading.
+//! Provenance: not checked against the paper, whose text was not at hand, nor against another program: the model checks
+//! the code, not the reading.
 //!
-//! Deviations and readings: without its prefetching: a policy here cannot ask for a block that was never referenced. What the paper gains
-//! by prefetched blocks that a larger SEQ keeps until their use is therefore not seen; hits at the foot of SEQ take the place of the
-//! sequential misses that it counts. A file is divided into tracks of `track` blocks. When a track is entered after another one, its run is
-//! one more than that of the track before it, if that is in the table of tracks, else 1; from `run` on its blocks are sequential. A block
-//! goes to the MRU end of the list that its track says at each reference, hit or miss. A hit at the foot of SEQ raises the size that SEQ
-//! should have by a track, one at the foot of RANDOM lowers it; it begins at 0. The victim comes from SEQ if that is larger than it should
-//! be, else from RANDOM; but while one of them is shorter than a foot, which then tells nothing, the older of the two blocks at their ends
-//! leaves. So without sequential references it is LRU.
+//! Deviations and readings: without its prefetching: a policy here cannot ask for a block that was never referenced.
+//! What the paper gains by prefetched blocks that a larger SEQ keeps until their use is therefore not seen; hits at the
+//! foot of SEQ take the place of the sequential misses that it counts. A file is divided into tracks of `track` blocks.
+//! When a track is entered after another one, its run is one more than that of the track before it, if that is in the
+//! table of tracks, else 1; from `run` on its blocks are sequential. A block goes to the MRU end of the list that its
+//! track says at each reference, hit or miss. A hit at the foot of SEQ raises the size that SEQ should have by a track,
+//! one at the foot of RANDOM lowers it; it begins at 0. The victim comes from SEQ if that is larger than it should
+//! be, else from RANDOM; but while one of them is shorter than a foot, which then tells nothing, the older of the two
+//! blocks at their ends leaves. So without sequential references it is LRU.
 //!
-//! Cost: O(1) amortised; every reference that enters another track looks up two tracks, which is what it is slower by than LRU.
-//! Memory: 12 bytes a slot, about 60 bytes a block, about 40 bytes for each of `tracks`.
+//! Cost: O(1) amortised; every reference that enters another track looks up two tracks, which is what it is slower by
+//! than LRU. Memory: 12 bytes a slot, about 60 bytes a block, about 40 bytes for each of `tracks`.
 //!
 //! When not to use it: loops larger than the cache, and random access with frequent blocks: both lists are LRU.
 

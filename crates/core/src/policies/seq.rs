@@ -1,25 +1,29 @@
 //! SEQ: LRU, except that long sequences of misses are replaced from their middle.
 //!
-//! Idea: a program that runs through more memory than it has misses at one block after the other, and LRU then evicts just what comes
-//! next. SEQ recognises such sequences by their addresses and takes its victims from the long ones, some way behind where they are: so
-//! the part read first stays for the next round. Without long sequences it is LRU, or CLOCK.
+//! Idea: a program that runs through more memory than it has misses at one block after the other, and LRU then evicts
+//! just what comes next. SEQ recognises such sequences by their addresses and takes its victims from the long ones,
+//! some way behind where they are: so the part read first stays for the next round. Without long sequences it is LRU,
+//! or CLOCK.
 //!
-//! Paper: Glass, Cao, "Adaptive page replacement based on memory reference behavior", SIGMETRICS 1997. CLOCK as the other order: Lee,
-//! "APR", SNU 2020.
+//! Paper: Glass, Cao, "Adaptive page replacement based on memory reference behavior", SIGMETRICS 1997. CLOCK as the
+//! other order: Lee, "APR", SNU 2020.
 //!
-//! Provenance: not checked against its paper, whose text was not at hand, nor against another program: the model checks the code, not the
-//! reading.
+//! Provenance: not checked against its paper, whose text was not at hand, nor against another program: the model checks
+//! the code, not the reading.
 //!
-//! Deviations and readings: sequences run within one file. A miss first extends a sequence, upwards rather than downwards, then cuts the
-//! sequence in which it lies: that one keeps what it has between the miss and its own end, and nothing else. So sequences never overlap. A miss
-//! that extends none starts one; if the table is full the sequence that missed longest ago is dropped. All that happens before the
-//! victim is chosen. A sequence without a block far enough behind its end is passed over, so the next best gives the victim. Hits, and
-//! blocks that leave, change no sequence. With `sequences=overlapping`, the default on traces of memory, a miss that goes on with one sequence cuts no
-//! other, of several that it goes on with the one that the table lists first is extended, and if the best sequence has no victim the fall-back has.
+//! Deviations and readings: sequences run within one file. A miss first extends a sequence, upwards rather than
+//! downwards, then cuts the sequence in which it lies: that one keeps what it has between the miss and its own end, and
+//! nothing else. So sequences never overlap. A miss that extends none starts one; if the table is full the sequence
+//! that missed longest ago is dropped. All that happens before the victim is chosen. A sequence without a block far
+//! enough behind its end is passed over, so the next best gives the victim. Hits, and blocks that leave, change no
+//! sequence. With `sequences=overlapping`, the default on traces of memory, a miss that goes on with one sequence cuts
+//! no other, of several that it goes on with the one that the table lists first is extended, and if the best sequence
+//! has no victim the fall-back has.
 //!
-//! Cost: a hit is that of the fall-back order. A miss is found among the sequences by binary search, and mostly drops one and starts one, which
-//! moves the entries behind it: O(table), a few hundred nanoseconds. That is what the algorithm asks of every miss, so it decides
-//! several times slower than LRU where many references miss. Memory: 20 bytes a slot, 12 to 24 bytes a block of capacity in the log.
+//! Cost: a hit is that of the fall-back order. A miss is found among the sequences by binary search, and mostly drops
+//! one and starts one, which moves the entries behind it: O(table), a few hundred nanoseconds. That is what the
+//! algorithm asks of every miss, so it decides several times slower than LRU where many references miss. Memory: 20
+//! bytes a slot, 12 to 24 bytes a block of capacity in the log.
 //!
 //! When not to use it: where addresses mean nothing, and where the sequences that are read are not read again.
 

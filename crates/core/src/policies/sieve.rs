@@ -1,18 +1,19 @@
 //! SIEVE: FIFO with a hand that stays where it found its last victim.
 //!
-//! Idea: a hit only marks the block. The hand moves from the oldest end towards the newest one, clears marks and evicts the first unmarked
-//! block; blocks it spares keep their place, so new blocks are sifted quickly while old popular ones are left alone.
+//! Idea: a hit only marks the block. The hand moves from the oldest end towards the newest one, clears marks and evicts
+//! the first unmarked block; blocks it spares keep their place, so new blocks are sifted quickly while old popular ones
+//! are left alone.
 //!
 //! Paper: Zhang, Yang, Yue, Vigfusson, Rashmi, "SIEVE is simpler than LRU", NSDI 2024, algorithm 1.
 //!
-//! Provenance: equal to libCacheSim 0.3.5, whose authors are the paper's, on twelve public traces. Caffeine's simulator 3.2.0 differs on
-//! six of ten, by at most 1.17 points, for a reason that was not looked into.
+//! Provenance: equal to libCacheSim 0.3.5, whose authors are the paper's, on twelve public traces. Caffeine's simulator
+//! 3.2.0 differs on six of ten, by at most 1.17 points, for a reason that was not looked into.
 //!
-//! Deviations: none in what it does. The list is kept as two queues, what lies behind the hand and what lies ahead of it, so that the
-//! hand moves by taking a block from one to the other and nothing is ever removed from the middle.
+//! Deviations: none in what it does. The list is kept as two queues, what lies behind the hand and what lies ahead of
+//! it, so that the hand moves by taking a block from one to the other and nothing is ever removed from the middle.
 //!
-//! Cost: a hit writes one word; a miss looks at one block, and at one more for each that is spared, O(1) amortised over the hits.
-//! Memory: 20 to 36 bytes a block (4 a slot, 8 to 16 in each queue).
+//! Cost: a hit writes one word; a miss looks at one block, and at one more for each that is spared, O(1) amortised over
+//! the hits. Memory: 20 to 36 bytes a block (4 a slot, 8 to 16 in each queue).
 //!
 //! When not to use it: block traces with loops or scans larger than the cache; it was made for web objects.
 

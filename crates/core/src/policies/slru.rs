@@ -1,7 +1,7 @@
 //! SLRU: an LRU list in two segments; only blocks that were hit reach the protected one.
 //!
-//! Idea: a new block is on probation. A hit moves it to the protected segment, and what that pushes out goes back on probation for a
-//! second chance. Blocks used once pass through probation alone and cannot flush those used twice.
+//! Idea: a new block is on probation. A hit moves it to the protected segment, and what that pushes out goes back on
+//! probation for a second chance. Blocks used once pass through probation alone and cannot flush those used twice.
 //!
 //! Paper: Karedla, Love, Wherry, "Caching strategies to improve disk system performance", IEEE Computer 1994.
 //!

@@ -1,22 +1,27 @@
 //! 2Q: a block earns its place by coming back after its first stay.
 //!
-//! Idea: a new block passes through A1in, a short FIFO queue; when it leaves, A1out remembers it. Only a block referenced while in A1out
-//! enters Am, the LRU queue of hot blocks, so scans and bursts of correlated references never displace those.
+//! Idea: a new block passes through A1in, a short FIFO queue; when it leaves, A1out remembers it. Only a block
+//! referenced while in A1out enters Am, the LRU queue of hot blocks, so scans and bursts of correlated references never
+//! displace those.
 //!
-//! Paper: Johnson, Shasha, "2Q: a low overhead high performance buffer management replacement algorithm", VLDB 1994 (full version).
+//! Paper: Johnson, Shasha, "2Q: a low overhead high performance buffer management replacement algorithm", VLDB 1994
+//! (full version).
 //!
-//! Provenance: counts of an independent model on public traces (`crates/testkit/golden`); within 0.12 points of libCacheSim 0.3.5 on
-//! twelve, which takes the ghost out before it makes room, and within 0.59 of Caffeine's simulator 3.2.0 on ten.
+//! Provenance: counts of an independent model on public traces (`crates/testkit/golden`); within 0.12 points of
+//! libCacheSim 0.3.5 on twelve, which takes the ghost out before it makes room, and within 0.59 of Caffeine's simulator
+//! 3.2.0 on ten.
 //!
-//! Deviations and readings: sizes of queues are rounded down and at least 1; space is reclaimed while the referenced ghost is still in
-//! A1out, as in the paper, so it may itself be the one that A1out drops; when A1in is to be spared but Am is empty (only at the smallest capacities, or with a large `kin`), A1in gives.
-//! `a1in_hit=promote` is the simplified form in which a hit in A1in already moves the block to Am. Shrinking reclaims with the new sizes
+//! Deviations and readings: sizes of queues are rounded down and at least 1; space is reclaimed while the referenced
+//! ghost is still in A1out, as in the paper, so it may itself be the one that A1out drops; when A1in is to be spared
+//! but Am is empty (only at the smallest capacities, or with a large `kin`), A1in gives. `a1in_hit=promote` is the
+//! simplified form in which a hit in A1in already moves the block to Am. Shrinking reclaims with the new sizes
 //! until the rest fits, then drops the oldest of A1out.
 //!
 //! Cost: O(1) amortised; a hit in Am writes one word and appends to a log, a hit in A1in only reads its word.
 //! Memory: 4 bytes a slot, 20 bytes a block of capacity in the logs, for half as many ghosts as blocks.
 //!
-//! When not to use it: blocks that come back only within a stay in A1in or only after A1out forgot them (loops) never become hot.
+//! When not to use it: blocks that come back only within a stay in A1in or only after A1out forgot them (loops) never
+//! become hot.
 
 use crate::parts::ghost::{discard_oldest, evict_to, forget_oldest};
 use crate::parts::queue::{Places, Queue, Tag};
@@ -224,7 +229,8 @@ impl TwoQ {
         }
     }
 
-    /// Evicts one block. Its ghost may push the arriving block's own ghost out of A1out; that block stays known all the same.
+    /// Evicts one block. Its ghost may push the arriving block's own ghost out of A1out; that block stays known all the
+    /// same.
     #[inline(always)]
     fn reclaim(&mut self, arriving: Option<Slot>, fx: &mut impl Effects) {
         if self.a1in.len() <= self.sizes.kin && !self.am.is_empty() {

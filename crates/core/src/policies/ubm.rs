@@ -1,30 +1,33 @@
-//! UBM: tell files that are read in sequence or in a loop from the others, and give the space to those that gain most by it.
+//! UBM: tell files that are read in sequence or in a loop from the others, and give the space to those that gain most
+//! by it.
 //!
-//! Idea: how a file was referenced tells how it will be. A run of consecutive blocks is sequential and need not be kept; a run that starts
-//! over is a loop, of which any part gives its share of hits; the rest is kept by LRU. The cache is divided among the
-//! three by marginal gain: what a block more or less would change in hits (`families/partitions.rs`).
+//! Idea: how a file was referenced tells how it will be. A run of consecutive blocks is sequential and need not be
+//! kept; a run that starts over is a loop, of which any part gives its share of hits; the rest is kept by LRU. The
+//! cache is divided among the three by marginal gain: what a block more or less would change in hits
+//! (`families/partitions.rs`).
 //!
-//! Paper: Kim, Choi, Kim, Noh, Min, Cho, Kim, "A low-overhead high-performance unified buffer management scheme that exploits sequential and
-//! looping references", OSDI 2000.
+//! Paper: Kim, Choi, Kim, Noh, Min, Cho, Kim, "A low-overhead high-performance unified buffer management scheme that
+//! exploits sequential and looping references", OSDI 2000.
 //!
-//! Provenance: not checked against the paper, whose text was not at hand, nor against another program: the model checks the code, not the
-//! reading.
+//! Provenance: not checked against the paper, whose text was not at hand, nor against another program: the model checks
+//! the code, not the reading.
 //!
-//! Deviations and readings: a file's run is known by its first and its last block: the next block extends it, the last one again changes
-//! nothing, the first one again, once the run is `run` blocks long, begins a lap. The period is the number of references since the run or
-//! the lap before began, averaged with the period before, halves down. Any other block ends the run and starts a new one; blocks are
-//! "other" until a run is long enough. A file whose run ended out of order must show a longer one before it counts as sequential again, or
-//! else every piece read of a file that is accessed at random would be thrown out; `broken=ignore` leaves that away. A block is in the
-//! partition that its last reference put it in; when a loop ends, or its file falls out of the table, its blocks go to the LRU end of the
-//! LRU list. The paper fits a curve to the hits of the other blocks; here their gain is measured at the foot of the list. That loops end by
-//! themselves is our own rule.
+//! Deviations and readings: a file's run is known by its first and its last block: the next block extends it, the last
+//! one again changes nothing, the first one again, once the run is `run` blocks long, begins a lap. The period is the
+//! number of references since the run or the lap before began, averaged with the period before, halves down. Any other
+//! block ends the run and starts a new one; blocks are "other" until a run is long enough. A file whose run ended out
+//! of order must show a longer one before it counts as sequential again, or else every piece read of a file that is
+//! accessed at random would be thrown out; `broken=ignore` leaves that away. A block is in the partition that its last
+//! reference put it in; when a loop ends, or its file falls out of the table, its blocks go to the LRU end of the
+//! LRU list. The paper fits a curve to the hits of the other blocks; here their gain is measured at the foot of the
+//! list. That loops end by themselves is our own rule.
 //!
-//! Cost: O(1) amortised, O(log `files`) when a block joins or leaves a loop. Every reference looks up the entry of its file and makes
-//! it the most recent one, which is why it is four times slower than LRU where files are many.
+//! Cost: O(1) amortised, O(log `files`) when a block joins or leaves a loop. Every reference looks up the entry of its
+//! file and makes it the most recent one, which is why it is four times slower than LRU where files are many.
 //! Memory: 12 bytes a slot, 24 to 48 bytes a block, about 90 bytes for each of `files`.
 //!
-//! When not to use it: where files are read again once or twice, soon: their blocks left at once at the first reading; traces that do
-//! not tell files apart (all blocks then form one run or none).
+//! When not to use it: where files are read again once or twice, soon: their blocks left at once at the first reading;
+//! traces that do not tell files apart (all blocks then form one run or none).
 
 use crate::families::partitions::{Class, Partitions};
 use crate::parts::recent_table::{Index, RecentTable};

@@ -1,30 +1,34 @@
 //! ULC: two exclusive levels, a client's cache above an array's, ordered by the client alone.
 //!
-//! Idea: one stack of all blocks in order of last use tells which level a block is worth. The yardstick of a level is its block that was not
-//! used for longest. A block that is used again goes to the first level whose yardstick was used no later than the block itself, and
-//! yardsticks make room from level to level: the client's goes down to the array, the array's leaves.
+//! Idea: one stack of all blocks in order of last use tells which level a block is worth. The yardstick of a level is
+//! its block that was not used for longest. A block that is used again goes to the first level whose yardstick was used
+//! no later than the block itself, and yardsticks make room from level to level: the client's goes down to the array,
+//! the array's leaves.
 //!
-//! Paper: Jiang, Zhang, "ULC: a file block placement and replacement protocol to effectively exploit hierarchical locality in multi-level
-//! buffer caches", ICDCS 2004.
+//! Paper: Jiang, Zhang, "ULC: a file block placement and replacement protocol to effectively exploit hierarchical
+//! locality in multi-level buffer caches", ICDCS 2004.
 //!
-//! Provenance: not checked against the paper, whose text was not at hand, nor against another program: the model checks the code, not the
-//! reading. Of its details we are not sure: they are our design.
+//! Provenance: not checked against the paper, whose text was not at hand, nor against another program: the model checks
+//! the code, not the reading. Of its details we are not sure: they are our design.
 //!
-//! Deviations and readings: two levels and one client. A level that has room takes whatever is used, the client first. A block that is
-//! worth neither level, as every block that is new once both are full, stays for a while in a small LRU part of the client (the paper's
-//! tempLRU; `temp`, at least one block where the client has two) and otherwise is not kept. Evicted blocks stay in the stack without bound
-//! until they lie below both yardsticks. A hit is a hit in either level; what is moved between them is not counted. Then `client` decides
-//! no hit, but for the size of the temporary part: whichever yardstick is the lower one, a block that beats it comes in and that yardstick
-//! leaves. Shrinking sends the client's surplus down, then evicts from the array, then from the temporary part.
+//! Deviations and readings: two levels and one client. A level that has room takes whatever is used, the client first.
+//! A block that is worth neither level, as every block that is new once both are full, stays for a while in a small LRU
+//! part of the client (the paper's tempLRU; `temp`, at least one block where the client has two) and otherwise is not
+//! kept. Evicted blocks stay in the stack without bound until they lie below both yardsticks. A hit is a hit in either
+//! level; what is moved between them is not counted. Then `client` decides no hit, but for the size of the temporary
+//! part: whichever yardstick is the lower one, a block that beats it comes in and that yardstick leaves. Shrinking
+//! sends the client's surplus down, then evicts from the array, then from the temporary part.
 //!
-//! The stack is never built: a block's place in it is the time of its last use. What the client sends down comes in order of that time,
-//! and so does what enters the array by a use of its own, so the array's yardstick is the older one at the ends of two queues.
+//! The stack is never built: a block's place in it is the time of its last use. What the client sends down comes in
+//! order of that time, and so does what enters the array by a use of its own, so the array's yardstick is the older one
+//! at the ends of two queues.
 //!
 //! Cost: O(1) amortised; a hit in the client writes two words and appends to a log.
 //! Memory: 24 to 36 bytes a slot, of which 12 to 24 are for ghosts, and 12 to 48 bytes a block of capacity.
 //!
-//! When not to use it: recency-friendly workloads whose popular set changes: as with LIRS, what is new must be used twice within the life of
-//! the yardsticks. With a temporary part, a cache as large as the footprint is not quite filled.
+//! When not to use it: recency-friendly workloads whose popular set changes: as with LIRS, what is new must be used
+//! twice within the life of the yardsticks. With a temporary part, a cache as large as the footprint is not quite
+//! filled.
 
 use crate::parts::large;
 use crate::parts::prefetch::prefetch;
@@ -272,8 +276,8 @@ impl Ulc {
         }
     }
 
-    /// Finds the bottom of the stack and forgets ghosts below it. One that came out of order may stay a while longer: the bottom only
-    /// rises, so that it is of no use any more.
+    /// Finds the bottom of the stack and forgets ghosts below it. One that came out of order may stay a while longer:
+    /// the bottom only rises, so that it is of no use any more.
     #[inline(always)]
     fn prune(&mut self, fx: &mut impl Effects) {
         self.bottom = [CLIENT, ARRAY, DEMOTED].map(|tag| self.first_used(tag)).into_iter().fold(NEVER, u64::min);

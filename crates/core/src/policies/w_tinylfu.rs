@@ -1,31 +1,36 @@
 //! W-TinyLFU: a newcomer that leaves a small window must have been used more often than the block it would displace.
 //!
-//! Idea: new blocks enter a window, a short LRU list that catches bursts. What falls out of it competes with the block that the main
-//! area, an SLRU list in two segments, would give up: of the two stays the one that was used more often lately, as a sketch of a few bits
-//! a block estimates it. So the popularity of blocks that are not in the cache counts, at nearly no cost.
+//! Idea: new blocks enter a window, a short LRU list that catches bursts. What falls out of it competes with the block
+//! that the main area, an SLRU list in two segments, would give up: of the two stays the one that was used more often
+//! lately, as a sketch of a few bits a block estimates it. So the popularity of blocks that are not in the cache
+//! counts, at nearly no cost.
 //!
-//! Papers: Einziger, Friedman, Manes, "TinyLFU: a highly efficient cache admission policy", ACM TOS 2017; for `climb` Einziger, Eytan,
-//! Friedman, Manes, "Adaptive software cache management", Middleware 2018.
+//! Papers: Einziger, Friedman, Manes, "TinyLFU: a highly efficient cache admission policy", ACM TOS 2017; for `climb`
+//! Einziger, Eytan, Friedman, Manes, "Adaptive software cache management", Middleware 2018.
 //!
-//! Provenance: from secondary sources, the papers' texts were not at hand. Caffeine's simulator 3.2.0, whose author is one of theirs,
-//! hashes otherwise: it is within 1 point on cs, multi1, multi2, multi3 and OLTP, within 1.6 on loop and sprite; on backf, scan and zigzag,
-//! where all blocks are used equally often, the two are up to 8.4 points apart, either way. `climb` was compared with nothing.
+//! Provenance: from secondary sources, the papers' texts were not at hand. Caffeine's simulator 3.2.0, whose author is
+//! one of theirs, hashes otherwise: it is within 1 point on cs, multi1, multi2, multi3 and OLTP, within 1.6 on loop and
+//! sprite; on backf, scan and zigzag, where all blocks are used equally often, the two are up to 8.4 points apart,
+//! either way. `climb` was compared with nothing.
 //!
-//! Deviations and readings: the sketch is count-min with four counters of four bits, 64 bits for each block of capacity rounded up to a
-//! power of two, all halved after ten times as many uses as the capacity; there is no doorkeeper. It knows blocks by file and number, since
-//! slots may come to stand for others. At equal estimates the block that is in the main area stays; but a candidate with an
-//! estimate of 6 or more that loses gets in once in 128 times, so that chosen collisions cannot lock it out. While there is room nothing
-//! competes. If all of the main area is protected its oldest block competes. `climb=on` moves the border of the window after every ten
-//! times as many references as the capacity: on in the same direction if the hit ratio rose, back if it fell; steps start at 6.25% of
-//! the capacity, outwards, shrink by 2% each time, and start anew when the hit ratio changes by 5 points. Blocks cross the border at the
-//! oldest end and become the youngest behind it. A resize sets window and steps back to their start, and the sketch if its size changes.
+//! Deviations and readings: the sketch is count-min with four counters of four bits, 64 bits for each block of capacity
+//! rounded up to a power of two, all halved after ten times as many uses as the capacity; there is no doorkeeper. It
+//! knows blocks by file and number, since slots may come to stand for others. At equal estimates the block that is in
+//! the main area stays; but a candidate with an estimate of 6 or more that loses gets in once in 128 times, so that
+//! chosen collisions cannot lock it out. While there is room nothing competes. If all of the main area is protected its
+//! oldest block competes. `climb=on` moves the border of the window after every ten times as many references as the
+//! capacity: on in the same direction if the hit ratio rose, back if it fell; steps start at 6.25% of the capacity,
+//! outwards, shrink by 2% each time, and start anew when the hit ratio changes by 5 points. Blocks cross the border at
+//! the oldest end and become the youngest behind it. A resize sets window and steps back to their start, and the sketch
+//! if its size changes.
 //!
-//! Cost: O(1) amortised. Every reference raises four counters in one cache line, which cannot be fetched ahead, since what is told ahead
-//! is the slot alone: where the sketch outgrows the processor's cache, that wait is most of the time, and the rate a fifth to a third of LRU's.
-//! A miss compares two estimates.
+//! Cost: O(1) amortised. Every reference raises four counters in one cache line, which cannot be fetched ahead, since
+//! what is told ahead is the slot alone: where the sketch outgrows the processor's cache, that wait is most of the
+//! time, and the rate a fifth to a third of LRU's. A miss compares two estimates.
 //! Memory: 8 bytes a slot; 30 to 64 bytes a block of capacity, 8 to 16 of them in the sketch.
 //!
-//! When not to use it: where recency is all (a changing working set, LRU-friendly bursts longer than the window), unless `climb=on`.
+//! When not to use it: where recency is all (a changing working set, LRU-friendly bursts longer than the window),
+//! unless `climb=on`.
 
 use crate::parts::large;
 use crate::parts::prefetch::prefetch;
@@ -187,7 +192,8 @@ impl Policy for WTinyLfu {
 }
 
 impl WTinyLfu {
-    /// Rings large enough for all that the queues may come to hold. A resize may make a large window's blocks probationers.
+    /// Rings large enough for all that the queues may come to hold. A resize may make a large window's blocks
+    /// probationers.
     fn fit_queues(&mut self) {
         let all = self.capacity.min(self.places.slots());
         let (window, protected) = match self.climber {

@@ -48,8 +48,8 @@ pub struct Args {
 }
 
 impl Args {
-    /// The defaults of `params`, whose policies are those of `catalog`. `block_bytes` turns sizes into blocks; `None` when blocks have no size
-    /// in bytes.
+    /// The defaults of `params`, whose policies are those of `catalog`. `block_bytes` turns sizes into blocks; `None`
+    /// when blocks have no size in bytes.
     pub fn defaults(params: &'static [Param], catalog: &'static Catalog, block_bytes: Option<u64>) -> Args {
         let read = |param: &Param| param.default_argument(catalog).expect("the registry test parses every default");
         Args { params, catalog, values: params.iter().map(read).collect(), block_bytes, rules: None, run: None }
@@ -95,7 +95,8 @@ impl Args {
         Ok(())
     }
 
-    /// Takes over one argument of `other`, arguments for the same parameters; what is said of an application is added to what is said of others.
+    /// Takes over one argument of `other`, arguments for the same parameters; what is said of an application is added
+    /// to what is said of others.
     pub fn take(&mut self, key: &str, mut other: Args) {
         let index = self.params.iter().position(|param| param.key == key).or_else(|| by_app(self.params));
         let index = index.expect("a key of these parameters");
@@ -116,7 +117,8 @@ impl Args {
         self.params[index].default_argument(self.catalog).is_ok_and(|default| default == self.values[index])
     }
 
-    /// A [`ParamKind::Share`] as blocks out of `capacity`, rounded down, not above `capacity` unless given in blocks or bytes.
+    /// A [`ParamKind::Share`] as blocks out of `capacity`, rounded down, not above `capacity` unless given in blocks or
+    /// bytes.
     pub fn share(&self, key: &str, capacity: u32) -> Result<u32, SpecError> {
         self.blocks(key, capacity).map(|blocks| (blocks + 1e-9) as u32)
     }
@@ -244,12 +246,14 @@ impl Args {
         self.values.iter().flat_map(Argument::policies)
     }
 
-    /// True if something is done once in so much time, here or in a policy among the arguments, so that references need clocks.
+    /// True if something is done once in so much time, here or in a policy among the arguments, so that references need
+    /// clocks.
     pub fn wants_clock(&self) -> bool {
         self.has_interval(&|value| matches!(value, Value::Time(_)))
     }
 
-    /// True if clocks of references are of use: for times, and for shares of a run, which count references where there are none.
+    /// True if clocks of references are of use: for times, and for shares of a run, which count references where there
+    /// are none.
     pub fn uses_clock(&self) -> bool {
         self.has_interval(&|value| matches!(value, Value::Time(_) | Value::Percent(_)))
     }

@@ -30,8 +30,8 @@ use crate::view::View;
 /// Number of a block known to a policy.
 pub type Slot = u32;
 
-/// What a host tells of one reference besides the block's slot. A policy reads only what its [`Info::needs`] asks for; the rest may
-/// be left at 0.
+/// What a host tells of one reference besides the block's slot. A policy reads only what its [`Info::needs`] asks for;
+/// the rest may be left at 0.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Reference {
     /// Number of the reference in the trace, from 0.
@@ -120,8 +120,8 @@ pub enum Hits {
     Order,
 }
 
-/// What orders the blocks of a policy that has the inclusion property: a larger cache holds all that a smaller one does, so one pass over a trace gives
-/// the hits at every size.
+/// What orders the blocks of a policy that has the inclusion property: a larger cache holds all that a smaller one
+/// does, so one pass over a trace gives the hits at every size.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum OnePass {
     /// The last use: the most recently used block is the last to leave.
@@ -132,7 +132,8 @@ pub enum OnePass {
     LastUseByPart,
 }
 
-/// Where a policy runs, as far as defaults of parameters depend on it. A simulator of requests has the defaults that [`Param`] tells.
+/// Where a policy runs, as far as defaults of parameters depend on it. A simulator of requests has the defaults that
+/// [`Param`] tells.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Setting {
     /// Requests are served as they come: nobody knows how long the run is, nor what the next request is.
@@ -147,11 +148,12 @@ pub trait Effects {
     fn evict(&mut self, slot: Slot);
     /// The policy knows nothing of `slot` any more; the host may give the number to another block.
     fn forget(&mut self, slot: Slot);
-    /// The data of `slot`, a block that the policy knows and that is not resident, is read from storage though nobody asked for it now:
-    /// the block is resident from here on.
+    /// The data of `slot`, a block that the policy knows and that is not resident, is read from storage though nobody
+    /// asked for it now: the block is resident from here on.
     fn fetch(&mut self, slot: Slot, why: Extra);
-    /// Tells whether the resident block in `slot` was referenced without a call of [`Policy::access`] since it came in or since this was asked
-    /// last. Hosts that call it for every reference have nothing to tell; see [`Policy::hits`].
+    /// Tells whether the resident block in `slot` was referenced without a call of [`Policy::access`] since it came in
+    /// or since this was asked last. Hosts that call it for every reference have nothing to tell; see
+    /// [`Policy::hits`].
     #[inline(always)]
     fn take_accessed(&mut self, _slot: Slot) -> bool {
         false
@@ -170,14 +172,16 @@ pub trait Effects {
 pub struct App {
     /// Its name, by which specs speak of it.
     pub name: String,
-    /// Blocks and the hit rate in percent that it reaches alone with so many, where that was measured ([`Policy::profiling`]).
+    /// Blocks and the hit rate in percent that it reaches alone with so many, where that was measured
+    /// ([`Policy::profiling`]).
     pub profile: Vec<(u32, f64)>,
     /// Its references, where it was measured.
     pub references: u64,
 }
 
 impl App {
-    /// How a spec spells the name of an application: it is made of fewer signs than names are, `_` stands for the others.
+    /// How a spec spells the name of an application: it is made of fewer signs than names are, `_` stands for the
+    /// others.
     pub fn spelt(name: &str) -> String {
         name.chars()
             .map(|sign| if sign.is_ascii_alphanumeric() || "-_.+".contains(sign) { sign } else { '_' })
@@ -197,7 +201,8 @@ impl From<&str> for App {
     }
 }
 
-/// What a policy wants to know of each application before it is built: what it hits alone, under a policy, at some sizes.
+/// What a policy wants to know of each application before it is built: what it hits alone, under a policy, at some
+/// sizes.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Profiling {
     /// Its host is to measure that.
@@ -221,7 +226,8 @@ pub enum Profiling {
 pub enum Future {
     /// Every reference is told beforehand.
     Told(Told),
-    /// The host answers questions. So does one that calls policies for blocks that are not resident alone, whose traces may be too long to be told.
+    /// The host answers questions. So does one that calls policies for blocks that are not resident alone, whose traces
+    /// may be too long to be told.
     Asked(Arc<dyn NextUses>),
 }
 
@@ -238,7 +244,8 @@ pub struct Told {
 
 /// What a host knows of the future.
 pub trait NextUses: Send + Sync {
-    /// [`Reference::time`] of the first reference to the block in `slot` that comes after `time`; `None` if there is none.
+    /// [`Reference::time`] of the first reference to the block in `slot` that comes after `time`; `None` if there is
+    /// none.
     fn after(&self, slot: Slot, time: u64) -> Option<u64>;
 }
 
@@ -263,8 +270,8 @@ pub struct Setup<'a> {
     pub args: &'a Args,
     /// The trace's future, present when [`Info::offline`] is set.
     pub future: Option<&'a Future>,
-    /// `addresses[slot]`: the slot's file in the high 32 bits, its block number in the low ones. Present, with all slots, when both
-    /// [`Info::offline`] and [`Needs::address`] are set.
+    /// `addresses[slot]`: the slot's file in the high 32 bits, its block number in the low ones. Present, with all
+    /// slots, when both [`Info::offline`] and [`Needs::address`] are set.
     pub addresses: Option<&'a [u64]>,
     /// The applications that the host knows of, by number. Others may turn up; they have no names.
     pub apps: &'a [App],
@@ -291,10 +298,10 @@ pub struct Info {
 
 /// A replacement policy over slots.
 ///
-/// Contract: at most `capacity` slots are resident after every call. A slot is *known* from the call that mentions it first until
-/// the policy calls [`Effects::forget`] on it; a host that numbers blocks once for all ignores `forget`.
-/// Nothing allocates after `new`, except in `grow` and `resize`, when an application or an object is met for the first time, and when a scheme divides
-/// its room anew.
+/// Contract: at most `capacity` slots are resident after every call. A slot is *known* from the call that mentions it
+/// first until the policy calls [`Effects::forget`] on it; a host that numbers blocks once for all ignores `forget`.
+/// Nothing allocates after `new`, except in `grow` and `resize`, when an application or an object is met for the first
+/// time, and when a scheme divides its room anew.
 pub trait Policy: Sized + Send {
     /// Name, parameters and texts.
     const INFO: Info;
@@ -305,26 +312,29 @@ pub trait Policy: Sized + Send {
     /// Builds an empty cache.
     fn new(setup: &Setup) -> Result<Self, SpecError>;
 
-    /// How a cache of `capacity` blocks with these arguments wants the requests to be shown to it. Fails where `new` would.
+    /// How a cache of `capacity` blocks with these arguments wants the requests to be shown to it. Fails where `new`
+    /// would.
     fn view(_args: &Args, _capacity: u32) -> Result<View, SpecError> {
         Ok(View::default())
     }
 
-    /// What a reference to a resident block asks of a policy with these arguments. Where that is less than [`Hits::Order`], a host may call
-    /// [`access`](Policy::access) for blocks that are not resident alone: it sets the bit of each other block that is referenced, which the policy asks for
-    /// by [`Effects::take_accessed`] and adds to what it knows itself. What leaves is the same either way.
+    /// What a reference to a resident block asks of a policy with these arguments. Where that is less than
+    /// [`Hits::Order`], a host may call [`access`](Policy::access) for blocks that are not resident alone: it sets
+    /// the bit of each other block that is referenced, which the policy asks for by [`Effects::take_accessed`] and
+    /// adds to what it knows itself. What leaves is the same either way.
     fn hits(_args: &Args) -> Hits {
         Hits::Order
     }
 
-    /// How many blocks, resident and ghost, a cache of `capacity` blocks with these arguments, which `new` accepts, can know at once,
-    /// the one being referenced included. Hosts that recycle slots need that many; `u64::MAX` says that only the trace bounds them.
+    /// How many blocks, resident and ghost, a cache of `capacity` blocks with these arguments, which `new` accepts, can
+    /// know at once, the one being referenced included. Hosts that recycle slots need that many; `u64::MAX` says
+    /// that only the trace bounds them.
     fn identities(_args: &Args, capacity: u32) -> u64 {
         u64::from(capacity) + 1
     }
 
-    /// What a cache of `capacity` blocks with these arguments wants to know of each application beforehand. A host that cannot measure it leaves
-    /// [`App::profile`] empty.
+    /// What a cache of `capacity` blocks with these arguments wants to know of each application beforehand. A host that
+    /// cannot measure it leaves [`App::profile`] empty.
     fn profiling(_args: &Args, _capacity: u32) -> Option<Profiling> {
         None
     }
@@ -353,9 +363,9 @@ pub trait Policy: Sized + Send {
     /// Asks the processor to fetch what [`access`](Policy::access) of `slot` will touch first.
     fn prefetch(&self, slot: Slot);
 
-    /// The block in `slot` became invalid (deleted, truncated). Drops it from wherever it is, resident or ghost, and calls
-    /// [`Effects::forget`], but not `evict`: its data is worthless. An unknown slot is ignored. Others are not touched, but where memory
-    /// follows positions (`virtual`).
+    /// The block in `slot` became invalid (deleted, truncated). Drops it from wherever it is, resident or ghost, and
+    /// calls [`Effects::forget`], but not `evict`: its data is worthless. An unknown slot is ignored. Others are
+    /// not touched, but where memory follows positions (`virtual`).
     fn remove(&mut self, slot: Slot, fx: &mut impl Effects);
 
     /// Changes the capacity, at least 1, evicting in the policy's own order until it fits.
@@ -375,13 +385,14 @@ pub trait Policy: Sized + Send {
         self.len() == 0
     }
 
-    /// Begins to keep positions, while it is empty: afterwards [`position`](Policy::position) and [`at`](Policy::at) can be asked for. False if the policy has
-    /// no order of all its resident blocks.
+    /// Begins to keep positions, while it is empty: afterwards [`position`](Policy::position) and [`at`](Policy::at)
+    /// can be asked for. False if the policy has no order of all its resident blocks.
     fn keep_order(&mut self) -> bool {
         false
     }
 
-    /// How many resident blocks the policy values more than `slot`; `None` if that is not resident, or no order is kept.
+    /// How many resident blocks the policy values more than `slot`; `None` if that is not resident, or no order is
+    /// kept.
     fn position(&self, _slot: Slot) -> Option<u32> {
         None
     }
@@ -396,7 +407,8 @@ pub trait Policy: Sized + Send {
         u32::MAX
     }
 
-    /// Blocks of the longest request for data of `class`; a longer one is as many requests. No limit unless a scheme says so.
+    /// Blocks of the longest request for data of `class`; a longer one is as many requests. No limit unless a scheme
+    /// says so.
     fn piece(&self, _class: Class) -> u32 {
         u32::MAX
     }

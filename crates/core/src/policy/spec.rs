@@ -11,9 +11,9 @@ use crate::view::View;
 
 /// A registered policy with arguments for its parameters.
 ///
-/// `Display` is the id in results. It holds the canonical name, whatever alias was used, and the arguments that were given
-/// (defaults are not added, given ones not dropped), in the order in which the policy declares them, as [`Value`](crate::spec::Value) prints them. So
-/// two specs that give the same arguments have the same id.
+/// `Display` is the id in results. It holds the canonical name, whatever alias was used, and the arguments that were
+/// given (defaults are not added, given ones not dropped), in the order in which the policy declares them, as
+/// [`Value`](crate::spec::Value) prints them. So two specs that give the same arguments have the same id.
 #[derive(Clone, Debug)]
 pub struct PolicySpec {
     entry: &'static Entry,
@@ -38,8 +38,8 @@ impl PolicySpec {
         self.entry.info.offline || self.given.iter().any(|(_, value)| value.policies().any(PolicySpec::is_offline))
     }
 
-    /// The policy in a setting: parameters that are not given have the values of [`Policy::defaults_in`](crate::policy::Policy::defaults_in),
-    /// here and in the policies in it.
+    /// The policy in a setting: parameters that are not given have the values of
+    /// [`Policy::defaults_in`](crate::policy::Policy::defaults_in), here and in the policies in it.
     pub fn set_in(mut self, setting: Setting) -> PolicySpec {
         for (_, argument) in &mut self.given {
             if let Argument::Policy(inner) = argument {
@@ -56,8 +56,8 @@ impl PolicySpec {
         self
     }
 
-    /// The policy with other arguments, written as in a spec: `key=value, key=value`. What was said of the same parameters or applications is
-    /// replaced.
+    /// The policy with other arguments, written as in a spec: `key=value, key=value`. What was said of the same
+    /// parameters or applications is replaced.
     pub fn with(mut self, arguments: &str) -> Result<PolicySpec, SpecError> {
         let spec = Spec::parse(&format!("{}({arguments})", self.info().name))?;
         for (index, value) in bind(self.info().params, &spec.args, self.entry.catalog)? {
@@ -96,8 +96,8 @@ impl PolicySpec {
         self.entry.info
     }
 
-    /// The arguments with defaults filled in, for a cache whose blocks hold `block_bytes` bytes; `None` when they have no
-    /// size in bytes.
+    /// The arguments with defaults filled in, for a cache whose blocks hold `block_bytes` bytes; `None` when they have
+    /// no size in bytes.
     pub fn args(&self, block_bytes: Option<u64>) -> Args {
         let mut args = self.entry.defaults(block_bytes);
         for (index, value) in &self.given {
@@ -111,7 +111,8 @@ impl PolicySpec {
         self.args(around.block_bytes()).with_rules(around.rules().cloned()).over(around.run())
     }
 
-    /// Builds the policy for `capacity` blocks inside of another; the rest of the set-up is that of the policy around it.
+    /// Builds the policy for `capacity` blocks inside of another; the rest of the set-up is that of the policy around
+    /// it.
     pub fn build(&self, capacity: u32, around: &Setup) -> Result<Box<dyn DynPolicy>, SpecError> {
         let args = self.args_within(around.args);
         self.entry.asks.build(&Setup { capacity, args: &args, ..around.clone() })

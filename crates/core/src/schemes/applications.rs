@@ -1,10 +1,11 @@
-//! A cache divided among applications, each with a policy of its own: the body of [`equal`](super::equal), [`qos`](super::qos) and
-//! [`ucp`](super::ucp).
+//! A cache divided among applications, each with a policy of its own: the body of [`equal`](super::equal),
+//! [`qos`](super::qos) and [`ucp`](super::ucp).
 //!
-//! A block belongs to the application that referred to it first, until that one's policy forgets it: others hit it there.
-//! An application arrives with its first reference and has left when it did not refer for so many intervals; it may come back. Then, and whenever it is due,
-//! the room is divided anew: parts that shrink evict by their own order before others grow. If there are more applications than blocks, the
-//! last to come have none, and their references go past the cache.
+//! A block belongs to the application that referred to it first, until that one's policy forgets it: others hit it
+//! there. An application arrives with its first reference and has left when it did not refer for so many intervals; it
+//! may come back. Then, and whenever it is due, the room is divided anew: parts that shrink evict by their own order
+//! before others grow. If there are more applications than blocks, the last to come have none, and their references go
+//! past the cache.
 
 use super::interval_timer::IntervalTimer;
 use super::slot_map::{PartEffects, PartMap, SlotMap};
@@ -38,8 +39,9 @@ pub trait Divider: Sized + Send + 'static {
     fn arrive(&mut self, app: u32);
     /// The application of `part` referred to a block.
     fn note(&mut self, part: usize, reference: &Reference, hit: bool);
-    /// Divides `capacity` among the parts in `live`, a grant for each in their order; the sum is at most the capacity. `rooms` is what each part has
-    /// now, by part; `is_due` says that an interval is over, and not only that somebody came or left.
+    /// Divides `capacity` among the parts in `live`, a grant for each in their order; the sum is at most the capacity.
+    /// `rooms` is what each part has now, by part; `is_due` says that an interval is over, and not only that
+    /// somebody came or left.
     fn divide(&mut self, capacity: u32, live: &[usize], rooms: &[u32], is_due: bool) -> Vec<Grant>;
     /// The hit rate in percent that the application of `part` was promised.
     fn promised(&self, _part: usize) -> Option<f64> {
@@ -66,7 +68,8 @@ pub struct Applications<D> {
     timer: Option<IntervalTimer>,
 }
 
-/// A host that is not told when the block that is being referenced is forgotten by a part that shrinks: it will be known again, or refused, at once.
+/// A host that is not told when the block that is being referenced is forgotten by a part that shrinks: it will be
+/// known again, or refused, at once.
 struct Spare<'a, E> {
     slot: Slot,
     fx: &'a mut E,

@@ -1,21 +1,24 @@
 //! attribute(PARTS): a part for each kind of data, with a size, a block size and an LRU list of its own.
 //!
-//! Idea: inodes and directories are small and asked for all the time; large files are read once, in order. Kept apart, they do not
-//! displace one another, and each is read in blocks of the size that suits it. Without parts, Table 1 of the report chooses them by the
-//! total size.
+//! Idea: inodes and directories are small and asked for all the time; large files are read once, in order. Kept apart,
+//! they do not displace one another, and each is read in blocks of the size that suits it. Without parts, Table 1 of
+//! the report chooses them by the total size.
 //!
 //! Paper: Richardson's report on attribute caches, WRL (POLICIES 1.2; its readings are ours).
 //!
-//! Deviations and readings: `id` stands for inodes and directories, `temporal` for data and executables below the cut-off,
-//! `sequential` for files of at least the cut-off, `general` for all that has no part of its own; a class by its own name has a part too.
-//! Sizes between those of the table use the row with the largest size not above; below 32 KB half is `id` and half `general` in four
-//! blocks. A file's class is that of its size at the request: one that grows past the cut-off is looked for where it was as well. A
-//! request longer than the whole cache is cut into requests of at most that, as the report says, or than its part (`pieces=part`). Writes allocate and are written back on eviction only; a
-//! partial write does not read. When the cache is resized while it runs, parts keep their proportions and block sizes.
+//! Deviations and readings: `id` stands for inodes and directories, `temporal` for data and executables below the
+//! cut-off, `sequential` for files of at least the cut-off, `general` for all that has no part of its own; a class by
+//! its own name has a part too. Sizes between those of the table use the row with the largest size not above; below 32
+//! KB half is `id` and half `general` in four blocks. A file's class is that of its size at the request: one that grows
+//! past the cut-off is looked for where it was as well. A request longer than the whole cache is cut into requests of
+//! at most that, as the report says, or than its part (`pieces=part`). Writes allocate and are written back on eviction
+//! only; a partial write does not read. When the cache is resized while it runs, parts keep their proportions and block
+//! sizes.
 //!
 //! Cost: that of LRU. Memory: that of an LRU list for each part.
 //!
-//! When not to use it: where one class is idle: its part is lost to the others (the report's worst case reads 25% more than Unix).
+//! When not to use it: where one class is idle: its part is lost to the others (the report's worst case reads 25% more
+//! than Unix).
 
 mod parts;
 mod variable;

@@ -1,15 +1,19 @@
 //! best(P): the best division that does not change, known beforehand.
 //!
-//! Idea: a bound to hold other divisions against. Each application is measured alone at every step of the capacity before the start; the division with the most hits in sum
-//! is found by dynamic programming, whatever the shape of the curves, and kept.
+//! Idea: a bound to hold other divisions against. Each application is measured alone at every step of the capacity
+//! before the start; the division with the most hits in sum is found by dynamic programming, whatever the shape of the
+//! curves, and kept.
 //!
-//! Paper: none; the optimal static partition that papers on partitioning compare with, here also POLICIES 1.4's bound for `qos`.
+//! Paper: none; the optimal static partition that papers on partitioning compare with, here also POLICIES 1.4's bound
+//! for `qos`.
 //!
-//! Deviations and readings: it is the best of those that do not change and are whole steps of the capacity. A scheme that follows phases may hit more, and so may one
-//! cache for all (`shared`), where applications take turns. Until all applications have come, the room is divided among those that are there. What nobody gains by is shared in
+//! Deviations and readings: it is the best of those that do not change and are whole steps of the capacity. A scheme
+//! that follows phases may hit more, and so may one cache for all (`shared`), where applications take turns. Until all
+//! applications have come, the room is divided among those that are there. What nobody gains by is shared in
 //! proportion. A host that cannot measure beforehand (a stream, a live cache) divides equally (`profile=none`).
 //!
-//! Cost: that of P and a virtual call; before the start one replay of each application for each step. A division costs O(n · steps²) for n applications.
+//! Cost: that of P and a virtual call; before the start one replay of each application for each step. A division costs
+//! O(n · steps²) for n applications.
 //!
 //! When not to use it: outside of simulations, which know the future.
 

@@ -2,14 +2,17 @@
 //!
 //! Idea: what is written once and not read again only displaces what is. References of the class go past the cache.
 //!
-//! Paper: the comparison "LRU + bypass" of Shin, Cho, Bahn, "A rendering buffer cache", 2020, generalised to any policy and class.
+//! Paper: the comparison "LRU + bypass" of Shin, Cho, Bahn, "A rendering buffer cache", 2020, generalised to any policy
+//! and class.
 //!
-//! Deviations and readings: a block that came in before it was of the class (a file that is read first and written later) is served
-//! from the cache, so that a reference to a resident block is a hit whatever its class. A bypassed reference is a miss.
+//! Deviations and readings: a block that came in before it was of the class (a file that is read first and written
+//! later) is served from the cache, so that a reference to a resident block is a hit whatever its class. A bypassed
+//! reference is a miss.
 //!
 //! Cost: that of P, a virtual call and two bits. Memory: that of P and one bit a slot.
 //!
-//! When not to use it: where blocks of the class are read back soon: the kernel or the application then reads them from storage.
+//! When not to use it: where blocks of the class are read back soon: the kernel or the application then reads them from
+//! storage.
 
 use crate::classify::{Class, Rules};
 use crate::parts::slot_set::SlotSet;

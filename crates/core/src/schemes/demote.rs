@@ -1,17 +1,18 @@
 //! demote(P, P, client=…): two exclusive levels, a client's cache above an array's.
 //!
-//! Idea: what the client still holds need not be held again below it. A block that the client reads leaves the array; a block that the
-//! client evicts is sent down ("demoted") and enters the array as if it were referenced there.
+//! Idea: what the client still holds need not be held again below it. A block that the client reads leaves the array; a
+//! block that the client evicts is sent down ("demoted") and enters the array as if it were referenced there.
 //!
 //! Paper: Wong, Wilkes, "My cache or yours? Making storage more exclusive", USENIX ATC 2002.
 //!
-//! Deviations and readings: the array drops a block on a read at once (the paper puts it at the end that is evicted next), so one client
-//! over LRU and LRU is exactly one LRU cache of the sum. A block that the client does not keep stays in the array. A hit is a hit in
-//! either level. The array is told slot and time of what comes down, not file, application or class. The adaptive variant with ghosts
-//! for read and demoted blocks is not implemented.
+//! Deviations and readings: the array drops a block on a read at once (the paper puts it at the end that is evicted
+//! next), so one client over LRU and LRU is exactly one LRU cache of the sum. A block that the client does not keep
+//! stays in the array. A hit is a hit in either level. The array is told slot and time of what comes down, not file,
+//! application or class. The adaptive variant with ghosts for read and demoted blocks is not implemented.
 //!
-//! Cost: a client hit that of the client's policy; anything else that of both, with virtual calls. Every client eviction costs a
-//! transfer between the levels, which hit ratios do not show. Memory: that of both policies and two bits a slot.
+//! Cost: a client hit that of the client's policy; anything else that of both, with virtual calls. Every client
+//! eviction costs a transfer between the levels, which hit ratios do not show. Memory: that of both policies and two
+//! bits a slot.
 //!
 //! When not to use it: where the transfers down cost as much as reading from storage.
 

@@ -1,6 +1,7 @@
 //! Caches made of other policies, or of parts that treat kinds of data apart; one file each.
 //!
-//! A partitioned cache is a cache: it implements [`Policy`](crate::policy::Policy) like any other, so it nests, is simulated and runs.
+//! A partitioned cache is a cache: it implements [`Policy`](crate::policy::Policy) like any other, so it nests, is
+//! simulated and runs.
 
 pub mod applications;
 pub mod attribute;
@@ -23,7 +24,8 @@ use crate::policy::{App, Args, Param, ParamKind, PolicySpec};
 use crate::spec::{SpecError, Value};
 use crate::view::View;
 
-/// Refuses an inner policy that wants blocks shown to it in another way than plain policies do. `around` is the scheme's name.
+/// Refuses an inner policy that wants blocks shown to it in another way than plain policies do. `around` is the
+/// scheme's name.
 fn plain_view(around: &str, inner: &PolicySpec, args: &Args, capacity: u32) -> Result<(), SpecError> {
     if inner.view(capacity, args)? == View::default() {
         return Ok(());

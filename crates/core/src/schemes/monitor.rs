@@ -1,7 +1,8 @@
 //! What LRU would hit at every size, learnt from a sample of the references of one application.
 //!
-//! Paper: the utility monitors of Qureshi, Patt, "Utility-based cache partitioning", MICRO 2006, with blocks sampled by hash instead of
-//! sets (Waldspurger and others, "Efficient MRC construction with SHARDS", FAST 2015): a fixed part of all blocks, in a stack that is shorter by the same factor.
+//! Paper: the utility monitors of Qureshi, Patt, "Utility-based cache partitioning", MICRO 2006, with blocks sampled by
+//! hash instead of sets (Waldspurger and others, "Efficient MRC construction with SHARDS", FAST 2015): a fixed part of
+//! all blocks, in a stack that is shorter by the same factor.
 
 use std::collections::HashMap;
 

@@ -1,5 +1,5 @@
-//! A cache in parts, each with a size, a block size and an LRU list of its own; the class of a block says which part it is in.
-//! The body of [`attribute`](super::attribute) and [`unix`](super::unix).
+//! A cache in parts, each with a size, a block size and an LRU list of its own; the class of a block says which part it
+//! is in. The body of [`attribute`](super::attribute) and [`unix`](super::unix).
 
 use std::marker::PhantomData;
 

@@ -1,25 +1,31 @@
 //! qos(P, APP=70%, APP=10ms, ...): a part for each application, as large as its promised hit rate needs.
 //!
-//! Idea: users ask for hit rates or times, not for sizes. What an application reaches with how much room is measured once beforehand, at a few sizes, and then
-//! learnt on: every interval its rate at its present size is written into a table, straight lines between the points say how much it needs, and
-//! promises are kept from the cheapest on. What is left goes to those below their best, or to those whose promise cannot be kept, who are flagged.
+//! Idea: users ask for hit rates or times, not for sizes. What an application reaches with how much room is measured
+//! once beforehand, at a few sizes, and then learnt on: every interval its rate at its present size is written into a
+//! table, straight lines between the points say how much it needs, and promises are kept from the cheapest on. What is
+//! left goes to those below their best, or to those whose promise cannot be kept, who are flagged.
 //!
 //! Paper: Patrick, Kandemir and others, soft quality of service for storage caches (POLICIES 1.4).
 //!
-//! Deviations and readings. Before the start each application is measured alone at 1 block, half of the cache and all of it, as in the paper, or at more sizes (`points`); that can be
-//! read from a file of results too (`profile="lu.json"`), which is how a mount has it. Without either an application
-//! begins with the hopeful line from 0 % at 1 block to 100 % at the whole cache (`profile=none`). The paper divides anew every 2 s of its simulator's time, several minutes of the
-//! applications': here it is a tenth of the run, and five minutes where nobody knows how long that will be. The rate of an application is that since
-//! it began (`rate=interval`: since the last division). An application that is not named was promised nothing: it gets one block before others get what is left. A promised mean time
-//! becomes a rate by `hit_time` and `miss_time`; one below `hit_time` counts as 100 %. The printed procedure does not sort and starves all flagged applications but one:
-//! see the file of the allocator. Rates are looked at when an interval is over, not when somebody comes:
-//! the first few references of an application would put 0 % into its table. An application that makes no reference for 30 intervals has left; its table is kept. Signs in
-//! names that a spec cannot hold are written `_`: `pid_4711`.
+//! Deviations and readings. Before the start each application is measured alone at 1 block, half of the cache and all
+//! of it, as in the paper, or at more sizes (`points`); that can be read from a file of results too
+//! (`profile="lu.json"`), which is how a mount has it. Without either an application begins with the hopeful line from
+//! 0 % at 1 block to 100 % at the whole cache (`profile=none`). The paper divides anew every 2 s of its simulator's
+//! time, several minutes of the applications': here it is a tenth of the run, and five minutes where nobody knows how
+//! long that will be. The rate of an application is that since it began (`rate=interval`: since the last division). An
+//! application that is not named was promised nothing: it gets one block before others get what is left. A promised
+//! mean time becomes a rate by `hit_time` and `miss_time`; one below `hit_time` counts as 100 %. The printed procedure
+//! does not sort and starves all flagged applications but one: see the file of the allocator. Rates are looked at when
+//! an interval is over, not when somebody comes: the first few references of an application would put 0 % into its
+//! table. An application that makes no reference for 30 intervals has left; its table is kept. Signs in names that a
+//! spec cannot hold are written `_`: `pid_4711`.
 //!
-//! Cost: that of P and a virtual call; a division costs O(n log n) for n applications. Memory: as `equal`, and up to 24 KB an application for its table.
+//! Cost: that of P and a virtual call; a division costs O(n log n) for n applications. Memory: as `equal`, and up to 24
+//! KB an application for its table.
 //!
-//! When not to use it: hit rates are kept apart, not the best in sum: `ucp` is for that. Curves with cliffs are badly drawn by lines through three points: an
-//! application in front of its cliff takes room that does not help it until the table has learnt better.
+//! When not to use it: hit rates are kept apart, not the best in sum: `ucp` is for that. Curves with cliffs are badly
+//! drawn by lines through three points: an application in front of its cliff takes room that does not help it until the
+//! table has learnt better.
 
 use std::collections::HashMap;
 

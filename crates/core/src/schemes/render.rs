@@ -1,38 +1,46 @@
 //! render: a cache for renderers, in three areas whose shadows tell which of them is too small.
 //!
-//! Idea: every frame of a film reads the same textures in the same order, a loop that LRU never hits unless all of it fits. So textures
-//! (area T1) and what is read once a launch (configuration, libraries, scenes: C1) are each replaced by MRU. What T1 gives up goes on
-//! to a small LRU area (O1), where the few textures that are read at random are found again. Pictures are written past the cache. Each
-//! area has a shadow, T2, C2 and O2, that remembers what left it; a reference found there moves a block of room to its area.
+//! Idea: every frame of a film reads the same textures in the same order, a loop that LRU never hits unless all of it
+//! fits. So textures (area T1) and what is read once a launch (configuration, libraries, scenes: C1) are each replaced
+//! by MRU. What T1 gives up goes on to a small LRU area (O1), where the few textures that are read at random are found
+//! again. Pictures are written past the cache. Each area has a shadow, T2, C2 and O2, that remembers what left it; a
+//! reference found there moves a block of room to its area.
 //!
 //! Paper: Shin, Cho, Bahn, "A rendering buffer cache" (2020).
 //!
-//! Deviations and readings. The random area has 16 blocks, the paper's 64K, at most a tenth of the cache, unless `random` is given; of the rest
-//! 90% are for textures. Each area keeps at least one block; of two blocks T1 and C1 have one each, a single one is T1's. A shadow holds as many
-//! blocks as its area leaves of the cache. A hit in T2 takes room from C1, one in C2 or O2 from T1, `step` blocks (paper: not stated, here 1),
-//! or none at all if less than `min_frac` were left. A block may be in T2 and O2 at once: with `hits=first` only T2 counts. A block that is missed
-//! leaves all shadows. Areas are cut to their new sizes before it enters, since it would be the first to leave again. A missed block
-//! enters the area of its class, also one that O2 remembers: O1 takes only what T1 gives up. A class that is none of the three counts as texture.
+//! Deviations and readings. The random area has 16 blocks, the paper's 64K, at most a tenth of the cache, unless
+//! `random` is given; of the rest 90% are for textures. Each area keeps at least one block; of two blocks T1 and C1
+//! have one each, a single one is T1's. A shadow holds as many blocks as its area leaves of the cache. A hit in T2
+//! takes room from C1, one in C2 or O2 from T1, `step` blocks (paper: not stated, here 1), or none at all if less than
+//! `min_frac` were left. A block may be in T2 and O2 at once: with `hits=first` only T2 counts. A block that is missed
+//! leaves all shadows. Areas are cut to their new sizes before it enters, since it would be the first to leave again. A
+//! missed block enters the area of its class, also one that O2 remembers: O1 takes only what T1 gives up. A class that
+//! is none of the three counts as texture.
 //!
-//! Taken literally, a block that leaves O1 enters O2. Then every block of a long loop goes from T1 through O1 to O2, O2 is hit all the time, O1 takes
-//! all the room and the cache becomes LRU. So by default (`shadow=dedupe`) a block that T2 still remembers does not enter O2, and T2 remembers it
-//! while it is in O1: a hit there counts for T1, once a stay. `shadow=literal` is the published rule, which forgets the block in T2 when it is hit in O1;
-//! `shadow=fixed` is the same with an O2 of 16 blocks. `adapt=off` keeps the first division and no shadows.
+//! Taken literally, a block that leaves O1 enters O2. Then every block of a long loop goes from T1 through O1 to O2, O2
+//! is hit all the time, O1 takes all the room and the cache becomes LRU. So by default (`shadow=dedupe`) a block that
+//! T2 still remembers does not enter O2, and T2 remembers it while it is in O1: a hit there counts for T1, once a stay.
+//! `shadow=literal` is the published rule, which forgets the block in T2 when it is hit in O1; `shadow=fixed` is the
+//! same with an O2 of 16 blocks. `adapt=off` keeps the first division and no shadows.
 //!
-//! The published rule counts every shadow hit alike, and also says that room is given by "the period of the loops, which reflects the gain of the loop per unit
-//! time when it is cached". `weight=period` is our reading of that: a hit in a shadow moves `step` blocks if the loop of its area is the shortest of the three, and as much less as it is longer.
-//! The period of a loop is the mean time, in references, between two uses of a block that the shadow remembers; parts of blocks are kept until they are a whole one.
+//! The published rule counts every shadow hit alike, and also says that room is given by "the period of the loops,
+//! which reflects the gain of the loop per unit time when it is cached". `weight=period` is our reading of that: a hit
+//! in a shadow moves `step` blocks if the loop of its area is the shortest of the three, and as much less as it is
+//! longer. The period of a loop is the mean time, in references, between two uses of a block that the shadow remembers;
+//! parts of blocks are kept until they are a whole one.
 //!
-//! A block whose file becomes output after it came in leaves the cache at its next reference, which is no hit. A resize adds to the areas, or takes
-//! from them, what the first division of the new size has more or less than that of the old one, so what was learnt stays.
+//! A block whose file becomes output after it came in leaves the cache at its next reference, which is no hit. A resize
+//! adds to the areas, or takes from them, what the first division of the new size has more or less than that of the old
+//! one, so what was learnt stays.
 //!
-//! Cost: a hit in T1 or C1 is one test and one append to a log. A miss of a texture moves up to three blocks: T1 to O1, O1 out, T2's oldest out.
-//! Memory: 8 bytes a slot, 72 to 144 bytes a block of the cache, of which half are the shadows.
+//! Cost: a hit in T1 or C1 is one test and one append to a log. A miss of a texture moves up to three blocks: T1 to O1,
+//! O1 out, T2's oldest out. Memory: 8 bytes a slot, 72 to 144 bytes a block of the cache, of which half are the
+//! shadows.
 //!
-//! When not to use it: anything without classes, or whose loops change: MRU never lets go of dead blocks. When a program is launched
-//! again, every configuration block is found in C2 and takes room from T1, though it is not wanted until the next launch: with few
-//! launches `adapt=off` does better. In a small cache random textures that it could not hold anyway take the room of the loop by way of
-//! O2; `shadow=fixed` bounds that. See docs/render.md for figures.
+//! When not to use it: anything without classes, or whose loops change: MRU never lets go of dead blocks. When a
+//! program is launched again, every configuration block is found in C2 and takes room from T1, though it is not wanted
+//! until the next launch: with few launches `adapt=off` does better. In a small cache random textures that it could not
+//! hold anyway take the room of the loop by way of O2; `shadow=fixed` bounds that. See docs/render.md for figures.
 
 mod periods;
 
@@ -404,7 +412,8 @@ impl Render {
         })
     }
 
-    /// Moves room to an area whose shadow remembers the block in `slot`, unless too little would be left where it is taken.
+    /// Moves room to an area whose shadow remembers the block in `slot`, unless too little would be left where it is
+    /// taken.
     #[inline(always)]
     fn enlarge(&mut self, area: usize, slot: Slot, time: u64) {
         let giver = if area == TEXTURE { CONFIG } else { TEXTURE };

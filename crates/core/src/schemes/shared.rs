@@ -2,13 +2,15 @@
 //!
 //! Idea: no division at all. The baseline of every scheme that divides.
 //!
-//! Paper: the "no partitioning" of Patrick, Kandemir and others, soft quality of service for storage caches (POLICIES 1.4).
+//! Paper: the "no partitioning" of Patrick, Kandemir and others, soft quality of service for storage caches (POLICIES
+//! 1.4).
 //!
 //! Deviations: none. It is P.
 //!
 //! Cost: that of P and a virtual call. Memory: that of P.
 //!
-//! When not to use it: where one application streams, or loops, over more than the cache holds: it takes everybody's room.
+//! When not to use it: where one application streams, or loops, over more than the cache holds: it takes everybody's
+//! room.
 
 use crate::policy::dynamic::DynPolicy;
 use crate::policy::{Args, Effects, Info, Needs, Outcome, Policy, Reference, Setting, Setup, Slot};

@@ -1,7 +1,7 @@
 //! Which of several policies knows a slot, and by which number.
 //!
-//! Each part of a cache has a policy of its own, whose arrays should be as long as what that part knows and not as what the whole cache does. So a
-//! part has numbers of its own, given out from 0 and used again.
+//! Each part of a cache has a policy of its own, whose arrays should be as long as what that part knows and not as what
+//! the whole cache does. So a part has numbers of its own, given out from 0 and used again.
 
 use crate::parts::large;
 use crate::policy::{Effects, Extra, Note, Slot};

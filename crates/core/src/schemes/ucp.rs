@@ -1,17 +1,19 @@
 //! ucp(P): a part for each application, as large as its hits are worth it.
 //!
-//! Idea: a small stack of sampled blocks tells of each application how many hits LRU would have had at every size. Room goes to whoever gains most hits by it, looking
-//! ahead over flat stretches, so that an application that streams gets next to nothing and one in front of a cliff gets over it or nothing.
+//! Idea: a small stack of sampled blocks tells of each application how many hits LRU would have had at every size. Room
+//! goes to whoever gains most hits by it, looking ahead over flat stretches, so that an application that streams gets
+//! next to nothing and one in front of a cliff gets over it or nothing.
 //!
 //! Paper: Qureshi, Patt, "Utility-based cache partitioning", MICRO 2006.
 //!
-//! Deviations and readings: the paper divides the ways of a processor's cache every 5 million cycles; here blocks are divided, in 128 steps of the capacity, every
-//! `interval`. Blocks are sampled by a hash of their address, so that a stack holds at most 2,048 of them. The curves are LRU's whatever P is. Hits
-//! count half after each interval. An application that makes no reference for 30 intervals has left; one that has just come
-//! has one step until the next division.
+//! Deviations and readings: the paper divides the ways of a processor's cache every 5 million cycles; here blocks are
+//! divided, in 128 steps of the capacity, every `interval`. Blocks are sampled by a hash of their address, so that a
+//! stack holds at most 2,048 of them. The curves are LRU's whatever P is. Hits count half after each interval. An
+//! application that makes no reference for 30 intervals has left; one that has just come has one step until the next
+//! division.
 //!
-//! Cost: that of P and a virtual call; one reference in 2^k, such that 2,048 blocks make the capacity, moves a block of a stack. A division costs O(n · 128²) for n
-//! applications. Memory: as `equal`, and 100 KB an application.
+//! Cost: that of P and a virtual call; one reference in 2^k, such that 2,048 blocks make the capacity, moves a block of
+//! a stack. A division costs O(n · 128²) for n applications. Memory: as `equal`, and 100 KB an application.
 //!
 //! When not to use it: where applications were promised something (`qos`), and where P behaves unlike LRU, as on loops.
 

@@ -4,7 +4,8 @@
 //!
 //! Paper: the baseline of Richardson's report on attribute caches, WRL (POLICIES 1.2).
 //!
-//! Deviations and readings: a cache of 32 KB or less gives half of it to inodes. Write-allocate, written back on eviction only.
+//! Deviations and readings: a cache of 32 KB or less gives half of it to inodes. Write-allocate, written back on
+//! eviction only.
 //!
 //! Cost: that of LRU. Memory: that of an LRU list for each part.
 //!

@@ -1,26 +1,34 @@
 //! virtual(P, ...): the cache holds those pieces of a much longer queue that are hit most.
 //!
-//! Idea: a queue far longer than the cache, of ids only, is kept in the order of P. Hits are counted by position, a megabyte at a time. Every so many
-//! references the positions that are worth most are mapped to memory, in a few runs: where a program loops over more than the cache holds, that is a run far down the queue,
-//! where its blocks come by just before they are wanted. With several applications each has a queue of its own, and a megabyte goes from one to another where it is worth more there.
+//! Idea: a queue far longer than the cache, of ids only, is kept in the order of P. Hits are counted by position, a
+//! megabyte at a time. Every so many references the positions that are worth most are mapped to memory, in a few runs:
+//! where a program loops over more than the cache holds, that is a run far down the queue, where its blocks come by
+//! just before they are wanted. With several applications each has a queue of its own, and a megabyte goes from one to
+//! another where it is worth more there.
 //!
-//! Paper: Frasca, Prabhakar, Raghavan, Kandemir, "Virtual I/O caching: dynamic storage cache management for concurrent workloads", SC 2011 (VRM, VPA, G-VPA; POLICIES 1.1).
+//! Paper: Frasca, Prabhakar, Raghavan, Kandemir, "Virtual I/O caching: dynamic storage cache management for concurrent
+//! workloads", SC 2011 (VRM, VPA, G-VPA; POLICIES 1.1).
 //!
-//! Deviations and readings. A reference hits if the position that its block had before P moved it is mapped. Then the blocks that slid over the borders of runs leave or are
-//! read in, so that memory holds what stands at mapped positions and nothing else. A missed block whose new position is not mapped is not kept. Values fade by
-//! `alpha` after the mapping was decided. A quantum is counted in references of the application; at its end the application is mapped anew, and units move by the best of all choices of one unit
-//! more or less each; what others are worth is that of the ends of their own quanta, and all that got or gave a unit are mapped anew. An
-//! application gets its share of units when it comes, from those that have most, and has left when it made no reference for 30 quanta of all. The unit is
-//! 1 MB, or less where the cache has not 32 of them; what does not fill a unit is not used. A block belongs to the application that referred to it first, as long as
-//! its queue remembers it.
+//! Deviations and readings. A reference hits if the position that its block had before P moved it is mapped. Then the
+//! blocks that slid over the borders of runs leave or are read in, so that memory holds what stands at mapped positions
+//! and nothing else. A missed block whose new position is not mapped is not kept. Values fade by `alpha` after the
+//! mapping was decided. A quantum is counted in references of the application; at its end the application is mapped
+//! anew, and units move by the best of all choices of one unit more or less each; what others are worth is that of the
+//! ends of their own quanta, and all that got or gave a unit are mapped anew. An application gets its share of units
+//! when it comes, from those that have most, and has left when it made no reference for 30 quanta of all. The unit is 1
+//! MB, or less where the cache has not 32 of them; what does not fill a unit is not used. A block belongs to the
+//! application that referred to it first, as long as its queue remembers it.
 //!
-//! Where the mapped runs are not at the head this is a prefetcher: each reference beyond a run reads a block into it that nobody asked for (`fragment_reads`), and a new mapping reads
-//! what it holds (`allocation_reads`). Look at hit ratios and extra reads together: on a loop, misses become extra reads, one for one.
+//! Where the mapped runs are not at the head this is a prefetcher: each reference beyond a run reads a block into it
+//! that nobody asked for (`fragment_reads`), and a new mapping reads what it holds (`allocation_reads`). Look at hit
+//! ratios and extra reads together: on a loop, misses become extra reads, one for one.
 //!
-//! Cost: that of P, and a look-up of a position and of the blocks at the borders that moved: O(log n), or a scan of counts that is as short. A quantum costs O(n log n) for a queue of n units. Memory: that of P for
-//! the whole virtual queue, 24 bytes a block with LRU.
+//! Cost: that of P, and a look-up of a position and of the blocks at the borders that moved: O(log n), or a scan of
+//! counts that is as short. A quantum costs O(n log n) for a queue of n units. Memory: that of P for the whole virtual
+//! queue, 24 bytes a block with LRU.
 //!
-//! When not to use it: where the disk is busy, since it saves waiting, not reading; where hits are spread thin over the queue, it is P.
+//! When not to use it: where the disk is busy, since it saves waiting, not reading; where hits are spread thin over the
+//! queue, it is P.
 
 mod vrm;
 

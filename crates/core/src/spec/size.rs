@@ -10,8 +10,8 @@ use super::{SpecError, Value};
 /// A range may not stand for more sizes than this.
 const STEPS_LIMIT: usize = 1000;
 
-/// Sizes as a user lists them, separated by commas: `1000` (blocks), `64M` (bytes), `10%` (of the footprint), and ranges
-/// `16M..1G*2`: from the first size by the factor as long as the last one is not passed.
+/// Sizes as a user lists them, separated by commas: `1000` (blocks), `64M` (bytes), `10%` (of the footprint), and
+/// ranges `16M..1G*2`: from the first size by the factor as long as the last one is not passed.
 ///
 /// `Display` prints the canonical text, which parses back to an equal value.
 #[derive(Clone, Debug, PartialEq)]
@@ -54,8 +54,8 @@ impl SizeSpec {
 
     /// The sizes in blocks, each once, in the order given; bytes and percentages are rounded down.
     ///
-    /// `footprint` is the number of distinct blocks of the trace; `block_bytes` is `None` when blocks have no size in bytes.
-    /// A size below one block or of more than `u32::MAX` blocks is an error.
+    /// `footprint` is the number of distinct blocks of the trace; `block_bytes` is `None` when blocks have no size in
+    /// bytes. A size below one block or of more than `u32::MAX` blocks is an error.
     pub fn resolve(&self, footprint: u64, block_bytes: Option<u64>) -> Result<Vec<u32>, SpecError> {
         let mut sizes = Vec::new();
         let mut seen = HashSet::new();

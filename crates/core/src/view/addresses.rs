@@ -9,8 +9,8 @@ use super::Space;
 /// Addresses in the plain view: the file's number and the block's number in the file. Exact, no two blocks share one.
 #[derive(Debug, Default)]
 pub struct Segments {
-    /// Numbers for address ranges whose block numbers need more than 32 bits, counted down from the top so that they do not meet file
-    /// numbers.
+    /// Numbers for address ranges whose block numbers need more than 32 bits, counted down from the top so that they
+    /// do not meet file numbers.
     far: HashMap<(u32, u64), u32>,
 }
 
@@ -37,7 +37,8 @@ impl Segments {
     }
 }
 
-/// Addresses in views that classify: a number for each space, and for each 2^32 blocks of it, in the order of first appearance.
+/// Addresses in views that classify: a number for each space, and for each 2^32 blocks of it, in the order of first
+/// appearance.
 #[derive(Debug, Default)]
 pub struct Spaces(HashMap<(Space, u32), u32>);
 

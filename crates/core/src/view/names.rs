@@ -1,4 +1,5 @@
-//! What naming a file touches: the directory that holds the name, and the inode (POLICIES 1.2, "From system calls to requests").
+//! What naming a file touches: the directory that holds the name, and the inode (POLICIES 1.2, "From system calls to
+//! requests").
 
 use hashbrown::{HashMap, HashSet};
 
@@ -111,7 +112,8 @@ impl Names {
         }
     }
 
-    /// A look-up of `path`. One that fails reads the directory only; one that changes the name writes directory and inode.
+    /// A look-up of `path`. One that fails reads the directory only; one that changes the name writes directory and
+    /// inode.
     fn look_up(&mut self, path: &str, file: u32, failed: bool, changed: bool, out: &mut Vec<Touch>) {
         if failed {
             self.gone.insert(file);

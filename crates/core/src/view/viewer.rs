@@ -1,6 +1,8 @@
-//! Shows requests in a view, one after the other: which bytes of what they touch, in which class, and what is invalidated.
+//! Shows requests in a view, one after the other: which bytes of what they touch, in which class, and what is
+//! invalidated.
 //!
-//! The simulator shows a whole trace at once and numbers its blocks densely; the live cache shows each request as it comes.
+//! The simulator shows a whole trace at once and numbers its blocks densely; the live cache shows each request as it
+//! comes.
 
 use hashbrown::HashMap;
 
@@ -19,7 +21,8 @@ pub struct Space {
     pub part: u8,
 }
 
-/// Bytes that a request touches, to be cut into blocks. The first block begins a request unless `continues`; the others go on with it.
+/// Bytes that a request touches, to be cut into blocks. The first block begins a request unless `continues`; the others
+/// go on with it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Piece {
     /// Whose bytes.
@@ -56,7 +59,8 @@ pub struct Former {
 pub enum Step {
     /// Bytes are referenced.
     Touch(Piece),
-    /// Blocks of the file that begin at this byte or behind it are worth nothing any more; with `None` all blocks and the inode.
+    /// Blocks of the file that begin at this byte or behind it are worth nothing any more; with `None` all blocks and
+    /// the inode.
     Invalidate {
         /// The file.
         file: u32,
@@ -136,8 +140,8 @@ impl Viewer {
         self.classifier.iter_mut().for_each(|classifier| classifier.forget_app(app));
     }
 
-    /// Appends to `steps` what `request` does. `facts` are those of its file and application, the size one that was known at some time;
-    /// `size` is that at this request, if it is told.
+    /// Appends to `steps` what `request` does. `facts` are those of its file and application, the size one that was
+    /// known at some time; `size` is that at this request, if it is told.
     pub fn show(&mut self, request: &Request, size: Option<u64>, facts: &FileFacts, steps: &mut Vec<Step>) {
         self.note_size(request, size, facts);
         if self.names.is_some() {

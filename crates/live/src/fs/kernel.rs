@@ -1,8 +1,10 @@
-//! The kernel's requests, translated to calls of a [`Tree`]. With `values.rs` and `session.rs` the only place that knows the FUSE protocol.
+//! The kernel's requests, translated to calls of a [`Tree`]. With `values.rs` and `session.rs` the only place that
+//! knows the FUSE protocol.
 //!
-//! Several threads take requests (`session.rs`), and some of them are always free for hits: whatever asks the source for anything is done through
-//! [`Workers`], where a part of the source that hangs holds up nobody else. What is short as a rule is done by the thread that took the request, as long as
-//! few of them are held so; what may well take long (reads that miss, writes, flushes) by another one.
+//! Several threads take requests (`session.rs`), and some of them are always free for hits: whatever asks the source
+//! for anything is done through [`Workers`], where a part of the source that hangs holds up nobody else. What is short
+//! as a rule is done by the thread that took the request, as long as few of them are held so; what may well take long
+//! (reads that miss, writes, flushes) by another one.
 
 use std::ffi::OsStr;
 use std::io;
@@ -158,7 +160,8 @@ impl Filesystem for Kernel {
             Mode::Fast => InitFlags::FUSE_AUTO_INVAL_DATA,
         };
         let _ = config.add_capabilities(wanted | InitFlags::FUSE_PARALLEL_DIROPS);
-        // The source takes the set-user-id bit away; the kernel would set the mode in the name of who writes, who may not.
+        // The source takes the set-user-id bit away; the kernel would set the mode in the name of who writes, who may
+        // not.
         let _ = config.add_capabilities(InitFlags::FUSE_HANDLE_KILLPRIV_V2);
         // The kernel checks access lists, and leaves it to us where the caller's mask counts.
         let _ = config.add_capabilities(InitFlags::FUSE_POSIX_ACL | InitFlags::FUSE_DONT_MASK);

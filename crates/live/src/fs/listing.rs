@@ -1,5 +1,5 @@
-//! Listing a directory: in the source's order and by the source's own places, so that a program may go back to any place that it was told, and nothing
-//! is kept of a listing but what one call of the source gave.
+//! Listing a directory: in the source's order and by the source's own places, so that a program may go back to any
+//! place that it was told, and nothing is kept of a listing but what one call of the source gave.
 
 use std::collections::VecDeque;
 use std::ffi::{OsStr, OsString};
@@ -42,8 +42,9 @@ impl OpenDirectory {
         OpenDirectory { descriptor, ahead: Mutex::default() }
     }
 
-    /// Shows `take` the entries from `place` on, until it takes one no more or there are no more. 0 is the beginning, from where all is read anew;
-    /// other places are those of entries. An error behind entries that were taken is that of the next call.
+    /// Shows `take` the entries from `place` on, until it takes one no more or there are no more. 0 is the beginning,
+    /// from where all is read anew; other places are those of entries. An error behind entries that were taken is
+    /// that of the next call.
     pub fn list(&self, place: u64, mut take: impl FnMut(&Listed) -> bool) -> io::Result<()> {
         let mut ahead = self.ahead.lock().unwrap_or_else(PoisonError::into_inner);
         if place == 0 || place != ahead.place {

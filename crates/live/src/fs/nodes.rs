@@ -1,8 +1,9 @@
-//! The files and directories that the kernel knows, by number, each held by a descriptor and not by a path: a rename by anybody, here or
-//! behind the mount, never leads to another file.
+//! The files and directories that the kernel knows, by number, each held by a descriptor and not by a path: a rename by
+//! anybody, here or behind the mount, never leads to another file.
 //!
-//! The kernel knows files as long as it likes, but a process has only so many descriptors. Once half of them are taken the kernel is asked to forget
-//! the files that were looked up longest ago; the other half is for what is open, and for what is looked up until it has forgotten them.
+//! The kernel knows files as long as it likes, but a process has only so many descriptors. Once half of them are taken
+//! the kernel is asked to forget the files that were looked up longest ago; the other half is for what is open, and for
+//! what is looked up until it has forgotten them.
 
 use std::collections::HashMap;
 use std::ffi::{OsStr, OsString};
@@ -177,7 +178,8 @@ impl Nodes {
         Ok((node, stat))
     }
 
-    /// Of the files that are not directories the quarter that was looked up longest ago: the numbers of their directories and their names there.
+    /// Of the files that are not directories the quarter that was looked up longest ago: the numbers of their
+    /// directories and their names there.
     pub fn oldest(&self) -> Vec<(u64, OsString)> {
         let table = self.table.read().unwrap_or_else(PoisonError::into_inner);
         if table.nodes.len() <= self.most {

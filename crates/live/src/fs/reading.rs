@@ -1,5 +1,6 @@
-//! A read on its way to an answer. What is there is answered at once. Where it misses, where the source must be asked, or too much is in flight, it goes
-//! on in other threads, and none is held by one that waits. Where the cache fails, the source answers.
+//! A read on its way to an answer. What is there is answered at once. Where it misses, where the source must be asked,
+//! or too much is in flight, it goes on in other threads, and none is held by one that waits. Where the cache fails,
+//! the source answers.
 
 use std::io;
 use std::sync::Arc;

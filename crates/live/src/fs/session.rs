@@ -26,7 +26,8 @@ use crate::workers::{HERE, Limits, Part, Workers};
 /// Threads that take requests: those that the source may hold, and some that it may not.
 const THREADS: usize = HERE + 2;
 
-/// Requests that the source is asked for at a time. Many readers of one file are healthy; a device that has so many under way is not.
+/// Requests that the source is asked for at a time. Many readers of one file are healthy; a device that has so many
+/// under way is not.
 const LIMITS: Limits = Limits { part: 32, device: 256, all: 1024 };
 
 /// A mount that answers requests until it is unmounted.
@@ -111,7 +112,8 @@ pub fn mount(
     Ok(Mounted { session, place, tree: served, ended: channel() })
 }
 
-/// Of two options the one without a right, or the one with it if that is asked for. What the source's file system forbids is refused.
+/// Of two options the one without a right, or the one with it if that is asked for. What the source's file system
+/// forbids is refused.
 fn allowed(
     is_asked: bool,
     forbidden: StatVfsMountFlags,
@@ -131,8 +133,8 @@ fn allowed(
 }
 
 impl Mounted {
-    /// A call that unmounts it, from whatever thread; [`Mounted::serve`] then returns. It fails while files are open there, and may be called
-    /// again.
+    /// A call that unmounts it, from whatever thread; [`Mounted::serve`] then returns. It fails while files are open
+    /// there, and may be called again.
     pub fn unmounter(&self) -> impl Fn() -> io::Result<()> + Send + use<> {
         // The crate's own forgets the mount when it fails.
         let place = self.place.clone();
@@ -144,7 +146,8 @@ impl Mounted {
         Stopper { place: self.place.clone(), tree: self.tree.clone(), ended: self.ended.0.clone() }
     }
 
-    /// Answers requests until it is unmounted, or detached by a [`Stopper`]: then by other threads, as long as this process lives.
+    /// Answers requests until it is unmounted, or detached by a [`Stopper`]: then by other threads, as long as this
+    /// process lives.
     pub fn serve(self) -> io::Result<()> {
         let (tell, ended) = self.ended;
         let mut session = self.session.spawn()?;
@@ -181,8 +184,8 @@ impl Stopper {
         self.tree.upgrade().is_none_or(|tree| tree.is_idle())
     }
 
-    /// Takes it out of the tree of names, and has [`Mounted::serve`] return, also if that fails. What is still open is served as long as this process
-    /// lives.
+    /// Takes it out of the tree of names, and has [`Mounted::serve`] return, also if that fails. What is still open is
+    /// served as long as this process lives.
     pub fn detach(&self) -> io::Result<()> {
         let done = unmount(&self.place, UnmountFlags::DETACH);
         // It may have ended by itself.
@@ -220,9 +223,10 @@ pub fn mount_line((major, minor): Device) -> io::Result<Option<String>> {
     Ok(table.lines().find(|line| line.split(' ').nth(2) == Some(&device)).map(str::to_owned))
 }
 
-/// Has the kernel forget files whenever too many are held, as long as there is a tree. The kernel waits for look-ups in the same directory before it
-/// does so, so no thread that answers them may wait for this, and each directory is waited for by a thread of its own. A few of them at a time: the
-/// kernel is asked more by many threads no faster, and they take the processors from those who look files up meanwhile.
+/// Has the kernel forget files whenever too many are held, as long as there is a tree. The kernel waits for look-ups in
+/// the same directory before it does so, so no thread that answers them may wait for this, and each directory is waited
+/// for by a thread of its own. A few of them at a time: the kernel is asked more by many threads no faster, and they
+/// take the processors from those who look files up meanwhile.
 fn thin(tree: &Weak<Tree>, crowded: &Receiver<()>, workers: &Workers, notifier: &Notifier) {
     while crowded.recv().is_ok() {
         let oldest = tree.upgrade().map_or(Vec::new(), |tree| tree.oldest());

@@ -60,7 +60,8 @@ pub(super) struct NewMode {
 }
 
 impl NewMode {
-    /// The mode to ask the source for. What is new in a directory that has an access list for it gets that list, and the mask does not count.
+    /// The mode to ask the source for. What is new in a directory that has an access list for it gets that list, and
+    /// the mask does not count.
     fn within(self, parent: &Node) -> io::Result<Mode> {
         let has_list = rustix::fs::getxattr(parent.path()?, "system.posix_acl_default", &mut [0; 0]).is_ok();
         Ok(permissions(if has_list { self.mode } else { self.mode & !self.umask }))
@@ -123,8 +124,8 @@ impl Tree {
         self.cache.as_ref().filter(|cache| !cache.is_broken())
     }
 
-    /// Serves one request. A panic ends the use of the cache and that request, which is answered with an error since nobody else has answered it; a read is
-    /// answered by the source.
+    /// Serves one request. A panic ends the use of the cache and that request, which is answered with an error since
+    /// nobody else has answered it; a read is answered by the source.
     pub fn contain(&self, serve: impl FnOnce(&Tree)) {
         match &self.cache {
             Some(cache) => drop(cache.shared.contain(|| serve(self))),
@@ -201,8 +202,8 @@ impl Tree {
         if uid.is_some() || gid.is_some() {
             self.rights.act(caller, chown)?;
         } else if change.is_empty() {
-            // A change of the owner to nobody, which takes the set-user-id bit away, or a write to such a file, which will do so and may be
-            // somebody else's.
+            // A change of the owner to nobody, which takes the set-user-id bit away, or a write to such a file, which
+            // will do so and may be somebody else's.
             let _ = self.rights.act(caller, chown);
         }
         if let Some(mode) = change.mode {
@@ -289,8 +290,8 @@ impl Tree {
         Ok((OpenFile { file, source, opener, only_grows, number, app, executes, stream, part: node.part() }, same))
     }
 
-    /// Writes; gives how many bytes, and where they begin if that is not at `offset`. One who appends does so behind the source's own end, since the
-    /// kernel may not know it.
+    /// Writes; gives how many bytes, and where they begin if that is not at `offset`. One who appends does so behind
+    /// the source's own end, since the kernel may not know it.
     pub fn write(&self, open: &OpenFile, offset: u64, data: &[u8], flags: OFlags) -> io::Result<(usize, Option<u64>)> {
         if open.only_grows && !flags.contains(OFlags::APPEND) {
             return Err(Errno::PERM.into());
@@ -414,7 +415,8 @@ impl Tree {
         let node = self.writable(number)?;
         let path = node.path()?;
         let remove = || rustix::fs::removexattr(&path, name);
-        // The kernel has a file lose its capabilities when somebody changes it, who may not take them away otherwise. It lets nobody ask for that.
+        // The kernel has a file lose its capabilities when somebody changes it, who may not take them away otherwise.
+        // It lets nobody ask for that.
         if name == "security.capability" {
             remove()?
         } else {
@@ -448,7 +450,8 @@ impl Tree {
         number
     }
 
-    /// Has the cache fold the applications that have ended and have nothing open. The next time is when there are twice as many as are left.
+    /// Has the cache fold the applications that have ended and have nothing open. The next time is when there are twice
+    /// as many as are left.
     fn fold(&self, cache: &Cache) {
         let open: HashSet<u32> = self.files.all().iter().map(|open| open.app).collect();
         let (names, app_by) = (cache.apps(), self.options.app_by);

@@ -42,7 +42,8 @@ pub(super) fn attributes(number: u64, stat: &Stat) -> FileAttr {
     }
 }
 
-/// A time by its seconds, perhaps before 1970, and the nanoseconds behind them, whose type differs from system to system.
+/// A time by its seconds, perhaps before 1970, and the nanoseconds behind them, whose type differs from system to
+/// system.
 fn time(seconds: i64, nanos: impl TryInto<u32>) -> SystemTime {
     let nanos = Duration::from_nanos(nanos.try_into().unwrap_or_default().into());
     match u64::try_from(seconds) {
@@ -76,7 +77,8 @@ pub(super) fn timestamps(accessed: Option<TimeOrNow>, modified: Option<TimeOrNow
 fn timespec(time: SystemTime) -> Timespec {
     let (seconds, nanos) = match time.duration_since(UNIX_EPOCH) {
         Ok(after) => (after.as_secs() as i64, after.subsec_nanos()),
-        // fuser 0.18 takes the nanoseconds of such a time off as well, instead of adding them: taken apart as it was put together it is what was sent.
+        // fuser 0.18 takes the nanoseconds of such a time off as well, instead of adding them: taken apart as it was
+        // put together it is what was sent.
         Err(before) => (-(before.duration().as_secs() as i64), before.duration().subsec_nanos()),
     };
     Timespec { tv_sec: seconds, tv_nsec: nanos.into() }

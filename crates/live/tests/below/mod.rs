@@ -1,5 +1,6 @@
-//! A file system in memory for a mount to lie on. It writes down what is done to it, and each call may go wrong: so everything that the mount asks its source
-//! for can be watched and disturbed, names and attributes as well as data. Needs /dev/fuse and root.
+//! A file system in memory for a mount to lie on. It writes down what is done to it, and each call may go wrong: so
+//! everything that the mount asks its source for can be watched and disturbed, names and attributes as well as data.
+//! Needs /dev/fuse and root.
 
 pub mod faults;
 

@@ -1,11 +1,13 @@
-//! Crash images: what a disk may hold after every prefix of what was done to it, and whether that is right. As redb's crash backend and CrashMonkey do.
+//! Crash images: what a disk may hold after every prefix of what was done to it, and whether that is right. As redb's
+//! crash backend and CrashMonkey do.
 //!
-//! A source writes down what it is told, and the test what it asks for and is told, all into one [`Journal`]. [`images_are_right`] cuts that after every event.
-//! If the process is killed there, everything that has reached the source is on the disk. If the power fails, only what was synced is, and of what
-//! came later each sector, each size and each directory is as old as it likes, by itself: a disk writes them in any order.
+//! A source writes down what it is told, and the test what it asks for and is told, all into one [`Journal`].
+//! [`images_are_right`] cuts that after every event. If the process is killed there, everything that has reached the
+//! source is on the disk. If the power fails, only what was synced is, and of what came later each sector, each size
+//! and each directory is as old as it likes, by itself: a disk writes them in any order.
 //!
-//! Held against what was asked and answered: what was acknowledged as synced (or, where the process was killed, acknowledged) is there, and whatever else is
-//! there was asked for.
+//! Held against what was asked and answered: what was acknowledged as synced (or, where the process was killed,
+//! acknowledged) is there, and whatever else is there was asked for.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -200,7 +202,8 @@ impl Kept {
 /// An object as the test believes it to be.
 #[derive(Clone, Debug)]
 struct Believed {
-    /// In the beginning, and after each change that was asked for; with the least size on the way there: a write may arrive in pieces.
+    /// In the beginning, and after each change that was asked for; with the least size on the way there: a write may
+    /// arrive in pieces.
     versions: Vec<(State, usize)>,
     /// The first versions that it may be in, after a failure of power and after a kill.
     synced: usize,
@@ -257,7 +260,8 @@ impl Believed {
     }
 }
 
-/// Cuts the journal after every event, and looks at what a disk may hold then, `seeds` ways and the two extreme ones; tells how many images there were.
+/// Cuts the journal after every event, and looks at what a disk may hold then, `seeds` ways and the two extreme ones;
+/// tells how many images there were.
 ///
 /// # Panics
 /// If one of them is wrong.

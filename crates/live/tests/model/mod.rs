@@ -1,5 +1,6 @@
-//! Any bytes, taken as steps: files of a few names are opened, read, changed, renamed, deleted, changed behind the cache, while its scheme and
-//! its memory change. Every read is held against a directory of byte arrays. The one body of the fuzz target `live` in `fuzz/` and of the seeded tests.
+//! Any bytes, taken as steps: files of a few names are opened, read, changed, renamed, deleted, changed behind the
+//! cache, while its scheme and its memory change. Every read is held against a directory of byte arrays. The one body
+//! of the fuzz target `live` in `fuzz/` and of the seeded tests.
 
 #[allow(dead_code, reason = "a mount does without")]
 pub mod cached;

@@ -1,12 +1,12 @@
 //! The exact LRU curve in one pass.
 //!
-//! LRU has the inclusion property: a cache of c blocks holds the c blocks used last. So a reference hits at every size from its
-//! *stack distance* on, the number of distinct blocks used since its block's last use, that one included, and a histogram of the
-//! distances is the whole curve (Mattson, Gecsei, Slutz, Traiger, "Evaluation techniques for storage hierarchies", IBM Systems
-//! Journal 1970, section "Stack processing").
+//! LRU has the inclusion property: a cache of c blocks holds the c blocks used last. So a reference hits at every size
+//! from its *stack distance* on, the number of distinct blocks used since its block's last use, that one included, and
+//! a histogram of the distances is the whole curve (Mattson, Gecsei, Slutz, Traiger, "Evaluation techniques for storage
+//! hierarchies", IBM Systems Journal 1970, section "Stack processing").
 //!
-//! Cost: O(1) a reference as long as fewer than half a million blocks are live, above that one vector operation more per few
-//! million. Memory: 14 bytes a block.
+//! Cost: O(1) a reference as long as fewer than half a million blocks are live, above that one vector operation more
+//! per few million. Memory: 14 bytes a block.
 
 use hotset_core::parts::prefetch::prefetch;
 

@@ -101,7 +101,8 @@ impl<H: Count> Curve<H> {
         sizes.iter().map(|&size| Step { size, hits: self.hits(size) }).collect()
     }
 
-    /// Up to `count` sizes, spread evenly on a logarithmic scale from 1 to the footprint, both included: where to draw a curve.
+    /// Up to `count` sizes, spread evenly on a logarithmic scale from 1 to the footprint, both included: where to draw
+    /// a curve.
     pub fn log_sizes(&self, count: usize) -> Vec<u64> {
         log_spread(1, self.distinct.to_f64().round().max(1.0) as u64, count)
     }

@@ -1,24 +1,27 @@
-//! The exact OPT curve: the hits of Belady's MIN (demand fetching, no bypass) at every size, O(log n) a reference whatever the trace.
+//! The exact OPT curve: the hits of Belady's MIN (demand fetching, no bypass) at every size, O(log n) a reference
+//! whatever the trace.
 //!
-//! OPT has the inclusion property too (Mattson et al. 1970, "OPT"), so every reference has a *stack distance*, the least size at
-//! which it hits. Updating Mattson's priority stack costs a chain of exchanges a reference (Sugumar and Abraham, "Efficient simulation
-//! of caches under optimal replacement", SIGMETRICS 1993, search them in a tree): thousands on block traces, 14,000 a reference on P12. This
-//! file finds the distances without a stack.
+//! OPT has the inclusion property too (Mattson et al. 1970, "OPT"), so every reference has a *stack distance*, the
+//! least size at which it hits. Updating Mattson's priority stack costs a chain of exchanges a reference (Sugumar and
+//! Abraham, "Efficient simulation of caches under optimal replacement", SIGMETRICS 1993, search them in a tree):
+//! thousands on block traces, 14,000 a reference on P12. This file finds the distances without a stack.
 //!
-//! **A hit is an interval.** Between two references to a block, the cache either holds it throughout, and the second one hits, or it
-//! does not. While a reference is served its own block takes one place, so a cache of c blocks can hold a set of intervals
-//! if at every reference strictly inside them at most c - 1 are open. Going through the intervals by their ends and keeping
-//! each that still fits keeps the most, and exactly OPT's hits (the greedy rule for interval scheduling on c - 1
-//! machines: Faigle and Nawijn 1995; in caches: Jain and Lin, "Back to the future" (OPTgen), ISCA 2016).
+//! **A hit is an interval.** Between two references to a block, the cache either holds it throughout, and the second
+//! one hits, or it does not. While a reference is served its own block takes one place, so a cache of c blocks can hold
+//! a set of intervals if at every reference strictly inside them at most c - 1 are open. Going through the intervals by
+//! their ends and keeping each that still fits keeps the most, and exactly OPT's hits (the greedy rule for interval
+//! scheduling on c - 1 machines: Faigle and Nawijn 1995; in caches: Jain and Lin, "Back to the future" (OPTgen), ISCA
+//! 2016).
 //!
 //! **All sizes by halving.** By inclusion, what is kept at some size is kept at every larger one. So simulate a middle
 //! size on all intervals: those kept have their distance there or below, the others above. For the sizes below,
 //! forget the others: they never take room. For the sizes above, the kept ones always take room: remember only how many
-//! blocks they force the cache to hold between the ends that are still of interest. Both halves are smaller instances of the same
-//! problem, independent of each other, and every interval is in one of them.
+//! blocks they force the cache to hold between the ends that are still of interest. Both halves are smaller instances
+//! of the same problem, independent of each other, and every interval is in one of them.
 //!
-//! Cost: about log2 of the distance passes over each interval, sequential but for one lookup near the interval's start. Memory: up to 32 bytes
-//! a reference while the curve is computed, 8 while it is fed. The future is not needed in advance.
+//! Cost: about log2 of the distance passes over each interval, sequential but for one lookup near the interval's start.
+//! Memory: up to 32 bytes a reference while the curve is computed, 8 while it is fed. The future is not needed in
+//! advance.
 
 use hotset_core::parts::prefetch::prefetch;
 
@@ -103,7 +106,8 @@ impl OptCurve {
     }
 }
 
-/// The events and their loads without the beginnings that no end follows, and the most blocks that are held at once. Uses `fates` for marks and `events` to renumber.
+/// The events and their loads without the beginnings that no end follows, and the most blocks that are held at once.
+/// Uses `fates` for marks and `events` to renumber.
 fn without_endless(events: &mut [u32], fates: &mut [Fate], intervals: usize) -> (Vec<u32>, Vec<u32>, u32) {
     events.iter().filter(|&&kind| kind != BEGIN).for_each(|&kind| fates[kind as usize] = Fate::Kept);
     let (mut kinds, mut loads) = (vec![0; 2 * intervals], vec![0; 2 * intervals]);
@@ -127,8 +131,8 @@ fn without_endless(events: &mut [u32], fates: &mut [Fate], intervals: usize) -> 
 struct Events<'a> {
     /// [`BEGIN`], or the number of the interval that ends here, counting beginnings from 0.
     kinds: &'a mut [u32],
-    /// The most blocks that must be held at once between the event before and this one, whatever is decided about the intervals
-    /// at hand: the one referenced, and those whose distances are smaller.
+    /// The most blocks that must be held at once between the event before and this one, whatever is decided about the
+    /// intervals at hand: the one referenced, and those whose distances are smaller.
     loads: &'a mut [u32],
 }
 
@@ -216,7 +220,8 @@ impl Problem<'_> {
     }
 }
 
-/// A size at or above `above + 1` and below `most`. Small distances are frequent: the geometric mean finds them in fewer halvings.
+/// A size at or above `above + 1` and below `most`. Small distances are frequent: the geometric mean finds them in
+/// fewer halvings.
 fn middle(above: u32, most: u32) -> u32 {
     let mean = (f64::from(above) * f64::from(most)).sqrt() as u32;
     mean.clamp(above + 1, most - 1)
@@ -246,9 +251,9 @@ fn simulate(size: u32, events: &Events, spare: &mut Events, fates: &mut [Fate]) 
 
 /// The places left free, as far as they matter to intervals that end now.
 ///
-/// Time is cut into stretches by the beginnings, numbered from 1. An interval that began with stretch s fits if every stretch from s
-/// on has a free place, so what counts is the least room in s and later. It never falls from one stretch to
-/// the next: only its rises are kept, with links that skip stretches without one.
+/// Time is cut into stretches by the beginnings, numbered from 1. An interval that began with stretch s fits if every
+/// stretch from s on has a free place, so what counts is the least room in s and later. It never falls from one stretch
+/// to the next: only its rises are kept, with links that skip stretches without one.
 struct Room<'a> {
     /// A stretch with a rise links to itself, any other towards the next lower one with a rise; 0 if there is none.
     lower: &'a mut [u32],
@@ -298,7 +303,8 @@ impl Room<'_> {
         }
     }
 
-    /// The youngest stretch up to `stretch` with a rise. Halves the path it walks (Tarjan and van Leeuwen, J. ACM 1984).
+    /// The youngest stretch up to `stretch` with a rise. Halves the path it walks (Tarjan and van Leeuwen, J. ACM
+    /// 1984).
     #[inline(always)]
     fn rise_at_or_below(&mut self, mut stretch: usize) -> usize {
         loop {
@@ -312,8 +318,8 @@ impl Room<'_> {
     }
 }
 
-/// Writes the events of the `kept` intervals to the front of `out` and those of the refused ones behind. Returns for both the most blocks held at once
-/// if all of their intervals are kept.
+/// Writes the events of the `kept` intervals to the front of `out` and those of the refused ones behind. Returns for
+/// both the most blocks held at once if all of their intervals are kept.
 fn divide(events: &mut Events, out: &mut Events, fates: &[Fate], kept: usize) -> (u32, u32) {
     let mut writers = [Writer::at(0), Writer::at(2 * kept)];
     let mut beginnings = 0;
@@ -357,8 +363,8 @@ impl Writer {
         Writer { at, beginnings: 0, open: 0, load: 0, peak: 0 }
     }
 
-    /// Writes a beginning and leaves its new number in `slot`, or the end that finds it there. (The n-th beginning's slot is the
-    /// n-th event's: that was read already.)
+    /// Writes a beginning and leaves its new number in `slot`, or the end that finds it there. (The n-th beginning's
+    /// slot is the n-th event's: that was read already.)
     #[inline(always)]
     fn write(&mut self, out: &mut Events, begins: bool, slot: &mut u32) {
         let needed = if self.open > 0 { self.load + self.open } else { 0 };

@@ -1,8 +1,9 @@
 //! A cache in LRU parts at every size, in one pass: parts of fixed sizes, and one that takes the rest.
 //!
-//! Every part is an LRU cache of its own, so the depth of a block in its part's stack says at which sizes it hits (Mattson et al. 1970). A
-//! request misses at every size of its part below the greatest depth of its blocks. Deleted files leave holes in a stack: a hole is a
-//! place that a cache of that size has free, so the next block that comes to the top moves down only what is above the topmost hole.
+//! Every part is an LRU cache of its own, so the depth of a block in its part's stack says at which sizes it hits
+//! (Mattson et al. 1970). A request misses at every size of its part below the greatest depth of its blocks. Deleted
+//! files leave holes in a stack: a hole is a place that a cache of that size has free, so the next block that comes to
+//! the top moves down only what is above the topmost hole.
 
 use super::recency::Recency;
 use super::{Curve, Step};
@@ -34,8 +35,8 @@ pub struct PartsCurve {
 }
 
 impl PartsCurve {
-    /// The curve of a trace in the view of the parts; `None` if a file changes its class, since what is found where it was depends on
-    /// two sizes at once.
+    /// The curve of a trace in the view of the parts; `None` if a file changes its class, since what is found where it
+    /// was depends on two sizes at once.
     pub(crate) fn of(shown: &Shown, rooms: &Rooms) -> Option<PartsCurve> {
         if shown.events.iter().any(|event| matches!(event.what, What::Elsewhere(_))) {
             return None;
@@ -72,8 +73,8 @@ impl PartsCurve {
             + self.misses.iter().skip(blocks.saturating_add(1).min(usize::MAX as u64) as usize).sum::<u64>()
     }
 
-    /// The curve by the size of the whole cache in blocks of `block` bytes, where the other parts take `fixed` bytes and the part that takes
-    /// the rest has blocks of `rest_block` bytes.
+    /// The curve by the size of the whole cache in blocks of `block` bytes, where the other parts take `fixed` bytes
+    /// and the part that takes the rest has blocks of `rest_block` bytes.
     pub(crate) fn by_total(&self, block: u64, fixed: u64, rest_block: u64) -> Curve {
         let mut hits = self.fixed_hits;
         let first = Step { size: (fixed + rest_block).div_ceil(block), hits };

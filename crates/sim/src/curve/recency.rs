@@ -1,13 +1,14 @@
 //! Blocks in order of last use, with the depth of any of them in O(1): the stack behind every LRU curve.
 //!
-//! Every reference takes a new position on a line. A bitmap marks the positions that are some block's last use, so a block's
-//! depth in the LRU stack is the number of marks from its own to the MRU end. Counts of the marks before each leaf of 512
-//! positions, each group of 32 leaves and each region of 32 groups turn that into three loads and the population count of one
-//! cache line. Taking a mark away lowers the counts behind it, one vector operation a level; a new mark stands at the young
-//! end, where nothing is counted yet. When the positions run out, the marks are moved together.
+//! Every reference takes a new position on a line. A bitmap marks the positions that are some block's last use, so a
+//! block's depth in the LRU stack is the number of marks from its own to the MRU end. Counts of the marks before each
+//! leaf of 512 positions, each group of 32 leaves and each region of 32 groups turn that into three loads and the
+//! population count of one cache line. Taking a mark away lowers the counts behind it, one vector operation a level; a
+//! new mark stands at the young end, where nothing is counted yet. When the positions run out, the marks are moved
+//! together.
 //!
-//! The idea of one mark per live block on a time line is Bennett and Kruskal's ("LRU stack processing", IBM J. Res. Dev. 1975);
-//! they and Olken (LBL-12370, 1981) count with trees, O(log n) a reference.
+//! The idea of one mark per live block on a time line is Bennett and Kruskal's ("LRU stack processing", IBM J. Res.
+//! Dev. 1975); they and Olken (LBL-12370, 1981) count with trees, O(log n) a reference.
 
 use hotset_core::parts::prefetch::prefetch;
 
@@ -39,8 +40,8 @@ impl Recency {
         Recency { places: Vec::new(), marks: Marks::new(GROUP) }
     }
 
-    /// References `ids` one after the other and appends the depth at which each was to `depths`: 1 for the youngest block,
-    /// 0 for a block that was not on the stack.
+    /// References `ids` one after the other and appends the depth at which each was to `depths`: 1 for the youngest
+    /// block, 0 for a block that was not on the stack.
     pub(super) fn touch_all(&mut self, ids: &[u32], depths: &mut Vec<u32>) {
         depths.extend(ids.iter().enumerate().map(|(index, &id)| {
             if let Some(&ahead) = ids.get(index + FETCH_PLACE) {

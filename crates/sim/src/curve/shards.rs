@@ -1,23 +1,25 @@
 //! SHARDS: the LRU curve from a small sample of the blocks, in little memory.
 //!
-//! A block is sampled if a hash of it falls below a threshold T out of P = 2^24, so all references to a block are seen or none, and a
-//! stack distance within the sample is R = T/P of the true one on average. *Fixed rate* keeps T. *Fixed size* begins with every block
-//! and lowers T whenever more than `s_max` blocks are sampled, dropping those with the largest hash; what was counted at a
-//! higher rate is weighed down to the last one. *SHARDS-adj*: the sample should hold N * R of the N references; what it holds
-//! more or less, mostly because hot blocks are in or out, is made up at the smallest distance.
+//! A block is sampled if a hash of it falls below a threshold T out of P = 2^24, so all references to a block are seen
+//! or none, and a stack distance within the sample is R = T/P of the true one on average. *Fixed rate* keeps T. *Fixed
+//! size* begins with every block and lowers T whenever more than `s_max` blocks are sampled, dropping those with the
+//! largest hash; what was counted at a higher rate is weighed down to the last one. *SHARDS-adj*: the sample should
+//! hold N * R of the N references; what it holds more or less, mostly because hot blocks are in or out, is made up at
+//! the smallest distance.
 //!
-//! Waldspurger, Park, Garthwaite, Ahmad, "Efficient MRC construction with SHARDS", FAST 2015, sections 3 and 4; they find mean absolute
-//! errors of 0.01 to 0.02 with 8K blocks on large traces.
+//! Waldspurger, Park, Garthwaite, Ahmad, "Efficient MRC construction with SHARDS", FAST 2015, sections 3 and 4; they
+//! find mean absolute errors of 0.01 to 0.02 with 8K blocks on large traces.
 //!
-//! Here a distance counts the other blocks between, so 0 stays 0 whatever the rate, and the rate 1 gives the exact curve.
+//! Here a distance counts the other blocks between, so 0 stays 0 whatever the rate, and the rate 1 gives the exact
+//! curve.
 //!
-//! **The error stated** is an estimate from the sample itself. Further bits of the hash divide it into eight groups, each of which is a
-//! sample of an eighth of the rate with a curve of its own. A group differs from the whole sample, on average over sizes, by
-//! sqrt(8 - 1) times as much as the whole sample differs from the truth, if errors shrink with the root of the sample (random
-//! groups; Wolter, "Introduction to Variance Estimation", chapter 2). The average is taken over sizes spread logarithmically
-//! from the *resolution* to the footprint. It measures the luck of the draw. It knows nothing of a bias that all groups
-//! share, and eight groups know their own scatter only roughly: over many seeds it is right on average, but one sample's error
-//! may well be several times larger.
+//! **The error stated** is an estimate from the sample itself. Further bits of the hash divide it into eight groups,
+//! each of which is a sample of an eighth of the rate with a curve of its own. A group differs from the whole sample,
+//! on average over sizes, by sqrt(8 - 1) times as much as the whole sample differs from the truth, if errors shrink
+//! with the root of the sample (random groups; Wolter, "Introduction to Variance Estimation", chapter 2). The average
+//! is taken over sizes spread logarithmically from the *resolution* to the footprint. It measures the luck of the draw.
+//! It knows nothing of a bias that all groups share, and eight groups know their own scatter only roughly: over many
+//! seeds it is right on average, but one sample's error may well be several times larger.
 //!
 //! The resolution is the size of which the sample holds 64 blocks. Below, the curve is a guess: a
 //! distance is a multiple of 1/R, and SHARDS-adj puts what it cannot place at size 1.
@@ -57,9 +59,9 @@ pub struct SampledCurve {
     pub sampled_blocks: u64,
     /// References to sampled blocks.
     pub sampled_references: u64,
-    /// The mean absolute error of the hit ratio to be expected at sizes spread logarithmically from `resolution` to the footprint, as
-    /// estimated from how much parts of the sample differ: an order of magnitude. Absent when the sample is the whole trace or too
-    /// small to tell.
+    /// The mean absolute error of the hit ratio to be expected at sizes spread logarithmically from `resolution` to
+    /// the footprint, as estimated from how much parts of the sample differ: an order of magnitude. Absent when
+    /// the sample is the whole trace or too small to tell.
     pub expected_error: Option<f64>,
 }
 
@@ -223,8 +225,9 @@ struct Sample {
     /// Numbers of dropped blocks, to be given again, and the first number never given.
     free: Vec<u32>,
     fresh: u32,
-    /// Hits by the least size that gives them, and all references. Each weighs 1/R as R was at its time, so that the sums stand for the whole
-    /// trace. (The paper counts 1 and multiplies all counts by T_new/T_old when T falls, which comes to the same.)
+    /// Hits by the least size that gives them, and all references. Each weighs 1/R as R was at its time, so that the
+    /// sums stand for the whole trace. (The paper counts 1 and multiplies all counts by T_new/T_old when T falls,
+    /// which comes to the same.)
     hits: HashMap<u64, f64, FxBuildHasher>,
     references: f64,
 }

@@ -15,8 +15,8 @@ const CURVE_BYTES: u64 = 14;
 /// Seed of the sample's hash.
 const SEED: u64 = 1;
 
-/// How far apart the uses of a block are. The reuse distance of a reference is the number of distinct blocks used since the last
-/// use of its block, that one included: the least LRU cache in which it hits.
+/// How far apart the uses of a block are. The reuse distance of a reference is the number of distinct blocks used since
+/// the last use of its block, that one included: the least LRU cache in which it hits.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Reuse {
     /// References to a block not used before; they hit in no cache.

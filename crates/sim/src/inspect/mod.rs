@@ -1,8 +1,9 @@
 //! What is in a trace: one pass that counts operations, sizes, sequences, applications, files and reuse distances.
 //!
-//! Requests are what the trace tells, metadata operations included; references are blocks of requests that move data, as everywhere
-//! (DESIGN section 6). Memory follows the number of files, applications and distinct blocks. If the blocks outgrow the memory
-//! budget, footprint and reuse distances are estimated from a sample of them and everything else is still counted.
+//! Requests are what the trace tells, metadata operations included; references are blocks of requests that move data,
+//! as everywhere (DESIGN section 6). Memory follows the number of files, applications and distinct blocks. If the
+//! blocks outgrow the memory budget, footprint and reuse distances are estimated from a sample of them and everything
+//! else is still counted.
 
 mod blocks;
 mod groups;
@@ -44,8 +45,8 @@ pub struct Inspection {
     pub requests: u64,
     /// Requests that failed: they count by operation and nowhere else.
     pub failed_requests: u64,
-    /// The share of blocks from which footprint and reuse distances are estimated, when there were too many for the memory allowed;
-    /// absent when they are exact.
+    /// The share of blocks from which footprint and reuse distances are estimated, when there were too many for the
+    /// memory allowed; absent when they are exact.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub sampling_rate: Option<f64>,
     /// Seconds from the least time to the greatest; absent when the trace has no times.
@@ -84,7 +85,8 @@ pub struct Inspection {
     pub reuse: Option<Reuse>,
 }
 
-/// Reads the trace to its end and tells what is in it; the picture of its access pattern, if one is wanted, is drawn into `pattern`.
+/// Reads the trace to its end and tells what is in it; the picture of its access pattern, if one is wanted, is drawn
+/// into `pattern`.
 pub fn inspect(
     reader: &mut dyn TraceReader,
     options: &Options,

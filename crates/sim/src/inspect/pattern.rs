@@ -1,9 +1,9 @@
 //! The picture of an access pattern: which blocks are referenced when.
 //!
-//! From left to right lie the references of a trace in its order, from the bottom up its blocks in the order of their first reference, so that
-//! what is read for the first time climbs the diagonal, and what is read again lies below it. Each point of the grid counts exactly the
-//! references that fall into it. A trace too long for the grid folds it: two neighbours become one, as often as it takes, so that every
-//! trace takes the same memory.
+//! From left to right lie the references of a trace in its order, from the bottom up its blocks in the order of their
+//! first reference, so that what is read for the first time climbs the diagonal, and what is read again lies below it.
+//! Each point of the grid counts exactly the references that fall into it. A trace too long for the grid folds it: two
+//! neighbours become one, as often as it takes, so that every trace takes the same memory.
 
 use hashbrown::HashMap;
 use hotset_core::request::Kind;
@@ -50,8 +50,8 @@ pub struct Pattern {
 pub struct Grid {
     /// The kind, or the trace's own word for it.
     pub name: String,
-    /// References at each point, row by row from the bottom: written as pairs of numbers, how many points further a point lies than the one
-    /// before it and how many references it has; points without any are left out.
+    /// References at each point, row by row from the bottom: written as pairs of numbers, how many points further a
+    /// point lies than the one before it and how many references it has; points without any are left out.
     #[serde(serialize_with = "pairs")]
     pub points: Vec<u32>,
 }
@@ -82,7 +82,8 @@ impl Pattern {
         self.torn = true;
     }
 
-    /// Counts references to these blocks, dense numbers in the order of their first reference, which `shares` divide among files.
+    /// Counts references to these blocks, dense numbers in the order of their first reference, which `shares` divide
+    /// among files.
     pub(super) fn feed(&mut self, blocks: &[u32], shares: &[Share], tables: &Tables) {
         let mut blocks = blocks.iter();
         for share in shares {
@@ -107,7 +108,8 @@ impl Pattern {
         self.blocks = self.blocks.max(block + 1);
     }
 
-    /// The grid of what is touched. A trace that tells a file's kind only after its first references has them under what was known then.
+    /// The grid of what is touched. A trace that tells a file's kind only after its first references has them under
+    /// what was known then.
     fn number(&mut self, share: &Share, tables: &Tables) -> usize {
         if let Some(&number) = self.numbers.get(&(share.file, share.kind)) {
             return number;

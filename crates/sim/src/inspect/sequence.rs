@@ -4,8 +4,8 @@ use hashbrown::HashMap;
 use hotset_core::request::Request;
 use serde::Serialize;
 
-/// Runs of reads and writes, each of which begins where the one before it to the same file ended. Mappings are left out: what a
-/// program does with a mapped range is not seen.
+/// Runs of reads and writes, each of which begins where the one before it to the same file ended. Mappings are left
+/// out: what a program does with a mapped range is not seen.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Sequences {
     /// Reads and writes of at least one byte.

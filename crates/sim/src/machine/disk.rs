@@ -1,7 +1,8 @@
 //! The disk behind a cache: one request at a time, in the order in which they come.
 //!
-//! `disk(…)` is a mechanical one. Defaults are those of the papers' simulations (POLICIES 1.4: 5 ms seek, 10,045 rpm, and 20 MB/s): a block that does not follow the last one costs a
-//! seek, half a rotation and its transfer; the next block of the same file costs its transfer alone. `latency(time=…)` takes the same time for each run of neighbours.
+//! `disk(…)` is a mechanical one. Defaults are those of the papers' simulations (POLICIES 1.4: 5 ms seek, 10,045 rpm,
+//! and 20 MB/s): a block that does not follow the last one costs a seek, half a rotation and its transfer; the next
+//! block of the same file costs its transfer alone. `latency(time=…)` takes the same time for each run of neighbours.
 
 use hotset_core::policy::{Args, Param, ParamKind};
 use hotset_core::spec::{Spec, SpecError};
@@ -109,7 +110,8 @@ impl Device {
         Device { disk, transfer, behind: None, free: 0, busy: 0 }
     }
 
-    /// Transfers a block that is asked for at the time `now`; gives when that is done. Addresses are files in the high half, blocks in the low one.
+    /// Transfers a block that is asked for at the time `now`; gives when that is done. Addresses are files in the high
+    /// half, blocks in the low one.
     pub fn transfer(&mut self, now: u64, address: u64) -> u64 {
         let is_neighbour = self.behind == Some(address);
         let cost = match self.disk.cost {

@@ -26,13 +26,15 @@ impl Block {
 
 pub(super) struct Host {
     addresses: Arc<[u64]>,
-    /// Addresses of blocks that are read ahead though the trace never refers to them: their slots follow on those of the trace.
+    /// Addresses of blocks that are read ahead though the trace never refers to them: their slots follow on those of
+    /// the trace.
     others: Vec<u64>,
     /// By slot.
     blocks: Vec<Block>,
     /// Resident blocks by application.
     pub held: Vec<u32>,
-    /// Blocks that are to be read though nobody waits, and addresses that are to be written, since they were taken last.
+    /// Blocks that are to be read though nobody waits, and addresses that are to be written, since they were taken
+    /// last.
     pub reads: Vec<Slot>,
     pub writes: Vec<u64>,
     pub transfers: Transfers,

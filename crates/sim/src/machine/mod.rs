@@ -1,9 +1,11 @@
-//! Replays on a machine that has a clock and a disk, and reads ahead: each application makes its next request when the one before it is served and its own work is done, so that a
-//! cache that hits more lets it finish earlier; and series over time of what was hit and what is held.
+//! Replays on a machine that has a clock and a disk, and reads ahead: each application makes its next request when the
+//! one before it is served and its own work is done, so that a cache that hits more lets it finish earlier; and series
+//! over time of what was hit and what is held.
 //!
-//! The work between two requests of an application is the time between them in the trace, the service that they had there included: traces do not
-//! tell it apart. Applications wait for blocks that they read and miss. Whatever is read or written besides (blocks that a scheme wants, evicted
-//! blocks that were written) goes to the same disk behind them and delays whoever comes next.
+//! The work between two requests of an application is the time between them in the trace, the service that they had
+//! there included: traces do not tell it apart. Applications wait for blocks that they read and miss. Whatever is read
+//! or written besides (blocks that a scheme wants, evicted blocks that were written) goes to the same disk behind them
+//! and delays whoever comes next.
 
 mod disk;
 mod files;
@@ -45,8 +47,9 @@ pub struct Options {
     pub every: Option<Every>,
 }
 
-/// Runs every plan. References are reported to `progress` once a cell. Fails for policies that must know the future, if a disk decides what comes
-/// next, for schemes that cut or classify blocks in their own way, and if the trace has no times where they are wanted.
+/// Runs every plan. References are reported to `progress` once a cell. Fails for policies that must know the future, if
+/// a disk decides what comes next, for schemes that cut or classify blocks in their own way, and if the trace has no
+/// times where they are wanted.
 pub fn run(
     references: &References,
     plans: &[Plan],
@@ -101,7 +104,8 @@ impl<'a> Machine<'a> {
         Ok(self.replay(&self.lanes, policy, plan, plan.capacity, options).run())
     }
 
-    /// The counts of an application alone in a cache of `capacity` blocks under `policy`, all else as in `plan`; `None` if it does not occur.
+    /// The counts of an application alone in a cache of `capacity` blocks under `policy`, all else as in `plan`; `None`
+    /// if it does not occur.
     pub fn alone(
         &self,
         app: u32,

@@ -1,11 +1,14 @@
 //! Reading ahead as Linux does it for files that are read in sequence.
 //!
-//! Each application has, for each file, a window of blocks that were read ahead. A read of the file's first block opens one, and so does one that goes on where the
-//! last one ended and misses. When a reader reaches the mark in its window, so that the window will last just long enough, the next one is read while it goes on: two to four
-//! times as long, up to 128 KB. Any other read is taken for a random one, and nothing is read ahead for it.
+//! Each application has, for each file, a window of blocks that were read ahead. A read of the file's first block opens
+//! one, and so does one that goes on where the last one ended and misses. When a reader reaches the mark in its window,
+//! so that the window will last just long enough, the next one is read while it goes on: two to four times as long, up
+//! to 128 KB. Any other read is taken for a random one, and nothing is read ahead for it.
 //!
-//! Source: on-demand read-ahead of Linux since 2.6.23, as its authors describe it (Wu, Xi, Li and Zou, Linux readahead: less tricks for more, 2007), with the kernel's window of 128 KB. The paper of
-//! soft quality of service simulates with Linux's read-ahead without saying more. Left out: windows found by looking for cached blocks before the missing one, which need a descriptor's history or that of several readers of one file.
+//! Source: on-demand read-ahead of Linux since 2.6.23, as its authors describe it (Wu, Xi, Li and Zou, Linux readahead:
+//! less tricks for more, 2007), with the kernel's window of 128 KB. The paper of soft quality of service simulates with
+//! Linux's read-ahead without saying more. Left out: windows found by looking for cached blocks before the missing one,
+//! which need a descriptor's history or that of several readers of one file.
 
 use std::collections::HashMap;
 use std::ops::Range;
@@ -45,13 +48,15 @@ pub(super) struct Reading {
 }
 
 impl ReadAhead {
-    /// For blocks of so many bytes (4 KB if they have no size), in a cache of so many blocks, at most a quarter of which is read ahead at a time.
+    /// For blocks of so many bytes (4 KB if they have no size), in a cache of so many blocks, at most a quarter of
+    /// which is read ahead at a time.
     pub fn new(block_bytes: Option<u64>, capacity: u32) -> ReadAhead {
         let blocks = (MOST_BYTES / block_bytes.unwrap_or(4096).max(1)).min(u64::from(capacity / 4));
         ReadAhead { most: blocks as u32, streams: HashMap::new() }
     }
 
-    /// The window to be read now, empty if none is. It may go beyond the end of the file, and hold blocks that are present.
+    /// The window to be read now, empty if none is. It may go beyond the end of the file, and hold blocks that are
+    /// present.
     pub fn look(&mut self, reading: Reading) -> Range<u32> {
         if self.most == 0 {
             return 0..0;
@@ -138,7 +143,8 @@ fn next_length(length: u32, most: u32) -> u32 {
 mod tests {
     use super::*;
 
-    /// Reads of so many blocks each; the windows that are read for them, in a cache that keeps everything that lies below `end`.
+    /// Reads of so many blocks each; the windows that are read for them, in a cache that keeps everything that lies
+    /// below `end`.
     fn windows(reads: &[(u32, u32)], end: u32) -> Vec<Range<u32>> {
         let mut ahead = ReadAhead::new(Some(4096), 1000);
         let mut present = vec![false; end as usize];
@@ -159,7 +165,8 @@ mod tests {
         windows
     }
 
-    /// With reads of 4 KB Linux reads 4 blocks first, then 8, 16, 32, 32, each when the reader meets the mark of the window before.
+    /// With reads of 4 KB Linux reads 4 blocks first, then 8, 16, 32, 32, each when the reader meets the mark of the
+    /// window before.
     #[test]
     fn windows_grow_up_to_the_most() {
         let ones: Vec<(u32, u32)> = (0..100).map(|block| (block, 1)).collect();

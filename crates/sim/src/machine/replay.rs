@@ -134,7 +134,8 @@ impl<'a> Replay<'a> {
         }
     }
 
-    /// Counts also what is not to be counted: what a policy is told of an application does not depend on what a user wants to know.
+    /// Counts also what is not to be counted: what a policy is told of an application does not depend on what a user
+    /// wants to know.
     pub fn counting_all(self) -> Replay<'a> {
         Replay { counts_all: true, ..self }
     }

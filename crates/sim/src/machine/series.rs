@@ -39,7 +39,8 @@ pub struct Point {
     pub room: Option<PartRoom>,
     /// Its virtual queue at the end of its last quantum, if the scheme keeps one.
     pub queue: Option<Heat>,
-    /// Its table as it was when the room was divided last: blocks, and the hit rate in percent; empty if the scheme keeps none.
+    /// Its table as it was when the room was divided last: blocks, and the hit rate in percent; empty if the scheme
+    /// keeps none.
     pub table: Vec<(u32, f64)>,
 }
 

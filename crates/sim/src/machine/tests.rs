@@ -100,7 +100,8 @@ fn what_nobody_waits_for_delays_the_next() {
     let requests = [write, read(0, 10, 2), read(1, 12, 3)];
     let times =
         run_one(&references(&requests), "lru", 1, Some("latency(time=10ms,hit=1ms)"), None).tally.times.unwrap();
-    // The write takes 1; the read at 11 waits until 21, the write-back of block 1 goes on until 31, the other's read until 41.
+    // The write takes 1; the read at 11 waits until 21, the write-back of block 1 goes on until 31, the other's read
+    // until 41.
     assert_eq!(times.apps.iter().map(|app| app.finish).collect::<Vec<_>>(), [21 * MS, 41 * MS]);
     assert_eq!(times.disk_busy, 30 * MS);
 }

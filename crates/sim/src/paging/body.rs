@@ -1,4 +1,5 @@
-//! The references of a block: for each the place of its page among those of the block, and how often it is repeated; packed.
+//! The references of a block: for each the place of its page among those of the block, and how often it is repeated;
+//! packed.
 
 use std::io;
 
@@ -70,7 +71,8 @@ impl Packer {
         self.counts.push(step.count | if step.writes { WRITES } else { 0 });
     }
 
-    /// Appends the packed block to `out` and begins a new one. A block that does not get smaller stays as it is, which its length tells.
+    /// Appends the packed block to `out` and begins a new one. A block that does not get smaller stays as it is, which
+    /// its length tells.
     pub fn finish(&mut self, out: &mut Vec<u8>) -> io::Result<()> {
         self.places.append(&mut self.counts);
         self.packed.resize(zstd::zstd_safe::compress_bound(self.places.len()), 0);

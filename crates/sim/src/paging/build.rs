@@ -177,7 +177,8 @@ impl Builder {
         Ok(())
     }
 
-    /// Takes an event in. One that frees pages stands between two blocks, so that it need not be looked for within them.
+    /// Takes an event in. One that frees pages stands between two blocks, so that it need not be looked for within
+    /// them.
     fn event(&mut self, event: &ObjectEvent) -> Result<(), SimError> {
         let mut born = None;
         if event.op == ObjectOp::Free {

@@ -29,7 +29,8 @@ pub struct Tally {
     pub faults: u64,
     /// Those of them after memory was full for the first time.
     pub faults_after_fill: u64,
-    /// References and instructions made up to the fault that filled memory for the first time; `None` if it never was full.
+    /// References and instructions made up to the fault that filled memory for the first time; `None` if it never was
+    /// full.
     pub filled_at: Option<(u64, u64)>,
     /// Faults on pages that had been evicted before.
     pub refaults: u64,
@@ -39,7 +40,8 @@ pub struct Tally {
     pub write_backs: u64,
 }
 
-/// A running cell. Its policy is called for references to pages that are not resident, on which one virtual call is lost.
+/// A running cell. Its policy is called for references to pages that are not resident, on which one virtual call is
+/// lost.
 pub(super) struct Cell {
     trace: Arc<HeldMemory>,
     policy: Box<dyn DynPolicy>,

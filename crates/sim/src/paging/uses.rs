@@ -44,7 +44,8 @@ impl Uses {
     }
 }
 
-/// What a cell is told of the future. The block that was asked about last stays unpacked: questions are asked where the cell is.
+/// What a cell is told of the future. The block that was asked about last stays unpacked: questions are asked where the
+/// cell is.
 pub(super) struct Ahead {
     trace: Arc<HeldMemory>,
     uses: Arc<Uses>,

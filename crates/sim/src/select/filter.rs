@@ -26,8 +26,8 @@ pub struct Filter {
     pub to: Option<Place>,
 }
 
-/// Patterns for names, of which one must match: `*.png`, `/usr/*/stdio.h`. One without a slash is for the last component; case does not
-/// count. A pattern that fits a directory fits what lies below it too.
+/// Patterns for names, of which one must match: `*.png`, `/usr/*/stdio.h`. One without a slash is for the last
+/// component; case does not count. A pattern that fits a directory fits what lies below it too.
 #[derive(Clone, Debug, Default)]
 pub struct Names {
     patterns: Vec<String>,
@@ -107,8 +107,8 @@ impl fmt::Display for Place {
 }
 
 impl Filter {
-    /// Reads what [`Filter`] prints: `app=postgres,file=*.db,exclude=*.tmp,ops=reads+list,from=10s,to=20000`. A key of names may be given several
-    /// times; one of the patterns must match.
+    /// Reads what [`Filter`] prints: `app=postgres,file=*.db,exclude=*.tmp,ops=reads+list,from=10s,to=20000`. A key of
+    /// names may be given several times; one of the patterns must match.
     pub fn parse(text: &str) -> Result<Filter, String> {
         let (mut apps, mut files, mut exclude) = (Vec::new(), Vec::new(), Vec::new());
         let mut filter = Filter::default();

@@ -1,8 +1,9 @@
 //! Which requests of a trace are looked at, and which of these are counted.
 //!
-//! A [`Selection`] has three parts that work one after the other. `only` takes requests out of the trace: the cache never sees them. `warmup` is the
-//! beginning of what is left: it goes through the cache and is not counted. `count_only` restricts counting alone: what it does not admit goes through
-//! the cache as well. [`Selected`] applies it to any trace as it is read, so that whoever reads a trace can be given a selection of it.
+//! A [`Selection`] has three parts that work one after the other. `only` takes requests out of the trace: the cache
+//! never sees them. `warmup` is the beginning of what is left: it goes through the cache and is not counted.
+//! `count_only` restricts counting alone: what it does not admit goes through the cache as well. [`Selected`] applies
+//! it to any trace as it is read, so that whoever reads a trace can be given a selection of it.
 
 mod filter;
 mod ops;
@@ -79,13 +80,14 @@ impl Selection {
         self.warmup.is_none() && self.count_only.is_everything()
     }
 
-    /// True if it can be told only with the number of references, so that [`Selection::resolve`] must read the trace before.
+    /// True if it can be told only with the number of references, so that [`Selection::resolve`] must read the trace
+    /// before.
     pub fn needs_length(&self) -> bool {
         matches!(self.warmup, Some(Warmup::Share(_)))
     }
 
-    /// The same with a warm-up in references instead of a share of them. Reads `reader`, the trace once more, to its end to count them, as
-    /// `options` cut it.
+    /// The same with a warm-up in references instead of a share of them. Reads `reader`, the trace once more, to its
+    /// end to count them, as `options` cut it.
     pub fn resolve(&self, reader: &mut dyn TraceReader, options: &Options) -> Result<Selection, SimError> {
         let Some(Warmup::Share(share)) = self.warmup else { return Ok(self.clone()) };
         let only = Selection { only: self.only.clone(), ..Selection::default() };

@@ -17,8 +17,8 @@ const GROUPS: [(&str, &[Op]); 4] = [
 ];
 
 impl Ops {
-    /// Reads names of operations (`read`, `unlink`) or groups of them (`reads` with mapped ranges, `writes`, `data`, `metadata`) with `,` or `+`
-    /// between them.
+    /// Reads names of operations (`read`, `unlink`) or groups of them (`reads` with mapped ranges, `writes`, `data`,
+    /// `metadata`) with `,` or `+` between them.
     pub fn parse(text: &str) -> Result<Ops, String> {
         let mut all = Ops(0);
         for name in text.split([',', '+']).map(str::trim) {

@@ -11,8 +11,8 @@ use crate::prepare::Options;
 
 /// A selection of a trace, a trace like any other. Requests that are not counted are flagged [`FLAG_UNCOUNTED`].
 ///
-/// Places in the trace count the references of the whole trace, as it is cut into blocks; a request belongs to the place of its first reference. The
-/// warm-up counts those that are left.
+/// Places in the trace count the references of the whole trace, as it is cut into blocks; a request belongs to the
+/// place of its first reference. The warm-up counts those that are left.
 pub struct Selected<R> {
     reader: R,
     expander: Expander,
@@ -26,7 +26,8 @@ pub struct Selected<R> {
     /// References so far, and of these those that are left.
     references: u64,
     left: u64,
-    /// What was decided of the request before: whether it stays, and its flag. One that goes on with it shares its fate.
+    /// What was decided of the request before: whether it stays, and its flag. One that goes on with it shares its
+    /// fate.
     last: Option<u16>,
     /// Bytes of mappings that do not count as reads.
     unmapped_bytes: u64,
@@ -42,8 +43,8 @@ struct Judge {
 }
 
 impl<R: TraceReader> Selected<R> {
-    /// The selection of a trace, cut as `options` say. Fails if it speaks of times and the trace has none, or if its warm-up is a share that was
-    /// not [resolved](Selection::resolve).
+    /// The selection of a trace, cut as `options` say. Fails if it speaks of times and the trace has none, or if its
+    /// warm-up is a share that was not [resolved](Selection::resolve).
     pub fn new(reader: R, selection: &Selection, options: &Options) -> Result<Selected<R>, SimError> {
         let Selection { only, warmup, count_only } = selection;
         let needs_times = only.needs_times() || count_only.needs_times() || matches!(warmup, Some(Warmup::Time(_)));

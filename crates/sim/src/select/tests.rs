@@ -9,8 +9,8 @@ use crate::{Counters, Maps, Prepared, Silent, Tally, prepare};
 
 const PATHS: [&str; 3] = ["/data/a.db", "/usr/include/stdio.h", "/tmp/log"];
 
-/// 300 requests of two applications to three files, a second apart, every fourth a write, every ninth a mapping, every tenth over three blocks and
-/// a further record.
+/// 300 requests of two applications to three files, a second apart, every fourth a write, every ninth a mapping, every
+/// tenth over three blocks and a further record.
 fn trace(at_once: usize) -> Box<Held> {
     let meta = Meta { format: "test", addressing: Addressing::Bytes { unit: None }, has_time: true, has_ops: true };
     let file = |path: &&str| FileInfo { path: (*path).into(), kind: Kind::Datafile, ..FileInfo::default() };

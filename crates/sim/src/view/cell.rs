@@ -170,7 +170,8 @@ impl<P: Policy> ClassCell<P> {
         sum
     }
 
-    /// What happens before the reference at `index`; true if its bytes are found elsewhere, and that is all there is to it.
+    /// What happens before the reference at `index`; true if its bytes are found elsewhere, and that is all there is to
+    /// it.
     #[cold]
     fn happen(&mut self, shown: &Shown, index: usize, events: &mut &[Event], reference: Reference) -> bool {
         let due = events.partition_point(|event| event.at <= index as u64);
@@ -225,7 +226,8 @@ impl<P: Policy> ClassCell<P> {
         outcome == Outcome::Hit
     }
 
-    /// True if the block is not where it belongs now, but all its bytes are in blocks of the class that the file had before.
+    /// True if the block is not where it belongs now, but all its bytes are in blocks of the class that the file had
+    /// before.
     fn hit_elsewhere(&mut self, shown: &Shown, class: Class, event: &Event, slot: Slot, reference: Reference) -> bool {
         let blocks = &shown.event_blocks[event.blocks.clone()];
         if self.policy.contains(slot) || !blocks.iter().all(|&block| self.policy.contains(block)) {

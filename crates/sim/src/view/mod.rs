@@ -1,5 +1,5 @@
-//! A trace as a scheme wants to see it: classified, cut into blocks of the parts' own sizes, with the inodes and directories that
-//! naming a file touches.
+//! A trace as a scheme wants to see it: classified, cut into blocks of the parts' own sizes, with the inodes and
+//! directories that naming a file touches.
 
 mod cell;
 mod cut;

@@ -29,8 +29,8 @@ pub(crate) struct Shown {
     pub event_blocks: Vec<u32>,
 }
 
-/// The references of one request, or of a record of the trace that goes on with the request before it. It begins where the span before
-/// ends.
+/// The references of one request, or of a record of the trace that goes on with the request before it. It begins where
+/// the span before ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Span {
     /// Position behind its last reference.
@@ -61,7 +61,8 @@ pub(crate) struct Event {
 pub(crate) enum What {
     /// The blocks are invalidated.
     Remove,
-    /// The bytes that the reference asks for may still be in these blocks of another class, which the file was of before.
+    /// The bytes that the reference asks for may still be in these blocks of another class, which the file was of
+    /// before.
     Elsewhere(Class),
 }
 
@@ -72,7 +73,8 @@ impl Shown {
     }
 }
 
-/// Shows `requests` in `view`, which classifies. Fails if that takes more memory than is allowed; the error names the policy.
+/// Shows `requests` in `view`, which classifies. Fails if that takes more memory than is allowed; the error names the
+/// policy.
 pub(crate) fn show(requests: &Requests, view: &View, policy: &str) -> Result<Shown, SimError> {
     let mut show = Show::new(requests, view, policy);
     let mut steps = Vec::new();
@@ -119,7 +121,8 @@ impl Valid {
     /// Bytes that a block costs, at most.
     const BLOCK_BYTES: usize = 40;
 
-    /// These blocks of a file come to be worth something, if they are not: consecutive ones, the first of which has this number.
+    /// These blocks of a file come to be worth something, if they are not: consecutive ones, the first of which has
+    /// this number.
     fn note(&mut self, piece: &Piece, start: u64, ids: &[u32]) {
         let Object::File(file) = piece.space.object else { return };
         for (number, &id) in (start..).zip(ids) {

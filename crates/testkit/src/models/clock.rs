@@ -1,5 +1,5 @@
-//! CLOCK as a ring: pages in a circle, a hand, and a counter a page. The circle is written as a list that begins at the hand, so that
-//! the page behind the hand, where a new one goes, is the last.
+//! CLOCK as a ring: pages in a circle, a hand, and a counter a page. The circle is written as a list that begins at the
+//! hand, so that the page behind the hand, where a new one goes, is the last.
 
 use std::collections::{BTreeSet, VecDeque};
 

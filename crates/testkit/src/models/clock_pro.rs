@@ -1,5 +1,5 @@
-//! CLOCK-Pro as the paper tells it: hot, cold and non-resident cold pages in one circle, three hands. The circle is written as a list
-//! that begins at the hot hand; the other two are the pages they look at next.
+//! CLOCK-Pro as the paper tells it: hot, cold and non-resident cold pages in one circle, three hands. The circle is
+//! written as a list that begins at the hot hand; the other two are the pages they look at next.
 
 use std::collections::{BTreeSet, VecDeque};
 

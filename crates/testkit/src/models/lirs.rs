@@ -1,4 +1,5 @@
-//! LIRS as the paper tells it: a stack of blocks in order of last use, each LIR or HIR, resident or not, and the queue Q.
+//! LIRS as the paper tells it: a stack of blocks in order of last use, each LIR or HIR, resident or not, and the queue
+//! Q.
 
 use std::collections::{BTreeSet, VecDeque};
 

@@ -1,6 +1,8 @@
-//! LRFU from its definition: for every resident block the weights of all its uses are summed, in whole numbers of any length.
+//! LRFU from its definition: for every resident block the weights of all its uses are summed, in whole numbers of any
+//! length.
 //!
-//! A use at time t weighs what its unit was then, rounded as the statement rounds: 64 significant bits, the rest cut off.
+//! A use at time t weighs what its unit was then, rounded as the statement rounds: 64 significant bits, the rest cut
+//! off.
 
 use std::cmp::Ordering;
 use std::collections::{BTreeMap, BTreeSet};

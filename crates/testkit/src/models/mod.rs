@@ -62,8 +62,8 @@ pub struct Row {
     /// Canonical name of the policy.
     pub policy: &'static str,
     build: Build,
-    /// Arguments under which policy and model are compared besides the defaults, each as in a spec. Together they give every
-    /// parameter another value than its default, one that some reference can tell.
+    /// Arguments under which policy and model are compared besides the defaults, each as in a spec. Together they give
+    /// every parameter another value than its default, one that some reference can tell.
     pub variants: &'static [&'static str],
     /// Where the blocks lie meanwhile.
     pub worlds: &'static [World],
@@ -97,7 +97,8 @@ const MANY_APPS: &[World] = &[World { apps: 5, ..World::PLAIN }];
 /// All classes of the attribute caches.
 const SIX_CLASSES: &[World] = &[World { classes: 6, ..World::PLAIN }];
 
-/// At one block of this size the caches in parts have room for a block of each kind, and at a few for no more than the tests refer to.
+/// At one block of this size the caches in parts have room for a block of each kind, and at a few for no more than the
+/// tests refer to.
 const BLOCK_IN_PARTS: u64 = 8 << 10;
 
 /// Every model under the canonical name of its policy.

@@ -1,5 +1,6 @@
-//! The attribute caches of Richardson's report, and the Unix cache that they are held against: parts for kinds of data, each an LRU
-//! list of blocks of its own size. Blocks come with their class; which requests touch which blocks is not told here.
+//! The attribute caches of Richardson's report, and the Unix cache that they are held against: parts for kinds of data,
+//! each an LRU list of blocks of its own size. Blocks come with their class; which requests touch which blocks is not
+//! told here.
 
 use std::collections::{BTreeSet, VecDeque};
 use std::marker::PhantomData;
@@ -46,8 +47,8 @@ impl Part {
 
 const K: u64 = 1024;
 
-/// Table 1 of the report, in K: total size, bytes for inodes and directories, bytes for large files (0 where they have no part), block of
-/// large files, block of the rest.
+/// Table 1 of the report, in K: total size, bytes for inodes and directories, bytes for large files (0 where they have
+/// no part), block of large files, block of the rest.
 const TABLE_1: [[u64; 5]; 10] = [
     [36864, 4096, 16384, 128, 4],
     [26624, 2048, 8192, 128, 4],

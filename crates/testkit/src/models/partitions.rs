@@ -123,8 +123,8 @@ impl Partitions {
     }
 }
 
-/// Values by key, for the keys that were used last. A new entry has the next number until the table is full, then that of the entry it
-/// displaces.
+/// Values by key, for the keys that were used last. A new entry has the next number until the table is full, then that
+/// of the entry it displaces.
 pub(super) struct Table<T> {
     bound: usize,
     pub(super) entries: Vec<(u64, T)>,

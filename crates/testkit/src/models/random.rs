@@ -1,5 +1,5 @@
-//! Random replacement: a table of residents from which one is drawn; the last one fills its place. The stream of random numbers is part
-//! of the statement, so it is the policy's own.
+//! Random replacement: a table of residents from which one is drawn; the last one fills its place. The stream of random
+//! numbers is part of the statement, so it is the policy's own.
 
 use std::collections::BTreeSet;
 

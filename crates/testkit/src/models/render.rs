@@ -1,4 +1,5 @@
-//! The rendering buffer cache as it is stated: three areas and three shadows, each a list; the last one is the youngest.
+//! The rendering buffer cache as it is stated: three areas and three shadows, each a list; the last one is the
+//! youngest.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 

@@ -1,4 +1,5 @@
-//! SEQ over a plain list of sequences; a victim is looked for block by block, from some way behind the end of its sequence backwards.
+//! SEQ over a plain list of sequences; a victim is looked for block by block, from some way behind the end of its
+//! sequence backwards.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
@@ -130,7 +131,8 @@ impl Seq {
         }
     }
 
-    /// A miss extends the first sequence that it goes on with, and nothing else happens; otherwise it cuts the first in which it lies.
+    /// A miss extends the first sequence that it goes on with, and nothing else happens; otherwise it cuts the first in
+    /// which it lies.
     fn miss_overlapping(&mut self, file: u32, block: u32) {
         self.now += 1;
         let (now, table) = (self.now, self.count("table"));

@@ -1,4 +1,5 @@
-//! SIEVE as algorithm 1 of the paper states it: one list, newest first, a visited bit a block, and a hand that points at a block.
+//! SIEVE as algorithm 1 of the paper states it: one list, newest first, a visited bit a block, and a hand that points
+//! at a block.
 
 use std::collections::BTreeSet;
 

@@ -6,7 +6,8 @@ use super::partitions::{Class, Partitions, Table};
 use crate::model::{Given, Model, Step};
 use hotset_core::policy::Reference;
 
-/// A file's run: its length so far, the length it needs, its ends, when it or its last lap began, when the file was last referenced.
+/// A file's run: its length so far, the length it needs, its ends, when it or its last lap began, when the file was
+/// last referenced.
 struct Run {
     length: u64,
     needed: u64,

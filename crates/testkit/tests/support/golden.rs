@@ -1,4 +1,5 @@
-//! The files of `golden/` and the traces that they speak of: for the test of the counts and for the command that prints new ones.
+//! The files of `golden/` and the traces that they speak of: for the test of the counts and for the command that prints
+//! new ones.
 
 use std::collections::BTreeMap;
 

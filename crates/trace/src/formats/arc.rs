@@ -1,5 +1,6 @@
-//! `arc`: `start count ignored sequence` on a line, as in the traces of the ARC paper (Megiddo and Modha, FAST 2003). `start` and
-//! `count` are 512-byte blocks of one device; everything is a read. The sequence is a request's number and not used.
+//! `arc`: `start count ignored sequence` on a line, as in the traces of the ARC paper (Megiddo and Modha, FAST 2003).
+//! `start` and `count` are 512-byte blocks of one device; everything is a read. The sequence is a request's number and
+//! not used.
 
 use hotset_core::request::Request;
 

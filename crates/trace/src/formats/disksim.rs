@@ -1,6 +1,6 @@
-//! `disksim`: `time device LBA sectors op` between blanks, the ascii input of DiskSim and MQSim. LBAs count 512-byte sectors; a device
-//! is a file here. Both simulators say 1 for a read and 0 for a write. A time without a point is nanoseconds, as in MQSim; with one it
-//! is milliseconds, as in DiskSim.
+//! `disksim`: `time device LBA sectors op` between blanks, the ascii input of DiskSim and MQSim. LBAs count 512-byte
+//! sectors; a device is a file here. Both simulators say 1 for a read and 0 for a write. A time without a point is
+//! nanoseconds, as in MQSim; with one it is milliseconds, as in DiskSim.
 
 use hotset_core::request::{Op, Request};
 

@@ -1,5 +1,5 @@
-//! `lirs`: block numbers between blanks, as in the traces of the LIRS paper (Jiang and Zhang, SIGMETRICS 2002). Lines that hold `*`
-//! are marks of its phases and reference nothing.
+//! `lirs`: block numbers between blanks, as in the traces of the LIRS paper (Jiang and Zhang, SIGMETRICS 2002). Lines
+//! that hold `*` are marks of its phases and reference nothing.
 
 use hotset_core::request::Request;
 use memchr::memchr;

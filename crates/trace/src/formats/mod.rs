@@ -1,7 +1,8 @@
 //! Every known format, and opening a trace in one of them.
 //!
-//! A format is one file here and one line in [`BUILTIN`]; everything that lists formats, fuzzes them or documents them goes through it. Rooms above this one add theirs by putting a [`Format`] of their own into
-//! the slice they hand to [`open`].
+//! A format is one file here and one line in [`BUILTIN`]; everything that lists formats, fuzzes them or documents them
+//! goes through it. Rooms above this one add theirs by putting a [`Format`] of their own into the slice they hand to
+//! [`open`].
 
 mod arc;
 mod big_endian;
@@ -118,7 +119,8 @@ pub struct OpenOptions {
     pub format: Option<String>,
     /// Malformed records are counted and skipped instead of being errors.
     pub skip_bad: bool,
-    /// Names of the columns of a `csv` trace without a header, separated by commas; they replace the header of one that has it.
+    /// Names of the columns of a `csv` trace without a header, separated by commas; they replace the header of one
+    /// that has it.
     pub columns: Option<String>,
 }
 

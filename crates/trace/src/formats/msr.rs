@@ -1,6 +1,6 @@
-//! `msr`: `Timestamp,Hostname,DiskNumber,Type,Offset,Size,ResponseTime` on a line, as in the MSR Cambridge block traces (Narayanan
-//! et al., FAST 2008). The time is a Windows file time, in units of 100 ns since 1601; offset and size are bytes. A disk of a host is a
-//! file here, named as the traces are: `hm_1`. The response time is not used.
+//! `msr`: `Timestamp,Hostname,DiskNumber,Type,Offset,Size,ResponseTime` on a line, as in the MSR Cambridge block traces
+//! (Narayanan et al., FAST 2008). The time is a Windows file time, in units of 100 ns since 1601; offset and size are
+//! bytes. A disk of a host is a file here, named as the traces are: `hm_1`. The response time is not used.
 
 use hotset_core::request::{Op, Request};
 

@@ -1,5 +1,5 @@
-//! `oracle-general`: libCacheSim's 24-byte little-endian record `{ u32 time, u64 object, u32 size, i64 next access }`. Times are
-//! seconds. The next access, a record's number or -1, is not used: hotset works out its own.
+//! `oracle-general`: libCacheSim's 24-byte little-endian record `{ u32 time, u64 object, u32 size, i64 next access }`.
+//! Times are seconds. The next access, a record's number or -1, is not used: hotset works out its own.
 
 use hotset_core::request::Request;
 

@@ -1,5 +1,6 @@
-//! `spc`: `ASU,LBA,size,op,time` on a line, as in the traces that the Storage Performance Council and UMass publish. An application
-//! storage unit is a file here; LBAs count 512-byte blocks, the size is bytes, the time seconds. Further fields are ignored.
+//! `spc`: `ASU,LBA,size,op,time` on a line, as in the traces that the Storage Performance Council and UMass publish. An
+//! application storage unit is a file here; LBAs count 512-byte blocks, the size is bytes, the time seconds. Further
+//! fields are ignored.
 
 use hotset_core::request::{Op, Request};
 

@@ -1,8 +1,9 @@
-//! `render`: a renderer as Shin, Cho and Bahn (2020) describe its I/O. At each launch the configuration is read once; then for each frame all
-//! textures are read in order, with some blocks at random in between, and the picture is written and never read again.
+//! `render`: a renderer as Shin, Cho and Bahn (2020) describe its I/O. At each launch the configuration is read once;
+//! then for each frame all textures are read in order, with some blocks at random in between, and the picture is
+//! written and never read again.
 //!
-//! The blocks read at random follow Pareto's law with 80 % of the reads on 20 % of the blocks (shape log 5 / log 4), cut at the last block. The paper's
-//! traces are not public: shares and sizes here are knobs, not measurements.
+//! The blocks read at random follow Pareto's law with 80 % of the reads on 20 % of the blocks (shape log 5 / log 4),
+//! cut at the last block. The paper's traces are not public: shares and sizes here are knobs, not measurements.
 
 use hotset_core::{
     policy::{Args, Param, ParamKind},

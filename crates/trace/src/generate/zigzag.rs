@@ -1,4 +1,5 @@
-//! `zigzag`: up and down again over the same blocks, the turning points once. LRU is optimal for the half near the turn.
+//! `zigzag`: up and down again over the same blocks, the turning points once. LRU is optimal for the half near the
+//! turn.
 
 use hotset_core::request::Request;
 

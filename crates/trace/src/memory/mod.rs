@@ -1,7 +1,8 @@
 //! Traces of memory: references to pages in order, and the objects that were allocated and freed meanwhile.
 //!
-//! Consecutive references to one page are folded into a run. What a program does to its memory is told by events, which carry
-//! the number of references made before them. Where a command wants requests, [`requests::Requests`] makes one of each run.
+//! Consecutive references to one page are folded into a run. What a program does to its memory is told by events, which
+//! carry the number of references made before them. Where a command wants requests, [`requests::Requests`] makes one of
+//! each run.
 
 mod objects;
 pub mod pgt;

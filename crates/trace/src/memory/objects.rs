@@ -1,7 +1,7 @@
 //! The object list beside a `pgt` trace: `refno,op,addr,size,caller`, a line an event.
 //!
-//! The operations: `m` allocated, `f` freed, `g` a variable of the program, `E` the end of the trace, whose `refno` is the number of all
-//! references.
+//! The operations: `m` allocated, `f` freed, `g` a variable of the program, `E` the end of the trace, whose `refno` is
+//! the number of all references.
 
 use std::path::{Path, PathBuf};
 

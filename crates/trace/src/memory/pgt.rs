@@ -1,7 +1,7 @@
 //! `pgt`: page-level references of a program, runs of references to one page as varints.
 //!
-//! A record is `zigzag(page - previous page)`, `2n + (w > 0)`, and `w` if the low bit of that is set: n consecutive references to one page
-//! of 4 KiB, w of them writes, all LEB128. Objects stand in `NAME.obj.csv` beside it.
+//! A record is `zigzag(page - previous page)`, `2n + (w > 0)`, and `w` if the low bit of that is set: n consecutive
+//! references to one page of 4 KiB, w of them writes, all LEB128. Objects stand in `NAME.obj.csv` beside it.
 
 use super::{
     BATCH_RUNS, MOST_PAGES, MemoryBatch, MemoryMeta, MemoryReader, ObjectEvent, PageRun, Requests, Story, objects,

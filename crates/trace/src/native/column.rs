@@ -1,7 +1,7 @@
 //! Columns: one field of the requests of a block, transformed so that it compresses.
 //!
-//! A *transform* says what is stored for a value, a *layout* how stored numbers become bytes. The writer tries every pair on a
-//! sample and keeps what zstd makes smallest; the reader decodes a column piece by piece.
+//! A *transform* says what is stored for a value, a *layout* how stored numbers become bytes. The writer tries every
+//! pair on a sample and keeps what zstd makes smallest; the reader decodes a column piece by piece.
 
 use zstd::bulk::Compressor;
 
@@ -129,7 +129,8 @@ impl Encoder {
         Stored { transform: transform as u8, layout, base, scale, data }
     }
 
-    /// Turns what `transform` leaves into numbers to store: divided by their greatest common divisor, differences without sign.
+    /// Turns what `transform` leaves into numbers to store: divided by their greatest common divisor, differences
+    /// without sign.
     fn divide(&mut self, transform: Transform) -> u64 {
         let signed = transform != Transform::Value;
         let size = |number: u64| if signed { (number as i64).unsigned_abs() } else { number };
@@ -185,7 +186,8 @@ fn common_divisor(numbers: impl Iterator<Item = u64>) -> u64 {
     divisor.max(1)
 }
 
-/// What an odd number has to be multiplied with to give 1 modulo 2^64, by Newton's iteration: each step doubles the bits that are right.
+/// What an odd number has to be multiplied with to give 1 modulo 2^64, by Newton's iteration: each step doubles the
+/// bits that are right.
 fn odd_inverse(odd: u64) -> u64 {
     (0..6).fold(odd, |inverse, _| inverse.wrapping_mul(2u64.wrapping_sub(odd.wrapping_mul(inverse))))
 }

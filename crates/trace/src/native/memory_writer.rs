@@ -24,7 +24,8 @@ const SECTION_EVENTS: usize = 4096;
 /// Callers are cut to this many bytes, so that a section of them keeps below its limit.
 const CALLER_BYTES: usize = 256;
 
-/// Writes a trace of memory. It never goes back. Dropping it without [`MemoryWriter::finish`] leaves what was written whole.
+/// Writes a trace of memory. It never goes back. Dropping it without [`MemoryWriter::finish`] leaves what was written
+/// whole.
 pub struct MemoryWriter<W: Write> {
     out: W,
     path: PathBuf,

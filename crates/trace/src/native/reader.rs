@@ -19,8 +19,8 @@ use crate::{Batch, Meta, Tables, TraceError, TraceReader, batch::BATCH_REQUESTS,
 
 /// Reads a trace from front to back; where the source can seek, also from any request on.
 ///
-/// Whatever the bytes claim, it holds one section (4 MiB stored, 4 MiB unfolded), one decoded piece of a block, and the tables and the index,
-/// which take at most about 1 KiB of memory for a stored byte.
+/// Whatever the bytes claim, it holds one section (4 MiB stored, 4 MiB unfolded), one decoded piece of a block, and the
+/// tables and the index, which take at most about 1 KiB of memory for a stored byte.
 pub struct Reader<R> {
     source: R,
     path: PathBuf,
@@ -85,8 +85,8 @@ impl<R: Read + Seek> Reader<R> {
         Ok(reader)
     }
 
-    /// Takes index and statistics from the end of a complete file. A footer that is damaged is left to be found by whoever reads
-    /// up to it.
+    /// Takes index and statistics from the end of a complete file. A footer that is damaged is left to be found by
+    /// whoever reads up to it.
     fn read_footer(&mut self) -> io::Result<()> {
         let length = self.source.seek(SeekFrom::End(0))?;
         let tail = length.min(index::END_BYTES as u64);
@@ -164,13 +164,14 @@ impl<R: Read> Reader<R> {
         self.position
     }
 
-    /// What the trace amounts to: known from the start if the source can seek, otherwise once all has been read. `None` if the
-    /// recording was interrupted.
+    /// What the trace amounts to: known from the start if the source can seek, otherwise once all has been read. `None`
+    /// if the recording was interrupted.
     pub fn stats(&self) -> Option<&Stats> {
         self.stats.as_ref()
     }
 
-    /// Goes on with this request; the one behind the last is the end. An error if the source cannot seek or has fewer requests.
+    /// Goes on with this request; the one behind the last is the end. An error if the source cannot seek or has fewer
+    /// requests.
     pub fn seek_to(&mut self, request: u64) -> Result<(), TraceError> {
         let place = self.index.as_ref().and_then(|index| index.block_of(request)).copied();
         self.block.close();
@@ -201,7 +202,8 @@ impl<R: Read> Reader<R> {
         self.decode(&mut Batch::new(), count as usize)
     }
 
-    /// Decodes up to `limit` requests of the block at hand into an empty batch, which stays empty where the block is damaged.
+    /// Decodes up to `limit` requests of the block at hand into an empty batch, which stays empty where the block is
+    /// damaged.
     fn decode(&mut self, batch: &mut Batch, limit: usize) -> Result<(), TraceError> {
         let left = self.block.left() as u64;
         let Err(fault) = self.block.read(batch, limit) else { return Ok(()) };
@@ -340,7 +342,8 @@ impl<R: Read> Reader<R> {
         }
     }
 
-    /// Passes over a section that is damaged, or makes it an error. If nothing behind it can be found, the trace ends here.
+    /// Passes over a section that is damaged, or makes it an error. If nothing behind it can be found, the trace ends
+    /// here.
     fn damaged(&mut self, offset: u64, fault: Fault, goes_on: bool) -> Result<(), TraceError> {
         self.ended |= !goes_on || !self.damage.skip;
         if !self.damage.skip {

@@ -22,8 +22,8 @@ use crate::{Batch, Tables, TraceError, TraceReader, batch::UNKNOWN_SIZE, error::
 /// Bytes of table entries after which they get a section of their own.
 const TABLE_SECTION: usize = 1 << 20;
 
-/// Writes a trace. It never goes back, so a pipe will do, and what has been written stays readable if the writer is interrupted;
-/// dropping it without [`Writer::finish`] writes the last requests, but no footer.
+/// Writes a trace. It never goes back, so a pipe will do, and what has been written stays readable if the writer is
+/// interrupted; dropping it without [`Writer::finish`] writes the last requests, but no footer.
 pub struct Writer<W: Write> {
     out: W,
     path: PathBuf,
@@ -76,8 +76,9 @@ impl<W: Write> Writer<W> {
         Ok(writer)
     }
 
-    /// Appends the requests of `batch`. `tables` are those of the trace so far and name every file and application of the requests: entries that are new are written before the
-    /// requests; entries that have changed follow now and then, and at the latest in [`Writer::finish`].
+    /// Appends the requests of `batch`. `tables` are those of the trace so far and name every file and application of
+    /// the requests: entries that are new are written before the requests; entries that have changed follow now and
+    /// then, and at the latest in [`Writer::finish`].
     pub fn push(&mut self, batch: &Batch, tables: &Tables) -> Result<(), TraceError> {
         self.check(batch, tables)?;
         self.guard(|writer| {
@@ -98,8 +99,8 @@ impl<W: Write> Writer<W> {
         })
     }
 
-    /// Writes what has been pushed, so that a reader sees it whatever happens next. Blocks that are not full compress less: call
-    /// this once in some seconds, not for every batch.
+    /// Writes what has been pushed, so that a reader sees it whatever happens next. Blocks that are not full compress
+    /// less: call this once in some seconds, not for every batch.
     pub fn flush(&mut self) -> Result<(), TraceError> {
         self.guard(|writer| {
             writer.cut()?;

@@ -7,8 +7,8 @@ use super::{
     scan::{digits, find},
 };
 
-/// The fields of a line, one after the other, without quoting. Numbers are parsed where they stand, without looking for the end of
-/// the field first.
+/// The fields of a line, one after the other, without quoting. Numbers are parsed where they stand, without looking for
+/// the end of the field first.
 pub struct Fields<'a> {
     line: Line<'a>,
     /// Where the next field begins; behind the end of the line when there is none.

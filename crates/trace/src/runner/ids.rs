@@ -7,8 +7,9 @@ use super::{
     number::{unexpected, whole_or_hex},
 };
 
-/// Turns ids into numbers. The first one decides what all of a trace are: numbers (decimal, or hexadecimal after `0x`), or names.
-/// A name's number is its 64-bit XXH3 hash; two of a million names share one with a chance of 1 in 37 million.
+/// Turns ids into numbers. The first one decides what all of a trace are: numbers (decimal, or hexadecimal after `0x`),
+/// or names. A name's number is its 64-bit XXH3 hash; two of a million names share one with a chance of 1 in 37
+/// million.
 #[derive(Default)]
 pub struct Ids {
     named: Option<bool>,

@@ -75,8 +75,8 @@ pub trait LineFormat: Send {
     /// Looks at a piece of the trace before its lines are parsed.
     fn piece(&mut self, _: &[u8]) {}
 
-    /// Appends the requests of one line, which is never empty. What a malformed line has appended is taken back, and a blank line may
-    /// be malformed.
+    /// Appends the requests of one line, which is never empty. What a malformed line has appended is taken back, and a
+    /// blank line may be malformed.
     fn line(&mut self, line: Line, batch: &mut Batch) -> Result<(), Malformed>;
 
     /// Things to tell about the trace once it has been read.

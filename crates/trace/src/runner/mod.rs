@@ -16,7 +16,8 @@ use crate::{Batch, FileInfo, Tables};
 /// What is wrong with a line or record and what was expected; the runner adds file and place.
 pub type Malformed = Box<str>;
 
-/// The longest read or write taken for real, in bytes: 16 GiB. A call of Linux moves less than 2 GiB; what claims much more is damage.
+/// The longest read or write taken for real, in bytes: 16 GiB. A call of Linux moves less than 2 GiB; what claims much
+/// more is damage.
 pub const LONGEST_TRANSFER: u64 = 16 << 30;
 
 /// The longest range of any other request, in bytes: 1 TiB. Databases map as much at once.

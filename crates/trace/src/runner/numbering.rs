@@ -6,7 +6,8 @@ use foldhash::fast::FixedState;
 
 use super::Malformed;
 
-/// Names are looked for among this many before they are looked up, a power of two: most requests go where others went just before.
+/// Names are looked for among this many before they are looked up, a power of two: most requests go where others went
+/// just before.
 const RECENT: usize = 256;
 
 /// Names of up to this many bytes are held in a number.

@@ -1,5 +1,5 @@
-//! Digits and separators, eight bytes at a time: a step for each byte would cost a mispredicted branch for each field, since fields
-//! vary in length.
+//! Digits and separators, eight bytes at a time: a step for each byte would cost a mispredicted branch for each field,
+//! since fields vary in length.
 
 const ONES: u64 = 0x0101_0101_0101_0101;
 const HIGHS: u64 = 0x8080_8080_8080_8080;

@@ -1,4 +1,5 @@
-//! Where virtual queues are hit over time: a map a queue, its head at the lower edge, the darker the more of its value lies there.
+//! Where virtual queues are hit over time: a map a queue, its head at the lower edge, the darker the more of its value
+//! lies there.
 
 use std::fmt::Write;
 

@@ -1,4 +1,5 @@
-//! A small chart a trace: a measure by size, a line a policy; or one a policy: a measure over time, a line an application.
+//! A small chart a trace: a measure by size, a line a policy; or one a policy: a measure over time, a line an
+//! application.
 
 use std::fmt::Write;
 

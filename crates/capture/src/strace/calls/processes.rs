@@ -26,7 +26,8 @@ impl Model {
             }
             _ if makes_process(name) => {
                 if let Some(child) = call.returned().and_then(|child| u32::try_from(child).ok()) {
-                    // `clone` has its flags in the second argument, `clone3` in a structure, `fork` and `vfork` have none.
+                    // `clone` has its flags in the second argument, `clone3` in a structure, `fork` and `vfork` have
+                    // none.
                     let flags = [call.arg(0), call.arg(1)].map(clone_flags);
                     let flags = flags.into_iter().find(|flags| !flags.is_empty()).unwrap_or_default();
                     self.fork(scene.pid, child, flags);

@@ -1,6 +1,7 @@
 //! Ranks in a queue: how many slots are younger than one, and which one has so many younger ones.
 //!
-//! Live entries of the ring are counted in runs, and the counts summed in a Fenwick tree: O(log entries) for a rank, a search and a change.
+//! Live entries of the ring are counted in runs, and the counts summed in a Fenwick tree: O(log entries) for a rank, a
+//! search and a change.
 
 use super::{Places, Queue};
 use crate::policy::Slot;
@@ -12,7 +13,8 @@ const RUN: usize = WORDS * 64;
 /// How many entries are live in front of each run of the ring; nothing unless ranks are asked for.
 #[derive(Debug, Default)]
 pub(super) struct Ranks {
-    /// A Fenwick tree: at `i` stands the sum of as many runs, up to `i`, as its lowest bit says; the first element is not used.
+    /// A Fenwick tree: at `i` stands the sum of as many runs, up to `i`, as its lowest bit says; the first element is
+    /// not used.
     sums: Vec<u32>,
 }
 

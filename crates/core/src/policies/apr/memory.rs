@@ -38,7 +38,8 @@ impl Known {
         self.record.is_some_and(|record| record.by == side)
     }
 
-    /// Moves accesses, noted here or by the host, into both copies of the bit. If the page had been chosen, its chooser was wrong.
+    /// Moves accesses, noted here or by the host, into both copies of the bit. If the page had been chosen, its chooser
+    /// was wrong.
     fn harvest(&mut self, scores: &mut Scores, decay: f64, noted: bool) {
         if std::mem::take(&mut self.accessed) | noted {
             (self.global_bit, self.local_bit) = (true, true);
@@ -119,7 +120,8 @@ impl Memory {
         self.ring.oldest(&self.ring_links).expect("memory is full, so pages are in the ring")
     }
 
-    /// Moves the accesses of a resident page into both copies of its bit. A page that was used since it was chosen tells against its chooser.
+    /// Moves the accesses of a resident page into both copies of its bit. A page that was used since it was chosen
+    /// tells against its chooser.
     pub(super) fn harvest(&mut self, page: Slot, fx: &mut impl Effects) {
         let (decay, known) = (self.decay, &mut self.pages[page as usize]);
         known.harvest(&mut self.objects[known.object as usize].scores, decay, fx.take_accessed(page));
@@ -133,7 +135,8 @@ impl Memory {
         }
     }
 
-    /// What LIFO+ chooses on the stack of the object of `page`: a page that was not accessed and that it has not chosen already.
+    /// What LIFO+ chooses on the stack of the object of `page`: a page that was not accessed and that it has not chosen
+    /// already.
     pub(super) fn scan_stack(&mut self, page: Slot, fx: &mut impl Effects) -> Option<Slot> {
         let Memory { decay, pages, objects, stack_links, .. } = self;
         let Object { stack, scores } = &mut objects[pages[page as usize].object as usize];
@@ -161,7 +164,8 @@ impl Memory {
         }
     }
 
-    /// Takes the place of `page` away; out of memory it counts as idle. It stays as a ghost where `keep` says, with at most `bound` ghosts in all.
+    /// Takes the place of `page` away; out of memory it counts as idle. It stays as a ghost where `keep` says, with at
+    /// most `bound` ghosts in all.
     pub(super) fn evict(&mut self, page: Slot, keep: Option<Side>, bound: u32, fx: &mut impl Effects) {
         self.leave(page, keep);
         fx.evict(page);

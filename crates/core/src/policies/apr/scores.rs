@@ -25,8 +25,8 @@ pub(super) struct Record {
     pub(super) at: u64,
 }
 
-/// The scores of an object. A score grows when the other policy comes to choose what its policy had chosen before, and shrinks when a page
-/// is used again that its policy had chosen; the longer the choice was ago, the less.
+/// The scores of an object. A score grows when the other policy comes to choose what its policy had chosen before, and
+/// shrinks when a page is used again that its policy had chosen; the longer the choice was ago, the less.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Scores {
     pub(super) clock: f64,

@@ -1,6 +1,7 @@
 //! Slots in the order of their keys, with ranks: how many are greater than one, and which one has so many greater ones.
 //!
-//! A treap: a tree in the order of keys that is a heap by numbers drawn from the slots, so that it is as deep as a random tree whatever comes. O(log n) each.
+//! A treap: a tree in the order of keys that is a heap by numbers drawn from the slots, so that it is as deep as a
+//! random tree whatever comes. O(log n) each.
 
 use crate::parts::slot_heap::Key;
 use crate::policy::Slot;

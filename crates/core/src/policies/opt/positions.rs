@@ -1,8 +1,8 @@
 //! A set of trace positions that gives its greatest member at once.
 //!
-//! A bitmap with a bit a position, over it a bitmap with a bit for each of its words that is not zero, and so on up to a single word: a
-//! tree with 64 children a node. Inserting, removing and finding the greatest touch at most one word a level, of which
-//! there are six for 2^32 positions, and all but the lowest level or two stay in the processor's cache.
+//! A bitmap with a bit a position, over it a bitmap with a bit for each of its words that is not zero, and so on up to
+//! a single word: a tree with 64 children a node. Inserting, removing and finding the greatest touch at most one word a
+//! level, of which there are six for 2^32 positions, and all but the lowest level or two stay in the processor's cache.
 
 use crate::parts::large;
 use crate::parts::prefetch::prefetch;

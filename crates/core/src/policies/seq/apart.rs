@@ -1,4 +1,5 @@
-//! Sequences that never overlap: a miss cuts the one in which it lies. Each knows its resident members in order, so that the victim is at hand.
+//! Sequences that never overlap: a miss cuts the one in which it lies. Each knows its resident members in order, so
+//! that the victim is at hand.
 
 use crate::parts::large;
 use crate::parts::links::{Links, List, NONE};
@@ -323,7 +324,8 @@ impl Apart {
         assert_eq!(members, listed, "members that no sequence lists");
     }
 
-    /// Counts the members of a sequence. They lead from its start to its end, and those far enough behind it end with the victim.
+    /// Counts the members of a sequence. They lead from its start to its end, and those far enough behind it end with
+    /// the victim.
     fn validate_members(&self, number: u32) -> usize {
         let sequence = &self.table[number as usize];
         let next = |&slot: &Slot| Some(self.blocks[slot as usize].younger).filter(|&younger| younger != NONE);

@@ -1,4 +1,5 @@
-//! Sequences that may overlap: a miss that goes on with one leaves the others as they are. What is resident is found by its address.
+//! Sequences that may overlap: a miss that goes on with one leaves the others as they are. What is resident is found by
+//! its address.
 
 use std::collections::{BTreeMap, VecDeque};
 

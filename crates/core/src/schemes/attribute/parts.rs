@@ -12,7 +12,8 @@ const GROUPS: [(&str, &[&str]); 3] =
 /// The part that takes what no other does.
 const GENERAL: &str = "general";
 
-/// The parts of a cache of `bytes`. Fails where a class has no part or two, where a part names no class, or where they do not fit.
+/// The parts of a cache of `bytes`. Fails where a class has no part or two, where a part names no class, or where they
+/// do not fit.
 pub(super) fn layout(rules: Rules, parts: &[Part], bytes: u64) -> Result<Layout, SpecError> {
     let of_class = classes(&rules, parts)?;
     let sizes = sizes(parts, bytes)?;

@@ -6,8 +6,8 @@ use crate::spec::{SpecError, Value};
 const K: u64 = 1 << 10;
 const M: u64 = 1 << 20;
 
-/// A row: the least total size, the size of `id`, the block size of what takes the rest, and size and block size of `sequential`. Without
-/// a sequential part the rest is `general`, with one it is `temporal`.
+/// A row: the least total size, the size of `id`, the block size of what takes the rest, and size and block size of
+/// `sequential`. Without a sequential part the rest is `general`, with one it is `temporal`.
 struct Row(u64, u64, u64, Option<(u64, u64)>);
 
 /// Bytes of an inode, and of the blocks that directories are kept in.

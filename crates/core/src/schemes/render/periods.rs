@@ -1,4 +1,5 @@
-//! What it is worth that a shadow remembers a block: as many hits a unit of time as its loop comes round, so the more the shorter that takes.
+//! What it is worth that a shadow remembers a block: as many hits a unit of time as its loop comes round, so the more
+//! the shorter that takes.
 
 use super::AREAS;
 use crate::policy::Slot;
@@ -11,7 +12,8 @@ const NEWEST: f64 = 1.0 / 16.0;
 pub(super) struct Periods {
     /// When each slot was referenced last.
     last: Vec<u64>,
-    /// References from one use of a block that the shadow of an area remembers to the next, on average; 0 before the first.
+    /// References from one use of a block that the shadow of an area remembers to the next, on average; 0 before the
+    /// first.
     mean: [f64; AREAS],
     /// Parts of a block of room that each area is still to get.
     owed: [f64; AREAS],
@@ -32,8 +34,8 @@ impl Periods {
         self.last[slot as usize] = time;
     }
 
-    /// The shadow of `area` remembers the block in `slot`, which is referenced: the whole blocks of room that this is worth. The area with the
-    /// shortest loop gets `step` of them, others as much less as their loops take longer.
+    /// The shadow of `area` remembers the block in `slot`, which is referenced: the whole blocks of room that this is
+    /// worth. The area with the shortest loop gets `step` of them, others as much less as their loops take longer.
     pub fn worth(&mut self, area: usize, slot: Slot, time: u64, step: u32) -> u32 {
         let period = time.saturating_sub(self.last[slot as usize]).max(1) as f64;
         let mean = &mut self.mean[area];

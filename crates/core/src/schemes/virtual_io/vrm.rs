@@ -199,8 +199,8 @@ impl Vrm {
         self.policy.resize(self.slots.min(self.settings.queue), &mut Nobody);
     }
 
-    /// A block moved from one position to another, or came, or left: what slid over the border of a run leaves or is read. All
-    /// leave before anything is read.
+    /// A block moved from one position to another, or came, or left: what slid over the border of a run leaves or is
+    /// read. All leave before anything is read.
     #[inline(always)]
     fn follow<E: Effects>(&mut self, number: u32, before: Option<u32>, after: Option<u32>, side: &mut Side<E>) {
         // Blocks between these positions moved by one, and no others. A newcomer may have pushed out a block anywhere.

@@ -112,7 +112,8 @@ impl LineFormat for Table {
     }
 }
 
-/// The kind that a trace's own word stands for. `other` tells nothing: it is what does not belong to the trace's other words.
+/// The kind that a trace's own word stands for. `other` tells nothing: it is what does not belong to the trace's other
+/// words.
 pub(super) fn kind_of(word: &[u8]) -> Kind {
     match word {
         b"" | b"unknown" | b"other" => Kind::Unknown,

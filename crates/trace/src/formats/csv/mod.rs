@@ -1,9 +1,9 @@
 //! `csv`: a row for each request, with columns named by a header or by the user.
 //!
-//! The full set is `time_s,pid,op,file,offset,bytes,filesize,kind`; any subset with an `id`, an `offset` (or `lba`), or a `file` will
-//! do, in any order, under the usual other names, between commas, semicolons, tabs or bars. With an offset the trace is addressed by
-//! byte, otherwise by object. `bytes` of -1 mark a failed call. `NAME.files.csv` beside `NAME.csv` (columns `id,kind,size,path`) tells
-//! about the files.
+//! The full set is `time_s,pid,op,file,offset,bytes,filesize,kind`; any subset with an `id`, an `offset` (or `lba`), or
+//! a `file` will do, in any order, under the usual other names, between commas, semicolons, tabs or bars. With an
+//! offset the trace is addressed by byte, otherwise by object. `bytes` of -1 mark a failed call. `NAME.files.csv`
+//! beside `NAME.csv` (columns `id,kind,size,path`) tells about the files.
 
 mod columns;
 mod files;
