@@ -298,11 +298,6 @@ impl Cache {
         Ok(self.shared.lock().reopen(file, stamp))
     }
 
-    /// A file behind this cache, which is not fit for use any more once one of the file's calls panics.
-    pub(crate) fn watch(&self, source: Arc<dyn Source>) -> Arc<dyn Source> {
-        self.shared.watch(source)
-    }
-
     /// Tells what a file is like after a change of its inode that was made through the cache's owner.
     pub fn restamp(&self, file: FileNumber, stamp: Stamp) {
         let mut state = self.shared.lock();

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use hotset_core::policy::{Args, Future, Outcome, Policy, PolicySpec, Run, Setup, Told};
 use hotset_core::registry::{self, Visitor};
+use hotset_core::spec::SpecError;
 
 use crate::host::{Host, Numbering};
 use crate::model::{Given, Model, Step};
@@ -53,6 +54,26 @@ impl Case {
         let spec = PolicySpec::parse(spec).unwrap_or_else(|error| panic!("{error}"));
         let case = Case::new(spec.info().name, capacity);
         Case { args: spec.args(case.args.block_bytes()).over(case.args.run()), ..case }
+    }
+
+    /// Builds the policy by `build`, for so many slots.
+    pub(crate) fn build<T>(
+        &self,
+        slots: u32,
+        future: Option<&Future>,
+        build: impl FnOnce(&Setup) -> Result<T, SpecError>,
+    ) -> T {
+        let (addresses, apps) = (self.world.addresses(slots), self.world.app_table());
+        let setup = Setup {
+            capacity: self.capacity,
+            slots,
+            seed: self.seed,
+            args: &self.args,
+            future,
+            addresses: Some(&addresses),
+            apps: &apps,
+        };
+        build(&setup).unwrap_or_else(|error| panic!("{}: {error}", self.policy))
     }
 
     /// Sets an argument, written as in a spec.
@@ -145,18 +166,7 @@ impl<P: Policy> Harness<P> {
             Numbering::Recycled => identities::<P>(&case.args, case.capacity),
         };
         let future = P::INFO.offline.then(|| future(trace));
-        let addresses = case.world.addresses(slots);
-        let apps = case.world.app_table();
-        let setup = Setup {
-            capacity: case.capacity,
-            slots,
-            seed: case.seed,
-            args: &case.args,
-            future: future.as_ref(),
-            addresses: Some(&addresses),
-            apps: &apps,
-        };
-        let policy = P::new(&setup).unwrap_or_else(|error| panic!("{}: {error}", P::INFO.name));
+        let policy = case.build(slots, future.as_ref(), P::new);
         let host = Host::new(case.numbering, slots);
         Harness {
             policy,

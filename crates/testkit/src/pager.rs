@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use hotset_core::policy::{Effects, Extra, Future, NextUses, Outcome, PolicySpec, Reference, Setting, Setup, Slot};
+use hotset_core::policy::{Effects, Extra, Future, NextUses, Outcome, PolicySpec, Reference, Setting, Slot};
 use hotset_core::registry;
 
 use crate::harness::{Case, Event, future};
@@ -44,18 +44,7 @@ pub fn replay_told(calls: Calls, case: &Case, events: &[Event], tell: &dyn Fn(u3
         Calls::All => future(trace),
         Calls::Faults => Future::Asked(Arc::new(Uses::of(&trace))),
     });
-    let addresses = case.world.addresses(slots);
-    let apps = case.world.app_table();
-    let setup = Setup {
-        capacity: case.capacity,
-        slots,
-        seed: case.seed,
-        args: &case.args,
-        future: future.as_ref(),
-        addresses: Some(&addresses),
-        apps: &apps,
-    };
-    let mut policy = entry.asks.build(&setup).unwrap_or_else(|error| panic!("{}: {error}", case.policy));
+    let mut policy = case.build(slots, future.as_ref(), |setup| entry.asks.build(setup));
     let mut pages = Pages { bits: vec![None; slots as usize], entering: Slot::MAX, evicted: Vec::new() };
     let (mut counts, mut time) = (Counts::default(), 0);
     for &event in events {

@@ -1,6 +1,6 @@
 //! Runs a policy alone, as fast as it goes, and counts.
 
-use hotset_core::policy::{Effects, Extra, Outcome, Policy, Setup, Slot};
+use hotset_core::policy::{Effects, Extra, Outcome, Policy, Slot};
 use hotset_core::registry::{self, Visitor};
 
 use crate::harness::{Case, future};
@@ -30,18 +30,7 @@ pub fn replay(case: &Case, trace: &[u32]) -> Counts {
             let Run(case, trace) = self;
             let future = P::INFO.offline.then(|| future(trace.to_vec()));
             let slots = trace.iter().max().map_or(0, |&last| last + 1);
-            let addresses = case.world.addresses(slots);
-            let apps = case.world.app_table();
-            let setup = Setup {
-                capacity: case.capacity,
-                slots,
-                seed: case.seed,
-                args: &case.args,
-                future: future.as_ref(),
-                addresses: Some(&addresses),
-                apps: &apps,
-            };
-            let mut policy = P::new(&setup).unwrap_or_else(|error| panic!("{}: {error}", P::INFO.name));
+            let mut policy = case.build(slots, future.as_ref(), P::new);
             let (mut counts, mut seen) = (Counts::default(), Seen::default());
             for (time, &slot) in trace.iter().enumerate() {
                 let outcome = policy.access(slot, case.world.reference(slot, time as u64), &mut seen);

@@ -3,7 +3,8 @@
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
-use hotset_core::policy::{Argument, ParamKind, PolicySpec};
+use hotset_core::policy::{Argument, Info, ParamKind, PolicySpec};
+use hotset_core::registry;
 use hotset_core::spec::{SpecError, Value};
 use hotset_sim::results::{Row, SeriesRow};
 use hotset_trace::mix::{self, Order};
@@ -68,6 +69,11 @@ fn some_time<'de, D: Deserializer<'de>>(from: D) -> Result<Option<u64>, D::Error
     time(from).map(Some)
 }
 
+/// True if a policy can be promised something for each application.
+fn keeps_promises(policy: &Info) -> bool {
+    policy.params.iter().any(|param| param.kind == ParamKind::Goals)
+}
+
 impl Mix {
     /// Refuses a mix of nothing, applications of one name, and passes that are none. `path` is the experiment's.
     pub fn check(&self, path: &Path) -> Result<(), Failure> {
@@ -84,9 +90,8 @@ impl Mix {
 
     /// The policies of the experiment with the promises of this mix.
     pub fn policies(&self, policies: &[PolicySpec]) -> Result<Vec<PolicySpec>, SpecError> {
-        let keeps = |policy: &PolicySpec| policy.info().params.iter().any(|param| param.kind == ParamKind::Goals);
         let promised = |policy: &PolicySpec| match &self.goals {
-            Some(goals) if keeps(policy) => policy.clone().with(goals),
+            Some(goals) if keeps_promises(policy.info()) => policy.clone().with(goals),
             _ => Ok(policy.clone()),
         };
         policies.iter().map(promised).collect()
@@ -96,7 +101,10 @@ impl Mix {
     /// promised, whatever the policy knows of it.
     pub fn tell(&self, policies: &[PolicySpec], rows: &mut [Row], series: &mut [SeriesRow]) -> Result<(), SpecError> {
         let Some(goals) = &self.goals else { return Ok(()) };
-        let promises = PolicySpec::parse(&format!("qos({goals})"))?.args(None);
+        // Whatever keeps promises reads them alike.
+        let keeper =
+            registry::all().find(|entry| keeps_promises(entry.info)).expect("promises are kept by some policy");
+        let promises = PolicySpec::parse(keeper.info.name)?.with(goals)?.args(None);
         let own: Vec<String> = self.policies(policies)?.iter().map(PolicySpec::to_string).collect();
         let names: HashMap<&str, String> =
             own.iter().map(String::as_str).zip(policies.iter().map(PolicySpec::to_string)).collect();

@@ -3,7 +3,7 @@
 //! T1 holds resident blocks seen once lately and T2 those seen again; B1 and B2 remember what left them. A hit in B1
 //! raises p, the size that T1 should have, a hit in B2 lowers it. What a policy does with T1 and T2 is its own affair.
 
-use crate::parts::ghost::forget_oldest;
+use crate::parts::ghost::{forget_in, forget_oldest};
 use crate::parts::queue::{Places, Queue, Tag};
 use crate::policy::{Effects, Slot};
 
@@ -86,15 +86,7 @@ impl FourLists {
 
     /// Drops a block that became invalid.
     pub fn remove(&mut self, slot: Slot, fx: &mut impl Effects) {
-        let list = match self.places.tag(slot) {
-            T1 => &mut self.t1,
-            T2 => &mut self.t2,
-            B1 => &mut self.b1,
-            B2 => &mut self.b2,
-            _ => return,
-        };
-        list.take(&mut self.places, slot);
-        fx.forget(slot);
+        forget_in([&mut self.t1, &mut self.t2, &mut self.b1, &mut self.b2], &mut self.places, slot, fx);
     }
 
     /// Sets the capacity; evicts by `replace` until the residents fit, then trims the ghosts.

@@ -118,14 +118,16 @@ fn replace(lists: &mut FourLists, fx: &mut impl Effects) {
         if f64::from(t1.len()) >= target.max(1.0) {
             let Some(slot) = t1.oldest(places) else { return };
             if !(places.is_marked(slot) | fx.take_accessed(slot)) {
-                return evict_to(t1, b1, places, fx);
+                evict_to(t1, b1, places, fx);
+                return;
             }
             t1.take(places, slot);
             t2.push(places, slot);
         } else {
             let Some(slot) = t2.oldest(places) else { return };
             if !(places.is_marked(slot) | fx.take_accessed(slot)) {
-                return evict_to(t2, b2, places, fx);
+                evict_to(t2, b2, places, fx);
+                return;
             }
             t2.renew(places, slot);
         }

@@ -20,7 +20,7 @@
 //!
 //! When not to use it: loops larger than the cache; blocks whose second use comes only after they left the ghosts.
 
-use crate::parts::ghost::discard_oldest;
+use crate::parts::ghost::{discard_oldest, forget_in};
 use crate::parts::queue::{Places, Queue, Tag};
 use crate::policy::{
     Args, Effects, Hits, Info, Needs, Outcome, Param, ParamKind, Policy, Reference, Setting, Setup, Slot,
@@ -165,14 +165,7 @@ impl Policy for S3Fifo {
     }
 
     fn remove(&mut self, slot: Slot, fx: &mut impl Effects) {
-        let queue = match self.places.tag(slot) {
-            SMALL => &mut self.small,
-            MAIN => &mut self.main,
-            GHOST => &mut self.ghosts,
-            _ => return,
-        };
-        queue.take(&mut self.places, slot);
-        fx.forget(slot);
+        forget_in([&mut self.small, &mut self.main, &mut self.ghosts], &mut self.places, slot, fx);
     }
 
     fn resize(&mut self, capacity: u32, fx: &mut impl Effects) {

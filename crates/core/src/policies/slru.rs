@@ -13,6 +13,7 @@
 //!
 //! When not to use it: when new blocks are wanted again soon and often but once; probation is short.
 
+use crate::parts::ghost::forget_in;
 use crate::parts::queue::{Places, Queue, Tag};
 use crate::policy::{Args, Effects, Info, Needs, Outcome, Param, ParamKind, Policy, Reference, Setup, Slot};
 use crate::spec::SpecError;
@@ -89,13 +90,7 @@ impl Policy for Slru {
     }
 
     fn remove(&mut self, slot: Slot, fx: &mut impl Effects) {
-        let queue = match self.places.tag(slot) {
-            PROBATION => &mut self.probation,
-            PROTECTED => &mut self.protected,
-            _ => return,
-        };
-        queue.take(&mut self.places, slot);
-        fx.forget(slot);
+        forget_in([&mut self.probation, &mut self.protected], &mut self.places, slot, fx);
     }
 
     fn resize(&mut self, capacity: u32, fx: &mut impl Effects) {

@@ -23,7 +23,7 @@
 //! When not to use it: blocks that come back only within a stay in A1in or only after A1out forgot them (loops) never
 //! become hot.
 
-use crate::parts::ghost::{discard_oldest, evict_to, forget_oldest};
+use crate::parts::ghost::{discard_oldest, evict_to, forget_in, forget_oldest};
 use crate::parts::queue::{Places, Queue, Tag};
 use crate::policy::{Args, Effects, Info, Needs, Outcome, Param, ParamKind, Policy, Reference, Setup, Slot};
 use crate::spec::SpecError;
@@ -146,14 +146,7 @@ impl Policy for TwoQ {
     }
 
     fn remove(&mut self, slot: Slot, fx: &mut impl Effects) {
-        let queue = match self.places.tag(slot) {
-            AM => &mut self.am,
-            A1IN => &mut self.a1in,
-            A1OUT => &mut self.a1out,
-            _ => return,
-        };
-        queue.take(&mut self.places, slot);
-        fx.forget(slot);
+        forget_in([&mut self.am, &mut self.a1in, &mut self.a1out], &mut self.places, slot, fx);
     }
 
     fn resize(&mut self, capacity: u32, fx: &mut impl Effects) {

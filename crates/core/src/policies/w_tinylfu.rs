@@ -32,6 +32,7 @@
 //! When not to use it: where recency is all (a changing working set, LRU-friendly bursts longer than the window),
 //! unless `climb=on`.
 
+use crate::parts::ghost::forget_in;
 use crate::parts::large;
 use crate::parts::prefetch::prefetch;
 use crate::parts::queue::{Places, Queue, Tag};
@@ -142,14 +143,7 @@ impl Policy for WTinyLfu {
     }
 
     fn remove(&mut self, slot: Slot, fx: &mut impl Effects) {
-        let queue = match self.places.tag(slot) {
-            WINDOW => &mut self.window,
-            PROBATION => &mut self.probation,
-            PROTECTED => &mut self.protected,
-            _ => return,
-        };
-        queue.take(&mut self.places, slot);
-        fx.forget(slot);
+        forget_in([&mut self.window, &mut self.probation, &mut self.protected], &mut self.places, slot, fx);
     }
 
     fn resize(&mut self, capacity: u32, fx: &mut impl Effects) {

@@ -1,9 +1,9 @@
 //! A policy as its users find it: by name, its type forgotten.
 
-use super::dynamic::DynPolicy;
 use std::fmt;
 use std::marker::PhantomData;
 
+use super::dynamic::DynPolicy;
 use super::{Args, Hits, Info, OnePass, Policy, Profiling, Setting, Setup, Value};
 use crate::spec::SpecError;
 use crate::view::View;

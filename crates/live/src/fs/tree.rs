@@ -271,10 +271,10 @@ impl Tree {
     fn opened(&self, node: &Node, granted: Granted, caller: Caller, executes: bool) -> io::Result<(OpenFile, bool)> {
         let Granted { file, opener, only_grows } = granted;
         let file = Arc::new(file);
-        let source = match &self.cache {
-            Some(cache) => cache.watch(self.store.open(file.clone())),
-            None => self.store.open(file.clone()),
-        };
+        let mut source = self.store.open(file.clone());
+        if let Some(cache) = &self.cache {
+            source = cache.shared.watch(source);
+        }
         let source = self.rights.writes(opener.clone(), source);
         // With a cache that is not fit for use nobody knows what the file was like.
         let (mut number, mut app, mut same) = (0, 0, self.cache.is_none());

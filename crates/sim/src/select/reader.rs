@@ -87,9 +87,7 @@ impl<R: TraceReader> Selected<R> {
         }
         if self.last.is_some() {
             self.left += references;
-            if request.op() == Op::Map && !request.failed() && !self.maps.count() {
-                self.unmapped_bytes = self.unmapped_bytes.saturating_add(request.length.into());
-            }
+            self.unmapped_bytes = self.unmapped_bytes.saturating_add(unmapped(self.maps, request));
         }
         self.last
     }
@@ -153,7 +151,8 @@ impl<R: TraceReader> TraceReader for Selected<R> {
                 return Ok(());
             }
             if self.passes_all() {
-                self.unmapped_bytes = self.unmapped_bytes.saturating_add(unmapped(self.maps, &batch.requests));
+                let unmapped: u64 = batch.requests.iter().map(|request| unmapped(self.maps, request)).sum();
+                self.unmapped_bytes = self.unmapped_bytes.saturating_add(unmapped);
                 return Ok(());
             }
             self.sift(batch);
@@ -177,15 +176,10 @@ impl<R: TraceReader> TraceReader for Selected<R> {
     }
 }
 
-/// Bytes of mappings that do not count as reads.
-fn unmapped(maps: Maps, requests: &[Request]) -> u64 {
-    match maps.count() {
-        true => 0,
-        false => {
-            let mapped = requests.iter().filter(|request| request.op == Op::Map as u8 && !request.failed());
-            mapped.map(|request| u64::from(request.length)).sum()
-        }
-    }
+/// Bytes of a request that maps a range, if that does not count as a read.
+fn unmapped(maps: Maps, request: &Request) -> u64 {
+    let is_left_out = request.op == Op::Map as u8 && !request.failed() && !maps.count();
+    if is_left_out { request.length.into() } else { 0 }
 }
 
 impl Judge {
