@@ -47,7 +47,7 @@ soak: setup ## Run mounts under everything at once for MINUTES (20) with SEED (1
 
 unit: setup ## Run the tests of the workspace
 	cargo test $(LOCKED) --workspace
-	cargo test $(LOCKED) --package hotset-live --features shuttle --test interleavings
+	cargo test $(LOCKED) --package hotset-cache --features shuttle --test interleavings
 
 dashboard: ## Build the page of reports, compare it with the committed one and try it in a browser (needs npm and Chromium)
 	@sh xtask/setup.sh page
@@ -86,4 +86,4 @@ sbom: target/tools/bin/cargo-cyclonedx ## Write what the command is built from, 
 
 miri: setup ## Run what Miri can of the code with unsafe (needs a nightly toolchain with Miri)
 	cargo +nightly miri test $(LOCKED) --package hotset-core --lib parts::prefetch
-	cargo +nightly miri test $(LOCKED) --package hotset-live --lib arena::
+	cargo +nightly miri test $(LOCKED) --package hotset-cache --lib arena::

@@ -12,7 +12,7 @@ beside the source's own directory.
 
 Needs root, /dev/fuse and the memory controller of control groups (version 1 or 2), and for the build gcc and the archive of zstd-sys, which cargo
 has fetched. Build first:
-  cargo build --release -p hotset-live --example slow_mount
+  cargo build --release -p hotset-mount --example slow_mount
   python3 benches/mount.py --mount target/release/examples/slow_mount --out benches/runs/mount.md
 """
 

@@ -1,9 +1,9 @@
 #![no_main]
 
-#[path = "../../crates/live/tests/support/memory.rs"]
+#[path = "../../crates/cache/tests/support/memory.rs"]
 #[allow(dead_code, reason = "tests use the rest")]
 mod memory;
-#[path = "../../crates/live/tests/model/mod.rs"]
+#[path = "../../crates/cache/tests/model/mod.rs"]
 #[allow(dead_code, reason = "tests use the rest")]
 mod model;
 

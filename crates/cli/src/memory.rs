@@ -1,6 +1,6 @@
 //! How much memory a command may use unless it is told.
 
-use hotset_live::machine::Memory;
+use hotset_cache::machine::Memory;
 
 /// Used where the system does not say what it has.
 const FALLBACK_BYTES: u64 = 2 << 30;

@@ -10,10 +10,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use clap::{Args, ValueEnum};
+use hotset_cache::{Cache, CacheError, Recording, Settings};
 use hotset_core::policy::{PolicySpec, Setting};
 use hotset_core::spec::Value;
-use hotset_live::fs::{AppBy, Mode, Options, Plain};
-use hotset_live::{Cache, LiveError, Recording, Settings};
+use hotset_mount::{AppBy, Mode, Options, Plain};
 use log::Log;
 
 use crate::classes;
@@ -140,7 +140,7 @@ impl Mount {
         rustix::process::umask(rustix::fs::Mode::empty());
         serving::raise_limit();
         serving::explain_panics(&source);
-        let mounted = hotset_live::fs::mount(&source, &mountpoint, cache.clone(), Arc::new(Plain), options)
+        let mounted = hotset_mount::mount(&source, &mountpoint, cache.clone(), Arc::new(Plain), options)
             .map_err(|error| checks::explain(&mountpoint, &error))?;
         let _reachable = cache.as_ref().and_then(|cache| control::serve(&mountpoint, cache.clone()));
         if let (Some(listening), Some(cache)) = (listening, &cache) {
@@ -180,11 +180,11 @@ impl Mount {
     }
 }
 
-impl From<LiveError> for Failure {
-    fn from(error: LiveError) -> Failure {
+impl From<CacheError> for Failure {
+    fn from(error: CacheError) -> Failure {
         match error {
-            LiveError::Recording(error) => Failure::Work(error.to_string()),
-            LiveError::Memory { .. } | LiveError::NoMemory { .. } => Failure::Work(error.to_string()),
+            CacheError::Recording(error) => Failure::Work(error.to_string()),
+            CacheError::Memory { .. } | CacheError::NoMemory { .. } => Failure::Work(error.to_string()),
             error => Failure::Usage(error.to_string()),
         }
     }

@@ -2,6 +2,7 @@
 
 mod arrows;
 mod code;
+mod crates;
 mod links;
 mod names;
 mod policies;
@@ -36,6 +37,7 @@ pub fn run(root: &Path) -> Result<()> {
     let mut findings = policies::check(&files);
     findings.extend(links::check(&files));
     findings.extend(names::check(&files)?);
+    findings.extend(crates::check(&files)?);
     for file in &files {
         findings.extend(text::check(file, &places));
         if file.is_rust() {

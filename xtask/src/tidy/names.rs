@@ -12,7 +12,7 @@ use super::Finding;
 use super::code::is_cfg_test;
 
 const POLICIES: [&str; 2] = ["crates/core/src/policies/", "crates/core/src/schemes/"];
-const HOSTS: [&str; 3] = ["crates/sim/src/", "crates/live/src/", "crates/cli/src/"];
+const HOSTS: [&str; 4] = ["crates/sim/src/", "crates/cache/src/", "crates/mount/src/", "crates/cli/src/"];
 
 /// Every name of a policy in the code of a host that is no test.
 pub fn check(files: &[SourceFile]) -> Result<Vec<Finding>> {

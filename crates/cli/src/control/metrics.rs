@@ -2,7 +2,7 @@
 
 use std::fmt::{Display, Write};
 
-use hotset_live::{Named, Part, Status};
+use hotset_cache::{Named, Part, Status};
 
 /// All figures, as counters and gauges.
 pub(super) fn text(status: &Status) -> String {

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use hotset_live::{Cache, Status};
+use hotset_cache::{Cache, Status};
 
 use super::metrics;
 use crate::failure::Failure;

@@ -11,7 +11,7 @@ use std::os::fd::{AsRawFd, OwnedFd};
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
 
-use hotset_live::fs::Device;
+use hotset_mount::Device;
 use rustix::fs::{AtFlags, FlockOperation, Mode, OFlags};
 use rustix::process::{Uid, geteuid};
 

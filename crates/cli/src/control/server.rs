@@ -7,9 +7,9 @@ use std::sync::Arc;
 use std::thread;
 use std::time::{Duration, Instant};
 
+use hotset_cache::{Cache, Status};
 use hotset_core::policy::{App, Info, ParamKind, PolicySpec};
-use hotset_live::fs::device_at;
-use hotset_live::{Cache, Status};
+use hotset_mount::device_at;
 
 use super::place::Place;
 use super::{Answer, ONLY_OWNER, Wish};

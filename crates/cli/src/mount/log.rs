@@ -8,8 +8,8 @@ use std::sync::mpsc::{Receiver, channel};
 use std::thread::{self, JoinHandle};
 use std::time::Instant;
 
+use hotset_cache::Cache;
 use hotset_core::policy::{PartRoom, Repartition};
-use hotset_live::Cache;
 
 use crate::failure::Failure;
 use crate::output::human;

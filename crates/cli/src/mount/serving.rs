@@ -9,8 +9,8 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use hotset_live::fs::{Mounted, Stopper};
-use hotset_live::{Cache, Status};
+use hotset_cache::{Cache, Status};
+use hotset_mount::{Mounted, Stopper};
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;

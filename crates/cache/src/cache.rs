@@ -1,0 +1,424 @@
+//! The cache as its users see it: files, applications, settings. Reading and writing are in files of their own.
+//!
+//! Idea: every decision is made under one lock that is held for no I/O, so there is one order of decisions, and it is
+//! the order in which they are recorded. What is resident is copied under that lock too: a hit is a copy of 4 KB, less
+//! than a microsecond. Whatever is missing is read without the lock, in runs of neighbours, and put into the frames
+//! afterwards; a slow read never delays a hit.
+//!
+//! Writes go to the source before they are acknowledged; then the cached blocks are changed. Two writers of a file take
+//! turns.
+//!
+//! Memory: frames take what was given, to the byte, and nothing else is kept of data, but for what is in flight, a
+//! quarter of that at most ([`in_flight`](crate::in_flight)), and what was read ahead, at most
+//! [`read_ahead::BUDGET`](crate::read_ahead::BUDGET). Tables take some 100 bytes a block.
+//!
+//! A block that is invalidated (its file was cut, or changed behind the cache) is read again when it is asked for next.
+//! The policy is not told, as in the simulator, so such a reference may be a hit that still reads; [`Traffic::refills`]
+//! counts them. Schemes that see inodes are told of files that are deleted or cut.
+
+use std::io;
+use std::ops::Range;
+use std::sync::mpsc::Sender;
+use std::time::Instant;
+
+use hotset_core::classify::Rules;
+use hotset_core::counters::Counters;
+use hotset_core::policy::{PolicySpec, Repartition, Setting};
+use hotset_core::request::{FLAG_EXECUTABLE, FLAG_FAILED, Kind, Op, Request};
+
+use crate::applications::Applications;
+use crate::block_index::Entry;
+use crate::counts::{Counts, Traffic};
+use crate::decider::{Decider, Plan, Serve};
+use crate::error::CacheError;
+use crate::files::Files;
+use crate::in_flight::InFlight;
+use crate::read_ahead::{ReadAhead, Staged, Stream};
+use crate::recording::Recording;
+use crate::shared::Shared;
+use crate::source::{Source, Stamp};
+use crate::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use crate::transfers::Transfers;
+
+/// Number of a file known to the cache.
+pub type FileNumber = u32;
+
+/// How a cache is to be.
+#[derive(Clone, Debug)]
+pub struct Settings {
+    /// The scheme.
+    pub policy: PolicySpec,
+    /// Bytes of frames.
+    pub memory: u64,
+    /// Bytes of a block, a power of two from 512 to 16 MiB; schemes may cut parts into blocks of other sizes.
+    pub block: u64,
+    /// The user's classes.
+    pub rules: Option<Rules>,
+    /// Seed of the policy's random numbers.
+    pub seed: u64,
+}
+
+/// Who reads or writes which file.
+#[derive(Clone, Copy)]
+pub struct Access<'a> {
+    /// The file, by [`Cache::file`].
+    pub file: FileNumber,
+    /// The application, by [`Cache::app`].
+    pub app: u32,
+    /// The open file.
+    pub source: &'a Arc<dyn Source>,
+    /// What was read through this open so far, if the cache is to read ahead.
+    pub stream: Option<&'a Stream>,
+    /// The file is being executed.
+    pub executes: bool,
+}
+
+/// A cache of blocks of files.
+pub struct Cache {
+    pub(crate) shared: Arc<Shared>,
+    pub(crate) read_ahead: ReadAhead,
+    pub(crate) in_flight: InFlight,
+    plan: Mutex<Plan>,
+}
+
+pub(crate) struct State {
+    pub decider: Decider,
+    pub transfers: Transfers,
+    pub staged: Staged,
+    pub files: Files,
+    pub traffic: Traffic,
+    pub apps: Applications,
+    /// What was counted of them when the scheme was set.
+    pub apps_before: Vec<Counters>,
+    /// What was counted of those that have ended.
+    pub apps_ended: Counters,
+    recording: Option<Recording>,
+    started: Instant,
+}
+
+impl State {
+    /// Records a request and decides about its blocks.
+    pub fn decide(&mut self, access: &Access, op: Op, range: &Range<u64>, size: u64, serve: &mut Serve) {
+        let request = self.request(access.file, access.app, op, range);
+        let flags = if access.executes { FLAG_EXECUTABLE } else { 0 };
+        self.pass_on(&Request { flags, ..request }, size, serve);
+    }
+
+    fn request(&self, file: FileNumber, app: u32, op: Op, range: &Range<u64>) -> Request {
+        let length = u32::try_from(range.end - range.start).unwrap_or(u32::MAX);
+        let time = self.elapsed();
+        let kind = self.files[file as usize].kind as u8;
+        Request { time, offset: range.start, length, file, app, op: op as u8, kind, flags: 0 }
+    }
+
+    /// Nanoseconds since the cache was built.
+    fn elapsed(&self) -> u64 {
+        u64::try_from(self.started.elapsed().as_nanos()).unwrap_or(u64::MAX)
+    }
+
+    fn pass_on(&mut self, request: &Request, size: u64, serve: &mut Serve) {
+        if let Some(recording) = &mut self.recording {
+            recording.push(request, size);
+        }
+        let facts = self.files[request.file as usize].facts(self.apps.name(request.app));
+        self.decider.decide(request, Some(size), &facts, serve);
+    }
+
+    /// The number of an application.
+    fn app(&mut self, name: &str) -> u32 {
+        let (number, new) = self.apps.number(name);
+        if let (Some(recording), Some(new)) = (&mut self.recording, new) {
+            recording.app(new);
+        }
+        number
+    }
+
+    fn fold(&mut self, app: u32) {
+        self.apps.forget(app);
+        self.apps_ended.add(&self.decider.fold(app));
+        if let Some(before) = self.apps_before.get_mut(app as usize) {
+            *before = Counters::default();
+        }
+    }
+
+    /// Goes on with another policy, which is referred to each block that is resident.
+    fn change_policy(&mut self, fresh: Decider) {
+        let other = std::mem::replace(&mut self.decider, fresh);
+        // Addresses stand for other blocks now: what is being read would be taken for them.
+        (self.transfers, self.staged) = Default::default();
+        self.apps_before.clone_from(&other.counts.apps);
+        let (files, apps, time) = (&self.files, &self.apps, self.elapsed());
+        self.decider.adopt(other, |decider, Entry { block, app, .. }, serve| {
+            let Some(file) = block.file else { return };
+            let known = &files[file as usize];
+            let length = block.range().end.min(known.size()).saturating_sub(block.start) as u32;
+            let kind = known.kind as u8;
+            let request = Request { time, file, app: *app, offset: block.start, length, kind, ..Request::default() };
+            decider.decide(&request, Some(known.size()), &known.facts(apps.name(*app)), serve);
+        });
+    }
+
+    /// The bytes `range` of a file are not what they were: whatever is cached or being read of them is invalidated.
+    pub fn invalidate(&mut self, file: FileNumber, range: &Range<u64>) {
+        self.transfers.cancel(file, range);
+        for slot in self.decider.host.index.of_file(file) {
+            self.decider.host.invalidate(slot, range);
+        }
+    }
+
+    /// Takes note of what a file is like at an open. What was read before is invalidated if anybody may have changed it
+    /// behind the cache, also at the very time at which it was written here. True if nobody can have.
+    fn reopen(&mut self, file: FileNumber, stamp: Stamp) -> bool {
+        let same = self.reconcile(file, stamp);
+        let known = &mut self.files[file as usize];
+        if !known.in_doubt {
+            return same;
+        }
+        known.in_doubt = known.writers > 0 || stamp.is_fresh();
+        self.invalidate(file, &(0..u64::MAX));
+        false
+    }
+
+    /// Takes note of what a file is like now. If it was changed behind the cache all its blocks are invalidated. True
+    /// if it is as it was.
+    pub fn reconcile(&mut self, file: FileNumber, stamp: Stamp) -> bool {
+        let known = &mut self.files[file as usize];
+        // While it is written here nobody can tell who changed it.
+        if known.writers > 0 {
+            return true;
+        }
+        let before = known.stamp.replace(stamp);
+        let same = before == Some(stamp);
+        if !same && before.is_some() {
+            self.invalidate(file, &(0..u64::MAX));
+        }
+        same
+    }
+}
+
+impl Cache {
+    /// Builds an empty cache. Whatever it serves is written to `recording`.
+    pub fn new(settings: &Settings, recording: Option<Recording>) -> Result<Cache, CacheError> {
+        let Settings { policy, memory, block, rules, seed } = settings.clone();
+        let plan = Plan { spec: policy.set_in(Setting::Serving), memory, block, rules, seed };
+        let apps = Applications::new(plan.spec.apps().into_iter().map(str::to_owned));
+        let mut recording = recording;
+        recording.iter_mut().for_each(|recording| apps.known().iter().for_each(|app| recording.app(&app.name)));
+        let state = State {
+            decider: Decider::new(&plan, apps.known())?,
+            transfers: Transfers::default(),
+            staged: Staged::default(),
+            files: Files::default(),
+            traffic: Traffic::default(),
+            apps,
+            apps_before: Vec::new(),
+            apps_ended: Counters::default(),
+            recording,
+            started: Instant::now(),
+        };
+        let shared = Arc::new(Shared::new(state));
+        let in_flight = InFlight::new(memory);
+        let read_ahead = ReadAhead::new(shared.clone(), in_flight.clone());
+        Ok(Cache { shared, read_ahead, in_flight, plan: Mutex::new(plan) })
+    }
+
+    /// A number for a file that the cache has not met. `path` is what classes go by.
+    pub fn file(&self, path: &str, kind: Kind) -> FileNumber {
+        let mut state = self.shared.lock();
+        if let Some(recording) = &mut state.recording {
+            recording.file(path, kind);
+        }
+        state.files.add(path, kind)
+    }
+
+    /// Forgets a file that nobody has open, unless one of its blocks is known or being read; its number may then be
+    /// another file's. While there is a recording nothing is forgotten: there a number means one file. True if it
+    /// was forgotten.
+    pub fn forget(&self, file: FileNumber) -> bool {
+        let mut state = self.shared.lock();
+        if state.recording.is_some() || state.decider.knows(file) || state.transfers.knows(file) {
+            return false;
+        }
+        state.decider.forget(file);
+        state.files.forget(file);
+        true
+    }
+
+    /// Files that the cache has numbers for.
+    pub fn files(&self) -> usize {
+        self.shared.lock().files.len()
+    }
+
+    /// The number of an application.
+    pub fn app(&self, name: &str) -> u32 {
+        self.shared.lock().app(name)
+    }
+
+    /// Names of the applications, by number.
+    pub fn apps(&self) -> Vec<String> {
+        self.shared.look().apps.known().iter().map(|app| app.name.clone()).collect()
+    }
+
+    /// Folds applications that have ended into one entry of the counts; their numbers may then be others'. Those that
+    /// the scheme speaks of stay, and while there is a recording all do: there a number means one application.
+    pub fn fold(&self, ended: impl IntoIterator<Item = u32>) {
+        let plan = self.plan();
+        let mut state = self.shared.lock();
+        if state.recording.is_some() {
+            return;
+        }
+        for app in ended {
+            let known = state.apps.known().get(app as usize);
+            if known.is_some_and(|known| !plan.spec.apps().iter().any(|name| known.is_called(name))) {
+                state.fold(app);
+            }
+        }
+    }
+
+    /// True if [`note`](Cache::note) has any use.
+    pub fn wants_notes(&self) -> bool {
+        let state = self.shared.lock();
+        state.recording.is_some() || state.decider.sees_metadata()
+    }
+
+    /// Tells of a call that moves no data: that a file is opened, looked at, listed (`length` bytes), deleted, renamed.
+    pub fn note(&self, op: Op, file: FileNumber, app: u32, length: u64, failed: bool) {
+        let mut state = self.shared.lock();
+        let request = state.request(file, app, op, &(0..length));
+        let flags = if failed { FLAG_FAILED } else { 0 };
+        let size = state.files[file as usize].size();
+        state.pass_on(&Request { flags, ..request }, size, &mut |_, _| {});
+        self.read_ahead.bring(&mut state);
+    }
+
+    /// Looks whether a file that has been opened is still what the cache knows. If that is not certain its blocks are
+    /// dropped. True if it is.
+    pub fn opened(&self, file: FileNumber, source: &dyn Source) -> io::Result<bool> {
+        let stamp = source.stamp()?;
+        Ok(self.shared.lock().reopen(file, stamp))
+    }
+
+    /// Tells what a file is like after a change of its inode that was made through the cache's owner.
+    pub fn restamp(&self, file: FileNumber, stamp: Stamp) {
+        let mut state = self.shared.lock();
+        match state.files[file as usize].stamp {
+            // The data must be what it was, or somebody else has been there too.
+            Some(known) if known.size == stamp.size && known.modified == stamp.modified => {
+                state.files[file as usize].stamp = Some(stamp);
+            }
+            _ => drop(state.reconcile(file, stamp)),
+        }
+    }
+
+    /// The counts so far.
+    pub fn counts(&self) -> (Counts, Traffic) {
+        let state = self.shared.look();
+        (state.decider.counts.clone(), state.traffic)
+    }
+
+    /// Bytes of the frames, and blocks that are resident.
+    pub fn memory(&self) -> (u64, u32) {
+        let state = self.shared.look();
+        (state.decider.frame_bytes(), state.decider.resident())
+    }
+
+    /// The scheme, its memory in bytes, and the bytes of a block where the scheme does not say, as they are now.
+    pub(crate) fn settings(&self) -> (PolicySpec, u64, u64) {
+        let plan = self.plan();
+        (plan.spec.clone(), plan.memory, plan.block)
+    }
+
+    /// The scheme.
+    pub fn policy(&self) -> PolicySpec {
+        self.plan().spec.clone()
+    }
+
+    /// Changes memory or scheme or both while the cache serves; `None` stays as it is, and so does all if anything is
+    /// refused. What does not fit any more leaves in the policy's own order. Blocks that another scheme takes in
+    /// stay, where both cut files alike. A scheme in parts, which depend on its memory, begins anew with other
+    /// memory.
+    pub fn reconfigure(&self, memory: Option<u64>, spec: Option<PolicySpec>) -> Result<(), CacheError> {
+        if self.is_broken() {
+            return Err(CacheError::Broken);
+        }
+        self.shared.contain(|| self.adapt(memory, spec)).unwrap_or(Err(CacheError::Broken))
+    }
+
+    fn adapt(&self, memory: Option<u64>, spec: Option<PolicySpec>) -> Result<(), CacheError> {
+        let mut plan = self.plan();
+        let mut state = self.shared.lock();
+        let is_other = spec.is_some();
+        let sized = Plan { memory: memory.unwrap_or(plan.memory), ..plan.clone() };
+        let changed = Plan {
+            spec: spec.map_or_else(|| plan.spec.clone(), |spec| spec.set_in(Setting::Serving)),
+            ..sized.clone()
+        };
+        for name in changed.spec.apps() {
+            state.app(name);
+        }
+        // What could not be built so is refused, also where it only gets another size.
+        let fresh = Decider::new(&changed, state.apps.known())?;
+        let is_resized = sized.memory != plan.memory;
+        let fits = !state.decider.is_in_parts() && (!is_other || Decider::new(&sized, state.apps.known()).is_ok());
+        if is_resized
+            && fits
+            && let Err(error) = state.decider.resize(&sized)
+        {
+            // What it had is still to be had.
+            let _ = state.decider.resize(&plan);
+            return Err(error);
+        }
+        self.in_flight.set_memory(changed.memory);
+        *plan = changed;
+        if is_other || (is_resized && !fits) {
+            state.change_policy(fresh);
+        }
+        self.read_ahead.bring(&mut state);
+        Ok(())
+    }
+
+    /// True once a thread has panicked while it served: from then on calls end without an answer, and whoever can
+    /// serves the source itself.
+    pub fn is_broken(&self) -> bool {
+        self.shared.is_broken()
+    }
+
+    /// Serves somebody who holds nothing that the cache could leave half done. A panic ends this call alone, and the
+    /// use of the cache; `None` then.
+    pub fn contain<T>(&self, serve: impl FnOnce() -> T) -> Option<T> {
+        self.shared.contain(serve)
+    }
+
+    /// The same file; when one of its calls panics the cache is broken.
+    pub fn watch(&self, source: Arc<dyn Source>) -> Arc<dyn Source> {
+        self.shared.watch(source)
+    }
+
+    /// From now on tells `listener` of each decision by which a scheme divides its room anew, until
+    /// [`finish`](Cache::finish).
+    pub fn tell(&self, listener: Sender<Repartition>) {
+        self.shared.lock().decider.host.division.listener = Some(listener);
+    }
+
+    /// Writes the end of the recording, if there is one. Nobody is told of decisions any more. The recording of a
+    /// broken cache has no end.
+    pub fn finish(&self) -> Result<(), CacheError> {
+        let mut state = self.shared.look();
+        state.decider.host.division.listener = None;
+        let recording = state.recording.take();
+        drop(state);
+        if self.is_broken() {
+            return Err(CacheError::Broken);
+        }
+        recording.map_or(Ok(()), Recording::finish)
+    }
+
+    fn plan(&self) -> MutexGuard<'_, Plan> {
+        self.plan.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Recounts every structure from scratch and panics on a broken invariant. For tests.
+    pub fn validate(&self) {
+        self.shared.lock().decider.validate();
+    }
+}

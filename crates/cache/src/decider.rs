@@ -1,0 +1,584 @@
+//! The decisions: a policy, the blocks it knows, and the frames of those that are resident. No I/O, no lock.
+//!
+//! Requests are shown to the policy as the simulator shows a trace: the same cuts, the same numbers, the same order. So
+//! the outcome of each reference is the one that the simulator finds when it replays the requests.
+
+use std::collections::HashMap;
+use std::ops::Range;
+
+use hotset_core::classify::{Class, FileFacts, Rules};
+use hotset_core::counters::Counters;
+use hotset_core::policy::dynamic::DynPolicy;
+use hotset_core::policy::{
+    self, App, Args, Effects, Extra, Note, Outcome, PolicySpec, Profiling, Reference, Setup, Slot,
+};
+use hotset_core::request::Request;
+use hotset_core::view::{Cutting, Former, Object, Piece, Segments, Space, Spaces, Step, View, Viewer};
+
+use crate::arena::{Arena, Frame, PoolSize};
+use crate::block_index::{Block, BlockIndex, Entry};
+use crate::counts::{Counts, Open};
+use crate::division::Division;
+use crate::error::CacheError;
+use crate::machine::Memory;
+
+/// Bytes that tables take for each block, about, ghosts left out.
+const TABLES: u64 = 100;
+
+/// What a decider is built from.
+#[derive(Clone, Debug)]
+pub(crate) struct Plan {
+    pub spec: PolicySpec,
+    /// Bytes of a block where the policy does not say.
+    pub block: u64,
+    /// Bytes of memory.
+    pub memory: u64,
+    pub rules: Option<Rules>,
+    pub seed: u64,
+}
+
+impl Plan {
+    /// Blocks that fit.
+    pub fn capacity(&self) -> Result<u32, CacheError> {
+        let Plan { memory, block, .. } = *self;
+        if !block.is_power_of_two() || !(512..=16 << 20).contains(&block) {
+            return Err(CacheError::Block(block));
+        }
+        match u32::try_from(memory / block) {
+            Ok(0) => Err(CacheError::TooSmall { memory, block }),
+            Ok(blocks) if blocks <= 1 << 31 => self.have(blocks),
+            _ => Err(CacheError::TooLarge { memory, block }),
+        }
+    }
+
+    /// So many blocks, if there is memory for them. The system would give more than it has, and kill the process once
+    /// that is used.
+    fn have(&self, blocks: u32) -> Result<u32, CacheError> {
+        let (there, tables) = (Memory::total(), u64::from(blocks) * TABLES);
+        match there.least() {
+            Some(bytes) if self.memory.saturating_add(tables) > bytes => {
+                Err(CacheError::NoMemory { memory: self.memory, tables, there })
+            }
+            _ => Ok(blocks),
+        }
+    }
+
+    fn args(&self) -> Args {
+        self.spec.args(Some(self.block)).with_rules(self.rules.clone())
+    }
+}
+
+/// The policy with all that it decides about.
+pub(crate) struct Decider {
+    policy: Box<dyn DynPolicy>,
+    pub host: Host,
+    viewer: Viewer,
+    is_in_parts: bool,
+    addresses: Addresses,
+    /// By file, where addresses of its data are.
+    ranges: Vec<Vec<AddressRange>>,
+    /// Slots that the policy has room for.
+    slots: u32,
+    /// Number of the next reference.
+    time: u64,
+    open: Open,
+    pub counts: Counts,
+    steps: Vec<Step>,
+}
+
+/// The policy's host: where blocks are, and their data.
+pub(crate) struct Host {
+    pub index: BlockIndex,
+    arena: Arena,
+    pub division: Division,
+    evictions: u64,
+    /// Blocks that the policy wants to have though nobody asked for them.
+    wanted: Vec<Slot>,
+    /// Those of them that are resident, but were not read yet.
+    pub missing: Vec<Slot>,
+}
+
+/// Where a block is when it has been decided about.
+pub(crate) struct Decided<'a> {
+    pub block: &'a Block,
+    /// Its slot, if it is kept.
+    pub slot: Option<Slot>,
+    /// It was resident before.
+    pub hit: bool,
+}
+
+/// Told of each block of data as soon as it is decided.
+pub(crate) type Serve<'a> = dyn FnMut(&mut Host, Decided) + 'a;
+
+/// Up to 2^32 blocks of one file in one space, which share the high half of their addresses.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct AddressRange {
+    high: u64,
+    /// The first of the blocks.
+    first: u64,
+    bytes: u64,
+    pool: u8,
+}
+
+/// How blocks get their addresses.
+enum Addresses {
+    /// In the plain view.
+    Plain(Segments),
+    /// In views that classify.
+    Shown(Spaces),
+}
+
+impl Effects for Host {
+    fn evict(&mut self, slot: Slot) {
+        self.evictions += 1;
+        self.release(slot);
+    }
+
+    fn forget(&mut self, slot: Slot) {
+        self.release(slot);
+        self.index.forget(slot);
+    }
+
+    fn fetch(&mut self, slot: Slot, _why: Extra) {
+        self.wanted.push(slot);
+    }
+
+    fn note(&mut self, note: &Note) {
+        if let Note::Division(decision) = note {
+            self.division.note(decision);
+        }
+    }
+}
+
+impl Host {
+    /// Gives the frame of `slot` back, if it has one.
+    fn release(&mut self, slot: Slot) {
+        let entry = self.index.entry_mut(slot);
+        if let (Some(frame), Some(pool)) = (entry.frame.take(), entry.block.pool) {
+            self.arena.release(pool, frame);
+        }
+        self.index.entry_mut(slot).valid = 0..0;
+    }
+
+    /// Makes sure that a resident block has a frame.
+    fn allocate_frame(&mut self, slot: Slot) {
+        let entry = self.index.entry_mut(slot);
+        if let (None, Some(pool)) = (entry.frame, entry.block.pool) {
+            entry.frame = self.arena.take(pool);
+            entry.valid = 0..0;
+        }
+    }
+
+    /// The bytes `range` of the file out of the block in `slot`, if all of them are there.
+    pub fn data(&self, slot: Slot, range: &Range<u64>) -> Option<&[u8]> {
+        let entry = self.index.entry(slot);
+        let (from, to) = (range.start - entry.block.start, range.end - entry.block.start);
+        let known = entry.valid.start as u64 <= from && to <= entry.valid.end as u64;
+        let (frame, pool) = (entry.frame.filter(|_| known)?, entry.block.pool?);
+        Some(&self.arena.frame(pool, frame)[from as usize..to as usize])
+    }
+
+    /// Puts `bytes`, which are the file's from `offset` on, into the block in `slot`, as far as they belong there and
+    /// it is resident.
+    pub fn fill(&mut self, slot: Slot, offset: u64, bytes: &[u8]) {
+        let entry = self.index.entry_mut(slot);
+        let (Some(frame), Some(pool)) = (entry.frame, entry.block.pool) else { return };
+        let (from, to) = (offset.max(entry.block.start), (offset + bytes.len() as u64).min(entry.block.range().end));
+        if from >= to {
+            return;
+        }
+        let within = (from - entry.block.start) as u32..(to - entry.block.start) as u32;
+        let bytes = &bytes[(from - offset) as usize..(to - offset) as usize];
+        self.arena.frame_mut(pool, frame)[within.start as usize..within.end as usize].copy_from_slice(bytes);
+        // What was known stays known if there is no gap.
+        let joined = within.start <= entry.valid.end && entry.valid.start <= within.end && !entry.valid.is_empty();
+        entry.valid = match joined {
+            true => entry.valid.start.min(within.start)..entry.valid.end.max(within.end),
+            false => within,
+        };
+    }
+
+    /// Copies the bytes of `frame` into the frame of `slot`, of which `valid` are known.
+    fn move_in(&mut self, slot: Slot, pool: u8, frame: Frame, valid: Range<u32>) {
+        let entry = self.index.entry_mut(slot);
+        if let Some(own) = entry.frame {
+            self.arena.copy(pool, frame, own);
+            entry.valid = valid;
+        }
+    }
+
+    /// The bytes `range` of the file are not in the block in `slot` any more.
+    pub fn invalidate(&mut self, slot: Slot, range: &Range<u64>) {
+        let entry = self.index.entry_mut(slot);
+        let clip = |at: u64| at.clamp(entry.block.start, entry.block.range().end) - entry.block.start;
+        let gone = clip(range.start) as u32..clip(range.end) as u32;
+        if gone.is_empty() || gone.end <= entry.valid.start || entry.valid.end <= gone.start {
+            return;
+        }
+        // What is left in front is kept, what is left behind is not: one range is known of each block.
+        entry.valid.end = gone.start.max(entry.valid.start);
+    }
+}
+
+impl Decider {
+    /// An empty cache. `apps` are the applications that are known so far.
+    pub fn new(plan: &Plan, apps: &[App]) -> Result<Decider, CacheError> {
+        let capacity = plan.capacity()?;
+        if plan.spec.is_offline() {
+            return Err(CacheError::Offline { policy: plan.spec.to_string() });
+        }
+        let args = plan.args();
+        let mut apps = apps.to_vec();
+        match plan.spec.entry().asks.profiling(&args, capacity) {
+            None => {}
+            Some(Profiling::Alone { .. }) => return Err(CacheError::Profiling { policy: plan.spec.to_string() }),
+            Some(Profiling::Read { policy, file }) => {
+                hotset_trace::profile::read(&file, &policy, Some(plan.block), &mut apps)?;
+            }
+        }
+        if plan.spec.entry().asks.reads_ahead(&args) {
+            return Err(CacheError::ReadsAhead { policy: plan.spec.to_string() });
+        }
+        let view = plan.spec.entry().asks.view(&args, capacity)?;
+        let known = plan.spec.identities(capacity, &args);
+        let slots = known.min(u64::from(capacity) * 4 + 1024).min(1 << 31) as u32;
+        let setup = Setup { capacity, slots, seed: plan.seed, args: &args, future: None, addresses: None, apps: &apps };
+        let policy = plan.spec.build(capacity, &setup)?;
+        let sizes = pool_sizes(&view, policy.as_ref(), plan.block, capacity);
+        for size in &sizes {
+            if size.block > 16 << 20 {
+                return Err(CacheError::Block(size.block));
+            }
+        }
+        let arena = Arena::new(&sizes)?;
+        let classes = view.rules.as_ref().map_or(0, |rules| rules.classes().len());
+        Ok(Decider {
+            policy,
+            host: Host {
+                index: BlockIndex::default(),
+                arena,
+                division: Division::default(),
+                evictions: 0,
+                wanted: Vec::new(),
+                missing: Vec::new(),
+            },
+            is_in_parts: view.parts.is_some(),
+            viewer: Viewer::new(&view, Cutting { block: plan.block, maps: true, objects: false }),
+            ranges: Vec::new(),
+            addresses: match view == View::default() {
+                true => Addresses::Plain(Segments::default()),
+                false => Addresses::Shown(Spaces::default()),
+            },
+            slots,
+            time: 0,
+            open: Open::default(),
+            counts: Counts { classes: vec![Default::default(); classes], ..Counts::default() },
+            steps: Vec::new(),
+        })
+    }
+
+    /// True if requests that move no data matter to the policy.
+    pub fn sees_metadata(&self) -> bool {
+        self.viewer.metadata().is_some()
+    }
+
+    /// Names of the classes; none if the policy does not tell them apart.
+    pub fn classes(&self) -> Vec<String> {
+        self.viewer.rules().map_or(Vec::new(), |rules| rules.classes().to_vec())
+    }
+
+    /// Bytes that the frames take.
+    pub fn frame_bytes(&self) -> u64 {
+        self.host.arena.bytes()
+    }
+
+    /// Parts of the cache cut files into blocks of their own.
+    pub fn is_in_parts(&self) -> bool {
+        self.is_in_parts
+    }
+
+    /// Bytes of the largest block.
+    pub fn largest_block(&self) -> u64 {
+        self.host.arena.largest()
+    }
+
+    /// Resident blocks.
+    pub fn resident(&self) -> u32 {
+        self.policy.len()
+    }
+
+    /// Decides about all blocks of `request`. `serve` is told of each before the next decision may send it away.
+    pub fn decide(&mut self, request: &Request, size: Option<u64>, facts: &FileFacts, serve: &mut Serve) {
+        let mut steps = std::mem::take(&mut self.steps);
+        self.viewer.show(request, size, facts, &mut steps);
+        for step in steps.drain(..) {
+            match step {
+                Step::Touch(piece) => self.touch(request, &piece, serve),
+                Step::Invalidate { file, from } => self.remove(file, from),
+            }
+        }
+        self.steps = steps;
+    }
+
+    /// The blocks that the bytes `range` of a space are in. Addresses are given out in the order of asking.
+    fn blocks(&mut self, space: Space, bytes: u64, range: Range<u64>) -> Vec<Block> {
+        if range.is_empty() {
+            return Vec::new();
+        }
+        let numbers = range.start / bytes..=(range.end - 1) / bytes;
+        numbers.filter_map(|number| self.block(space, bytes, number)).collect()
+    }
+
+    fn block(&mut self, space: Space, bytes: u64, number: u64) -> Option<Block> {
+        let file = match space.object {
+            Object::File(file) => Some(file),
+            Object::Directory(_) => None,
+        };
+        let address = match &mut self.addresses {
+            // Files of 2^60 blocks are beyond what a file system holds.
+            Addresses::Plain(segments) => segments.address(file?, number).ok()?,
+            Addresses::Shown(spaces) => spaces.address(space, number),
+        };
+        let pool = (file.is_some() && !space.inode).then_some(space.part);
+        if let (Some(file), Some(pool)) = (file, pool) {
+            let range = AddressRange { high: address >> 32, first: number >> 32 << 32, bytes, pool };
+            let ranges = self.ranges_of(file);
+            if !ranges.contains(&range) {
+                ranges.push(range);
+            }
+        }
+        Some(Block { address, file, start: number * bytes, bytes: bytes as u32, pool })
+    }
+
+    fn ranges_of(&mut self, file: u32) -> &mut Vec<AddressRange> {
+        let file = file as usize;
+        if file >= self.ranges.len() {
+            self.ranges.resize(file + 1, Vec::new());
+        }
+        &mut self.ranges[file]
+    }
+
+    /// True if the policy knows a block of the file.
+    pub fn knows(&self, file: u32) -> bool {
+        self.host.index.has(file)
+    }
+
+    /// The number of a file of which no block is known may be another file's.
+    pub fn forget(&mut self, file: u32) {
+        if let Some(ranges) = self.ranges.get_mut(file as usize) {
+            *ranges = Vec::new();
+        }
+        self.viewer.forget_file(file);
+    }
+
+    /// The number of an application may be another one's; gives what was counted of it.
+    pub fn fold(&mut self, app: u32) -> Counters {
+        self.viewer.forget_app(app);
+        self.counts.apps.get_mut(app as usize).map(std::mem::take).unwrap_or_default()
+    }
+
+    /// The known blocks that the bytes `range` of a file are in, in whatever part of the cache.
+    pub fn overlapping(&self, file: u32, range: &Range<u64>) -> Vec<Slot> {
+        let ranges = self.ranges.get(file as usize).map_or(&[][..], Vec::as_slice);
+        let found = ranges.iter().flat_map(|known| known.blocks(file, range));
+        found.filter_map(|block| self.host.index.find(block.address)).collect()
+    }
+
+    /// The blocks that the bytes `range` of a file will be in if it is read on as it was last.
+    pub fn ahead(&self, file: u32, range: &Range<u64>) -> Vec<Block> {
+        let last = self.ranges.get(file as usize).and_then(|ranges| ranges.last());
+        last.map_or(Vec::new(), |known| known.blocks(file, range).collect())
+    }
+
+    fn touch(&mut self, request: &Request, piece: &Piece, serve: &mut Serve) {
+        let bytes = piece.offset..piece.offset.saturating_add(piece.length);
+        let blocks = self.blocks(piece.space, piece.block, bytes.clone());
+        let elsewhere: Vec<(Former, Vec<Block>)> = match piece.former {
+            None => Vec::new(),
+            Some(former) => {
+                let within = |block: &Block| block.start.max(bytes.start)..block.range().end.min(bytes.end);
+                let ranges: Vec<Range<u64>> = blocks.iter().map(within).collect();
+                ranges.into_iter().map(|range| (former, self.blocks(former.space, former.block, range))).collect()
+            }
+        };
+        for (index, block) in blocks.iter().enumerate() {
+            let reference = Reference {
+                time: self.time,
+                clock: request.time,
+                file: (block.address >> 32) as u32,
+                block: block.address as u32,
+                app: request.app,
+                write: piece.write,
+                class: piece.class,
+                object: Some(policy::Object::of_file((block.address >> 32) as u32)),
+                ahead: false,
+            };
+            self.time += 1;
+            let hit = match elsewhere.get(index) {
+                Some((former, others)) if self.is_elsewhere(block, others) => {
+                    let reference = Reference { class: former.class, ..reference };
+                    for other in others {
+                        self.access(other, reference, serve);
+                    }
+                    true
+                }
+                _ => self.access(block, reference, serve),
+            };
+            let class = self.viewer.rules().map(|_| piece.class);
+            let begins = index == 0 && !piece.continues;
+            self.counts.note(&mut self.open, begins, piece.write, hit, request.app, class);
+        }
+        self.counts.evictions = self.host.evictions;
+    }
+
+    /// True if the block is not where it belongs now, but all its bytes are in blocks of the class that the file had
+    /// before.
+    fn is_elsewhere(&self, block: &Block, others: &[Block]) -> bool {
+        let resident =
+            |block: &Block| self.host.index.find(block.address).is_some_and(|slot| self.policy.contains(slot));
+        !resident(block) && others.iter().all(resident)
+    }
+
+    /// References one block; true if it was resident.
+    fn access(&mut self, block: &Block, reference: Reference, serve: &mut Serve) -> bool {
+        let slot = self.host.index.slot(block);
+        if slot >= self.slots {
+            self.slots = slot.saturating_add(slot / 2).saturating_add(64);
+            self.policy.grow(self.slots);
+        }
+        let outcome = self.policy.access(slot, reference, &mut self.host);
+        // A block may also leave by the very reference that hits it.
+        let kept = outcome != Outcome::Bypassed && self.policy.contains(slot);
+        if kept {
+            self.host.allocate_frame(slot);
+        }
+        self.house_wanted();
+        let hit = outcome == Outcome::Hit;
+        if !hit {
+            self.host.index.entry_mut(slot).app = reference.app;
+        }
+        if block.pool.is_some() {
+            serve(&mut self.host, Decided { block, slot: kept.then_some(slot), hit });
+        }
+        hit
+    }
+
+    /// Gives frames to what the policy has fetched though nobody asked for it.
+    fn house_wanted(&mut self) {
+        while let Some(wanted) = self.host.wanted.pop() {
+            self.counts.extra_reads += 1;
+            if self.policy.contains(wanted) {
+                self.host.allocate_frame(wanted);
+                self.host.missing.push(wanted);
+            }
+        }
+    }
+
+    /// Takes the blocks of a file from a byte on, or all and its inode, out of the cache.
+    fn remove(&mut self, file: u32, from: Option<u64>) {
+        for slot in self.host.index.of_file(file) {
+            let block = self.host.index.entry(slot).block;
+            if from.is_none_or(|from| block.pool.is_some() && block.start >= from) {
+                self.policy.remove(slot, &mut self.host);
+            }
+        }
+    }
+
+    /// Changes the memory of a cache that is not [in parts](Decider::is_in_parts), to one with which it could be built.
+    /// Blocks that no longer fit leave in the policy's own order.
+    pub fn resize(&mut self, plan: &Plan) -> Result<(), CacheError> {
+        let capacity = plan.capacity()?;
+        self.policy.resize(capacity, &mut self.host);
+        self.counts.evictions = self.host.evictions;
+        self.host.resize(0, capacity)?;
+        self.house_wanted();
+        Ok(())
+    }
+
+    /// Takes over the frames of another decider, if they are as many and as large, and its counts. `refer` references a
+    /// block of the other one here. What this policy does not keep is lost.
+    pub fn adopt(&mut self, mut other: Decider, mut refer: impl FnMut(&mut Decider, &Entry, &mut Serve)) {
+        self.host.division.changes = other.host.division.changes;
+        self.host.division.listener = other.host.division.listener.take();
+        if self.host.arena.is_like(&other.host.arena) {
+            std::mem::swap(&mut self.host.arena, &mut other.host.arena);
+            let entry = |slot: Slot| other.host.index.entry(slot).clone();
+            let mut framed: Vec<Entry> =
+                other.host.index.slots().map(entry).filter(|entry| entry.frame.is_some()).collect();
+            framed.sort_unstable_by_key(|entry| entry.block.address);
+            for entry in framed {
+                let (Some(frame), Some(pool)) = (entry.frame, entry.block.pool) else { continue };
+                // Nobody else takes the frame before its bytes have moved on: room is made before a block comes in.
+                self.host.arena.release(pool, frame);
+                refer(self, &entry, &mut |host, decided| {
+                    if let Some(slot) = decided.slot {
+                        host.move_in(slot, pool, frame, entry.valid.clone());
+                    }
+                });
+            }
+        }
+        self.counts = Counts { classes: vec![Default::default(); self.classes().len()], ..other.counts };
+        self.host.evictions = self.counts.evictions;
+    }
+
+    /// Panics on a broken invariant. For tests.
+    pub fn validate(&self) {
+        self.policy.validate();
+        let mut resident = 0;
+        let mut taken = std::collections::HashSet::new();
+        for slot in self.host.index.slots() {
+            let entry = self.host.index.entry(slot);
+            let here = self.policy.contains(slot);
+            resident += u32::from(here);
+            assert_eq!(
+                here && entry.block.pool.is_some(),
+                entry.frame.is_some(),
+                "frames are those of resident blocks"
+            );
+            assert!(entry.frame.is_none_or(|frame| taken.insert((entry.block.pool, frame))), "two blocks in a frame");
+            assert!(entry.valid.end <= entry.block.bytes);
+        }
+        assert_eq!(resident, self.policy.len(), "every resident block has a slot");
+    }
+}
+
+impl Host {
+    fn resize(&mut self, pool: u8, frames: u32) -> Result<(), CacheError> {
+        if frames >= self.arena.size(pool).frames {
+            return self.arena.extend(pool, frames);
+        }
+        let of_pool = |&slot: &Slot| self.index.entry(slot).block.pool == Some(pool);
+        let framed = self.index.slots().filter(of_pool);
+        let owners: HashMap<Frame, Slot> =
+            framed.filter_map(|slot| Some((self.index.entry(slot).frame?, slot))).collect();
+        let used: Vec<Frame> = owners.keys().copied().collect();
+        let index = &mut self.index;
+        self.arena.cut(pool, frames, &used, |from, to| index.entry_mut(owners[&from]).frame = Some(to))
+    }
+}
+
+impl AddressRange {
+    /// The blocks that the bytes `range` of the file are in, as far as they are among these.
+    fn blocks(self, file: u32, range: &Range<u64>) -> impl Iterator<Item = Block> + use<> {
+        let AddressRange { high, first, bytes, pool } = self;
+        let from = (range.start / bytes).max(first);
+        let to = range.end.div_ceil(bytes).min(first + (1 << 32));
+        (from..to).map(move |number| Block {
+            address: high << 32 | (number - first),
+            file: Some(file),
+            start: number * bytes,
+            bytes: bytes as u32,
+            pool: Some(pool),
+        })
+    }
+}
+
+/// A pool for each part, or one for all.
+fn pool_sizes(view: &View, policy: &dyn DynPolicy, block: u64, capacity: u32) -> Vec<PoolSize> {
+    let Some(parts) = &view.parts else { return vec![PoolSize { block, frames: capacity }] };
+    let frames = |part: usize| {
+        let class = parts.of_class.iter().position(|&of| usize::from(of) == part);
+        class.map_or(0, |class| policy.room(class as Class))
+    };
+    parts.block_bytes.iter().enumerate().map(|(part, &block)| PoolSize { block, frames: frames(part) }).collect()
+}

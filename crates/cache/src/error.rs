@@ -1,0 +1,82 @@
+//! What can keep a live cache from being built or changed.
+
+use hotset_core::spec::{SpecError, Value};
+use hotset_trace::TraceError;
+
+use crate::machine::Memory;
+
+/// An error of the live cache, as a sentence. Errors of single reads and writes are those of the operating system.
+#[derive(Debug, thiserror::Error)]
+pub enum CacheError {
+    /// The policy cannot be built with these arguments at this size.
+    #[error("{0}")]
+    Spec(#[from] SpecError),
+    /// The policy, or one in it, must know the future.
+    #[error("{policy} must know the future of all requests: it can be simulated, but not run; choose another policy")]
+    Offline {
+        /// The spec.
+        policy: String,
+    },
+    /// The policy wants the applications to be measured before the cache is built.
+    #[error(
+        "{policy} wants each application to be measured alone beforehand, which cannot be done here: add profile=none, with which it learns as it runs, or profile=FILE with what `hotset curve --json` has measured"
+    )]
+    Profiling {
+        /// The spec.
+        policy: String,
+    },
+    /// The policy wants sequential readers to be read ahead of, as a simulation does it.
+    #[error("{policy} wants to be read ahead for, but a live cache reads ahead by itself: leave prefetch=linux out")]
+    ReadsAhead {
+        /// The spec.
+        policy: String,
+    },
+    /// Blocks of this size cannot be kept in frames.
+    #[error("a block of {} is not possible here: expected a power of two from 512B to 16M", Value::Size(*.0))]
+    Block(u64),
+    /// Not one block fits.
+    #[error("{} of memory do not hold one block of {}: give more memory", Value::Size(*.memory), Value::Size(*.block))]
+    TooSmall {
+        /// Bytes of memory.
+        memory: u64,
+        /// Bytes of a block.
+        block: u64,
+    },
+    /// More blocks than 32 bits can number.
+    #[error("{} of memory are more than 2 billion blocks of {}: choose larger blocks", Value::Size(*.memory), Value::Size(*.block))]
+    TooLarge {
+        /// Bytes of memory.
+        memory: u64,
+        /// Bytes of a block.
+        block: u64,
+    },
+    /// More than the machine, or its control group, has.
+    #[error(
+        "{} of memory, with tables of {}, are more than there is: {there}; give less memory, or with smaller tables: larger blocks",
+        Value::Size(*.memory), Value::Size(*.tables)
+    )]
+    NoMemory {
+        /// Bytes that were asked for.
+        memory: u64,
+        /// Bytes of the tables that go with them, about.
+        tables: u64,
+        /// What there is.
+        there: Memory,
+    },
+    /// The operating system does not give the memory.
+    #[error("cannot get {} of memory for the frames: {source}", Value::Size(*.bytes))]
+    Memory {
+        /// Bytes that were asked for.
+        bytes: u64,
+        /// Its error.
+        source: std::io::Error,
+    },
+    /// A mistake of ours.
+    #[error(
+        "the cache is out of use since a thread has panicked, which is a mistake in hotset: the source is served without it; mount again to have one"
+    )]
+    Broken,
+    /// The recording cannot be written.
+    #[error(transparent)]
+    Recording(#[from] TraceError),
+}

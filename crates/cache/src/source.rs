@@ -1,0 +1,118 @@
+//! What lies behind the cache: the bytes of open files.
+
+use std::fs::File;
+use std::io::{self, IoSlice};
+use std::os::unix::fs::{FileExt, MetadataExt};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use rustix::io::ReadWriteFlags;
+
+/// What tells whether a file was changed: its size, and the times of the last change of data and inode, in nanoseconds.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Stamp {
+    /// Bytes.
+    pub size: u64,
+    /// Last change of the data.
+    pub modified: i128,
+    /// Last change of data or inode.
+    pub changed: i128,
+}
+
+impl Stamp {
+    /// True if the file was changed so lately that it may change again and have the same times.
+    pub(crate) fn is_fresh(&self) -> bool {
+        let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+        self.changed > now.as_nanos() as i128 - COARSEST.as_nanos() as i128
+    }
+}
+
+/// The time that file systems with the coarsest times (FAT) do not divide further.
+const COARSEST: Duration = Duration::from_secs(2);
+
+/// An open file of the backing store. Every call may block, fail, and be made from several threads at once.
+pub trait Source: Send + Sync {
+    /// Reads bytes from `offset` on, perhaps fewer than fit; 0 only at the end of the file.
+    fn read_at(&self, buffer: &mut [u8], offset: u64) -> io::Result<usize>;
+    /// Writes bytes from `offset` on, perhaps fewer than given.
+    fn write_at(&self, bytes: &[u8], offset: u64) -> io::Result<usize>;
+    /// Writes bytes behind the end, wherever that is now, perhaps fewer than given; tells where they begin, and how
+    /// many. Whoever else appends at the same time, or to the source itself, loses nothing, if the source can do
+    /// that.
+    fn append(&self, bytes: &[u8]) -> io::Result<(u64, usize)> {
+        let end = self.stamp()?.size;
+        Ok((end, self.write_at(bytes, end)?))
+    }
+    /// Cuts or extends the file.
+    fn set_len(&self, size: u64) -> io::Result<()>;
+    /// What tells whether it was changed.
+    fn stamp(&self) -> io::Result<Stamp>;
+    /// Has all that was written survive a loss of power, the size too, before it returns; unless `data_only` also what
+    /// else is known of the file (times, owner, mode). Nothing stands in for it: whoever is told that it is done
+    /// relies on it.
+    fn sync(&self, data_only: bool) -> io::Result<()>;
+}
+
+impl Source for File {
+    fn read_at(&self, buffer: &mut [u8], offset: u64) -> io::Result<usize> {
+        FileExt::read_at(self, buffer, offset)
+    }
+
+    fn write_at(&self, bytes: &[u8], offset: u64) -> io::Result<usize> {
+        FileExt::write_at(self, bytes, offset)
+    }
+
+    /// The file's own position tells where; nothing else uses it.
+    fn append(&self, bytes: &[u8]) -> io::Result<(u64, usize)> {
+        const AT_POSITION: u64 = u64::MAX;
+        let done = rustix::io::pwritev2(self, &[IoSlice::new(bytes)], AT_POSITION, ReadWriteFlags::APPEND)?;
+        Ok((rustix::fs::tell(self)? - done as u64, done))
+    }
+
+    fn set_len(&self, size: u64) -> io::Result<()> {
+        File::set_len(self, size)
+    }
+
+    fn stamp(&self) -> io::Result<Stamp> {
+        let about = self.metadata()?;
+        let nanos = |seconds: i64, nanos: i64| i128::from(seconds) * 1_000_000_000 + i128::from(nanos);
+        Ok(Stamp {
+            size: about.len(),
+            modified: nanos(about.mtime(), about.mtime_nsec()),
+            changed: nanos(about.ctime(), about.ctime_nsec()),
+        })
+    }
+
+    fn sync(&self, data_only: bool) -> io::Result<()> {
+        if data_only { self.sync_data() } else { self.sync_all() }
+    }
+}
+
+/// Reads until `buffer` is full or the file ends; gives the bytes read.
+pub fn read_full(source: &dyn Source, buffer: &mut [u8], offset: u64) -> io::Result<usize> {
+    let mut done = 0;
+    while done < buffer.len() {
+        match source.read_at(&mut buffer[done..], offset + done as u64) {
+            Ok(0) => break,
+            Ok(more) => done += more,
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(done)
+}
+
+/// Writes until all is written or writing fails; gives the bytes written, or the error if there were none.
+pub fn write_full(source: &dyn Source, bytes: &[u8], offset: u64) -> io::Result<usize> {
+    let mut done = 0;
+    while done < bytes.len() {
+        match source.write_at(&bytes[done..], offset + done as u64) {
+            Ok(0) if done == 0 => return Err(io::ErrorKind::WriteZero.into()),
+            Ok(0) => break,
+            Ok(more) => done += more,
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) if done == 0 => return Err(error),
+            Err(_) => break,
+        }
+    }
+    Ok(done)
+}

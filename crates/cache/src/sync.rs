@@ -1,0 +1,14 @@
+//! Locks, channels and threads: the standard library's, or those of shuttle, which checks interleavings and decides
+//! itself who goes on (`tests/interleavings.rs`). What the cache itself does goes through here; the thread
+//! that writes recordings does not.
+
+#[cfg(feature = "shuttle")]
+pub(crate) use shuttle::{
+    sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, Weak, atomic, mpsc},
+    thread,
+};
+#[cfg(not(feature = "shuttle"))]
+pub(crate) use std::{
+    sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, Weak, atomic, mpsc},
+    thread,
+};

@@ -1,0 +1,475 @@
+//! The cache between readers, writers and a store that is slow, fails, and is changed by others.
+
+mod support;
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::mpsc::channel;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use hotset_cache::source::Source;
+use hotset_cache::{Cache, CacheError, Read, Settings, Stream};
+use hotset_core::parts::random::Random;
+use hotset_core::policy::PolicySpec;
+
+use support::{Opened, pattern, settings};
+
+const EIO: i32 = 5;
+const ENOSPC: i32 = 28;
+
+fn cache(policy: &str, blocks: u64) -> Cache {
+    Cache::new(&settings(policy, blocks * 4096), None).unwrap()
+}
+
+#[test]
+fn what_was_read_once_is_not_read_again() {
+    let cache = cache("lru", 8);
+    let file = Opened::new(&cache, "/f", pattern(1, 20_000));
+    for _ in 0..3 {
+        assert_eq!(cache.read(&file.access(0), 0, 1 << 20).unwrap(), pattern(1, 20_000));
+        assert_eq!(cache.read(&file.access(0), 19_999, 5).unwrap(), pattern(1, 20_000)[19_999..]);
+        assert!(cache.read(&file.access(0), 20_000, 5).unwrap().is_empty());
+    }
+    assert_eq!(file.store.reads.load(Ordering::SeqCst), 1, "neighbours are read at once");
+    let (counts, traffic) = cache.counts();
+    assert_eq!((counts.total.references, counts.total.hits, counts.total.request_misses), (18, 13, 1));
+    assert_eq!((traffic.bytes_read, traffic.refills), (20_000, 0));
+}
+
+#[test]
+fn errors_reach_the_reader_and_are_not_cached() {
+    let cache = cache("lru", 8);
+    let file = Opened::new(&cache, "/f", pattern(1, 10_000));
+    file.store.fail_with(&[Some(EIO)]);
+    let error = cache.read(&file.access(0), 0, 10_000).unwrap_err();
+    assert_eq!(error.raw_os_error(), Some(EIO));
+    assert_eq!(cache.read(&file.access(0), 0, 10_000).unwrap(), pattern(1, 10_000));
+    // The policy took the blocks in at the first reference.
+    let (counts, traffic) = cache.counts();
+    assert_eq!((counts.total.hits, traffic.errors, traffic.refills), (3, 1, 3));
+}
+
+#[test]
+fn short_reads_are_gone_on_with() {
+    let cache = cache("arc", 8);
+    let file = Opened::new(&cache, "/f", pattern(1, 30_000));
+    file.store.most.store(777, Ordering::SeqCst);
+    for _ in 0..2 {
+        assert_eq!(cache.read(&file.access(0), 100, 29_000).unwrap(), pattern(1, 30_000)[100..29_100]);
+    }
+}
+
+#[test]
+fn a_write_that_fails_leaves_nothing_behind() {
+    let cache = cache("lru", 8);
+    let file = Opened::new(&cache, "/f", pattern(1, 8192));
+    cache.read(&file.access(0), 0, 8192).unwrap();
+    file.store.fail_with(&[Some(ENOSPC)]);
+    let error = cache.write(&file.access(0), 100, &[7; 5000]).unwrap_err();
+    assert_eq!(error.raw_os_error(), Some(ENOSPC));
+    assert_eq!(cache.read(&file.access(0), 0, 8192).unwrap(), pattern(1, 8192));
+    // Some is written, then the disk is full.
+    file.store.most.store(3000, Ordering::SeqCst);
+    file.store.fail_with(&[None, Some(ENOSPC)]);
+    assert_eq!(cache.write(&file.access(0), 100, &[7; 5000]).unwrap(), 3000);
+    file.store.most.store(0, Ordering::SeqCst);
+    assert_eq!(cache.read(&file.access(0), 0, 8192).unwrap(), file.store.bytes());
+}
+
+#[test]
+fn a_file_that_was_changed_behind_the_cache_is_read_anew() {
+    let cache = cache("lru", 8);
+    let file = Opened::new(&cache, "/f", pattern(1, 8192));
+    cache.read(&file.access(0), 0, 8192).unwrap();
+    assert!(cache.opened(file.number, file.store.as_ref()).unwrap());
+    file.store.change(|bytes| bytes.fill(9));
+    assert!(!cache.opened(file.number, file.store.as_ref()).unwrap());
+    assert_eq!(cache.read(&file.access(0), 0, 8192).unwrap(), [9; 8192]);
+    // It grows while it is open.
+    file.store.change(|bytes| bytes.resize(10_000, 8));
+    assert_eq!(cache.read(&file.access(0), 0, 20_000).unwrap(), file.store.bytes());
+    // It shrinks while it is open: what is cached of it is served until somebody looks.
+    file.store.change(|bytes| bytes.truncate(5000));
+    assert_eq!(cache.read(&file.access(0), 0, 20_000).unwrap(), file.store.bytes());
+}
+
+#[test]
+fn a_file_that_vanished_in_part_gives_what_is_left() {
+    let cache = cache("lru", 8);
+    let file = Opened::new(&cache, "/f", pattern(1, 16_384));
+    file.store.change(|bytes| bytes.truncate(5000));
+    assert_eq!(cache.read(&file.access(0), 0, 16_384).unwrap(), pattern(1, 5000));
+    assert_eq!(cache.read(&file.access(0), 4096, 16_384).unwrap(), pattern(1, 5000)[4096..]);
+}
+
+/// Nobody can tell whether somebody else wrote at the same time, so the next open reads anew; as long as it is open
+/// nothing is read twice.
+#[test]
+fn a_file_that_was_written_here_is_read_anew_once_it_is_opened_again() {
+    let cache = cache("lru", 8);
+    let file = Opened::new(&cache, "/f", vec![1; 8192]);
+    let reads = || {
+        assert_eq!(cache.read(&file.access(0), 0, 8192).unwrap(), file.store.bytes());
+        file.store.reads.load(Ordering::SeqCst)
+    };
+    reads();
+    cache.write(&file.access(0), 10, &[2; 10]).unwrap();
+    cache.write(&file.access(0), 5000, &[3; 10]).unwrap();
+    assert_eq!(reads(), 1);
+    assert!(!cache.opened(file.number, file.store.as_ref()).unwrap());
+    assert_eq!(reads(), 2);
+    assert!(cache.opened(file.number, file.store.as_ref()).unwrap());
+    assert_eq!(reads(), 2);
+}
+
+/// Its time of change is then that of our write, or that of the other one, and either way one of the two is hidden.
+#[test]
+fn a_change_behind_the_cache_during_a_write_is_seen_at_the_next_open() {
+    type Change = fn(&Cache, &hotset_cache::Access);
+    let ways: [Change; 3] = [
+        |cache, access| assert_eq!(cache.write(access, 0, &[7; 4096]).unwrap(), 4096),
+        |cache, access| assert_eq!(cache.append(access, &[7; 10]).unwrap(), (8192, 10)),
+        |cache, access| {
+            let write = || access.source.write_at(&[7; 4096], 0);
+            assert_eq!(cache.change(access, &(0..4096), write).unwrap(), 4096);
+        },
+    ];
+    for change in ways {
+        let cache = cache("lru", 8);
+        let file = Opened::new(&cache, "/f", vec![1; 8192]);
+        cache.read(&file.access(0), 0, 8192).unwrap();
+        thread::scope(|scope| {
+            let held = file.store.writing.lock().unwrap();
+            scope.spawn(|| change(&cache, &file.access(0)));
+            while file.store.bytes() == [1; 8192] {
+                thread::yield_now();
+            }
+            file.store.change(|bytes| bytes[4096..8192].fill(9));
+            drop(held);
+        });
+        assert!(!cache.opened(file.number, file.store.as_ref()).unwrap());
+        assert!(cache.read(&file.access(0), 0, 10_000).unwrap() == file.store.bytes());
+    }
+}
+
+#[test]
+fn a_slow_read_delays_no_hit_and_is_made_once() {
+    let cache = Arc::new(cache("lru", 64));
+    let slow = Opened::new(&cache, "/slow", pattern(1, 8192));
+    let quick = Opened::new(&cache, "/quick", pattern(2, 4096));
+    cache.read(&quick.access(0), 0, 4096).unwrap();
+    slow.store.hang_from(4096);
+    thread::scope(|scope| {
+        for _ in 0..4 {
+            scope.spawn(|| assert_eq!(cache.read(&slow.access(0), 4096, 4096).unwrap(), pattern(1, 8192)[4096..]));
+        }
+        while slow.store.reads.load(Ordering::SeqCst) == 0 {
+            thread::yield_now();
+        }
+        let (tell, told) = channel();
+        let (cache, quick) = (&cache, quick.access(0));
+        scope.spawn(move || tell.send(cache.read(&quick, 0, 4096).unwrap()).unwrap());
+        let hit = told.recv_timeout(Duration::from_secs(60));
+        slow.store.go_on();
+        assert_eq!(hit.expect("a hit waits for no read"), pattern(2, 4096));
+    });
+    assert_eq!(slow.store.reads.load(Ordering::SeqCst), 1);
+}
+
+/// The disk has dropped what it could not keep, and says nothing of it later.
+#[test]
+fn what_could_not_be_synced_is_not_served_from_the_cache() {
+    let cache = cache("lru", 64);
+    let file = Opened::new(&cache, "/f", pattern(1, 8192));
+    assert_eq!(cache.write(&file.access(0), 0, &pattern(2, 8192)).unwrap(), 8192);
+    cache.sync(&file.access(0), true).unwrap();
+    assert!(cache.read(&file.access(0), 0, 8192).unwrap() == pattern(2, 8192));
+    assert_eq!(file.store.reads.load(Ordering::SeqCst), 0, "what was written stays cached");
+    file.store.lose(pattern(1, 8192));
+    file.store.fail_with(&[Some(EIO)]);
+    assert_eq!(cache.sync(&file.access(0), false).unwrap_err().raw_os_error(), Some(EIO));
+    assert!(cache.read(&file.access(0), 0, 8192).unwrap() == pattern(1, 8192));
+    assert_eq!(cache.counts().1.errors, 1);
+}
+
+#[test]
+fn a_read_that_a_write_overtakes_does_not_reach_the_cache() {
+    let cache = cache("lru", 64);
+    let file = Opened::new(&cache, "/f", vec![1; 4096]);
+    file.store.delay_us.store(100_000, Ordering::SeqCst);
+    thread::scope(|scope| {
+        scope.spawn(|| cache.read(&file.access(0), 0, 4096).unwrap());
+        while file.store.reads.load(Ordering::SeqCst) == 0 {
+            thread::yield_now();
+        }
+        cache.write(&file.access(0), 0, &[2; 100]).unwrap();
+    });
+    file.store.delay_us.store(0, Ordering::SeqCst);
+    assert_eq!(cache.read(&file.access(0), 0, 4096).unwrap(), file.store.bytes());
+}
+
+/// What was read ahead up to the end is not the end any more once the file has grown.
+#[test]
+fn a_file_that_grows_while_its_end_is_read_ahead_has_no_old_end() {
+    type Growth = fn(&Cache, &hotset_cache::Access);
+    let ways: [Growth; 2] = [
+        |cache, access| cache.set_len(access, 120_000).unwrap(),
+        |cache, access| assert_eq!(cache.write(access, 110_000, &[7; 10_000]).unwrap(), 10_000),
+    ];
+    for grow in ways {
+        let cache = cache("lru", 64);
+        let file = Opened::new(&cache, "/f", pattern(1, 100_000));
+        let (stream, source): (_, Arc<dyn Source>) = (Stream::default(), file.store.clone());
+        let access = hotset_cache::Access { stream: Some(&stream), source: &source, ..file.access(0) };
+        for offset in [0, 4096, 8192] {
+            cache.read(&access, offset, 4096).unwrap();
+        }
+        while cache.counts().1.reads_ahead == 0 {
+            thread::yield_now();
+        }
+        grow(&cache, &access);
+        assert!(cache.read(&access, 50_000, 100_000).unwrap() == file.store.bytes()[50_000..]);
+    }
+}
+
+/// It grows while a read is under way, behind which there is more to be read ahead.
+#[test]
+fn a_file_that_grows_during_a_read_is_read_ahead_to_its_new_end() {
+    let cache = cache("lru", 64);
+    let file = Opened::new(&cache, "/f", pattern(1, 100_000));
+    let (stream, source): (_, Arc<dyn Source>) = (Stream::default(), file.store.clone());
+    let access = hotset_cache::Access { stream: Some(&stream), source: &source, ..file.access(0) };
+    cache.read(&access, 0, 4096).unwrap();
+    let Some(Read::Missing(missing)) = cache.begin_read(&access, 4096, 4096) else { panic!("it is not there") };
+    cache.set_len(&access, 120_000).unwrap();
+    cache.finish_read(&access, missing).unwrap();
+    assert!(cache.read(&access, 50_000, 100_000).unwrap() == file.store.bytes()[50_000..]);
+}
+
+/// In a loop each reference has the scheme bring in the block that is referenced next but one. Here the loop goes
+/// backwards, the file ends in that block, and the reference is the write that makes it longer.
+#[test]
+fn what_a_scheme_wants_at_a_write_is_brought_to_the_new_end() {
+    const BLOCKS: u64 = 96;
+    let cache = cache("virtual(lru,quantum=200)", 64);
+    let file = Opened::new(&cache, "/f", pattern(1, BLOCKS as usize * 4096));
+    let refer = |block: u64| assert_eq!(cache.read(&file.access(0), block * 4096, 4096).unwrap().len(), 4096);
+    let loops = |count: u32| (0..count).for_each(|_| (0..BLOCKS).rev().for_each(refer));
+    loops(10);
+    let is_brought = |block: u64| {
+        (block + 1..BLOCKS).rev().for_each(refer);
+        let last = block - 2;
+        cache.set_len(&file.access(0), last * 4096 + 100).unwrap();
+        let waits = cache.counts().1.waits;
+        file.store.hang_from(1);
+        assert_eq!(cache.write(&file.access(0), block * 4096, &[7; 4096]).unwrap(), 4096);
+        let read = cache.begin_read(&file.access(0), last * 4096, 4096);
+        file.store.go_on();
+        let Some(Read::Missing(missing)) = read else { panic!("block {last} was there") };
+        assert_eq!(cache.finish_read(&file.access(0), missing).unwrap().len(), 4096, "block {last}");
+        let is_brought = cache.counts().1.waits > waits;
+        cache.set_len(&file.access(0), BLOCKS * 4096).unwrap();
+        (0..block).rev().for_each(refer);
+        loops(10);
+        is_brought
+    };
+    for block in 90..95 {
+        // On a busy machine the threads that bring blocks in may all be at work still: then it is read when it is asked
+        // for.
+        assert!((0..50).any(|_| is_brought(block)), "what {block} brings in was never on its way");
+    }
+}
+
+/// The longest requests there are, each of a file of its own, all missed: at twice 1 MiB each two of them fill what may
+/// be in flight.
+#[test]
+fn what_is_in_flight_is_bounded_and_whoever_finds_no_room_waits() {
+    let cache = cache("lru", 256);
+    let files: Vec<Opened> =
+        (0..32).map(|number| Opened::new(&cache, &format!("/{number}"), pattern(number, 1 << 20))).collect();
+    let (now, most) = (Arc::new(AtomicU64::new(0)), Arc::new(AtomicU64::new(0)));
+    thread::scope(|scope| {
+        for (number, file) in (0..).zip(&files) {
+            file.store.delay_us.store(2000, Ordering::SeqCst);
+            file.store.count_buffers(&now, &most);
+            let cache = &cache;
+            scope.spawn(move || {
+                assert!(cache.read(&file.access(0), 0, 1 << 20).unwrap() == pattern(number, 1 << 20));
+            });
+        }
+    });
+    assert_eq!((now.load(Ordering::SeqCst), most.load(Ordering::SeqCst)), (0, 2 << 20));
+}
+
+/// One file that hangs has half of the room; many that hang have all of it, but not for long.
+#[test]
+fn what_hangs_does_not_take_all_the_room_for_long() {
+    let cache = cache("lru", 4096);
+    let open = |name: &str| Opened::new(&cache, name, pattern(1, 1 << 20));
+    let (hung, healthy) = (["/1", "/2", "/3", "/4", "/5"].map(open), ["/6", "/7"].map(open));
+    let read = |file: &Opened| cache.read(&file.access(0), 0, 1 << 20).unwrap() == pattern(1, 1 << 20);
+    let started = Instant::now();
+    let (first, second) = thread::scope(|scope| {
+        for file in &hung {
+            file.store.hang_from(1);
+            for offset in [1, 1 << 18] {
+                let (cache, access) = (&cache, file.access(0));
+                scope.spawn(move || assert_eq!(cache.read(&access, offset, 1 << 19).unwrap().len(), 1 << 19));
+            }
+        }
+        while hung[0].store.reads.load(Ordering::SeqCst) == 0 {
+            thread::yield_now();
+        }
+        let first = read(&healthy[0]);
+        while hung.iter().any(|file| file.store.reads.load(Ordering::SeqCst) == 0) {
+            thread::yield_now();
+        }
+        let second = read(&healthy[1]);
+        hung.iter().for_each(|file| file.store.go_on());
+        (first, second)
+    });
+    assert!(first && second && started.elapsed() > Duration::from_secs(1), "there was room for all at once");
+}
+
+/// A scheme may have a block leave by the reference that hits it.
+#[test]
+fn a_block_that_leaves_by_its_own_hit_has_no_frame() {
+    let cache = cache("virtual(lru,quantum=12,unit=4K,queue=64K)", 6);
+    let file = Opened::new(&cache, "/f", pattern(1, 12 * 4096));
+    for turn in 0..120 {
+        cache.read(&file.access(0), turn % 12 * 4096, 4096).unwrap();
+        cache.validate();
+    }
+    assert!(cache.counts().0.total.hits > 40);
+}
+
+/// Eight threads on a few files, each with a region of its own in every file, where it always finds what it wrote last.
+#[test]
+fn readers_and_writers_find_what_they_wrote() {
+    for policy in ["lru", "arc", "s3-fifo", "render", "attribute(8K/512 id, x/16K general)"] {
+        let cache = cache(policy, 24);
+        const REGION: usize = 30_000;
+        let files: Vec<Opened> =
+            (0..3).map(|number| Opened::new(&cache, &format!("/{number}.png"), vec![0; 8 * REGION])).collect();
+        thread::scope(|scope| {
+            for number in 0..8usize {
+                let (cache, files) = (&cache, &files);
+                scope.spawn(move || {
+                    let mut random = Random::new(number as u64);
+                    let mut models = vec![vec![0u8; REGION]; files.len()];
+                    for step in 0..400 {
+                        let which = random.below(3) as usize;
+                        let at = random.below(REGION as u32) as usize;
+                        let length = (random.below(6000) as usize).min(REGION - at);
+                        let offset = (number * REGION + at) as u64;
+                        if random.below(3) == 0 {
+                            let bytes = pattern(step, length);
+                            assert_eq!(cache.write(&files[which].access(0), offset, &bytes).unwrap(), length);
+                            models[which][at..at + length].copy_from_slice(&bytes);
+                        } else {
+                            let read = cache.read(&files[which].access(0), offset, length).unwrap();
+                            assert!(read == models[which][at..at + length], "{policy}, thread {number}, step {step}");
+                        }
+                    }
+                });
+            }
+        });
+        cache.validate();
+        for file in &files {
+            let all = cache.read(&file.access(0), 0, 8 * REGION).unwrap();
+            assert!(all == file.store.bytes(), "{policy}: the cache differs from the store");
+        }
+    }
+}
+
+#[test]
+fn memory_and_policy_change_while_contents_stay() {
+    let cache = cache("lru", 32);
+    let file = Opened::new(&cache, "/f.png", pattern(1, 32 * 4096));
+    let read_all = || {
+        let before = file.store.reads.load(Ordering::SeqCst);
+        assert_eq!(cache.read(&file.access(0), 0, 32 * 4096).unwrap(), pattern(1, 32 * 4096));
+        cache.validate();
+        file.store.reads.load(Ordering::SeqCst) - before
+    };
+    assert_eq!((read_all(), read_all()), (1, 0));
+    for policy in ["arc", "s3-fifo(small=50%)", "bypass(lru,output)", "2q"] {
+        cache.reconfigure(None, Some(PolicySpec::parse(policy).unwrap())).unwrap();
+        cache.validate();
+        let (frames, resident) = cache.memory();
+        assert!(frames == 32 * 4096 && resident > 0, "{policy} kept nothing");
+    }
+    cache.reconfigure(None, Some(PolicySpec::parse("lru").unwrap())).unwrap();
+    read_all();
+    cache.reconfigure(Some(8 * 4096), None).unwrap();
+    assert_eq!(cache.memory(), (8 * 4096, 8));
+    read_all();
+    cache.reconfigure(Some(64 * 4096), None).unwrap();
+    assert_eq!((cache.memory().0, read_all(), read_all()), (64 * 4096, 1, 0));
+    assert!(matches!(cache.reconfigure(Some(100), None), Err(CacheError::TooSmall { .. })));
+    assert!(matches!(
+        cache.reconfigure(None, Some(PolicySpec::parse("opt").unwrap())),
+        Err(CacheError::Offline { .. })
+    ));
+    read_all();
+}
+
+#[test]
+fn a_sequential_reader_is_read_ahead_for_and_counts_stay() {
+    let run = |stream: Option<&Stream>| {
+        let cache = cache("lru", 16);
+        let file = Opened::new(&cache, "/f", pattern(1, 1 << 20));
+        let source: Arc<dyn Source> = file.store.clone();
+        for offset in (0..1 << 20).step_by(4096) {
+            let access = hotset_cache::Access { stream, source: &source, ..file.access(0) };
+            assert_eq!(cache.read(&access, offset, 4096).unwrap(), pattern(1, 1 << 20)[offset as usize..][..4096]);
+        }
+        (cache.counts(), file.store.reads.load(Ordering::SeqCst))
+    };
+    let ((plain, _), one_by_one) = run(None);
+    let ((counts, traffic), in_runs) = run(Some(&Stream::default()));
+    assert_eq!(counts, plain);
+    assert!(one_by_one == 256 && in_runs < 20 && traffic.reads_ahead > 3, "{in_runs} reads, {traffic:?}");
+}
+
+/// The fragments of `virtual` move to where the loop will be next, so hits are of blocks that were brought in unasked.
+#[test]
+fn what_a_scheme_wants_unasked_is_read_before_it_is_asked_for() {
+    let (quantum, references) = (200, 1200);
+    let cache = cache(&format!("virtual(lru,quantum={quantum})"), 64);
+    let file = Opened::new(&cache, "/f", pattern(1, 96 * 4096));
+    for turn in 0..references {
+        let offset = turn % 96 * 4096;
+        let expected = &pattern(1, 96 * 4096)[offset as usize..][..4096];
+        assert_eq!(cache.read(&file.access(0), offset, 4096).unwrap(), expected);
+    }
+    let (counts, traffic) = cache.counts();
+    assert!(counts.extra_reads > 100 && counts.total.hits > 100, "{counts:?}");
+    // Nobody can have read ahead of the very reference at which the fragments moved.
+    assert!(traffic.refills <= references / quantum, "{traffic:?}");
+    assert_eq!(traffic.errors, 0);
+    cache.validate();
+}
+
+#[test]
+fn what_cannot_be_is_refused_in_words() {
+    let refused = |settings: Settings| Cache::new(&settings, None).err().expect("it is refused").to_string();
+    assert_eq!(
+        refused(settings("bypass(opt,output)", 1 << 20)),
+        "bypass(opt,output) must know the future of all requests: it can be simulated, but not run; choose another policy"
+    );
+    assert!(refused(settings("qos(lru,profile=alone)", 1 << 20)).contains("add profile=none"));
+    let error = refused(settings("qos(lru,profile=\"/no/such.json\")", 1 << 20));
+    assert!(error.starts_with("profile: /no/such.json: cannot read it"), "{error}");
+    assert!(refused(settings("equal(lru,prefetch=linux)", 1 << 20)).contains("leave prefetch=linux out"));
+    assert_eq!(refused(settings("lru", 4095)), "4095B of memory do not hold one block of 4K: give more memory");
+    let odd = Settings { block: 5000, ..settings("lru", 1 << 20) };
+    assert_eq!(refused(odd), "a block of 5000B is not possible here: expected a power of two from 512B to 16M");
+    assert!(refused(Settings { block: 512, ..settings("lru", u64::MAX) }).contains("choose larger blocks"));
+    let words = refused(settings("lru", 1 << 43));
+    assert!(
+        words.starts_with("8T of memory, with tables of 200G, are more than there is: this machine has "),
+        "{words}"
+    );
+}

@@ -1,0 +1,338 @@
+//! The orders in which readers, writers, those who read ahead and those who change a file behind the cache may come. A
+//! checker of interleavings (shuttle) has the cache's threads go on in orders that it draws by seed; a model of the
+//! file says what each read may find.
+//!
+//! `cargo test -p hotset-live --features shuttle --test interleavings`; `HOTSET_SCHEDULES` says how many orders are
+//! tried for each case, `HOTSET_SEED` which.
+
+use std::io;
+use std::ops::Range;
+use std::sync::Arc;
+
+use hotset_cache::source::{Source, Stamp};
+use hotset_cache::{Access, Cache, Settings, Stream};
+use hotset_core::policy::PolicySpec;
+use hotset_core::request::Kind;
+use shuttle::rand::Rng;
+use shuttle::scheduler::{PctScheduler, RandomScheduler};
+use shuttle::sync::Mutex;
+use shuttle::{Config, Runner, thread};
+
+/// Bytes that are always read and written together.
+const CELL: u64 = 128;
+const BLOCK: u64 = 4 * CELL;
+/// Blocks of the file at most.
+const BLOCKS: u64 = 12;
+
+/// Who changes the file behind the cache.
+const OTHER: usize = 0;
+
+/// A change of the file.
+struct Change {
+    who: usize,
+    cells: Range<u64>,
+    size: u64,
+    made: u64,
+    /// Reads that begin after this must find it, or what came later.
+    known: Option<u64>,
+}
+
+/// The file, and all that happened to it. The bytes of a cell are the number of the change that made it, which whoever
+/// writes draws before; so each read tells what it has seen.
+#[derive(Default)]
+struct Model {
+    cells: Vec<u8>,
+    changes: Vec<Change>,
+    /// By number of a change, its place in `changes`.
+    places: Vec<Option<usize>>,
+    clock: u64,
+    /// Of each cell, which changes were seen by reads that ended when.
+    seen: Vec<Vec<(u64, usize)>>,
+}
+
+impl Model {
+    fn tick(&mut self) -> u64 {
+        self.clock += 1;
+        self.clock
+    }
+
+    /// A number for a change.
+    fn draw(&mut self) -> u8 {
+        self.places.push(None);
+        u8::try_from(self.places.len() - 1).expect("few changes")
+    }
+
+    fn size(&self) -> u64 {
+        self.cells.len() as u64 * CELL
+    }
+
+    fn change(&mut self, who: usize, number: u8, cells: Range<u64>) {
+        let (made, size) = (self.tick(), self.size());
+        self.places[usize::from(number)] = Some(self.changes.len());
+        self.changes.push(Change { who, cells, size, made, known: None });
+    }
+
+    /// Makes the file as long as `cells`; what was not there before is a change of its own.
+    fn resize(&mut self, who: usize, cells: u64) {
+        let before = self.cells.len() as u64;
+        let number = self.draw();
+        self.cells.resize(cells as usize, number);
+        self.change(who, number, before.min(cells)..before.max(cells));
+    }
+
+    fn write(&mut self, who: usize, number: u8, cells: Range<u64>) {
+        if cells.start > self.cells.len() as u64 {
+            self.resize(who, cells.start);
+        }
+        let end = self.cells.len().max(cells.end as usize);
+        self.cells.resize(end, number);
+        self.cells[cells.start as usize..cells.end as usize].fill(number);
+        self.change(who, number, cells);
+    }
+
+    /// Whatever `who` has changed before `time` is known from now on.
+    fn know(&mut self, who: usize, time: u64) {
+        let now = self.tick();
+        for change in self.changes.iter_mut().filter(|change| change.who == who && change.made <= time) {
+            change.known.get_or_insert(now);
+        }
+    }
+
+    /// Panics if what was read from `cell` on between `begun` and now cannot be: it is older than what was known or
+    /// seen before, or ends where the file did not.
+    fn check(&mut self, begun: u64, cell: u64, asked: u64, found: &[u8]) {
+        let now = self.tick();
+        let must = |change: &Change| change.known.is_some_and(|known| known < begun);
+        let first = self.changes.iter().rposition(must).unwrap_or(0);
+        // As with any file, the blocks of a read are read one after the other, and each ends where the file does at
+        // that moment.
+        let ends = self.changes[first..].iter().map(|change| (change.size / CELL).saturating_sub(cell).min(asked));
+        let (shortest, longest) = (ends.clone().min().expect("one"), ends.max().expect("one"));
+        assert!(found.len() as u64 % CELL == 0, "{} bytes: the file never ended there", found.len());
+        let length = found.len() as u64 / CELL;
+        assert!(
+            (shortest..=longest).contains(&length),
+            "{length} of {asked} cells from {cell} on: the file did not end there"
+        );
+        for (cell, bytes) in (cell..).zip(found.chunks(CELL as usize)) {
+            assert!(bytes.iter().all(|&byte| byte == bytes[0]), "cell {cell} is torn");
+            let place = self.places[usize::from(bytes[0])].expect("it was written");
+            let touches = |change: &Change| change.cells.contains(&cell);
+            let known = self.changes.iter().rposition(|change| must(change) && touches(change));
+            assert!(Some(place) >= known, "cell {cell} is older than what was known");
+            let seen = self.seen[cell as usize].iter().filter(|(ended, _)| *ended < begun).map(|(_, place)| *place);
+            assert!(place >= seen.max().unwrap_or(0), "cell {cell} is older than what was seen before");
+            self.seen[cell as usize].push((now, place));
+        }
+    }
+}
+
+/// The file as one of the threads has it open.
+struct Handle {
+    who: usize,
+    model: Arc<Mutex<Model>>,
+}
+
+impl Source for Handle {
+    fn read_at(&self, buffer: &mut [u8], offset: u64) -> io::Result<usize> {
+        let model = self.model.lock().unwrap();
+        let bytes = (offset..model.size()).take(buffer.len());
+        let length = bytes.clone().count();
+        buffer.iter_mut().zip(bytes).for_each(|(byte, at)| *byte = model.cells[(at / CELL) as usize]);
+        Ok(length)
+    }
+
+    fn write_at(&self, bytes: &[u8], offset: u64) -> io::Result<usize> {
+        let cells = offset / CELL..(offset + bytes.len() as u64) / CELL;
+        self.model.lock().unwrap().write(self.who, bytes[0], cells);
+        Ok(bytes.len())
+    }
+
+    fn append(&self, bytes: &[u8]) -> io::Result<(u64, usize)> {
+        let mut model = self.model.lock().unwrap();
+        let end = model.cells.len() as u64;
+        model.write(self.who, bytes[0], end..end + bytes.len() as u64 / CELL);
+        Ok((end * CELL, bytes.len()))
+    }
+
+    fn set_len(&self, size: u64) -> io::Result<()> {
+        self.model.lock().unwrap().resize(self.who, size / CELL);
+        Ok(())
+    }
+
+    /// Each change has a time of its own, as on file systems with fine times.
+    fn stamp(&self) -> io::Result<Stamp> {
+        let model = self.model.lock().unwrap();
+        let time = model.changes.len() as i128;
+        Ok(Stamp { size: model.size(), modified: time, changed: time })
+    }
+
+    fn sync(&self, _data_only: bool) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+/// A thread with the file open.
+struct User {
+    cache: Arc<Cache>,
+    model: Arc<Mutex<Model>>,
+    file: u32,
+    who: usize,
+    source: Arc<dyn Source>,
+    stream: Stream,
+}
+
+impl User {
+    fn access(&self) -> Access<'_> {
+        Access { file: self.file, app: 0, source: &self.source, stream: Some(&self.stream), executes: false }
+    }
+
+    fn read(&self, cell: u64, cells: u64) {
+        let begun = self.model.lock().unwrap().tick();
+        let found = self.cache.read(&self.access(), cell * CELL, (cells * CELL) as usize).unwrap();
+        self.model.lock().unwrap().check(begun, cell, cells, &found);
+    }
+
+    /// Changes the file, which is known once it is done.
+    fn change<T>(&self, change: impl FnOnce(&Cache, &Access, &[u8]) -> io::Result<T>, cells: u64) {
+        let number = self.model.lock().unwrap().draw();
+        change(&self.cache, &self.access(), &vec![number; (cells * CELL) as usize]).unwrap();
+        let mut model = self.model.lock().unwrap();
+        let now = model.clock;
+        model.know(self.who, now);
+    }
+
+    fn write(&self, cell: u64, cells: u64) {
+        self.change(|cache, access, bytes| cache.write(access, cell * CELL, bytes), cells);
+    }
+
+    fn append(&self, cells: u64) {
+        self.change(|cache, access, bytes| cache.append(access, bytes), cells);
+    }
+
+    fn set_len(&self, cells: u64) {
+        self.change(|cache, access, _| cache.set_len(access, cells * CELL), 0);
+    }
+
+    /// Opens the file anew: what somebody else changed before is known then.
+    fn open(&self) {
+        let begun = self.model.lock().unwrap().tick();
+        self.cache.opened(self.file, self.source.as_ref()).unwrap();
+        self.model.lock().unwrap().know(OTHER, begun);
+    }
+
+    /// One of the things that programs do.
+    fn act(&self) {
+        let mut random = shuttle::rand::thread_rng();
+        let last = BLOCKS * 4;
+        let (cell, cells) = (random.gen_range(0..last - 8), random.gen_range(1..=8));
+        match random.gen_range(0..10) {
+            0..5 => self.read(cell, cells),
+            5..7 => self.write(cell, cells),
+            7 if self.model.lock().unwrap().cells.len() < last as usize => self.append(cells.min(2)),
+            8 => self.set_len(random.gen_range(1..=last)),
+            _ => self.open(),
+        }
+    }
+}
+
+/// A file of so many cells in a cache of 6 blocks, and its users by number; number 0 changes it behind the cache.
+fn users(policy: &str, cells: u64, count: usize) -> Vec<User> {
+    let policy = PolicySpec::parse(policy).unwrap();
+    let settings = Settings { policy, memory: 6 * BLOCK, block: BLOCK, rules: None, seed: 1 };
+    let cache = Arc::new(Cache::new(&settings, None).unwrap());
+    let mut model = Model { seen: vec![Vec::new(); 2 * (BLOCKS * 4) as usize], ..Model::default() };
+    model.resize(OTHER, cells);
+    let model = Arc::new(Mutex::new(model));
+    let file = cache.file("/f", Kind::Datafile);
+    let user = |who| {
+        let source: Arc<dyn Source> = Arc::new(Handle { who, model: model.clone() });
+        let stream = Stream::default();
+        User { cache: cache.clone(), model: model.clone(), file, who, source, stream }
+    };
+    let users: Vec<User> = (0..count).map(user).collect();
+    users[1].open();
+    users
+}
+
+/// Has all of them work at once, each in its way, and then looks whether the cache has the file as it is.
+fn at_once(users: Vec<User>, work: impl Fn(&User) + Send + Copy + 'static) {
+    let users: Vec<Arc<User>> = users.into_iter().map(Arc::new).collect();
+    let threads = users.iter().cloned().map(|user| thread::spawn(move || work(&user)));
+    threads.collect::<Vec<_>>().into_iter().for_each(|thread| thread.join().unwrap());
+    users[1].open();
+    users[1].read(0, 2 * BLOCKS * 4);
+    users[1].cache.validate();
+}
+
+/// Tries the orders that belong to the seed: half of them by priorities that change a few times, which finds what needs
+/// one thread to be very late, half of them with every step drawn.
+fn check(name: &str, orders: usize, case: impl Fn() + Send + Sync + Copy + 'static) {
+    let number = |variable: &str| std::env::var(variable).ok().map(|text| text.parse::<u64>().expect("a number"));
+    let orders = number("HOTSET_SCHEDULES").map_or(orders, |orders| orders as usize);
+    let seed = number("HOTSET_SEED").unwrap_or(1);
+    eprintln!("{name}: {orders} orders of seed {seed}");
+    Runner::new(PctScheduler::new_from_seed(seed, 3, orders / 2), Config::default()).run(case);
+    Runner::new(RandomScheduler::new_from_seed(seed, orders / 2), Config::default()).run(case);
+}
+
+#[test]
+fn reads_find_what_was_written_whatever_the_order() {
+    for policy in ["lru", "arc", "s3-fifo", "virtual(lru,quantum=12,unit=512B,queue=64K)"] {
+        check(policy, 2000, move || {
+            at_once(users(policy, 40, 4), |user| {
+                for _ in 0..4 {
+                    match user.who {
+                        OTHER => user.open(),
+                        _ => user.act(),
+                    }
+                }
+            });
+        });
+    }
+}
+
+/// Somebody writes behind the cache while others write through it.
+#[test]
+fn what_changes_behind_the_cache_is_found_at_the_next_open() {
+    check("behind", 3000, || {
+        at_once(users("lru", 40, 3), |user| match user.who {
+            OTHER => {
+                for cell in [0, 9] {
+                    let mut model = user.model.lock().unwrap();
+                    let number = model.draw();
+                    model.write(OTHER, number, cell..cell + 3);
+                }
+            }
+            1 => {
+                user.read(0, 8);
+                user.write(4, 2);
+                user.open();
+                user.read(0, 12);
+            }
+            _ => (0..3).for_each(|_| user.act()),
+        });
+    });
+}
+
+/// In a loop each reference has the scheme bring in the block that is referenced next: here the one in which the file
+/// ends, by the write that makes it longer.
+#[test]
+fn what_a_scheme_brings_in_has_no_old_end() {
+    check("virtual", 2000, || {
+        let users = users("virtual(lru,quantum=12,unit=512B,queue=64K)", BLOCKS * 4, 3);
+        for _ in 0..6 {
+            (0..BLOCKS).rev().for_each(|block| users[1].read(block * 4, 4));
+        }
+        let last = BLOCKS - 3;
+        at_once(users, move |user| match user.who {
+            OTHER => {}
+            1 => {
+                user.read((last + 2) * 4, 4);
+                user.set_len(last * 4 + 1);
+                user.write((last + 1) * 4, 4);
+            }
+            _ => user.read(last * 4, 4),
+        });
+    });
+}

@@ -1,0 +1,51 @@
+//! A mistake of ours, or a read that is given up, costs nobody else an answer.
+
+mod support;
+
+use std::sync::Arc;
+use std::thread;
+
+use hotset_cache::{Cache, Read, Status};
+
+use support::{Opened, pattern, settings};
+
+#[test]
+fn memory_of_schemes_in_parts_is_changed_across_the_sizes_where_the_parts_are_others() {
+    for policy in ["attribute", "unix"] {
+        let cache = Cache::new(&settings(policy, 512 << 10), None).unwrap();
+        let file = Opened::new(&cache, "/f", pattern(1, 300_000));
+        for memory in [512u64, 64, 640, 32, 1300, 300] {
+            let memory = memory << 10;
+            cache.reconfigure(Some(memory), None).unwrap_or_else(|error| panic!("{policy} at {memory}: {error}"));
+            for _ in 0..2 {
+                assert_eq!(
+                    cache.read(&file.access(0), 0, 300_000).unwrap(),
+                    pattern(1, 300_000),
+                    "{policy} at {memory}"
+                );
+            }
+            cache.validate();
+            let status = Status::of(&cache);
+            assert!(!status.broken && status.memory_bytes == memory && status.frame_bytes <= memory, "{status:?}");
+            let fresh = Cache::new(&settings(policy, memory), None).unwrap();
+            assert_eq!(fresh.memory().0, status.frame_bytes, "{policy} at {memory}: as one that was built so");
+        }
+    }
+}
+
+#[test]
+fn whoever_waits_for_a_read_that_is_not_made_reads_himself() {
+    let cache = Arc::new(Cache::new(&settings("lru", 1 << 20), None).unwrap());
+    let file = Arc::new(Opened::new(&cache, "/f", pattern(1, 50_000)));
+    let Some(Read::Missing(missing)) = cache.begin_read(&file.access(0), 0, 50_000) else { panic!("it is empty") };
+    let waiting = {
+        let (cache, file) = (cache.clone(), file.clone());
+        thread::spawn(move || cache.read(&file.access(0), 0, 50_000))
+    };
+    while cache.counts().1.waits == 0 {
+        thread::yield_now();
+    }
+    drop(missing);
+    assert_eq!(waiting.join().unwrap().unwrap(), pattern(1, 50_000));
+    assert_eq!(cache.read(&file.access(0), 0, 50_000).unwrap(), pattern(1, 50_000));
+}

@@ -1,0 +1,110 @@
+//! A mount of a directory as if it lay on a slow disk: every read of the source takes a stated time, one after the
+//! other. For `benches/mount.py`; the files themselves should be in the machine's memory.
+//!
+//! `slow_mount SOURCE MOUNTPOINT MEMORY POLICY MODE SEEK_US MB_PER_S`: MEMORY in bytes, 0 without a cache; MODE strict
+//! or fast. Bytes read from the source and the counts are printed at the end, which a signal or an unmount brings.
+
+use std::fs::File;
+use std::io;
+use std::path::Path;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use hotset_cache::source::{Source, Stamp};
+use hotset_cache::{Cache, Settings, Status};
+use hotset_core::policy::PolicySpec;
+use hotset_mount::{Mode, Options, Store, mount};
+
+/// A disk that does one thing at a time.
+struct Disk {
+    seek: Duration,
+    bytes_per_second: f64,
+    /// When it is free again, and where its head is: which file, and the byte behind the last one read.
+    state: Mutex<(Instant, usize, u64)>,
+    bytes_read: AtomicU64,
+    reads: AtomicU64,
+}
+
+struct Slow {
+    file: Arc<File>,
+    disk: Arc<Disk>,
+}
+
+impl Disk {
+    /// Waits as long as it takes to read `length` bytes at `offset` of `file`, behind whoever came first.
+    fn read(&self, file: usize, offset: u64, length: usize) {
+        let transfer = Duration::from_secs_f64(length as f64 / self.bytes_per_second);
+        let free = {
+            let mut state = self.state.lock().expect("nobody panics while holding it");
+            let seek = if (state.1, state.2) == (file, offset) { Duration::ZERO } else { self.seek };
+            *state = (state.0.max(Instant::now()) + seek + transfer, file, offset + length as u64);
+            state.0
+        };
+        thread::sleep(free.saturating_duration_since(Instant::now()));
+        self.bytes_read.fetch_add(length as u64, Ordering::Relaxed);
+        self.reads.fetch_add(1, Ordering::Relaxed);
+    }
+}
+
+impl Source for Slow {
+    fn read_at(&self, buffer: &mut [u8], offset: u64) -> io::Result<usize> {
+        let length = Source::read_at(self.file.as_ref(), buffer, offset)?;
+        if length > 0 {
+            use std::os::unix::fs::MetadataExt;
+            self.disk.read(self.file.metadata()?.ino() as usize, offset, length);
+        }
+        Ok(length)
+    }
+
+    fn write_at(&self, bytes: &[u8], offset: u64) -> io::Result<usize> {
+        Source::write_at(self.file.as_ref(), bytes, offset)
+    }
+
+    fn set_len(&self, size: u64) -> io::Result<()> {
+        Source::set_len(self.file.as_ref(), size)
+    }
+
+    fn stamp(&self) -> io::Result<Stamp> {
+        Source::stamp(self.file.as_ref())
+    }
+
+    fn sync(&self, data_only: bool) -> io::Result<()> {
+        Source::sync(self.file.as_ref(), data_only)
+    }
+}
+
+struct SlowStore(Arc<Disk>);
+
+impl Store for SlowStore {
+    fn open(&self, file: Arc<File>) -> Arc<dyn Source> {
+        Arc::new(Slow { file, disk: self.0.clone() })
+    }
+}
+
+fn main() -> Result<(), Box<dyn std::error::Error>> {
+    let words: Vec<String> = std::env::args().skip(1).collect();
+    let [source, mountpoint, memory, policy, mode, seek_us, mb_per_s] = words.as_slice() else {
+        return Err("expected SOURCE MOUNTPOINT MEMORY POLICY MODE SEEK_US MB_PER_S".into());
+    };
+    let disk = Arc::new(Disk {
+        seek: Duration::from_micros(seek_us.parse()?),
+        bytes_per_second: mb_per_s.parse::<f64>()? * 1e6,
+        state: Mutex::new((Instant::now(), 0, 0)),
+        bytes_read: AtomicU64::new(0),
+        reads: AtomicU64::new(0),
+    });
+    let memory: u64 = memory.parse()?;
+    let settings = Settings { policy: PolicySpec::parse(policy)?, memory, block: 4096, rules: None, seed: 1 };
+    let cache = if memory == 0 { None } else { Some(Arc::new(Cache::new(&settings, None)?)) };
+    let mode = if mode == "strict" { Mode::Strict } else { Mode::Fast };
+    let options = Options { mode, ..Options::default() };
+    let store = Arc::new(SlowStore(disk.clone()));
+    mount(Path::new(source), Path::new(mountpoint), cache.clone(), store, options)?.serve()?;
+    let status = cache.map(|cache| Status::of(&cache));
+    let (references, hits) = status.map_or((0, 0), |status| (status.total.references, status.total.hits));
+    let (bytes, reads) = (disk.bytes_read.load(Ordering::Relaxed), disk.reads.load(Ordering::Relaxed));
+    println!("{{\"bytes_read\": {bytes}, \"reads\": {reads}, \"references\": {references}, \"hits\": {hits}}}");
+    Ok(())
+}

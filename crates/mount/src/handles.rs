@@ -1,0 +1,81 @@
+//! What is open: files with who opened them, and whatever else has a handle.
+
+use std::collections::HashMap;
+use std::fs::File;
+use std::io;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, PoisonError, RwLock};
+
+use hotset_cache::source::Source;
+use hotset_cache::workers::Part;
+use hotset_cache::{Access, FileNumber, Stream};
+
+use crate::credentials::Credentials;
+
+/// An open file.
+pub(crate) struct OpenFile {
+    pub file: Arc<File>,
+    pub source: Arc<dyn Source>,
+    /// Whose rights it is changed with, if they are not those of this process.
+    pub opener: Option<Credentials>,
+    /// It can be written to behind its end only.
+    pub only_grows: bool,
+    pub number: FileNumber,
+    pub app: u32,
+    pub executes: bool,
+    /// Followed by read-ahead, unless the kernel reads ahead itself.
+    pub stream: Option<Stream>,
+    /// What it hangs with.
+    pub part: Part,
+}
+
+impl OpenFile {
+    pub fn access(&self) -> Access<'_> {
+        Access {
+            file: self.number,
+            app: self.app,
+            source: &self.source,
+            stream: self.stream.as_ref(),
+            executes: self.executes,
+        }
+    }
+}
+
+/// Things by number.
+pub(crate) struct Handles<T> {
+    next: AtomicU64,
+    open: RwLock<HashMap<u64, Arc<T>>>,
+}
+
+impl<T> Default for Handles<T> {
+    fn default() -> Self {
+        Handles { next: AtomicU64::new(1), open: RwLock::default() }
+    }
+}
+
+impl<T> Handles<T> {
+    pub fn add(&self, thing: T) -> u64 {
+        let number = self.next.fetch_add(1, Ordering::Relaxed);
+        self.open.write().unwrap_or_else(PoisonError::into_inner).insert(number, Arc::new(thing));
+        number
+    }
+
+    pub fn get(&self, number: u64) -> io::Result<Arc<T>> {
+        let open = self.open.read().unwrap_or_else(PoisonError::into_inner);
+        open.get(&number).cloned().ok_or_else(|| rustix::io::Errno::BADF.into())
+    }
+
+    /// All that is open.
+    pub fn all(&self) -> Vec<Arc<T>> {
+        self.open.read().unwrap_or_else(PoisonError::into_inner).values().cloned().collect()
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.open.read().unwrap_or_else(PoisonError::into_inner).is_empty()
+    }
+
+    /// Takes it out. To let go of it may be the last close of it, which may wait for the source.
+    pub fn close(&self, number: u64) -> Option<Arc<T>> {
+        self.open.write().unwrap_or_else(PoisonError::into_inner).remove(&number)
+    }
+}

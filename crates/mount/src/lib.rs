@@ -1,0 +1,79 @@
+//! A file system that serves a directory through the cache.
+//!
+//! Idea: every call is passed on to the source; only what reads and writes data goes through the cache.
+//! [`Tree`](tree::Tree) knows nothing of FUSE; `kernel.rs` translates the kernel's requests to it, and nothing else
+//! uses that protocol; `session.rs` mounts and unmounts.
+//!
+//! Modes. *strict*: the kernel keeps no data of files that are read and written, so every read reaches the cache,
+//! counts are exact, and the policy alone decides what stays. *fast*: the kernel's page cache stands in front; the
+//! cache sees what that misses. Mapped files go through the page cache in both.
+//!
+//! Rights are checked twice in a mount by root: by the kernel before it asks, against owner, mode and access lists of
+//! the source's files, and in the source, since what makes, opens, changes or removes something is done with the rights
+//! of who asks (`credentials.rs`). Locks are those of the kernel: they hold between all who use the mount, not against
+//! those who use the source. Names and attributes may be [`VALIDITY`] old when they were changed behind the mount.
+
+mod apps;
+mod credentials;
+mod handles;
+mod kernel;
+mod listing;
+mod nodes;
+mod reading;
+mod session;
+mod tree;
+mod values;
+
+use std::fs::File;
+use std::sync::Arc;
+use std::time::Duration;
+
+pub use apps::AppBy;
+pub use session::{Device, Mounted, Stopper, device_at, mount, mount_line};
+
+use hotset_cache::source::Source;
+
+/// So long the kernel may keep names and attributes.
+pub const VALIDITY: Duration = Duration::from_secs(1);
+
+/// What stands in front of the cache.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Mode {
+    /// Nothing: every read reaches the cache.
+    #[default]
+    Strict,
+    /// The kernel's page cache.
+    Fast,
+}
+
+/// How a directory is to be served.
+#[derive(Clone, Debug, Default)]
+pub struct Options {
+    /// What stands in front.
+    pub mode: Mode,
+    /// What applications are told apart by.
+    pub app_by: AppBy,
+    /// Nothing may be changed.
+    pub readonly: bool,
+    /// Set-user-id programs run with their owner's rights. Only in a mount by root, and if the source's file system
+    /// lets them.
+    pub allow_suid: bool,
+    /// Device files are devices. Likewise.
+    pub allow_dev: bool,
+}
+
+/// Gives the bytes of files that have been opened: the seam for stores that are slow or fail on purpose.
+pub trait Store: Send + Sync {
+    /// The bytes of `file`.
+    fn open(&self, file: Arc<File>) -> Arc<dyn Source>;
+}
+
+/// The files themselves.
+#[derive(Clone, Copy, Debug)]
+pub struct Plain;
+
+impl Store for Plain {
+    fn open(&self, file: Arc<File>) -> Arc<dyn Source> {
+        file
+    }
+}

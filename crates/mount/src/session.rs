@@ -1,0 +1,264 @@
+//! From mounting to unmounting: the threads that take the kernel's requests.
+
+use std::collections::HashMap;
+use std::ffi::OsString;
+use std::fs;
+use std::io;
+use std::mem;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::sync::{Arc, OnceLock, Weak};
+use std::thread;
+use std::time::Duration;
+
+use fuser::{Config, INodeNo, MountOption, Notifier, Session, SessionACL};
+use hotset_cache::Cache;
+use hotset_cache::workers::{HERE, Limits, Part, Workers};
+use rustix::fs::{AtFlags, CWD, StatVfsMountFlags, StatxFlags};
+use rustix::mount::UnmountFlags;
+
+use crate::kernel::Kernel;
+use crate::nodes::ROOT;
+use crate::tree::Tree;
+use crate::{Options, Store};
+
+/// Threads that take requests: those that the source may hold, and some that it may not.
+const THREADS: usize = HERE + 2;
+
+/// Requests that the source is asked for at a time. Many readers of one file are healthy; a device that has so many
+/// under way is not.
+const LIMITS: Limits = Limits { part: 32, device: 256, all: 1024 };
+
+/// A mount that answers requests until it is unmounted.
+pub struct Mounted {
+    session: Session<Kernel>,
+    place: Place,
+    tree: Weak<Tree>,
+    /// Why it serves no more.
+    ended: (Sender<io::Result<()>>, Receiver<io::Result<()>>),
+}
+
+/// Ends a mount that has files open, from whatever thread.
+pub struct Stopper {
+    place: Place,
+    tree: Weak<Tree>,
+    ended: Sender<io::Result<()>>,
+}
+
+/// Where it is, and what tells it from another one at the same place.
+#[derive(Clone)]
+struct Place {
+    mountpoint: PathBuf,
+    device: Option<Device>,
+}
+
+/// Major and minor number of the device that a mount is to the kernel.
+pub type Device = (u32, u32);
+
+/// The device at a path, which may be a mount that does not answer yet, or not any more.
+pub fn device_at(path: &Path) -> io::Result<Device> {
+    let about = rustix::fs::statx(CWD, path, AtFlags::STATX_DONT_SYNC, StatxFlags::empty())?;
+    Ok((about.stx_dev_major, about.stx_dev_minor))
+}
+
+/// Mounts the directory `source` at `mountpoint`. The kernel's requests wait until [`Mounted::serve`] is called.
+pub fn mount(
+    source: &Path,
+    mountpoint: &Path,
+    cache: Option<Arc<Cache>>,
+    store: Arc<dyn Store>,
+    options: Options,
+) -> io::Result<Mounted> {
+    let is_root = rustix::process::geteuid().is_root();
+    let mut config = Config::default();
+    config.mount_options = vec![
+        MountOption::FSName(source.to_string_lossy().replace(',', "_")),
+        MountOption::Subtype("hotset".to_owned()),
+        MountOption::DefaultPermissions,
+    ];
+    if options.readonly {
+        config.mount_options.push(MountOption::RO);
+    }
+    if is_root {
+        config.acl = SessionACL::All;
+    }
+    config.n_threads = Some(THREADS);
+    config.clone_fd = true;
+    let (allow_suid, allow_dev) = (options.allow_suid, options.allow_dev);
+    let (tree, crowded) = Tree::new(source, cache, store, options)?;
+    let forbidden = tree.space(ROOT)?.f_flag;
+    if (allow_suid || allow_dev) && !is_root {
+        return Err(io::Error::other("only a mount by root can allow set-user-id bits and devices"));
+    }
+    config.mount_options.extend([
+        allowed(allow_suid, forbidden, StatVfsMountFlags::NOSUID, [MountOption::NoSuid, MountOption::Suid])?,
+        allowed(allow_dev, forbidden, StatVfsMountFlags::NODEV, [MountOption::NoDev, MountOption::Dev])?,
+    ]);
+    if forbidden.contains(StatVfsMountFlags::NOEXEC) {
+        config.mount_options.push(MountOption::NoExec);
+    }
+    let tree = Arc::new(tree);
+    let thinned = Arc::downgrade(&tree);
+    let served = Arc::downgrade(&tree);
+    let told: Arc<OnceLock<Notifier>> = Arc::default();
+    let workers = Arc::new(Workers::new(LIMITS));
+    let session = Session::new(Kernel::new(tree, workers.clone(), told.clone()), mountpoint, &config)?;
+    let notifier = session.notifier();
+    told.get_or_init(|| notifier.clone());
+    thread::spawn(move || thin(&thinned, &crowded, &workers, &notifier));
+    let device = device_at(mountpoint).ok();
+    let place = Place { mountpoint: mountpoint.to_owned(), device };
+    Ok(Mounted { session, place, tree: served, ended: channel() })
+}
+
+/// Of two options the one without a right, or the one with it if that is asked for. What the source's file system
+/// forbids is refused.
+fn allowed(
+    is_asked: bool,
+    forbidden: StatVfsMountFlags,
+    flag: StatVfsMountFlags,
+    [without, with]: [MountOption; 2],
+) -> io::Result<MountOption> {
+    match (is_asked, forbidden.contains(flag)) {
+        (true, true) => {
+            let what = if flag == StatVfsMountFlags::NOSUID { "nosuid" } else { "nodev" };
+            Err(io::Error::other(format!(
+                "the file system of the source is mounted {what} itself, so this mount cannot allow more"
+            )))
+        }
+        (true, false) => Ok(with),
+        (false, _) => Ok(without),
+    }
+}
+
+impl Mounted {
+    /// A call that unmounts it, from whatever thread; [`Mounted::serve`] then returns. It fails while files are open
+    /// there, and may be called again.
+    pub fn unmounter(&self) -> impl Fn() -> io::Result<()> + Send + use<> {
+        // The crate's own forgets the mount when it fails.
+        let place = self.place.clone();
+        move || unmount(&place, UnmountFlags::empty())
+    }
+
+    /// What ends it though files are open there.
+    pub fn stopper(&self) -> Stopper {
+        Stopper { place: self.place.clone(), tree: self.tree.clone(), ended: self.ended.0.clone() }
+    }
+
+    /// Answers requests until it is unmounted, or detached by a [`Stopper`]: then by other threads, as long as this
+    /// process lives.
+    pub fn serve(self) -> io::Result<()> {
+        let (tell, ended) = self.ended;
+        let mut session = self.session.spawn()?;
+        let serving = mem::replace(&mut session.guard, thread::spawn(|| Ok(())));
+        // fuser 0.18 unmounts by path when it drops this, also what was mounted there after us (cberner/fuser#703).
+        mem::forget(session);
+        thread::spawn(move || {
+            let served = serving.join().unwrap_or_else(|_| Err(io::Error::other("a thread has panicked")));
+            // Who was told that it is detached does not listen any more.
+            let _ = tell.send(served);
+        });
+        let mut served = ended.recv().unwrap_or(Ok(()));
+        // A thread that is given a request while the kernel unmounts is told so instead of that it is unmounted.
+        let is_aborted = served.as_ref().is_err_and(|error| error.kind() == io::ErrorKind::ConnectionAborted);
+        if is_aborted && self.place.device.is_some_and(|device| matches!(mount_line(device), Ok(None))) {
+            served = Ok(());
+        }
+        if served.is_err() {
+            // Why it ended says more than that it cannot be unmounted.
+            let _ = unmount(&self.place, UnmountFlags::empty());
+        }
+        served
+    }
+}
+
+impl Stopper {
+    /// From now on nothing can be opened there (`ESHUTDOWN`); what is open goes on.
+    pub fn refuse(&self) {
+        self.tree.upgrade().iter().for_each(|tree| tree.stop());
+    }
+
+    /// True if no file or directory is open there.
+    pub fn is_idle(&self) -> bool {
+        self.tree.upgrade().is_none_or(|tree| tree.is_idle())
+    }
+
+    /// Takes it out of the tree of names, and has [`Mounted::serve`] return, also if that fails. What is still open is
+    /// served as long as this process lives.
+    pub fn detach(&self) -> io::Result<()> {
+        let done = unmount(&self.place, UnmountFlags::DETACH);
+        // It may have ended by itself.
+        let _ = self.ended.send(Ok(()));
+        done
+    }
+}
+
+/// Unmounts it, and nothing else that is there; without root by the helper.
+fn unmount(Place { mountpoint, device }: &Place, flags: UnmountFlags) -> io::Result<()> {
+    if let Some(device) = *device
+        && device_at(mountpoint).is_ok_and(|there| there != device)
+    {
+        return match mount_line(device)? {
+            Some(_) => Err(io::Error::new(io::ErrorKind::ResourceBusy, "something else is mounted on top of it")),
+            None => Ok(()),
+        };
+    }
+    match rustix::mount::unmount(mountpoint, flags) {
+        Err(rustix::io::Errno::PERM) => {}
+        done => return Ok(done?),
+    }
+    let how = if flags.contains(UnmountFlags::DETACH) { "-uz" } else { "-u" };
+    let done = Command::new("fusermount3").arg(how).arg(mountpoint).output()?;
+    match done.status.success() {
+        true => Ok(()),
+        false => Err(io::Error::other(String::from_utf8_lossy(&done.stderr).trim_end().to_owned())),
+    }
+}
+
+/// What the table of mounts (proc(5), mountinfo) says of this device, if it is mounted.
+pub fn mount_line((major, minor): Device) -> io::Result<Option<String>> {
+    let device = format!("{major}:{minor}");
+    let table = fs::read_to_string("/proc/self/mountinfo")?;
+    Ok(table.lines().find(|line| line.split(' ').nth(2) == Some(&device)).map(str::to_owned))
+}
+
+/// Has the kernel forget files whenever too many are held, as long as there is a tree. The kernel waits for look-ups in
+/// the same directory before it does so, so no thread that answers them may wait for this, and each directory is waited
+/// for by a thread of its own. A few of them at a time: the kernel is asked more by many threads no faster, and they
+/// take the processors from those who look files up meanwhile.
+fn thin(tree: &Weak<Tree>, crowded: &Receiver<()>, workers: &Workers, notifier: &Notifier) {
+    while crowded.recv().is_ok() {
+        let oldest = tree.upgrade().map_or(Vec::new(), |tree| tree.oldest());
+        let mut directories: HashMap<u64, Vec<OsString>> = HashMap::new();
+        for (parent, name) in oldest {
+            directories.entry(parent).or_default().push(name);
+        }
+        let (end, ended) = channel();
+        for (begun, (parent, names)) in directories.into_iter().enumerate() {
+            let Some(room) = workers.reserve(Part { device: THINNING, what: parent }) else { continue };
+            if begun >= AT_ONCE {
+                // One that hangs goes on beside the others.
+                let _ = ended.recv_timeout(PATIENCE);
+            }
+            let (notifier, end) = (notifier.clone(), end.clone());
+            workers.run_in(room, move || {
+                for name in names {
+                    // What it has forgotten already is as well.
+                    let _ = notifier.inval_entry(INodeNo(parent), &name);
+                }
+                // Nobody listens any more if this has hung.
+                let _ = end.send(());
+            });
+        }
+    }
+}
+
+/// Stands for a device in [`thin`], where the kernel is waited for.
+const THINNING: u64 = u64::MAX;
+
+/// Directories that the kernel is asked about at a time.
+const AT_ONCE: usize = 4;
+
+/// So long the kernel is waited for in directories where something hangs, before it is asked about another one.
+const PATIENCE: Duration = Duration::from_millis(10);

@@ -1,0 +1,153 @@
+//! Names: what is made, opened by name, linked, moved and removed.
+//!
+//! Every call names its object once: a file that is made or opened is known by its descriptor from then on. What other
+//! things were made is looked up afterwards; should the name stand for something else by then, the kernel is told what
+//! that is and whose, as a look-up a moment later would tell.
+
+use std::ffi::OsStr;
+use std::io;
+use std::os::fd::{AsFd, AsRawFd};
+use std::path::Path;
+use std::sync::Arc;
+
+use hotset_core::request::Op;
+use rustix::fs::{AtFlags, CWD, FileType, Mode, OFlags, RawMode, RenameFlags, Stat};
+use rustix::io::Errno;
+
+use super::{NewMode, Tree, data_flags, is};
+use crate::credentials::Caller;
+use crate::handles::OpenFile;
+use crate::nodes::{Node, patiently};
+
+/// The kernel looks a name up anew when it hears this: what it stands for is no file, so not for us to open.
+const LOOK_AGAIN: Errno = Errno::STALE;
+
+impl Tree {
+    pub fn look_up(&self, parent: u64, name: &OsStr, caller: Caller) -> io::Result<(u64, Stat)> {
+        let parent = self.node(parent)?;
+        let (node, stat) = self.nodes.look_up(&parent, name)?;
+        self.note(Op::Stat, &node, caller, 0);
+        Ok((node.number, stat))
+    }
+
+    pub fn make_directory(&self, parent: u64, name: &OsStr, mode: NewMode, caller: Caller) -> io::Result<(u64, Stat)> {
+        let parent = self.writable(parent)?;
+        let mode = mode.within(&parent)?;
+        self.make(&parent, name, caller, || rustix::fs::mkdirat(&parent, name, mode))
+    }
+
+    pub fn make_node(
+        &self,
+        parent: u64,
+        name: &OsStr,
+        mode: NewMode,
+        device: u32,
+        caller: Caller,
+    ) -> io::Result<(u64, Stat)> {
+        let parent = self.writable(parent)?;
+        let (kind, mode) = (FileType::from_raw_mode(mode.mode as RawMode), mode.within(&parent)?);
+        self.make(&parent, name, caller, || rustix::fs::mknodat(&parent, name, kind, mode, device.into()))
+    }
+
+    pub fn make_link(&self, parent: u64, name: &OsStr, target: &Path, caller: Caller) -> io::Result<(u64, Stat)> {
+        let parent = self.writable(parent)?;
+        self.make(&parent, name, caller, || rustix::fs::symlinkat(target, &parent, name))
+    }
+
+    fn make(
+        &self,
+        parent: &Node,
+        name: &OsStr,
+        caller: Caller,
+        call: impl FnOnce() -> rustix::io::Result<()>,
+    ) -> io::Result<(u64, Stat)> {
+        self.rights.act(caller, call)?;
+        let (node, stat) = self.nodes.look_up(parent, name)?;
+        Ok((node.number, stat))
+    }
+
+    /// Makes and opens a file, or opens one that somebody else has just made.
+    pub fn create(
+        &self,
+        parent: u64,
+        name: &OsStr,
+        mode: NewMode,
+        flags: u32,
+        caller: Caller,
+    ) -> io::Result<(u64, Stat, OpenFile)> {
+        self.check_goes_on()?;
+        let parent = self.writable(parent)?;
+        let exclusive = OFlags::from_bits_retain(flags) & OFlags::EXCL;
+        // What stands there by now may be anything: nothing that waits, no terminal that becomes ours.
+        let careful = OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::NOCTTY;
+        let wanted = data_flags(flags) | exclusive | OFlags::CREATE | careful;
+        let mode = mode.within(&parent)?;
+        let open = |wanted| rustix::fs::openat(&parent, name, wanted, mode);
+        let granted = self.grant(flags, wanted, caller, open).map_err(|error| {
+            // A link, a pipe or a socket.
+            if is(&error, Errno::LOOP) || is(&error, Errno::NXIO) { LOOK_AGAIN.into() } else { error }
+        })?;
+        if FileType::from_raw_mode(rustix::fs::fstat(&granted.file)?.st_mode) != FileType::RegularFile {
+            return Err(LOOK_AGAIN.into());
+        }
+        let path = format!("/proc/self/fd/{}", granted.file.as_raw_fd());
+        let descriptor = patiently(|| rustix::fs::open(&path, OFlags::PATH | OFlags::CLOEXEC, Mode::empty()))?;
+        let (node, stat) = self.nodes.adopt(descriptor, &parent, name)?;
+        let (open, _) = self.opened(&node, granted, caller, false)?;
+        Ok((node.number, stat, open))
+    }
+
+    pub fn link(&self, number: u64, parent: u64, name: &OsStr, caller: Caller) -> io::Result<(u64, Stat)> {
+        let (node, parent) = (self.node(number)?, self.writable(parent)?);
+        // Ends at what the descriptor stands for, also where that is a symbolic link.
+        let path = node.descriptor_path();
+        self.rights.act(caller, || rustix::fs::linkat(CWD, &path, &parent, name, AtFlags::SYMLINK_FOLLOW))?;
+        let (node, stat) = self.nodes.adopt(node.as_fd().try_clone_to_owned()?, &parent, name)?;
+        self.restamp(&node);
+        Ok((node.number, stat))
+    }
+
+    pub fn unlink(&self, parent: u64, name: &OsStr, caller: Caller) -> io::Result<()> {
+        let parent = self.writable(parent)?;
+        let node = self.peek(&parent, name);
+        let done = self.rights.act(caller, || rustix::fs::unlinkat(&parent, name, AtFlags::empty()));
+        if let Some(node) = node {
+            if done.is_ok() {
+                self.note(Op::Unlink, &node, caller, 0);
+                self.restamp(&node);
+            }
+            self.forget(node.number, 1);
+        }
+        done
+    }
+
+    pub fn remove_directory(&self, parent: u64, name: &OsStr, caller: Caller) -> io::Result<()> {
+        let parent = self.writable(parent)?;
+        self.rights.act(caller, || rustix::fs::unlinkat(&parent, name, AtFlags::REMOVEDIR))
+    }
+
+    pub fn rename(&self, from: (u64, &OsStr), to: (u64, &OsStr), flags: RenameFlags, caller: Caller) -> io::Result<()> {
+        let (from_parent, to_parent) = (self.writable(from.0)?, self.writable(to.0)?);
+        let moved = self.peek(&from_parent, from.1);
+        let replaced = self.peek(&to_parent, to.1);
+        let rename = || rustix::fs::renameat_with(&from_parent, from.1, &to_parent, to.1, flags);
+        let done = self.rights.act(caller, rename);
+        for (node, op) in [(moved, Op::Rename), (replaced, Op::Unlink)] {
+            let Some(node) = node else { continue };
+            if done.is_ok() {
+                let stays = op == Op::Unlink && flags.contains(RenameFlags::EXCHANGE);
+                self.note(if stays { Op::Rename } else { op }, &node, caller, 0);
+                self.restamp(&node);
+            }
+            self.forget(node.number, 1);
+        }
+        done
+    }
+
+    /// What has a name now, to be counted and stamped anew: nothing is allowed or done to it for that. It must be
+    /// forgotten again.
+    fn peek(&self, parent: &Node, name: &OsStr) -> Option<Arc<Node>> {
+        self.cache()?;
+        self.nodes.look_up(parent, name).ok().map(|(node, _)| node)
+    }
+}

@@ -1,0 +1,131 @@
+//! Requests of users at moments that the kernel meets by chance only: what the request is about has changed since it
+//! asked for rights.
+
+use std::ffi::OsStr;
+use std::fs::{self, Permissions};
+use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
+use std::path::Path;
+
+use rustix::fs::{Timespec, UTIME_NOW};
+use tempfile::TempDir;
+
+use super::*;
+use crate::Plain;
+use crate::nodes::ROOT;
+
+const USER: Caller = Caller { uid: 12345, gid: 12345, pid: 0 };
+
+/// A directory that everybody may write to, served by root. None where there is no root.
+fn served() -> Option<(TempDir, Tree)> {
+    if !rustix::process::geteuid().is_root() {
+        eprintln!("SKIPPED: only root has other users");
+        return None;
+    }
+    let folder = TempDir::new().unwrap();
+    fs::set_permissions(folder.path(), Permissions::from_mode(0o777)).unwrap();
+    let tree = Tree::new(folder.path(), None, Arc::new(Plain), Options::default()).unwrap().0;
+    Some((folder, tree))
+}
+
+fn file(path: &Path, mode: u32) {
+    fs::write(path, "root's").unwrap();
+    fs::set_permissions(path, Permissions::from_mode(mode)).unwrap();
+}
+
+fn number<T>(done: io::Result<T>) -> Option<i32> {
+    done.err().map(|error| error.raw_os_error().unwrap())
+}
+
+const MODE: NewMode = NewMode { mode: 0o600, umask: 0 };
+
+const READ: OFlags = OFlags::RDONLY;
+const WRITE: OFlags = OFlags::RDWR;
+
+/// As after a look-up that found nothing.
+#[test]
+fn what_stands_at_a_name_by_now_is_opened_with_the_rights_of_who_asks() {
+    let Some((folder, tree)) = served() else { return };
+    for (mode, flags, expected) in [
+        (0o600, READ, Some(Errno::ACCESS)),
+        (0o600, WRITE, Some(Errno::ACCESS)),
+        (0o644, WRITE, Some(Errno::ACCESS)),
+        (0o644, READ | OFlags::TRUNC, Some(Errno::ACCESS)),
+        (0o644, READ, None),
+        (0o666, WRITE, None),
+        (0o666, WRITE | OFlags::EXCL, Some(Errno::EXIST)),
+    ] {
+        let path = folder.path().join("f");
+        file(&path, mode);
+        let created = tree.create(ROOT, OsStr::new("f"), MODE, (flags | OFlags::CREATE).bits(), USER);
+        assert_eq!(number(created), expected.map(Errno::raw_os_error), "{mode:o} {flags:?}");
+        let about = fs::metadata(&path).unwrap();
+        assert_eq!((about.uid(), about.mode() & 0o7777, about.len()), (0, mode, 6));
+        fs::remove_file(&path).unwrap();
+    }
+}
+
+/// The kernel then looks it up and does with it what is to be done; nobody waits for the other end of a pipe.
+#[test]
+fn what_is_no_file_by_now_is_not_opened() {
+    let Some((folder, tree)) = served() else { return };
+    file(&folder.path().join("secret"), 0o666);
+    symlink("secret", folder.path().join("link")).unwrap();
+    let everybody = Mode::from_raw_mode(0o666);
+    rustix::fs::mknodat(CWD, folder.path().join("pipe"), FileType::Fifo, everybody, 0).unwrap();
+    rustix::fs::chmod(folder.path().join("pipe"), everybody).unwrap();
+    rustix::fs::mknodat(CWD, folder.path().join("null"), FileType::CharacterDevice, everybody, 0x103).unwrap();
+    rustix::fs::chmod(folder.path().join("null"), everybody).unwrap();
+    fs::create_dir(folder.path().join("directory")).unwrap();
+    for flags in [READ, OFlags::WRONLY, WRITE] {
+        for (name, expected) in
+            [("link", Errno::STALE), ("pipe", Errno::STALE), ("null", Errno::STALE), ("directory", Errno::ISDIR)]
+        {
+            let created = tree.create(ROOT, OsStr::new(name), MODE, (flags | OFlags::CREATE).bits(), USER);
+            assert_eq!(number(created), Some(expected.raw_os_error()), "{name} {flags:?}");
+        }
+    }
+}
+
+/// As where the kernel still has the attributes of before.
+#[test]
+fn attributes_are_changed_with_the_rights_of_who_asks() {
+    let Some((folder, tree)) = served() else { return };
+    let now = Timespec { tv_sec: 0, tv_nsec: UTIME_NOW };
+    let then = Timespec { tv_sec: 1, tv_nsec: 0 };
+    let times = |time| Some(Timestamps { last_access: time, last_modification: time });
+    let change = Attributes::default;
+    let (access, permission) = (Some(Errno::ACCESS), Some(Errno::PERM));
+    for (name, mode, change, expected) in [
+        ("size, not theirs to write", 0o644, Attributes { size: Some(0), ..change() }, access),
+        ("size", 0o666, Attributes { size: Some(0), ..change() }, None),
+        ("size, of a program with its owner's rights", 0o4777, Attributes { size: Some(0), ..change() }, None),
+        ("mode", 0o666, Attributes { mode: Some(0o600), ..change() }, permission),
+        ("owner", 0o666, Attributes { uid: Some(USER.uid), ..change() }, permission),
+        ("group", 0o666, Attributes { gid: Some(USER.gid), ..change() }, permission),
+        ("times of now", 0o666, Attributes { times: times(now), ..change() }, None),
+        ("times of now, not theirs to write", 0o644, Attributes { times: times(now), ..change() }, access),
+        ("other times", 0o666, Attributes { times: times(then), ..change() }, permission),
+    ] {
+        let path = folder.path().join("f");
+        file(&path, mode);
+        let found = tree.look_up(ROOT, OsStr::new("f"), USER).unwrap().0;
+        let changed = tree.set_attributes(found, &change, None, USER);
+        assert_eq!(number(changed), expected.map(Errno::raw_os_error), "{name}");
+        let about = fs::metadata(&path).unwrap();
+        assert_eq!((about.uid(), about.gid(), about.mode() & 0o7777), (0, 0, mode & 0o777), "{name}");
+        fs::remove_file(&path).unwrap();
+    }
+}
+
+/// So an open for reading that cuts the file asks for it.
+#[test]
+fn a_file_that_is_open_for_reading_is_cut_by_who_may_write_to_it() {
+    let Some((folder, tree)) = served() else { return };
+    for (mode, expected) in [(0o666, None), (0o644, Some(Errno::ACCESS))] {
+        file(&folder.path().join("f"), mode);
+        let found = tree.look_up(ROOT, OsStr::new("f"), USER).unwrap().0;
+        let open = tree.open(found, READ.bits(), USER).unwrap().0;
+        let cut = tree.set_attributes(found, &Attributes { size: Some(2), ..Attributes::default() }, Some(&open), USER);
+        assert_eq!(number(cut), expected.map(Errno::raw_os_error));
+    }
+}

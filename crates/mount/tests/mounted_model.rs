@@ -1,0 +1,95 @@
+//! The same steps as in `modelled.rs`, through a mount. Needs /dev/fuse.
+
+#[path = "../../cache/tests/model/mod.rs"]
+mod model;
+mod support;
+
+use std::fs::{self, File};
+use std::io;
+use std::os::fd::AsRawFd;
+use std::os::unix::fs::FileExt;
+use std::thread;
+use std::time::Duration;
+
+use hotset_core::policy::PolicySpec;
+
+use model::{Subject, exercise, steps};
+use support::memory;
+use support::mounted::{MODES, Mount, can_mount, options};
+
+/// A mount of a directory of its own.
+struct Mounted(Mount);
+
+impl Subject for Mounted {
+    type Handle = File;
+
+    fn open(&mut self, name: usize) -> File {
+        let path = self.0.at(&name.to_string());
+        File::options().read(true).write(true).create(true).truncate(false).open(path).unwrap()
+    }
+
+    fn read(&mut self, file: &File, offset: u64, length: usize) -> io::Result<Vec<u8>> {
+        let (mut bytes, mut done) = (vec![0; length], 0);
+        while done < length {
+            match file.read_at(&mut bytes[done..], offset + done as u64)? {
+                0 => break,
+                more => done += more,
+            }
+        }
+        bytes.truncate(done);
+        Ok(bytes)
+    }
+
+    fn write(&mut self, file: &File, offset: u64, bytes: &[u8]) -> io::Result<usize> {
+        file.write_all_at(bytes, offset).map(|()| bytes.len())
+    }
+
+    /// It may have no name any more.
+    fn append(&mut self, file: &File, bytes: &[u8]) -> io::Result<usize> {
+        let again = File::options().append(true).open(format!("/proc/self/fd/{}", file.as_raw_fd()))?;
+        io::Write::write_all(&mut &again, bytes).map(|()| bytes.len())
+    }
+
+    fn set_len(&mut self, file: &File, size: u64) -> io::Result<()> {
+        file.set_len(size)
+    }
+
+    fn rename(&mut self, from: usize, to: usize) {
+        fs::rename(self.0.at(&from.to_string()), self.0.at(&to.to_string())).unwrap();
+    }
+
+    fn unlink(&mut self, name: usize) {
+        fs::remove_file(self.0.at(&name.to_string())).unwrap();
+    }
+
+    fn change_behind(&mut self, name: usize, bytes: &[u8]) {
+        // Times of files have a grain.
+        thread::sleep(Duration::from_millis(12));
+        fs::write(self.0.source(&name.to_string()), bytes).unwrap();
+    }
+
+    fn reconfigure(&mut self, policy: Option<&str>, memory: Option<u64>) {
+        let policy = policy.map(|policy| PolicySpec::parse(policy).unwrap());
+        // Its blocks are larger than those of the cache alone. A scheme in parts may need more.
+        let _ = self.0.cache.as_ref().unwrap().reconfigure(memory.map(|memory| memory * 8), policy);
+    }
+
+    fn validate(&mut self) {
+        self.0.cache.as_ref().unwrap().validate();
+    }
+}
+
+#[test]
+fn a_mount_is_a_directory_of_byte_arrays() {
+    if !can_mount() {
+        return;
+    }
+    for mode in MODES {
+        for seed in 1000..1010 {
+            println!("{mode:?}, seed {seed}");
+            let mut mounted = Mounted(Mount::new("lru", 8, options(mode)));
+            exercise(&steps(seed, 300), &mut mounted);
+            mounted.0.stop();
+        }
+    }
+}

@@ -1,0 +1,8 @@
+//! What tests of the mount share, with those of the cache.
+#![allow(dead_code, unused_imports, reason = "every test file uses a part of it")]
+
+#[path = "../../../cache/tests/support/mod.rs"]
+mod cache;
+pub mod mounted;
+
+pub use cache::{Opened, memory, pattern, settings};
