@@ -1,6 +1,33 @@
 //! The cache decisions of hotset: what a request is, which policies exist, how they are named and configured.
 //!
 //! No files, no clock, no threads: state in, decision out. The simulator and the live cache host the same code.
+//!
+//! ```
+//! use hotset_core::policy::{Effects, Extra, Outcome, PolicySpec, Reference, Setup, Slot};
+//!
+//! /// A host that keeps no data and remembers what left.
+//! #[derive(Default)]
+//! struct Host(Vec<Slot>);
+//!
+//! impl Effects for Host {
+//!     fn evict(&mut self, slot: Slot) {
+//!         self.0.push(slot);
+//!     }
+//!     fn forget(&mut self, _slot: Slot) {}
+//!     fn fetch(&mut self, _slot: Slot, _why: Extra) {}
+//! }
+//!
+//! let spec = PolicySpec::parse("lru")?;
+//! let args = spec.args(None);
+//! let setup = Setup { capacity: 2, slots: 3, seed: 1, args: &args, future: None, addresses: None, apps: &[] };
+//! let mut policy = spec.entry().asks.build(&setup)?;
+//!
+//! let mut host = Host::default();
+//! let outcomes = [0, 1, 0, 2].map(|slot| policy.access(slot, Reference::default(), &mut host));
+//! assert_eq!(outcomes, [Outcome::Admitted, Outcome::Admitted, Outcome::Hit, Outcome::Admitted]);
+//! assert_eq!(host.0, [1]);
+//! # Ok::<(), hotset_core::spec::SpecError>(())
+//! ```
 
 pub mod allocate;
 pub mod classify;

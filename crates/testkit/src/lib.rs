@@ -1,5 +1,12 @@
 //! What the tests of several rooms share: a slow reference model for every policy, a harness that drives a policy
 //! beside its model, generators of traces. For tests only.
+//!
+//! ```
+//! use hotset_core::registry;
+//!
+//! // Every policy of the registry has a model.
+//! assert!(registry::all().all(|entry| hotset_testkit::models::row_of(entry.info.name).is_some()));
+//! ```
 
 pub mod harness;
 pub mod host;
