@@ -15,23 +15,21 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use hotset_core::spec::{SizeSpec, SpecError};
+use hotset_results::{CACHE_COLUMNS, PAGING_COLUMNS};
 use hotset_sim::Options;
-use hotset_sim::paging::Frees;
 use hotset_sim::results::SeriesRow;
-use hotset_sim::select::Selection;
+use hotset_sim::sweep::{Rows, Sweep, Swept};
 
 use crate::failure::Failure;
 use crate::memory;
-use crate::output::files;
-use crate::replay::paging::PagingReplay;
-use crate::replay::{Replay, Replayed};
+use crate::progress::Terminal;
 use crate::report::ReportArgs;
 use crate::results::ResultArgs;
-use crate::select;
 use crate::text_file;
 use crate::traces::ReadArgs;
 use compare::Comparison;
 use file::File;
+use mixes::Mix;
 use page::{Content, Shown};
 use row::AnyRow;
 
@@ -69,6 +67,7 @@ pub(crate) fn check(path: &Path, text: &str) -> Result<(), Failure> {
 
 impl Experiment {
     pub(crate) fn run(self, typed: &str) -> Result<(), Failure> {
+        self.results.check(None)?;
         let read = |path: &PathBuf| File::parse(path, &text_file::read(path)?);
         let files = self.files.iter().map(read).collect::<Result<Vec<File>, Failure>>()?;
         let columns = self.columns(&files)?;
@@ -127,68 +126,62 @@ impl Experiment {
             let message = "--csv: some of the experiments are of caches and some of memory, whose rows have other columns: run them apart";
             return Err(Failure::Usage(message.to_owned()));
         }
-        Ok(if of_memory > 0 { &files::PAGING_COLUMNS } else { &files::CACHE_COLUMNS })
+        Ok(if of_memory > 0 { &PAGING_COLUMNS } else { &CACHE_COLUMNS })
     }
 
     /// What is told of each trace.
     fn replay(&self, path: &Path, file: &File) -> Result<Vec<Told>, Failure> {
-        let (policies, sizes) = (file.policies(path)?, file.size_list(path)?);
-        let (sizes, sizes_from) = ((&sizes, file.sizes.as_str()), "sizes");
-        let options = Options {
-            block: file.block_size(path)?,
-            maps: file.maps.into(),
-            memory_bytes: memory::default_budget(),
-            ..Options::default()
+        let sweep = Sweep {
+            of_memory: file.measure.is_of_memory(),
+            options: Options {
+                block: file.block_size(path)?,
+                maps: file.maps.into(),
+                memory_bytes: memory::default_budget(),
+                ..Options::default()
+            },
+            clock: file.machine(path)?,
+            ..Sweep::new(file.policies(path)?, file.size_list(path)?)
         };
-        let (read, seed, selection) = (&ReadArgs::default(), 1, &Selection::default());
-        let open = |path: &Path| select::select(|| read.open(path), path, selection, &options);
-        let mut told: Vec<Told> = if file.measure.is_of_memory() {
-            let (policies, options) = (&policies, options.clone());
-            let replay = PagingReplay { policies, sizes, sizes_from, options, frees: Frees::Drop, seed };
-            let rows = |trace: &String| {
-                let path = self.place(path, trace);
-                let rows = replay.rows_of(open(&path)?, &path)?;
-                Ok((rows.into_iter().map(|row| AnyRow::Memory(Box::new(row))).collect(), Vec::new()))
-            };
-            file.traces.iter().map(rows).collect::<Result<_, Failure>>()?
-        } else {
-            let timed = file.machine(path)?;
-            let replay = Replay {
-                policies: &policies,
-                sizes,
-                sizes_from,
-                options: options.clone(),
-                selection,
-                rules: None,
-                seed,
-                timed: timed.as_ref(),
-            };
-            let rows = |replayed: Replayed| {
-                let rows = replayed.rows.into_iter().map(|row| AnyRow::Cache(Box::new(row))).collect();
-                (rows, replayed.series)
-            };
-            let alone = file.traces.iter().map(|trace| {
-                let path = self.place(path, trace);
-                replay.rows_of(open(&path)?, &path).map(rows)
-            });
-            let mixed = file.mixes.iter().map(|mix| {
-                let wrong = |error: SpecError| Failure::Usage(format!("{}, {}: {error}", path.display(), mix.name));
-                let own = mix.policies(&policies).map_err(wrong)?;
-                let size = mix.size.as_ref().map(|text| Ok((SizeSpec::parse(text)?, text.as_str()))).transpose();
-                let size = size.map_err(wrong)?;
-                let sizes = size.as_ref().map_or(replay.sizes, |(size, text)| (size, text));
-                let replay = Replay { policies: &own, sizes, options: replay.options.clone(), ..replay };
-                let (trace, name) = (mix.open(|trace| self.place(path, trace))?, Path::new(&mix.name));
-                let trace = select::selected(trace, name, selection, &replay.options)?;
-                let mut replayed = replay.rows_of(trace, name)?;
-                mix.tell(&policies, &mut replayed.rows, &mut replayed.series).map_err(wrong)?;
-                Ok(rows(replayed))
-            });
-            alone.chain(mixed).collect::<Result<_, Failure>>()?
-        };
+        let opener = ReadArgs::default().opener()?;
+        let alone = file.traces.iter().map(|trace| {
+            let place = self.place(path, trace);
+            let swept = sweep.run(&place.display().to_string(), || opener.open(&place), &Terminal);
+            Ok(told(swept.map_err(|error| Failure::swept(error, "sizes", &file.sizes))?))
+        });
+        let mixed = file.mixes.iter().map(|mix| self.replay_mix(path, file, mix, &sweep));
+        let mut told: Vec<Told> = alone.chain(mixed).collect::<Result<_, Failure>>()?;
         for (name, (rows, _)) in file.trace_names().zip(&mut told) {
             rows.iter_mut().for_each(|row| row.set_trace(name));
         }
         Ok(told)
     }
+
+    /// What is told of a mix. `sweep` is that of the experiment.
+    fn replay_mix(&self, path: &Path, file: &File, mix: &Mix, sweep: &Sweep) -> Result<Told, Failure> {
+        let wrong = |error: SpecError| Failure::Usage(format!("{}, {}: {error}", path.display(), mix.name));
+        let own = Sweep {
+            policies: mix.policies(&sweep.policies).map_err(wrong)?,
+            sizes: match &mix.size {
+                Some(size) => SizeSpec::parse(size).map_err(wrong)?,
+                None => sweep.sizes.clone(),
+            },
+            ..sweep.clone()
+        };
+        let swept = own.run(&mix.name, || mix.open(|trace| self.place(path, trace)), &Terminal);
+        let sizes = mix.size.as_ref().unwrap_or(&file.sizes);
+        let mut swept = swept.map_err(|error| Failure::swept(error, "sizes", sizes))?;
+        if let Rows::Cache(rows) = &mut swept.rows {
+            mix.tell(&sweep.policies, rows, &mut swept.series).map_err(wrong)?;
+        }
+        Ok(told(swept))
+    }
+}
+
+/// The rows of a sweep, of whatever kind.
+fn told(swept: Swept) -> Told {
+    let rows = match swept.rows {
+        Rows::Cache(rows) => rows.into_iter().map(|row| AnyRow::Cache(Box::new(row))).collect(),
+        Rows::Memory(rows) => rows.into_iter().map(|row| AnyRow::Memory(Box::new(row))).collect(),
+    };
+    (rows, swept.series)
 }

@@ -26,6 +26,14 @@ impl Failure {
         Failure::Usage(format!("{option}: {}", error.render(text)))
     }
 
+    /// An error of a sweep over sizes that stand at `place`, written so.
+    pub(crate) fn swept(error: SimError, place: &str, sizes: &str) -> Failure {
+        match error {
+            SimError::Sizes(error) => Failure::spec(place, sizes, &error),
+            error => Failure::from(error),
+        }
+    }
+
     /// Says it.
     pub(crate) fn report(&self) -> ExitCode {
         match self {
@@ -52,7 +60,14 @@ impl From<TraceError> for Failure {
 impl From<SimError> for Failure {
     fn from(error: SimError) -> Failure {
         match error {
-            error @ SimError::Scheme { .. } => Failure::Usage(error.to_string()),
+            error @ (SimError::Scheme { .. }
+            | SimError::NotOfMemory { .. }
+            | SimError::CutPages { .. }
+            | SimError::NoMemoryTrace { .. }
+            | SimError::EverySize { .. }
+            | SimError::SampleRate(_)
+            | SimError::NotSampled { .. }
+            | SimError::SampleCountsAll) => Failure::Usage(error.to_string()),
             error => Failure::Work(error.to_string()),
         }
     }

@@ -45,7 +45,8 @@ pub(crate) struct Import {
 impl Import {
     pub(crate) fn run(self) -> Result<(), Failure> {
         let destination = Destination::new(&self.output, &self.inputs)?;
-        let mut first = self.read.open(&self.inputs[0])?;
+        let opener = self.read.opener()?;
+        let mut first = opener.open(&self.inputs[0])?;
         if first.reader.memory().is_some() {
             return self.import_memory(first, destination);
         }
@@ -55,7 +56,7 @@ impl Import {
             let mut writer = Writer::new(file, path, &header)?;
             self.copy(first, &self.inputs[0], &mut chain, &mut writer)?;
             for input in &self.inputs[1..] {
-                self.copy(self.read.open(input)?, input, &mut chain, &mut writer)?;
+                self.copy(opener.open(input)?, input, &mut chain, &mut writer)?;
             }
             Ok(writer.finish(chain.tables())?)
         })?;
@@ -86,7 +87,8 @@ impl Import {
         }
         chain.end(reader.tables());
         drop(progress);
-        say_remarks(&name, reader.as_ref())
+        say_remarks(&name, reader.as_ref());
+        Ok(())
     }
 }
 

@@ -6,14 +6,16 @@ use std::io::{Write, stdout};
 use std::path::{Path, PathBuf};
 
 use clap::Args;
+use hotset_results::write_json;
 use hotset_sim::inspect::{Inspection, Pattern, inspect};
 use hotset_sim::results::{Choice, SCHEMA_VERSION};
 use serde::Serialize;
 
 use crate::failure::Failure;
-use crate::output::{files, words};
+use crate::output::words;
 use crate::progress::Reading;
 use crate::report::ReportArgs;
+use crate::results;
 use crate::select::{self, FilterArgs};
 use crate::traces::{CutArgs, OneTrace, ReadArgs, say_remarks};
 
@@ -66,7 +68,7 @@ impl Inspect {
         let page = self.report.prepare(std::slice::from_ref(&self.trace.path))?;
         let mut pattern = page.is_some().then(Pattern::default);
         let (selection, options, path) = (self.filter.selection()?, self.cut.options(), &self.trace.path);
-        let trace = select::select(|| self.read.open(path), path, &selection, &options)?;
+        let trace = select::select(&self.read.opener()?, path, &selection, &options)?;
         let choice = Choice::new(&selection, options.maps, trace.meta().has_ops);
         let name = self.trace.path.display().to_string();
         let mut reader = trace.reader;
@@ -74,10 +76,10 @@ impl Inspect {
             let progress = Reading::new(&name, &trace.progress);
             inspect(reader.as_mut(), &options, pattern.as_mut(), &progress)?
         };
-        say_remarks(&name, reader.as_ref())?;
+        say_remarks(&name, reader.as_ref());
         let named = Named { version: SCHEMA_VERSION, trace: &name, choice: &choice, inspection: &inspection };
         if let Some(path) = &self.json {
-            files::write_json(path, &[named])?;
+            results::write(path, |out| write_json(out, &[named]))?;
         }
         if let Some(page) = page {
             let pattern = pattern.as_ref().filter(|pattern| pattern.is_whole());

@@ -22,7 +22,6 @@ mod output;
 mod policies;
 mod progress;
 mod record;
-mod replay;
 mod report;
 mod results;
 mod select;

@@ -80,7 +80,7 @@ impl MixTraces {
                 progress.advance(batch.len() as u64);
             }
         })?;
-        say_remarks("mix", &mix)?;
+        say_remarks("mix", &mix);
         Ok(writeln!(stdout(), "{}: {}", self.output.display(), describe(&stats))?)
     }
 

@@ -3,9 +3,29 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-use hotset_sim::Progress;
+use hotset_sim::{Observer, Progress};
+use hotset_trace::TraceReader;
 use hotset_trace::input::Progress as Position;
 use indicatif::{HumanCount, HumanDuration, ProgressBar, ProgressState, ProgressStyle};
+
+use crate::traces::say_remarks;
+
+/// Shows the stages of a sweep, and says what readers remark.
+pub(crate) struct Terminal;
+
+impl Observer for Terminal {
+    fn reading<'a>(&'a self, trace: &str, position: &'a Position) -> Box<dyn Progress + 'a> {
+        Box::new(Reading::new(trace, position))
+    }
+
+    fn read(&self, trace: &str, reader: &dyn TraceReader) {
+        say_remarks(trace, reader);
+    }
+
+    fn replaying<'a>(&'a self, cells: usize, references: Option<u64>) -> Box<dyn Progress + 'a> {
+        Box::new(Replaying::new(cells, references))
+    }
+}
 
 /// A trace being read: how far through the file, and how much of it so far.
 pub(crate) struct Reading {
@@ -50,11 +70,11 @@ impl Drop for Reading {
 }
 
 /// Cells being replayed: references replayed of all there are to replay, their rate and the time left.
-pub(crate) struct Replaying(ProgressBar);
+struct Replaying(ProgressBar);
 
 impl Replaying {
     /// `references` is `None` when it is not known how long the trace is.
-    pub(crate) fn new(cells: usize, references: Option<u64>) -> Replaying {
+    fn new(cells: usize, references: Option<u64>) -> Replaying {
         let bar = match references {
             Some(each) => ProgressBar::new(each * cells as u64)
                 .with_style(style("{prefix} {bar:30} {percent:>3}%  {rate}  {left} left")),

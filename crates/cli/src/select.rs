@@ -4,12 +4,13 @@ use std::path::Path;
 
 use clap::Args;
 use hotset_sim::Options;
-use hotset_sim::select::{Filter, Names, Ops, Place, Selected, Selection, Warmup};
+use hotset_sim::select::{Filter, Names, Ops, Place, Selection, Warmup};
 use hotset_trace::Trace;
 use hotset_trace::formats::split_prefix;
 
 use crate::failure::Failure;
 use crate::formats::all_formats;
+use crate::traces::Opener;
 
 /// Which requests are taken out of a trace as it is read.
 #[derive(Args, Clone, Default)]
@@ -74,49 +75,20 @@ impl CountArgs {
     }
 }
 
-/// The selection of a trace that `open` gives, at `path`; it is opened twice if its length must be known.
-pub(crate) fn select(
-    open: impl Fn() -> Result<Trace, Failure>,
-    path: &Path,
-    selection: &Selection,
-    options: &Options,
-) -> Result<Trace, Failure> {
-    let trace = open()?;
-    if !selection.needs_length() {
-        return selected(trace, path, selection, options);
-    }
-    if !split_prefix(path, &all_formats()).1.is_file() {
+/// Opens what is chosen of the trace at `path`, all of which `opener` opens.
+pub(crate) fn select(opener: &Opener, path: &Path, selection: &Selection, options: &Options) -> Result<Trace, Failure> {
+    check(path, selection)?;
+    Ok(selection.open(&path.display().to_string(), || opener.open(path), options)?)
+}
+
+/// Refuses a selection that must read the trace twice, where that is not possible.
+pub(crate) fn check(path: &Path, selection: &Selection) -> Result<(), Failure> {
+    if selection.needs_length() && !split_prefix(path, &all_formats()).1.is_file() {
         let message = format!(
             "--warmup: {} is read once, so that its length is not known beforehand: expected a time or a number of references",
             path.display()
         );
         return Err(Failure::Usage(message));
     }
-    let resolved = selection.resolve(open()?.reader.as_mut(), options).map_err(|error| refused(path, &error))?;
-    selected(trace, path, &resolved, options)
-}
-
-/// The selection of an open trace.
-pub(crate) fn selected(
-    mut trace: Trace,
-    path: &Path,
-    selection: &Selection,
-    options: &Options,
-) -> Result<Trace, Failure> {
-    if trace.reader.memory().is_some() {
-        // Whoever reads it as one of memory sees pages and no requests.
-        return match selection.is_everything() {
-            true => Ok(trace),
-            false => Err(Failure::Usage(format!(
-                "{} is a trace of memory, which has no requests to choose from: leave the options for choosing requests out",
-                path.display()
-            ))),
-        };
-    }
-    let reader = Selected::new(trace.reader, selection, options).map_err(|error| refused(path, &error))?;
-    Ok(Trace { reader: Box::new(reader), ..trace })
-}
-
-fn refused(path: &Path, error: &hotset_sim::SimError) -> Failure {
-    Failure::Work(format!("{}: {error}", path.display()))
+    Ok(())
 }

@@ -1,24 +1,27 @@
 //! `hotset simulate`: traces × policies × sizes.
 
 pub(crate) mod clock;
-mod paging;
+mod memory;
 
+use std::cell::Cell;
 use std::io::{Write, stdout};
 use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum};
 use hotset_core::policy::PolicySpec;
 use hotset_core::spec::SizeSpec;
+use hotset_results::{CACHE_COLUMNS, PAGING_COLUMNS};
+use hotset_sim::paging::Frees;
 use hotset_sim::results::{Metric, Row, SeriesRow};
-use hotset_sim::select::Selection;
-use hotset_trace::Trace;
+use hotset_sim::sweep::{Rows, Sweep, Swept};
+use hotset_trace::{Trace, TraceError};
 use serde::Serialize;
 
 use crate::classes;
 use crate::failure::Failure;
-use crate::output::{files, human, style, table, words};
-use crate::replay::Replay;
-use crate::report::{Page, ReportArgs, Rows};
+use crate::output::{human, style, table, words};
+use crate::progress::Terminal;
+use crate::report::{self, Page, ReportArgs};
 use crate::results::ResultArgs;
 use crate::select::{self, CountArgs, FilterArgs};
 use crate::traces::{CutArgs, ReadArgs};
@@ -97,46 +100,74 @@ impl From<Ranked> for Metric {
 
 impl Simulate {
     pub(crate) fn run(self, typed: &str) -> Result<(), Failure> {
-        let policies =
-            PolicySpec::parse_list(&self.policy).map_err(|error| Failure::spec("--policy", &self.policy, &error))?;
-        let sizes = SizeSpec::parse(&self.size).map_err(|error| Failure::spec("--size", &self.size, &error))?;
-        let rules = self.classes.as_deref().map(classes::read).transpose()?;
+        self.results.check(self.clock.series())?;
         let page = self.report.prepare(&self.traces)?;
-        let selection = self.count.count(self.filter.selection()?);
-        let mut first = self.open(&self.traces[0], &selection)?;
-        if first.reader.memory().is_some() {
-            self.clock.refuse(&self.traces[0])?;
-            return self.write(&self.run_paging(first, &sizes)?, &[], &files::PAGING_COLUMNS, page, typed);
-        }
-        let timed = self.clock.options()?;
-        let replay = Replay {
-            policies: &policies,
-            sizes: (&sizes, &self.size),
-            sizes_from: "--size",
-            options: self.cut.options(),
-            selection: &selection,
-            rules: rules.as_ref(),
-            seed: self.seed,
-            timed: timed.as_ref(),
-        };
-        let mut first = Some(first);
-        let (mut rows, mut series) = (Vec::new(), Vec::new());
+        let opener = self.read.opener()?;
+        // Which policies run depends on what the first trace is of; standard input can be opened once.
+        let mut first = opener.open(&self.traces[0])?;
+        let is_of_memory = first.reader.memory().is_some();
+        let first = Cell::new(Some(first));
+        let sweep = self.sweep(is_of_memory)?;
+        let mut swept: Vec<Swept> = Vec::new();
         for path in &self.traces {
-            let trace = first.take().map_or_else(|| self.open(path, &selection), Ok)?;
-            let of_trace = replay.rows_of(trace, path)?;
-            if !self.results.has_stdout() && !self.clock.has_stdout() {
-                show(&of_trace.rows, self.metric.into())?;
-            }
-            rows.extend(of_trace.rows);
-            series.extend(of_trace.series);
+            let open = || first.take().map_or_else(|| opener.open(path), Ok);
+            swept.push(self.replay(&sweep, path, open)?);
         }
+        let series: Vec<SeriesRow> = swept.iter_mut().flat_map(|swept| std::mem::take(&mut swept.series)).collect();
         self.clock.write(&series)?;
-        self.write(&rows, &series, &files::CACHE_COLUMNS, page, typed)
+        let (mut cache, mut memory) = (Vec::new(), Vec::new());
+        for swept in swept {
+            match swept.rows {
+                Rows::Cache(rows) => cache.extend(rows),
+                Rows::Memory(rows) => memory.extend(rows),
+            }
+        }
+        match is_of_memory {
+            true => self.write(&memory, &series, &PAGING_COLUMNS, page, typed),
+            false => self.write(&cache, &series, &CACHE_COLUMNS, page, typed),
+        }
     }
 
-    /// Opens what is chosen of a trace.
-    fn open(&self, path: &Path, selection: &Selection) -> Result<Trace, Failure> {
-        select::select(|| self.read.open(path), path, selection, &self.cut.options())
+    /// What is replayed, on traces of requests or of memory.
+    fn sweep(&self, is_of_memory: bool) -> Result<Sweep, Failure> {
+        let policies = match is_of_memory {
+            true => PolicySpec::parse_paging_list(&self.policy),
+            false => PolicySpec::parse_list(&self.policy),
+        };
+        let policies = policies.map_err(|error| Failure::spec("--policy", &self.policy, &error))?;
+        let sizes = SizeSpec::parse(&self.size).map_err(|error| Failure::spec("--size", &self.size, &error))?;
+        if is_of_memory {
+            self.clock.refuse(&self.traces[0])?;
+        }
+        Ok(Sweep {
+            of_memory: is_of_memory,
+            options: self.cut.options(),
+            selection: self.count.count(self.filter.selection()?),
+            rules: self.classes.as_deref().map(classes::read).transpose()?,
+            seed: self.seed,
+            clock: self.clock.options()?,
+            frees: if self.keep_freed { Frees::Keep } else { Frees::Drop },
+            ..Sweep::new(policies, sizes)
+        })
+    }
+
+    /// Replays one trace and shows what came out.
+    fn replay(
+        &self,
+        sweep: &Sweep,
+        path: &Path,
+        open: impl Fn() -> Result<Trace, TraceError>,
+    ) -> Result<Swept, Failure> {
+        select::check(path, &sweep.selection)?;
+        let swept = sweep.run(&path.display().to_string(), open, &Terminal);
+        let swept = swept.map_err(|error| Failure::swept(error, "--size", &self.size))?;
+        if !self.results.has_stdout() && !self.clock.has_stdout() {
+            match &swept.rows {
+                Rows::Cache(rows) => show(rows, self.metric.into())?,
+                Rows::Memory(rows) => memory::show(rows)?,
+            }
+        }
+        Ok(swept)
     }
 
     /// Writes the results where the user wants them.
@@ -150,7 +181,7 @@ impl Simulate {
     ) -> Result<(), Failure> {
         self.results.write(columns, rows)?;
         match page {
-            Some(page) => page.write(typed, Rows { rows, series }),
+            Some(page) => page.write(typed, report::Rows { rows, series }),
             None => Ok(()),
         }
     }

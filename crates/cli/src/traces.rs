@@ -5,10 +5,9 @@ use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum};
 use hotset_core::spec::Value;
-use hotset_sim::select::Selection;
 use hotset_sim::{BlockSize, Options};
 use hotset_trace::formats::by_name;
-use hotset_trace::{OpenOptions, Trace, TraceReader};
+use hotset_trace::{Format, OpenOptions, Trace, TraceError, TraceReader};
 use serde::Deserialize;
 
 use crate::failure::Failure;
@@ -30,16 +29,29 @@ pub(crate) struct ReadArgs {
     skip_bad: bool,
 }
 
+/// Opens traces as the options say.
+pub(crate) struct Opener {
+    formats: Vec<Format>,
+    options: OpenOptions,
+}
+
 impl ReadArgs {
-    /// Opens a trace.
-    pub(crate) fn open(&self, path: &Path) -> Result<Trace, Failure> {
+    /// What opens traces.
+    pub(crate) fn opener(&self) -> Result<Opener, Failure> {
         let formats = all_formats();
         if let Some(name) = &self.format {
             by_name(name, &formats).map_err(|message| Failure::Usage(format!("--format: {message}")))?;
         }
         let options =
             OpenOptions { format: self.format.clone(), skip_bad: self.skip_bad, columns: self.columns.clone() };
-        Ok(hotset_trace::open(path, &formats, &options)?)
+        Ok(Opener { formats, options })
+    }
+}
+
+impl Opener {
+    /// Opens a trace.
+    pub(crate) fn open(&self, path: &Path) -> Result<Trace, TraceError> {
+        hotset_trace::open(path, &self.formats, &self.options)
     }
 }
 
@@ -104,30 +116,15 @@ pub(crate) struct OneTrace {
     pub(crate) path: PathBuf,
 }
 
-/// The error for a trace without data, or a choice of it without.
-pub(crate) fn nothing_referenced(name: &str, selection: &Selection) -> Failure {
-    let of =
-        if selection.is_everything() { "in the trace".to_owned() } else { format!("of those chosen ({selection})") };
-    Failure::Work(format!("{name}: no request {of} reads or writes data, so there is nothing to cache"))
-}
-
-/// The error for a choice of which nothing counts.
-pub(crate) fn nothing_counted(name: &str, selection: &Selection) -> Failure {
-    Failure::Work(format!(
-        "{name}: no reference of the requests chosen ({selection}) counts: expected a shorter --warmup, or another --count-only"
-    ))
-}
-
-/// Tells what was skipped and what the reader has to say.
-pub(crate) fn say_remarks(name: &str, reader: &dyn TraceReader) -> Result<(), Failure> {
+/// Tells what was skipped and what the reader has to say. Where nobody reads the errors there is nobody to tell.
+pub(crate) fn say_remarks(name: &str, reader: &dyn TraceReader) {
     let mut err = stderr().lock();
     if reader.skipped() > 0 {
-        writeln!(err, "hotset: {name}: {} malformed records were skipped", human::count(reader.skipped()))?;
+        let _ = writeln!(err, "hotset: {name}: {} malformed records were skipped", human::count(reader.skipped()));
     }
     for remark in reader.remarks() {
-        writeln!(err, "hotset: {name}: {remark}")?;
+        let _ = writeln!(err, "hotset: {name}: {remark}");
     }
-    Ok(())
 }
 
 fn parse_block(text: &str) -> Result<BlockSize, String> {

@@ -8,13 +8,13 @@ use std::process::{Command, Stdio};
 
 use bytes::Bytes;
 use clap::Args;
+use hotset_results::Results;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
 
 use crate::failure::Failure;
 use crate::http::{Page, Server};
 use crate::report;
-use crate::results::read::Read;
 
 /// Show results in the browser, from a server that only this machine reaches
 #[derive(Args)]
@@ -37,7 +37,7 @@ pub(crate) struct View {
 
 impl View {
     pub(crate) fn run(self, typed: &str) -> Result<(), Failure> {
-        let mut rows = Read::default();
+        let mut rows = Results::default();
         for path in &self.files {
             rows.add(path)?;
         }

@@ -109,6 +109,23 @@ fn wrong_usage_points_at_the_place() {
 }
 
 #[test]
+fn results_for_programs_do_not_interleave_and_a_full_disk_names_the_file() {
+    let folder = Folder::new();
+    let trace = folder.file("t.ids", ids());
+    let simulate = ["simulate", &trace, "--format", "ids", "-p", "lru", "-s", "10"];
+    for (one, other) in [("--json", "--csv"), ("--csv", "--parquet"), ("--json", "--series")] {
+        let both = [&simulate[..], &[one, "-", other, "-"]].concat();
+        refused(&both, 2, &[&format!("{one} - and {other} - would both write to standard output")]);
+    }
+    let curve = ["curve", &trace, "--format", "ids", "--json", "-", "--csv", "-"];
+    refused(&curve, 2, &["--json - and --csv -"]);
+    for option in ["--json", "--csv", "--parquet"] {
+        let full = hotset(&[&simulate[..], &[option, "/dev/full"]].concat());
+        assert!(full.status == 1 && full.err.contains("cannot write /dev/full: No space left"), "{full:?}");
+    }
+}
+
+#[test]
 fn a_stream_says_what_it_cannot_give() {
     let folder = Folder::new();
     let trace = folder.file("t.ids", ids());

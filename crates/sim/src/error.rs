@@ -4,7 +4,9 @@ use hotset_core::spec::SpecError;
 use hotset_core::view::TooManySegments;
 use hotset_trace::TraceError;
 
+use crate::curve::BadRate;
 use crate::intern::TooManyBlocks;
+use crate::select::Selection;
 
 /// An error of the simulator, as a sentence.
 #[derive(Debug, thiserror::Error)]
@@ -22,6 +24,78 @@ pub enum SimError {
         /// Why not.
         error: SpecError,
     },
+    /// A size cannot be had; the error has its place in the text of the sizes.
+    #[error("{0}")]
+    Sizes(SpecError),
+    /// Nothing of a trace, or of what was chosen of it, reads or writes data.
+    #[error(
+        "{trace}: no request {} reads or writes data, so there is nothing to cache",
+        if chosen.is_empty() { "in the trace".to_owned() } else { format!("of those chosen ({chosen})") }
+    )]
+    NothingReferenced {
+        /// The trace.
+        trace: String,
+        /// What was chosen of it, in words; empty for everything.
+        chosen: String,
+    },
+    /// Requests went through the cache, but none of them counts.
+    #[error(
+        "{trace}: no reference of the requests chosen ({chosen}) counts: expected a shorter --warmup, or another --count-only"
+    )]
+    NothingCounted {
+        /// The trace.
+        trace: String,
+        /// What was chosen of it, in words.
+        chosen: String,
+    },
+    /// What was chosen of a trace cannot be chosen of it.
+    #[error("{trace}: {error}")]
+    Selection {
+        /// The trace.
+        trace: String,
+        /// Why not.
+        error: Box<SimError>,
+    },
+    /// A trace of requests among those of memory.
+    #[error("{trace} is no trace of memory: replay it apart from those that are")]
+    NoMemoryTrace {
+        /// The trace.
+        trace: String,
+    },
+    /// Something that works on requests was asked of a trace of memory.
+    #[error("{trace} is a trace of memory, which has no requests: leave {what} out")]
+    NotOfMemory {
+        /// The trace.
+        trace: String,
+        /// What was asked.
+        what: &'static str,
+    },
+    /// A trace of memory was to be cut into other blocks than its pages.
+    #[error("--block: {trace} tells of pages of {page_bytes} bytes, which cannot be cut again")]
+    CutPages {
+        /// The trace.
+        trace: String,
+        /// Bytes of a page.
+        page_bytes: u32,
+    },
+    /// A curve at every size was asked of a policy that must be replayed size by size.
+    #[error("--points all: {policy} must be simulated at every size; expected a number of sizes")]
+    EverySize {
+        /// The policy.
+        policy: String,
+    },
+    /// A share of the blocks that is none.
+    #[error("--sample: {0}")]
+    SampleRate(#[from] BadRate),
+    /// A sample was asked of another policy than LRU.
+    #[error("a sample gives the curve of lru only, not of {policy}: expected --policy lru")]
+    NotSampled {
+        /// The policy.
+        policy: String,
+    },
+    /// A sample was asked of which only a part counts.
+    #[error("a sample counts all references: leave --warmup and --count-only out, or --sample")]
+    SampleCountsAll,
     /// A selection speaks of times, but the trace has none.
     #[error("the trace has no times: expected places and a warm-up in references, such as 20000")]
     NoTimeToSelect,
@@ -124,6 +198,19 @@ impl SimError {
     ) -> SimError {
         let budget = format!("{} MiB", memory_bytes >> 20);
         SimError::OverBudget { what: what.into(), distinct: distinct.into(), budget, instead }
+    }
+
+    /// The error of a sweep that counted nothing.
+    pub(crate) fn nothing(trace: &str, selection: &Selection) -> SimError {
+        match selection.counts_all() {
+            true => SimError::nothing_referenced(trace, selection),
+            false => SimError::NothingCounted { trace: trace.to_owned(), chosen: selection.to_string() },
+        }
+    }
+
+    /// [`SimError::NothingReferenced`] of what `selection` chose.
+    pub(crate) fn nothing_referenced(trace: &str, selection: &Selection) -> SimError {
+        SimError::NothingReferenced { trace: trace.to_owned(), chosen: selection.to_string() }
     }
 
     /// [`SimError::Scheme`] of a policy at a size.

@@ -1,5 +1,25 @@
 //! The simulator: traces become references, references are replayed against policies at many sizes, and everything is
-//! counted.
+//! counted. [`sweep`] is the front door, [`curve::Curves`] draws hit ratios at every size, [`inspect`] tells what is in a
+//! trace.
+//!
+//! ```
+//! use hotset_sim::sweep::{Rows, Sweep};
+//! use hotset_sim::Silent;
+//! use hotset_trace::formats::{BUILTIN, OpenOptions};
+//!
+//! let dir = tempfile::tempdir()?;
+//! let path = dir.path().join("loop.csv");
+//! let lines: String = (0..400).map(|at| format!("{},4096\n", at % 100 * 4096)).collect();
+//! std::fs::write(&path, format!("offset,size\n{lines}"))?;
+//!
+//! let sweep = Sweep::parse("lru,lirs,opt", "50%,100%")?;
+//! let open = || hotset_trace::open(&path, &BUILTIN, &OpenOptions::default());
+//! let Rows::Cache(rows) = sweep.run("loop.csv", open, &Silent)?.rows else { panic!("no trace of memory") };
+//!
+//! assert_eq!((rows[0].policy.as_str(), rows[0].size_blocks, rows[0].counts.hits), ("lru", 50, 0));
+//! assert_eq!((rows[5].policy.as_str(), rows[5].size_blocks, rows[5].counts.hits), ("opt", 100, 300));
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
 
 mod bits;
 mod cell;
@@ -21,6 +41,7 @@ mod references;
 pub mod results;
 mod scan;
 pub mod select;
+pub mod sweep;
 mod view;
 mod window;
 
@@ -31,6 +52,6 @@ pub use hotset_core::counters::Counters;
 pub use intern::{Interner, TooManyBlocks};
 pub use maps::Maps;
 pub use prepare::{Options, Prepared, Stream, prepare};
-pub use progress::{Progress, Silent};
+pub use progress::{Observer, Progress, Silent};
 pub use references::References;
 pub use scan::scan;

@@ -1,9 +1,24 @@
 //! Telling how far the work is.
 
+use hotset_trace::TraceReader;
+use hotset_trace::input::Progress as Position;
+
 /// Told of work done, from any thread.
 pub trait Progress: Sync {
     /// So many references more were read or replayed.
     fn advance(&self, references: u64);
+}
+
+/// Told of the stages of a piece of work. What a stage returns is told how far it is, and dropped when it is over.
+pub trait Observer: Sync {
+    /// The trace of this name is being read; `position` tells how far through the file the reader is.
+    fn reading<'a>(&'a self, trace: &str, position: &'a Position) -> Box<dyn Progress + 'a>;
+
+    /// The trace of this name has been read: its reader knows what it skipped and has remarks.
+    fn read(&self, trace: &str, reader: &dyn TraceReader);
+
+    /// So many cells are being replayed, each over so many references; `None` if nobody knows how many.
+    fn replaying<'a>(&'a self, cells: usize, references: Option<u64>) -> Box<dyn Progress + 'a>;
 }
 
 /// Nobody is told.
@@ -11,4 +26,16 @@ pub struct Silent;
 
 impl Progress for Silent {
     fn advance(&self, _references: u64) {}
+}
+
+impl Observer for Silent {
+    fn reading<'a>(&'a self, _trace: &str, _position: &'a Position) -> Box<dyn Progress + 'a> {
+        Box::new(Silent)
+    }
+
+    fn read(&self, _trace: &str, _reader: &dyn TraceReader) {}
+
+    fn replaying<'a>(&'a self, _cells: usize, _references: Option<u64>) -> Box<dyn Progress + 'a> {
+        Box::new(Silent)
+    }
 }

@@ -1,4 +1,21 @@
 //! Traces: reading every known format, the native `.hst` format, and what is shared between them.
+//!
+//! ```
+//! use hotset_trace::formats::{BUILTIN, OpenOptions};
+//! use hotset_trace::{Batch, open};
+//!
+//! let dir = tempfile::tempdir()?;
+//! let path = dir.path().join("app.csv");
+//! std::fs::write(&path, "time_s,file,offset,bytes,op\n0.0,/a,0,4096,R\n0.5,/b,8192,100,W\n")?;
+//!
+//! let mut trace = open(&path, &BUILTIN, &OpenOptions::default())?;
+//! let mut batch = Batch::new();
+//! trace.reader.read(&mut batch)?;
+//! assert_eq!(trace.format, "csv");
+//! assert_eq!((batch.requests[1].offset, batch.requests[1].length), (8192, 100));
+//! assert_eq!(trace.reader.tables().files[1].path, "/b");
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
 
 pub mod batch;
 pub mod error;

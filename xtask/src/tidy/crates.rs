@@ -14,10 +14,11 @@ const CRATES: &[(&str, &[&str])] = &[
     ("trace", &["core"]),
     ("capture", &["core", "trace"]),
     ("sim", &["core", "trace"]),
+    ("results", &["trace", "sim"]),
     ("cache", &["core", "trace"]),
     ("mount", &["core", "cache"]),
     ("testkit", &["core"]),
-    ("cli", &["core", "trace", "capture", "sim", "cache", "mount"]),
+    ("cli", &["core", "trace", "capture", "sim", "results", "cache", "mount"]),
 ];
 
 /// What only one crate may depend on.

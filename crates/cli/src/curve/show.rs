@@ -3,8 +3,8 @@
 use std::io::{Write, stdout};
 
 use hotset_core::policy::PolicySpec;
+use hotset_sim::curve::{Line, spread};
 
-use super::line::{Line, spread};
 use crate::failure::Failure;
 use crate::output::style::{self, Role};
 use crate::output::{human, plot, table};

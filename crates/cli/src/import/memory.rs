@@ -42,7 +42,7 @@ impl Import {
             }
         })?;
         drop(progress);
-        say_remarks(&name, trace.reader.as_ref())?;
+        say_remarks(&name, trace.reader.as_ref());
         let (references, runs) = (human::counted(stats.references, "reference"), human::counted(stats.runs, "run"));
         let events = human::counted(stats.object_events, "object event");
         let mut out = stdout().lock();

@@ -1,6 +1,5 @@
 //! Results for people (tables, plots, words) and for programs (JSON Lines, CSV).
 
-pub(crate) mod files;
 pub(crate) mod human;
 pub(crate) mod plot;
 pub(crate) mod style;

@@ -11,12 +11,12 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
+use hotset_results as results;
 use hotset_sim::results::SeriesRow;
 use serde::Serialize;
 
 use crate::destination::Destination;
 use crate::failure::Failure;
-use crate::results::read::Read;
 use trace_file::TraceFile;
 
 /// The page, with [`MARK`] where the data goes.
@@ -70,11 +70,11 @@ struct Results<'a> {
     /// The files that they were written to.
     results: Vec<TraceFile>,
     #[serde(flatten)]
-    rows: &'a Read,
+    rows: &'a results::Results,
 }
 
 /// The page of the rows that were read from `files`; `command` is the line that shows it.
-pub(crate) fn of_results(command: &str, files: &[PathBuf], rows: &Read) -> Result<String, Failure> {
+pub(crate) fn of_results(command: &str, files: &[PathBuf], rows: &results::Results) -> Result<String, Failure> {
     page(command, &[], Results { results: told(files), rows })
 }
 

@@ -4,11 +4,12 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use hotset_core::spec::Value;
+use hotset_results::write_json;
 use hotset_sim::machine::{Disk, Every, Options};
 use hotset_sim::results::SeriesRow;
 
 use crate::failure::Failure;
-use crate::output::files;
+use crate::results;
 
 /// A disk behind the cache, and series over time.
 #[derive(Args)]
@@ -48,14 +49,19 @@ impl ClockArgs {
         )))
     }
 
+    /// Where the series goes.
+    pub(super) fn series(&self) -> Option<&Path> {
+        self.series.as_deref()
+    }
+
     /// True if standard output is for the series.
     pub(super) fn has_stdout(&self) -> bool {
-        self.series.as_deref() == Some(Path::new("-"))
+        self.series() == Some(Path::new("-"))
     }
 
     /// Writes the series where the user wants it.
     pub(super) fn write(&self, series: &[SeriesRow]) -> Result<(), Failure> {
-        self.series.as_ref().map_or(Ok(()), |path| files::write_json(path, series))
+        self.series.as_ref().map_or(Ok(()), |path| results::write(path, |out| write_json(out, series)))
     }
 }
 

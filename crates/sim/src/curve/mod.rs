@@ -1,4 +1,5 @@
-//! Hit curves: the hits of a cache at every size, from one pass over a trace.
+//! Hit curves: the hits of a cache at every size. [`Curves`] draws them for a trace; where a policy allows it, one pass
+//! gives all sizes:
 //!
 //! | collector | curve | needs |
 //! |---|---|---|
@@ -7,16 +8,22 @@
 //! | [`PartsCurve`] | a cache in LRU parts by the size of one, exact | 20 bytes a block |
 //! | [`Shards`] | LRU, from a sample, with an estimate of its error | memory of the sample |
 
+mod line;
+mod lines;
 mod lru;
 mod opt;
 mod parts;
 mod recency;
+mod row;
 mod shards;
 
+pub use line::{Line, Sampling, spread};
+pub use lines::{Curves, Drawn, Points, Sample};
 pub use lru::LruCurve;
 pub use opt::OptCurve;
 pub use parts::PartsCurve;
 pub(crate) use parts::Rooms;
+pub use row::CurveRow;
 pub use shards::{BadRate, SampledCurve, Shards};
 
 use serde::{Deserialize, Serialize};

@@ -12,7 +12,7 @@ mod reader;
 use std::fmt;
 
 use hotset_core::spec::Value;
-use hotset_trace::TraceReader;
+use hotset_trace::{Trace, TraceError, TraceReader};
 
 use crate::error::SimError;
 use crate::prepare::Options;
@@ -84,6 +84,37 @@ impl Selection {
     /// before.
     pub fn needs_length(&self) -> bool {
         matches!(self.warmup, Some(Warmup::Share(_)))
+    }
+
+    /// What is chosen of the trace `name`, which `open` opens: twice if [its length must be
+    /// known](Selection::needs_length). A trace of memory has no requests to choose from.
+    pub fn open(
+        &self,
+        name: &str,
+        open: impl Fn() -> Result<Trace, TraceError>,
+        options: &Options,
+    ) -> Result<Trace, SimError> {
+        let mut trace = open()?;
+        if trace.reader.memory().is_some() {
+            let what = "the options for choosing requests";
+            return match self.is_everything() {
+                true => Ok(trace),
+                false => Err(SimError::NotOfMemory { trace: name.to_owned(), what }),
+            };
+        }
+        let chosen = || {
+            let resolved = match self.needs_length() {
+                true => self.resolve(open()?.reader.as_mut(), options)?,
+                false => self.clone(),
+            };
+            Selected::new(trace.reader, &resolved, options)
+        };
+        let refused = |error| SimError::Selection { trace: name.to_owned(), error: Box::new(error) };
+        let reader = chosen().map_err(|error| match error {
+            error @ SimError::Trace(_) => error,
+            error => refused(error),
+        })?;
+        Ok(Trace { reader: Box::new(reader), ..trace })
     }
 
     /// The same with a warm-up in references instead of a share of them. Reads `reader`, the trace once more, to its

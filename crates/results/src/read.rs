@@ -6,12 +6,12 @@ use std::io;
 use std::path::Path;
 
 use hotset_sim::results::SCHEMA_VERSION;
+use hotset_trace::TraceError;
 use hotset_trace::input::Input;
 use serde::Serialize;
 use serde_json::{Map, Value};
 
-use super::parquet;
-use crate::failure::Failure;
+use crate::parquet;
 
 /// Fields that every row has, those of text first.
 const TEXTS: [&str; 2] = ["trace", "policy"];
@@ -24,17 +24,71 @@ const NUMBERS: [&str; 5] = ["size_blocks", "references", "hits", "misses", "hit_
 const SERIES_TEXTS: [&str; 3] = ["trace", "policy", "app"];
 const SERIES_NUMBERS: [&str; 5] = ["size_blocks", "references", "hits", "resident_blocks", "repartitions"];
 
-/// Rows that were read, as a page shows them.
-#[derive(Default, Serialize)]
-pub(crate) struct Read {
-    rows: Vec<Value>,
+/// Rows that were read, each an object as it was written.
+#[derive(Clone, Debug, Default, Serialize)]
+pub struct Results {
+    /// Rows of cells and points of curves.
+    pub rows: Vec<Value>,
+    /// Rows of series over time.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    series: Vec<Value>,
+    pub series: Vec<Value>,
 }
 
-impl Read {
-    /// Adds the rows of a file, each checked.
-    pub(crate) fn add(&mut self, path: &Path) -> Result<(), Failure> {
+/// Why results cannot be read, as a sentence that names the place.
+#[derive(Debug, thiserror::Error)]
+pub enum ReadError {
+    /// The file cannot be read or unpacked.
+    #[error(transparent)]
+    Input(#[from] TraceError),
+    /// The file cannot be opened.
+    #[error("{name}: cannot open the results: {error}")]
+    Unreadable {
+        /// The file.
+        name: String,
+        /// Why not.
+        error: io::Error,
+    },
+    /// It is a directory.
+    #[error("{0}: it is a directory; expected a file of results")]
+    Directory(String),
+    /// Something else than results.
+    #[error(
+        "{place}: found {found}; expected a row of results as `hotset simulate`, `curve` or `experiment` writes them with --json, --csv or --parquet"
+    )]
+    Foreign {
+        /// File and line.
+        place: String,
+        /// What stands there.
+        found: String,
+    },
+    /// A column of numbers holds something else.
+    #[error("{place}: {column}: found {text:?}; expected a number")]
+    NoNumber {
+        /// File and line.
+        place: String,
+        /// The column.
+        column: String,
+        /// What stands there.
+        text: String,
+    },
+    /// A row of a version that is not known.
+    #[error(
+        "{place}: the row is of version {version} of the schema, and this hotset reads versions {} to {}: make the results again, \
+         or read them with the hotset that made them",
+        READ.start(),
+        READ.end()
+    )]
+    Version {
+        /// File and line.
+        place: String,
+        /// Its version.
+        version: u64,
+    },
+}
+
+impl Results {
+    /// Adds the rows of a file (`-`: standard input), each checked.
+    pub fn add(&mut self, path: &Path) -> Result<(), ReadError> {
         let name = path.display().to_string();
         let content = content(path)?;
         let rows = if content.starts_with(parquet::MAGIC) { table(&name, content)? } else { lines(&name, content)? };
@@ -50,7 +104,7 @@ impl Read {
     }
 }
 
-fn table(name: &str, content: Vec<u8>) -> Result<Placed, Failure> {
+fn table(name: &str, content: Vec<u8>) -> Result<Placed, ReadError> {
     let rows =
         parquet::read(content).map_err(|error| foreign(name, &format!("Parquet that cannot be read ({error})")))?;
     if rows.is_empty() {
@@ -59,7 +113,7 @@ fn table(name: &str, content: Vec<u8>) -> Result<Placed, Failure> {
     Ok(rows.into_iter().enumerate().map(|(at, row)| (format!("{name}, row {}", at + 1), row)).collect())
 }
 
-fn lines(name: &str, content: Vec<u8>) -> Result<Placed, Failure> {
+fn lines(name: &str, content: Vec<u8>) -> Result<Placed, ReadError> {
     let text = String::from_utf8(content).map_err(|error| {
         let at = error.utf8_error().valid_up_to();
         foreign(&format!("{name}, byte {at}"), "bytes that are no text")
@@ -71,12 +125,12 @@ fn lines(name: &str, content: Vec<u8>) -> Result<Placed, Failure> {
     }
 }
 
-fn content(path: &Path) -> Result<Vec<u8>, Failure> {
+fn content(path: &Path) -> Result<Vec<u8>, ReadError> {
     let name = path.display();
     if fs::metadata(path).is_ok_and(|about| about.is_dir()) {
-        return Err(Failure::Work(format!("{name}: it is a directory; expected a file of results")));
+        return Err(ReadError::Directory(name.to_string()));
     }
-    let unreadable = |error: io::Error| Failure::Work(format!("{name}: cannot open the results: {error}"));
+    let unreadable = |error: io::Error| ReadError::Unreadable { name: name.to_string(), error };
     let mut input = match path == Path::new("-") {
         true => Input::open(path)?,
         false => Input::from_reader(path, File::open(path).map_err(unreadable)?, None)?,
@@ -92,7 +146,7 @@ fn content(path: &Path) -> Result<Vec<u8>, Failure> {
 /// Rows with their places.
 type Placed = Vec<(String, Value)>;
 
-fn json_lines(name: &str, text: &str) -> Result<Placed, Failure> {
+fn json_lines(name: &str, text: &str) -> Result<Placed, ReadError> {
     let lines = text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty());
     lines
         .map(|(at, line)| {
@@ -105,7 +159,7 @@ fn json_lines(name: &str, text: &str) -> Result<Placed, Failure> {
         .collect()
 }
 
-fn csv_lines(name: &str, text: &str) -> Result<Placed, Failure> {
+fn csv_lines(name: &str, text: &str) -> Result<Placed, ReadError> {
     let mut reader = csv::Reader::from_reader(text.as_bytes());
     let broken = |error: csv::Error| foreign(name, &format!("no CSV ({error})"));
     let columns = reader.headers().map_err(broken)?.clone();
@@ -119,38 +173,36 @@ fn csv_lines(name: &str, text: &str) -> Result<Placed, Failure> {
         let place = format!("{name}, line {}", record.position().map_or(0, csv::Position::line));
         let told = columns.iter().zip(&record).filter(|(_, text)| !text.is_empty());
         let fields = told.map(|(column, text)| Ok((column.to_owned(), field(&place, column, text)?)));
-        rows.push((place.clone(), Value::Object(fields.collect::<Result<Map<_, _>, Failure>>()?)));
+        rows.push((place.clone(), Value::Object(fields.collect::<Result<Map<_, _>, ReadError>>()?)));
     }
     Ok(rows)
 }
 
-fn field(place: &str, column: &str, text: &str) -> Result<Value, Failure> {
+fn field(place: &str, column: &str, text: &str) -> Result<Value, ReadError> {
     if TEXTS.contains(&column) || CHOICES.contains(&column) {
         return Ok(Value::from(text));
     }
     let number = serde_json::from_str::<Value>(text).ok().filter(|value| value.is_number() || value.is_boolean());
-    number.ok_or_else(|| Failure::Work(format!("{place}: {column}: found {text:?}; expected a number")))
+    number.ok_or_else(|| ReadError::NoNumber {
+        place: place.to_owned(),
+        column: column.to_owned(),
+        text: text.to_owned(),
+    })
 }
 
-fn check_version(place: &str, row: &Value) -> Result<(), Failure> {
+fn check_version(place: &str, row: &Value) -> Result<(), ReadError> {
     let Some(version) = row.get("version").and_then(Value::as_u64) else {
         let found: String = row.to_string().chars().take(60).collect();
         return Err(foreign(place, &format!("{found}, which names no version")));
     };
     if !READ.contains(&version) {
-        let message = format!(
-            "{place}: the row is of version {version} of the schema, and this hotset reads versions {} to {}: make the results again, \
-             or read them with the hotset that made them",
-            READ.start(),
-            READ.end()
-        );
-        return Err(Failure::Work(message));
+        return Err(ReadError::Version { place: place.to_owned(), version });
     }
     Ok(())
 }
 
 /// The row itself if it has these fields.
-fn checked(place: &str, row: Value, texts: &[&str], numbers: &[&str]) -> Result<Value, Failure> {
+fn checked(place: &str, row: Value, texts: &[&str], numbers: &[&str]) -> Result<Value, ReadError> {
     let lacks = |fields: &[&str], told: fn(&Value) -> bool| {
         fields.iter().find(|field| !row.get(**field).is_some_and(told)).map(|field| (*field).to_owned())
     };
@@ -160,8 +212,6 @@ fn checked(place: &str, row: Value, texts: &[&str], numbers: &[&str]) -> Result<
     }
 }
 
-fn foreign(place: &str, found: &str) -> Failure {
-    Failure::Work(format!(
-        "{place}: found {found}; expected a row of results as `hotset simulate`, `curve` or `experiment` writes them with --json, --csv or --parquet"
-    ))
+fn foreign(place: &str, found: &str) -> ReadError {
+    ReadError::Foreign { place: place.to_owned(), found: found.to_owned() }
 }

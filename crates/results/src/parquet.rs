@@ -20,7 +20,7 @@ use parquet::schema::types::ColumnDescriptor;
 use serde_json::{Map, Value};
 
 /// What a Parquet file begins with.
-pub(crate) const MAGIC: &[u8] = b"PAR1";
+pub(super) const MAGIC: &[u8] = b"PAR1";
 
 /// How the values of a column are written.
 #[derive(Clone, Copy, PartialEq)]
@@ -56,7 +56,7 @@ impl Kind {
 }
 
 /// Writes the rows, those of `first` before the other columns. A field that no row has is no column.
-pub(crate) fn write(out: impl Write + Send, first: &[&str], rows: &[Value]) -> Result<()> {
+pub(super) fn write(out: impl Write + Send, first: &[&str], rows: &[Value]) -> Result<()> {
     let columns = columns(first, rows);
     let fields = columns.iter().map(|(name, kind)| {
         let [physical, logical] = kind.declared();
@@ -119,7 +119,7 @@ fn write_column(column: &mut SerializedColumnWriter<'_>, kind: Kind, values: &[O
 const BATCH: usize = 4096;
 
 /// The rows of a flat table. On some damaged files the crate panics; that is an error as any other.
-pub(crate) fn read(file: Vec<u8>) -> Result<Vec<Value>> {
+pub(super) fn read(file: Vec<u8>) -> Result<Vec<Value>> {
     quietly(|| rows(file)).unwrap_or_else(|| Err(ParquetError::General("it is damaged".to_owned())))
 }
 

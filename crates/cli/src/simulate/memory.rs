@@ -1,4 +1,4 @@
-//! Tables and words about paging.
+//! Tables and words about traces of memory, where policies see faults and access bits alone.
 
 use std::io::{Write, stdout};
 
@@ -10,7 +10,7 @@ use crate::output::style::{Role, cell};
 use crate::output::{human, style, table};
 
 /// Writes the rows of one trace.
-pub(super) fn rows(rows: &[PagingRow]) -> Result<(), Failure> {
+pub(super) fn show(rows: &[PagingRow]) -> Result<(), Failure> {
     let first = &rows[0];
     let mut out = stdout().lock();
     write!(

@@ -1,10 +1,12 @@
-//! One curve, wherever it comes from.
+//! The curve of one policy, wherever it comes from: one pass, a sample, or replays at chosen sizes.
 
-use hotset_sim::curve::{Count, Curve, SampledCurve};
 use serde::Serialize;
 
-/// A curve to be told.
-pub(super) struct Line {
+use super::{Count, Curve, SampledCurve, log_spread};
+
+/// The curve of one policy over a trace.
+#[derive(Clone, Debug)]
+pub struct Line {
     /// Canonical spec of the policy.
     pub policy: String,
     /// References of the trace.
@@ -13,15 +15,15 @@ pub(super) struct Line {
     pub distinct: u64,
     /// How it was sampled, if it was.
     pub sampling: Option<Sampling>,
-    /// True if nothing is known between the steps.
+    /// True if it was replayed at its steps, and nothing is known between them.
     pub simulated: bool,
     /// Size and hits: from each size on so many hits, or, if simulated, at this size.
     steps: Vec<(u64, f64)>,
 }
 
 /// How an estimate was made.
-#[derive(Clone, Copy, Serialize)]
-pub(super) struct Sampling {
+#[derive(Clone, Copy, Debug, Serialize)]
+pub struct Sampling {
     /// Share of the blocks.
     pub sampling_rate: f64,
     /// Blocks in the sample.
@@ -34,7 +36,8 @@ pub(super) struct Sampling {
 }
 
 impl Line {
-    pub fn exact(policy: String, curve: &Curve) -> Line {
+    /// A curve that holds at every size.
+    pub(super) fn exact(policy: String, curve: &Curve) -> Line {
         Line {
             policy,
             references: curve.references,
@@ -45,7 +48,8 @@ impl Line {
         }
     }
 
-    pub fn sampled(policy: String, sampled: &SampledCurve) -> Line {
+    /// A curve from a sample.
+    pub(super) fn sampled(policy: String, sampled: &SampledCurve) -> Line {
         let sampling = Sampling {
             sampling_rate: sampled.rate,
             sampled_blocks: sampled.sampled_blocks,
@@ -63,7 +67,13 @@ impl Line {
         }
     }
 
-    pub fn simulated(policy: String, references: u64, distinct: u64, hits: impl Iterator<Item = (u64, u64)>) -> Line {
+    /// Sizes and hits of replays.
+    pub(super) fn simulated(
+        policy: String,
+        references: u64,
+        distinct: u64,
+        hits: impl Iterator<Item = (u64, u64)>,
+    ) -> Line {
         let steps = hits.map(|(size, hits)| (size, hits as f64)).collect();
         Line { policy, references, distinct, sampling: None, simulated: true, steps }
     }
@@ -79,7 +89,7 @@ impl Line {
         if self.references == 0 { 0.0 } else { self.hits(size) / self.references as f64 }
     }
 
-    /// The ratio to draw at `size`: between the sizes of a simulation, on the straight line.
+    /// The ratio to draw at `size`: between the sizes of replays, on a straight line over the logarithm of size.
     pub fn drawn(&self, size: f64) -> f64 {
         let above = self.steps.partition_point(|&(step, _)| step as f64 <= size);
         match (self.simulated, above.checked_sub(1).map(|last| self.steps[last]), self.steps.get(above)) {
@@ -104,7 +114,7 @@ impl Line {
         (if self.references == 0 { 0.0 } else { most / self.references as f64 }, size)
     }
 
-    /// Up to `count` sizes to tell: those simulated, or spread from one block to all.
+    /// Up to `count` sizes to tell: those replayed, or spread from one block to all.
     pub fn sizes(&self, count: usize) -> Vec<u64> {
         if self.simulated { self.steps() } else { spread(self.distinct, count) }
     }
@@ -120,8 +130,8 @@ fn steps<H: Count>(curve: &Curve<H>) -> Vec<(u64, f64)> {
 }
 
 /// Up to `count` sizes on a logarithmic scale from 1 to `largest`, both included.
-pub(super) fn spread(largest: u64, count: usize) -> Vec<u64> {
-    Curve::<u64> { distinct: largest, ..Curve::default() }.log_sizes(count)
+pub fn spread(largest: u64, count: usize) -> Vec<u64> {
+    log_spread(1, largest.max(1), count)
 }
 
 #[cfg(test)]

@@ -1,0 +1,155 @@
+//! A sweep over requests.
+
+use hotset_core::policy::{Args, PolicySpec};
+use hotset_trace::{Meta, Trace, TraceReader};
+
+use super::{Rows, Sweep, Swept};
+use crate::cell::Tally;
+use crate::error::SimError;
+use crate::expand::BlockSize;
+use crate::grid::{self, Plan};
+use crate::machine::{self, Sample};
+use crate::prepare::{Options, Prepared, prepare};
+use crate::progress::{Observer, Progress};
+use crate::results::{Choice, TraceFacts};
+
+/// What came of the plans, one by one.
+struct Cells {
+    tallies: Vec<Tally>,
+    samples: Vec<Vec<Sample>>,
+    /// Blocks that the trace references, where they were numbered.
+    distinct: Option<u32>,
+}
+
+impl Sweep {
+    /// Rows of an open trace of requests.
+    pub(super) fn over_requests(&self, name: &str, trace: Trace, observer: &dyn Observer) -> Result<Swept, SimError> {
+        let meta = trace.meta().clone();
+        let block_bytes = self.options.block_bytes(&meta);
+        let options = self.keeping(block_bytes);
+        let (mut prepared, reader) = {
+            let reading = observer.reading(name, &trace.progress);
+            prepare(trace.reader, &options, reading.as_ref())?
+        };
+        if let Some(reader) = &reader {
+            observer.read(name, reader.as_ref());
+        }
+        let (plans, references) = self.plans(name, &prepared, block_bytes)?;
+        let cells = {
+            let replaying = observer.replaying(plans.len(), references);
+            self.cells(&mut prepared, &plans, replaying.as_ref())?
+        };
+        let reader = reader.unwrap_or_else(|| streamed(name, prepared, observer));
+        if cells.tallies.iter().all(|tally| tally.total.references == 0) {
+            return Err(SimError::nothing(name, &self.selection));
+        }
+        Ok(self.told(self.facts(name, &meta, reader.as_ref(), block_bytes, cells.distinct), &plans, &cells))
+    }
+
+    /// The options with what the policies want to be kept.
+    fn keeping(&self, block_bytes: Option<u64>) -> Options {
+        let all = || self.policies.iter().map(|policy| (policy, self.args(policy, block_bytes)));
+        Options {
+            keep_requests: all().any(|(policy, args)| grid::wants_requests(policy.entry(), &args)),
+            keep_times: self.clock.is_some() || all().any(|(_, args)| args.uses_clock()),
+            ..self.options.clone()
+        }
+    }
+
+    fn args(&self, policy: &PolicySpec, block_bytes: Option<u64>) -> Args {
+        policy.args(block_bytes).with_rules(self.rules.clone())
+    }
+
+    /// A plan for each policy and size, and the number of references if it is known.
+    fn plans(
+        &self,
+        name: &str,
+        prepared: &Prepared,
+        block_bytes: Option<u64>,
+    ) -> Result<(Vec<Plan>, Option<u64>), SimError> {
+        let (footprint, references) = match prepared {
+            Prepared::Held(references) if references.is_empty() => {
+                return Err(SimError::nothing_referenced(name, &self.selection));
+            }
+            Prepared::Held(references) => (u64::from(references.distinct()), Some(references.len())),
+            Prepared::Stream(stream) => {
+                let offline = self.policies.iter().find(|policy| policy.is_offline());
+                stream.check(self.sizes.needs_footprint(), offline)?;
+                (0, None)
+            }
+        };
+        let capacities = self.sizes.resolve(footprint, block_bytes).map_err(SimError::Sizes)?;
+        let plan = |policy: &PolicySpec, capacity| Plan {
+            entry: policy.entry(),
+            args: self.args(policy, block_bytes),
+            capacity,
+            seed: self.seed,
+        };
+        let at_all = |policy| capacities.iter().map(move |&capacity| plan(policy, capacity));
+        Ok((self.policies.iter().flat_map(at_all).collect(), references))
+    }
+
+    fn cells(&self, prepared: &mut Prepared, plans: &[Plan], progress: &dyn Progress) -> Result<Cells, SimError> {
+        match (prepared, &self.clock) {
+            (Prepared::Held(references), Some(options)) => {
+                let cells = machine::run(references, plans, options, progress)?;
+                let (tallies, samples) = cells.into_iter().map(|cell| (cell.tally, cell.samples)).unzip();
+                Ok(Cells { tallies, samples, distinct: Some(references.distinct()) })
+            }
+            (Prepared::Stream(stream), Some(_)) => {
+                Err(stream.refuse("a replay on a clock or a series", "or leave --disk and --series out"))
+            }
+            (prepared, None) => {
+                let replayed = grid::run(prepared, plans, progress)?;
+                let samples = vec![Vec::new(); plans.len()];
+                Ok(Cells { tallies: replayed.tallies, samples, distinct: replayed.distinct })
+            }
+        }
+    }
+
+    fn facts(
+        &self,
+        name: &str,
+        meta: &Meta,
+        reader: &dyn TraceReader,
+        block_bytes: Option<u64>,
+        distinct: Option<u32>,
+    ) -> TraceFacts {
+        TraceFacts {
+            name: name.to_owned(),
+            choice: Choice::new(&self.selection, self.options.maps, meta.has_ops),
+            block_bytes,
+            distinct,
+            has_ops: meta.has_ops,
+            apps: reader.tables().apps.clone(),
+        }
+    }
+
+    fn told(&self, facts: TraceFacts, plans: &[Plan], cells: &Cells) -> Swept {
+        let sizes = plans.len() / self.policies.len().max(1);
+        let specs = self.policies.iter().flat_map(|policy| std::iter::repeat_n(policy.to_string(), sizes));
+        let (mut rows, mut series) = (Vec::with_capacity(plans.len()), Vec::new());
+        for ((spec, plan), (tally, samples)) in specs.zip(plans).zip(cells.tallies.iter().zip(&cells.samples)) {
+            if let Some(every) = self.clock.as_ref().and_then(|options| options.every) {
+                series.extend(facts.series(&spec, plan.capacity, every, samples));
+            }
+            rows.push(facts.row(spec, plan.capacity, self.seed, tally));
+        }
+        Swept { rows: Rows::Cache(rows), series }
+    }
+}
+
+impl Options {
+    /// Bytes of a block of a trace that is cut so; `None` where blocks have no size.
+    pub fn block_bytes(&self, meta: &Meta) -> Option<u64> {
+        self.block.unwrap_or_else(|| BlockSize::default_for(meta)).bytes()
+    }
+}
+
+/// The reader of a trace that was streamed.
+fn streamed(name: &str, prepared: Prepared, observer: &dyn Observer) -> Box<dyn TraceReader> {
+    let Prepared::Stream(stream) = prepared else { unreachable!("a held trace has been read") };
+    let reader = stream.into_reader();
+    observer.read(name, reader.as_ref());
+    reader
+}

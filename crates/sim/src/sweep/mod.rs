@@ -1,0 +1,110 @@
+//! The front door: a trace × policies × sizes → rows of results.
+//!
+//! A [`Sweep`] says what is replayed and how. [`Sweep::run`] reads a trace, replays every policy at every size on all
+//! cores, and gives one row a cell, policy by policy. A trace of memory gives rows of paging.
+
+mod cache;
+mod memory;
+
+use hotset_core::classify::Rules;
+use hotset_core::policy::PolicySpec;
+use hotset_core::spec::{SizeSpec, SpecError};
+use hotset_trace::{Trace, TraceError};
+use serde::Serialize;
+
+use crate::error::SimError;
+use crate::machine;
+use crate::paging::{Frees, PagingRow};
+use crate::prepare::Options;
+use crate::progress::Observer;
+use crate::results::{Row, SeriesRow};
+use crate::select::Selection;
+
+/// What is replayed, and how.
+#[derive(Clone, Debug)]
+pub struct Sweep {
+    /// The policies.
+    pub policies: Vec<PolicySpec>,
+    /// True for traces of memory, whose policies are called on faults ([`PolicySpec::parse_paging_list`]); other traces
+    /// are refused then. Otherwise the pages of such a trace are blocks like any other.
+    pub of_memory: bool,
+    /// The sizes of the cache.
+    pub sizes: SizeSpec,
+    /// How traces are cut into blocks. Whether requests and times are kept follows from the policies.
+    pub options: Options,
+    /// Which requests are replayed, and which of them count.
+    pub selection: Selection,
+    /// Classes of data in place of the built-in ones.
+    pub rules: Option<Rules>,
+    /// Seed of the policies that draw random numbers.
+    pub seed: u64,
+    /// Replays on a clock, if there is one.
+    pub clock: Option<machine::Options>,
+    /// What frees do, in traces of memory.
+    pub frees: Frees,
+}
+
+/// What a sweep over one trace gave.
+#[derive(Clone, Debug)]
+pub struct Swept {
+    /// One row a cell: policy by policy, each at all sizes.
+    pub rows: Rows,
+    /// Rows of one stretch of time after another, if the clock has samples.
+    pub series: Vec<SeriesRow>,
+}
+
+/// Rows of one kind of trace.
+#[derive(Clone, Debug, Serialize)]
+#[serde(untagged)]
+pub enum Rows {
+    /// Of requests.
+    Cache(Vec<Row>),
+    /// Of references to memory.
+    Memory(Vec<PagingRow>),
+}
+
+impl Sweep {
+    /// These policies at these sizes; all else is the default.
+    pub fn new(policies: Vec<PolicySpec>, sizes: SizeSpec) -> Sweep {
+        Sweep {
+            policies,
+            of_memory: false,
+            sizes,
+            options: Options::default(),
+            selection: Selection::default(),
+            rules: None,
+            seed: 1,
+            clock: None,
+            frees: Frees::Drop,
+        }
+    }
+
+    /// The same from text, as `--policy` and `--size` have it.
+    pub fn parse(policies: &str, sizes: &str) -> Result<Sweep, SpecError> {
+        Ok(Sweep::new(PolicySpec::parse_list(policies)?, SizeSpec::parse(sizes)?))
+    }
+
+    /// The same for traces of memory.
+    pub fn parse_for_memory(policies: &str, sizes: &str) -> Result<Sweep, SpecError> {
+        let policies = PolicySpec::parse_paging_list(policies)?;
+        Ok(Sweep { of_memory: true, ..Sweep::new(policies, SizeSpec::parse(sizes)?) })
+    }
+
+    /// Replays the trace that `open` opens, twice where the selection must know its length. Its rows and errors call it
+    /// `name`.
+    pub fn run(
+        &self,
+        name: &str,
+        open: impl Fn() -> Result<Trace, TraceError>,
+        observer: &dyn Observer,
+    ) -> Result<Swept, SimError> {
+        let mut trace = self.selection.open(name, open, &self.options)?;
+        if self.of_memory && trace.reader.memory().is_none() {
+            return Err(SimError::NoMemoryTrace { trace: name.to_owned() });
+        }
+        match self.of_memory {
+            true => Ok(Swept { rows: Rows::Memory(self.over_memory(name, trace, observer)?), series: Vec::new() }),
+            false => self.over_requests(name, trace, observer),
+        }
+    }
+}
