@@ -1,6 +1,7 @@
 //! The simulator: traces become references, references are replayed against policies at many sizes, and everything is
-//! counted. [`sweep`] is the front door, [`curve::Curves`] draws hit ratios at every size, [`inspect`] tells what is in a
-//! trace.
+//! counted.
+//!
+//! [`sweep`] is the front door, [`curve::Curves`] draws hit ratios at every size, [`inspect`] tells what is in a trace.
 //!
 //! ```
 //! use hotset_sim::sweep::{Rows, Sweep};
