@@ -17,31 +17,24 @@
 //! counts them. Schemes that see inodes are told of files that are deleted or cut.
 
 use std::io;
-use std::ops::Range;
 use std::sync::mpsc::Sender;
-use std::time::Instant;
 
 use hotset_core::classify::Rules;
-use hotset_core::counters::Counters;
 use hotset_core::policy::{PolicySpec, Repartition, Setting};
-use hotset_core::request::{FLAG_EXECUTABLE, FLAG_FAILED, Kind, Op, Request};
+use hotset_core::request::{FLAG_FAILED, Kind, Op, Request};
 
 use crate::applications::Applications;
-use crate::block_index::Entry;
 use crate::counts::{Counts, Traffic};
-use crate::decider::{Decider, Plan, Serve};
+use crate::decider::{Decider, Plan};
 use crate::error::CacheError;
-use crate::files::Files;
+use crate::files::FileNumber;
 use crate::in_flight::InFlight;
-use crate::read_ahead::{ReadAhead, Staged, Stream};
+use crate::read_ahead::ReadAhead;
 use crate::recording::Recording;
 use crate::shared::Shared;
 use crate::source::{Source, Stamp};
+use crate::state::State;
 use crate::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use crate::transfers::Transfers;
-
-/// Number of a file known to the cache.
-pub type FileNumber = u32;
 
 /// How a cache is to be.
 #[derive(Clone, Debug)]
@@ -58,142 +51,12 @@ pub struct Settings {
     pub seed: u64,
 }
 
-/// Who reads or writes which file.
-#[derive(Clone, Copy)]
-pub struct Access<'a> {
-    /// The file, by [`Cache::file`].
-    pub file: FileNumber,
-    /// The application, by [`Cache::app`].
-    pub app: u32,
-    /// The open file.
-    pub source: &'a Arc<dyn Source>,
-    /// What was read through this open so far, if the cache is to read ahead.
-    pub stream: Option<&'a Stream>,
-    /// The file is being executed.
-    pub executes: bool,
-}
-
 /// A cache of blocks of files.
 pub struct Cache {
     pub(crate) shared: Arc<Shared>,
     pub(crate) read_ahead: ReadAhead,
     pub(crate) in_flight: InFlight,
     plan: Mutex<Plan>,
-}
-
-pub(crate) struct State {
-    pub decider: Decider,
-    pub transfers: Transfers,
-    pub staged: Staged,
-    pub files: Files,
-    pub traffic: Traffic,
-    pub apps: Applications,
-    /// What was counted of them when the scheme was set.
-    pub apps_before: Vec<Counters>,
-    /// What was counted of those that have ended.
-    pub apps_ended: Counters,
-    recording: Option<Recording>,
-    started: Instant,
-}
-
-impl State {
-    /// Records a request and decides about its blocks.
-    pub fn decide(&mut self, access: &Access, op: Op, range: &Range<u64>, size: u64, serve: &mut Serve) {
-        let request = self.request(access.file, access.app, op, range);
-        let flags = if access.executes { FLAG_EXECUTABLE } else { 0 };
-        self.pass_on(&Request { flags, ..request }, size, serve);
-    }
-
-    fn request(&self, file: FileNumber, app: u32, op: Op, range: &Range<u64>) -> Request {
-        let length = u32::try_from(range.end - range.start).unwrap_or(u32::MAX);
-        let time = self.elapsed();
-        let kind = self.files[file as usize].kind as u8;
-        Request { time, offset: range.start, length, file, app, op: op as u8, kind, flags: 0 }
-    }
-
-    /// Nanoseconds since the cache was built.
-    fn elapsed(&self) -> u64 {
-        u64::try_from(self.started.elapsed().as_nanos()).unwrap_or(u64::MAX)
-    }
-
-    fn pass_on(&mut self, request: &Request, size: u64, serve: &mut Serve) {
-        if let Some(recording) = &mut self.recording {
-            recording.push(request, size);
-        }
-        let facts = self.files[request.file as usize].facts(self.apps.name(request.app));
-        self.decider.decide(request, Some(size), &facts, serve);
-    }
-
-    /// The number of an application.
-    fn app(&mut self, name: &str) -> u32 {
-        let (number, new) = self.apps.number(name);
-        if let (Some(recording), Some(new)) = (&mut self.recording, new) {
-            recording.app(new);
-        }
-        number
-    }
-
-    fn fold(&mut self, app: u32) {
-        self.apps.forget(app);
-        self.apps_ended.add(&self.decider.fold(app));
-        if let Some(before) = self.apps_before.get_mut(app as usize) {
-            *before = Counters::default();
-        }
-    }
-
-    /// Goes on with another policy, which is referred to each block that is resident.
-    fn change_policy(&mut self, fresh: Decider) {
-        let other = std::mem::replace(&mut self.decider, fresh);
-        // Addresses stand for other blocks now: what is being read would be taken for them.
-        (self.transfers, self.staged) = Default::default();
-        self.apps_before.clone_from(&other.counts.apps);
-        let (files, apps, time) = (&self.files, &self.apps, self.elapsed());
-        self.decider.adopt(other, |decider, Entry { block, app, .. }, serve| {
-            let Some(file) = block.file else { return };
-            let known = &files[file as usize];
-            let length = block.range().end.min(known.size()).saturating_sub(block.start) as u32;
-            let kind = known.kind as u8;
-            let request = Request { time, file, app: *app, offset: block.start, length, kind, ..Request::default() };
-            decider.decide(&request, Some(known.size()), &known.facts(apps.name(*app)), serve);
-        });
-    }
-
-    /// The bytes `range` of a file are not what they were: whatever is cached or being read of them is invalidated.
-    pub fn invalidate(&mut self, file: FileNumber, range: &Range<u64>) {
-        self.transfers.cancel(file, range);
-        for slot in self.decider.host.index.of_file(file) {
-            self.decider.host.invalidate(slot, range);
-        }
-    }
-
-    /// Takes note of what a file is like at an open. What was read before is invalidated if anybody may have changed it
-    /// behind the cache, also at the very time at which it was written here. True if nobody can have.
-    fn reopen(&mut self, file: FileNumber, stamp: Stamp) -> bool {
-        let same = self.reconcile(file, stamp);
-        let known = &mut self.files[file as usize];
-        if !known.in_doubt {
-            return same;
-        }
-        known.in_doubt = known.writers > 0 || stamp.is_fresh();
-        self.invalidate(file, &(0..u64::MAX));
-        false
-    }
-
-    /// Takes note of what a file is like now. If it was changed behind the cache all its blocks are invalidated. True
-    /// if it is as it was.
-    pub fn reconcile(&mut self, file: FileNumber, stamp: Stamp) -> bool {
-        let known = &mut self.files[file as usize];
-        // While it is written here nobody can tell who changed it.
-        if known.writers > 0 {
-            return true;
-        }
-        let before = known.stamp.replace(stamp);
-        let same = before == Some(stamp);
-        if !same && before.is_some() {
-            self.invalidate(file, &(0..u64::MAX));
-        }
-        same
-    }
 }
 
 impl Cache {
@@ -204,19 +67,8 @@ impl Cache {
         let apps = Applications::new(plan.spec.apps().into_iter().map(str::to_owned));
         let mut recording = recording;
         recording.iter_mut().for_each(|recording| apps.known().iter().for_each(|app| recording.app(&app.name)));
-        let state = State {
-            decider: Decider::new(&plan, apps.known())?,
-            transfers: Transfers::default(),
-            staged: Staged::default(),
-            files: Files::default(),
-            traffic: Traffic::default(),
-            apps,
-            apps_before: Vec::new(),
-            apps_ended: Counters::default(),
-            recording,
-            started: Instant::now(),
-        };
-        let shared = Arc::new(Shared::new(state));
+        let decider = Decider::new(&plan, apps.known())?;
+        let shared = Arc::new(Shared::new(State::new(decider, apps, recording)));
         let in_flight = InFlight::new(memory);
         let read_ahead = ReadAhead::new(shared.clone(), in_flight.clone());
         Ok(Cache { shared, read_ahead, in_flight, plan: Mutex::new(plan) })

@@ -6,9 +6,11 @@ use std::ops::{Index, IndexMut};
 use hotset_core::classify::FileFacts;
 use hotset_core::request::Kind;
 
-use crate::cache::FileNumber;
 use crate::source::{Source, Stamp};
 use crate::sync::{Arc, Mutex, Weak};
+
+/// Number of a file known to the cache.
+pub type FileNumber = u32;
 
 /// One file, under one number for as long as its contents go on.
 #[derive(Debug)]

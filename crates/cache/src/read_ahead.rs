@@ -7,65 +7,22 @@
 //! A scheme may want blocks that nobody has asked for (`virtual`, `demote`): those are resident at once and read in the
 //! same way.
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::HashMap;
 use std::ops::Range;
 
-use crate::cache::{Access, FileNumber, State};
+use crate::files::FileNumber;
 use crate::in_flight::{InFlight, Share};
-use crate::read::{Run, add_block, announce, run_bytes};
+use crate::runs::{Run, add_block, announce, run_bytes};
 use crate::shared::Shared;
 use crate::source::Source;
-use crate::sync::{Arc, Mutex, PoisonError, Weak};
-use crate::transfers::{Announced, Transfer};
+use crate::state::{Access, State};
+use crate::stream::Stream;
+use crate::sync::{Arc, Weak};
+use crate::transfers::Announced;
 use crate::workers::{Limits, Part, Room, Workers};
 
 /// Bytes that may wait to be asked for, at most, and no more than a quarter of what may be in flight.
 pub const BUDGET: u64 = 8 << 20;
-
-/// Bytes ahead of a reader: at first, and at most.
-const WINDOW: Range<u64> = 128 << 10..1 << 20;
-
-/// Reads in a row, each where the one before ended, that make a reader sequential.
-const SEQUENTIAL: u32 = 2;
-
-/// What was read through one open so far.
-#[derive(Debug, Default)]
-pub struct Stream(Mutex<Position>);
-
-#[derive(Debug, Default)]
-struct Position {
-    /// Where the last read ended.
-    next: u64,
-    /// Reads in a row.
-    run: u32,
-    /// What lies before this is read or being read.
-    ahead: u64,
-    window: u64,
-}
-
-impl Position {
-    /// Takes note of a read; gives the bytes to be read ahead.
-    fn follow(&mut self, range: &Range<u64>, missed: bool) -> Range<u64> {
-        if range.start != self.next {
-            *self = Position::default();
-        }
-        (self.next, self.run) = (range.end, self.run + 1);
-        if self.run < SEQUENTIAL || !missed || self.ahead > range.end + self.window / 2 {
-            return 0..0;
-        }
-        self.window = (self.window * 2).clamp(WINDOW.start, WINDOW.end);
-        let from = self.ahead.max(range.end);
-        self.ahead = range.end + self.window;
-        from..self.ahead
-    }
-}
-
-/// What was read ahead, oldest first.
-#[derive(Default)]
-pub(crate) struct Staged {
-    runs: VecDeque<(FileNumber, Arc<Transfer>, Vec<u64>)>,
-    bytes: u64,
-}
 
 /// The threads that read ahead. They end with the cache.
 pub(crate) struct ReadAhead {
@@ -93,7 +50,7 @@ impl ReadAhead {
     /// Has the source read on behind `range`, which was just read, if the reader goes through the file in order and
     /// finds it missing.
     pub fn follow(&self, access: &Access, stream: &Stream, range: &Range<u64>, missed: bool) {
-        let ahead = stream.0.lock().unwrap_or_else(PoisonError::into_inner).follow(range, missed);
+        let ahead = stream.follow(range, missed);
         if ahead.is_empty() {
             return;
         }
@@ -161,22 +118,5 @@ impl ReadAhead {
             // Whoever waits for it has been told.
             let _ = shared.contain(fetch);
         });
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn only_a_sequential_reader_that_misses_is_followed() {
-        let mut position = Position::default();
-        assert_eq!(position.follow(&(0..4096), true), 0..0, "one read is no row");
-        assert_eq!(position.follow(&(4096..8192), false), 0..0, "it is all there");
-        assert_eq!(position.follow(&(8192..12288), true), 12288..12288 + (128 << 10));
-        assert_eq!(position.follow(&(12288..16384), true), 0..0, "enough is on its way");
-        let next = position.follow(&(16384..100_000), true);
-        assert_eq!(next, 12288 + (128 << 10)..100_000 + (256 << 10));
-        assert_eq!(position.follow(&(0..4096), true), 0..0, "it went back");
     }
 }

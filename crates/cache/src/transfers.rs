@@ -3,11 +3,12 @@
 //! A read that a write has overtaken is *cancelled*: those who wait for it still get what it brings, since they asked
 //! before the write was acknowledged, but it never reaches the cache, and whoever asks now reads again.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, VecDeque};
 use std::io;
 use std::ops::{Deref, Range};
 
 use crate::buffer::Buffer;
+use crate::files::FileNumber;
 use crate::in_flight::Share;
 use crate::sync::atomic::{AtomicBool, Ordering};
 use crate::sync::{Arc, Condvar, Mutex, PoisonError};
@@ -146,4 +147,11 @@ impl Transfers {
             self.0.remove(&file);
         }
     }
+}
+
+/// What was read ahead, oldest first.
+#[derive(Default)]
+pub(crate) struct Staged {
+    pub runs: VecDeque<(FileNumber, Arc<Transfer>, Vec<u64>)>,
+    pub bytes: u64,
 }

@@ -5,8 +5,10 @@ use std::ops::Range;
 
 use hotset_core::request::Op;
 
-use crate::cache::{Access, Cache, FileNumber, State};
+use crate::cache::Cache;
+use crate::files::FileNumber;
 use crate::source::{self, Stamp};
+use crate::state::{Access, State};
 use crate::sync::PoisonError;
 
 impl Cache {

@@ -1,0 +1,121 @@
+//! Consecutive blocks that are read from the source at once: announced, read, put into their frames.
+
+use std::io;
+use std::ops::Range;
+
+use crate::block_index::Block;
+use crate::buffer::Buffer;
+use crate::files::FileNumber;
+use crate::in_flight::Share;
+use crate::shared::Shared;
+use crate::source::{self, Source};
+use crate::state::State;
+use crate::sync::Arc;
+use crate::transfers::{Announced, Transfer, Transfers};
+
+/// Bytes that are read from the source at once, at most, unless a single block has more.
+const LONGEST_RUN: u64 = 1 << 20;
+
+/// Consecutive blocks to be read from the source.
+#[derive(Debug)]
+pub(crate) struct Run {
+    pub range: Range<u64>,
+    pub blocks: Vec<Block>,
+}
+
+/// Bytes of all runs together.
+pub(crate) fn run_bytes(runs: &[Run]) -> u64 {
+    runs.iter().map(|run| run.range.end - run.range.start).sum()
+}
+
+/// From now on whoever wants a block of the run waits for it.
+pub(crate) fn announce(
+    transfers: &mut Transfers,
+    file: FileNumber,
+    run: &Run,
+    is_ahead: bool,
+    share: &Arc<Share>,
+) -> Announced {
+    let transfer = Announced::new(run.range.clone(), is_ahead, share);
+    run.blocks.iter().for_each(|block| transfers.insert(file, block.address, &transfer));
+    transfer
+}
+
+/// Adds a block to the last run if it follows it, or begins a new one; gives the number of its run. What lies behind
+/// the end of the file is not read.
+pub(crate) fn add_block(runs: &mut Vec<Run>, block: &Block, size: u64) -> usize {
+    let known = |run: &Run| run.blocks.iter().any(|other| other.address == block.address);
+    if let Some(number) = runs.iter().position(known) {
+        return number;
+    }
+    let end = block.range().end.min(size);
+    match runs.last_mut() {
+        Some(run) if run.range.end == block.start && end - run.range.start <= LONGEST_RUN => {
+            run.range.end = end;
+            run.blocks.push(*block);
+        }
+        _ => runs.push(Run { range: block.start..end, blocks: vec![*block] }),
+    }
+    runs.len() - 1
+}
+
+impl Shared {
+    /// Reads a run that was announced, puts it into the frames of its blocks and tells who waits.
+    pub fn fetch(&self, file: FileNumber, source: &dyn Source, run: &Run, transfer: &Arc<Transfer>) {
+        let read = read_run(source, &run.range);
+        let bytes = read.as_deref().unwrap_or_default();
+        let mut state = self.lock();
+        state.traffic.reads += 1;
+        state.traffic.bytes_read += bytes.len() as u64;
+        state.traffic.errors += u64::from(read.is_err());
+        state.traffic.reads_ahead += u64::from(transfer.is_ahead);
+        for block in &run.blocks {
+            let wanted = state.install(file, transfer, block, bytes);
+            // What nobody has asked for yet stays announced, unless it failed.
+            if wanted || !transfer.is_ahead || read.is_err() {
+                state.transfers.remove(file, block.address, transfer);
+            }
+        }
+        drop(state);
+        transfer.complete(read.map(Arc::new).map_err(|error| error.raw_os_error().unwrap_or(EIO)));
+    }
+
+    /// Waits for what somebody else reads, and takes the block out of what was read ahead.
+    /// `None` if that was given up.
+    pub fn claim(&self, file: FileNumber, transfer: &Arc<Transfer>, block: &Block) -> io::Result<Option<Arc<Buffer>>> {
+        let Some(brought) = transfer.wait()? else { return Ok(None) };
+        if transfer.is_ahead {
+            let mut state = self.lock();
+            state.install(file, transfer, block, &brought);
+            state.transfers.remove(file, block.address, transfer);
+        }
+        Ok(Some(brought))
+    }
+}
+
+/// The bytes `range` of the file, fewer where it ends before.
+pub(crate) fn read_run(source: &dyn Source, range: &Range<u64>) -> io::Result<Buffer> {
+    let mut bytes = Buffer::new((range.end - range.start) as usize)?;
+    let length = source::read_full(source, &mut bytes, range.start)?;
+    bytes.truncate(length);
+    Ok(bytes)
+}
+
+/// An error without a number from the operating system.
+const EIO: i32 = 5;
+
+impl State {
+    /// Puts what was read into the frame of a block, if it is resident and the read was not overtaken. True if it is
+    /// resident.
+    fn install(&mut self, file: FileNumber, transfer: &Arc<Transfer>, block: &Block, bytes: &[u8]) -> bool {
+        let announced = self.transfers.find(file, block.address).is_some_and(|known| Arc::ptr_eq(known, transfer));
+        let host = &mut self.decider.host;
+        let Some(slot) = host.index.find(block.address).filter(|&slot| host.index.entry(slot).frame.is_some()) else {
+            return false;
+        };
+        if announced && !transfer.is_cancelled() {
+            host.fill(slot, transfer.range.start, bytes);
+        }
+        true
+    }
+}

@@ -1,0 +1,164 @@
+//! What the cache knows, in one place under one lock: each decision, in the order in which they are recorded.
+
+use std::ops::Range;
+use std::time::Instant;
+
+use hotset_core::counters::Counters;
+use hotset_core::request::{FLAG_EXECUTABLE, Op, Request};
+
+use crate::applications::Applications;
+use crate::block_index::Entry;
+use crate::counts::Traffic;
+use crate::decider::{Decider, Serve};
+use crate::files::{FileNumber, Files};
+use crate::recording::Recording;
+use crate::source::{Source, Stamp};
+use crate::stream::Stream;
+use crate::sync::Arc;
+use crate::transfers::{Staged, Transfers};
+
+/// Who reads or writes which file.
+#[derive(Clone, Copy)]
+pub struct Access<'a> {
+    /// The file, by [`Cache::file`].
+    pub file: FileNumber,
+    /// The application, by [`Cache::app`].
+    pub app: u32,
+    /// The open file.
+    pub source: &'a Arc<dyn Source>,
+    /// What was read through this open so far, if the cache is to read ahead.
+    pub stream: Option<&'a Stream>,
+    /// The file is being executed.
+    pub executes: bool,
+}
+
+pub(crate) struct State {
+    pub decider: Decider,
+    pub transfers: Transfers,
+    pub staged: Staged,
+    pub files: Files,
+    pub traffic: Traffic,
+    pub apps: Applications,
+    /// What was counted of them when the scheme was set.
+    pub apps_before: Vec<Counters>,
+    /// What was counted of those that have ended.
+    pub apps_ended: Counters,
+    pub recording: Option<Recording>,
+    started: Instant,
+}
+
+impl State {
+    /// An empty cache that begins to serve now.
+    pub fn new(decider: Decider, apps: Applications, recording: Option<Recording>) -> State {
+        State {
+            decider,
+            transfers: Transfers::default(),
+            staged: Staged::default(),
+            files: Files::default(),
+            traffic: Traffic::default(),
+            apps,
+            apps_before: Vec::new(),
+            apps_ended: Counters::default(),
+            recording,
+            started: Instant::now(),
+        }
+    }
+
+    /// Records a request and decides about its blocks.
+    pub fn decide(&mut self, access: &Access, op: Op, range: &Range<u64>, size: u64, serve: &mut Serve) {
+        let request = self.request(access.file, access.app, op, range);
+        let flags = if access.executes { FLAG_EXECUTABLE } else { 0 };
+        self.pass_on(&Request { flags, ..request }, size, serve);
+    }
+
+    pub fn request(&self, file: FileNumber, app: u32, op: Op, range: &Range<u64>) -> Request {
+        let length = u32::try_from(range.end - range.start).unwrap_or(u32::MAX);
+        let time = self.elapsed();
+        let kind = self.files[file as usize].kind as u8;
+        Request { time, offset: range.start, length, file, app, op: op as u8, kind, flags: 0 }
+    }
+
+    /// Nanoseconds since the cache was built.
+    fn elapsed(&self) -> u64 {
+        u64::try_from(self.started.elapsed().as_nanos()).unwrap_or(u64::MAX)
+    }
+
+    pub fn pass_on(&mut self, request: &Request, size: u64, serve: &mut Serve) {
+        if let Some(recording) = &mut self.recording {
+            recording.push(request, size);
+        }
+        let facts = self.files[request.file as usize].facts(self.apps.name(request.app));
+        self.decider.decide(request, Some(size), &facts, serve);
+    }
+
+    /// The number of an application.
+    pub fn app(&mut self, name: &str) -> u32 {
+        let (number, new) = self.apps.number(name);
+        if let (Some(recording), Some(new)) = (&mut self.recording, new) {
+            recording.app(new);
+        }
+        number
+    }
+
+    pub fn fold(&mut self, app: u32) {
+        self.apps.forget(app);
+        self.apps_ended.add(&self.decider.fold(app));
+        if let Some(before) = self.apps_before.get_mut(app as usize) {
+            *before = Counters::default();
+        }
+    }
+
+    /// Goes on with another policy, which is referred to each block that is resident.
+    pub fn change_policy(&mut self, fresh: Decider) {
+        let other = std::mem::replace(&mut self.decider, fresh);
+        // Addresses stand for other blocks now: what is being read would be taken for them.
+        (self.transfers, self.staged) = Default::default();
+        self.apps_before.clone_from(&other.counts.apps);
+        let (files, apps, time) = (&self.files, &self.apps, self.elapsed());
+        self.decider.adopt(other, |decider, Entry { block, app, .. }, serve| {
+            let Some(file) = block.file else { return };
+            let known = &files[file as usize];
+            let length = block.range().end.min(known.size()).saturating_sub(block.start) as u32;
+            let kind = known.kind as u8;
+            let request = Request { time, file, app: *app, offset: block.start, length, kind, ..Request::default() };
+            decider.decide(&request, Some(known.size()), &known.facts(apps.name(*app)), serve);
+        });
+    }
+
+    /// The bytes `range` of a file are not what they were: whatever is cached or being read of them is invalidated.
+    pub fn invalidate(&mut self, file: FileNumber, range: &Range<u64>) {
+        self.transfers.cancel(file, range);
+        for slot in self.decider.host.index.of_file(file) {
+            self.decider.host.invalidate(slot, range);
+        }
+    }
+
+    /// Takes note of what a file is like at an open. What was read before is invalidated if anybody may have changed it
+    /// behind the cache, also at the very time at which it was written here. True if nobody can have.
+    pub fn reopen(&mut self, file: FileNumber, stamp: Stamp) -> bool {
+        let same = self.reconcile(file, stamp);
+        let known = &mut self.files[file as usize];
+        if !known.in_doubt {
+            return same;
+        }
+        known.in_doubt = known.writers > 0 || stamp.is_fresh();
+        self.invalidate(file, &(0..u64::MAX));
+        false
+    }
+
+    /// Takes note of what a file is like now. If it was changed behind the cache all its blocks are invalidated. True
+    /// if it is as it was.
+    pub fn reconcile(&mut self, file: FileNumber, stamp: Stamp) -> bool {
+        let known = &mut self.files[file as usize];
+        // While it is written here nobody can tell who changed it.
+        if known.writers > 0 {
+            return true;
+        }
+        let before = known.stamp.replace(stamp);
+        let same = before == Some(stamp);
+        if !same && before.is_some() {
+            self.invalidate(file, &(0..u64::MAX));
+        }
+        same
+    }
+}
