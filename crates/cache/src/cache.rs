@@ -155,7 +155,7 @@ impl Cache {
         let mut state = self.shared.lock();
         match state.files[file as usize].stamp {
             // The data must be what it was, or somebody else has been there too.
-            Some(known) if known.size == stamp.size && known.modified == stamp.modified => {
+            Some(known) if known.has_data_of(&stamp) => {
                 state.files[file as usize].stamp = Some(stamp);
             }
             _ => drop(state.reconcile(file, stamp)),

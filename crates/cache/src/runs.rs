@@ -77,7 +77,7 @@ impl Shared {
             }
         }
         drop(state);
-        transfer.complete(read.map(Arc::new).map_err(|error| error.raw_os_error().unwrap_or(EIO)));
+        transfer.complete(read);
     }
 
     /// Waits for what somebody else reads, and takes the block out of what was read ahead.
@@ -100,9 +100,6 @@ pub(crate) fn read_run(source: &dyn Source, range: &Range<u64>) -> io::Result<Bu
     bytes.truncate(length);
     Ok(bytes)
 }
-
-/// An error without a number from the operating system.
-const EIO: i32 = 5;
 
 impl State {
     /// Puts what was read into the frame of a block, if it is resident and the read was not overtaken. True if it is

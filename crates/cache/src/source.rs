@@ -1,28 +1,74 @@
 //! What lies behind the cache: the bytes of open files.
 
 use std::fs::File;
+use std::hash::{DefaultHasher, Hasher};
 use std::io::{self, IoSlice};
 use std::os::unix::fs::{FileExt, MetadataExt};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use rustix::io::ReadWriteFlags;
 
-/// What tells whether a file was changed: its size, and the times of the last change of data and inode, in nanoseconds.
+/// What a store tells versions of a file apart by: a time, a generation, an etag. Nothing is asked of two but whether
+/// they are equal.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Version(u128);
+
+impl From<u64> for Version {
+    /// A generation: the number of a change.
+    fn from(generation: u64) -> Version {
+        Version(generation.into())
+    }
+}
+
+impl From<&str> for Version {
+    /// An etag, a checksum, or whatever a store calls it; kept as 128 bits of a hash.
+    fn from(tag: &str) -> Version {
+        let half = |which: u8| {
+            let mut hasher = DefaultHasher::new();
+            hasher.write_u8(which);
+            hasher.write(tag.as_bytes());
+            u128::from(hasher.finish())
+        };
+        Version(half(0) << 64 | half(1))
+    }
+}
+
+/// What tells whether a file was changed.
+#[derive(Clone, Copy, Debug, Default)]
 pub struct Stamp {
     /// Bytes.
     pub size: u64,
-    /// Last change of the data.
-    pub modified: i128,
-    /// Last change of data or inode.
-    pub changed: i128,
+    /// Another one after each change of the bytes.
+    pub data: Version,
+    /// Another one after each change of whatever is known of the file, its bytes included. The same as `data` where a
+    /// store has but one.
+    pub all: Version,
+    /// The file was changed so lately that it may change again and have the same versions.
+    pub is_fresh: bool,
 }
 
 impl Stamp {
-    /// True if the file was changed so lately that it may change again and have the same times.
-    pub(crate) fn is_fresh(&self) -> bool {
+    /// The stamp of a store that has one version for all, and another one after every change.
+    pub fn new(size: u64, version: Version) -> Stamp {
+        Stamp { size, data: version, all: version, is_fresh: false }
+    }
+
+    /// The stamp of a file by the times at which its data, and data or inode, were changed last, in nanoseconds since
+    /// 1970.
+    pub fn of_times(size: u64, modified: i128, changed: i128) -> Stamp {
         let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-        self.changed > now.as_nanos() as i128 - COARSEST.as_nanos() as i128
+        let is_fresh = changed > now.as_nanos() as i128 - COARSEST.as_nanos() as i128;
+        Stamp { size, data: Version(modified as u128), all: Version(changed as u128), is_fresh }
+    }
+
+    /// True if the bytes are those that they were at the other stamp.
+    pub fn has_data_of(&self, other: &Stamp) -> bool {
+        (self.size, self.data) == (other.size, other.data)
+    }
+
+    /// True if nothing was changed since the other stamp.
+    pub fn is_same(&self, other: &Stamp) -> bool {
+        self.has_data_of(other) && self.all == other.all
     }
 }
 
@@ -75,11 +121,8 @@ impl Source for File {
     fn stamp(&self) -> io::Result<Stamp> {
         let about = self.metadata()?;
         let nanos = |seconds: i64, nanos: i64| i128::from(seconds) * 1_000_000_000 + i128::from(nanos);
-        Ok(Stamp {
-            size: about.len(),
-            modified: nanos(about.mtime(), about.mtime_nsec()),
-            changed: nanos(about.ctime(), about.ctime_nsec()),
-        })
+        let modified = nanos(about.mtime(), about.mtime_nsec());
+        Ok(Stamp::of_times(about.len(), modified, nanos(about.ctime(), about.ctime_nsec())))
     }
 
     fn sync(&self, data_only: bool) -> io::Result<()> {

@@ -141,7 +141,7 @@ impl State {
         if !known.in_doubt {
             return same;
         }
-        known.in_doubt = known.writers > 0 || stamp.is_fresh();
+        known.in_doubt = known.writers > 0 || stamp.is_fresh;
         self.invalidate(file, &(0..u64::MAX));
         false
     }
@@ -155,7 +155,7 @@ impl State {
             return true;
         }
         let before = known.stamp.replace(stamp);
-        let same = before == Some(stamp);
+        let same = before.is_some_and(|before| before.is_same(&stamp));
         if !same && before.is_some() {
             self.invalidate(file, &(0..u64::MAX));
         }

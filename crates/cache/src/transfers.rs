@@ -17,8 +17,7 @@ use crate::sync::{Arc, Condvar, Mutex, PoisonError};
 enum Brought {
     /// Perhaps fewer than asked for.
     Bytes(Arc<Buffer>),
-    /// The number of an error.
-    Error(i32),
+    Error(std::sync::Arc<io::Error>),
     /// It was given up before it was made.
     Nothing,
 }
@@ -80,9 +79,12 @@ impl Transfer {
         self.cancelled.load(Ordering::Relaxed)
     }
 
-    /// Tells everybody who waits: bytes, perhaps fewer than asked for, or the number of an error.
-    pub fn complete(&self, read: Result<Arc<Buffer>, i32>) {
-        let brought = read.map_or_else(Brought::Error, Brought::Bytes);
+    /// Tells everybody who waits: bytes, perhaps fewer than asked for, or the error.
+    pub fn complete(&self, read: io::Result<Buffer>) {
+        let brought = match read {
+            Ok(bytes) => Brought::Bytes(Arc::new(bytes)),
+            Err(error) => Brought::Error(error.into()),
+        };
         *self.brought.lock().unwrap_or_else(PoisonError::into_inner) = Some(brought);
         self.done.notify_all();
     }
@@ -94,9 +96,18 @@ impl Transfer {
         let brought = brought.unwrap_or_else(PoisonError::into_inner);
         match brought.as_ref().expect("waited for") {
             Brought::Bytes(bytes) => Ok(Some(bytes.clone())),
-            Brought::Error(number) => Err(io::Error::from_raw_os_error(*number)),
+            Brought::Error(error) => Err(again(error)),
             Brought::Nothing => Ok(None),
         }
+    }
+}
+
+/// An error for each who waits. Those of the operating system are the same to everybody; others are passed on as what
+/// has caused this one.
+fn again(error: &std::sync::Arc<io::Error>) -> io::Error {
+    match error.raw_os_error() {
+        Some(number) => io::Error::from_raw_os_error(number),
+        None => io::Error::new(error.kind(), error.clone()),
     }
 }
 

@@ -160,11 +160,11 @@ impl Source for Handle {
         Ok(())
     }
 
-    /// Each change has a time of its own, as on file systems with fine times.
+    /// Each change has a version of its own, as on file systems with fine times.
     fn stamp(&self) -> io::Result<Stamp> {
         let model = self.model.lock().unwrap();
-        let time = model.changes.len() as i128;
-        Ok(Stamp { size: model.size(), modified: time, changed: time })
+        let changes = model.changes.len() as u64;
+        Ok(Stamp::new(model.size(), changes.into()))
     }
 
     fn sync(&self, _data_only: bool) -> io::Result<()> {

@@ -507,9 +507,6 @@ pub(crate) fn stamp(stat: &Stat) -> Stamp {
     fn nanos(seconds: i64, nanos: impl Into<i128>) -> i128 {
         i128::from(seconds) * 1_000_000_000 + nanos.into()
     }
-    Stamp {
-        size: stat.st_size as u64,
-        modified: nanos(stat.st_mtime, stat.st_mtime_nsec),
-        changed: nanos(stat.st_ctime, stat.st_ctime_nsec),
-    }
+    let modified = nanos(stat.st_mtime, stat.st_mtime_nsec);
+    Stamp::of_times(stat.st_size as u64, modified, nanos(stat.st_ctime, stat.st_ctime_nsec))
 }

@@ -71,8 +71,8 @@ impl Source for Written {
     }
 
     fn stamp(&self) -> io::Result<Stamp> {
-        let version = self.version.load(Ordering::SeqCst).into();
-        Ok(Stamp { size: self.bytes.lock().unwrap().bytes.len() as u64, modified: version, changed: version })
+        let version = self.version.load(Ordering::SeqCst);
+        Ok(Stamp::new(self.bytes.lock().unwrap().bytes.len() as u64, version.into()))
     }
 
     /// Takes its time.

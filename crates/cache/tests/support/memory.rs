@@ -125,8 +125,8 @@ impl Source for Memory {
     }
 
     fn stamp(&self) -> io::Result<Stamp> {
-        let version = self.version.load(Ordering::SeqCst).into();
-        Ok(Stamp { size: self.bytes.lock().unwrap().len() as u64, modified: version, changed: version })
+        let version = self.version.load(Ordering::SeqCst);
+        Ok(Stamp::new(self.bytes.lock().unwrap().len() as u64, version.into()))
     }
 
     fn sync(&self, _data_only: bool) -> io::Result<()> {
