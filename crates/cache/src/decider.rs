@@ -83,7 +83,9 @@ pub(crate) struct Decider {
     time: u64,
     open: Open,
     pub counts: Counts,
+    /// Of the request that is decided, kept for their memory.
     steps: Vec<Step>,
+    blocks: Vec<Block>,
 }
 
 /// The policy's host: where blocks are, and their data.
@@ -274,6 +276,7 @@ impl Decider {
             open: Open::default(),
             counts: Counts { classes: vec![Default::default(); classes], ..Counts::default() },
             steps: Vec::new(),
+            blocks: Vec::new(),
         })
     }
 
@@ -321,12 +324,10 @@ impl Decider {
     }
 
     /// The blocks that the bytes `range` of a space are in. Addresses are given out in the order of asking.
-    fn blocks(&mut self, space: Space, bytes: u64, range: Range<u64>) -> Vec<Block> {
-        if range.is_empty() {
-            return Vec::new();
-        }
-        let numbers = range.start / bytes..=(range.end - 1) / bytes;
-        numbers.filter_map(|number| self.block(space, bytes, number)).collect()
+    fn blocks(&mut self, space: Space, bytes: u64, range: Range<u64>) -> impl Iterator<Item = Block> {
+        let numbers = range.start / bytes..range.end.div_ceil(bytes);
+        let numbers = if range.is_empty() { 0..0 } else { numbers };
+        numbers.filter_map(move |number| self.block(space, bytes, number))
     }
 
     fn block(&mut self, space: Space, bytes: u64, number: u64) -> Option<Block> {
@@ -392,13 +393,15 @@ impl Decider {
 
     fn touch(&mut self, request: &Request, piece: &Piece, serve: &mut Serve) {
         let bytes = piece.offset..piece.offset.saturating_add(piece.length);
-        let blocks = self.blocks(piece.space, piece.block, bytes.clone());
+        let mut blocks = std::mem::take(&mut self.blocks);
+        blocks.extend(self.blocks(piece.space, piece.block, bytes.clone()));
         let elsewhere: Vec<(Former, Vec<Block>)> = match piece.former {
             None => Vec::new(),
             Some(former) => {
                 let within = |block: &Block| block.start.max(bytes.start)..block.range().end.min(bytes.end);
                 let ranges: Vec<Range<u64>> = blocks.iter().map(within).collect();
-                ranges.into_iter().map(|range| (former, self.blocks(former.space, former.block, range))).collect()
+                let former_blocks = |range| (former, self.blocks(former.space, former.block, range).collect());
+                ranges.into_iter().map(former_blocks).collect()
             }
         };
         for (index, block) in blocks.iter().enumerate() {
@@ -429,6 +432,8 @@ impl Decider {
             self.counts.note(&mut self.open, begins, piece.write, hit, request.app, class);
         }
         self.counts.evictions = self.host.evictions;
+        blocks.clear();
+        self.blocks = blocks;
     }
 
     /// True if the block is not where it belongs now, but all its bytes are in blocks of the class that the file had

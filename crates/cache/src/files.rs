@@ -41,6 +41,15 @@ impl File {
         self.stamp.map_or(0, |stamp| stamp.size)
     }
 
+    /// Takes note of the source through which it is read now.
+    pub fn read_through(&mut self, source: &Arc<dyn Source>) {
+        // While it is known its place is not another one's.
+        let is_known = self.source.as_ref().is_some_and(|known| std::ptr::addr_eq(known.as_ptr(), Arc::as_ptr(source)));
+        if !is_known {
+            self.source = Some(Arc::downgrade(source));
+        }
+    }
+
     /// What classes go by.
     pub fn facts<'a>(&'a self, app: &'a str) -> FileFacts<'a> {
         FileFacts { path: &self.path, size: None, kind: self.kind, app }

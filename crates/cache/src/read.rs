@@ -12,6 +12,7 @@ use crate::decider::{Decided, Host};
 use crate::files::FileNumber;
 use crate::in_flight::Share;
 use crate::runs::{Run, add_block, announce, read_run, run_bytes};
+use crate::shared::Locked;
 use crate::state::{Access, State};
 use crate::sync::Arc;
 use crate::sync::mpsc::channel;
@@ -23,7 +24,8 @@ struct Reading<'a> {
     range: Range<u64>,
     /// The size of the file.
     size: u64,
-    reply: Reply,
+    /// What is there, with zeroes where something is missing before it.
+    reply: &'a mut Vec<u8>,
     runs: Vec<Run>,
     /// Bytes that are not in the reply yet, and where they come from.
     pieces: Vec<(Range<u64>, From)>,
@@ -44,7 +46,8 @@ enum From {
 pub struct Missing {
     /// The bytes asked for.
     range: Range<u64>,
-    reply: Reply,
+    /// What is there. The rest takes no memory yet.
+    reply: Vec<u8>,
     runs: Vec<(Run, Announced)>,
     pieces: Vec<(Range<u64>, From)>,
     /// Room for all of it.
@@ -53,8 +56,8 @@ pub struct Missing {
 
 /// A read that has begun.
 pub enum Read {
-    /// All of it was there.
-    Done(Vec<u8>),
+    /// All of it was there, and is in the reply.
+    Done,
     /// [`Cache::finish_read`] must be called for it, or the reads of others that wait for it fail.
     Missing(Missing),
     /// So many bytes are too many, as much as there is in flight. Nothing was decided; [`Cache::when_there_is_room`]
@@ -62,33 +65,26 @@ pub enum Read {
     Crowded(u64),
 }
 
-/// The bytes of an answer, as far as they are there. What is not there yet takes no memory.
-#[derive(Default)]
-struct Reply {
-    bytes: Vec<u8>,
-    length: usize,
-}
-
-impl Reply {
-    fn put(&mut self, at: usize, bytes: &[u8]) {
-        self.bytes.reserve_exact(self.length - self.bytes.len());
-        if self.bytes.len() < at {
-            self.bytes.resize(at, 0);
-        }
-        let (over, behind) = bytes.split_at(bytes.len().min(self.bytes.len() - at));
-        self.bytes[at..at + over.len()].copy_from_slice(over);
-        self.bytes.extend_from_slice(behind);
+/// Puts bytes at their place in a reply, which is to have `length`.
+fn put(reply: &mut Vec<u8>, length: u64, at: u64, bytes: &[u8]) {
+    let at = at as usize;
+    reply.reserve_exact(length as usize - reply.len());
+    if reply.len() < at {
+        reply.resize(at, 0);
     }
+    let (over, behind) = bytes.split_at(bytes.len().min(reply.len() - at));
+    reply[at..at + over.len()].copy_from_slice(over);
+    reply.extend_from_slice(behind);
 }
 
 impl Cache {
     /// Reads up to `length` bytes from `offset` on; fewer only at the end of the file. Fails as the source does: what
     /// could not be read is not cached.
     pub fn read(&self, access: &Access, offset: u64, length: usize) -> io::Result<Vec<u8>> {
-        let mut share = None;
+        let (mut share, mut reply) = (None, Vec::new());
         loop {
-            match self.look_and_begin_read(access, offset, length, share)? {
-                Read::Done(bytes) => return Ok(bytes),
+            match self.look_and_begin_read(access, offset, length, share, &mut reply)? {
+                Read::Done => return Ok(reply),
                 Read::Missing(missing) => return self.finish_read(access, missing),
                 Read::Crowded(bytes) => {
                     let (tell, told) = channel();
@@ -101,11 +97,13 @@ impl Cache {
     }
 
     /// The part of [`read`](Cache::read) that waits for nobody and asks the source nothing. `None`, and nothing is
-    /// decided, if it goes beyond what is known of the file, so that the source must be asked.
-    pub fn begin_read(&self, access: &Access, offset: u64, length: usize) -> Option<Read> {
+    /// decided, if it goes beyond what is known of the file, so that the source must be asked. What was in `reply`
+    /// goes; its memory is used again, so that whoever keeps it reads what is there without an allocation.
+    pub fn begin_read(&self, access: &Access, offset: u64, length: usize, reply: &mut Vec<u8>) -> Option<Read> {
         let end = offset.saturating_add(length as u64);
-        let known = self.known_size(access);
-        (end <= known).then(|| self.begin(access, offset..end, known, None))
+        let state = self.shared.lock();
+        let known = state.files[access.file as usize].size();
+        (end <= known).then(|| self.begin(state, access, offset..end, known, None, reply))
     }
 
     /// The same, but the source is asked where it must be. With a share it finds room.
@@ -115,10 +113,20 @@ impl Cache {
         offset: u64,
         length: usize,
         share: Option<Share>,
+        reply: &mut Vec<u8>,
     ) -> io::Result<Read> {
         let end = offset.saturating_add(length as u64);
-        let size = self.size_at(access, end)?;
-        Ok(self.begin(access, offset..end.min(size), size, share))
+        let mut state = self.shared.lock();
+        let mut size = state.files[access.file as usize].size();
+        // The file may have grown behind the cache.
+        if end > size {
+            drop(state);
+            let stamp = access.source.stamp()?;
+            size = stamp.size;
+            state = self.shared.lock();
+            state.reconcile(access.file, stamp);
+        }
+        Ok(self.begin(state, access, offset..end.min(size), size, share, reply))
     }
 
     /// Calls `then` once `bytes` more may be in flight, perhaps at once, from whatever thread and under whatever lock:
@@ -128,11 +136,19 @@ impl Cache {
     }
 
     /// Begins to read a file of `size` bytes.
-    fn begin(&self, access: &Access, range: Range<u64>, size: u64, mut share: Option<Share>) -> Read {
+    fn begin(
+        &self,
+        mut state: Locked,
+        access: &Access,
+        range: Range<u64>,
+        size: u64,
+        mut share: Option<Share>,
+        reply: &mut Vec<u8>,
+    ) -> Read {
+        reply.clear();
         if range.is_empty() {
-            return Read::Done(Vec::new());
+            return Read::Done;
         }
-        let mut state = self.shared.lock();
         // What is announced with less than what is known now would be taken for the end of a file that has grown
         // meanwhile.
         let size = size.max(state.files[access.file as usize].size());
@@ -147,19 +163,15 @@ impl Cache {
                 },
             };
         }
-        let missing = self.decide_read(&mut state, access, range.clone(), size, share);
+        let missing = self.decide_read(&mut state, access, &range, size, share, reply);
         drop(state);
         match missing {
-            Ok(reply) => {
+            Some(missing) => Read::Missing(missing),
+            None => {
                 self.follow(access, &range, false);
-                Read::Done(reply)
+                Read::Done
             }
-            Err(missing) => Read::Missing(missing),
         }
-    }
-
-    fn known_size(&self, access: &Access) -> u64 {
-        self.shared.lock().files[access.file as usize].size()
     }
 
     /// The part of [`read`](Cache::read) that reads the source and waits for others who do.
@@ -187,15 +199,15 @@ impl Cache {
                 end = end.min(there);
             }
             let bytes = brought.get((want.start - begin) as usize..(there - begin) as usize).unwrap_or_default();
-            reply.put((want.start - range.start) as usize, bytes);
+            put(&mut reply, range.end - range.start, want.start - range.start, bytes);
         }
         if end < range.end {
             let stamp = access.source.stamp()?;
             self.shared.lock().reconcile(access.file, stamp);
         }
-        reply.bytes.truncate((end - range.start) as usize);
+        reply.truncate((end - range.start) as usize);
         self.follow(access, &range, true);
-        Ok(reply.bytes)
+        Ok(reply)
     }
 
     fn follow(&self, access: &Access, range: &Range<u64>, missed: bool) {
@@ -204,42 +216,31 @@ impl Cache {
         }
     }
 
-    /// The size of the file. A read that goes beyond what is known asks the source: the file may have grown behind the
-    /// cache.
-    fn size_at(&self, access: &Access, end: u64) -> io::Result<u64> {
-        let known = self.known_size(access);
-        if end <= known {
-            return Ok(known);
-        }
-        let stamp = access.source.stamp()?;
-        self.shared.lock().reconcile(access.file, stamp);
-        Ok(stamp.size)
-    }
-
     /// Decides about the request, copies what is there, and announces what will be read.
     fn decide_read(
         &self,
         state: &mut State,
         access: &Access,
-        range: Range<u64>,
+        range: &Range<u64>,
         size: u64,
         share: Option<Share>,
-    ) -> Result<Vec<u8>, Missing> {
+        reply: &mut Vec<u8>,
+    ) -> Option<Missing> {
         let mut transfers = std::mem::take(&mut state.transfers);
         let length = range.end - range.start;
         let mut reading = Reading {
             range: range.clone(),
             size,
-            reply: Reply { bytes: Vec::new(), length: length as usize },
+            reply: &mut *reply,
             runs: Vec::new(),
             pieces: Vec::new(),
             refills: 0,
             file: access.file,
             transfers: &transfers,
         };
-        state.files[access.file as usize].source = Some(Arc::downgrade(access.source));
-        state.decide(access, Op::Read, &range, size, &mut |host, decided| reading.serve(host, &decided));
-        let Reading { reply, runs, pieces, refills, .. } = reading;
+        state.files[access.file as usize].read_through(access.source);
+        state.decide(access, Op::Read, range, size, &mut |host, decided| reading.serve(host, &decided));
+        let Reading { runs, pieces, refills, .. } = reading;
         let missing = (!pieces.is_empty()).then(|| {
             let bytes = length + run_bytes(&runs);
             let share = share.unwrap_or_else(|| self.in_flight.take(access.file, bytes));
@@ -256,10 +257,8 @@ impl Cache {
         state.traffic.bytes_served += length;
         state.traffic.refills += refills;
         state.traffic.waits += pieces.iter().filter(|(_, from)| matches!(from, From::Other(..))).count() as u64;
-        match missing {
-            None => Ok(reply.bytes),
-            Some((runs, share)) => Err(Missing { range, reply, runs, pieces, _share: share }),
-        }
+        let (runs, _share) = missing?;
+        Some(Missing { range: range.clone(), reply: reply.clone(), runs, pieces, _share })
     }
 }
 
@@ -271,7 +270,8 @@ impl Reading<'_> {
             return;
         }
         if let Some(bytes) = decided.slot.and_then(|slot| host.data(slot, &want)) {
-            self.reply.put((want.start - self.range.start) as usize, bytes);
+            let length = self.range.end - self.range.start;
+            put(self.reply, length, want.start - self.range.start, bytes);
             return;
         }
         let from = match self.transfers.covering(self.file, block.address, want.end) {

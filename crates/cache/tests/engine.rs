@@ -241,7 +241,9 @@ fn a_file_that_grows_during_a_read_is_read_ahead_to_its_new_end() {
     let (stream, source): (_, Arc<dyn Source>) = (Stream::default(), file.store.clone());
     let access = hotset_cache::Access { stream: Some(&stream), source: &source, ..file.access(0) };
     cache.read(&access, 0, 4096).unwrap();
-    let Some(Read::Missing(missing)) = cache.begin_read(&access, 4096, 4096) else { panic!("it is not there") };
+    let Some(Read::Missing(missing)) = cache.begin_read(&access, 4096, 4096, &mut Vec::new()) else {
+        panic!("it is not there")
+    };
     cache.set_len(&access, 120_000).unwrap();
     cache.finish_read(&access, missing).unwrap();
     assert!(cache.read(&access, 50_000, 100_000).unwrap() == file.store.bytes()[50_000..]);
@@ -264,7 +266,7 @@ fn what_a_scheme_wants_at_a_write_is_brought_to_the_new_end() {
         let waits = cache.counts().1.waits;
         file.store.hang_from(1);
         assert_eq!(cache.write(&file.access(0), block * 4096, &[7; 4096]).unwrap(), 4096);
-        let read = cache.begin_read(&file.access(0), last * 4096, 4096);
+        let read = cache.begin_read(&file.access(0), last * 4096, 4096, &mut Vec::new());
         file.store.go_on();
         let Some(Read::Missing(missing)) = read else { panic!("block {last} was there") };
         assert_eq!(cache.finish_read(&file.access(0), missing).unwrap().len(), 4096, "block {last}");

@@ -37,7 +37,8 @@ fn memory_of_schemes_in_parts_is_changed_across_the_sizes_where_the_parts_are_ot
 fn whoever_waits_for_a_read_that_is_not_made_reads_himself() {
     let cache = Arc::new(Cache::new(&settings("lru", 1 << 20), None).unwrap());
     let file = Arc::new(Opened::new(&cache, "/f", pattern(1, 50_000)));
-    let Some(Read::Missing(missing)) = cache.begin_read(&file.access(0), 0, 50_000) else { panic!("it is empty") };
+    let begun = cache.begin_read(&file.access(0), 0, 50_000, &mut Vec::new());
+    let Some(Read::Missing(missing)) = begun else { panic!("it is empty") };
     let waiting = {
         let (cache, file) = (cache.clone(), file.clone());
         thread::spawn(move || cache.read(&file.access(0), 0, 50_000))

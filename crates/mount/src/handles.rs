@@ -1,6 +1,5 @@
 //! What is open: files with who opened them, and whatever else has a handle.
 
-use std::collections::HashMap;
 use std::fs::File;
 use std::io;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -9,6 +8,7 @@ use std::sync::{Arc, PoisonError, RwLock};
 use hotset_cache::source::Source;
 use hotset_cache::workers::Part;
 use hotset_cache::{Access, FileNumber, Stream};
+use rustc_hash::FxHashMap;
 
 use crate::credentials::Credentials;
 
@@ -44,7 +44,7 @@ impl OpenFile {
 /// Things by number.
 pub(crate) struct Handles<T> {
     next: AtomicU64,
-    open: RwLock<HashMap<u64, Arc<T>>>,
+    open: RwLock<FxHashMap<u64, Arc<T>>>,
 }
 
 impl<T> Default for Handles<T> {

@@ -24,10 +24,9 @@ use rustix::fs::{OFlags, Stat};
 use crate::credentials::Caller;
 use crate::handles::OpenFile;
 use crate::listing::Listed;
-use crate::reading::Reading;
 use crate::tree::{Attributes, NewMode, Tree};
 use crate::values::{attributes, decoded_device, kind, timestamps};
-use crate::{Mode, VALIDITY};
+use crate::{Mode, VALIDITY, reading};
 
 /// Bytes that one request moves, at most.
 const LONGEST: u32 = 1 << 20;
@@ -326,13 +325,7 @@ impl Filesystem for Kernel {
             Ok(open) => open,
             Err(error) => return reply.error(errno(error)),
         };
-        let (tree, workers, length) = (self.tree.clone(), self.workers.clone(), size as usize);
-        let reading = Reading { tree, workers, open, offset, length, reply: Some(reply) };
-        match self.tree.cache().cloned() {
-            Some(cache) => self.tree.contain(|_| reading.begin(cache)),
-            // The source answers.
-            None => drop(reading),
-        }
+        reading::read(&self.tree, &self.workers, open, offset, size as usize, reply);
     }
 
     fn write(

@@ -2,6 +2,7 @@
 //! or too much is in flight, it goes on in other threads, and none is held by one that waits. Where the cache fails,
 //! the source answers.
 
+use std::cell::RefCell;
 use std::io;
 use std::sync::Arc;
 
@@ -13,22 +14,58 @@ use crate::handles::OpenFile;
 use crate::kernel::bytes;
 use crate::tree::Tree;
 
-/// The read. Dropped without an answer, as it is when a thread unwinds, it is answered by the source.
+/// A read that goes on elsewhere. Dropped without an answer, as it is when a thread unwinds, it is answered by the
+/// source.
 pub(crate) struct Reading {
-    pub tree: Arc<Tree>,
-    pub workers: Arc<Workers>,
-    pub open: Arc<OpenFile>,
-    pub offset: u64,
-    pub length: usize,
+    tree: Arc<Tree>,
+    workers: Arc<Workers>,
+    open: Arc<OpenFile>,
+    offset: u64,
+    length: usize,
     /// Until it is answered.
-    pub reply: Option<ReplyData>,
+    reply: Option<ReplyData>,
+}
+
+thread_local! {
+    /// What hits are copied to before they are answered, one after the other.
+    static COPIED: RefCell<Vec<u8>> = const { RefCell::new(Vec::new()) };
+}
+
+/// Bytes of [`COPIED`] that a thread keeps.
+const KEPT: usize = 256 << 10;
+
+/// Answers a read that the kernel asks for with what the cache has, or goes on where something is missing.
+pub(crate) fn read(
+    tree: &Arc<Tree>,
+    workers: &Arc<Workers>,
+    open: Arc<OpenFile>,
+    offset: u64,
+    length: usize,
+    reply: ReplyData,
+) {
+    let begun = COPIED.with_borrow_mut(|copied| {
+        let begin = |cache: &Arc<Cache>| cache.contain(|| cache.begin_read(&open.access(), offset, length, copied));
+        let begun = tree.cache().and_then(begin);
+        if !matches!(begun, Some(Some(Read::Done))) {
+            return Err((begun, reply));
+        }
+        reply.data(copied);
+        if copied.capacity() > KEPT {
+            *copied = Vec::new();
+        }
+        Ok(())
+    });
+    let Err((begun, reply)) = begun else { return };
+    let reading = Reading { tree: tree.clone(), workers: workers.clone(), open, offset, length, reply: Some(reply) };
+    // Without a cache, or one that has just failed, the source answers.
+    let (Some(begun), Some(cache)) = (begun, tree.cache()) else { return };
+    tree.contain(|_| reading.begun(cache.clone(), begun));
 }
 
 impl Reading {
-    /// Answers with what the cache has, or goes on where something is missing.
-    pub fn begin(self, cache: Arc<Cache>) {
-        match cache.begin_read(&self.open.access(), self.offset, self.length) {
-            Some(begun) => self.go_on(cache, begun),
+    fn begun(self, cache: Arc<Cache>, begun: Option<Read>) {
+        match begun {
+            Some(begun) => self.go_on(cache, begun, Vec::new()),
             None => {
                 let (workers, tree, part) = (self.workers.clone(), self.tree.clone(), self.open.part);
                 workers.run_here(part, move || tree.contain(|_| self.look(cache, None)));
@@ -36,9 +73,10 @@ impl Reading {
         }
     }
 
-    fn go_on(self, cache: Arc<Cache>, begun: Read) {
+    /// Answers with `there` if that is all.
+    fn go_on(self, cache: Arc<Cache>, begun: Read, there: Vec<u8>) {
         match begun {
-            Read::Done(bytes) => self.answer(Ok(bytes)),
+            Read::Done => self.answer(Ok(there)),
             Read::Missing(missing) => self.hand_over(move |reading| {
                 let read = cache.finish_read(&reading.open.access(), missing);
                 reading.answer(read);
@@ -60,8 +98,9 @@ impl Reading {
 
     /// Begins where the source must be asked first, or with the room that was waited for.
     fn look(self, cache: Arc<Cache>, share: Option<Share>) {
-        match cache.look_and_begin_read(&self.open.access(), self.offset, self.length, share) {
-            Ok(begun) => self.go_on(cache, begun),
+        let mut there = Vec::new();
+        match cache.look_and_begin_read(&self.open.access(), self.offset, self.length, share, &mut there) {
+            Ok(begun) => self.go_on(cache, begun, there),
             Err(error) => self.answer(Err(error)),
         }
     }

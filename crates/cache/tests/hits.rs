@@ -1,0 +1,59 @@
+//! A read of what is there allocates nothing: not in the cache, and not for its reply once that has room.
+
+mod support;
+
+use std::alloc::{GlobalAlloc, Layout, System};
+use std::cell::Cell;
+
+use hotset_cache::{Access, Cache, Read, Stream};
+
+use support::{Opened, pattern, settings};
+
+thread_local! {
+    static ALLOCATIONS: Cell<u64> = const { Cell::new(0) };
+}
+
+struct Counting;
+
+// SAFETY: every call goes on to the system's allocator unchanged; counting touches a thread-local without a destructor.
+unsafe impl GlobalAlloc for Counting {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        ALLOCATIONS.set(ALLOCATIONS.get() + 1);
+        // SAFETY: the caller's promise is passed on.
+        unsafe { System.alloc(layout) }
+    }
+
+    unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
+        // SAFETY: the caller's promise is passed on.
+        unsafe { System.dealloc(pointer, layout) }
+    }
+}
+
+#[global_allocator]
+static ALLOCATOR: Counting = Counting;
+
+#[test]
+fn a_hit_allocates_nothing() {
+    const SIZE: usize = 256 << 10;
+    for policy in ["lru", "arc", "lirs", "s3-fifo", "sieve", "attribute"] {
+        let cache = Cache::new(&settings(policy, 4 << 20), None).unwrap();
+        let file = Opened::new(&cache, "/f", pattern(1, SIZE));
+        let stream = Stream::default();
+        let access = Access { stream: Some(&stream), ..file.access(0) };
+        let mut reply = Vec::new();
+        for round in 0..3 {
+            let before = ALLOCATIONS.get();
+            for (offset, length) in [(0, 65536), (65536, 4096), (69632, 4096), (131_072, 65536), (5000, 100)] {
+                let is_there = match round {
+                    // What is brought in, and what is grown to its size.
+                    0 => cache.read(&access, offset, length).is_ok(),
+                    _ => matches!(cache.begin_read(&access, offset, length, &mut reply), Some(Read::Done)),
+                };
+                assert!(is_there, "{policy}: {length} at {offset}");
+                assert!(round == 0 || reply == pattern(1, SIZE)[offset as usize..][..length]);
+            }
+            let allocated = ALLOCATIONS.get() - before;
+            assert!(round < 2 || allocated == 5, "{policy}: {allocated}, of which 5 by the test");
+        }
+    }
+}
