@@ -1,5 +1,5 @@
 //! Prints CPU seconds and rates of renumbering and of single cells: `cargo run --release --example grid_speed
-//! [requests] [objects]`.
+//! [requests] [objects] [policy...]`.
 
 use hotset_core::registry::ENTRIES;
 use hotset_sim::grid::{self, Plan};
@@ -24,7 +24,8 @@ fn cpu_seconds() -> f64 {
 }
 
 fn main() {
-    let mut numbers = std::env::args().skip(1).map(|text| text.parse().expect("a number"));
+    let (numbers, wanted): (Vec<_>, Vec<_>) = std::env::args().skip(1).partition(|text| text.parse::<usize>().is_ok());
+    let mut numbers = numbers.iter().map(|text| text.parse().expect("a number"));
     let requests = numbers.next().unwrap_or(20_000_000);
     let keys = zipf(requests, numbers.next().unwrap_or(1_000_000) as u64);
     let rate = |begin: f64| requests as f64 / (cpu_seconds() - begin) / 1e6;
@@ -38,7 +39,7 @@ fn main() {
     println!("renumber: {:.1} M/s, {} distinct", rate(begin), interner.len());
     let distinct = interner.len();
     let mut held = Prepared::Held(References::from_ids(ids));
-    for entry in ENTRIES {
+    for entry in ENTRIES.iter().filter(|entry| wanted.is_empty() || wanted.iter().any(|name| name == entry.info.name)) {
         for percent in [1, 10, 50] {
             let capacity = (distinct / 100 * percent).max(1);
             let args = entry.defaults(None);

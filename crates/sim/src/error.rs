@@ -121,7 +121,7 @@ pub enum SimError {
     },
     /// A policy must know the future, but the order of requests follows from what it decides.
     #[error(
-        "{policy} must know the future, which a replay on a clock makes as it goes: leave it out, or leave --disk and --series out"
+        "{policy} must know the future, but which application comes next on a disk follows from what it decides: leave --disk out, or choose the requests of one application"
     )]
     Timeless {
         /// The policy.
@@ -130,14 +130,6 @@ pub enum SimError {
     /// A policy must know the future, but what is read ahead follows from what it decides.
     #[error("{policy} must know the future, which reading ahead changes: give prefetch=off")]
     FutureAhead {
-        /// The policy.
-        policy: String,
-    },
-    /// A scheme that shows the trace in a view of its own was to be replayed on a clock.
-    #[error(
-        "{policy} cuts or classifies blocks in its own way, which a replay on a clock or a series cannot show: leave it out, or leave --disk and --series out"
-    )]
-    TimedView {
         /// The policy.
         policy: String,
     },
@@ -161,6 +153,16 @@ pub enum SimError {
         what: String,
         /// Distinct blocks met so far.
         distinct: u64,
+        /// The budget, readable.
+        budget: String,
+        /// What the user may do instead.
+        instead: &'static str,
+    },
+    /// Something needs the whole trace at hand, of which memory holds a part.
+    #[error("{what}, of which the {budget} of memory allowed holds a part: raise --memory, {instead}")]
+    Part {
+        /// What needs it.
+        what: String,
         /// The budget, readable.
         budget: String,
         /// What the user may do instead.

@@ -1,8 +1,9 @@
-//! From requests to references: a reference is one block of one request (DESIGN section 6).
+//! From requests to references in the plain view: a reference is one block of one request.
 //!
 //! A short record may ask for a long range, so ranges are cut as far as there is room in a piece, and go on in the next
 //! one.
 
+use hotset_core::classify::Class;
 use hotset_core::request::{FLAG_CONTINUED, Op, Request};
 use hotset_core::view::Segments;
 use hotset_trace::{Addressing, Meta};
@@ -10,7 +11,7 @@ use hotset_trace::{Addressing, Meta};
 use crate::bits::Bits;
 use crate::error::SimError;
 use crate::prepare::Options;
-use crate::window::WINDOW;
+use crate::window::{Event, WINDOW};
 
 /// References that are cut at a time, at most: those of a window.
 pub(crate) const PIECE: usize = WINDOW;
@@ -61,6 +62,30 @@ pub(crate) struct Expanded {
     /// The time of each run of references that were made at the same time, with the index at which the run begins;
     /// empty unless asked for.
     pub times: Vec<(u64, u64)>,
+    /// The class of each run of references, in the same way; empty in the plain view.
+    pub classes: Vec<(u64, Class)>,
+    /// What happens between references; positions are indices.
+    pub events: Vec<Event>,
+    /// The addresses of what events speak of.
+    pub event_keys: Vec<u64>,
+}
+
+/// What references of one request have in common.
+#[derive(Clone, Copy)]
+pub(crate) struct Mark {
+    pub app: u32,
+    pub write: bool,
+    pub is_counted: bool,
+    /// The first of them goes on with the request before it.
+    pub continues: bool,
+}
+
+impl Mark {
+    #[inline(always)]
+    fn of(request: &Request, continues: bool) -> Mark {
+        let continues = continues || request.flags & FLAG_CONTINUED != 0;
+        Mark { app: request.app, write: request.op == Op::Write as u8, is_counted: request.is_counted(), continues }
+    }
 }
 
 impl Expanded {
@@ -77,6 +102,63 @@ impl Expanded {
         self.repeats.clear();
         self.apps.clear();
         self.times.clear();
+        self.classes.clear();
+        self.events.clear();
+        self.event_keys.clear();
+    }
+
+    /// True if nothing is referenced and nothing happens.
+    pub fn is_empty(&self) -> bool {
+        self.keys.is_empty() && self.events.is_empty()
+    }
+
+    /// Notes what the references from `start` on, of which there are some, have in common.
+    #[inline(always)]
+    pub fn mark(&mut self, start: u64, mark: Mark, in_hand: &mut InHand) {
+        let end = self.keys.len() as u64;
+        let (first, last) = (self.keys[start as usize], self.keys[end as usize - 1]);
+        // The blocks of one request differ, so only its first can be the one in hand.
+        if in_hand.replace(mark.app, last) == Some(first) && !mark.write {
+            self.repeats.mark(start, start + 1);
+        }
+        if mark.write {
+            self.writes.mark(start, end);
+        }
+        if !mark.is_counted {
+            self.uncounted.mark(start, end);
+        }
+        if mark.continues {
+            self.continues.mark(start, end);
+        } else if end - start > 1 {
+            self.continues.mark(start + 1, end);
+        }
+        if self.apps.last().is_none_or(|&(_, app)| app != mark.app) {
+            self.apps.push((start, mark.app));
+        }
+    }
+
+    /// Notes the time of the references from `start` on.
+    #[inline(always)]
+    pub fn mark_time(&mut self, start: u64, time: u64) {
+        if self.times.last().is_none_or(|&(_, last)| last != time) {
+            self.times.push((start, time));
+        }
+    }
+}
+
+/// By application: the block in hand, to which it referred last.
+#[derive(Default)]
+pub(crate) struct InHand(Vec<Option<u64>>);
+
+impl InHand {
+    /// The application refers to this block now; gives the one before.
+    #[inline(always)]
+    fn replace(&mut self, app: u32, key: u64) -> Option<u64> {
+        let app = app as usize;
+        if app >= self.0.len() {
+            self.0.resize(app + 1, None);
+        }
+        self.0[app].replace(key)
     }
 }
 
@@ -90,8 +172,7 @@ pub(crate) struct Expander {
     times: bool,
     /// Blocks of the request at hand that earlier pieces hold.
     done: u64,
-    /// By application: the block in hand, to which it referred last.
-    in_hand: Vec<Option<u64>>,
+    in_hand: InHand,
 }
 
 impl Expander {
@@ -105,7 +186,7 @@ impl Expander {
             segments: Segments::default(),
             times: false,
             done: 0,
-            in_hand: Vec::new(),
+            in_hand: InHand::default(),
         }
     }
 
@@ -190,32 +271,9 @@ impl Expander {
                 }
             }
         }
-        let end = start + count;
-        let app = request.app as usize;
-        if app >= self.in_hand.len() {
-            self.in_hand.resize(app + 1, None);
-        }
-        // The blocks of one request differ, so only its first can be the one in hand.
-        let before = std::mem::replace(&mut self.in_hand[app], out.keys.last().copied());
-        if before == Some(out.keys[start as usize]) && request.op != Op::Write as u8 {
-            out.repeats.mark(start, start + 1);
-        }
-        if request.op == Op::Write as u8 {
-            out.writes.mark(start, end);
-        }
-        if !request.is_counted() {
-            out.uncounted.mark(start, end);
-        }
-        if request.flags & FLAG_CONTINUED != 0 || self.done > 0 {
-            out.continues.mark(start, end);
-        } else if count > 1 {
-            out.continues.mark(start + 1, end);
-        }
-        if out.apps.last().is_none_or(|&(_, app)| app != request.app) {
-            out.apps.push((start, request.app));
-        }
-        if self.times && out.times.last().is_none_or(|&(_, time)| time != request.time) {
-            out.times.push((start, request.time));
+        out.mark(start, Mark::of(request, self.done > 0), &mut self.in_hand);
+        if self.times {
+            out.mark_time(start, request.time);
         }
         Ok(())
     }

@@ -3,61 +3,28 @@
 //! A held trace is replayed once a cell, cells side by side on all cores: only as many caches exist at a time as there
 //! are cores, and each stays in the processor's cache. A stream is read once and every window goes to all cells.
 
-use std::sync::{Arc, LazyLock};
+use std::sync::Arc;
 
-use hotset_core::policy::{App, Args, Column, Entry, Future, Policy, PolicySpec, Run, Setup, Told};
+use hotset_core::policy::{Args, Column, Entry, Future, Policy, Setup, Told};
 use hotset_core::registry::{self, Visitor};
 use hotset_core::spec::SpecError;
 use hotset_core::view::View;
 use rayon::prelude::*;
 
-use crate::cell::{Cell, PolicyCell, Tally};
-use crate::directory::{Dense, Directory, Hashed};
+use crate::clock::{self, Clock, Options, Sample};
+use crate::engine::{Cell, Dense, Directory, Hashed, PolicyCell, Trace, check};
 use crate::error::SimError;
 use crate::expand::Expanded;
 use crate::future;
-use crate::machine::{self, Machine};
+use crate::numbering;
 use crate::prepare::{Prepared, Stream};
-use crate::profile;
 use crate::progress::Progress;
 use crate::references::{References, SideColumns};
-use crate::view::{self, ClassCell, Shown};
+use crate::show::{Shower, Told as ToldRequests};
 use crate::window::Window;
 
-/// One cell to be run.
-#[derive(Clone, Debug)]
-pub struct Plan {
-    /// The policy.
-    pub entry: &'static Entry,
-    /// Its arguments.
-    pub args: Args,
-    /// Blocks that fit.
-    pub capacity: u32,
-    /// Seed of its random numbers.
-    pub seed: u64,
-}
-
-impl Plan {
-    /// The plan for a run of known length.
-    pub(crate) fn over(&self, run: Run) -> Plan {
-        Plan { args: self.args.clone().over(Some(run)), ..self.clone() }
-    }
-
-    /// How the policy wants to see the trace.
-    pub(crate) fn view(&self) -> Result<View, SimError> {
-        self.entry.asks.view(&self.args, self.capacity).map_err(|error| self.refused(error))
-    }
-
-    /// The error of a plan that cannot be built.
-    pub(crate) fn refused(&self, error: SpecError) -> SimError {
-        SimError::scheme(self.entry.info.name, self.capacity, error)
-    }
-
-    /// True if the policy, or one in it, must know the future.
-    pub(crate) fn is_offline(&self) -> bool {
-        self.entry.info.offline || self.args.policies().any(PolicySpec::is_offline)
-    }
-}
+pub use crate::engine::Plan;
+use crate::engine::Tally;
 
 /// True if the policy wants to see the trace in another view than the plain one at some size, so that its requests must
 /// be kept.
@@ -65,30 +32,46 @@ pub fn wants_requests(entry: &Entry, args: &Args) -> bool {
     entry.asks.view(args, 1 << 20).is_ok_and(|view| view != View::default())
 }
 
-/// What a whole replay found out about the trace, with a tally for each plan.
+/// What a whole replay found out about the trace, with what each plan gave, in the order of the plans.
 #[derive(Clone, Debug)]
 pub struct Replayed {
-    /// One a plan, in the order of the plans.
+    /// The counts of each plan.
     pub tallies: Vec<Tally>,
+    /// For each plan one stretch after another, if they were asked for.
+    pub samples: Vec<Vec<Sample>>,
     /// Distinct blocks; `None` when the trace was streamed and so never numbered.
     pub distinct: Option<u32>,
 }
 
 /// Runs every plan. References are reported to `progress` once a cell.
 pub fn run(prepared: &mut Prepared, plans: &[Plan], progress: &dyn Progress) -> Result<Replayed, SimError> {
-    match prepared {
-        Prepared::Held(references) => {
-            let tallies = run_held(references, plans, progress)?;
-            Ok(Replayed { tallies, distinct: Some(references.distinct()) })
-        }
-        Prepared::Stream(stream) => Ok(Replayed { tallies: run_stream(stream, plans, progress)?, distinct: None }),
-    }
+    run_timed(prepared, plans, &Options::default(), progress)
 }
 
-fn run_held(references: &References, plans: &[Plan], progress: &dyn Progress) -> Result<Vec<Tally>, SimError> {
-    check(plans, references)?;
-    let plans: Vec<Plan> = plans.iter().map(|plan| plan.over(references.run())).collect();
-    // One view at a time: each takes as much memory as a trace.
+/// Runs every plan, on a disk and with a series as `options` say. Fails for what makes no sense: a disk where there are
+/// no times, or a policy that must know a future which follows from what it decides; and for what needs the whole trace
+/// at hand where that is streamed.
+pub fn run_timed(
+    prepared: &mut Prepared,
+    plans: &[Plan],
+    options: &Options,
+    progress: &dyn Progress,
+) -> Result<Replayed, SimError> {
+    let views = views(plans)?;
+    let (cells, distinct) = match prepared {
+        Prepared::Held(references) => {
+            (run_held(references, plans, &views, options, progress)?, Some(references.distinct()))
+        }
+        Prepared::Stream(stream) => (run_stream(stream, plans, &views, options, progress)?, None),
+    };
+    let (tallies, samples) = cells.into_iter().unzip();
+    Ok(Replayed { tallies, samples, distinct })
+}
+
+type Counted = (Tally, Vec<Sample>);
+
+/// The distinct views, each with the numbers of the plans that want it.
+fn views(plans: &[Plan]) -> Result<Vec<(View, Vec<usize>)>, SimError> {
     let mut views: Vec<(View, Vec<usize>)> = Vec::new();
     for (number, plan) in plans.iter().enumerate() {
         let view = plan.view()?;
@@ -97,107 +80,66 @@ fn run_held(references: &References, plans: &[Plan], progress: &dyn Progress) ->
             None => views.push((view, vec![number])),
         }
     }
-    let mut tallies = vec![Tally::default(); plans.len()];
-    for (view, numbers) in &views {
-        let seeing: Vec<&Plan> = numbers.iter().map(|&number| &plans[number]).collect();
-        let seen = match view == &View::default() {
-            true => run_plain(references, &seeing, progress)?,
-            false => run_shown(references, view, &seeing, progress)?,
-        };
-        numbers.iter().zip(seen).for_each(|(&number, tally)| tallies[number] = tally);
-    }
-    Ok(tallies)
+    Ok(views)
 }
 
-fn run_plain(references: &References, plans: &[&Plan], progress: &dyn Progress) -> Result<Vec<Tally>, SimError> {
-    let future = future_of(&references.ids, references.distinct(), plans)?;
-    let by_app = references.has_apps();
-    let machine = LazyLock::new(|| Machine::new(references));
-    let run_one = |plan: &&Plan| {
-        if plan.entry.asks.reads_ahead(&plan.args) {
-            let replayed = machine.run(plan, &machine::Options::default())?;
-            progress.advance(references.len());
-            return Ok(replayed.tally);
-        }
-        let apps = match profile::is_wanted(plan) {
-            true => profile::apps(&machine, plan)?,
-            false => profile::named(&references.apps),
-        };
-        let setup = setup(plan, &references.addresses, future.as_ref(), &apps);
-        let directory = Dense { addresses: references.addresses.clone() };
-        let mut cell = build(plan, BuildCell { setup, directory, by_app })?;
-        for window in references.windows() {
-            cell.run(&window);
-            progress.advance(window.keys.len() as u64);
-        }
-        Ok(cell.tally())
-    };
-    plans.par_iter().with_max_len(1).map(run_one).collect()
+fn no_requests(plan: &Plan) -> SimError {
+    SimError::NoRequests { policy: plan.entry.info.name.to_owned() }
 }
 
-fn run_shown(
+/// One view at a time: each takes as much memory as a trace.
+fn run_held(
     references: &References,
-    view: &View,
-    plans: &[&Plan],
+    plans: &[Plan],
+    views: &[(View, Vec<usize>)],
+    options: &Options,
     progress: &dyn Progress,
-) -> Result<Vec<Tally>, SimError> {
-    let requests = references
-        .requests
-        .as_ref()
-        .ok_or_else(|| SimError::NoRequests { policy: plans[0].entry.info.name.to_owned() })?;
-    let shown = view::show(requests, view, plans[0].entry.info.name)?;
-    let ids: Column = shown.ids.clone();
-    let future = future_of(&ids, shown.addresses.len() as u32, plans)?;
-    // Cells are reported in references of the plain view, of which the user knows the number.
-    let scale = references.len() as f64 / shown.len().max(1) as f64;
-    let advance = |replayed: usize| progress.advance((replayed as f64 * scale) as u64);
-    let apps = profile::named(&references.apps);
+) -> Result<Vec<Counted>, SimError> {
+    plans.iter().try_for_each(|plan| check(plan, options, &references.facts()))?;
+    let plans: Vec<Plan> = plans.iter().map(|plan| plan.over(references.run())).collect();
+    let mut cells = vec![Counted::default(); plans.len()];
+    for (view, numbers) in views {
+        let seeing: Vec<&Plan> = numbers.iter().map(|&number| &plans[number]).collect();
+        let seen = if view == &View::default() {
+            run_view(references, &seeing, options, &|replayed| progress.advance(replayed as u64))?
+        } else {
+            let requests = references.requests.as_ref().ok_or_else(|| no_requests(seeing[0]))?;
+            let shown = numbering::show(requests, view, seeing[0].entry.info.name)?;
+            // Cells are reported in references of the plain view, of which the user knows the number.
+            let scale = references.len() as f64 / shown.len().max(1) as f64;
+            run_view(&shown, &seeing, options, &|replayed| progress.advance((replayed as f64 * scale) as u64))?
+        };
+        numbers.iter().zip(seen).for_each(|(&number, cell)| cells[number] = cell);
+    }
+    Ok(cells)
+}
+
+/// Runs plans over a trace in the view that they want. `advance` is told of so many references more.
+fn run_view(
+    trace: &References,
+    plans: &[&Plan],
+    options: &Options,
+    advance: &(dyn Fn(usize) + Sync),
+) -> Result<Vec<Counted>, SimError> {
+    let future = future_of(&trace.ids, trace.distinct(), plans)?;
+    let clock = Clock::new(trace);
     let run_one = |plan: &&Plan| {
-        let setup = setup(plan, &shown.addresses, future.as_ref(), &apps);
-        let run = RunShown { setup, shown: &shown, progress: &advance };
-        let ran = registry::visit(plan.entry.info.name, run).expect("a plan's info comes from the registry");
-        ran.map_err(|error| plan.refused(error))
+        let apps = clock::apps(&clock, plan)?;
+        let setup = plan.setup(Some(&trace.addresses), future.as_ref(), &apps);
+        if options.is_asked() || plan.reads_ahead() {
+            let replayed = clock.run(plan, &setup, options)?;
+            advance(trace.ids().len());
+            return Ok(replayed);
+        }
+        let directory = Dense::new(trace.addresses.clone());
+        let mut cell = build(plan, BuildCell { setup, directory, trace: trace.facts() })?;
+        for window in trace.windows() {
+            cell.run(&window);
+            advance(window.keys.len());
+        }
+        Ok(cell.end())
     };
     plans.par_iter().with_max_len(1).map(run_one).collect()
-}
-
-struct RunShown<'a> {
-    setup: Setup<'a>,
-    shown: &'a Shown,
-    progress: &'a (dyn Fn(usize) + Sync),
-}
-
-impl Visitor for RunShown<'_> {
-    type Output = Result<Tally, SpecError>;
-
-    fn visit<P: Policy + 'static>(self) -> Self::Output {
-        Ok(ClassCell::new(P::new(&self.setup)?, self.shown).run(self.shown, self.progress))
-    }
-}
-
-/// Refuses plans that need times where there are none, or a future that is made as they go.
-fn check(plans: &[Plan], references: &References) -> Result<(), SimError> {
-    for plan in plans {
-        let policy = plan.entry.info.name.to_owned();
-        if plan.args.wants_clock() && !references.has_times() {
-            return Err(SimError::NoTimes { policy });
-        }
-        if plan.entry.asks.reads_ahead(&plan.args) && plan.is_offline() {
-            return Err(SimError::FutureAhead { policy });
-        }
-    }
-    Ok(())
-}
-
-pub(crate) fn setup<'a>(
-    plan: &'a Plan,
-    addresses: &'a [u64],
-    future: Option<&'a Future>,
-    apps: &'a [App],
-) -> Setup<'a> {
-    let Plan { capacity, seed, args, .. } = plan;
-    let slots = addresses.len() as u32;
-    Setup { capacity: *capacity, slots, seed: *seed, args, future, addresses: Some(addresses), apps }
 }
 
 /// The future of the references to `ids`, if one of the plans must know it.
@@ -208,52 +150,132 @@ fn future_of(ids: &Column, distinct: u32, plans: &[&Plan]) -> Result<Option<Futu
     Ok(Some(Future::Told(Told { slots: ids.clone(), next_use: Arc::new(next_use) })))
 }
 
-fn run_stream(stream: &mut Stream, plans: &[Plan], progress: &dyn Progress) -> Result<Vec<Tally>, SimError> {
-    check(plans, &stream.begun)?;
-    let apps = profile::named(&stream.begun.apps);
-    let mut cells = Vec::with_capacity(plans.len());
-    for plan in plans {
-        if plan.is_offline() || plan.view()? != View::default() {
-            return Err(stream.refuse(plan.entry.info.name, "or leave the policy out"));
-        }
-        if plan.entry.asks.reads_ahead(&plan.args) {
-            return Err(stream.refuse("reading ahead", "or give prefetch=off"));
-        }
-        let setup = Setup {
-            capacity: plan.capacity,
-            slots: 0,
-            seed: plan.seed,
-            args: &plan.args,
-            future: None,
-            addresses: None,
-            apps: &apps,
-        };
-        cells.push(build(plan, BuildCell { setup, directory: Hashed::default(), by_app: true })?);
+/// Refuses what a part of the trace does not tell.
+fn check_stream(stream: &Stream, plan: &Plan, options: &Options) -> Result<(), SimError> {
+    let trace = Trace { has_apps: true, ..stream.begun.facts() };
+    if plan.is_offline() {
+        return Err(stream.refuse_future(plan.entry.info.name.to_owned()));
     }
-    for window in stream.begun.windows() {
-        let keys: Vec<u64> = window.keys.iter().map(|&id| stream.begun.addresses[id as usize]).collect();
-        feed(&mut cells, &window.with_keys(&keys), progress);
+    check(plan, options, &trace)?;
+    if plan.reads_ahead() {
+        let what = "reading ahead ends where a file ends in the trace";
+        return Err(stream.refuse_part(what, "or give prefetch=off"));
+    }
+    if options.disk.is_some() {
+        let what = "on a disk one application may get ahead of another by any length of the trace";
+        return Err(stream.refuse_part(what, "or leave --disk out"));
+    }
+    Ok(())
+}
+
+fn run_stream(
+    stream: &mut Stream,
+    plans: &[Plan],
+    views: &[(View, Vec<usize>)],
+    options: &Options,
+    progress: &dyn Progress,
+) -> Result<Vec<Counted>, SimError> {
+    plans.iter().try_for_each(|plan| check_stream(stream, plan, options))?;
+    let mut plain = None;
+    let mut shown = Vec::new();
+    for (view, numbers) in views {
+        let feed = Feed::new(stream, plans, (view, numbers), options)?;
+        if feed.shower.is_some() { shown.push(feed) } else { plain = Some(feed) }
     }
     let mut expanded = Expanded::default();
-    let mut begin = stream.begun.len();
+    if let Some(plain) = &mut plain {
+        stream.begun.windows_by_address(|window| plain.run(window, progress));
+        plain.begin = stream.begun.len();
+    }
+    for feed in &mut shown {
+        let requests = stream.requests.as_ref().ok_or_else(|| no_requests(&plans[feed.numbers[0]]))?;
+        let told = ToldRequests { tables: stream.source.told().tables, ..requests.told() };
+        feed.show(told, &mut expanded, progress);
+    }
     loop {
-        while stream.source.cut(&mut expanded)? {
-            let mut columns = SideColumns::starting_at(begin);
-            columns.append(&expanded);
-            columns.finish();
-            feed(&mut cells, &columns.window(begin, &expanded.keys), progress);
-            begin += expanded.keys.len() as u64;
+        while let Some(plain) = &mut plain
+            && stream.source.cut(&mut expanded)?
+        {
+            plain.take(&expanded, progress);
         }
         if !stream.source.read()? {
             break;
         }
+        for feed in &mut shown {
+            feed.show(stream.source.told(), &mut expanded, progress);
+        }
     }
-    Ok(cells.iter().map(|cell| cell.tally()).collect())
+    let mut cells = vec![Counted::default(); plans.len()];
+    for feed in plain.into_iter().chain(shown) {
+        let ended = feed.numbers.into_iter().zip(feed.cells);
+        ended.for_each(|(number, cell)| cells[number] = cell.end());
+    }
+    Ok(cells)
 }
 
-fn feed(cells: &mut [Box<dyn Cell<u64>>], window: &Window<u64>, progress: &dyn Progress) {
-    cells.par_iter_mut().with_max_len(1).for_each(|cell| cell.run(window));
-    progress.advance(window.keys.len() as u64 * cells.len() as u64);
+/// The cells of one view of a stream.
+struct Feed {
+    /// What shows the view; nothing for the plain one.
+    shower: Option<Shower>,
+    /// The plans of the cells.
+    numbers: Vec<usize>,
+    cells: Vec<Box<dyn Cell<u64>>>,
+    /// References so far.
+    begin: u64,
+}
+
+impl Feed {
+    fn new(
+        stream: &Stream,
+        plans: &[Plan],
+        (view, numbers): (&View, &[usize]),
+        options: &Options,
+    ) -> Result<Feed, SimError> {
+        let shower = (view != &View::default())
+            .then(|| stream.requests.as_ref().ok_or_else(|| no_requests(&plans[numbers[0]])))
+            .transpose()?
+            .map(|requests| Shower::new(view, &requests.meta, requests.block, requests.maps));
+        let classes = shower.as_ref().map_or(Vec::new(), Shower::classes);
+        let trace = Trace { classes: &classes, has_apps: true, ..stream.begun.facts() };
+        let apps = clock::named(&stream.begun.apps);
+        let cell = |&number: &usize| {
+            let plan = &plans[number];
+            let setup = plan.setup(None, None, &apps);
+            match options.is_asked() {
+                true => clock::cell(plan, &setup, options, &trace),
+                false => build(plan, BuildCell { setup, directory: Hashed::default(), trace }),
+            }
+        };
+        let cells = numbers.iter().map(cell).collect::<Result<_, _>>()?;
+        Ok(Feed { shower, numbers: numbers.to_vec(), cells, begin: 0 })
+    }
+
+    /// Shows requests to the cells.
+    fn show(&mut self, told: ToldRequests, expanded: &mut Expanded, progress: &dyn Progress) {
+        let mut at = 0;
+        while let Some(shower) = &mut self.shower {
+            expanded.clear();
+            shower.show(told, &mut at, expanded);
+            if expanded.is_empty() {
+                break;
+            }
+            self.take(expanded, progress);
+        }
+    }
+
+    /// Runs the cells over a piece.
+    fn take(&mut self, expanded: &Expanded, progress: &dyn Progress) {
+        let mut columns = SideColumns::starting_at(self.begin);
+        columns.append(expanded);
+        columns.finish();
+        self.run(&columns.window(self.begin, &expanded.keys, &columns.events, &columns.event_keys), progress);
+        self.begin += expanded.keys.len() as u64;
+    }
+
+    fn run(&mut self, window: &Window<u64>, progress: &dyn Progress) {
+        self.cells.par_iter_mut().with_max_len(1).for_each(|cell| cell.run(window));
+        progress.advance(window.keys.len() as u64 * self.cells.len() as u64);
+    }
 }
 
 fn build<D: Directory + 'static>(plan: &Plan, visitor: BuildCell<D>) -> Result<Box<dyn Cell<D::Key>>, SimError> {
@@ -264,7 +286,7 @@ fn build<D: Directory + 'static>(plan: &Plan, visitor: BuildCell<D>) -> Result<B
 struct BuildCell<'a, D> {
     setup: Setup<'a>,
     directory: D,
-    by_app: bool,
+    trace: Trace<'a>,
 }
 
 impl<D: Directory + 'static> Visitor for BuildCell<'_, D> {
@@ -272,6 +294,6 @@ impl<D: Directory + 'static> Visitor for BuildCell<'_, D> {
 
     fn visit<P: Policy + 'static>(self) -> Self::Output {
         let policy = P::new(&self.setup)?;
-        Ok(Box::new(PolicyCell::new(policy, self.directory, self.setup.slots, self.by_app)))
+        Ok(Box::new(PolicyCell::new(policy, self.directory, self.setup.slots, &self.trace)))
     }
 }

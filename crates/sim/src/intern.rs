@@ -1,6 +1,6 @@
 //! Renumbering: every distinct block key gets a dense number, in order of first appearance.
 //!
-//! Done once a trace, so that every cell of a grid indexes arrays and hashes nothing (DESIGN section 4). The table is
+//! Done once a trace, so that every cell of a grid indexes arrays and hashes nothing. The table is
 //! open addressing over 12-byte entries, looked up a batch at a time with the entries fetched ahead: a block trace has
 //! no locality in hash order, so each look-up is a cache miss that only distance can hide. The hash is a bijection
 //! seeded at random, so no trace can be made that collides on purpose, and the numbers do not depend on it.
@@ -117,10 +117,21 @@ impl Interner {
         self.reserve(more)
     }
 
-    /// The keys by their numbers, given up for the memory of the table.
-    pub fn into_keys(self) -> Vec<u64> {
+    /// The number of a key, if it has one.
+    pub fn find(&self, key: u64) -> Option<u32> {
+        let mask = self.table.len() - 1;
+        let mut at = mix(key ^ self.seed) as usize & mask;
+        while { self.table[at].id } != EMPTY && { self.table[at].key } != key {
+            at = (at + 1) & mask;
+        }
+        let id = self.table[at].id;
+        (id != EMPTY).then_some(id)
+    }
+
+    /// The keys by their numbers.
+    pub fn keys(&self) -> Vec<u64> {
         let mut keys = vec![0; self.len as usize];
-        for entry in self.table.into_iter().filter(|entry| { entry.id } != EMPTY) {
+        for entry in self.table.iter().filter(|entry| { entry.id } != EMPTY) {
             keys[entry.id as usize] = entry.key;
         }
         keys
@@ -148,7 +159,8 @@ mod tests {
             interner.intern(piece, &mut ids).unwrap();
         }
         assert_eq!(interner.len(), 30_000);
+        assert!((0..40_000).all(|i| interner.find(mix(i)) == Some(i as u32).filter(|&id| id < 30_000)));
         assert!(ids.iter().enumerate().all(|(i, &id)| id as usize == i % 30_000));
-        assert!(interner.into_keys().iter().enumerate().all(|(i, &key)| key == mix(i as u64)));
+        assert!(interner.keys().iter().enumerate().all(|(i, &key)| key == mix(i as u64)));
     }
 }

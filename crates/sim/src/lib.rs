@@ -23,30 +23,30 @@
 //! ```
 
 mod bits;
-mod cell;
+pub mod clock;
 pub mod curve;
-mod directory;
+mod engine;
 mod error;
 mod expand;
 pub mod future;
 pub mod grid;
 pub mod inspect;
 mod intern;
-pub mod machine;
 mod maps;
+mod numbering;
 pub mod paging;
 mod prepare;
-mod profile;
 mod progress;
 mod references;
+mod requests;
 pub mod results;
 mod scan;
 pub mod select;
+mod show;
 pub mod sweep;
-mod view;
 mod window;
 
-pub use cell::{ClassTally, ExtraTally, Repeats, Tally};
+pub use engine::{ClassTally, ExtraTally, Repeats, Tally};
 pub use error::SimError;
 pub use expand::BlockSize;
 pub use hotset_core::counters::Counters;

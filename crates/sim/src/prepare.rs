@@ -1,15 +1,16 @@
 //! From a trace being read to references that cells can replay.
 
-use hotset_core::policy::{Column, PolicySpec};
+use hotset_core::policy::PolicySpec;
 use hotset_trace::{Batch, TraceReader};
 
 use crate::error::SimError;
 use crate::expand::{BlockSize, Expanded, Expander};
-use crate::intern::Interner;
 use crate::maps::Maps;
+use crate::numbering::Numbering;
 use crate::progress::Progress;
-use crate::references::{References, SideColumns};
-use crate::view::Requests;
+use crate::references::References;
+use crate::requests::Requests;
+use crate::show::Told;
 
 /// How a trace is turned into references.
 #[derive(Clone, Debug)]
@@ -42,9 +43,11 @@ pub enum Prepared {
 
 /// A trace that is read while it is replayed.
 pub struct Stream {
-    pub(crate) source: Source,
+    pub(crate) source: Box<Source>,
     /// What had been renumbered when the memory ran out, to be replayed first.
     pub(crate) begun: References,
+    /// The requests so far, if they were kept for other views.
+    pub(crate) requests: Option<Box<Requests>>,
     pub(crate) memory_bytes: u64,
 }
 
@@ -54,15 +57,22 @@ impl Stream {
         if needs_footprint {
             return Err(self.refuse("a size in percent of the footprint", "or give sizes in blocks or bytes"));
         }
-        match offline {
-            Some(policy) => Err(self.refuse(policy.to_string(), "or leave the policy out")),
-            None => Ok(()),
-        }
+        offline.map_or(Ok(()), |policy| Err(self.refuse_future(policy.to_string())))
     }
 
     /// The reader, once the trace was replayed.
     pub fn into_reader(self) -> Box<dyn TraceReader> {
         self.source.reader
+    }
+
+    /// The error for a policy that must know the future.
+    pub(crate) fn refuse_future(&self, policy: String) -> SimError {
+        self.refuse_part(format!("{policy} must know the future of the whole trace"), "or leave the policy out")
+    }
+
+    /// The error for something that a part of the trace does not tell.
+    pub(crate) fn refuse_part(&self, what: impl Into<String>, instead: &'static str) -> SimError {
+        SimError::Part { what: what.into(), budget: format!("{} MiB", self.memory_bytes >> 20), instead }
     }
 
     /// The error for something that needs every block numbered.
@@ -94,7 +104,12 @@ impl Source {
         let mut rest = &self.batch.requests[self.cut..];
         self.expander.expand(&mut rest, out)?;
         self.cut = self.batch.len() - rest.len();
-        Ok(!out.keys.is_empty())
+        Ok(!out.is_empty())
+    }
+
+    /// The batch, uncut.
+    pub fn told(&self) -> Told<'_> {
+        Told { requests: &self.batch.requests, sizes: &self.batch.file_sizes, tables: self.reader.tables() }
     }
 }
 
@@ -108,41 +123,32 @@ pub fn prepare(
     let block = options.block.unwrap_or_else(|| BlockSize::default_for(reader.meta()));
     let expander = Expander::of(reader.meta(), options);
     let mut source = Source { reader, expander, batch: Batch::new(), cut: 0 };
-    let mut interner = Interner::new();
-    let mut ids: Vec<u32> = Vec::new();
-    let mut columns = SideColumns::default();
+    let mut numbering = Numbering::default();
     let mut expanded = Expanded::default();
     let block_bytes = block.bytes().unwrap_or(1);
     let requests = || Requests::new(source.reader.meta(), options.maps.count(), block_bytes, options.memory_bytes);
-    let mut kept = options.keep_requests.then(requests);
+    let mut requests = options.keep_requests.then(|| Box::new(requests()));
     while source.read()? {
-        if let Some(kept) = &mut kept {
-            kept.append(&source.batch);
+        if let Some(requests) = &mut requests {
+            requests.append(&source.batch);
         }
         while source.cut(&mut expanded)? {
-            interner.intern(&expanded.keys, &mut ids)?;
-            columns.append(&expanded);
+            numbering.append(&expanded)?;
             progress.advance(expanded.keys.len() as u64);
-            let requests = kept.as_ref().map_or(0, Requests::memory_bytes);
-            let held = interner.memory_bytes() + columns.memory_bytes() + ids.capacity() as u64 * 4 + requests;
-            if held > options.memory_bytes {
-                let mut begun = References::new(column(ids), columns, interner.into_keys());
-                begun.apps = source.reader.tables().apps.clone();
-                let stream = Stream { source, begun, memory_bytes: options.memory_bytes };
+            let kept = requests.as_ref().map_or(0, |requests| requests.memory_bytes());
+            if numbering.memory_bytes() + kept > options.memory_bytes {
+                let mut begun = numbering.begun();
+                begun.apps.clone_from(&source.reader.tables().apps);
+                let stream = Stream { source: Box::new(source), begun, requests, memory_bytes: options.memory_bytes };
                 return Ok((Prepared::Stream(stream), None));
             }
         }
     }
-    ids.shrink_to_fit();
-    let mut held = References::new(column(ids), columns, interner.into_keys());
-    if let Some(kept) = &mut kept {
-        kept.tables = source.reader.tables().clone();
+    let mut held = numbering.finish();
+    held.apps.clone_from(&source.reader.tables().apps);
+    if let Some(requests) = &mut requests {
+        requests.tables = source.reader.tables().clone();
     }
-    held.apps = source.reader.tables().apps.clone();
-    held.requests = kept;
+    held.requests = requests;
     Ok((Prepared::Held(held), Some(source.reader)))
-}
-
-fn column(ids: Vec<u32>) -> Column {
-    std::sync::Arc::new(ids)
 }

@@ -2,23 +2,34 @@
 
 use std::sync::Arc;
 
+use hotset_core::classify::Class;
 use hotset_core::policy::{Column, Part, PolicySpec, Run};
 
 use crate::bits::Bits;
 use crate::curve::{Curve, PartsCurve, Rooms};
+use crate::engine::{ClassFacts, Trace};
 use crate::error::SimError;
 use crate::expand::Expanded;
-use crate::view::{self, Requests};
-use crate::window::{WINDOW, Window};
+use crate::numbering;
+use crate::requests::Requests;
+use crate::window::{Event, WINDOW, Window};
 
-/// A renumbered trace: one dense block number a reference, and sparse columns beside it.
+/// A renumbered trace in one view: one dense block number a reference, sparse columns beside it, and what happens
+/// between references.
 pub struct References {
     pub(crate) ids: Column,
     columns: SideColumns,
-    /// For each block, its file in the high 32 bits and its number in the file in the low ones.
+    /// The blocks that events speak of.
+    event_ids: Vec<u32>,
+    /// For each block, its file in the high 32 bits and its number in the file in the low ones; in views that classify,
+    /// a number for what it is a block of in the high ones.
     pub(crate) addresses: Arc<[u64]>,
+    /// The classes of the view; none in the plain one.
+    pub(crate) classes: Vec<ClassFacts>,
+    /// By the high half of addresses, bytes of a block there; empty where all blocks are alike.
+    pub(crate) block_bytes: Vec<u64>,
     /// The requests that the references were cut from, if they were kept for other views.
-    pub(crate) requests: Option<Requests>,
+    pub(crate) requests: Option<Box<Requests>>,
     /// Names of applications, by number.
     pub(crate) apps: Vec<String>,
 }
@@ -35,6 +46,10 @@ pub(crate) struct SideColumns {
     repeats: Option<Bits>,
     apps: Vec<(u64, u32)>,
     times: Vec<(u64, u64)>,
+    classes: Vec<(u64, Class)>,
+    pub events: Vec<Event>,
+    /// What events speak of, before blocks are numbered.
+    pub event_keys: Vec<u64>,
 }
 
 impl SideColumns {
@@ -51,16 +66,16 @@ impl SideColumns {
         append_bits(&mut self.continues, first, &expanded.continues);
         append_bits(&mut self.uncounted, first, &expanded.uncounted);
         append_bits(&mut self.repeats, first, &expanded.repeats);
-        for &(index, app) in &expanded.apps {
-            if self.apps.last().is_none_or(|&(_, last)| last != app) {
-                self.apps.push((self.begin + first + index, app));
-            }
-        }
-        for &(index, time) in &expanded.times {
-            if self.times.last().is_none_or(|&(_, last)| last != time) {
-                self.times.push((self.begin + first + index, time));
-            }
-        }
+        append_runs(&mut self.apps, self.begin + first, &expanded.apps);
+        append_runs(&mut self.times, self.begin + first, &expanded.times);
+        append_runs(&mut self.classes, self.begin + first, &expanded.classes);
+        let keys = self.event_keys.len();
+        self.event_keys.extend(&expanded.event_keys);
+        self.events.extend(expanded.events.iter().map(|event| Event {
+            at: self.begin + first + event.at,
+            keys: keys + event.keys.start..keys + event.keys.end,
+            ..event.clone()
+        }));
     }
 
     /// Bytes of memory held.
@@ -70,16 +85,26 @@ impl SideColumns {
             + bits(&self.continues)
             + bits(&self.uncounted)
             + bits(&self.repeats)
-            + (self.apps.len() + self.times.len()) as u64 * 16
+            + (self.apps.len() + self.times.len() + self.classes.len()) as u64 * 16
+            + (self.events.len() * size_of::<Event>() + self.event_keys.len() * 8) as u64
     }
 
     /// The window of references from position `first` on, which is a multiple of 64 away from where the columns begin.
-    pub fn window<'a, K>(&'a self, first: u64, keys: &'a [K]) -> Window<'a, K> {
+    /// What comes behind the last reference of all belongs to the last window.
+    pub fn window<'a, K>(
+        &'a self,
+        first: u64,
+        keys: &'a [K],
+        events: &'a [Event],
+        event_keys: &'a [K],
+    ) -> Window<'a, K> {
         let words = |bits: &'a Option<Bits>| {
             let words = bits.as_ref()?.words().get(((first - self.begin) / 64) as usize..)?;
             Some(&words[..keys.len().div_ceil(64)])
         };
         let end = first + keys.len() as u64;
+        let is_last = end == self.begin + self.len;
+        let past = if is_last { events.len() } else { events.partition_point(|event| event.at < end) };
         Window {
             first,
             keys,
@@ -89,6 +114,9 @@ impl SideColumns {
             repeats: words(&self.repeats),
             apps: runs_of(&self.apps, first, end),
             times: runs_of(&self.times, first, end),
+            classes: runs_of(&self.classes, first, end),
+            events: &events[events.partition_point(|event| event.at < first)..past],
+            event_keys,
         }
     }
 
@@ -98,6 +126,15 @@ impl SideColumns {
             [&mut self.writes, &mut self.continues, &mut self.uncounted, &mut self.repeats].into_iter().flatten()
         {
             bits.reach(self.len);
+        }
+    }
+}
+
+/// Appends runs that begin so far behind `first`. Neighbours with the same value are one run.
+fn append_runs<T: Copy + PartialEq>(runs: &mut Vec<(u64, T)>, first: u64, more: &[(u64, T)]) {
+    for &(index, value) in more {
+        if runs.last().is_none_or(|&(_, last)| last != value) {
+            runs.push((first + index, value));
         }
     }
 }
@@ -130,14 +167,33 @@ fn append_bits(column: &mut Option<Bits>, first: u64, more: &Bits) {
 impl References {
     pub(crate) fn new(ids: Column, mut columns: SideColumns, addresses: Vec<u64>) -> References {
         columns.finish();
-        References { ids, columns, addresses: addresses.into(), requests: None, apps: Vec::new() }
+        References { columns, ..References::plain(ids, addresses.into()) }
+    }
+
+    /// Says what events speak of, once blocks are numbered: the blocks of `events` are in `ids`.
+    pub(crate) fn with_events(mut self, events: Vec<Event>, ids: Vec<u32>) -> References {
+        (self.columns.events, self.columns.event_keys, self.event_ids) = (events, Vec::new(), ids);
+        self
+    }
+
+    fn plain(ids: Column, addresses: Arc<[u64]>) -> References {
+        let columns = SideColumns { len: (*ids).as_ref().len() as u64, ..SideColumns::default() };
+        References {
+            ids,
+            columns,
+            event_ids: Vec::new(),
+            addresses,
+            classes: Vec::new(),
+            block_bytes: Vec::new(),
+            requests: None,
+            apps: Vec::new(),
+        }
     }
 
     /// References of a trace of plain reads of one file, given by block numbers in order of first appearance.
     pub fn from_ids(ids: Vec<u32>) -> References {
         let distinct = ids.iter().max().map_or(0, |&max| u64::from(max) + 1);
-        let columns = SideColumns { len: ids.len() as u64, ..SideColumns::default() };
-        References { ids: Arc::new(ids), columns, addresses: (0..distinct).collect(), requests: None, apps: Vec::new() }
+        References::plain(Arc::new(ids), (0..distinct).collect())
     }
 
     /// Block numbers, one a reference, in order of first appearance.
@@ -177,7 +233,7 @@ impl References {
         let least = u32::try_from((fixed + rest.block).div_ceil(block)).unwrap_or(u32::MAX);
         let name = policy.info().name;
         let view = policy.entry().asks.view(&args, least).map_err(|error| SimError::scheme(name, least, error))?;
-        let shown = view::show(requests, &view, name)?;
+        let shown = numbering::show(requests, &view, name)?;
         let room = |part: &Part| part.size.map(|size| u32::try_from(size / part.block).unwrap_or(u32::MAX));
         let of_class = view.parts.expect("a cache in parts").of_class;
         let rooms = Rooms { of_class, blocks: parts.iter().map(room).collect() };
@@ -205,6 +261,11 @@ impl References {
         !self.columns.times.is_empty()
     }
 
+    /// What cells must know of it.
+    pub(crate) fn facts(&self) -> Trace<'_> {
+        Trace { classes: &self.classes, has_apps: self.has_apps(), has_times: self.has_times() }
+    }
+
     /// How long it is.
     pub(crate) fn run(&self) -> Run {
         let time = |run: Option<&(u64, u64)>| run.map_or(0, |&(_, time)| time);
@@ -214,6 +275,26 @@ impl References {
 
     pub(crate) fn windows(&self) -> impl Iterator<Item = Window<'_, u32>> {
         let chunks = self.ids().chunks(WINDOW).enumerate();
-        chunks.map(|(index, ids)| self.columns.window((index * WINDOW) as u64, ids))
+        chunks.map(|(index, ids)| self.columns.window((index * WINDOW) as u64, ids, self.events(), &self.event_ids))
+    }
+
+    /// The whole trace as one window.
+    pub(crate) fn window(&self) -> Window<'_, u32> {
+        self.columns.window(0, self.ids(), self.events(), &self.event_ids)
+    }
+
+    /// The windows of a trace whose blocks are named by their addresses, and what happens by them.
+    pub(crate) fn windows_by_address(&self, mut visit: impl FnMut(&Window<u64>)) {
+        let mut keys = Vec::new();
+        for window in self.windows() {
+            keys.clear();
+            keys.extend(window.keys.iter().map(|&id| self.addresses[id as usize]));
+            visit(&window.with_keys(&keys, &self.columns.event_keys));
+        }
+    }
+
+    /// What happens between references.
+    pub(crate) fn events(&self) -> &[Event] {
+        &self.columns.events
     }
 }

@@ -3,8 +3,8 @@
 use hotset_core::policy::{PartRoom, Repartition};
 use serde::Serialize;
 
-use crate::cell::{ClassTally, Tally};
-use crate::machine::{AppTimes, Every, Point, Sample};
+use crate::clock::{AppTimes, Every, Point, Sample};
+use crate::engine::{ClassTally, Tally};
 use crate::maps::Maps;
 use crate::select::{Filter, Selection};
 use hotset_core::counters::Counters;

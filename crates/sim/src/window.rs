@@ -2,9 +2,11 @@
 
 use std::ops::Range;
 
-use crate::bits::{count_ones, for_words, get, run_end};
-use crate::cell::Repeats;
+use hotset_core::classify::Class;
 use hotset_core::counters::Counters;
+
+use crate::bits::{count_ones, for_words, get, run_end};
+use crate::engine::Repeats;
 
 /// References in a full window; a multiple of 64, so that windows start at word boundaries of bit columns.
 pub(crate) const WINDOW: usize = 1 << 16;
@@ -29,13 +31,77 @@ pub(crate) struct Window<'a, K> {
     pub apps: &'a [(u64, u32)],
     /// Runs of one time each, in the same way; empty where times were not kept.
     pub times: &'a [(u64, u64)],
+    /// Runs of one class each, in the same way; empty where there are no classes.
+    pub classes: &'a [(u64, Class)],
+    /// What happens between references, in order; those of the window, and what comes behind the last of them if no
+    /// reference follows there.
+    pub events: &'a [Event],
+    /// What events speak of.
+    pub event_keys: &'a [K],
+}
+
+/// Something that happens at a position of the trace.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Event {
+    /// Position of the reference that it comes before, or is about.
+    pub at: u64,
+    /// Whose request it is, and when that was made.
+    pub app: u32,
+    pub time: u64,
+    pub what: What,
+    /// Where its keys are among those of events.
+    pub keys: Range<usize>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum What {
+    /// Blocks are invalidated: those with these numbers, or before blocks are numbered, all of a file from these
+    /// addresses on.
+    Remove,
+    /// The bytes that the reference asks for may still be in these blocks of another class, which the file was of
+    /// before.
+    Elsewhere(Class),
+}
+
+/// What the run that `position` is in has in common. Leaves the runs before it behind; 0 if there are no runs.
+#[inline(always)]
+pub(crate) fn value_at<T: Copy + Default>(runs: &mut &[(u64, T)], position: u64) -> T {
+    while runs.get(1).is_some_and(|&(begin, _)| begin <= position) {
+        *runs = &runs[1..];
+    }
+    runs.first().map_or_else(T::default, |&(_, value)| value)
 }
 
 impl<'a, K> Window<'a, K> {
     /// The same references, named by other keys.
-    pub fn with_keys<L>(&self, keys: &'a [L]) -> Window<'a, L> {
-        let Window { first, writes, continues, uncounted, repeats, apps, times, .. } = *self;
-        Window { first, keys, writes, continues, uncounted, repeats, apps, times }
+    pub fn with_keys<L>(&self, keys: &'a [L], event_keys: &'a [L]) -> Window<'a, L> {
+        let Window { first, writes, continues, uncounted, repeats, apps, times, classes, events, .. } = *self;
+        Window { first, keys, writes, continues, uncounted, repeats, apps, times, classes, events, event_keys }
+    }
+
+    /// The runs of classes from the one that `position` is in on.
+    pub fn class_runs_at(&self, position: u64) -> &'a [(u64, Class)] {
+        &self.classes[self.classes.partition_point(|&(begin, _)| begin <= position).saturating_sub(1)..]
+    }
+
+    /// Where the bytes of the reference at `position` may still be: the class, and the event that says so.
+    pub fn elsewhere(&self, position: u64) -> Option<(Class, &'a Event)> {
+        let from = self.events.partition_point(|event| event.at < position);
+        let here = self.events[from..].iter().take_while(|event| event.at == position);
+        here.filter_map(|event| match event.what {
+            What::Elsewhere(class) => Some((class, event)),
+            What::Remove => None,
+        })
+        .next()
+    }
+
+    /// The part of the window in each of `runs`, as indices: value, begin, end.
+    pub fn parts_of<T: Copy>(&self, runs: &'a [(u64, T)]) -> impl Iterator<Item = (T, u64, u64)> {
+        let (first, len) = (self.first, self.keys.len() as u64);
+        runs.iter().enumerate().map(move |(index, &(begin, value))| {
+            let end = runs.get(index + 1).map_or(len, |&(next, _)| next - first);
+            (value, begin.saturating_sub(first), end)
+        })
     }
 
     /// The runs of references, as indices in the window, that are all counted, or all not.
@@ -173,6 +239,9 @@ mod tests {
                 repeats: Some(&continues),
                 apps: &[],
                 times: &[],
+                classes: &[],
+                events: &[],
+                event_keys: &[],
             };
             let repeats =
                 (0..256).filter(|&index| get(&continues, index) && (seed % 2 == 0 || !get(&uncounted, index)));

@@ -6,7 +6,7 @@ use std::path::Path;
 use hotset_core::policy::PolicySpec;
 use hotset_core::spec::{SizeSpec, SpecError, Value};
 use hotset_sim::BlockSize;
-use hotset_sim::machine::{self, Disk};
+use hotset_sim::clock::{Disk, Options};
 use serde::Deserialize;
 
 use super::measure::Measure;
@@ -167,13 +167,13 @@ impl File {
     }
 
     /// The machine that it runs on, if it has a clock.
-    pub fn machine(&self, path: &Path) -> Result<Option<machine::Options>, Failure> {
+    pub fn machine(&self, path: &Path) -> Result<Option<Options>, Failure> {
         let place = format!("{}, disk", path.display());
         let parse = |text: &String| Disk::parse(text).map_err(|error| Failure::spec(&place, text, &error));
         let disk = self.disk.as_ref().map(parse).transpose()?;
         let every = self.every.as_deref().map(clock::parse_every).transpose();
         let every = every.map_err(|error| Failure::Usage(format!("{}, every: {error}", path.display())))?;
-        Ok((disk.is_some() || every.is_some()).then_some(machine::Options { disk, every }))
+        Ok((disk.is_some() || every.is_some()).then_some(Options { disk, every }))
     }
 
     /// How traces are cut, if the experiment says so.

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 use hotset_core::spec::Value;
 use hotset_results::write_json;
-use hotset_sim::machine::{Disk, Every, Options};
+use hotset_sim::clock::{Disk, Every, Options};
 use hotset_sim::results::SeriesRow;
 
 use crate::failure::Failure;

@@ -25,6 +25,8 @@ pub trait DynPolicy: Send {
     }
     /// [`Policy::room`].
     fn room(&self, class: Class) -> u32;
+    /// [`Policy::piece`].
+    fn piece(&self, class: Class) -> u32;
     /// [`Policy::keep_order`].
     fn keep_order(&mut self) -> bool;
     /// [`Policy::position`].
@@ -66,6 +68,10 @@ impl<P: Policy> DynPolicy for P {
 
     fn room(&self, class: Class) -> u32 {
         Policy::room(self, class)
+    }
+
+    fn piece(&self, class: Class) -> u32 {
+        Policy::piece(self, class)
     }
 
     fn keep_order(&mut self) -> bool {

@@ -7,7 +7,9 @@
 
 use super::recency::Recency;
 use super::{Curve, Step};
-use crate::view::{Shown, Span, What};
+use crate::bits;
+use crate::references::References;
+use crate::window::{What, value_at};
 
 /// The parts of a cache, of which one has no size of its own.
 #[derive(Clone, Debug)]
@@ -37,26 +39,25 @@ pub struct PartsCurve {
 impl PartsCurve {
     /// The curve of a trace in the view of the parts; `None` if a file changes its class, since what is found where it
     /// was depends on two sizes at once.
-    pub(crate) fn of(shown: &Shown, rooms: &Rooms) -> Option<PartsCurve> {
-        if shown.events.iter().any(|event| matches!(event.what, What::Elsewhere(_))) {
+    pub(crate) fn of(shown: &References, rooms: &Rooms) -> Option<PartsCurve> {
+        if shown.events().iter().any(|event| matches!(event.what, What::Elsewhere(_))) {
             return None;
         }
         let mut pass = Pass::new(shown, rooms);
-        let mut events = shown.events.iter().peekable();
-        let mut index = 0;
-        for span in &shown.spans {
-            if !span.continues {
+        let window = shown.window();
+        let is = |column: Option<&[u64]>, index| column.is_some_and(|words| bits::get(words, index as u64));
+        let (mut classes, mut events) = (window.classes, window.events.iter().peekable());
+        for (index, &block) in window.keys.iter().enumerate() {
+            while let Some(event) = events.next_if(|event| event.at <= index as u64) {
+                for &block in &window.event_keys[event.keys.clone()] {
+                    pass.stacks.iter_mut().for_each(|stack| stack.remove(block));
+                }
+            }
+            if !is(window.continues, index) {
                 pass.end_request();
             }
-            for &block in &shown.ids[index..span.end as usize] {
-                while let Some(event) = events.next_if(|event| event.at <= index as u64) {
-                    for &block in &shown.event_blocks[event.blocks.clone()] {
-                        pass.stacks.iter_mut().for_each(|stack| stack.remove(block));
-                    }
-                }
-                pass.reference(block, span);
-                index += 1;
-            }
+            let part = rooms.of_class[usize::from(value_at(&mut classes, index as u64))];
+            pass.reference(block, part, !is(window.writes, index));
         }
         pass.end_request();
         Some(pass.curve)
@@ -108,10 +109,10 @@ struct Open {
 }
 
 impl<'a> Pass<'a> {
-    fn new(shown: &'a Shown, rooms: &'a Rooms) -> Pass<'a> {
-        let distinct = shown.addresses.len() as u32;
+    fn new(shown: &References, rooms: &'a Rooms) -> Pass<'a> {
+        let distinct = shown.distinct();
         let curve = PartsCurve {
-            references: shown.len() as u64,
+            references: shown.len(),
             distinct: distinct.into(),
             fixed_hits: 0,
             hits: Vec::new(),
@@ -122,8 +123,7 @@ impl<'a> Pass<'a> {
         Pass { rooms, stacks, curve, open: None }
     }
 
-    fn reference(&mut self, block: u32, span: &Span) {
-        let part = self.rooms.of_class[usize::from(span.class)];
+    fn reference(&mut self, block: u32, part: u8, reads: bool) {
         let depth = Some(self.stacks[usize::from(part)].touch(block)).filter(|&depth| depth > 0);
         match (self.rooms.blocks[usize::from(part)], depth) {
             (_, None) => {}
@@ -131,7 +131,7 @@ impl<'a> Pass<'a> {
             (None, Some(depth)) => count(&mut self.curve.hits, depth),
         }
         match &mut self.open {
-            None => self.open = Some(Open { part, reads: !span.write, depth }),
+            None => self.open = Some(Open { part, reads, depth }),
             Some(open) => open.depth = open.depth.zip(depth).map(|(one, other)| one.max(other)),
         }
     }

@@ -3,8 +3,8 @@ use hotset_core::request::{FLAG_CONTINUED, Kind, Op, Request};
 use hotset_trace::{Addressing, Batch, FileInfo, Held, Meta, Tables};
 
 use super::*;
+use crate::clock::{self, Disk};
 use crate::grid::{self, Plan};
-use crate::machine::{self, Disk};
 use crate::{Counters, Maps, Prepared, Silent, Tally, prepare};
 
 const PATHS: [&str; 3] = ["/data/a.db", "/usr/include/stdio.h", "/tmp/log"];
@@ -171,13 +171,12 @@ fn a_warm_up_takes_away_what_it_counts() {
     check(&|selection| tallies(selection, "lru,arc,opt,virtual(lru,unit=4)", 1 << 30));
     check(&|selection| tallies(selection, "lru,arc", 1));
     check(&|selection| tallies(selection, "unix,render", 1 << 30));
-    let disk = machine::Options { disk: Some(Disk::parse("disk").unwrap()), every: None };
+    let disk = clock::Options { disk: Some(Disk::parse("disk").unwrap()), every: None };
     check(&|selection| {
         let reader = Selected::new(trace(11), selection, &options()).unwrap();
-        let (prepared, _) = prepare(Box::new(reader), &Options { maps: Maps::All, ..options() }, &Silent).unwrap();
-        let Prepared::Held(references) = prepared else { panic!("it is small") };
-        let replayed = machine::run(&references, &plans("lru,shared(lru)"), &disk, &Silent).unwrap();
-        replayed.into_iter().map(|cell| cell.tally).collect()
+        let (mut prepared, _) = prepare(Box::new(reader), &Options { maps: Maps::All, ..options() }, &Silent).unwrap();
+        let plans = plans("lru,shared(lru)");
+        grid::run_timed(&mut prepared, &plans, &disk, &Silent).unwrap().tallies
     });
 }
 

@@ -4,22 +4,12 @@ use hotset_core::policy::{Args, PolicySpec};
 use hotset_trace::{Meta, Trace, TraceReader};
 
 use super::{Rows, Sweep, Swept};
-use crate::cell::Tally;
 use crate::error::SimError;
 use crate::expand::BlockSize;
-use crate::grid::{self, Plan};
-use crate::machine::{self, Sample};
+use crate::grid::{self, Plan, Replayed};
 use crate::prepare::{Options, Prepared, prepare};
-use crate::progress::{Observer, Progress};
+use crate::progress::Observer;
 use crate::results::{Choice, TraceFacts};
-
-/// What came of the plans, one by one.
-struct Cells {
-    tallies: Vec<Tally>,
-    samples: Vec<Vec<Sample>>,
-    /// Blocks that the trace references, where they were numbered.
-    distinct: Option<u32>,
-}
 
 impl Sweep {
     /// Rows of an open trace of requests.
@@ -37,7 +27,8 @@ impl Sweep {
         let (plans, references) = self.plans(name, &prepared, block_bytes)?;
         let cells = {
             let replaying = observer.replaying(plans.len(), references);
-            self.cells(&mut prepared, &plans, replaying.as_ref())?
+            let clock = self.clock.clone().unwrap_or_default();
+            grid::run_timed(&mut prepared, &plans, &clock, replaying.as_ref())?
         };
         let reader = reader.unwrap_or_else(|| streamed(name, prepared, observer));
         if cells.tallies.iter().all(|tally| tally.total.references == 0) {
@@ -89,24 +80,6 @@ impl Sweep {
         Ok((self.policies.iter().flat_map(at_all).collect(), references))
     }
 
-    fn cells(&self, prepared: &mut Prepared, plans: &[Plan], progress: &dyn Progress) -> Result<Cells, SimError> {
-        match (prepared, &self.clock) {
-            (Prepared::Held(references), Some(options)) => {
-                let cells = machine::run(references, plans, options, progress)?;
-                let (tallies, samples) = cells.into_iter().map(|cell| (cell.tally, cell.samples)).unzip();
-                Ok(Cells { tallies, samples, distinct: Some(references.distinct()) })
-            }
-            (Prepared::Stream(stream), Some(_)) => {
-                Err(stream.refuse("a replay on a clock or a series", "or leave --disk and --series out"))
-            }
-            (prepared, None) => {
-                let replayed = grid::run(prepared, plans, progress)?;
-                let samples = vec![Vec::new(); plans.len()];
-                Ok(Cells { tallies: replayed.tallies, samples, distinct: replayed.distinct })
-            }
-        }
-    }
-
     fn facts(
         &self,
         name: &str,
@@ -125,7 +98,7 @@ impl Sweep {
         }
     }
 
-    fn told(&self, facts: TraceFacts, plans: &[Plan], cells: &Cells) -> Swept {
+    fn told(&self, facts: TraceFacts, plans: &[Plan], cells: &Replayed) -> Swept {
         let sizes = plans.len() / self.policies.len().max(1);
         let specs = self.policies.iter().flat_map(|policy| std::iter::repeat_n(policy.to_string(), sizes));
         let (mut rows, mut series) = (Vec::with_capacity(plans.len()), Vec::new());

@@ -12,8 +12,8 @@ use hotset_core::spec::{SizeSpec, SpecError};
 use hotset_trace::{Trace, TraceError};
 use serde::Serialize;
 
+use crate::clock;
 use crate::error::SimError;
-use crate::machine;
 use crate::paging::{Frees, PagingRow};
 use crate::prepare::Options;
 use crate::progress::Observer;
@@ -39,7 +39,7 @@ pub struct Sweep {
     /// Seed of the policies that draw random numbers.
     pub seed: u64,
     /// Replays on a clock, if there is one.
-    pub clock: Option<machine::Options>,
+    pub clock: Option<clock::Options>,
     /// What frees do, in traces of memory.
     pub frees: Frees,
 }

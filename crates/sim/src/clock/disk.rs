@@ -1,6 +1,6 @@
 //! The disk behind a cache: one request at a time, in the order in which they come.
 //!
-//! `disk(…)` is a mechanical one. Defaults are those of the papers' simulations (POLICIES 1.4: 5 ms seek, 10,045 rpm,
+//! `disk(…)` is a mechanical one. Defaults are those of the papers' simulations (5 ms seek, 10,045 rpm,
 //! and 20 MB/s): a block that does not follow the last one costs a seek, half a rotation and its transfer; the next
 //! block of the same file costs its transfer alone. `latency(time=…)` takes the same time for each run of neighbours.
 
@@ -88,8 +88,6 @@ impl Disk {
 #[derive(Clone, Debug)]
 pub(super) struct Device {
     disk: Disk,
-    /// Nanoseconds of a block's transfer.
-    transfer: u64,
     /// The address behind the block that was transferred last.
     behind: Option<u64>,
     /// When it will have done all that it was given.
@@ -99,23 +97,19 @@ pub(super) struct Device {
 }
 
 impl Device {
-    /// A disk of blocks of so many bytes; blocks without a size count as 4 KB.
-    pub fn new(disk: Disk, block_bytes: Option<u64>) -> Device {
-        let transfer = match disk.cost {
-            Cost::Mechanical { nanoseconds_a_byte, .. } => {
-                (block_bytes.unwrap_or(4096) as f64 * nanoseconds_a_byte).round() as u64
-            }
-            Cost::Latency(_) => 0,
-        };
-        Device { disk, transfer, behind: None, free: 0, busy: 0 }
+    pub fn new(disk: Disk) -> Device {
+        Device { disk, behind: None, free: 0, busy: 0 }
     }
 
-    /// Transfers a block that is asked for at the time `now`; gives when that is done. Addresses are files in the high
-    /// half, blocks in the low one.
-    pub fn transfer(&mut self, now: u64, address: u64) -> u64 {
+    /// Transfers a block of so many bytes that is asked for at the time `now`; gives when that is done. Addresses are
+    /// files in the high half, blocks in the low one. A block without a size counts as 4 KB.
+    pub fn transfer(&mut self, now: u64, address: u64, bytes: Option<u64>) -> u64 {
         let is_neighbour = self.behind == Some(address);
         let cost = match self.disk.cost {
-            Cost::Mechanical { reach, .. } => self.transfer.saturating_add(if is_neighbour { 0 } else { reach }),
+            Cost::Mechanical { reach, nanoseconds_a_byte } => {
+                let transfer = (bytes.unwrap_or(4096) as f64 * nanoseconds_a_byte).round() as u64;
+                transfer.saturating_add(if is_neighbour { 0 } else { reach })
+            }
             // A run that goes on while the disk is at it is one access.
             Cost::Latency(_) if is_neighbour && self.free >= now => 0,
             Cost::Latency(time) => time,
@@ -134,18 +128,18 @@ mod tests {
     #[test]
     fn a_turning_disk_seeks_unless_it_goes_on() {
         let disk = Disk::parse("disk(seek=5ms,rotation=6ms,transfer=4000K)").unwrap();
-        let mut device = Device::new(disk, Some(4096));
-        assert_eq!(device.transfer(0, 10), 9_000_000, "seek, half a turn, a millisecond of transfer");
-        assert_eq!(device.transfer(0, 11), 10_000_000, "it goes on, and waits for the one before");
-        assert_eq!(device.transfer(50_000_000, 10), 59_000_000, "it was idle");
+        let mut device = Device::new(disk);
+        assert_eq!(device.transfer(0, 10, Some(4096)), 9_000_000, "seek, half a turn, a millisecond of transfer");
+        assert_eq!(device.transfer(0, 11, Some(4096)), 10_000_000, "it goes on, and waits for the one before");
+        assert_eq!(device.transfer(50_000_000, 10, Some(4096)), 59_000_000, "it was idle");
         assert_eq!(device.busy, 19_000_000);
     }
 
     #[test]
     fn a_latency_is_paid_once_a_run() {
-        let mut device = Device::new(Disk::parse("latency(time=2ms)").unwrap(), None);
-        assert_eq!([10, 11, 13].map(|address| device.transfer(0, address)), [2_000_000, 2_000_000, 4_000_000]);
-        assert_eq!(device.transfer(9_000_000, 14), 11_000_000, "a run that went on later is another");
+        let mut device = Device::new(Disk::parse("latency(time=2ms)").unwrap());
+        assert_eq!([10, 11, 13].map(|address| device.transfer(0, address, None)), [2_000_000, 2_000_000, 4_000_000]);
+        assert_eq!(device.transfer(9_000_000, 14, Some(4096)), 11_000_000, "a run that went on later is another");
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use hotset_core::policy::{PartRoom, Repartition};
 
-use super::host::{Heat, Host};
+use super::residents::{Heat, Residents};
 
 /// How long a stretch is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -18,7 +18,7 @@ pub enum Every {
 pub struct Sample {
     /// Its end: nanoseconds since the first request, or references.
     pub end: u64,
-    /// One for each application of the trace.
+    /// One for each application of the trace; in a stream, for each that has come so far.
     pub points: Vec<Point>,
     /// Divisions of the cache in it that changed something.
     pub repartitions: u64,
@@ -54,21 +54,25 @@ pub(super) struct Series {
 }
 
 impl Series {
-    pub fn new(every: Option<Every>, apps: &[u32]) -> Series {
-        let point = |&app: &u32| Point { app, ..Point::default() };
-        Series { every, end: 0, points: apps.iter().map(point).collect(), decisions: 0, samples: Vec::new() }
+    pub fn new(every: Option<Every>) -> Series {
+        Series { every, end: 0, points: Vec::new(), decisions: 0, samples: Vec::new() }
+    }
+
+    /// An application that was not known before.
+    pub fn join(&mut self, app: u32) {
+        self.points.push(Point { app, ..Point::default() });
     }
 
     /// A reference is made at this time, after so many others: ends the stretch before it, if it is not in that.
     #[inline]
-    pub fn reach(&mut self, clock: u64, references: u64, host: &Host) {
+    pub fn reach(&mut self, clock: u64, references: u64, residents: &Residents, decisions: &[Repartition]) {
         let (at, length) = match self.every {
             None => return,
             Some(Every::Time(length)) => (clock, length),
             Some(Every::References(length)) => (references, length),
         };
         if at >= self.end {
-            self.finish(host);
+            self.finish(residents, decisions);
             self.end = (at / length + 1).saturating_mul(length);
         }
     }
@@ -80,20 +84,19 @@ impl Series {
     }
 
     /// Ends the stretch at hand.
-    pub fn finish(&mut self, host: &Host) {
+    pub fn finish(&mut self, residents: &Residents, decisions: &[Repartition]) {
         if self.every.is_none() || self.points.iter().all(|point| point.references == 0) {
             return;
         }
-        let last = host.decisions.last();
+        let last = decisions.last();
         for point in &mut self.points {
-            point.resident = host.held[point.app as usize];
-            point.queue.clone_from(&host.queues[point.app as usize]);
-            point.table.clone_from(&host.tables[point.app as usize]);
+            let held = residents.of(point.app);
+            (point.resident, point.queue, point.table) = (held.blocks, held.queue, held.table);
             let room = |last: &Repartition| last.parts.iter().find(|part| part.app == point.app).copied();
             point.room = last.map(|last| room(last).unwrap_or(PartRoom { app: point.app, ..PartRoom::default() }));
         }
-        let repartitions = (host.decisions.len() - self.decisions) as u64;
-        self.decisions = host.decisions.len();
+        let repartitions = (decisions.len() - self.decisions) as u64;
+        self.decisions = decisions.len();
         self.samples.push(Sample { end: self.end, points: self.points.clone(), repartitions });
         for point in &mut self.points {
             (point.references, point.hits) = (0, 0);

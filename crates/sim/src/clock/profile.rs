@@ -2,24 +2,19 @@
 
 use hotset_core::policy::{App, Profiling};
 
+use super::Clock;
+use crate::engine::Plan;
 use crate::error::SimError;
-use crate::grid::Plan;
-use crate::machine::Machine;
 
 /// The applications of a trace by their names, with nothing measured.
 pub(crate) fn named(names: &[String]) -> Vec<App> {
     names.iter().map(|name| App::from(name.as_str())).collect()
 }
 
-/// True if the policy of `plan` wants the applications to be measured.
-pub(crate) fn is_wanted(plan: &Plan) -> bool {
-    plan.entry.asks.profiling(&plan.args, plan.capacity).is_some()
-}
-
 /// The applications of the trace, measured as the policy of `plan` wants it, or read from where it was measured: the
 /// hit rate in percent of each alone, at each size; none if it does not occur.
-pub(crate) fn apps(machine: &Machine, plan: &Plan) -> Result<Vec<App>, SimError> {
-    let mut apps = named(&machine.references.apps);
+pub(crate) fn apps(clock: &Clock, plan: &Plan) -> Result<Vec<App>, SimError> {
+    let mut apps = named(&clock.trace.apps);
     let Some(profiling) = plan.entry.asks.profiling(&plan.args, plan.capacity) else { return Ok(apps) };
     let (policy, sizes) = match profiling {
         Profiling::Alone { policy, sizes } => (policy, sizes),
@@ -35,9 +30,9 @@ pub(crate) fn apps(machine: &Machine, plan: &Plan) -> Result<Vec<App>, SimError>
     }
     for (number, app) in apps.iter_mut().enumerate() {
         for &size in &sizes {
-            let Some(counters) = machine.alone(number as u32, &policy, size, plan)? else { break };
-            app.references = counters.references;
-            app.profile.push((size, 100.0 * counters.hits as f64 / counters.references as f64));
+            let Some(alone) = clock.alone(number as u32, &policy, size, plan)? else { break };
+            app.references = alone.references;
+            app.profile.push((size, 100.0 * alone.hits as f64 / alone.references as f64));
         }
     }
     Ok(apps)

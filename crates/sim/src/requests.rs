@@ -1,7 +1,9 @@
 //! A whole trace of requests, held so that it can be shown in other views than the plain one.
 
 use hotset_core::request::Request;
-use hotset_trace::{Batch, FileInfo, Meta, Tables, UNKNOWN_SIZE};
+use hotset_trace::{Batch, Meta, Tables, UNKNOWN_SIZE};
+
+use crate::show::Told;
 
 /// The requests of a trace with their files.
 #[derive(Debug)]
@@ -45,25 +47,8 @@ impl Requests {
         (self.requests.capacity() * size_of::<Request>() + self.sizes.capacity() * 8) as u64
     }
 
-    /// The requests in order, each with the size of its file if the trace tells it.
-    pub fn iter(&self) -> impl Iterator<Item = (&Request, Option<u64>)> {
-        let size = |index: usize| self.sizes.get(index).copied().filter(|&size| size != UNKNOWN_SIZE);
-        self.requests.iter().enumerate().map(move |(index, request)| (request, size(index)))
-    }
-
-    /// What is known of a file; nothing of one that the trace does not name.
-    pub fn file(&self, number: u32) -> &FileInfo {
-        static UNKNOWN: FileInfo = FileInfo {
-            path: String::new(),
-            kind: hotset_core::request::Kind::Unknown,
-            size: None,
-            label: String::new(),
-        };
-        self.tables.files.get(number as usize).unwrap_or(&UNKNOWN)
-    }
-
-    /// The name of an application; empty if it has none.
-    pub fn app(&self, number: u32) -> &str {
-        self.tables.apps.get(number as usize).map_or("", String::as_str)
+    /// All of them.
+    pub fn told(&self) -> Told<'_> {
+        Told { requests: &self.requests, sizes: &self.sizes, tables: &self.tables }
     }
 }

@@ -1,0 +1,125 @@
+//! Replays on a machine that has a clock and a disk, and reads ahead: each application makes its next request when the
+//! one before it is served and its own work is done, so that a cache that hits more lets it finish earlier; and series
+//! over time of what was hit and what is held.
+//!
+//! The work between two requests of an application is the time between them in the trace, the service that they had
+//! there included: traces do not tell it apart. Applications wait for blocks that they read and miss. Whatever is read
+//! or written besides (blocks that a scheme wants, evicted blocks that were written) goes to the same disk behind them
+//! and delays whoever comes next.
+
+mod disk;
+mod files;
+mod lanes;
+mod profile;
+mod read_ahead;
+mod replay;
+mod residents;
+mod series;
+
+pub use disk::{DISKS, Disk};
+pub(crate) use profile::{apps, named};
+pub use replay::{AppTimes, Times};
+pub use residents::{BANDS, Heat};
+pub use series::{Every, Point, Sample};
+
+use std::sync::OnceLock;
+
+use hotset_core::policy::{PolicySpec, Setup};
+
+use crate::engine::{Cell, Dense, Hashed, Plan, Tally, Trace};
+use crate::error::SimError;
+use crate::references::References;
+use files::Files;
+use lanes::Lane;
+use read_ahead::ReadAhead;
+use replay::{Ahead, Replay};
+
+/// How cells are replayed.
+#[derive(Clone, Debug, Default)]
+pub struct Options {
+    /// The disk behind the cache; without one requests come as they stand in the trace, and take no time.
+    pub disk: Option<Disk>,
+    /// How often a series has a sample; none if `None`.
+    pub every: Option<Every>,
+}
+
+impl Options {
+    /// True if something is asked for that windows do not give.
+    pub(crate) fn is_asked(&self) -> bool {
+        self.disk.is_some() || self.every.is_some()
+    }
+}
+
+/// A trace that is replayed on a clock.
+pub(crate) struct Clock<'a> {
+    trace: &'a References,
+    lanes: OnceLock<Vec<Lane>>,
+    files: OnceLock<Files>,
+}
+
+impl<'a> Clock<'a> {
+    pub fn new(trace: &'a References) -> Clock<'a> {
+        Clock { trace, lanes: OnceLock::new(), files: OnceLock::new() }
+    }
+
+    fn lanes(&self) -> &[Lane] {
+        self.lanes.get_or_init(|| lanes::lanes(&self.trace.window()))
+    }
+
+    /// Replays the whole trace.
+    pub fn run(&self, plan: &Plan, setup: &Setup, options: &Options) -> Result<(Tally, Vec<Sample>), SimError> {
+        let policy = plan.entry.asks.build(setup).map_err(|error| plan.refused(error))?;
+        let replay = Replay::new(policy, Dense::new(self.trace.addresses.clone()), plan, options, &self.trace.facts());
+        let mut replay =
+            replay.with_blocks(setup.slots, &self.trace.block_bytes).with_ahead(self.ahead(plan, setup.capacity));
+        let window = self.trace.window();
+        replay.run_lanes(&window, self.lanes());
+        replay.count(&window);
+        Ok(replay.finish())
+    }
+
+    fn ahead(&self, plan: &Plan, capacity: u32) -> Option<Ahead<'_>> {
+        let ahead = || {
+            let files = self.files.get_or_init(|| Files::of(&self.trace.addresses));
+            Ahead::new(ReadAhead::new(plan.args.block_bytes(), capacity), files)
+        };
+        plan.reads_ahead().then(ahead)
+    }
+
+    /// References of an application, and how many of them hit alone in a cache of `capacity` blocks under `policy`,
+    /// all else as in `plan`; `None` if it does not occur. What is not to be counted is counted, too: what a policy
+    /// is told of an application does not depend on what a user wants to know.
+    fn alone(&self, app: u32, policy: &PolicySpec, capacity: u32, plan: &Plan) -> Result<Option<Alone>, SimError> {
+        let Some(lane) = self.lanes().iter().find(|lane| lane.app == app) else { return Ok(None) };
+        let around = Setup { capacity, ..plan.setup(Some(&self.trace.addresses), None, &[]) };
+        let policy = policy.build(capacity, &around).map_err(|error| plan.refused(error))?;
+        let (directory, facts) = (Dense::new(self.trace.addresses.clone()), self.trace.facts());
+        let replay = Replay::new(policy, directory, plan, &Options::default(), &facts);
+        let mut replay =
+            replay.with_blocks(around.slots, &self.trace.block_bytes).with_ahead(self.ahead(plan, capacity));
+        replay.run_lanes(&self.trace.window(), std::slice::from_ref(lane));
+        let references = lane.runs.iter().map(|run| u64::from(run.references)).sum();
+        Ok(Some(Alone { references, hits: replay.hits() }))
+    }
+}
+
+/// What an application did alone.
+#[derive(Clone, Copy, Debug)]
+struct Alone {
+    references: u64,
+    hits: u64,
+}
+
+/// A cell over a stream, with a series.
+pub(crate) fn cell(
+    plan: &Plan,
+    setup: &Setup,
+    options: &Options,
+    trace: &Trace,
+) -> Result<Box<dyn Cell<u64>>, SimError> {
+    let policy = plan.entry.asks.build(setup).map_err(|error| plan.refused(error))?;
+    Ok(Box::new(Replay::new(policy, Hashed::default(), plan, options, trace)))
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,219 @@
+//! One cell of a grid: one policy at one size over one trace, window by window.
+
+use std::ops::Range;
+
+use hotset_core::classify::Class;
+use hotset_core::policy::{Object, Outcome, Policy, Reference, Slot};
+
+use super::count::Count;
+use super::directory::Directory;
+use super::host::{Counting, Host};
+use super::plan::Trace;
+use super::tally::Tally;
+use crate::bits;
+use crate::clock::Sample;
+use crate::window::{Event, WINDOW, What, Window, value_at};
+
+/// How far ahead of the current reference its slot is fetched.
+const LOOKAHEAD: usize = 16;
+
+/// A running cell whose policy is known only at run time: one virtual call a window.
+pub(crate) trait Cell<K>: Send {
+    /// Replays a window.
+    fn run(&mut self, window: &Window<K>);
+    /// What was counted, and samples over time where they were asked for.
+    fn end(self: Box<Self>) -> (Tally, Vec<Sample>);
+}
+
+/// The runs of references that have something in common, from the current ones on.
+struct Runs<'a> {
+    apps: &'a [(u64, u32)],
+    times: &'a [(u64, u64)],
+    classes: &'a [(u64, Class)],
+}
+
+/// A cell with its policy and directory known.
+pub(crate) struct PolicyCell<P, D> {
+    policy: P,
+    host: Host<D>,
+    /// Slots the policy has room for.
+    slots: u32,
+    hits: Vec<u64>,
+    count: Count,
+    /// Slots of the blocks that an event speaks of.
+    found: Vec<Slot>,
+}
+
+impl<P: Policy, D: Directory> PolicyCell<P, D> {
+    /// A cell over `trace`. The policy has room for `slots` slots.
+    pub fn new(policy: P, directory: D, slots: u32, trace: &Trace) -> Self {
+        PolicyCell {
+            policy,
+            host: Host::new(directory, (), trace.classes),
+            slots,
+            hits: vec![0; WINDOW / 64],
+            count: Count::new(trace.classes, trace.has_apps),
+            found: Vec::new(),
+        }
+    }
+
+    /// Replays these references of the window and what happens between them.
+    fn replay(&mut self, window: &Window<D::Key>, range: Range<usize>, runs: &mut Runs, events: &mut &[Event]) {
+        let end = window.first + range.end as u64;
+        let mut begin = range.start;
+        while let Some((event, later)) = events.split_first().filter(|(event, _)| event.at < end) {
+            *events = later;
+            let index = (event.at - window.first) as usize;
+            self.stretch(window, begin..index, runs);
+            begin = index;
+            match event.what {
+                What::Remove => self.remove(window, event),
+                What::Elsewhere(class) => begin += usize::from(self.hit_elsewhere(window, index, class, event, runs)),
+            }
+        }
+        self.stretch(window, begin..range.end, runs);
+    }
+
+    fn stretch(&mut self, window: &Window<D::Key>, range: Range<usize>, runs: &mut Runs) {
+        if window.writes.is_some() || self.host.has_written() {
+            self.refer::<true>(window, range, runs);
+        } else {
+            self.refer::<false>(window, range, runs);
+        }
+    }
+
+    /// Replays these references of the window, between which nothing happens, and notes which of them hit. `runs` are
+    /// those from the first of them on.
+    fn refer<const WRITES: bool>(&mut self, window: &Window<D::Key>, range: Range<usize>, runs: &mut Runs) {
+        let keys = window.keys;
+        let (Some(last), begin, end) = (keys.len().checked_sub(1), range.start, range.end) else { return };
+        if begin >= end {
+            return;
+        }
+        // The hits of this word before the range.
+        let mut word = self.hits[begin / 64] & !(u64::MAX << (begin % 64));
+        for (index, &key) in range.zip(&keys[begin..end]) {
+            if let Some(ahead) = D::slot_ahead(keys[(index + LOOKAHEAD).min(last)]) {
+                self.policy.prefetch(ahead);
+            }
+            let slot = self.host.directory.slot(key);
+            if slot >= self.slots {
+                self.grow(slot);
+            }
+            let reference = self.describe(window, index, runs);
+            let outcome = self.policy.access(slot, reference, &mut Counting::<D, (), WRITES>(&mut self.host));
+            word |= u64::from(outcome == Outcome::Hit) << (index % 64);
+            if index % 64 == 63 || index + 1 == end {
+                self.hits[index / 64] = word;
+                word = 0;
+            }
+            if WRITES && window.writes.is_some_and(|words| bits::get(words, index as u64)) {
+                self.host.write(slot, value_at(&mut runs.classes, reference.time), outcome);
+            }
+        }
+    }
+
+    /// What the policy needs to know of the reference at `index`. `runs` are those from the current ones on.
+    #[inline(always)]
+    fn describe(&self, window: &Window<D::Key>, index: usize, runs: &mut Runs) -> Reference {
+        let mut reference = Reference { time: window.first + index as u64, ..Reference::default() };
+        if P::INFO.needs.address {
+            let address = self.host.directory.address(window.keys[index]);
+            (reference.file, reference.block) = ((address >> 32) as u32, address as u32);
+        }
+        if P::INFO.needs.object {
+            let address = self.host.directory.address(window.keys[index]);
+            reference.object = Some(Object::of_file((address >> 32) as u32));
+        }
+        if P::INFO.needs.app {
+            reference.app = value_at(&mut runs.apps, reference.time);
+        }
+        if P::INFO.needs.clock {
+            reference.clock = value_at(&mut runs.times, reference.time);
+        }
+        if P::INFO.needs.class {
+            reference.class = value_at(&mut runs.classes, reference.time);
+        }
+        if P::INFO.needs.write {
+            reference.write = window.writes.is_some_and(|words| bits::get(words, index as u64));
+        }
+        reference
+    }
+
+    #[cold]
+    fn grow(&mut self, slot: Slot) {
+        self.slots = slot.saturating_add(slot / 2).saturating_add(64);
+        self.policy.grow(self.slots);
+    }
+
+    /// Blocks become worth nothing.
+    #[cold]
+    fn remove(&mut self, window: &Window<D::Key>, event: &Event) {
+        let mut found = std::mem::take(&mut self.found);
+        for &key in &window.event_keys[event.keys.clone()] {
+            self.host.directory.find_from(key, &mut found);
+        }
+        for slot in found.drain(..) {
+            self.policy.remove(slot, &mut Counting::<D, (), true>(&mut self.host));
+            self.host.invalidate(slot);
+        }
+        self.found = found;
+    }
+
+    /// True if the block of the reference at `index` is not where it belongs now, but all its bytes are in blocks of
+    /// the class that the file had before, which are referenced instead.
+    #[cold]
+    fn hit_elsewhere(
+        &mut self,
+        window: &Window<D::Key>,
+        index: usize,
+        class: Class,
+        event: &Event,
+        runs: &mut Runs,
+    ) -> bool {
+        let Some(blocks) = self.elsewhere(window, index, event) else { return false };
+        let reference = Reference { class, ..self.describe(window, index, runs) };
+        let is_write = window.writes.is_some_and(|words| bits::get(words, index as u64));
+        for slot in blocks {
+            let outcome = self.policy.access(slot, reference, &mut Counting::<D, (), true>(&mut self.host));
+            if is_write {
+                self.host.write(slot, class, outcome);
+            }
+        }
+        let word = &mut self.hits[index / 64];
+        *word = *word & !(u64::MAX << (index % 64)) | 1 << (index % 64);
+        true
+    }
+
+    /// The resident blocks that hold the bytes of the reference at `index`, which is not resident itself.
+    fn elsewhere(&self, window: &Window<D::Key>, index: usize, event: &Event) -> Option<Vec<Slot>> {
+        let resident = |&key: &D::Key| self.host.directory.find(key).filter(|&slot| self.policy.contains(slot));
+        match resident(&window.keys[index]) {
+            Some(_) => None,
+            None => window.event_keys[event.keys.clone()].iter().map(resident).collect(),
+        }
+    }
+}
+
+impl<P: Policy, D: Directory> Cell<D::Key> for PolicyCell<P, D> {
+    fn run(&mut self, window: &Window<D::Key>) {
+        let mut runs = Runs { apps: window.apps, times: window.times, classes: window.classes };
+        let mut events = window.events;
+        for (range, is_counted) in window.runs() {
+            let before = (!is_counted).then(|| (self.host.transfers, self.host.class_writes.clone()));
+            self.replay(window, range, &mut runs, &mut events);
+            if let Some(before) = before {
+                (self.host.transfers, self.host.class_writes) = before;
+            }
+        }
+        // What comes behind the last reference.
+        events.iter().for_each(|event| self.remove(window, event));
+        let policy = &self.policy;
+        self.count.add(window, &self.hits, |class| policy.piece(class));
+    }
+
+    fn end(self: Box<Self>) -> (Tally, Vec<Sample>) {
+        let tally = self.count.tally(&self.host.transfers, &self.host.class_writes);
+        (Tally { decisions: self.host.decisions, ..tally }, Vec::new())
+    }
+}

@@ -1,0 +1,86 @@
+//! What is to be run, and what of it makes sense.
+
+use hotset_core::policy::{App, Args, Entry, Future, PolicySpec, Run, Setup};
+use hotset_core::spec::SpecError;
+use hotset_core::view::View;
+
+use super::tally::ClassFacts;
+use crate::clock::{Every, Options};
+use crate::error::SimError;
+
+/// One cell to be run.
+#[derive(Clone, Debug)]
+pub struct Plan {
+    /// The policy.
+    pub entry: &'static Entry,
+    /// Its arguments.
+    pub args: Args,
+    /// Blocks that fit.
+    pub capacity: u32,
+    /// Seed of its random numbers.
+    pub seed: u64,
+}
+
+impl Plan {
+    /// The plan for a run of known length.
+    pub(crate) fn over(&self, run: Run) -> Plan {
+        Plan { args: self.args.clone().over(Some(run)), ..self.clone() }
+    }
+
+    /// How the policy wants to see the trace.
+    pub(crate) fn view(&self) -> Result<View, SimError> {
+        self.entry.asks.view(&self.args, self.capacity).map_err(|error| self.refused(error))
+    }
+
+    /// The error of a plan that cannot be built.
+    pub(crate) fn refused(&self, error: SpecError) -> SimError {
+        SimError::scheme(self.entry.info.name, self.capacity, error)
+    }
+
+    /// True if the policy, or one in it, must know the future.
+    pub(crate) fn is_offline(&self) -> bool {
+        self.entry.info.offline || self.args.policies().any(PolicySpec::is_offline)
+    }
+
+    /// True if the host is to read ahead.
+    pub(crate) fn reads_ahead(&self) -> bool {
+        self.entry.asks.reads_ahead(&self.args)
+    }
+
+    /// What the policy is built from. Without addresses slots are handed out as they are needed.
+    pub(crate) fn setup<'a>(
+        &'a self,
+        addresses: Option<&'a [u64]>,
+        future: Option<&'a Future>,
+        apps: &'a [App],
+    ) -> Setup<'a> {
+        let Plan { capacity, seed, args, .. } = self;
+        let slots = addresses.map_or(0, |addresses| addresses.len() as u32);
+        Setup { capacity: *capacity, slots, seed: *seed, args, future, addresses, apps }
+    }
+}
+
+/// What cells must know of a trace beforehand.
+#[derive(Clone, Copy)]
+pub(crate) struct Trace<'a> {
+    /// The classes of its view; none in the plain one.
+    pub classes: &'a [ClassFacts],
+    pub has_apps: bool,
+    pub has_times: bool,
+}
+
+/// Refuses a plan that makes no sense: times where there are none, or a future that is made as it goes.
+pub(crate) fn check(plan: &Plan, options: &Options, trace: &Trace) -> Result<(), SimError> {
+    let policy = || plan.entry.info.name.to_owned();
+    let by_clock = options.disk.is_some() || matches!(options.every, Some(Every::Time(_)));
+    match (trace.has_times, by_clock, plan.args.wants_clock()) {
+        (false, true, _) => return Err(SimError::NoClock),
+        (false, _, true) => return Err(SimError::NoTimes { policy: policy() }),
+        _ => {}
+    }
+    match plan.is_offline() {
+        true if plan.reads_ahead() => Err(SimError::FutureAhead { policy: policy() }),
+        true if options.disk.is_some() && trace.has_apps => Err(SimError::Timeless { policy: policy() }),
+        _ => Ok(()),
+    }
+}
