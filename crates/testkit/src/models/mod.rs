@@ -136,7 +136,14 @@ pub static MODELS: &[Row] = &[
     row::<car::Car>("car", &[]),
     row::<clock::Clock>(
         "clock",
-        &["clear=1", "clear=9, initial=1", "clear=50, bits=2", "clear=5, bits=8, initial=255"],
+        &[
+            "clear=1",
+            "clear=9, initial=1",
+            "clear=50, bits=2",
+            "clear=5, bits=8, initial=255",
+            "bits=3",
+            "bits=3, initial=2",
+        ],
     ),
     row::<clock_pro::ClockPro>(
         "clock-pro",
@@ -208,6 +215,7 @@ pub static MODELS: &[Row] = &[
             "lambda=0.4, correlated=3",
             "lambda=0.1, correlated=2, history=kept",
             "correlated=1000",
+            "history=kept",
         ],
     ),
     row::<lru::Lru>("lru", &[]),
@@ -237,6 +245,7 @@ pub static MODELS: &[Row] = &[
             "interval=7, a1=50%, a2=90%",
             "interval=1, a0=30%, a4=3ms, policy=arc",
             "interval=1s, a0=100%, a1=100us, a3=9900us, rate=interval",
+            "a1=3ms, a2=5ms, miss_time=6ms",
             "a3=1%, a0=3ms, hit_time=2900us, policy=mru, interval=9",
             "a1=3ms, miss_time=20ms, interval=9",
             "interval=3%, a0=60%, a2=80%, table=3",

@@ -22,6 +22,8 @@ struct Golden {
 #[serde(deny_unknown_fields)]
 pub struct Trace {
     pub file: Option<String>,
+    /// How many of the references of the file are taken; all of them if not said.
+    first: Option<usize>,
     #[serde(default)]
     pub keys: Vec<u64>,
     pub references: usize,
@@ -67,10 +69,11 @@ impl Trace {
 
     /// The keys, numbered densely; `None` where the file is missing.
     pub fn read(&self) -> Option<Vec<u32>> {
-        let keys = match &self.file {
+        let mut keys = match &self.file {
             Some(file) => blocks(&trace_path(file)?),
             None => self.keys.clone(),
         };
+        keys.truncate(self.first.unwrap_or(usize::MAX));
         let trace = renumber(keys);
         let distinct = trace.iter().max().map_or(0, |&last| last as usize + 1);
         assert_eq!((trace.len(), distinct), (self.references, self.distinct), "{}", self.name());
