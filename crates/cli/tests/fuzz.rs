@@ -1,11 +1,14 @@
-//! The fuzz targets of `fuzz/` for experiments and command lines, seeded: sound texts and what becomes of them.
+//! The fuzz targets of `fuzz/` for experiments and command lines, seeded: sound texts and what becomes of them; and
+//! what the fuzzer has kept of all targets.
 
 use std::fs;
 use std::path::Path;
 
+use hotset_cli::all_formats;
 use hotset_cli::fuzzing::{command_line, experiment};
-use hotset_core::fuzzing::vary;
+use hotset_core::fuzzing::{classes, policies, sizes, vary};
 use hotset_core::parts::random::Random;
+use hotset_trace::fuzzing::{detect_and_parse, hst, mix, parse_named};
 
 const LINES: [&str; 6] = [
     "mix lu=lu.hst tpcc=tpcc.hst --by time --start tpcc=10s --loops lu=3 --span lu=120s -o two.hst",
@@ -37,5 +40,32 @@ fn damaged_experiments_are_read_or_refused() {
         let text = fs::read_to_string(last.expect("a folder has an experiment")).unwrap();
         experiment(&text);
         (0..300).for_each(|_| experiment(&vary(&mut random, &text)));
+    }
+}
+
+/// Inputs that once broke something, and those that the fuzzer begins from; a folder a target.
+#[test]
+fn what_was_kept_stays_right() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fuzz/kept");
+    for target in fs::read_dir(folder).expect("a folder of kept inputs") {
+        let target = target.unwrap();
+        for file in fs::read_dir(target.path()).unwrap() {
+            let path = file.unwrap().path();
+            println!("{}", path.display());
+            let bytes = fs::read(path).unwrap();
+            let text = || str::from_utf8(&bytes).expect("the target takes text");
+            match target.file_name().to_str() {
+                Some("classes") => classes(text()),
+                Some("command_line") => command_line(text()),
+                Some("detect") => detect_and_parse(&bytes),
+                Some("experiment") => experiment(text()),
+                Some("format") => parse_named(&all_formats(), &bytes),
+                Some("hst") => hst(&bytes),
+                Some("mix") => mix(&bytes),
+                Some("policies") => policies(text()),
+                Some("sizes") => sizes(text()),
+                _ => panic!("{}: no target that is known here", target.path().display()),
+            }
+        }
     }
 }

@@ -10,7 +10,12 @@ use crate::{
     batch::BATCH_REQUESTS,
     formats::{BUILTIN, by_name, open_input},
     input::Input,
+    native,
 };
+
+mod mixing;
+
+pub use mixing::mix;
 
 /// More requests than this one line may not give: what the longest request is cut into, or the ids of the longest line.
 const LONGEST_RUN: usize = crate::runner::lines::LONGEST_LINE / 2;
@@ -21,6 +26,29 @@ const LONGEST_RUN: usize = crate::runner::lines::LONGEST_LINE / 2;
 /// If there is no such format, or it breaks its word.
 pub fn parse_any(format: &str, bytes: &[u8]) {
     parse(by_name(format, BUILTIN).expect("the name of a built-in format"), bytes);
+}
+
+/// [`parse`] of what follows the first line in the format that the line names; nothing if there is no such format.
+///
+/// # Panics
+/// If the format breaks its word.
+pub fn parse_named<'a>(formats: impl IntoIterator<Item = &'a Format>, bytes: &[u8]) {
+    let Some(end) = memchr::memchr(b'\n', bytes) else { return };
+    if let Some(format) = formats.into_iter().find(|format| format.name.as_bytes() == &bytes[..end]) {
+        parse(format, &bytes[end + 1..]);
+    }
+}
+
+/// [`parse`] as a native trace, once as it is, and once with checksums that fit, so that what lies behind them is
+/// reached.
+///
+/// # Panics
+/// If the format breaks its word.
+pub fn hst(bytes: &[u8]) {
+    parse(&native::FORMAT, bytes);
+    let mut sealed = bytes.to_vec();
+    native::reseal(&mut sealed);
+    parse(&native::FORMAT, &sealed);
 }
 
 /// Reads `bytes` in `format`, once with malformed records as errors and once skipping them.

@@ -2,7 +2,7 @@
 
 use hotset_trace::{
     formats::BUILTIN,
-    fuzzing::{detect_and_parse, parse},
+    fuzzing::{detect_and_parse, mix, parse},
 };
 
 /// SplitMix64 (Steele, Lea and Flood, OOPSLA 2014).
@@ -97,6 +97,31 @@ fn packed_samples_that_are_damaged_or_cut_never_break_a_format() {
             damage(&mut random, &mut bytes);
             parse(format, &bytes);
         }
+    }
+}
+
+/// Two or three parts, each in a format of some number, with a sample that is mostly of that format.
+#[test]
+fn mixes_are_those_of_lists() {
+    let mut random = Random(4);
+    for _ in 0..4000 {
+        let parts = 1 + random.below(3);
+        let mut bytes = vec![(parts - 1) as u8 * 2 + random.below(2) as u8];
+        let mut traces = Vec::new();
+        for _ in 0..parts {
+            let number = random.below(8);
+            let named = ["csv", "ids", "msr", "spc", "hst", "disksim", "arc", "oracle-general"][number];
+            let format = BUILTIN.iter().find(|format| format.name == named).expect("a built-in format");
+            let mut trace = format.sample.to_vec();
+            if random.below(4) == 0 {
+                damage(&mut random, &mut trace);
+            }
+            bytes.extend([number, random.below(4), random.below(6), random.below(12).min(6)].map(|byte| byte as u8));
+            bytes.extend((trace.len() as u16).to_le_bytes());
+            traces.extend(trace);
+        }
+        bytes.extend(traces);
+        mix(&bytes);
     }
 }
 
