@@ -36,7 +36,9 @@ impl Memory {
 impl fmt::Display for Memory {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mebibytes = |bytes: u64| Value::Size(bytes >> 20 << 20);
-        match (self.machine, self.group) {
+        // A group that allows more than the machine has limits nothing; in version 1 that is how it says so.
+        let group = self.group.filter(|group| self.machine.is_none_or(|machine| *group < machine));
+        match (self.machine, group) {
             (Some(machine), None) => write!(f, "this machine has {}", mebibytes(machine)),
             (Some(machine), Some(group)) => {
                 write!(f, "this machine has {}, and the control group allows {}", mebibytes(machine), mebibytes(group))
@@ -138,6 +140,15 @@ mod tests {
         assert_eq!(least("0::/../../elsewhere\nno line\n", &[]), (None, None));
         let top = [("memory/memory.limit_in_bytes", "300\n")];
         assert_eq!(least("3:memory:/docker/0123\n", &top), (Some(300), None), "the host's path");
+    }
+
+    #[test]
+    fn a_group_is_told_of_where_it_limits() {
+        let told = |machine, group| Memory { machine, group }.to_string();
+        let (small, large) = (Some(1 << 30), Some(4 << 30));
+        assert_eq!(told(large, small), "this machine has 4G, and the control group allows 1G");
+        assert_eq!(told(small, Some(i64::MAX as u64)), "this machine has 1G");
+        assert_eq!(told(None, small), "the control group allows 1G");
     }
 
     #[test]

@@ -2,8 +2,8 @@
 //! checker of interleavings (shuttle) has the cache's threads go on in orders that it draws by seed; a model of the
 //! file says what each read may find.
 //!
-//! `cargo test -p hotset-live --features shuttle --test interleavings`; `HOTSET_SCHEDULES` says how many orders are
-//! tried for each case, `HOTSET_SEED` which.
+//! `cargo test --workspace --features hotset-cache/shuttle --test interleavings`; `HOTSET_SCHEDULES` says how many
+//! orders are tried for each case, `HOTSET_SEED` which.
 
 use std::io;
 use std::ops::Range;
