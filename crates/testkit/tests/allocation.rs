@@ -94,7 +94,7 @@ fn future(trace: &[Slot]) -> Future {
 }
 
 /// Schemes that give each application a part, or each object scores, when it comes.
-const LEFT_OUT: &[&str] = &["apr", "best", "equal", "qos", "ucp", "virtual"];
+const LEFT_OUT: &[&str] = &["apr", "best", "equal", "eta", "qos", "ucp", "virtual"];
 
 #[test]
 fn no_policy_allocates_once_it_is_built() {

@@ -90,6 +90,36 @@ fn apr_that_may_only_use_clock_evicts_what_clock_evicts() {
     }
 }
 
+/// The shadow that the memory follows is CLOCK, bit for bit.
+fn assert_follows_clock(events: &[Event], frames: u32) {
+    let [eta, clock] = ["eta(use=clock)", "clock"].map(|spec| replay_as(Calls::Faults, &paging(spec, frames), events));
+    assert_eq!(eta.evicted, clock.evicted, "in {frames} frames");
+}
+
+#[test]
+fn eta_that_may_only_follow_clock_evicts_what_clock_evicts() {
+    for frames in [1, 2, 50, 99] {
+        assert_follows_clock(&looped(100, 20), frames);
+        assert_follows_clock(&skewed(200, 20_000), frames);
+    }
+}
+
+/// ETA keeps most of a loop of which its shadow has seen the gaps, and the guard lets the memory follow it; on pages
+/// that come back at random it stays with CLOCK.
+#[test]
+fn eta_keeps_a_loop_and_loses_nothing_at_random() {
+    let hits_of = |policy: &str, frames, events: &[Event]| hits(&paging(policy, frames).in_world(ONE_OBJECT), events);
+    for frames in [100, 200, 280] {
+        let events = looped(300, 30);
+        let (eta, opt) = (hits_of("eta", frames, &events), hits_of("opt", frames, &events));
+        assert!(eta * 10 > opt * 8, "{eta} of {opt} hits in {frames} frames");
+        let events = skewed(600, 60_000);
+        let (eta, clock) = (hits_of("eta", frames, &events), hits_of("clock", frames, &events));
+        let faults = |hits: u64| 60_000 - hits;
+        assert!(faults(eta) * 100 <= faults(clock) * 102, "{} faults, CLOCK {}", faults(eta), faults(clock));
+    }
+}
+
 #[test]
 fn one_frame_is_enough_for_everyone() {
     for spec in registry::on_faults() {
@@ -117,6 +147,11 @@ proptest! {
         let events = traces::events(&trace);
         let [all, faults] = [Calls::All, Calls::Faults].map(|calls| replay_as(calls, &paging("opt", frames), &events).hits);
         prop_assert_eq!(all, faults);
+    }
+
+    #[test]
+    fn eta_follows_clock(trace in traces::any(40), frames in 1u32..20) {
+        assert_follows_clock(&traces::events(&trace), frames);
     }
 
     #[test]

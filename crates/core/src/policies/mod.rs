@@ -11,6 +11,7 @@ pub mod craw;
 pub mod dip;
 pub mod dulo;
 pub mod eelru;
+pub mod eta;
 pub mod fifo;
 pub mod hyperbolic;
 pub mod karma;

@@ -48,6 +48,7 @@ entries! {
         dip::Dip,
         dulo::Dulo,
         eelru::Eelru,
+        eta::Eta,
         fifo::Fifo,
         hyperbolic::Hyperbolic,
         karma::Karma,

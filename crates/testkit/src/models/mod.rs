@@ -18,6 +18,7 @@ mod demote;
 mod dip;
 mod dulo;
 mod eelru;
+mod eta;
 mod fifo;
 mod hyperbolic;
 mod karma;
@@ -185,6 +186,7 @@ pub static MODELS: &[Row] = &[
     ),
     row::<eelru::Eelru>("eelru", &["decay=0", "decay=1", "decay=0.3"]),
     row::<applications::Applications<applications::Equal>>("equal", &["lru", "mru", "arc", "lfu"]).in_worlds(MANY_APPS),
+    row::<eta::Eta>("eta", &["use=clock", "use=eta"]),
     row::<fifo::Fifo>("fifo", &[]),
     row::<hyperbolic::Hyperbolic>("hyperbolic", &["sample=1", "sample=2", "sample=5", "sample=1000"]),
     row::<karma::Karma>("karma", &["range=1", "range=3", "range=4294967295"]),
