@@ -52,16 +52,16 @@ pub struct Settings {
 }
 
 /// A cache of blocks of files.
-pub struct Cache {
+pub struct FileCache {
     pub(crate) shared: Arc<Shared>,
     pub(crate) read_ahead: ReadAhead,
     pub(crate) in_flight: InFlight,
     plan: Mutex<Plan>,
 }
 
-impl Cache {
+impl FileCache {
     /// Builds an empty cache. Whatever it serves is written to `recording`.
-    pub fn new(settings: &Settings, recording: Option<Recording>) -> Result<Cache, CacheError> {
+    pub fn new(settings: &Settings, recording: Option<Recording>) -> Result<FileCache, CacheError> {
         let Settings { policy, memory, block, rules, seed } = settings.clone();
         let plan = Plan { spec: policy.set_in(Setting::Serving), memory, block, rules, seed };
         let apps = Applications::new(plan.spec.apps().into_iter().map(str::to_owned));
@@ -71,7 +71,7 @@ impl Cache {
         let shared = Arc::new(Shared::new(State::new(decider, apps, recording)));
         let in_flight = InFlight::new(memory);
         let read_ahead = ReadAhead::new(shared.clone(), in_flight.clone());
-        Ok(Cache { shared, read_ahead, in_flight, plan: Mutex::new(plan) })
+        Ok(FileCache { shared, read_ahead, in_flight, plan: Mutex::new(plan) })
     }
 
     /// A number for a file that the cache has not met. `path` is what classes go by.
@@ -127,7 +127,7 @@ impl Cache {
         }
     }
 
-    /// True if [`note`](Cache::note) has any use.
+    /// True if [`note`](FileCache::note) has any use.
     pub fn wants_notes(&self) -> bool {
         let state = self.shared.lock();
         state.recording.is_some() || state.decider.sees_metadata()
@@ -247,16 +247,16 @@ impl Cache {
     }
 
     /// From now on tells `listener` of each decision by which a scheme divides its room anew, until
-    /// [`finish`](Cache::finish).
+    /// [`finish`](FileCache::finish).
     pub fn tell(&self, listener: Sender<Repartition>) {
-        self.shared.lock().decider.host.division.listener = Some(listener);
+        self.shared.lock().decider.frames_mut().division.listener = Some(listener);
     }
 
     /// Writes the end of the recording, if there is one. Nobody is told of decisions any more. The recording of a
     /// broken cache has no end.
     pub fn finish(&self) -> Result<(), CacheError> {
         let mut state = self.shared.look();
-        state.decider.host.division.listener = None;
+        state.decider.frames_mut().division.listener = None;
         let recording = state.recording.take();
         drop(state);
         if self.is_broken() {

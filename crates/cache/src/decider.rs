@@ -3,23 +3,22 @@
 //! Requests are shown to the policy as the simulator shows a trace: the same cuts, the same numbers, the same order. So
 //! the outcome of each reference is the one that the simulator finds when it replays the requests.
 
-use std::collections::HashMap;
 use std::ops::Range;
 
 use hotset_core::classify::{Class, FileFacts, Rules};
 use hotset_core::counters::Counters;
 use hotset_core::policy::dynamic::DynPolicy;
-use hotset_core::policy::{
-    self, App, Args, Effects, Extra, Note, Outcome, PolicySpec, Profiling, Reference, Setup, Slot,
-};
+use hotset_core::policy::{self, App, Args, Outcome, PolicySpec, Profiling, Reference, Slot};
 use hotset_core::request::Request;
 use hotset_core::view::{Cutting, Former, Object, Piece, Segments, Space, Spaces, Step, View, Viewer};
 
-use crate::arena::{Arena, Frame, PoolSize};
+use crate::arena::{Arena, PoolSize};
 use crate::block_index::{Block, BlockIndex, Entry};
 use crate::counts::{Counts, Open};
 use crate::division::Division;
 use crate::error::CacheError;
+use crate::frames::Frames;
+use crate::host::{Build, Hosted};
 use crate::machine::Memory;
 
 /// Bytes that tables take for each block, about, ghosts left out.
@@ -70,34 +69,17 @@ impl Plan {
 
 /// The policy with all that it decides about.
 pub(crate) struct Decider {
-    policy: Box<dyn DynPolicy>,
-    pub host: Host,
+    hosted: Hosted<Frames>,
     viewer: Viewer,
     is_in_parts: bool,
     addresses: Addresses,
     /// By file, where addresses of its data are.
     ranges: Vec<Vec<AddressRange>>,
-    /// Slots that the policy has room for.
-    slots: u32,
-    /// Number of the next reference.
-    time: u64,
     open: Open,
     pub counts: Counts,
     /// Of the request that is decided, kept for their memory.
     steps: Vec<Step>,
     blocks: Vec<Block>,
-}
-
-/// The policy's host: where blocks are, and their data.
-pub(crate) struct Host {
-    pub index: BlockIndex,
-    arena: Arena,
-    pub division: Division,
-    evictions: u64,
-    /// Blocks that the policy wants to have though nobody asked for them.
-    wanted: Vec<Slot>,
-    /// Those of them that are resident, but were not read yet.
-    pub missing: Vec<Slot>,
 }
 
 /// Where a block is when it has been decided about.
@@ -110,7 +92,7 @@ pub(crate) struct Decided<'a> {
 }
 
 /// Told of each block of data as soon as it is decided.
-pub(crate) type Serve<'a> = dyn FnMut(&mut Host, Decided) + 'a;
+pub(crate) type Serve<'a> = dyn FnMut(&mut Frames, Decided) + 'a;
 
 /// Up to 2^32 blocks of one file in one space, which share the high half of their addresses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -130,140 +112,29 @@ enum Addresses {
     Shown(Spaces),
 }
 
-impl Effects for Host {
-    fn evict(&mut self, slot: Slot) {
-        self.evictions += 1;
-        self.release(slot);
-    }
-
-    fn forget(&mut self, slot: Slot) {
-        self.release(slot);
-        self.index.forget(slot);
-    }
-
-    fn fetch(&mut self, slot: Slot, _why: Extra) {
-        self.wanted.push(slot);
-    }
-
-    fn note(&mut self, note: &Note) {
-        if let Note::Division(decision) = note {
-            self.division.note(decision);
-        }
-    }
-}
-
-impl Host {
-    /// Gives the frame of `slot` back, if it has one.
-    fn release(&mut self, slot: Slot) {
-        let entry = self.index.entry_mut(slot);
-        if let (Some(frame), Some(pool)) = (entry.frame.take(), entry.block.pool) {
-            self.arena.release(pool, frame);
-        }
-        self.index.entry_mut(slot).valid = 0..0;
-    }
-
-    /// Makes sure that a resident block has a frame.
-    fn allocate_frame(&mut self, slot: Slot) {
-        let entry = self.index.entry_mut(slot);
-        if let (None, Some(pool)) = (entry.frame, entry.block.pool) {
-            entry.frame = self.arena.take(pool);
-            entry.valid = 0..0;
-        }
-    }
-
-    /// The bytes `range` of the file out of the block in `slot`, if all of them are there.
-    pub fn data(&self, slot: Slot, range: &Range<u64>) -> Option<&[u8]> {
-        let entry = self.index.entry(slot);
-        let (from, to) = (range.start - entry.block.start, range.end - entry.block.start);
-        let known = entry.valid.start as u64 <= from && to <= entry.valid.end as u64;
-        let (frame, pool) = (entry.frame.filter(|_| known)?, entry.block.pool?);
-        Some(&self.arena.frame(pool, frame)[from as usize..to as usize])
-    }
-
-    /// Puts `bytes`, which are the file's from `offset` on, into the block in `slot`, as far as they belong there and
-    /// it is resident.
-    pub fn fill(&mut self, slot: Slot, offset: u64, bytes: &[u8]) {
-        let entry = self.index.entry_mut(slot);
-        let (Some(frame), Some(pool)) = (entry.frame, entry.block.pool) else { return };
-        let (from, to) = (offset.max(entry.block.start), (offset + bytes.len() as u64).min(entry.block.range().end));
-        if from >= to {
-            return;
-        }
-        let within = (from - entry.block.start) as u32..(to - entry.block.start) as u32;
-        let bytes = &bytes[(from - offset) as usize..(to - offset) as usize];
-        self.arena.frame_mut(pool, frame)[within.start as usize..within.end as usize].copy_from_slice(bytes);
-        // What was known stays known if there is no gap.
-        let joined = within.start <= entry.valid.end && entry.valid.start <= within.end && !entry.valid.is_empty();
-        entry.valid = match joined {
-            true => entry.valid.start.min(within.start)..entry.valid.end.max(within.end),
-            false => within,
-        };
-    }
-
-    /// Copies the bytes of `frame` into the frame of `slot`, of which `valid` are known.
-    fn move_in(&mut self, slot: Slot, pool: u8, frame: Frame, valid: Range<u32>) {
-        let entry = self.index.entry_mut(slot);
-        if let Some(own) = entry.frame {
-            self.arena.copy(pool, frame, own);
-            entry.valid = valid;
-        }
-    }
-
-    /// The bytes `range` of the file are not in the block in `slot` any more.
-    pub fn invalidate(&mut self, slot: Slot, range: &Range<u64>) {
-        let entry = self.index.entry_mut(slot);
-        let clip = |at: u64| at.clamp(entry.block.start, entry.block.range().end) - entry.block.start;
-        let gone = clip(range.start) as u32..clip(range.end) as u32;
-        if gone.is_empty() || gone.end <= entry.valid.start || entry.valid.end <= gone.start {
-            return;
-        }
-        // What is left in front is kept, what is left behind is not: one range is known of each block.
-        entry.valid.end = gone.start.max(entry.valid.start);
-    }
-}
-
 impl Decider {
     /// An empty cache. `apps` are the applications that are known so far.
     pub fn new(plan: &Plan, apps: &[App]) -> Result<Decider, CacheError> {
         let capacity = plan.capacity()?;
-        if plan.spec.is_offline() {
-            return Err(CacheError::Offline { policy: plan.spec.to_string() });
-        }
         let args = plan.args();
         let mut apps = apps.to_vec();
-        match plan.spec.entry().asks.profiling(&args, capacity) {
-            None => {}
-            Some(Profiling::Alone { .. }) => return Err(CacheError::Profiling { policy: plan.spec.to_string() }),
-            Some(Profiling::Read { policy, file }) => {
-                hotset_trace::profile::read(&file, &policy, Some(plan.block), &mut apps)?;
-            }
+        let build = Build { spec: &plan.spec, args: &args, capacity, seed: plan.seed, apps: &apps };
+        let view = build.view()?;
+        if let Some(Profiling::Read { policy, file }) = plan.spec.entry().asks.profiling(&args, capacity) {
+            hotset_trace::profile::read(&file, &policy, Some(plan.block), &mut apps)?;
         }
-        if plan.spec.entry().asks.reads_ahead(&args) {
-            return Err(CacheError::ReadsAhead { policy: plan.spec.to_string() });
-        }
-        let view = plan.spec.entry().asks.view(&args, capacity)?;
-        let known = plan.spec.identities(capacity, &args);
-        let slots = known.min(u64::from(capacity) * 4 + 1024).min(1 << 31) as u32;
-        let setup = Setup { capacity, slots, seed: plan.seed, args: &args, future: None, addresses: None, apps: &apps };
-        let policy = plan.spec.build(capacity, &setup)?;
-        let sizes = pool_sizes(&view, policy.as_ref(), plan.block, capacity);
-        for size in &sizes {
-            if size.block > 16 << 20 {
+        let build = Build { spec: &plan.spec, args: &args, capacity, seed: plan.seed, apps: &apps };
+        let hosted = Hosted::new(&build, |policy| {
+            let sizes = pool_sizes(&view, policy, plan.block, capacity);
+            if let Some(size) = sizes.iter().find(|size| size.block > 16 << 20) {
                 return Err(CacheError::Block(size.block));
             }
-        }
-        let arena = Arena::new(&sizes)?;
+            let (index, division) = (BlockIndex::default(), Division::default());
+            Ok(Frames { index, arena: Arena::new(&sizes)?, division })
+        })?;
         let classes = view.rules.as_ref().map_or(0, |rules| rules.classes().len());
         Ok(Decider {
-            policy,
-            host: Host {
-                index: BlockIndex::default(),
-                arena,
-                division: Division::default(),
-                evictions: 0,
-                wanted: Vec::new(),
-                missing: Vec::new(),
-            },
+            hosted,
             is_in_parts: view.parts.is_some(),
             viewer: Viewer::new(&view, Cutting { block: plan.block, maps: true, objects: false }),
             ranges: Vec::new(),
@@ -271,13 +142,26 @@ impl Decider {
                 true => Addresses::Plain(Segments::default()),
                 false => Addresses::Shown(Spaces::default()),
             },
-            slots,
-            time: 0,
             open: Open::default(),
             counts: Counts { classes: vec![Default::default(); classes], ..Counts::default() },
             steps: Vec::new(),
             blocks: Vec::new(),
         })
+    }
+
+    /// Where blocks are, and their data.
+    pub fn frames(&self) -> &Frames {
+        &self.hosted.host.payload
+    }
+
+    /// The same, to be changed.
+    pub fn frames_mut(&mut self) -> &mut Frames {
+        &mut self.hosted.host.payload
+    }
+
+    /// The blocks that the policy has brought in though nobody asked for them, and that were not told yet.
+    pub fn take_missing(&mut self) -> Vec<Slot> {
+        std::mem::take(&mut self.hosted.host.missing)
     }
 
     /// True if requests that move no data matter to the policy.
@@ -292,7 +176,7 @@ impl Decider {
 
     /// Bytes that the frames take.
     pub fn frame_bytes(&self) -> u64 {
-        self.host.arena.bytes()
+        self.frames().arena.bytes()
     }
 
     /// Parts of the cache cut files into blocks of their own.
@@ -302,12 +186,12 @@ impl Decider {
 
     /// Bytes of the largest block.
     pub fn largest_block(&self) -> u64 {
-        self.host.arena.largest()
+        self.frames().arena.largest()
     }
 
     /// Resident blocks.
     pub fn resident(&self) -> u32 {
-        self.policy.len()
+        self.hosted.policy.len()
     }
 
     /// Decides about all blocks of `request`. `serve` is told of each before the next decision may send it away.
@@ -361,7 +245,7 @@ impl Decider {
 
     /// True if the policy knows a block of the file.
     pub fn knows(&self, file: u32) -> bool {
-        self.host.index.has(file)
+        self.frames().index.has(file)
     }
 
     /// The number of a file of which no block is known may be another file's.
@@ -382,7 +266,7 @@ impl Decider {
     pub fn overlapping(&self, file: u32, range: &Range<u64>) -> Vec<Slot> {
         let ranges = self.ranges.get(file as usize).map_or(&[][..], Vec::as_slice);
         let found = ranges.iter().flat_map(|known| known.blocks(file, range));
-        found.filter_map(|block| self.host.index.find(block.address)).collect()
+        found.filter_map(|block| self.frames().index.find(block.address)).collect()
     }
 
     /// The blocks that the bytes `range` of a file will be in if it is read on as it was last.
@@ -406,7 +290,7 @@ impl Decider {
         };
         for (index, block) in blocks.iter().enumerate() {
             let reference = Reference {
-                time: self.time,
+                time: self.hosted.tick(),
                 clock: request.time,
                 file: (block.address >> 32) as u32,
                 block: block.address as u32,
@@ -416,7 +300,6 @@ impl Decider {
                 object: Some(policy::Object::of_file((block.address >> 32) as u32)),
                 ahead: false,
             };
-            self.time += 1;
             let hit = match elsewhere.get(index) {
                 Some((former, others)) if self.is_elsewhere(block, others) => {
                     let reference = Reference { class: former.class, ..reference };
@@ -431,60 +314,46 @@ impl Decider {
             let begins = index == 0 && !piece.continues;
             self.counts.note(&mut self.open, begins, piece.write, hit, request.app, class);
         }
-        self.counts.evictions = self.host.evictions;
+        self.count_host();
         blocks.clear();
         self.blocks = blocks;
+    }
+
+    /// What the host has counted is counted here, too.
+    fn count_host(&mut self) {
+        self.counts.evictions = self.hosted.host.evictions;
+        self.counts.extra_reads = self.hosted.host.extra_reads;
     }
 
     /// True if the block is not where it belongs now, but all its bytes are in blocks of the class that the file had
     /// before.
     fn is_elsewhere(&self, block: &Block, others: &[Block]) -> bool {
-        let resident =
-            |block: &Block| self.host.index.find(block.address).is_some_and(|slot| self.policy.contains(slot));
+        let resident = |block: &Block| {
+            self.frames().index.find(block.address).is_some_and(|slot| self.hosted.policy.contains(slot))
+        };
         !resident(block) && others.iter().all(resident)
     }
 
     /// References one block; true if it was resident.
     fn access(&mut self, block: &Block, reference: Reference, serve: &mut Serve) -> bool {
-        let slot = self.host.index.slot(block);
-        if slot >= self.slots {
-            self.slots = slot.saturating_add(slot / 2).saturating_add(64);
-            self.policy.grow(self.slots);
-        }
-        let outcome = self.policy.access(slot, reference, &mut self.host);
-        // A block may also leave by the very reference that hits it.
-        let kept = outcome != Outcome::Bypassed && self.policy.contains(slot);
-        if kept {
-            self.host.allocate_frame(slot);
-        }
-        self.house_wanted();
+        let slot = self.frames_mut().index.slot(block);
+        let (outcome, kept) = self.hosted.access(slot, reference);
         let hit = outcome == Outcome::Hit;
         if !hit {
-            self.host.index.entry_mut(slot).app = reference.app;
+            self.frames_mut().index.entry_mut(slot).app = reference.app;
         }
         if block.pool.is_some() {
-            serve(&mut self.host, Decided { block, slot: kept.then_some(slot), hit });
+            serve(self.frames_mut(), Decided { block, slot: kept.then_some(slot), hit });
         }
         hit
     }
 
-    /// Gives frames to what the policy has fetched though nobody asked for it.
-    fn house_wanted(&mut self) {
-        while let Some(wanted) = self.host.wanted.pop() {
-            self.counts.extra_reads += 1;
-            if self.policy.contains(wanted) {
-                self.host.allocate_frame(wanted);
-                self.host.missing.push(wanted);
-            }
-        }
-    }
-
     /// Takes the blocks of a file from a byte on, or all and its inode, out of the cache.
     fn remove(&mut self, file: u32, from: Option<u64>) {
-        for slot in self.host.index.of_file(file) {
-            let block = self.host.index.entry(slot).block;
+        for slot in self.frames().index.of_file(file) {
+            let block = self.frames().index.entry(slot).block;
             if from.is_none_or(|from| block.pool.is_some() && block.start >= from) {
-                self.policy.remove(slot, &mut self.host);
+                self.hosted.remove(slot);
             }
         }
     }
@@ -493,47 +362,49 @@ impl Decider {
     /// Blocks that no longer fit leave in the policy's own order.
     pub fn resize(&mut self, plan: &Plan) -> Result<(), CacheError> {
         let capacity = plan.capacity()?;
-        self.policy.resize(capacity, &mut self.host);
-        self.counts.evictions = self.host.evictions;
-        self.host.resize(0, capacity)?;
-        self.house_wanted();
+        self.hosted.resize(capacity);
+        self.frames_mut().resize(0, capacity)?;
+        self.hosted.admit_wanted();
+        self.count_host();
         Ok(())
     }
 
     /// Takes over the frames of another decider, if they are as many and as large, and its counts. `refer` references a
     /// block of the other one here. What this policy does not keep is lost.
     pub fn adopt(&mut self, mut other: Decider, mut refer: impl FnMut(&mut Decider, &Entry, &mut Serve)) {
-        self.host.division.changes = other.host.division.changes;
-        self.host.division.listener = other.host.division.listener.take();
-        if self.host.arena.is_like(&other.host.arena) {
-            std::mem::swap(&mut self.host.arena, &mut other.host.arena);
-            let entry = |slot: Slot| other.host.index.entry(slot).clone();
+        let (ours, others) = (self.frames_mut(), other.frames_mut());
+        ours.division.changes = others.division.changes;
+        ours.division.listener = others.division.listener.take();
+        if ours.arena.is_like(&others.arena) {
+            std::mem::swap(&mut ours.arena, &mut others.arena);
+            let entry = |slot: Slot| others.index.entry(slot).clone();
             let mut framed: Vec<Entry> =
-                other.host.index.slots().map(entry).filter(|entry| entry.frame.is_some()).collect();
+                others.index.slots().map(entry).filter(|entry| entry.frame.is_some()).collect();
             framed.sort_unstable_by_key(|entry| entry.block.address);
             for entry in framed {
                 let (Some(frame), Some(pool)) = (entry.frame, entry.block.pool) else { continue };
                 // Nobody else takes the frame before its bytes have moved on: room is made before a block comes in.
-                self.host.arena.release(pool, frame);
-                refer(self, &entry, &mut |host, decided| {
+                self.frames_mut().arena.release(pool, frame);
+                refer(self, &entry, &mut |frames, decided| {
                     if let Some(slot) = decided.slot {
-                        host.move_in(slot, pool, frame, entry.valid.clone());
+                        frames.move_in(slot, pool, frame, entry.valid.clone());
                     }
                 });
             }
         }
         self.counts = Counts { classes: vec![Default::default(); self.classes().len()], ..other.counts };
-        self.host.evictions = self.counts.evictions;
+        self.hosted.host.evictions = self.counts.evictions;
+        self.hosted.host.extra_reads = self.counts.extra_reads;
     }
 
     /// Panics on a broken invariant. For tests.
     pub fn validate(&self) {
-        self.policy.validate();
+        self.hosted.policy.validate();
         let mut resident = 0;
         let mut taken = std::collections::HashSet::new();
-        for slot in self.host.index.slots() {
-            let entry = self.host.index.entry(slot);
-            let here = self.policy.contains(slot);
+        for slot in self.frames().index.slots() {
+            let entry = self.frames().index.entry(slot);
+            let here = self.hosted.policy.contains(slot);
             resident += u32::from(here);
             assert_eq!(
                 here && entry.block.pool.is_some(),
@@ -543,22 +414,7 @@ impl Decider {
             assert!(entry.frame.is_none_or(|frame| taken.insert((entry.block.pool, frame))), "two blocks in a frame");
             assert!(entry.valid.end <= entry.block.bytes);
         }
-        assert_eq!(resident, self.policy.len(), "every resident block has a slot");
-    }
-}
-
-impl Host {
-    fn resize(&mut self, pool: u8, frames: u32) -> Result<(), CacheError> {
-        if frames >= self.arena.size(pool).frames {
-            return self.arena.extend(pool, frames);
-        }
-        let of_pool = |&slot: &Slot| self.index.entry(slot).block.pool == Some(pool);
-        let framed = self.index.slots().filter(of_pool);
-        let owners: HashMap<Frame, Slot> =
-            framed.filter_map(|slot| Some((self.index.entry(slot).frame?, slot))).collect();
-        let used: Vec<Frame> = owners.keys().copied().collect();
-        let index = &mut self.index;
-        self.arena.cut(pool, frames, &used, |from, to| index.entry_mut(owners[&from]).frame = Some(to))
+        assert_eq!(resident, self.hosted.policy.len(), "every resident block has a slot");
     }
 }
 

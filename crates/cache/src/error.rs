@@ -31,6 +31,15 @@ pub enum CacheError {
         /// The spec.
         policy: String,
     },
+    /// The policy treats kinds of files apart, and there are no files.
+    #[error("{policy} treats kinds of files apart, which objects do not have: choose another policy")]
+    Kinds {
+        /// The spec.
+        policy: String,
+    },
+    /// So many values cannot be kept.
+    #[error("a cache of {0} values is not possible: expected 1 to 2147483648")]
+    Values(u64),
     /// Blocks of this size cannot be kept in frames.
     #[error("a block of {} is not possible here: expected a power of two from 512B to 16M", Value::Size(*.0))]
     Block(u64),

@@ -1,9 +1,23 @@
-//! The live cache: the policies that the simulator runs, on real I/O. It knows no file system: `hotset-mount` serves a
-//! directory through it, and any other program may read and write [sources](source::Source) through it.
+//! The policies that the simulator runs, in a program of your own: for its values, or for files that it reads and
+//! writes.
 //!
-//! [`Cache`] keeps blocks of files in frames of a fixed arena. What stays and what leaves is decided by a policy of the
-//! registry, one reference after the other under one lock, so that a recording of the references, replayed by the
-//! simulator, gives the same hits and misses. Reading and writing storage happens outside of that lock.
+//! [`Cache`] keeps values by keys, under any policy that `hotset policies` lists and that needs to know nothing of
+//! files or the future:
+//!
+//! ```
+//! let mut cache = hotset_cache::Cache::new("lirs", 1000)?;
+//! cache.insert("key", "value");
+//! assert_eq!(cache.get("key"), Some(&"value"));
+//! assert_eq!(cache.remove("key"), Some("value"));
+//! cache.resize(500)?;
+//! # Ok::<(), hotset_cache::CacheError>(())
+//! ```
+//!
+//! [`FileCache`] keeps blocks of files in frames of a fixed arena. What stays and what leaves is decided by a policy
+//! of the registry, one reference after the other under one lock, so that a recording of the references, replayed by
+//! the simulator, gives the same hits and misses. Reading and writing storage happens outside of that lock. It knows no
+//! file system: `hotset-mount` serves a directory through it, and any other program may read and write
+//! [sources](source::Source) through it.
 
 mod applications;
 mod arena;
@@ -15,8 +29,11 @@ mod decider;
 mod division;
 mod error;
 mod files;
+mod frames;
+mod host;
 mod in_flight;
 pub mod machine;
+mod objects;
 mod read;
 mod read_ahead;
 mod recording;
@@ -31,11 +48,12 @@ mod transfers;
 pub mod workers;
 mod write;
 
-pub use cache::{Cache, Settings};
+pub use cache::{FileCache, Settings};
 pub use counts::{Counts, Traffic};
 pub use error::CacheError;
 pub use files::FileNumber;
 pub use in_flight::Share;
+pub use objects::Cache;
 pub use read::{Missing, Read};
 pub use read_ahead::BUDGET;
 pub use recording::Recording;

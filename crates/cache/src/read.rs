@@ -7,9 +7,10 @@ use std::ops::Range;
 use hotset_core::request::Op;
 
 use crate::block_index::Block;
-use crate::cache::Cache;
-use crate::decider::{Decided, Host};
+use crate::cache::FileCache;
+use crate::decider::Decided;
 use crate::files::FileNumber;
+use crate::frames::Frames;
 use crate::in_flight::Share;
 use crate::runs::{Run, add_block, announce, read_run, run_bytes};
 use crate::shared::Locked;
@@ -58,10 +59,10 @@ pub struct Missing {
 pub enum Read {
     /// All of it was there, and is in the reply.
     Done,
-    /// [`Cache::finish_read`] must be called for it, or the reads of others that wait for it fail.
+    /// [`FileCache::finish_read`] must be called for it, or the reads of others that wait for it fail.
     Missing(Missing),
-    /// So many bytes are too many, as much as there is in flight. Nothing was decided; [`Cache::when_there_is_room`]
-    /// tells when it can be.
+    /// So many bytes are too many, as much as there is in flight. Nothing was decided;
+    /// [`FileCache::when_there_is_room`] tells when it can be.
     Crowded(u64),
 }
 
@@ -77,7 +78,7 @@ fn put(reply: &mut Vec<u8>, length: u64, at: u64, bytes: &[u8]) {
     reply.extend_from_slice(behind);
 }
 
-impl Cache {
+impl FileCache {
     /// Reads up to `length` bytes from `offset` on; fewer only at the end of the file. Fails as the source does: what
     /// could not be read is not cached.
     pub fn read(&self, access: &Access, offset: u64, length: usize) -> io::Result<Vec<u8>> {
@@ -96,7 +97,7 @@ impl Cache {
         }
     }
 
-    /// The part of [`read`](Cache::read) that waits for nobody and asks the source nothing. `None`, and nothing is
+    /// The part of [`read`](FileCache::read) that waits for nobody and asks the source nothing. `None`, and nothing is
     /// decided, if it goes beyond what is known of the file, so that the source must be asked. What was in `reply`
     /// goes; its memory is used again, so that whoever keeps it reads what is there without an allocation.
     pub fn begin_read(&self, access: &Access, offset: u64, length: usize, reply: &mut Vec<u8>) -> Option<Read> {
@@ -174,7 +175,7 @@ impl Cache {
         }
     }
 
-    /// The part of [`read`](Cache::read) that reads the source and waits for others who do.
+    /// The part of [`read`](FileCache::read) that reads the source and waits for others who do.
     pub fn finish_read(&self, access: &Access, missing: Missing) -> io::Result<Vec<u8>> {
         let Missing { range, mut reply, runs, pieces, _share } = missing;
         for (run, transfer) in &runs {
@@ -239,7 +240,7 @@ impl Cache {
             transfers: &transfers,
         };
         state.files[access.file as usize].read_through(access.source);
-        state.decide(access, Op::Read, range, size, &mut |host, decided| reading.serve(host, &decided));
+        state.decide(access, Op::Read, range, size, &mut |frames, decided| reading.serve(frames, &decided));
         let Reading { runs, pieces, refills, .. } = reading;
         let missing = (!pieces.is_empty()).then(|| {
             let bytes = length + run_bytes(&runs);
@@ -263,13 +264,13 @@ impl Cache {
 }
 
 impl Reading<'_> {
-    fn serve(&mut self, host: &mut Host, decided: &Decided) {
+    fn serve(&mut self, frames: &Frames, decided: &Decided) {
         let block = decided.block;
         let want = block.start.max(self.range.start)..block.range().end.min(self.range.end);
         if want.is_empty() {
             return;
         }
-        if let Some(bytes) = decided.slot.and_then(|slot| host.data(slot, &want)) {
+        if let Some(bytes) = decided.slot.and_then(|slot| frames.data(slot, &want)) {
             let length = self.range.end - self.range.start;
             put(self.reply, length, want.start - self.range.start, bytes);
             return;
@@ -289,12 +290,12 @@ impl State {
     /// Bytes that a read of `range` will have in flight, its reply and what is read for it; none if all of it is there.
     fn in_flight_for(&self, file: FileNumber, range: &Range<u64>, size: u64) -> u64 {
         let length = range.end - range.start;
-        let host = &self.decider.host;
+        let frames = self.decider.frames();
         let (mut is_missing, mut read, mut known) = (false, 0, 0);
         for block in self.decider.ahead(file, range) {
             let want = block.start.max(range.start)..block.range().end.min(range.end);
             known += want.end - want.start;
-            if host.index.find(block.address).is_some_and(|slot| host.data(slot, &want).is_some()) {
+            if frames.index.find(block.address).is_some_and(|slot| frames.data(slot, &want).is_some()) {
                 continue;
             }
             is_missing = true;

@@ -59,7 +59,7 @@ impl ReadAhead {
         let ahead = ahead.start..ahead.end.min(size);
         let mut runs = Vec::new();
         for block in state.decider.ahead(access.file, &ahead) {
-            let index = &state.decider.host.index;
+            let index = &state.decider.frames().index;
             let resident = index.find(block.address).is_some_and(|slot| index.entry(slot).frame.is_some());
             if block.start >= ahead.start && !resident && state.transfers.find(access.file, block.address).is_none() {
                 add_block(&mut runs, &block, size);
@@ -89,8 +89,8 @@ impl ReadAhead {
     /// read once somebody asks.
     pub fn bring(&self, state: &mut State) {
         let mut runs: HashMap<FileNumber, Vec<Run>> = HashMap::new();
-        for slot in std::mem::take(&mut state.decider.host.missing) {
-            let entry = state.decider.host.index.entry(slot);
+        for slot in state.decider.take_missing() {
+            let entry = state.decider.frames().index.entry(slot);
             let Some(file) = entry.block.file else { continue };
             let is_there = entry.frame.is_none() || !entry.valid.is_empty();
             let size = state.files[file as usize].size();

@@ -106,12 +106,13 @@ impl State {
     /// resident.
     fn install(&mut self, file: FileNumber, transfer: &Arc<Transfer>, block: &Block, bytes: &[u8]) -> bool {
         let announced = self.transfers.find(file, block.address).is_some_and(|known| Arc::ptr_eq(known, transfer));
-        let host = &mut self.decider.host;
-        let Some(slot) = host.index.find(block.address).filter(|&slot| host.index.entry(slot).frame.is_some()) else {
+        let frames = self.decider.frames_mut();
+        let Some(slot) = frames.index.find(block.address).filter(|&slot| frames.index.entry(slot).frame.is_some())
+        else {
             return false;
         };
         if announced && !transfer.is_cancelled() {
-            host.fill(slot, transfer.range.start, bytes);
+            frames.fill(slot, transfer.range.start, bytes);
         }
         true
     }

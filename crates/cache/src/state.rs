@@ -20,9 +20,9 @@ use crate::transfers::{Staged, Transfers};
 /// Who reads or writes which file.
 #[derive(Clone, Copy)]
 pub struct Access<'a> {
-    /// The file, by [`Cache::file`].
+    /// The file, by [`FileCache::file`].
     pub file: FileNumber,
-    /// The application, by [`Cache::app`].
+    /// The application, by [`FileCache::app`].
     pub app: u32,
     /// The open file.
     pub source: &'a Arc<dyn Source>,
@@ -128,8 +128,8 @@ impl State {
     /// The bytes `range` of a file are not what they were: whatever is cached or being read of them is invalidated.
     pub fn invalidate(&mut self, file: FileNumber, range: &Range<u64>) {
         self.transfers.cancel(file, range);
-        for slot in self.decider.host.index.of_file(file) {
-            self.decider.host.invalidate(slot, range);
+        for slot in self.decider.frames().index.of_file(file) {
+            self.decider.frames_mut().invalidate(slot, range);
         }
     }
 

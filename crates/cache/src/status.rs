@@ -4,7 +4,7 @@ use hotset_core::counters::Counters;
 use hotset_core::policy::PartRoom;
 use serde::Serialize;
 
-use crate::cache::Cache;
+use crate::cache::FileCache;
 use crate::counts::Traffic;
 
 /// Everything that `hotset top`, the metrics and the JSON status show.
@@ -72,11 +72,11 @@ pub struct Part {
 
 impl Status {
     /// The status of a cache now.
-    pub fn of(cache: &Cache) -> Status {
+    pub fn of(cache: &FileCache) -> Status {
         let (policy, memory_bytes, block) = cache.settings();
         let state = cache.shared.look();
         let (decider, counts) = (&state.decider, &state.decider.counts);
-        let division = &decider.host.division;
+        let division = &decider.frames().division;
         let part = |app: usize, now: &Counters| {
             let room = division.parts.iter().find(|room| room.app as usize == app)?;
             let before = state.apps_before.get(app).copied().unwrap_or_default();

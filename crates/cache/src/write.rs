@@ -5,13 +5,13 @@ use std::ops::Range;
 
 use hotset_core::request::Op;
 
-use crate::cache::Cache;
+use crate::cache::FileCache;
 use crate::files::FileNumber;
 use crate::source::{self, Stamp};
 use crate::state::{Access, State};
 use crate::sync::PoisonError;
 
-impl Cache {
+impl FileCache {
     /// Writes `bytes` at `offset`; gives how many were written. When it returns they are where the source keeps what is
     /// written to it.
     pub fn write(&self, access: &Access, offset: u64, bytes: &[u8]) -> io::Result<usize> {
@@ -129,7 +129,7 @@ impl State {
         let range = offset..offset + bytes.len() as u64;
         self.decide(access, Op::Write, &range, size, &mut |_, _| {});
         for slot in self.decider.overlapping(access.file, &range) {
-            self.decider.host.fill(slot, offset, bytes);
+            self.decider.frames_mut().fill(slot, offset, bytes);
         }
         self.traffic.bytes_written += bytes.len() as u64;
     }

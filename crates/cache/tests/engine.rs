@@ -9,7 +9,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use hotset_cache::source::Source;
-use hotset_cache::{Cache, CacheError, Read, Settings, Stream};
+use hotset_cache::{CacheError, FileCache, Read, Settings, Stream};
 use hotset_core::parts::random::Random;
 use hotset_core::policy::PolicySpec;
 
@@ -18,8 +18,8 @@ use support::{Opened, pattern, settings};
 const EIO: i32 = 5;
 const ENOSPC: i32 = 28;
 
-fn cache(policy: &str, blocks: u64) -> Cache {
-    Cache::new(&settings(policy, blocks * 4096), None).unwrap()
+fn cache(policy: &str, blocks: u64) -> FileCache {
+    FileCache::new(&settings(policy, blocks * 4096), None).unwrap()
 }
 
 #[test]
@@ -126,7 +126,7 @@ fn a_file_that_was_written_here_is_read_anew_once_it_is_opened_again() {
 /// Its time of change is then that of our write, or that of the other one, and either way one of the two is hidden.
 #[test]
 fn a_change_behind_the_cache_during_a_write_is_seen_at_the_next_open() {
-    type Change = fn(&Cache, &hotset_cache::Access);
+    type Change = fn(&FileCache, &hotset_cache::Access);
     let ways: [Change; 3] = [
         |cache, access| assert_eq!(cache.write(access, 0, &[7; 4096]).unwrap(), 4096),
         |cache, access| assert_eq!(cache.append(access, &[7; 10]).unwrap(), (8192, 10)),
@@ -212,7 +212,7 @@ fn a_read_that_a_write_overtakes_does_not_reach_the_cache() {
 /// What was read ahead up to the end is not the end any more once the file has grown.
 #[test]
 fn a_file_that_grows_while_its_end_is_read_ahead_has_no_old_end() {
-    type Growth = fn(&Cache, &hotset_cache::Access);
+    type Growth = fn(&FileCache, &hotset_cache::Access);
     let ways: [Growth; 2] = [
         |cache, access| cache.set_len(access, 120_000).unwrap(),
         |cache, access| assert_eq!(cache.write(access, 110_000, &[7; 10_000]).unwrap(), 10_000),
@@ -456,7 +456,7 @@ fn what_a_scheme_wants_unasked_is_read_before_it_is_asked_for() {
 
 #[test]
 fn what_cannot_be_is_refused_in_words() {
-    let refused = |settings: Settings| Cache::new(&settings, None).err().expect("it is refused").to_string();
+    let refused = |settings: Settings| FileCache::new(&settings, None).err().expect("it is refused").to_string();
     assert_eq!(
         refused(settings("bypass(opt,output)", 1 << 20)),
         "bypass(opt,output) must know the future of all requests: it can be simulated, but not run; choose another policy"

@@ -7,14 +7,14 @@ use std::sync::mpsc::channel;
 use std::thread;
 use std::time::Duration;
 
-use hotset_cache::{Access, Cache, Stream};
+use hotset_cache::{Access, FileCache, Stream};
 
 use support::{Opened, pattern, settings};
 
 /// Reads ahead that hang, of more files than there are threads for them in any division.
 #[test]
 fn files_are_read_beside_others_whose_reads_ahead_hang() {
-    let cache = Arc::new(Cache::new(&settings("lru", 8 << 20), None).unwrap());
+    let cache = Arc::new(FileCache::new(&settings("lru", 8 << 20), None).unwrap());
     let files: Vec<Opened> =
         (0..80).map(|number| Opened::new(&cache, &format!("/{number}"), pattern(number, 1 << 20))).collect();
     let streams: Vec<Stream> = files.iter().map(|_| Stream::default()).collect();

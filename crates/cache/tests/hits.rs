@@ -5,7 +5,7 @@ mod support;
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
 
-use hotset_cache::{Access, Cache, Read, Stream};
+use hotset_cache::{Access, FileCache, Read, Stream};
 
 use support::{Opened, pattern, settings};
 
@@ -36,7 +36,7 @@ static ALLOCATOR: Counting = Counting;
 fn a_hit_allocates_nothing() {
     const SIZE: usize = 256 << 10;
     for policy in ["lru", "arc", "lirs", "s3-fifo", "sieve", "attribute"] {
-        let cache = Cache::new(&settings(policy, 4 << 20), None).unwrap();
+        let cache = FileCache::new(&settings(policy, 4 << 20), None).unwrap();
         let file = Opened::new(&cache, "/f", pattern(1, SIZE));
         let stream = Stream::default();
         let access = Access { stream: Some(&stream), ..file.access(0) };

@@ -10,7 +10,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use hotset_cache::source::{Source, Stamp};
-use hotset_cache::{Access, Cache, Settings, Stream};
+use hotset_cache::{Access, FileCache, Settings, Stream};
 use hotset_core::policy::PolicySpec;
 use hotset_core::request::Kind;
 use shuttle::rand::Rng;
@@ -174,7 +174,7 @@ impl Source for Handle {
 
 /// A thread with the file open.
 struct User {
-    cache: Arc<Cache>,
+    cache: Arc<FileCache>,
     model: Arc<Mutex<Model>>,
     file: u32,
     who: usize,
@@ -194,7 +194,7 @@ impl User {
     }
 
     /// Changes the file, which is known once it is done.
-    fn change<T>(&self, change: impl FnOnce(&Cache, &Access, &[u8]) -> io::Result<T>, cells: u64) {
+    fn change<T>(&self, change: impl FnOnce(&FileCache, &Access, &[u8]) -> io::Result<T>, cells: u64) {
         let number = self.model.lock().unwrap().draw();
         change(&self.cache, &self.access(), &vec![number; (cells * CELL) as usize]).unwrap();
         let mut model = self.model.lock().unwrap();
@@ -240,7 +240,7 @@ impl User {
 fn users(policy: &str, cells: u64, count: usize) -> Vec<User> {
     let policy = PolicySpec::parse(policy).unwrap();
     let settings = Settings { policy, memory: 6 * BLOCK, block: BLOCK, rules: None, seed: 1 };
-    let cache = Arc::new(Cache::new(&settings, None).unwrap());
+    let cache = Arc::new(FileCache::new(&settings, None).unwrap());
     let mut model = Model { seen: vec![Vec::new(); 2 * (BLOCKS * 4) as usize], ..Model::default() };
     model.resize(OTHER, cells);
     let model = Arc::new(Mutex::new(model));

@@ -9,7 +9,7 @@ use std::thread;
 use std::time::Duration;
 
 use hotset_cache::source::{Source, Stamp};
-use hotset_cache::{Access, Cache, Settings};
+use hotset_cache::{Access, FileCache, Settings};
 use hotset_core::request::Kind;
 
 use support::settings;
@@ -54,7 +54,7 @@ fn memory(key: &str) -> u64 {
 /// Has `readers` read 1 MiB of a file of their own each, all at once, and gives the memory that the process takes at
 /// most and thereafter.
 fn read_at_once(readers: usize, memory_bytes: u64, block: u64) -> [u64; 2] {
-    let cache = Cache::new(&Settings { block, ..settings("lru", memory_bytes) }, None).unwrap();
+    let cache = FileCache::new(&Settings { block, ..settings("lru", memory_bytes) }, None).unwrap();
     let source: Arc<dyn Source> = Arc::new(Slow);
     thread::scope(|scope| {
         for reader in 0..readers {

@@ -7,7 +7,7 @@ use std::sync::{Arc, Condvar, Mutex};
 use std::thread;
 
 use hotset_cache::source::{Source, Stamp, Version};
-use hotset_cache::{Access, Cache};
+use hotset_cache::{Access, FileCache};
 use hotset_core::request::Kind;
 
 use support::{pattern, settings};
@@ -56,8 +56,8 @@ impl Source for Bucket {
     }
 }
 
-fn bucket(bytes: Option<Vec<u8>>) -> (Cache, Arc<Bucket>, Arc<dyn Source>, u32) {
-    let cache = Cache::new(&settings("lru", 1 << 20), None).unwrap();
+fn bucket(bytes: Option<Vec<u8>>) -> (FileCache, Arc<Bucket>, Arc<dyn Source>, u32) {
+    let cache = FileCache::new(&settings("lru", 1 << 20), None).unwrap();
     let bucket = Arc::new(Bucket { object: Mutex::new(("\"a1\"".to_owned(), bytes)), lets: Default::default() });
     let file = cache.file("s3://bucket/object", Kind::Datafile);
     cache.opened(file, bucket.as_ref()).unwrap();

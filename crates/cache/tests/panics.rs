@@ -5,14 +5,14 @@ mod support;
 use std::sync::Arc;
 use std::thread;
 
-use hotset_cache::{Cache, Read, Status};
+use hotset_cache::{FileCache, Read, Status};
 
 use support::{Opened, pattern, settings};
 
 #[test]
 fn memory_of_schemes_in_parts_is_changed_across_the_sizes_where_the_parts_are_others() {
     for policy in ["attribute", "unix"] {
-        let cache = Cache::new(&settings(policy, 512 << 10), None).unwrap();
+        let cache = FileCache::new(&settings(policy, 512 << 10), None).unwrap();
         let file = Opened::new(&cache, "/f", pattern(1, 300_000));
         for memory in [512u64, 64, 640, 32, 1300, 300] {
             let memory = memory << 10;
@@ -27,7 +27,7 @@ fn memory_of_schemes_in_parts_is_changed_across_the_sizes_where_the_parts_are_ot
             cache.validate();
             let status = Status::of(&cache);
             assert!(!status.broken && status.memory_bytes == memory && status.frame_bytes <= memory, "{status:?}");
-            let fresh = Cache::new(&settings(policy, memory), None).unwrap();
+            let fresh = FileCache::new(&settings(policy, memory), None).unwrap();
             assert_eq!(fresh.memory().0, status.frame_bytes, "{policy} at {memory}: as one that was built so");
         }
     }
@@ -35,7 +35,7 @@ fn memory_of_schemes_in_parts_is_changed_across_the_sizes_where_the_parts_are_ot
 
 #[test]
 fn whoever_waits_for_a_read_that_is_not_made_reads_himself() {
-    let cache = Arc::new(Cache::new(&settings("lru", 1 << 20), None).unwrap());
+    let cache = Arc::new(FileCache::new(&settings("lru", 1 << 20), None).unwrap());
     let file = Arc::new(Opened::new(&cache, "/f", pattern(1, 50_000)));
     let begun = cache.begin_read(&file.access(0), 0, 50_000, &mut Vec::new());
     let Some(Read::Missing(missing)) = begun else { panic!("it is empty") };

@@ -6,7 +6,7 @@ mod support;
 
 use std::path::Path;
 
-use hotset_cache::{Cache, Counts, Recording};
+use hotset_cache::{Counts, FileCache, Recording};
 use hotset_core::counters::Counters;
 use hotset_core::parts::random::Random;
 use hotset_core::policy::{PolicySpec, Setting};
@@ -56,7 +56,7 @@ const FILES: [(&str, usize); 6] = [
 /// A cache at work, recorded, with what its files must hold.
 struct Work<'a> {
     spec: &'a str,
-    cache: Cache,
+    cache: FileCache,
     files: Vec<Opened>,
     models: Vec<Vec<u8>>,
     apps: [u32; 3],
@@ -70,7 +70,7 @@ impl Work<'_> {
     fn new<'a>(spec: &'a str, memory: u64, recording: &Path) -> Work<'a> {
         let recording = Recording::create(recording, BLOCK, spec).unwrap();
         let cache =
-            Cache::new(&settings(spec, memory), Some(recording)).unwrap_or_else(|error| panic!("{spec}: {error}"));
+            FileCache::new(&settings(spec, memory), Some(recording)).unwrap_or_else(|error| panic!("{spec}: {error}"));
         let apps = ["blender", "cc1", "cp"].map(|name| cache.app(name));
         let files: Vec<Opened> =
             (0..).zip(FILES).map(|(seed, (path, size))| Opened::new(&cache, path, pattern(seed, size))).collect();

@@ -10,7 +10,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use clap::{Args, ValueEnum};
-use hotset_cache::{Cache, CacheError, Recording, Settings};
+use hotset_cache::{CacheError, FileCache, Recording, Settings};
 use hotset_core::policy::{PolicySpec, Setting};
 use hotset_core::spec::Value;
 use hotset_mount::{AppBy, Mode, Options, Plain};
@@ -167,16 +167,16 @@ impl Mount {
         }
     }
 
-    fn cache(&self, policy: &PolicySpec) -> Result<Cache, Failure> {
+    fn cache(&self, policy: &PolicySpec) -> Result<FileCache, Failure> {
         let rules = self.classes.as_deref().map(classes::read).transpose()?;
         let settings =
             Settings { policy: policy.clone(), memory: self.memory, block: self.block, rules, seed: self.seed };
         // The scheme is checked before a recording replaces a file.
-        let Some(path) = &self.record else { return Ok(Cache::new(&settings, None)?) };
-        Cache::new(&settings, None)?;
+        let Some(path) = &self.record else { return Ok(FileCache::new(&settings, None)?) };
+        FileCache::new(&settings, None)?;
         let output = Destination::new(path, &[])?;
         let recording = Recording::create(output.path(), self.block, &policy.to_string())?;
-        Ok(Cache::new(&settings, Some(recording))?)
+        Ok(FileCache::new(&settings, Some(recording))?)
     }
 }
 

@@ -20,7 +20,7 @@ use fuser::{
     Config, Errno, FileAttr, FileHandle, FileType, Filesystem, FopenFlags, Generation, INodeNo, LockOwner, OpenFlags,
     ReplyAttr, ReplyData, ReplyEntry, ReplyOpen, Request, Session,
 };
-use hotset_cache::{Cache, Settings};
+use hotset_cache::{FileCache, Settings};
 use hotset_core::parts::random::Random;
 use hotset_core::policy::PolicySpec;
 use hotset_mount::{Options, Plain, mount};
@@ -176,7 +176,7 @@ fn main() -> Result<()> {
     fs::write(source.join("data"), vec![7; SIZE as usize])?;
     let mut places = vec![("hotset".to_owned(), ours.clone())];
     let settings = Settings { policy, memory: 2 * SIZE, block: 4096, rules: None, seed: 1 };
-    let cache = Arc::new(Cache::new(&settings, None)?);
+    let cache = Arc::new(FileCache::new(&settings, None)?);
     let mounted = mount(&source, &ours, Some(cache.clone()), Arc::new(Plain), Options::default())?;
     let unmounter = mounted.unmounter();
     let server = thread::spawn(move || mounted.serve());

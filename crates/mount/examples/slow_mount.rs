@@ -13,7 +13,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use hotset_cache::source::{Source, Stamp};
-use hotset_cache::{Cache, Settings, Status};
+use hotset_cache::{FileCache, Settings, Status};
 use hotset_core::policy::PolicySpec;
 use hotset_mount::{Mode, Options, Store, mount};
 
@@ -97,7 +97,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     });
     let memory: u64 = memory.parse()?;
     let settings = Settings { policy: PolicySpec::parse(policy)?, memory, block: 4096, rules: None, seed: 1 };
-    let cache = if memory == 0 { None } else { Some(Arc::new(Cache::new(&settings, None)?)) };
+    let cache = if memory == 0 { None } else { Some(Arc::new(FileCache::new(&settings, None)?)) };
     let mode = if mode == "strict" { Mode::Strict } else { Mode::Fast };
     let options = Options { mode, ..Options::default() };
     let store = Arc::new(SlowStore(disk.clone()));

@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use fuser::ReplyData;
 use hotset_cache::workers::Workers;
-use hotset_cache::{Cache, Read, Share, source};
+use hotset_cache::{FileCache, Read, Share, source};
 
 use crate::handles::OpenFile;
 use crate::kernel::bytes;
@@ -44,7 +44,7 @@ pub(crate) fn read(
     reply: ReplyData,
 ) {
     let begun = COPIED.with_borrow_mut(|copied| {
-        let begin = |cache: &Arc<Cache>| cache.contain(|| cache.begin_read(&open.access(), offset, length, copied));
+        let begin = |cache: &Arc<FileCache>| cache.contain(|| cache.begin_read(&open.access(), offset, length, copied));
         let begun = tree.cache().and_then(begin);
         if !matches!(begun, Some(Some(Read::Done))) {
             return Err((begun, reply));
@@ -63,7 +63,7 @@ pub(crate) fn read(
 }
 
 impl Reading {
-    fn begun(self, cache: Arc<Cache>, begun: Option<Read>) {
+    fn begun(self, cache: Arc<FileCache>, begun: Option<Read>) {
         match begun {
             Some(begun) => self.go_on(cache, begun, Vec::new()),
             None => {
@@ -74,7 +74,7 @@ impl Reading {
     }
 
     /// Answers with `there` if that is all.
-    fn go_on(self, cache: Arc<Cache>, begun: Read, there: Vec<u8>) {
+    fn go_on(self, cache: Arc<FileCache>, begun: Read, there: Vec<u8>) {
         match begun {
             Read::Done => self.answer(Ok(there)),
             Read::Missing(missing) => self.hand_over(move |reading| {
@@ -97,7 +97,7 @@ impl Reading {
     }
 
     /// Begins where the source must be asked first, or with the room that was waited for.
-    fn look(self, cache: Arc<Cache>, share: Option<Share>) {
+    fn look(self, cache: Arc<FileCache>, share: Option<Share>) {
         let mut there = Vec::new();
         match cache.look_and_begin_read(&self.open.access(), self.offset, self.length, share, &mut there) {
             Ok(begun) => self.go_on(cache, begun, there),

@@ -13,7 +13,7 @@ use std::thread;
 use std::time::Duration;
 
 use fuser::{Config, INodeNo, MountOption, Notifier, Session, SessionACL};
-use hotset_cache::Cache;
+use hotset_cache::FileCache;
 use hotset_cache::workers::{HERE, Limits, Part, Workers};
 use rustix::fs::{AtFlags, CWD, StatVfsMountFlags, StatxFlags};
 use rustix::mount::UnmountFlags;
@@ -66,7 +66,7 @@ pub fn device_at(path: &Path) -> io::Result<Device> {
 pub fn mount(
     source: &Path,
     mountpoint: &Path,
-    cache: Option<Arc<Cache>>,
+    cache: Option<Arc<FileCache>>,
     store: Arc<dyn Store>,
     options: Options,
 ) -> io::Result<Mounted> {

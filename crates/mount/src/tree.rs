@@ -21,7 +21,7 @@ use std::sync::mpsc::Receiver;
 
 use hotset_cache::source::{self, Stamp};
 use hotset_cache::workers::Part;
-use hotset_cache::{Cache, FileNumber, Stream};
+use hotset_cache::{FileCache, FileNumber, Stream};
 use hotset_core::request::{Kind, Op};
 use rustix::fs::{
     Access, AtFlags, CWD, FallocateFlags, FileType, Gid, Mode, OFlags, RawMode, SeekFrom, Stat, StatVfs, Timestamps,
@@ -70,7 +70,7 @@ impl NewMode {
 /// The served directory.
 pub(crate) struct Tree {
     nodes: Nodes,
-    cache: Option<Arc<Cache>>,
+    cache: Option<Arc<FileCache>>,
     store: Arc<dyn Store>,
     options: Options,
     rights: Arc<Rights>,
@@ -98,7 +98,7 @@ impl Tree {
     /// Whenever the receiver is told, the kernel is to forget the [`oldest`](Tree::oldest) files.
     pub fn new(
         source: &Path,
-        cache: Option<Arc<Cache>>,
+        cache: Option<Arc<FileCache>>,
         store: Arc<dyn Store>,
         options: Options,
     ) -> io::Result<(Tree, Receiver<()>)> {
@@ -119,7 +119,7 @@ impl Tree {
     }
 
     /// The cache, as long as it is fit for use.
-    pub fn cache(&self) -> Option<&Arc<Cache>> {
+    pub fn cache(&self) -> Option<&Arc<FileCache>> {
         self.cache.as_ref().filter(|cache| !cache.is_broken())
     }
 
@@ -431,7 +431,7 @@ impl Tree {
     }
 
     /// The number that the cache has for a file.
-    fn number(&self, cache: &Cache, node: &Node) -> FileNumber {
+    fn number(&self, cache: &FileCache, node: &Node) -> FileNumber {
         let kind = match node.kind {
             FileType::RegularFile => Kind::Datafile,
             FileType::Directory => Kind::Directory,
@@ -441,7 +441,7 @@ impl Tree {
     }
 
     /// The number that the cache has for the application that asks.
-    fn app(&self, cache: &Cache, caller: Caller) -> u32 {
+    fn app(&self, cache: &FileCache, caller: Caller) -> u32 {
         let number = cache.app(&self.options.app_by.name(caller.pid, caller.uid));
         if number >= self.fold_at.load(Ordering::Relaxed) {
             self.fold(cache);
@@ -451,7 +451,7 @@ impl Tree {
 
     /// Has the cache fold the applications that have ended and have nothing open. The next time is when there are twice
     /// as many as are left.
-    fn fold(&self, cache: &Cache) {
+    fn fold(&self, cache: &FileCache) {
         let open: HashSet<u32> = self.files.all().iter().map(|open| open.app).collect();
         let (names, app_by) = (cache.apps(), self.options.app_by);
         let ended = (0..).zip(&names).filter(|(number, name)| !open.contains(number) && app_by.is_over(name));

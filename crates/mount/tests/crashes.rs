@@ -19,7 +19,7 @@ use std::thread;
 use std::time::Duration;
 
 use hotset_cache::source::{Source, Stamp};
-use hotset_cache::{Access, Cache, Stream};
+use hotset_cache::{Access, FileCache, Stream};
 use hotset_core::parts::random::Random;
 use hotset_core::request::Kind;
 use hotset_mount::Mode;
@@ -107,7 +107,7 @@ impl Open {
         self.model.apply(&change);
     }
 
-    fn step(&mut self, cache: &Cache, journal: &Journal, random: &mut Random) {
+    fn step(&mut self, cache: &FileCache, journal: &Journal, random: &mut Random) {
         let (offset, length) = (u64::from(random.below(12_000)), random.below(9000) as usize);
         let (file, size) = (self.file, self.model.bytes.len() as u64);
         let bytes: Vec<u8> = (0..=length).map(|_| random.bits() as u8).collect();
@@ -142,7 +142,7 @@ fn what_the_cache_has_acknowledged_as_synced_is_there_after_every_end() {
     let mut images = 0;
     for (seed, policy) in (0..30).zip(["lru", "arc", "virtual(lru)"].into_iter().cycle()) {
         println!("seed {seed}, {policy}");
-        let (cache, journal) = (Cache::new(&settings(policy, 8 * 4096), None).unwrap(), Journal::default());
+        let (cache, journal) = (FileCache::new(&settings(policy, 8 * 4096), None).unwrap(), Journal::default());
         let open = |file: Inode| {
             let source =
                 Written { file, journal: journal.clone(), bytes: Mutex::default(), version: AtomicU64::new(0) };

@@ -17,7 +17,7 @@ use fuser::{
     Config, FileAttr, FileHandle, FileType, Filesystem, FopenFlags, Generation, INodeNo, InitFlags, KernelConfig,
     LockOwner, OpenFlags, ReplyAttr, ReplyData, ReplyDirectory, ReplyEntry, ReplyOpen, Request, Session,
 };
-use hotset_cache::Cache;
+use hotset_cache::FileCache;
 use hotset_mount::{Options, Plain, mount};
 use rustix::mount::{UnmountFlags, unmount};
 use tempfile::TempDir;
@@ -138,7 +138,7 @@ fn two_hundred_calls_that_hang_hold_up_nobody_else() {
     let source = Source::default();
     let session = Session::new(source.clone(), &below, &Config::default()).unwrap();
     let session = session.spawn().unwrap();
-    let cache = Arc::new(Cache::new(&settings("lru", 4 << 20), None).unwrap());
+    let cache = Arc::new(FileCache::new(&settings("lru", 4 << 20), None).unwrap());
     let mounted = mount(&below, &at, Some(cache), Arc::new(Plain), Options::default()).unwrap();
     let server = thread::spawn(move || mounted.serve());
 

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use hotset_cache::source::Source;
-use hotset_cache::{Access, Cache, Settings, Stream};
+use hotset_cache::{Access, FileCache, Settings, Stream};
 use hotset_core::policy::PolicySpec;
 use hotset_core::request::{Kind, Op};
 
@@ -22,7 +22,7 @@ type Between = dyn Fn(Arc<dyn Source>) -> Arc<dyn Source>;
 
 /// A cache of blocks of 512 bytes, as small as can be at first.
 pub struct Cached {
-    cache: Cache,
+    cache: FileCache,
     files: [Option<Rc<File>>; NAMES],
     /// Opens so far.
     opens: u32,
@@ -47,7 +47,7 @@ impl Cached {
     pub fn new() -> Cached {
         let policy = PolicySpec::parse("lru").expect("it is known");
         let settings = Settings { policy, memory: 4096, block: 512, rules: None, seed: 1 };
-        let cache = Cache::new(&settings, None).expect("it can be built");
+        let cache = FileCache::new(&settings, None).expect("it can be built");
         Cached { cache, files: Default::default(), opens: 0, between: Box::new(|file| file), is_disturbed: false }
     }
 

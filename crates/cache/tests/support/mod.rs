@@ -6,7 +6,7 @@ pub mod memory;
 use std::sync::Arc;
 
 use hotset_cache::source::Source;
-use hotset_cache::{Access, Cache, Settings};
+use hotset_cache::{Access, FileCache, Settings};
 use hotset_core::policy::PolicySpec;
 
 pub use memory::Memory;
@@ -25,7 +25,7 @@ pub struct Opened {
 }
 
 impl Opened {
-    pub fn new(cache: &Cache, path: &str, bytes: Vec<u8>) -> Opened {
+    pub fn new(cache: &FileCache, path: &str, bytes: Vec<u8>) -> Opened {
         let store = Memory::new(bytes);
         let number = cache.file(path, hotset_core::request::Kind::Datafile);
         cache.opened(number, store.as_ref()).unwrap();

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use hotset_cache::{Cache, Status};
+use hotset_cache::{FileCache, Status};
 
 use super::metrics;
 use crate::failure::Failure;
@@ -23,7 +23,7 @@ pub(crate) fn listen(wanted: &str) -> Result<Listening, Failure> {
 
 impl Listening {
     /// Serves `/metrics` for Prometheus and `/status` in JSON as long as the process lives, and says where.
-    pub(crate) fn serve(self, cache: Arc<Cache>) -> Result<(), Failure> {
+    pub(crate) fn serve(self, cache: Arc<FileCache>) -> Result<(), Failure> {
         let address = self.0.address();
         self.0.serve("there is /metrics and /status\n", move |path| page(path, &cache))?;
         eprintln!("hotset: http://{address}/metrics and http://{address}/status tell how it goes");
@@ -31,7 +31,7 @@ impl Listening {
     }
 }
 
-fn page(path: &str, cache: &Cache) -> Option<Page> {
+fn page(path: &str, cache: &FileCache) -> Option<Page> {
     let (kind, text) = match path {
         "/metrics" => ("text/plain; version=0.0.4", metrics::text(&Status::of(cache))),
         "/status" => {

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use hotset_cache::{Cache, Status};
+use hotset_cache::{FileCache, Status};
 use hotset_core::policy::{App, Info, ParamKind, PolicySpec};
 use hotset_mount::device_at;
 
@@ -29,7 +29,7 @@ const PAUSE: Duration = Duration::from_millis(50);
 
 /// Answers clients of `hotset ctl` and `hotset top` as long as the process lives; they find it as long as what is
 /// returned does. Without a place to listen at the mount serves all the same.
-pub(crate) fn serve(mountpoint: &Path, cache: Arc<Cache>) -> Option<impl Drop> {
+pub(crate) fn serve(mountpoint: &Path, cache: Arc<FileCache>) -> Option<impl Drop> {
     let taken = device_at(mountpoint).and_then(Place::take).and_then(|(place, listener)| {
         thread::Builder::new().name("control".to_owned()).spawn(move || accept(&listener, &cache))?;
         Ok(place)
@@ -42,7 +42,7 @@ pub(crate) fn serve(mountpoint: &Path, cache: Arc<Cache>) -> Option<impl Drop> {
 }
 
 /// Gives each client a thread. Who may not ask is told so and read nothing of.
-fn accept(listener: &UnixListener, cache: &Arc<Cache>) {
+fn accept(listener: &UnixListener, cache: &Arc<FileCache>) {
     let clients = Arc::new(());
     loop {
         let Ok((stream, _)) = listener.accept() else {
@@ -74,7 +74,7 @@ fn answer(mut stream: &UnixStream, answer: &Answer) -> io::Result<()> {
     stream.write_all(format!("{}\n", serde_json::to_string(answer)?).as_bytes())
 }
 
-fn converse(stream: &UnixStream, cache: &Cache) -> Answer {
+fn converse(stream: &UnixStream, cache: &FileCache) -> Answer {
     let line = match request(stream) {
         Ok(line) => line,
         Err(error) => return Answer::Refused(format!("no request has come: {error}")),
@@ -110,7 +110,7 @@ fn request(mut stream: &UnixStream) -> io::Result<Vec<u8>> {
 }
 
 /// Changes what is asked for, all of it or nothing.
-fn set(cache: &Cache, settings: &[(String, String)]) -> Result<(), String> {
+fn set(cache: &FileCache, settings: &[(String, String)]) -> Result<(), String> {
     let (mut policy, mut memory) = (None, None);
     for (key, value) in settings {
         match (key.as_str(), key.split_once('.')) {

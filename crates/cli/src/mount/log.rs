@@ -8,19 +8,19 @@ use std::sync::mpsc::{Receiver, channel};
 use std::thread::{self, JoinHandle};
 use std::time::Instant;
 
-use hotset_cache::Cache;
+use hotset_cache::FileCache;
 use hotset_core::policy::{PartRoom, Repartition};
 
 use crate::failure::Failure;
 use crate::output::human;
 
-/// A thread that writes a line for each decision. It ends with the cache, see [`Cache::finish`].
+/// A thread that writes a line for each decision. It ends with the cache, see [`FileCache::finish`].
 pub(super) struct Log(JoinHandle<()>);
 
 impl Log {
     /// Writes decisions of `cache`, whose blocks have `block` bytes, behind what is in the file `to`; without one, to
     /// the terminal.
-    pub fn start(cache: &Arc<Cache>, block: u64, to: Option<&Path>) -> Result<Log, Failure> {
+    pub fn start(cache: &Arc<FileCache>, block: u64, to: Option<&Path>) -> Result<Log, Failure> {
         let mut out: Box<dyn Write + Send> = match to {
             Some(path) => {
                 let file = File::options().create(true).append(true).open(path);

@@ -9,7 +9,7 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use hotset_cache::{Cache, Status};
+use hotset_cache::{FileCache, Status};
 use hotset_mount::{Mounted, Stopper};
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
@@ -24,7 +24,7 @@ pub(super) fn serve(
     mounted: Mounted,
     source: &Path,
     mountpoint: &Path,
-    cache: Option<&Cache>,
+    cache: Option<&FileCache>,
     is_detached: bool,
     patience: Duration,
 ) -> Result<(), Failure> {

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
-use hotset_cache::Cache;
+use hotset_cache::FileCache;
 use hotset_mount::{Mode, Options, Plain, Store, mount};
 use tempfile::TempDir;
 
@@ -17,7 +17,7 @@ use super::settings;
 /// A source and a mount of it, which ends with the test.
 pub struct Mount {
     pub folder: TempDir,
-    pub cache: Option<Arc<Cache>>,
+    pub cache: Option<Arc<FileCache>>,
     unmount: Box<dyn Fn() -> std::io::Result<()> + Send + Sync>,
     server: Option<JoinHandle<std::io::Result<()>>>,
 }
@@ -56,7 +56,7 @@ impl Mount {
         store: Arc<dyn Store>,
     ) -> std::io::Result<Mount> {
         let [source, at] = ["source", "at"].map(|name| folder.path().join(name));
-        let cache = (blocks > 0).then(|| Arc::new(Cache::new(&settings(policy, blocks * 4096), None).unwrap()));
+        let cache = (blocks > 0).then(|| Arc::new(FileCache::new(&settings(policy, blocks * 4096), None).unwrap()));
         let mounted = mount(&source, &at, cache.clone(), store, options)?;
         let unmount = Box::new(mounted.unmounter());
         let server = Some(thread::spawn(move || mounted.serve()));

@@ -1,0 +1,155 @@
+//! A policy and its host, whatever lies in the cache: frames of blocks, or objects of the program that embeds it. No
+//! I/O, no lock.
+
+use hotset_core::policy::dynamic::DynPolicy;
+use hotset_core::policy::{App, Args, Effects, Extra, Note, Outcome, PolicySpec, Profiling, Reference, Setup, Slot};
+use hotset_core::view::View;
+
+use crate::error::CacheError;
+
+/// What lies in a cache, by slot.
+pub(crate) trait Payload {
+    /// What is in `slot` stays: it has whatever it needs for that from here on.
+    fn admit(&mut self, slot: Slot);
+    /// Its data leaves; the policy may still know the slot.
+    fn release(&mut self, slot: Slot);
+    /// The policy knows nothing of the slot any more, which may stand for something else.
+    fn forget(&mut self, slot: Slot);
+    /// The policy tells something of itself.
+    fn note(&mut self, _note: &Note) {}
+}
+
+/// What a policy's effects reach.
+pub(crate) struct Host<P> {
+    pub payload: P,
+    /// How often data has left.
+    pub evictions: u64,
+    /// What the policy wants to have though nobody asked for it.
+    wanted: Vec<Slot>,
+    /// What of it is resident, but was not read yet.
+    pub missing: Vec<Slot>,
+    /// How much of it there was.
+    pub extra_reads: u64,
+}
+
+impl<P: Payload> Effects for Host<P> {
+    fn evict(&mut self, slot: Slot) {
+        self.evictions += 1;
+        self.payload.release(slot);
+    }
+
+    fn forget(&mut self, slot: Slot) {
+        self.payload.release(slot);
+        self.payload.forget(slot);
+    }
+
+    fn fetch(&mut self, slot: Slot, _why: Extra) {
+        self.wanted.push(slot);
+    }
+
+    fn note(&mut self, note: &Note) {
+        self.payload.note(note);
+    }
+}
+
+/// What a policy is built from.
+pub(crate) struct Build<'a> {
+    pub spec: &'a PolicySpec,
+    pub args: &'a Args,
+    pub capacity: u32,
+    pub seed: u64,
+    /// The applications that are known so far.
+    pub apps: &'a [App],
+}
+
+impl Build<'_> {
+    /// How the policy wants requests to be shown to it. What cannot run on requests as they come is refused.
+    pub fn view(&self) -> Result<View, CacheError> {
+        let (policy, asks) = (|| self.spec.to_string(), self.spec.entry().asks);
+        if self.spec.is_offline() {
+            return Err(CacheError::Offline { policy: policy() });
+        }
+        if let Some(Profiling::Alone { .. }) = asks.profiling(self.args, self.capacity) {
+            return Err(CacheError::Profiling { policy: policy() });
+        }
+        if asks.reads_ahead(self.args) {
+            return Err(CacheError::ReadsAhead { policy: policy() });
+        }
+        Ok(asks.view(self.args, self.capacity)?)
+    }
+
+    /// The policy and the slots that it has room for.
+    fn policy(&self) -> Result<(Box<dyn DynPolicy>, u32), CacheError> {
+        let Build { spec, args, capacity, seed, apps } = *self;
+        let known = spec.identities(capacity, args);
+        let slots = known.min(u64::from(capacity) * 4 + 1024).min(1 << 31) as u32;
+        let setup = Setup { capacity, slots, seed, args, future: None, addresses: None, apps };
+        Ok((spec.build(capacity, &setup)?, slots))
+    }
+}
+
+/// A policy with its host.
+pub(crate) struct Hosted<P> {
+    pub policy: Box<dyn DynPolicy>,
+    pub host: Host<P>,
+    /// Slots that the policy has room for.
+    slots: u32,
+    /// Number of the next reference.
+    time: u64,
+}
+
+impl<P: Payload> Hosted<P> {
+    /// An empty cache. What lies in it may depend on the policy.
+    pub fn new(
+        build: &Build,
+        payload: impl FnOnce(&dyn DynPolicy) -> Result<P, CacheError>,
+    ) -> Result<Self, CacheError> {
+        let (policy, slots) = build.policy()?;
+        let payload = payload(policy.as_ref())?;
+        let host = Host { payload, evictions: 0, wanted: Vec::new(), missing: Vec::new(), extra_reads: 0 };
+        Ok(Hosted { policy, host, slots, time: 0 })
+    }
+
+    /// The number of the next reference.
+    pub fn tick(&mut self) -> u64 {
+        self.time += 1;
+        self.time - 1
+    }
+
+    /// References what is in `slot`; true with the outcome if it is kept.
+    pub fn access(&mut self, slot: Slot, reference: Reference) -> (Outcome, bool) {
+        if slot >= self.slots {
+            self.slots = slot.saturating_add(slot / 2).saturating_add(64);
+            self.policy.grow(self.slots);
+        }
+        let outcome = self.policy.access(slot, reference, &mut self.host);
+        // It may also leave by the very reference that hits it.
+        let kept = outcome != Outcome::Bypassed && self.policy.contains(slot);
+        if kept {
+            self.host.payload.admit(slot);
+        }
+        self.admit_wanted();
+        (outcome, kept)
+    }
+
+    /// What is in `slot` is worth nothing any more.
+    pub fn remove(&mut self, slot: Slot) {
+        self.policy.remove(slot, &mut self.host);
+    }
+
+    /// Changes how much may be resident. What no longer fits leaves in the policy's own order.
+    pub fn resize(&mut self, capacity: u32) {
+        self.policy.resize(capacity, &mut self.host);
+    }
+
+    /// Admits what the policy has fetched though nobody asked for it.
+    pub fn admit_wanted(&mut self) {
+        while let Some(wanted) = self.host.wanted.pop() {
+            self.host.extra_reads += 1;
+            if self.policy.contains(wanted) {
+                self.host.payload.admit(wanted);
+                self.host.missing.push(wanted);
+            }
+        }
+    }
+}

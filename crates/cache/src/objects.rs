@@ -1,0 +1,367 @@
+//! A cache of a program's own objects, by keys, under any policy of the registry.
+//!
+//! Idea: the same host and the same policies as for blocks of files, with values where those have frames. A reference
+//! is what finds a value, or puts one in: a program that gets a key, misses, and inserts what it has found or computed,
+//! refers to the key once. So on the keys of a trace hits and misses are those that the simulator counts for the policy
+//! at this capacity, which a test compares.
+//!
+//! Weights. Where values weigh differently, as many stay as fit, and the policy is told how many that are: it is
+//! resized by what comes and goes.
+//!
+//! Cost: a reference is a hash of the key and a call of the policy; with weights one that misses resizes the policy,
+//! too. Memory: some tens of bytes beside each value, and the key alone for each ghost that the policy remembers.
+
+use std::borrow::Borrow;
+use std::hash::{BuildHasher, Hash};
+
+use foldhash::fast::RandomState;
+use hashbrown::HashTable;
+use hotset_core::policy::{self, Outcome, PolicySpec, Reference, Setting, Slot};
+use hotset_core::view::View;
+
+use crate::error::CacheError;
+use crate::host::{Build, Hosted, Payload};
+
+/// A cache of values by keys. One thread uses it at a time: several put it behind a lock.
+///
+/// ```
+/// let mut cache = hotset_cache::Cache::with_weights("s3-fifo", 1 << 20, |_, page: &Vec<u8>| page.len() as u64)?;
+/// cache.insert("/index", vec![0; 4000]);
+/// assert_eq!((cache.len(), cache.weight()), (1, 4000));
+/// # Ok::<(), hotset_cache::CacheError>(())
+/// ```
+pub struct Cache<K, V> {
+    hosted: Hosted<Objects<K, V>>,
+    spec: PolicySpec,
+    /// What all values may weigh together.
+    capacity: u64,
+    weigh: Option<Box<Weigh<K, V>>>,
+    /// Values that the policy may keep, as it was told last, and so many that it can be told of no fewer.
+    entries: u32,
+    least: u32,
+    /// The value that has left by the reference that found it.
+    lent: Option<V>,
+    hits: u64,
+    misses: u64,
+}
+
+type Weigh<K, V> = dyn Fn(&K, &V) -> u64 + Send;
+
+/// Keys and values by slot.
+struct Objects<K, V> {
+    table: HashTable<Slot>,
+    hasher: RandomState,
+    entries: Vec<Option<Entry<K, V>>>,
+    free: Vec<Slot>,
+    /// Values that have left by the reference that is being decided.
+    left: Vec<(Slot, V)>,
+    len: usize,
+    weight: u64,
+}
+
+/// A key that the policy knows, with its value if that is there.
+struct Entry<K, V> {
+    key: K,
+    value: Option<V>,
+    weight: u64,
+}
+
+impl<K: Hash + Eq, V> Payload for Objects<K, V> {
+    fn admit(&mut self, _slot: Slot) {}
+
+    fn release(&mut self, slot: Slot) {
+        if let Some(value) = self.take(slot) {
+            self.left.push((slot, value));
+        }
+    }
+
+    fn forget(&mut self, slot: Slot) {
+        if let Some(entry) = self.entries[slot as usize].take() {
+            let hash = self.hasher.hash_one(&entry.key);
+            if let Ok(place) = self.table.find_entry(hash, |&other| other == slot) {
+                place.remove();
+            }
+            self.free.push(slot);
+        }
+    }
+}
+
+impl<K: Hash + Eq, V> Objects<K, V> {
+    fn find<Q: Hash + Eq + ?Sized>(&self, key: &Q) -> Option<Slot>
+    where
+        K: Borrow<Q>,
+    {
+        let same = |&slot: &Slot| self.entries[slot as usize].as_ref().is_some_and(|entry| entry.key.borrow() == key);
+        self.table.find(self.hasher.hash_one(key), same).copied()
+    }
+
+    /// The slot of a key; one that is not known gets a free one.
+    fn slot(&mut self, key: K) -> Slot {
+        if let Some(slot) = self.find(&key) {
+            return slot;
+        }
+        let slot = self.free.pop().unwrap_or(self.entries.len() as Slot);
+        let Objects { table, hasher, entries, .. } = self;
+        let hash = hasher.hash_one(&key);
+        let entry = Some(Entry { key, value: None, weight: 0 });
+        match entries.get_mut(slot as usize) {
+            Some(free) => *free = entry,
+            None => entries.push(entry),
+        }
+        let rehash = |&slot: &Slot| entries[slot as usize].as_ref().map_or(0, |entry| hasher.hash_one(&entry.key));
+        table.insert_unique(hash, slot, rehash);
+        slot
+    }
+
+    fn value(&self, slot: Slot) -> Option<&V> {
+        self.entries[slot as usize].as_ref()?.value.as_ref()
+    }
+
+    /// Some slot that has a value.
+    fn any(&self) -> Option<Slot> {
+        let found = self.entries.iter().position(|entry| entry.as_ref().is_some_and(|entry| entry.value.is_some()));
+        found.map(|slot| slot as Slot)
+    }
+
+    /// Puts a value where there is none.
+    fn put(&mut self, slot: Slot, value: V, weight: u64) {
+        if let Some(entry) = &mut self.entries[slot as usize] {
+            (entry.value, entry.weight) = (Some(value), weight);
+            (self.len, self.weight) = (self.len + 1, self.weight + weight);
+        }
+    }
+
+    fn take(&mut self, slot: Slot) -> Option<V> {
+        let entry = self.entries[slot as usize].as_mut()?;
+        let value = entry.value.take()?;
+        (self.len, self.weight) = (self.len - 1, self.weight - entry.weight);
+        Some(value)
+    }
+}
+
+/// Values that the policy is told it may keep before anything was weighed.
+const FEW: u32 = 64;
+
+impl<K: Hash + Eq, V> Cache<K, V> {
+    /// An empty cache of at most `capacity` values, under a policy as `hotset policies` lists them, perhaps with
+    /// arguments: `"lru"`, `"s3-fifo(small=20%)"`. Fails with a sentence if there is no such policy, or it cannot run
+    /// here: it must know the future, or what kinds of files there are.
+    pub fn new(policy: &str, capacity: u32) -> Result<Cache<K, V>, CacheError> {
+        Cache::build(policy, capacity.into(), capacity, None)
+    }
+
+    /// An empty cache whose values weigh at most `capacity` together; `weigh` gives the weight of each, in bytes or
+    /// whatever counts, when it is inserted. The policy keeps as many as that are.
+    pub fn with_weights(
+        policy: &str,
+        capacity: u64,
+        weigh: impl Fn(&K, &V) -> u64 + Send + 'static,
+    ) -> Result<Cache<K, V>, CacheError> {
+        Cache::build(policy, capacity, FEW, Some(Box::new(weigh)))
+    }
+
+    fn build(
+        policy: &str,
+        capacity: u64,
+        entries: u32,
+        weigh: Option<Box<Weigh<K, V>>>,
+    ) -> Result<Cache<K, V>, CacheError> {
+        let spec = PolicySpec::parse(policy)?.set_in(Setting::Serving);
+        let hosted = policy_for(&spec, entries)?;
+        let least = match &weigh {
+            // A policy that takes so many takes fewer, too, but perhaps not one.
+            Some(_) => (1..entries).find(|&fewer| policy_for::<K, V>(&spec, fewer).is_ok()).unwrap_or(entries),
+            None => entries,
+        };
+        Ok(Cache { hosted, spec, capacity, weigh, entries, least, lent: None, hits: 0, misses: 0 })
+    }
+
+    /// The value of a key, if it is there. That is a reference; a key that is not there is referred to once it is
+    /// inserted.
+    pub fn get<Q: Hash + Eq + ?Sized>(&mut self, key: &Q) -> Option<&V>
+    where
+        K: Borrow<Q>,
+    {
+        self.lent = None;
+        let slot = self.objects().find(key)?;
+        self.objects().value(slot)?;
+        if !self.refer(slot, false) {
+            // It has left by this very reference.
+            let left = &mut self.objects_mut().left;
+            let place = left.iter().position(|(of, _)| *of == slot)?;
+            self.lent = Some(left.swap_remove(place).1);
+        }
+        self.objects_mut().left.clear();
+        self.lent.as_ref().or_else(|| self.objects().value(slot))
+    }
+
+    /// The value of a key, if it is there, without a reference.
+    pub fn peek<Q: Hash + Eq + ?Sized>(&self, key: &Q) -> Option<&V>
+    where
+        K: Borrow<Q>,
+    {
+        self.objects().value(self.objects().find(key)?)
+    }
+
+    /// Puts a value in, which is a reference, and gives the one that the key had. The policy may decide not to keep it;
+    /// one that weighs more than the capacity is not kept either.
+    pub fn insert(&mut self, key: K, value: V) -> Option<V> {
+        self.lent = None;
+        let weight = self.weigh.as_ref().map_or(1, |weigh| weigh(&key, &value));
+        if weight > self.capacity {
+            return self.remove(&key);
+        }
+        let slot = self.objects_mut().slot(key);
+        let old = self.objects_mut().take(slot);
+        let is_there = old.is_some();
+        if !is_there {
+            self.make_room(weight);
+        }
+        if self.refer(slot, is_there) {
+            self.objects_mut().put(slot, value, weight);
+        }
+        self.shrink(0);
+        self.objects_mut().left.clear();
+        old
+    }
+
+    /// Takes a value out; the policy forgets the key.
+    pub fn remove<Q: Hash + Eq + ?Sized>(&mut self, key: &Q) -> Option<V>
+    where
+        K: Borrow<Q>,
+    {
+        self.lent = None;
+        let slot = self.objects().find(key)?;
+        let value = self.objects_mut().take(slot);
+        self.hosted.remove(slot);
+        value
+    }
+
+    /// Changes the capacity, in values or what they weigh together. What does not fit any more leaves in the policy's
+    /// own order.
+    pub fn resize(&mut self, capacity: u64) -> Result<(), CacheError> {
+        if self.weigh.is_none() {
+            let entries = u32::try_from(capacity).unwrap_or(u32::MAX);
+            // What could not be built so is refused.
+            policy_for::<K, V>(&self.spec, entries)?;
+            self.tell(entries);
+        }
+        self.capacity = capacity;
+        self.shrink(0);
+        self.lent = None;
+        self.objects_mut().left.clear();
+        Ok(())
+    }
+
+    /// Values that are there.
+    pub fn len(&self) -> usize {
+        self.objects().len
+    }
+
+    /// True if nothing is there.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// What the values weigh together; without weights how many they are.
+    pub fn weight(&self) -> u64 {
+        self.objects().weight
+    }
+
+    /// References that found their key resident, and those that did not, as a simulation counts them.
+    pub fn hits_and_misses(&self) -> (u64, u64) {
+        (self.hits, self.misses)
+    }
+
+    fn objects(&self) -> &Objects<K, V> {
+        &self.hosted.host.payload
+    }
+
+    fn objects_mut(&mut self) -> &mut Objects<K, V> {
+        &mut self.hosted.host.payload
+    }
+
+    /// References a slot; true if it is kept.
+    fn refer(&mut self, slot: Slot, write: bool) -> bool {
+        // Each object is a file of its own: none is the neighbour of another.
+        let object = Some(policy::Object::of_file(slot));
+        let reference = Reference { time: self.hosted.tick(), file: slot, write, object, ..Reference::default() };
+        let (outcome, is_kept) = self.hosted.access(slot, reference);
+        let count = if outcome == Outcome::Hit { &mut self.hits } else { &mut self.misses };
+        *count += 1;
+        // What the policy would fetch nobody can, as long as nobody inserts it.
+        self.hosted.host.missing.clear();
+        is_kept
+    }
+
+    /// Makes room for a value that comes in, and for its weight.
+    fn make_room(&mut self, weight: u64) {
+        if self.weigh.is_none() {
+            return;
+        }
+        let is_full = self.shrink(weight);
+        let resident = self.hosted.policy.len();
+        if is_full || resident == self.entries {
+            // Where all has fit so far more will; the next ones need not be told one by one.
+            self.tell((resident + 1 + if is_full { 0 } else { resident / 64 }).max(self.least));
+        }
+    }
+
+    /// Has values leave until `weight` more fits; true if any has.
+    fn shrink(&mut self, weight: u64) -> bool {
+        let mut has_left = false;
+        while self.weigh.is_some() && self.weight() + weight > self.capacity {
+            has_left = true;
+            match self.hosted.policy.len().saturating_sub(1) {
+                fewer if fewer >= self.least => self.tell(fewer),
+                // So few that the policy cannot be told of fewer.
+                _ => {
+                    let Some(slot) = self.objects().any() else { break };
+                    self.objects_mut().take(slot);
+                    self.hosted.remove(slot);
+                }
+            }
+        }
+        has_left
+    }
+
+    /// Tells the policy how many values it may keep.
+    fn tell(&mut self, entries: u32) {
+        self.entries = entries;
+        self.hosted.resize(entries);
+        self.hosted.admit_wanted();
+        self.hosted.host.missing.clear();
+    }
+
+    /// Recounts every structure from scratch and panics on a broken invariant. For tests.
+    pub fn validate(&self) {
+        self.hosted.policy.validate();
+        let Objects { table, entries, len, weight, left, .. } = self.objects();
+        let known = || (0..).zip(entries).filter_map(|(slot, entry)| Some((slot, entry.as_ref()?)));
+        let with_value = || known().filter(|(_, entry)| entry.value.is_some());
+        assert_eq!((table.len(), with_value().count()), (known().count(), *len));
+        assert_eq!(with_value().map(|(_, entry)| entry.weight).sum::<u64>(), *weight);
+        assert!(*weight <= self.capacity && left.is_empty());
+        assert!(with_value().all(|(slot, _)| self.hosted.policy.contains(slot)), "what is there is resident");
+    }
+}
+
+/// A policy for so many values.
+fn policy_for<K: Hash + Eq, V>(spec: &PolicySpec, entries: u32) -> Result<Hosted<Objects<K, V>>, CacheError> {
+    if !(1..=1 << 31).contains(&entries) {
+        return Err(CacheError::Values(entries.into()));
+    }
+    // Sizes among the arguments count values.
+    let args = spec.args(Some(1));
+    let build = Build { spec, args: &args, capacity: entries, seed: SEED, apps: &[] };
+    if build.view()? != View::default() {
+        return Err(CacheError::Kinds { policy: spec.to_string() });
+    }
+    Hosted::new(&build, |_| {
+        let (table, hasher) = (HashTable::new(), RandomState::default());
+        Ok(Objects { table, hasher, entries: Vec::new(), free: Vec::new(), left: Vec::new(), len: 0, weight: 0 })
+    })
+}
+
+/// Of the policy's random numbers: the simulator's.
+const SEED: u64 = 1;

@@ -1,0 +1,177 @@
+//! A cache of a program's own values: what it gives is what was put in, and what stays is what the simulator says.
+
+use std::collections::HashMap;
+use std::path::Path;
+
+use hotset_cache::Cache;
+use hotset_core::parts::random::Random;
+use hotset_core::policy::{PolicySpec, Setting};
+use hotset_core::registry;
+use hotset_core::request::{Op, Request};
+use hotset_sim::grid::{self, Plan};
+use hotset_sim::{BlockSize, Options, Silent, prepare};
+use hotset_trace::{Addressing, Batch, Meta, OpenOptions, Tables, TraceError, TraceReader, formats, open};
+
+/// Every policy that runs on values, by name.
+fn policies() -> impl Iterator<Item = &'static str> {
+    registry::all().map(|entry| entry.info.name).filter(|name| Cache::<u32, u32>::new(name, 64).is_ok())
+}
+
+/// Steps of all kinds, held against a map that forgets nothing.
+fn exercise(policy: &str, mut cache: Cache<u32, u64>, mut capacity: u64, weigh: fn(u64) -> u64) {
+    let mut model: HashMap<u32, u64> = HashMap::new();
+    let mut random = Random::new(7);
+    for step in 0..6000 {
+        // A set that is used again and again, and others.
+        let key = if random.below(3) > 0 { random.below(40) } else { random.below(400) };
+        match random.below(100) {
+            0..4 => {
+                let (removed, known) = (cache.remove(&key), model.remove(&key));
+                assert!(removed.is_none() || removed == known, "{policy}: {removed:?} was removed, not {known:?}");
+                assert_eq!(cache.peek(&key), None, "{policy}");
+            }
+            4 if step % 7 == 0 => {
+                capacity = u64::from(20 + random.below(100));
+                cache.resize(capacity).unwrap();
+            }
+            choice => {
+                let found = cache.get(&key).copied();
+                assert!(found.is_none() || found.as_ref() == model.get(&key), "{policy}: {key} is not {found:?}");
+                if found.is_none() || choice < 10 {
+                    let value = step * 1000 + u64::from(key);
+                    let (before, known) = (cache.insert(key, value), model.insert(key, value));
+                    assert!(before.is_none() || before == known, "{policy}");
+                    assert!(cache.peek(&key).is_none_or(|&now| now == value), "{policy}");
+                }
+            }
+        }
+        assert!(cache.weight() <= capacity && cache.len() as u64 <= capacity, "{policy}");
+        if step % 50 == 0 {
+            cache.validate();
+            let there = (0..400).filter_map(|key| cache.peek(&key)).map(|&value| weigh(value));
+            assert_eq!(there.sum::<u64>(), cache.weight(), "{policy}");
+        }
+    }
+    assert!(cache.weight() > capacity / 3, "{policy} uses its room: {} of {capacity}", cache.weight());
+}
+
+#[test]
+fn what_is_found_is_what_was_put_in_under_every_policy() {
+    assert!(policies().count() > 25, "most policies run on values");
+    for policy in policies() {
+        exercise(policy, Cache::new(policy, 60).unwrap(), 60, |_| 1);
+    }
+}
+
+#[test]
+fn values_that_weigh_differently_fit_together_under_every_policy() {
+    fn weigh(value: u64) -> u64 {
+        [1, 1, 2, 7, 30][value as usize % 5]
+    }
+    for policy in policies() {
+        let cache = Cache::with_weights(policy, 90, |_, &value| weigh(value)).unwrap();
+        exercise(policy, cache, 90, weigh);
+    }
+}
+
+#[test]
+fn a_value_too_heavy_is_not_kept_and_takes_the_old_one_with_it() {
+    let mut cache = Cache::with_weights("lru", 10, |_: &&str, value: &u64| *value).unwrap();
+    assert_eq!((cache.insert("a", 4), cache.insert("b", 5)), (None, None));
+    assert_eq!((cache.insert("a", 11), cache.peek("a"), cache.peek("b")), (Some(4), None, Some(&5)));
+    // The heaviest there may be is alone.
+    assert_eq!((cache.insert("c", 10), cache.len(), cache.get("c")), (None, 1, Some(&10)));
+    cache.validate();
+}
+
+#[test]
+fn what_cannot_be_is_refused_in_words() {
+    let refused = |policy: &str, capacity| Cache::<u32, u32>::new(policy, capacity).err().unwrap().to_string();
+    assert!(refused("lrv", 10).contains("did you mean lru"));
+    assert_eq!(refused("lru", 0), "a cache of 0 values is not possible: expected 1 to 2147483648");
+    assert!(refused("opt", 10).starts_with("opt must know the future"));
+    assert!(refused("bypass(lru,texture)", 1000).starts_with("bypass(lru,texture) treats kinds of files apart"));
+    let mut cache = Cache::<u32, u32>::new("lru", 10).unwrap();
+    assert!(cache.resize(0).is_err() && cache.resize(1 << 40).is_err());
+    cache.insert(1, 2);
+    assert_eq!(cache.get(&1), Some(&2), "it is as it was");
+}
+
+/// A trace of one file, whose blocks are keys.
+struct Keys(Option<Batch>, Meta, Tables);
+
+impl TraceReader for Keys {
+    fn meta(&self) -> &Meta {
+        &self.1
+    }
+
+    fn tables(&self) -> &Tables {
+        &self.2
+    }
+
+    fn read(&mut self, batch: &mut Batch) -> Result<(), TraceError> {
+        *batch = self.0.take().unwrap_or_default();
+        Ok(())
+    }
+}
+
+const BLOCK: u64 = 4096;
+
+/// The blocks that a recorded program has used, numbered in order of appearance.
+fn keys() -> Vec<u64> {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../workloads/tpcc.hst");
+    let mut reader = open(&path, formats::BUILTIN, &OpenOptions::default()).unwrap().reader;
+    let (mut numbers, mut keys, mut batch) = (HashMap::new(), Vec::new(), Batch::new());
+    while keys.len() < 60_000 {
+        reader.read(&mut batch).unwrap();
+        if batch.is_empty() {
+            break;
+        }
+        for request in batch.requests.iter().filter(|request| matches!(request.op(), Op::Read | Op::Write)) {
+            let blocks = request.offset / BLOCK..(request.offset + u64::from(request.length)).div_ceil(BLOCK);
+            keys.extend(blocks.map(|block| {
+                let next = numbers.len() as u64;
+                *numbers.entry((request.file, block)).or_insert(next)
+            }));
+        }
+    }
+    keys
+}
+
+#[test]
+fn what_is_simulated_is_what_runs() {
+    const CAPACITY: u32 = 700;
+    let keys = keys();
+    let requests = keys.iter().map(|key| Request { offset: key * BLOCK, length: BLOCK as u32, ..Request::default() });
+    let meta = Meta { format: "keys", addressing: Addressing::Bytes { unit: None }, has_time: false, has_ops: false };
+    let batch = Batch { requests: requests.collect(), file_sizes: Vec::new() };
+    let reader = Keys(Some(batch), meta, Tables::default());
+    let options = Options { block: Some(BlockSize::Bytes(BLOCK)), ..Options::default() };
+    let (mut prepared, _) = prepare(Box::new(reader), &options, &Silent).unwrap();
+    // To those that ask where a block is, blocks of one file are neighbours, and values are not.
+    let alike = |name: &&str| {
+        let needs = registry::find(name).unwrap().info.needs;
+        !needs.address && !needs.object
+    };
+    let names: Vec<&str> = policies().filter(alike).collect();
+    assert!(names.len() > 20, "{names:?}");
+    let plans: Vec<Plan> = names
+        .iter()
+        .map(|name| {
+            let spec = PolicySpec::parse(name).unwrap().set_in(Setting::Serving);
+            Plan { entry: spec.entry(), args: spec.args(Some(BLOCK)), capacity: CAPACITY, seed: 1 }
+        })
+        .collect();
+    let tallies = grid::run(&mut prepared, &plans, &Silent).unwrap().tallies;
+    for (name, tally) in names.iter().zip(tallies) {
+        let mut cache = Cache::new(name, CAPACITY).unwrap();
+        for &key in &keys {
+            if cache.get(&key).is_none() {
+                cache.insert(key, ());
+            }
+        }
+        let counted = (tally.total.hits, tally.total.misses());
+        assert_eq!(cache.hits_and_misses(), counted, "{name} on {} references", keys.len());
+        cache.validate();
+    }
+}
