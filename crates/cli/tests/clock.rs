@@ -1,4 +1,4 @@
-//! `hotset simulate --disk` and `--series`, as a user runs them.
+//! `hotset simulate --store` and `--series`, as a user runs them.
 
 mod support;
 
@@ -22,7 +22,7 @@ fn mixed(folder: &Folder) -> String {
 fn a_disk_gives_times() {
     let folder = Folder::new();
     let trace = mixed(&folder);
-    let line = ["simulate", &trace, "-p", "lru", "-s", "4,64", "--disk", "latency(time=100ms,hit=1ms)", "--json", "-"];
+    let line = ["simulate", &trace, "-p", "lru", "-s", "4,64", "--store", "latency(time=100ms,hit=1ms)", "--json", "-"];
     let rows = hotset(&line).rows();
     let apps = |row: usize| {
         let app = |app: usize| rows[row]["apps"][app]["finish_seconds"].as_f64().expect("a finish");
@@ -37,7 +37,7 @@ fn a_disk_gives_times() {
     assert!(apps(0).0 > looping, "a smaller cache keeps it longer");
     assert_eq!(rows[1]["disk_busy_seconds"].as_f64(), Some(4.4), "44 misses");
     assert_eq!(rows[1]["hits"], 16);
-    let shown = hotset(&["simulate", &trace, "-p", "lru", "-s", "64", "--disk", "latency(time=100ms)"]).good().out;
+    let shown = hotset(&["simulate", &trace, "-p", "lru", "-s", "64", "--store", "latency(time=100ms)"]).good().out;
     assert!(shown.contains("seconds") && shown.contains("lru, application by application"), "{shown}");
 }
 
@@ -68,8 +68,24 @@ fn what_cannot_be_timed_is_said() {
     let trace = mixed(&folder);
     let ids = folder.file("t.ids", "1\n2\n1\n");
     let refused = |trace: &str, more: &[&str]| hotset(&[&["simulate", trace, "-s", "8"], more].concat()).err;
-    assert!(refused(&trace, &["-p", "opt", "--disk", "disk"]).contains("opt"));
-    assert!(refused(&trace, &["-p", "lru", "--disk", "tape"]).contains("unknown disk \"tape\""));
+    assert!(refused(&trace, &["-p", "opt", "--store", "disk"]).contains("opt"));
+    assert!(refused(&trace, &["-p", "lru", "--store", "tape"]).contains("unknown store \"tape\""));
     assert!(refused(&trace, &["-p", "lru", "--series", "-", "--every", "soon"]).contains("expected a time such as 2s"));
-    assert!(refused(&ids, &["-p", "lru", "--disk", "disk"]).contains("times"));
+    assert!(refused(&ids, &["-p", "lru", "--store", "disk"]).contains("times"));
+}
+
+/// Two sizes, and every store by its name.
+#[test]
+fn times_are_told_at_every_size_and_for_every_store() {
+    let folder = Folder::new();
+    let trace = mixed(&folder);
+    let line =
+        |store: &str| hotset(&["simulate", &trace, "-p", "lru,fifo", "-s", "4,64,128", "--store", store]).good().out;
+    let shown = line("latency(time=100ms)");
+    assert!(shown.contains("seconds until the end by cache size"), "{shown}");
+    let words = shown.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(words.contains("At 256K, lru is quickest: ") && words.contains("256K more save 0.00 s"), "{words}");
+    for store in ["nvme", "ssd", "hdd", "nfs", "s3", "disk", "5ms,100M,8", "nvme(latency=1ms,parallel=2)"] {
+        assert!(line(store).contains("seconds until the end"), "{store}");
+    }
 }

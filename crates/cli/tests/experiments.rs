@@ -58,12 +58,12 @@ fn an_experiment_may_have_a_disk() {
     traces(&folder);
     let head = MIX.replace(
         "applications = true",
-        "applications = true\ndisk = \"latency(time=5ms)\"\nmeasure = \"finish_seconds\"",
+        "applications = true\nstore = \"latency(time=5ms)\"\nmeasure = \"finish_seconds\"",
     );
     let shown = hotset(&["experiment", &folder.file("disk.toml", &head)]).good().out;
     assert!(shown.contains("seconds until the end") && shown.contains("% less"), "{shown}");
     let wrong = folder.file("wrong.toml", head.replace("latency", "tape"));
-    assert!(hotset(&["experiment", &wrong]).err.contains("wrong.toml, disk: unknown disk \"tape\""));
+    assert!(hotset(&["experiment", &wrong]).err.contains("wrong.toml, store: unknown store \"tape\""));
 }
 
 #[test]
@@ -133,7 +133,7 @@ fn experiments_run_together_show_what_each_shows_alone() {
         ("sizes", text.replace("5,10", "5,19")),
         ("trace", text.replace("loop.csv", "scan.csv")),
         ("policies", text.replace("lru,", "fifo,")),
-        ("disk", format!("{text}disk = \"latency(time=5ms)\"\nmeasure = \"finish_seconds\"\n")),
+        ("disk", format!("{text}store = \"latency(time=5ms)\"\nmeasure = \"finish_seconds\"\n")),
         ("again", text.to_owned()),
     ]
     .map(|(name, text)| folder.file(&format!("{name}.toml"), text));

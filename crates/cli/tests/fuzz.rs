@@ -12,7 +12,7 @@ use hotset_trace::fuzzing::{detect_and_parse, hst, mix, parse_named};
 
 const LINES: [&str; 6] = [
     "mix lu=lu.hst tpcc=tpcc.hst --by time --start tpcc=10s --loops lu=3 --span lu=120s -o two.hst",
-    "simulate mix.hst --policy shared(lru),qos(lru,lu=70%) --size 64M --disk disk(seek=4ms) --series s --every 2s",
+    "simulate mix.hst --policy shared(lru),qos(lru,lu=70%) --size 64M --store disk(seek=4ms) --series s --every 2s",
     "curve app.hst --policy lru,opt --points 30 --sample-size 1000 --block 4K --memory 1G",
     "generate zipf objects=500 skew=0.9 -o zipf.hst",
     "import log.strace -o x.hst --skip-bad --format strace --columns time,id",

@@ -121,7 +121,7 @@ pub enum SimError {
     },
     /// A policy must know the future, but the order of requests follows from what it decides.
     #[error(
-        "{policy} must know the future, but which application comes next on a disk follows from what it decides: leave --disk out, or choose the requests of one application"
+        "{policy} must know the future, but which application comes next on a disk follows from what it decides: leave --store out, or choose the requests of one application"
     )]
     Timeless {
         /// The policy.
@@ -135,7 +135,7 @@ pub enum SimError {
     },
     /// A replay on a clock of a trace without times.
     #[error(
-        "the trace has no times, which a disk and a series by time need: leave --disk out, and give --every in references, such as 10000"
+        "the trace has no times, which a disk and a series by time need: leave --store out, and give --every in references, such as 10000"
     )]
     NoClock,
     /// More references than an offline policy can number.

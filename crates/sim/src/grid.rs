@@ -161,9 +161,9 @@ fn check_stream(stream: &Stream, plan: &Plan, options: &Options) -> Result<(), S
         let what = "reading ahead ends where a file ends in the trace";
         return Err(stream.refuse_part(what, "or give prefetch=off"));
     }
-    if options.disk.is_some() {
+    if options.store.is_some() {
         let what = "on a disk one application may get ahead of another by any length of the trace";
-        return Err(stream.refuse_part(what, "or leave --disk out"));
+        return Err(stream.refuse_part(what, "or leave --store out"));
     }
     Ok(())
 }

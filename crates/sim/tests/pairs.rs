@@ -3,7 +3,7 @@
 
 use hotset_core::policy::PolicySpec;
 use hotset_core::request::{Op, Request};
-use hotset_sim::clock::{Disk, Every, Options as Clock};
+use hotset_sim::clock::{Every, Options as Clock, Store};
 use hotset_sim::grid::{self, Plan, Replayed};
 use hotset_sim::{BlockSize, Options, Silent, Tally, prepare};
 use hotset_trace::{Addressing, FileInfo, Held, Meta, Tables};
@@ -12,7 +12,7 @@ use hotset_trace::{Addressing, FileInfo, Held, Meta, Tables};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Feature {
     /// A disk and the clock that goes with it.
-    Disk,
+    OnDisk,
     /// A series over time.
     Series,
     /// A view that classifies.
@@ -25,7 +25,7 @@ enum Feature {
     Ahead,
 }
 
-use Feature::{Ahead, Disk as OnDisk, Future, Series, Stream, View};
+use Feature::{Ahead, Future, OnDisk, Series, Stream, View};
 
 /// What becomes of a pair.
 enum Known {
@@ -47,7 +47,7 @@ const TABLE: [(Feature, Feature, Known); 15] = [
         OnDisk,
         Stream,
         Refused(
-            "on a disk one application may get ahead of another by any length of the trace, of which the 0 MiB of memory allowed holds a part: raise --memory, or leave --disk out",
+            "on a disk one application may get ahead of another by any length of the trace, of which the 0 MiB of memory allowed holds a part: raise --memory, or leave --store out",
         ),
     ),
     (OnDisk, Future, SameAsWithoutTheFirst),
@@ -127,7 +127,7 @@ fn run_apps(features: &[Feature], apps: u64) -> Result<Replayed, String> {
     let reader = Held::new(meta, tables, requests(apps)).in_batches(100);
     let (mut prepared, _) = prepare(Box::new(reader), &options, &Silent).map_err(|error| error.to_string())?;
     let clock = Clock {
-        disk: has(OnDisk).then(|| Disk::parse("disk").unwrap()),
+        store: has(OnDisk).then(|| Store::parse("disk").unwrap()),
         every: has(Series).then_some(Every::References(500)),
     };
     let spec = PolicySpec::parse(policy(features)).unwrap();

@@ -31,8 +31,8 @@ const PARTS: [(&str, &str, &str, &str); 9] = [
         "One an application and stretch of time, in a file of its own.",
     ),
     ("A row of a trace of memory", "crates/sim/src/paging/rows.rs", "PagingRow", "One a policy and size."),
-    ("A point of `curve`", "crates/cli/src/curve.rs", "Point", "One a policy and size."),
-    ("How a point was sampled", "crates/cli/src/curve/line.rs", "Sampling", "In points of sampled curves."),
+    ("A point of `curve`", "crates/sim/src/curve/row.rs", "CurveRow", "One a policy and size."),
+    ("How a point was sampled", "crates/sim/src/curve/line.rs", "Sampling", "In points of sampled curves."),
 ];
 
 const HEAD: &str = "\

@@ -6,7 +6,7 @@ use std::path::Path;
 use hotset_core::policy::PolicySpec;
 use hotset_core::spec::{SizeSpec, SpecError, Value};
 use hotset_sim::BlockSize;
-use hotset_sim::clock::{Disk, Options};
+use hotset_sim::clock::{Options, Store};
 use serde::Deserialize;
 
 use super::measure::Measure;
@@ -38,7 +38,7 @@ pub(super) struct File {
     #[serde(default, rename = "mix")]
     pub mixes: Vec<Mix>,
     /// The disk behind the cache, if requests are to take time.
-    pub disk: Option<String>,
+    pub store: Option<String>,
     /// The table shows what each application hits, and the room it has, in one stretch of this length after another: a
     /// time, or a number of references.
     pub every: Option<String>,
@@ -168,12 +168,12 @@ impl File {
 
     /// The machine that it runs on, if it has a clock.
     pub fn machine(&self, path: &Path) -> Result<Option<Options>, Failure> {
-        let place = format!("{}, disk", path.display());
-        let parse = |text: &String| Disk::parse(text).map_err(|error| Failure::spec(&place, text, &error));
-        let disk = self.disk.as_ref().map(parse).transpose()?;
+        let place = format!("{}, store", path.display());
+        let parse = |text: &String| Store::parse(text).map_err(|error| Failure::spec(&place, text, &error));
+        let store = self.store.as_ref().map(parse).transpose()?;
         let every = self.every.as_deref().map(clock::parse_every).transpose();
         let every = every.map_err(|error| Failure::Usage(format!("{}, every: {error}", path.display())))?;
-        Ok((disk.is_some() || every.is_some()).then_some(Options { disk, every }))
+        Ok((store.is_some() || every.is_some()).then_some(Options { store, every }))
     }
 
     /// How traces are cut, if the experiment says so.
@@ -185,9 +185,9 @@ impl File {
     /// All that its rows depend on: experiments that agree in this differ only in what they show of them. `path` is
     /// where it is from.
     pub fn work(&self, path: &Path) -> String {
-        let File { traces, mixes, disk, every, policies, sizes, block, maps, .. } = self;
+        let File { traces, mixes, store, every, policies, sizes, block, maps, .. } = self;
         let (beside, is_of_memory) = (path.parent(), self.measure.is_of_memory());
-        format!("{:?}", (beside, is_of_memory, traces, mixes, disk, every, policies, sizes, block, maps))
+        format!("{:?}", (beside, is_of_memory, traces, mixes, store, every, policies, sizes, block, maps))
     }
 
     /// What the experiment measures, in a row; `None` where the row does not tell.

@@ -31,11 +31,11 @@ pub(super) enum Measure {
     TransfersPerReference,
     /// Applications that hit what they were promised: more is better.
     PromisesKept,
-    /// On a machine with a disk: seconds from the first request to the end of the last.
+    /// With a store: seconds from the first request to the end of the last.
     FinishSeconds,
-    /// On a machine with a disk: milliseconds that a request takes.
+    /// With a store: milliseconds that a request takes.
     ServiceMilliseconds,
-    /// On a machine with a disk: how much of the time it works.
+    /// With a store: how much of the time it works.
     DiskUse,
     /// Of traces of memory: faults after memory first filled, per million references made since.
     FaultsPerMillionReferences,

@@ -57,28 +57,52 @@ pub(crate) fn title(metric: Metric, metrics: &[Metric]) -> &'static str {
     }
 }
 
-/// Hit ratios of one trace in percent: a line a policy, a column a size; several tables where the terminal is too
-/// narrow for all sizes. `rows` are policy by policy, every policy at the same sizes.
+/// Hit ratios of one trace in percent, by size.
 pub(crate) fn hit_ratios(rows: &[Row], metric: Metric) -> String {
+    by_size(rows, |line: &[&Row], row| ratio_cell(row, best_hits(line, metric), metric))
+}
+
+/// Seconds until the end of one trace, by size.
+pub(crate) fn finishes(rows: &[Row]) -> String {
+    by_size(rows, |line: &[&Row], row| {
+        let online = line.iter().filter(|row| !knows_future(row)).filter_map(|row| row.finish_seconds);
+        let role = match row.finish_seconds {
+            _ if knows_future(row) => Role::Bound,
+            finish if finish == online.reduce(f64::min) => Role::Best,
+            _ => Role::Plain,
+        };
+        cell(row.finish_seconds.map_or_else(|| "-".to_owned(), seconds), role)
+    })
+}
+
+/// A figure of one trace: a line a policy, a column a size; several tables where the terminal is too narrow for all
+/// sizes. `rows` are policy by policy, every policy at the same sizes. `figure` is given the rows of a column and one
+/// of them.
+fn by_size(rows: &[Row], figure: impl Fn(&[&Row], &Row) -> comfy_table::Cell) -> String {
     let sizes = rows.iter().take_while(|row| row.policy == rows[0].policy).count();
     let policies = rows.iter().map(|row| row.policy.chars().count()).max().unwrap_or(0).max("policy".len());
     let widest = rows[..sizes].iter().map(|row| human::count(row.size_blocks.into()).len()).max().unwrap_or(0);
     let fitting = style::terminal_width().map_or(sizes, |width| width.saturating_sub(policies) / (widest + GAP));
     let columns: Vec<usize> = (0..sizes).collect();
-    let tables =
-        columns.chunks(fitting.clamp(1, sizes)).map(|part| hit_ratios_at(rows, sizes, part, metric).to_string());
+    let tables = columns.chunks(fitting.clamp(1, sizes)).map(|part| by_size_at(rows, sizes, part, &figure).to_string());
     tables.collect::<Vec<_>>().join("\n\n")
 }
 
 /// The part of the table with these `columns` of all `sizes`.
-fn hit_ratios_at(rows: &[Row], sizes: usize, columns: &[usize], metric: Metric) -> Table {
+fn by_size_at(
+    rows: &[Row],
+    sizes: usize,
+    columns: &[usize],
+    figure: &impl Fn(&[&Row], &Row) -> comfy_table::Cell,
+) -> Table {
     let header: Vec<String> =
         std::iter::once("policy".to_owned()).chain(columns.iter().map(|&column| size(&rows[column]))).collect();
     let mut table = numbers(&header.iter().map(String::as_str).collect::<Vec<_>>(), 1..);
-    let best: Vec<u64> = columns.iter().map(|&column| best_hits(rows, column, sizes, metric)).collect();
+    let of_columns: Vec<Vec<&Row>> =
+        columns.iter().map(|&column| rows.iter().skip(column).step_by(sizes).collect()).collect();
     for line in rows.chunks(sizes) {
-        let ratios = columns.iter().zip(&best).map(|(&column, &best)| ratio_cell(&line[column], best, metric));
-        table.add_row(std::iter::once(cell(&line[0].policy, Role::Plain)).chain(ratios));
+        let figures = columns.iter().zip(&of_columns).map(|(&column, all)| figure(all, &line[column]));
+        table.add_row(std::iter::once(cell(&line[0].policy, Role::Plain)).chain(figures));
     }
     table
 }
@@ -104,7 +128,8 @@ pub(crate) fn counts(rows: &[Row], metrics: &[Metric]) -> Table {
     header.extend(["hits", "misses", "request misses"]);
     header.extend(more.iter().map(|(name, _)| name));
     let mut table = numbers(&header, 1..);
-    let best: Vec<u64> = metrics.iter().map(|&metric| best_hits(rows, 0, 1, metric)).collect();
+    let all: Vec<&Row> = rows.iter().collect();
+    let best: Vec<u64> = metrics.iter().map(|&metric| best_hits(&all, metric)).collect();
     for row in rows {
         let counts = &row.counts;
         let mut cells = vec![cell(&row.policy, Role::Plain)];
@@ -211,8 +236,9 @@ pub(crate) fn is_bound(row: &Row) -> bool {
     PolicySpec::parse(&row.policy).is_ok_and(|spec| spec.info().family == "optimal")
 }
 
-fn best_hits(rows: &[Row], column: usize, columns: usize, metric: Metric) -> u64 {
-    let competing = rows.iter().skip(column).step_by(columns).filter(|row| !knows_future(row));
+/// Of rows at one size.
+fn best_hits(rows: &[&Row], metric: Metric) -> u64 {
+    let competing = rows.iter().filter(|row| !knows_future(row));
     competing.map(|row| row.share(metric).hits).max().unwrap_or(0)
 }
 

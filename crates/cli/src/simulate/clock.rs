@@ -5,20 +5,20 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 use hotset_core::spec::Value;
 use hotset_results::write_json;
-use hotset_sim::clock::{Disk, Every, Options};
+use hotset_sim::clock::{Every, Options, Store};
 use hotset_sim::results::SeriesRow;
 
 use crate::failure::Failure;
 use crate::results;
 
-/// A disk behind the cache, and series over time.
+/// A store behind the cache, and series over time.
 #[derive(Args)]
 pub(super) struct ClockArgs {
-    /// Replay on a clock, with a disk behind the cache: `disk`, which turns (seek=5ms, rotation=5973us, transfer=20M a
-    /// second), or `latency` (time=10ms); with hit=200us, the time of a request that hits. Applications wait for
-    /// what they miss, and work between requests as long as in the trace
+    /// Replay on a clock, with a store behind the cache: `nvme`, `ssd`, `hdd`, `nfs`, `s3`; the papers' `disk`, which
+    /// turns, or `latency`; or LATENCY,BANDWIDTH,PARALLEL such as 5ms,100M,8 (see docs/guide/estimate-times.md).
+    /// Applications wait for what they miss, and work between requests as long as in the trace
     #[arg(long, value_name = "MODEL", help_heading = "Time")]
-    disk: Option<String>,
+    store: Option<String>,
     /// Write what each application hit and held in one stretch after another, as JSON Lines; `-` is standard output
     #[arg(long, value_name = "FILE", help_heading = "Time")]
     series: Option<PathBuf>,
@@ -30,17 +30,17 @@ pub(super) struct ClockArgs {
 impl ClockArgs {
     /// What is to be replayed on a clock, if anything is.
     pub(super) fn options(&self) -> Result<Option<Options>, Failure> {
-        let parse = |text: &String| Disk::parse(text).map_err(|error| Failure::spec("--disk", text, &error));
-        let disk = self.disk.as_ref().map(parse).transpose()?;
+        let parse = |text: &String| Store::parse(text).map_err(|error| Failure::spec("--store", text, &error));
+        let store = self.store.as_ref().map(parse).transpose()?;
         let every = self.series.as_ref().map(|_| self.every);
-        Ok((disk.is_some() || every.is_some()).then_some(Options { disk, every }))
+        Ok((store.is_some() || every.is_some()).then_some(Options { store, every }))
     }
 
     /// Refuses to replay a trace of memory on a clock.
     pub(super) fn refuse(&self, trace: &Path) -> Result<(), Failure> {
-        let option = match (&self.disk, &self.series) {
+        let option = match (&self.store, &self.series) {
             (None, None) => return Ok(()),
-            (Some(_), _) => "--disk",
+            (Some(_), _) => "--store",
             (None, Some(_)) => "--series",
         };
         Err(Failure::Work(format!(

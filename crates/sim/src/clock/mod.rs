@@ -1,13 +1,12 @@
-//! Replays on a machine that has a clock and a disk, and reads ahead: each application makes its next request when the
+//! Replays on a machine that has a clock and a store, and reads ahead: each application makes its next request when the
 //! one before it is served and its own work is done, so that a cache that hits more lets it finish earlier; and series
 //! over time of what was hit and what is held.
 //!
 //! The work between two requests of an application is the time between them in the trace, the service that they had
 //! there included: traces do not tell it apart. Applications wait for blocks that they read and miss. Whatever is read
-//! or written besides (blocks that a scheme wants, evicted blocks that were written) goes to the same disk behind them
+//! or written besides (blocks that a scheme wants, evicted blocks that were written) goes to the same store behind them
 //! and delays whoever comes next.
 
-mod disk;
 mod files;
 mod lanes;
 mod profile;
@@ -15,12 +14,13 @@ mod read_ahead;
 mod replay;
 mod residents;
 mod series;
+mod store;
 
-pub use disk::{DISKS, Disk};
 pub(crate) use profile::{apps, named};
 pub use replay::{AppTimes, Times};
 pub use residents::{BANDS, Heat};
 pub use series::{Every, Point, Sample};
+pub use store::{STORES, Store};
 
 use std::sync::OnceLock;
 
@@ -37,8 +37,8 @@ use replay::{Ahead, Replay};
 /// How cells are replayed.
 #[derive(Clone, Debug, Default)]
 pub struct Options {
-    /// The disk behind the cache; without one requests come as they stand in the trace, and take no time.
-    pub disk: Option<Disk>,
+    /// The store behind the cache; without one requests come as they stand in the trace, and take no time.
+    pub store: Option<Store>,
     /// How often a series has a sample; none if `None`.
     pub every: Option<Every>,
 }
@@ -46,7 +46,7 @@ pub struct Options {
 impl Options {
     /// True if something is asked for that windows do not give.
     pub(crate) fn is_asked(&self) -> bool {
-        self.disk.is_some() || self.every.is_some()
+        self.store.is_some() || self.every.is_some()
     }
 }
 

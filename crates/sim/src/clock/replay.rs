@@ -8,12 +8,12 @@ use hotset_core::policy::dynamic::DynPolicy;
 use hotset_core::policy::{Object, Outcome, Reference, Slot};
 
 use super::Options;
-use super::disk::Device;
 use super::files::Files;
 use super::lanes::{Lane, Run, walk};
 use super::read_ahead::{ReadAhead, Reading};
 use super::residents::Residents;
 use super::series::{Sample, Series};
+use super::store::Device;
 use crate::bits::Bits;
 use crate::engine::{Cell, Count, Counting, Directory, Host, Plan, Tally, Trace};
 use crate::window::{Event, Window, value_at};
@@ -103,11 +103,11 @@ impl<'a, D: Directory> Replay<'a, D> {
             policy,
             slots: 0,
             host: Host::new(directory, Residents::default(), trace.classes),
-            device: options.disk.map(Device::new),
+            device: options.store.map(Device::new),
             block_bytes: plan.args.block_bytes(),
             bytes_of: &[],
             ahead: None,
-            hit: options.disk.map_or(0, |disk| disk.hit),
+            hit: options.store.map_or(0, |store| store.hit),
             series: Series::new(options.every),
             count: Count::new(trace.classes, trace.has_apps),
             hits: Bits::default(),

@@ -72,7 +72,7 @@ pub(crate) struct Trace<'a> {
 /// Refuses a plan that makes no sense: times where there are none, or a future that is made as it goes.
 pub(crate) fn check(plan: &Plan, options: &Options, trace: &Trace) -> Result<(), SimError> {
     let policy = || plan.entry.info.name.to_owned();
-    let by_clock = options.disk.is_some() || matches!(options.every, Some(Every::Time(_)));
+    let by_clock = options.store.is_some() || matches!(options.every, Some(Every::Time(_)));
     match (trace.has_times, by_clock, plan.args.wants_clock()) {
         (false, true, _) => return Err(SimError::NoClock),
         (false, _, true) => return Err(SimError::NoTimes { policy: policy() }),
@@ -80,7 +80,7 @@ pub(crate) fn check(plan: &Plan, options: &Options, trace: &Trace) -> Result<(),
     }
     match plan.is_offline() {
         true if plan.reads_ahead() => Err(SimError::FutureAhead { policy: policy() }),
-        true if options.disk.is_some() && trace.has_apps => Err(SimError::Timeless { policy: policy() }),
+        true if options.store.is_some() && trace.has_apps => Err(SimError::Timeless { policy: policy() }),
         _ => Ok(()),
     }
 }

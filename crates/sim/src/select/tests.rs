@@ -3,7 +3,7 @@ use hotset_core::request::{FLAG_CONTINUED, Kind, Op, Request};
 use hotset_trace::{Addressing, Batch, FileInfo, Held, Meta, Tables};
 
 use super::*;
-use crate::clock::{self, Disk};
+use crate::clock::{self, Store};
 use crate::grid::{self, Plan};
 use crate::{Counters, Maps, Prepared, Silent, Tally, prepare};
 
@@ -171,7 +171,7 @@ fn a_warm_up_takes_away_what_it_counts() {
     check(&|selection| tallies(selection, "lru,arc,opt,virtual(lru,unit=4)", 1 << 30));
     check(&|selection| tallies(selection, "lru,arc", 1));
     check(&|selection| tallies(selection, "unix,render", 1 << 30));
-    let disk = clock::Options { disk: Some(Disk::parse("disk").unwrap()), every: None };
+    let disk = clock::Options { store: Some(Store::parse("disk").unwrap()), every: None };
     check(&|selection| {
         let reader = Selected::new(trace(11), selection, &options()).unwrap();
         let (mut prepared, _) = prepare(Box::new(reader), &Options { maps: Maps::All, ..options() }, &Silent).unwrap();
