@@ -73,7 +73,7 @@ impl Curve {
         };
         let (opener, path) = (self.read.opener()?, &self.trace.path);
         select::check(path, &curves.selection)?;
-        let drawn = curves.run(&name, || opener.open(path), &Terminal)?;
+        let drawn = curves.run(&name, || opener.open(path), &Terminal::default())?;
         self.results.write(&CURVE_COLUMNS, &drawn.rows)?;
         if let Some(page) = page {
             page.write(typed, Rows { rows: &drawn.rows, series: &[] })?;

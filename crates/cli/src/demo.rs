@@ -58,9 +58,11 @@ impl Demo {
         hotset(&["simulate", &trace, "--policy", POLICIES, "--size", SIZES, "--report", &report])?;
         say("4. And at every other size?", "Both curves are exact, from one pass each.")?;
         hotset(&["curve", &trace, "--maps", "none", "--policy", "lru,opt"])?;
+        say("5. So what should be done?", "")?;
+        hotset(&["advise", &trace, "--maps", "none"])?;
         say("Now a program of yours", "")?;
         writeln!(stdout(), "\n    hotset record -o mine.hst -- COMMAND ARGUMENTS…")?;
-        writeln!(stdout(), "    hotset simulate mine.hst --policy all --size 5%..80%*2\n")?;
+        writeln!(stdout(), "    hotset advise mine.hst\n")?;
         writeln!(stdout(), "The trace of this demonstration is {trace}")?;
         Ok(writeln!(stdout(), "A page to look at, for any browser:  {report}")?)
     }

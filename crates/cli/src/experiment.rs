@@ -55,6 +55,8 @@ pub(crate) struct Experiment {
     /// Print Markdown, for a page of documentation
     #[arg(long, help_heading = "Results")]
     markdown: bool,
+    #[arg(skip)]
+    terminal: Terminal,
 }
 
 /// What is told of one trace: its rows, policy by policy, and those of its stretches.
@@ -145,7 +147,7 @@ impl Experiment {
         let opener = ReadArgs::default().opener()?;
         let alone = file.traces.iter().map(|trace| {
             let place = self.place(path, trace);
-            let swept = sweep.run(&place.display().to_string(), || opener.open(&place), &Terminal);
+            let swept = sweep.run(&place.display().to_string(), || opener.open(&place), &self.terminal);
             Ok(told(swept.map_err(|error| Failure::swept(error, "sizes", &file.sizes))?))
         });
         let mixed = file.mixes.iter().map(|mix| self.replay_mix(path, file, mix, &sweep));
@@ -167,7 +169,7 @@ impl Experiment {
             },
             ..sweep.clone()
         };
-        let swept = own.run(&mix.name, || mix.open(|trace| self.place(path, trace)), &Terminal);
+        let swept = own.run(&mix.name, || mix.open(|trace| self.place(path, trace)), &self.terminal);
         let sizes = mix.size.as_ref().unwrap_or(&file.sizes);
         let mut swept = swept.map_err(|error| Failure::swept(error, "sizes", sizes))?;
         if let Rows::Cache(rows) = &mut swept.rows {

@@ -1,6 +1,7 @@
 //! The command line of hotset: one file a subcommand. The library exists so that the reference documentation can be
 //! generated from [`command`].
 
+mod advise;
 mod classes;
 mod control;
 mod ctl;
@@ -58,13 +59,15 @@ const AFTER: &str = "\
 First steps:
   hotset demo                                        the whole story on a real program, in a minute
   hotset record -o app.hst -- COMMAND ARGS…          record the I/O of your own program
+  hotset advise app.hst                              how much memory, which scheme, what to do
   hotset inspect app.hst                             what is in the trace
-  hotset simulate app.hst --policy all --size 10%    what every scheme would have given
+  hotset simulate app.hst                            what a choice of schemes would have given
   hotset curve app.hst                               the hit ratio at every size, exactly
   hotset policies arc                                what a scheme does, and when not to use it";
 
 #[derive(Subcommand)]
 enum Command {
+    Advise(advise::Advise),
     Demo(demo::Demo),
     Record(record::Record),
     Inspect(inspect::Inspect),
@@ -107,6 +110,7 @@ impl Command {
     /// Runs the command; `typed` is its line, for reports.
     fn run(self, typed: &str) -> Result<(), Failure> {
         match self {
+            Command::Advise(command) => command.run(),
             Command::Demo(command) => command.run(),
             Command::Record(command) => command.run(),
             Command::Inspect(command) => command.run(typed),

@@ -1,6 +1,8 @@
 //! Progress bars on standard error, when it is a terminal.
 
+use std::collections::HashSet;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use hotset_sim::{Observer, Progress};
@@ -10,8 +12,11 @@ use indicatif::{HumanCount, HumanDuration, ProgressBar, ProgressState, ProgressS
 
 use crate::traces::say_remarks;
 
-/// Shows the stages of a sweep, and says what readers remark.
-pub(crate) struct Terminal;
+/// Shows the stages of a sweep, and says what readers remark: once a trace, however often it is read.
+#[derive(Default)]
+pub(crate) struct Terminal {
+    told: Mutex<HashSet<String>>,
+}
 
 impl Observer for Terminal {
     fn reading<'a>(&'a self, trace: &str, position: &'a Position) -> Box<dyn Progress + 'a> {
@@ -19,7 +24,10 @@ impl Observer for Terminal {
     }
 
     fn read(&self, trace: &str, reader: &dyn TraceReader) {
-        say_remarks(trace, reader);
+        let is_new = self.told.lock().unwrap_or_else(PoisonError::into_inner).insert(trace.to_owned());
+        if is_new {
+            say_remarks(trace, reader);
+        }
     }
 
     fn replaying<'a>(&'a self, cells: usize, references: Option<u64>) -> Box<dyn Progress + 'a> {

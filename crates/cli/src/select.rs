@@ -51,6 +51,17 @@ pub(crate) struct CountArgs {
 }
 
 impl FilterArgs {
+    /// The options as they are typed.
+    pub(crate) fn typed(&self) -> Vec<String> {
+        let lists = [("--app", &self.apps), ("--file", &self.files), ("--exclude", &self.exclude)];
+        let lists =
+            lists.into_iter().flat_map(|(option, values)| values.iter().map(move |value| (option, value.clone())));
+        let ops = self.ops.map(|ops| ("--ops", ops.to_string()));
+        let [from, to] = [("--from", self.from), ("--to", self.to)]
+            .map(|(option, place)| place.map(|place| (option, place.to_string())));
+        lists.chain(ops).chain(from).chain(to).flat_map(|(option, value)| [option.to_owned(), value]).collect()
+    }
+
     /// What is chosen, all of it counted.
     pub(crate) fn selection(&self) -> Result<Selection, Failure> {
         let names = |option: &str, patterns: &Vec<String>| {

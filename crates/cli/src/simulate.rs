@@ -11,6 +11,7 @@ use clap::{Args, ValueEnum};
 use hotset_core::policy::PolicySpec;
 use hotset_core::spec::SizeSpec;
 use hotset_results::{CACHE_COLUMNS, PAGING_COLUMNS};
+use hotset_sim::advise;
 use hotset_sim::paging::Frees;
 use hotset_sim::results::{Metric, Row, SeriesRow};
 use hotset_sim::sweep::{Rows, Sweep, Swept};
@@ -26,15 +27,19 @@ use crate::results::ResultArgs;
 use crate::select::{self, CountArgs, FilterArgs};
 use crate::traces::{CutArgs, ReadArgs};
 
+/// Sizes where nobody gives any.
+const SIZES: &str = "2%,5%,10%,20%,40%,80%";
+
 /// Replay traces against cache schemes at given sizes, exactly
 #[derive(Args)]
 #[command(after_help = "\
 Examples:
+  hotset simulate app.hst                            a choice of schemes at six sizes, the best first
   hotset simulate app.hst --policy lru,arc,lirs,opt --size 64M
   hotset simulate OLTP.lis.zst --policy all --size 1%..50%*2 --csv results.csv
   hotset simulate trace.csv --columns time,id,size --policy 's3-fifo(small=5%),sieve' --size 1000,10000 --json -
   hotset simulate app.hst --policy lru,arc,s3-fifo,opt --size 1%..100%*1.5 --report app.html
-  hotset simulate mix.hst --policy 'shared(lru),qos(lru,lu=70%)' --size 64M --disk disk --series over-time.jsonl --every 2s
+  hotset simulate mix.hst --policy 'shared(lru),qos(lru,lu=70%)' --size 64M --store disk --series over-time.jsonl --every 2s
   hotset simulate program.pgt.zst --policy apr,clock,opt --size 10%,50%    (a trace of memory)")]
 pub(crate) struct Simulate {
     /// The traces: any known format, plain or packed by zstd, gzip or xz; `-` is standard input; `FORMAT:PATH` names
@@ -42,12 +47,13 @@ pub(crate) struct Simulate {
     #[arg(required = true, value_name = "TRACE")]
     traces: Vec<PathBuf>,
     /// Schemes, separated by commas, e.g. lru,arc,2q(kin=30%),opt; `all` is every one (see `hotset policies`)
+    /// [default: a choice of them, the best first]
     #[arg(short, long, value_name = "SPEC")]
-    policy: String,
+    policy: Option<String>,
     /// Cache sizes, separated by commas: blocks (1000), bytes (64M), share of the footprint (10%), geometric range
-    /// (16M..1G*2)
-    #[arg(short, long, value_name = "SIZE")]
-    size: String,
+    /// (16M..1G*2) [default: six shares of the footprint]
+    #[arg(short, long, value_name = "SIZE", allow_hyphen_values = true)]
+    size: Option<String>,
     #[command(flatten)]
     read: ReadArgs,
     #[command(flatten)]
@@ -130,12 +136,18 @@ impl Simulate {
 
     /// What is replayed, on traces of requests or of memory.
     fn sweep(&self, is_of_memory: bool) -> Result<Sweep, Failure> {
-        let policies = match is_of_memory {
-            true => PolicySpec::parse_paging_list(&self.policy),
-            false => PolicySpec::parse_list(&self.policy),
+        let policies = match &self.policy {
+            Some(text) if is_of_memory => PolicySpec::parse_paging_list(text).map_err(|error| (text.clone(), error)),
+            Some(text) => PolicySpec::parse_list(text).map_err(|error| (text.clone(), error)),
+            None if is_of_memory => PolicySpec::parse_paging_list("all").map_err(|error| ("all".to_owned(), error)),
+            None => Ok(advise::compared()),
         };
-        let policies = policies.map_err(|error| Failure::spec("--policy", &self.policy, &error))?;
-        let sizes = SizeSpec::parse(&self.size).map_err(|error| Failure::spec("--size", &self.size, &error))?;
+        let policies = policies.map_err(|(text, error)| Failure::spec("--policy", &text, &error))?;
+        let sizes = match &self.size {
+            Some(text) => SizeSpec::parse(text),
+            None => SizeSpec::parse(SIZES).map(SizeSpec::at_least_one_block),
+        };
+        let sizes = sizes.map_err(|error| Failure::spec("--size", self.sizes(), &error))?;
         if is_of_memory {
             self.clock.refuse(&self.traces[0])?;
         }
@@ -151,6 +163,11 @@ impl Simulate {
         })
     }
 
+    /// The sizes as they are written.
+    fn sizes(&self) -> &str {
+        self.size.as_deref().unwrap_or(SIZES)
+    }
+
     /// Replays one trace and shows what came out.
     fn replay(
         &self,
@@ -159,10 +176,11 @@ impl Simulate {
         open: impl Fn() -> Result<Trace, TraceError>,
     ) -> Result<Swept, Failure> {
         select::check(path, &sweep.selection)?;
-        let swept = sweep.run(&path.display().to_string(), open, &Terminal);
-        let swept = swept.map_err(|error| Failure::swept(error, "--size", &self.size))?;
+        let swept = sweep.run(&path.display().to_string(), open, &Terminal::default());
+        let swept = swept.map_err(|error| Failure::swept(error, "--size", self.sizes()))?;
         if !self.results.has_stdout() && !self.clock.has_stdout() {
             match &swept.rows {
+                Rows::Cache(rows) if self.policy.is_none() => show_ranked(rows, self.metric.into())?,
                 Rows::Cache(rows) => show(rows, self.metric.into())?,
                 Rows::Memory(rows) => memory::show(rows)?,
             }
@@ -185,6 +203,26 @@ impl Simulate {
             None => Ok(()),
         }
     }
+}
+
+/// Shows rows of policies that nobody chose: the best at the middle size first, with a word on which to take.
+fn show_ranked(rows: &[Row], metric: Metric) -> Result<(), Failure> {
+    let of_policies: Vec<&[Row]> = rows.chunk_by(|one, other| one.policy == other.policy).collect();
+    let ratio = |rows: &[Row]| rows[(rows.len() - 1) / 2].share(metric).ratio();
+    let mut ranked = of_policies.clone();
+    ranked.sort_by(|one, other| ratio(other).total_cmp(&ratio(one)));
+    show(&ranked.concat(), metric)?;
+    let online = |rows: &&&[Row]| !table::knows_future(&rows[0]);
+    let best = of_policies.iter().filter(online).map(|rows| ratio(rows)).fold(0.0, f64::max);
+    // They were given from the cheapest on.
+    let pick = of_policies.iter().filter(online).find(|rows| ratio(rows) >= best - advise::NEAR);
+    let Some(pick) = pick else { return Ok(()) };
+    let text = format!(
+        "Cheapest within a point of the best at the middle size: {}. Schemes that know the future (opt) are bounds. \
+         hotset advise tells how much memory is enough, and what to do.",
+        pick[0].policy
+    );
+    Ok(writeln!(stdout(), "\n{}", human::wrap(&text, style::width()))?)
 }
 
 fn show(rows: &[Row], metric: Metric) -> Result<(), Failure> {
@@ -238,6 +276,9 @@ fn show_plain(rows: &[Row], metric: Metric) -> Result<(), Failure> {
             let before = if number == 0 { "; " } else { "\n" };
             let title = table::title(shown, &metrics);
             writeln!(out, "{before}{title} by cache size\n{}", table::hit_ratios(rows, shown))?;
+        }
+        if rows.iter().any(|row| row.finish_seconds.is_some()) {
+            writeln!(out, "\nseconds until the end by cache size\n{}", table::finishes(rows))?;
         }
     }
     if let Some(summary) = words::summary(rows, metric) {

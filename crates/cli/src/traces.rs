@@ -36,6 +36,13 @@ pub(crate) struct Opener {
 }
 
 impl ReadArgs {
+    /// The options as they are typed.
+    pub(crate) fn typed(&self) -> Vec<String> {
+        let named = [("--format", &self.format), ("--columns", &self.columns)];
+        let given = named.into_iter().filter_map(|(option, value)| Some([option.to_owned(), value.clone()?]));
+        given.flatten().chain(self.skip_bad.then(|| "--skip-bad".to_owned())).collect()
+    }
+
     /// What opens traces.
     pub(crate) fn opener(&self) -> Result<Opener, Failure> {
         let formats = all_formats();
@@ -95,6 +102,21 @@ impl From<Maps> for hotset_sim::Maps {
 }
 
 impl CutArgs {
+    /// The options that decide what is counted, as they are typed.
+    pub(crate) fn typed(&self) -> Vec<String> {
+        let block = self.block.map(|block| match block {
+            BlockSize::Bytes(bytes) => bytes.to_string(),
+            BlockSize::Object => "object".to_owned(),
+        });
+        let maps = match self.maps {
+            Maps::Auto => None,
+            Maps::All => Some("all".to_owned()),
+            Maps::None => Some("none".to_owned()),
+        };
+        let named = [("--block", block), ("--maps", maps)];
+        named.into_iter().filter_map(|(option, value)| Some([option.to_owned(), value?])).flatten().collect()
+    }
+
     /// The simulator's options.
     pub(crate) fn options(&self) -> Options {
         Options {

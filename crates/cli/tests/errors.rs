@@ -99,7 +99,6 @@ fn wrong_usage_points_at_the_place() {
     }
     refused(&["inspect", &trace, "--format", "idz"], 2, &["unknown format `idz`", "expected one of: ", "ids"]);
     refused(&["policies", "siev"], 2, &["unknown policy", "did you mean sieve"]);
-    refused(&["simulate", &trace, "-p", "lru"], 2, &["--size"]);
     refused(&["curve", &trace, "--sample", "2"], 2, &["more than 0 and at most 1"]);
     refused(&["curve", &trace, "--sample", "0.5"], 2, &["of lru only, not of opt"]);
     refused(&["curve", &trace, "--points", "1"], 2, &["2 to 1000, or `all`"]);

@@ -17,6 +17,8 @@ const STEPS_LIMIT: usize = 1000;
 #[derive(Clone, Debug, PartialEq)]
 pub struct SizeSpec {
     items: Vec<Item>,
+    /// A share of less than one block is one block.
+    rounds_up: bool,
 }
 
 #[derive(Clone, Debug)]
@@ -44,7 +46,13 @@ impl SizeSpec {
             items.push(Item::parse(piece, at.clone()).map_err(|error| error.at(at))?);
             start += piece.len() + 1;
         }
-        Ok(SizeSpec { items })
+        Ok(SizeSpec { items, rounds_up: false })
+    }
+
+    /// The same, of which a share of the footprint that is less than one block is one block: for sizes that nobody
+    /// asked for, which must not fail on a small trace.
+    pub fn at_least_one_block(self) -> SizeSpec {
+        SizeSpec { rounds_up: true, ..self }
     }
 
     /// True if a size is given as a share of the footprint, so that the trace must be read before sizes are known.
@@ -61,6 +69,10 @@ impl SizeSpec {
         let mut seen = HashSet::new();
         for item in &self.items {
             for amount in item.amounts() {
+                let amount = match item.from {
+                    Value::Percent(_) if self.rounds_up => amount.max(100.0 / footprint.max(1) as f64),
+                    _ => amount,
+                };
                 let blocks = in_blocks(amount, &item.from, footprint, block_bytes);
                 let blocks = blocks.map_err(|error| error.at(item.at.clone()))?;
                 if seen.insert(blocks) {
@@ -212,6 +224,14 @@ mod tests {
 
     fn blocks(text: &str) -> Vec<u32> {
         SizeSpec::parse(text).unwrap().resolve(1000, Some(4096)).unwrap()
+    }
+
+    #[test]
+    fn shares_that_nobody_asked_for_are_a_block_at_least() {
+        let sizes = SizeSpec::parse("1%,10%,50%").unwrap();
+        assert!(sizes.resolve(7, None).is_err());
+        assert_eq!(sizes.clone().at_least_one_block().resolve(7, None).unwrap(), [1, 3]);
+        assert_eq!(sizes.at_least_one_block().resolve(1000, None).unwrap(), [10, 100, 500]);
     }
 
     #[test]

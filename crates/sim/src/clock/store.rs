@@ -1,7 +1,7 @@
 //! The store behind a cache: so many accesses at a time, over one line that carries so many bytes a second.
 //!
-//! `disk(…)` is the mechanical one of the papers' simulations (5 ms seek, 10,045 rpm, and 20 MB/s), `hdd` one of today: a
-//! block that does not follow the last one costs a seek, half a rotation and its transfer; the next block of the same
+//! `disk(…)` is the mechanical one of the papers' simulations (5 ms seek, 10,045 rpm, and 20 MB/s), `hdd` one of today:
+//! a block that does not follow the last one costs a seek, half a rotation and its transfer; the next block of the same
 //! file costs its transfer alone. In every other store each run of neighbours waits for the latency once, up to
 //! `parallel` runs at a time, and all share the bandwidth. `latency(time=…)` takes the same time for each run.
 //!

@@ -17,6 +17,9 @@ const GROUPS: [(&str, &[Op]); 4] = [
 ];
 
 impl Ops {
+    /// Those that read blocks, mapped ranges included.
+    pub const READS: Ops = Ops(1 << Op::Read as u8 | 1 << Op::Map as u8);
+
     /// Reads names of operations (`read`, `unlink`) or groups of them (`reads` with mapped ranges, `writes`, `data`,
     /// `metadata`) with `,` or `+` between them.
     pub fn parse(text: &str) -> Result<Ops, String> {

@@ -1,0 +1,137 @@
+//! `hotset advise`: how much memory, and which policy, in plain words.
+
+mod steps;
+mod words;
+
+use std::ffi::OsString;
+use std::io::{Write, stderr, stdout};
+use std::path::{Path, PathBuf};
+
+use clap::Args;
+use hotset_capture::record::Recorder;
+use hotset_core::spec::SizeSpec;
+use hotset_results::write_json;
+use hotset_sim::advise::{Advice, Advisor};
+use hotset_sim::clock::Store;
+use hotset_sim::inspect::inspect;
+
+use crate::failure::Failure;
+use crate::output::{human, style};
+use crate::progress::{Reading, Terminal};
+use crate::results;
+use crate::select::{self, FilterArgs};
+use crate::traces::{CutArgs, Opener, ReadArgs};
+
+/// Tell how much memory a cache should have, which policy, what that gives, and what to do next
+#[derive(Args)]
+#[command(after_help = "\
+The rules are those of docs/guide/advice.md; the commands at the end of each piece of advice check its figures.
+
+Examples:
+  hotset advise app.hst
+  hotset advise app.hst --size 512M --store nvme
+  hotset advise app.hst --app postgres --json -
+  hotset advise -- make -j4                          records the command first")]
+pub(crate) struct Advise {
+    /// The traces: any known format, plain or packed by zstd, gzip or xz; `FORMAT:PATH` names the format
+    #[arg(required_unless_present = "command", value_name = "TRACE")]
+    traces: Vec<PathBuf>,
+    /// A program and its arguments, recorded to a trace that stays
+    #[arg(last = true, conflicts_with = "traces", value_name = "COMMAND")]
+    command: Vec<OsString>,
+    /// The memory that the cache has [default: as much as is advised]
+    #[arg(short, long, value_name = "SIZE")]
+    size: Option<String>,
+    /// The store behind the cache, to tell seconds, as in `hotset simulate`
+    #[arg(long, value_name = "MODEL")]
+    store: Option<String>,
+    #[command(flatten)]
+    read: ReadArgs,
+    #[command(flatten)]
+    cut: CutArgs,
+    #[command(flatten)]
+    filter: FilterArgs,
+    /// Write the advice as JSON, one object a trace; `-` is standard output, then without words
+    #[arg(long, value_name = "FILE", help_heading = "Results")]
+    json: Option<PathBuf>,
+}
+
+impl Advise {
+    pub(crate) fn run(self) -> Result<(), Failure> {
+        let advisor = self.advisor()?;
+        let opener = self.read.opener()?;
+        let traces = match self.command.is_empty() {
+            true => self.traces.clone(),
+            false => vec![record(&self.command)?],
+        };
+        let mut all = Vec::with_capacity(traces.len());
+        for path in &traces {
+            let advice = self.advise(&advisor, &opener, path)?;
+            if self.json.as_deref() != Some(Path::new("-")) {
+                self.show(&advisor, &opener, path, &advice)?;
+            }
+            all.push(advice);
+        }
+        self.json.as_deref().map_or(Ok(()), |path| results::write(path, |out| write_json(out, &all)))
+    }
+
+    fn advisor(&self) -> Result<Advisor, Failure> {
+        let size = |text: &String| SizeSpec::parse(text).map_err(|error| Failure::spec("--size", text, &error));
+        let store = |text: &String| Store::parse(text).map_err(|error| Failure::spec("--store", text, &error));
+        Ok(Advisor {
+            memory: self.size.as_ref().map(size).transpose()?,
+            options: self.cut.options(),
+            selection: self.filter.selection()?,
+            store: self.store.as_ref().map(store).transpose()?,
+            ..Advisor::default()
+        })
+    }
+
+    fn advise(&self, advisor: &Advisor, opener: &Opener, path: &Path) -> Result<Advice, Failure> {
+        let name = path.display().to_string();
+        if path == Path::new("-") {
+            let message =
+                "advice reads the trace several times over, which standard input does not allow: expected a file";
+            return Err(Failure::Usage(message.to_owned()));
+        }
+        let advice = advisor.run(&name, || opener.open(path), &Terminal::default());
+        advice.map_err(|error| Failure::swept(error, "--size", self.size.as_deref().unwrap_or_default()))
+    }
+
+    fn show(&self, advisor: &Advisor, opener: &Opener, path: &Path, advice: &Advice) -> Result<(), Failure> {
+        let options = &advisor.options;
+        let inspection = {
+            let trace = select::select(opener, path, &advisor.selection, options)?;
+            let reading = Reading::new(&advice.trace, &trace.progress);
+            let mut reader = trace.reader;
+            inspect(reader.as_mut(), options, None, &reading)?
+        };
+        let mut out = stdout().lock();
+        for paragraph in words::paragraphs(advice) {
+            writeln!(out, "{}\n", human::wrap(&paragraph, style::width()))?;
+        }
+        if advice.memory.is_some() {
+            writeln!(out, "Hits in % of the reads:\n{}\n", words::table(advice))?;
+        }
+        let mut typed = vec![path.display().to_string()];
+        typed.extend(self.read.typed().into_iter().chain(self.cut.typed()).chain(self.filter.typed()));
+        for step in steps::next(advice, &inspection, &typed) {
+            writeln!(out, "{step}")?;
+        }
+        Ok(out.flush()?)
+    }
+}
+
+/// Records a command; gives the trace.
+fn record(command: &[OsString]) -> Result<PathBuf, Failure> {
+    let folder = tempfile::Builder::new().prefix("hotset-advise-").tempdir();
+    let folder = folder.map_err(|error| Failure::Work(format!("cannot make a directory for the trace: {error}")))?;
+    let trace = folder.keep().join("recorded.hst");
+    let summary = Recorder::new(command.to_vec()).run(&trace, |_| ())?;
+    let mut err = stderr().lock();
+    writeln!(err, "hotset: the recording is {}", trace.display())?;
+    for remark in &summary.remarks {
+        writeln!(err, "hotset: {remark}")?;
+    }
+    Ok(trace)
+}

@@ -1,0 +1,124 @@
+//! Advice in plain words.
+
+use comfy_table::Table;
+use hotset_sim::advise::{Advice, Change, ENOUGH, Memory};
+
+use crate::output::{human, table, words};
+
+/// What there is to say, a paragraph a subject.
+pub(super) fn paragraphs(advice: &Advice) -> Vec<String> {
+    let (Some(memory), Some(change)) = (&advice.memory, &advice.change) else {
+        return vec![format!(
+            "{} No block is read twice: no cache helps, whatever its size and policy.",
+            heading(advice)
+        )];
+    };
+    vec![heading(advice), of_memory(advice, memory), of_policy(advice, change), certainty(advice, change)]
+}
+
+fn heading(advice: &Advice) -> String {
+    let first = advice.reads - advice.attainable_hits;
+    format!(
+        "{}: {} of {}, repeats left out. {} % of the reads are the first of their blocks, which no cache serves.",
+        words::named(&advice.trace, &advice.choice),
+        human::counted(advice.reads, "read"),
+        human::blocks(advice.distinct_blocks.into(), advice.block_bytes),
+        percent(first, advice.reads)
+    )
+}
+
+fn of_memory(advice: &Advice, memory: &Memory) -> String {
+    let size = size(memory.size_blocks, advice);
+    let mut text = format!(
+        "Memory: {size}. There {} hits {} % of the reads, {} % of the hits that any memory gives ({:.0} % is taken for enough).",
+        advice.today,
+        percent(memory.hits, advice.reads),
+        percent(memory.hits, advice.attainable_hits),
+        ENOUGH * 100.0
+    );
+    if let Some(next) = &memory.next {
+        let more = self::size(next.size_blocks - memory.size_blocks, advice);
+        let reads = human::counted(next.fewer_reads, "read");
+        let seconds = next.fewer_seconds.map_or(String::new(), |saved| format!(" and {saved:.2} s"));
+        text += &format!(" {more} more would save {reads} from storage{seconds}.");
+    }
+    text
+}
+
+fn of_policy(advice: &Advice, change: &Change) -> String {
+    let Advice { today, policy, reads, .. } = advice;
+    if policy == today {
+        return format!("Policy: keep {today}. No other is better by a point on average over the sizes below.");
+    }
+    let size = size(change.size_blocks, advice);
+    let compared = format!(
+        "At {size} {policy} hits {} % of the reads where {today} hits {} %",
+        percent(change.hits, *reads),
+        percent(change.today_hits, *reads)
+    );
+    let seconds = match (change.seconds, change.today_seconds) {
+        (Some(ours), Some(todays)) => format!(", and takes {ours:.2} s where that takes {todays:.2} s"),
+        _ => String::new(),
+    };
+    let less = change.enough_blocks.map_or(String::new(), |blocks| {
+        format!(" With {policy}, {} would hit as much as {size} with {today}.", self::size(blocks, advice))
+    });
+    match change.pays {
+        true => format!("Policy: {policy}. {compared}{seconds}.{less}"),
+        false => {
+            let mean = |name: &str| {
+                let standing = advice.standings.iter().find(|standing| standing.policy == name);
+                human::percent(standing.map_or(0.0, |standing| standing.mean_ratio))
+            };
+            let means = format!(
+                "On average over five sizes from 5 to 80 % of all blocks it is {} % against {} %, so with less memory look again.",
+                mean(policy),
+                mean(today)
+            );
+            format!("Policy: keep {today}. {compared}{seconds}: not worth a change. {means}{less}")
+        }
+    }
+}
+
+fn certainty(advice: &Advice, change: &Change) -> String {
+    if change.gains.is_empty() {
+        return "How sure: nothing is to be changed that could turn out otherwise.".to_owned();
+    }
+    let ahead = change.gains.iter().filter(|&&gain| gain > 0.0).count();
+    let [least, most] = [f64::min, f64::max].map(|pick| change.gains.iter().copied().reduce(pick).unwrap_or(0.0));
+    format!(
+        "How sure: {} is ahead of {} in {ahead} of {} stretches of the trace, by {} to {} points of the reads in each.",
+        advice.policy,
+        advice.today,
+        change.gains.len(),
+        human::percent(least),
+        human::percent(most)
+    )
+}
+
+/// Hits per read in percent at some sizes: what runs today, the policy to have, the bound.
+pub(super) fn table(advice: &Advice) -> Table {
+    let change = advice.policy != advice.today;
+    let mut header = vec!["memory", advice.today.as_str()];
+    header.extend(change.then_some(advice.policy.as_str()));
+    header.push(&advice.bound);
+    let mut table = table::numbers(&header, 1..);
+    for at in advice.sizes.iter().skip(advice.sizes.len().saturating_sub(1) % 2).step_by(2) {
+        let mut hits = vec![at.today_hits];
+        hits.extend(change.then_some(at.hits));
+        hits.push(at.bound_hits);
+        let ratios = hits.into_iter().map(|hits| percent(hits, advice.reads));
+        table.add_row(std::iter::once(size(at.size_blocks, advice)).chain(ratios));
+    }
+    table
+}
+
+fn percent(part: u64, whole: u64) -> String {
+    format!("{:.1}", 100.0 * part as f64 / whole.max(1) as f64)
+}
+
+/// A size as people read it: bytes where blocks have them.
+fn size(blocks: u32, advice: &Advice) -> String {
+    let bytes = advice.block_bytes.map(|block| human::bytes(block * u64::from(blocks)));
+    bytes.unwrap_or_else(|| human::counted(blocks.into(), "block"))
+}

@@ -1,0 +1,160 @@
+//! `hotset advise`: its figures are those of `hotset simulate`, its rules those that it states.
+
+mod support;
+
+use serde_json::Value;
+use support::{Folder, hotset};
+
+/// The shares of the footprint among which the memory to have is looked for.
+const SIZES: [f64; 15] = [0.01, 0.014, 0.02, 0.028, 0.04, 0.056, 0.08, 0.11, 0.16, 0.22, 0.32, 0.45, 0.64, 0.8, 1.0];
+
+fn workload(name: &str) -> String {
+    format!("{}/../../workloads/{name}.hst", env!("CARGO_MANIFEST_DIR"))
+}
+
+fn advice(arguments: &[&str]) -> Value {
+    hotset(&[&["advise", "--maps", "none", "--json", "-"], arguments].concat()).rows().swap_remove(0)
+}
+
+/// Output in one line.
+fn said(arguments: &[&str]) -> String {
+    hotset(arguments).good().out.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+fn number(value: &Value) -> u64 {
+    value.as_u64().unwrap_or_else(|| panic!("{value} is a count"))
+}
+
+/// Hits of reads, repeats left out.
+fn hits(row: &Value) -> u64 {
+    number(&row["read_hits"]) - number(&row["repeat_hits"])
+}
+
+/// Rows of `simulate` at these sizes, which may repeat.
+fn simulated(trace: &str, policies: &str, sizes: &[u64]) -> Vec<Value> {
+    let sizes = sizes.iter().map(u64::to_string).collect::<Vec<_>>().join(",");
+    hotset(&["simulate", trace, "--maps", "none", "--policy", policies, "--size", &sizes, "--json", "-"]).rows()
+}
+
+/// The memory is the least one with nine tenths of the hits, the policy the cheapest within a point of the best, and
+/// every count is the one that `simulate` gives.
+fn advice_follows_its_rules_on(name: &str) {
+    let trace = workload(name);
+    let told = advice(&[&trace]);
+    let blocks = number(&told["distinct_blocks"]);
+    let sizes: Vec<u64> = SIZES.iter().map(|share| (share * blocks as f64).max(1.0) as u64).collect();
+    let today = simulated(&trace, "linux", &sizes);
+    let attainable = hits(today.last().unwrap());
+    assert_eq!(number(&told["attainable_hits"]), attainable, "{name}");
+    let enough = today.iter().find(|row| hits(row) as f64 >= 0.9 * attainable as f64).unwrap();
+    assert_eq!(told["memory"]["size_blocks"], enough["size_blocks"], "{name}");
+    assert_eq!(number(&told["memory"]["hits"]), hits(enough), "{name}");
+
+    let compared: Vec<u64> = [0.05, 0.1, 0.2, 0.4, 0.8].map(|share| (share * blocks as f64).max(1.0) as u64).into();
+    let candidates = "linux,sieve,clock,lru,s3-fifo,slru,2q,arc,clock-pro,lirs,w-tinylfu,eelru";
+    let rows = simulated(&trace, candidates, &compared);
+    let mean = |rows: &[Value]| {
+        let ratio = |row: &Value| hits(row) as f64 / (number(&row["read_references"]) - number(&row["repeats"])) as f64;
+        rows.iter().map(ratio).sum::<f64>() / rows.len() as f64
+    };
+    let means: Vec<(String, f64)> = rows
+        .chunk_by(|one, other| one["policy"] == other["policy"])
+        .map(|rows| (rows[0]["policy"].as_str().unwrap().to_owned(), mean(rows)))
+        .collect();
+    let best = means.iter().map(|&(_, mean)| mean).fold(0.0, f64::max);
+    let cheapest = means.iter().find(|&&(_, mean)| mean >= best - 0.01).unwrap();
+    assert_eq!(told["policy"], cheapest.0.as_str(), "{name}: {means:?}");
+
+    let change = &told["change"];
+    let at = number(&change["size_blocks"]);
+    let spec = told["policy"].as_str().unwrap();
+    let rows = simulated(&trace, &format!("linux,{spec}"), &[at]);
+    assert_eq!(number(&change["today_hits"]), hits(&rows[0]), "{name}");
+    assert_eq!(number(&change["hits"]), hits(rows.last().unwrap()), "{name}");
+    if let Some(less) = change["enough_blocks"].as_u64() {
+        let row = &simulated(&trace, spec, &[less])[0];
+        assert!(less < at && hits(row) >= hits(&rows[0]), "{name}: {row}");
+    }
+}
+
+#[test]
+fn advice_on_programs_follows_its_rules() {
+    for name in ["analysis", "build", "film", "office", "render", "tiles", "tpcc"] {
+        advice_follows_its_rules_on(name);
+    }
+}
+
+#[test]
+fn advice_on_databases_and_matrices_follows_its_rules() {
+    for name in ["database", "lu", "tpch"] {
+        advice_follows_its_rules_on(name);
+    }
+}
+
+#[test]
+fn advice_is_half_a_page_and_names_commands_that_run() {
+    let trace = workload("office");
+    let out = hotset(&["advise", &trace, "--maps", "none"]).good().out;
+    assert!(out.lines().count() <= 40, "{out}");
+    for word in ["Memory: ", "Policy: ", "How sure: ", "What to do:", "To check the figures:"] {
+        assert!(out.contains(word), "{word}: {out}");
+    }
+    let check = out.lines().find(|line| line.trim_start().starts_with("hotset simulate")).unwrap();
+    let arguments: Vec<&str> = check.split_whitespace().skip(1).collect();
+    hotset(&arguments).good();
+}
+
+#[test]
+fn the_memory_that_there_is_decides_what_a_policy_gives() {
+    let trace = workload("render");
+    let told = advice(&[&trace, "--size", "1000"]);
+    assert_eq!(told["change"]["size_blocks"], 1000);
+    let rows = simulated(&trace, &format!("linux,{}", told["policy"].as_str().unwrap()), &[1000]);
+    assert_eq!(number(&told["change"]["today_hits"]), hits(&rows[0]));
+    assert_eq!(told["change"]["pays"], true, "{told}");
+    let run = hotset(&["advise", &trace, "--size", "1000,2000"]);
+    assert!(run.status == 2 && run.err.contains("expected one"), "{run:?}");
+}
+
+#[test]
+fn seconds_are_told_where_there_is_a_store() {
+    let trace = workload("office");
+    let told = advice(&[&trace, "--size", "10%", "--store", "disk"]);
+    let spec = told["policy"].as_str().unwrap();
+    let size = told["change"]["size_blocks"].to_string();
+    let policies = format!("linux,{spec}");
+    let simulate =
+        ["simulate", &trace, "--maps", "none", "-p", &policies, "-s", &size, "--store", "disk", "--json", "-"];
+    let rows = hotset(&simulate).rows();
+    assert_eq!(told["change"]["today_seconds"], rows[0]["finish_seconds"]);
+    assert_eq!(told["change"]["seconds"], rows.last().unwrap()["finish_seconds"]);
+}
+
+#[test]
+fn where_no_cache_helps_that_is_said() {
+    let folder = Folder::new();
+    let once: String = (0..500).map(|at| format!("{at}\n")).collect();
+    let trace = folder.file("once.ids", once);
+    let out = said(&["advise", &trace, "--format", "ids"]);
+    assert!(out.contains("No block is read twice: no cache helps"), "{out}");
+    let tiny = folder.file("tiny.ids", "1\n2\n1\n2\n1\n");
+    let out = said(&["advise", &tiny, "--format", "ids"]);
+    assert!(out.contains("Memory: 2 blocks"), "{out}");
+}
+
+#[test]
+fn what_advice_cannot_be_given_on_is_refused() {
+    let run = hotset(&["advise", "-"]);
+    assert!(run.status == 2 && run.err.contains("standard input does not allow"), "{run:?}");
+    assert_eq!(hotset(&["advise"]).status, 2);
+    let run = hotset(&["advise", "/nonexistent.hst"]);
+    assert!(run.status == 1 && run.err.contains("/nonexistent.hst"), "{run:?}");
+}
+
+#[test]
+fn a_command_is_recorded_first() {
+    let folder = Folder::new();
+    let file = folder.file("data", "x".repeat(100_000));
+    let run = hotset(&["advise", "--", "sh", "-c", &format!("cat {file} {file} > /dev/null")]);
+    assert!(run.status == 0 && run.err.contains("the recording is") && run.out.contains("Memory: "), "{run:?}");
+}

@@ -1,0 +1,267 @@
+//! Advice: how much memory, and which policy, by rules that anybody can check with a sweep.
+//!
+//! All ratios are of reads, repeats left out ([`Row::fresh`]). The rules:
+//!
+//! * **What runs today** is the page cache of Linux, as a policy ([`TODAY`]), or another one of the caller's.
+//! * **The memory to have** is the least of [`SIZES`] at which today's policy reaches [`ENOUGH`] of the hits that it
+//!   reaches when everything fits: more memory gives little more, whatever it costs.
+//! * **The policy to have** is the first of the candidates, which stand from the cheapest to the dearest, whose mean
+//!   ratio over [`COMPARED`] is within [`NEAR`] of the best one's.
+//! * **A change of policy pays** if at the memory to have, or at that which the user has, it hits [`NEAR`] more of the
+//!   reads, or does with [`LESS`] of the memory for as many hits.
+//! * **How sure that is** tell the gains in [`WINDOWS`] stretches of the trace, one after the other.
+
+mod told;
+
+use hotset_core::policy::PolicySpec;
+use hotset_core::spec::{SizeSpec, SpecError};
+use hotset_trace::{Trace, TraceError};
+
+use crate::clock::{self, Every};
+use crate::error::SimError;
+use crate::prepare::Options;
+use crate::progress::Observer;
+use crate::results::{Metric, Row, SCHEMA_VERSION, Share};
+use crate::select::{Filter, Ops, Selection};
+use crate::sweep::{Rows, Sweep, Swept};
+
+pub use told::{Advice, AtSize, Change, Memory, NextStep, Standing};
+
+/// What most programs run on today.
+pub const TODAY: &str = "linux";
+/// Policies that are compared, the cheapest first.
+pub const CANDIDATES: &str = "sieve,clock,lru,s3-fifo,slru,2q,arc,clock-pro,lirs,w-tinylfu,eelru";
+/// The policy that shows what cannot be passed.
+const BOUND: &str = "opt";
+/// Sizes at which the candidates are compared, as shares of the footprint.
+pub const COMPARED: &str = "5%,10%,20%,40%,80%";
+/// Sizes among which the memory to have is looked for, as shares of the footprint.
+pub const SIZES: &str = "1%,1.4%,2%,2.8%,4%,5.6%,8%,11%,16%,22%,32%,45%,64%,80%,100%";
+/// The share of the hits that memory can give which is enough.
+pub const ENOUGH: f64 = 0.9;
+/// Shares of hits that are as good as equal: one point.
+pub const NEAR: f64 = 0.01;
+/// The share of the memory that a policy must do with to be worth a change, if it hits no more.
+pub const LESS: f64 = 0.75;
+/// Stretches of the trace in which gains are told apart.
+pub const WINDOWS: u64 = 5;
+
+/// What is advised on, and how.
+#[derive(Clone, Debug)]
+pub struct Advisor {
+    /// Policies that are compared, the cheapest first.
+    pub candidates: Vec<PolicySpec>,
+    /// What runs today.
+    pub today: PolicySpec,
+    /// The memory there is; `None` to be told how much there should be.
+    pub memory: Option<SizeSpec>,
+    /// How traces are cut into blocks.
+    pub options: Options,
+    /// Which requests are replayed, and which of them count.
+    pub selection: Selection,
+    /// The store behind the cache, to tell seconds.
+    pub store: Option<clock::Store>,
+}
+
+/// What runs today, the candidates from the cheapest on, and the bound: what to compare where nobody chose.
+pub fn compared() -> Vec<PolicySpec> {
+    [TODAY, CANDIDATES, BOUND].into_iter().flat_map(known).collect()
+}
+
+fn known(text: &str) -> Vec<PolicySpec> {
+    PolicySpec::parse_list(text).expect("the lists above name policies of the registry")
+}
+
+impl Default for Advisor {
+    fn default() -> Advisor {
+        Advisor {
+            candidates: known(CANDIDATES),
+            today: known(TODAY).remove(0),
+            memory: None,
+            options: Options::default(),
+            selection: Selection::default(),
+            store: None,
+        }
+    }
+}
+
+impl Advisor {
+    /// Advice on the trace that `open` opens, several times over. Rows and errors call it `name`.
+    pub fn run(
+        &self,
+        name: &str,
+        open: impl Fn() -> Result<Trace, TraceError>,
+        observer: &dyn Observer,
+    ) -> Result<Advice, SimError> {
+        let replay = Replay { advisor: self, name, open: &open, observer, counted: None };
+        let bound = known(BOUND).remove(0);
+        let mut all = self.candidates.clone();
+        all.extend([self.today.clone(), bound.clone()]);
+        let standings = told::standings(&replay.rows(&all, shares(COMPARED)?, None)?);
+        let best = standings.iter().filter(|standing| !standing.is_bound).map(|standing| standing.mean_ratio);
+        let best = best.fold(0.0, f64::max);
+        let is_near = |policy: &&PolicySpec| {
+            let name = policy.to_string();
+            standings.iter().any(|standing| standing.policy == name && standing.mean_ratio >= best - NEAR)
+        };
+        let pick = [&self.today].into_iter().chain(&self.candidates).find(is_near).unwrap_or(&self.today).clone();
+        let three = distinct([self.today.clone(), pick.clone(), bound]);
+        let rows = replay.rows(&three, shares(SIZES)?, None)?;
+        let sizes = told::sizes(&rows, &self.today.to_string(), &pick.to_string(), BOUND);
+        let first = &rows[0];
+        let mut advice = Advice {
+            version: SCHEMA_VERSION,
+            trace: name.to_owned(),
+            choice: first.choice.clone(),
+            reads: share(first).of,
+            attainable_hits: sizes.last().map_or(0, |size| size.today_hits),
+            distinct_blocks: first.distinct_blocks.unwrap_or(0),
+            block_bytes: first.block_bytes,
+            today: self.today.to_string(),
+            policy: pick.to_string(),
+            bound: BOUND.to_owned(),
+            standings,
+            memory: None,
+            change: None,
+            sizes,
+        };
+        if advice.attainable_hits > 0 {
+            self.finish(&mut advice, &pick, &replay)?;
+        }
+        Ok(advice)
+    }
+
+    /// Adds what depends on the memory to have.
+    fn finish(&self, advice: &mut Advice, pick: &PolicySpec, replay: &Replay) -> Result<(), SimError> {
+        let mut memory = told::memory(&advice.sizes, advice.attainable_hits);
+        let at = match &self.memory {
+            Some(size) => replay.blocks_of(size, advice)?,
+            None => memory.size_blocks,
+        };
+        let two = distinct([self.today.clone(), pick.clone()]);
+        let rows = replay.rows(&two, blocks(&[at])?, None)?;
+        let hits = |policy: &PolicySpec| {
+            let row = rows.iter().find(|row| row.policy == policy.to_string());
+            row.map_or(0, |row| share(row).hits)
+        };
+        let mut change = told::change(advice, at, hits(&self.today), hits(pick));
+        change.gains = self.gains(&two, at, advice, replay)?;
+        if let Some(store) = self.store {
+            let next = memory.next.as_ref().map(|next| next.size_blocks);
+            let mut sizes = vec![at, memory.size_blocks];
+            sizes.extend(next);
+            let options = clock::Options { store: Some(store), every: None };
+            let rows = replay.rows(&two, blocks(&sizes)?, Some(options))?;
+            let seconds = |policy: &PolicySpec, size| {
+                let row = rows.iter().find(|row| row.policy == policy.to_string() && row.size_blocks == size)?;
+                row.finish_seconds
+            };
+            change.seconds = seconds(pick, at);
+            change.today_seconds = seconds(&self.today, at);
+            if let Some(next) = &mut memory.next {
+                let [less, more] = [memory.size_blocks, next.size_blocks].map(|size| seconds(&self.today, size));
+                next.fewer_seconds = less.zip(more).map(|(less, more)| less - more);
+            }
+        }
+        advice.memory = Some(memory);
+        advice.change = Some(change);
+        Ok(())
+    }
+
+    /// What the second policy hits more than the first, as a share of the reads of each stretch of the trace.
+    fn gains(&self, two: &[PolicySpec], at: u32, advice: &Advice, replay: &Replay) -> Result<Vec<f64>, SimError> {
+        let [today, pick] = two else { return Ok(Vec::new()) };
+        let references = advice.sizes.first().map_or(0, |size| size.references);
+        let reads = Filter { ops: Some(Ops::READS), ..Filter::default() };
+        let replay = Replay { counted: Some(reads), ..*replay };
+        let every = Every::References(references.div_ceil(WINDOWS).max(1));
+        let options = clock::Options { store: None, every: Some(every) };
+        let series = replay.swept(two, blocks(&[at])?, Some(options))?.series;
+        let of = |policy: &PolicySpec| told::stretches(&series, &policy.to_string());
+        let gain = |(&(references, today), &(_, pick)): (&(u64, u64), &(u64, u64))| {
+            (pick as f64 - today as f64) / references.max(1) as f64
+        };
+        Ok(of(today).iter().zip(&of(pick)).map(gain).collect())
+    }
+}
+
+/// One trace, replayed as often as is needed.
+struct Replay<'a> {
+    advisor: &'a Advisor,
+    name: &'a str,
+    open: &'a dyn Fn() -> Result<Trace, TraceError>,
+    observer: &'a dyn Observer,
+    /// What counts, where that is not all.
+    counted: Option<Filter>,
+}
+
+impl Replay<'_> {
+    fn swept(
+        &self,
+        policies: &[PolicySpec],
+        sizes: SizeSpec,
+        clock: Option<clock::Options>,
+    ) -> Result<Swept, SimError> {
+        let sweep = Sweep {
+            options: self.advisor.options.clone(),
+            selection: self.selection(),
+            clock,
+            ..Sweep::new(policies.to_vec(), sizes)
+        };
+        sweep.run(self.name, self.open, self.observer)
+    }
+
+    fn selection(&self) -> Selection {
+        let selection = self.advisor.selection.clone();
+        match &self.counted {
+            Some(counted) => Selection { count_only: counted.clone(), ..selection },
+            None => selection,
+        }
+    }
+
+    fn rows(
+        &self,
+        policies: &[PolicySpec],
+        sizes: SizeSpec,
+        clock: Option<clock::Options>,
+    ) -> Result<Vec<Row>, SimError> {
+        match self.swept(policies, sizes, clock)?.rows {
+            Rows::Cache(rows) => Ok(rows),
+            Rows::Memory(_) => unreachable!("the sweep was not one of memory"),
+        }
+    }
+
+    /// The one size that the user has, in blocks.
+    fn blocks_of(&self, size: &SizeSpec, advice: &Advice) -> Result<u32, SimError> {
+        let sizes = size.resolve(advice.distinct_blocks.into(), advice.block_bytes).map_err(SimError::Sizes)?;
+        match sizes[..] {
+            [size] => Ok(size),
+            _ => Err(SimError::Sizes(SpecError::new("advice is given on one size: expected one"))),
+        }
+    }
+}
+
+/// What counts.
+fn share(row: &Row) -> Share {
+    row.fresh(Metric::Reads)
+}
+
+/// Shares of the footprint, each at least one block.
+fn shares(text: &str) -> Result<SizeSpec, SimError> {
+    Ok(SizeSpec::parse(text).map_err(SimError::Sizes)?.at_least_one_block())
+}
+
+fn blocks(sizes: &[u32]) -> Result<SizeSpec, SimError> {
+    let text = sizes.iter().map(u32::to_string).collect::<Vec<_>>().join(",");
+    SizeSpec::parse(&text).map_err(SimError::Sizes)
+}
+
+fn distinct<const N: usize>(policies: [PolicySpec; N]) -> Vec<PolicySpec> {
+    let mut seen: Vec<PolicySpec> = Vec::with_capacity(N);
+    for policy in policies {
+        if !seen.iter().any(|other| other.to_string() == policy.to_string()) {
+            seen.push(policy);
+        }
+    }
+    seen
+}

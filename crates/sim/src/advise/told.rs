@@ -1,0 +1,232 @@
+//! What advice says, and how it follows from rows.
+
+use serde::Serialize;
+
+use super::{ENOUGH, LESS, NEAR, share};
+use crate::results::{Choice, Row, SeriesRow};
+
+/// Advice on one trace. Hits and reads leave repeats out.
+#[derive(Clone, Debug, Serialize)]
+pub struct Advice {
+    /// Version of the schema of results.
+    pub version: u32,
+    /// The trace as the user named it.
+    pub trace: String,
+    /// What was chosen of it, and how it was counted.
+    #[serde(flatten)]
+    pub choice: Choice,
+    /// Reads of blocks.
+    pub reads: u64,
+    /// Reads that hit when everything fits: the others are the first of their blocks, which no cache serves.
+    pub attainable_hits: u64,
+    /// Distinct blocks.
+    pub distinct_blocks: u32,
+    /// Bytes of a block, where blocks have a size.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub block_bytes: Option<u64>,
+    /// The policy that runs today.
+    pub today: String,
+    /// The policy to have.
+    pub policy: String,
+    /// The policy that knows the future, which none passes.
+    pub bound: String,
+    /// All that were compared, the best first.
+    pub standings: Vec<Standing>,
+    /// How much memory there should be; absent where no block is read twice.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub memory: Option<Memory>,
+    /// What a change of policy gives; absent where no block is read twice.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub change: Option<Change>,
+    /// The sizes that were looked at, ascending.
+    pub sizes: Vec<AtSize>,
+}
+
+/// How a policy did.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Standing {
+    /// Its spec.
+    pub policy: String,
+    /// Hits per read, mean over the sizes compared.
+    pub mean_ratio: f64,
+    /// It knows the future, so that nobody can run it.
+    pub is_bound: bool,
+}
+
+/// Hits at one size.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct AtSize {
+    /// The size.
+    pub size_blocks: u32,
+    /// The same in bytes, where blocks have a size.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub size_bytes: Option<u64>,
+    /// All references, writes and repeats included.
+    pub references: u64,
+    /// Of the policy that runs today.
+    pub today_hits: u64,
+    /// Of the policy to have.
+    pub hits: u64,
+    /// Of the policy that knows the future.
+    pub bound_hits: u64,
+}
+
+/// The memory to have under the policy that runs today.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Memory {
+    /// The least size that is enough.
+    pub size_blocks: u32,
+    /// The same in bytes, where blocks have a size.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub size_bytes: Option<u64>,
+    /// Hits there.
+    pub hits: u64,
+    /// What the next larger size would give; absent at the largest.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub next: Option<NextStep>,
+}
+
+/// A larger size.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct NextStep {
+    /// The size.
+    pub size_blocks: u32,
+    /// The same in bytes, where blocks have a size.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub size_bytes: Option<u64>,
+    /// Reads from storage that it saves.
+    pub fewer_reads: u64,
+    /// Seconds that it saves; absent without a store or without times.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub fewer_seconds: Option<f64>,
+}
+
+/// The policy to have beside the one that runs today, in the memory that there is or should be.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Change {
+    /// The memory.
+    pub size_blocks: u32,
+    /// The same in bytes, where blocks have a size.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub size_bytes: Option<u64>,
+    /// Hits of today's policy.
+    pub today_hits: u64,
+    /// Hits of the policy to have.
+    pub hits: u64,
+    /// The least size at which the policy to have hits as much as today's does; absent if that is none smaller.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub enough_blocks: Option<u32>,
+    /// True if it pays by the rule.
+    pub pays: bool,
+    /// What it hits more, by stretch of the trace, as a share of the stretch's reads; negative is less.
+    pub gains: Vec<f64>,
+    /// Seconds until the end under the policy to have; absent without a store or without times.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub seconds: Option<f64>,
+    /// The same under today's.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub today_seconds: Option<f64>,
+}
+
+/// Policies by their mean ratio, the best first; equals as they stand.
+pub(super) fn standings(rows: &[Row]) -> Vec<Standing> {
+    let of_policy = |rows: &[Row]| Standing {
+        policy: rows[0].policy.clone(),
+        mean_ratio: rows.iter().map(|row| share(row).ratio()).sum::<f64>() / rows.len() as f64,
+        is_bound: rows[0].policy == super::BOUND,
+    };
+    let mut standings: Vec<Standing> = rows.chunk_by(|one, other| one.policy == other.policy).map(of_policy).collect();
+    standings.sort_by(|one, other| other.mean_ratio.total_cmp(&one.mean_ratio));
+    standings
+}
+
+/// Size by size, ascending.
+pub(super) fn sizes(rows: &[Row], today: &str, policy: &str, bound: &str) -> Vec<AtSize> {
+    let hits = |policy: &str, size: u32| {
+        let row = rows.iter().find(|row| row.policy == policy && row.size_blocks == size);
+        row.map_or(0, |row| share(row).hits)
+    };
+    let at = |row: &Row| AtSize {
+        size_blocks: row.size_blocks,
+        size_bytes: row.size_bytes,
+        references: row.counts.references,
+        today_hits: hits(today, row.size_blocks),
+        hits: hits(policy, row.size_blocks),
+        bound_hits: hits(bound, row.size_blocks),
+    };
+    let mut sizes: Vec<AtSize> = rows.iter().filter(|row| row.policy == today).map(at).collect();
+    sizes.sort_by_key(|size| size.size_blocks);
+    sizes
+}
+
+/// The least size with enough hits, and the next one.
+pub(super) fn memory(sizes: &[AtSize], attainable: u64) -> Memory {
+    let enough = |size: &AtSize| size.today_hits as f64 >= ENOUGH * attainable as f64;
+    let at = sizes.iter().position(enough).unwrap_or(sizes.len() - 1);
+    let here = sizes[at];
+    let next = sizes.get(at + 1).map(|next| NextStep {
+        size_blocks: next.size_blocks,
+        size_bytes: next.size_bytes,
+        fewer_reads: next.today_hits.saturating_sub(here.today_hits),
+        fewer_seconds: None,
+    });
+    Memory { size_blocks: here.size_blocks, size_bytes: here.size_bytes, hits: here.today_hits, next }
+}
+
+/// What the policy to have gives in `at` blocks, where it and today's have so many hits.
+pub(super) fn change(advice: &Advice, at: u32, today_hits: u64, hits: u64) -> Change {
+    let enough = advice.sizes.iter().find(|size| size.size_blocks < at && size.hits >= today_hits);
+    let enough_blocks = enough.map(|size| size.size_blocks).filter(|_| advice.policy != advice.today);
+    let hits_more = hits as f64 - today_hits as f64 >= NEAR * advice.reads as f64;
+    let needs_less = enough_blocks.is_some_and(|blocks| f64::from(blocks) <= LESS * f64::from(at));
+    Change {
+        size_blocks: at,
+        size_bytes: advice.block_bytes.map(|block| block * u64::from(at)),
+        today_hits,
+        hits,
+        enough_blocks,
+        pays: advice.policy != advice.today && (hits_more || needs_less && hits >= today_hits),
+        gains: Vec::new(),
+        seconds: None,
+        today_seconds: None,
+    }
+}
+
+/// References and hits of a policy, all applications together, one stretch after the other.
+pub(super) fn stretches(series: &[SeriesRow], policy: &str) -> Vec<(u64, u64)> {
+    let mut stretches: Vec<(Option<u64>, u64, u64)> = Vec::new();
+    for row in series.iter().filter(|row| row.policy == policy) {
+        match stretches.last_mut() {
+            Some((end, references, hits)) if *end == row.end_references => {
+                *references += row.references;
+                *hits += row.hits;
+            }
+            _ => stretches.push((row.end_references, row.references, row.hits)),
+        }
+    }
+    stretches.into_iter().map(|(_, references, hits)| (references, hits)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn at(size_blocks: u32, today_hits: u64, hits: u64) -> AtSize {
+        AtSize { size_blocks, size_bytes: None, references: 1000, today_hits, hits, bound_hits: hits }
+    }
+
+    #[test]
+    fn the_memory_to_have_is_the_least_with_nine_tenths_of_the_hits() {
+        let sizes = [at(10, 100, 0), at(20, 539, 0), at(40, 540, 0), at(80, 600, 0)];
+        let memory = memory(&sizes, 600);
+        assert_eq!((memory.size_blocks, memory.hits), (40, 540));
+        assert_eq!(memory.next.map(|next| (next.size_blocks, next.fewer_reads)), Some((80, 60)));
+    }
+
+    #[test]
+    fn a_cliff_needs_all_of_it() {
+        let sizes = [at(10, 0, 0), at(20, 0, 0), at(40, 500, 0)];
+        let memory = memory(&sizes, 500);
+        assert_eq!((memory.size_blocks, memory.next), (40, None));
+    }
+}
