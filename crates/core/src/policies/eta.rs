@@ -5,9 +5,9 @@
 //! foretold use is farthest from now, ahead or overdue: on a loop this keeps what LIFO+ keeps, and recent pages stay.
 //! Where gaps do not repeat it is worse than CLOCK, so both run all the time as shadows, on paper, over all pages: a
 //! fault, or a bit found set, is a reference to both. The memory follows one of them lazily: a fault evicts a page that
-//! the leader does not hold. To change the leader costs at most as many faults as memory holds pages that the other does
-//! not, so it is changed when the other shadow has saved more than that (ski rental). Nothing is tried on real pages
-//! before its shadow has won.
+//! the leader does not hold. To change the leader costs at most as many faults as memory holds pages that the other
+//! does not, so it is changed when the other shadow has saved more than that (ski rental). Nothing is tried on real
+//! pages before its shadow has won.
 //!
 //! Paper: none. Made here as a successor of APR, on the same interface.
 //!
@@ -19,8 +19,8 @@
 //! are used that were not in the epoch before. Pages used in the last two epochs are not candidates of ETA; where too
 //! few others are left the least recently used go. A page of which no gap is known has the mean of its object, an
 //! allocation of at least 40 KB (all other pages share one); where that has none either, the page counts as foretold
-//! for the moment of its last use. On traces of requests each file is an object. A page that memory holds and the leader
-//! does not leaves in the order in which the leader gave it up. A page whose content becomes void is forgotten.
+//! for the moment of its last use. On traces of requests each file is an object. A page that memory holds and the
+//! leader does not leaves in the order in which the leader gave it up. A page whose content becomes void is forgotten.
 //!
 //! Cost: a hit sets a bit. A fault does what CLOCK does twice, and its share of a reading of all bits and of a ranking
 //! of all pages of the shadow: about 1 µs. Memory: 32 bytes a page that was ever seen, 70 to 90 a frame, and a few an

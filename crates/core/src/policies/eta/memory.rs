@@ -203,8 +203,8 @@ impl Memory {
         self.foretold.rank(&self.history, 2 * epoch_most(self.frames) as usize);
     }
 
-    /// Ends an epoch: reads all bits, refers the shadows to what was used, in the order of the uses before, and lets the
-    /// leader change.
+    /// Ends an epoch: reads all bits, refers the shadows to what was used, in the order of the uses before, and lets
+    /// the leader change.
     fn scan(&mut self, fx: &mut impl Effects) {
         self.history.begin_epoch();
         self.used.clear();
