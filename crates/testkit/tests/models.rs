@@ -1,9 +1,10 @@
 //! Every policy does what its reference model does, under its defaults and under the arguments that the table of models
 //! gives.
 
+use hotset_core::parts::random::Random;
 use hotset_core::policy::Needs;
 use hotset_core::registry;
-use hotset_testkit::harness::Case;
+use hotset_testkit::harness::{Case, Event};
 use hotset_testkit::host::Numbering;
 use hotset_testkit::models::{self, Row};
 use hotset_testkit::replay::replay;
@@ -50,6 +51,22 @@ fn removals_and_resizes() {
         for numbering in numberings(row) {
             let case = Case::new(row.policy, capacity).numbered(numbering);
             fuzz(64, traces::eventful(capacity * 3 + 2, capacity + 5), |events| case.check(events).map(drop));
+        }
+    });
+}
+
+/// A cache that grows to sixty times its size and shrinks again: what was made for the first size has to follow.
+#[test]
+fn growing_far_and_shrinking() {
+    let mut random = Random::new(5);
+    let mut draw = |keys, count| (0..count).map(|_| Event::Access(random.below(keys))).collect::<Vec<_>>();
+    let scan: Vec<Event> = (0..250).map(Event::Access).collect();
+    let growing = [draw(6, 30), vec![Event::Resize(120)], scan, draw(250, 400), vec![Event::Resize(3)], draw(20, 60)];
+    let events = growing.concat();
+    on_all_cores(selected(), |row| {
+        for numbering in numberings(row) {
+            let outcome = Case::new(row.policy, 2).numbered(numbering).check_from(events.len() - 1, &events);
+            outcome.unwrap_or_else(|what| panic!("{what}"));
         }
     });
 }
