@@ -20,9 +20,9 @@ use crate::transfers::{Staged, Transfers};
 /// Who reads or writes which file.
 #[derive(Clone, Copy)]
 pub struct Access<'a> {
-    /// The file, by [`FileCache::file`].
+    /// The file, by [`crate::FileCache::file`].
     pub file: FileNumber,
-    /// The application, by [`FileCache::app`].
+    /// The application, by [`crate::FileCache::app`].
     pub app: u32,
     /// The open file.
     pub source: &'a Arc<dyn Source>,
