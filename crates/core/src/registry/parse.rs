@@ -71,7 +71,7 @@ mod tests {
     fn policies_that_need_every_reference_are_refused_for_memory_with_the_reason() {
         let error = PolicySpec::parse_paging_list("clock,lru").unwrap_err();
         assert!(error.message.starts_with("lru sees every reference") && error.at == Some(6..9), "{error}");
-        assert!(error.message.contains("expected one of apr, car, clock, clock-pro, fifo"), "{error}");
+        assert!(error.message.contains("expected one of apr, car, clock, clock-pro, eta, fifo"), "{error}");
         for text in ["s3-fifo", "clock(bits=2)", "shared(clock)"] {
             let error = PolicySpec::parse_paging_list(text).unwrap_err();
             assert!(error.message.contains("sees every reference"), "{error}");
