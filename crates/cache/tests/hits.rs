@@ -2,32 +2,10 @@
 
 mod support;
 
-use std::alloc::{GlobalAlloc, Layout, System};
-use std::cell::Cell;
-
 use hotset_cache::{Access, FileCache, Read, Stream};
+use hotset_testkit::allocations::{Counting, allocations};
 
 use support::{Opened, pattern, settings};
-
-thread_local! {
-    static ALLOCATIONS: Cell<u64> = const { Cell::new(0) };
-}
-
-struct Counting;
-
-// SAFETY: every call goes on to the system's allocator unchanged; counting touches a thread-local without a destructor.
-unsafe impl GlobalAlloc for Counting {
-    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        ALLOCATIONS.set(ALLOCATIONS.get() + 1);
-        // SAFETY: the caller's promise is passed on.
-        unsafe { System.alloc(layout) }
-    }
-
-    unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
-        // SAFETY: the caller's promise is passed on.
-        unsafe { System.dealloc(pointer, layout) }
-    }
-}
 
 #[global_allocator]
 static ALLOCATOR: Counting = Counting;
@@ -42,7 +20,7 @@ fn a_hit_allocates_nothing() {
         let access = Access { stream: Some(&stream), ..file.access(0) };
         let mut reply = Vec::new();
         for round in 0..3 {
-            let before = ALLOCATIONS.get();
+            let before = allocations();
             for (offset, length) in [(0, 65536), (65536, 4096), (69632, 4096), (131_072, 65536), (5000, 100)] {
                 let is_there = match round {
                     // What is brought in, and what is grown to its size.
@@ -52,7 +30,7 @@ fn a_hit_allocates_nothing() {
                 assert!(is_there, "{policy}: {length} at {offset}");
                 assert!(round == 0 || reply == pattern(1, SIZE)[offset as usize..][..length]);
             }
-            let allocated = ALLOCATIONS.get() - before;
+            let allocated = allocations() - before;
             assert!(round < 2 || allocated == 5, "{policy}: {allocated}, of which 5 by the test");
         }
     }

@@ -1,15 +1,5 @@
 //! The columns of files of results, which are also the first ones of a Parquet file.
 
-use hotset_sim::sweep::Rows;
-
-/// The columns of such rows.
-pub fn columns(rows: &Rows) -> &'static [&'static str] {
-    match rows {
-        Rows::Cache(_) => &CACHE_COLUMNS,
-        Rows::Memory(_) => &PAGING_COLUMNS,
-    }
-}
-
 /// Of results of caches.
 pub const CACHE_COLUMNS: [&str; 38] = [
     "version",

@@ -22,6 +22,6 @@ mod parquet;
 mod read;
 mod write;
 
-pub use columns::{CACHE_COLUMNS, CURVE_COLUMNS, PAGING_COLUMNS, columns};
+pub use columns::{CACHE_COLUMNS, CURVE_COLUMNS, PAGING_COLUMNS};
 pub use read::{ReadError, Results};
 pub use write::{write_csv, write_json, write_parquet};

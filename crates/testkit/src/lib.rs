@@ -8,6 +8,7 @@
 //! assert!(registry::all().all(|entry| hotset_testkit::models::row_of(entry.info.name).is_some()));
 //! ```
 
+pub mod allocations;
 pub mod harness;
 pub mod host;
 pub mod inputs;

@@ -1,33 +1,11 @@
 //! Nothing allocates while a policy decides: all memory is taken when the cache is built.
 
-use std::alloc::{GlobalAlloc, Layout, System};
-use std::cell::Cell;
-
 use hotset_core::policy::{Args, Effects, Extra, Future, Policy, Setup, Slot, Told};
 use hotset_core::registry::{self, Visitor};
+use hotset_testkit::allocations::{Counting, allocations};
 use hotset_testkit::harness::Case;
 use hotset_testkit::selection::selected;
 use hotset_testkit::world::World;
-
-thread_local! {
-    static ALLOCATIONS: Cell<u64> = const { Cell::new(0) };
-}
-
-struct Counting;
-
-// SAFETY: every call goes on to the system's allocator unchanged; counting touches a thread-local without a destructor.
-unsafe impl GlobalAlloc for Counting {
-    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        ALLOCATIONS.set(ALLOCATIONS.get() + 1);
-        // SAFETY: the caller's promise is passed on.
-        unsafe { System.alloc(layout) }
-    }
-
-    unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
-        // SAFETY: the caller's promise is passed on.
-        unsafe { System.dealloc(pointer, layout) }
-    }
-}
 
 #[global_allocator]
 static ALLOCATOR: Counting = Counting;
@@ -64,11 +42,11 @@ impl Visitor for Run {
             apps: &[],
         };
         let mut policy = P::new(&setup).expect("defaults build");
-        let before = ALLOCATIONS.get();
+        let before = allocations();
         for (time, &slot) in trace.iter().enumerate() {
             policy.access(slot, world.reference(slot, time as u64), &mut Nobody);
         }
-        ALLOCATIONS.get() - before
+        allocations() - before
     }
 }
 
@@ -109,7 +87,7 @@ fn no_policy_allocates_once_it_is_built() {
 
 #[test]
 fn the_counter_counts() {
-    let before = ALLOCATIONS.get();
+    let before = allocations();
     std::hint::black_box(Box::new(7));
-    assert_eq!(ALLOCATIONS.get() - before, 1);
+    assert_eq!(allocations() - before, 1);
 }

@@ -256,10 +256,8 @@ impl<'a, D: Directory> Replay<'a, D> {
         if self.policy.contains(slot) {
             return false;
         }
-        let resident = |&key: &D::Key| self.host.directory.find(key).filter(|&slot| self.policy.contains(slot));
-        let Some(slots) = window.event_keys[event.keys.clone()].iter().map(resident).collect::<Option<Vec<_>>>() else {
-            return false;
-        };
+        let keys = &window.event_keys[event.keys.clone()];
+        let Some(slots) = self.host.slots_if_all(keys, |slot| self.policy.contains(slot)) else { return false };
         for slot in slots {
             self.access(slot, Reference { class, ..reference });
         }
@@ -268,11 +266,7 @@ impl<'a, D: Directory> Replay<'a, D> {
 
     /// Blocks become worth nothing.
     fn remove(&mut self, window: &Window<D::Key>, event: &Event) {
-        let mut found = Vec::new();
-        for &key in &window.event_keys[event.keys.clone()] {
-            self.host.directory.find_from(key, &mut found);
-        }
-        for slot in found {
+        for slot in self.host.slots_from(&window.event_keys[event.keys.clone()]) {
             self.policy.remove(slot, &mut Counting::<D, Residents, true>(&mut self.host));
             self.host.invalidate(slot);
         }

@@ -40,8 +40,6 @@ pub(crate) struct PolicyCell<P, D> {
     slots: u32,
     hits: Vec<u64>,
     count: Count,
-    /// Slots of the blocks that an event speaks of.
-    found: Vec<Slot>,
 }
 
 impl<P: Policy, D: Directory> PolicyCell<P, D> {
@@ -53,7 +51,6 @@ impl<P: Policy, D: Directory> PolicyCell<P, D> {
             slots,
             hits: vec![0; WINDOW / 64],
             count: Count::new(trace.classes, trace.has_apps),
-            found: Vec::new(),
         }
     }
 
@@ -149,15 +146,10 @@ impl<P: Policy, D: Directory> PolicyCell<P, D> {
     /// Blocks become worth nothing.
     #[cold]
     fn remove(&mut self, window: &Window<D::Key>, event: &Event) {
-        let mut found = std::mem::take(&mut self.found);
-        for &key in &window.event_keys[event.keys.clone()] {
-            self.host.directory.find_from(key, &mut found);
-        }
-        for slot in found.drain(..) {
+        for slot in self.host.slots_from(&window.event_keys[event.keys.clone()]) {
             self.policy.remove(slot, &mut Counting::<D, (), true>(&mut self.host));
             self.host.invalidate(slot);
         }
-        self.found = found;
     }
 
     /// True if the block of the reference at `index` is not where it belongs now, but all its bytes are in blocks of
@@ -187,10 +179,10 @@ impl<P: Policy, D: Directory> PolicyCell<P, D> {
 
     /// The resident blocks that hold the bytes of the reference at `index`, which is not resident itself.
     fn elsewhere(&self, window: &Window<D::Key>, index: usize, event: &Event) -> Option<Vec<Slot>> {
-        let resident = |&key: &D::Key| self.host.directory.find(key).filter(|&slot| self.policy.contains(slot));
-        match resident(&window.keys[index]) {
+        let holds = |slot| self.policy.contains(slot);
+        match self.host.slots_if_all(&window.keys[index..=index], holds) {
             Some(_) => None,
-            None => window.event_keys[event.keys.clone()].iter().map(resident).collect(),
+            None => self.host.slots_if_all(&window.event_keys[event.keys.clone()], holds),
         }
     }
 }

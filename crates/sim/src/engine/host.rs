@@ -100,6 +100,20 @@ impl<D: Directory, W: Watch> Host<D, W> {
         self.watch.is_written(|| self.directory.address_of(slot));
     }
 
+    /// The slots of what the keys of an invalidation stand for.
+    pub fn slots_from(&mut self, keys: &[D::Key]) -> Vec<Slot> {
+        let mut found = Vec::new();
+        for &key in keys {
+            self.directory.find_from(key, &mut found);
+        }
+        found
+    }
+
+    /// The slots of the blocks of these keys, if the cache `holds` all of them.
+    pub fn slots_if_all(&self, keys: &[D::Key], holds: impl Fn(Slot) -> bool) -> Option<Vec<Slot>> {
+        keys.iter().map(|&key| self.directory.find(key).filter(|&slot| holds(slot))).collect()
+    }
+
     /// The block in `slot` was invalidated: it leaves, and is not written.
     pub fn invalidate(&mut self, slot: Slot) {
         self.clean(slot);

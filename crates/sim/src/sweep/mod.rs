@@ -84,12 +84,6 @@ impl Sweep {
         Ok(Sweep::new(PolicySpec::parse_list(policies)?, SizeSpec::parse(sizes)?))
     }
 
-    /// The same for traces of memory.
-    pub fn parse_for_memory(policies: &str, sizes: &str) -> Result<Sweep, SpecError> {
-        let policies = PolicySpec::parse_paging_list(policies)?;
-        Ok(Sweep { of_memory: true, ..Sweep::new(policies, SizeSpec::parse(sizes)?) })
-    }
-
     /// Replays the trace that `open` opens, twice where the selection must know its length. Its rows and errors call it
     /// `name`.
     pub fn run(
