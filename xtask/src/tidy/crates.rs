@@ -17,8 +17,9 @@ const CRATES: &[(&str, &[&str])] = &[
     ("results", &["trace", "sim"]),
     ("cache", &["core", "trace"]),
     ("mount", &["core", "cache"]),
+    ("feed", &[]),
     ("testkit", &["core"]),
-    ("cli", &["core", "trace", "capture", "sim", "results", "cache", "mount"]),
+    ("cli", &["core", "trace", "capture", "sim", "results", "cache", "mount", "feed"]),
 ];
 
 /// What only one crate may depend on.

@@ -1,0 +1,28 @@
+//! What may go wrong, as sentences.
+
+use crate::Kind;
+
+/// Why a feed cannot be had, or cannot go on.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// This machine does not offer a feed of this kind.
+    #[error("no feed by {kind} here: {why}")]
+    Unavailable {
+        /// The kind that was asked for.
+        kind: Kind,
+        /// What is missing and how to get it.
+        why: String,
+    },
+    /// A call of the system failed.
+    #[error("cannot {what}: {error}")]
+    Io {
+        /// What was tried, and where.
+        what: String,
+        /// What the system says.
+        #[source]
+        error: std::io::Error,
+    },
+}
+
+/// What may fail.
+pub type Result<T> = std::result::Result<T, Error>;

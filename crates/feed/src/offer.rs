@@ -1,0 +1,90 @@
+//! Which feeds this machine offers.
+
+use std::fmt;
+
+use crate::{Error, Feed, Kind, Result};
+
+/// How a feed is to be.
+#[derive(Clone, Copy, Debug)]
+pub struct Options {
+    /// Bytes of the buffer between the kernel and this process; a power of two of at least a page.
+    pub buffer: usize,
+    /// Blocks that may have a stamp each; touches of files that find no room among them come one by one.
+    pub stamps: u64,
+    /// Pages of a block that has one stamp. 1 tells each page.
+    pub pages_per_stamp: u32,
+}
+
+impl Default for Options {
+    /// 32 MiB of buffer, stamps for 16 GiB of pages (32 MiB).
+    fn default() -> Options {
+        Options { buffer: 32 << 20, stamps: 4 << 20, pages_per_stamp: 1 }
+    }
+}
+
+/// A feed of this kind. Dropping it leaves nothing behind in the kernel.
+///
+/// # Errors
+///
+/// The machine does not offer it; the sentence says what is missing and how to get it.
+pub fn open(kind: Kind, _options: &Options) -> Result<Box<dyn Feed>> {
+    Err(Error::Unavailable { kind, why: "this version of hotset has no feed of this kind".to_owned() })
+}
+
+/// What this machine offers, best first.
+pub fn available() -> Offers {
+    Offers(Kind::ALL.map(|kind| Offer { kind, refusal: open(kind, &Options::default()).err() }))
+}
+
+/// A kind of feed, and why it cannot be had.
+#[derive(Debug)]
+pub struct Offer {
+    /// The kind.
+    pub kind: Kind,
+    /// What stands against it here; none if it can be had.
+    pub refusal: Option<Error>,
+}
+
+/// All kinds, best first. Displays as a sentence.
+#[derive(Debug)]
+pub struct Offers(pub [Offer; 3]);
+
+impl Offers {
+    /// The first kind that can be had.
+    pub fn best(&self) -> Option<Kind> {
+        self.0.iter().find(|offer| offer.refusal.is_none()).map(|offer| offer.kind)
+    }
+}
+
+impl fmt::Display for Offers {
+    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        let had: Vec<&str> = self.0.iter().filter(|o| o.refusal.is_none()).map(|o| o.kind.name()).collect();
+        match had.as_slice() {
+            [] => f.write_str("no feed of the page cache can be had here")?,
+            had => write!(f, "feeds of the page cache that can be had here: {}", had.join(", "))?,
+        }
+        self.0.iter().filter_map(|offer| offer.refusal.as_ref()).try_for_each(|refusal| write!(f, "; {refusal}"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_sentence_says_what_there_is_and_why_not_more() {
+        let refused = |kind: Kind| Some(Error::Unavailable { kind, why: "no rights".to_owned() });
+        let mut offers = Offers(Kind::ALL.map(|kind| Offer { kind, refusal: None }));
+        assert_eq!(offers.best(), Some(Kind::Stamps));
+        assert_eq!(offers.to_string(), "feeds of the page cache that can be had here: stamps, ring, tracefs");
+        offers.0[0].refusal = refused(Kind::Stamps);
+        assert_eq!(offers.best(), Some(Kind::Ring));
+        assert_eq!(
+            offers.to_string(),
+            "feeds of the page cache that can be had here: ring, tracefs; no feed by stamps here: no rights"
+        );
+        offers.0.iter_mut().for_each(|offer| offer.refusal = refused(offer.kind));
+        assert_eq!(offers.best(), None);
+        assert!(offers.to_string().starts_with("no feed of the page cache can be had here; no feed by stamps"));
+    }
+}
