@@ -8,7 +8,7 @@ use std::ops::Range;
 use hotset_core::classify::{Class, FileFacts, Rules};
 use hotset_core::counters::Counters;
 use hotset_core::policy::dynamic::DynPolicy;
-use hotset_core::policy::{self, App, Args, Outcome, PolicySpec, Profiling, Reference, Slot};
+use hotset_core::policy::{self, App, Args, Outcome, PolicySpec, Profiling, Reference, Slot, file_group};
 use hotset_core::request::Request;
 use hotset_core::view::{Cutting, Former, Object, Piece, Segments, Space, Spaces, Step, View, Viewer};
 
@@ -196,11 +196,16 @@ impl Decider {
 
     /// Decides about all blocks of `request`. `serve` is told of each before the next decision may send it away.
     pub fn decide(&mut self, request: &Request, size: Option<u64>, facts: &FileFacts, serve: &mut Serve) {
+        // As in the simulator: where addresses are those of files.
+        let group = match &self.addresses {
+            Addresses::Plain(_) => file_group(facts.path, facts.kind),
+            Addresses::Shown(_) => 0,
+        };
         let mut steps = std::mem::take(&mut self.steps);
         self.viewer.show(request, size, facts, &mut steps);
         for step in steps.drain(..) {
             match step {
-                Step::Touch(piece) => self.touch(request, &piece, serve),
+                Step::Touch(piece) => self.touch(request, group, &piece, serve),
                 Step::Invalidate { file, from } => self.remove(file, from),
             }
         }
@@ -275,7 +280,7 @@ impl Decider {
         last.map_or(Vec::new(), |known| known.blocks(file, range).collect())
     }
 
-    fn touch(&mut self, request: &Request, piece: &Piece, serve: &mut Serve) {
+    fn touch(&mut self, request: &Request, group: u32, piece: &Piece, serve: &mut Serve) {
         let bytes = piece.offset..piece.offset.saturating_add(piece.length);
         let mut blocks = std::mem::take(&mut self.blocks);
         blocks.extend(self.blocks(piece.space, piece.block, bytes.clone()));
@@ -294,6 +299,7 @@ impl Decider {
                 clock: request.time,
                 file: (block.address >> 32) as u32,
                 block: block.address as u32,
+                group,
                 app: request.app,
                 write: piece.write,
                 class: piece.class,

@@ -187,6 +187,7 @@ fn reference(slot: Slot, time: usize) -> Reference {
         time: time as u64,
         file: slot / 64,
         block: slot % 64,
+        group: 0,
         app: slot % 4,
         write: time.is_multiple_of(8),
         class: 0,

@@ -100,6 +100,7 @@ fn run(spec: &PolicySpec) {
                     clock: u64::from(time) * 1_000_000,
                     file: slot / 8,
                     block: slot % 8,
+                    group: slot / 8 % 2,
                     app: slot % 3,
                     write: time % 3 == 0,
                     class: (slot % classes) as u8,

@@ -186,6 +186,7 @@ fn run_stream(
     if let Some(plain) = &mut plain {
         stream.begun.windows_by_address(|window| plain.run(window, progress));
         plain.begin = stream.begun.len();
+        plain.groups.clone_from(&stream.begun.groups);
     }
     for feed in &mut shown {
         let requests = stream.requests.as_ref().ok_or_else(|| no_requests(&plans[feed.numbers[0]]))?;
@@ -200,6 +201,9 @@ fn run_stream(
         }
         if !stream.source.read()? {
             break;
+        }
+        if let Some(plain) = &mut plain {
+            stream.source.append_groups(&mut plain.groups);
         }
         for feed in &mut shown {
             feed.show(stream.source.told(), &mut expanded, progress);
@@ -222,6 +226,8 @@ struct Feed {
     cells: Vec<Box<dyn Cell<u64>>>,
     /// References so far.
     begin: u64,
+    /// Types of files, by number, in the plain view.
+    groups: Vec<u32>,
 }
 
 impl Feed {
@@ -247,7 +253,7 @@ impl Feed {
             }
         };
         let cells = numbers.iter().map(cell).collect::<Result<_, _>>()?;
-        Ok(Feed { shower, numbers: numbers.to_vec(), cells, begin: 0 })
+        Ok(Feed { shower, numbers: numbers.to_vec(), cells, begin: 0, groups: Vec::new() })
     }
 
     /// Shows requests to the cells.
@@ -268,7 +274,10 @@ impl Feed {
         let mut columns = SideColumns::starting_at(self.begin);
         columns.append(expanded);
         columns.finish();
-        self.run(&columns.window(self.begin, &expanded.keys, &columns.events, &columns.event_keys), progress);
+        let groups = std::mem::take(&mut self.groups);
+        let window = columns.window(self.begin, &expanded.keys, &columns.events, &columns.event_keys);
+        self.run(&Window { groups: &groups, ..window }, progress);
+        self.groups = groups;
         self.begin += expanded.keys.len() as u64;
     }
 

@@ -1,7 +1,7 @@
 //! From a trace being read to references that cells can replay.
 
-use hotset_core::policy::PolicySpec;
-use hotset_trace::{Batch, TraceReader};
+use hotset_core::policy::{PolicySpec, file_group};
+use hotset_trace::{Addressing, Batch, TraceReader};
 
 use crate::error::SimError;
 use crate::expand::{BlockSize, Expanded, Expander};
@@ -107,6 +107,15 @@ impl Source {
         Ok(!out.is_empty())
     }
 
+    /// Appends the types of files that were met since they were asked for last. Where offsets are no places in files
+    /// none is known.
+    pub fn append_groups(&self, known: &mut Vec<u32>) {
+        if self.reader.meta().addressing != Addressing::Objects {
+            let files = self.reader.tables().files.get(known.len()..).unwrap_or_default();
+            known.extend(files.iter().map(|file| file_group(&file.path, file.kind)));
+        }
+    }
+
     /// The batch, uncut.
     pub fn told(&self) -> Told<'_> {
         Told { requests: &self.batch.requests, sizes: &self.batch.file_sizes, tables: self.reader.tables() }
@@ -139,6 +148,7 @@ pub fn prepare(
             if numbering.memory_bytes() + kept > options.memory_bytes {
                 let mut begun = numbering.begun();
                 begun.apps.clone_from(&source.reader.tables().apps);
+                source.append_groups(&mut begun.groups);
                 let stream = Stream { source: Box::new(source), begun, requests, memory_bytes: options.memory_bytes };
                 return Ok((Prepared::Stream(stream), None));
             }
@@ -146,6 +156,7 @@ pub fn prepare(
     }
     let mut held = numbering.finish();
     held.apps.clone_from(&source.reader.tables().apps);
+    source.append_groups(&mut held.groups);
     if let Some(requests) = &mut requests {
         requests.tables = source.reader.tables().clone();
     }

@@ -32,6 +32,8 @@ pub struct References {
     pub(crate) requests: Option<Box<Requests>>,
     /// Names of applications, by number.
     pub(crate) apps: Vec<String>,
+    /// Types of files, by number; none in views that classify.
+    pub(crate) groups: Vec<u32>,
 }
 
 /// What is known of references besides their blocks.
@@ -114,6 +116,7 @@ impl SideColumns {
             repeats: words(&self.repeats),
             apps: runs_of(&self.apps, first, end),
             times: runs_of(&self.times, first, end),
+            groups: &[],
             classes: runs_of(&self.classes, first, end),
             events: &events[events.partition_point(|event| event.at < first)..past],
             event_keys,
@@ -186,6 +189,7 @@ impl References {
             classes: Vec::new(),
             block_bytes: Vec::new(),
             requests: None,
+            groups: Vec::new(),
             apps: Vec::new(),
         }
     }
@@ -275,12 +279,16 @@ impl References {
 
     pub(crate) fn windows(&self) -> impl Iterator<Item = Window<'_, u32>> {
         let chunks = self.ids().chunks(WINDOW).enumerate();
-        chunks.map(|(index, ids)| self.columns.window((index * WINDOW) as u64, ids, self.events(), &self.event_ids))
+        chunks.map(move |(index, ids)| self.window_of((index * WINDOW) as u64, ids))
     }
 
     /// The whole trace as one window.
     pub(crate) fn window(&self) -> Window<'_, u32> {
-        self.columns.window(0, self.ids(), self.events(), &self.event_ids)
+        self.window_of(0, self.ids())
+    }
+
+    fn window_of<'a>(&'a self, first: u64, ids: &'a [u32]) -> Window<'a, u32> {
+        Window { groups: &self.groups, ..self.columns.window(first, ids, self.events(), &self.event_ids) }
     }
 
     /// The windows of a trace whose blocks are named by their addresses, and what happens by them.

@@ -31,6 +31,8 @@ pub(crate) struct Window<'a, K> {
     pub apps: &'a [(u64, u32)],
     /// Runs of one time each, in the same way; empty where times were not kept.
     pub times: &'a [(u64, u64)],
+    /// Types of files, by number, where the high halves of addresses are files; files beyond are of none that is known.
+    pub groups: &'a [u32],
     /// Runs of one class each, in the same way; empty where there are no classes.
     pub classes: &'a [(u64, Class)],
     /// What happens between references, in order; those of the window, and what comes behind the last of them if no
@@ -75,8 +77,8 @@ pub(crate) fn value_at<T: Copy + Default>(runs: &mut &[(u64, T)], position: u64)
 impl<'a, K> Window<'a, K> {
     /// The same references, named by other keys.
     pub fn with_keys<L>(&self, keys: &'a [L], event_keys: &'a [L]) -> Window<'a, L> {
-        let Window { first, writes, continues, uncounted, repeats, apps, times, classes, events, .. } = *self;
-        Window { first, keys, writes, continues, uncounted, repeats, apps, times, classes, events, event_keys }
+        let Window { first, writes, continues, uncounted, repeats, apps, times, groups, classes, events, .. } = *self;
+        Window { first, keys, writes, continues, uncounted, repeats, apps, times, groups, classes, events, event_keys }
     }
 
     /// The runs of classes from the one that `position` is in on.
@@ -102,6 +104,12 @@ impl<'a, K> Window<'a, K> {
             let end = runs.get(index + 1).map_or(len, |&(next, _)| next - first);
             (value, begin.saturating_sub(first), end)
         })
+    }
+
+    /// The type of the file of the block with this address.
+    #[inline(always)]
+    pub fn group(&self, address: u64) -> u32 {
+        self.groups.get((address >> 32) as usize).copied().unwrap_or_default()
     }
 
     /// The runs of references, as indices in the window, that are all counted, or all not.
@@ -239,6 +247,7 @@ mod tests {
                 repeats: Some(&continues),
                 apps: &[],
                 times: &[],
+                groups: &[],
                 classes: &[],
                 events: &[],
                 event_keys: &[],

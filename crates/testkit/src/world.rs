@@ -40,6 +40,7 @@ impl World {
             clock: (time + time / 7) * 100_000_000,
             file: key / self.file_blocks,
             block: key % self.file_blocks,
+            group: key / self.file_blocks % 2,
             app: (mixed >> 60) as u32 % self.apps,
             class: self.class(key, time),
             write: (mixed >> 32).is_multiple_of(u64::from(self.writes)),

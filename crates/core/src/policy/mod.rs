@@ -9,6 +9,7 @@ mod argument;
 pub(crate) mod bind;
 pub mod dynamic;
 mod entry;
+mod group;
 mod note;
 mod param;
 mod spec;
@@ -18,6 +19,7 @@ use std::sync::Arc;
 pub use args::{Args, Interval, Run};
 pub use argument::{Argument, Part};
 pub use entry::{Catalog, Entry, Requirements};
+pub use group::file_group;
 pub use note::{Extra, HitRates, Note, PartRoom, Repartition, Worth};
 pub use param::{Param, ParamKind};
 pub use spec::PolicySpec;
@@ -42,6 +44,8 @@ pub struct Reference {
     pub file: u32,
     /// The block's number in its file: neighbours differ by 1.
     pub block: u32,
+    /// The type of the block's file, as [`file_group`] numbers them; 0 where it is not known.
+    pub group: u32,
     /// The application that refers to it.
     pub app: u32,
     /// The block is written, not read.
@@ -77,6 +81,8 @@ impl Object {
 pub struct Needs {
     /// [`Reference::file`] and [`Reference::block`].
     pub address: bool,
+    /// [`Reference::group`].
+    pub group: bool,
     /// [`Reference::app`].
     pub app: bool,
     /// [`Reference::write`].
@@ -92,10 +98,10 @@ pub struct Needs {
 impl Needs {
     /// Slot and time are enough.
     pub const NOTHING: Needs =
-        Needs { address: false, app: false, write: false, class: false, clock: false, object: false };
+        Needs { address: false, group: false, app: false, write: false, class: false, clock: false, object: false };
     /// All that a host can tell: for schemes that pass it on to policies chosen at run time.
     pub const EVERYTHING: Needs =
-        Needs { address: true, app: true, write: true, class: true, clock: true, object: true };
+        Needs { address: true, group: true, app: true, write: true, class: true, clock: true, object: true };
 }
 
 /// What became of the referenced block.

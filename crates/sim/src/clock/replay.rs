@@ -223,7 +223,7 @@ impl<'a, D: Directory> Replay<'a, D> {
             ahead.look(app, address, wanted, self.host.watch.is_resident(slot));
         }
         let class = value_at(&mut window.class_runs_at(position), position);
-        let reference = Reference { write: run.is_write, class, ..self.reference(app, address, clock) };
+        let reference = Reference { write: run.is_write, class, ..self.reference(window, app, address, clock) };
         self.now += 1;
         let hit = self.hits_elsewhere(window, position, slot, reference) || self.access(slot, reference);
         if run.is_counted {
@@ -272,10 +272,11 @@ impl<'a, D: Directory> Replay<'a, D> {
         }
     }
 
-    fn reference(&self, app: u32, address: u64, clock: u64) -> Reference {
+    fn reference(&self, window: &Window<D::Key>, app: u32, address: u64, clock: u64) -> Reference {
         let time = self.now + self.prefetches;
         let (file, block) = ((address >> 32) as u32, address as u32);
-        Reference { time, clock, file, block, app, object: Some(Object::of_file(file)), ..Reference::default() }
+        let (group, object) = (window.group(address), Some(Object::of_file(file)));
+        Reference { time, clock, file, block, group, app, object, ..Reference::default() }
     }
 
     fn make_room(&mut self, slot: Slot) {
@@ -302,7 +303,7 @@ impl<'a, D: Directory> Replay<'a, D> {
             let place = || *ahead.others.entry(address).or_insert_with(|| self.host.directory.place(address));
             let slot = ahead.files.slot(address).unwrap_or_else(place);
             if !self.host.watch.is_resident(slot) {
-                self.take_in(slot, Reference { class, ..self.reference(app, address, clock) });
+                self.take_in(slot, Reference { class, ..self.reference(window, app, address, clock) });
                 first.get_or_insert(slot);
             }
         }

@@ -118,6 +118,9 @@ impl<P: Policy, D: Directory> PolicyCell<P, D> {
             let address = self.host.directory.address(window.keys[index]);
             (reference.file, reference.block) = ((address >> 32) as u32, address as u32);
         }
+        if P::INFO.needs.group {
+            reference.group = window.group(self.host.directory.address(window.keys[index]));
+        }
         if P::INFO.needs.object {
             let address = self.host.directory.address(window.keys[index]);
             reference.object = Some(Object::of_file((address >> 32) as u32));

@@ -1,0 +1,38 @@
+//! Types of files, as numbers that every host gives alike.
+
+use crate::request::Kind;
+
+/// Longest extension in bytes; what is longer is part of a name.
+const LONGEST: usize = 16;
+
+/// The number of a file's type: files whose names end alike and that are of one kind share it, others but by chance do
+/// not. 0 where neither is known. Capital letters count as small ones.
+pub fn file_group(path: &str, kind: Kind) -> u32 {
+    let name = path.rsplit('/').next().unwrap_or_default();
+    let extension = match name.rsplit_once('.') {
+        Some((stem, extension)) if !stem.is_empty() && extension.len() <= LONGEST => extension,
+        _ => "",
+    };
+    if extension.is_empty() && kind == Kind::Unknown {
+        return 0;
+    }
+    // FNV-1a.
+    let bytes = extension.bytes().map(|byte| byte.to_ascii_lowercase()).chain([kind as u8]);
+    bytes.fold(0x811c_9dc5, |hash: u32, byte| (hash ^ u32::from(byte)).wrapping_mul(0x0100_0193))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn files_that_end_alike_are_of_one_type() {
+        let group = |path: &str| file_group(path, Kind::Datafile);
+        assert_eq!(group("/films/a.PNG"), group("b/c.png"));
+        assert_ne!(group("a.png"), group("a.exr"));
+        assert_ne!(group("a.png"), file_group("a.png", Kind::Executable));
+        let none = ["/etc.d/passwd", ".bashrc", "a.", "x.with an ending that is none"];
+        assert!(none.iter().all(|path| group(path) == group("") && file_group(path, Kind::Unknown) == 0));
+        assert_ne!(group(""), 0);
+    }
+}
