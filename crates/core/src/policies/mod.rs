@@ -3,6 +3,7 @@
 pub mod acme;
 pub mod apr;
 pub mod arc;
+pub mod auto;
 pub mod cacheus;
 pub mod car;
 pub mod clock;

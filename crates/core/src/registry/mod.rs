@@ -40,6 +40,7 @@ entries! {
         acme::Acme,
         apr::Apr,
         arc::Arc,
+        auto::Auto,
         cacheus::Cacheus,
         car::Car,
         clock::Clock,

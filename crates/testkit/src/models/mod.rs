@@ -7,6 +7,7 @@ mod acme;
 mod applications;
 mod apr;
 mod arc;
+mod auto;
 mod bimodal;
 mod bypass;
 mod cacheus;
@@ -120,6 +121,15 @@ pub static MODELS: &[Row] = &[
         ],
     ),
     row::<arc::Arc>("arc", &[]),
+    row::<auto::Auto>(
+        "auto",
+        &[
+            "period=9, asks=1, nodes=26",
+            "period=10, sample=5, ghosts=0, prior=1, asks=2",
+            "period=20, candidates=2, decay=0.5, asks=3",
+            "period=12, ghosts=0.5, candidates=1, nodes=25, asks=1, prior=0.01, decay=0",
+        ],
+    ),
     row::<parted::Parted<parted::Attribute>>(
         "attribute",
         &[

@@ -1,0 +1,225 @@
+//! Flows: blocks of one kind of use, in a tree. All blocks, those of one reuse interval, of one application and file
+//! type among them, of one file, of one region of it.
+
+use hashbrown::HashTable;
+
+use super::curves::Curves;
+use crate::policy::Reference;
+
+/// Reuse intervals: first touches, and ten ranges, each outside and inside of a sequential run. They count from 1.
+const INTERVALS: usize = 22;
+/// Flows that are always there: all blocks, and those of each reuse interval, whose numbers are those of the intervals.
+pub(super) const FIXED: usize = 1 + INTERVALS;
+/// Flows there may be: a class has ten bits for one.
+pub(super) const NODES_MOST: usize = 1 << 10;
+/// Levels of the tree that follow from what is referenced.
+const LEVELS: usize = 3;
+/// Blocks of a region, as a power of two.
+const REGION: u32 = 10;
+/// Places for flows that were asked for and are not there.
+const WANTED: usize = 1 << 12;
+/// What evidence keeps from one computation to the next, for the choice of the flow that gives way.
+const FADE: f32 = 0.98;
+
+/// A flow, with the number that tells it from others that had its place.
+pub(super) type Class = u16;
+
+#[derive(Clone, Copy, Debug, Default)]
+struct Node {
+    /// By which it is found; 0 in a place that is free.
+    key: u64,
+    parent: u16,
+    /// How many had the place before, modulo 64.
+    generation: u8,
+    /// Steps from the root.
+    depth: u8,
+    children: u16,
+    /// Sampled references lately.
+    evidence: f32,
+}
+
+#[derive(Clone, Copy, Debug, Default)]
+struct Wanted {
+    key: u64,
+    asks: u32,
+}
+
+/// The tree and its curves.
+#[derive(Debug)]
+pub(super) struct Flows {
+    pub(super) curves: Curves,
+    nodes: Vec<Node>,
+    /// Nodes there may be.
+    most: usize,
+    by_key: HashTable<u16>,
+    wanted: Vec<Wanted>,
+    /// Asks that make a flow.
+    asks: u32,
+}
+
+/// Mixes all bits of a number (the end of SplitMix64).
+#[inline(always)]
+pub(super) fn mix(number: u64) -> u64 {
+    let mixed = (number ^ (number >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    let mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    mixed ^ (mixed >> 31)
+}
+
+/// The reuse interval of a reference to a block that was used so long ago; `None` if nothing is known of it.
+#[inline(always)]
+pub(super) fn interval(age: Option<u32>, goes_on: bool) -> u8 {
+    match age {
+        None => 1 + u8::from(goes_on),
+        Some(age) => 3 + (age.max(1).ilog2() / 2).min(9) as u8 + 10 * u8::from(goes_on),
+    }
+}
+
+/// The keys of the flows of a reference, from the large ones to the small ones.
+#[inline(always)]
+fn keys(reference: &Reference, interval: u8) -> [u64; LEVELS] {
+    let file = u64::from(reference.file);
+    let parts = [
+        u64::from(reference.app) << 32 | u64::from(reference.group),
+        file,
+        file << 32 | u64::from(reference.block >> REGION),
+    ];
+    let of_level = |level: usize| mix(mix(parts[level]) ^ (level as u64) << 8 ^ u64::from(interval)).max(1);
+    std::array::from_fn(of_level)
+}
+
+impl Flows {
+    pub(super) fn new(most: usize, asks: u32, curves: Curves) -> Flows {
+        let fixed = |number| match number {
+            0 => Node { key: 1, children: INTERVALS as u16, ..Node::default() },
+            _ => Node { key: 1, depth: 1, ..Node::default() },
+        };
+        Flows {
+            curves,
+            nodes: (0..FIXED).map(fixed).chain((FIXED..most).map(|_| Node::default())).collect(),
+            most,
+            by_key: HashTable::with_capacity(2 * NODES_MOST),
+            wanted: vec![Wanted::default(); WANTED],
+            asks,
+        }
+    }
+
+    /// The class of a reference. If the block is sampled, flows that are not there yet hear that they were asked for.
+    #[inline(always)]
+    pub(super) fn class(&mut self, reference: &Reference, interval: u8, is_sampled: bool) -> Class {
+        let mut node = u16::from(interval);
+        for key in keys(reference, interval) {
+            let nodes = &self.nodes;
+            if let Some(&child) = self.by_key.find(key, |&other| nodes[usize::from(other)].key == key) {
+                node = child;
+            } else if is_sampled && let Some(child) = self.ask(key, node) {
+                node = child;
+            } else {
+                break;
+            }
+        }
+        let node_at = &mut self.nodes[usize::from(node)];
+        if is_sampled {
+            node_at.evidence += 1.0;
+        }
+        node | Class::from(node_at.generation) << 10
+    }
+
+    /// The flow that a class stands for now: if another has taken its place, that of the reuse interval.
+    #[inline(always)]
+    pub(super) fn node(&self, class: Class, interval: u8) -> usize {
+        let number = usize::from(class) % NODES_MOST;
+        if self.nodes[number].generation == (class >> 10) as u8 { number } else { usize::from(interval) }
+    }
+
+    /// A flow that is not there is asked for, the `asks`-th time made.
+    #[cold]
+    fn ask(&mut self, key: u64, parent: u16) -> Option<u16> {
+        let wanted = &mut self.wanted[(key % WANTED as u64) as usize];
+        if wanted.asks == 0 {
+            *wanted = Wanted { key, asks: 1 };
+        } else if wanted.key == key {
+            wanted.asks += 1;
+        } else {
+            wanted.asks -= 1;
+            return None;
+        }
+        if wanted.asks < self.asks {
+            return None;
+        }
+        let number = self.place(parent)?;
+        self.wanted[(key % WANTED as u64) as usize].asks = 0;
+        let (parent_depth, generation) = (self.nodes[usize::from(parent)].depth, self.nodes[number].generation);
+        let evidence = self.asks as f32;
+        self.nodes[number] = Node { key, parent, generation, depth: parent_depth + 1, children: 0, evidence };
+        self.nodes[usize::from(parent)].children += 1;
+        let nodes = &self.nodes;
+        self.by_key.insert_unique(key, number as u16, |&other| nodes[usize::from(other)].key);
+        self.curves.begin(number, usize::from(parent));
+        Some(number as u16)
+    }
+
+    /// A free place, or that of the flow with the least evidence among those without children, of equals the first.
+    /// Who asks keeps its own.
+    fn place(&mut self, asking: u16) -> Option<usize> {
+        let dynamic = FIXED..self.most;
+        if let Some(free) = dynamic.clone().find(|&number| self.nodes[number].key == 0) {
+            return Some(free);
+        }
+        let may_go = |&number: &usize| self.nodes[number].children == 0 && number != usize::from(asking);
+        let least = dynamic
+            .filter(may_go)
+            .min_by(|&one, &other| self.nodes[one].evidence.total_cmp(&self.nodes[other].evidence))?;
+        let Node { key, parent, .. } = self.nodes[least];
+        let found = self.by_key.find_entry(key, |&other| usize::from(other) == least);
+        found.expect("a flow is found by its key").remove();
+        self.nodes[usize::from(parent)].children -= 1;
+        self.nodes[least].key = 0;
+        self.nodes[least].generation = (self.nodes[least].generation + 1) % 64;
+        Some(least)
+    }
+
+    /// A block of this flow was seen in the buckets `from..end`, and used in `used`.
+    pub(super) fn see(&mut self, node: usize, from: usize, end: usize, used: Option<usize>) {
+        let mut at = Some(node);
+        while let Some(node) = at {
+            if end > from {
+                self.curves.see(node, from, end);
+            }
+            if let Some(bucket) = used {
+                self.curves.see_use(node, bucket);
+            }
+            at = self.parent(node);
+        }
+    }
+
+    fn parent(&self, node: usize) -> Option<usize> {
+        (node > 0).then(|| usize::from(self.nodes[node].parent))
+    }
+
+    /// Computes all curves, parents first.
+    pub(super) fn compute(&mut self) {
+        for depth in 0..=1 + LEVELS as u8 {
+            for node in 0..self.most {
+                if self.nodes[node].key != 0 && self.nodes[node].depth == depth {
+                    self.curves.compute(node, self.parent(node));
+                    self.nodes[node].evidence *= FADE;
+                }
+            }
+        }
+    }
+
+    pub(super) fn validate(&self) {
+        let live: Vec<usize> = (0..self.most).filter(|&node| self.nodes[node].key != 0).collect();
+        assert_eq!(live.len(), FIXED + self.by_key.len());
+        let mut children = vec![0; self.most];
+        for &node in &live {
+            self.curves.validate(node);
+            if let Some(parent) = self.parent(node) {
+                children[parent] += 1;
+                assert_eq!(self.nodes[parent].depth + 1, self.nodes[node].depth, "a flow within another");
+                assert_ne!(self.nodes[parent].key, 0, "a flow within one that is gone");
+            }
+        }
+        assert!(live.iter().all(|&node| children[node] == self.nodes[node].children), "children of a flow");
+    }
+}

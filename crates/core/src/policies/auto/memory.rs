@@ -1,0 +1,351 @@
+//! The blocks: what is known of each, which are resident, which are remembered, which are sampled.
+
+use std::collections::VecDeque;
+
+use super::curves::{BUCKETS, Curves, bucket};
+use super::flows::{Class, Flows, interval, mix};
+use super::runs::Runs;
+use crate::parts::large;
+use crate::parts::prefetch::prefetch;
+use crate::parts::random::Random;
+use crate::parts::table::Table;
+use crate::policy::{Args, Effects, Outcome, Reference, Setup, Slot};
+
+/// Most blocks drawn for a victim.
+pub(super) const DRAWS_MOST: usize = 64;
+/// The worst blocks that are looked at again the next time.
+const WORST: usize = 16;
+/// Early on curves are computed after as large a part of all references as this, or so many.
+const EARLY: (u32, u32) = (4, 256);
+
+const RESIDENT: u8 = 1;
+const GHOST: u8 = 2;
+const SAMPLED: u8 = 4;
+const ANYWHERE: u8 = RESIDENT | GHOST | SAMPLED;
+/// The reuse interval stands above the flags.
+const INTERVAL_SHIFT: u32 = 3;
+
+/// What is known of a block. 8 bytes.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Known {
+    /// Time of its last use; it may wrap.
+    last: u32,
+    /// Its flow then.
+    class: Class,
+    /// Ages in buckets before this one were counted.
+    counted: u8,
+    /// Where it is, and its reuse interval.
+    state: u8,
+}
+
+impl Known {
+    fn interval(self) -> u8 {
+        self.state >> INTERVAL_SHIFT
+    }
+}
+
+/// A block that may be evicted: its rank and itself. The rank has the index, and among equals the older is lower.
+type Candidate = (u64, Slot);
+
+/// The cache.
+#[derive(Debug)]
+pub(super) struct Memory {
+    capacity: u32,
+    args: Args,
+    draws: u32,
+    /// References so far; it may wrap.
+    now: u32,
+    /// References until curves are computed.
+    left: u32,
+    /// References so far, or 2^32 - 1 if there were more.
+    made: u32,
+    pub(super) known: Vec<Known>,
+    pub(super) resident: Table<()>,
+    /// What left, the oldest first, with the time of the last use then: if that differs now it is no ghost any more.
+    ghosts: VecDeque<(Slot, u32)>,
+    most_ghosts: usize,
+    sample: Sample,
+    flows: Flows,
+    runs: Runs,
+    random: Random,
+    /// The lowest candidates that stayed the last time, the lowest first.
+    worst: Vec<Candidate>,
+}
+
+/// Blocks whose hashes are below a bound, which sinks as there are more of them.
+#[derive(Debug)]
+struct Sample {
+    most: usize,
+    bound: u32,
+    rows: Vec<(u32, Slot)>,
+}
+
+impl Memory {
+    pub(super) fn new(setup: &Setup) -> Memory {
+        let (args, most) = (setup.args, setup.args.count("sample") as usize);
+        let nodes = args.count("nodes") as usize;
+        let curves = Curves::new(nodes, args.real("prior") as f32, args.real("decay") as f32);
+        let mut memory = Memory {
+            capacity: setup.capacity,
+            args: args.clone(),
+            draws: args.count("candidates") as u32,
+            now: 0,
+            left: 0,
+            made: 0,
+            known: large::filled(Known::default(), setup.slots as usize),
+            resident: Table::new(setup.slots, setup.capacity),
+            ghosts: VecDeque::new(),
+            most_ghosts: most_ghosts(args, setup.capacity),
+            sample: Sample { most, bound: u32::MAX, rows: Vec::new() },
+            flows: Flows::new(nodes, args.count("asks") as u32, curves),
+            runs: Runs::new(),
+            random: Random::new(setup.seed),
+            worst: Vec::with_capacity(WORST + 2),
+        };
+        memory.left = memory.period();
+        memory.fit();
+        memory
+    }
+
+    /// Takes the memory that is needed from here on. Blocks leave only if there are more of them than fit.
+    fn fit(&mut self) {
+        let slots = self.known.len();
+        let ghosts = self.most_ghosts.min(2 * slots) + 1;
+        self.ghosts.reserve_exact(ghosts.saturating_sub(self.ghosts.len()));
+        let sampled = self.sample.most.min(slots) + 1;
+        self.sample.rows.reserve_exact(sampled.saturating_sub(self.sample.rows.len()));
+    }
+
+    pub(super) fn grow(&mut self, slots: u32) {
+        self.known.resize(self.known.len().max(slots as usize), Known::default());
+        self.resident.grow(slots, self.capacity);
+        self.fit();
+    }
+
+    /// References from one computation of the curves to the next.
+    fn period(&self) -> u32 {
+        let usual = (self.args.count("period") as u32).max(self.capacity / 10);
+        usual.min((self.made / EARLY.0).max(EARLY.1))
+    }
+
+    #[inline(always)]
+    fn age(&self, slot: Slot) -> u32 {
+        self.now.wrapping_sub(self.known[slot as usize].last)
+    }
+
+    #[inline(always)]
+    pub(super) fn access(&mut self, slot: Slot, reference: &Reference, fx: &mut impl Effects) -> Outcome {
+        self.now = self.now.wrapping_add(1);
+        self.made = self.made.saturating_add(1);
+        self.left -= 1;
+        if self.left == 0 {
+            self.compute();
+        }
+        self.refer(slot, reference, fx);
+        if self.known[slot as usize].state & RESIDENT != 0 {
+            return Outcome::Hit;
+        }
+        if self.resident.len() < self.capacity {
+            self.admit(slot);
+            return Outcome::Admitted;
+        }
+        let victim = self.find_victim();
+        if self.index(slot) < self.index(victim) {
+            self.remember(slot, fx);
+            return Outcome::Bypassed;
+        }
+        self.evict(victim, fx);
+        self.admit(slot);
+        Outcome::Admitted
+    }
+
+    /// Notes the reference: what it tells of the block's flow, and which flow the block is of from here on.
+    #[inline(always)]
+    fn refer(&mut self, slot: Slot, reference: &Reference, fx: &mut impl Effects) {
+        let age = self.age(slot);
+        let goes_on = self.runs.follow(reference.file, reference.block);
+        let hash = (mix(u64::from(reference.file) << 32 | u64::from(reference.block)) >> 32) as u32;
+        let known = self.known[slot as usize];
+        let is_known = known.state & ANYWHERE != 0;
+        if known.state & SAMPLED != 0 {
+            self.count(slot, bucket(age).max(usize::from(known.counted)), true);
+        } else if !is_known && hash <= self.sample.bound {
+            self.known[slot as usize] = Known { state: SAMPLED, ..Known::default() };
+            self.sample.rows.push((hash, slot));
+            self.thin(slot, fx);
+        }
+        let flags = self.known[slot as usize].state & ANYWHERE;
+        let interval = interval(is_known.then_some(age), goes_on);
+        let class = self.flows.class(reference, interval, flags & SAMPLED != 0);
+        self.known[slot as usize] =
+            Known { last: self.now, class, counted: 0, state: flags | interval << INTERVAL_SHIFT };
+    }
+
+    /// Lowers the bound until the sample is small enough. `entering` is the block that is being referenced.
+    #[inline(always)]
+    fn thin(&mut self, entering: Slot, fx: &mut impl Effects) {
+        while self.sample.rows.len() > self.sample.most {
+            self.sample.bound = self.sample.bound / 4 * 3;
+            let (bound, known) = (self.sample.bound, &mut self.known);
+            self.sample.rows.retain(|&(hash, slot)| {
+                if hash > bound {
+                    known[slot as usize].state &= !SAMPLED;
+                    if known[slot as usize].state & ANYWHERE == 0 && slot != entering {
+                        fx.forget(slot);
+                    }
+                }
+                hash <= bound
+            });
+        }
+    }
+
+    /// Counts that a sampled block has lived up to this bucket, and was used in it or not.
+    fn count(&mut self, slot: Slot, upto: usize, is_used: bool) {
+        let known = &mut self.known[slot as usize];
+        let (from, end) = (usize::from(known.counted), upto + usize::from(is_used));
+        known.counted = upto as u8;
+        let node = self.flows.node(known.class, known.interval());
+        self.flows.see(node, from, end, is_used.then_some(upto));
+    }
+
+    /// Counts how long sampled blocks have lived by now, and computes all curves.
+    #[cold]
+    fn compute(&mut self) {
+        self.left = self.period();
+        for row in 0..self.sample.rows.len() {
+            self.count_unused(self.sample.rows[row].1);
+        }
+        self.flows.compute();
+        self.worst.clear();
+    }
+
+    /// Counts that a sampled block has lived until now and was not used.
+    fn count_unused(&mut self, slot: Slot) {
+        let bucket = bucket(self.age(slot));
+        if bucket > usize::from(self.known[slot as usize].counted) {
+            self.count(slot, bucket, false);
+        }
+    }
+
+    #[inline(always)]
+    fn index(&self, slot: Slot) -> f32 {
+        let known = self.known[slot as usize];
+        self.flows.curves.index(self.flows.node(known.class, known.interval()), self.now.wrapping_sub(known.last))
+    }
+
+    #[inline(always)]
+    fn candidate(&self, slot: Slot) -> Candidate {
+        (u64::from(self.index(slot).to_bits()) << 32 | u64::from(!self.age(slot)), slot)
+    }
+
+    /// The lowest of some blocks drawn by lot and the worst of the last time. The others become the worst.
+    fn find_victim(&mut self) -> Slot {
+        let mut slots = [0; DRAWS_MOST];
+        let len = self.resident.len();
+        let drawn = &mut slots[..self.draws.min(len) as usize];
+        for (row, slot) in (0..).zip(drawn.iter_mut()) {
+            let row = if len > self.draws { self.random.below(len) } else { row };
+            *slot = self.resident.row(row).0;
+            prefetch(&self.known, *slot as usize);
+        }
+        let drawn = drawn.len();
+        for place in 0..self.worst.len() {
+            self.worst[place] = self.candidate(self.worst[place].1);
+        }
+        self.worst.sort_unstable();
+        for &slot in &slots[..drawn] {
+            let candidate = self.candidate(slot);
+            let place = self.worst.partition_point(|&other| other < candidate);
+            if place <= WORST && self.worst.get(place) != Some(&candidate) {
+                self.worst.truncate(WORST);
+                self.worst.insert(place, candidate);
+            }
+        }
+        self.worst[0].1
+    }
+
+    fn admit(&mut self, slot: Slot) {
+        let known = &mut self.known[slot as usize];
+        known.state = known.state & !GHOST | RESIDENT;
+        self.resident.push(slot, ());
+    }
+
+    fn evict(&mut self, slot: Slot, fx: &mut impl Effects) {
+        self.resident.take(slot);
+        self.worst.retain(|&(_, other)| other != slot);
+        self.known[slot as usize].state &= !RESIDENT;
+        fx.evict(slot);
+        self.remember(slot, fx);
+    }
+
+    /// A block that is not resident becomes a ghost. The oldest one makes room for it.
+    fn remember(&mut self, slot: Slot, fx: &mut impl Effects) {
+        self.known[slot as usize].state |= GHOST;
+        self.ghosts.push_back((slot, self.known[slot as usize].last));
+        self.trim_ghosts(fx);
+    }
+
+    fn trim_ghosts(&mut self, fx: &mut impl Effects) {
+        while self.ghosts.len() > self.most_ghosts {
+            let (slot, last) = self.ghosts.pop_front().expect("more ghosts than may be");
+            let known = &mut self.known[slot as usize];
+            if known.state & GHOST != 0 && known.last == last {
+                known.state &= !GHOST;
+                if known.state & ANYWHERE == 0 {
+                    fx.forget(slot);
+                }
+            }
+        }
+    }
+
+    pub(super) fn remove(&mut self, slot: Slot, fx: &mut impl Effects) {
+        let flags = self.known[slot as usize].state & ANYWHERE;
+        if flags == 0 {
+            return;
+        }
+        if flags & SAMPLED != 0 {
+            self.count_unused(slot);
+            let row = self.sample.rows.iter().position(|row| row.1 == slot).expect("a sampled block");
+            self.sample.rows.swap_remove(row);
+        }
+        self.resident.take(slot);
+        self.worst.retain(|&(_, other)| other != slot);
+        self.known[slot as usize] = Known::default();
+        fx.forget(slot);
+    }
+
+    pub(super) fn resize(&mut self, capacity: u32, fx: &mut impl Effects) {
+        self.capacity = capacity;
+        self.most_ghosts = most_ghosts(&self.args, capacity);
+        self.left = self.left.min(self.period());
+        while self.resident.len() > capacity {
+            let victim = self.find_victim();
+            self.evict(victim, fx);
+        }
+        self.trim_ghosts(fx);
+        self.resident.grow(self.resident.slots(), capacity);
+        self.fit();
+    }
+
+    pub(super) fn validate(&self) {
+        self.resident.validate();
+        self.flows.validate();
+        let count = |flag: u8| self.known.iter().filter(|known| known.state & flag != 0).count();
+        assert_eq!(count(RESIDENT), self.resident.len() as usize);
+        assert_eq!(count(SAMPLED), self.sample.rows.len());
+        assert!(self.sample.rows.iter().all(|&(hash, _)| hash <= self.sample.bound));
+        assert!(self.resident.len() <= self.capacity && self.sample.rows.len() <= self.sample.most);
+        assert!(self.ghosts.len() <= self.most_ghosts);
+        let is_live = |&(slot, last): &(Slot, u32)| {
+            self.known[slot as usize].state & GHOST != 0 && self.known[slot as usize].last == last
+        };
+        assert_eq!(count(GHOST), self.ghosts.iter().filter(|ghost| is_live(ghost)).count());
+        assert!(self.known.iter().all(|known| usize::from(known.counted) < BUCKETS));
+        assert!(self.worst.iter().all(|&(_, slot)| self.resident.contains(slot)));
+    }
+}
+
+/// Blocks that are remembered after they left.
+pub(super) fn most_ghosts(args: &Args, capacity: u32) -> usize {
+    (args.real("ghosts") * f64::from(capacity)) as usize
+}

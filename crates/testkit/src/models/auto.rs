@@ -1,0 +1,476 @@
+//! Auto: blocks, flows and the sample as sorted maps and vectors, all curves from the whole of what was counted.
+
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+
+use hotset_core::parts::random::Random;
+use hotset_core::policy::Reference;
+
+use crate::model::{Given, Model, Step};
+
+const AGES: usize = 104;
+const FIXED: usize = 23;
+
+/// What is known of a block.
+#[derive(Clone, Copy)]
+struct Block {
+    last: u32,
+    node: usize,
+    /// How many flows had the node's place before that one, modulo 64.
+    generation: u32,
+    interval: usize,
+    counted: usize,
+}
+
+/// What flows are found by: the level, two numbers of the block, the reuse interval.
+type Key = (usize, u64, usize);
+
+struct Node {
+    key: Option<Key>,
+    parent: Option<usize>,
+    generation: u32,
+    evidence: f32,
+    uses: Vec<f32>,
+    at_risk: Vec<f32>,
+    news: Vec<f32>,
+    hazard: Vec<f32>,
+    index: Vec<f32>,
+}
+
+pub(super) struct Auto {
+    capacity: usize,
+    most_sampled: usize,
+    ghosts_by_capacity: f64,
+    draws: usize,
+    most_nodes: usize,
+    asks: u32,
+    prior: f32,
+    decay: f32,
+    least_period: u64,
+    random: Random,
+    now: u32,
+    computed_at: u32,
+    wait: u64,
+    blocks: BTreeMap<u32, Block>,
+    /// In no order: one that leaves has its place taken by the last.
+    resident: Vec<u32>,
+    ghosts: BTreeSet<u32>,
+    /// Whoever left, with its last use then.
+    left: VecDeque<(u32, u32)>,
+    /// By key, the block's hash.
+    sample: BTreeMap<u32, u32>,
+    bound: u32,
+    nodes: Vec<Node>,
+    wanted: BTreeMap<u64, (u64, u32)>,
+    runs: BTreeMap<u32, (u32, u32, u32)>,
+    worst: Vec<u32>,
+}
+
+/// The statement's hash: the end of SplitMix64.
+fn mix(mut number: u64) -> u64 {
+    number = (number ^ number >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    number = (number ^ number >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
+    number ^ number >> 31
+}
+
+fn hash_of_key((level, part, interval): Key) -> u64 {
+    mix(mix(part) ^ ((level as u64) << 8) ^ interval as u64).max(1)
+}
+
+/// The first age of a bucket: four to an octave.
+fn first_age(bucket: usize) -> u64 {
+    if bucket < 4 { bucket as u64 } else { (4 + bucket as u64 % 4) << (bucket / 4 - 1) }
+}
+
+fn bucket(age: u32) -> usize {
+    (0..AGES).rev().find(|&bucket| first_age(bucket) <= u64::from(age)).expect("bucket 0 begins at age 0")
+}
+
+impl Model for Auto {
+    fn new(given: &Given<'_>) -> Auto {
+        let args = given.args;
+        let most_nodes = args.count("nodes") as usize;
+        let node = |number: usize| Node {
+            key: None,
+            parent: (number > 0).then_some(0),
+            generation: 0,
+            evidence: 0.0,
+            uses: vec![0.0; AGES],
+            at_risk: vec![0.0; AGES],
+            news: vec![0.0; AGES + 1],
+            hazard: vec![0.0; AGES],
+            index: vec![0.0; AGES + 1],
+        };
+        let mut auto = Auto {
+            capacity: given.capacity,
+            most_sampled: args.count("sample") as usize,
+            ghosts_by_capacity: args.real("ghosts"),
+            draws: args.count("candidates") as usize,
+            most_nodes,
+            asks: args.count("asks") as u32,
+            prior: args.real("prior") as f32,
+            decay: args.real("decay") as f32,
+            least_period: args.count("period"),
+            random: Random::new(given.seed),
+            now: 0,
+            computed_at: 0,
+            wait: 0,
+            blocks: BTreeMap::new(),
+            resident: Vec::new(),
+            ghosts: BTreeSet::new(),
+            left: VecDeque::new(),
+            sample: BTreeMap::new(),
+            bound: u32::MAX,
+            nodes: (0..FIXED).map(node).collect(),
+            wanted: BTreeMap::new(),
+            runs: BTreeMap::new(),
+            worst: Vec::new(),
+        };
+        auto.wait = auto.period();
+        auto
+    }
+
+    fn access(&mut self, key: u32, reference: Reference) -> Step {
+        self.now += 1;
+        if u64::from(self.now - self.computed_at) >= self.wait {
+            self.sweep();
+        }
+        self.refer(key, reference);
+        if self.resident.contains(&key) {
+            return Step::hit();
+        }
+        let mut evicted = None;
+        if self.resident.len() == self.capacity {
+            let victim = self.choose();
+            if self.index(key) < self.index(victim) {
+                self.ghost(key);
+                return Step::bypassed();
+            }
+            self.evict(victim);
+            evicted = Some(victim);
+        }
+        self.ghosts.remove(&key);
+        self.resident.push(key);
+        Step::admitted(evicted)
+    }
+
+    fn remove(&mut self, key: u32) {
+        if self.sample.contains_key(&key) {
+            self.live_on(key);
+            self.sample.remove(&key);
+        }
+        self.take_out(key);
+        self.ghosts.remove(&key);
+        self.blocks.remove(&key);
+    }
+
+    fn resize(&mut self, capacity: usize) -> Vec<u32> {
+        self.capacity = capacity;
+        let due = u64::from(self.now - self.computed_at) + self.period();
+        self.wait = self.wait.min(due);
+        let mut evicted = Vec::new();
+        while self.resident.len() > capacity {
+            let victim = self.choose();
+            self.evict(victim);
+            evicted.push(victim);
+        }
+        self.trim();
+        evicted
+    }
+
+    fn resident(&self) -> BTreeSet<u32> {
+        self.resident.iter().copied().collect()
+    }
+}
+
+impl Auto {
+    fn period(&self) -> u64 {
+        self.least_period.max(self.capacity as u64 / 10).min((u64::from(self.now) / 4).max(256))
+    }
+
+    fn age(&self, key: u32) -> u32 {
+        self.now - self.blocks[&key].last
+    }
+
+    /// All that a reference tells, and the block's new flow.
+    fn refer(&mut self, key: u32, reference: Reference) {
+        let goes_on = self.follow(&reference);
+        let hash = (mix(u64::from(reference.file) << 32 | u64::from(reference.block)) >> 32) as u32;
+        let known = self.blocks.get(&key).copied();
+        match known {
+            Some(known) if self.sample.contains_key(&key) => {
+                let reached = bucket(self.now - known.last).max(known.counted);
+                self.count(known, known.counted..reached + 1, Some(reached));
+            }
+            None if hash <= self.bound => {
+                self.sample.insert(key, hash);
+                self.thin();
+            }
+            _ => {}
+        }
+        let range = |age: u32| (f64::from(age).log2() / 2.0).floor().min(9.0) as usize;
+        let interval = match known {
+            None => 1 + usize::from(goes_on),
+            Some(known) => 3 + range(self.now - known.last) + 10 * usize::from(goes_on),
+        };
+        let node = self.descend(&reference, interval, self.sample.contains_key(&key));
+        let generation = self.nodes[node].generation;
+        self.blocks.insert(key, Block { last: self.now, node, generation, interval, counted: 0 });
+    }
+
+    fn follow(&mut self, reference: &Reference) -> bool {
+        let run = self.runs.entry(reference.file % 1024).or_insert((reference.file, reference.block, 0));
+        let length = match *run {
+            (_, _, 0) => 1,
+            (file, ..) if file != reference.file => 1,
+            (_, block, length) if block == reference.block => length,
+            (_, block, length) if block + 1 == reference.block => length + 1,
+            _ => 1,
+        };
+        *run = (reference.file, reference.block, length);
+        length >= 4
+    }
+
+    /// The smallest flow of a reference that is there.
+    fn descend(&mut self, reference: &Reference, interval: usize, is_sampled: bool) -> usize {
+        let file = u64::from(reference.file);
+        let parts = [
+            u64::from(reference.app) << 32 | u64::from(reference.group),
+            file,
+            file << 32 | u64::from(reference.block / 1024),
+        ];
+        let mut node = interval;
+        for (level, part) in parts.into_iter().enumerate() {
+            let key = (level, part, interval);
+            let found = self.nodes.iter().position(|other| other.key == Some(key));
+            let Some(child) = found.or_else(|| if is_sampled { self.ask(key, node) } else { None }) else { break };
+            node = child;
+        }
+        if is_sampled {
+            self.nodes[node].evidence += 1.0;
+        }
+        node
+    }
+
+    fn ask(&mut self, key: Key, parent: usize) -> Option<usize> {
+        let hash = hash_of_key(key);
+        let wanted = self.wanted.entry(hash % 4096).or_insert((hash, 0));
+        if wanted.1 == 0 {
+            *wanted = (hash, 1);
+        } else if wanted.0 == hash {
+            wanted.1 += 1;
+        } else {
+            wanted.1 -= 1;
+            return None;
+        }
+        if wanted.1 < self.asks {
+            return None;
+        }
+        let place = self.place(parent)?;
+        self.wanted.remove(&(hash % 4096));
+        let (hazard, index) = (self.nodes[parent].hazard.clone(), self.nodes[parent].index.clone());
+        let generation = self.nodes.get(place).map_or(0, |before| (before.generation + 1) % 64);
+        let node = Node {
+            key: Some(key),
+            parent: Some(parent),
+            generation,
+            evidence: self.asks as f32,
+            uses: vec![0.0; AGES],
+            at_risk: vec![0.0; AGES],
+            news: vec![0.0; AGES + 1],
+            hazard,
+            index,
+        };
+        if place == self.nodes.len() {
+            self.nodes.push(node);
+        } else {
+            self.nodes[place] = node;
+        }
+        Some(place)
+    }
+
+    fn place(&self, asking: usize) -> Option<usize> {
+        if self.nodes.len() < self.most_nodes {
+            return Some(self.nodes.len());
+        }
+        let is_parent = |place: usize| self.nodes.iter().any(|node| node.parent == Some(place));
+        let mut least: Option<usize> = None;
+        for place in (FIXED..self.nodes.len()).filter(|&place| place != asking && !is_parent(place)) {
+            if least.is_none_or(|least| self.nodes[place].evidence < self.nodes[least].evidence) {
+                least = Some(place);
+            }
+        }
+        least
+    }
+
+    /// The node that stands for a block's flow: another flow may have taken its place.
+    fn node(&self, block: Block) -> usize {
+        if self.nodes[block.node].generation == block.generation { block.node } else { block.interval }
+    }
+
+    /// A block lived through these buckets, and was used in one of them or not, for its flow and all that contain it.
+    fn count(&mut self, block: Block, lived: std::ops::Range<usize>, used: Option<usize>) {
+        let mut at = Some(self.node(block));
+        while let Some(place) = at {
+            let node = &mut self.nodes[place];
+            if !lived.is_empty() {
+                node.news[lived.start] += 1.0;
+                node.news[lived.end] -= 1.0;
+            }
+            if let Some(bucket) = used {
+                node.uses[bucket] += 1.0;
+            }
+            at = node.parent;
+        }
+    }
+
+    /// A sampled block has not been used until now.
+    fn live_on(&mut self, key: u32) {
+        let (block, reached) = (self.blocks[&key], bucket(self.age(key)));
+        if reached > block.counted {
+            self.count(block, block.counted..reached, None);
+            self.blocks.get_mut(&key).expect("a known block").counted = reached;
+        }
+    }
+
+    fn thin(&mut self) {
+        while self.sample.len() > self.most_sampled {
+            self.bound = self.bound / 4 * 3;
+            let bound = self.bound;
+            let out: Vec<u32> = self.sample.iter().filter(|&(_, &hash)| hash > bound).map(|(&key, _)| key).collect();
+            for key in out {
+                self.sample.remove(&key);
+                self.forget_if_gone(key);
+            }
+        }
+    }
+
+    fn forget_if_gone(&mut self, key: u32) {
+        if !self.resident.contains(&key) && !self.ghosts.contains(&key) && !self.sample.contains_key(&key) {
+            self.blocks.remove(&key);
+        }
+    }
+
+    fn sweep(&mut self) {
+        self.computed_at = self.now;
+        self.wait = self.period();
+        for key in self.sample.keys().copied().collect::<Vec<u32>>() {
+            self.live_on(key);
+        }
+        let mut order: Vec<usize> = (0..self.nodes.len()).collect();
+        order.sort_by_key(|&place| self.depth(place));
+        for place in order {
+            self.compute(place);
+        }
+        self.worst.clear();
+    }
+
+    fn depth(&self, place: usize) -> usize {
+        self.nodes[place].parent.map_or(0, |parent| 1 + self.depth(parent))
+    }
+
+    fn compute(&mut self, place: usize) {
+        let (prior, weight) = match self.nodes[place].parent {
+            Some(parent) => (self.nodes[parent].hazard.clone(), self.prior),
+            None => (vec![0.0; AGES], 2.0),
+        };
+        let decay = self.decay;
+        let node = &mut self.nodes[place];
+        let mut alive = 0.0;
+        for (bucket, prior) in prior.into_iter().enumerate() {
+            alive += node.news[bucket];
+            node.at_risk[bucket] += alive;
+            let chance = (node.uses[bucket] + weight * prior) / (node.at_risk[bucket] + weight);
+            node.hazard[bucket] = chance.min(1.0);
+            node.uses[bucket] *= decay;
+            node.at_risk[bucket] *= decay;
+        }
+        node.news = vec![0.0; AGES + 1];
+        node.evidence *= 0.98;
+        node.index = index_of(&node.hazard);
+    }
+
+    fn index(&self, key: u32) -> f32 {
+        let (age, curve) = (self.age(key), &self.nodes[self.node(self.blocks[&key])].index);
+        let bucket = bucket(age);
+        let (first, next) = (first_age(bucket), first_age(bucket + 1));
+        let share = ((u64::from(age) - first) as f32 / (next - first) as f32).min(1.0);
+        curve[bucket] + share * (curve[bucket + 1] - curve[bucket])
+    }
+
+    fn choose(&mut self) -> u32 {
+        let mut looked_at: BTreeSet<u32> = self.worst.iter().copied().collect();
+        if self.resident.len() <= self.draws {
+            looked_at.extend(&self.resident);
+        } else {
+            for _ in 0..self.draws {
+                looked_at.insert(self.resident[self.random.below(self.resident.len() as u32) as usize]);
+            }
+        }
+        let mut ranked: Vec<u32> = looked_at.into_iter().collect();
+        // The least index first, and of equals the oldest.
+        ranked.sort_by(|&one, &other| {
+            self.index(one).total_cmp(&self.index(other)).then(self.blocks[&one].last.cmp(&self.blocks[&other].last))
+        });
+        ranked.truncate(17);
+        self.worst = ranked;
+        self.worst[0]
+    }
+
+    fn take_out(&mut self, key: u32) {
+        if let Some(place) = self.resident.iter().position(|&other| other == key) {
+            self.resident.swap_remove(place);
+        }
+        self.worst.retain(|&other| other != key);
+    }
+
+    fn evict(&mut self, key: u32) {
+        self.take_out(key);
+        self.ghost(key);
+    }
+
+    fn ghost(&mut self, key: u32) {
+        self.ghosts.insert(key);
+        self.left.push_back((key, self.blocks[&key].last));
+        self.trim();
+    }
+
+    fn trim(&mut self) {
+        let most = (self.ghosts_by_capacity * self.capacity as f64) as usize;
+        while self.left.len() > most {
+            let (key, last) = self.left.pop_front().expect("one too many");
+            if self.ghosts.contains(&key) && self.blocks[&key].last == last {
+                self.ghosts.remove(&key);
+                self.forget_if_gone(key);
+            }
+        }
+    }
+}
+
+/// From each bucket on, the most uses to be expected for the room and time they take, whatever the age to give up at:
+/// the majorant by a stack, from the right.
+fn index_of(hazard: &[f32]) -> Vec<f32> {
+    let mut points = vec![(0.0f64, 0.0f64)];
+    let mut unused = 1.0;
+    for (bucket, &chance) in hazard.iter().enumerate() {
+        let after = unused * (1.0 - f64::from(chance));
+        let ages = (first_age(bucket + 1) - first_age(bucket)) as f64;
+        points.push((points[bucket].0 + ages * (unused + after) / 2.0, 1.0 - after));
+        unused = after;
+    }
+    let slope = |from: usize, to: usize| {
+        let room = points[to].0 - points[from].0;
+        if room > 0.0 { (points[to].1 - points[from].1) / room } else { 0.0 }
+    };
+    let mut index = vec![0.0; AGES + 1];
+    let mut hull = vec![AGES];
+    for from in (0..AGES).rev() {
+        while let [.., next, top] = hull[..]
+            && slope(from, top) <= slope(top, next)
+        {
+            hull.pop();
+        }
+        index[from] = slope(from, hull[hull.len() - 1]) as f32;
+        hull.push(from);
+    }
+    index
+}
