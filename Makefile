@@ -3,7 +3,7 @@
 # A change to Cargo.lock that was not committed is an error where nobody looks at the working tree.
 LOCKED := $(if $(CI),--locked)
 
-.PHONY: help setup test lint unit demo compare counts truth soak gen dashboard dist experiments book audit sbom miri
+.PHONY: help setup test lint unit demo compare counts truth soak gen dashboard dist experiments book audit sbom bpf miri
 .DEFAULT_GOAL := help
 
 help: ## List the targets
@@ -25,6 +25,7 @@ lint: setup ## Check format, lints, generated documents, licences and the layout
 	cargo xtask experiments --check
 	cargo xtask licences
 	cargo xtask tidy
+	sh xtask/bpf.sh --check
 
 target/compare-venv: | setup
 	python3 -m venv $@
@@ -83,6 +84,10 @@ sbom: target/tools/bin/cargo-cyclonedx ## Write what the command is built from, 
 	$< cyclonedx --quiet --manifest-path crates/cli/Cargo.toml --describe binaries --target all --format json --spec-version 1.5
 	rm xtask/xtask_bin.cdx.json
 	mv crates/cli/hotset_bin.cdx.json target/hotset.cdx.json
+
+bpf: ## Build the kernel's side of the feed (needs clang)
+	@sh xtask/setup.sh bpf
+	sh xtask/bpf.sh
 
 miri: setup ## Run what Miri can of the code with unsafe (needs a nightly toolchain with Miri)
 	cargo +nightly miri test $(LOCKED) --package hotset-core --lib parts::prefetch

@@ -1,7 +1,8 @@
 #!/bin/sh
 # Checks what the build, the tests and the demonstration need, installs it where that is allowed, and otherwise
 # names in one line what is missing and how to get it. Needs no network when nothing is missing.
-# With the argument `page` it also looks for what building the page of reports and trying it in a browser needs.
+# With the argument `page` it also looks for what building the page of reports and trying it in a browser needs, with
+# `bpf` for what building the kernel's side of the feed needs.
 set -eu
 cd "$(dirname "$0")/.."
 
@@ -18,6 +19,7 @@ packages() {
     has strace || printf 'strace '
     # Only root mounts without its help.
     [ "$(id -u)" = 0 ] || [ ! -e /dev/fuse ] || has fusermount3 || printf 'fuse3 '
+    [ "$wanted" != bpf ] || has clang || printf 'clang '
     [ "$wanted" = page ] || return 0
     has node || printf 'nodejs '
     has npm || printf 'npm '

@@ -4,12 +4,18 @@
 //! and what comes and goes. A [`Feed`] hands on those of watched files. No byte of a file passes through it, and
 //! nothing stays in the kernel when it is dropped or its process killed.
 //!
-//! Offsets are pages of 4 KiB throughout, files are named as the kernel names them ([`FileId`]).
+//! Offsets are pages of the machine (4 KiB on most), files are named as the kernel names them ([`FileId`]).
 
+mod bpf;
+mod clock;
 mod error;
 mod file;
+mod kernel;
+mod layout;
 mod offer;
+mod room;
 mod scripted;
+mod words;
 
 use std::fmt;
 use std::time::Duration;

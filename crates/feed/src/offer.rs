@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use crate::bpf::Bpf;
 use crate::{Error, Feed, Kind, Result};
 
 /// How a feed is to be.
@@ -11,14 +12,16 @@ pub struct Options {
     pub buffer: usize,
     /// Blocks that may have a stamp each; touches of files that find no room among them come one by one.
     pub stamps: u64,
-    /// Pages of a block that has one stamp. 1 tells each page.
+    /// Pages of a block that has one stamp, a power of two. 1 tells each page.
     pub pages_per_stamp: u32,
+    /// Files that may be watched at a time.
+    pub files: u32,
 }
 
 impl Default for Options {
     /// 32 MiB of buffer, stamps for 16 GiB of pages (32 MiB).
     fn default() -> Options {
-        Options { buffer: 32 << 20, stamps: 4 << 20, pages_per_stamp: 1 }
+        Options { buffer: 32 << 20, stamps: 4 << 20, pages_per_stamp: 1, files: 1 << 18 }
     }
 }
 
@@ -27,8 +30,13 @@ impl Default for Options {
 /// # Errors
 ///
 /// The machine does not offer it; the sentence says what is missing and how to get it.
-pub fn open(kind: Kind, _options: &Options) -> Result<Box<dyn Feed>> {
-    Err(Error::Unavailable { kind, why: "this version of hotset has no feed of this kind".to_owned() })
+pub fn open(kind: Kind, options: &Options) -> Result<Box<dyn Feed>> {
+    match kind {
+        Kind::Stamps | Kind::Ring => Ok(Box::new(Bpf::open(kind, options)?)),
+        Kind::Tracefs => {
+            Err(Error::Unavailable { kind, why: "this version of hotset has no feed of this kind".to_owned() })
+        }
+    }
 }
 
 /// What this machine offers, best first.

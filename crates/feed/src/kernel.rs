@@ -1,0 +1,296 @@
+//! The programs in the kernel and what is shared with them: the other side of `bpf/feed.bpf.c`.
+
+use std::error;
+use std::fs::{self, File};
+use std::io;
+use std::os::fd::{AsFd, BorrowedFd};
+use std::os::unix::fs::FileExt;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use aya::maps::{HashMap, MapData, MapError, RingBuf};
+use aya::programs::TracePoint;
+use aya::programs::trace_point::TracePointLinkId;
+use aya::{Ebpf, EbpfLoader, include_bytes_aligned};
+
+use crate::layout::{self, Layout};
+use crate::words::Words;
+use crate::{Error, Event, FileId, How, Kind, Options, Result};
+
+/// Built by `make bpf`.
+static OBJECT: &[u8] = include_bytes_aligned!("../bpf/feed.bpf.o");
+
+/// Which program is called by which event.
+const PROGRAMS: [(&str, &Layout); 5] = [
+    ("on_add", &layout::ADDED),
+    ("on_remove", &layout::REMOVED),
+    ("on_map", &layout::AROUND),
+    ("on_fault", &layout::FAULT),
+    (ON_READ, &layout::READ),
+];
+const ON_READ: &str = "on_read";
+
+/// Bits of a stamp's number below those of its word in the summary.
+pub const STAMPS_PER_SUMMARY_SHIFT: u32 = 9;
+
+/// Where a file's stamps begin that has none.
+pub const NO_STAMPS: u64 = u64::MAX;
+
+/// Words of the map `control`.
+const WAITING: usize = 0;
+const LOST: usize = 1;
+
+/// What wakes the reader, in the word `WAITING`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Waking {
+    /// What comes through the ring.
+    Records = 1,
+    /// That, and any stamp.
+    Anything = 3,
+}
+
+/// Loaded and attached programs; all leave the kernel when this is dropped.
+pub struct Kernel {
+    ebpf: Ebpf,
+    /// While reads are told.
+    reads: Option<TracePointLinkId>,
+    files: HashMap<MapData, [u64; 2], [u64; 4]>,
+    /// What a read's last page is given too high by.
+    past: u64,
+    ring: RingBuf<MapData>,
+    control: Words,
+    stamps: Words,
+    summary: Words,
+}
+
+impl Kernel {
+    /// Loads and attaches the programs.
+    ///
+    /// # Errors
+    ///
+    /// The kernel has other events, no BPF, or refuses.
+    pub fn open(kind: Kind, options: &Options) -> Result<Kernel> {
+        let unavailable = |why: String| Error::Unavailable { kind, why };
+        if cfg!(target_endian = "big") {
+            return Err(unavailable("its programs are built for processors that keep the low byte first".to_owned()));
+        }
+        let tracing = layout::tracing().map_err(unavailable)?;
+        layout::check(&tracing).map_err(unavailable)?;
+        Kernel::load(kind, options).map_err(|error| unavailable(refusal(error.as_ref())))
+    }
+
+    fn load(kind: Kind, options: &Options) -> std::result::Result<Kernel, Box<dyn error::Error>> {
+        let stamps = if kind == Kind::Stamps { u32::try_from(options.stamps)?.max(1) } else { 1 };
+        let summary = stamps.div_ceil(1 << STAMPS_PER_SUMMARY_SHIFT);
+        let mut ebpf = EbpfLoader::new()
+            .map_max_entries("files", options.files)
+            .map_max_entries("ring", u32::try_from(options.buffer)?)
+            .map_max_entries("stamps", stamps)
+            .map_max_entries("summary", summary)
+            .load(OBJECT)?;
+        for (name, _) in PROGRAMS {
+            program(&mut ebpf, name)?.load()?;
+        }
+        let words = |name: &str, words: usize| Words::of(map_fd(&ebpf, name)?, words);
+        let (control, stamps, summary) =
+            (words("control", 2)?, words("stamps", stamps as usize)?, words("summary", summary as usize)?);
+        let ring = RingBuf::try_from(ebpf.take_map("ring").ok_or("the object has no ring")?)?;
+        let files = HashMap::try_from(ebpf.take_map("files").ok_or("the object has no files")?)?;
+        let mut reads = None;
+        for (name, layout) in PROGRAMS {
+            reads = Some(program(&mut ebpf, name)?.attach("filemap", layout.event)?);
+        }
+        let mut kernel = Kernel { ebpf, reads, files, past: 0, ring, control, stamps, summary };
+        kernel.past = kernel.calibrate().unwrap_or_else(is_before_6_18);
+        Ok(kernel)
+    }
+
+    /// By how many pages this kernel gives the last one of a read too high, from a read of this program's own file;
+    /// none where that is not told, as on file systems that hide the true device.
+    fn calibrate(&mut self) -> Option<u64> {
+        let own = File::open("/proc/self/exe").ok()?;
+        let file = FileId::of(&own).ok()?;
+        self.watch(file, u64::MAX, NO_STAMPS, 0).ok()?;
+        let read = own.read_exact_at(&mut [0], 0);
+        self.unwatch(file);
+        let (mut told, own_process) = (None, std::process::id());
+        self.drain(|_, event| match event {
+            Event::Touched { first: 0, pages, how: How::Read, process, .. } if process == own_process => {
+                told = told.or(Some(u64::from(pages) - 1));
+            }
+            _ => {}
+        });
+        read.ok().and(told).filter(|&past| past <= 1)
+    }
+
+    /// Tells of this file: touches of its first `pages` pages, by stamps of 2^`shift` pages each from `first_stamp` on.
+    pub fn watch(&mut self, file: FileId, pages: u64, first_stamp: u64, shift: u32) -> Result<()> {
+        let entry = [pages, first_stamp, u64::from(shift), self.past];
+        self.files.insert([file.device, file.inode], entry, 0).map_err(|error| Error::Io {
+            what: format!("watch inode {} of device {:#x}", file.inode, file.device),
+            error: match error {
+                MapError::SyscallError(error) => error.io_error,
+                other => io::Error::other(other),
+            },
+        })
+    }
+
+    /// Tells nothing more of this file.
+    pub fn unwatch(&mut self, file: FileId) {
+        // It fails only if the file is not watched.
+        let _ = self.files.remove(&[file.device, file.inode]);
+    }
+
+    /// Attaches or detaches what tells of reads.
+    pub fn reading(&mut self, wanted: bool) -> Result<()> {
+        let changed = match (wanted, self.reads.take()) {
+            (true, None) => program(&mut self.ebpf, ON_READ)
+                .and_then(|program| Ok(program.attach("filemap", layout::READ.event)?))
+                .map(|link| self.reads = Some(link)),
+            (false, Some(link)) => program(&mut self.ebpf, ON_READ).and_then(|program| Ok(program.detach(link)?)),
+            (_, reads) => {
+                self.reads = reads;
+                Ok(())
+            }
+        };
+        changed.map_err(|error| Error::Io {
+            what: format!("{} the event filemap:{}", if wanted { "attach to" } else { "leave" }, layout::READ.event),
+            error: io::Error::other(chain(error.as_ref())),
+        })
+    }
+
+    /// What the reader waits on: readable while the ring holds records.
+    pub fn ring_fd(&self) -> BorrowedFd<'_> {
+        self.ring.as_fd()
+    }
+
+    /// Asks to be woken by this; ordered before every later look at stamps and ring.
+    pub fn wait_for(&self, what: Waking) {
+        self.control.all()[WAITING].swap(what as u64, Ordering::SeqCst);
+    }
+
+    /// Nothing needs to wake the reader.
+    pub fn awake(&self) {
+        self.control.all()[WAITING].store(0, Ordering::Release);
+    }
+
+    /// Records that found no room, in all.
+    pub fn lost(&self) -> u64 {
+        self.control.all()[LOST].load(Ordering::Acquire)
+    }
+
+    /// A time for each block, 0 if it was not touched since it was set to 0.
+    pub fn stamps(&self) -> &[AtomicU64] {
+        self.stamps.all()
+    }
+
+    /// A word for each 512 stamps, other than 0 if one of them was set.
+    pub fn summary(&self) -> &[AtomicU64] {
+        self.summary.all()
+    }
+
+    /// Takes what the ring holds, in order.
+    pub fn drain(&mut self, mut each: impl FnMut(u64, Event)) {
+        while let Some(record) = self.ring.next() {
+            if let Some((time, event)) = decoded(&record) {
+                each(time, event);
+            }
+        }
+    }
+}
+
+/// 1 on kernels that give a read's end instead of its last page, 0 on others.
+fn is_before_6_18() -> u64 {
+    let release = fs::read_to_string("/proc/sys/kernel/osrelease").unwrap_or_default();
+    let mut numbers = release.split(['.', '-']).map_while(|number| number.trim().parse::<u32>().ok());
+    u64::from((numbers.next(), numbers.next()) < (Some(6), Some(18)))
+}
+
+fn program<'a>(ebpf: &'a mut Ebpf, name: &str) -> std::result::Result<&'a mut TracePoint, Box<dyn error::Error>> {
+    let program = ebpf.program_mut(name).ok_or_else(|| format!("the object has no program {name}"))?;
+    Ok(program.try_into()?)
+}
+
+fn map_fd<'a>(ebpf: &'a Ebpf, name: &str) -> io::Result<BorrowedFd<'a>> {
+    match ebpf.map(name) {
+        Some(aya::maps::Map::Array(map)) => Ok(map.fd().as_fd()),
+        _ => Err(io::Error::other(format!("the object has no array {name}"))),
+    }
+}
+
+/// A record of the ring: `struct record` of the C source.
+fn decoded(record: &[u8]) -> Option<(u64, Event)> {
+    let long = |at: usize| Some(u64::from_ne_bytes(record.get(at..at + 8)?.try_into().ok()?));
+    let short = |at: usize| Some(u32::from_ne_bytes(record.get(at..at + 4)?.try_into().ok()?));
+    let (time, first) = (long(0)?, long(16)?);
+    let file = FileId { device: u64::from(short(24)?), inode: long(8)? };
+    let (pages, process) = (short(28)?, short(32)?);
+    let touched = |how| Event::Touched { file, first, pages, how, process };
+    let event = match short(36)? {
+        0 => touched(How::Read),
+        1 => touched(How::Fault),
+        2 => touched(How::Around),
+        3 => Event::Added { file, first, pages },
+        4 => Event::Removed { file, first, pages },
+        _ => return None,
+    };
+    Some((time, event))
+}
+
+/// An error with all that caused it.
+fn chain(error: &(dyn error::Error + 'static)) -> String {
+    let mut text = error.to_string();
+    let mut cause = error.source();
+    while let Some(inner) = cause {
+        text = format!("{text}: {inner}");
+        cause = inner.source();
+    }
+    text
+}
+
+/// Why the kernel did not take the programs.
+fn refusal(error: &(dyn error::Error + 'static)) -> String {
+    let mut cause = Some(error);
+    while let Some(inner) = cause {
+        if inner.downcast_ref::<io::Error>().is_some_and(|error| error.kind() == io::ErrorKind::PermissionDenied) {
+            return format!("BPF is not allowed here; it needs root, or CAP_BPF and CAP_PERFMON ({})", chain(error));
+        }
+        cause = inner.source();
+    }
+    format!("the kernel does not take its programs: {}", chain(error))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn record(what: u32) -> Vec<u8> {
+        let mut bytes = Vec::new();
+        [77u64, 12, 1 << 33].iter().for_each(|word| bytes.extend(word.to_ne_bytes()));
+        [259 << 20 | 2, 16, 4321, what].iter().for_each(|word: &u32| bytes.extend(word.to_ne_bytes()));
+        bytes
+    }
+
+    #[test]
+    fn records_are_told_as_the_programs_write_them() {
+        let file = FileId { device: 259 << 20 | 2, inode: 12 };
+        let (first, pages, process) = (1 << 33, 16, 4321);
+        for (what, how) in [(0, How::Read), (1, How::Fault), (2, How::Around)] {
+            let event = Event::Touched { file, first, pages, how, process };
+            assert_eq!(decoded(&record(what)), Some((77, event)));
+        }
+        assert_eq!(decoded(&record(3)), Some((77, Event::Added { file, first, pages })));
+        assert_eq!(decoded(&record(4)), Some((77, Event::Removed { file, first, pages })));
+        assert_eq!(decoded(&record(5)), None);
+        assert_eq!(decoded(&record(0)[..39]), None);
+    }
+
+    #[test]
+    fn a_refusal_names_the_rights_only_if_they_are_missing() {
+        let failed = |kind: io::ErrorKind| {
+            refusal(&MapError::CreateError { name: "ring".to_owned(), io_error: io::Error::from(kind) })
+        };
+        assert!(failed(io::ErrorKind::PermissionDenied).contains("CAP_BPF and CAP_PERFMON"));
+        let other = failed(io::ErrorKind::OutOfMemory);
+        assert!(!other.contains("CAP_BPF") && other.contains("out of memory"), "{other}");
+    }
+}
