@@ -12,9 +12,9 @@
 //! quarter of that at most ([`in_flight`](crate::in_flight)), and what was read ahead, at most
 //! [`read_ahead::BUDGET`](crate::read_ahead::BUDGET). Tables take some 100 bytes a block.
 //!
-//! A block that is invalidated (its file was cut, or changed behind the cache) is read again when it is asked for next.
-//! The policy is not told, as in the simulator, so such a reference may be a hit that still reads; [`Traffic::refills`]
-//! counts them. Schemes that see inodes are told of files that are deleted or cut.
+//! The policy is told of files that are deleted or cut: their blocks leave at once. It is not told of what changed
+//! behind the cache, or became a hole, as the simulator is not: such a block is read again when it is asked for next,
+//! so that reference may be a hit that still reads; [`Traffic::refills`] counts these.
 
 use std::io;
 use std::sync::mpsc::Sender;
@@ -127,10 +127,10 @@ impl FileCache {
         }
     }
 
-    /// True if [`note`](FileCache::note) has any use.
-    pub fn wants_notes(&self) -> bool {
+    /// True if [`note`](FileCache::note) has any use for such a call; `file` is its number if it has one.
+    pub fn wants(&self, op: Op, file: Option<FileNumber>) -> bool {
         let state = self.shared.lock();
-        state.recording.is_some() || state.decider.sees_metadata()
+        state.recording.is_some() || state.decider.wants(op, file)
     }
 
     /// Tells of a call that moves no data: that a file is opened, looked at, listed (`length` bytes), deleted, renamed.

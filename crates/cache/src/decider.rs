@@ -9,7 +9,7 @@ use hotset_core::classify::{Class, FileFacts, Rules};
 use hotset_core::counters::Counters;
 use hotset_core::policy::dynamic::DynPolicy;
 use hotset_core::policy::{self, App, Args, Outcome, PolicySpec, Profiling, Reference, Slot, file_group};
-use hotset_core::request::Request;
+use hotset_core::request::{Op, Request};
 use hotset_core::view::{Cutting, Former, Object, Piece, Segments, Space, Spaces, Step, View, Viewer};
 
 use crate::arena::{Arena, PoolSize};
@@ -136,7 +136,7 @@ impl Decider {
         Ok(Decider {
             hosted,
             is_in_parts: view.parts.is_some(),
-            viewer: Viewer::new(&view, Cutting { block: plan.block, maps: true, objects: false }),
+            viewer: Viewer::new(&view, Cutting { block: plan.block, maps: true, objects: false, deletes: true }),
             ranges: Vec::new(),
             addresses: match view == View::default() {
                 true => Addresses::Plain(Segments::default()),
@@ -164,9 +164,10 @@ impl Decider {
         std::mem::take(&mut self.hosted.host.missing)
     }
 
-    /// True if requests that move no data matter to the policy.
-    pub fn sees_metadata(&self) -> bool {
-        self.viewer.metadata().is_some()
+    /// True if a request that moves no data matters to the policy; `file` is its number if it has one.
+    pub fn wants(&self, op: Op, file: Option<u32>) -> bool {
+        let is_known = || file.is_some_and(|file| self.knows(file));
+        self.viewer.metadata().is_some() || (op == Op::Unlink && is_known())
     }
 
     /// Names of the classes; none if the policy does not tell them apart.
@@ -356,12 +357,13 @@ impl Decider {
 
     /// Takes the blocks of a file from a byte on, or all and its inode, out of the cache.
     fn remove(&mut self, file: u32, from: Option<u64>) {
-        for slot in self.frames().index.of_file(file) {
-            let block = self.frames().index.entry(slot).block;
-            if from.is_none_or(|from| block.pool.is_some() && block.start >= from) {
-                self.hosted.remove(slot);
-            }
-        }
+        let index = &self.frames().index;
+        let block = |&slot: &Slot| index.entry(slot).block;
+        let mut slots = index.of_file(file);
+        slots.retain(|slot| from.is_none_or(|from| block(slot).pool.is_some() && block(slot).start >= from));
+        // The simulator's order: what a policy does next may depend on it.
+        slots.sort_unstable_by_key(|slot| block(slot).address);
+        slots.into_iter().for_each(|slot| self.hosted.remove(slot));
     }
 
     /// Changes the memory of a cache that is not [in parts](Decider::is_in_parts), to one with which it could be built.

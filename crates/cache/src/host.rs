@@ -132,9 +132,10 @@ impl<P: Payload> Hosted<P> {
         (outcome, kept)
     }
 
-    /// What is in `slot` is worth nothing any more.
+    /// What is in `slot` is worth nothing any more. Something else may come in for it.
     pub fn remove(&mut self, slot: Slot) {
         self.policy.remove(slot, &mut self.host);
+        self.admit_wanted();
     }
 
     /// Changes how much may be resident. What no longer fits leaves in the policy's own order.

@@ -14,7 +14,7 @@ use crate::progress::Terminal;
 use crate::report::{ReportArgs, Rows};
 use crate::results::ResultArgs;
 use crate::select::{self, CountArgs, FilterArgs};
-use crate::traces::{CutArgs, OneTrace, ReadArgs};
+use crate::traces::{CutArgs, DeleteArgs, OneTrace, ReadArgs};
 
 /// Draw the hit ratio by cache size: LRU and OPT exactly at every size, other schemes at chosen ones
 #[derive(Args)]
@@ -44,6 +44,8 @@ pub(crate) struct Curve {
     #[command(flatten)]
     cut: CutArgs,
     #[command(flatten)]
+    deletes: DeleteArgs,
+    #[command(flatten)]
     filter: FilterArgs,
     #[command(flatten)]
     count: CountArgs,
@@ -65,7 +67,7 @@ impl Curve {
         let page = self.report.prepare(std::slice::from_ref(&self.trace.path))?;
         let curves = Curves {
             policies,
-            options: self.cut.options(),
+            options: self.cut.options_with(&self.deletes),
             selection: self.count.count(self.filter.selection()?),
             points: self.points,
             sample: self.sample.map(Sample::Rate).or(self.sample_size.map(Sample::Blocks)),

@@ -138,6 +138,7 @@ impl Experiment {
             options: Options {
                 block: file.block_size(path)?,
                 maps: file.maps.into(),
+                deletes: file.deletes.into(),
                 memory_bytes: memory::default_budget(),
                 ..Options::default()
             },

@@ -69,7 +69,7 @@ impl Inspect {
         let mut pattern = page.is_some().then(Pattern::default);
         let (selection, options, path) = (self.filter.selection()?, self.cut.options(), &self.trace.path);
         let trace = select::select(&self.read.opener()?, path, &selection, &options)?;
-        let choice = Choice::new(&selection, options.maps, trace.meta().has_ops);
+        let choice = Choice { deletes: None, ..Choice::new(&selection, &options, trace.meta().has_ops) };
         let name = self.trace.path.display().to_string();
         let mut reader = trace.reader;
         let inspection = {

@@ -25,7 +25,7 @@ use crate::progress::Terminal;
 use crate::report::{self, Page, ReportArgs};
 use crate::results::ResultArgs;
 use crate::select::{self, CountArgs, FilterArgs};
-use crate::traces::{CutArgs, ReadArgs};
+use crate::traces::{CutArgs, DeleteArgs, ReadArgs};
 
 /// Sizes where nobody gives any.
 const SIZES: &str = "2%,5%,10%,20%,40%,80%";
@@ -58,6 +58,8 @@ pub(crate) struct Simulate {
     read: ReadArgs,
     #[command(flatten)]
     cut: CutArgs,
+    #[command(flatten)]
+    deletes: DeleteArgs,
     /// Classes of data by path, kind, size and application, for schemes that tell them apart (see
     /// docs/reference/classes.md)
     #[arg(long, value_name = "FILE", help_heading = "Cutting it into blocks")]
@@ -153,7 +155,7 @@ impl Simulate {
         }
         Ok(Sweep {
             of_memory: is_of_memory,
-            options: self.cut.options(),
+            options: self.cut.options_with(&self.deletes),
             selection: self.count.count(self.filter.selection()?),
             rules: self.classes.as_deref().map(classes::read).transpose()?,
             seed: self.seed,

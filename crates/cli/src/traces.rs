@@ -101,6 +101,35 @@ impl From<Maps> for hotset_sim::Maps {
     }
 }
 
+/// What becomes of blocks of files that are deleted, replaced or cut.
+#[derive(Args, Clone)]
+pub(crate) struct DeleteArgs {
+    /// What becomes of blocks of files that are deleted, replaced or cut, in all schemes but those that see inodes,
+    /// which are always told
+    #[arg(long, value_name = "WHAT", default_value = "apply", help_heading = "Cutting it into blocks")]
+    deletes: Deletes,
+}
+
+/// [`hotset_sim::Deletes`] as it is written.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum Deletes {
+    /// They leave every cache at once and are not written; their places are free
+    #[default]
+    Apply,
+    /// They stay until they are evicted, as in counts of the literature
+    Ignore,
+}
+
+impl From<Deletes> for hotset_sim::Deletes {
+    fn from(deletes: Deletes) -> hotset_sim::Deletes {
+        match deletes {
+            Deletes::Apply => hotset_sim::Deletes::Apply,
+            Deletes::Ignore => hotset_sim::Deletes::Ignore,
+        }
+    }
+}
+
 impl CutArgs {
     /// The options that decide what is counted, as they are typed.
     pub(crate) fn typed(&self) -> Vec<String> {
@@ -117,14 +146,18 @@ impl CutArgs {
         named.into_iter().filter_map(|(option, value)| Some([option.to_owned(), value?])).flatten().collect()
     }
 
+    /// The same with what becomes of deleted files.
+    pub(crate) fn options_with(&self, deletes: &DeleteArgs) -> Options {
+        Options { deletes: deletes.deletes.into(), ..self.options() }
+    }
+
     /// The simulator's options.
     pub(crate) fn options(&self) -> Options {
         Options {
             block: self.block,
             maps: self.maps.into(),
             memory_bytes: self.memory.unwrap_or_else(memory::default_budget),
-            keep_requests: false,
-            keep_times: false,
+            ..Options::default()
         }
     }
 }

@@ -50,7 +50,7 @@ fn a_row_has_the_documented_fields_and_no_others() {
     assert_eq!(keys(&of_ids[0]).into_iter().collect::<std::collections::BTreeSet<_>>(), expected);
 
     let of_csv = hotset(&["simulate", &folder.file("t.csv", csv()), "-p", "lru", "-s", "10", "--json", "-"]).rows();
-    let more = ["size_bytes", "block_bytes", "maps", "write_requests", "write_backs", "apps"];
+    let more = ["size_bytes", "block_bytes", "maps", "deletes", "write_requests", "write_backs", "apps"];
     let expected: std::collections::BTreeSet<&str> = plain.into_iter().chain(more).collect();
     assert_eq!(keys(&of_csv[0]).into_iter().collect::<std::collections::BTreeSet<_>>(), expected);
     let row = &of_csv[0];

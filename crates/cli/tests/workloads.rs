@@ -14,7 +14,7 @@ fn recorded_programs_count_as_their_page_says() {
     for line in page.lines().skip_while(|line| !line.starts_with("| trace | references")).skip(2) {
         let cells: Vec<&str> = line.trim_matches('|').split('|').map(str::trim).collect();
         let trace = folder.join(format!("{}.hst", cells[0]));
-        let arguments = ["--maps", "all", "-p", "lru,opt", "-s", "10%,50%", "--json", "-"];
+        let arguments = ["--maps", "all", "--deletes", "ignore", "-p", "lru,opt", "-s", "10%,50%", "--json", "-"];
         let rows = hotset(&[&["simulate", trace.to_str().unwrap()], &arguments[..]].concat()).rows();
         let mut counts = vec![&rows[0]["references"], &rows[0]["distinct_blocks"]];
         counts.extend(rows.iter().map(|row| &row["hits"]));

@@ -6,11 +6,11 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, PoisonError, RwLock};
 
 use hotset_cache::source::Source;
-use hotset_cache::workers::Part;
 use hotset_cache::{Access, FileNumber, Stream};
 use rustc_hash::FxHashMap;
 
 use crate::credentials::Credentials;
+use crate::nodes::Node;
 
 /// An open file.
 pub(crate) struct OpenFile {
@@ -25,8 +25,7 @@ pub(crate) struct OpenFile {
     pub executes: bool,
     /// Followed by read-ahead, unless the kernel reads ahead itself.
     pub stream: Option<Stream>,
-    /// What it hangs with.
-    pub part: Part,
+    pub node: Arc<Node>,
 }
 
 impl OpenFile {

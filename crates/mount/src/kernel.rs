@@ -76,7 +76,7 @@ impl Kernel {
     /// The same with an open file.
     fn with_file(&self, handle: FileHandle, work: impl FnOnce(&Tree, io::Result<Arc<OpenFile>>) + Send + 'static) {
         let open = self.tree.files.get(handle.0);
-        let part = open.as_ref().map(|open| open.part).unwrap_or_default();
+        let part = open.as_ref().map(|open| open.node.part()).unwrap_or_default();
         self.hand_over(part, move |tree| work(tree, open));
     }
 }
@@ -283,7 +283,7 @@ impl Filesystem for Kernel {
                 if !same {
                     forget_attributes(&notifier, number);
                 }
-                reply.opened(FileHandle(tree.files.add(open)), fopen_flags(tree.mode(), flags, same));
+                reply.opened(FileHandle(tree.hold(open)), fopen_flags(tree.mode(), flags, same));
             }
             Err(error) => reply.error(errno(error)),
         });
@@ -302,7 +302,7 @@ impl Filesystem for Kernel {
         let (caller, flags, mode) = (caller(request), flags as u32, NewMode { mode, umask });
         self.ask_in(parent, name, move |tree, name| match tree.create(parent.0, name, mode, flags, caller) {
             Ok((number, stat, open)) => {
-                let (attributes, handle) = (attributes(number, &stat), FileHandle(tree.files.add(open)));
+                let (attributes, handle) = (attributes(number, &stat), FileHandle(tree.hold(open)));
                 let flags = fopen_flags(tree.mode(), flags, true);
                 reply.created(&VALIDITY, &attributes, Generation(0), handle, flags);
             }
@@ -382,7 +382,7 @@ impl Filesystem for Kernel {
         _flush: bool,
         reply: ReplyEmpty,
     ) {
-        let open = self.tree.files.close(handle.0);
+        let open = self.tree.release(handle.0);
         self.ask_about(number, move |_| {
             drop(open);
             reply.ok();

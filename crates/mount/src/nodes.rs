@@ -39,7 +39,16 @@ pub(crate) struct Node {
     descriptor: OwnedFd,
     /// Its number in the cache, once it has one.
     pub file: OnceLock<FileNumber>,
+    uses: Mutex<Uses>,
     seen: Mutex<Seen>,
+}
+
+/// What keeps a file alive that has no name.
+#[derive(Debug, Default)]
+struct Uses {
+    handles: u32,
+    /// The application that deleted its last name while it was open.
+    deleted_by: Option<u32>,
 }
 
 /// When a node was looked up last, in look-ups since the beginning, and in which directory under which name.
@@ -86,6 +95,32 @@ impl Node {
     pub fn name(&self) -> String {
         let link = std::fs::read_link(self.descriptor_path());
         link.map(|path| path.to_string_lossy().into_owned()).unwrap_or_default()
+    }
+
+    fn uses(&self) -> MutexGuard<'_, Uses> {
+        self.uses.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// There is a handle more.
+    pub fn opened(&self) {
+        self.uses().handles += 1;
+    }
+
+    /// There is a handle less. With the last one of a file without a name: the application that deleted it.
+    pub fn closed(&self) -> Option<u32> {
+        let mut uses = self.uses();
+        uses.handles = uses.handles.saturating_sub(1);
+        if uses.handles == 0 { uses.deleted_by.take() } else { None }
+    }
+
+    /// The last name was deleted by this application. True if the file is open, and so lives on until it is closed.
+    pub fn deleted(&self, app: u32) -> bool {
+        let mut uses = self.uses();
+        let is_open = uses.handles > 0;
+        if is_open {
+            uses.deleted_by = Some(app);
+        }
+        is_open
     }
 
     fn seen(&self) -> MutexGuard<'_, Seen> {
@@ -144,6 +179,7 @@ impl Nodes {
             kind,
             descriptor: root,
             file: OnceLock::new(),
+            uses: Mutex::default(),
             seen: Mutex::default(),
         });
         let nodes = HashMap::from([(ROOT, (node, 1))]);
@@ -214,7 +250,8 @@ impl Nodes {
         let cached = self.forgotten().cached.remove(&identity);
         let file = cached.map_or_else(OnceLock::new, OnceLock::from);
         let kind = FileType::from_raw_mode(stat.st_mode);
-        let node = Arc::new(Node { number, identity, kind, descriptor, file, seen: Mutex::default() });
+        let node =
+            Arc::new(Node { number, identity, kind, descriptor, file, uses: Mutex::default(), seen: Mutex::default() });
         table.numbers.insert(identity, number);
         table.nodes.insert(number, (node.clone(), 1));
         if table.nodes.len() > self.most {

@@ -67,7 +67,7 @@ impl Reading {
         match begun {
             Some(begun) => self.go_on(cache, begun, Vec::new()),
             None => {
-                let (workers, tree, part) = (self.workers.clone(), self.tree.clone(), self.open.part);
+                let (workers, tree, part) = (self.workers.clone(), self.tree.clone(), self.open.node.part());
                 workers.run_here(part, move || tree.contain(|_| self.look(cache, None)));
             }
         }
@@ -92,7 +92,7 @@ impl Reading {
 
     /// Goes on in another thread.
     fn hand_over(self, work: impl FnOnce(Reading) + Send + 'static) {
-        let (workers, tree, part) = (self.workers.clone(), self.tree.clone(), self.open.part);
+        let (workers, tree, part) = (self.workers.clone(), self.tree.clone(), self.open.node.part());
         workers.run(part, move || tree.contain(|_| work(self)));
     }
 
@@ -116,7 +116,7 @@ impl Drop for Reading {
     fn drop(&mut self) {
         let Some(reply) = self.reply.take() else { return };
         let (tree, open, offset, length) = (self.tree.clone(), self.open.clone(), self.offset, self.length);
-        self.workers.run(self.open.part, move || {
+        self.workers.run(self.open.node.part(), move || {
             tree.contain(|_| {
                 let mut buffer = vec![0; length];
                 let read = source::read_full(open.source.as_ref(), &mut buffer, offset);

@@ -267,7 +267,13 @@ impl Tree {
         Ok(Granted { file: file.into(), opener, only_grows })
     }
 
-    fn opened(&self, node: &Node, granted: Granted, caller: Caller, executes: bool) -> io::Result<(OpenFile, bool)> {
+    fn opened(
+        &self,
+        node: &Arc<Node>,
+        granted: Granted,
+        caller: Caller,
+        executes: bool,
+    ) -> io::Result<(OpenFile, bool)> {
         let Granted { file, opener, only_grows } = granted;
         let file = Arc::new(file);
         let mut source = self.store.open(file.clone());
@@ -281,12 +287,12 @@ impl Tree {
             number = self.number(cache, node);
             app = self.app(cache, caller);
             same = cache.opened(number, source.as_ref())?;
-            if cache.wants_notes() {
+            if cache.wants(Op::Open, Some(number)) {
                 cache.note(Op::Open, number, app, 0, false);
             }
         }
         let stream = (self.options.mode == Serving::Strict && self.cache().is_some()).then(Stream::default);
-        Ok((OpenFile { file, source, opener, only_grows, number, app, executes, stream, part: node.part() }, same))
+        Ok((OpenFile { file, source, opener, only_grows, number, app, executes, stream, node: node.clone() }, same))
     }
 
     /// Writes; gives how many bytes, and where they begin if that is not at `offset`. One who appends does so behind
@@ -462,9 +468,36 @@ impl Tree {
 
     /// Tells the cache of a call that moves no data, if it wants to know.
     pub fn note(&self, op: Op, node: &Node, caller: Caller, length: u64) {
-        let Some(cache) = self.cache().filter(|cache| cache.wants_notes()) else { return };
+        let Some(cache) = self.cache().filter(|cache| cache.wants(op, node.file.get().copied())) else { return };
         let app = self.app(cache, caller);
         cache.note(op, self.number(cache, node), app, length, false);
+    }
+
+    /// The file lost a name. Its blocks leave the cache with its last name, and its last handle.
+    fn lost_name(&self, node: &Node, caller: Caller) {
+        let Some(cache) = self.cache() else { return };
+        if node.stat().is_ok_and(|stat| stat.st_nlink > 0) {
+            self.note(Op::Rename, node, caller, 0);
+        } else if !node.deleted(self.app(cache, caller)) {
+            self.note(Op::Unlink, node, caller, 0);
+        }
+    }
+
+    /// A handle for what was opened.
+    pub fn hold(&self, open: OpenFile) -> u64 {
+        open.node.opened();
+        self.files.add(open)
+    }
+
+    /// The handle is closed. To let go of what it gives may wait for the source.
+    pub fn release(&self, handle: u64) -> Option<Arc<OpenFile>> {
+        let open = self.files.close(handle)?;
+        if let (Some(cache), Some(app)) = (self.cache(), open.node.closed())
+            && cache.wants(Op::Unlink, Some(open.number))
+        {
+            cache.note(Op::Unlink, open.number, app, 0, false);
+        }
+        Some(open)
     }
 
     /// What was just changed here is no change behind the mount.

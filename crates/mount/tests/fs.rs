@@ -457,3 +457,49 @@ fn files_that_are_gone_and_not_cached_any_more_are_forgotten() {
     assert!(known < 3000, "{known} files are known");
     mount.stop();
 }
+
+/// Waits until so many blocks are resident; the kernel does not wait for the end of a close.
+fn resident(mount: &Mount, expected: u32) {
+    let cache = mount.cache.as_ref().unwrap();
+    for _ in 0..1000 {
+        if cache.memory().1 == expected {
+            return;
+        }
+        thread::sleep(Duration::from_millis(5));
+    }
+    assert_eq!(cache.memory().1, expected, "resident blocks");
+}
+
+#[test]
+fn blocks_leave_with_the_last_name_and_the_last_handle_of_their_file() {
+    if !can_mount() {
+        return;
+    }
+    for policy in ["lru", "arc", "s3-fifo"] {
+        let mut mount = Mount::new(policy, 64, options(Mode::Strict));
+        let at = |name: &str| mount.at(name);
+        for name in ["stays", "named", "old", "new"] {
+            fs::write(at(name), pattern(1, 4 * 4096)).unwrap();
+        }
+        resident(&mount, 16);
+        // Another name, a handle, a file in its place.
+        fs::hard_link(at("named"), at("other")).unwrap();
+        let handle = File::open(at("named")).unwrap();
+        fs::remove_file(at("named")).unwrap();
+        fs::remove_file(at("other")).unwrap();
+        let misses = || mount.cache.as_ref().unwrap().counts().0.total.misses();
+        let before = misses();
+        let mut bytes = vec![0; 4 * 4096];
+        handle.read_exact_at(&mut bytes, 0).unwrap();
+        assert!(bytes == pattern(1, 4 * 4096) && misses() == before, "{policy}: what is still open is still cached");
+        drop(handle);
+        resident(&mount, 12);
+        fs::rename(at("new"), at("old")).unwrap();
+        resident(&mount, 8);
+        File::options().write(true).open(at("old")).unwrap().set_len(2 * 4096 - 1).unwrap();
+        resident(&mount, 6);
+        File::options().write(true).truncate(true).open(at("old")).unwrap();
+        resident(&mount, 4);
+        mount.stop();
+    }
+}

@@ -1,7 +1,7 @@
 //! The columns of files of results, which are also the first ones of a Parquet file.
 
 /// Of results of caches.
-pub const CACHE_COLUMNS: [&str; 38] = [
+pub const CACHE_COLUMNS: [&str; 39] = [
     "version",
     "trace",
     "policy",
@@ -13,6 +13,7 @@ pub const CACHE_COLUMNS: [&str; 38] = [
     "warmup",
     "count_only",
     "maps",
+    "deletes",
     "references",
     "hits",
     "misses",
@@ -66,7 +67,7 @@ pub const PAGING_COLUMNS: [&str; 19] = [
 ];
 
 /// Of points of curves.
-pub const CURVE_COLUMNS: [&str; 20] = [
+pub const CURVE_COLUMNS: [&str; 21] = [
     "version",
     "trace",
     "policy",
@@ -78,6 +79,7 @@ pub const CURVE_COLUMNS: [&str; 20] = [
     "warmup",
     "count_only",
     "maps",
+    "deletes",
     "references",
     "hits",
     "misses",

@@ -11,7 +11,7 @@ use hotset_trace::{Addressing, Meta};
 use crate::bits::Bits;
 use crate::error::SimError;
 use crate::prepare::Options;
-use crate::window::{Event, WINDOW};
+use crate::window::{Event, WINDOW, What};
 
 /// References that are cut at a time, at most: those of a window.
 pub(crate) const PIECE: usize = WINDOW;
@@ -170,6 +170,7 @@ pub(crate) struct Expander {
     shift: Option<u32>,
     segments: Segments,
     times: bool,
+    deletes: bool,
     /// Blocks of the request at hand that earlier pieces hold.
     done: u64,
     in_hand: InHand,
@@ -185,6 +186,7 @@ impl Expander {
             shift,
             segments: Segments::default(),
             times: false,
+            deletes: false,
             done: 0,
             in_hand: InHand::default(),
         }
@@ -193,12 +195,8 @@ impl Expander {
     /// The cutter of a trace as `options` say.
     pub fn of(meta: &Meta, options: &Options) -> Expander {
         let block = options.block.unwrap_or_else(|| BlockSize::default_for(meta));
-        Expander::new(meta, block, options.maps.count()).with_times(options.keep_times && meta.has_time)
-    }
-
-    /// Also notes the times of references, if `times`.
-    pub fn with_times(self, times: bool) -> Expander {
-        Expander { times, ..self }
+        let times = options.keep_times && meta.has_time;
+        Expander { times, deletes: options.deletes.apply(), ..Expander::new(meta, block, options.maps.count()) }
     }
 
     /// Appends references of `requests` to `out` until that is full, and takes the requests that are cut to their end
@@ -217,6 +215,9 @@ impl Expander {
             }
             if self.done < blocks.count {
                 return Ok(());
+            }
+            if blocks.count == 0 && self.deletes {
+                self.invalidate(request, out)?;
             }
             self.done = 0;
             *requests = rest;
@@ -275,6 +276,43 @@ impl Expander {
         if self.times {
             out.mark_time(start, request.time);
         }
+        Ok(())
+    }
+
+    /// The blocks of a file that is deleted, or cut at a byte, are worth nothing any more from that byte on.
+    #[cold]
+    fn invalidate(&mut self, request: &Request, out: &mut Expanded) -> Result<(), SimError> {
+        let from = match request.op() {
+            _ if request.failed() => return Ok(()),
+            Op::Unlink => 0,
+            Op::Truncate if !self.objects => request.offset,
+            _ => return Ok(()),
+        };
+        let begin = out.event_keys.len();
+        let what = match (self.block, self.objects) {
+            (BlockSize::Object, true) => {
+                out.event_keys.push(request.offset);
+                What::Remove
+            }
+            (BlockSize::Bytes(_), true) => {
+                out.event_keys.push(u64::from(self.segments.number(0, request.offset)?) << 32);
+                What::RemoveFrom
+            }
+            (_, false) => {
+                let whole = self.divide(from);
+                // The block that the cut is in stays.
+                let block =
+                    if whole.checked_mul(self.block.bytes().unwrap_or(1)) == Some(from) { whole } else { whole + 1 };
+                for (high, first) in self.segments.of_file(request.file) {
+                    if let Ok(low) = u32::try_from(block.max(first) - first) {
+                        out.event_keys.push(u64::from(high) << 32 | u64::from(low));
+                    }
+                }
+                What::RemoveFrom
+            }
+        };
+        let Request { app, time, .. } = *request;
+        out.events.push(Event { at: out.keys.len() as u64, app, time, what, keys: begin..out.event_keys.len() });
         Ok(())
     }
 

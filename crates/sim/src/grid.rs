@@ -5,7 +5,7 @@
 
 use std::sync::Arc;
 
-use hotset_core::policy::{Args, Column, Entry, Future, Policy, Setup, Told};
+use hotset_core::policy::{Args, Entry, Future, Policy, Setup, Told};
 use hotset_core::registry::{self, Visitor};
 use hotset_core::spec::SpecError;
 use hotset_core::view::View;
@@ -121,7 +121,7 @@ fn run_view(
     options: &Options,
     advance: &(dyn Fn(usize) + Sync),
 ) -> Result<Vec<Counted>, SimError> {
-    let future = future_of(&trace.ids, trace.distinct(), plans)?;
+    let future = future_of(trace, plans)?;
     let clock = Clock::new(trace);
     let run_one = |plan: &&Plan| {
         let apps = clock::apps(&clock, plan)?;
@@ -142,12 +142,12 @@ fn run_view(
     plans.par_iter().with_max_len(1).map(run_one).collect()
 }
 
-/// The future of the references to `ids`, if one of the plans must know it.
-fn future_of(ids: &Column, distinct: u32, plans: &[&Plan]) -> Result<Option<Future>, SimError> {
+/// The future of the trace, if one of the plans must know it.
+fn future_of(trace: &References, plans: &[&Plan]) -> Result<Option<Future>, SimError> {
     let Some(plan) = plans.iter().find(|plan| plan.is_offline()) else { return Ok(None) };
     let too_many = |_| SimError::TooManyReferences { policy: plan.entry.info.name.to_owned() };
-    let next_use = future::next_use((**ids).as_ref(), distinct).map_err(too_many)?;
-    Ok(Some(Future::Told(Told { slots: ids.clone(), next_use: Arc::new(next_use) })))
+    let next_use = future::next_use_of(trace).map_err(too_many)?;
+    Ok(Some(Future::Told(Told { slots: trace.ids.clone(), next_use: Arc::new(next_use) })))
 }
 
 /// Refuses what a part of the trace does not tell.
@@ -240,7 +240,7 @@ impl Feed {
         let shower = (view != &View::default())
             .then(|| stream.requests.as_ref().ok_or_else(|| no_requests(&plans[numbers[0]])))
             .transpose()?
-            .map(|requests| Shower::new(view, &requests.meta, requests.block, requests.maps));
+            .map(|requests| Shower::new(view, requests));
         let classes = shower.as_ref().map_or(Vec::new(), Shower::classes);
         let trace = Trace { classes: &classes, has_apps: true, ..stream.begun.facts() };
         let apps = clock::named(&stream.begun.apps);

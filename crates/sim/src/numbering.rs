@@ -69,7 +69,7 @@ struct Named<'a> {
 
 impl<'a> Named<'a> {
     fn new(addresses: &'a [u64], columns: &SideColumns) -> Named<'a> {
-        let removals = columns.events.iter().filter(|event| event.what == What::Remove);
+        let removals = columns.events.iter().filter(|event| event.what == What::RemoveFrom);
         let keys = removals.flat_map(|event| &columns.event_keys[event.keys.clone()]);
         Named {
             addresses,
@@ -89,7 +89,8 @@ impl<'a> Named<'a> {
             let begin = self.ids.len();
             let keys = &columns.event_keys[event.keys.clone()];
             match event.what {
-                What::Remove => keys.iter().for_each(|&key| self.remove(key)),
+                What::RemoveFrom => keys.iter().for_each(|&key| self.remove_from(key)),
+                What::Remove => self.ids.extend(keys.iter().filter_map(|&key| interner.find(key))),
                 // A block to which nobody ever refers is nowhere.
                 What::Elsewhere(_) => match keys.iter().map(|&key| interner.find(key)).collect::<Option<Vec<_>>>() {
                     Some(found) => self.ids.extend(found),
@@ -97,7 +98,8 @@ impl<'a> Named<'a> {
                 },
             }
             if self.ids.len() > begin {
-                self.events.push(Event { keys: begin..self.ids.len(), ..event.clone() });
+                let what = if event.what == What::RemoveFrom { What::Remove } else { event.what };
+                self.events.push(Event { what, keys: begin..self.ids.len(), ..event.clone() });
             }
         }
     }
@@ -114,7 +116,7 @@ impl<'a> Named<'a> {
     }
 
     /// The blocks of a file from `key` on are worth nothing any more.
-    fn remove(&mut self, key: u64) {
+    fn remove_from(&mut self, key: u64) {
         let Some(blocks) = self.blocks.get_mut(&((key >> 32) as u32)) else { return };
         for id in blocks.split_off(&(key as u32)).into_values() {
             self.is_noted[id as usize] = false;
@@ -126,7 +128,7 @@ impl<'a> Named<'a> {
 /// Shows `requests` in `view`, which classifies. Fails if that takes more memory than is allowed; the error names the
 /// policy.
 pub(crate) fn show(requests: &Requests, view: &View, policy: &str) -> Result<References, SimError> {
-    let mut shower = Shower::new(view, &requests.meta, requests.block, requests.maps);
+    let mut shower = Shower::new(view, requests);
     let mut numbering = Numbering::default();
     let mut expanded = Expanded::default();
     let mut at = 0;

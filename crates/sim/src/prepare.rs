@@ -3,6 +3,7 @@
 use hotset_core::policy::{PolicySpec, file_group};
 use hotset_trace::{Addressing, Batch, TraceReader};
 
+use crate::deletes::Deletes;
 use crate::error::SimError;
 use crate::expand::{BlockSize, Expanded, Expander};
 use crate::maps::Maps;
@@ -19,6 +20,8 @@ pub struct Options {
     pub block: Option<BlockSize>,
     /// Which mapped file ranges count as reads.
     pub maps: Maps,
+    /// What becomes of blocks of files that are deleted or cut.
+    pub deletes: Deletes,
     /// Bytes that the renumbered trace may take before it is streamed through a hash directory instead.
     pub memory_bytes: u64,
     /// Keep the requests, for policies that want to see them in another view than the plain one.
@@ -29,7 +32,14 @@ pub struct Options {
 
 impl Default for Options {
     fn default() -> Self {
-        Options { block: None, maps: Maps::Auto, memory_bytes: 4 << 30, keep_requests: false, keep_times: false }
+        Options {
+            block: None,
+            maps: Maps::Auto,
+            deletes: Deletes::Apply,
+            memory_bytes: 4 << 30,
+            keep_requests: false,
+            keep_times: false,
+        }
     }
 }
 
@@ -129,14 +139,11 @@ pub fn prepare(
     options: &Options,
     progress: &dyn Progress,
 ) -> Result<(Prepared, Option<Box<dyn TraceReader>>), SimError> {
-    let block = options.block.unwrap_or_else(|| BlockSize::default_for(reader.meta()));
     let expander = Expander::of(reader.meta(), options);
     let mut source = Source { reader, expander, batch: Batch::new(), cut: 0 };
     let mut numbering = Numbering::default();
     let mut expanded = Expanded::default();
-    let block_bytes = block.bytes().unwrap_or(1);
-    let requests = || Requests::new(source.reader.meta(), options.maps.count(), block_bytes, options.memory_bytes);
-    let mut requests = options.keep_requests.then(|| Box::new(requests()));
+    let mut requests = options.keep_requests.then(|| Box::new(Requests::new(source.reader.meta(), options)));
     while source.read()? {
         if let Some(requests) = &mut requests {
             requests.append(&source.batch);

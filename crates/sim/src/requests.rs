@@ -3,6 +3,8 @@
 use hotset_core::request::Request;
 use hotset_trace::{Batch, Meta, Tables, UNKNOWN_SIZE};
 
+use crate::expand::BlockSize;
+use crate::prepare::Options;
 use crate::show::Told;
 
 /// The requests of a trace with their files.
@@ -11,6 +13,8 @@ pub(crate) struct Requests {
     pub meta: Meta,
     /// Mapped ranges count as reads.
     pub maps: bool,
+    /// Files that are deleted or cut lose their blocks also where a view does not see inodes.
+    pub deletes: bool,
     /// Bytes of a block where a view does not say.
     pub block: u64,
     /// Bytes that the trace may take in a view.
@@ -22,12 +26,14 @@ pub(crate) struct Requests {
 }
 
 impl Requests {
-    pub fn new(meta: &Meta, maps: bool, block: u64, memory_allowed: u64) -> Requests {
+    pub fn new(meta: &Meta, options: &Options) -> Requests {
+        let block = options.block.unwrap_or_else(|| BlockSize::default_for(meta));
         Requests {
             meta: meta.clone(),
-            maps,
-            block,
-            memory_allowed,
+            maps: options.maps.count(),
+            deletes: options.deletes.apply(),
+            block: block.bytes().unwrap_or(1),
+            memory_allowed: options.memory_bytes,
             tables: Tables::default(),
             requests: Vec::new(),
             sizes: Vec::new(),

@@ -5,7 +5,7 @@ use serde::Serialize;
 
 use crate::clock::{AppTimes, Every, Point, Sample};
 use crate::engine::{ClassTally, Tally};
-use crate::maps::Maps;
+use crate::prepare::Options;
 use crate::select::{Filter, Selection};
 use hotset_core::counters::Counters;
 
@@ -168,24 +168,29 @@ pub struct Choice {
     /// Mapped file ranges that count as reads: `all` or `none`; absent when the trace does not tell operations.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub maps: Option<&'static str>,
+    /// What became of blocks of files that were deleted or cut, in schemes that do not see inodes: `apply` if they left
+    /// at once, or `ignore`; absent when the trace does not tell operations.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub deletes: Option<&'static str>,
 }
 
 /// All of a trace that does not tell operations.
 impl Default for Choice {
     fn default() -> Choice {
-        Choice::new(&Selection::default(), Maps::None, false)
+        Choice::new(&Selection::default(), &Options::default(), false)
     }
 }
 
 impl Choice {
     /// What was chosen of a trace, which tells operations or not.
-    pub fn new(selection: &Selection, maps: Maps, has_ops: bool) -> Choice {
+    pub fn new(selection: &Selection, options: &Options, has_ops: bool) -> Choice {
         let told = |filter: &Filter| (!filter.is_everything()).then(|| filter.to_string());
         Choice {
             filter: told(&selection.only),
             warmup: selection.warmup.map(|warmup| warmup.to_string()),
             count_only: told(&selection.count_only),
-            maps: has_ops.then_some(if maps.count() { "all" } else { "none" }),
+            maps: has_ops.then_some(if options.maps.count() { "all" } else { "none" }),
+            deletes: has_ops.then_some(if options.deletes.apply() { "apply" } else { "ignore" }),
         }
     }
 }

@@ -8,10 +8,11 @@ use hashbrown::HashMap;
 use hotset_core::classify::{Class, FileFacts};
 use hotset_core::request::Request;
 use hotset_core::view::{Cutting, Former, Object, Piece, Space, Spaces, Step, View, Viewer};
-use hotset_trace::{Addressing, FileInfo, Meta, Tables, UNKNOWN_SIZE};
+use hotset_trace::{Addressing, FileInfo, Tables, UNKNOWN_SIZE};
 
 use crate::engine::ClassFacts;
 use crate::expand::{Expanded, InHand, Mark, PIECE};
+use crate::requests::Requests;
 use crate::window::{Event, What};
 
 /// What a trace tells of a file that it does not name.
@@ -54,11 +55,12 @@ struct Place {
 }
 
 impl Shower {
-    /// Requests of a trace are cut into blocks of so many bytes where the view does not say.
-    pub fn new(view: &View, meta: &Meta, block: u64, maps: bool) -> Shower {
+    /// A shower of `requests`, and of those that follow on them.
+    pub fn new(view: &View, requests: &Requests) -> Shower {
+        let &Requests { ref meta, maps, block, deletes, .. } = requests;
         let objects = meta.addressing == Addressing::Objects;
         Shower {
-            viewer: Viewer::new(view, Cutting { block, maps, objects }),
+            viewer: Viewer::new(view, Cutting { block, maps, objects, deletes }),
             times: meta.has_time,
             spaces: Spaces::default(),
             block_bytes: Vec::new(),
@@ -153,7 +155,7 @@ impl Shower {
             if self.block_bytes.len() <= high as usize {
                 self.block_bytes.resize(high as usize + 1, bytes);
             }
-            if let (Object::File(file), true) = (space.object, self.viewer.metadata().is_some()) {
+            if let (Object::File(file), true) = (space.object, self.viewer.deletes()) {
                 let place = Place { high, first: number >> 32 << 32, bytes, inode: space.inode };
                 let places = self.of_file.entry(file).or_default();
                 if !places.contains(&place) {
@@ -194,7 +196,7 @@ impl Shower {
             }
         }
         if out.event_keys.len() > begin {
-            self.happen(out.keys.len(), What::Remove, begin, out);
+            self.happen(out.keys.len(), What::RemoveFrom, begin, out);
         }
         true
     }

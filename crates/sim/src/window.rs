@@ -57,9 +57,10 @@ pub(crate) struct Event {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum What {
-    /// Blocks are invalidated: those with these numbers, or before blocks are numbered, all of a file from these
-    /// addresses on.
+    /// These blocks are invalidated.
     Remove,
+    /// These blocks are invalidated and all that lie behind them in their files; before blocks are numbered.
+    RemoveFrom,
     /// The bytes that the reference asks for may still be in these blocks of another class, which the file was of
     /// before.
     Elsewhere(Class),
@@ -92,7 +93,7 @@ impl<'a, K> Window<'a, K> {
         let here = self.events[from..].iter().take_while(|event| event.at == position);
         here.filter_map(|event| match event.what {
             What::Elsewhere(class) => Some((class, event)),
-            What::Remove => None,
+            What::Remove | What::RemoveFrom => None,
         })
         .next()
     }

@@ -119,13 +119,7 @@ fn add(left: &Counters, right: &Counters) -> Counters {
 }
 
 fn replay(requests: &[Request], plans: &[Plan], batch: usize, memory_bytes: u64) -> Vec<Tally> {
-    let options = Options {
-        block: Some(BlockSize::Bytes(4096)),
-        maps: Maps::All,
-        memory_bytes,
-        keep_requests: false,
-        keep_times: false,
-    };
+    let options = Options { block: Some(BlockSize::Bytes(4096)), maps: Maps::All, memory_bytes, ..Options::default() };
     let (mut prepared, _) = prepare(made(requests, batch), &options, &Silent).unwrap();
     assert_eq!(matches!(prepared, Prepared::Held(_)), memory_bytes > 1 << 30);
     grid::run(&mut prepared, plans, &Silent).unwrap().tallies
@@ -178,8 +172,7 @@ fn offline_policies_are_bounds_and_are_refused_on_streams() {
         if entry.info.family == "optimal" {
             assert!(bound.total.hits >= lru.total.hits, "{}", entry.info.name);
         }
-        let options =
-            Options { block: None, maps: Maps::All, memory_bytes: 0, keep_requests: false, keep_times: false };
+        let options = Options { maps: Maps::All, memory_bytes: 0, ..Options::default() };
         let (mut prepared, _) = prepare(made(&requests, 100), &options, &Silent).unwrap();
         let refused = grid::run(&mut prepared, &[plan(entry.info.name, capacity)], &Silent).unwrap_err();
         assert!(refused.to_string().contains("raise --memory"), "{refused}");

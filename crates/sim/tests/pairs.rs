@@ -5,7 +5,7 @@ use hotset_core::policy::PolicySpec;
 use hotset_core::request::{Op, Request};
 use hotset_sim::clock::{Every, Options as Clock, Store};
 use hotset_sim::grid::{self, Plan, Replayed};
-use hotset_sim::{BlockSize, Options, Silent, Tally, prepare};
+use hotset_sim::{BlockSize, Deletes, Options, Silent, Tally, prepare};
 use hotset_trace::{Addressing, FileInfo, Held, Meta, Tables};
 
 /// What a replay can be asked for besides a policy and a size.
@@ -23,9 +23,11 @@ enum Feature {
     Future,
     /// Reading ahead.
     Ahead,
+    /// Deleted files lose their blocks.
+    Delete,
 }
 
-use Feature::{Ahead, Future, OnDisk, Series, Stream, View};
+use Feature::{Ahead, Delete, Future, OnDisk, Series, Stream, View};
 
 /// What becomes of a pair.
 enum Known {
@@ -33,14 +35,18 @@ enum Known {
     SameAsWithoutTheFirst,
     /// The counts are those of the first feature without the second.
     SameAsWithoutTheSecond,
+    /// It hits more than LRU does with the second feature alone.
+    MoreThanLru,
+    /// It hits fewer than the first feature does without the second.
+    FewerThanWithoutTheSecond,
     /// It is refused in these words.
     Refused(&'static str),
 }
 
-use Known::{Refused, SameAsWithoutTheFirst, SameAsWithoutTheSecond};
+use Known::{FewerThanWithoutTheSecond, MoreThanLru, Refused, SameAsWithoutTheFirst, SameAsWithoutTheSecond};
 
 /// Every pair, in the order of the features.
-const TABLE: [(Feature, Feature, Known); 15] = [
+const TABLE: [(Feature, Feature, Known); 21] = [
     (OnDisk, Series, SameAsWithoutTheFirst),
     (OnDisk, View, SameAsWithoutTheFirst),
     (
@@ -52,14 +58,18 @@ const TABLE: [(Feature, Feature, Known); 15] = [
     ),
     (OnDisk, Future, SameAsWithoutTheFirst),
     (OnDisk, Ahead, SameAsWithoutTheFirst),
+    (OnDisk, Delete, SameAsWithoutTheFirst),
     (Series, View, SameAsWithoutTheFirst),
     (Series, Stream, SameAsWithoutTheSecond),
     (Series, Future, SameAsWithoutTheFirst),
     (Series, Ahead, SameAsWithoutTheFirst),
+    (Series, Delete, SameAsWithoutTheFirst),
     (View, Stream, SameAsWithoutTheSecond),
     // Nothing of the trace is of the class that is bypassed.
     (View, Future, SameAsWithoutTheFirst),
     (View, Ahead, SameAsWithoutTheFirst),
+    // What sees inodes is always told.
+    (View, Delete, SameAsWithoutTheSecond),
     (
         Stream,
         Future,
@@ -74,7 +84,12 @@ const TABLE: [(Feature, Feature, Known); 15] = [
             "reading ahead ends where a file ends in the trace, of which the 0 MiB of memory allowed holds a part: raise --memory, or give prefetch=off",
         ),
     ),
+    (Stream, Delete, SameAsWithoutTheFirst),
     (Future, Ahead, Refused("shared must know the future, which reading ahead changes: give prefetch=off")),
+    // A future in which files are deleted is another one; no cache hits more than one that knows it.
+    (Future, Delete, MoreThanLru),
+    // A block that was hit after its file was deleted is not any more.
+    (Ahead, Delete, FewerThanWithoutTheSecond),
 ];
 
 fn random(state: &mut u64, below: u64) -> u64 {
@@ -120,6 +135,7 @@ fn run_apps(features: &[Feature], apps: u64) -> Result<Replayed, String> {
     let options = Options {
         block: Some(BlockSize::Bytes(4096)),
         memory_bytes: if has(Stream) { 50_000 } else { 1 << 30 },
+        deletes: if has(Delete) { Deletes::Apply } else { Deletes::Ignore },
         keep_requests: true,
         keep_times: true,
         ..Options::default()
@@ -151,14 +167,23 @@ fn plain(tally: Tally) -> Tally {
 
 #[test]
 fn every_pair_runs_or_says_why_not() {
-    let features = [OnDisk, Series, View, Stream, Future, Ahead];
-    let pairs = (0..6).flat_map(|one| (one + 1..6).map(move |other| (features[one], features[other])));
+    let features = [OnDisk, Series, View, Stream, Future, Ahead, Delete];
+    let pairs = (0..7).flat_map(|one| (one + 1..7).map(move |other| (features[one], features[other])));
     assert!(pairs.eq(TABLE.iter().map(|&(one, other, _)| (one, other))), "the table has every pair");
     for (one, other, known) in TABLE {
         let both = run(&[one, other]);
         let expected = match known {
             Refused(words) => {
                 assert_eq!(both.unwrap_err(), words, "{one:?} and {other:?}");
+                continue;
+            }
+            MoreThanLru | FewerThanWithoutTheSecond => {
+                let hits = |replayed: Result<Replayed, String>| replayed.unwrap().tallies[0].total.hits;
+                let (more, less) = match known {
+                    MoreThanLru => (hits(both), hits(run(&[other]))),
+                    _ => (hits(run(&[one])), hits(both)),
+                };
+                assert!(more > less, "{one:?} and {other:?}: {more} and {less}");
                 continue;
             }
             SameAsWithoutTheFirst => run(&[other]).unwrap(),

@@ -100,7 +100,7 @@ fn requests_touch_what_they_should() {
     for (spec, requests, expected) in SHOWN.iter().filter(|(spec, ..)| is_wanted(spec)) {
         let (policy, args) = args(spec);
         let view = policy.entry().asks.view(&args, CAPACITY).unwrap_or_else(|error| panic!("{error}"));
-        let mut viewer = Viewer::new(&view, Cutting { block: BLOCK, maps: true, objects: false });
+        let mut viewer = Viewer::new(&view, Cutting { block: BLOCK, maps: true, objects: false, deletes: false });
         let (mut steps, mut paths) = (Vec::new(), Vec::new());
         for &(op, path, size) in *requests {
             if !paths.contains(&path) {

@@ -57,7 +57,7 @@ impl Cached {
     }
 
     fn note(&self, op: Op, file: &File) {
-        if self.cache.wants_notes() {
+        if self.cache.wants(op, Some(file.number)) {
             self.cache.note(op, file.number, self.cache.app("app0"), 0, false);
         }
     }

@@ -14,7 +14,7 @@ use super::mixes::Mix;
 use super::row::AnyRow;
 use crate::failure::Failure;
 use crate::simulate::clock;
-use crate::traces::{Maps, block_of_bytes};
+use crate::traces::{Deletes, Maps, block_of_bytes};
 
 /// An experiment as it is written.
 #[derive(Deserialize)]
@@ -55,6 +55,9 @@ pub(super) struct File {
     /// Which mapped ranges count as reads, as in `--maps`.
     #[serde(default)]
     pub maps: Maps,
+    /// What becomes of blocks of files that are deleted, as in `--deletes`.
+    #[serde(default)]
+    pub deletes: Deletes,
     /// What the table shows.
     #[serde(default)]
     pub measure: Measure,
@@ -185,9 +188,9 @@ impl File {
     /// All that its rows depend on: experiments that agree in this differ only in what they show of them. `path` is
     /// where it is from.
     pub fn work(&self, path: &Path) -> String {
-        let File { traces, mixes, store, every, policies, sizes, block, maps, .. } = self;
+        let File { traces, mixes, store, every, policies, sizes, block, maps, deletes, .. } = self;
         let (beside, is_of_memory) = (path.parent(), self.measure.is_of_memory());
-        format!("{:?}", (beside, is_of_memory, traces, mixes, store, every, policies, sizes, block, maps))
+        format!("{:?}", (beside, is_of_memory, traces, mixes, store, every, policies, sizes, block, maps, deletes))
     }
 
     /// What the experiment measures, in a row; `None` where the row does not tell.

@@ -27,6 +27,12 @@ impl Segments {
         Ok(u64::from(segment) << 32 | (block & 0xffff_ffff))
     }
 
+    /// The high halves of the addresses of a file, each with its first block.
+    pub fn of_file(&self, file: u32) -> impl Iterator<Item = (u32, u64)> {
+        let far = self.far.iter().filter(move |((of, _), _)| *of == file);
+        std::iter::once((file, 0)).chain(far.map(|(&(_, high), &number)| (number, high << 32)))
+    }
+
     /// A number for whatever `high` tells apart in `file`.
     pub fn number(&mut self, file: u32, high: u64) -> Result<u32, TooManySegments> {
         let next = u32::MAX - self.far.len() as u32;

@@ -78,6 +78,8 @@ pub struct Cutting {
     pub maps: bool,
     /// Offsets are ids of objects, each its own first byte.
     pub objects: bool,
+    /// Files that are deleted or cut lose their blocks also where naming a file touches nothing.
+    pub deletes: bool,
 }
 
 /// A view of one stream of requests.
@@ -123,6 +125,11 @@ impl Viewer {
         self.names.as_ref().map(Names::metadata)
     }
 
+    /// True if files that are deleted or cut lose their blocks.
+    pub fn deletes(&self) -> bool {
+        self.cutting.deletes || self.names.is_some()
+    }
+
     /// Bytes of the blocks of `class`.
     pub fn block_bytes(&self, class: Class) -> u64 {
         self.parts.as_ref().map_or(self.cutting.block, |parts| parts.block_bytes_of(class))
@@ -155,8 +162,8 @@ impl Viewer {
             Op::Map if self.cutting.maps => self.data(request, facts, steps),
             // A program that is run is read as a whole.
             Op::Exec if self.names.is_some() => self.whole_file(request, facts, steps),
-            Op::Unlink if self.names.is_some() => steps.push(Step::Invalidate { file: request.file, from: None }),
-            Op::Truncate if self.names.is_some() => {
+            Op::Unlink if self.deletes() => steps.push(Step::Invalidate { file: request.file, from: None }),
+            Op::Truncate if self.deletes() => {
                 steps.push(Step::Invalidate { file: request.file, from: Some(request.offset) });
             }
             _ => {}

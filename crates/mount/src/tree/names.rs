@@ -113,7 +113,7 @@ impl Tree {
         let done = self.rights.act(caller, || rustix::fs::unlinkat(&parent, name, AtFlags::empty()));
         if let Some(node) = node {
             if done.is_ok() {
-                self.note(Op::Unlink, &node, caller, 0);
+                self.lost_name(&node, caller);
                 self.restamp(&node);
             }
             self.forget(node.number, 1);
@@ -132,11 +132,14 @@ impl Tree {
         let replaced = self.peek(&to_parent, to.1);
         let rename = || rustix::fs::renameat_with(&from_parent, from.1, &to_parent, to.1, flags);
         let done = self.rights.act(caller, rename);
-        for (node, op) in [(moved, Op::Rename), (replaced, Op::Unlink)] {
+        // One that is replaced has lost a name, unless the two have changed places.
+        for (node, stays) in [(moved, true), (replaced, flags.contains(RenameFlags::EXCHANGE))] {
             let Some(node) = node else { continue };
             if done.is_ok() {
-                let stays = op == Op::Unlink && flags.contains(RenameFlags::EXCHANGE);
-                self.note(if stays { Op::Rename } else { op }, &node, caller, 0);
+                match stays {
+                    true => self.note(Op::Rename, &node, caller, 0),
+                    false => self.lost_name(&node, caller),
+                }
                 self.restamp(&node);
             }
             self.forget(node.number, 1);

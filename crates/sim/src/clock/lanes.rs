@@ -46,7 +46,7 @@ pub(super) fn lanes<K>(window: &Window<K>) -> Vec<Lane> {
 pub(super) fn walk<K>(window: &Window<K>, mut visit: impl FnMut(u32, Run)) {
     let is = |column: Option<&[u64]>, index| column.is_some_and(|words| bits::get(words, index));
     let (mut apps, mut times) = (window.apps, window.times);
-    let removals = window.events.iter().enumerate().filter(|(_, event)| event.what == What::Remove);
+    let removals = window.events.iter().enumerate().filter(|(_, event)| !matches!(event.what, What::Elsewhere(_)));
     let mut removals = removals.peekable();
     let mut open: Option<(u32, Run)> = None;
     let len = window.keys.len() as u64;

@@ -266,7 +266,7 @@ impl<'a, D: Directory> Replay<'a, D> {
 
     /// Blocks become worth nothing.
     fn remove(&mut self, window: &Window<D::Key>, event: &Event) {
-        for slot in self.host.slots_from(&window.event_keys[event.keys.clone()]) {
+        for slot in self.host.slots_of(window, event) {
             self.policy.remove(slot, &mut Counting::<D, Residents, true>(&mut self.host));
             self.host.invalidate(slot);
         }

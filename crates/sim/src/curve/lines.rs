@@ -104,7 +104,7 @@ impl Curves {
         observer: &dyn Observer,
     ) -> Result<Drawn, SimError> {
         let trace = self.selection.open(name, open, &self.options)?;
-        let choice = Choice::new(&self.selection, self.options.maps, trace.meta().has_ops);
+        let choice = Choice::new(&self.selection, &self.options, trace.meta().has_ops);
         let block_bytes = self.options.block_bytes(trace.meta());
         let lines = match self.sample {
             Some(sample) => vec![self.sampled(sample, name, trace, observer)?],
@@ -132,7 +132,7 @@ impl Curves {
         };
         {
             let reading = observer.reading(name, &trace.progress);
-            scan(trace.reader.as_mut(), &self.options, reading.as_ref(), |keys| sampler.feed(keys))?;
+            scan(trace.reader.as_mut(), &self.options, reading.as_ref(), |scanned| sampler.take(scanned))?;
         }
         observer.read(name, trace.reader.as_ref());
         let policy = self.policies.first().map_or_else(String::new, PolicySpec::to_string);
@@ -225,15 +225,11 @@ fn one_pass(policy: &PolicySpec, references: &References, block_bytes: Option<u6
     }
     let name = policy.to_string();
     Ok(match policy.entry().asks.one_pass() {
-        Some(OnePass::LastUse) => {
-            let mut curve = LruCurve::new();
-            curve.feed(references.ids());
-            Some(Line::exact(name, &curve.curve()))
-        }
+        Some(OnePass::LastUse) => Some(Line::exact(name, &LruCurve::of(references))),
         Some(OnePass::NextUse) => {
-            let mut curve = OptCurve::new();
-            curve.feed(references.ids()).map_err(|_| SimError::TooManyReferences { policy: name.clone() })?;
-            Some(Line::exact(name, &curve.curve()))
+            let too_many = |_| SimError::TooManyReferences { policy: name.clone() };
+            let curve = OptCurve::of(references).map_err(too_many)?;
+            Some(Line::exact(name, &curve))
         }
         Some(OnePass::LastUseByPart) => {
             references.parts_curve(policy, block_bytes)?.map(|(_, by_total)| Line::exact(name, &by_total))

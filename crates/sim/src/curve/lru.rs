@@ -10,8 +10,9 @@
 
 use hotset_core::parts::prefetch::prefetch;
 
-use super::Curve;
 use super::recency::Recency;
+use super::{Curve, holes};
+use crate::references::References;
 
 /// References whose distances are found before they are counted, and how far ahead their counters are fetched.
 const PIECE: usize = 4096;
@@ -34,6 +35,16 @@ impl Default for LruCurve {
 }
 
 impl LruCurve {
+    /// The curve of a whole trace, in which blocks may be invalidated.
+    pub fn of(trace: &References) -> Curve {
+        if !trace.events().is_empty() {
+            return holes::lru(trace);
+        }
+        let mut curve = LruCurve::new();
+        curve.feed(trace.ids());
+        curve.curve()
+    }
+
     /// Starts with an empty trace.
     pub fn new() -> LruCurve {
         LruCurve::default()

@@ -8,6 +8,7 @@
 //! | [`PartsCurve`] | a cache in LRU parts by the size of one, exact | 20 bytes a block |
 //! | [`Shards`] | LRU, from a sample, with an estimate of its error | memory of the sample |
 
+mod holes;
 mod line;
 mod lines;
 mod lru;

@@ -27,10 +27,14 @@ use hotset_core::parts::prefetch::prefetch;
 
 use super::Curve;
 use crate::future::TooManyReferences;
+use crate::references::References;
+use crate::window::What;
 
 /// How many events ahead an interval's beginning is fetched.
 const FETCH: usize = 24;
 const NEVER: u32 = u32::MAX;
+/// The last reference to a block that was removed.
+const REMOVED: u32 = u32::MAX - 1;
 /// The event of a reference after which an interval begins; any other event ends the interval of that number.
 const BEGIN: u32 = u32::MAX;
 /// Problems of fewer events are not worth another thread.
@@ -45,11 +49,27 @@ pub struct OptCurve {
     events: Vec<u32>,
     references: u32,
     distinct: u32,
+    /// Blocks, one that was removed and came back counted anew.
+    lives: u32,
     /// References to the block referenced just before: they hit at every size.
     repeats: u64,
 }
 
 impl OptCurve {
+    /// The curve of a whole trace, in which blocks may be invalidated.
+    pub fn of(trace: &References) -> Result<Curve, TooManyReferences> {
+        let mut curve = OptCurve::new();
+        let window = trace.window();
+        let mut begin = 0;
+        for event in window.events.iter().filter(|event| event.what == What::Remove) {
+            curve.feed(&window.keys[begin..event.at as usize])?;
+            begin = event.at as usize;
+            curve.remove(&window.event_keys[event.keys.clone()]);
+        }
+        curve.feed(&window.keys[begin..])?;
+        Ok(curve.curve())
+    }
+
     /// Starts with an empty trace.
     pub fn new() -> OptCurve {
         OptCurve::default()
@@ -57,13 +77,22 @@ impl OptCurve {
 
     /// References blocks, numbered from 0 in order of first appearance. (Other numbers cost memory up to the largest.)
     pub fn feed(&mut self, ids: &[u32]) -> Result<(), TooManyReferences> {
-        if ids.len() >= (NEVER - self.references) as usize {
+        if ids.len() >= (REMOVED - self.references) as usize {
             return Err(TooManyReferences);
         }
         for &id in ids {
             self.reference(id);
         }
         Ok(())
+    }
+
+    /// Blocks are invalidated: what is referenced under their numbers from here on is new.
+    pub fn remove(&mut self, ids: &[u32]) {
+        for &id in ids {
+            if let Some(last) = self.last.get_mut(id as usize).filter(|last| **last != NEVER) {
+                *last = REMOVED;
+            }
+        }
     }
 
     #[inline(always)]
@@ -73,7 +102,8 @@ impl OptCurve {
         }
         let now = self.references;
         match std::mem::replace(&mut self.last[id as usize], now) {
-            NEVER => self.distinct += 1,
+            NEVER => (self.distinct, self.lives) = (self.distinct + 1, self.lives + 1),
+            REMOVED => self.lives += 1,
             last if last + 1 == now => self.repeats += 1,
             last => self.events.push(last),
         }
@@ -83,12 +113,12 @@ impl OptCurve {
 
     /// The curve of what was fed. Uses the threads of the current rayon pool.
     pub fn curve(self) -> Curve {
-        let OptCurve { mut events, references, distinct, repeats, .. } = self;
+        let OptCurve { mut events, references, distinct, lives, repeats, .. } = self;
         let intervals = events.len() - references as usize;
         let mut fates = vec![Fate::Refused; references as usize];
         let (mut kinds, mut loads, most) = without_endless(&mut events, &mut fates, intervals);
         events.truncate(2 * intervals);
-        let mut distances = vec![0; distinct as usize];
+        let mut distances = vec![0; lives as usize];
         let problem = Problem {
             above: 1,
             most,

@@ -5,7 +5,7 @@
 //! files leave holes in a stack: a hole is a place that a cache of that size has free, so the next block that comes to
 //! the top moves down only what is above the topmost hole.
 
-use super::recency::Recency;
+use super::holes::Stack;
 use super::{Curve, Step};
 use crate::bits;
 use crate::references::References;
@@ -50,7 +50,7 @@ impl PartsCurve {
         for (index, &block) in window.keys.iter().enumerate() {
             while let Some(event) = events.next_if(|event| event.at <= index as u64) {
                 for &block in &window.event_keys[event.keys.clone()] {
-                    pass.stacks.iter_mut().for_each(|stack| stack.remove(block));
+                    pass.stacks.iter_mut().for_each(|stack| stack.remove(block, 0));
                 }
             }
             if !is(window.continues, index) {
@@ -152,51 +152,4 @@ fn count(counts: &mut Vec<u64>, depth: u32) {
         counts.resize(depth + 1, 0);
     }
     counts[depth] += 1;
-}
-
-/// An LRU stack from which blocks may be taken, leaving holes.
-struct Stack {
-    recency: Recency,
-    /// The numbers under which holes are on the stack, from the bottom up.
-    holes: Vec<u32>,
-    /// Holes have numbers that no block has.
-    free: Vec<u32>,
-    next: u32,
-}
-
-impl Stack {
-    fn new(distinct: u32) -> Stack {
-        Stack { recency: Recency::new(), holes: Vec::new(), free: Vec::new(), next: distinct }
-    }
-
-    /// Moves a block to the top; gives the depth at which it was, 0 if it was not on the stack.
-    fn touch(&mut self, block: u32) -> u32 {
-        let depth = self.recency.depth(block);
-        match self.holes.last() {
-            Some(&hole) if depth == 0 || self.recency.depth(hole) < depth => {
-                self.holes.pop();
-                self.recency.forget(hole);
-                self.free.push(hole);
-                self.remove(block);
-                self.recency.touch(block);
-            }
-            _ => drop(self.recency.touch(block)),
-        }
-        depth
-    }
-
-    /// Leaves a hole where the block is, if it is on the stack.
-    fn remove(&mut self, block: u32) {
-        let depth = self.recency.depth(block);
-        if depth == 0 {
-            return;
-        }
-        let hole = self.free.pop().unwrap_or_else(|| {
-            self.next += 1;
-            self.next - 1
-        });
-        self.recency.rename(block, hole);
-        let place = self.holes.partition_point(|&other| self.recency.depth(other) > depth);
-        self.holes.insert(place, hole);
-    }
 }

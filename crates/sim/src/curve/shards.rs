@@ -24,14 +24,15 @@
 //! The resolution is the size of which the sample holds 64 blocks. Below, the curve is a guess: a
 //! distance is a multiple of 1/R, and SHARDS-adj puts what it cannot place at size 1.
 
-use std::collections::BinaryHeap;
+use std::collections::{BTreeSet, BinaryHeap};
 
 use hashbrown::HashMap;
 use rustc_hash::FxBuildHasher;
 use serde::{Deserialize, Serialize};
 
-use super::recency::Recency;
+use super::holes::Stack;
 use super::{Curve, Step, log_spread};
+use crate::scan::Scanned;
 
 /// P of the paper.
 const THRESHOLDS: u32 = 1 << 24;
@@ -80,11 +81,21 @@ pub struct Shards {
     largest: BinaryHeap<u64>,
     whole: Sample,
     groups: [Sample; GROUPS],
+    /// Sampled blocks by the high half of their keys and the low one, once something was removed.
+    files: Option<HashMap<u32, BTreeSet<u32>>>,
 }
 
-/// A sampled block's numbers in the whole sample and in its group.
+/// A sampled block.
 #[derive(Clone, Copy, Debug)]
 struct Member {
+    key: u64,
+    /// Its numbers; none once it was removed.
+    numbers: Option<Numbers>,
+}
+
+/// A block's numbers in the whole sample and in its group.
+#[derive(Clone, Copy, Debug)]
+struct Numbers {
     in_whole: u32,
     in_group: u32,
 }
@@ -119,6 +130,26 @@ impl Shards {
             largest: BinaryHeap::new(),
             whole: Sample::new(),
             groups: std::array::from_fn(|_| Sample::new()),
+            files: None,
+        }
+    }
+
+    /// Takes what was scanned of a trace.
+    pub fn take(&mut self, scanned: &Scanned) {
+        match *scanned {
+            Scanned::Blocks(keys) => self.feed(keys),
+            Scanned::Removed(key) => self.remove(key),
+            Scanned::RemovedFrom(key) => {
+                let members = &self.members;
+                let files = self.files.get_or_insert_with(|| {
+                    let mut files: HashMap<u32, BTreeSet<u32>> = HashMap::new();
+                    members.values().for_each(|member| note(&mut files, member.key));
+                    files
+                });
+                let blocks = files.get(&((key >> 32) as u32)).into_iter().flat_map(|blocks| blocks.range(key as u32..));
+                let dead: Vec<u64> = blocks.map(|&low| key >> 32 << 32 | u64::from(low)).collect();
+                dead.into_iter().for_each(|key| self.remove(key));
+            }
         }
     }
 
@@ -128,22 +159,28 @@ impl Shards {
         for &key in keys {
             let hash = mix(key ^ self.seed);
             if rank(hash) < self.threshold {
-                self.reference(hash);
+                self.reference(hash, key);
             }
         }
     }
 
-    fn reference(&mut self, hash: u64) {
+    fn reference(&mut self, hash: u64, key: u64) {
         self.sampled_references += 1;
         let (whole, group) = (&mut self.whole, &mut self.groups[group(hash)]);
         let mut fresh = false;
-        let member = *self.members.entry(hash).or_insert_with(|| {
+        let member = self.members.entry(hash).or_insert_with(|| {
             fresh = true;
-            Member { in_whole: whole.admit(), in_group: group.admit() }
+            Member { key, numbers: None }
         });
+        let Numbers { in_whole, in_group } = *member
+            .numbers
+            .get_or_insert_with(|| Numbers { in_whole: whole.stack.admit(), in_group: group.stack.admit() });
         let thinning = f64::from(THRESHOLDS) / f64::from(self.threshold);
-        whole.reference(member.in_whole, thinning);
-        group.reference(member.in_group, thinning * GROUPS as f64);
+        whole.reference(in_whole, thinning);
+        group.reference(in_group, thinning * GROUPS as f64);
+        if let (true, Some(files)) = (fresh, &mut self.files) {
+            note(files, key);
+        }
         if fresh && self.most != usize::MAX {
             self.largest.push(hash);
             if self.members.len() > self.most {
@@ -152,16 +189,32 @@ impl Shards {
         }
     }
 
+    /// A block is invalidated; it stays among those that were sampled.
+    fn remove(&mut self, key: u64) {
+        let hash = mix(key ^ self.seed);
+        let Some(member) = self.members.get_mut(&hash) else { return };
+        if let Some(Numbers { in_whole, in_group }) = member.numbers.take() {
+            self.whole.stack.take(in_whole, rank(hash));
+            self.groups[group(hash)].stack.take(in_group, rank(hash));
+        }
+    }
+
     /// Sets the threshold to the largest hash sampled and drops the blocks that are no longer below.
     fn lower_threshold(&mut self) {
         self.threshold = self.largest.peek().map_or(self.threshold, |&hash| rank(hash));
         while let Some(&hash) = self.largest.peek().filter(|&&hash| rank(hash) >= self.threshold) {
             self.largest.pop();
-            if let Some(member) = self.members.remove(&hash) {
-                self.whole.drop(member.in_whole);
-                self.groups[group(hash)].drop(member.in_group);
+            let Some(member) = self.members.remove(&hash) else { continue };
+            if let Some(blocks) = self.files.as_mut().and_then(|files| files.get_mut(&((member.key >> 32) as u32))) {
+                blocks.remove(&(member.key as u32));
+            }
+            if let Some(Numbers { in_whole, in_group }) = member.numbers {
+                self.whole.stack.drop(in_whole);
+                self.groups[group(hash)].stack.drop(in_group);
             }
         }
+        self.whole.stack.lower(self.threshold);
+        self.groups.iter_mut().for_each(|group| group.stack.lower(self.threshold));
     }
 
     /// The curve of what was fed so far.
@@ -214,6 +267,10 @@ fn rank(hash: u64) -> u32 {
     (hash >> HASH_SHIFT) as u32
 }
 
+fn note(files: &mut HashMap<u32, BTreeSet<u32>>, key: u64) {
+    files.entry((key >> 32) as u32).or_default().insert(key as u32);
+}
+
 fn group(hash: u64) -> usize {
     hash as usize % GROUPS
 }
@@ -221,10 +278,7 @@ fn group(hash: u64) -> usize {
 /// A sample's LRU stack and what was counted in it.
 #[derive(Debug)]
 struct Sample {
-    recency: Recency,
-    /// Numbers of dropped blocks, to be given again, and the first number never given.
-    free: Vec<u32>,
-    fresh: u32,
+    stack: Stack,
     /// Hits by the least size that gives them, and all references. Each weighs 1/R as R was at its time, so that the
     /// sums stand for the whole trace. (The paper counts 1 and multiplies all counts by T_new/T_old when T falls,
     /// which comes to the same.)
@@ -234,26 +288,13 @@ struct Sample {
 
 impl Sample {
     fn new() -> Sample {
-        Sample { recency: Recency::new(), free: Vec::new(), fresh: 0, hits: HashMap::default(), references: 0.0 }
-    }
-
-    /// A number for a new block.
-    fn admit(&mut self) -> u32 {
-        self.free.pop().unwrap_or_else(|| {
-            self.fresh += 1;
-            self.fresh - 1
-        })
-    }
-
-    fn drop(&mut self, id: u32) {
-        self.recency.forget(id);
-        self.free.push(id);
+        Sample { stack: Stack::new(0), hits: HashMap::default(), references: 0.0 }
     }
 
     /// Counts a reference in a sample that holds one in `thinning` of the trace's blocks.
     fn reference(&mut self, id: u32, thinning: f64) {
         self.references += thinning;
-        if let Some(others) = self.recency.touch(id).checked_sub(1) {
+        if let Some(others) = self.stack.touch(id).checked_sub(1) {
             let size = (f64::from(others) * thinning).round() as u64 + 1;
             *self.hits.entry(size).or_default() += thinning;
         }

@@ -64,7 +64,7 @@ impl<P: Policy, D: Directory> PolicyCell<P, D> {
             self.stretch(window, begin..index, runs);
             begin = index;
             match event.what {
-                What::Remove => self.remove(window, event),
+                What::Remove | What::RemoveFrom => self.remove(window, event),
                 What::Elsewhere(class) => begin += usize::from(self.hit_elsewhere(window, index, class, event, runs)),
             }
         }
@@ -149,7 +149,7 @@ impl<P: Policy, D: Directory> PolicyCell<P, D> {
     /// Blocks become worth nothing.
     #[cold]
     fn remove(&mut self, window: &Window<D::Key>, event: &Event) {
-        for slot in self.host.slots_from(&window.event_keys[event.keys.clone()]) {
+        for slot in self.host.slots_of(window, event) {
             self.policy.remove(slot, &mut Counting::<D, (), true>(&mut self.host));
             self.host.invalidate(slot);
         }

@@ -25,7 +25,7 @@ pub(crate) trait Directory: Send {
     fn address_of(&self, slot: Slot) -> u64;
     /// The slot of `key`, if it has one.
     fn find(&self, key: Self::Key) -> Option<Slot>;
-    /// Appends the slots of what the key of an invalidation stands for.
+    /// Appends the slots of the block and of those behind it in its file.
     fn find_from(&mut self, key: Self::Key, found: &mut Vec<Slot>);
     /// A slot for a block that the trace never refers to.
     fn place(&mut self, address: u64) -> Slot;
@@ -77,9 +77,8 @@ impl Directory for Dense {
         Some(key)
     }
 
-    /// An invalidation names every block.
-    fn find_from(&mut self, key: u32, found: &mut Vec<Slot>) {
-        found.push(key);
+    fn find_from(&mut self, _key: u32, _found: &mut Vec<Slot>) {
+        unreachable!("once blocks are numbered each is named")
     }
 
     fn place(&mut self, address: u64) -> Slot {
@@ -182,7 +181,6 @@ impl Directory for Hashed {
         self.table.find(mix(key), |&slot| self.keys[slot as usize] == key).copied()
     }
 
-    /// An invalidation names the first block, and means the others of the file behind it.
     fn find_from(&mut self, key: u64, found: &mut Vec<Slot>) {
         if self.files.is_none() {
             self.files = Some(self.index());

@@ -6,6 +6,7 @@ use hotset_core::policy::{Effects, Extra, Note, Outcome, Repartition, Slot};
 
 use super::directory::Directory;
 use super::tally::{ClassFacts, Transfers};
+use crate::window::{Event, What, Window};
 
 /// What a driver wants to know of blocks besides the counts. The windows want nothing.
 pub(crate) trait Watch: Send {
@@ -100,11 +101,14 @@ impl<D: Directory, W: Watch> Host<D, W> {
         self.watch.is_written(|| self.directory.address_of(slot));
     }
 
-    /// The slots of what the keys of an invalidation stand for.
-    pub fn slots_from(&mut self, keys: &[D::Key]) -> Vec<Slot> {
+    /// The slots of the blocks that `event` invalidates.
+    pub fn slots_of(&mut self, window: &Window<D::Key>, event: &Event) -> Vec<Slot> {
         let mut found = Vec::new();
-        for &key in keys {
-            self.directory.find_from(key, &mut found);
+        for &key in &window.event_keys[event.keys.clone()] {
+            match event.what {
+                What::RemoveFrom => self.directory.find_from(key, &mut found),
+                What::Remove | What::Elsewhere(_) => found.extend(self.directory.find(key)),
+            }
         }
         found
     }

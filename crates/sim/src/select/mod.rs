@@ -16,7 +16,7 @@ use hotset_trace::{Trace, TraceError, TraceReader};
 
 use crate::error::SimError;
 use crate::prepare::Options;
-use crate::scan::scan;
+use crate::scan::{Scanned, scan};
 
 pub use filter::{Filter, Names, Place};
 pub use ops::Ops;
@@ -124,7 +124,11 @@ impl Selection {
         let only = Selection { only: self.only.clone(), ..Selection::default() };
         let mut references = 0;
         let mut left = Selected::new(reader, &only, options)?;
-        scan(&mut left, options, &crate::Silent, |keys| references += keys.len() as u64)?;
+        scan(&mut left, options, &crate::Silent, |scanned| {
+            if let Scanned::Blocks(keys) = scanned {
+                references += keys.len() as u64;
+            }
+        })?;
         let warm = Warmup::References((references as f64 * share).round() as u64);
         Ok(Selection { warmup: Some(warm), ..self.clone() })
     }

@@ -1,0 +1,19 @@
+//! What becomes of blocks of files that are deleted or cut.
+
+/// Whether a file that is deleted, replaced or cut loses its blocks. Schemes that see inodes are told whatever is
+/// chosen here.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Deletes {
+    /// They leave every cache at once, and are not written; their places are free.
+    #[default]
+    Apply,
+    /// They stay until they are evicted, as in counts of the literature.
+    Ignore,
+}
+
+impl Deletes {
+    /// True if they leave.
+    pub fn apply(self) -> bool {
+        self == Deletes::Apply
+    }
+}
