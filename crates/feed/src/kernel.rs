@@ -1,10 +1,8 @@
 //! The programs in the kernel and what is shared with them: the other side of `bpf/feed.bpf.c`.
 
 use std::error;
-use std::fs::{self, File};
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd};
-use std::os::unix::fs::FileExt;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use aya::maps::{HashMap, MapData, MapError, RingBuf};
@@ -13,6 +11,7 @@ use aya::programs::trace_point::TracePointLinkId;
 use aya::{Ebpf, EbpfLoader, include_bytes_aligned};
 
 use crate::layout::{self, Layout};
+use crate::past;
 use crate::words::Words;
 use crate::{Error, Event, FileId, How, Kind, Options, Result};
 
@@ -100,26 +99,14 @@ impl Kernel {
             reads = Some(program(&mut ebpf, name)?.attach("filemap", layout.event)?);
         }
         let mut kernel = Kernel { ebpf, reads, files, past: 0, ring, control, stamps, summary };
-        kernel.past = kernel.calibrate().unwrap_or_else(is_before_6_18);
-        Ok(kernel)
-    }
-
-    /// By how many pages this kernel gives the last one of a read too high, from a read of this program's own file;
-    /// none where that is not told, as on file systems that hide the true device.
-    fn calibrate(&mut self) -> Option<u64> {
-        let own = File::open("/proc/self/exe").ok()?;
-        let file = FileId::of(&own).ok()?;
-        self.watch(file, u64::MAX, NO_STAMPS, 0).ok()?;
-        let read = own.read_exact_at(&mut [0], 0);
-        self.unwatch(file);
-        let (mut told, own_process) = (None, std::process::id());
-        self.drain(|_, event| match event {
-            Event::Touched { first: 0, pages, how: How::Read, process, .. } if process == own_process => {
-                told = told.or(Some(u64::from(pages) - 1));
-            }
-            _ => {}
+        kernel.past = past::find(|file, read, heard| {
+            kernel.watch(file, u64::MAX, NO_STAMPS, 0).ok()?;
+            read();
+            kernel.unwatch(file);
+            kernel.drain(|_, event| heard(event));
+            Some(())
         });
-        read.ok().and(told).filter(|&past| past <= 1)
+        Ok(kernel)
     }
 
     /// Tells of this file: touches of its first `pages` pages, by stamps of 2^`shift` pages each from `first_stamp` on.
@@ -196,13 +183,6 @@ impl Kernel {
             }
         }
     }
-}
-
-/// 1 on kernels that give a read's end instead of its last page, 0 on others.
-fn is_before_6_18() -> u64 {
-    let release = fs::read_to_string("/proc/sys/kernel/osrelease").unwrap_or_default();
-    let mut numbers = release.split(['.', '-']).map_while(|number| number.trim().parse::<u32>().ok());
-    u64::from((numbers.next(), numbers.next()) < (Some(6), Some(18)))
 }
 
 fn program<'a>(ebpf: &'a mut Ebpf, name: &str) -> std::result::Result<&'a mut TracePoint, Box<dyn error::Error>> {

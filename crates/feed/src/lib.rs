@@ -1,10 +1,39 @@
 //! What the kernel's page cache does with chosen files, as events: pages touched, folios added and removed.
 //!
 //! Idea: the kernel's tracepoints of the page cache tell every read (hit or miss), every first touch of a mapped page,
-//! and what comes and goes. A [`Feed`] hands on those of watched files. No byte of a file passes through it, and
-//! nothing stays in the kernel when it is dropped or its process killed.
+//! and what comes and goes. A [`Feed`] hands on those of watched files. No byte of a file passes through it. Nothing
+//! stays in the kernel when it is dropped, nor, by BPF, when its process is killed; what a killed process left in
+//! tracefs goes when the next one opens a feed there.
+//!
+//! ```
+//! use std::time::Duration;
+//! use hotset_feed::{Event, Feed, FileId, How, Scripted};
+//!
+//! let own = FileId::of(&std::fs::File::open("/proc/self/exe")?)?;
+//! let touched = Event::Touched { file: own, first: 0, pages: 16, how: How::Read, process: 1 };
+//! // In earnest: `open(Kind::Stamps, &Options::default())?`; this one needs no rights.
+//! let mut feed = Scripted::new([vec![(1_000, touched)]]);
+//! feed.watch(own, 1 << 20)?;
+//!
+//! let mut pages = 0;
+//! feed.poll(Duration::from_millis(100), &mut |_nanoseconds, event| match event {
+//!     Event::Touched { pages: more, .. } => pages += more,
+//!     Event::Added { .. } | Event::Removed { .. } => {}
+//!     Event::Lost(events) => panic!("{events} events could not be told: what is resident has to be asked anew"),
+//! })?;
+//! assert_eq!(pages, 16);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
 //!
 //! Offsets are pages of the machine (4 KiB on most), files are named as the kernel names them ([`FileId`]).
+//!
+//! Rights: root, or CAP_BPF, CAP_PERFMON and CAP_DAC_READ_SEARCH (the kernel's list of events is root's); by tracefs
+//! root.
+//!
+//! Cost (`examples/read_cost.rs`, Linux 6.18, two processors under load, medians of nine rounds): a read of 4 KiB that
+//! is resident took 0.69 µs of processor time, 0.84 while a feed is open for another file, 0.93 by stamps, 0.95 by the
+//! ring and 0.97 by tracefs; 0.71 while reads are not wanted. Who listened to reads of 4 KiB without a pause spent
+//! 0.8 % of a processor by stamps, 2 % by the ring and 31 % by tracefs; with nothing to hear less than 0.02 %.
 
 mod bpf;
 mod clock;
@@ -12,9 +41,12 @@ mod error;
 mod file;
 mod kernel;
 mod layout;
+mod lines;
 mod offer;
+mod past;
 mod room;
 mod scripted;
+mod tracefs;
 mod words;
 
 use std::fmt;

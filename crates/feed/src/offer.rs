@@ -3,6 +3,7 @@
 use std::fmt;
 
 use crate::bpf::Bpf;
+use crate::tracefs::Tracefs;
 use crate::{Error, Feed, Kind, Result};
 
 /// How a feed is to be.
@@ -33,9 +34,7 @@ impl Default for Options {
 pub fn open(kind: Kind, options: &Options) -> Result<Box<dyn Feed>> {
     match kind {
         Kind::Stamps | Kind::Ring => Ok(Box::new(Bpf::open(kind, options)?)),
-        Kind::Tracefs => {
-            Err(Error::Unavailable { kind, why: "this version of hotset has no feed of this kind".to_owned() })
-        }
+        Kind::Tracefs => Ok(Box::new(Tracefs::open(options)?)),
     }
 }
 

@@ -6,6 +6,7 @@ use std::collections::BTreeSet;
 use std::fs::File;
 use std::io::Write;
 use std::os::unix::fs::FileExt;
+use std::path::Path;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -356,4 +357,25 @@ fn who_waits_for_nothing_costs_nothing_and_is_woken() {
             assert!(begun.elapsed() < PATIENCE / 2, "{kind}: woken after {:?}", begun.elapsed());
         });
     });
+}
+
+#[test]
+fn what_a_killed_process_left_in_tracefs_is_removed() {
+    let _one = ONE.lock().unwrap_or_else(PoisonError::into_inner);
+    let mut gone = std::process::Command::new("true").spawn().unwrap();
+    gone.wait().unwrap();
+    let mounts = std::fs::read_to_string("/proc/self/mounts").unwrap();
+    let tracing = mounts.lines().find_map(|line| line.split_once(" tracefs ")?.0.split(' ').nth(1));
+    let left = tracing.map(|tracing| Path::new(tracing).join(format!("instances/hotset-{}-0", gone.id())));
+    match left.filter(|left| std::fs::create_dir(left).is_ok()) {
+        Some(left) => {
+            let feed = open(Kind::Tracefs, &Options::default());
+            let is_left = left.exists();
+            if is_left {
+                std::fs::remove_dir(&left).unwrap();
+            }
+            assert!(feed.is_ok() && !is_left);
+        }
+        None => println!("NOT RUN: no instance of tracefs can be made here"),
+    }
 }
