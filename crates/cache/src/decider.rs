@@ -18,8 +18,8 @@ use crate::counts::{Counts, Open};
 use crate::division::Division;
 use crate::error::CacheError;
 use crate::frames::Frames;
-use crate::host::{Build, Hosted};
 use crate::machine::Memory;
+use hotset_core::host::{Build, Hosted};
 
 /// Bytes that tables take for each block, about, ghosts left out.
 const TABLES: u64 = 100;

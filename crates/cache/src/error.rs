@@ -1,5 +1,6 @@
 //! What can keep a live cache from being built or changed.
 
+use hotset_core::host::Refusal;
 use hotset_core::spec::{SpecError, Value};
 use hotset_trace::TraceError;
 
@@ -8,29 +9,9 @@ use crate::machine::Memory;
 /// An error of the live cache, as a sentence. Errors of single reads and writes are those of the operating system.
 #[derive(Debug, thiserror::Error)]
 pub enum CacheError {
-    /// The policy cannot be built with these arguments at this size.
-    #[error("{0}")]
-    Spec(#[from] SpecError),
-    /// The policy, or one in it, must know the future.
-    #[error("{policy} must know the future of all requests: it can be simulated, but not run; choose another policy")]
-    Offline {
-        /// The spec.
-        policy: String,
-    },
-    /// The policy wants the applications to be measured before the cache is built.
-    #[error(
-        "{policy} wants each application to be measured alone beforehand, which cannot be done here: add profile=none, with which it learns as it runs, or profile=FILE with what `hotset curve --json` has measured"
-    )]
-    Profiling {
-        /// The spec.
-        policy: String,
-    },
-    /// The policy wants sequential readers to be read ahead of, as a simulation does it.
-    #[error("{policy} wants to be read ahead for, but a live cache reads ahead by itself: leave prefetch=linux out")]
-    ReadsAhead {
-        /// The spec.
-        policy: String,
-    },
+    /// The policy cannot run on requests as they come.
+    #[error(transparent)]
+    Policy(#[from] Refusal),
     /// The policy treats kinds of files apart, and there are no files.
     #[error("{policy} treats kinds of files apart, which objects do not have: choose another policy")]
     Kinds {
@@ -88,4 +69,10 @@ pub enum CacheError {
     /// The recording cannot be written.
     #[error(transparent)]
     Recording(#[from] TraceError),
+}
+
+impl From<SpecError> for CacheError {
+    fn from(error: SpecError) -> CacheError {
+        CacheError::Policy(Refusal::Spec(error))
+    }
 }

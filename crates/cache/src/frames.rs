@@ -9,7 +9,7 @@ use crate::arena::{Arena, Frame};
 use crate::block_index::BlockIndex;
 use crate::division::Division;
 use crate::error::CacheError;
-use crate::host::Payload;
+use hotset_core::host::Payload;
 
 /// Where blocks are, and their data.
 pub(crate) struct Frames {

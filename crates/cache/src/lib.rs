@@ -30,7 +30,6 @@ mod division;
 mod error;
 mod files;
 mod frames;
-mod host;
 mod in_flight;
 pub mod machine;
 mod objects;

@@ -20,7 +20,7 @@ use hotset_core::policy::{self, Outcome, PolicySpec, Reference, Setting, Slot};
 use hotset_core::view::View;
 
 use crate::error::CacheError;
-use crate::host::{Build, Hosted, Payload};
+use hotset_core::host::{Build, Hosted, Payload};
 
 /// A cache of values by keys. One thread uses it at a time: several put it behind a lock.
 ///

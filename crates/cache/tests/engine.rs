@@ -10,6 +10,7 @@ use std::time::{Duration, Instant};
 
 use hotset_cache::source::Source;
 use hotset_cache::{CacheError, FileCache, Read, Settings, Stream};
+use hotset_core::host::Refusal;
 use hotset_core::parts::random::Random;
 use hotset_core::policy::PolicySpec;
 
@@ -415,7 +416,7 @@ fn memory_and_policy_change_while_contents_stay() {
     assert!(matches!(cache.reconfigure(Some(100), None), Err(CacheError::TooSmall { .. })));
     assert!(matches!(
         cache.reconfigure(None, Some(PolicySpec::parse("opt").unwrap())),
-        Err(CacheError::Offline { .. })
+        Err(CacheError::Policy(Refusal::Offline { .. }))
     ));
     read_all();
 }

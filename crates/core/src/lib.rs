@@ -34,6 +34,7 @@ pub mod classify;
 pub mod counters;
 pub mod families;
 pub mod fuzzing;
+pub mod host;
 pub mod parts;
 pub mod policies;
 pub mod policy;

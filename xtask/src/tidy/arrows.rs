@@ -19,8 +19,8 @@ const HOUSES: &[House] = &[
     House {
         src: "crates/core/src/",
         floors: &[
-            "request", "counters", "spec", "classify", "view", "policy", "parts", "allocate", "families", "policies",
-            "schemes", "registry", "fuzzing",
+            "request", "counters", "spec", "classify", "view", "policy", "host", "parts", "allocate", "families",
+            "policies", "schemes", "registry", "fuzzing",
         ],
     },
     House {
@@ -42,7 +42,6 @@ const HOUSES: &[House] = &[
             "transfers",
             "workers",
             "stream",
-            "host",
             "objects",
             "frames",
             "decider",

@@ -1,14 +1,45 @@
-//! A policy and its host, whatever lies in the cache: frames of blocks, or objects of the program that embeds it. No
-//! I/O, no lock.
+//! A policy and its host where requests are served as they come, whatever lies in the cache: frames of blocks, objects
+//! of the program that embeds it, or what the kernel keeps. No I/O, no lock.
 
-use hotset_core::policy::dynamic::DynPolicy;
-use hotset_core::policy::{App, Args, Effects, Extra, Note, Outcome, PolicySpec, Profiling, Reference, Setup, Slot};
-use hotset_core::view::View;
+mod slots;
 
-use crate::error::CacheError;
+use crate::policy::dynamic::DynPolicy;
+use crate::policy::{App, Args, Effects, Extra, Note, Outcome, PolicySpec, Profiling, Reference, Setup, Slot};
+use crate::spec::SpecError;
+use crate::view::View;
+
+pub use slots::Slots;
+
+/// Why a policy cannot run on requests as they come.
+#[derive(Debug, thiserror::Error)]
+pub enum Refusal {
+    /// It cannot be built with these arguments at this size.
+    #[error("{0}")]
+    Spec(#[from] SpecError),
+    /// It, or a policy in it, must know the future.
+    #[error("{policy} must know the future of all requests: it can be simulated, but not run; choose another policy")]
+    Offline {
+        /// The spec.
+        policy: String,
+    },
+    /// It wants the applications to be measured before the cache is built.
+    #[error(
+        "{policy} wants each application to be measured alone beforehand, which cannot be done here: add profile=none, with which it learns as it runs, or profile=FILE with what `hotset curve --json` has measured"
+    )]
+    Profiling {
+        /// The spec.
+        policy: String,
+    },
+    /// It wants sequential readers to be read ahead of, as a simulation does it.
+    #[error("{policy} wants to be read ahead for, but a live cache reads ahead by itself: leave prefetch=linux out")]
+    ReadsAhead {
+        /// The spec.
+        policy: String,
+    },
+}
 
 /// What lies in a cache, by slot.
-pub(crate) trait Payload {
+pub trait Payload {
     /// What is in `slot` stays: it has whatever it needs for that from here on.
     fn admit(&mut self, slot: Slot);
     /// Its data leaves; the policy may still know the slot.
@@ -20,7 +51,8 @@ pub(crate) trait Payload {
 }
 
 /// What a policy's effects reach.
-pub(crate) struct Host<P> {
+pub struct Host<P> {
+    /// What lies in the cache.
     pub payload: P,
     /// How often data has left.
     pub evictions: u64,
@@ -53,10 +85,15 @@ impl<P: Payload> Effects for Host<P> {
 }
 
 /// What a policy is built from.
-pub(crate) struct Build<'a> {
+#[derive(Clone, Copy, Debug)]
+pub struct Build<'a> {
+    /// The policy,
     pub spec: &'a PolicySpec,
+    /// and its arguments.
     pub args: &'a Args,
+    /// Blocks that may be resident.
     pub capacity: u32,
+    /// Seed of its random numbers.
     pub seed: u64,
     /// The applications that are known so far.
     pub apps: &'a [App],
@@ -64,22 +101,22 @@ pub(crate) struct Build<'a> {
 
 impl Build<'_> {
     /// How the policy wants requests to be shown to it. What cannot run on requests as they come is refused.
-    pub fn view(&self) -> Result<View, CacheError> {
+    pub fn view(&self) -> Result<View, Refusal> {
         let (policy, asks) = (|| self.spec.to_string(), self.spec.entry().asks);
         if self.spec.is_offline() {
-            return Err(CacheError::Offline { policy: policy() });
+            return Err(Refusal::Offline { policy: policy() });
         }
         if let Some(Profiling::Alone { .. }) = asks.profiling(self.args, self.capacity) {
-            return Err(CacheError::Profiling { policy: policy() });
+            return Err(Refusal::Profiling { policy: policy() });
         }
         if asks.reads_ahead(self.args) {
-            return Err(CacheError::ReadsAhead { policy: policy() });
+            return Err(Refusal::ReadsAhead { policy: policy() });
         }
         Ok(asks.view(self.args, self.capacity)?)
     }
 
     /// The policy and the slots that it has room for.
-    fn policy(&self) -> Result<(Box<dyn DynPolicy>, u32), CacheError> {
+    fn policy(&self) -> Result<(Box<dyn DynPolicy>, u32), Refusal> {
         let Build { spec, args, capacity, seed, apps } = *self;
         let known = spec.identities(capacity, args);
         let slots = known.min(u64::from(capacity) * 4 + 1024).min(1 << 31) as u32;
@@ -89,8 +126,10 @@ impl Build<'_> {
 }
 
 /// A policy with its host.
-pub(crate) struct Hosted<P> {
+pub struct Hosted<P> {
+    /// The policy,
     pub policy: Box<dyn DynPolicy>,
+    /// and what its effects reach.
     pub host: Host<P>,
     /// Slots that the policy has room for.
     slots: u32,
@@ -100,10 +139,10 @@ pub(crate) struct Hosted<P> {
 
 impl<P: Payload> Hosted<P> {
     /// An empty cache. What lies in it may depend on the policy.
-    pub fn new(
+    pub fn new<E: From<Refusal>>(
         build: &Build,
-        payload: impl FnOnce(&dyn DynPolicy) -> Result<P, CacheError>,
-    ) -> Result<Self, CacheError> {
+        payload: impl FnOnce(&dyn DynPolicy) -> Result<P, E>,
+    ) -> Result<Self, E> {
         let (policy, slots) = build.policy()?;
         let payload = payload(policy.as_ref())?;
         let host = Host { payload, evictions: 0, wanted: Vec::new(), missing: Vec::new(), extra_reads: 0 };
