@@ -18,8 +18,9 @@ const CRATES: &[(&str, &[&str])] = &[
     ("cache", &["core", "trace"]),
     ("mount", &["core", "cache"]),
     ("feed", &[]),
+    ("steer", &["core", "feed"]),
     ("testkit", &["core"]),
-    ("cli", &["core", "trace", "capture", "sim", "results", "cache", "mount", "feed"]),
+    ("cli", &["core", "trace", "capture", "sim", "results", "cache", "mount", "feed", "steer"]),
 ];
 
 /// What only one crate may depend on.

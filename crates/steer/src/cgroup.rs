@@ -1,0 +1,311 @@
+//! Control groups, version 1 and 2: what one says of its memory, and one made for a command.
+
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command};
+
+use crate::error::{SteerError, io as at};
+use crate::governor::Reading;
+
+/// The two ways in which kernels offer control groups.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Version {
+    One,
+    Two,
+}
+
+/// Where control groups with a controller of memory are.
+#[derive(Clone, Debug)]
+pub struct Hierarchy {
+    version: Version,
+    root: PathBuf,
+    /// The group of this process in it, from the root on.
+    own: PathBuf,
+}
+
+impl Hierarchy {
+    /// The machine's.
+    ///
+    /// # Errors
+    ///
+    /// There is none, or what it is cannot be read.
+    pub fn find() -> Result<Hierarchy, SteerError> {
+        let text = |file: &str| fs::read_to_string(file).map_err(at(format!("read {file}")));
+        Hierarchy::told(&text("/proc/self/mounts")?, &text("/proc/self/cgroup")?).ok_or_else(|| SteerError::Io {
+            what: "find control groups with a controller of memory in /proc/self/mounts".to_owned(),
+            error: io::ErrorKind::NotFound.into(),
+        })
+    }
+
+    /// Out of the kernel's lists of mounts and of groups of this process.
+    fn told(mounts: &str, groups: &str) -> Option<Hierarchy> {
+        let found = mounts.lines().filter_map(|line| {
+            let words: Vec<&str> = line.split(' ').collect();
+            let (&place, &kind, &options) = (words.get(1)?, words.get(2)?, words.get(3)?);
+            let version = match kind {
+                "cgroup" if options.split(',').any(|option| option == "memory") => Version::One,
+                "cgroup2" => Version::Two,
+                _ => return None,
+            };
+            Some((version, PathBuf::from(place)))
+        });
+        // Where both are mounted the first has the controller.
+        let (version, root) = found.min_by_key(|(version, _)| *version == Version::Two)?;
+        let own = groups.lines().find_map(|line| {
+            let (_, rest) = line.split_once(':')?;
+            let (controllers, path) = rest.split_once(':')?;
+            let is_it = match version {
+                Version::One => controllers.split(',').any(|name| name == "memory"),
+                Version::Two => controllers.is_empty(),
+            };
+            is_it.then(|| PathBuf::from(path.trim_start_matches('/')))
+        })?;
+        Some(Hierarchy { version, root, own })
+    }
+
+    /// The group at `path`, which may be given from the root of the file system or of the hierarchy on.
+    ///
+    /// # Errors
+    ///
+    /// There is no group with a controller of memory.
+    pub fn group(&self, path: &Path) -> Result<Group, SteerError> {
+        let inside = self.root.join(path.strip_prefix("/").unwrap_or(path));
+        let found = [path.to_owned(), inside].into_iter().find_map(|folder| Group::at(&folder));
+        found.ok_or_else(|| SteerError::NoCgroup {
+            cgroup: path.to_owned(),
+            example: self.root.join("system.slice/postgresql.service").display().to_string(),
+        })
+    }
+
+    /// Makes a group with a limit of `bytes`, for a command. It is removed by [`Made::remove`].
+    ///
+    /// # Errors
+    ///
+    /// The system does not let this user make one.
+    pub fn make(&self, name: &str, bytes: u64) -> Result<Made, SteerError> {
+        // Below one's own group where that may be; a group of version 2 that has processes has no groups with limits.
+        let parent = if self.version == Version::One { self.root.join(&self.own) } else { self.root.clone() };
+        let folder = parent.join(name);
+        if self.version == Version::Two {
+            let switch = parent.join("cgroup.subtree_control");
+            fs::write(&switch, "+memory").map_err(at(format!("give groups limits by {}", switch.display())))?;
+        }
+        fs::create_dir(&folder).map_err(at(format!("make the control group {}", folder.display())))?;
+        let made = Made { group: Group { version: self.version, folder }, home: self.root.join(&self.own) };
+        let limit = made.group.folder.join(made.group.limit_file());
+        match fs::write(&limit, bytes.to_string()) {
+            Ok(()) => Ok(made),
+            Err(error) => {
+                // The first error is the one to tell.
+                let _ = made.remove();
+                Err(SteerError::Io { what: format!("set the limit {}", limit.display()), error })
+            }
+        }
+    }
+}
+
+/// A control group.
+#[derive(Clone, Debug)]
+pub struct Group {
+    version: Version,
+    folder: PathBuf,
+}
+
+impl Group {
+    fn at(folder: &Path) -> Option<Group> {
+        let versions = [Version::One, Version::Two].into_iter();
+        let mut found = versions.map(|version| Group { version, folder: folder.to_owned() });
+        found.find(|group| group.folder.join(group.limit_file()).is_file())
+    }
+
+    /// Its folder.
+    pub fn folder(&self) -> &Path {
+        &self.folder
+    }
+
+    fn limit_file(&self) -> &'static str {
+        match self.version {
+            Version::One => "memory.limit_in_bytes",
+            Version::Two => "memory.max",
+        }
+    }
+
+    /// What it says of itself.
+    ///
+    /// # Errors
+    ///
+    /// It is gone.
+    pub fn read(&self) -> io::Result<Reading> {
+        let stat = fs::read_to_string(self.folder.join("memory.stat"))?;
+        let of = |keys: &[&str]| keys.iter().filter_map(|key| value(&stat, key)).sum();
+        Ok(match self.version {
+            Version::One => Reading {
+                limit: value(&stat, "hierarchical_memory_limit").filter(|&limit| limit < UNLIMITED),
+                fixed: of(&["total_rss", "total_shmem"])
+                    + self.number("memory.kmem.usage_in_bytes").unwrap_or_default(),
+                reclaims: self.number("memory.failcnt").unwrap_or_default(),
+            },
+            Version::Two => {
+                let events = fs::read_to_string(self.folder.join("memory.events"))?;
+                Reading {
+                    limit: self.least_limit(),
+                    fixed: of(&["anon", "shmem", "kernel"]),
+                    reclaims: ["max", "high"].iter().filter_map(|key| value(&events, key)).sum(),
+                }
+            }
+        })
+    }
+
+    /// The least limit of the group and of those around it.
+    fn least_limit(&self) -> Option<u64> {
+        let limit = |folder: &Path| {
+            let text = |name: &str| fs::read_to_string(folder.join(name)).ok()?.trim().parse::<u64>().ok();
+            text("memory.max").into_iter().chain(text("memory.high")).min()
+        };
+        self.folder.ancestors().filter_map(limit).min()
+    }
+
+    fn number(&self, file: &str) -> Option<u64> {
+        fs::read_to_string(self.folder.join(file)).ok()?.trim().parse().ok()
+    }
+}
+
+/// Version 1 says of groups without a limit that they have one of so many bytes or more.
+const UNLIMITED: u64 = 1 << 60;
+
+/// The value of a line `key value`.
+fn value(text: &str, key: &str) -> Option<u64> {
+    text.lines().find_map(|line| line.strip_prefix(key)?.strip_prefix(' ')?.trim().parse().ok())
+}
+
+/// A group that was made for a command.
+#[derive(Debug)]
+pub struct Made {
+    group: Group,
+    /// The group of this process.
+    home: PathBuf,
+}
+
+impl Made {
+    /// The group.
+    pub fn group(&self) -> &Group {
+        &self.group
+    }
+
+    /// Starts a command in it: this process goes in, and leaves it when the command has started.
+    ///
+    /// # Errors
+    ///
+    /// The command cannot be started, or this process cannot be moved.
+    pub fn start(&self, command: &mut Command) -> io::Result<Child> {
+        move_here(&self.group.folder)?;
+        let started = command.spawn();
+        let back = move_here(&self.home);
+        let child = started?;
+        back.map(|()| child)
+    }
+
+    /// Processes in it.
+    pub fn processes(&self) -> usize {
+        fs::read_to_string(self.group.folder.join("cgroup.procs")).map_or(0, |text| text.lines().count())
+    }
+
+    /// Removes it.
+    ///
+    /// # Errors
+    ///
+    /// Processes are in it.
+    pub fn remove(self) -> Result<(), SteerError> {
+        let folder = self.group.folder;
+        fs::remove_dir(&folder).map_err(at(format!("remove the control group {}", folder.display())))
+    }
+}
+
+/// Moves this process, all its threads, into a group.
+fn move_here(folder: &Path) -> io::Result<()> {
+    fs::write(folder.join("cgroup.procs"), std::process::id().to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MIB: u64 = 1 << 20;
+
+    fn folder(files: &[(&str, &str)]) -> tempfile::TempDir {
+        let folder = tempfile::tempdir().unwrap();
+        files.iter().for_each(|(name, text)| fs::write(folder.path().join(name), text).unwrap());
+        folder
+    }
+
+    #[test]
+    fn the_first_version_is_read() {
+        let stat = "cache 5\nrss 1\nhierarchical_memory_limit 268435456\ntotal_rss 1048576\ntotal_rss_huge 7\ntotal_shmem 4096\n";
+        let files = [
+            ("memory.stat", stat),
+            ("memory.limit_in_bytes", "268435456\n"),
+            ("memory.failcnt", "12\n"),
+            ("memory.kmem.usage_in_bytes", "8192\n"),
+        ];
+        let folder = folder(&files);
+        let group = Group::at(folder.path()).unwrap();
+        let expected = Reading { limit: Some(256 * MIB), fixed: MIB + 4096 + 8192, reclaims: 12 };
+        assert_eq!(group.read().unwrap(), expected);
+        fs::write(folder.path().join("memory.stat"), "hierarchical_memory_limit 9223372036854771712\n").unwrap();
+        assert_eq!(group.read().unwrap().limit, None);
+    }
+
+    #[test]
+    fn the_second_version_is_read_and_the_groups_around_count() {
+        let outer = folder(&[("memory.max", "134217728\n")]);
+        let inner = outer.path().join("inner");
+        fs::create_dir(&inner).unwrap();
+        let events = "low 0\nhigh 2\nmax 3\noom 1\n";
+        let stat = "anon 1048576\nfile 77\nkernel 4096\nshmem 0\n";
+        for (name, text) in [("memory.max", "max\n"), ("memory.stat", stat), ("memory.events", events)] {
+            fs::write(inner.join(name), text).unwrap();
+        }
+        let group = Group::at(&inner).unwrap();
+        let expected = Reading { limit: Some(128 * MIB), fixed: MIB + 4096, reclaims: 5 };
+        assert_eq!(group.read().unwrap(), expected);
+    }
+
+    #[test]
+    fn the_hierarchy_with_memory_is_found() {
+        let mounts = "cgroup /cg/cpu cgroup rw,cpu 0 0\ncgroup /cg/memory cgroup rw,relatime,memory 0 0\ncgroup2 /cg/unified cgroup2 rw 0 0\n";
+        let found = Hierarchy::told(mounts, "4:memory:/jobs/a\n0::/other\n").unwrap();
+        assert_eq!(
+            (found.version, found.root.as_path(), found.own.as_path()),
+            (Version::One, Path::new("/cg/memory"), Path::new("jobs/a"))
+        );
+        let found = Hierarchy::told("cgroup2 /cg cgroup2 rw 0 0\n", "0::/user.slice\n").unwrap();
+        assert_eq!(
+            (found.version, found.root.as_path(), found.own.as_path()),
+            (Version::Two, Path::new("/cg"), Path::new("user.slice"))
+        );
+        let error = found.group(Path::new("/nowhere")).unwrap_err().to_string();
+        assert_eq!(
+            error,
+            "/nowhere is no control group with a controller of memory: expected the path of one, as in /cg/system.slice/postgresql.service"
+        );
+    }
+
+    #[test]
+    fn a_command_runs_in_a_group_of_its_own() {
+        let made =
+            Hierarchy::find().and_then(|found| found.make(&format!("hotset-test-{}", std::process::id()), 64 * MIB));
+        let made = match made {
+            Ok(made) => made,
+            Err(error) => return println!("NOT RUN: no control group can be made here: {error}"),
+        };
+        assert_eq!(made.group().read().unwrap().limit, Some(64 * MIB));
+        let mut child = made.start(Command::new("sleep").arg("60")).unwrap();
+        assert_eq!(made.processes(), 1, "this process has left again");
+        child.kill().unwrap();
+        child.wait().unwrap();
+        let folder = made.group().folder().to_owned();
+        made.remove().unwrap();
+        assert!(!folder.exists());
+    }
+}

@@ -1,0 +1,89 @@
+//! What may go wrong, as sentences.
+
+use std::io;
+use std::path::PathBuf;
+
+use hotset_core::host::Refusal;
+use hotset_core::spec::Value;
+
+/// Why steering cannot begin, or cannot go on.
+#[derive(Debug, thiserror::Error)]
+pub enum SteerError {
+    /// The policy cannot run on requests as they come.
+    #[error(transparent)]
+    Policy(#[from] Refusal),
+    /// The policy treats kinds of data apart.
+    #[error("{policy} treats kinds of data apart, which the kernel's events do not tell: choose another policy")]
+    Kinds {
+        /// The spec.
+        policy: String,
+    },
+    /// The policy treats applications apart.
+    #[error("{policy} treats applications apart, which the kernel's events do not tell: choose another policy")]
+    Applications {
+        /// The spec.
+        policy: String,
+    },
+    /// The policy treats writes apart.
+    #[error("{policy} treats writes apart, which the kernel's events do not tell: choose another policy")]
+    Writes {
+        /// The spec.
+        policy: String,
+    },
+    /// Blocks of this size cannot be steered.
+    #[error("a block of {} is not possible here: expected a power of two from 4K to 2M", Value::Size(*.0))]
+    Block(u64),
+    /// No block is left for the policy.
+    #[error(
+        "{} of memory hold no {least} blocks of {}: give more memory, or smaller blocks with --block",
+        Value::Size(*.memory), Value::Size(*.block)
+    )]
+    TooSmall {
+        /// Bytes for the policy.
+        memory: u64,
+        /// Bytes of a block.
+        block: u64,
+        /// Blocks that there must be.
+        least: u32,
+    },
+    /// Nothing bounds the memory.
+    #[error("{cgroup} has no limit of memory: say with --memory how much its files may take")]
+    Unlimited {
+        /// The control group.
+        cgroup: PathBuf,
+    },
+    /// The control group is no place for memory.
+    #[error("{cgroup} is no control group with a controller of memory: expected the path of one, as in {example}")]
+    NoCgroup {
+        /// What was given.
+        cgroup: PathBuf,
+        /// What would be one.
+        example: String,
+    },
+    /// Too many files.
+    #[error("{directory} and what else was given hold more than {most} files: name directories with fewer")]
+    TooMany {
+        /// Where the walk has stopped.
+        directory: PathBuf,
+        /// The bound.
+        most: usize,
+    },
+    /// The feed has failed.
+    #[error(transparent)]
+    Feed(#[from] hotset_feed::Error),
+    /// A call of the system failed.
+    #[error("cannot {what}: {error}")]
+    Io {
+        /// What was tried, and where.
+        what: String,
+        /// What the system says.
+        #[source]
+        error: io::Error,
+    },
+}
+
+/// Gives an error of the system its place.
+pub(crate) fn io(what: impl Into<String>) -> impl FnOnce(io::Error) -> SteerError {
+    let what = what.into();
+    move |error| SteerError::Io { what, error }
+}

@@ -1,0 +1,178 @@
+//! The files below directories, and when to look for them again.
+//!
+//! The kernel tells of changes in directories by inotify; then all of them are walked again, not more often than walks
+//! take a twentieth of the time. Where there are more directories than may be watched so, they are walked now and then.
+
+use std::collections::HashMap;
+use std::fs;
+use std::mem::MaybeUninit;
+use std::os::fd::OwnedFd;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use hotset_feed::FileId;
+use rustix::fs::inotify::{self, CreateFlags, WatchFlags};
+
+use crate::error::{SteerError, io};
+
+/// Files that are steered at most; each costs some hundred bytes here, and a place in the kernel's table.
+pub const MOST: usize = 200_000;
+/// The least time between walks, the part of the time they may take, and the time between walks that nobody asked for.
+const OFTEN: Duration = Duration::from_secs(1);
+const PART: u32 = 20;
+const SELDOM: Duration = Duration::from_secs(30);
+
+/// A file that was found.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Found {
+    pub path: PathBuf,
+    pub bytes: u64,
+}
+
+/// What has changed since the last walk.
+#[derive(Debug, Default)]
+pub(crate) struct Changes {
+    /// New files, and those of another size or name.
+    pub found: Vec<(FileId, Found)>,
+    pub gone: Vec<FileId>,
+}
+
+/// The files below some directories.
+#[derive(Debug)]
+pub(crate) struct Files {
+    directories: Vec<PathBuf>,
+    known: HashMap<FileId, Found>,
+    watch: Option<OwnedFd>,
+    /// All directories are watched.
+    is_complete: bool,
+    has_changed: bool,
+    walked: Instant,
+    took: Duration,
+}
+
+impl Files {
+    /// The files below these directories; the first [`walk`](Files::walk) finds them.
+    pub fn new(directories: Vec<PathBuf>) -> Files {
+        let watch = inotify::init(CreateFlags::NONBLOCK | CreateFlags::CLOEXEC).ok();
+        let is_complete = watch.is_some();
+        let (walked, took) = (Instant::now(), Duration::ZERO);
+        Files { directories, known: HashMap::new(), watch, is_complete, has_changed: true, walked, took }
+    }
+
+    /// How many there are.
+    pub fn len(&self) -> usize {
+        self.known.len()
+    }
+
+    /// All of them, as they were when they were walked.
+    pub fn all(&self) -> Vec<(FileId, Found)> {
+        self.known.iter().map(|(id, found)| (*id, found.clone())).collect()
+    }
+
+    /// True if it is time to walk again.
+    pub fn is_due(&mut self) -> bool {
+        let mut buffer = [MaybeUninit::uninit(); 4096];
+        if let Some(watch) = &self.watch {
+            while rustix::io::read(watch, &mut buffer).is_ok_and(|(told, _)| !told.is_empty()) {
+                self.has_changed = true;
+            }
+        }
+        let since = self.walked.elapsed();
+        since >= OFTEN.max(self.took * PART) && (self.has_changed || !self.is_complete && since >= SELDOM)
+    }
+
+    /// Walks all directories.
+    ///
+    /// # Errors
+    ///
+    /// There are more than [`MOST`] files, or a directory that was given cannot be read.
+    pub fn walk(&mut self) -> Result<Changes, SteerError> {
+        self.has_changed = false;
+        let started = Instant::now();
+        let mut now = HashMap::new();
+        for directory in self.directories.clone() {
+            fs::read_dir(&directory).map_err(io(format!("read {}", directory.display())))?;
+            self.walk_into(&directory, &mut now)?;
+        }
+        (self.walked, self.took) = (Instant::now(), started.elapsed());
+        let before = std::mem::replace(&mut self.known, now);
+        let is_new = |(id, file): &(&FileId, &Found)| before.get(id) != Some(file);
+        let found = self.known.iter().filter(is_new).map(|(id, file)| (*id, file.clone())).collect();
+        let gone = before.into_keys().filter(|id| !self.known.contains_key(id)).collect();
+        Ok(Changes { found, gone })
+    }
+
+    /// What is below a directory, on its own file system. What cannot be read, or goes meanwhile, is left out.
+    fn walk_into(&mut self, top: &Path, now: &mut HashMap<FileId, Found>) -> Result<(), SteerError> {
+        let Ok(device) = fs::metadata(top).map(|about| about.dev()) else { return Ok(()) };
+        let mut open = vec![top.to_owned()];
+        while let Some(folder) = open.pop() {
+            self.watch(&folder);
+            for entry in fs::read_dir(&folder).into_iter().flatten().flatten() {
+                let Ok(about) = entry.metadata() else { continue };
+                if about.is_dir() && about.dev() == device {
+                    open.push(entry.path());
+                } else if about.is_file() {
+                    if now.len() >= MOST {
+                        return Err(SteerError::TooMany { directory: folder, most: MOST });
+                    }
+                    let id = FileId::from_stat(about.dev(), about.ino());
+                    now.insert(id, Found { path: entry.path(), bytes: about.len() });
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn watch(&mut self, folder: &Path) {
+        let changes = WatchFlags::CREATE
+            | WatchFlags::DELETE
+            | WatchFlags::MOVED_FROM
+            | WatchFlags::MOVED_TO
+            | WatchFlags::CLOSE_WRITE
+            | WatchFlags::ONLYDIR;
+        let watched = self.watch.as_ref().map(|watch| inotify::add_watch(watch, folder, changes));
+        self.is_complete &= watched.is_some_and(|watched| watched.is_ok());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn names(changes: &Changes) -> Vec<String> {
+        let name = |(_, file): &(FileId, Found)| file.path.file_name().unwrap().to_string_lossy().into_owned();
+        let mut names: Vec<String> = changes.found.iter().map(name).collect();
+        names.sort();
+        names
+    }
+
+    fn wait_until_due(files: &mut Files) {
+        let started = Instant::now();
+        while !files.is_due() {
+            assert!(started.elapsed() < Duration::from_secs(60), "no change was told");
+            std::thread::sleep(Duration::from_millis(20));
+        }
+    }
+
+    #[test]
+    fn files_are_found_as_they_come_grow_and_go() {
+        let folder = tempfile::tempdir().unwrap();
+        let inner = folder.path().join("inner");
+        fs::create_dir(&inner).unwrap();
+        fs::write(folder.path().join("a"), "1").unwrap();
+        fs::write(inner.join("b"), "22").unwrap();
+        let mut files = Files::new(vec![folder.path().to_owned()]);
+        assert_eq!(names(&files.walk().unwrap()), ["a", "b"]);
+        fs::write(inner.join("b"), "22333").unwrap();
+        fs::write(inner.join("c"), "4").unwrap();
+        fs::remove_file(folder.path().join("a")).unwrap();
+        wait_until_due(&mut files);
+        let changes = files.walk().unwrap();
+        assert_eq!((names(&changes), changes.gone.len(), files.len()), (vec!["b".into(), "c".into()], 1, 2));
+        assert!(!files.is_due(), "nothing has changed since");
+        fs::remove_dir_all(folder.path()).unwrap();
+        assert!(files.walk().unwrap_err().to_string().starts_with("cannot read "));
+    }
+}

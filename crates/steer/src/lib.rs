@@ -1,0 +1,31 @@
+//! The kernel's page cache under any policy of the registry, from user space and without a patched kernel.
+//!
+//! Idea: the kernel tells what is read and what its page cache holds (`hotset-feed`); an unchanged policy follows it;
+//! what the policy lets go is dropped by advice to the kernel. No byte passes through this process, so that it may be
+//! killed at any time: what stays behind is a plain kernel. Reads that hit cost what they cost in the page cache.
+//!
+//! [`Steering`] decides, with no clock and no file of its own; [`Actuator`] is what it acts on. [`Session`] runs both
+//! on a feed, divides a control group's memory ([`Governor`]) and finds out whether it pays ([`Judge`]).
+
+mod actuate;
+mod cgroup;
+mod error;
+mod files;
+mod follower;
+mod governor;
+mod judge;
+mod mapped;
+mod mirror;
+mod pending;
+mod pressure;
+mod session;
+mod steering;
+
+pub use actuate::{Actuator, Advice};
+pub use cgroup::{Group, Hierarchy, Made};
+pub use error::SteerError;
+pub use files::MOST as MOST_FILES;
+pub use governor::{Division, Governor, Reading};
+pub use judge::{BEGIN, Judge, Misses, State, WAITING};
+pub use session::{Over, Report, Residency, Session, Settings, pages_per_stamp};
+pub use steering::{ATTEMPTS, Counts, PROTECTED, Steering};

@@ -1,0 +1,374 @@
+//! From directories and a control group to a kernel that holds what the policy says: events in, advice out, and once a
+//! second a look at everything else.
+
+use std::collections::HashSet;
+use std::ops::Range;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use hotset_core::policy::PolicySpec;
+use hotset_feed::{Event, Feed, FileId};
+use rustix::time::{ClockId, clock_gettime};
+use serde::Serialize;
+
+use crate::actuate::Advice;
+use crate::cgroup::Group;
+use crate::error::SteerError;
+use crate::files::{Changes, Files};
+use crate::governor::{Division, Governor, Reading};
+use crate::judge::{Judge, Misses, State};
+use crate::pressure::Pressure;
+use crate::steering::{Counts, PAGE, Steering};
+
+/// Nanoseconds between looks at what sends no events.
+const SECOND: u64 = 1_000_000_000;
+/// The least time that is waited for events, so that many small things become one.
+const GATHER: Duration = Duration::from_millis(5);
+/// Nanoseconds from the beginning of steering until reclaim is expected to be still.
+const SETTLED: u64 = 5 * SECOND;
+/// The least blocks that are worth steering.
+const LEAST: u32 = 16;
+
+/// What is steered, and how.
+#[derive(Clone, Debug)]
+pub struct Settings {
+    /// The policy.
+    pub policy: PolicySpec,
+    /// Bytes of a block.
+    pub block: u64,
+    /// The most that the policy may hold, in bytes.
+    pub memory: Option<u64>,
+    /// The control group whose memory it is.
+    pub group: Option<Group>,
+    /// Where the files are.
+    pub directories: Vec<PathBuf>,
+    /// Steer whether it pays or not.
+    pub always: bool,
+}
+
+/// Why a session is over before anybody has ended it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Over {
+    /// The control group was removed.
+    GroupGone,
+}
+
+/// What was done, seen and concluded.
+#[derive(Clone, Debug, Serialize)]
+pub struct Report {
+    /// The policy.
+    pub policy: String,
+    /// Bytes of a block.
+    pub block_bytes: u64,
+    /// Counts of blocks and pages.
+    #[serde(flatten)]
+    pub counts: Counts,
+    /// What it does now.
+    pub state: State,
+    /// Why, in words.
+    pub reason: String,
+    /// Seconds in all, and of them those in which it steered.
+    pub seconds: f64,
+    /// Seconds in which it steered.
+    pub seconds_steered: f64,
+    /// How memory is divided, in bytes.
+    pub memory: Option<Division>,
+    /// Files that are watched.
+    pub files: usize,
+    /// Files for which there was no place in the kernel's table.
+    pub files_unwatched: u64,
+    /// How old events were when they were handled, in seconds: mean and worst.
+    pub lag_mean: f64,
+    /// The oldest of them.
+    pub lag_worst: f64,
+    /// How often everything was asked anew because events were lost.
+    pub rebuilt: u64,
+    /// Pages of watched files that were resident at the end.
+    pub pages_resident: u64,
+    /// Seconds of processor time.
+    pub cpu_seconds: f64,
+    /// How what is resident differs from what the policy holds, where that was asked of the kernel at the end.
+    pub residency: Option<Residency>,
+}
+
+/// What is resident beside what the policy holds, in pages.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Residency {
+    /// Resident pages.
+    pub resident: u64,
+    /// Pages that the policy holds.
+    pub held: u64,
+    /// Those of them that are not resident.
+    pub missing: u64,
+    /// Resident pages that the policy does not hold: read ahead, on their way out, or locked.
+    pub extra: u64,
+}
+
+#[derive(Debug, Default)]
+struct Lag {
+    events: u64,
+    sum: f64,
+    worst: f64,
+}
+
+/// A feed, a policy, and what they act on.
+pub struct Session {
+    settings: Settings,
+    feed: Box<dyn Feed>,
+    steering: Steering<Advice>,
+    files: Files,
+    governor: Governor,
+    judge: Judge,
+    pressure: Option<Pressure>,
+    division: Division,
+    lag: Lag,
+    began: u64,
+    looked: u64,
+    /// When it began to steer, if it does; and how long it did before.
+    steering_since: Option<u64>,
+    steered: u64,
+    rebuilt: u64,
+    unwatched: u64,
+    cpu: Duration,
+}
+
+impl Session {
+    /// Watches every file below the directories.
+    ///
+    /// # Errors
+    ///
+    /// The policy cannot run here, nothing bounds the memory, or files cannot be listed.
+    pub fn new(settings: Settings, feed: Box<dyn Feed>) -> Result<Session, SteerError> {
+        let now = now();
+        let mut governor = Governor::new(settings.memory);
+        let reading = match &settings.group {
+            Some(group) => group.read().map_err(|_| no_group(group))?,
+            None => Reading::default(),
+        };
+        let unlimited = || SteerError::Unlimited {
+            cgroup: settings.group.as_ref().map_or_else(PathBuf::new, |group| group.folder().to_owned()),
+        };
+        let division = governor.divide(now, &reading, false).ok_or_else(unlimited)?;
+        let (policy, kernel) = blocks(&division, settings.block);
+        if policy < LEAST {
+            return Err(SteerError::TooSmall { memory: division.policy, block: settings.block, least: LEAST });
+        }
+        let steering = Steering::new(&settings.policy, settings.block, policy, kernel, Advice::default())?;
+        let mut session = Session {
+            files: Files::new(settings.directories.clone()),
+            pressure: Pressure::of(settings.group.as_ref().map(Group::folder)),
+            settings,
+            feed,
+            steering,
+            governor,
+            judge: Judge::default(),
+            division,
+            lag: Lag::default(),
+            began: now,
+            looked: now,
+            steering_since: None,
+            steered: 0,
+            rebuilt: 0,
+            unwatched: 0,
+            cpu: cpu(),
+        };
+        let changes = session.files.walk()?;
+        session.apply(changes)?;
+        if session.settings.always {
+            session.enter(State::Steering, now)?;
+        }
+        Ok(session)
+    }
+
+    /// Waits at most `timeout` for something to do, and does it.
+    ///
+    /// # Errors
+    ///
+    /// The feed is broken, or the directories cannot be read any more.
+    pub fn step(&mut self, timeout: Duration) -> Result<Option<Over>, SteerError> {
+        let due = self.steering.next().unwrap_or(u64::MAX).min(self.looked + SECOND);
+        let until = Duration::from_nanos(due.saturating_sub(now())).max(GATHER);
+        let lost = self.poll(timeout.min(until))?;
+        if lost {
+            self.rebuild();
+        }
+        let now = now();
+        self.steering.settle(now);
+        self.steering.actuator().close();
+        if now - self.looked >= SECOND {
+            self.looked = now;
+            return self.look(now);
+        }
+        Ok(None)
+    }
+
+    /// Handles what has happened; true if events were lost.
+    fn poll(&mut self, timeout: Duration) -> Result<bool, SteerError> {
+        let (steering, lag) = (&mut self.steering, &mut self.lag);
+        let mut lost = false;
+        let mut handled = None;
+        self.feed.poll(timeout, &mut |at, event| {
+            let now = *handled.get_or_insert_with(now);
+            let age = now.saturating_sub(at) as f64 / SECOND as f64;
+            (lag.events, lag.sum, lag.worst) = (lag.events + 1, lag.sum + age, lag.worst.max(age));
+            lost |= matches!(event, Event::Lost(_));
+            steering.handle(at, &event);
+        })?;
+        Ok(lost)
+    }
+
+    /// Asks the kernel for all that is resident, since it could not tell all that has happened.
+    fn rebuild(&mut self) {
+        self.rebuilt += 1;
+        for file in self.steering.watched() {
+            self.ask(file);
+        }
+    }
+
+    fn ask(&mut self, file: FileId) {
+        // A file that is gone has nothing resident; the next walk forgets it.
+        let resident: Vec<Range<u64>> = self.steering.actuator().resident(file).unwrap_or_default();
+        self.steering.watch(file, &resident, now());
+    }
+
+    fn apply(&mut self, changes: Changes) -> Result<(), SteerError> {
+        for file in changes.gone {
+            self.feed.unwatch(file);
+            self.steering.forget(file);
+            self.steering.actuator().forget(file);
+        }
+        let known: HashSet<FileId> = self.steering.watched().into_iter().collect();
+        for (id, file) in changes.found {
+            self.steering.actuator().know(id, file.path);
+            if self.feed.watch(id, file.bytes).is_err() {
+                self.unwatched += 1;
+                continue;
+            }
+            if !known.contains(&id) {
+                self.ask(id);
+            }
+        }
+        self.steering.actuator().close();
+        Ok(())
+    }
+
+    /// Looks at what sends no events: files, memory, who waits.
+    fn look(&mut self, now: u64) -> Result<Option<Over>, SteerError> {
+        if self.files.is_due() {
+            let changes = self.files.walk()?;
+            self.apply(changes)?;
+        }
+        let reading = match self.settings.group.as_ref().map(Group::read) {
+            Some(Err(_)) => return Ok(Some(Over::GroupGone)),
+            Some(Ok(reading)) => reading,
+            None => Reading::default(),
+        };
+        let is_still = self.steering_since.is_some_and(|since| now - since >= SETTLED);
+        // A limit that was taken away while it ran bounds nothing any more: the last division stays.
+        self.division = self.governor.divide(now, &reading, is_still).unwrap_or(self.division);
+        let (policy, kernel) = blocks(&self.division, self.settings.block);
+        let policy = policy.max(LEAST);
+        if policy.abs_diff(self.steering.capacity()) > self.steering.capacity() / 100 {
+            self.steering.resize(policy, kernel.max(LEAST), now);
+        }
+        let waiting = self.pressure.as_mut().and_then(|pressure| pressure.waiting(now));
+        let counts = self.steering.counts();
+        let misses = Misses { policy: counts.misses, kernel: counts.kernel_misses };
+        if let Some(state) = self.judge.look(now, misses, self.steering.capacity(), waiting)
+            && !self.settings.always
+        {
+            self.enter(state, now)?;
+        }
+        Ok(None)
+    }
+
+    fn enter(&mut self, state: State, now: u64) -> Result<(), SteerError> {
+        self.steered += self.steering_since.take().map_or(0, |since| now - since);
+        self.feed.reading(state != State::Resting)?;
+        if state == State::Steering {
+            self.steering_since = Some(now);
+            self.steering.act(now);
+        } else {
+            self.steering.rest();
+        }
+        Ok(())
+    }
+
+    /// What was done so far.
+    pub fn report(&self) -> Report {
+        let now = now();
+        let steered = self.steered + self.steering_since.map_or(0, |since| now - since);
+        let state = if self.settings.always { State::Steering } else { self.judge.state() };
+        let seconds = |nanos: u64| nanos as f64 / SECOND as f64;
+        Report {
+            policy: self.settings.policy.to_string(),
+            block_bytes: self.settings.block,
+            counts: self.steering.counts(),
+            state,
+            reason: self.judge.reason(),
+            seconds: seconds(now - self.began),
+            seconds_steered: seconds(steered),
+            memory: self.settings.group.is_some().then_some(self.division),
+            files: self.files.len(),
+            files_unwatched: self.unwatched,
+            lag_mean: self.lag.sum / self.lag.events.max(1) as f64,
+            lag_worst: self.lag.worst,
+            rebuilt: self.rebuilt,
+            pages_resident: self.steering.resident(),
+            cpu_seconds: (cpu() - self.cpu).as_secs_f64(),
+            residency: None,
+        }
+    }
+
+    /// The last report: what is resident is asked of the kernel.
+    pub fn finish(&mut self) -> Report {
+        let mut residency = Residency::default();
+        for (file, found) in self.files.all() {
+            // A file that is gone has nothing resident.
+            let resident = self.steering.actuator().resident(file).unwrap_or_default();
+            let resident: HashSet<u64> = resident.into_iter().flatten().collect();
+            let held = |page: &u64| self.steering.holds(file, *page);
+            let held: HashSet<u64> = (0..found.bytes.div_ceil(PAGE)).filter(held).collect();
+            residency.resident += resident.len() as u64;
+            residency.held += held.len() as u64;
+            residency.missing += held.difference(&resident).count() as u64;
+            residency.extra += resident.difference(&held).count() as u64;
+        }
+        self.steering.actuator().close();
+        Report { residency: Some(residency), ..self.report() }
+    }
+
+    /// What is steered.
+    pub fn steering(&self) -> &Steering<Advice> {
+        &self.steering
+    }
+}
+
+/// Blocks for the policy and for the kernel.
+fn blocks(division: &Division, block: u64) -> (u32, u32) {
+    let of = |bytes: u64| u32::try_from(bytes / block).unwrap_or(u32::MAX).min(1 << 31);
+    (of(division.policy), of(division.kernel))
+}
+
+fn no_group(group: &Group) -> SteerError {
+    SteerError::Io {
+        what: format!("read the memory of {}", group.folder().display()),
+        error: std::io::ErrorKind::NotFound.into(),
+    }
+}
+
+/// Nanoseconds of the clock that the feed's times are of.
+fn now() -> u64 {
+    let time = clock_gettime(ClockId::Monotonic);
+    time.tv_sec as u64 * SECOND + time.tv_nsec as u64
+}
+
+fn cpu() -> Duration {
+    let time = clock_gettime(ClockId::ProcessCPUTime);
+    Duration::new(time.tv_sec as u64, time.tv_nsec as u32)
+}
+
+/// Pages of a block that has one time stamp in the feed.
+pub fn pages_per_stamp(block: u64) -> u32 {
+    (block / PAGE).clamp(1, 1 << 16) as u32
+}

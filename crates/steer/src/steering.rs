@@ -1,0 +1,373 @@
+//! The decisions: what the policy holds is what the kernel is made to hold. No clock, no file, no thread of its own.
+//!
+//! A block that the policy lets go is dropped as soon as nothing stands against it: a folio only when the policy holds
+//! none of its blocks, and nothing within [`PROTECTED`] of its arrival that was read ahead and not yet read. What the
+//! kernel does not drop, because it is dirty, locked or mapped, is tried again [`ATTEMPTS`] times at growing distances,
+//! and then left to the kernel. A block that the policy does not admit goes when its reader has left it.
+
+use std::ops::Range;
+
+use hotset_core::policy::{Outcome, PolicySpec};
+use hotset_feed::{Event, FileId, How};
+use rustc_hash::FxHashMap;
+use serde::Serialize;
+
+use crate::actuate::Actuator;
+use crate::error::SteerError;
+use crate::follower::{Address, Follower, address, place};
+use crate::mirror::Mirror;
+use crate::pending::Pending;
+
+/// Nanoseconds that pages that were read ahead stay though the policy does not hold them.
+pub const PROTECTED: u64 = 3_000_000_000;
+/// How often a block is dropped that does not leave.
+pub const ATTEMPTS: u32 = 8;
+/// Nanoseconds until it is looked whether a block has left; they double with each attempt.
+const PATIENCE: u64 = 20_000_000;
+/// References to the last so many blocks are one reference: readers go through a block in many small steps.
+const MERGED: usize = 8;
+/// Pages of a folio that is mapped at once.
+const HUGE: u64 = 512;
+/// Bytes of a page.
+pub(crate) const PAGE: u64 = 4096;
+
+/// What was done and seen.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Counts {
+    /// Blocks referenced; repeats of the last few are one.
+    pub references: u64,
+    /// Those that the policy did not hold.
+    pub misses: u64,
+    /// Those that the kernel alone would not have held, by the model `linux` with all memory that it has.
+    pub kernel_misses: u64,
+    /// Pages that came into the page cache.
+    pub pages_read: u64,
+    /// Pages that were dropped.
+    pub pages_dropped: u64,
+    /// Pages that were fetched because the policy wanted them.
+    pub pages_fetched: u64,
+    /// Blocks that did not leave however often they were dropped.
+    pub left_to_kernel: u64,
+    /// How often a drop failed as such: the file was gone, or is no longer the same.
+    pub failed: u64,
+    /// Events that the kernel could not tell.
+    pub lost: u64,
+}
+
+/// The policy, what the kernel holds, and what has to be done about it.
+pub struct Steering<A> {
+    policy: Follower,
+    /// The kernel on the same stream.
+    kernel: Follower,
+    mirror: Mirror,
+    pending: Pending,
+    actuator: A,
+    /// Pages of a block.
+    block: u64,
+    numbers: FxHashMap<FileId, u32>,
+    files: Vec<Option<FileId>>,
+    free: Vec<u32>,
+    recent: [Address; MERGED],
+    /// By process, the block that was not admitted and that it reads.
+    leaving: FxHashMap<u32, Address>,
+    is_acting: bool,
+    counts: Counts,
+}
+
+impl<A: Actuator> Steering<A> {
+    /// A policy over blocks of `block` bytes that may hold `capacity` of them, beside a kernel that may hold `kernel`.
+    ///
+    /// # Errors
+    ///
+    /// The policy needs more than the kernel tells, or cannot be built at this size.
+    pub fn new(
+        spec: &PolicySpec,
+        block: u64,
+        capacity: u32,
+        kernel: u32,
+        actuator: A,
+    ) -> Result<Steering<A>, SteerError> {
+        if !block.is_power_of_two() || !(PAGE..=2 << 20).contains(&block) {
+            return Err(SteerError::Block(block));
+        }
+        let linux = PolicySpec::parse("linux").map_err(hotset_core::host::Refusal::Spec)?;
+        Ok(Steering {
+            policy: Follower::new(spec, capacity, block)?,
+            kernel: Follower::new(&linux, kernel, block)?,
+            mirror: Mirror::default(),
+            pending: Pending::default(),
+            actuator,
+            block: block / PAGE,
+            numbers: FxHashMap::default(),
+            files: Vec::new(),
+            free: Vec::new(),
+            recent: [Address::MAX; MERGED],
+            leaving: FxHashMap::default(),
+            is_acting: false,
+            counts: Counts::default(),
+        })
+    }
+
+    /// What was done so far.
+    pub fn counts(&self) -> Counts {
+        let (policy, kernel) = (&self.policy, &self.kernel);
+        Counts { references: policy.references, misses: policy.misses, kernel_misses: kernel.misses, ..self.counts }
+    }
+
+    /// Whether it acts, or only watches.
+    pub fn is_acting(&self) -> bool {
+        self.is_acting
+    }
+
+    /// Blocks that the policy may hold.
+    pub fn capacity(&self) -> u32 {
+        self.policy.capacity()
+    }
+
+    /// Blocks that it holds.
+    pub fn held(&self) -> u32 {
+        self.policy.len()
+    }
+
+    /// True if the policy holds the block of this page.
+    pub fn holds(&self, file: FileId, page: u64) -> bool {
+        self.numbers.get(&file).is_some_and(|&number| self.policy.holds(address(number, (page / self.block) as u32)))
+    }
+
+    /// Pages of watched files that the kernel holds.
+    pub fn resident(&self) -> u64 {
+        self.mirror.pages()
+    }
+
+    /// What acts.
+    pub fn actuator(&mut self) -> &mut A {
+        &mut self.actuator
+    }
+
+    /// When [`settle`](Steering::settle) has something to do next, in nanoseconds.
+    pub fn next(&self) -> Option<u64> {
+        self.pending.next()
+    }
+
+    /// Blocks that wait to be dropped.
+    pub fn pending(&self) -> usize {
+        self.pending.len()
+    }
+
+    /// The file is steered from now on; `resident` are its pages that the kernel holds.
+    pub fn watch(&mut self, file: FileId, resident: &[Range<u64>], at: u64) {
+        let number = self.number(file);
+        self.mirror.forget(number);
+        for range in resident {
+            range.clone().for_each(|page| self.mirror.add(number, page..page + 1, at));
+            self.mirror.touch(number, range.clone());
+        }
+        for block in self.resident_blocks(number) {
+            // What is there is worth keeping until something better comes; beyond the capacity nobody knows what.
+            if self.policy.len() < self.policy.capacity() && !self.policy.holds(block) {
+                self.policy.seed(block, at);
+            }
+            if self.kernel.len() < self.kernel.capacity() && !self.kernel.holds(block) {
+                self.kernel.seed(block, at);
+            }
+            self.reconsider(block, at);
+        }
+    }
+
+    /// The file is gone.
+    pub fn forget(&mut self, file: FileId) {
+        let Some(number) = self.numbers.remove(&file) else { return };
+        self.policy.forget(number);
+        self.kernel.forget(number);
+        self.policy.take_released();
+        self.mirror.forget(number);
+        self.files[number as usize] = None;
+        self.free.push(number);
+        self.recent = [Address::MAX; MERGED];
+    }
+
+    /// Files that are watched.
+    pub fn watched(&self) -> Vec<FileId> {
+        self.files.iter().copied().flatten().collect()
+    }
+
+    /// Changes what the policy and the kernel may hold, in blocks.
+    pub fn resize(&mut self, capacity: u32, kernel: u32, at: u64) {
+        self.policy.resize(capacity);
+        self.kernel.resize(kernel);
+        self.kernel.take_released();
+        self.let_go(at);
+    }
+
+    /// Begins to act: what the policy does not hold is dropped.
+    pub fn act(&mut self, at: u64) {
+        self.is_acting = true;
+        for number in 0..self.files.len() as u32 {
+            for block in self.resident_blocks(number) {
+                self.reconsider(block, at);
+            }
+        }
+    }
+
+    /// Leaves everything to the kernel.
+    pub fn rest(&mut self) {
+        self.is_acting = false;
+        self.pending.clear();
+        self.leaving.clear();
+    }
+
+    /// What the kernel tells.
+    pub fn handle(&mut self, at: u64, event: &Event) {
+        let Some(&number) = event.file().and_then(|file| self.numbers.get(&file)) else {
+            if let Event::Lost(events) = event {
+                self.counts.lost += events;
+            }
+            return;
+        };
+        match *event {
+            Event::Touched { file, first, pages, how, process } => {
+                let mut pages = first..first + u64::from(pages);
+                if how != How::Read {
+                    self.actuator.is_mapped(file, process);
+                    pages = self.mapped_by(number, pages);
+                }
+                self.touch(number, pages, process, at);
+            }
+            Event::Added { first, pages, .. } => {
+                let folio = first..first + u64::from(pages);
+                self.counts.pages_read += u64::from(pages);
+                self.mirror.add(number, folio.clone(), at);
+                if self.is_acting {
+                    for block in self.blocks(number, folio) {
+                        self.pending.put(block, at + PROTECTED, 0);
+                    }
+                }
+            }
+            Event::Removed { first, pages, .. } => self.mirror.remove(number, first..first + u64::from(pages)),
+            Event::Lost(_) => {}
+        }
+    }
+
+    /// What a fault has mapped: a huge page becomes visible as a whole, and is never heard of again while it is mapped.
+    fn mapped_by(&self, file: u32, pages: Range<u64>) -> Range<u64> {
+        let huge = self.mirror.folios(file, pages.start..pages.start + 1).pop().filter(|it| it.end - it.start == HUGE);
+        huge.unwrap_or(pages)
+    }
+
+    fn touch(&mut self, file: u32, pages: Range<u64>, process: u32, at: u64) {
+        self.mirror.touch(file, pages.clone());
+        for block in self.blocks(file, pages) {
+            if self.recent.contains(&block) {
+                continue;
+            }
+            self.recent.rotate_right(1);
+            self.recent[0] = block;
+            if let Some(left) = self.leaving.remove(&process) {
+                self.reconsider(left, at);
+            }
+            self.kernel.access(block, at);
+            self.kernel.take_released();
+            self.kernel.take_wanted();
+            if self.policy.access(block, at) == Outcome::Bypassed && self.is_acting {
+                self.leaving.insert(process, block);
+                self.pending.put(block, at + PROTECTED, 0);
+            }
+            self.let_go(at);
+        }
+    }
+
+    /// Follows what the policy has decided.
+    fn let_go(&mut self, at: u64) {
+        for block in self.policy.take_released() {
+            self.reconsider(block, at);
+        }
+        for block in self.policy.take_wanted() {
+            let (number, pages) = (place(block).0, self.pages(block));
+            let Some(file) = self.files[number as usize].filter(|_| self.is_acting) else { continue };
+            self.counts.pages_fetched += pages.end - pages.start;
+            self.counts.failed += u64::from(self.actuator.fetch(file, pages).is_err());
+        }
+    }
+
+    fn reconsider(&mut self, block: Address, at: u64) {
+        if self.is_acting && !self.policy.holds(block) {
+            self.pending.put(block, at, 0);
+        }
+    }
+
+    /// Drops what is due.
+    pub fn settle(&mut self, now: u64) {
+        while let Some((block, attempts)) = self.pending.take(now) {
+            self.drop_block(block, attempts, now);
+        }
+    }
+
+    fn drop_block(&mut self, block: Address, attempts: u32, now: u64) {
+        let number = place(block).0;
+        let Some(file) = self.files.get(number as usize).copied().flatten() else { return };
+        self.leaving.retain(|_, read| *read != block);
+        if self.policy.holds(block) {
+            return;
+        }
+        let (mut free, mut later) = (Vec::<Range<u64>>::new(), None::<u64>);
+        for folio in self.mirror.folios(number, self.pages(block)) {
+            if self.blocks(number, folio.clone()).any(|other| self.policy.holds(other)) {
+                continue;
+            }
+            let protected = self.mirror.unread_since(number, folio.clone()).map(|came| came + PROTECTED);
+            match (protected.filter(|&until| until > now), free.last_mut()) {
+                (Some(until), _) => later = Some(later.map_or(until, |other| other.min(until))),
+                (None, Some(last)) if last.end == folio.start => last.end = folio.end,
+                (None, _) => free.push(folio),
+            }
+        }
+        if let Some(later) = later {
+            self.pending.put(block, later, attempts);
+        }
+        if free.is_empty() {
+            return;
+        }
+        if attempts == ATTEMPTS {
+            self.counts.left_to_kernel += 1;
+            return;
+        }
+        for pages in free {
+            self.counts.pages_dropped += if attempts == 0 { pages.end - pages.start } else { 0 };
+            self.counts.failed += u64::from(self.actuator.drop(file, pages).is_err());
+        }
+        self.pending.put(block, now + (PATIENCE << attempts), attempts + 1);
+    }
+
+    /// The blocks that pages lie in.
+    fn blocks(&self, file: u32, pages: Range<u64>) -> impl Iterator<Item = Address> + use<A> {
+        let numbers = pages.start / self.block..pages.end.div_ceil(self.block);
+        numbers.map(move |number| address(file, number as u32))
+    }
+
+    fn pages(&self, block: Address) -> Range<u64> {
+        let first = u64::from(place(block).1) * self.block;
+        first..first + self.block
+    }
+
+    /// The blocks of a file that are resident, at least in part, in order.
+    fn resident_blocks(&self, file: u32) -> Vec<Address> {
+        let ranges = self.mirror.resident(file);
+        let mut blocks: Vec<Address> = ranges.into_iter().flat_map(|range| self.blocks(file, range)).collect();
+        blocks.sort_unstable();
+        blocks.dedup();
+        blocks
+    }
+
+    fn number(&mut self, file: FileId) -> u32 {
+        if let Some(&number) = self.numbers.get(&file) {
+            return number;
+        }
+        let number = self.free.pop().unwrap_or(self.files.len() as u32);
+        if number as usize == self.files.len() {
+            self.files.push(None);
+        }
+        self.files[number as usize] = Some(file);
+        self.numbers.insert(file, number);
+        number
+    }
+}

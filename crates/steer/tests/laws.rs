@@ -1,0 +1,324 @@
+//! The laws of steering on a kernel that is played: what the policy holds is what the kernel holds, and what the policy
+//! misses is what the simulator says it misses.
+
+mod played;
+
+use std::collections::BTreeSet;
+
+use hotset_core::parts::random::Random;
+use hotset_core::policy::{PolicySpec, Setting};
+use hotset_core::registry;
+use hotset_core::request::Request;
+use hotset_feed::{Event, FileId};
+use hotset_sim::grid::{self, Plan};
+use hotset_sim::{BlockSize, Options, Silent, prepare};
+use hotset_steer::{ATTEMPTS, PROTECTED, Steering};
+use hotset_trace::{Addressing, Batch, Meta, Tables, TraceError, TraceReader};
+
+use played::{Kernel, SECOND, file};
+
+/// Pages of a block.
+const PAGES: u64 = 4;
+const BLOCK: u64 = PAGES * 4096;
+const CAPACITY: u32 = 40;
+
+fn served(policy: &str) -> PolicySpec {
+    PolicySpec::parse(policy).unwrap().set_in(Setting::Serving)
+}
+
+/// A kernel that is steered from its first page on.
+fn steered(policy: &str) -> (Kernel, Steering<Kernel>) {
+    let kernel = Kernel::default();
+    let mut steering = Steering::new(&served(policy), BLOCK, CAPACITY, CAPACITY, kernel.clone()).unwrap();
+    (0..3).for_each(|number| steering.watch(file(number), &[], 0));
+    steering.act(0);
+    (kernel, steering)
+}
+
+/// Every policy that can steer.
+fn policies() -> Vec<&'static str> {
+    let names = registry::all().map(|entry| entry.info.name);
+    names.filter(|name| Steering::new(&served(name), BLOCK, CAPACITY, CAPACITY, Kernel::default()).is_ok()).collect()
+}
+
+/// Blocks of three files: a part that is used again and again, a loop, and others; none of the last few again.
+fn blocks(steps: usize) -> Vec<(u64, u64)> {
+    let mut random = Random::new(3);
+    let mut chosen: Vec<(u64, u64)> = Vec::new();
+    while chosen.len() < steps {
+        let next = match random.below(3) {
+            0 => (0, u64::from(random.below(30))),
+            1 => (1, chosen.len() as u64 / 3 % 60),
+            _ => (2, u64::from(random.below(300))),
+        };
+        if !chosen.iter().rev().take(8).any(|last| *last == next) {
+            chosen.push(next);
+        }
+    }
+    chosen
+}
+
+fn held(steering: &Steering<Kernel>) -> BTreeSet<(FileId, u64)> {
+    let all = (0..3).flat_map(|number| (0..300).map(move |block| (file(number), block)));
+    all.filter(|&(file, block)| steering.holds(file, block * PAGES)).collect()
+}
+
+#[test]
+fn most_policies_can_steer_and_the_others_are_refused_in_a_sentence() {
+    assert!(policies().len() > 20, "{:?}", policies());
+    let refused = |policy: &str| match Steering::new(&served(policy), BLOCK, 64, 64, Kernel::default()) {
+        Err(error) => error.to_string(),
+        Ok(_) => panic!("{policy} steers"),
+    };
+    assert!(refused("opt").contains("must know the future"));
+    assert!(refused("render").contains("treats kinds of data apart, which the kernel's events do not tell"));
+    assert!(refused("qos").contains("choose another policy"));
+    let small = Steering::new(&served("lru"), 1000, 64, 64, Kernel::default()).err().unwrap().to_string();
+    assert_eq!(small, "a block of 1000B is not possible here: expected a power of two from 4K to 2M");
+}
+
+#[test]
+fn what_the_policy_holds_is_what_the_kernel_holds() {
+    for policy in policies() {
+        let (kernel, mut steering) = steered(policy);
+        let mut now = 0;
+        for (step, (number, block)) in blocks(1500).into_iter().enumerate() {
+            now += SECOND;
+            if step % 400 == 399 {
+                steering.resize(if step % 800 == 399 { 25 } else { CAPACITY }, CAPACITY, now);
+            }
+            kernel.read(file(number), block * PAGES..(block + 1) * PAGES, PAGES);
+            kernel.tell(&mut steering, now);
+            let (held, resident) = (held(&steering), kernel.blocks(PAGES));
+            let extra: Vec<_> = resident.difference(&held).collect();
+            let is_read = extra.iter().all(|&&other| other == (file(number), block));
+            assert!(held.is_subset(&resident) && is_read, "{policy} at {step}: {extra:?} beside {held:?}");
+        }
+        kernel.tell(&mut steering, now + PROTECTED);
+        assert_eq!(held(&steering), kernel.blocks(PAGES), "{policy}");
+        assert_eq!(steering.resident(), kernel.pages(), "{policy}");
+        let counts = steering.counts();
+        assert_eq!((counts.left_to_kernel, counts.failed), (0, 0), "{policy}");
+        assert_eq!(counts.pages_read - counts.pages_fetched, counts.misses * PAGES, "{policy}: a miss reads a block");
+    }
+}
+
+/// A trace of reads of whole blocks.
+struct Reads(Meta, Tables, Batch);
+
+impl Reads {
+    fn new(blocks: &[(u64, u64)]) -> Reads {
+        let read = |&(file, block): &(u64, u64)| Request {
+            offset: block * BLOCK,
+            length: BLOCK as u32,
+            file: file as u32,
+            ..Request::default()
+        };
+        let batch = Batch { requests: blocks.iter().map(read).collect(), file_sizes: Vec::new() };
+        let addressing = Addressing::Bytes { unit: None };
+        Reads(Meta { format: "reads", addressing, has_time: false, has_ops: false }, Tables::default(), batch)
+    }
+}
+
+impl TraceReader for Reads {
+    fn meta(&self) -> &Meta {
+        &self.0
+    }
+
+    fn tables(&self) -> &Tables {
+        &self.1
+    }
+
+    fn read(&mut self, batch: &mut Batch) -> Result<(), TraceError> {
+        *batch = std::mem::take(&mut self.2);
+        Ok(())
+    }
+}
+
+#[test]
+fn what_the_policy_misses_is_what_the_simulator_says() {
+    let (names, blocks) = (policies(), blocks(3000));
+    let options = Options { block: Some(BlockSize::Bytes(BLOCK)), ..Options::default() };
+    let (mut prepared, _) = prepare(Box::new(Reads::new(&blocks)), &options, &Silent).unwrap();
+    let plan = |name: &&str| {
+        let spec = served(name);
+        Plan { entry: spec.entry(), args: spec.args(Some(BLOCK)), capacity: CAPACITY, seed: 1 }
+    };
+    let plans: Vec<Plan> = names.iter().chain(&["linux"]).map(plan).collect();
+    let tallies = grid::run(&mut prepared, &plans, &Silent).unwrap().tallies;
+    let kernel_misses = tallies.last().unwrap().total.misses();
+    for (name, tally) in names.iter().zip(&tallies) {
+        let (kernel, mut steering) = steered(name);
+        for (step, &(number, block)) in blocks.iter().enumerate() {
+            kernel.read(file(number), block * PAGES..(block + 1) * PAGES, PAGES);
+            kernel.tell(&mut steering, step as u64 * 1000);
+        }
+        let counts = steering.counts();
+        assert_eq!((counts.references, counts.misses), (tally.total.references, tally.total.misses()), "{name}");
+        assert_eq!(counts.kernel_misses, kernel_misses, "{name}");
+    }
+}
+
+/// Reads ahead of nobody: pages that the policy does not hold stay three seconds, and go then unless they are read.
+#[test]
+fn what_was_read_ahead_is_protected_until_it_is_read_or_old() {
+    let (kernel, mut steering) = steered("lru");
+    kernel.add(file(0), 0, 64);
+    kernel.read(file(0), 0..4, 1);
+    kernel.tell(&mut steering, 10);
+    kernel.tell(&mut steering, PROTECTED + 9);
+    assert_eq!(kernel.pages(), 64);
+    // The folio of 64 pages has a block that the policy holds.
+    kernel.tell(&mut steering, PROTECTED + SECOND);
+    assert_eq!(kernel.pages(), 64);
+    // Others have none: one is read in time, one is not.
+    let (kernel, mut steering) = steered("lru");
+    for folio in [0, 4] {
+        kernel.add(file(0), folio, 4);
+    }
+    kernel.tell(&mut steering, 10);
+    kernel.read(file(0), 4..8, 1);
+    kernel.tell(&mut steering, PROTECTED - 1);
+    assert_eq!(kernel.pages(), 8);
+    kernel.tell(&mut steering, PROTECTED + 10);
+    assert_eq!(kernel.blocks(PAGES), BTreeSet::from([(file(0), 1)]));
+}
+
+#[test]
+fn a_folio_is_dropped_when_the_last_of_its_blocks_is_out() {
+    let (kernel, mut steering) = steered("fifo");
+    // Two blocks in one folio, of which the second comes later.
+    kernel.add(file(0), 0, 8);
+    kernel.read(file(0), 0..4, 1);
+    kernel.tell(&mut steering, 1);
+    let fill = |from: u64, to: u64, steering: &mut Steering<Kernel>| {
+        for block in from..to {
+            kernel.read(file(1), block * PAGES..(block + 1) * PAGES, PAGES);
+            kernel.tell(steering, 1 + block * SECOND);
+        }
+    };
+    fill(0, 10, &mut steering);
+    kernel.read(file(0), 4..8, 1);
+    kernel.tell(&mut steering, 10 * SECOND);
+    fill(10, 39, &mut steering);
+    assert!(!steering.holds(file(0), 0) && steering.holds(file(0), 4));
+    assert_eq!(kernel.pages_of(file(0)), 8, "half of it is wanted");
+    fill(39, 60, &mut steering);
+    assert!(!steering.holds(file(0), 4));
+    assert_eq!(kernel.pages_of(file(0)), 0);
+}
+
+/// The kernel tells 16 pages of a fault, and maps all of a huge folio.
+#[test]
+fn a_huge_folio_that_is_mapped_is_touched_as_a_whole() {
+    for (folio, blocks) in [(512, 512 / PAGES), (256, 16 / PAGES)] {
+        let (kernel, mut steering) = steered("lru");
+        steering.resize(1000, 1000, 0);
+        kernel.add(file(0), 0, folio);
+        kernel.fault(file(0), 32..48);
+        kernel.tell(&mut steering, 1);
+        assert_eq!(u64::from(steering.held()), blocks);
+    }
+}
+
+#[test]
+fn what_does_not_leave_is_tried_again_and_then_left_to_the_kernel() {
+    for is_freed in [true, false] {
+        let (kernel, mut steering) = steered("fifo");
+        kernel.read(file(0), 0..4, 4);
+        kernel.lock(file(0), 0);
+        let mut now = 0;
+        for block in 0..u64::from(CAPACITY) {
+            now += 1000;
+            kernel.read(file(1), block * PAGES..(block + 1) * PAGES, PAGES);
+            kernel.tell(&mut steering, now);
+        }
+        assert_eq!(kernel.pages_of(file(0)), 4);
+        if is_freed {
+            kernel.unlock(file(0), 0);
+        }
+        for _ in 0..40 {
+            now += SECOND;
+            kernel.tell(&mut steering, now);
+        }
+        assert_eq!(kernel.pages_of(file(0)), if is_freed { 0 } else { 4 });
+        assert_eq!(steering.counts().left_to_kernel, u64::from(!is_freed));
+        assert_eq!(steering.pending(), 0);
+        let drops = kernel.drops_of(file(0));
+        assert_eq!(drops, if is_freed { 2 } else { ATTEMPTS as usize });
+    }
+}
+
+/// Once it is full this policy keeps no block that is new: each goes when its reader goes on.
+#[test]
+fn what_is_not_admitted_goes_when_its_reader_has_left_it() {
+    let (kernel, mut steering) = steered("ulc(client=1)");
+    for block in 0..u64::from(CAPACITY) {
+        kernel.read(file(1), block * PAGES..(block + 1) * PAGES, PAGES);
+        kernel.tell(&mut steering, block);
+    }
+    let full = kernel.pages();
+    for block in 0..4 {
+        kernel.read(file(0), block * PAGES..(block + 1) * PAGES, PAGES);
+        kernel.tell(&mut steering, SECOND + block * 1000);
+        assert!(!steering.holds(file(0), block * PAGES));
+        assert_eq!(kernel.resident(file(0)).pop(), Some(block * PAGES..(block + 1) * PAGES));
+        assert_eq!(kernel.pages_of(file(0)), PAGES);
+    }
+    // Nobody goes on: it goes by itself.
+    kernel.tell(&mut steering, SECOND * 2 + PROTECTED);
+    assert_eq!((kernel.pages_of(file(0)), kernel.pages()), (0, full));
+}
+
+#[test]
+fn at_rest_nothing_is_dropped_and_what_is_in_excess_goes_when_it_begins_again() {
+    let (kernel, mut steering) = steered("lru");
+    steering.rest();
+    for block in 0..100 {
+        kernel.read(file(0), block * PAGES..(block + 1) * PAGES, PAGES);
+        kernel.tell(&mut steering, 20 * block * SECOND);
+    }
+    assert_eq!(kernel.pages(), 100 * PAGES);
+    steering.act(10_000 * SECOND);
+    kernel.tell(&mut steering, 10_000 * SECOND);
+    assert_eq!(kernel.pages(), u64::from(CAPACITY) * PAGES);
+    assert_eq!(held(&steering), kernel.blocks(PAGES));
+}
+
+/// After events were lost all is asked anew: pages came and went of which nothing was told.
+#[test]
+fn the_mirror_is_rebuilt_when_events_were_lost() {
+    let (kernel, mut steering) = steered("lru");
+    for block in 0..20 {
+        kernel.read(file(0), block * PAGES..(block + 1) * PAGES, PAGES);
+    }
+    kernel.tell(&mut steering, 1);
+    kernel.reclaim(file(0), 0, 4);
+    for block in 0..30 {
+        kernel.add(file(1), block * PAGES, PAGES);
+    }
+    kernel.lose();
+    steering.handle(5 * SECOND, &Event::Lost(34));
+    for number in 0..3 {
+        steering.watch(file(number), &kernel.resident(file(number)), 5 * SECOND);
+    }
+    assert_eq!((steering.resident(), steering.counts().lost), (kernel.pages(), 34));
+    kernel.tell(&mut steering, 5 * SECOND);
+    kernel.tell(&mut steering, 10 * SECOND);
+    assert!(kernel.blocks(PAGES).is_subset(&held(&steering)));
+    assert_eq!(steering.held(), CAPACITY, "what was there is kept as far as it fits");
+}
+
+#[test]
+fn a_file_that_is_gone_is_forgotten_and_its_number_used_again() {
+    let (kernel, mut steering) = steered("lru");
+    kernel.read(file(0), 0..4, 4);
+    kernel.read(file(1), 0..4, 4);
+    kernel.tell(&mut steering, 1);
+    steering.forget(file(0));
+    assert_eq!((steering.held(), steering.resident(), steering.watched().len()), (1, 4, 2));
+    steering.watch(file(9), &[], 2);
+    assert!(!steering.holds(file(9), 0) && steering.watched().contains(&file(9)));
+    kernel.tell(&mut steering, 100 * SECOND);
+    assert_eq!(kernel.pages_of(file(1)), 4);
+}
