@@ -18,6 +18,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 pub(crate) use pages::listen;
+pub(crate) use place::{Claim, claim};
 pub(crate) use server::serve;
 
 use crate::failure::Failure;

@@ -28,6 +28,7 @@ mod results;
 mod select;
 mod shell;
 mod simulate;
+mod steer;
 mod text_file;
 mod top;
 mod traces;
@@ -79,6 +80,7 @@ enum Command {
     Mix(mix::MixTraces),
     Generate(generate::Generate),
     Mount(mount::Mount),
+    Steer(steer::Steer),
     Top(top::Top),
     Ctl(ctl::Ctl),
     Policies(policies::Policies),
@@ -122,6 +124,7 @@ impl Command {
             Command::Mix(command) => command.run(),
             Command::Generate(command) => command.run(),
             Command::Mount(command) => command.run(),
+            Command::Steer(command) => command.run(),
             Command::Top(command) => command.run(),
             Command::Ctl(command) => command.run(),
             Command::Policies(command) => command.run(),

@@ -118,9 +118,11 @@ impl Follower {
 
     /// The file is gone.
     pub fn forget(&mut self, file: u32) {
-        for slot in self.hosted.host.payload.slots.of_file(file) {
-            self.hosted.remove(slot);
-        }
+        let slots = &self.hosted.host.payload.slots;
+        let mut gone = slots.of_file(file);
+        // The simulator's order: what a policy does next may depend on it.
+        gone.sort_unstable_by_key(|&slot| slots.address(slot));
+        gone.into_iter().for_each(|slot| self.hosted.remove(slot));
     }
 
     /// What has left since this was asked last.

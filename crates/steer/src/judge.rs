@@ -2,8 +2,8 @@
 //!
 //! Idea: the policy and a model of the kernel follow the same reads. Steering begins when the policy misses at least a
 //! tenth less over one turn of the cache, and somebody waits for reads; it ends when it saves less than half of that
-//! over two turns, or when nothing is missed any more. What has not paid for three turns is left alone for half a minute,
-//! then for longer; meanwhile reads cost what they cost without anybody watching.
+//! over two turns, or when nothing is missed any more. What has not paid for three turns is left alone for half a
+//! minute, then for longer; meanwhile reads cost what they cost without anybody watching.
 
 use serde::Serialize;
 

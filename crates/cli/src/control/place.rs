@@ -1,5 +1,5 @@
 //! Where the sockets of mounts are: in a folder that nobody but the user who mounts can write to, under the number of
-//! the mount's device.
+//! the mount's device. Whoever steers claims what is steered there, too.
 //!
 //! For root that is `/run/hotset`, for others `$XDG_RUNTIME_DIR/hotset` or `/run/user/UID/hotset`; where there is none,
 //! `/tmp/hotset-UID`. Folders are looked at by descriptor, and what is in them is reached through it, so that nothing
@@ -47,6 +47,38 @@ impl Drop for Place {
         if there.is_ok_and(|there| there.st_ino == self.inode) {
             let _ = rustix::fs::unlinkat(&self.folder, &self.name, AtFlags::empty());
         }
+    }
+}
+
+/// A name that nobody else has as long as this lives.
+pub(crate) struct Claim {
+    folder: OwnedFd,
+    name: String,
+    _lock: OwnedFd,
+}
+
+/// Claims a name among the processes of this user; `None` if another one has it.
+pub(crate) fn claim(name: &str) -> io::Result<Option<Claim>> {
+    let folder = own_folder()?;
+    loop {
+        let flags = OFlags::RDWR | OFlags::CREATE | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        let lock = rustix::fs::openat(&folder, name, flags, Mode::RUSR | Mode::WUSR)?;
+        match rustix::fs::flock(&lock, FlockOperation::NonBlockingLockExclusive) {
+            Err(rustix::io::Errno::WOULDBLOCK) => return Ok(None),
+            locked => locked?,
+        }
+        // Whoever had it may have taken the file away in between.
+        let there = rustix::fs::statat(&folder, name, AtFlags::SYMLINK_NOFOLLOW);
+        if there.is_ok_and(|there| rustix::fs::fstat(&lock).is_ok_and(|own| own.st_ino == there.st_ino)) {
+            return Ok(Some(Claim { folder, name: name.to_owned(), _lock: lock }));
+        }
+    }
+}
+
+impl Drop for Claim {
+    /// A file that cannot be removed is claimed by the next one.
+    fn drop(&mut self) {
+        let _ = rustix::fs::unlinkat(&self.folder, &self.name, AtFlags::empty());
     }
 }
 

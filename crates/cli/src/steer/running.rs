@@ -1,0 +1,200 @@
+//! From the first event to the last word.
+
+use std::ffi::OsString;
+use std::io::{Write, stderr};
+use std::os::unix::process::ExitStatusExt;
+use std::path::Path;
+use std::process::{Child, Command, ExitStatus};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::thread;
+use std::time::Duration;
+
+use hotset_steer::{Made, Over, Report, Session, State, SteerError};
+use rustix::process::{Pid, Signal, kill_process};
+use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+
+use crate::failure::Failure;
+use crate::output::human;
+use crate::results;
+
+/// So long it is waited for events before a signal, or the end of the command, is noticed.
+const STEP: Duration = Duration::from_millis(100);
+
+/// The signals that ask for an end, the last of them.
+struct Asked(Arc<AtomicUsize>);
+
+impl Asked {
+    fn new() -> Result<Asked, Failure> {
+        let asked = Arc::new(AtomicUsize::new(0));
+        for signal in [SIGINT, SIGTERM, SIGHUP] {
+            signal_hook::flag::register_usize(signal, asked.clone(), signal as usize)
+                .map_err(|error| Failure::Work(format!("cannot wait for signals: {error}")))?;
+        }
+        Ok(Asked(asked))
+    }
+
+    fn take(&self) -> Option<i32> {
+        Some(self.0.swap(0, Ordering::Relaxed) as i32).filter(|signal| *signal != 0)
+    }
+}
+
+/// Steers until it is asked to end, or there is nothing left to steer.
+pub(super) fn watch(mut session: Session, json: Option<&Path>) -> Result<(), Failure> {
+    let asked = Asked::new()?;
+    writeln!(stderr(), "hotset: watching {}; Ctrl-C ends it", human::counted(session.report().files as u64, "file"))?;
+    while asked.take().is_none() {
+        if let Some(Over::GroupGone) = session.step(STEP)? {
+            writeln!(stderr(), "hotset: the control group was removed, so there is nothing left to steer")?;
+            break;
+        }
+    }
+    tell(&session.finish(), json)
+}
+
+/// Steers as long as a command runs in its group.
+pub(super) fn run(session: Session, made: Made, command: &[OsString], json: Option<&Path>) -> Result<(), Failure> {
+    let asked = Asked::new()?;
+    let (program, arguments) = command.split_first().ok_or_else(|| Failure::Usage("no command".to_owned()))?;
+    let started = made.start(Command::new(program).args(arguments));
+    let mut child = match started {
+        Ok(child) => child,
+        Err(error) => {
+            made.remove()?;
+            return Err(Failure::Work(format!("cannot run {}: {error}", program.display())));
+        }
+    };
+    let mut session = Some(session);
+    let ended = loop {
+        // The command goes on whatever becomes of steering.
+        match session.as_mut().map(|session| session.step(STEP)) {
+            Some(Ok(None)) => {}
+            Some(Ok(Some(Over::GroupGone))) => give_up(&mut session, "the control group was removed"),
+            Some(Err(error)) => give_up(&mut session, &error.to_string()),
+            None => thread::sleep(STEP),
+        }
+        if let Some(ended) = child.try_wait().map_err(waiting)? {
+            break ended;
+        }
+        if let Some(signal) = asked.take() {
+            pass_on(&child, signal);
+        }
+    };
+    let told = session.map_or(Ok(()), |mut session| tell(&session.finish(), json));
+    remove(made)?;
+    told?;
+    end(ended)
+}
+
+fn waiting(error: std::io::Error) -> Failure {
+    Failure::Work(format!("cannot wait for the command: {error}"))
+}
+
+fn give_up(session: &mut Option<Session>, why: &str) {
+    *session = None;
+    // The command may have taken the terminal with it.
+    let _ = writeln!(stderr(), "hotset: {why}; the command goes on without being steered");
+}
+
+/// A signal that was meant for all. Ctrl-C has reached the command already.
+fn pass_on(child: &Child, signal: i32) {
+    let signal = if signal == SIGHUP { Signal::HUP } else { Signal::TERM };
+    if let Some(pid) = Pid::from_raw(child.id() as i32) {
+        // It may have ended by itself.
+        let _ = kill_process(pid, signal);
+    }
+}
+
+/// Removes the group of a command that has ended, unless it has left processes behind.
+fn remove(made: Made) -> Result<(), Failure> {
+    let folder = made.group().folder().display().to_string();
+    let left = made.processes() as u64;
+    if left > 0 {
+        let processes = human::counted_as(
+            left,
+            "process that the command has started still runs",
+            "processes that the command has started still run",
+        );
+        writeln!(stderr(), "hotset: {processes}, so {folder} stays, with its limit: remove it when they have ended")?;
+        return Ok(());
+    }
+    // The kernel may still be at the end of the last process.
+    for _ in 0..20 {
+        match rustix::fs::rmdir(made.group().folder()) {
+            Err(rustix::io::Errno::BUSY) => thread::sleep(STEP),
+            Ok(()) => return Ok(()),
+            Err(_) => break,
+        }
+    }
+    made.remove().map_err(|error: SteerError| Failure::from(error))
+}
+
+/// Ends as the command did.
+fn end(ended: ExitStatus) -> Result<(), Failure> {
+    match (ended.code(), ended.signal()) {
+        (Some(0), _) => Ok(()),
+        (Some(code), _) => Err(Failure::Status(code as u8)),
+        (None, signal) => Err(Failure::Status(128 + signal.unwrap_or_default() as u8)),
+    }
+}
+
+/// What was done.
+fn tell(report: &Report, json: Option<&Path>) -> Result<(), Failure> {
+    if let Some(path) = json {
+        results::write(path, |out| {
+            serde_json::to_writer(&mut *out, report).map_err(Into::into).and_then(|()| writeln!(out))
+        })?;
+        if path == Path::new("-") {
+            return Ok(());
+        }
+    }
+    let mut err = stderr().lock();
+    for line in lines(report) {
+        writeln!(err, "hotset: {line}")?;
+    }
+    Ok(())
+}
+
+fn lines(report: &Report) -> Vec<String> {
+    let counts = &report.counts;
+    let pages = |pages: u64| human::bytes(pages * 4096);
+    let of = |part: u64, all: u64| human::percent(part as f64 / all.max(1) as f64);
+    let did = match (report.seconds_steered > 0.0, report.state) {
+        (true, _) => {
+            format!("steered {} of {}", human::duration(report.seconds_steered), human::duration(report.seconds))
+        }
+        (false, State::Resting) => format!("did not steer in {}, and rests", human::duration(report.seconds)),
+        (false, _) => format!("watched for {} and did not steer", human::duration(report.seconds)),
+    };
+    let mut lines = vec![
+        format!("{did}: {}", report.reason),
+        format!(
+            "{} referenced, {} % missed by {}, {} % by a model of the kernel alone",
+            human::counted(counts.references, "block"),
+            of(counts.misses, counts.references),
+            report.policy,
+            of(counts.kernel_misses, counts.references),
+        ),
+        format!(
+            "{} came into the page cache, {} were dropped, {} would not leave; events were {:.0} ms old at worst, {} were lost",
+            pages(counts.pages_read),
+            pages(counts.pages_dropped),
+            human::counted(counts.left_to_kernel, "block"),
+            report.lag_worst * 1e3,
+            human::count(counts.lost),
+        ),
+    ];
+    if let Some(memory) = report.memory {
+        lines.push(format!(
+            "the policy may hold {} of {}; {} of processor time",
+            human::bytes(memory.policy),
+            human::bytes(memory.kernel),
+            human::duration(report.cpu_seconds),
+        ));
+    }
+    if report.files_unwatched > 0 {
+        let left = human::counted(report.files_unwatched, "file");
+        lines.push(format!("{left} found no place in the kernel's table and were left to the kernel"));
+    }
+    lines
+}
