@@ -1,7 +1,8 @@
 //! A grid of cells (policies × sizes) over one trace.
 //!
-//! A held trace is replayed once a cell, cells side by side on all cores: only as many caches exist at a time as there
-//! are cores, and each stays in the processor's cache. A stream is read once and every window goes to all cells.
+//! LRU at several sizes is one cell. A held trace is replayed once a cell, cells side by side on all cores: only as
+//! many caches exist at a time as there are cores, and each stays in the processor's cache. A stream is read once and
+//! every window goes to all cells.
 
 use std::sync::Arc;
 
@@ -12,7 +13,7 @@ use hotset_core::view::View;
 use rayon::prelude::*;
 
 use crate::clock::{self, Clock, Options, Sample};
-use crate::engine::{Cell, Dense, Directory, Hashed, PolicyCell, Trace, check};
+use crate::engine::{Cell, Dense, Directory, Hashed, OnePassCell, PolicyCell, Trace, cells_of, check};
 use crate::error::SimError;
 use crate::expand::Expanded;
 use crate::future;
@@ -123,23 +124,41 @@ fn run_view(
 ) -> Result<Vec<Counted>, SimError> {
     let future = future_of(trace, plans)?;
     let clock = Clock::new(trace);
-    let run_one = |plan: &&Plan| {
+    let is_timed = |plan: &Plan| options.is_asked() || plan.reads_ahead();
+    let run_one = |numbers: &Vec<usize>| {
+        let plan = plans[numbers[0]];
         let apps = clock::apps(&clock, plan)?;
         let setup = plan.setup(Some(&trace.addresses), future.as_ref(), &apps);
-        if options.is_asked() || plan.reads_ahead() {
+        if is_timed(plan) {
             let replayed = clock.run(plan, &setup, options)?;
             advance(trace.ids().len());
-            return Ok(replayed);
+            return Ok(vec![replayed]);
         }
         let directory = Dense::new(trace.addresses.clone());
-        let mut cell = build(plan, BuildCell { setup, directory, trace: trace.facts() })?;
+        let mut cell = build(plans, numbers, BuildCell { setup, directory, trace: trace.facts() })?;
         for window in trace.windows() {
             cell.run(&window);
-            advance(window.keys.len());
+            advance(window.keys.len() * numbers.len());
         }
         Ok(cell.end())
     };
-    plans.par_iter().with_max_len(1).map(run_one).collect()
+    let cells = if options.is_asked() { each_alone(plans) } else { cells_of(plans) };
+    let ended: Vec<Vec<Counted>> = cells.par_iter().with_max_len(1).map(run_one).collect::<Result<_, SimError>>()?;
+    Ok(in_order_of_plans(plans.len(), cells.into_iter().zip(ended)))
+}
+
+/// A cell for each plan.
+fn each_alone(plans: &[&Plan]) -> Vec<Vec<usize>> {
+    (0..plans.len()).map(|number| vec![number]).collect()
+}
+
+/// What the plans of each cell gave, by plan.
+fn in_order_of_plans(plans: usize, ended: impl Iterator<Item = (Vec<usize>, Vec<Counted>)>) -> Vec<Counted> {
+    let mut counted = vec![Counted::default(); plans];
+    for (number, tally) in ended.flat_map(|(numbers, tallies)| numbers.into_iter().zip(tallies)) {
+        counted[number] = tally;
+    }
+    counted
 }
 
 /// The future of the trace, if one of the plans must know it.
@@ -189,7 +208,7 @@ fn run_stream(
         plain.groups.clone_from(&stream.begun.groups);
     }
     for feed in &mut shown {
-        let requests = stream.requests.as_ref().ok_or_else(|| no_requests(&plans[feed.numbers[0]]))?;
+        let requests = stream.requests.as_ref().ok_or_else(|| no_requests(&plans[feed.cells[0].0[0]]))?;
         let told = ToldRequests { tables: stream.source.told().tables, ..requests.told() };
         feed.show(told, &mut expanded, progress);
     }
@@ -209,21 +228,17 @@ fn run_stream(
             feed.show(stream.source.told(), &mut expanded, progress);
         }
     }
-    let mut cells = vec![Counted::default(); plans.len()];
-    for feed in plain.into_iter().chain(shown) {
-        let ended = feed.numbers.into_iter().zip(feed.cells);
-        ended.for_each(|(number, cell)| cells[number] = cell.end());
-    }
-    Ok(cells)
+    let feeds = plain.into_iter().chain(shown);
+    let ended = feeds.flat_map(|feed| feed.cells).map(|(numbers, cell)| (numbers, cell.end()));
+    Ok(in_order_of_plans(plans.len(), ended))
 }
 
 /// The cells of one view of a stream.
 struct Feed {
     /// What shows the view; nothing for the plain one.
     shower: Option<Shower>,
-    /// The plans of the cells.
-    numbers: Vec<usize>,
-    cells: Vec<Box<dyn Cell<u64>>>,
+    /// The cells, each with its plans.
+    cells: Vec<(Vec<usize>, Box<dyn Cell<u64>>)>,
     /// References so far.
     begin: u64,
     /// Types of files, by number, in the plain view.
@@ -244,16 +259,19 @@ impl Feed {
         let classes = shower.as_ref().map_or(Vec::new(), Shower::classes);
         let trace = Trace { classes: &classes, has_apps: true, ..stream.begun.facts() };
         let apps = clock::named(&stream.begun.apps);
-        let cell = |&number: &usize| {
-            let plan = &plans[number];
+        let seeing: Vec<&Plan> = numbers.iter().map(|&number| &plans[number]).collect();
+        let cell = |of_cell: Vec<usize>| {
+            let plan = seeing[of_cell[0]];
             let setup = plan.setup(None, None, &apps);
-            match options.is_asked() {
+            let cell = match options.is_asked() {
                 true => clock::cell(plan, &setup, options, &trace),
-                false => build(plan, BuildCell { setup, directory: Hashed::default(), trace }),
-            }
+                false => build(&seeing, &of_cell, BuildCell { setup, directory: Hashed::default(), trace }),
+            };
+            Ok((of_cell.into_iter().map(|place| numbers[place]).collect(), cell?))
         };
-        let cells = numbers.iter().map(cell).collect::<Result<_, _>>()?;
-        Ok(Feed { shower, numbers: numbers.to_vec(), cells, begin: 0, groups: Vec::new() })
+        let cells = if options.is_asked() { each_alone(&seeing) } else { cells_of(&seeing) };
+        let cells = cells.into_iter().map(cell).collect::<Result<_, SimError>>()?;
+        Ok(Feed { shower, cells, begin: 0, groups: Vec::new() })
     }
 
     /// Shows requests to the cells.
@@ -282,12 +300,24 @@ impl Feed {
     }
 
     fn run(&mut self, window: &Window<u64>, progress: &dyn Progress) {
-        self.cells.par_iter_mut().with_max_len(1).for_each(|cell| cell.run(window));
-        progress.advance(window.keys.len() as u64 * self.cells.len() as u64);
+        self.cells.par_iter_mut().with_max_len(1).for_each(|(_, cell)| cell.run(window));
+        let plans: usize = self.cells.iter().map(|(numbers, _)| numbers.len()).sum();
+        progress.advance((window.keys.len() * plans) as u64);
     }
 }
 
-fn build<D: Directory + 'static>(plan: &Plan, visitor: BuildCell<D>) -> Result<Box<dyn Cell<D::Key>>, SimError> {
+/// A cell of the plans with these numbers.
+fn build<D: Directory + 'static>(
+    plans: &[&Plan],
+    numbers: &[usize],
+    visitor: BuildCell<D>,
+) -> Result<Box<dyn Cell<D::Key>>, SimError> {
+    if numbers.len() > 1 {
+        let sizes: Vec<u32> = numbers.iter().map(|&number| plans[number].capacity).collect();
+        let BuildCell { setup, directory, trace } = visitor;
+        return Ok(Box::new(OnePassCell::new(&sizes, directory, setup.slots, &trace)));
+    }
+    let plan = plans[numbers[0]];
     let built = registry::visit(plan.entry.info.name, visitor).expect("a plan's info comes from the registry");
     built.map_err(|error| plan.refused(error))
 }

@@ -7,6 +7,7 @@ use hotset_core::policy::PolicySpec;
 use hotset_core::registry;
 use hotset_core::request::{FLAG_CONTINUED, Op, Request};
 use hotset_sim::grid::{self, Plan};
+use hotset_sim::select::{Filter, Selected, Selection, Warmup};
 use hotset_sim::{BlockSize, Counters, Maps, Options, Prepared, Silent, Tally, prepare};
 use hotset_trace::{Addressing, Held, Meta, Tables};
 
@@ -134,13 +135,42 @@ fn plan(policy: &str, capacity: u32) -> Plan {
 fn lru_counts_everything_as_the_book_does() {
     for seed in 0..8 {
         let requests = requests(seed, 3_000);
-        for capacity in [1, 2, 7, 30, 100, 1000] {
-            let expected = by_the_book(&requests, capacity as usize);
-            for (batch, memory) in [(1, u64::MAX), (777, u64::MAX), (100_000, u64::MAX), (64, 0), (1_000, 60_000)] {
-                let tally = replay(&requests, &[plan("lru", capacity)], batch, memory).remove(0);
-                assert_eq!(tally, expected, "seed {seed}, capacity {capacity}, batch {batch}, memory {memory}");
+        let capacities = [30, 1, 2, 100, 7, 2, 1000];
+        let expected = capacities.map(|capacity| by_the_book(&requests, capacity as usize));
+        for (batch, memory) in [(1, u64::MAX), (777, u64::MAX), (100_000, u64::MAX), (64, 0), (1_000, 60_000)] {
+            let plans = capacities.map(|capacity| plan("lru", capacity));
+            let together = replay(&requests, &plans, batch, memory);
+            for ((plan, expected), together) in plans.iter().zip(&expected).zip(together) {
+                let alone = replay(&requests, std::slice::from_ref(plan), batch, memory).remove(0);
+                let at = format!("seed {seed}, capacity {}, batch {batch}, memory {memory}", plan.capacity);
+                assert_eq!(alone, *expected, "{at}");
+                assert_eq!(together, *expected, "{at}, beside other sizes");
             }
         }
+    }
+}
+
+/// A warm-up and writes that are not counted fall between counted references.
+#[test]
+fn sizes_beside_others_leave_out_what_each_alone_leaves_out() {
+    let selection = Selection {
+        warmup: Some(Warmup::References(2_000)),
+        count_only: Filter::parse("ops=reads").unwrap(),
+        ..Selection::default()
+    };
+    for memory_bytes in [0, u64::MAX] {
+        let options =
+            Options { block: Some(BlockSize::Bytes(4096)), maps: Maps::All, memory_bytes, ..Options::default() };
+        let run = |plans: &[Plan]| {
+            let reader = Selected::new(made(&requests(5, 8_000), 500), &selection, &options).unwrap();
+            let (mut prepared, _) = prepare(Box::new(reader), &options, &Silent).unwrap();
+            grid::run(&mut prepared, plans, &Silent).unwrap().tallies
+        };
+        let plans = [1, 3, 8, 20, 60, 61, 90, 300].map(|capacity| plan("lru", capacity));
+        let alone: Vec<Tally> = plans.iter().flat_map(|plan| run(std::slice::from_ref(plan))).collect();
+        assert_eq!(run(&plans), alone);
+        assert!(alone.iter().all(|tally| tally.total.write_requests == 0 && tally.total.hits > 0));
+        assert!(alone[0].write_backs > 0 && alone[0].repeats.hits > 0);
     }
 }
 

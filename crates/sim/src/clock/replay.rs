@@ -266,7 +266,7 @@ impl<'a, D: Directory> Replay<'a, D> {
 
     /// Blocks become worth nothing.
     fn remove(&mut self, window: &Window<D::Key>, event: &Event) {
-        for slot in self.host.slots_of(window, event) {
+        for slot in self.host.directory.slots_of(window, event) {
             self.policy.remove(slot, &mut Counting::<D, Residents, true>(&mut self.host));
             self.host.invalidate(slot);
         }
@@ -387,7 +387,7 @@ impl<D: Directory> Cell<D::Key> for Replay<'static, D> {
         self.count(window);
     }
 
-    fn end(self: Box<Self>) -> (Tally, Vec<Sample>) {
-        self.finish()
+    fn end(self: Box<Self>) -> Vec<(Tally, Vec<Sample>)> {
+        vec![self.finish()]
     }
 }

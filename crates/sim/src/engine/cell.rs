@@ -15,14 +15,14 @@ use crate::clock::Sample;
 use crate::window::{Event, WINDOW, What, Window, value_at};
 
 /// How far ahead of the current reference its slot is fetched.
-const LOOKAHEAD: usize = 16;
+pub(super) const LOOKAHEAD: usize = 16;
 
 /// A running cell whose policy is known only at run time: one virtual call a window.
 pub(crate) trait Cell<K>: Send {
     /// Replays a window.
     fn run(&mut self, window: &Window<K>);
-    /// What was counted, and samples over time where they were asked for.
-    fn end(self: Box<Self>) -> (Tally, Vec<Sample>);
+    /// What was counted for each plan that it runs, and samples over time where they were asked for.
+    fn end(self: Box<Self>) -> Vec<(Tally, Vec<Sample>)>;
 }
 
 /// The runs of references that have something in common, from the current ones on.
@@ -149,7 +149,7 @@ impl<P: Policy, D: Directory> PolicyCell<P, D> {
     /// Blocks become worth nothing.
     #[cold]
     fn remove(&mut self, window: &Window<D::Key>, event: &Event) {
-        for slot in self.host.slots_of(window, event) {
+        for slot in self.host.directory.slots_of(window, event) {
             self.policy.remove(slot, &mut Counting::<D, (), true>(&mut self.host));
             self.host.invalidate(slot);
         }
@@ -207,8 +207,8 @@ impl<P: Policy, D: Directory> Cell<D::Key> for PolicyCell<P, D> {
         self.count.add(window, &self.hits, |class| policy.piece(class));
     }
 
-    fn end(self: Box<Self>) -> (Tally, Vec<Sample>) {
+    fn end(self: Box<Self>) -> Vec<(Tally, Vec<Sample>)> {
         let tally = self.count.tally(&self.host.transfers, &self.host.class_writes);
-        (Tally { decisions: self.host.decisions, ..tally }, Vec::new())
+        vec![(Tally { decisions: self.host.decisions, ..tally }, Vec::new())]
     }
 }

@@ -8,6 +8,7 @@ use hashbrown::{HashMap, HashTable};
 use hotset_core::policy::Slot;
 
 use crate::intern::mix;
+use crate::window::{Event, What, Window};
 
 /// Finds the slot of a block. Results never depend on which directory is used.
 pub(crate) trait Directory: Send {
@@ -27,6 +28,17 @@ pub(crate) trait Directory: Send {
     fn find(&self, key: Self::Key) -> Option<Slot>;
     /// Appends the slots of the block and of those behind it in its file.
     fn find_from(&mut self, key: Self::Key, found: &mut Vec<Slot>);
+    /// The slots of the blocks that `event` invalidates.
+    fn slots_of(&mut self, window: &Window<Self::Key>, event: &Event) -> Vec<Slot> {
+        let mut found = Vec::new();
+        for &key in &window.event_keys[event.keys.clone()] {
+            match event.what {
+                What::RemoveFrom => self.find_from(key, &mut found),
+                What::Remove | What::Elsewhere(_) => found.extend(self.find(key)),
+            }
+        }
+        found
+    }
     /// A slot for a block that the trace never refers to.
     fn place(&mut self, address: u64) -> Slot;
     /// The slot of `key` if finding it needs no look-up, so that it is worth fetching ahead.

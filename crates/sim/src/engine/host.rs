@@ -6,7 +6,6 @@ use hotset_core::policy::{Effects, Extra, Note, Outcome, Repartition, Slot};
 
 use super::directory::Directory;
 use super::tally::{ClassFacts, Transfers};
-use crate::window::{Event, What, Window};
 
 /// What a driver wants to know of blocks besides the counts. The windows want nothing.
 pub(crate) trait Watch: Send {
@@ -99,18 +98,6 @@ impl<D: Directory, W: Watch> Host<D, W> {
             *writes += 1;
         }
         self.watch.is_written(|| self.directory.address_of(slot));
-    }
-
-    /// The slots of the blocks that `event` invalidates.
-    pub fn slots_of(&mut self, window: &Window<D::Key>, event: &Event) -> Vec<Slot> {
-        let mut found = Vec::new();
-        for &key in &window.event_keys[event.keys.clone()] {
-            match event.what {
-                What::RemoveFrom => self.directory.find_from(key, &mut found),
-                What::Remove | What::Elsewhere(_) => found.extend(self.directory.find(key)),
-            }
-        }
-        found
     }
 
     /// The slots of the blocks of these keys, if the cache `holds` all of them.

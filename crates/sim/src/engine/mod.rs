@@ -4,6 +4,8 @@ mod cell;
 mod count;
 mod directory;
 mod host;
+mod lru_sizes;
+mod one_pass;
 mod plan;
 mod tally;
 
@@ -11,7 +13,8 @@ pub(crate) use cell::{Cell, PolicyCell};
 pub(crate) use count::Count;
 pub(crate) use directory::{Dense, Directory, Hashed};
 pub(crate) use host::{Counting, Host, Watch};
+pub(crate) use one_pass::OnePassCell;
 pub use plan::Plan;
-pub(crate) use plan::{Trace, check};
+pub(crate) use plan::{Trace, cells_of, check};
 pub(crate) use tally::ClassFacts;
 pub use tally::{ClassTally, ExtraTally, Repeats, Tally};

@@ -1,9 +1,10 @@
 //! What is to be run, and what of it makes sense.
 
-use hotset_core::policy::{App, Args, Entry, Future, PolicySpec, Run, Setup};
+use hotset_core::policy::{App, Args, Entry, Future, OnePass, PolicySpec, Run, Setup};
 use hotset_core::spec::SpecError;
 use hotset_core::view::View;
 
+use super::one_pass;
 use super::tally::ClassFacts;
 use crate::clock::{Every, Options};
 use crate::error::SimError;
@@ -47,6 +48,12 @@ impl Plan {
         self.entry.asks.reads_ahead(&self.args)
     }
 
+    /// True if one pass counts it at several sizes.
+    fn is_of_one_pass(&self) -> bool {
+        let is_small = (1..=one_pass::LARGEST).contains(&self.capacity);
+        is_small && self.entry.asks.one_pass() == Some(OnePass::LastUse) && !self.reads_ahead()
+    }
+
     /// What the policy is built from. Without addresses slots are handed out as they are needed.
     pub(crate) fn setup<'a>(
         &'a self,
@@ -59,6 +66,21 @@ impl Plan {
         Setup { capacity: *capacity, slots, seed: *seed, args, future, addresses, apps }
     }
 }
+
+/// Which of the plans run as one cell: those of one pass, in as many cells as there are threads or fewer, dealt by size
+/// so that each has as much to do; each other one alone.
+pub(crate) fn cells_of(plans: &[&Plan]) -> Vec<Vec<usize>> {
+    let (mut together, alone): (Vec<usize>, Vec<usize>) =
+        (0..plans.len()).partition(|&number| plans[number].is_of_one_pass());
+    together.sort_by_key(|&number| plans[number].capacity);
+    let cells = together.len().div_ceil(WORTHWHILE).min(rayon::current_num_threads());
+    let cells = cells.max(together.len().div_ceil(one_pass::MOST));
+    let dealt = (0..cells).map(|cell| together.iter().copied().skip(cell).step_by(cells).collect());
+    dealt.chain(alone.into_iter().map(|number| vec![number])).collect()
+}
+
+/// A second pass is worth a thread for so many sizes.
+const WORTHWHILE: usize = 4;
 
 /// What cells must know of a trace beforehand.
 #[derive(Clone, Copy)]
