@@ -249,6 +249,40 @@ pub struct Named {
     /// Hits per reference that it was promised; absent if it was promised nothing.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub promised: Option<f64>,
+    /// True if `hit_ratio` reached that; absent if it was promised nothing.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub promise_met: Option<bool>,
+    /// Blocks with which the promise was taken to be kept at the last division, of which `room_blocks` is what it had;
+    /// absent if it was promised nothing, or no size was known to do.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub needs_blocks: Option<u32>,
+    /// Seconds since the first reference from which on every division found less reached than promised; absent if the
+    /// promise was met, the last division found it met, or the trace has no times.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub missed_since_seconds: Option<f64>,
+    /// The same in references of all applications; absent where the trace has times.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub missed_since_references: Option<u64>,
+}
+
+impl Named {
+    /// Notes that it was promised so many hits per reference, or nothing.
+    pub fn promise(&mut self, promised: Option<f64>) {
+        self.promised = promised;
+        self.promise_met = promised.map(|rate| self.counts.hit_ratio >= rate);
+    }
+
+    /// Notes how the divisions found that promise. Those that it met are not asked since when they miss it.
+    fn judge(&mut self, decisions: &[Repartition], app: usize) {
+        let (Some(first), Some(last)) = (decisions.first(), decisions.last()) else { return };
+        let Some(promise) = last.promises.iter().find(|promise| promise.app as usize == app) else { return };
+        self.needs_blocks = promise.needs;
+        if let Some((time, clock)) = promise.below_since.filter(|_| self.promise_met == Some(false)) {
+            let passed = clock.saturating_sub(first.clock);
+            self.missed_since_seconds = (passed > 0).then_some(seconds(passed));
+            self.missed_since_references = (passed == 0).then_some(time - first.time);
+        }
+    }
 }
 
 /// [`Counters`] as they are written.
@@ -461,15 +495,22 @@ impl TraceFacts {
             let part = tally.decisions.last().map(|last| room_of(last, app));
             let times =
                 tally.times.as_ref().and_then(|times| times.apps.iter().find(|times| times.app as usize == app));
-            Named {
+            let mut named = Named {
                 name: self.app_name(app),
                 counts: Counts::new(counters, self.has_ops),
                 room_blocks: part.map(|part| part.blocks),
                 flagged: part.map(|part| part.is_infeasible),
-                promised: part.and_then(|part| part.target).map(|rate| f64::from(rate) / 1e6),
+                promised: None,
+                promise_met: None,
+                needs_blocks: None,
+                missed_since_seconds: None,
+                missed_since_references: None,
                 finish_seconds: times.map(|times| seconds(times.finish)),
                 mean_service_ms: times.map(|times| mean_ms(std::slice::from_ref(times))),
-            }
+            };
+            named.promise(part.and_then(|part| part.target).map(|rate| f64::from(rate) / 1e6));
+            named.judge(&tally.decisions, app);
+            named
         };
         seen().map(named).collect()
     }

@@ -78,7 +78,7 @@ impl Measure {
     pub fn of(self, row: &AnyRow, classes: &[String]) -> Option<f64> {
         match row {
             AnyRow::Cache(row) if self == Measure::PromisesKept => {
-                let is_kept = |app: &&Named| app.promised.is_some_and(|rate| app.counts.hit_ratio >= rate);
+                let is_kept = |app: &&Named| app.promise_met == Some(true);
                 Some(row.apps.iter().filter(is_kept).count() as f64)
             }
             AnyRow::Cache(row) if classes.is_empty() => self.of_cache(&Sums::of(row)),

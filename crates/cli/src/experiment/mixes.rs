@@ -111,10 +111,10 @@ impl Mix {
         for row in rows {
             for app in &mut row.apps {
                 let promise = promises.apps("APP").iter().find(|(name, _)| *name == app.name);
-                app.promised = promise.and_then(|(_, promise)| match promise {
+                app.promise(promise.and_then(|(_, promise)| match promise {
                     Argument::Value(Value::Percent(rate)) => Some(rate / 100.0),
                     _ => None,
-                });
+                }));
             }
             row.policy.clone_from(&names[row.policy.as_str()]);
         }

@@ -4,7 +4,7 @@ use std::ops::RangeBounds;
 
 use comfy_table::{CellAlignment, ContentArrangement, LineStyle, Table, TableStyle};
 use hotset_core::policy::PolicySpec;
-use hotset_sim::results::{Metric, Row};
+use hotset_sim::results::{Metric, Named, Row};
 
 use super::human;
 use super::style::{self, Role, cell};
@@ -151,21 +151,51 @@ pub(crate) fn tells_applications(row: &Row) -> bool {
     row.apps.len() > 1 && row.apps.iter().any(|app| app.room_blocks.is_some() || app.finish_seconds.is_some())
 }
 
+/// A column of applications that is there if any of them tells it, and what stands in it.
+type AppFigure = (&'static str, fn(&Named) -> Option<String>);
+
 /// The counts of one row application by application.
 pub(crate) fn applications(row: &Row) -> Table {
-    let mut table = numbers(&["application", "references", "hit ratio %", "blocks", "seconds", "promise"], 1..5);
+    let more: [AppFigure; 4] = [
+        ("blocks", |app| app.room_blocks.map(|blocks| human::count(blocks.into()))),
+        ("seconds", |app| app.finish_seconds.map(seconds)),
+        ("promised %", |app| app.promised.map(human::percent)),
+        ("promise", promise),
+    ];
+    let more: Vec<_> = more.into_iter().filter(|(_, of)| row.apps.iter().any(|app| of(app).is_some())).collect();
+    let mut header = vec!["application", "references", "hit ratio %"];
+    header.extend(more.iter().map(|(name, _)| name));
+    let words = header.iter().position(|&name| name == "promise").unwrap_or(header.len());
+    let mut table = numbers(&header, 1..words);
     for app in &row.apps {
-        let cells = [
-            app.name.clone(),
-            human::count(app.counts.references),
-            human::percent(app.counts.hit_ratio),
-            app.room_blocks.map_or_else(String::new, |blocks| human::count(blocks.into())),
-            app.finish_seconds.map_or_else(String::new, seconds),
-            if app.flagged == Some(true) { "cannot be kept" } else { "" }.to_owned(),
-        ];
-        table.add_row(cells.map(|text| cell(&text, Role::Plain)));
+        let counts = &app.counts;
+        let mut cells = vec![app.name.clone(), human::count(counts.references), human::percent(counts.hit_ratio)];
+        cells.extend(more.iter().map(|(_, of)| of(app).unwrap_or_default()));
+        table.add_row(cells.iter().map(|text| cell(text, Role::Plain)));
     }
     table
+}
+
+/// `missed since 2.0 s: needs 309 blocks, has 302`.
+fn promise(app: &Named) -> Option<String> {
+    if app.promise_met? {
+        return Some("met".to_owned());
+    }
+    let since = match (app.missed_since_seconds, app.missed_since_references) {
+        (Some(seconds), _) => format!(" since {seconds:.1} s"),
+        (None, Some(references)) => format!(" since {}", human::counted(references, "reference")),
+        (None, None) => String::new(),
+    };
+    let has = app.room_blocks.map_or_else(|| "none".to_owned(), |blocks| human::count(blocks.into()));
+    let why = match (app.needs_blocks, app.flagged) {
+        (Some(needs), Some(true)) => format!(": needs {}, has {has}", human::counted(needs.into(), "block")),
+        (Some(needs), _) => {
+            format!(": has {has}, and {} were taken to be enough", human::counted(needs.into(), "block"))
+        }
+        (None, Some(true)) => format!(": no size is known to do, has {has}"),
+        (None, _) => String::new(),
+    };
+    Some(format!("missed{since}{why}"))
 }
 
 /// The rows of schemes that cut files into blocks of their own, so that their references are others than those of plain

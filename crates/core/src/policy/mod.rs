@@ -20,7 +20,7 @@ pub use args::{Args, Interval, Run};
 pub use argument::{Argument, Part};
 pub use entry::{Catalog, Entry, Requirements};
 pub use group::file_group;
-pub use note::{Extra, HitRates, Note, PartRoom, Repartition, Worth};
+pub use note::{Extra, HitRates, Note, PartRoom, Promise, Repartition, Worth};
 pub use param::{Param, ParamKind};
 pub use spec::PolicySpec;
 

@@ -57,6 +57,20 @@ pub struct Repartition {
     pub clock: u64,
     /// One for each application that there is, in the order in which they came.
     pub parts: Vec<PartRoom>,
+    /// How promises to them stand, one for each that was promised something.
+    pub promises: Vec<Promise>,
+}
+
+/// How a promise to an application stood when room was divided.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Promise {
+    /// The application's number.
+    pub app: u32,
+    /// Blocks with which it is taken to be kept; `None` if no size is known to do.
+    pub needs: Option<u32>,
+    /// [`Reference::time`](super::Reference::time) and [`Reference::clock`](super::Reference::clock) of the first of
+    /// the latest divisions in a row that found less reached than was promised; `None` if the last did not.
+    pub below_since: Option<(u64, u64)>,
 }
 
 /// The room of one application.

@@ -13,7 +13,7 @@ use crate::allocate::targets::Grant;
 use crate::policy::dynamic::DynPolicy;
 use crate::policy::{
     App, Args, Effects, Extra, HitRates, Info, Interval, Needs, Note, Outcome, PartRoom, Policy, PolicySpec, Profiling,
-    Reference, Repartition, Setting, Setup, Slot,
+    Promise, Reference, Repartition, Setting, Setup, Slot,
 };
 use crate::schemes::{plain_view, prefetch_off};
 use crate::spec::{SpecError, Value};
@@ -43,14 +43,25 @@ pub trait Divider: Sized + Send + 'static {
     /// `rooms` is what each part has now, by part; `is_due` says that an interval is over, and not only that
     /// somebody came or left.
     fn divide(&mut self, capacity: u32, live: &[usize], rooms: &[u32], is_due: bool) -> Vec<Grant>;
-    /// The hit rate in percent that the application of `part` was promised.
-    fn promised(&self, _part: usize) -> Option<f64> {
+    /// What the application of `part` was promised, if it was, and how that stands.
+    fn standing(&self, _part: usize) -> Option<Standing> {
         None
     }
     /// What is known of the application of `part`: [`HitRates::points`]. Empty if nothing is kept.
     fn table(&self, _part: usize) -> Vec<(u32, f64)> {
         Vec::new()
     }
+}
+
+/// A promise and what is known of it.
+#[derive(Clone, Copy, Debug)]
+pub struct Standing {
+    /// The hit rate in percent that was promised.
+    pub goal: f64,
+    /// The rate that was reached when it was last looked at; `None` before.
+    pub reached: Option<f64>,
+    /// Blocks with which it is taken to be kept; `None` if no size is known to do.
+    pub needs: Option<u32>,
 }
 
 /// Intervals without a reference after which an application has left.
@@ -105,6 +116,8 @@ struct Part {
     room: u32,
     /// Intervals that passed since the application referred last.
     idle: u32,
+    /// [`Promise::below_since`].
+    below_since: Option<(u64, u64)>,
 }
 
 impl<D: Divider> Policy for Applications<D> {
@@ -230,7 +243,7 @@ impl<D: Divider> Applications<D> {
     #[cold]
     fn arrive(&mut self, app: u32) -> usize {
         let policy = self.policy(1).expect("new built the same policy");
-        self.parts.push(Part { app, policy, slots: 0, room: 0, idle: 0 });
+        self.parts.push(Part { app, policy, slots: 0, room: 0, idle: 0, below_since: None });
         self.slot_map.add_part();
         self.divider.arrive(app);
         self.part_of.add(app)
@@ -275,17 +288,27 @@ impl<D: Divider> Applications<D> {
         let room = |(&part, grant): (&usize, &Grant)| PartRoom {
             app: self.parts[part].app,
             blocks: grant.blocks,
-            target: self.divider.promised(part).map(|rate| (rate * 1e4).round() as u32),
+            target: self.divider.standing(part).map(|standing| (standing.goal * 1e4).round() as u32),
             is_infeasible: grant.is_flagged,
         };
         let parts = live.iter().zip(&decided).map(room).collect();
-        fx.note(&Note::Division(&Repartition { time: reference.time, clock: reference.clock, parts }));
+        let promises = live.iter().filter_map(|&part| self.promise(part, reference)).collect();
+        fx.note(&Note::Division(&Repartition { time: reference.time, clock: reference.clock, parts, promises }));
         for part in live {
             let points = self.divider.table(part);
             if !points.is_empty() {
                 fx.note(&Note::HitRates(&HitRates { app: self.parts[part].app, points: &points }));
             }
         }
+    }
+
+    /// How the promise to the application of `part` stands now, if there is one.
+    fn promise(&mut self, part: usize, reference: &Reference) -> Option<Promise> {
+        let standing = self.divider.standing(part)?;
+        let Part { app, below_since, .. } = &mut self.parts[part];
+        let is_below = standing.reached.is_some_and(|reached| reached < standing.goal);
+        *below_since = is_below.then(|| below_since.unwrap_or((reference.time, reference.clock)));
+        Some(Promise { app: *app, needs: standing.needs, below_since: *below_since })
     }
 
     fn resize_part(&mut self, part: usize, room: u32, fx: &mut impl Effects) {

@@ -27,6 +27,8 @@ pub struct Monitor {
     numbers: HashMap<u64, u32>,
     /// Hits by depth, in steps of the whole depth.
     hits: Vec<f64>,
+    /// Sampled references.
+    references: f64,
 }
 
 impl Monitor {
@@ -44,6 +46,7 @@ impl Monitor {
             blocks: Vec::with_capacity(depth as usize),
             numbers: HashMap::with_capacity(depth as usize),
             hits: vec![0.0; STEPS.min(depth) as usize],
+            references: 0.0,
         }
     }
 
@@ -62,6 +65,7 @@ impl Monitor {
     }
 
     fn refer(&mut self, key: u64) {
+        self.references += 1.0;
         if let Some(&number) = self.numbers.get(&key) {
             let depth = u64::from(self.stack.rank(&self.places, number));
             let step = depth * self.hits.len() as u64 / u64::from(self.depth);
@@ -92,8 +96,26 @@ impl Monitor {
         std::iter::once(0.0).chain(self.hits.iter().scan(0.0, add)).map(|hits| hits * scale).collect()
     }
 
-    /// Older hits count half from now on.
+    /// Blocks, ascending, and the share in percent of the references that LRU would have hit with so many. Nothing as
+    /// long as fewer references were sampled than sizes are told apart.
+    pub fn rates(&self) -> Vec<(u32, f64)> {
+        let steps = self.hits.len();
+        if self.references < steps as f64 {
+            return Vec::new();
+        }
+        let blocks =
+            |step: usize| (((step as u64 * u64::from(self.depth)).div_ceil(steps as u64)) << self.shift) as u32;
+        let mut sum = 0.0;
+        let rate = |(index, hits): (usize, &f64)| {
+            sum += hits;
+            (blocks(index + 1), 100.0 * sum / self.references)
+        };
+        self.hits.iter().enumerate().map(rate).collect()
+    }
+
+    /// Older references count half from now on.
     pub fn age(&mut self) {
+        self.references /= 2.0;
         self.hits.iter_mut().for_each(|hits| *hits /= 2.0);
     }
 }
@@ -132,6 +154,11 @@ mod tests {
         let mut monitor = Monitor::new(40);
         trace.iter().for_each(|&block| monitor.note(0, block));
         assert_eq!(monitor.utility(), hits_of(&trace, 40));
+        let rates: Vec<(u32, f64)> = (1..).zip(hits_of(&trace, 40)[1..].iter().map(|hits| hits / 30.0)).collect();
+        for (one, other) in monitor.rates().iter().zip(&rates) {
+            assert!(one.0 == other.0 && (one.1 - other.1).abs() < 1e-9, "{one:?} {other:?}");
+        }
+        assert_eq!((monitor.rates().len(), Monitor::new(40).rates().len()), (40, 0));
         monitor.age();
         assert_eq!(monitor.utility()[40], hits_of(&trace, 40)[40] / 2.0);
     }
@@ -148,5 +175,8 @@ mod tests {
         // Of a triangular density the most popular 40 % are referenced 64 % of the time; LRU reaches a little less.
         assert!((0.50..0.66).contains(&half), "{half}");
         assert!(utility.is_sorted());
+        let rates = monitor.rates();
+        assert_eq!((rates.len(), rates[127].0), (128, 16_000));
+        assert!((rates[63].1 / 100.0 - half).abs() < 0.02, "{:?} {half}", rates[63]);
     }
 }

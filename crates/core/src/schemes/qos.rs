@@ -20,16 +20,23 @@
 //! table. An application that makes no reference for 30 intervals has left; its table is kept. Signs in names that a
 //! spec cannot hold are written `_`: `pid_4711`.
 //!
+//! Two things are ours. What was measured with less than a few blocks is mostly several reads within the block in hand,
+//! which a part of one block loses as soon as something is read ahead into it: a promise needs `least` blocks, or
+//! half of an equal part where that is less. And the curve may be what LRU would have hit at every size, learnt from
+//! a sample of the references while they are made (`curve=sampled`, as `ucp` does it), as soon as there is one, instead
+//! of lines through the few sizes that an application has had.
+//!
 //! Cost: that of P and a virtual call; a division costs O(n log n) for n applications. Memory: as `equal`, and up to 24
-//! KB an application for its table.
+//! KB an application for its table; another 100 KB with `curve=sampled`.
 //!
 //! When not to use it: hit rates are kept apart, not the best in sum: `ucp` is for that. Curves with cliffs are badly
 //! drawn by lines through three points: an application in front of its cliff takes room that does not help it until the
-//! table has learnt better.
+//! table has learnt better. `curve=sampled` sees them, but it is LRU's curve, whatever P is, and without reading ahead.
 
 use std::collections::HashMap;
 
-use super::applications::{Applications, Divider};
+use super::applications::{Applications, Divider, Standing};
+use super::monitor::Monitor;
 use crate::allocate::curve::Curve;
 use crate::allocate::targets::{self, Claim, Grant};
 use crate::policy::{App, Args, Argument, Info, Interval, Needs, Param, ParamKind, Profiling, Reference, Setting};
@@ -44,6 +51,11 @@ pub struct Promises {
     /// Points that a table holds.
     length: usize,
     by_interval: bool,
+    /// Blocks below which a rate is no evidence.
+    least: u32,
+    /// The same, as far as the applications that are there now allow it.
+    least_now: u32,
+    is_sampled: bool,
     /// Hit rate in percent that was promised, by application.
     goals: HashMap<u32, f64>,
     profiles: Vec<Vec<(u32, f64)>>,
@@ -55,8 +67,10 @@ struct Account {
     goal: f64,
     curve: Curve,
     best: f64,
-    /// Hits in percent when they were last looked at.
-    rate: f64,
+    /// Hits in percent when they were last looked at; `None` before.
+    rate: Option<f64>,
+    /// What would have been hit at every size, where that is sampled.
+    monitor: Option<Monitor>,
     hits: u64,
     references: u64,
 }
@@ -93,6 +107,18 @@ impl Divider for Promises {
                 kind: ParamKind::Count { min: 3, max: 65536 },
                 default: "1024",
                 doc: "points that the table of an application holds; the one written longest ago goes first (paper: 1024)",
+            },
+            Param {
+                key: "curve",
+                kind: ParamKind::Word(&["lines", "sampled"]),
+                default: "lines",
+                doc: "what tells how much an application needs: straight lines through its table (paper), or LRU's curve of a sample of its references, once there is one",
+            },
+            Param {
+                key: "least",
+                kind: ParamKind::Count { min: 1, max: 1 << 31 },
+                default: "32",
+                doc: "blocks below which a rate is no evidence, so that a promise needs at least so many; no more than half of an equal part (paper: 1)",
             },
             Param {
                 key: "rate",
@@ -144,6 +170,9 @@ impl Divider for Promises {
             capacity,
             length: args.count("table") as usize,
             by_interval: args.word("rate") == "interval",
+            least: args.count("least") as u32,
+            least_now: 1,
+            is_sampled: args.word("curve") == "sampled",
             goals: goals(args, apps)?,
             profiles: apps.iter().map(|app| app.profile.clone()).collect(),
             parts: Vec::new(),
@@ -156,26 +185,33 @@ impl Divider for Promises {
         let curve = Curve::through(self.length, known.cloned().unwrap_or_else(hopeful));
         let best = if known.is_some() { curve.best() } else { 0.0 };
         let goal = self.goals.get(&app).copied().unwrap_or(0.0);
-        self.parts.push(Account { goal, curve, best, rate: 0.0, hits: 0, references: 0 });
+        let monitor = self.is_sampled.then(|| Monitor::new(self.capacity));
+        self.parts.push(Account { goal, curve, best, rate: None, monitor, hits: 0, references: 0 });
     }
 
     #[inline(always)]
-    fn note(&mut self, part: usize, _reference: &Reference, hit: bool) {
+    fn note(&mut self, part: usize, reference: &Reference, hit: bool) {
         let account = &mut self.parts[part];
+        if let Some(monitor) = &mut account.monitor {
+            monitor.note(reference.file, reference.block);
+        }
         account.references += 1;
         account.hits += u64::from(hit);
     }
 
     fn divide(&mut self, capacity: u32, live: &[usize], rooms: &[u32], is_due: bool) -> Vec<Grant> {
+        self.least_now = (capacity / (2 * live.len().max(1) as u32)).clamp(1, self.least);
         for &part in live.iter().filter(|_| is_due) {
             self.parts[part].sample(rooms[part], self.by_interval);
         }
-        let claims: Vec<Claim> = live.iter().map(|&part| self.parts[part].claim()).collect();
+        let claims: Vec<Claim> = live.iter().map(|&part| self.parts[part].claim(self.least_now)).collect();
         targets::divide(capacity, &claims)
     }
 
-    fn promised(&self, part: usize) -> Option<f64> {
-        Some(self.parts[part].goal).filter(|&goal| goal > 0.0)
+    fn standing(&self, part: usize) -> Option<Standing> {
+        let account = &self.parts[part];
+        let needs = account.claim(self.least_now).need;
+        (account.goal > 0.0).then_some(Standing { goal: account.goal, reached: account.rate, needs })
     }
 
     fn table(&self, part: usize) -> Vec<(u32, f64)> {
@@ -197,18 +233,26 @@ impl Account {
         if self.references == 0 || room == 0 {
             return;
         }
-        self.rate = 100.0 * self.hits as f64 / self.references as f64;
-        self.best = self.best.max(self.rate);
-        self.curve.record(room, self.rate);
+        let rate = 100.0 * self.hits as f64 / self.references as f64;
+        self.rate = Some(rate);
+        self.curve.record(room, rate);
+        let sampled = self.monitor.as_ref().map_or_else(Vec::new, Monitor::rates);
+        if !sampled.is_empty() {
+            self.curve = Curve::through(sampled.len(), sampled);
+            self.best = self.best.max(self.curve.best());
+        }
+        self.best = self.best.max(rate);
         if by_interval {
             (self.hits, self.references) = (0, 0);
+            self.monitor.iter_mut().for_each(Monitor::age);
         }
     }
 
-    fn claim(&self) -> Claim {
+    /// With a rate that was measured at less than `least` blocks for no evidence.
+    fn claim(&self, least: u32) -> Claim {
         // Who was promised nothing needs a block, whatever its curve begins with.
-        let need = if self.goal > 0.0 { self.curve.need(self.goal) } else { Some(1) };
-        Claim { need, rate: self.rate, best: self.best }
+        let need = if self.goal > 0.0 { self.curve.need(self.goal).map(|need| need.max(least)) } else { Some(1) };
+        Claim { need, rate: self.rate.unwrap_or(0.0), best: self.best }
     }
 }
 

@@ -360,7 +360,8 @@ impl VirtualIo {
             is_infeasible: false,
         };
         let parts = self.queues.iter().filter(|queue| !queue.is_away).map(room).collect();
-        fx.note(&Note::Division(&Repartition { time: reference.time, clock: reference.clock, parts }));
+        let (time, clock) = (reference.time, reference.clock);
+        fx.note(&Note::Division(&Repartition { time, clock, parts, promises: Vec::new() }));
     }
 }
 

@@ -140,11 +140,10 @@ impl<D: Directory, W: Watch, const WRITES: bool> Effects for Counting<'_, D, W, 
     fn note(&mut self, told: &Note) {
         match *told {
             Note::Unforced(_) => self.0.transfers.extra.push_outs += 1,
-            Note::Division(decision) => {
-                if self.0.decisions.last().is_none_or(|last| last.parts != decision.parts) {
-                    self.0.decisions.push(decision.clone());
-                }
-            }
+            Note::Division(decision) => match self.0.decisions.last_mut() {
+                Some(last) if last.parts == decision.parts => last.promises.clone_from(&decision.promises),
+                _ => self.0.decisions.push(decision.clone()),
+            },
             Note::Worth(_) | Note::HitRates(_) => self.0.watch.is_told(told),
         }
     }

@@ -220,6 +220,8 @@ pub(super) struct Qos {
     capacity: u32,
     /// Points that a table holds.
     length: usize,
+    least: usize,
+    is_sampled: bool,
     parts: Vec<Account>,
 }
 
@@ -231,6 +233,9 @@ struct Account {
     best: f64,
     rate: f64,
     outcomes: Vec<bool>,
+    /// What LRU would hit, and references that it is told of.
+    stack: Stack,
+    told: f64,
 }
 
 impl Rule for Qos {
@@ -247,6 +252,8 @@ impl Rule for Qos {
             by_interval: given.args.word("rate") == "interval",
             capacity: given.capacity as u32,
             length: given.args.count("table") as usize,
+            least: given.args.count("least") as usize,
+            is_sampled: given.args.word("curve") == "sampled",
             parts: Vec::new(),
         }
     }
@@ -259,11 +266,23 @@ impl Rule for Qos {
         let goal = self.goals.get(&crate::world::app_name(app)).copied().unwrap_or(0.0);
         let most = self.capacity.max(2);
         let points = BTreeMap::from([(1, 0.0), (most, 100.0)]);
-        self.parts.push(Account { goal, points, written: vec![1, most], best: 0.0, rate: 0.0, outcomes: Vec::new() });
+        self.parts.push(Account {
+            goal,
+            points,
+            written: vec![1, most],
+            best: 0.0,
+            rate: 0.0,
+            outcomes: Vec::new(),
+            stack: Stack::of(self.capacity as usize),
+            told: 0.0,
+        });
     }
 
-    fn note(&mut self, part: usize, _: u32, hit: bool) {
-        self.parts[part].outcomes.push(hit);
+    fn note(&mut self, part: usize, key: u32, hit: bool) {
+        let account = &mut self.parts[part];
+        account.outcomes.push(hit);
+        account.stack.refer(key);
+        account.told += 1.0;
     }
 
     fn divide(&mut self, capacity: usize, live: &[usize], rooms: &[usize], is_due: bool) -> Vec<usize> {
@@ -280,12 +299,21 @@ impl Rule for Qos {
                 if account.written.len() > self.length {
                     account.points.remove(&account.written.remove(0));
                 }
+                if self.is_sampled && account.told >= self.capacity.into() {
+                    let hits = |size: u32| account.stack.hits[..size as usize].iter().fold(0.0, |sum, hits| sum + hits);
+                    account.points =
+                        (1..=self.capacity).map(|size| (size, 100.0 * hits(size) / account.told)).collect();
+                    account.best = account.points.values().copied().fold(account.best, f64::max);
+                }
                 if self.by_interval {
                     account.outcomes.clear();
+                    account.stack.halve();
+                    account.told /= 2.0;
                 }
             }
         }
-        let needs: Vec<Option<usize>> = live.iter().map(|&part| self.parts[part].need()).collect();
+        let least = self.least.min((capacity / live.len().max(1) / 2).max(1));
+        let needs: Vec<Option<usize>> = live.iter().map(|&part| self.parts[part].need(least)).collect();
         let mut free = capacity;
         let mut granted = vec![None; live.len()];
         // The cheapest that fits, again and again, is the ascending order.
@@ -321,10 +349,12 @@ impl Account {
         (self.best - self.rate).max(0.0)
     }
 
-    fn need(&self) -> Option<usize> {
-        if self.goal == 0.0 {
-            return Some(1);
-        }
+    fn need(&self, least: usize) -> Option<usize> {
+        if self.goal == 0.0 { Some(1) } else { Some(self.size()?.max(least)) }
+    }
+
+    /// With which the points reach the goal.
+    fn size(&self) -> Option<usize> {
         let points: Vec<(f64, f64)> = self.points.iter().map(|(&x, &y)| (f64::from(x), y)).collect();
         if points[0].1 >= self.goal {
             return Some(points[0].0 as usize);
@@ -345,10 +375,28 @@ pub(super) struct Ucp {
     parts: Vec<Stack>,
 }
 
-#[derive(Default)]
 struct Stack {
     order: Vec<u32>,
     hits: Vec<f64>,
+}
+
+impl Stack {
+    fn of(capacity: usize) -> Stack {
+        Stack { order: Vec::new(), hits: vec![0.0; capacity] }
+    }
+
+    fn refer(&mut self, key: u32) {
+        if let Some(depth) = self.order.iter().position(|&other| other == key) {
+            self.hits[depth] += 1.0;
+            self.order.remove(depth);
+        }
+        self.order.insert(0, key);
+        self.order.truncate(self.hits.len());
+    }
+
+    fn halve(&mut self) {
+        self.hits.iter_mut().for_each(|hits| *hits /= 2.0);
+    }
 }
 
 impl Rule for Ucp {
@@ -362,17 +410,11 @@ impl Rule for Ucp {
     }
 
     fn arrive(&mut self, _: u32) {
-        self.parts.push(Stack { order: Vec::new(), hits: vec![0.0; self.capacity] });
+        self.parts.push(Stack::of(self.capacity));
     }
 
     fn note(&mut self, part: usize, key: u32, _: bool) {
-        let stack = &mut self.parts[part];
-        if let Some(depth) = stack.order.iter().position(|&other| other == key) {
-            stack.hits[depth] += 1.0;
-            stack.order.remove(depth);
-        }
-        stack.order.insert(0, key);
-        stack.order.truncate(self.capacity);
+        self.parts[part].refer(key);
     }
 
     fn divide(&mut self, capacity: usize, live: &[usize], _: &[usize], _: bool) -> Vec<usize> {
@@ -397,7 +439,7 @@ impl Rule for Ucp {
             }
             given[best.1] += best.2;
         }
-        self.parts.iter_mut().for_each(|stack| stack.hits.iter_mut().for_each(|hits| *hits /= 2.0));
+        self.parts.iter_mut().for_each(Stack::halve);
         let weights: Vec<f64> = given.iter().map(|&units| units as f64).collect();
         let mut rooms = in_proportion(capacity, &weights);
         fill(&mut rooms);

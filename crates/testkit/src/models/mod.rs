@@ -262,6 +262,9 @@ pub static MODELS: &[Row] = &[
             "a1=3ms, miss_time=20ms, interval=9",
             "interval=3%, a0=60%, a2=80%, table=3",
             "interval=2, a1=70%, a4=20%, table=5, rate=interval",
+            "interval=7, a1=3%, a2=100%, a0=100%, least=1",
+            "interval=9, a1=40%, a2=60%, a3=20%, curve=sampled",
+            "interval=11, a1=40%, a0=30%, curve=sampled, rate=interval",
         ],
     )
     .in_worlds(MANY_APPS),
