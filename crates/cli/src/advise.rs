@@ -1,5 +1,6 @@
 //! `hotset advise`: how much memory, and which policy, in plain words.
 
+mod database;
 mod steps;
 mod words;
 
@@ -13,7 +14,7 @@ use hotset_core::spec::SizeSpec;
 use hotset_results::write_json;
 use hotset_sim::advise::{Advice, Advisor};
 use hotset_sim::clock::Store;
-use hotset_sim::inspect::inspect;
+use hotset_sim::inspect::{Inspection, inspect};
 
 use crate::failure::Failure;
 use crate::output::{human, style};
@@ -30,7 +31,7 @@ The rules are those of docs/guide/advice.md; the commands at the end of each pie
 Examples:
   hotset advise app.hst
   hotset advise app.hst --size 512M --store nvme
-  hotset advise app.hst --app postgres --json -
+  hotset advise app.hst --app postgres --json -      a database: its own buffers are compared, too
   hotset advise -- make -j4                          records the command first")]
 pub(crate) struct Advise {
     /// The traces: any known format, plain or packed by zstd, gzip or xz; `FORMAT:PATH` names the format
@@ -66,9 +67,11 @@ impl Advise {
         };
         let mut all = Vec::with_capacity(traces.len());
         for path in &traces {
+            let inspection = inspected(&advisor, &opener, path)?;
+            let advisor = Advisor { beside: database::buffers(&inspection), ..advisor.clone() };
             let advice = self.advise(&advisor, &opener, path)?;
             if self.json.as_deref() != Some(Path::new("-")) {
-                self.show(&advisor, &opener, path, &advice)?;
+                self.show(path, &advice, &inspection)?;
             }
             all.push(advice);
         }
@@ -89,23 +92,11 @@ impl Advise {
 
     fn advise(&self, advisor: &Advisor, opener: &Opener, path: &Path) -> Result<Advice, Failure> {
         let name = path.display().to_string();
-        if path == Path::new("-") {
-            let message =
-                "advice reads the trace several times over, which standard input does not allow: expected a file";
-            return Err(Failure::Usage(message.to_owned()));
-        }
         let advice = advisor.run(&name, || opener.open(path), &Terminal::default());
         advice.map_err(|error| Failure::swept(error, "--size", self.size.as_deref().unwrap_or_default()))
     }
 
-    fn show(&self, advisor: &Advisor, opener: &Opener, path: &Path, advice: &Advice) -> Result<(), Failure> {
-        let options = &advisor.options;
-        let inspection = {
-            let trace = select::select(opener, path, &advisor.selection, options)?;
-            let reading = Reading::new(&advice.trace, &trace.progress);
-            let mut reader = trace.reader;
-            inspect(reader.as_mut(), options, None, &reading)?
-        };
+    fn show(&self, path: &Path, advice: &Advice, inspection: &Inspection) -> Result<(), Failure> {
         let mut out = stdout().lock();
         for paragraph in words::paragraphs(advice) {
             writeln!(out, "{}\n", human::wrap(&paragraph, style::width()))?;
@@ -115,11 +106,25 @@ impl Advise {
         }
         let mut typed = vec![path.display().to_string()];
         typed.extend(self.read.typed().into_iter().chain(self.cut.typed()).chain(self.filter.typed()));
-        for step in steps::next(advice, &inspection, &typed) {
+        for step in steps::next(advice, inspection, &typed) {
             writeln!(out, "{step}")?;
         }
         Ok(out.flush()?)
     }
+}
+
+/// What is in a trace.
+fn inspected(advisor: &Advisor, opener: &Opener, path: &Path) -> Result<Inspection, Failure> {
+    if path == Path::new("-") {
+        let message = "advice reads the trace several times over, which standard input does not allow: expected a file";
+        return Err(Failure::Usage(message.to_owned()));
+    }
+    let options = &advisor.options;
+    let trace = select::select(opener, path, &advisor.selection, options)?;
+    let name = path.display().to_string();
+    let reading = Reading::new(&name, &trace.progress);
+    let mut reader = trace.reader;
+    Ok(inspect(reader.as_mut(), options, None, &reading)?)
 }
 
 /// Records a command; gives the trace.

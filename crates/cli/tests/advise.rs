@@ -158,3 +158,19 @@ fn a_command_is_recorded_first() {
     let run = hotset(&["advise", "--", "sh", "-c", &format!("cat {file} {file} > /dev/null")]);
     assert!(run.status == 0 && run.err.contains("the recording is") && run.out.contains("Memory: "), "{run:?}");
 }
+
+/// A database has buffers of its own, which are compared with, too, and a setting for them.
+#[test]
+fn a_database_is_compared_with_its_own_buffers() {
+    let trace = workload("tpcc");
+    let advice = advice(&[&trace]);
+    let size = number(&advice["change"]["size_blocks"]);
+    let row = simulated(&trace, "clock-sweep", &[size]).remove(0);
+    assert_eq!(advice["beside"][0]["policy"], "clock-sweep");
+    assert_eq!(number(&advice["beside"][0]["hits"]), hits(&row));
+    let out = said(&["advise", &trace, "--maps", "none"]);
+    assert!(out.contains("as clock-sweep of these reads"), "{out}");
+    assert!(out.contains("MB more of shared_buffers"), "{out}");
+    let trace = workload("lu");
+    assert!(self::advice(&[&trace])["beside"].is_null(), "no database");
+}

@@ -5,6 +5,7 @@ use std::path::Path;
 use hotset_sim::advise::{Advice, Change};
 use hotset_sim::inspect::{File, Inspection};
 
+use super::database;
 use crate::output::human;
 use crate::shell::quoted;
 
@@ -20,9 +21,9 @@ pub(super) fn next(advice: &Advice, inspection: &Inspection, trace: &[String]) -
     let trace = trace.iter().map(|word| quoted(word)).collect::<Vec<_>>().join(" ");
     let mut steps = vec!["What to do:".to_owned()];
     steps.extend(change.pays.then(|| mount(advice, change, inspection)));
-    if let Some(bytes) = memory.size_bytes.filter(|_| is_postgres(inspection)) {
-        let megabytes = bytes.div_ceil(1 << 20);
-        steps.push(format!("  {megabytes}MB more of shared_buffers, or as much left to the page cache behind them"));
+    if let (Some(database), Some(bytes)) = (database::of(inspection), memory.size_bytes) {
+        let (megabytes, setting) = (bytes.div_ceil(1 << 20), database.setting);
+        steps.push(format!("  {megabytes}MB more of {setting}, or as much left to the page cache behind them"));
     }
     for file in read_once(inspection) {
         let share = human::percent(file.share);
@@ -34,6 +35,7 @@ pub(super) fn next(advice: &Advice, inspection: &Inspection, trace: &[String]) -
     steps.push(format!("  hotset advise {trace} --size SIZE    (if there is less memory, or more)"));
     let mut policies = vec![advice.today.as_str(), advice.policy.as_str(), &advice.bound];
     policies.dedup();
+    policies.extend(advice.beside.iter().map(|beside| beside.policy.as_str()));
     let mut sizes = vec![change.size_blocks, memory.size_blocks];
     sizes.extend(change.enough_blocks);
     sizes.extend(memory.next.as_ref().map(|next| next.size_blocks));
@@ -50,11 +52,6 @@ fn mount(advice: &Advice, change: &Change, inspection: &Inspection) -> String {
     let directory = directory(inspection).map_or_else(|| "DIRECTORY".to_owned(), |directory| quoted(&directory));
     let megabytes = change.size_bytes.map_or(1, |bytes| bytes.div_ceil(1 << 20));
     format!("  hotset mount {directory} MOUNTPOINT --memory {megabytes}M --policy {}", quoted(&advice.policy))
-}
-
-fn is_postgres(inspection: &Inspection) -> bool {
-    let first = inspection.apps.as_ref().and_then(|apps| apps.top.first());
-    first.is_some_and(|app| app.name.starts_with("postgres"))
 }
 
 /// The files that matter of which no block is read twice.

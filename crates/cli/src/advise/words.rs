@@ -1,7 +1,7 @@
 //! Advice in plain words.
 
 use comfy_table::Table;
-use hotset_sim::advise::{Advice, Change, ENOUGH, Memory};
+use hotset_sim::advise::{Advice, Beside, Change, ENOUGH, Memory};
 
 use crate::output::{human, table, words};
 
@@ -13,7 +13,10 @@ pub(super) fn paragraphs(advice: &Advice) -> Vec<String> {
             heading(advice)
         )];
     };
-    vec![heading(advice), of_memory(advice, memory), of_policy(advice, change), certainty(advice, change)]
+    let mut paragraphs = vec![heading(advice), of_memory(advice, memory), of_policy(advice, change)];
+    paragraphs.extend((!advice.beside.is_empty()).then(|| of_buffers(advice, change)));
+    paragraphs.push(certainty(advice, change));
+    paragraphs
 }
 
 fn heading(advice: &Advice) -> String {
@@ -78,6 +81,16 @@ fn of_policy(advice: &Advice, change: &Change) -> String {
             format!("Policy: keep {today}. {compared}{seconds}: not worth a change. {means}{less}")
         }
     }
+}
+
+/// What the same memory gives as buffers of the database.
+fn of_buffers(advice: &Advice, change: &Change) -> String {
+    let hits = |beside: &Beside| format!("{} % as {}", percent(beside.hits, advice.reads), beside.policy);
+    let hits = advice.beside.iter().map(hits).collect::<Vec<_>>().join(", ");
+    format!(
+        "Buffers of the database: {} more of them would hit {hits} of these reads, which its buffers of today let through.",
+        size(change.size_blocks, advice)
+    )
 }
 
 fn certainty(advice: &Advice, change: &Change) -> String {

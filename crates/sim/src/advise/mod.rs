@@ -9,6 +9,7 @@
 //!   ratio over [`COMPARED`] is within [`NEAR`] of the best one's.
 //! * **A change of policy pays** if at the memory to have, or at that which the user has, it hits [`NEAR`] more of the
 //!   reads, or does with [`LESS`] of the memory for as many hits.
+//! * **What a database does** with the same memory tells the policy of its buffers, if the caller names one.
 //! * **How sure that is** tell the gains in [`WINDOWS`] stretches of the trace, one after the other.
 
 mod told;
@@ -25,7 +26,7 @@ use crate::results::{Metric, Row, SCHEMA_VERSION, Share};
 use crate::select::{Filter, Ops, Selection};
 use crate::sweep::{Rows, Sweep, Swept};
 
-pub use told::{Advice, AtSize, Change, Memory, NextStep, Standing};
+pub use told::{Advice, AtSize, Beside, Change, Memory, NextStep, Standing};
 
 /// What most programs run on today.
 pub const TODAY: &str = "linux";
@@ -53,6 +54,8 @@ pub struct Advisor {
     pub candidates: Vec<PolicySpec>,
     /// What runs today.
     pub today: PolicySpec,
+    /// What else runs today, above or beside that, as the buffers of a database do.
+    pub beside: Vec<PolicySpec>,
     /// The memory there is; `None` to be told how much there should be.
     pub memory: Option<SizeSpec>,
     /// How traces are cut into blocks.
@@ -77,6 +80,7 @@ impl Default for Advisor {
         Advisor {
             candidates: known(CANDIDATES),
             today: known(TODAY).remove(0),
+            beside: Vec::new(),
             memory: None,
             options: Options::default(),
             selection: Selection::default(),
@@ -123,6 +127,7 @@ impl Advisor {
             standings,
             memory: None,
             change: None,
+            beside: Vec::new(),
             sizes,
         };
         if advice.attainable_hits > 0 {
@@ -139,11 +144,13 @@ impl Advisor {
             None => memory.size_blocks,
         };
         let two = distinct([self.today.clone(), pick.clone()]);
-        let rows = replay.rows(&two, blocks(&[at])?, None)?;
+        let rows = replay.rows(&[&two[..], &self.beside].concat(), blocks(&[at])?, None)?;
         let hits = |policy: &PolicySpec| {
             let row = rows.iter().find(|row| row.policy == policy.to_string());
             row.map_or(0, |row| share(row).hits)
         };
+        let beside = |policy: &PolicySpec| Beside { policy: policy.to_string(), hits: hits(policy) };
+        advice.beside = self.beside.iter().map(beside).collect();
         let mut change = told::change(advice, at, hits(&self.today), hits(pick));
         change.gains = self.gains(&two, at, advice, replay)?;
         if let Some(store) = self.store {

@@ -38,6 +38,9 @@ pub struct Advice {
     /// What a change of policy gives; absent where no block is read twice.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub change: Option<Change>,
+    /// What else runs today, in the memory of `change`.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub beside: Vec<Beside>,
     /// The sizes that were looked at, ascending.
     pub sizes: Vec<AtSize>,
 }
@@ -51,6 +54,15 @@ pub struct Standing {
     pub mean_ratio: f64,
     /// It knows the future, so that nobody can run it.
     pub is_bound: bool,
+}
+
+/// A policy that runs today beside the one that advice is compared with.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Beside {
+    /// Its spec.
+    pub policy: String,
+    /// Its hits.
+    pub hits: u64,
 }
 
 /// Hits at one size.

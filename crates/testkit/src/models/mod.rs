@@ -14,6 +14,7 @@ mod cacheus;
 mod car;
 mod clock;
 mod clock_pro;
+mod clock_sweep;
 mod craw;
 mod demote;
 mod dip;
@@ -22,6 +23,7 @@ mod eelru;
 mod eta;
 mod fifo;
 mod hyperbolic;
+mod innodb;
 mod karma;
 mod lecar;
 mod lfu;
@@ -173,6 +175,10 @@ pub static MODELS: &[Row] = &[
         "demote",
         &["upper=lru, lower=mru, client=10%", "upper=arc, lower=2q", "upper=bypass, lower=lirs, client=80%"],
     ),
+    row::<clock_sweep::ClockSweep>(
+        "clock-sweep",
+        &["ring=0", "ring=1", "ring=2, scan=2", "ring=3, scan=1, most=2", "most=1", "scan=60%, ring=2, most=255"],
+    ),
     row::<craw::Craw>("craw", &["write_cost=1, step=1", "step=50%", "read_cost=0, step=100%"])
         .in_worlds(&[World::PLAIN, World { writes: 1, ..World::PLAIN }]),
     row::<dip::Dip>(
@@ -199,6 +205,7 @@ pub static MODELS: &[Row] = &[
     row::<eta::Eta>("eta", &["use=clock", "use=eta"]),
     row::<fifo::Fifo>("fifo", &[]),
     row::<hyperbolic::Hyperbolic>("hyperbolic", &["sample=1", "sample=2", "sample=5", "sample=1000"]),
+    row::<innodb::Innodb>("innodb", &["old_time=1ns", "old=1", "old=60%, old_time=300ms", "old=95%"]),
     row::<karma::Karma>("karma", &["range=1", "range=3", "range=4294967295"]),
     row::<lecar::LeCar>("lecar", &["ghosts=0", "ghosts=50%, rate=2, discount=1", "rate=0", "discount=0, ghosts=3"]),
     row::<lfu::Lfu>(
