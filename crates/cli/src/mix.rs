@@ -153,6 +153,10 @@ fn parse_time(text: &str) -> Result<(String, u64), String> {
 
 fn pair(text: &str) -> Result<(String, String), String> {
     let parts = text.split_once('=').filter(|(name, value)| !name.is_empty() && !value.is_empty());
-    let (name, value) = parts.ok_or_else(|| format!("{text:?}: expected a name, `=` and what belongs to it"))?;
+    let (name, value) = parts.ok_or_else(|| {
+        format!(
+            "{text:?}: expected an application's name, `=` and what belongs to it: db=sqlite.hst, or db=3, or db=10s"
+        )
+    })?;
     Ok((name.to_owned(), value.to_owned()))
 }

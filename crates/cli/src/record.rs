@@ -65,6 +65,9 @@ impl Record {
     pub(crate) fn run(self) -> Result<(), Failure> {
         // The trace is written while the program runs, so that an interruption leaves what there is.
         let output = Destination::new(&self.output, &[])?;
+        if self.output.is_file() {
+            writeln!(stderr(), "hotset: what is in {} now is replaced", self.output.display())?;
+        }
         if self.memory {
             return self.record_memory(&output);
         }

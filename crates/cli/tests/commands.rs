@@ -219,6 +219,10 @@ mod recording {
         let run = hotset(&["record", "-o", &out, "--", "sh", "-c", &script]);
         assert_eq!((run.status, run.out.as_str()), (7, "10000\n"), "{}", run.err);
         assert!(run.err.contains("oops\n") && run.err.contains("x.hst: "), "{}", run.err);
+        assert!(!run.err.contains("is replaced"), "{}", run.err);
+        let kept = folder.file("kept.hst", "a trace of hours");
+        let again = hotset(&["record", "-o", &kept, "--", "true"]);
+        assert!(again.err.contains(&format!("hotset: what is in {kept} now is replaced\n")), "{}", again.err);
         let seen = &hotset(&["inspect", &out, "--maps", "none", "--json", "-"]).rows()[0];
         let files = seen["files"]["top"].as_array().unwrap();
         let read = files.iter().find(|file| file["path"].as_str() == Some(&input)).expect("what cat read is there");

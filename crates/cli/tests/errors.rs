@@ -21,7 +21,8 @@ fn refused(arguments: &[&str], status: i32, parts: &[&str]) -> String {
 fn traces_that_are_none() {
     let folder = Folder::new();
     let simulate = |path: &str| ["simulate", path, "-p", "lru", "-s", "10"].map(str::to_owned);
-    let cases: [(String, &[&str]); 6] = [
+    let cases: [(String, &[&str]); 7] = [
+        (folder.file("times.tsv", "1000\t5\n2000\t6\n3000\t5\n"), &["times.tsv: no known format fits", "--format"]),
         (folder.path("missing"), &["missing: cannot open the trace: No such file"]),
         (folder.path("."), &["irectory"]),
         (folder.file("empty", ""), &["empty: the file is empty; expected a trace"]),
@@ -155,6 +156,12 @@ fn outputs_that_cannot_be_written() {
     refused(&["import", &trace, "-o", &trace], 2, &["the same file as the input"]);
     assert_eq!(std::fs::read_to_string(&trace).unwrap(), ids(), "the input is as it was");
     refused(&["import", &trace], 2, &["--output"]);
+}
+
+/// An error of usage shows how it is done.
+#[test]
+fn errors_of_mix_have_an_example() {
+    refused(&["mix", "app.hst", "-o", "x.hst"], 2, &["expected an application's name", "db=sqlite.hst"]);
 }
 
 #[test]

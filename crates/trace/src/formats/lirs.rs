@@ -61,7 +61,8 @@ fn detect(head: &Head) -> Confidence {
         mark && line.len() < 20 || Words::new(Line::new(line)).all(|word| whole(word).is_some())
     });
     match fits {
-        // Several numbers a line are more often the columns of something else.
+        // Several numbers a line are the columns of something else, unless there are marks.
+        true if longest > 1 && marks == 0 => Confidence::No,
         true if longest > 1 => Confidence::Possible,
         true if marks > 0 || head.name.ends_with(".trace") => Confidence::Likely,
         true => Confidence::Possible,
