@@ -103,20 +103,21 @@ fn what_the_policy_holds_is_what_the_kernel_holds() {
     }
 }
 
-/// A trace of reads of whole blocks.
+/// A trace of reads of whole blocks, a microsecond apart.
 struct Reads(Meta, Tables, Batch);
 
 impl Reads {
     fn new(blocks: &[(u64, u64)]) -> Reads {
-        let read = |&(file, block): &(u64, u64)| Request {
+        let read = |(step, &(file, block)): (u64, &(u64, u64))| Request {
+            time: step * 1000,
             offset: block * BLOCK,
             length: BLOCK as u32,
             file: file as u32,
             ..Request::default()
         };
-        let batch = Batch { requests: blocks.iter().map(read).collect(), file_sizes: Vec::new() };
+        let batch = Batch { requests: (0..).zip(blocks).map(read).collect(), file_sizes: Vec::new() };
         let addressing = Addressing::Bytes { unit: None };
-        Reads(Meta { format: "reads", addressing, has_time: false, has_ops: false }, Tables::default(), batch)
+        Reads(Meta { format: "reads", addressing, has_time: true, has_ops: false }, Tables::default(), batch)
     }
 }
 
@@ -138,7 +139,7 @@ impl TraceReader for Reads {
 #[test]
 fn what_the_policy_misses_is_what_the_simulator_says() {
     let (names, blocks) = (policies(), blocks(3000));
-    let options = Options { block: Some(BlockSize::Bytes(BLOCK)), ..Options::default() };
+    let options = Options { block: Some(BlockSize::Bytes(BLOCK)), keep_times: true, ..Options::default() };
     let (mut prepared, _) = prepare(Box::new(Reads::new(&blocks)), &options, &Silent).unwrap();
     let plan = |name: &&str| {
         let spec = served(name);
