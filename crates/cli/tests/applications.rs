@@ -138,8 +138,8 @@ fn records() -> String {
     format!("time_s,pid,op,file,offset,bytes\n{}", lines.collect::<String>())
 }
 
-/// In one block `a` alone hits 73 %, and next to nothing once something is read ahead into that block. Its promise of 60 %
-/// was taken to need that one block, and to be kept, while 36 % were reached.
+/// In one block `a` alone hits 73 %, and next to nothing once something is read ahead into that block. Its promise of
+/// 60 % was taken to need that one block, and to be kept, while 36 % were reached.
 #[test]
 fn what_one_block_hits_is_no_evidence() {
     let folder = Folder::new();
@@ -176,7 +176,8 @@ fn promises_are_told_as_they_are() {
     assert!(lines[1].contains("missed since 2.0 s: ") && lines[1].contains("has "), "{shown}");
 }
 
-/// The recorded mix of a database, an office and a compiler: what is called met is reached, and what is not is called missed.
+/// The recorded mix of a database, an office and a compiler: what is called met is reached, and what is not is called
+/// missed.
 #[test]
 fn a_recorded_mix_tells_which_promises_it_breaks() {
     let folder = Folder::new();

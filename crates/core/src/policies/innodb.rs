@@ -1,9 +1,9 @@
 //! innodb: the buffer pool of MySQL, an LRU list into which pages come at three eighths from its end.
 //!
-//! Idea: the list has a new part and, behind the midpoint, an old one. A page that is read enters at the head of the old
-//! part. A use while it is there makes it new only if some time has passed since its first use, so that a scan, which
-//! uses each page several times in a moment, passes through the old part alone. Any use of a page in the new part brings
-//! it to its head. The last page of the old part leaves.
+//! Idea: the list has a new part and, behind the midpoint, an old one. A page that is read enters at the head of the
+//! old part. A use while it is there makes it new only if some time has passed since its first use, so that a scan,
+//! which uses each page several times in a moment, passes through the old part alone. Any use of a page in the new part
+//! brings it to its head. The last page of the old part leaves.
 //!
 //! Paper: none. The MySQL 8.0 reference manual, "Buffer pool" and "Making the buffer pool scan resistant"
 //! (`innodb_old_blocks_pct` = 37, `innodb_old_blocks_time` = 1000 ms).
@@ -11,8 +11,8 @@
 //! Provenance: written from the public documentation, not from MySQL's source. Not compared with a server: none was at
 //! hand.
 //!
-//! Deviations: the manual says that a page of the new part moves to the head only if it is some way from it, and not how
-//! far: here each use moves it. Pages read ahead are not told apart. Where a trace has no times, no time need pass.
+//! Deviations: the manual says that a page of the new part moves to the head only if it is some way from it, and not
+//! how far: here each use moves it. Pages read ahead are not told apart. Where a trace has no times, no time need pass.
 //!
 //! Cost: O(1) amortised; a hit or a miss moves a page and at times one more across the midpoint. Memory: 26 to 41 bytes
 //! a block (4 and 8 a slot, 8 to 16 a block in each queue's bound).

@@ -1,5 +1,5 @@
-//! PostgreSQL's buffers: an array of them with a hand, and for each file that was referenced lately the run of blocks in
-//! order and the ring of a scan.
+//! PostgreSQL's buffers: an array of them with a hand, and for each file that was referenced lately the run of blocks
+//! in order and the ring of a scan.
 
 use std::collections::BTreeSet;
 
