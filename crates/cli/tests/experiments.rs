@@ -181,8 +181,8 @@ fn partitions_hit_what_was_counted_independently() {
     let (tpcc, mplayer) = (format!("tpcc=strace:{}", tpcc.display()), format!("mplayer=strace:{}", mplayer.display()));
     let made = hotset(&["mix", &tpcc, &mplayer, "--span", "tpcc=120s", "--span", "mplayer=120s", "-o", &out]);
     assert_eq!(made.status, 0, "{}", made.err);
-    let specs =
-        "shared(lru,prefetch=off),equal(lru,prefetch=off),qos(lru,prefetch=off,interval=2s,tpcc=70%,mplayer=0.5%)";
+    let qos = "qos(lru,prefetch=off,interval=2s,least=1,tpcc=70%,mplayer=0.5%)";
+    let specs = &format!("shared(lru,prefetch=off),equal(lru,prefetch=off),{qos}");
     let rows = hotset(&["simulate", &out, "-p", specs, "-s", "64M", "--maps", "none", "--json", "-"]).rows();
     for (row, expected) in rows.iter().zip([[57.5, 0.7, 55.0], [40.6, 0.7, 38.8], [59.2, 0.7, 56.5]]) {
         let percent =
