@@ -9,10 +9,11 @@
 //! (`src/backend/storage/buffer/README`: the sweep, the ring of 256 KB, the limit of the count), and the manual on
 //! `pg_buffercache`, whose `usagecount` shows it.
 //!
-//! Provenance: written from the public documentation, not from PostgreSQL's source. `benches/shared_buffers.py` reads
-//! pages through a PostgreSQL 15.18 with 16 MiB of buffers: the miss ratio of this policy is 0.7 points from the
-//! server's on references after Zipf (LRU: 1.4), 3.8 on a hot set beside scans (LRU: 7.8; with `scan=1`, 0) and 20 on a
-//! loop that the server reads page by page, not as a scan (LRU: 0; with `ring=0`, 0).
+//! Provenance: written from what is generally known of PostgreSQL's documentation, which was not at hand, and not from
+//! its source. `benches/shared_buffers.py` reads pages through a PostgreSQL 15.18 with 16 MiB of buffers: the miss
+//! ratio of this policy is 0.7 points from the server's on references after Zipf (LRU: 1.4), 3.8 on a hot set beside
+//! scans (LRU: 7.8; with `scan=1`, 0) and 20 on a loop that the server reads page by page, not as a scan (LRU: 0; with
+//! `ring=0`, 0).
 //!
 //! Deviations: PostgreSQL knows from its plan what is a scan, and how large the table is; here a run of references to
 //! blocks of one file in order is taken for a scan when it has gone through `scan` of the cache, a quarter, for as many
