@@ -11,7 +11,7 @@ use rustix::time::{ClockId, clock_gettime};
 
 use crate::{Error, Result};
 
-/// Now.
+/// Now, in nanoseconds of the clock that events have their times of (`CLOCK_MONOTONIC`).
 pub fn now() -> u64 {
     let Timespec { tv_sec, tv_nsec } = clock_gettime(ClockId::Monotonic);
     tv_sec as u64 * 1_000_000_000 + tv_nsec as u64

@@ -52,6 +52,7 @@ mod words;
 use std::fmt;
 use std::time::Duration;
 
+pub use clock::now;
 pub use error::{Error, Result};
 pub use file::FileId;
 pub use offer::{Offer, Offers, Options, available, open};

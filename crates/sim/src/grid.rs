@@ -124,12 +124,11 @@ fn run_view(
 ) -> Result<Vec<Counted>, SimError> {
     let future = future_of(trace, plans)?;
     let clock = Clock::new(trace);
-    let is_timed = |plan: &Plan| options.is_asked() || plan.reads_ahead();
     let run_one = |numbers: &Vec<usize>| {
         let plan = plans[numbers[0]];
         let apps = clock::apps(&clock, plan)?;
         let setup = plan.setup(Some(&trace.addresses), future.as_ref(), &apps);
-        if is_timed(plan) {
+        if options.is_asked() || plan.reads_ahead() {
             let replayed = clock.run(plan, &setup, options)?;
             advance(trace.ids().len());
             return Ok(vec![replayed]);
@@ -142,14 +141,9 @@ fn run_view(
         }
         Ok(cell.end())
     };
-    let cells = if options.is_asked() { each_alone(plans) } else { cells_of(plans) };
+    let cells = cells_of(plans, options);
     let ended: Vec<Vec<Counted>> = cells.par_iter().with_max_len(1).map(run_one).collect::<Result<_, SimError>>()?;
     Ok(in_order_of_plans(plans.len(), cells.into_iter().zip(ended)))
-}
-
-/// A cell for each plan.
-fn each_alone(plans: &[&Plan]) -> Vec<Vec<usize>> {
-    (0..plans.len()).map(|number| vec![number]).collect()
 }
 
 /// What the plans of each cell gave, by plan.
@@ -269,8 +263,7 @@ impl Feed {
             };
             Ok((of_cell.into_iter().map(|place| numbers[place]).collect(), cell?))
         };
-        let cells = if options.is_asked() { each_alone(&seeing) } else { cells_of(&seeing) };
-        let cells = cells.into_iter().map(cell).collect::<Result<_, SimError>>()?;
+        let cells = cells_of(&seeing, options).into_iter().map(cell).collect::<Result<_, SimError>>()?;
         Ok(Feed { shower, cells, begin: 0, groups: Vec::new() })
     }
 

@@ -107,6 +107,16 @@ impl<'a, K> Window<'a, K> {
         })
     }
 
+    /// The next of `events` before the index `end`, which is taken off them, with the index that it comes before.
+    pub fn next_event(&self, events: &mut &'a [Event], end: usize) -> Option<(usize, &'a Event)> {
+        let (event, later) = events.split_first()?;
+        let index = (event.at - self.first) as usize;
+        (index < end).then(|| {
+            *events = later;
+            (index, event)
+        })
+    }
+
     /// The type of the file of the block with this address.
     #[inline(always)]
     pub fn group(&self, address: u64) -> u32 {

@@ -4,6 +4,8 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command};
+use std::thread;
+use std::time::Duration;
 
 use crate::error::{SteerError, io as at};
 use crate::governor::Reading;
@@ -211,14 +213,22 @@ impl Made {
         fs::read_to_string(self.group.folder.join("cgroup.procs")).map_or(0, |text| text.lines().count())
     }
 
-    /// Removes it.
+    /// Removes it. The kernel may still be at the end of its last process: that is waited for, 2 s at most.
     ///
     /// # Errors
     ///
     /// Processes are in it.
     pub fn remove(self) -> Result<(), SteerError> {
         let folder = self.group.folder;
-        fs::remove_dir(&folder).map_err(at(format!("remove the control group {}", folder.display())))
+        let mut removed = fs::remove_dir(&folder);
+        for _ in 0..20 {
+            if !removed.as_ref().is_err_and(|error| error.kind() == io::ErrorKind::ResourceBusy) {
+                break;
+            }
+            thread::sleep(Duration::from_millis(100));
+            removed = fs::remove_dir(&folder);
+        }
+        removed.map_err(at(format!("remove the control group {}", folder.display())))
     }
 }
 

@@ -1,7 +1,7 @@
 //! A policy that follows what is read, without data: what it would hold, what it misses, what it lets go.
 
 use hotset_core::host::{Build, Hosted, Payload, Refusal, Slots};
-use hotset_core::policy::{Needs, Object, Outcome, PolicySpec, Reference, Slot};
+use hotset_core::policy::{Object, Outcome, PolicySpec, Reference, Slot};
 use hotset_core::view::View;
 
 use crate::error::SteerError;
@@ -52,9 +52,8 @@ impl Follower {
         let args = spec.args(Some(block));
         let build = Build { spec, args: &args, capacity, seed: 1, apps: &[] };
         let needs = spec.info().needs;
-        let told = Needs { address: true, clock: true, object: true, ..Needs::NOTHING };
         let policy = || spec.to_string();
-        if build.view()? != View::default() || needs.class && !told.class {
+        if build.view()? != View::default() || needs.class {
             return Err(SteerError::Kinds { policy: policy() });
         }
         if needs.app {

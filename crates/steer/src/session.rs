@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use hotset_core::policy::PolicySpec;
-use hotset_feed::{Event, Feed, FileId};
+use hotset_feed::{Event, Feed, FileId, now};
 use rustix::time::{ClockId, clock_gettime};
 use serde::Serialize;
 
@@ -67,9 +67,9 @@ pub struct Report {
     pub state: State,
     /// Why, in words.
     pub reason: String,
-    /// Seconds in all, and of them those in which it steered.
+    /// Seconds in all.
     pub seconds: f64,
-    /// Seconds in which it steered.
+    /// Of them, those in which it steered.
     pub seconds_steered: f64,
     /// How memory is divided, in bytes.
     pub memory: Option<Division>,
@@ -77,9 +77,9 @@ pub struct Report {
     pub files: usize,
     /// Files for which there was no place in the kernel's table.
     pub files_unwatched: u64,
-    /// How old events were when they were handled, in seconds: mean and worst.
+    /// How old events were when they were handled, in seconds, on average.
     pub lag_mean: f64,
-    /// The oldest of them.
+    /// How old the oldest was.
     pub lag_worst: f64,
     /// How often everything was asked anew because events were lost.
     pub rebuilt: u64,
@@ -337,11 +337,6 @@ impl Session {
         self.steering.actuator().close();
         Report { residency: Some(residency), ..self.report() }
     }
-
-    /// What is steered.
-    pub fn steering(&self) -> &Steering<Advice> {
-        &self.steering
-    }
 }
 
 /// Blocks for the policy and for the kernel.
@@ -355,12 +350,6 @@ fn no_group(group: &Group) -> SteerError {
         what: format!("read the memory of {}", group.folder().display()),
         error: std::io::ErrorKind::NotFound.into(),
     }
-}
-
-/// Nanoseconds of the clock that the feed's times are of.
-fn now() -> u64 {
-    let time = clock_gettime(ClockId::Monotonic);
-    time.tv_sec as u64 * SECOND + time.tv_nsec as u64
 }
 
 fn cpu() -> Duration {

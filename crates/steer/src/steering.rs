@@ -114,11 +114,6 @@ impl<A: Actuator> Steering<A> {
         Counts { references: policy.references, misses: policy.misses, kernel_misses: kernel.misses, ..self.counts }
     }
 
-    /// Whether it acts, or only watches.
-    pub fn is_acting(&self) -> bool {
-        self.is_acting
-    }
-
     /// Blocks that the policy may hold.
     pub fn capacity(&self) -> u32 {
         self.policy.capacity()

@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 use std::time::Duration;
 
-use hotset_steer::{Made, Over, Report, Session, State, SteerError};
+use hotset_steer::{Made, Over, Report, Session, State};
 use rustix::process::{Pid, Signal, kill_process};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 
@@ -118,15 +118,7 @@ fn remove(made: Made) -> Result<(), Failure> {
         writeln!(stderr(), "hotset: {processes}, so {folder} stays, with its limit: remove it when they have ended")?;
         return Ok(());
     }
-    // The kernel may still be at the end of the last process.
-    for _ in 0..20 {
-        match rustix::fs::rmdir(made.group().folder()) {
-            Err(rustix::io::Errno::BUSY) => thread::sleep(STEP),
-            Ok(()) => return Ok(()),
-            Err(_) => break,
-        }
-    }
-    made.remove().map_err(|error: SteerError| Failure::from(error))
+    Ok(made.remove()?)
 }
 
 /// Ends as the command did.

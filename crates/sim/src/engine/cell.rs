@@ -55,12 +55,15 @@ impl<P: Policy, D: Directory> PolicyCell<P, D> {
     }
 
     /// Replays these references of the window and what happens between them.
-    fn replay(&mut self, window: &Window<D::Key>, range: Range<usize>, runs: &mut Runs, events: &mut &[Event]) {
-        let end = window.first + range.end as u64;
+    fn replay<'a>(
+        &mut self,
+        window: &Window<'a, D::Key>,
+        range: Range<usize>,
+        runs: &mut Runs,
+        events: &mut &'a [Event],
+    ) {
         let mut begin = range.start;
-        while let Some((event, later)) = events.split_first().filter(|(event, _)| event.at < end) {
-            *events = later;
-            let index = (event.at - window.first) as usize;
+        while let Some((index, event)) = window.next_event(events, range.end) {
             self.stretch(window, begin..index, runs);
             begin = index;
             match event.what {
