@@ -30,10 +30,10 @@
 //! Rights: root, or CAP_BPF, CAP_PERFMON and CAP_DAC_READ_SEARCH (the kernel's list of events is root's); by tracefs
 //! root.
 //!
-//! Cost (`examples/read_cost.rs`, Linux 6.18, two processors under load, medians of nine rounds): a read of 4 KiB that
-//! is resident took 0.69 µs of processor time, 0.84 while a feed is open for another file, 0.93 by stamps, 0.95 by the
-//! ring and 0.97 by tracefs; 0.71 while reads are not wanted. Who listened to reads of 4 KiB without a pause spent
-//! 0.8 % of a processor by stamps, 2 % by the ring and 31 % by tracefs; with nothing to hear less than 0.02 %.
+//! Cost (`examples/read_cost.rs`, Linux 6.18, two idle processors, medians of nine rounds): a read of 4 KiB that is
+//! resident took 0.67 µs of processor time, 0.84 while a feed is open for another file, 0.91 by stamps, 0.94 by the
+//! ring and 0.99 by tracefs; 0.70 while reads are not wanted. Who listened to reads of 4 KiB without a pause spent
+//! 1.1 % of a processor by stamps, 2.1 % by the ring and 75 % by tracefs; with nothing to hear less than 0.02 %.
 
 mod bpf;
 mod clock;
