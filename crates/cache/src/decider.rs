@@ -10,7 +10,9 @@ use hotset_core::counters::Counters;
 use hotset_core::policy::dynamic::DynPolicy;
 use hotset_core::policy::{self, App, Args, Outcome, PolicySpec, Profiling, Reference, Slot, file_group};
 use hotset_core::request::{Op, Request};
-use hotset_core::view::{Cutting, Former, Object, Piece, Segments, Space, Spaces, Step, View, Viewer};
+use hotset_core::view::{
+    BlockSize, Blocks, Cutting, Former, Object, Piece, Segments, Space, Spaces, Step, View, Viewer,
+};
 
 use crate::arena::{Arena, PoolSize};
 use crate::block_index::{Block, BlockIndex, Entry};
@@ -136,7 +138,7 @@ impl Decider {
         Ok(Decider {
             hosted,
             is_in_parts: view.parts.is_some(),
-            viewer: Viewer::new(&view, Cutting { block: plan.block, maps: true, objects: false, deletes: true }),
+            viewer: Viewer::new(&view, Cutting::new(BlockSize::Bytes(plan.block), false)),
             ranges: Vec::new(),
             addresses: match view == View::default() {
                 true => Addresses::Plain(Segments::default()),
@@ -215,9 +217,8 @@ impl Decider {
 
     /// The blocks that the bytes `range` of a space are in. Addresses are given out in the order of asking.
     fn blocks(&mut self, space: Space, bytes: u64, range: Range<u64>) -> impl Iterator<Item = Block> {
-        let numbers = range.start / bytes..range.end.div_ceil(bytes);
-        let numbers = if range.is_empty() { 0..0 } else { numbers };
-        numbers.filter_map(move |number| self.block(space, bytes, number))
+        let blocks = Blocks::of(bytes, range.start, range.end.saturating_sub(range.start));
+        blocks.numbers().filter_map(move |number| self.block(space, bytes, number))
     }
 
     fn block(&mut self, space: Space, bytes: u64, number: u64) -> Option<Block> {

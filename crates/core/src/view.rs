@@ -6,12 +6,14 @@
 //! the host gives the blocks numbers.
 
 mod addresses;
+mod cutting;
 mod names;
 mod viewer;
 
 pub use addresses::{Segments, Spaces, TooManySegments};
+pub use cutting::{BlockSize, Blocks, Cutting};
 pub use names::{Names, Object, Touch};
-pub use viewer::{Cutting, Former, Piece, Space, Step, Viewer};
+pub use viewer::{Former, Piece, Space, Step, Viewer};
 
 use crate::classify::{Class, Rules};
 

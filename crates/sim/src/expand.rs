@@ -5,44 +5,14 @@
 
 use hotset_core::classify::Class;
 use hotset_core::request::{FLAG_CONTINUED, Op, Request};
-use hotset_core::view::Segments;
-use hotset_trace::{Addressing, Meta};
+use hotset_core::view::{BlockSize, Blocks, Cutting, Segments};
 
 use crate::bits::Bits;
 use crate::error::SimError;
-use crate::prepare::Options;
 use crate::window::{Event, WINDOW, What};
 
 /// References that are cut at a time, at most: those of a window.
 pub(crate) const PIECE: usize = WINDOW;
-
-/// How a trace is cut into blocks.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum BlockSize {
-    /// Blocks of this many bytes.
-    Bytes(u64),
-    /// Every object is one block, whatever its size.
-    Object,
-}
-
-impl BlockSize {
-    /// What a trace is cut into unless the user says otherwise: its own unit, 4096 bytes without one, whole objects for
-    /// ids.
-    pub fn default_for(meta: &Meta) -> BlockSize {
-        match meta.addressing {
-            Addressing::Objects => BlockSize::Object,
-            Addressing::Bytes { unit } => BlockSize::Bytes(u64::from(unit.unwrap_or(4096))),
-        }
-    }
-
-    /// Bytes of a block, if it has a size.
-    pub fn bytes(self) -> Option<u64> {
-        match self {
-            BlockSize::Bytes(bytes) => Some(bytes),
-            BlockSize::Object => None,
-        }
-    }
-}
 
 /// References that have been cut but not renumbered yet.
 #[derive(Default)]
@@ -164,39 +134,18 @@ impl InHand {
 
 /// Cuts requests into block keys.
 pub(crate) struct Expander {
-    block: BlockSize,
-    objects: bool,
-    maps: bool,
-    shift: Option<u32>,
-    segments: Segments,
+    cutting: Cutting,
+    /// Times are noted.
     times: bool,
-    deletes: bool,
+    segments: Segments,
     /// Blocks of the request at hand that earlier pieces hold.
     done: u64,
     in_hand: InHand,
 }
 
 impl Expander {
-    pub fn new(meta: &Meta, block: BlockSize, maps: bool) -> Expander {
-        let shift = block.bytes().filter(|bytes| bytes.is_power_of_two()).map(u64::trailing_zeros);
-        Expander {
-            block,
-            objects: meta.addressing == Addressing::Objects,
-            maps,
-            shift,
-            segments: Segments::default(),
-            times: false,
-            deletes: false,
-            done: 0,
-            in_hand: InHand::default(),
-        }
-    }
-
-    /// The cutter of a trace as `options` say.
-    pub fn of(meta: &Meta, options: &Options) -> Expander {
-        let block = options.block.unwrap_or_else(|| BlockSize::default_for(meta));
-        let times = options.keep_times && meta.has_time;
-        Expander { times, deletes: options.deletes.apply(), ..Expander::new(meta, block, options.maps.count()) }
+    pub fn new(cutting: Cutting, times: bool) -> Expander {
+        Expander { cutting, times, segments: Segments::default(), done: 0, in_hand: InHand::default() }
     }
 
     /// Appends references of `requests` to `out` until that is full, and takes the requests that are cut to their end
@@ -206,17 +155,18 @@ impl Expander {
         while let Some((request, rest)) = requests.split_first()
             && !out.is_full()
         {
-            let blocks = self.blocks(request);
-            if self.done < blocks.count {
+            if self.cutting.is_data(request) {
+                let blocks = self.cutting.blocks(request);
                 let room = (PIECE - out.keys.len()) as u64;
                 let now = room.min(blocks.count - self.done);
-                self.cut(request, blocks.first + self.done, now, out)?;
-                self.done += now;
-            }
-            if self.done < blocks.count {
-                return Ok(());
-            }
-            if blocks.count == 0 && self.deletes {
+                if now > 0 {
+                    self.cut(request, Blocks { first: blocks.first + self.done, count: now }, out)?;
+                    self.done += now;
+                }
+                if self.done < blocks.count {
+                    return Ok(());
+                }
+            } else if self.cutting.deletes {
                 self.invalidate(request, out)?;
             }
             self.done = 0;
@@ -225,49 +175,18 @@ impl Expander {
         Ok(())
     }
 
-    /// References that a request makes.
-    pub fn references(&self, request: &Request) -> u64 {
-        self.blocks(request).count
-    }
-
-    /// The blocks that a request touches.
+    /// Appends blocks of a request.
     #[inline(always)]
-    fn blocks(&self, request: &Request) -> Blocks {
-        let references = match request.op() {
-            Op::Read | Op::Write => true,
-            Op::Map => self.maps,
-            _ => false,
-        };
-        if !references || request.failed() {
-            return Blocks { first: 0, count: 0 };
-        }
-        match (self.block, self.objects) {
-            (BlockSize::Object, _) => Blocks { first: request.offset, count: 1 },
-            (BlockSize::Bytes(_), true) => {
-                Blocks { first: 0, count: self.divide(u64::from(request.length.max(1)) - 1) + 1 }
-            }
-            (BlockSize::Bytes(_), false) if request.length == 0 => Blocks { first: 0, count: 0 },
-            (BlockSize::Bytes(_), false) => {
-                let first = self.divide(request.offset);
-                let last = self.divide(request.offset.saturating_add(u64::from(request.length) - 1));
-                Blocks { first, count: last - first + 1 }
-            }
-        }
-    }
-
-    /// Appends `count` blocks of a request from `first` on.
-    #[inline(always)]
-    fn cut(&mut self, request: &Request, first: u64, count: u64, out: &mut Expanded) -> Result<(), SimError> {
+    fn cut(&mut self, request: &Request, blocks: Blocks, out: &mut Expanded) -> Result<(), SimError> {
         let start = out.keys.len() as u64;
-        match (self.block, self.objects) {
+        match (self.cutting.block(), self.cutting.objects) {
             (BlockSize::Object, true) => out.keys.push(request.offset),
             (BlockSize::Bytes(_), true) => {
                 let segment = self.segments.number(0, request.offset)?;
-                out.keys.extend((first..first + count).map(|block| u64::from(segment) << 32 | block));
+                out.keys.extend(blocks.numbers().map(|block| u64::from(segment) << 32 | block));
             }
             (_, false) => {
-                // A range may end with the last block that there is.
-                for block in (0..count).map(|ahead| first + ahead) {
+                for block in blocks.numbers() {
                     out.keys.push(self.segments.address(request.file, block)?);
                 }
             }
@@ -282,14 +201,9 @@ impl Expander {
     /// The blocks of a file that is deleted, or cut at a byte, are worth nothing any more from that byte on.
     #[cold]
     fn invalidate(&mut self, request: &Request, out: &mut Expanded) -> Result<(), SimError> {
-        let from = match request.op() {
-            _ if request.failed() => return Ok(()),
-            Op::Unlink => 0,
-            Op::Truncate if !self.objects => request.offset,
-            _ => return Ok(()),
-        };
+        let Some(from) = self.cutting.lost(request) else { return Ok(()) };
         let begin = out.event_keys.len();
-        let what = match (self.block, self.objects) {
+        let what = match (self.cutting.block(), self.cutting.objects) {
             (BlockSize::Object, true) => {
                 out.event_keys.push(request.offset);
                 What::Remove
@@ -299,10 +213,8 @@ impl Expander {
                 What::RemoveFrom
             }
             (_, false) => {
-                let whole = self.divide(from);
                 // The block that the cut is in stays.
-                let block =
-                    if whole.checked_mul(self.block.bytes().unwrap_or(1)) == Some(from) { whole } else { whole + 1 };
+                let block = from.div_ceil(self.cutting.block().bytes().unwrap_or(1));
                 for (high, first) in self.segments.of_file(request.file) {
                     if let Ok(low) = u32::try_from(block.max(first) - first) {
                         out.event_keys.push(u64::from(high) << 32 | u64::from(low));
@@ -315,73 +227,50 @@ impl Expander {
         out.events.push(Event { at: out.keys.len() as u64, app, time, what, keys: begin..out.event_keys.len() });
         Ok(())
     }
-
-    #[inline(always)]
-    fn divide(&self, bytes: u64) -> u64 {
-        match (self.shift, self.block) {
-            (Some(shift), _) => bytes >> shift,
-            (None, BlockSize::Bytes(block)) => bytes / block,
-            (None, BlockSize::Object) => bytes,
-        }
-    }
-}
-
-/// Consecutive blocks.
-#[derive(Clone, Copy)]
-struct Blocks {
-    first: u64,
-    count: u64,
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn meta(addressing: Addressing) -> Meta {
-        Meta { format: "test", addressing, has_time: false, has_ops: true }
-    }
-
     fn request(op: Op, file: u32, offset: u64, length: u32) -> Request {
         Request { op: op as u8, file, offset, length, ..Request::default() }
     }
 
-    fn keys(addressing: Addressing, block: BlockSize, mut requests: &[Request]) -> Vec<u64> {
+    fn keys(objects: bool, block: BlockSize, mut requests: &[Request]) -> Vec<u64> {
         let mut out = Expanded::default();
-        Expander::new(&meta(addressing), block, true).expand(&mut requests, &mut out).unwrap();
+        Expander::new(Cutting::new(block, objects), false).expand(&mut requests, &mut out).unwrap();
         assert!(requests.is_empty());
         out.keys
     }
 
     #[test]
     fn a_range_touches_first_to_last_block() {
-        let bytes = Addressing::Bytes { unit: None };
         let block = BlockSize::Bytes(4096);
-        assert_eq!(keys(bytes, block, &[request(Op::Read, 0, 4095, 2)]), [0, 1]);
-        assert_eq!(keys(bytes, block, &[request(Op::Read, 0, 4096, 4096)]), [1]);
-        assert!(keys(bytes, block, &[request(Op::Read, 0, 7, 0)]).is_empty());
+        assert_eq!(keys(false, block, &[request(Op::Read, 0, 4095, 2)]), [0, 1]);
+        assert_eq!(keys(false, block, &[request(Op::Read, 0, 4096, 4096)]), [1]);
+        assert!(keys(false, block, &[request(Op::Read, 0, 7, 0)]).is_empty());
         assert_eq!(
-            keys(bytes, BlockSize::Bytes(3000), &[request(Op::Write, 1, 2999, 3002)]),
+            keys(false, BlockSize::Bytes(3000), &[request(Op::Write, 1, 2999, 3002)]),
             [1 << 32, 1 << 32 | 1, 1 << 32 | 2]
         );
     }
 
     #[test]
     fn only_data_operations_reference_blocks() {
-        let bytes = Addressing::Bytes { unit: None };
         let requests = Op::ALL.map(|op| request(op, 0, 0, 1));
-        assert_eq!(keys(bytes, BlockSize::Bytes(4096), &requests).len(), 3);
+        assert_eq!(keys(false, BlockSize::Bytes(4096), &requests).len(), 3);
     }
 
     #[test]
     fn blocks_far_out_keep_keys_of_their_own() {
-        let bytes = Addressing::Bytes { unit: None };
         let far = [
             request(Op::Read, 0, 1 << 62, 1),
             request(Op::Read, 1, 1 << 62, 1),
             request(Op::Read, 0, 0, 1),
             request(Op::Read, 0, u64::MAX, 9),
         ];
-        let keys = keys(bytes, BlockSize::Bytes(512), &far);
+        let keys = keys(false, BlockSize::Bytes(512), &far);
         let distinct: std::collections::HashSet<&u64> = keys.iter().collect();
         assert_eq!((keys.len(), distinct.len()), (4, 4));
     }
@@ -389,8 +278,8 @@ mod tests {
     #[test]
     fn an_object_is_one_block_or_as_many_as_its_size_needs() {
         let sized = [request(Op::Read, 0, u64::MAX, 10_000), request(Op::Read, 0, 5, 0)];
-        assert_eq!(keys(Addressing::Objects, BlockSize::Object, &sized), [u64::MAX, 5]);
-        assert_eq!(keys(Addressing::Objects, BlockSize::Bytes(4096), &sized).len(), 4);
+        assert_eq!(keys(true, BlockSize::Object, &sized), [u64::MAX, 5]);
+        assert_eq!(keys(true, BlockSize::Bytes(4096), &sized).len(), 4);
     }
 
     /// Half a piece, a range of two and a half pieces, and a write behind it.
@@ -403,8 +292,8 @@ mod tests {
             request(Op::Read, 1, 512, bytes(piece * 5 / 2)),
             request(Op::Write, 2, 0, 512),
         ];
-        let mut expander = Expander::new(&meta(Addressing::Bytes { unit: None }), BlockSize::Bytes(512), true);
-        assert_eq!(requests.map(|request| expander.references(&request)), [piece / 2, piece * 5 / 2, 1]);
+        let mut expander = Expander::new(Cutting::new(BlockSize::Bytes(512), false), false);
+        assert_eq!(requests.map(|request| expander.cutting.references(&request)), [piece / 2, piece * 5 / 2, 1]);
         let (mut rest, mut out) = (&requests[..], Expanded::default());
         let (mut keys, mut begins, mut writes) = (Vec::new(), Vec::new(), Vec::new());
         while !rest.is_empty() {

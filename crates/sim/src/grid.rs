@@ -21,7 +21,8 @@ use crate::numbering;
 use crate::prepare::{Prepared, Stream};
 use crate::progress::Progress;
 use crate::references::{References, SideColumns};
-use crate::show::{Shower, Told as ToldRequests};
+use crate::requests::Told as ToldRequests;
+use crate::show::Shower;
 use crate::window::Window;
 
 pub use crate::engine::Plan;

@@ -1,22 +1,22 @@
 //! From a trace being read to references that cells can replay.
 
 use hotset_core::policy::{PolicySpec, file_group};
-use hotset_trace::{Addressing, Batch, TraceReader};
+use hotset_core::view::{BlockSize, Cutting};
+use hotset_trace::{Addressing, Batch, Meta, TraceReader};
 
 use crate::deletes::Deletes;
 use crate::error::SimError;
-use crate::expand::{BlockSize, Expanded, Expander};
+use crate::expand::{Expanded, Expander};
 use crate::maps::Maps;
 use crate::numbering::Numbering;
 use crate::progress::Progress;
 use crate::references::References;
-use crate::requests::Requests;
-use crate::show::Told;
+use crate::requests::{Requests, Told};
 
 /// How a trace is turned into references.
 #[derive(Clone, Debug)]
 pub struct Options {
-    /// Block size; `None` is the trace's own ([`BlockSize::default_for`]).
+    /// Block size; `None` is the trace's own ([`Meta::block_size`]).
     pub block: Option<BlockSize>,
     /// Which mapped file ranges count as reads.
     pub maps: Maps,
@@ -40,6 +40,27 @@ impl Default for Options {
             keep_requests: false,
             keep_times: false,
         }
+    }
+}
+
+impl Options {
+    /// How these options cut a trace.
+    pub(crate) fn cutting(&self, meta: &Meta) -> Cutting {
+        let block = self.block.unwrap_or_else(|| meta.block_size());
+        let objects = meta.addressing == Addressing::Objects;
+        let mut cutting = Cutting::new(block, objects);
+        (cutting.maps, cutting.deletes) = (self.maps.count(), self.deletes.apply());
+        cutting
+    }
+
+    /// Bytes of a block of a trace that is cut so; `None` where blocks have no size.
+    pub fn block_bytes(&self, meta: &Meta) -> Option<u64> {
+        self.cutting(meta).block().bytes()
+    }
+
+    /// What cuts a trace in the plain view.
+    pub(crate) fn expander(&self, meta: &Meta) -> Expander {
+        Expander::new(self.cutting(meta), self.keep_times && meta.has_time)
     }
 }
 
@@ -139,7 +160,7 @@ pub fn prepare(
     options: &Options,
     progress: &dyn Progress,
 ) -> Result<(Prepared, Option<Box<dyn TraceReader>>), SimError> {
-    let expander = Expander::of(reader.meta(), options);
+    let expander = options.expander(reader.meta());
     let mut source = Source { reader, expander, batch: Batch::new(), cut: 0 };
     let mut numbering = Numbering::default();
     let mut expanded = Expanded::default();

@@ -229,9 +229,8 @@ impl References {
         block_bytes: Option<u64>,
     ) -> Result<Option<(PartsCurve, Curve)>, SimError> {
         let args = policy.args(block_bytes);
-        let (parts, Some(requests), Some(block)) = (args.parts("parts"), &self.requests, args.block_bytes()) else {
-            return Ok(None);
-        };
+        let parts = args.parts();
+        let (Some(requests), Some(block)) = (&self.requests, args.block_bytes()) else { return Ok(None) };
         let Some(rest) = parts.iter().find(|part| part.size.is_none()) else { return Ok(None) };
         let fixed: u64 = parts.iter().filter_map(|part| part.size).sum();
         let least = u32::try_from((fixed + rest.block).div_ceil(block)).unwrap_or(u32::MAX);

@@ -1,22 +1,27 @@
 //! A whole trace of requests, held so that it can be shown in other views than the plain one.
 
 use hotset_core::request::Request;
+use hotset_core::view::Cutting;
 use hotset_trace::{Batch, Meta, Tables, UNKNOWN_SIZE};
 
-use crate::expand::BlockSize;
 use crate::prepare::Options;
-use crate::show::Told;
+
+/// Requests, and what is told of them.
+#[derive(Clone, Copy)]
+pub(crate) struct Told<'a> {
+    pub requests: &'a [Request],
+    /// The file's size at each request; empty where the trace does not tell it.
+    pub sizes: &'a [u64],
+    pub tables: &'a Tables,
+}
 
 /// The requests of a trace with their files.
 #[derive(Debug)]
 pub(crate) struct Requests {
-    pub meta: Meta,
-    /// Mapped ranges count as reads.
-    pub maps: bool,
-    /// Files that are deleted or cut lose their blocks also where a view does not see inodes.
-    pub deletes: bool,
-    /// Bytes of a block where a view does not say.
-    pub block: u64,
+    /// How they are cut where a view does not say.
+    pub cutting: Cutting,
+    /// They carry times.
+    pub has_time: bool,
     /// Bytes that the trace may take in a view.
     pub memory_allowed: u64,
     pub tables: Tables,
@@ -27,12 +32,9 @@ pub(crate) struct Requests {
 
 impl Requests {
     pub fn new(meta: &Meta, options: &Options) -> Requests {
-        let block = options.block.unwrap_or_else(|| BlockSize::default_for(meta));
         Requests {
-            meta: meta.clone(),
-            maps: options.maps.count(),
-            deletes: options.deletes.apply(),
-            block: block.bytes().unwrap_or(1),
+            cutting: options.cutting(meta),
+            has_time: meta.has_time,
             memory_allowed: options.memory_bytes,
             tables: Tables::default(),
             requests: Vec::new(),

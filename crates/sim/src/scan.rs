@@ -4,7 +4,7 @@
 use hotset_trace::{Batch, TraceReader};
 
 use crate::error::SimError;
-use crate::expand::{Expanded, Expander};
+use crate::expand::Expanded;
 use crate::prepare::Options;
 use crate::progress::Progress;
 use crate::window::What;
@@ -27,7 +27,7 @@ pub fn scan(
     progress: &dyn Progress,
     mut visit: impl FnMut(&Scanned),
 ) -> Result<(), SimError> {
-    let mut expander = Expander::of(reader.meta(), options);
+    let mut expander = options.expander(reader.meta());
     let mut expanded = Expanded::default();
     let mut batch = Batch::new();
     loop {

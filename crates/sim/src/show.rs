@@ -2,31 +2,21 @@
 //! directories that naming a file touches.
 
 use std::collections::VecDeque;
-use std::ops::Range;
 
 use hashbrown::HashMap;
 use hotset_core::classify::{Class, FileFacts};
 use hotset_core::request::Request;
-use hotset_core::view::{Cutting, Former, Object, Piece, Space, Spaces, Step, View, Viewer};
-use hotset_trace::{Addressing, FileInfo, Tables, UNKNOWN_SIZE};
+use hotset_core::view::{Blocks, Former, Object, Piece, Space, Spaces, Step, View, Viewer};
+use hotset_trace::{FileInfo, UNKNOWN_SIZE};
 
 use crate::engine::ClassFacts;
 use crate::expand::{Expanded, InHand, Mark, PIECE};
-use crate::requests::Requests;
+use crate::requests::{Requests, Told};
 use crate::window::{Event, What};
 
 /// What a trace tells of a file that it does not name.
 static UNKNOWN: FileInfo =
     FileInfo { path: String::new(), kind: hotset_core::request::Kind::Unknown, size: None, label: String::new() };
-
-/// Requests, and what is told of them.
-#[derive(Clone, Copy)]
-pub(crate) struct Told<'a> {
-    pub requests: &'a [Request],
-    /// The file's size at each request; empty where the trace does not tell it.
-    pub sizes: &'a [u64],
-    pub tables: &'a Tables,
-}
 
 /// Shows requests in a view, as [`crate::expand::Expander`] does in the plain one.
 pub(crate) struct Shower {
@@ -57,11 +47,9 @@ struct Place {
 impl Shower {
     /// A shower of `requests`, and of those that follow on them.
     pub fn new(view: &View, requests: &Requests) -> Shower {
-        let &Requests { ref meta, maps, block, deletes, .. } = requests;
-        let objects = meta.addressing == Addressing::Objects;
         Shower {
-            viewer: Viewer::new(view, Cutting { block, maps, objects, deletes }),
-            times: meta.has_time,
+            viewer: Viewer::new(view, requests.cutting),
+            times: requests.has_time,
             spaces: Spaces::default(),
             block_bytes: Vec::new(),
             of_file: HashMap::new(),
@@ -118,12 +106,12 @@ impl Shower {
 
     /// Appends references to the blocks of a piece; true if all of them are.
     fn touch(&mut self, piece: &Piece, out: &mut Expanded) -> bool {
-        let blocks = numbers(piece.block, piece.offset, piece.length);
-        let begin = blocks.start + self.done;
-        let end = blocks.end.min(begin.saturating_add((PIECE - out.keys.len()) as u64));
-        if begin < end {
+        let all = Blocks::of(piece.block, piece.offset, piece.length);
+        let count = (all.count - self.done).min((PIECE - out.keys.len()) as u64);
+        let blocks = Blocks { first: all.first + self.done, count };
+        if count > 0 {
             let start = out.keys.len();
-            self.number(piece.space, piece.block, begin..end, &mut out.keys);
+            self.number(piece.space, piece.block, blocks, &mut out.keys);
             let mark = Mark {
                 app: self.request.app,
                 write: piece.write,
@@ -138,45 +126,52 @@ impl Shower {
                 out.mark_time(start as u64, self.request.time);
             }
             if let Some(former) = piece.former {
-                self.look_elsewhere(piece, begin..end, start, former, out);
+                self.look_elsewhere(piece, blocks, start, former, out);
             }
         }
-        self.done = if end < blocks.end { self.done + (end - begin) } else { 0 };
-        end >= blocks.end
+        let is_whole = self.done + count == all.count;
+        self.done = if is_whole { 0 } else { self.done + count };
+        is_whole
     }
 
     /// Appends the addresses of these blocks of `space`, and notes where the blocks of files lie.
-    fn number(&mut self, space: Space, bytes: u64, blocks: Range<u64>, keys: &mut Vec<u64>) {
-        let first = keys.len();
-        keys.extend(blocks.clone().map(|number| self.spaces.address(space, number)));
-        let (mut number, mut index) = (blocks.start, first);
-        while number < blocks.end {
-            let high = (keys[index] >> 32) as u32;
-            if self.block_bytes.len() <= high as usize {
-                self.block_bytes.resize(high as usize + 1, bytes);
-            }
-            if let (Object::File(file), true) = (space.object, self.viewer.deletes()) {
-                let place = Place { high, first: number >> 32 << 32, bytes, inode: space.inode };
-                let places = self.of_file.entry(file).or_default();
-                if !places.contains(&place) {
-                    places.push(place);
-                }
-            }
+    fn number(&mut self, space: Space, bytes: u64, blocks: Blocks, keys: &mut Vec<u64>) {
+        let Blocks { first: mut next, count: mut left } = blocks;
+        while left > 0 {
+            let high = self.spaces.high(space, next);
+            self.note(space, bytes, high, next);
             // Blocks behind the next multiple of 2^32 have another high half.
-            let next = (number >> 32 << 32).saturating_add(1 << 32).min(blocks.end);
-            index += (next - number) as usize;
-            number = next;
+            let low = next & 0xffff_ffff;
+            let count = left.min((1 << 32) - low);
+            keys.extend((low..low + count).map(|low| u64::from(high) << 32 | low));
+            // The last number there is may be among them.
+            next = next.wrapping_add(count);
+            left -= count;
+        }
+    }
+
+    /// Notes that block `number` of `space` lies under this high half of addresses.
+    fn note(&mut self, space: Space, bytes: u64, high: u32, number: u64) {
+        if self.block_bytes.len() <= high as usize {
+            self.block_bytes.resize(high as usize + 1, bytes);
+        }
+        if let (Object::File(file), true) = (space.object, self.viewer.deletes()) {
+            let place = Place { high, first: number >> 32 << 32, bytes, inode: space.inode };
+            let places = self.of_file.entry(file).or_default();
+            if !places.contains(&place) {
+                places.push(place);
+            }
         }
     }
 
     /// Notes for each reference from `first` on, to these blocks, which blocks of the former class hold the same bytes.
-    fn look_elsewhere(&mut self, piece: &Piece, blocks: Range<u64>, first: usize, former: Former, out: &mut Expanded) {
+    fn look_elsewhere(&mut self, piece: &Piece, blocks: Blocks, first: usize, former: Former, out: &mut Expanded) {
         let bytes = piece.offset..piece.offset.saturating_add(piece.length);
-        for (index, number) in (first..).zip(blocks) {
+        for (index, number) in (first..).zip(blocks.numbers()) {
             let start = number.saturating_mul(piece.block);
             let (from, to) = (start.max(bytes.start), start.saturating_add(piece.block).min(bytes.end));
             let begin = out.event_keys.len();
-            let same = numbers(former.block, from, to.saturating_sub(from));
+            let same = Blocks::of(former.block, from, to.saturating_sub(from));
             self.number(former.space, former.block, same, &mut out.event_keys);
             self.happen(index, What::Elsewhere(former.class), begin, out);
         }
@@ -208,12 +203,93 @@ impl Shower {
     }
 }
 
-/// The blocks of `block` bytes that bytes `offset..offset + length` touch.
-fn numbers(block: u64, offset: u64, length: u64) -> Range<u64> {
-    let end = match length {
-        0 => offset / block,
-        // No number is left for a block that ends with the last byte there is.
-        length => (offset.saturating_add(length - 1) / block).saturating_add(1),
-    };
-    offset / block..end
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use hotset_core::classify::{Rule, Rules};
+    use hotset_core::parts::random::Random;
+    use hotset_core::request::Op;
+    use hotset_core::view::BlockSize;
+    use hotset_trace::{Addressing, Batch, Meta};
+
+    use super::*;
+    use crate::numbering::{self, Numbering};
+    use crate::references::References;
+    use crate::{Deletes, Maps, Options};
+
+    /// What the plain view makes of requests.
+    fn plain(meta: &Meta, options: &Options, requests: &[Request]) -> References {
+        let (mut expander, mut numbering) = (options.expander(meta), Numbering::default());
+        let (mut rest, mut expanded) = (requests, Expanded::default());
+        while !rest.is_empty() {
+            expanded.clear();
+            expander.expand(&mut rest, &mut expanded).unwrap();
+            numbering.append(&expanded).unwrap();
+        }
+        numbering.finish()
+    }
+
+    /// What a view that tells small files from large ones makes of them.
+    fn shown(meta: &Meta, options: &Options, requests: &[Request]) -> References {
+        let rule = Rule { class: "large".into(), min_size: Some(10_000), ..Rule::default() };
+        let view = View { rules: Some(Rules::new(vec![rule]).unwrap()), ..View::default() };
+        let mut held = Requests::new(meta, options);
+        held.append(&Batch { requests: requests.to_vec(), ..Batch::new() });
+        numbering::show(&held, &view, "test").unwrap()
+    }
+
+    /// Requests of every kind to places near and far, or to objects with ids of any size.
+    fn requests(random: &mut Random, addressing: Addressing, count: u32) -> Vec<Request> {
+        let request = |_| {
+            let near = u64::from(random.below(50));
+            let offset = match (addressing, random.below(20)) {
+                (Addressing::Objects, _) => near.wrapping_mul(0x9e37_79b9_7f4a_7c15),
+                (_, 0) => near << 45,
+                (_, 1) => u64::MAX - near * 1000,
+                _ => near * 1000,
+            };
+            let file = if addressing == Addressing::Objects { 0 } else { random.below(5) };
+            let length = if random.below(10) == 0 { 0 } else { random.below(30_000) };
+            let op = Op::ALL[random.below(Op::ALL.len() as u32) as usize];
+            Request { op: op as u8, file, offset, length, app: random.below(3), ..Request::default() }
+        };
+        (0..count).map(request).collect()
+    }
+
+    #[test]
+    fn a_view_that_only_classifies_cuts_as_the_plain_one_does() {
+        let mut random = Random::new(7);
+        for addressing in [Addressing::Bytes { unit: None }, Addressing::Objects] {
+            let meta = Meta { format: "test", addressing, has_time: false, has_ops: true };
+            for block in [BlockSize::Bytes(4096), BlockSize::Bytes(3000), BlockSize::Object] {
+                for (maps, deletes) in [(Maps::All, Deletes::Apply), (Maps::None, Deletes::Ignore)] {
+                    let options = Options { block: Some(block), maps, deletes, ..Options::default() };
+                    let requests = requests(&mut random, addressing, 2000);
+                    let (plain, shown) = (plain(&meta, &options, &requests), shown(&meta, &options, &requests));
+                    let case = format!("{addressing:?} {block:?} {maps:?} {deletes:?}");
+                    assert_eq!(plain.ids(), shown.ids(), "{case}");
+                    assert_eq!(lost(&plain), lost(&shown), "{case}");
+                    assert_eq!(lost(&plain).is_empty(), deletes == Deletes::Ignore, "{case}");
+                }
+            }
+        }
+    }
+
+    /// By position: the blocks that are lost there, of those that were referenced since they were lost last.
+    fn lost(references: &References) -> Vec<(u64, Vec<u32>)> {
+        let window = references.window();
+        let (mut at, mut known) = (0, BTreeSet::<u32>::new());
+        let mut lost = Vec::new();
+        for event in window.events {
+            known.extend(&window.keys[at..event.at as usize]);
+            at = event.at as usize;
+            let blocks = &window.event_keys[event.keys.clone()];
+            let mut blocks: Vec<u32> = blocks.iter().copied().filter(|block| known.remove(block)).collect();
+            blocks.sort_unstable();
+            lost.push((event.at, blocks));
+        }
+        lost.retain(|(_, blocks)| !blocks.is_empty());
+        lost
+    }
 }

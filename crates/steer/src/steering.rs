@@ -18,6 +18,9 @@ use crate::follower::{Address, Follower, address, place};
 use crate::mirror::Mirror;
 use crate::pending::Pending;
 
+/// What the kernel does by itself, as far as a model of it tells.
+const BASELINE: &str = "linux";
+
 /// Nanoseconds that pages that were read ahead stay though the policy does not hold them.
 pub const PROTECTED: u64 = 3_000_000_000;
 /// How often a block is dropped that does not leave.
@@ -90,7 +93,7 @@ impl<A: Actuator> Steering<A> {
         if !block.is_power_of_two() || !(PAGE..=2 << 20).contains(&block) {
             return Err(SteerError::Block(block));
         }
-        let linux = PolicySpec::parse("linux").map_err(hotset_core::host::Refusal::Spec)?;
+        let linux = PolicySpec::parse(BASELINE).map_err(hotset_core::host::Refusal::Spec)?;
         Ok(Steering {
             policy: Follower::new(spec, capacity, block)?,
             kernel: Follower::new(&linux, kernel, block)?,

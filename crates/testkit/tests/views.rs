@@ -4,7 +4,7 @@ use hotset_core::classify::FileFacts;
 use hotset_core::policy::{Args, Effects, Extra, Policy, PolicySpec, Setup, Slot};
 use hotset_core::registry::{self, Visitor};
 use hotset_core::request::{Kind, Op, Request};
-use hotset_core::view::{Cutting, Step, Viewer};
+use hotset_core::view::{BlockSize, Cutting, Step, Viewer};
 use hotset_testkit::harness::Case;
 use hotset_testkit::selection::{is_selected, keys_of_the_view, selected};
 
@@ -100,7 +100,9 @@ fn requests_touch_what_they_should() {
     for (spec, requests, expected) in SHOWN.iter().filter(|(spec, ..)| is_wanted(spec)) {
         let (policy, args) = args(spec);
         let view = policy.entry().asks.view(&args, CAPACITY).unwrap_or_else(|error| panic!("{error}"));
-        let mut viewer = Viewer::new(&view, Cutting { block: BLOCK, maps: true, objects: false, deletes: false });
+        let mut cutting = Cutting::new(BlockSize::Bytes(BLOCK), false);
+        cutting.deletes = false;
+        let mut viewer = Viewer::new(&view, cutting);
         let (mut steps, mut paths) = (Vec::new(), Vec::new());
         for &(op, path, size) in *requests {
             if !paths.contains(&path) {

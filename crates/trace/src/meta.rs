@@ -1,5 +1,7 @@
 //! What is known of a trace before it is read.
 
+use hotset_core::view::BlockSize;
+
 /// What `Request::offset` means.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Addressing {
@@ -24,4 +26,15 @@ pub struct Meta {
     pub has_time: bool,
     /// True if reads and writes are told apart; otherwise everything counts as a read.
     pub has_ops: bool,
+}
+
+impl Meta {
+    /// What the trace is cut into unless the user says otherwise: its own unit, 4096 bytes without one, whole objects
+    /// for ids.
+    pub fn block_size(&self) -> BlockSize {
+        match self.addressing {
+            Addressing::Objects => BlockSize::Object,
+            Addressing::Bytes { unit } => BlockSize::Bytes(u64::from(unit.unwrap_or(4096))),
+        }
+    }
 }

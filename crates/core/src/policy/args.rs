@@ -198,10 +198,9 @@ impl Args {
         self.word(key)
     }
 
-    /// A [`ParamKind::Parts`]; empty if none were given.
-    pub fn parts(&self, key: &str) -> &[Part] {
-        let Argument::Parts(parts) = self.argument(key) else { unreachable!("Param::check admits no other value") };
-        parts
+    /// The [`ParamKind::Parts`] of the cache; empty if none were given.
+    pub fn parts(&self) -> &[Part] {
+        self.values.iter().find_map(Argument::parts).unwrap_or_default()
     }
 
     /// A [`ParamKind::Time`] in nanoseconds.

@@ -38,6 +38,14 @@ impl Argument {
             Argument::Value(_) | Argument::Parts(_) => Box::new(std::iter::empty()),
         }
     }
+
+    /// The parts of a cache, if it is that.
+    pub(super) fn parts(&self) -> Option<&[Part]> {
+        match self {
+            Argument::Parts(parts) => Some(parts),
+            _ => None,
+        }
+    }
 }
 
 impl fmt::Display for Argument {

@@ -65,7 +65,7 @@ impl Scheme for AttributeParts {
 
     fn layout(args: &Args, bytes: u64) -> Result<Layout, SpecError> {
         let rules = args.rules().cloned().unwrap_or_else(|| builtin::attribute(args.bytes("cutoff")));
-        match args.parts("parts") {
+        match args.parts() {
             [] => parts::layout(rules, &variable::parts(bytes)?, bytes),
             given => parts::layout(rules, given, bytes),
         }

@@ -51,8 +51,12 @@ pub struct Spaces(HashMap<(Space, u32), u32>);
 impl Spaces {
     /// The address of `block` of `space`.
     pub fn address(&mut self, space: Space, block: u64) -> u64 {
+        u64::from(self.high(space, block)) << 32 | block & 0xffff_ffff
+    }
+
+    /// The high half of the addresses of `block` of `space` and its neighbours, up to a multiple of 2^32.
+    pub fn high(&mut self, space: Space, block: u64) -> u32 {
         let next = self.0.len() as u32;
-        let number = *self.0.entry((space, (block >> 32) as u32)).or_insert(next);
-        u64::from(number) << 32 | block & 0xffff_ffff
+        *self.0.entry((space, (block >> 32) as u32)).or_insert(next)
     }
 }

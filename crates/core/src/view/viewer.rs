@@ -6,7 +6,7 @@
 
 use hashbrown::HashMap;
 
-use super::{Metadata, Names, Object, Parts, Touch, View};
+use super::{Cutting, Metadata, Names, Object, Parts, Touch, View};
 use crate::classify::{Class, Classifier, FileFacts, Rules};
 use crate::request::{FLAG_CONTINUED, FLAG_EXECUTABLE, Kind, Op, Request};
 
@@ -69,26 +69,16 @@ pub enum Step {
     },
 }
 
-/// How requests are cut where the view does not say.
-#[derive(Clone, Copy, Debug)]
-pub struct Cutting {
-    /// Bytes of a block.
-    pub block: u64,
-    /// Mapped ranges count as reads.
-    pub maps: bool,
-    /// Offsets are ids of objects, each its own first byte.
-    pub objects: bool,
-    /// Files that are deleted or cut lose their blocks also where naming a file touches nothing.
-    pub deletes: bool,
-}
-
 /// A view of one stream of requests.
 #[derive(Debug)]
 pub struct Viewer {
     cutting: Cutting,
+    /// Bytes of a block where the parts do not say: 1 where an object is a block, whatever its size.
+    block: u64,
     classifier: Option<Classifier>,
     parts: Option<Parts>,
     names: Option<Names>,
+    objects: HashMap<u64, u32>,
     files: HashMap<u32, File>,
     touches: Vec<Touch>,
 }
@@ -107,9 +97,11 @@ impl Viewer {
     pub fn new(view: &View, cutting: Cutting) -> Viewer {
         Viewer {
             cutting,
+            block: cutting.block().bytes().unwrap_or(1),
             classifier: view.rules.clone().map(Classifier::new),
             parts: view.parts.clone(),
             names: view.metadata.map(Names::new),
+            objects: HashMap::new(),
             files: HashMap::new(),
             touches: Vec::new(),
         }
@@ -132,7 +124,7 @@ impl Viewer {
 
     /// Bytes of the blocks of `class`.
     pub fn block_bytes(&self, class: Class) -> u64 {
-        self.parts.as_ref().map_or(self.cutting.block, |parts| parts.block_bytes_of(class))
+        self.parts.as_ref().map_or(self.block, |parts| parts.block_bytes_of(class))
     }
 
     /// The number of a file, of which the caller keeps no block, may be another file's from now on.
@@ -150,24 +142,30 @@ impl Viewer {
     /// Appends to `steps` what `request` does. `facts` are those of its file and application, the size one that was
     /// known at some time; `size` is that at this request, if it is told.
     pub fn show(&mut self, request: &Request, size: Option<u64>, facts: &FileFacts, steps: &mut Vec<Step>) {
+        let (request, size) = match self.cutting.objects {
+            true => (&self.as_file(request), Some(u64::from(request.length)).filter(|&size| size > 0)),
+            false => (request, size),
+        };
         self.note_size(request, size, facts);
         if self.names.is_some() {
             self.touch_names(request, facts, steps);
         }
-        if request.failed() {
-            return;
-        }
-        match request.op() {
-            Op::Read | Op::Write => self.data(request, facts, steps),
-            Op::Map if self.cutting.maps => self.data(request, facts, steps),
+        if self.cutting.is_data(request) {
+            self.data(request, facts, steps);
+        } else if request.op() == Op::Exec && !request.failed() && self.names.is_some() {
             // A program that is run is read as a whole.
-            Op::Exec if self.names.is_some() => self.whole_file(request, facts, steps),
-            Op::Unlink if self.deletes() => steps.push(Step::Invalidate { file: request.file, from: None }),
-            Op::Truncate if self.deletes() => {
-                steps.push(Step::Invalidate { file: request.file, from: Some(request.offset) });
-            }
-            _ => {}
+            self.whole_file(request, facts, steps);
+        } else if let Some(from) = self.cutting.lost(request).filter(|_| self.deletes()) {
+            let from = (request.op() != Op::Unlink).then_some(from);
+            steps.push(Step::Invalidate { file: request.file, from });
         }
+    }
+
+    /// A request for an object is one for a file of its own, from its first byte on.
+    fn as_file(&mut self, request: &Request) -> Request {
+        let next = self.objects.len() as u32;
+        let file = *self.objects.entry(request.offset).or_insert(next);
+        Request { file, offset: 0, length: request.length.max(1), ..*request }
     }
 
     /// The size of the file at this request: what is told, or what writes and cuts have made of it.
@@ -218,16 +216,8 @@ impl Viewer {
             space: Space { part: self.part(class), ..space },
             block: self.block_bytes(class),
         });
-        let (offset, length) = self.range(&request);
-        steps.push(self.piece(&request, class, space, offset, length, former));
-    }
-
-    /// The bytes that a request touches. An object is its own first byte.
-    fn range(&self, request: &Request) -> (u64, u64) {
-        match self.cutting.objects {
-            true => (request.offset.saturating_mul(self.cutting.block), 1),
-            false => (request.offset, request.length.into()),
-        }
+        let length = self.cutting.block().bytes().map_or(1, |_| u64::from(request.length));
+        steps.push(self.piece(&request, class, space, request.offset, length, former));
     }
 
     fn piece(

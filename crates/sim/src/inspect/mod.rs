@@ -13,6 +13,7 @@ mod sequence;
 mod sizes;
 
 use hotset_core::request::{FLAG_CONTINUED, Op, Request};
+use hotset_core::view::Cutting;
 use hotset_trace::{Batch, Meta, Tables, TraceReader};
 use serde::Serialize;
 
@@ -24,7 +25,7 @@ pub use sequence::Sequences;
 pub use sizes::{SizeBin, Sizes};
 
 use crate::error::SimError;
-use crate::expand::{BlockSize, Expanded, Expander};
+use crate::expand::{Expanded, Expander};
 use crate::prepare::Options;
 use crate::progress::Progress;
 use blocks::{Blocks, Seen};
@@ -94,19 +95,19 @@ pub fn inspect(
     progress: &dyn Progress,
 ) -> Result<Inspection, SimError> {
     let meta = reader.meta().clone();
-    let block = options.block.unwrap_or_else(|| BlockSize::default_for(&meta));
     let mut inspector = Inspector::new(&meta, options);
     let mut batch = Batch::new();
     loop {
         reader.read(&mut batch)?;
         if batch.is_empty() {
-            return Ok(inspector.finish(&meta, block, reader.tables()));
+            return Ok(inspector.finish(&meta, reader.tables()));
         }
         progress.advance(inspector.feed(&batch.requests, reader.tables(), pattern.as_deref_mut())?);
     }
 }
 
 struct Inspector {
+    cutting: Cutting,
     expander: Expander,
     expanded: Expanded,
     /// References of each request of the batch that has some.
@@ -125,7 +126,8 @@ struct Inspector {
 impl Inspector {
     fn new(meta: &Meta, options: &Options) -> Inspector {
         Inspector {
-            expander: Expander::of(meta, options),
+            cutting: options.cutting(meta),
+            expander: options.expander(meta),
             expanded: Expanded::default(),
             shares: Vec::new(),
             requests: 0,
@@ -188,7 +190,7 @@ impl Inspector {
             self.failed += u64::from(!continued);
             return;
         }
-        self.groups.note(request, continued, self.expander.references(request));
+        self.groups.note(request, continued, self.cutting.references(request));
         if request.op().is_data() {
             self.sizes.note(request.length.into(), continued);
         }
@@ -197,11 +199,10 @@ impl Inspector {
         }
     }
 
-    fn finish(self, meta: &Meta, block: BlockSize, tables: &Tables) -> Inspection {
+    fn finish(self, meta: &Meta, tables: &Tables) -> Inspection {
         let span = self.times.filter(|_| meta.has_time).map(|(first, last)| (last - first) as f64 / 1e9);
         let known = self.blocks.finish();
-        let block_bytes = block.bytes();
-        let objects = meta.addressing == hotset_trace::Addressing::Objects;
+        let block_bytes = self.cutting.block().bytes();
         Inspection {
             format: meta.format,
             requests: self.requests,
@@ -214,7 +215,7 @@ impl Inspector {
             footprint_bytes: block_bytes.map(|bytes| known.distinct.saturating_mul(bytes)),
             operations: if meta.has_ops { self.operations.finish() } else { Vec::new() },
             request_sizes: self.sizes.finish(),
-            sequences: if objects { None } else { self.sequences.finish() },
+            sequences: if self.cutting.objects { None } else { self.sequences.finish() },
             kinds: self.groups.kinds(tables),
             apps: self.groups.apps(tables),
             files: self.groups.files(tables, self.references, known.sampling_rate.is_none()),

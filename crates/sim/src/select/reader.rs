@@ -1,11 +1,11 @@
 //! A trace of which only a selection is read.
 
 use hotset_core::request::{FLAG_CONTINUED, FLAG_UNCOUNTED, Op, Request};
+use hotset_core::view::Cutting;
 use hotset_trace::{Batch, Meta, Tables, TraceError, TraceReader};
 
 use super::{Filter, Place, Selection, Warmup};
 use crate::error::SimError;
-use crate::expand::Expander;
 use crate::maps::Maps;
 use crate::prepare::Options;
 
@@ -15,7 +15,7 @@ use crate::prepare::Options;
 /// place of its first reference. The warm-up counts those that are left.
 pub struct Selected<R> {
     reader: R,
-    expander: Expander,
+    cutting: Cutting,
     maps: Maps,
     warmup: Option<Warmup>,
     only: Judge,
@@ -55,7 +55,7 @@ impl<R: TraceReader> Selected<R> {
             return Err(SimError::UnknownLength);
         }
         Ok(Selected {
-            expander: Expander::of(reader.meta(), options),
+            cutting: options.cutting(reader.meta()),
             reader,
             maps: options.maps,
             warmup: *warmup,
@@ -74,7 +74,7 @@ impl<R: TraceReader> Selected<R> {
     /// The flags that a request gets if it stays.
     fn judge(&mut self, request: &Request) -> Option<u16> {
         let since = request.time.saturating_sub(*self.first.get_or_insert(request.time));
-        let (position, references) = (self.references, self.expander.references(request));
+        let (position, references) = (self.references, self.cutting.references(request));
         self.references += references;
         let tables = self.reader.tables();
         if request.flags & FLAG_CONTINUED == 0 {

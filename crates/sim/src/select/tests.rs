@@ -101,14 +101,14 @@ fn a_filter_leaves_what_it_admits_and_nothing_else() {
 #[test]
 fn places_in_references_cut_between_requests() {
     let all = left(&Selection::default());
-    let expander = crate::expand::Expander::of(trace(1).meta(), &options());
+    let cutting = options().cutting(trace(1).meta());
     for place in [0, 1, 2, 3, 17, 50, 200, 1_000_000] {
         let mut position = 0;
         let mut is_before = Vec::new();
         for (request, _) in &all {
             let same = request.flags & FLAG_CONTINUED != 0;
             is_before.push(if same { *is_before.last().unwrap() } else { position < place });
-            position += expander.references(request);
+            position += cutting.references(request);
         }
         let wanted = is_before.iter().filter(|is_before| **is_before).count();
         assert_eq!(left(&only(&format!("to={place}"))).len(), wanted, "to {place}");
@@ -124,8 +124,8 @@ fn a_share_is_of_what_is_left() {
     assert!(selection.needs_length());
     assert!(matches!(Selected::new(trace(5), &selection, &options()), Err(SimError::UnknownLength)));
     let resolved = selection.resolve(trace(5).as_mut(), &options()).unwrap();
-    let expander = crate::expand::Expander::of(trace(1).meta(), &options());
-    let references: u64 = left(&resolved).iter().map(|(request, _)| expander.references(request)).sum();
+    let cutting = options().cutting(trace(1).meta());
+    let references: u64 = left(&resolved).iter().map(|(request, _)| cutting.references(request)).sum();
     assert_eq!(resolved.warmup, Some(Warmup::References((references as f64 / 4.0).round() as u64)));
 }
 

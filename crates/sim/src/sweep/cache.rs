@@ -5,7 +5,6 @@ use hotset_trace::{Meta, Trace, TraceReader};
 
 use super::{Rows, Sweep, Swept};
 use crate::error::SimError;
-use crate::expand::BlockSize;
 use crate::grid::{self, Plan, Replayed};
 use crate::prepare::{Options, Prepared, prepare};
 use crate::progress::Observer;
@@ -109,13 +108,6 @@ impl Sweep {
             rows.push(facts.row(spec, plan.capacity, self.seed, tally));
         }
         Swept { rows: Rows::Cache(rows), series }
-    }
-}
-
-impl Options {
-    /// Bytes of a block of a trace that is cut so; `None` where blocks have no size.
-    pub fn block_bytes(&self, meta: &Meta) -> Option<u64> {
-        self.block.unwrap_or_else(|| BlockSize::default_for(meta)).bytes()
     }
 }
 

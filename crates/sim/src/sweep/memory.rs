@@ -7,9 +7,9 @@ use hotset_trace::Trace;
 
 use super::Sweep;
 use crate::error::SimError;
-use crate::expand::BlockSize;
 use crate::paging::{self, Facts, HeldMemory, PagingRow, Plan, relate_to_clock};
 use crate::progress::Observer;
+use hotset_core::view::BlockSize;
 
 impl Sweep {
     /// Rows of an open trace of memory.

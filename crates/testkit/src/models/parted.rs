@@ -86,7 +86,7 @@ fn table_1(bytes: u64) -> Vec<Part> {
 
 impl Layout for Attribute {
     fn parts(given: &Given<'_>, bytes: u64) -> Vec<Part> {
-        let parts = given.args.parts("parts");
+        let parts = given.args.parts();
         if parts.is_empty() {
             return table_1(bytes);
         }

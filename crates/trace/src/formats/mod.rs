@@ -177,10 +177,16 @@ pub fn open_input(
 
 /// The format with this name; the error lists those there are.
 pub fn by_name<'a>(name: &str, formats: &'a [Format]) -> Result<&'a Format, String> {
-    formats.iter().find(|format| format.name == name).ok_or_else(|| {
+    formats.iter().find(|format| is_spelt(format.name, name)).ok_or_else(|| {
         let known: Vec<&str> = formats.iter().map(|format| format.name).collect();
         format!("unknown format `{name}`; expected one of: {}", known.join(", "))
     })
+}
+
+/// True if `name` is `known`, with capitals in place of hyphens or not: others write `oracleGeneral`.
+fn is_spelt(known: &str, name: &str) -> bool {
+    let letters = |text: &str| text.replace('-', "").to_lowercase();
+    letters(known) == letters(name)
 }
 
 /// Splits `format:path`. A file that really has such a name wins.

@@ -38,6 +38,7 @@ fn an_unknown_name_lists_the_known_ones() {
     let options = OpenOptions { format: Some("lisr".to_owned()), ..OpenOptions::default() };
     let error = open(Path::new("x"), BUILTIN, &options).err().unwrap().to_string();
     assert!(error.starts_with("x: unknown format `lisr`; expected one of: "), "{error}");
+    assert_eq!(by_name("oracleGeneral", BUILTIN).map(|format| format.name), Ok("oracle-general"));
     assert!(BUILTIN.iter().all(|format| error.contains(format.name)), "{error}");
 }
 

@@ -84,7 +84,7 @@ mod tests {
 
     fn of(text: &str, bytes: u64) -> Result<Layout, SpecError> {
         let spec = PolicySpec::parse(text)?;
-        layout(builtin::attribute(512 << 10), spec.args(Some(4096)).parts("parts"), bytes)
+        layout(builtin::attribute(512 << 10), spec.args(Some(4096)).parts(), bytes)
     }
 
     fn blocks(layout: &Layout) -> Vec<(u64, u32)> {
