@@ -1,14 +1,14 @@
-//! Progress bars on standard error, when it is a terminal.
+//! Progress bars on standard error, when it is a terminal, of what takes longer than a moment.
 
 use std::collections::HashSet;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Mutex, PoisonError};
-use std::time::Duration;
+use std::sync::{Mutex, Once, PoisonError};
+use std::time::{Duration, Instant};
 
 use hotset_sim::{Observer, Progress};
 use hotset_trace::TraceReader;
 use hotset_trace::input::Progress as Position;
-use indicatif::{HumanCount, HumanDuration, ProgressBar, ProgressState, ProgressStyle};
+use indicatif::{HumanCount, HumanDuration, ProgressBar, ProgressDrawTarget, ProgressState, ProgressStyle};
 
 use crate::traces::say_remarks;
 
@@ -35,9 +35,40 @@ impl Observer for Terminal {
     }
 }
 
+/// How long something goes on before a bar is drawn.
+const MOMENT: Duration = Duration::from_secs(1);
+
+/// A bar that is drawn once a moment has passed.
+struct Bar {
+    bar: ProgressBar,
+    begun: Instant,
+    drawn: Once,
+}
+
+impl Bar {
+    fn new(bar: ProgressBar, template: &str) -> Bar {
+        bar.set_draw_target(ProgressDrawTarget::hidden());
+        Bar { bar: bar.with_style(style(template)), begun: Instant::now(), drawn: Once::new() }
+    }
+
+    /// The bar, to be told of more.
+    fn told(&self) -> &ProgressBar {
+        if self.begun.elapsed() >= MOMENT {
+            self.drawn.call_once(|| self.bar.set_draw_target(ProgressDrawTarget::stderr()));
+        }
+        &self.bar
+    }
+}
+
+impl Drop for Bar {
+    fn drop(&mut self) {
+        self.bar.finish_and_clear();
+    }
+}
+
 /// A trace being read: how far through the file, and how much of it so far.
 pub(crate) struct Reading {
-    bar: ProgressBar,
+    bar: Bar,
     position: Position,
     done: AtomicU64,
     /// What is counted.
@@ -47,12 +78,10 @@ pub(crate) struct Reading {
 impl Reading {
     pub(crate) fn new(name: &str, position: &Position) -> Reading {
         let bar = match position.total() {
-            Some(bytes) => {
-                ProgressBar::new(bytes).with_style(style("{prefix} {bar:30} {percent:>3}% {msg}  {left} left"))
-            }
-            None => ProgressBar::new_spinner().with_style(style("{prefix} {spinner} {msg}")),
+            Some(bytes) => Bar::new(ProgressBar::new(bytes), "{prefix} {bar:30} {percent:>3}% {msg}  {left} left"),
+            None => Bar::new(ProgressBar::new_spinner(), "{prefix} {spinner} {msg}"),
         };
-        bar.set_prefix(format!("reading {name}"));
+        bar.told().set_prefix(format!("reading {name}"));
         Reading { bar, position: position.clone(), done: AtomicU64::new(0), noun: "references" }
     }
 
@@ -66,42 +95,33 @@ impl Reading {
 impl Progress for Reading {
     fn advance(&self, references: u64) {
         let all = self.done.fetch_add(references, Ordering::Relaxed) + references;
-        self.bar.set_position(self.position.bytes());
-        self.bar.set_message(format!("{} {}", HumanCount(all), self.noun));
-    }
-}
-
-impl Drop for Reading {
-    fn drop(&mut self) {
-        self.bar.finish_and_clear();
+        let bar = self.bar.told();
+        bar.set_position(self.position.bytes());
+        bar.set_message(format!("{} {}", HumanCount(all), self.noun));
     }
 }
 
 /// Cells being replayed: references replayed of all there are to replay, their rate and the time left.
-struct Replaying(ProgressBar);
+struct Replaying(Bar);
 
 impl Replaying {
     /// `references` is `None` when it is not known how long the trace is.
     fn new(cells: usize, references: Option<u64>) -> Replaying {
         let bar = match references {
-            Some(each) => ProgressBar::new(each * cells as u64)
-                .with_style(style("{prefix} {bar:30} {percent:>3}%  {rate}  {left} left")),
-            None => ProgressBar::new_spinner().with_style(style("{prefix} {spinner} {rate}")),
+            Some(each) => {
+                let whole = ProgressBar::new(each * cells as u64);
+                Bar::new(whole, "{prefix} {bar:30} {percent:>3}%  {rate}  {left} left")
+            }
+            None => Bar::new(ProgressBar::new_spinner(), "{prefix} {spinner} {rate}"),
         };
-        bar.set_prefix(format!("replaying {cells} {}", if cells == 1 { "cell" } else { "cells" }));
+        bar.told().set_prefix(format!("replaying {cells} {}", if cells == 1 { "cell" } else { "cells" }));
         Replaying(bar)
     }
 }
 
 impl Progress for Replaying {
     fn advance(&self, references: u64) {
-        self.0.inc(references);
-    }
-}
-
-impl Drop for Replaying {
-    fn drop(&mut self) {
-        self.0.finish_and_clear();
+        self.0.told().inc(references);
     }
 }
 
@@ -129,23 +149,17 @@ impl Drop for Recording {
 }
 
 /// A trace being made.
-pub(crate) struct Making(ProgressBar);
+pub(crate) struct Making(Bar);
 
 impl Making {
     pub(crate) fn new() -> Making {
-        Making(ProgressBar::new_spinner().with_style(style("making {spinner} {human_pos} requests  {elapsed}")))
+        Making(Bar::new(ProgressBar::new_spinner(), "making {spinner} {human_pos} requests  {elapsed}"))
     }
 }
 
 impl Progress for Making {
     fn advance(&self, requests: u64) {
-        self.0.inc(requests);
-    }
-}
-
-impl Drop for Making {
-    fn drop(&mut self) {
-        self.0.finish_and_clear();
+        self.0.told().inc(requests);
     }
 }
 

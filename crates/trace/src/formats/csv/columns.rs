@@ -94,7 +94,18 @@ const ROLES: &[(&[&str], Role)] = &[
     (&["offset", "offset_bytes", "pos", "position", "addr", "address"], Role::Offset { unit: 1 }),
     (&["lba", "lbn", "sector"], Role::Offset { unit: SECTOR_BYTES }),
     (
-        &["bytes", "size", "length", "len", "obj_size", "object_size", "size_bytes", "length_bytes", "nbytes"],
+        &[
+            "bytes",
+            "size",
+            "length",
+            "len",
+            "obj_size",
+            "object_size",
+            "value_size",
+            "size_bytes",
+            "length_bytes",
+            "nbytes",
+        ],
         Role::Length { unit: 1 },
     ),
     (&["sectors", "nsectors", "sector_count"], Role::Length { unit: SECTOR_BYTES }),
@@ -120,12 +131,14 @@ pub(super) struct Columns {
 }
 
 impl Columns {
-    /// The columns that a header names. Names that are not known are ignored.
+    /// The columns that a header names. Those with names that are not known are not used, and a remark says so.
     pub(super) fn from_header(line: &[u8]) -> Result<Columns, String> {
         let separator = separator_of(line);
         let names = split_names(&text(line), separator);
         let roles = names.iter().map(|name| role(name).unwrap_or(Role::Ignored)).collect();
-        Columns::new(&names, roles, separator)
+        let mut columns = Columns::new(&names, roles, separator)?;
+        columns.remarks.extend(remark_of_unknown(&names));
+        Ok(columns)
     }
 
     /// The columns that a user names, of rows that look like `row`.
@@ -185,6 +198,15 @@ pub(super) fn is_header(line: &[u8]) -> bool {
     let names = split_names(&text(line), separator_of(line));
     let addresses = |name: &String| matches!(role(name), Some(Role::Id | Role::Offset { .. } | Role::File));
     names.iter().any(addresses) && !names.iter().any(|name| name.starts_with(|c: char| c.is_ascii_digit()))
+}
+
+/// What is to be said of columns with names that tell nothing.
+fn remark_of_unknown(names: &[String]) -> Option<String> {
+    let is_unknown = |name: &&String| role(name).is_none() && !name.is_empty() && !IGNORED.contains(&name.as_str());
+    let unknown: Vec<String> = names.iter().filter(is_unknown).map(|name| format!("`{name}`")).collect();
+    let (noun, verb) = if unknown.len() == 1 { ("column", "is") } else { ("columns", "are") };
+    let known = "--columns gives others of the known names";
+    (!unknown.is_empty()).then(|| format!("{noun} {} {verb} not known and not used; {known}", unknown.join(", ")))
 }
 
 fn role(name: &str) -> Option<Role> {
@@ -269,6 +291,9 @@ mod tests {
         assert_eq!(columns.separator, b';');
         assert_eq!(columns.roles, [Role::Time { digits: 6 }, Role::Id, Role::Length { unit: 1 }, Role::Ignored]);
         assert_eq!(columns.addressing, Addressing::Objects);
+        let remark = "column `whatever` is not known and not used; --columns gives others of the known names";
+        assert_eq!(columns.remarks, [remark]);
+        assert_eq!(Columns::from_header(b"time,key,value_size,_").unwrap().remarks, [""; 0]);
     }
 
     #[test]
