@@ -14,7 +14,7 @@ use hotset_core::spec::SizeSpec;
 use hotset_results::write_json;
 use hotset_sim::advise::{Advice, Advisor};
 use hotset_sim::clock::Store;
-use hotset_sim::inspect::{Inspection, inspect};
+use hotset_sim::inspect::{Inspection, Ranking, inspect};
 
 use crate::failure::Failure;
 use crate::output::{human, style};
@@ -124,7 +124,7 @@ fn inspected(advisor: &Advisor, opener: &Opener, path: &Path) -> Result<Inspecti
     let name = path.display().to_string();
     let reading = Reading::new(&name, &trace.progress);
     let mut reader = trace.reader;
-    Ok(inspect(reader.as_mut(), options, None, &reading)?)
+    Ok(inspect(reader.as_mut(), options, &Ranking::default(), None, &reading)?)
 }
 
 /// Records a command; gives the trace.

@@ -143,6 +143,7 @@ impl Experiment {
                 ..Options::default()
             },
             clock: file.machine(path)?,
+            selection: file.selection(path)?,
             ..Sweep::new(file.policies(path)?, file.size_list(path)?)
         };
         let opener = ReadArgs::default().opener()?;

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use hotset_core::request::Op;
-use hotset_sim::Progress;
+use hotset_sim::{Options, Progress};
 use hotset_trace::native::{Header, Stats, Writer};
 use hotset_trace::{Batch, Trace};
 
@@ -17,6 +17,7 @@ use crate::destination::Destination;
 use crate::failure::Failure;
 use crate::output::human;
 use crate::progress::Reading;
+use crate::select::{self, FilterArgs};
 use crate::traces::{ReadArgs, say_remarks};
 use chain::Chain;
 
@@ -25,7 +26,8 @@ use chain::Chain;
 #[command(after_help = "\
 Examples:
   hotset import db.strace.zst -o db.hst
-  hotset import part1.csv part2.csv -o whole.hst --app postgres
+  hotset import part1.csv part2.csv -o whole.hst --as postgres
+  hotset import app.hst -o reads.hst --app 'cc*' --ops reads
   zcat disk.txt.gz | hotset import - --format spc -o disk.hst")]
 pub(crate) struct Import {
     /// The traces, one after the other: any known format, plain or packed; `-` is standard input; `FORMAT:PATH` names
@@ -36,27 +38,31 @@ pub(crate) struct Import {
     #[arg(short, long, value_name = "OUT.hst")]
     output: PathBuf,
     /// Name of the application that makes all requests, in place of those that the traces name
-    #[arg(long, value_name = "NAME")]
-    app: Option<String>,
+    #[arg(long = "as", value_name = "NAME")]
+    renamed: Option<String>,
     #[command(flatten)]
     read: ReadArgs,
+    #[command(flatten)]
+    filter: FilterArgs,
 }
 
 impl Import {
     pub(crate) fn run(self) -> Result<(), Failure> {
         let destination = Destination::new(&self.output, &self.inputs)?;
         let opener = self.read.opener()?;
-        let mut first = opener.open(&self.inputs[0])?;
+        let selection = self.filter.selection()?;
+        let open = |path: &Path| select::select(&opener, path, &selection, &Options::default());
+        let mut first = open(&self.inputs[0])?;
         if first.reader.memory().is_some() {
             return self.import_memory(first, destination);
         }
-        let mut chain = Chain::new(first.meta().clone(), self.app.clone());
+        let mut chain = Chain::new(first.meta().clone(), self.renamed.clone());
         let header = Header::new(first.meta()).with("source", first.format);
         let stats = destination.write(|file, path| {
             let mut writer = Writer::new(file, path, &header)?;
             self.copy(first, &self.inputs[0], &mut chain, &mut writer)?;
             for input in &self.inputs[1..] {
-                self.copy(opener.open(input)?, input, &mut chain, &mut writer)?;
+                self.copy(open(input)?, input, &mut chain, &mut writer)?;
             }
             Ok(writer.finish(chain.tables())?)
         })?;

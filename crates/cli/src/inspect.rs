@@ -5,9 +5,9 @@ mod page;
 use std::io::{Write, stdout};
 use std::path::{Path, PathBuf};
 
-use clap::Args;
+use clap::{Args, ValueEnum};
 use hotset_results::write_json;
-use hotset_sim::inspect::{Inspection, Pattern, inspect};
+use hotset_sim::inspect::{By, Inspection, Pattern, Ranking, inspect};
 use hotset_sim::results::{Choice, SCHEMA_VERSION};
 use serde::Serialize;
 
@@ -25,6 +25,7 @@ use crate::traces::{CutArgs, OneTrace, ReadArgs, say_remarks};
 Examples:
   hotset inspect app.hst
   hotset inspect OLTP.lis.zst --block 4K
+  hotset inspect app.hst --by dir --top 30
   hotset inspect app.hst --report app.html
   zstdcat big.csv.zst | hotset inspect - --format csv --json -")]
 pub(crate) struct Inspect {
@@ -36,11 +37,44 @@ pub(crate) struct Inspect {
     cut: CutArgs,
     #[command(flatten)]
     filter: FilterArgs,
+    /// Only tell what is referenced most, by this
+    #[arg(long, value_name = "WHAT", help_heading = "Results")]
+    by: Option<What>,
+    /// Tell so many files, applications and the like
+    #[arg(long, value_name = "N", default_value_t = Ranking::default().top, help_heading = "Results")]
+    top: usize,
     /// Write everything as one JSON object; `-` is standard output, then without the page
     #[arg(long, value_name = "FILE", help_heading = "Results")]
     json: Option<PathBuf>,
     #[command(flatten)]
     report: ReportArgs,
+}
+
+/// What requests are counted by.
+#[derive(Clone, Copy, ValueEnum)]
+enum What {
+    /// The file
+    File,
+    /// The directory that the file is in
+    Dir,
+    /// The application
+    App,
+    /// The kind of what is touched, or the trace's own word for it
+    Class,
+    /// The object, in traces of objects with ids
+    Object,
+}
+
+impl From<What> for By {
+    fn from(what: What) -> By {
+        match what {
+            What::File => By::File,
+            What::Dir => By::Dir,
+            What::App => By::App,
+            What::Class => By::Class,
+            What::Object => By::Object,
+        }
+    }
 }
 
 /// What stands on the page.
@@ -72,9 +106,10 @@ impl Inspect {
         let choice = Choice { deletes: None, ..Choice::new(&selection, &options, trace.meta().has_ops) };
         let name = self.trace.path.display().to_string();
         let mut reader = trace.reader;
+        let ranking = Ranking { top: self.top, by: self.by.map(By::from) };
         let inspection = {
             let progress = Reading::new(&name, &trace.progress);
-            inspect(reader.as_mut(), &options, pattern.as_mut(), &progress)?
+            inspect(reader.as_mut(), &options, &ranking, pattern.as_mut(), &progress)?
         };
         say_remarks(&name, reader.as_ref());
         let named = Named { version: SCHEMA_VERSION, trace: &name, choice: &choice, inspection: &inspection };

@@ -5,16 +5,19 @@ use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum};
 use hotset_core::spec::Value;
-use hotset_sim::Progress;
+use hotset_sim::select::{Selected, Selection};
+use hotset_sim::{Options, Progress, SimError};
+use hotset_trace::error::Place;
 use hotset_trace::mix::{Mix, Order, Part};
 use hotset_trace::native::{Header, Writer};
-use hotset_trace::{Batch, OpenOptions, TraceReader};
+use hotset_trace::{Batch, OpenOptions, TraceError, TraceReader};
 
 use crate::destination::Destination;
 use crate::failure::Failure;
 use crate::formats::all_formats;
 use crate::import::describe;
 use crate::progress::Making;
+use crate::select::FilterArgs;
 use crate::traces::say_remarks;
 
 /// Make one trace of the traces of several applications, as if they had run side by side
@@ -24,6 +27,7 @@ Examples:
   hotset mix lu=lu.hst tpcc=tpcc.hst --by lockstep -o two.hst
   hotset mix lu=lu.hst tpcc=tpcc.hst --by time --start tpcc=10s --loops lu=3 -o two.hst
   hotset mix a=tpcc.hst b=tpcc.hst --by time --span a=120s --span b=120s -o twice.hst
+  hotset mix lu=lu.hst tpcc=tpcc.hst --ops reads -o reads.hst
   hotset simulate two.hst --policy 'shared(lru),qos(lru,lu=70%,tpcc=85%),virtual(lru)' --size 64M")]
 pub(crate) struct MixTraces {
     /// Applications and their traces, of any known format. Each keeps its files to itself, and all requests of its
@@ -45,6 +49,8 @@ pub(crate) struct MixTraces {
     /// The native trace to write
     #[arg(short, long, value_name = "OUT.hst")]
     output: PathBuf,
+    #[command(flatten)]
+    filter: FilterArgs,
 }
 
 #[derive(Clone, Copy, ValueEnum)]
@@ -64,7 +70,9 @@ impl MixTraces {
             By::Lockstep => Order::Lockstep,
             By::Time => Order::Time,
         };
-        let mut mix = Mix::new(self.parts.iter().map(|(name, path)| self.part(name, path)).collect(), order)?;
+        let selection = self.filter.selection()?;
+        let part = |(name, path): &(String, PathBuf)| self.part(name, path, &selection);
+        let mut mix = Mix::new(self.parts.iter().map(part).collect(), order)?;
         let named: Vec<String> = self.parts.iter().map(|(name, path)| format!("{name}={}", path.display())).collect();
         let header = Header::new(mix.meta()).with("source", "mix").with("parts", &named.join(" "));
         let stats = destination.write(|file, path| {
@@ -99,17 +107,24 @@ impl MixTraces {
         once("--loops", &self.loops)
     }
 
-    fn part(&self, name: &str, path: &Path) -> Part {
+    fn part(&self, name: &str, path: &Path, selection: &Selection) -> Part {
         let loops = of(&self.loops, name).unwrap_or(1);
-        part(name, path, loops, of(&self.start, name).unwrap_or(0), of(&self.span, name))
+        part(name, path, selection, loops, of(&self.start, name).unwrap_or(0), of(&self.span, name))
     }
 }
 
-/// An application of a mix: its trace, of any known format, how often it is passed over, when it begins and how long a
-/// pass takes in nanoseconds.
-pub(crate) fn part(name: &str, path: &Path, loops: u32, start: u64, span: Option<u64>) -> Part {
-    let path = path.to_owned();
-    let open = move || Ok(hotset_trace::open(&path, &all_formats(), &OpenOptions::default())?.reader);
+/// An application of a mix: what is chosen of its trace, of any known format, how often it is passed over, when it
+/// begins and how long a pass takes in nanoseconds.
+pub(crate) fn part(name: &str, path: &Path, selection: &Selection, loops: u32, start: u64, span: Option<u64>) -> Part {
+    let (path, selection) = (path.to_owned(), selection.clone());
+    let open = move || -> Result<Box<dyn TraceReader>, TraceError> {
+        let reader = hotset_trace::open(&path, &all_formats(), &OpenOptions::default())?.reader;
+        if selection.is_everything() {
+            return Ok(reader);
+        }
+        let refused = |error: SimError| TraceError::new(&path, Place::File, error.to_string());
+        Ok(Box::new(Selected::new(reader, &selection, &Options::default()).map_err(refused)?))
+    };
     Part { name: name.to_owned(), open: Box::new(open), loops, start, span }
 }
 

@@ -35,6 +35,57 @@ fn every_command_that_replays_or_inspects_chooses_alike() {
     assert_eq!((&point["references"], &point["filter"]), (references, &reads["filter"]));
 }
 
+/// What is written with a choice is what every other command chooses; a mix chooses from each of its traces.
+#[test]
+fn what_is_imported_or_mixed_is_chosen_alike() {
+    let folder = Folder::new();
+    let trace = folder.file("t.csv", csv());
+    let chosen = ["--ops", "reads", "--app", "7[01]", "--from", "10s", "--to", "5000"];
+    let counts = |row: serde_json::Value| {
+        ["references", "hits", "read_requests", "write_requests"].map(|key| row[key].as_u64().unwrap())
+    };
+    let expected = counts(row(&trace, &chosen));
+    let out = folder.path("reads.hst");
+    hotset(&[&["import", &trace, "-o", &out], &chosen[..]].concat()).good();
+    assert_eq!(counts(row(&out, &[])), expected);
+    let (both, twice) = (folder.path("both.hst"), ["a", "b"].map(|app| format!("{app}={trace}")));
+    hotset(&[&["mix", &twice[0], &twice[1], "-o", &both], &chosen[..]].concat()).good();
+    for app in ["a", "b"] {
+        let [references, _, requests, _] = counts(row(&both, &["--app", app]));
+        assert_eq!([references, requests], [expected[0], expected[2]], "{app}");
+    }
+    let text = "title = \"T\"\nsource = \"S\"\ntraces = [\"./t.csv\"]\npolicies = \"lru\"\nsizes = \"64\"\n";
+    let experiment =
+        |more: &str| hotset(&["experiment", &folder.file("e.toml", format!("{text}{more}")), "--json", "-"]);
+    let only = "only = \"ops=reads,app=7[01],from=10s,to=5000\"\n";
+    assert_eq!(counts(experiment(only).rows().swap_remove(0)), expected);
+    let warm = experiment(&format!("{only}warmup = \"20%\"\ncount_only = \"app=70\"\n")).rows().swap_remove(0);
+    assert_eq!((&warm["warmup"], &warm["count_only"]), (&"20%".into(), &"app=70".into()));
+    let shown = hotset(&["experiment", &folder.path("e.toml")]).good().out;
+    assert!(shown.contains("Of each trace: only ops=reads,app=7[01],from=10s,to=5000, warm-up 20%"), "{shown}");
+    let refused = experiment("warmup = \"x\"\n");
+    assert!(refused.err.contains("e.toml, warmup: \"x\" is no warm-up: expected a share (20%)"), "{refused:?}");
+    let nothing = hotset(&["import", &trace, "-o", &out, "--file", "["]);
+    assert!(nothing.err.contains("--file: the pattern \"[\" cannot be read"), "{nothing:?}");
+}
+
+#[test]
+fn inspect_tells_what_is_referenced_most() {
+    let folder = Folder::new();
+    let trace = folder.file("t.csv", csv());
+    let rows = hotset(&["inspect", &trace, "--by", "app", "--top", "2", "--json", "-"]).rows();
+    let ranked = &rows[0]["ranked"];
+    assert_eq!((&ranked["by"], ranked["top"].as_array().unwrap().len()), (&"app".into(), 2));
+    let first = ranked["top"][0]["name"].as_str().unwrap();
+    let alone = hotset(&["inspect", &trace, "--app", first, "--json", "-"]).rows();
+    assert_eq!(ranked["top"][0]["references"], alone[0]["references"]);
+    let out = hotset(&["inspect", &trace, "--by", "app", "--top", "2"]).good().out;
+    let total = &ranked["total"];
+    assert!(out.contains(&format!("By app (the first 2 of {total})")) && !out.contains("Operations"), "{out}");
+    let refused = hotset(&["inspect", &trace, "--by", "object"]);
+    assert!(refused.status > 0 && refused.err.contains("--by object: the trace tells of places"), "{refused:?}");
+}
+
 #[test]
 fn a_warm_up_fills_the_cache_and_does_not_count() {
     let folder = Folder::new();

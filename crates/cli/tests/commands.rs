@@ -133,7 +133,7 @@ fn all_points_are_the_whole_curve() {
 fn import_puts_traces_together() {
     let folder = Folder::new();
     let (first, out) = (folder.file("a.csv", csv()), folder.path("out.hst"));
-    let run = hotset(&["import", &first, &first, "-o", &out, "--app", "db"]).good();
+    let run = hotset(&["import", &first, &first, "-o", &out, "--as", "db"]).good();
     assert!(
         run.out.ends_with(": 12,000 requests (9,000 reads, 3,000 writes) to 2 files by 1 application in 60.0 s\n"),
         "{}",

@@ -5,6 +5,7 @@ use hotset_core::view::TooManySegments;
 use hotset_trace::TraceError;
 
 use crate::curve::BadRate;
+use crate::inspect::By;
 use crate::intern::TooManyBlocks;
 use crate::select::Selection;
 
@@ -132,6 +133,14 @@ pub enum SimError {
     FutureAhead {
         /// The policy.
         policy: String,
+    },
+    /// A ranking of something that the trace does not tell.
+    #[error("--by {}: {why}; expected another of file, dir, app, class, object", by.name())]
+    NotRanked {
+        /// What requests were to be counted by.
+        by: By,
+        /// Why not.
+        why: &'static str,
     },
     /// A replay on a clock of a trace without times.
     #[error(

@@ -7,6 +7,7 @@ use hotset_core::policy::PolicySpec;
 use hotset_core::spec::{SizeSpec, SpecError, Value};
 use hotset_sim::BlockSize;
 use hotset_sim::clock::{Options, Store};
+use hotset_sim::select::{Filter, Selection, Warmup};
 use serde::Deserialize;
 
 use super::measure::Measure;
@@ -58,6 +59,14 @@ pub(super) struct File {
     /// What becomes of blocks of files that are deleted, as in `--deletes`.
     #[serde(default)]
     pub deletes: Deletes,
+    /// Only these requests go through the caches: `app=NAME,file=GLOB,exclude=GLOB,ops=OPS,from=PLACE,to=PLACE`.
+    #[serde(default)]
+    pub only: String,
+    /// The beginning of them that does not count, as in `--warmup`.
+    pub warmup: Option<String>,
+    /// Only these count, in the words of `only`.
+    #[serde(default)]
+    pub count_only: String,
     /// What the table shows.
     #[serde(default)]
     pub measure: Measure,
@@ -131,6 +140,7 @@ impl File {
         file.size_list(path)?;
         file.machine(path)?;
         file.block_size(path)?;
+        file.selection(path)?;
         file.mixes.iter().try_for_each(|mix| mix.check(path))?;
         if file.stacked && file.measure != Measure::TransfersPerReference {
             let message = "stacked: found another measure; expected `measure = \"transfers_per_reference\"` beside it";
@@ -185,12 +195,37 @@ impl File {
         sized.map_err(|error| Failure::Usage(format!("{}, block: {error}", path.display())))
     }
 
+    /// The requests that it is about.
+    pub fn selection(&self, path: &Path) -> Result<Selection, Failure> {
+        let wrong = |key, error: String| Failure::Usage(format!("{}, {key}: {error}", path.display()));
+        let filter = |key, text: &str| match text {
+            "" => Ok(Filter::default()),
+            text => Filter::parse(text).map_err(|error| wrong(key, error)),
+        };
+        let warmup = self.warmup.as_deref().map(Warmup::parse).transpose();
+        Ok(Selection {
+            only: filter("only", &self.only)?,
+            warmup: warmup.map_err(|error| wrong("warmup", error))?,
+            count_only: filter("count_only", &self.count_only)?,
+        })
+    }
+
+    /// The same in words; nothing for all.
+    pub fn chosen(&self) -> Option<String> {
+        let said = [("only", Some(&self.only)), ("warm-up", self.warmup.as_ref()), ("counted", Some(&self.count_only))];
+        let said = said.into_iter().filter_map(|(what, text)| Some((what, text.filter(|text| !text.is_empty())?)));
+        let words: Vec<String> = said.map(|(what, text)| format!("{what} {text}")).collect();
+        (!words.is_empty()).then(|| words.join(", "))
+    }
+
     /// All that its rows depend on: experiments that agree in this differ only in what they show of them. `path` is
     /// where it is from.
     pub fn work(&self, path: &Path) -> String {
         let File { traces, mixes, store, every, policies, sizes, block, maps, deletes, .. } = self;
         let (beside, is_of_memory) = (path.parent(), self.measure.is_of_memory());
-        format!("{:?}", (beside, is_of_memory, traces, mixes, store, every, policies, sizes, block, maps, deletes))
+        let chosen = (&self.only, &self.warmup, &self.count_only);
+        let of_traces = (beside, is_of_memory, traces, mixes, block, maps, deletes, chosen);
+        format!("{:?}", (of_traces, store, every, policies, sizes))
     }
 
     /// What the experiment measures, in a row; `None` where the row does not tell.

@@ -7,6 +7,7 @@ use hotset_core::policy::{Argument, Info, ParamKind, PolicySpec};
 use hotset_core::registry;
 use hotset_core::spec::{SpecError, Value};
 use hotset_sim::results::{Row, SeriesRow};
+use hotset_sim::select::Selection;
 use hotset_trace::mix::{self, Order};
 use hotset_trace::{Trace, TraceError};
 use serde::{Deserialize, Deserializer};
@@ -124,7 +125,9 @@ impl Mix {
 
     /// Opens it. `place` says where a trace lies.
     pub fn open(&self, place: impl Fn(&str) -> PathBuf) -> Result<Trace, TraceError> {
-        let part = |app: &App| crate::mix::part(&app.name, &place(&app.trace), app.loops, app.start, app.span);
+        let part = |app: &App| {
+            crate::mix::part(&app.name, &place(&app.trace), &Selection::default(), app.loops, app.start, app.span)
+        };
         let order = match self.by {
             By::Time => Order::Time,
             By::Lockstep => Order::Lockstep,

@@ -29,6 +29,9 @@ pub(super) fn show(
             writeln!(out, "{}", human::wrap(&format!("{label}: {}", text.trim()), style::width()))?;
         }
     }
+    if let Some(chosen) = file.chosen() {
+        writeln!(out, "{}", human::wrap(&format!("Of each trace: {chosen}"), style::width()))?;
+    }
     let what = file.measured();
     if file.every.is_some() {
         for (rows, series) in traces.iter().zip(series).filter(|(rows, _)| !rows.is_empty()) {

@@ -23,8 +23,8 @@ impl Import {
                 format!("{name} is a trace of memory, which {} cannot follow: import one alone", second.display());
             return Err(Failure::Usage(message));
         }
-        if self.app.is_some() {
-            return Err(Failure::Usage(format!("--app: {name} is a trace of memory, which tells no applications")));
+        if self.renamed.is_some() {
+            return Err(Failure::Usage(format!("--as: {name} is a trace of memory, which tells no applications")));
         }
         let progress = Reading::new(&name, &trace.progress);
         let memory = trace.reader.memory().expect("asked before");

@@ -3,7 +3,9 @@
 use std::io::{self, Write};
 
 use comfy_table::Table;
-use hotset_sim::inspect::{App, Bin, Class, File, Inspection, Operation, Ranked, Reuse, Sequences, SizeBin, Sizes};
+use hotset_sim::inspect::{
+    Bin, File, Group, Inspection, Operation, Ranked, RankedBy, Reuse, Sequences, SizeBin, Sizes,
+};
 
 use crate::output::style::{self, Role, cell, paint};
 use crate::output::{human, plot, table};
@@ -14,15 +16,19 @@ const LINES: usize = 14;
 /// Columns of a histogram's longest bar.
 const BAR: usize = 30;
 
-/// Writes all that applies to the trace.
+/// Writes all that applies to the trace, or the ranking that was asked for.
 pub(super) fn write(out: &mut impl Write, name: &str, seen: &Inspection) -> io::Result<()> {
     writeln!(out, "{} ({})\n", paint(&human::name(name, 200), Role::Heading), seen.format)?;
     summary(out, seen)?;
+    if let Some(RankedBy { by, groups: Ranked { total, top } }) = &seen.ranked {
+        let title = title(&format!("By {}", by.name()), top.len(), *total);
+        return section(out, &title, groups(by.name(), top));
+    }
     section(out, "Operations", operations(&seen.operations))?;
     section(out, "Request sizes", seen.request_sizes.as_ref().and_then(sizes))?;
-    section(out, "Kinds", kinds(&seen.kinds))?;
+    section(out, "Kinds", groups("kind", &seen.kinds))?;
     if let Some(apps) = &seen.apps {
-        section(out, &title("Applications", apps.top.len(), apps.total), applications(apps))?;
+        section(out, &title("Applications", apps.top.len(), apps.total), groups("application", &apps.top))?;
     }
     if let Some(files) = &seen.files {
         section(out, &title("Hottest files", files.top.len(), files.total), hottest(files))?;
@@ -143,32 +149,22 @@ fn grouped(bins: &[SizeBin]) -> Vec<SizeBin> {
     bins.chunk_by(same).map(merge).collect()
 }
 
-fn kinds(kinds: &[Class]) -> Option<Table> {
-    let mut table = table::numbers(&["kind", "requests", "references", "read", "written"], 1..);
-    for kind in kinds {
+/// Groups by a common name, which `what` says what it is of.
+fn groups(what: &str, groups: &[Group]) -> Option<Table> {
+    /// What the columns of numbers take, at most.
+    const NUMBERS: usize = 46;
+    let room = style::width().saturating_sub(NUMBERS).max(30);
+    let mut table = table::numbers(&[what, "requests", "references", "read", "written"], 1..);
+    for group in groups {
         table.add_row([
-            human::name(&kind.name, 30),
-            human::count(kind.requests),
-            human::count(kind.references),
-            human::bytes(kind.bytes_read),
-            human::bytes(kind.bytes_written),
+            human::name(&group.name, room),
+            human::count(group.requests),
+            human::count(group.references),
+            human::bytes(group.bytes_read),
+            human::bytes(group.bytes_written),
         ]);
     }
-    (!kinds.is_empty()).then_some(table)
-}
-
-fn applications(apps: &Ranked<App>) -> Option<Table> {
-    let mut table = table::numbers(&["application", "requests", "references", "read", "written"], 1..);
-    for app in &apps.top {
-        table.add_row([
-            human::name(&app.name, 30),
-            human::count(app.requests),
-            human::count(app.references),
-            human::bytes(app.bytes_read),
-            human::bytes(app.bytes_written),
-        ]);
-    }
-    (!apps.top.is_empty()).then_some(table)
+    (!groups.is_empty()).then_some(table)
 }
 
 fn hottest(files: &Ranked<File>) -> Option<Table> {

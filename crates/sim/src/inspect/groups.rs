@@ -4,39 +4,25 @@ use std::cmp::Reverse;
 
 use hashbrown::HashMap;
 use hotset_core::request::{Kind, Op, Request};
-use hotset_trace::{FileInfo, Tables};
+use hotset_trace::{Addressing, FileInfo, Meta, Tables};
 use serde::Serialize;
 
-use super::RANKED;
+use super::{By, RankedBy};
+use crate::error::SimError;
 
 /// The first of many, by references.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Ranked<T> {
     /// How many there are in all.
     pub total: u64,
-    /// The [`RANKED`] most referenced, the first first.
+    /// The most referenced, the first first.
     pub top: Vec<T>,
 }
 
-/// An application.
+/// Requests that have something in common: their application, or the kind of what they touch.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct App {
-    /// Its name.
-    pub name: String,
-    /// Its requests, failed ones left out.
-    pub requests: u64,
-    /// Blocks it references.
-    pub references: u64,
-    /// Bytes it reads or maps.
-    pub bytes_read: u64,
-    /// Bytes it writes.
-    pub bytes_written: u64,
-}
-
-/// A kind of thing that requests touch.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Class {
-    /// The kind (`inode`, `directory`, `datafile`…), or the trace's own word for it (`texture`).
+pub struct Group {
+    /// What that is called: a kind as `inode`, `directory`, `datafile`…, or the trace's own word for it (`texture`).
     pub name: String,
     /// Requests, failed ones left out.
     pub requests: u64,
@@ -90,6 +76,8 @@ pub(super) struct Groups {
     apps: HashMap<u32, Count>,
     files: HashMap<u32, FileCount>,
     kinds: HashMap<(u32, u8), Count>,
+    /// By id, if objects are counted.
+    objects: Option<HashMap<u64, Count>>,
 }
 
 #[derive(Clone, Copy, Default)]
@@ -129,10 +117,18 @@ impl Count {
 }
 
 impl Groups {
+    /// Nothing counted yet; objects are told apart only if somebody asks for them.
+    pub fn new(objects: bool) -> Groups {
+        Groups { objects: objects.then(HashMap::new), ..Groups::default() }
+    }
+
     /// Counts a request that did not fail.
     pub fn note(&mut self, request: &Request, continued: bool, references: u64) {
         self.apps.entry(request.app).or_default().note(request, continued, references);
         self.kinds.entry((request.file, request.kind)).or_default().note(request, continued, references);
+        if let Some(objects) = &mut self.objects {
+            objects.entry(request.offset).or_default().note(request, continued, references);
+        }
         let file = self.files.entry(request.file).or_default();
         file.references += references;
         match request.op() {
@@ -150,58 +146,60 @@ impl Groups {
     }
 
     /// By kind, or by the trace's own word for a file's kind; nothing if no kind is known.
-    pub fn kinds(&self, tables: &Tables) -> Vec<Class> {
+    pub fn kinds(&self, tables: &Tables) -> Vec<Group> {
+        let is_unknown = |name: &str| name == Kind::Unknown.name();
+        let kinds = self.by_file(|file, kind| kind_name(tables, file, kind));
+        if kinds.keys().all(|name| is_unknown(name)) { Vec::new() } else { first(kinds, usize::MAX).top }
+    }
+
+    /// Counts of files that have something in common.
+    fn by_file<'a>(&self, name: impl Fn(u32, Kind) -> &'a str) -> HashMap<&'a str, Count> {
         let mut by_name: HashMap<&str, Count> = HashMap::new();
         for (&(file, kind), count) in &self.kinds {
-            let name = kind_name(tables, file, Kind::from_number(kind).unwrap_or_default());
-            by_name.entry(name).or_default().add(count);
+            by_name.entry(name(file, Kind::from_number(kind).unwrap_or_default())).or_default().add(count);
         }
-        if by_name.keys().all(|&name| name == Kind::Unknown.name()) {
-            return Vec::new();
-        }
-        let mut classes: Vec<Class> = by_name
-            .into_iter()
-            .map(|(name, count)| Class {
-                name: name.to_owned(),
-                requests: count.requests,
-                references: count.references,
-                bytes_read: count.read,
-                bytes_written: count.written,
-            })
-            .collect();
-        classes.sort_by(|left, right| {
-            let rank = |class: &Class| (Reverse(class.references), Reverse(class.requests));
-            rank(left).cmp(&rank(right)).then_with(|| left.name.cmp(&right.name))
-        });
-        classes
+        by_name
     }
 
     /// The applications that make most references, or requests where nobody references blocks.
-    pub fn apps(&self, tables: &Tables) -> Option<Ranked<App>> {
-        if tables.apps.iter().all(String::is_empty) {
-            return None;
-        }
-        let mut apps: Vec<(&u32, &Count)> = self.apps.iter().collect();
-        apps.sort_unstable_by_key(|&(&app, count)| (Reverse(count.references), Reverse(count.requests), app));
-        let top = apps.iter().take(RANKED).map(|&(&app, count)| App {
-            name: tables.apps.get(app as usize).cloned().unwrap_or_else(|| format!("app {app}")),
-            requests: count.requests,
-            references: count.references,
-            bytes_read: count.read,
-            bytes_written: count.written,
-        });
-        Some(Ranked { total: apps.len() as u64, top: top.collect() })
+    pub fn apps(&self, tables: &Tables, top: usize) -> Option<Ranked<Group>> {
+        let is_named = tables.apps.iter().any(|name| !name.is_empty());
+        let name = |app: u32| tables.apps.get(app as usize).cloned().unwrap_or_else(|| format!("app {app}"));
+        // Two applications may have one name.
+        is_named.then(|| first(self.apps.iter().map(|(&app, count)| ((name(app), app), *count)), top))
+    }
+
+    /// What references most blocks by what was asked for. Fails where the trace does not tell that.
+    pub fn ranked(&self, by: By, meta: &Meta, tables: &Tables, top: usize) -> Result<RankedBy, SimError> {
+        let has_paths = tables.files.iter().any(|file| !file.path.is_empty());
+        let path = |file: u32| tables.files.get(file as usize).map_or("", |info| info.path.as_str());
+        let refused = |why| Err(SimError::NotRanked { by, why });
+        let groups = match by {
+            By::File | By::Dir if !has_paths => return refused("the trace does not name files"),
+            By::File => first(self.by_file(|file, _| path(file)), top),
+            By::Dir => first(self.by_file(|file, _| directory(path(file))), top),
+            By::App => match self.apps(tables, top) {
+                Some(apps) => apps,
+                None => return refused("the trace does not name applications"),
+            },
+            By::Class => first(self.by_file(|file, kind| kind_name(tables, file, kind)), top),
+            By::Object if meta.addressing != Addressing::Objects => {
+                return refused("the trace tells of places in files or on devices, not of objects");
+            }
+            By::Object => first(self.objects.iter().flatten().map(|(&id, count)| (id, *count)), top),
+        };
+        Ok(RankedBy { by, groups })
     }
 
     /// The files whose blocks are referenced most.
-    pub fn files(&self, tables: &Tables, references: u64, numbered: bool) -> Option<Ranked<File>> {
+    pub fn files(&self, tables: &Tables, references: u64, numbered: bool, top: usize) -> Option<Ranked<File>> {
         if tables.files.iter().all(|file| file.path.is_empty()) {
             return None;
         }
         let mut files: Vec<(&u32, &FileCount)> = self.files.iter().collect();
         files.sort_unstable_by_key(|&(&file, count)| (Reverse(count.references), file));
         let referenced = files.iter().filter(|(_, count)| count.references > 0);
-        let top = referenced.take(RANKED).map(|&(&file, count)| {
+        let top = referenced.take(top).map(|&(&file, count)| {
             let unknown = FileInfo::default();
             let info = tables.files.get(file as usize).unwrap_or(&unknown);
             File {
@@ -217,4 +215,54 @@ impl Groups {
         });
         Some(Ranked { total: files.len() as u64, top: top.collect() })
     }
+}
+
+/// The directory that a file is in.
+fn directory(path: &str) -> &str {
+    match path.rsplit_once('/') {
+        Some(("", _)) => "/",
+        Some((directory, _)) => directory,
+        None => ".",
+    }
+}
+
+/// A name to sort groups by, and to show them by.
+trait Name: Ord {
+    fn shown(self) -> String;
+}
+
+impl Name for &str {
+    fn shown(self) -> String {
+        self.to_owned()
+    }
+}
+
+impl Name for u64 {
+    fn shown(self) -> String {
+        self.to_string()
+    }
+}
+
+impl Name for (String, u32) {
+    fn shown(self) -> String {
+        self.0
+    }
+}
+
+/// The first of some groups by references, requests and name.
+fn first<N: Name>(groups: impl IntoIterator<Item = (N, Count)>, top: usize) -> Ranked<Group> {
+    let mut groups: Vec<(N, Count)> = groups.into_iter().collect();
+    groups.sort_unstable_by(|(left_name, left), (right_name, right)| {
+        let rank = |count: &Count| (Reverse(count.references), Reverse(count.requests));
+        rank(left).cmp(&rank(right)).then_with(|| left_name.cmp(right_name))
+    });
+    let total = groups.len() as u64;
+    let group = |(name, count): (N, Count)| Group {
+        name: name.shown(),
+        requests: count.requests,
+        references: count.references,
+        bytes_read: count.read,
+        bytes_written: count.written,
+    };
+    Ranked { total, top: groups.into_iter().take(top).map(group).collect() }
 }

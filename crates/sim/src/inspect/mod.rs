@@ -9,6 +9,7 @@ mod blocks;
 mod groups;
 mod operations;
 mod pattern;
+mod ranking;
 mod sequence;
 mod sizes;
 
@@ -18,9 +19,10 @@ use hotset_trace::{Batch, Meta, Tables, TraceReader};
 use serde::Serialize;
 
 pub use blocks::{Bin, Reuse};
-pub use groups::{App, Class, File, Ranked};
+pub use groups::{File, Group, Ranked};
 pub use operations::Operation;
 pub use pattern::{Grid, Pattern};
+pub use ranking::{By, Ranking};
 pub use sequence::Sequences;
 pub use sizes::{SizeBin, Sizes};
 
@@ -33,9 +35,6 @@ use groups::{Groups, Share};
 use operations::Operations;
 use sequence::SequenceMeter;
 use sizes::SizeMeter;
-
-/// Files and applications named in an [`Inspection`]; the others are only counted.
-pub const RANKED: usize = 10;
 
 /// What is in a trace. A field that does not apply is absent.
 #[derive(Clone, Debug, Serialize)]
@@ -74,33 +73,47 @@ pub struct Inspection {
     pub sequences: Option<Sequences>,
     /// Kinds of what is touched, the most referenced first; empty when the trace does not tell them.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub kinds: Vec<Class>,
+    pub kinds: Vec<Group>,
     /// Applications; absent when the trace does not name them.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub apps: Option<Ranked<App>>,
+    pub apps: Option<Ranked<Group>>,
     /// Files; absent when the trace does not name them.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub files: Option<Ranked<File>>,
+    /// By what was asked for; absent unless something was.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub ranked: Option<RankedBy>,
     /// Reuse distances; absent without references.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reuse: Option<Reuse>,
 }
 
-/// Reads the trace to its end and tells what is in it; the picture of its access pattern, if one is wanted, is drawn
-/// into `pattern`.
+/// A ranking that was asked for.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct RankedBy {
+    /// What requests are counted by.
+    pub by: By,
+    /// The first of them.
+    #[serde(flatten)]
+    pub groups: Ranked<Group>,
+}
+
+/// Reads the trace to its end and tells what is in it, as much of each ranking as `ranking` says; the picture of its
+/// access pattern, if one is wanted, is drawn into `pattern`.
 pub fn inspect(
     reader: &mut dyn TraceReader,
     options: &Options,
+    ranking: &Ranking,
     mut pattern: Option<&mut Pattern>,
     progress: &dyn Progress,
 ) -> Result<Inspection, SimError> {
     let meta = reader.meta().clone();
-    let mut inspector = Inspector::new(&meta, options);
+    let mut inspector = Inspector::new(&meta, options, *ranking);
     let mut batch = Batch::new();
     loop {
         reader.read(&mut batch)?;
         if batch.is_empty() {
-            return Ok(inspector.finish(&meta, reader.tables()));
+            return inspector.finish(&meta, reader.tables());
         }
         progress.advance(inspector.feed(&batch.requests, reader.tables(), pattern.as_deref_mut())?);
     }
@@ -120,11 +133,12 @@ struct Inspector {
     sizes: SizeMeter,
     sequences: SequenceMeter,
     groups: Groups,
+    ranking: Ranking,
     blocks: Blocks,
 }
 
 impl Inspector {
-    fn new(meta: &Meta, options: &Options) -> Inspector {
+    fn new(meta: &Meta, options: &Options, ranking: Ranking) -> Inspector {
         Inspector {
             cutting: options.cutting(meta),
             expander: options.expander(meta),
@@ -137,7 +151,8 @@ impl Inspector {
             operations: Operations::default(),
             sizes: SizeMeter::default(),
             sequences: SequenceMeter::default(),
-            groups: Groups::default(),
+            groups: Groups::new(ranking.by == Some(By::Object)),
+            ranking,
             blocks: Blocks::new(options.memory_bytes),
         }
     }
@@ -199,11 +214,13 @@ impl Inspector {
         }
     }
 
-    fn finish(self, meta: &Meta, tables: &Tables) -> Inspection {
+    fn finish(self, meta: &Meta, tables: &Tables) -> Result<Inspection, SimError> {
+        let Ranking { top, by } = self.ranking;
         let span = self.times.filter(|_| meta.has_time).map(|(first, last)| (last - first) as f64 / 1e9);
         let known = self.blocks.finish();
         let block_bytes = self.cutting.block().bytes();
-        Inspection {
+        let ranked = by.map(|by| self.groups.ranked(by, meta, tables, top)).transpose()?;
+        Ok(Inspection {
             format: meta.format,
             requests: self.requests,
             failed_requests: self.failed,
@@ -217,10 +234,11 @@ impl Inspector {
             request_sizes: self.sizes.finish(),
             sequences: if self.cutting.objects { None } else { self.sequences.finish() },
             kinds: self.groups.kinds(tables),
-            apps: self.groups.apps(tables),
-            files: self.groups.files(tables, self.references, known.sampling_rate.is_none()),
+            apps: self.groups.apps(tables, top),
+            files: self.groups.files(tables, self.references, known.sampling_rate.is_none(), top),
+            ranked,
             reuse: known.reuse,
-        }
+        })
     }
 }
 

@@ -20,7 +20,14 @@ fn told(addressing: Addressing, requests: Vec<Request>) -> Held {
 const BYTES: Addressing = Addressing::Bytes { unit: None };
 
 fn look(requests: Vec<Request>) -> Inspection {
-    inspect(&mut told(BYTES, requests), &Options { maps: Maps::All, ..Options::default() }, None, &Silent).unwrap()
+    inspect(
+        &mut told(BYTES, requests),
+        &Options { maps: Maps::All, ..Options::default() },
+        &Ranking::default(),
+        None,
+        &Silent,
+    )
+    .unwrap()
 }
 
 #[test]
@@ -29,7 +36,7 @@ fn the_picture_has_every_reference_at_its_time_block_and_kind() {
         vec![request(Op::Read, 0, 0, 8192), request(Op::Read, 1, 0, 4096), request(Op::Read, 0, 4096, 1)];
     requests.push(Request { flags: FLAG_FAILED, ..request(Op::Read, 0, 0, 4096) });
     let mut pattern = Pattern::default();
-    inspect(&mut told(BYTES, requests), &Options::default(), Some(&mut pattern), &Silent).unwrap();
+    inspect(&mut told(BYTES, requests), &Options::default(), &Ranking::default(), Some(&mut pattern), &Silent).unwrap();
     let points = |name: &str| {
         let grid = pattern.kinds.iter().find(|grid| grid.name == name).expect("a grid a kind");
         let counted = grid.points.iter().enumerate().filter(|(_, count)| **count > 0);
@@ -117,7 +124,9 @@ fn metadata_alone_makes_a_page() {
 #[test]
 fn objects_have_no_neighbours_and_perhaps_no_size() {
     let requests = vec![request(Op::Read, 0, 1, 0), request(Op::Read, 0, 1, 0)];
-    let seen = inspect(&mut told(Addressing::Objects, requests), &Options::default(), None, &Silent).unwrap();
+    let seen =
+        inspect(&mut told(Addressing::Objects, requests), &Options::default(), &Ranking::default(), None, &Silent)
+            .unwrap();
     assert_eq!((seen.references, seen.distinct_blocks, seen.footprint_bytes), (2, 1, None));
     assert!(seen.sequences.is_none() && seen.request_sizes.is_none());
 }
@@ -128,7 +137,7 @@ fn too_many_blocks_are_estimated_from_a_sample() {
     let requests: Vec<Request> = twice.map(|block| request(Op::Read, 0, block * 4096, 4096)).collect();
     let options = Options { memory_bytes: 1 << 20, ..Options::default() };
     let mut pattern = Pattern::default();
-    let seen = inspect(&mut told(BYTES, requests), &options, Some(&mut pattern), &Silent).unwrap();
+    let seen = inspect(&mut told(BYTES, requests), &options, &Ranking::default(), Some(&mut pattern), &Silent).unwrap();
     assert!(!pattern.is_whole());
     assert_eq!(seen.references, 200_000);
     assert!(seen.sampling_rate.unwrap() < 0.1);
@@ -138,4 +147,36 @@ fn too_many_blocks_are_estimated_from_a_sample() {
     let far: u64 = reuse.bins.iter().filter(|bin| bin.to > 90_000).map(|bin| bin.references).sum();
     assert!(far.abs_diff(100_000) < 10_000, "{reuse:?}");
     assert!(seen.files.unwrap().top[0].distinct_blocks.is_none());
+}
+
+#[test]
+fn rankings_are_what_was_asked_for() {
+    let file = |path: &str| FileInfo { path: path.into(), ..FileInfo::default() };
+    let tables =
+        Tables { files: ["/usr/a", "/usr/b", "/c", "d"].map(file).to_vec(), apps: vec!["one".into(), "two".into()] };
+    let requests = vec![
+        request(Op::Read, 0, 0, 8192),
+        request(Op::Read, 1, 0, 4096),
+        Request { app: 1, ..request(Op::Write, 2, 0, 4096) },
+        request(Op::Read, 3, 7, 8192),
+        request(Op::Read, 3, 7, 8192),
+    ];
+    let ranked = |addressing, by, top| {
+        let meta = Meta { format: "test", addressing, has_time: true, has_ops: true };
+        let mut trace = Held::new(meta, tables.clone(), requests.clone());
+        let seen = inspect(&mut trace, &Options::default(), &Ranking { top, by: Some(by) }, None, &Silent)?;
+        let ranked = seen.ranked.expect("it was asked for").groups;
+        Ok((ranked.total, ranked.top.into_iter().map(|group| (group.name, group.references)).collect::<Vec<_>>()))
+    };
+    let told = |total, top: &[(&str, u64)]| {
+        Ok((total, top.iter().map(|&(name, references)| (name.to_owned(), references)).collect::<Vec<_>>()))
+    };
+    let same = |found: Result<_, SimError>, expected: Result<_, SimError>| assert_eq!(found.ok(), expected.ok());
+    same(ranked(BYTES, By::File, 2), told(4, &[("d", 6), ("/usr/a", 2)]));
+    same(ranked(BYTES, By::Dir, 9), told(3, &[(".", 6), ("/usr", 3), ("/", 1)]));
+    same(ranked(BYTES, By::App, 1), told(2, &[("one", 9)]));
+    same(ranked(BYTES, By::Class, 9), told(1, &[("datafile", 10)]));
+    same(ranked(Addressing::Objects, By::Object, 1), told(2, &[("0", 3)]));
+    let refused = ranked(BYTES, By::Object, 1).unwrap_err().to_string();
+    assert!(refused.starts_with("--by object: the trace tells of places in files"), "{refused}");
 }
