@@ -20,6 +20,7 @@ use hotset_core::policy::{self, Outcome, PolicySpec, Reference, Setting, Slot};
 use hotset_core::view::View;
 
 use crate::error::CacheError;
+use hotset_core::host::room::{FEW, Room, Weighed};
 use hotset_core::host::{Build, Hosted, Payload};
 
 /// A cache of values by keys. One thread uses it at a time: several put it behind a lock.
@@ -33,12 +34,9 @@ use hotset_core::host::{Build, Hosted, Payload};
 pub struct Cache<K, V> {
     hosted: Hosted<Objects<K, V>>,
     spec: PolicySpec,
-    /// What all values may weigh together.
+    /// Values that may be there, or what all may weigh together.
     capacity: u64,
-    weigh: Option<Box<Weigh<K, V>>>,
-    /// Values that the policy may keep, as it was told last, and so many that it can be told of no fewer.
-    entries: u32,
-    least: u32,
+    weights: Option<Weights<K, V>>,
     /// The value that has left by the reference that found it.
     lent: Option<V>,
     hits: u64,
@@ -46,6 +44,12 @@ pub struct Cache<K, V> {
 }
 
 type Weigh<K, V> = dyn Fn(&K, &V) -> u64 + Send;
+
+/// How values weigh, and the room for that.
+struct Weights<K, V> {
+    weigh: Box<Weigh<K, V>>,
+    room: Room,
+}
 
 /// Keys and values by slot.
 struct Objects<K, V> {
@@ -139,15 +143,40 @@ impl<K: Hash + Eq, V> Objects<K, V> {
     }
 }
 
-/// Values that the policy is told it may keep before anything was weighed.
-const FEW: u32 = 64;
+/// The values and their policy.
+struct Kept<'a, K, V>(&'a mut Hosted<Objects<K, V>>);
+
+impl<K: Hash + Eq, V> Weighed for Kept<'_, K, V> {
+    fn weight(&self) -> u64 {
+        self.0.host.payload.weight
+    }
+
+    fn resident(&self) -> u32 {
+        self.0.policy.len()
+    }
+
+    fn resize(&mut self, entries: u32) {
+        self.0.resize(entries);
+        self.0.admit_wanted();
+        // What the policy would fetch nobody can, as long as nobody inserts it.
+        self.0.host.missing.clear();
+    }
+
+    fn drop_any(&mut self) -> bool {
+        let Some(slot) = self.0.host.payload.any() else { return false };
+        self.0.host.payload.take(slot);
+        self.0.remove(slot);
+        true
+    }
+}
 
 impl<K: Hash + Eq, V> Cache<K, V> {
     /// An empty cache of at most `capacity` values, under a policy as `hotset policies` lists them, perhaps with
     /// arguments: `"lru"`, `"s3-fifo(small=20%)"`. Fails with a sentence if there is no such policy, or it cannot run
     /// here: it must know the future, or what kinds of files there are.
     pub fn new(policy: &str, capacity: u32) -> Result<Cache<K, V>, CacheError> {
-        Cache::build(policy, capacity.into(), capacity, None)
+        let (spec, hosted) = build(policy, capacity)?;
+        Ok(Cache { hosted, spec, capacity: capacity.into(), weights: None, lent: None, hits: 0, misses: 0 })
     }
 
     /// An empty cache whose values weigh at most `capacity` together; `weigh` gives the weight of each, in bytes or
@@ -157,23 +186,10 @@ impl<K: Hash + Eq, V> Cache<K, V> {
         capacity: u64,
         weigh: impl Fn(&K, &V) -> u64 + Send + 'static,
     ) -> Result<Cache<K, V>, CacheError> {
-        Cache::build(policy, capacity, FEW, Some(Box::new(weigh)))
-    }
-
-    fn build(
-        policy: &str,
-        capacity: u64,
-        entries: u32,
-        weigh: Option<Box<Weigh<K, V>>>,
-    ) -> Result<Cache<K, V>, CacheError> {
-        let spec = PolicySpec::parse(policy)?.set_in(Setting::Serving);
-        let hosted = policy_for(&spec, entries)?;
-        let least = match &weigh {
-            // A policy that takes so many takes fewer, too, but perhaps not one.
-            Some(_) => (1..entries).find(|&fewer| policy_for::<K, V>(&spec, fewer).is_ok()).unwrap_or(entries),
-            None => entries,
-        };
-        Ok(Cache { hosted, spec, capacity, weigh, entries, least, lent: None, hits: 0, misses: 0 })
+        let (spec, hosted) = build(policy, FEW)?;
+        let room = Room::new(capacity, |entries| policy_for::<K, V>(&spec, entries).is_ok());
+        let weights = Some(Weights { weigh: Box::new(weigh), room });
+        Ok(Cache { hosted, spec, capacity, weights, lent: None, hits: 0, misses: 0 })
     }
 
     /// The value of a key, if it is there. That is a reference; a key that is not there is referred to once it is
@@ -207,20 +223,21 @@ impl<K: Hash + Eq, V> Cache<K, V> {
     /// one that weighs more than the capacity is not kept either.
     pub fn insert(&mut self, key: K, value: V) -> Option<V> {
         self.lent = None;
-        let weight = self.weigh.as_ref().map_or(1, |weigh| weigh(&key, &value));
+        let weight = self.weights.as_ref().map_or(1, |weights| (weights.weigh)(&key, &value));
         if weight > self.capacity {
             return self.remove(&key);
         }
+        let is_there = self.peek(&key).is_some();
+        if let (false, Some(weights)) = (is_there, &mut self.weights) {
+            // Before the key has its slot: what leaves may take a ghost's with it.
+            weights.room.make(weight, &mut Kept(&mut self.hosted));
+        }
         let slot = self.objects_mut().slot(key);
         let old = self.objects_mut().take(slot);
-        let is_there = old.is_some();
-        if !is_there {
-            self.make_room(weight);
-        }
         if self.refer(slot, is_there) {
             self.objects_mut().put(slot, value, weight);
         }
-        self.shrink(0);
+        self.shrink();
         self.objects_mut().left.clear();
         old
     }
@@ -240,14 +257,17 @@ impl<K: Hash + Eq, V> Cache<K, V> {
     /// Changes the capacity, in values or what they weigh together. What does not fit any more leaves in the policy's
     /// own order.
     pub fn resize(&mut self, capacity: u64) -> Result<(), CacheError> {
-        if self.weigh.is_none() {
-            let entries = u32::try_from(capacity).unwrap_or(u32::MAX);
-            // What could not be built so is refused.
-            policy_for::<K, V>(&self.spec, entries)?;
-            self.tell(entries);
+        match &mut self.weights {
+            Some(weights) => weights.room.capacity = capacity,
+            None => {
+                let entries = u32::try_from(capacity).unwrap_or(u32::MAX);
+                // What could not be built so is refused.
+                policy_for::<K, V>(&self.spec, entries)?;
+                Kept(&mut self.hosted).resize(entries);
+            }
         }
         self.capacity = capacity;
-        self.shrink(0);
+        self.shrink();
         self.lent = None;
         self.objects_mut().left.clear();
         Ok(())
@@ -294,43 +314,11 @@ impl<K: Hash + Eq, V> Cache<K, V> {
         is_kept
     }
 
-    /// Makes room for a value that comes in, and for its weight.
-    fn make_room(&mut self, weight: u64) {
-        if self.weigh.is_none() {
-            return;
+    /// Has values leave until all fit.
+    fn shrink(&mut self) {
+        if let Some(weights) = &mut self.weights {
+            weights.room.shrink(0, &mut Kept(&mut self.hosted));
         }
-        let is_full = self.shrink(weight);
-        let resident = self.hosted.policy.len();
-        if is_full || resident == self.entries {
-            // Where all has fit so far more will; the next ones need not be told one by one.
-            self.tell((resident + 1 + if is_full { 0 } else { resident / 64 }).max(self.least));
-        }
-    }
-
-    /// Has values leave until `weight` more fits; true if any has.
-    fn shrink(&mut self, weight: u64) -> bool {
-        let mut has_left = false;
-        while self.weigh.is_some() && self.weight() + weight > self.capacity {
-            has_left = true;
-            match self.hosted.policy.len().saturating_sub(1) {
-                fewer if fewer >= self.least => self.tell(fewer),
-                // So few that the policy cannot be told of fewer.
-                _ => {
-                    let Some(slot) = self.objects().any() else { break };
-                    self.objects_mut().take(slot);
-                    self.hosted.remove(slot);
-                }
-            }
-        }
-        has_left
-    }
-
-    /// Tells the policy how many values it may keep.
-    fn tell(&mut self, entries: u32) {
-        self.entries = entries;
-        self.hosted.resize(entries);
-        self.hosted.admit_wanted();
-        self.hosted.host.missing.clear();
     }
 
     /// Recounts every structure from scratch and panics on a broken invariant. For tests.
@@ -344,6 +332,13 @@ impl<K: Hash + Eq, V> Cache<K, V> {
         assert!(*weight <= self.capacity && left.is_empty());
         assert!(with_value().all(|(slot, _)| self.hosted.policy.contains(slot)), "what is there is resident");
     }
+}
+
+/// A policy by its text, for so many values.
+fn build<K: Hash + Eq, V>(policy: &str, entries: u32) -> Result<(PolicySpec, Hosted<Objects<K, V>>), CacheError> {
+    let spec = PolicySpec::parse(policy)?.set_in(Setting::Serving);
+    let hosted = policy_for(&spec, entries)?;
+    Ok((spec, hosted))
 }
 
 /// A policy for so many values.

@@ -235,7 +235,13 @@ impl Held {
             .iter()
             .map(|spec| {
                 let spec = PolicySpec::parse(spec).unwrap();
-                Plan { entry: spec.entry(), args: spec.args(Some(BLOCK)), capacity: (memory / BLOCK) as u32, seed: 1 }
+                Plan {
+                    entry: spec.entry(),
+                    args: spec.args(Some(BLOCK)),
+                    capacity: (memory / BLOCK) as u32,
+                    bytes: None,
+                    seed: 1,
+                }
             })
             .collect();
         grid::run(&mut prepared, &plans, &Silent).unwrap().tallies

@@ -138,6 +138,17 @@ fn keys() -> Vec<u64> {
     keys
 }
 
+/// Policies that do not ask where a block is: to those that do blocks of one file are neighbours, and values are not.
+fn blind_policies() -> Vec<&'static str> {
+    let is_blind = |name: &&str| {
+        let needs = registry::find(name).unwrap().info.needs;
+        !needs.address && !needs.object
+    };
+    let names: Vec<&str> = policies().filter(is_blind).collect();
+    assert!(names.len() > 20, "{names:?}");
+    names
+}
+
 #[test]
 fn what_is_simulated_is_what_runs() {
     const CAPACITY: u32 = 700;
@@ -148,18 +159,12 @@ fn what_is_simulated_is_what_runs() {
     let reader = Keys(Some(batch), meta, Tables::default());
     let options = Options { block: Some(BlockSize::Bytes(BLOCK)), ..Options::default() };
     let (mut prepared, _) = prepare(Box::new(reader), &options, &Silent).unwrap();
-    // To those that ask where a block is, blocks of one file are neighbours, and values are not.
-    let alike = |name: &&str| {
-        let needs = registry::find(name).unwrap().info.needs;
-        !needs.address && !needs.object
-    };
-    let names: Vec<&str> = policies().filter(alike).collect();
-    assert!(names.len() > 20, "{names:?}");
+    let names = blind_policies();
     let plans: Vec<Plan> = names
         .iter()
         .map(|name| {
             let spec = PolicySpec::parse(name).unwrap().set_in(Setting::Serving);
-            Plan { entry: spec.entry(), args: spec.args(Some(BLOCK)), capacity: CAPACITY, seed: 1 }
+            Plan { entry: spec.entry(), args: spec.args(Some(BLOCK)), capacity: CAPACITY, bytes: None, seed: 1 }
         })
         .collect();
     let tallies = grid::run(&mut prepared, &plans, &Silent).unwrap().tallies;
@@ -172,6 +177,45 @@ fn what_is_simulated_is_what_runs() {
         }
         let counted = (tally.total.hits, tally.total.misses());
         assert_eq!(cache.hits_and_misses(), counted, "{name} on {} references", keys.len());
+        cache.validate();
+    }
+}
+
+/// Objects of many sizes, in caches of bytes: held, streamed and live.
+#[test]
+fn what_is_simulated_in_bytes_is_what_runs() {
+    const BYTES: u64 = 10_000_000;
+    let size = |key: u64| 1 + (key * 2_654_435_761 % 1000) as u32 * 20;
+    let keys = &keys()[..20_000];
+    let request = |&key: &u64| Request { offset: key, length: size(key), ..Request::default() };
+    let meta = Meta { format: "keys", addressing: Addressing::Objects, has_time: false, has_ops: false };
+    let names = blind_policies();
+    let plan = |name: &&str| {
+        let spec = PolicySpec::parse(name).unwrap().set_in(Setting::Serving);
+        Plan { entry: spec.entry(), args: spec.args(None), capacity: 1, bytes: Some(BYTES), seed: 1 }
+    };
+    let plans: Vec<Plan> = names.iter().map(plan).collect();
+    let simulated = [u64::MAX, 1].map(|memory_bytes| {
+        let batch = Batch { requests: keys.iter().map(request).collect(), file_sizes: Vec::new() };
+        let reader = Keys(Some(batch), meta.clone(), Tables::default());
+        let options = Options { memory_bytes, keep_sizes: true, ..Options::default() };
+        let (mut prepared, _) = prepare(Box::new(reader), &options, &Silent).unwrap();
+        let tallies = grid::run(&mut prepared, &plans, &Silent).unwrap().tallies;
+        tallies.into_iter().map(|tally| (tally.total, tally.bytes)).collect::<Vec<_>>()
+    });
+    assert_eq!(simulated[0], simulated[1], "held and streamed");
+    for (name, (total, bytes)) in names.iter().zip(&simulated[0]) {
+        let mut cache = Cache::with_weights(name, BYTES, move |&key, &()| size(key).into()).unwrap();
+        let mut hit = 0;
+        for &key in keys {
+            match cache.get(&key) {
+                Some(()) => hit += u64::from(size(key)),
+                None => drop(cache.insert(key, ())),
+            }
+        }
+        let counted = (total.hits, total.misses());
+        assert_eq!(cache.hits_and_misses(), counted, "{name} on {} references", keys.len());
+        assert_eq!((bytes.hit, bytes.all), (hit, keys.iter().map(|&key| u64::from(size(key))).sum()));
         cache.validate();
     }
 }

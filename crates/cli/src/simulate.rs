@@ -50,8 +50,8 @@ pub(crate) struct Simulate {
     /// [default: a choice of them, the best first]
     #[arg(short, long, value_name = "SPEC")]
     policy: Option<String>,
-    /// Cache sizes, separated by commas: blocks (1000), bytes (64M), share of the footprint (10%), geometric range
-    /// (16M..1G*2) [default: six shares of the footprint]
+    /// Cache sizes, separated by commas: blocks or objects (1000), bytes (64M), share of the footprint (10%), geometric
+    /// range (16M..1G*2) [default: six shares of the footprint]
     #[arg(short, long, value_name = "SIZE", allow_hyphen_values = true)]
     size: Option<String>,
     #[command(flatten)]
@@ -250,6 +250,16 @@ fn show(rows: &[Row], metric: Metric) -> Result<(), Failure> {
     Ok(())
 }
 
+/// `1,000 blocks (3.9M)`, or `64M of objects`.
+fn size_in_words(row: &Row) -> String {
+    let blocks = || format!("{} blocks", human::count(row.size_blocks.into()));
+    match (row.size_bytes, row.object_bytes) {
+        (Some(bytes), Some(_)) => format!("{} of objects", human::bytes(bytes)),
+        (Some(bytes), None) => format!("{} ({})", blocks(), human::bytes(bytes)),
+        (None, _) => blocks(),
+    }
+}
+
 fn show_plain(rows: &[Row], metric: Metric) -> Result<(), Failure> {
     let first = &rows[0];
     let mut out = stdout().lock();
@@ -261,15 +271,9 @@ fn show_plain(rows: &[Row], metric: Metric) -> Result<(), Failure> {
         write!(out, " of {}", human::bytes(block))?;
     }
     let metrics = table::metrics(rows, metric);
-    let one_size = rows.iter().all(|row| row.size_blocks == first.size_blocks);
-    if one_size {
-        let bytes = first.size_bytes.map_or(String::new(), |bytes| format!(" ({})", human::bytes(bytes)));
-        writeln!(
-            out,
-            "; cache of {} blocks{bytes}\n{}",
-            human::count(first.size_blocks.into()),
-            table::counts(rows, &metrics)
-        )?;
+    let size = |row: &Row| (row.size_blocks, row.size_bytes);
+    if rows.iter().all(|row| size(row) == size(first)) {
+        writeln!(out, "; cache of {}\n{}", size_in_words(first), table::counts(rows, &metrics))?;
         for row in rows.iter().filter(|row| table::tells_applications(row)) {
             writeln!(out, "\n{}, application by application\n{}", row.policy, table::applications(row))?;
         }
@@ -278,6 +282,9 @@ fn show_plain(rows: &[Row], metric: Metric) -> Result<(), Failure> {
             let before = if number == 0 { "; " } else { "\n" };
             let title = table::title(shown, &metrics);
             writeln!(out, "{before}{title} by cache size\n{}", table::hit_ratios(rows, shown))?;
+        }
+        if rows.iter().any(|row| row.byte_hit_ratio.is_some()) {
+            writeln!(out, "\nhit ratio of bytes in % by cache size\n{}", table::byte_hits(rows))?;
         }
         if rows.iter().any(|row| row.finish_seconds.is_some()) {
             writeln!(out, "\nseconds until the end by cache size\n{}", table::finishes(rows))?;

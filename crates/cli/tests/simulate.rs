@@ -236,3 +236,61 @@ fn a_bare_simulation_compares_a_choice_the_best_first() {
     let tiny = folder.file("t.ids", "1\n2\n1\n2\n");
     hotset(&["simulate", &tiny, "--format", "ids"]).good();
 }
+
+/// LRU of objects by the book: those used longest ago leave until the new one fits.
+fn lru_of_bytes(requests: &[(u64, u64)], capacity: u64) -> (u64, u64) {
+    let mut resident: Vec<(u64, u64)> = Vec::new();
+    let (mut hits, mut bytes) = (0, 0);
+    for &(id, size) in requests {
+        if let Some(place) = resident.iter().position(|&(other, _)| other == id) {
+            let object = resident.remove(place);
+            resident.push(object);
+            (hits, bytes) = (hits + 1, bytes + size);
+        } else if size <= capacity {
+            while resident.iter().map(|(_, size)| size).sum::<u64>() + size > capacity {
+                resident.remove(0);
+            }
+            resident.push((id, size));
+        }
+    }
+    (hits, bytes)
+}
+
+#[test]
+fn a_size_in_bytes_is_that_of_objects() {
+    let folder = Folder::new();
+    let request = |step: u64| {
+        let id = step * step * 7919 % 211 % (1 + step % 97);
+        (id, 1 + id * id * 31 % 5000)
+    };
+    let requests: Vec<(u64, u64)> = (0..3000).map(request).collect();
+    let lines: String = requests.iter().map(|(id, size)| format!("{id},{size}\n")).collect();
+    let trace = folder.file("kv.csv", format!("key,value_size\n{lines}"));
+    let run = |more: &[&str]| hotset(&[&["simulate", &trace, "-p", "lru,sieve"], more].concat());
+    let rows = run(&["-s", "3K,20K,1M", "--json", "-"]).rows();
+    for (row, capacity) in rows.iter().zip([3, 20, 1024]) {
+        let (hits, bytes) = lru_of_bytes(&requests, capacity << 10);
+        let found = [&row["size_bytes"], &row["hits"], &row["object_bytes_hit"], &row["object_bytes"]];
+        let all = requests.iter().map(|(_, size)| size).sum::<u64>();
+        assert_eq!(found.map(|value| value.as_u64().unwrap()), [capacity << 10, hits, bytes, all]);
+    }
+    let streamed = run(&["-s", "3K,20K,1M", "--memory", "1", "--json", "-"]).rows();
+    let counted = |rows: Vec<Value>| without(rows, &["distinct_blocks", "size_blocks"]);
+    assert_eq!(counted(rows), counted(streamed));
+    let table = run(&["-s", "20K"]).good().out;
+    assert!(table.contains("cache of 20K of objects") && table.contains("bytes hit %"), "{table}");
+    let table = run(&["-s", "3K,20K"]).good().out;
+    assert!(table.contains("hit ratio of bytes in % by cache size\n"), "{table}");
+    let by_count = run(&["-s", "10,50%", "--json", "-"]).rows();
+    assert!(by_count.iter().all(|row| row.get("byte_hit_ratio").is_none() && row["size_blocks"].as_u64() > Some(9)));
+    for (more, words) in [
+        (vec!["-s", "1K", "-p", "opt"], "opt cannot be measured in bytes of objects"),
+        (vec!["-s", "1K", "--series", "-", "--every", "100"], "since --store and --series count blocks"),
+    ] {
+        let refused = hotset(&[&["simulate", &trace], &more[..]].concat());
+        assert!(refused.status > 0 && refused.err.contains(words), "{refused:?}");
+    }
+    let sizeless = folder.file("k.ids", "1\n2\n");
+    let refused = hotset(&["simulate", &sizeless, "--format", "ids", "-p", "lru", "-s", "1K"]);
+    assert!(refused.err.contains("the trace tells no sizes of objects"), "{refused:?}");
+}

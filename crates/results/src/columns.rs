@@ -1,7 +1,7 @@
 //! The columns of files of results, which are also the first ones of a Parquet file.
 
 /// Of results of caches.
-pub const CACHE_COLUMNS: [&str; 39] = [
+pub const CACHE_COLUMNS: [&str; 42] = [
     "version",
     "trace",
     "policy",
@@ -37,6 +37,9 @@ pub const CACHE_COLUMNS: [&str; 39] = [
     "disk_accesses",
     "bytes_read",
     "bytes_written",
+    "object_bytes",
+    "object_bytes_hit",
+    "byte_hit_ratio",
     "distinct_blocks",
     "finish_seconds",
     "disk_busy_seconds",

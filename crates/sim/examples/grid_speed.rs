@@ -43,7 +43,7 @@ fn main() {
         for percent in [1, 10, 50] {
             let capacity = (distinct / 100 * percent).max(1);
             let args = entry.defaults(None);
-            let plan = Plan { entry, args, capacity, seed: 1 };
+            let plan = Plan { entry, args, capacity, bytes: None, seed: 1 };
             let begin = cpu_seconds();
             let replayed = grid::run(&mut held, &[plan], &Silent).expect("defaults build");
             let hits = replayed.tallies[0].total.hits;

@@ -134,6 +134,19 @@ pub enum SimError {
         /// The policy.
         policy: String,
     },
+    /// A size in bytes of objects for something that works on blocks.
+    #[error("--size: {policy} cannot be measured in bytes of objects, since {why}: expected a number of objects")]
+    InBytes {
+        /// The policy.
+        policy: String,
+        /// Why not.
+        why: &'static str,
+    },
+    /// A size in bytes of objects whose sizes the trace does not tell.
+    #[error(
+        "--size: the size is in bytes, but the trace tells no sizes of objects: expected a number of objects or a percentage"
+    )]
+    NoObjectSizes,
     /// A ranking of something that the trace does not tell.
     #[error("--by {}: {why}; expected another of file, dir, app, class, object", by.name())]
     NotRanked {

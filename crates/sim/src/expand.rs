@@ -32,6 +32,8 @@ pub(crate) struct Expanded {
     /// The time of each run of references that were made at the same time, with the index at which the run begins;
     /// empty unless asked for.
     pub times: Vec<(u64, u64)>,
+    /// Bytes of the object that each reference is to; empty unless asked for.
+    pub sizes: Vec<u32>,
     /// The class of each run of references, in the same way; empty in the plain view.
     pub classes: Vec<(u64, Class)>,
     /// What happens between references; positions are indices.
@@ -72,6 +74,7 @@ impl Expanded {
         self.repeats.clear();
         self.apps.clear();
         self.times.clear();
+        self.sizes.clear();
         self.classes.clear();
         self.events.clear();
         self.event_keys.clear();
@@ -132,11 +135,20 @@ impl InHand {
     }
 }
 
+/// What is noted of references because somebody wants it.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Kept {
+    /// Their times.
+    pub times: bool,
+    /// Bytes of objects that are a block each.
+    pub sizes: bool,
+}
+
 /// Cuts requests into block keys.
 pub(crate) struct Expander {
     cutting: Cutting,
-    /// Times are noted.
-    times: bool,
+    /// What is noted besides.
+    kept: Kept,
     segments: Segments,
     /// Blocks of the request at hand that earlier pieces hold.
     done: u64,
@@ -144,8 +156,8 @@ pub(crate) struct Expander {
 }
 
 impl Expander {
-    pub fn new(cutting: Cutting, times: bool) -> Expander {
-        Expander { cutting, times, segments: Segments::default(), done: 0, in_hand: InHand::default() }
+    pub fn new(cutting: Cutting, kept: Kept) -> Expander {
+        Expander { cutting, kept, segments: Segments::default(), done: 0, in_hand: InHand::default() }
     }
 
     /// Appends references of `requests` to `out` until that is full, and takes the requests that are cut to their end
@@ -180,7 +192,12 @@ impl Expander {
     fn cut(&mut self, request: &Request, blocks: Blocks, out: &mut Expanded) -> Result<(), SimError> {
         let start = out.keys.len() as u64;
         match (self.cutting.block(), self.cutting.objects) {
-            (BlockSize::Object, true) => out.keys.push(request.offset),
+            (BlockSize::Object, true) => {
+                out.keys.push(request.offset);
+                if self.kept.sizes {
+                    out.sizes.push(request.length);
+                }
+            }
             (BlockSize::Bytes(_), true) => {
                 let segment = self.segments.number(0, request.offset)?;
                 out.keys.extend(blocks.numbers().map(|block| u64::from(segment) << 32 | block));
@@ -192,7 +209,7 @@ impl Expander {
             }
         }
         out.mark(start, Mark::of(request, self.done > 0), &mut self.in_hand);
-        if self.times {
+        if self.kept.times {
             out.mark_time(start, request.time);
         }
         Ok(())
@@ -239,7 +256,7 @@ mod tests {
 
     fn keys(objects: bool, block: BlockSize, mut requests: &[Request]) -> Vec<u64> {
         let mut out = Expanded::default();
-        Expander::new(Cutting::new(block, objects), false).expand(&mut requests, &mut out).unwrap();
+        Expander::new(Cutting::new(block, objects), Kept::default()).expand(&mut requests, &mut out).unwrap();
         assert!(requests.is_empty());
         out.keys
     }
@@ -292,7 +309,7 @@ mod tests {
             request(Op::Read, 1, 512, bytes(piece * 5 / 2)),
             request(Op::Write, 2, 0, 512),
         ];
-        let mut expander = Expander::new(Cutting::new(BlockSize::Bytes(512), false), false);
+        let mut expander = Expander::new(Cutting::new(BlockSize::Bytes(512), false), Kept::default());
         assert_eq!(requests.map(|request| expander.cutting.references(&request)), [piece / 2, piece * 5 / 2, 1]);
         let (mut rest, mut out) = (&requests[..], Expanded::default());
         let (mut keys, mut begins, mut writes) = (Vec::new(), Vec::new(), Vec::new());

@@ -6,6 +6,7 @@
 
 use std::sync::Arc;
 
+use hotset_core::host::room::Room;
 use hotset_core::policy::{Args, Entry, Future, Policy, Setup, Told};
 use hotset_core::registry::{self, Visitor};
 use hotset_core::spec::SpecError;
@@ -13,7 +14,7 @@ use hotset_core::view::View;
 use rayon::prelude::*;
 
 use crate::clock::{self, Clock, Options, Sample};
-use crate::engine::{Cell, Dense, Directory, Hashed, OnePassCell, PolicyCell, Trace, cells_of, check};
+use crate::engine::{Bytes, Cell, Dense, Directory, Hashed, OnePassCell, PolicyCell, Trace, cells_of, check};
 use crate::error::SimError;
 use crate::expand::Expanded;
 use crate::future;
@@ -135,7 +136,7 @@ fn run_view(
             return Ok(vec![replayed]);
         }
         let directory = Dense::new(trace.addresses.clone());
-        let mut cell = build(plans, numbers, BuildCell { setup, directory, trace: trace.facts() })?;
+        let mut cell = build(plans, numbers, BuildCell { setup, bytes: None, directory, trace: trace.facts() })?;
         for window in trace.windows() {
             cell.run(&window);
             advance(window.keys.len() * numbers.len());
@@ -260,7 +261,9 @@ impl Feed {
             let setup = plan.setup(None, None, &apps);
             let cell = match options.is_asked() {
                 true => clock::cell(plan, &setup, options, &trace),
-                false => build(&seeing, &of_cell, BuildCell { setup, directory: Hashed::default(), trace }),
+                false => {
+                    build(&seeing, &of_cell, BuildCell { setup, bytes: None, directory: Hashed::default(), trace })
+                }
             };
             Ok((of_cell.into_iter().map(|place| numbers[place]).collect(), cell?))
         };
@@ -308,16 +311,19 @@ fn build<D: Directory + 'static>(
 ) -> Result<Box<dyn Cell<D::Key>>, SimError> {
     if numbers.len() > 1 {
         let sizes: Vec<u32> = numbers.iter().map(|&number| plans[number].capacity).collect();
-        let BuildCell { setup, directory, trace } = visitor;
+        let BuildCell { setup, directory, trace, .. } = visitor;
         return Ok(Box::new(OnePassCell::new(&sizes, directory, setup.slots, &trace)));
     }
     let plan = plans[numbers[0]];
+    let visitor = BuildCell { bytes: plan.bytes, ..visitor };
     let built = registry::visit(plan.entry.info.name, visitor).expect("a plan's info comes from the registry");
     built.map_err(|error| plan.refused(error))
 }
 
 struct BuildCell<'a, D> {
     setup: Setup<'a>,
+    /// Bytes of objects that fit, where the capacity is measured in them.
+    bytes: Option<u64>,
     directory: D,
     trace: Trace<'a>,
 }
@@ -327,6 +333,12 @@ impl<D: Directory + 'static> Visitor for BuildCell<'_, D> {
 
     fn visit<P: Policy + 'static>(self) -> Self::Output {
         let policy = P::new(&self.setup)?;
-        Ok(Box::new(PolicyCell::new(policy, self.directory, self.setup.slots, &self.trace)))
+        let BuildCell { setup, bytes, directory, trace } = self;
+        let Some(bytes) = bytes else {
+            return Ok(Box::new(PolicyCell::new(policy, directory, setup.slots, &trace, ())));
+        };
+        let can_keep = |capacity| P::new(&Setup { capacity, ..setup.clone() }).is_ok();
+        let capacity = Bytes::new(Room::new(bytes, can_keep));
+        Ok(Box::new(PolicyCell::new(policy, directory, setup.slots, &trace, capacity)))
     }
 }

@@ -49,7 +49,7 @@ pub mod sweep;
 mod window;
 
 pub use deletes::Deletes;
-pub use engine::{ClassTally, ExtraTally, Repeats, Tally};
+pub use engine::{ByteTally, ClassTally, ExtraTally, Repeats, Tally};
 pub use error::SimError;
 pub use hotset_core::counters::Counters;
 pub use hotset_core::view::BlockSize;

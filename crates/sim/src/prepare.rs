@@ -6,7 +6,7 @@ use hotset_trace::{Addressing, Batch, Meta, TraceReader};
 
 use crate::deletes::Deletes;
 use crate::error::SimError;
-use crate::expand::{Expanded, Expander};
+use crate::expand::{Expanded, Expander, Kept};
 use crate::maps::Maps;
 use crate::numbering::Numbering;
 use crate::progress::Progress;
@@ -28,6 +28,8 @@ pub struct Options {
     pub keep_requests: bool,
     /// Keep the times of references, for policies that do something once in so much time.
     pub keep_times: bool,
+    /// Keep the sizes of objects that are a block each, for caches that are measured in bytes.
+    pub keep_sizes: bool,
 }
 
 impl Default for Options {
@@ -39,6 +41,7 @@ impl Default for Options {
             memory_bytes: 4 << 30,
             keep_requests: false,
             keep_times: false,
+            keep_sizes: false,
         }
     }
 }
@@ -60,7 +63,8 @@ impl Options {
 
     /// What cuts a trace in the plain view.
     pub(crate) fn expander(&self, meta: &Meta) -> Expander {
-        Expander::new(self.cutting(meta), self.keep_times && meta.has_time)
+        let kept = Kept { times: self.keep_times && meta.has_time, sizes: self.keep_sizes };
+        Expander::new(self.cutting(meta), kept)
     }
 }
 

@@ -48,6 +48,7 @@ pub(crate) struct SideColumns {
     repeats: Option<Bits>,
     apps: Vec<(u64, u32)>,
     times: Vec<(u64, u64)>,
+    sizes: Vec<u32>,
     classes: Vec<(u64, Class)>,
     pub events: Vec<Event>,
     /// What events speak of, before blocks are numbered.
@@ -70,6 +71,7 @@ impl SideColumns {
         append_bits(&mut self.repeats, first, &expanded.repeats);
         append_runs(&mut self.apps, self.begin + first, &expanded.apps);
         append_runs(&mut self.times, self.begin + first, &expanded.times);
+        self.sizes.extend(&expanded.sizes);
         append_runs(&mut self.classes, self.begin + first, &expanded.classes);
         let keys = self.event_keys.len();
         self.event_keys.extend(&expanded.event_keys);
@@ -88,6 +90,7 @@ impl SideColumns {
             + bits(&self.uncounted)
             + bits(&self.repeats)
             + (self.apps.len() + self.times.len() + self.classes.len()) as u64 * 16
+            + self.sizes.capacity() as u64 * 4
             + (self.events.len() * size_of::<Event>() + self.event_keys.len() * 8) as u64
     }
 
@@ -116,6 +119,7 @@ impl SideColumns {
             repeats: words(&self.repeats),
             apps: runs_of(&self.apps, first, end),
             times: runs_of(&self.times, first, end),
+            sizes: self.sizes.get((first - self.begin) as usize..(end - self.begin) as usize).unwrap_or_default(),
             groups: &[],
             classes: runs_of(&self.classes, first, end),
             events: &events[events.partition_point(|event| event.at < first)..past],
@@ -242,6 +246,12 @@ impl References {
         let rooms = Rooms { of_class, blocks: parts.iter().map(room).collect() };
         let curve = PartsCurve::of(&shown, &rooms);
         Ok(curve.map(|curve| (curve.clone(), curve.by_total(block, fixed, rest.block))))
+    }
+
+    /// Bytes of an object on average over references; `None` if no sizes were kept, or all are 0.
+    pub(crate) fn mean_bytes(&self) -> Option<f64> {
+        let bytes: u64 = self.columns.sizes.iter().map(|&size| u64::from(size)).sum();
+        (bytes > 0).then(|| bytes as f64 / self.columns.sizes.len() as f64)
     }
 
     /// True if some reference writes.

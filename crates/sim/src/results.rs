@@ -1,6 +1,7 @@
 //! Rows of a results file: one a cell, self-contained (DESIGN section 6).
 
 use hotset_core::policy::{PartRoom, Repartition};
+use hotset_core::spec::ObjectSize;
 use serde::Serialize;
 
 use crate::clock::{AppTimes, Every, Point, Sample};
@@ -22,9 +23,9 @@ pub struct Row {
     pub trace: String,
     /// Canonical spec of the policy.
     pub policy: String,
-    /// Capacity in blocks.
+    /// Capacity in blocks; where it is measured in bytes of objects, as many as would fit if all were of average size.
     pub size_blocks: u32,
-    /// Capacity in bytes, where blocks have a size.
+    /// Capacity in bytes, where blocks have a size or it is measured in bytes of objects.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub size_bytes: Option<u64>,
     /// Bytes of a block, where blocks have a size.
@@ -42,6 +43,15 @@ pub struct Row {
     pub repeats: u64,
     /// Of these, those that found their block.
     pub repeat_hits: u64,
+    /// Bytes of the objects referred to; absent where the capacity is not measured in them.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub object_bytes: Option<u64>,
+    /// The same of those that hit.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub object_bytes_hit: Option<u64>,
+    /// The one per the other, 0 to 1.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub byte_hit_ratio: Option<f64>,
     /// Distinct blocks of what the cache saw; absent when the trace was too large to number them.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub distinct_blocks: Option<u32>,
@@ -417,7 +427,8 @@ pub struct TraceFacts {
 
 impl TraceFacts {
     /// The row of one cell.
-    pub fn row(&self, policy: String, size_blocks: u32, seed: u64, tally: &Tally) -> Row {
+    pub fn row(&self, policy: String, size: ObjectSize, seed: u64, tally: &Tally) -> Row {
+        let ObjectSize { objects: size_blocks, bytes } = size;
         let seen = tally.classes.iter().filter(|class| class.counters.references > 0);
         let classes: Vec<NamedClass> = seen.map(NamedClass::new).collect();
         let times = tally.times.as_ref();
@@ -428,13 +439,16 @@ impl TraceFacts {
             trace: self.name.clone(),
             policy,
             size_blocks,
-            size_bytes: self.block_bytes.map(|block| block * u64::from(size_blocks)),
+            size_bytes: bytes.or(self.block_bytes.map(|block| block * u64::from(size_blocks))),
             block_bytes: self.block_bytes,
             seed,
             choice: self.choice.clone(),
             counts: Counts::new(&tally.total, self.has_ops),
             repeats: tally.repeats.references,
             repeat_hits: tally.repeats.hits,
+            object_bytes: bytes.map(|_| tally.bytes.all),
+            object_bytes_hit: bytes.map(|_| tally.bytes.hit),
+            byte_hit_ratio: bytes.map(|_| tally.bytes.hit as f64 / tally.bytes.all.max(1) as f64),
             distinct_blocks: self.distinct,
             write_backs: (self.has_ops || !classes.is_empty()).then_some(tally.write_backs),
             extra_reads: (tally.extra_reads > 0).then_some(tally.extra_reads),

@@ -31,6 +31,8 @@ pub(crate) struct Window<'a, K> {
     pub apps: &'a [(u64, u32)],
     /// Runs of one time each, in the same way; empty where times were not kept.
     pub times: &'a [(u64, u64)],
+    /// Bytes of the object that each reference is to; empty where they were not kept.
+    pub sizes: &'a [u32],
     /// Types of files, by number, where the high halves of addresses are files; files beyond are of none that is known.
     pub groups: &'a [u32],
     /// Runs of one class each, in the same way; empty where there are no classes.
@@ -78,8 +80,24 @@ pub(crate) fn value_at<T: Copy + Default>(runs: &mut &[(u64, T)], position: u64)
 impl<'a, K> Window<'a, K> {
     /// The same references, named by other keys.
     pub fn with_keys<L>(&self, keys: &'a [L], event_keys: &'a [L]) -> Window<'a, L> {
-        let Window { first, writes, continues, uncounted, repeats, apps, times, groups, classes, events, .. } = *self;
-        Window { first, keys, writes, continues, uncounted, repeats, apps, times, groups, classes, events, event_keys }
+        let Window {
+            first, writes, continues, uncounted, repeats, apps, times, sizes, groups, classes, events, ..
+        } = *self;
+        Window {
+            first,
+            keys,
+            writes,
+            continues,
+            uncounted,
+            repeats,
+            apps,
+            times,
+            sizes,
+            groups,
+            classes,
+            events,
+            event_keys,
+        }
     }
 
     /// The runs of classes from the one that `position` is in on.
@@ -258,6 +276,7 @@ mod tests {
                 repeats: Some(&continues),
                 apps: &[],
                 times: &[],
+                sizes: &[],
                 groups: &[],
                 classes: &[],
                 events: &[],

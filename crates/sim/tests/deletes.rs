@@ -60,7 +60,7 @@ fn held(requests: &[Request]) -> References {
 fn tallies(mut prepared: Prepared, policy: &str, sizes: impl Iterator<Item = u32>) -> Vec<Tally> {
     let spec = PolicySpec::parse(policy).unwrap();
     let args = spec.args(Some(BLOCK));
-    let plan = |capacity| Plan { entry: spec.entry(), args: args.clone(), capacity, seed: 7 };
+    let plan = |capacity| Plan { entry: spec.entry(), args: args.clone(), capacity, bytes: None, seed: 7 };
     grid::run(&mut prepared, &sizes.map(plan).collect::<Vec<_>>(), &Silent).unwrap().tallies
 }
 

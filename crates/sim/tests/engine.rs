@@ -128,7 +128,7 @@ fn replay(requests: &[Request], plans: &[Plan], batch: usize, memory_bytes: u64)
 
 fn plan(policy: &str, capacity: u32) -> Plan {
     let spec = PolicySpec::parse(policy).unwrap();
-    Plan { entry: spec.entry(), args: spec.args(Some(4096)), capacity, seed: 7 }
+    Plan { entry: spec.entry(), args: spec.args(Some(4096)), capacity, bytes: None, seed: 7 }
 }
 
 #[test]
@@ -180,7 +180,13 @@ fn every_policy_counts_the_same_held_and_streamed() {
     let online = registry::ENTRIES.iter().filter(|entry| !entry.info.offline);
     let plans: Vec<Plan> = online
         .flat_map(|entry| {
-            [1, 5, 60, 500].map(|capacity| Plan { entry, args: entry.defaults(Some(4096)), capacity, seed: 7 })
+            [1, 5, 60, 500].map(|capacity| Plan {
+                entry,
+                args: entry.defaults(Some(4096)),
+                capacity,
+                bytes: None,
+                seed: 7,
+            })
         })
         .collect();
     let held = replay(&requests, &plans, 5_000, u64::MAX);

@@ -26,7 +26,7 @@ fn prepared(policy: &str, lines: &str, rules: Option<Rules>) -> (Prepared, Args)
 fn replay_with(policy: &str, bytes: u64, lines: &str, rules: Option<Rules>) -> Tally {
     let (mut prepared, args) = prepared(policy, lines, rules);
     let entry = PolicySpec::parse(policy).unwrap_or_else(|error| panic!("{error}")).entry();
-    let plan = Plan { entry, args, capacity: (bytes / 4096) as u32, seed: 1 };
+    let plan = Plan { entry, args, capacity: (bytes / 4096) as u32, bytes: None, seed: 1 };
     let mut replayed = grid::run(&mut prepared, &[plan], &Silent).unwrap_or_else(|error| panic!("{policy}: {error}"));
     replayed.tallies.remove(0)
 }

@@ -43,7 +43,7 @@ fn every_count_is_met() {
         assert_eq!((references.len(), references.distinct()), (golden.references, golden.distinct), "{file}");
         let known = golden.hits.iter().filter_map(|(name, hits)| Some((registry::find(name)?, hits)));
         for (entry, expected) in known {
-            let plan = |&capacity| Plan { entry, args: entry.defaults(None), capacity, seed: 1 };
+            let plan = |&capacity| Plan { entry, args: entry.defaults(None), capacity, bytes: None, seed: 1 };
             let plans: Vec<Plan> = golden.sizes.iter().map(plan).collect();
             let replayed = grid::run(&mut prepared, &plans, &Silent).unwrap();
             let hits: Vec<u64> = replayed.tallies.iter().map(|tally| tally.total.hits).collect();

@@ -147,7 +147,7 @@ fn run_apps(features: &[Feature], apps: u64) -> Result<Replayed, String> {
         every: has(Series).then_some(Every::References(500)),
     };
     let spec = PolicySpec::parse(policy(features)).unwrap();
-    let plan = Plan { entry: spec.entry(), args: spec.args(Some(4096)), capacity: 60, seed: 7 };
+    let plan = Plan { entry: spec.entry(), args: spec.args(Some(4096)), capacity: 60, bytes: None, seed: 7 };
     grid::run_timed(&mut prepared, &[plan], &clock, &Silent).map_err(|error| error.to_string())
 }
 

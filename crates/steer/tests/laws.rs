@@ -143,7 +143,7 @@ fn what_the_policy_misses_is_what_the_simulator_says() {
     let (mut prepared, _) = prepare(Box::new(Reads::new(&blocks)), &options, &Silent).unwrap();
     let plan = |name: &&str| {
         let spec = served(name);
-        Plan { entry: spec.entry(), args: spec.args(Some(BLOCK)), capacity: CAPACITY, seed: 1 }
+        Plan { entry: spec.entry(), args: spec.args(Some(BLOCK)), capacity: CAPACITY, bytes: None, seed: 1 }
     };
     let plans: Vec<Plan> = names.iter().chain(&["linux"]).map(plan).collect();
     let tallies = grid::run(&mut prepared, &plans, &Silent).unwrap().tallies;

@@ -62,6 +62,15 @@ pub(crate) fn hit_ratios(rows: &[Row], metric: Metric) -> String {
     by_size(rows, |line: &[&Row], row| ratio_cell(row, best_hits(line, metric), metric))
 }
 
+/// Bytes of objects that hit of one trace in percent, by size.
+pub(crate) fn byte_hits(rows: &[Row]) -> String {
+    by_size(rows, |line: &[&Row], row| {
+        let best = line.iter().filter_map(|row| row.object_bytes_hit).max();
+        let role = if row.object_bytes_hit == best { Role::Best } else { Role::Plain };
+        cell(row.byte_hit_ratio.map_or_else(|| "-".to_owned(), human::percent), role)
+    })
+}
+
 /// Seconds until the end of one trace, by size.
 pub(crate) fn finishes(rows: &[Row]) -> String {
     by_size(rows, |line: &[&Row], row| {
@@ -112,7 +121,8 @@ type Figure = (&'static str, fn(&Row) -> Option<String>);
 
 /// Everything counted, of one trace at one size: a line a policy.
 pub(crate) fn counts(rows: &[Row], metrics: &[Metric]) -> Table {
-    let more: [Figure; 3] = [
+    let more: [Figure; 4] = [
+        ("bytes hit %", |row| row.byte_hit_ratio.map(human::percent)),
         ("write-backs", |row| row.write_backs.map(human::count)),
         ("extra reads", |row| row.extra_reads.map(human::count)),
         ("seconds", |row| row.finish_seconds.map(seconds)),
@@ -282,8 +292,11 @@ fn ratio_cell(row: &Row, best: u64, metric: Metric) -> comfy_table::Cell {
     cell(human::percent(share.ratio()), role)
 }
 
-/// A size in blocks, with bytes above it where blocks have a size.
+/// A size in blocks, with bytes above it where blocks have a size; in bytes where objects are measured.
 fn size(row: &Row) -> String {
+    if let (Some(bytes), Some(_)) = (row.size_bytes, row.object_bytes) {
+        return human::bytes(bytes);
+    }
     let blocks = human::count(u64::from(row.size_blocks));
     match row.size_bytes {
         Some(bytes) => format!("{}\n{blocks}", human::bytes(bytes)),

@@ -228,6 +228,7 @@ fn size(row: &Row) -> String {
 
 #[cfg(test)]
 mod tests {
+    use hotset_core::spec::ObjectSize;
     use hotset_sim::Tally;
     use hotset_sim::results::TraceFacts;
 
@@ -247,7 +248,7 @@ mod tests {
             let mut tally = Tally::default();
             (tally.total.references, tally.total.hits) = (1000, hits);
             (tally.total.read_references, tally.total.read_hits) = (1000, hits);
-            facts.row(policy.to_owned(), 10 * (index as u32 + 1), 1, &tally)
+            facts.row(policy.to_owned(), ObjectSize::of_objects(10 * (index as u32 + 1)), 1, &tally)
         };
         let of_policy = |(policy, hits): &(&str, &[u64])| {
             hits.iter().enumerate().map(|(i, &hits)| row(policy, i, hits)).collect::<Vec<_>>()

@@ -1,6 +1,7 @@
 //! A policy and its host where requests are served as they come, whatever lies in the cache: frames of blocks, objects
 //! of the program that embeds it, or what the kernel keeps. No I/O, no lock.
 
+pub mod room;
 mod slots;
 
 use crate::policy::dynamic::DynPolicy;

@@ -25,7 +25,7 @@ mod value;
 pub use error::SpecError;
 pub(crate) use error::quote;
 pub use parse::DEPTH_LIMIT;
-pub use size::SizeSpec;
+pub use size::{ObjectSize, SizeSpec};
 pub use suggest::nearest;
 pub(crate) use syntax::write_call;
 pub use syntax::{Arg, At, Spec, Term};

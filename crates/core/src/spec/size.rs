@@ -60,6 +60,28 @@ impl SizeSpec {
         self.items.iter().any(|item| matches!(item.from, Value::Percent(_)))
     }
 
+    /// True if a size is given in bytes.
+    pub fn has_bytes(&self) -> bool {
+        self.items.iter().any(|item| matches!(item.from, Value::Size(_)))
+    }
+
+    /// The sizes of a cache of objects, each once, in the order given. `footprint` is the number of distinct objects,
+    /// `mean` what an object takes on average, in bytes.
+    pub fn resolve_objects(&self, footprint: u64, mean: f64) -> Result<Vec<ObjectSize>, SpecError> {
+        let mut sizes: Vec<ObjectSize> = Vec::new();
+        for item in &self.items {
+            let own = SizeSpec { items: vec![item.clone()], rounds_up: self.rounds_up };
+            let of_item: Vec<ObjectSize> = match item.from {
+                Value::Size(_) => item.amounts().map(|bytes| ObjectSize::of_bytes(bytes as u64, mean)).collect(),
+                _ => own.resolve(footprint, None)?.into_iter().map(ObjectSize::of_objects).collect(),
+            };
+            sizes.extend(of_item.into_iter().filter(|size| size.bytes != Some(0)));
+        }
+        let mut seen = HashSet::new();
+        sizes.retain(|&size| seen.insert(size));
+        Ok(sizes)
+    }
+
     /// The sizes in blocks, each once, in the order given; bytes and percentages are rounded down.
     ///
     /// `footprint` is the number of distinct blocks of the trace; `block_bytes` is `None` when blocks have no size in
@@ -81,6 +103,27 @@ impl SizeSpec {
             }
         }
         Ok(sizes)
+    }
+}
+
+/// The size of a cache of objects.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct ObjectSize {
+    /// Objects that fit; where the size is in bytes, as many as would fit if all were of average size.
+    pub objects: u32,
+    /// Bytes that fit, where the size is in bytes.
+    pub bytes: Option<u64>,
+}
+
+impl ObjectSize {
+    /// A size in objects.
+    pub fn of_objects(objects: u32) -> ObjectSize {
+        ObjectSize { objects, bytes: None }
+    }
+
+    fn of_bytes(bytes: u64, mean: f64) -> ObjectSize {
+        let objects = (bytes as f64 / mean.max(1.0)).clamp(1.0, f64::from(u32::MAX)) as u32;
+        ObjectSize { objects, bytes: Some(bytes) }
     }
 }
 

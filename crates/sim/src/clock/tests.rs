@@ -24,7 +24,7 @@ fn references(requests: &[Request]) -> References {
 
 fn plan(spec: &str, capacity: u32) -> Plan {
     let spec = PolicySpec::parse(spec).unwrap();
-    Plan { entry: spec.entry(), args: spec.args(Some(4096)), capacity, seed: 1 }
+    Plan { entry: spec.entry(), args: spec.args(Some(4096)), capacity, bytes: None, seed: 1 }
 }
 
 /// A read of one block at so many milliseconds.

@@ -195,6 +195,7 @@ impl Curves {
             entry: policy.entry(),
             args: policy.args(block_bytes),
             capacity: size as u32,
+            bytes: None,
             seed: self.seed,
         };
         let plans: Vec<Plan> = sizes.iter().map(plan).collect();

@@ -5,6 +5,7 @@ use std::ops::Range;
 use hotset_core::classify::Class;
 use hotset_core::policy::{Object, Outcome, Policy, Reference, Slot};
 
+use super::capacity::Capacity;
 use super::count::Count;
 use super::directory::Directory;
 use super::host::{Counting, Host};
@@ -33,21 +34,21 @@ struct Runs<'a> {
 }
 
 /// A cell with its policy and directory known.
-pub(crate) struct PolicyCell<P, D> {
-    policy: P,
-    host: Host<D>,
+pub(crate) struct PolicyCell<P, D, C = ()> {
+    pub policy: P,
+    pub host: Host<D, C>,
     /// Slots the policy has room for.
     slots: u32,
     hits: Vec<u64>,
     count: Count,
 }
 
-impl<P: Policy, D: Directory> PolicyCell<P, D> {
+impl<P: Policy, D: Directory, C: Capacity> PolicyCell<P, D, C> {
     /// A cell over `trace`. The policy has room for `slots` slots.
-    pub fn new(policy: P, directory: D, slots: u32, trace: &Trace) -> Self {
+    pub fn new(policy: P, directory: D, slots: u32, trace: &Trace, capacity: C) -> Self {
         PolicyCell {
             policy,
-            host: Host::new(directory, (), trace.classes),
+            host: Host::new(directory, capacity, trace.classes),
             slots,
             hits: vec![0; WINDOW / 64],
             count: Count::new(trace.classes, trace.has_apps),
@@ -96,21 +97,32 @@ impl<P: Policy, D: Directory> PolicyCell<P, D> {
             if let Some(ahead) = D::slot_ahead(keys[(index + LOOKAHEAD).min(last)]) {
                 self.policy.prefetch(ahead);
             }
-            let slot = self.host.directory.slot(key);
-            if slot >= self.slots {
-                self.grow(slot);
-            }
             let reference = self.describe(window, index, runs);
-            let outcome = self.policy.access(slot, reference, &mut Counting::<D, (), WRITES>(&mut self.host));
+            let bytes = window.sizes.get(index).copied().unwrap_or_default();
+            let (slot, outcome) = C::refer::<P, D, WRITES>(self, key, bytes, reference);
             word |= u64::from(outcome == Outcome::Hit) << (index % 64);
             if index % 64 == 63 || index + 1 == end {
                 self.hits[index / 64] = word;
                 word = 0;
             }
             if WRITES && window.writes.is_some_and(|words| bits::get(words, index as u64)) {
-                self.host.write(slot, value_at(&mut runs.classes, reference.time), outcome);
+                let class = value_at(&mut runs.classes, reference.time);
+                match slot {
+                    Some(slot) => self.host.write(slot, class, outcome),
+                    None => self.host.count_write_back(class),
+                }
             }
         }
+    }
+
+    /// The slot of a block. The policy has room for it.
+    #[inline(always)]
+    pub fn slot(&mut self, key: D::Key) -> Slot {
+        let slot = self.host.directory.slot(key);
+        if slot >= self.slots {
+            self.grow(slot);
+        }
+        slot
     }
 
     /// What the policy needs to know of the reference at `index`. `runs` are those from the current ones on.
@@ -153,7 +165,7 @@ impl<P: Policy, D: Directory> PolicyCell<P, D> {
     #[cold]
     fn remove(&mut self, window: &Window<D::Key>, event: &Event) {
         for slot in self.host.directory.slots_of(window, event) {
-            self.policy.remove(slot, &mut Counting::<D, (), true>(&mut self.host));
+            self.policy.remove(slot, &mut Counting::<D, C, true>(&mut self.host));
             self.host.invalidate(slot);
         }
     }
@@ -173,7 +185,7 @@ impl<P: Policy, D: Directory> PolicyCell<P, D> {
         let reference = Reference { class, ..self.describe(window, index, runs) };
         let is_write = window.writes.is_some_and(|words| bits::get(words, index as u64));
         for slot in blocks {
-            let outcome = self.policy.access(slot, reference, &mut Counting::<D, (), true>(&mut self.host));
+            let outcome = self.policy.access(slot, reference, &mut Counting::<D, C, true>(&mut self.host));
             if is_write {
                 self.host.write(slot, class, outcome);
             }
@@ -193,7 +205,7 @@ impl<P: Policy, D: Directory> PolicyCell<P, D> {
     }
 }
 
-impl<P: Policy, D: Directory> Cell<D::Key> for PolicyCell<P, D> {
+impl<P: Policy, D: Directory, C: Capacity> Cell<D::Key> for PolicyCell<P, D, C> {
     fn run(&mut self, window: &Window<D::Key>) {
         let mut runs = Runs { apps: window.apps, times: window.times, classes: window.classes };
         let mut events = window.events;

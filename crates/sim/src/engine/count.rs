@@ -2,7 +2,7 @@
 
 use hotset_core::counters::Counters;
 
-use super::tally::{ClassFacts, ClassTally, Repeats, Tally, Transfers};
+use super::tally::{ByteTally, ClassFacts, ClassTally, Repeats, Tally, Transfers};
 use crate::bits;
 use crate::window::Window;
 
@@ -12,6 +12,7 @@ pub(crate) struct Count {
     by_app: bool,
     total: Counters,
     repeats: Repeats,
+    bytes: ByteTally,
     apps: Vec<Counters>,
     classes: Vec<ClassTally>,
     /// The request that goes on across the boundary of windows was counted as missed: in all, and by class.
@@ -41,6 +42,7 @@ impl Count {
         let repeats = window.count_repeats(hits);
         self.repeats.references += repeats.references;
         self.repeats.hits += repeats.hits;
+        self.count_bytes(window, hits);
         if self.by_app {
             for (app, start, end) in window.parts_of(window.apps) {
                 let counters = window.count(start, end, hits, &mut self.has_missed[0]);
@@ -62,6 +64,16 @@ impl Count {
             tally.counters.add(&counters);
             tally.blocks_read += counters.read_references - counters.read_hits;
             tally.read_accesses += accesses;
+        }
+    }
+
+    /// Bytes of objects, where they were kept.
+    fn count_bytes<K>(&mut self, window: &Window<K>, hits: &[u64]) {
+        for (index, &bytes) in (0..).zip(window.sizes) {
+            if !window.uncounted.is_some_and(|words| bits::get(words, index)) {
+                self.bytes.all += u64::from(bytes);
+                self.bytes.hit += if bits::get(hits, index) { u64::from(bytes) } else { 0 };
+            }
         }
     }
 
@@ -88,6 +100,7 @@ impl Count {
         Tally {
             total: self.total,
             repeats: self.repeats,
+            bytes: self.bytes,
             apps: self.apps.clone(),
             write_backs: transfers.write_backs,
             extra_reads: transfers.extra_reads,

@@ -93,11 +93,16 @@ impl<D: Directory, W: Watch> Host<D, W> {
     }
 
     fn write_back(&mut self, slot: Slot, class: Class) {
+        self.count_write_back(class);
+        self.watch.is_written(|| self.directory.address_of(slot));
+    }
+
+    /// A block of this class goes to storage.
+    pub fn count_write_back(&mut self, class: Class) {
         self.transfers.write_backs += 1;
         if let Some(writes) = self.class_writes.get_mut(usize::from(class)) {
             *writes += 1;
         }
-        self.watch.is_written(|| self.directory.address_of(slot));
     }
 
     /// The slots of the blocks of these keys, if the cache `holds` all of them.

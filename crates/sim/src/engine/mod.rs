@@ -1,5 +1,6 @@
 //! One simulation host, and the driver that runs windows of references over it. The other driver is the clock.
 
+mod capacity;
 mod cell;
 mod count;
 mod directory;
@@ -9,6 +10,7 @@ mod one_pass;
 mod plan;
 mod tally;
 
+pub(crate) use capacity::Bytes;
 pub(crate) use cell::{Cell, PolicyCell};
 pub(crate) use count::Count;
 pub(crate) use directory::{Dense, Directory, Hashed};
@@ -17,4 +19,4 @@ pub(crate) use one_pass::OnePassCell;
 pub use plan::Plan;
 pub(crate) use plan::{Trace, cells_of, check};
 pub(crate) use tally::ClassFacts;
-pub use tally::{ClassTally, ExtraTally, Repeats, Tally};
+pub use tally::{ByteTally, ClassTally, ExtraTally, Repeats, Tally};

@@ -1,5 +1,6 @@
 //! What is to be run, and what of it makes sense.
 
+use hotset_core::host::room::FEW;
 use hotset_core::policy::{App, Args, Entry, Future, OnePass, PolicySpec, Run, Setup};
 use hotset_core::spec::SpecError;
 use hotset_core::view::View;
@@ -18,6 +19,8 @@ pub struct Plan {
     pub args: Args,
     /// Blocks that fit.
     pub capacity: u32,
+    /// Bytes of objects that fit, in place of that.
+    pub bytes: Option<u64>,
     /// Seed of its random numbers.
     pub seed: u64,
 }
@@ -51,7 +54,7 @@ impl Plan {
     /// True if one pass counts it at several sizes.
     fn is_of_one_pass(&self) -> bool {
         let is_small = (1..=one_pass::LARGEST).contains(&self.capacity);
-        is_small && self.entry.asks.one_pass() == Some(OnePass::LastUse) && !self.reads_ahead()
+        is_small && self.bytes.is_none() && self.entry.asks.one_pass() == Some(OnePass::LastUse) && !self.reads_ahead()
     }
 
     /// What the policy is built from. Without addresses slots are handed out as they are needed.
@@ -63,7 +66,8 @@ impl Plan {
     ) -> Setup<'a> {
         let Plan { capacity, seed, args, .. } = self;
         let slots = addresses.map_or(0, |addresses| addresses.len() as u32);
-        Setup { capacity: *capacity, slots, seed: *seed, args, future, addresses, apps }
+        let capacity = self.bytes.map_or(*capacity, |_| FEW);
+        Setup { capacity, slots, seed: *seed, args, future, addresses, apps }
     }
 }
 
@@ -100,9 +104,28 @@ pub(crate) fn check(plan: &Plan, options: &Options, trace: &Trace) -> Result<(),
         (false, _, true) => return Err(SimError::NoTimes { policy: policy() }),
         _ => {}
     }
+    if plan.bytes.is_some() {
+        check_in_bytes(plan, options)?;
+    }
     match plan.is_offline() {
         true if plan.reads_ahead() => Err(SimError::FutureAhead { policy: policy() }),
         true if options.store.is_some() && trace.has_apps => Err(SimError::Timeless { policy: policy() }),
         _ => Ok(()),
+    }
+}
+
+/// Refuses what makes no sense, or is not known, where a cache is measured in bytes of objects.
+fn check_in_bytes(plan: &Plan, options: &Options) -> Result<(), SimError> {
+    let asks = &plan.entry.asks;
+    let wrong = [
+        (plan.is_offline(), "the next use alone does not say which of two objects of different sizes should leave"),
+        (plan.view()? != View::default(), "it divides the cache by kinds of data"),
+        (asks.profiling(&plan.args, plan.capacity).is_some(), "it measures applications by blocks"),
+        (plan.reads_ahead(), "objects have no neighbours to read ahead"),
+        (options.is_asked(), "--store and --series count blocks"),
+    ];
+    match wrong.into_iter().find(|(is_so, _)| *is_so) {
+        Some((_, why)) => Err(SimError::InBytes { policy: plan.entry.info.name.to_owned(), why }),
+        None => Ok(()),
     }
 }

@@ -13,6 +13,8 @@ pub struct Tally {
     /// Reads of the block in hand, to which the application referred just before: references like any other, of which
     /// a program reads the block once.
     pub repeats: Repeats,
+    /// Bytes of objects, where the cache is measured in them.
+    pub bytes: ByteTally,
     /// By application number; empty when the trace has one application.
     pub apps: Vec<Counters>,
     /// Blocks written to storage: evicted dirty, or written past the cache.
@@ -27,6 +29,15 @@ pub struct Tally {
     pub classes: Vec<ClassTally>,
     /// What it cost, if it was replayed on a clock with a disk.
     pub times: Option<Times>,
+}
+
+/// Bytes of the objects that were referred to.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ByteTally {
+    /// Over all references.
+    pub all: u64,
+    /// Over those that hit.
+    pub hit: u64,
 }
 
 /// References to the block in hand.

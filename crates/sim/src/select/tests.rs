@@ -139,8 +139,13 @@ fn tallies(selection: &Selection, policies: &str, memory_bytes: u64) -> Vec<Tall
 }
 
 fn plans(policies: &str) -> Vec<Plan> {
-    let plan =
-        |policy: &PolicySpec| Plan { entry: policy.entry(), args: policy.args(Some(4096)), capacity: 20, seed: 1 };
+    let plan = |policy: &PolicySpec| Plan {
+        entry: policy.entry(),
+        args: policy.args(Some(4096)),
+        capacity: 20,
+        bytes: None,
+        seed: 1,
+    };
     PolicySpec::parse_list(policies).unwrap().iter().map(plan).collect()
 }
 

@@ -1,6 +1,7 @@
 //! A sweep over requests.
 
 use hotset_core::policy::{Args, PolicySpec};
+use hotset_core::spec::ObjectSize;
 use hotset_trace::{Meta, Trace, TraceReader};
 
 use super::{Rows, Sweep, Swept};
@@ -41,9 +42,15 @@ impl Sweep {
         let all = || self.policies.iter().map(|policy| (policy, self.args(policy, block_bytes)));
         Options {
             keep_requests: all().any(|(policy, args)| grid::wants_requests(policy.entry(), &args)),
+            keep_sizes: self.is_in_bytes(block_bytes),
             keep_times: self.clock.is_some() || all().any(|(_, args)| args.uses_clock()),
             ..self.options.clone()
         }
+    }
+
+    /// True if some size is in bytes of objects, each of which is a block.
+    fn is_in_bytes(&self, block_bytes: Option<u64>) -> bool {
+        block_bytes.is_none() && self.sizes.has_bytes()
     }
 
     fn args(&self, policy: &PolicySpec, block_bytes: Option<u64>) -> Args {
@@ -57,25 +64,33 @@ impl Sweep {
         prepared: &Prepared,
         block_bytes: Option<u64>,
     ) -> Result<(Vec<Plan>, Option<u64>), SimError> {
-        let (footprint, references) = match prepared {
+        let (held, footprint, references) = match prepared {
             Prepared::Held(references) if references.is_empty() => {
                 return Err(SimError::nothing_referenced(name, &self.selection));
             }
-            Prepared::Held(references) => (u64::from(references.distinct()), Some(references.len())),
+            Prepared::Held(references) => (references, u64::from(references.distinct()), Some(references.len())),
             Prepared::Stream(stream) => {
                 let offline = self.policies.iter().find(|policy| policy.is_offline());
                 stream.check(self.sizes.needs_footprint(), offline)?;
-                (0, None)
+                (&stream.begun, 0, None)
             }
         };
-        let capacities = self.sizes.resolve(footprint, block_bytes).map_err(SimError::Sizes)?;
-        let plan = |policy: &PolicySpec, capacity| Plan {
+        let sizes = if self.is_in_bytes(block_bytes) {
+            let mean = held.mean_bytes().ok_or(SimError::NoObjectSizes)?;
+            self.sizes.resolve_objects(footprint, mean)
+        } else {
+            let blocks = self.sizes.resolve(footprint, block_bytes);
+            blocks.map(|blocks| blocks.into_iter().map(ObjectSize::of_objects).collect())
+        };
+        let sizes = sizes.map_err(SimError::Sizes)?;
+        let plan = |policy: &PolicySpec, size: ObjectSize| Plan {
             entry: policy.entry(),
             args: self.args(policy, block_bytes),
-            capacity,
+            capacity: size.objects,
+            bytes: size.bytes,
             seed: self.seed,
         };
-        let at_all = |policy| capacities.iter().map(move |&capacity| plan(policy, capacity));
+        let at_all = |policy| sizes.iter().map(move |&size| plan(policy, size));
         Ok((self.policies.iter().flat_map(at_all).collect(), references))
     }
 
@@ -105,7 +120,8 @@ impl Sweep {
             if let Some(every) = self.clock.as_ref().and_then(|options| options.every) {
                 series.extend(facts.series(&spec, plan.capacity, every, samples));
             }
-            rows.push(facts.row(spec, plan.capacity, self.seed, tally));
+            let size = ObjectSize { objects: plan.capacity, bytes: plan.bytes };
+            rows.push(facts.row(spec, size, self.seed, tally));
         }
         Swept { rows: Rows::Cache(rows), series }
     }

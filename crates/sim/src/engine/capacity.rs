@@ -1,0 +1,122 @@
+//! What the capacity of a cell is measured in: blocks, or bytes of objects.
+
+use hotset_core::host::room::{Room, Weighed};
+use hotset_core::policy::{Effects, Outcome, Policy, Reference, Slot};
+
+use super::cell::PolicyCell;
+use super::directory::Directory;
+use super::host::{Counting, Watch};
+
+/// How a cell serves a reference. Nothing to do for blocks: the policy counts them.
+pub(crate) trait Capacity: Watch + Sized {
+    /// References the block `key`, an object of so many bytes; gives its slot, if it has one, and what became of it.
+    fn refer<P: Policy, D: Directory, const WRITES: bool>(
+        cell: &mut PolicyCell<P, D, Self>,
+        key: D::Key,
+        bytes: u32,
+        reference: Reference,
+    ) -> (Option<Slot>, Outcome);
+}
+
+impl Capacity for () {
+    #[inline(always)]
+    fn refer<P: Policy, D: Directory, const WRITES: bool>(
+        cell: &mut PolicyCell<P, D, ()>,
+        key: D::Key,
+        _bytes: u32,
+        reference: Reference,
+    ) -> (Option<Slot>, Outcome) {
+        let slot = cell.slot(key);
+        (Some(slot), cell.policy.access(slot, reference, &mut Counting::<D, (), WRITES>(&mut cell.host)))
+    }
+}
+
+/// Bytes of objects. As in a cache of a program's values, the policy is told how many fit.
+pub(crate) struct Bytes {
+    room: Room,
+    /// By slot: bytes of the object that is resident there; 0 for none.
+    of: Vec<u32>,
+    /// Bytes of all that is resident.
+    used: u64,
+}
+
+impl Bytes {
+    pub fn new(room: Room) -> Bytes {
+        Bytes { room, of: Vec::new(), used: 0 }
+    }
+
+    /// The object in `slot` is resident and has so many bytes.
+    fn enter(&mut self, slot: Slot, bytes: u32) {
+        if slot as usize >= self.of.len() {
+            self.of.resize(slot as usize * 3 / 2 + 64, 0);
+        }
+        let before = std::mem::replace(&mut self.of[slot as usize], bytes);
+        self.used = self.used - u64::from(before) + u64::from(bytes);
+    }
+}
+
+impl Watch for Bytes {
+    #[inline(always)]
+    fn leaves(&mut self, slot: Slot) {
+        if let Some(bytes) = self.of.get_mut(slot as usize) {
+            self.used -= u64::from(std::mem::take(bytes));
+        }
+    }
+}
+
+impl Capacity for Bytes {
+    fn refer<P: Policy, D: Directory, const WRITES: bool>(
+        cell: &mut PolicyCell<P, D, Bytes>,
+        key: D::Key,
+        bytes: u32,
+        reference: Reference,
+    ) -> (Option<Slot>, Outcome) {
+        // Who has no size is not for nothing.
+        let bytes = bytes.max(1);
+        let mut room = cell.host.watch.room;
+        let known = cell.host.directory.find(key);
+        if u64::from(bytes) > room.capacity {
+            if let Some(slot) = known {
+                cell.policy.remove(slot, &mut Counting::<D, Bytes, true>(&mut cell.host));
+                Counting::<D, Bytes, true>(&mut cell.host).evict(slot);
+            }
+            return (None, Outcome::Bypassed);
+        }
+        // Room is made before the object has its slot: what leaves may take a ghost's with it.
+        if !known.is_some_and(|slot| cell.policy.contains(slot)) {
+            room.make(bytes.into(), &mut Kept(cell));
+        }
+        let slot = cell.slot(key);
+        let outcome = cell.policy.access(slot, reference, &mut Counting::<D, Bytes, true>(&mut cell.host));
+        if outcome != Outcome::Bypassed && cell.policy.contains(slot) {
+            cell.host.watch.enter(slot, bytes);
+        }
+        room.shrink(0, &mut Kept(cell));
+        cell.host.watch.room = room;
+        (Some(slot), outcome)
+    }
+}
+
+/// The objects of a cell and their policy.
+struct Kept<'a, P, D>(&'a mut PolicyCell<P, D, Bytes>);
+
+impl<P: Policy, D: Directory> Weighed for Kept<'_, P, D> {
+    fn weight(&self) -> u64 {
+        self.0.host.watch.used
+    }
+
+    fn resident(&self) -> u32 {
+        self.0.policy.len()
+    }
+
+    fn resize(&mut self, entries: u32) {
+        self.0.policy.resize(entries, &mut Counting::<D, Bytes, true>(&mut self.0.host));
+    }
+
+    fn drop_any(&mut self) -> bool {
+        let Some(slot) = self.0.host.watch.of.iter().position(|&bytes| bytes > 0) else { return false };
+        self.0.policy.remove(slot as Slot, &mut Counting::<D, Bytes, true>(&mut self.0.host));
+        Counting::<D, Bytes, true>(&mut self.0.host).evict(slot as Slot);
+        true
+    }
+}
