@@ -29,6 +29,7 @@ use crate::decider::{Decider, Plan};
 use crate::error::CacheError;
 use crate::files::FileNumber;
 use crate::in_flight::InFlight;
+use crate::metadata::MetadataCounts;
 use crate::read_ahead::ReadAhead;
 use crate::recording::Recording;
 use crate::shared::Shared;
@@ -56,6 +57,7 @@ pub struct FileCache {
     pub(crate) shared: Arc<Shared>,
     pub(crate) read_ahead: ReadAhead,
     pub(crate) in_flight: InFlight,
+    metadata: MetadataCounts,
     plan: Mutex<Plan>,
 }
 
@@ -71,7 +73,7 @@ impl FileCache {
         let shared = Arc::new(Shared::new(State::new(decider, apps, recording)));
         let in_flight = InFlight::new(memory);
         let read_ahead = ReadAhead::new(shared.clone(), in_flight.clone());
-        Ok(FileCache { shared, read_ahead, in_flight, plan: Mutex::new(plan) })
+        Ok(FileCache { shared, read_ahead, in_flight, metadata: MetadataCounts::default(), plan: Mutex::new(plan) })
     }
 
     /// A number for a file that the cache has not met. `path` is what classes go by.
@@ -141,6 +143,27 @@ impl FileCache {
         let size = state.files[file as usize].size();
         state.pass_on(&Request { flags, ..request }, size, &mut |_, _| {});
         self.read_ahead.bring(&mut state);
+    }
+
+    /// From now on tells by [`inodes_left`](FileCache::inodes_left) which inodes the scheme lets go of.
+    pub fn follow_inodes(&self) {
+        self.shared.lock().decider.frames_mut().inodes.follow();
+    }
+
+    /// The files whose inodes the scheme has let go of since it was asked last: whoever keeps them for it lets go of
+    /// them, too. A file may be among them more than once, and its number may be another file's by now.
+    pub fn inodes_left(&self) -> Vec<FileNumber> {
+        self.shared.lock().decider.frames_mut().inodes.take()
+    }
+
+    /// True if the scheme decides which inodes are kept.
+    pub fn keeps_inodes(&self) -> bool {
+        self.shared.lock().decider.keeps_inodes()
+    }
+
+    /// Where requests are counted that move no data.
+    pub fn metadata(&self) -> &MetadataCounts {
+        &self.metadata
     }
 
     /// Looks whether a file that has been opened is still what the cache knows. If that is not certain its blocks are

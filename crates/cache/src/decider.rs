@@ -15,9 +15,8 @@ use hotset_core::view::{
 };
 
 use crate::arena::{Arena, PoolSize};
-use crate::block_index::{Block, BlockIndex, Entry};
+use crate::block_index::{Block, Entry};
 use crate::counts::{Counts, Open};
-use crate::division::Division;
 use crate::error::CacheError;
 use crate::frames::Frames;
 use crate::machine::Memory;
@@ -131,8 +130,8 @@ impl Decider {
             if let Some(size) = sizes.iter().find(|size| size.block > 16 << 20) {
                 return Err(CacheError::Block(size.block));
             }
-            let (index, division) = (BlockIndex::default(), Division::default());
-            Ok(Frames { index, arena: Arena::new(&sizes)?, division })
+            let (index, division, inodes) = Default::default();
+            Ok(Frames { index, arena: Arena::new(&sizes)?, division, inodes })
         })?;
         let classes = view.rules.as_ref().map_or(0, |rules| rules.classes().len());
         Ok(Decider {
@@ -169,7 +168,12 @@ impl Decider {
     /// True if a request that moves no data matters to the policy; `file` is its number if it has one.
     pub fn wants(&self, op: Op, file: Option<u32>) -> bool {
         let is_known = || file.is_some_and(|file| self.knows(file));
-        self.viewer.metadata().is_some() || (op == Op::Unlink && is_known())
+        self.keeps_inodes() || (op == Op::Unlink && is_known())
+    }
+
+    /// True if the policy decides about inodes, too.
+    pub fn keeps_inodes(&self) -> bool {
+        self.viewer.metadata().is_some()
     }
 
     /// Names of the classes; none if the policy does not tell them apart.
@@ -384,6 +388,8 @@ impl Decider {
         let (ours, others) = (self.frames_mut(), other.frames_mut());
         ours.division.changes = others.division.changes;
         ours.division.listener = others.division.listener.take();
+        others.release_inodes();
+        std::mem::swap(&mut ours.inodes, &mut others.inodes);
         if ours.arena.is_like(&others.arena) {
             std::mem::swap(&mut ours.arena, &mut others.arena);
             let entry = |slot: Slot| others.index.entry(slot).clone();

@@ -6,9 +6,10 @@ use std::ops::Range;
 use hotset_core::policy::{Note, Slot};
 
 use crate::arena::{Arena, Frame};
-use crate::block_index::BlockIndex;
+use crate::block_index::{Block, BlockIndex};
 use crate::division::Division;
 use crate::error::CacheError;
+use crate::files::FileNumber;
 use hotset_core::host::Payload;
 
 /// Where blocks are, and their data.
@@ -16,6 +17,31 @@ pub(crate) struct Frames {
     pub index: BlockIndex,
     pub arena: Arena,
     pub division: Division,
+    pub inodes: Inodes,
+}
+
+/// The inodes that have left.
+#[derive(Default)]
+pub(crate) struct Inodes {
+    /// Until somebody wants to know they are not written down.
+    left: Option<Vec<FileNumber>>,
+}
+
+impl Inodes {
+    pub fn follow(&mut self) {
+        self.left.get_or_insert_default();
+    }
+
+    pub fn take(&mut self) -> Vec<FileNumber> {
+        self.left.as_mut().map(std::mem::take).unwrap_or_default()
+    }
+
+    /// The block has left: that of an inode if it belongs to a file, and none of its data is kept.
+    fn left(&mut self, block: &Block) {
+        if let (Some(left), Some(file), None) = (&mut self.left, block.file, block.pool) {
+            left.push(file);
+        }
+    }
 }
 
 impl Payload for Frames {
@@ -35,6 +61,7 @@ impl Payload for Frames {
             self.arena.release(pool, frame);
         }
         self.index.entry_mut(slot).valid = 0..0;
+        self.inodes.left(&self.index.entry(slot).block);
     }
 
     fn forget(&mut self, slot: Slot) {
@@ -97,6 +124,12 @@ impl Frames {
         }
         // What is left in front is kept, what is left behind is not: one range is known of each block.
         entry.valid.end = gone.start.max(entry.valid.start);
+    }
+
+    /// All inodes leave.
+    pub fn release_inodes(&mut self) {
+        let Frames { index, inodes, .. } = self;
+        index.slots().for_each(|slot| inodes.left(&index.entry(slot).block));
     }
 
     /// Changes how many frames a pool has.

@@ -6,6 +6,7 @@ use serde::Serialize;
 
 use crate::cache::FileCache;
 use crate::counts::Traffic;
+use crate::metadata::Metadata;
 
 /// Everything that `hotset top`, the metrics and the JSON status show.
 #[derive(Clone, Debug, Serialize)]
@@ -31,6 +32,8 @@ pub struct Status {
     /// What was moved.
     #[serde(flatten)]
     pub traffic: Traffic,
+    /// Requests that move no data.
+    pub metadata: Metadata,
     /// How often the scheme has divided its room among applications in another way than before.
     pub repartitions: u64,
     /// By application; those that referenced something. Processes that have ended may be one entry.
@@ -97,6 +100,7 @@ impl Status {
             extra_reads: counts.extra_reads,
             total: counts.total,
             traffic: state.traffic,
+            metadata: cache.metadata().get(),
             repartitions: division.changes,
             apps,
             classes: named(decider.classes(), &counts.classes, |_, _| None),
