@@ -13,7 +13,7 @@ use clap::{Args, ValueEnum};
 use hotset_cache::{CacheError, FileCache, Recording, Settings};
 use hotset_core::policy::{PolicySpec, Setting};
 use hotset_core::spec::Value;
-use hotset_mount::{AppBy, Mode, Options, Plain};
+use hotset_mount::{AppBy, Mode, Options, Plain, Staleness};
 use log::Log;
 
 use crate::classes;
@@ -51,6 +51,11 @@ pub(crate) struct Mount {
     /// strict: every read reaches the cache; fast: the kernel's page cache stands in front
     #[arg(long, value_enum, default_value_t = InFront::Strict)]
     mode: InFront,
+    /// How old may be what is known of names, attributes and listings, and what an open believes of the file: a time,
+    /// forever, or revalidate, with which the source is asked each time. open: names and attributes 1s, and each open
+    /// asks the source
+    #[arg(long, value_name = "TIME", value_parser = parse_staleness, default_value = "open")]
+    staleness: Staleness,
     /// Classes of data by path, kind, size and application, for schemes that tell them apart (see
     /// docs/reference/classes.md)
     #[arg(long, value_name = "FILE")]
@@ -130,6 +135,7 @@ impl Mount {
                 By::Uid => AppBy::Uid,
                 By::Pid => AppBy::Pid,
             },
+            staleness: self.staleness,
             readonly: self.readonly,
             allow_suid: self.allow_suid,
             allow_dev: self.allow_dev,
@@ -158,6 +164,7 @@ impl Mount {
             ("--log", self.log.is_some()),
             ("--listen", self.listen.is_some()),
             ("--classes", self.classes.is_some()),
+            ("--staleness", self.staleness != Staleness::Open),
         ];
         match told.into_iter().find(|&(_, given)| given && self.memory == 0) {
             Some((option, _)) => Err(Failure::Usage(format!(
@@ -187,6 +194,16 @@ impl From<CacheError> for Failure {
             CacheError::Memory { .. } | CacheError::NoMemory { .. } => Failure::Work(error.to_string()),
             error => Failure::Usage(error.to_string()),
         }
+    }
+}
+
+fn parse_staleness(text: &str) -> Result<Staleness, String> {
+    match (text, parse_time(text)) {
+        ("open", _) => Ok(Staleness::Open),
+        ("revalidate", _) => Ok(Staleness::Revalidate),
+        ("forever", _) => Ok(Staleness::For(Duration::MAX)),
+        (_, Ok(time)) if !time.is_zero() => Ok(Staleness::For(time)),
+        _ => Err(format!("{text:?} is no time: expected one such as 10s, or forever, revalidate, open")),
     }
 }
 

@@ -84,6 +84,7 @@ fn page(now: &Value, before: &Value) -> String {
         human::count(figure(now, "refills")),
         human::count(figure(now, "errors"))
     ));
+    line(metadata(&now["metadata"]));
     if now["broken"] == true {
         line("OUT OF USE since a thread has panicked: the source is served without the cache; mount again".to_owned());
     }
@@ -102,6 +103,21 @@ fn page(now: &Value, before: &Value) -> String {
     }
     out
 }
+
+/// Requests that move no data: how many were answered by what was known, how many asked the source, and what is kept.
+fn metadata(told: &Value) -> String {
+    let sum = |key| ABOUT.iter().map(|about| figure(&told[*about], key)).sum();
+    format!(
+        "names and attributes known {}  asked {}  files kept {}  kept open {}",
+        human::count(sum("known")),
+        human::count(sum("asked")),
+        human::count(figure(told, "kept")),
+        human::count(figure(told, "kept_open"))
+    )
+}
+
+/// What requests that move no data are about.
+const ABOUT: [&str; 4] = ["names", "attributes", "opens", "listings"];
 
 /// The part of an application: its room, what it was promised, and what came of it.
 fn part(app: &Value) -> String {
@@ -127,12 +143,14 @@ mod tests {
     fn a_page_tells_ratios_since_the_mount_and_since_the_last_look() {
         let status = |references: u64, hits: u64| {
             let app = json!({"name": "cc1", "references": references, "hits": hits});
-            json!({"policy": "arc", "memory_bytes": 1 << 20, "references": references, "hits": hits, "apps": [app]})
+            let metadata = json!({"names": {"known": 1, "asked": 2}, "opens": {"known": 3, "asked": 4}, "kept": 5});
+            json!({"policy": "arc", "memory_bytes": 1 << 20, "references": references, "hits": hits, "apps": [app], "metadata": metadata})
         };
         let page = page(&status(200, 120), &status(100, 90));
         let lines: Vec<&str> = page.lines().collect();
         assert!(lines[0].starts_with("arc  memory "), "{page}");
-        assert!(lines[3].ends_with("60.0 %    30.0 %") && lines[4].starts_with("app cc1"), "{page}");
+        assert!(lines[4].ends_with("60.0 %    30.0 %") && lines[5].starts_with("app cc1"), "{page}");
+        assert_eq!(lines[2], "names and attributes known 4  asked 6  files kept 5  kept open 0");
         let promised = |reached: f64, flagged: bool| {
             part(&json!({"room_bytes": 8192, "promised_percent": 80, "reached_percent": reached, "flagged": flagged}))
         };

@@ -117,7 +117,10 @@ fn the_pages_of_a_mount_bear_attacks_and_are_for_this_machine() {
         let answer = ask(&address, method, path, &host);
         assert!(answer.starts_with(&format!("HTTP/1.1 {status} ")), "{method} {path} of {host}: {answer}");
     }
-    assert!(ask(&address, "GET", "/metrics", &address).contains("\nhotset_references_total 3\n"));
+    let metrics = ask(&address, "GET", "/metrics", &address);
+    for line in ["hotset_references_total 3", "hotset_metadata_asked_total{about=\"opens\"} 1"] {
+        assert!(metrics.contains(&format!("\n{line}\n")), "{line} is missing: {metrics}");
+    }
     mount.stop();
 }
 

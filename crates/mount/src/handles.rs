@@ -1,5 +1,6 @@
 //! What is open: files with who opened them, and whatever else has a handle.
 
+use std::fmt;
 use std::fs::File;
 use std::io;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -40,6 +41,19 @@ impl OpenFile {
     }
 }
 
+/// The bytes of a file that was opened.
+#[derive(Clone)]
+pub(crate) struct Opened {
+    pub file: Arc<File>,
+    pub source: Arc<dyn Source>,
+}
+
+impl fmt::Debug for Opened {
+    fn fmt(&self, out: &mut fmt::Formatter) -> fmt::Result {
+        self.file.fmt(out)
+    }
+}
+
 /// Things by number.
 pub(crate) struct Handles<T> {
     next: AtomicU64,
@@ -53,9 +67,9 @@ impl<T> Default for Handles<T> {
 }
 
 impl<T> Handles<T> {
-    pub fn add(&self, thing: T) -> u64 {
+    pub fn add(&self, thing: impl Into<Arc<T>>) -> u64 {
         let number = self.next.fetch_add(1, Ordering::Relaxed);
-        self.open.write().unwrap_or_else(PoisonError::into_inner).insert(number, Arc::new(thing));
+        self.open.write().unwrap_or_else(PoisonError::into_inner).insert(number, thing.into());
         number
     }
 

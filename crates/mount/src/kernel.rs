@@ -10,7 +10,7 @@ use std::ffi::OsStr;
 use std::io;
 use std::path::Path;
 use std::sync::{Arc, OnceLock};
-use std::time::SystemTime;
+use std::time::{Duration, SystemTime};
 
 use fuser::{
     BsdFileFlags, Errno, FileHandle, Filesystem, FopenFlags, Generation, INodeNo, InitFlags, KernelConfig, LockOwner,
@@ -24,9 +24,10 @@ use rustix::fs::{OFlags, Stat};
 use crate::credentials::Caller;
 use crate::handles::OpenFile;
 use crate::listing::Listed;
-use crate::tree::{Attributes, NewMode, Tree};
-use crate::values::{attributes, decoded_device, kind, timestamps};
-use crate::{Mode, VALIDITY, reading};
+use crate::metadata::Listing;
+use crate::tree::{Attributes, Found, NewMode, Seen, Tree};
+use crate::values::{attributes, decoded_device, kind, no_attributes, timestamps};
+use crate::{Mode, reading};
 
 /// Bytes that one request moves, at most.
 const LONGEST: u32 = 1 << 20;
@@ -93,6 +94,15 @@ fn fopen_flags(mode: Mode, flags: u32, same: bool) -> FopenFlags {
     if reads_only { cached | FopenFlags::FOPEN_NOFLUSH } else { cached }
 }
 
+/// What the kernel does with the listing of a directory.
+fn listing_flags(listing: Listing) -> FopenFlags {
+    match listing {
+        Listing::Passing => FopenFlags::empty(),
+        Listing::New => FopenFlags::FOPEN_CACHE_DIR,
+        Listing::Known => FopenFlags::FOPEN_CACHE_DIR | FopenFlags::FOPEN_KEEP_CACHE,
+    }
+}
+
 /// The kernel asks for the attributes of a file anew.
 fn forget_attributes(notifier: &OnceLock<Notifier>, number: INodeNo) {
     if let Some(notifier) = notifier.get() {
@@ -106,10 +116,23 @@ fn caller(request: &Request) -> Caller {
 }
 
 /// Answers with an entry or with the error.
-fn entry(reply: ReplyEntry, found: io::Result<(u64, Stat)>) {
+fn entry(reply: ReplyEntry, tree: &Tree, found: io::Result<Found>) {
     match found {
-        Ok((number, stat)) => reply.entry(&VALIDITY, &attributes(number, &stat), Generation(0)),
+        Ok(Found { number, stat, left }) => {
+            let names = tree.metadata.validity().names;
+            reply.entry_with_ttls(&left, &names, &attributes(number, &stat), Generation(0));
+        }
         Err(error) => reply.error(errno(error)),
+    }
+}
+
+/// The same of a name that is looked up: the kernel may keep that there is none.
+fn looked_up(reply: ReplyEntry, tree: &Tree, found: io::Result<Found>) {
+    let nothing = tree.metadata.validity().nothing;
+    let is_nothing = |error: &io::Error| error.kind() == io::ErrorKind::NotFound && !nothing.is_zero();
+    match found {
+        Err(error) if is_nothing(&error) => reply.entry(&nothing, &no_attributes(), Generation(0)),
+        found => entry(reply, tree, found),
     }
 }
 
@@ -127,9 +150,10 @@ pub(crate) fn bytes(reply: ReplyData, read: io::Result<Vec<u8>>) {
     }
 }
 
-fn attr(reply: ReplyAttr, number: u64, stat: io::Result<Stat>) {
+/// Answers with attributes, which the kernel may believe for so long.
+fn attr(reply: ReplyAttr, number: u64, stat: io::Result<(Stat, Duration)>) {
     match stat {
-        Ok(stat) => reply.attr(&VALIDITY, &attributes(number, &stat)),
+        Ok((stat, left)) => reply.attr(&left, &attributes(number, &stat)),
         Err(error) => reply.error(errno(error)),
     }
 }
@@ -173,7 +197,7 @@ impl Filesystem for Kernel {
 
     fn lookup(&self, request: &Request, parent: INodeNo, name: &OsStr, reply: ReplyEntry) {
         let caller = caller(request);
-        self.ask_in(parent, name, move |tree, name| entry(reply, tree.look_up(parent.0, name, caller)));
+        self.ask_in(parent, name, move |tree, name| looked_up(reply, tree, tree.look_up(parent.0, name, caller)));
     }
 
     fn forget(&self, _request: &Request, number: INodeNo, times: u64) {
@@ -210,7 +234,7 @@ impl Filesystem for Kernel {
                 // Some of it may have been done.
                 forget_attributes(&notifier, number);
             }
-            attr(reply, number.0, changed);
+            attr(reply, number.0, changed.map(|stat| (stat, tree.metadata.validity().attributes)));
         });
     }
 
@@ -230,13 +254,15 @@ impl Filesystem for Kernel {
     ) {
         let (caller, device) = (caller(request), decoded_device(device));
         self.ask_in(parent, name, move |tree, name| {
-            entry(reply, tree.make_node(parent.0, name, NewMode { mode, umask }, device, caller));
+            entry(reply, tree, tree.make_node(parent.0, name, NewMode { mode, umask }, device, caller));
         });
     }
 
     fn mkdir(&self, request: &Request, parent: INodeNo, name: &OsStr, mode: u32, umask: u32, reply: ReplyEntry) {
         let (caller, mode) = (caller(request), NewMode { mode, umask });
-        self.ask_in(parent, name, move |tree, name| entry(reply, tree.make_directory(parent.0, name, mode, caller)));
+        self.ask_in(parent, name, move |tree, name| {
+            entry(reply, tree, tree.make_directory(parent.0, name, mode, caller))
+        });
     }
 
     fn unlink(&self, request: &Request, parent: INodeNo, name: &OsStr, reply: ReplyEmpty) {
@@ -251,7 +277,9 @@ impl Filesystem for Kernel {
 
     fn symlink(&self, request: &Request, parent: INodeNo, name: &OsStr, target: &Path, reply: ReplyEntry) {
         let (caller, target) = (caller(request), target.to_owned());
-        self.ask_in(parent, name, move |tree, name| entry(reply, tree.make_link(parent.0, name, &target, caller)));
+        self.ask_in(parent, name, move |tree, name| {
+            entry(reply, tree, tree.make_link(parent.0, name, &target, caller))
+        });
     }
 
     fn rename(
@@ -273,17 +301,18 @@ impl Filesystem for Kernel {
 
     fn link(&self, request: &Request, number: INodeNo, parent: INodeNo, name: &OsStr, reply: ReplyEntry) {
         let caller = caller(request);
-        self.ask_in(parent, name, move |tree, name| entry(reply, tree.link(number.0, parent.0, name, caller)));
+        self.ask_in(parent, name, move |tree, name| entry(reply, tree, tree.link(number.0, parent.0, name, caller)));
     }
 
     fn open(&self, request: &Request, number: INodeNo, flags: OpenFlags, reply: ReplyOpen) {
         let (caller, flags, notifier) = (caller(request), flags.0 as u32, self.notifier.clone());
         self.ask_about(number, move |tree| match tree.open(number.0, flags, caller) {
-            Ok((open, same)) => {
-                if !same {
+            Ok((open, seen)) => {
+                // What it believes for long may be older than what has just been looked at.
+                if seen == Seen::Other || (seen == Seen::Same && tree.metadata.believes()) {
                     forget_attributes(&notifier, number);
                 }
-                reply.opened(FileHandle(tree.hold(open)), fopen_flags(tree.mode(), flags, same));
+                reply.opened(FileHandle(tree.hold(open)), fopen_flags(tree.mode(), flags, seen != Seen::Other));
             }
             Err(error) => reply.error(errno(error)),
         });
@@ -301,10 +330,11 @@ impl Filesystem for Kernel {
     ) {
         let (caller, flags, mode) = (caller(request), flags as u32, NewMode { mode, umask });
         self.ask_in(parent, name, move |tree, name| match tree.create(parent.0, name, mode, flags, caller) {
-            Ok((number, stat, open)) => {
+            Ok((Found { number, stat, .. }, open)) => {
                 let (attributes, handle) = (attributes(number, &stat), FileHandle(tree.hold(open)));
                 let flags = fopen_flags(tree.mode(), flags, true);
-                reply.created(&VALIDITY, &attributes, Generation(0), handle, flags);
+                // One time for both, the shorter one.
+                reply.created(&tree.metadata.validity().names, &attributes, Generation(0), handle, flags);
             }
             Err(error) => reply.error(errno(error)),
         });
@@ -432,7 +462,7 @@ impl Filesystem for Kernel {
     fn opendir(&self, request: &Request, number: INodeNo, _flags: OpenFlags, reply: ReplyOpen) {
         let caller = caller(request);
         self.ask_about(number, move |tree| match tree.open_directory(number.0, caller) {
-            Ok(open) => reply.opened(FileHandle(tree.directories.add(open)), FopenFlags::empty()),
+            Ok((open, listing)) => reply.opened(FileHandle(tree.directories.add(open)), listing_flags(listing)),
             Err(error) => reply.error(errno(error)),
         });
     }

@@ -11,15 +11,18 @@
 //! Rights are checked twice in a mount by root: by the kernel before it asks, against owner, mode and access lists of
 //! the source's files, and in the source, since what makes, opens, changes or removes something is done with the rights
 //! of who asks (`credentials.rs`). Locks are those of the kernel: they hold between all who use the mount, not against
-//! those who use the source. Names and attributes may be [`VALIDITY`] old when they were changed behind the mount.
+//! those who use the source. How old names and attributes may be that were changed behind the mount says [`Staleness`].
 
 mod apps;
 mod credentials;
 mod handles;
 mod kernel;
+mod known;
 mod listing;
+mod metadata;
 mod nodes;
 mod reading;
+mod recent;
 mod session;
 mod tree;
 mod values;
@@ -33,7 +36,7 @@ pub use session::{Device, Mounted, Stopper, device_at, mount, mount_line};
 
 use hotset_cache::source::Source;
 
-/// So long the kernel may keep names and attributes.
+/// So long the kernel may keep names and attributes unless asked otherwise.
 pub const VALIDITY: Duration = Duration::from_secs(1);
 
 /// What stands in front of the cache.
@@ -46,6 +49,20 @@ pub enum Mode {
     Fast,
 }
 
+/// How old may be what is known beside the data of files: names, names that do not exist, attributes with owner, mode
+/// and access lists, listings, and whether a file that is opened is what it was.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Staleness {
+    /// Names and attributes may be [`VALIDITY`] old; each open asks the source whether the file is what it was, and
+    /// whatever else is asked is asked of the source.
+    #[default]
+    Open,
+    /// Nothing is asked again for so long after it was asked. Without a cache the same as [`Open`](Staleness::Open).
+    For(Duration),
+    /// The source is asked each time.
+    Revalidate,
+}
+
 /// How a directory is to be served.
 #[derive(Clone, Debug, Default)]
 pub struct Options {
@@ -53,6 +70,8 @@ pub struct Options {
     pub mode: Mode,
     /// What applications are told apart by.
     pub app_by: AppBy,
+    /// How old what is known may be.
+    pub staleness: Staleness,
     /// Nothing may be changed.
     pub readonly: bool,
     /// Set-user-id programs run with their owner's rights. Only in a mount by root, and if the source's file system

@@ -14,13 +14,14 @@ use rustix::fs::{FileType, RawDir, SeekFrom};
 const BUFFER: usize = 32 << 10;
 
 /// An open directory.
+#[derive(Debug)]
 pub(crate) struct OpenDirectory {
     pub descriptor: OwnedFd,
     ahead: Mutex<Ahead>,
 }
 
 /// What the source gave and nobody has taken yet.
-#[derive(Default)]
+#[derive(Debug, Default)]
 struct Ahead {
     /// The place of the first of them; where there are none, of what comes next.
     place: u64,

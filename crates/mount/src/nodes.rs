@@ -23,6 +23,8 @@ use rustix::fs::{AtFlags, FileType, Mode, OFlags, Stat};
 use rustix::io::Errno;
 use rustix::process::{Resource, getrlimit};
 
+use crate::known::Known;
+
 /// The number of the root.
 pub(crate) const ROOT: u64 = 1;
 
@@ -39,6 +41,7 @@ pub(crate) struct Node {
     descriptor: OwnedFd,
     /// Its number in the cache, once it has one.
     pub file: OnceLock<FileNumber>,
+    pub known: Known,
     uses: Mutex<Uses>,
     seen: Mutex<Seen>,
 }
@@ -179,6 +182,7 @@ impl Nodes {
             kind,
             descriptor: root,
             file: OnceLock::new(),
+            known: Known::default(),
             uses: Mutex::default(),
             seen: Mutex::default(),
         });
@@ -208,9 +212,25 @@ impl Nodes {
     pub fn adopt(&self, descriptor: OwnedFd, parent: &Node, name: &OsStr) -> io::Result<(Arc<Node>, Stat)> {
         let stat = rustix::fs::statat(&descriptor, "", AtFlags::EMPTY_PATH)?;
         let node = self.add(descriptor, &stat);
+        self.saw(&node, parent, name);
+        Ok((node, stat))
+    }
+
+    /// The node with this number, which the kernel then knows once more under this name; none if it has forgotten it.
+    pub fn again(&self, number: u64, parent: &Node, name: &OsStr) -> Option<Arc<Node>> {
+        let node = {
+            let mut table = self.table.write().unwrap_or_else(PoisonError::into_inner);
+            let (node, known) = table.nodes.get_mut(&number)?;
+            *known += 1;
+            node.clone()
+        };
+        self.saw(&node, parent, name);
+        Some(node)
+    }
+
+    fn saw(&self, node: &Node, parent: &Node, name: &OsStr) {
         let when = self.look_ups.fetch_add(1, Ordering::Relaxed);
         *node.seen() = Seen { when, parent: parent.number, name: name.to_owned() };
-        Ok((node, stat))
     }
 
     /// Of the files that are not directories the quarter that was looked up longest ago: the numbers of their
@@ -250,8 +270,8 @@ impl Nodes {
         let cached = self.forgotten().cached.remove(&identity);
         let file = cached.map_or_else(OnceLock::new, OnceLock::from);
         let kind = FileType::from_raw_mode(stat.st_mode);
-        let node =
-            Arc::new(Node { number, identity, kind, descriptor, file, uses: Mutex::default(), seen: Mutex::default() });
+        let (known, uses, seen) = Default::default();
+        let node = Arc::new(Node { number, identity, kind, descriptor, file, known, uses, seen });
         table.numbers.insert(identity, number);
         table.nodes.insert(number, (node.clone(), 1));
         if table.nodes.len() > self.most {

@@ -86,7 +86,8 @@ pub fn mount(
     config.n_threads = Some(THREADS);
     config.clone_fd = true;
     let (allow_suid, allow_dev) = (options.allow_suid, options.allow_dev);
-    let (tree, crowded) = Tree::new(source, cache, store, options)?;
+    let workers = Arc::new(Workers::new(LIMITS));
+    let (tree, crowded) = Tree::new(source, cache, store, options, &workers)?;
     let forbidden = tree.space(ROOT)?.f_flag;
     if (allow_suid || allow_dev) && !is_root {
         return Err(io::Error::other("only a mount by root can allow set-user-id bits and devices"));
@@ -102,7 +103,6 @@ pub fn mount(
     let thinned = Arc::downgrade(&tree);
     let served = Arc::downgrade(&tree);
     let told: Arc<OnceLock<Notifier>> = Arc::default();
-    let workers = Arc::new(Workers::new(LIMITS));
     let session = Session::new(Kernel::new(tree, workers.clone(), told.clone()), mountpoint, &config)?;
     let notifier = session.notifier();
     told.get_or_init(|| notifier.clone());

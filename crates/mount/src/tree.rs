@@ -5,6 +5,7 @@
 //! itself who may see them.
 
 mod names;
+mod opening;
 #[cfg(test)]
 mod tests;
 
@@ -12,28 +13,31 @@ use std::collections::HashSet;
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
 use std::io;
-use std::os::fd::OwnedFd;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::mpsc::Receiver;
+use std::time::Duration;
 
 use hotset_cache::source::{self, Stamp};
-use hotset_cache::workers::Part;
-use hotset_cache::{FileCache, FileNumber, Stream};
+use hotset_cache::workers::{Part, Workers};
+use hotset_cache::{FileCache, FileNumber};
 use hotset_core::request::{Kind, Op};
 use rustix::fs::{
-    Access, AtFlags, CWD, FallocateFlags, FileType, Gid, Mode, OFlags, RawMode, SeekFrom, Stat, StatVfs, Timestamps,
-    Uid, XattrFlags,
+    AtFlags, FallocateFlags, FileType, Gid, Mode, OFlags, RawMode, SeekFrom, Stat, StatVfs, Timestamps, Uid, XattrFlags,
 };
 use rustix::io::Errno;
 
-use crate::credentials::{Caller, Credentials, Rights};
+use crate::credentials::{Caller, Rights};
 use crate::handles::{Handles, OpenFile};
 use crate::listing::OpenDirectory;
-use crate::nodes::{Node, Nodes, patiently};
+use crate::metadata::Metadata;
+use crate::nodes::{Node, Nodes};
 use crate::{Mode as Serving, Options, Store};
+
+pub(crate) use names::Found;
+pub(crate) use opening::Seen;
 
 /// A change of attributes; what is `None` stays.
 #[derive(Clone, Debug, Default)]
@@ -74,6 +78,7 @@ pub(crate) struct Tree {
     store: Arc<dyn Store>,
     options: Options,
     rights: Arc<Rights>,
+    pub metadata: Arc<Metadata>,
     /// Nothing more is opened.
     is_stopping: AtomicBool,
     /// From this number of an application on it is looked which of them have ended.
@@ -82,30 +87,23 @@ pub(crate) struct Tree {
     pub directories: Handles<OpenDirectory>,
 }
 
-/// A file that has been opened with the rights of `opener`, if they are not those of this process.
-struct Granted {
-    file: File,
-    opener: Option<Credentials>,
-    /// It was opened for appending, and can be for nothing else.
-    only_grows: bool,
-}
-
-/// The bit in the flags of an open that says that the file will be executed; known to the kernel only.
-const FOR_EXECUTION: u32 = 0x20;
-
 impl Tree {
     /// Serves `source`; without a cache every read goes to the source.
-    /// Whenever the receiver is told, the kernel is to forget the [`oldest`](Tree::oldest) files.
+    /// Whenever the receiver is told, the kernel is to forget the [`oldest`](Tree::oldest) files. What was kept open is
+    /// closed by the workers.
     pub fn new(
         source: &Path,
         cache: Option<Arc<FileCache>>,
         store: Arc<dyn Store>,
         options: Options,
+        workers: &Arc<Workers>,
     ) -> io::Result<(Tree, Receiver<()>)> {
         let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
         let (nodes, crowded) = Nodes::new(rustix::fs::open(source, flags, Mode::empty())?)?;
+        let metadata = Arc::new(Metadata::new(options.staleness, options.mode, cache.clone(), workers));
         let tree = Tree {
             nodes,
+            metadata,
             cache,
             store,
             options,
@@ -177,8 +175,9 @@ impl Tree {
         Ok(rustix::fs::readlinkat(self.node(number)?.as_ref(), "", Vec::new())?.into_bytes())
     }
 
-    pub fn stat(&self, number: u64) -> io::Result<Stat> {
-        self.node(number)?.stat()
+    /// The attributes, and for how long the kernel may believe them.
+    pub fn stat(&self, number: u64) -> io::Result<(Stat, Duration)> {
+        self.metadata.stat(&self.node(number)?)
     }
 
     /// Changes attributes with the rights of who asks; a size through the file that is `open` for writing, if one is.
@@ -190,6 +189,7 @@ impl Tree {
         caller: Caller,
     ) -> io::Result<Stat> {
         let node = self.writable(number)?;
+        let _changing = self.metadata.changing([&node]);
         if let Some(size) = change.size {
             match open {
                 Some(open) if is_for_writing(&open.file)? => self.set_size(open, size)?,
@@ -221,78 +221,6 @@ impl Tree {
             Some(cache) => cache.set_len(&open.access(), size),
             None => open.source.set_len(size),
         }
-    }
-
-    /// Opens a file. True with it if the kernel may keep what it has of the data.
-    pub fn open(&self, number: u64, flags: u32, caller: Caller) -> io::Result<(OpenFile, bool)> {
-        self.check_goes_on()?;
-        let node = self.node(number)?;
-        let wanted = data_flags(flags);
-        if self.options.readonly && wanted.intersects(OFlags::WRONLY | OFlags::RDWR | OFlags::TRUNC) {
-            return Err(Errno::ROFS.into());
-        }
-        let path = node.path()?;
-        let open = |wanted| rustix::fs::open(&path, wanted, Mode::empty());
-        let executes = flags & FOR_EXECUTION != 0;
-        let granted = if executes {
-            // Who may execute a program need not be allowed to read it.
-            self.rights.act(caller, || rustix::fs::accessat(CWD, &path, Access::EXEC_OK, AtFlags::EACCESS))?;
-            Granted { file: patiently(|| open(wanted))?.into(), opener: None, only_grows: false }
-        } else {
-            self.grant(flags, wanted - OFlags::TRUNC, caller, open)?
-        };
-        let (open, same) = self.opened(&node, granted, caller, executes)?;
-        if wanted.contains(OFlags::TRUNC) {
-            self.set_size(&open, 0)?;
-        }
-        Ok((open, same))
-    }
-
-    /// Has `open` open a file with the rights of the caller, who said `flags`, and what is wanted of the source.
-    fn grant(
-        &self,
-        flags: u32,
-        wanted: OFlags,
-        caller: Caller,
-        open: impl Fn(OFlags) -> rustix::io::Result<OwnedFd>,
-    ) -> io::Result<Granted> {
-        let opener = self.rights.of(caller)?;
-        let (file, only_grows) = self.rights.with(opener.as_ref(), || match patiently(|| open(wanted)) {
-            // A file that can only be appended to (chattr +a) is opened for nothing else.
-            Err(error) if is(&error, Errno::PERM) && flags & OFlags::APPEND.bits() != 0 => {
-                Ok((patiently(|| open(wanted | OFlags::APPEND))?, true))
-            }
-            opened => Ok((opened?, false)),
-        })?;
-        Ok(Granted { file: file.into(), opener, only_grows })
-    }
-
-    fn opened(
-        &self,
-        node: &Arc<Node>,
-        granted: Granted,
-        caller: Caller,
-        executes: bool,
-    ) -> io::Result<(OpenFile, bool)> {
-        let Granted { file, opener, only_grows } = granted;
-        let file = Arc::new(file);
-        let mut source = self.store.open(file.clone());
-        if let Some(cache) = &self.cache {
-            source = cache.watch(source);
-        }
-        let source = self.rights.writes(opener.clone(), source);
-        // With a cache that is not fit for use nobody knows what the file was like.
-        let (mut number, mut app, mut same) = (0, 0, self.cache.is_none());
-        if let Some(cache) = self.cache() {
-            number = self.number(cache, node);
-            app = self.app(cache, caller);
-            same = cache.opened(number, source.as_ref())?;
-            if cache.wants(Op::Open, Some(number)) {
-                cache.note(Op::Open, number, app, 0, false);
-            }
-        }
-        let stream = (self.options.mode == Serving::Strict && self.cache().is_some()).then(Stream::default);
-        Ok((OpenFile { file, source, opener, only_grows, number, app, executes, stream, node: node.clone() }, same))
     }
 
     /// Writes; gives how many bytes, and where they begin if that is not at `offset`. One who appends does so behind
@@ -331,6 +259,7 @@ impl Tree {
         if privileges.is_empty() {
             return Ok(false);
         }
+        let _changing = self.metadata.changing([&open.node]);
         rustix::fs::fchmod(&open.file, mode - privileges)?;
         if let Some(cache) = self.cache() {
             cache.restamp(open.number, stamp(&rustix::fs::fstat(&open.file)?));
@@ -353,6 +282,7 @@ impl Tree {
 
     pub fn allocate(&self, open: &OpenFile, offset: u64, length: u64, mode: u32) -> io::Result<()> {
         let flags = FallocateFlags::from_bits(mode).ok_or(Errno::OPNOTSUPP)?;
+        let _changing = self.metadata.changing([&open.node]);
         let allocate =
             || self.rights.with(open.opener.as_ref(), || Ok(rustix::fs::fallocate(&open.file, flags, offset, length)?));
         // Some shift all that lies behind.
@@ -370,14 +300,6 @@ impl Tree {
         Ok(rustix::fs::seek(&open.file, position)?)
     }
 
-    pub fn open_directory(&self, number: u64, caller: Caller) -> io::Result<OpenDirectory> {
-        self.check_goes_on()?;
-        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
-        let path = self.node(number)?.path()?;
-        let descriptor = self.rights.act(caller, || rustix::fs::open(&path, flags, Mode::empty()))?;
-        Ok(OpenDirectory::new(descriptor))
-    }
-
     pub fn sync_directory(&self, open: &OpenDirectory) -> io::Result<()> {
         Ok(rustix::fs::fsync(&open.descriptor)?)
     }
@@ -388,6 +310,7 @@ impl Tree {
 
     pub fn set_xattr(&self, number: u64, name: &OsStr, value: &[u8], flags: u32, caller: Caller) -> io::Result<()> {
         let (node, flags) = (self.writable(number)?, XattrFlags::from_bits_retain(flags));
+        let _changing = self.metadata.changing([&node]);
         let path = node.path()?;
         self.rights.act(caller, || rustix::fs::setxattr(&path, name, value, flags))?;
         self.restamp(&node);
@@ -395,17 +318,22 @@ impl Tree {
     }
 
     pub fn xattr(&self, number: u64, name: &OsStr, caller: Caller) -> io::Result<Vec<u8>> {
-        let path = self.node(number)?.path()?;
-        let mut value = Vec::with_capacity(MOST_XATTR);
-        let mut get = || rustix::fs::getxattr(&path, name, rustix::buffer::spare_capacity(&mut value));
-        // What the kernel asks for again and again, and everybody may read.
-        let is_free = ["security.", "system."].iter().any(|free| name.as_encoded_bytes().starts_with(free.as_bytes()));
-        if is_free {
-            get()?
-        } else {
-            self.rights.act(caller, get)?
+        let node = self.node(number)?;
+        let path = node.path()?;
+        let get = || {
+            let mut value = Vec::with_capacity(MOST_XATTR);
+            rustix::fs::getxattr(&path, name, rustix::buffer::spare_capacity(&mut value))?;
+            Ok(value)
         };
-        Ok(value)
+        // What the kernel asks for again and again, and everybody may read.
+        let is_free = |free: &str| name.as_encoded_bytes().starts_with(free.as_bytes());
+        if KERNELS.iter().any(|known| name == *known) {
+            self.metadata.value(&node, name, || Ok(get()?))
+        } else if is_free("security.") || is_free("system.") {
+            Ok(get()?)
+        } else {
+            self.rights.act(caller, get)
+        }
     }
 
     pub fn xattrs(&self, number: u64, caller: Caller) -> io::Result<Vec<u8>> {
@@ -418,6 +346,7 @@ impl Tree {
 
     pub fn remove_xattr(&self, number: u64, name: &OsStr, caller: Caller) -> io::Result<()> {
         let node = self.writable(number)?;
+        let _changing = self.metadata.changing([&node]);
         let path = node.path()?;
         let remove = || rustix::fs::removexattr(&path, name);
         // The kernel has a file lose its capabilities when somebody changes it, who may not take them away otherwise.
@@ -502,6 +431,7 @@ impl Tree {
 
     /// What was just changed here is no change behind the mount.
     fn restamp(&self, node: &Node) {
+        self.metadata.changed(node);
         if let (Some(cache), Some(&number)) = (self.cache(), node.file.get())
             && let Ok(stat) = node.stat()
         {
@@ -512,6 +442,9 @@ impl Tree {
 
 /// [`Tree::fold_at`] at least.
 const APPS: u32 = 256;
+
+/// The extended attributes that rights depend on.
+const KERNELS: [&str; 3] = ["system.posix_acl_access", "system.posix_acl_default", "security.capability"];
 
 /// Bytes of the largest extended attribute, and of the longest list of their names.
 const MOST_XATTR: usize = 1 << 16;

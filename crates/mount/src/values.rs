@@ -42,6 +42,27 @@ pub(crate) fn attributes(number: u64, stat: &Stat) -> FileAttr {
     }
 }
 
+/// Those that stand for a file that does not exist.
+pub(crate) fn no_attributes() -> FileAttr {
+    FileAttr {
+        ino: INodeNo(0),
+        size: 0,
+        blocks: 0,
+        atime: UNIX_EPOCH,
+        mtime: UNIX_EPOCH,
+        ctime: UNIX_EPOCH,
+        crtime: UNIX_EPOCH,
+        kind: fuser::FileType::RegularFile,
+        perm: 0,
+        nlink: 0,
+        uid: 0,
+        gid: 0,
+        rdev: 0,
+        blksize: 0,
+        flags: 0,
+    }
+}
+
 /// A time by its seconds, perhaps before 1970, and the nanoseconds behind them, whose type differs from system to
 /// system.
 fn time(seconds: i64, nanos: impl TryInto<u32>) -> SystemTime {

@@ -25,7 +25,7 @@ use std::time::Duration;
 use hotset_cache::Status;
 use hotset_cache::source::{Source, Stamp};
 use hotset_core::parts::random::Random;
-use hotset_mount::Mode;
+use hotset_mount::{Mode, Options, Staleness};
 
 use below::faults::{Call, EIO, ENOSPC, ERRORS, Fault, Faults};
 use below::{Below, Stacked};
@@ -382,8 +382,8 @@ fn read_full(file: &File, buffer: &mut [u8], offset: u64) -> io::Result<usize> {
 }
 
 /// Has so many workers use a mount of which one call in `one_in` goes wrong.
-fn disturb(seed: u64, mode: Mode, blocks: u64, workers: u64, one_in: u32) {
-    let Some(stacked) = Stacked::new(blocks, options(mode)) else { return };
+fn disturb(seed: u64, options: Options, blocks: u64, workers: u64, one_in: u32) {
+    let Some(stacked) = Stacked::new(blocks, options) else { return };
     let ready: Vec<Worker> = (0..workers).map(|number| Worker::new(&stacked, seed, number, workers == 1)).collect();
     // A write or cut that is told to have failed, but was done, leaves the kernel below with an old size, behind which
     // it appends. The cache asks for the size before.
@@ -405,7 +405,20 @@ fn a_mount_is_a_directory_of_byte_arrays_whatever_call_of_the_source_fails() {
         for mode in MODES {
             for seed in seeds(4) {
                 let what = format!("seed {seed}, {mode:?}, {blocks} blocks, {workers} workers");
-                watched(&what, move || disturb(seed, mode, blocks, workers, 12));
+                watched(&what, move || disturb(seed, options(mode), blocks, workers, 12));
+            }
+        }
+    }
+}
+
+#[test]
+fn a_mount_that_believes_what_it_knows_is_one_too() {
+    for (workers, blocks) in [(1, 16), (4, 64)] {
+        for mode in MODES {
+            for seed in seeds(3) {
+                let what = format!("seed {seed}, {mode:?}, {blocks} blocks, {workers} workers, forever");
+                let options = Options { staleness: Staleness::For(Duration::MAX), ..options(mode) };
+                watched(&what, move || disturb(seed, options, blocks, workers, 12));
             }
         }
     }

@@ -15,7 +15,7 @@ use std::time::{Duration, SystemTime};
 
 use hotset_cache::Status;
 use hotset_cache::source::{Source, Stamp};
-use hotset_mount::{Mode, Options, Store};
+use hotset_mount::{Mode, Options, Staleness, Store};
 use rustix::fs::{CWD, FallocateFlags, RawDir, RenameFlags, SeekFrom as Seeking, XattrFlags};
 
 use support::mounted::{MODES, Mount, can_mount, options};
@@ -146,9 +146,11 @@ fn the_whole_surface_passes_through() {
     }
     for mode in MODES {
         for blocks in [16, 4096, 0] {
-            let mut mount = Mount::new("arc", blocks, options(mode));
-            surface(&mount);
-            mount.stop();
+            for staleness in [Staleness::Open, Staleness::For(Duration::MAX), Staleness::Revalidate] {
+                let mut mount = Mount::new("arc", blocks, Options { staleness, ..options(mode) });
+                surface(&mount);
+                mount.stop();
+            }
         }
     }
 }

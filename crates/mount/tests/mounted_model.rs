@@ -12,13 +12,14 @@ use std::thread;
 use std::time::Duration;
 
 use hotset_core::policy::PolicySpec;
+use hotset_mount::{Mode, Options, Staleness};
 
 use model::{Subject, exercise, steps};
 use support::memory;
 use support::mounted::{MODES, Mount, can_mount, options};
 
-/// A mount of a directory of its own.
-struct Mounted(Mount);
+/// A mount of a directory of its own, and for how long it believes what it knows.
+struct Mounted(Mount, Option<Duration>);
 
 impl Subject for Mounted {
     type Handle = File;
@@ -66,6 +67,7 @@ impl Subject for Mounted {
         // Times of files have a grain.
         thread::sleep(Duration::from_millis(12));
         fs::write(self.0.source(&name.to_string()), bytes).unwrap();
+        thread::sleep(self.1.unwrap_or_default());
     }
 
     fn reconfigure(&mut self, policy: Option<&str>, memory: Option<u64>) {
@@ -87,7 +89,24 @@ fn a_mount_is_a_directory_of_byte_arrays() {
     for mode in MODES {
         for seed in 1000..1010 {
             println!("{mode:?}, seed {seed}");
-            let mut mounted = Mounted(Mount::new("lru", 8, options(mode)));
+            let mut mounted = Mounted(Mount::new("lru", 8, options(mode)), None);
+            exercise(&steps(seed, 300), &mut mounted);
+            mounted.0.stop();
+        }
+    }
+}
+
+#[test]
+fn a_mount_that_believes_what_it_knows_is_one_after_that_time() {
+    if !can_mount() {
+        return;
+    }
+    let age = Duration::from_millis(50);
+    for (mode, policy) in [(Mode::Strict, "lru"), (Mode::Fast, "lru"), (Mode::Strict, "attribute")] {
+        for seed in 1010..1014 {
+            println!("{mode:?}, {policy}, seed {seed}");
+            let options = Options { staleness: Staleness::For(age), ..options(mode) };
+            let mut mounted = Mounted(Mount::new(policy, 8, options), Some(age));
             exercise(&steps(seed, 300), &mut mounted);
             mounted.0.stop();
         }

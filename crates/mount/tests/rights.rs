@@ -14,7 +14,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use hotset_cache::source::{Source, Stamp};
-use hotset_mount::{Mode, Options, Plain, Store};
+use hotset_mount::{Mode, Options, Plain, Staleness, Store};
 use rustix::fs::{AtFlags, CWD, FileType, Gid, IFlags, OFlags, RenameFlags, StatVfsMountFlags, Uid, XattrFlags};
 use rustix::io::Errno;
 use rustix::mount::{MountFlags, UnmountFlags};
@@ -26,6 +26,14 @@ use support::mounted::{MODES, Mount, can_mount, options};
 /// A user with a group of their own, and one that they share with others.
 const USER: u32 = 12345;
 const SHARED: u32 = 777;
+
+/// What may be believed: little, and all.
+const STALENESS: [Staleness; 2] = [Staleness::Open, Staleness::For(Duration::MAX)];
+
+/// Each mode with each of these.
+fn ways() -> impl Iterator<Item = (Mode, Staleness)> {
+    MODES.into_iter().flat_map(|mode| STALENESS.map(|staleness| (mode, staleness)))
+}
 
 /// A mount by root whose source and mountpoint everybody reaches. None where there is no root.
 fn mounted(options: Options) -> Option<Mount> {
@@ -183,18 +191,20 @@ const RACE: Duration = Duration::from_secs(3);
 /// Whoever may rename a file of root's may not read it, nor have it given.
 #[test]
 fn a_name_that_is_swapped_while_it_is_opened_gives_nothing_away() {
-    let Some(mut mount) = mounted(options(Mode::Strict)) else { return };
-    let read = AtomicU64::new(0);
-    let opened = racing(&mount, RenameFlags::NOREPLACE, |_, name| {
-        let open = File::options().read(true).write(true).create(true).truncate(false).open(name);
-        let Ok(mut open) = open else { return false };
-        let mut text = String::new();
-        open.read_to_string(&mut text).unwrap();
-        read.fetch_add(u64::from(!text.is_empty()), Ordering::Relaxed);
-        true
-    });
-    assert_eq!(read.into_inner(), 0, "of {opened} opens");
-    mount.stop();
+    for staleness in STALENESS {
+        let Some(mut mount) = mounted(Options { staleness, ..options(Mode::Strict) }) else { return };
+        let read = AtomicU64::new(0);
+        let opened = racing(&mount, RenameFlags::NOREPLACE, |_, name| {
+            let open = File::options().read(true).write(true).create(true).truncate(false).open(name);
+            let Ok(mut open) = open else { return false };
+            let mut text = String::new();
+            open.read_to_string(&mut text).unwrap();
+            read.fetch_add(u64::from(!text.is_empty()), Ordering::Relaxed);
+            true
+        });
+        assert_eq!(read.into_inner(), 0, "of {opened} opens, {staleness:?}");
+        mount.stop();
+    }
 }
 
 #[test]
@@ -233,8 +243,8 @@ fn what_others_change_runs_with_no_rights_of_its_owner() {
             rustix::fs::fallocate(&file, rustix::fs::FallocateFlags::empty(), 0, 10_000).unwrap();
         }),
     ];
-    for mode in MODES {
-        let Some(mut mount) = mounted(options(mode)) else { return };
+    for (mode, staleness) in ways() {
+        let Some(mut mount) = mounted(Options { staleness, ..options(mode) }) else { return };
         for (name, change) in CHANGES {
             for beside in ["", " beside"] {
                 privileged(&mount.source(&format!("{name}{beside}")));
@@ -317,8 +327,8 @@ fn access_lists_hold_through_the_mount() {
         ("a group is let in", (NAMED_GROUP, SHARED, 6), 0),
         ("somebody else is let in", (NAMED_USER, USER + 1, 6), 0),
     ];
-    for mode in MODES {
-        let Some(mut mount) = mounted(options(mode)) else { return };
+    for (mode, staleness) in ways() {
+        let Some(mut mount) = mounted(Options { staleness, ..options(mode) }) else { return };
         for (name, named, others) in CASES {
             file(&mount.source(name), name, 0o666);
             set_list(&mount.source(name), FILES, &access_list(6, named, 0, 6, others));
@@ -339,8 +349,8 @@ fn access_lists_hold_through_the_mount() {
 
 #[test]
 fn access_lists_of_directories_hold_and_are_inherited() {
-    for mode in MODES {
-        let Some(mut mount) = mounted(options(mode)) else { return };
+    for (mode, staleness) in ways() {
+        let Some(mut mount) = mounted(Options { staleness, ..options(mode) }) else { return };
         for (name, rights) in [("in", 7), ("out", 0), ("to see", 5)] {
             directory(&mount.source(name), 0o700, 0);
             let list = access_list(7, (NAMED_USER, USER, rights), 0, 7, 0);

@@ -30,6 +30,7 @@ const HOUSES: &[House] = &[
             "machine",
             "error",
             "counts",
+            "metadata",
             "division",
             "arena",
             "block_index",

@@ -2,12 +2,12 @@
 
 use std::fmt::{Display, Write};
 
-use hotset_cache::{Named, Part, Status};
+use hotset_cache::{Answers, Metadata, Named, Part, Status};
 
 /// All figures, as counters and gauges.
 pub(super) fn text(status: &Status) -> String {
     let mut out = String::new();
-    let Status { total, traffic, .. } = status;
+    let Status { total, traffic, metadata, .. } = status;
     let counters = [
         ("references", "Blocks referenced", total.references),
         ("hits", "References that found their block", total.hits),
@@ -32,17 +32,35 @@ pub(super) fn text(status: &Status) -> String {
     let gauges = [
         ("memory_bytes", "Memory of the scheme", status.memory_bytes),
         ("resident_blocks", "Blocks that are resident", status.resident_blocks.into()),
+        ("metadata_kept", "Files whose attributes are kept", metadata.kept),
+        ("metadata_kept_open", "Files and directories that are kept open", metadata.kept_open),
         ("broken", "1 if the cache is out of use since a thread has panicked", status.broken.into()),
     ];
     for (name, help, value) in gauges {
         metric(&mut out, name, "gauge", help);
         line(&mut out, name, None, value);
     }
+    answers(&mut out, metadata);
     for (label, named) in [("app", &status.apps), ("class", &status.classes)] {
         groups(&mut out, label, named);
     }
     parts(&mut out, &status.apps);
     out
+}
+
+/// Requests that move no data.
+fn answers(out: &mut String, metadata: &Metadata) {
+    let Metadata { names, attributes, opens, listings, .. } = metadata;
+    let about = [("names", names), ("attributes", attributes), ("opens", opens), ("listings", listings)];
+    type Figure = fn(&Answers) -> u64;
+    let figures: [(&str, &str, Figure); 2] = [
+        ("metadata_known_total", "Requests that move no data, answered by what was known", |answers| answers.known),
+        ("metadata_asked_total", "Requests that move no data, for which the source was asked", |answers| answers.asked),
+    ];
+    for (name, help, figure) in figures {
+        metric(out, name, "counter", help);
+        about.iter().for_each(|(about, answers)| line(out, name, Some(("about", about)), figure(answers)));
+    }
 }
 
 /// What only applications with a part of their own have.

@@ -9,7 +9,9 @@ use std::io;
 use std::os::fd::{AsFd, AsRawFd};
 use std::path::Path;
 use std::sync::Arc;
+use std::time::Duration;
 
+use hotset_cache::About;
 use hotset_core::request::Op;
 use rustix::fs::{AtFlags, CWD, FileType, Mode, OFlags, RawMode, RenameFlags, Stat};
 use rustix::io::Errno;
@@ -19,18 +21,51 @@ use crate::credentials::Caller;
 use crate::handles::OpenFile;
 use crate::nodes::{Node, patiently};
 
+/// What has been looked up, or made.
+#[derive(Clone, Copy)]
+pub(crate) struct Found {
+    pub number: u64,
+    pub stat: Stat,
+    /// For how long the kernel may believe the attributes.
+    pub left: Duration,
+}
+
 /// The kernel looks a name up anew when it hears this: what it stands for is no file, so not for us to open.
 const LOOK_AGAIN: Errno = Errno::STALE;
 
 impl Tree {
-    pub fn look_up(&self, parent: u64, name: &OsStr, caller: Caller) -> io::Result<(u64, Stat)> {
+    pub fn look_up(&self, parent: u64, name: &OsStr, caller: Caller) -> io::Result<Found> {
         let parent = self.node(parent)?;
+        if let Some((node, stat, left)) = self.look_up_known(&parent, name) {
+            self.note(Op::Stat, &node, caller, 0);
+            return Ok(Found { number: node.number, stat, left });
+        }
+        let asked = self.metadata.ask();
         let (node, stat) = self.nodes.look_up(&parent, name)?;
         self.note(Op::Stat, &node, caller, 0);
-        Ok((node.number, stat))
+        self.metadata.learn(&node, &asked, &stat);
+        self.metadata.learn_name(&parent, name, node.number, &asked);
+        Ok(self.found(&node, stat))
     }
 
-    pub fn make_directory(&self, parent: u64, name: &OsStr, mode: NewMode, caller: Caller) -> io::Result<(u64, Stat)> {
+    /// What is known of a name, if the kernel does not keep names.
+    fn look_up_known(&self, parent: &Node, name: &OsStr) -> Option<(Arc<Node>, Stat, Duration)> {
+        let known = || {
+            let number = self.metadata.named(parent, name)?;
+            let (stat, left) = self.metadata.known(self.nodes.get(number).ok()?.as_ref())?;
+            Some((self.nodes.again(number, parent, name)?, stat, left))
+        };
+        let known = known();
+        self.metadata.count(About::Names, known.is_some());
+        known
+    }
+
+    /// What the source has just told.
+    fn found(&self, node: &Node, stat: Stat) -> Found {
+        Found { number: node.number, stat, left: self.metadata.validity().attributes }
+    }
+
+    pub fn make_directory(&self, parent: u64, name: &OsStr, mode: NewMode, caller: Caller) -> io::Result<Found> {
         let parent = self.writable(parent)?;
         let mode = mode.within(&parent)?;
         self.make(&parent, name, caller, || rustix::fs::mkdirat(&parent, name, mode))
@@ -43,13 +78,13 @@ impl Tree {
         mode: NewMode,
         device: u32,
         caller: Caller,
-    ) -> io::Result<(u64, Stat)> {
+    ) -> io::Result<Found> {
         let parent = self.writable(parent)?;
         let (kind, mode) = (FileType::from_raw_mode(mode.mode as RawMode), mode.within(&parent)?);
         self.make(&parent, name, caller, || rustix::fs::mknodat(&parent, name, kind, mode, device.into()))
     }
 
-    pub fn make_link(&self, parent: u64, name: &OsStr, target: &Path, caller: Caller) -> io::Result<(u64, Stat)> {
+    pub fn make_link(&self, parent: u64, name: &OsStr, target: &Path, caller: Caller) -> io::Result<Found> {
         let parent = self.writable(parent)?;
         self.make(&parent, name, caller, || rustix::fs::symlinkat(target, &parent, name))
     }
@@ -60,10 +95,11 @@ impl Tree {
         name: &OsStr,
         caller: Caller,
         call: impl FnOnce() -> rustix::io::Result<()>,
-    ) -> io::Result<(u64, Stat)> {
+    ) -> io::Result<Found> {
+        let _changing = self.metadata.changing([parent]);
         self.rights.act(caller, call)?;
         let (node, stat) = self.nodes.look_up(parent, name)?;
-        Ok((node.number, stat))
+        Ok(self.found(&node, stat))
     }
 
     /// Makes and opens a file, or opens one that somebody else has just made.
@@ -74,13 +110,14 @@ impl Tree {
         mode: NewMode,
         flags: u32,
         caller: Caller,
-    ) -> io::Result<(u64, Stat, OpenFile)> {
+    ) -> io::Result<(Found, OpenFile)> {
         self.check_goes_on()?;
         let parent = self.writable(parent)?;
         let exclusive = OFlags::from_bits_retain(flags) & OFlags::EXCL;
         // What stands there by now may be anything: nothing that waits, no terminal that becomes ours.
         let careful = OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::NOCTTY;
         let wanted = data_flags(flags) | exclusive | OFlags::CREATE | careful;
+        let _changing = self.metadata.changing([&parent]);
         let mode = mode.within(&parent)?;
         let open = |wanted| rustix::fs::openat(&parent, name, wanted, mode);
         let granted = self.grant(flags, wanted, caller, open).map_err(|error| {
@@ -93,22 +130,24 @@ impl Tree {
         let path = format!("/proc/self/fd/{}", granted.file.as_raw_fd());
         let descriptor = patiently(|| rustix::fs::open(&path, OFlags::PATH | OFlags::CLOEXEC, Mode::empty()))?;
         let (node, stat) = self.nodes.adopt(descriptor, &parent, name)?;
-        let (open, _) = self.opened(&node, granted, caller, false)?;
-        Ok((node.number, stat, open))
+        let (open, _) = self.opened(&node, granted, caller)?;
+        Ok((self.found(&node, stat), open))
     }
 
-    pub fn link(&self, number: u64, parent: u64, name: &OsStr, caller: Caller) -> io::Result<(u64, Stat)> {
+    pub fn link(&self, number: u64, parent: u64, name: &OsStr, caller: Caller) -> io::Result<Found> {
         let (node, parent) = (self.node(number)?, self.writable(parent)?);
+        let _changing = self.metadata.changing([&node, &parent]);
         // Ends at what the descriptor stands for, also where that is a symbolic link.
         let path = node.descriptor_path();
         self.rights.act(caller, || rustix::fs::linkat(CWD, &path, &parent, name, AtFlags::SYMLINK_FOLLOW))?;
         let (node, stat) = self.nodes.adopt(node.as_fd().try_clone_to_owned()?, &parent, name)?;
         self.restamp(&node);
-        Ok((node.number, stat))
+        Ok(self.found(&node, stat))
     }
 
     pub fn unlink(&self, parent: u64, name: &OsStr, caller: Caller) -> io::Result<()> {
         let parent = self.writable(parent)?;
+        let _changing = self.metadata.changing([&parent]);
         let node = self.peek(&parent, name);
         let done = self.rights.act(caller, || rustix::fs::unlinkat(&parent, name, AtFlags::empty()));
         if let Some(node) = node {
@@ -116,6 +155,7 @@ impl Tree {
                 self.lost_name(&node, caller);
                 self.restamp(&node);
             }
+            self.metadata.changed(&node);
             self.forget(node.number, 1);
         }
         done
@@ -123,11 +163,13 @@ impl Tree {
 
     pub fn remove_directory(&self, parent: u64, name: &OsStr, caller: Caller) -> io::Result<()> {
         let parent = self.writable(parent)?;
+        let _changing = self.metadata.changing([&parent]);
         self.rights.act(caller, || rustix::fs::unlinkat(&parent, name, AtFlags::REMOVEDIR))
     }
 
     pub fn rename(&self, from: (u64, &OsStr), to: (u64, &OsStr), flags: RenameFlags, caller: Caller) -> io::Result<()> {
         let (from_parent, to_parent) = (self.writable(from.0)?, self.writable(to.0)?);
+        let _changing = self.metadata.changing([&from_parent, &to_parent]);
         let moved = self.peek(&from_parent, from.1);
         let replaced = self.peek(&to_parent, to.1);
         let rename = || rustix::fs::renameat_with(&from_parent, from.1, &to_parent, to.1, flags);
@@ -142,6 +184,7 @@ impl Tree {
                 }
                 self.restamp(&node);
             }
+            self.metadata.changed(&node);
             self.forget(node.number, 1);
         }
         done

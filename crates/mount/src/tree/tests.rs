@@ -6,11 +6,13 @@ use std::fs::{self, Permissions};
 use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
 use std::path::Path;
 
-use rustix::fs::{Timespec, UTIME_NOW};
+use hotset_cache::workers::Limits;
+use rustix::fs::{CWD, Timespec, UTIME_NOW};
 use tempfile::TempDir;
 
 use super::*;
 use crate::Plain;
+use crate::metadata::Listing;
 use crate::nodes::ROOT;
 
 const USER: Caller = Caller { uid: 12345, gid: 12345, pid: 0 };
@@ -23,7 +25,8 @@ fn served() -> Option<(TempDir, Tree)> {
     }
     let folder = TempDir::new().unwrap();
     fs::set_permissions(folder.path(), Permissions::from_mode(0o777)).unwrap();
-    let tree = Tree::new(folder.path(), None, Arc::new(Plain), Options::default()).unwrap().0;
+    let workers = Arc::new(Workers::new(Limits { part: 1, device: 1, all: 1 }));
+    let tree = Tree::new(folder.path(), None, Arc::new(Plain), Options::default(), &workers).unwrap().0;
     Some((folder, tree))
 }
 
@@ -108,7 +111,7 @@ fn attributes_are_changed_with_the_rights_of_who_asks() {
     ] {
         let path = folder.path().join("f");
         file(&path, mode);
-        let found = tree.look_up(ROOT, OsStr::new("f"), USER).unwrap().0;
+        let found = tree.look_up(ROOT, OsStr::new("f"), USER).unwrap().number;
         let changed = tree.set_attributes(found, &change, None, USER);
         assert_eq!(number(changed), expected.map(Errno::raw_os_error), "{name}");
         let about = fs::metadata(&path).unwrap();
@@ -123,9 +126,81 @@ fn a_file_that_is_open_for_reading_is_cut_by_who_may_write_to_it() {
     let Some((folder, tree)) = served() else { return };
     for (mode, expected) in [(0o666, None), (0o644, Some(Errno::ACCESS))] {
         file(&folder.path().join("f"), mode);
-        let found = tree.look_up(ROOT, OsStr::new("f"), USER).unwrap().0;
+        let found = tree.look_up(ROOT, OsStr::new("f"), USER).unwrap().number;
         let open = tree.open(found, READ.bits(), USER).unwrap().0;
         let cut = tree.set_attributes(found, &Attributes { size: Some(2), ..Attributes::default() }, Some(&open), USER);
         assert_eq!(number(cut), expected.map(Errno::raw_os_error));
     }
+}
+
+/// A directory served by root that believes for ever what it knows.
+fn believing() -> Option<(TempDir, Tree)> {
+    let folder = served()?.0;
+    let workers = Arc::new(Workers::new(Limits { part: 1, device: 1, all: 1 }));
+    let policy = hotset_core::policy::PolicySpec::parse("lru").unwrap();
+    let settings = hotset_cache::Settings { policy, memory: 1 << 20, block: 4096, rules: None, seed: 1 };
+    let cache = Some(Arc::new(FileCache::new(&settings, None).unwrap()));
+    let options = Options { staleness: crate::Staleness::For(Duration::MAX), ..Options::default() };
+    let tree = Tree::new(folder.path(), cache, Arc::new(Plain), options, &workers).unwrap().0;
+    Some((folder, tree))
+}
+
+const ROOTS: Caller = Caller { uid: 0, gid: 0, pid: 0 };
+
+/// As where the kernel lets somebody pass by attributes that are not those of the file any more.
+#[test]
+fn what_is_kept_open_is_opened_for_nobody_else_and_not_after_rights_have_changed() {
+    let Some((folder, tree)) = believing() else { return };
+    let path = folder.path().join("f");
+    file(&path, 0o600);
+    let found = tree.look_up(ROOT, OsStr::new("f"), ROOTS).unwrap().number;
+    let open = |caller| tree.open(found, READ.bits(), caller).map(|(_, seen)| seen);
+    assert_eq!((open(ROOTS).unwrap(), open(ROOTS).unwrap()), (Seen::Other, Seen::Known));
+    assert_eq!(number(open(USER)), Some(Errno::ACCESS.raw_os_error()), "what root has open is not theirs");
+    // Their own is kept, until rights change: by mode, by owner, or by an access list.
+    let mode = |mode| Attributes { mode: Some(mode), ..Attributes::default() };
+    let change = |change: &Attributes| {
+        tree.set_attributes(found, change, None, ROOTS).unwrap();
+    };
+    change(&mode(0o644));
+    assert_eq!((open(USER).unwrap(), open(USER).unwrap()), (Seen::Same, Seen::Known));
+    change(&mode(0o600));
+    assert_eq!(number(open(USER)), Some(Errno::ACCESS.raw_os_error()));
+    change(&Attributes { uid: Some(USER.uid), ..Attributes::default() });
+    assert_eq!((open(USER).unwrap(), open(USER).unwrap()), (Seen::Same, Seen::Known));
+    change(&Attributes { uid: Some(0), ..Attributes::default() });
+    assert_eq!(number(open(USER)), Some(Errno::ACCESS.raw_os_error()));
+    change(&mode(0o644));
+    assert_eq!((open(USER).unwrap(), open(USER).unwrap()), (Seen::Same, Seen::Known));
+    tree.set_xattr(found, OsStr::new("user.mark"), b"x", 0, ROOTS).unwrap();
+    assert_eq!(open(USER).unwrap(), Seen::Same, "an access list is set in this way");
+    // Where somebody else has changed it, that is noticed by whoever asks.
+    file(&path, 0o600);
+    assert_eq!(open(USER).unwrap(), Seen::Known, "nobody has asked");
+    tree.look_up(ROOT, OsStr::new("f"), ROOTS).unwrap();
+    assert_eq!(number(open(USER)), Some(Errno::ACCESS.raw_os_error()));
+}
+
+#[test]
+fn a_program_that_was_executed_is_not_read_by_that() {
+    let Some((folder, tree)) = believing() else { return };
+    file(&folder.path().join("f"), 0o711);
+    let found = tree.look_up(ROOT, OsStr::new("f"), ROOTS).unwrap().number;
+    let open = |flags: u32| tree.open(found, flags, USER).map(|(_, seen)| seen);
+    assert_eq!((open(0x20).unwrap(), open(0x20).unwrap()), (Seen::Other, Seen::Known));
+    assert_eq!(number(open(READ.bits())), Some(Errno::ACCESS.raw_os_error()));
+}
+
+#[test]
+fn a_directory_is_listed_by_those_who_may() {
+    let Some((folder, tree)) = believing() else { return };
+    fs::create_dir(folder.path().join("d")).unwrap();
+    fs::set_permissions(folder.path().join("d"), Permissions::from_mode(0o700)).unwrap();
+    let found = tree.look_up(ROOT, OsStr::new("d"), ROOTS).unwrap().number;
+    let list = |caller| tree.open_directory(found, caller).map(|(_, listing)| listing);
+    assert_eq!((list(ROOTS).unwrap(), list(ROOTS).unwrap()), (Listing::New, Listing::Known));
+    assert_eq!(number(list(USER)), Some(Errno::ACCESS.raw_os_error()));
+    // What is made there must be listed.
+    tree.make_directory(found, OsStr::new("e"), MODE, ROOTS).unwrap();
+    assert_eq!(list(ROOTS).unwrap(), Listing::New);
 }

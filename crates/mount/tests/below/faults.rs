@@ -57,6 +57,7 @@ struct Plan {
     /// The next such call fails so, whatever is drawn.
     next: Option<(Call, i32)>,
     errors: u64,
+    calls: u64,
 }
 
 impl Faults {
@@ -87,9 +88,15 @@ impl Faults {
         self.plan().errors
     }
 
+    /// Calls so far.
+    pub fn calls(&self) -> u64 {
+        self.plan().calls
+    }
+
     /// What goes wrong with a call; some only take long, up to two milliseconds.
     pub fn draw(&self, call: Call) -> Option<Fault> {
         let mut plan = self.plan();
+        plan.calls += 1;
         if let Some((_, error)) = plan.next.take_if(|(next, _)| *next == call) {
             plan.errors += 1;
             return Some(Fault::Before(error));
