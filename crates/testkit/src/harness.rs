@@ -196,6 +196,7 @@ impl<P: Policy> Harness<P> {
         })?;
         self.policy.prefetch(slot);
         let reference = self.world.reference(key, self.time);
+        self.host.clock = reference.clock;
         let outcome = self.policy.access(slot, reference, &mut self.host);
         self.time += 1;
         if outcome == Outcome::Admitted {

@@ -23,6 +23,8 @@ pub struct Host {
     resident: BTreeSet<u32>,
     evicted: Vec<u32>,
     fetched: Vec<u32>,
+    /// The clock of the reference at hand.
+    pub(crate) clock: u64,
     complaint: Option<String>,
 }
 
@@ -37,6 +39,7 @@ impl Host {
             resident: BTreeSet::new(),
             evicted: Vec::new(),
             fetched: Vec::new(),
+            clock: 0,
             complaint: None,
         }
     }
@@ -126,6 +129,10 @@ impl Effects for Host {
             Some(key) => self.complain(format!("fetched {key} (slot {slot}), which was resident")),
             None => self.complain(format!("fetched slot {slot}, which stands for nothing")),
         }
+    }
+
+    fn storage_busy(&self) -> Option<u64> {
+        Some(crate::world::storage_busy(self.clock))
     }
 
     fn forget(&mut self, slot: Slot) {

@@ -38,6 +38,32 @@ pub fn map(values: &[f64], units: usize, most: usize) -> Mapping {
     Mapping { runs, value }
 }
 
+/// Like [`map`], where each block that slides into a run costs `price` hits: the best of the head alone and of one to
+/// `most` runs, and its value less that cost. A block slides into a run that is not at the head with each reference to
+/// what stands from its beginning on; `beyond` references were to nothing in the queue.
+pub fn map_at(price: f64, beyond: f64, values: &[f64], units: usize, most: usize) -> Mapping {
+    if price == 0.0 {
+        return map(values, units, most);
+    }
+    let head = 0..units.min(values.len());
+    let head = Mapping {
+        value: values[head.clone()].iter().sum(),
+        runs: Some(head).filter(|head| !head.is_empty()).into_iter().collect(),
+    };
+    let priced = |runs: usize| {
+        let mapping = map(values, units, runs);
+        let value = mapping.value - price * slides(values, beyond, &mapping.runs);
+        Mapping { value, ..mapping }
+    };
+    (1..=most).map(priced).fold(head, |best, other| if other.value > best.value { other } else { best })
+}
+
+/// Blocks that slide into these runs.
+pub fn slides(values: &[f64], beyond: f64, runs: &[Range<usize>]) -> f64 {
+    let from = |run: &Range<usize>| values.iter().skip(run.start).sum::<f64>() + beyond;
+    runs.iter().filter(|run| run.start > 0).map(from).sum()
+}
+
 /// The units with the greatest values.
 fn greatest(values: &[f64], units: usize) -> Vec<usize> {
     let mut order: Vec<usize> = (0..values.len()).collect();
@@ -162,6 +188,18 @@ mod tests {
         assert_eq!(map(&values, 3, 2).runs, [0..1, 5..7]);
         // Of 1 and 3 the lower one, which joins nothing.
         assert_eq!(map(&[5.0, 0.0, 1.0, 0.0, 5.0], 3, 2).runs, [0..2, 4..5]);
+    }
+
+    #[test]
+    fn a_run_that_reads_more_than_it_hits_is_given_up() {
+        let values = [1.0, 0.0, 0.0, 0.0, 5.0, 0.0, 1.0];
+        let at = |price: f64, beyond: f64| map_at(price, beyond, &values, 2, 2);
+        assert_eq!(at(0.0, 9.0), map(&values, 2, 2));
+        // The run of unit 4 is slid into by its own 5, by the 1 behind it and by what the queue does not have.
+        assert_eq!(at(0.5, 2.0), Mapping { runs: vec![0..1, 4..5], value: 6.0 - 0.5 * 8.0 });
+        assert_eq!(at(0.5, 4.0), Mapping { runs: vec![0..2], value: 1.0 }, "of equal ones the head");
+        assert_eq!(at(1.0, 0.0), Mapping { runs: vec![0..2], value: 1.0 });
+        assert_eq!(map_at(0.5, 0.0, &values, 0, 2), Mapping::default());
     }
 
     #[test]

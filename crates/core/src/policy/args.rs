@@ -176,6 +176,14 @@ impl Args {
         self.real(key) as u64
     }
 
+    /// A [`ParamKind::CountOrAuto`]; `None` if it is `auto`.
+    pub fn count_unless_auto(&self, key: &str) -> Option<u64> {
+        match *self.value(key) {
+            Value::Number(number) => Some(number as u64),
+            _ => None,
+        }
+    }
+
     /// A [`ParamKind::Switch`].
     pub fn switch(&self, key: &str) -> bool {
         self.word(key) == "on"

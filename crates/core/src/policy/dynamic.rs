@@ -108,6 +108,10 @@ impl Effects for &mut dyn Effects {
         (**self).take_accessed(slot)
     }
 
+    fn storage_busy(&self) -> Option<u64> {
+        (**self).storage_busy()
+    }
+
     fn discard(&mut self, slot: Slot) {
         (**self).discard(slot);
     }

@@ -164,6 +164,11 @@ pub trait Effects {
     fn take_accessed(&mut self, _slot: Slot) -> bool {
         false
     }
+    /// Nanoseconds for which storage has worked so far and will with what it was given, on the clock of
+    /// [`Reference::clock`]; `None` where nobody knows. It may be asked whenever a reference is decided about.
+    fn storage_busy(&self) -> Option<u64> {
+        None
+    }
     /// Both at once: the data leaves and no ghost stays.
     fn discard(&mut self, slot: Slot) {
         self.evict(slot);

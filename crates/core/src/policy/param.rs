@@ -25,6 +25,13 @@ pub enum ParamKind {
         /// Greatest value.
         max: u64,
     },
+    /// A whole number from `min` to `max`, or `auto`.
+    CountOrAuto {
+        /// Least value.
+        min: u64,
+        /// Greatest value.
+        max: u64,
+    },
     /// Bytes, at least 1: `512K`.
     Bytes,
     /// How many times the capacity, or `unlimited`.
@@ -106,7 +113,8 @@ impl Param {
             (ParamKind::Share, Value::Size(_)) => true,
             (ParamKind::Share, Value::Number(blocks)) => blocks.fract() == 0.0,
             (ParamKind::Real { min, max }, Value::Number(number)) => (min..=max).contains(number),
-            (ParamKind::Count { min, max }, Value::Number(number)) => {
+            (ParamKind::CountOrAuto { .. }, Value::Word(word)) => word == "auto",
+            (ParamKind::Count { min, max } | ParamKind::CountOrAuto { min, max }, Value::Number(number)) => {
                 number.fract() == 0.0 && (min as f64..=max as f64).contains(number)
             }
             (ParamKind::Bytes, Value::Size(bytes)) => *bytes > 0,
@@ -141,6 +149,7 @@ impl fmt::Display for ParamKind {
             }
             ParamKind::Real { min, max } => write!(f, "a number from {min} to {max}"),
             ParamKind::Count { min, max } => write!(f, "a whole number from {min} to {max}"),
+            ParamKind::CountOrAuto { min, max } => write!(f, "a whole number from {min} to {max}, or auto"),
             ParamKind::Bytes => f.write_str("bytes such as 512K"),
             ParamKind::Multiple => f.write_str("how many times the capacity, such as 2, or unlimited"),
             ParamKind::Switch => f.write_str("on or off"),

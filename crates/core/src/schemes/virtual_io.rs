@@ -19,6 +19,14 @@
 //! MB, or less where the cache has not 32 of them; what does not fill a unit is not used. A block belongs to the
 //! application that referred to it first, as long as its queue remembers it.
 //!
+//! Not in the paper but in its outlook: `quantum=auto` follows the load of the storage, the share of the last quantum
+//! in which it worked. A quantum has 2,000 references, or as many as the cache has blocks. A block that is read unasked
+//! costs as much of a hit as the load is. So a run is mapped only if it hits more than that costs; it stays mapped
+//! until another one gains more than reading it costs; and `alpha` is the load: what idle storage can afford to follow
+//! at once, a busy one follows slowly. Storage that never rests leaves the head alone, P as it is. Where nobody knows
+//! the load (without `--store`, in a mount) this is the paper's scheme. `objective=fair` and `promise` move units for
+//! something else than the sum of hits; the latter sees one unit ahead as the rest does, and no cliff behind.
+//!
 //! Where the mapped runs are not at the head this is a prefetcher: each reference beyond a run reads a block into it
 //! that nobody asked for (`fragment_reads`), and a new mapping reads what it holds (`allocation_reads`). Look at hit
 //! ratios and extra reads together: on a loop, misses become extra reads, one for one.
@@ -27,8 +35,8 @@
 //! counts that is as short. A quantum costs O(n log n) for a queue of n units. Memory: that of P for the whole virtual
 //! queue, 24 bytes a block with LRU.
 //!
-//! When not to use it: where the disk is busy, since it saves waiting, not reading; where hits are spread thin over the
-//! queue, it is P.
+//! When not to use it: where the disk is busy, since it saves waiting, not reading (but see `quantum=auto`); where hits
+//! are spread thin over the queue, it is P.
 
 mod vrm;
 
@@ -68,6 +76,8 @@ pub struct VirtualIo {
     slot_map: SlotMap,
     part_of: PartMap,
     queues: Vec<Vrm>,
+    /// Units go where they shorten what applications wait for, each by its own measure.
+    is_fair: bool,
     /// References so far.
     now: u64,
     /// The queue whose quantum is over.
@@ -93,19 +103,31 @@ impl Policy for VirtualIo {
                 key: "alpha",
                 kind: ParamKind::Real { min: 0.0, max: 1.0 },
                 default: "0.95",
-                doc: "what is left of a value after a quantum (paper: 0.95)",
+                doc: "what is left of a value after a quantum (paper: 0.95); at most, with quantum=auto",
             },
             Param {
                 key: "quantum",
-                kind: ParamKind::Count { min: 1, max: 1 << 40 },
+                kind: ParamKind::CountOrAuto { min: 1, max: 1 << 40 },
                 default: "2000",
-                doc: "references of an application after which it is mapped anew (paper: 2000 requests)",
+                doc: "references of an application after which it is mapped anew (paper: 2000 requests); auto: quantum, alpha and fragments follow the load of the storage",
             },
             Param {
                 key: "fragments",
                 kind: ParamKind::Count { min: 1, max: 1 << 20 },
                 default: "2",
                 doc: "most runs that are mapped (paper: 2)",
+            },
+            Param {
+                key: "objective",
+                kind: ParamKind::Word(&["hits", "fair"]),
+                default: "hits",
+                doc: "what units are moved for: the sum of hits (paper), or fair speed-ups: hits by the share of its misses that an application is spared",
+            },
+            Param {
+                key: "promise",
+                kind: ParamKind::Real { min: 0.0, max: 1.0 },
+                default: "0",
+                doc: "the share of its references that an application is promised to hit: units go there first",
             },
             Param {
                 key: "queue",
@@ -141,6 +163,7 @@ impl Policy for VirtualIo {
             slot_map: SlotMap::new(setup.slots),
             part_of: PartMap::default(),
             queues: Vec::new(),
+            is_fair: setup.args.word("objective") == "fair",
             now: 0,
             due: None,
         };
@@ -174,7 +197,7 @@ impl Policy for VirtualIo {
         let queue = &mut self.queues[part];
         queue.last = self.now;
         queue.count += 1;
-        if queue.count >= queue.settings.quantum {
+        if queue.count >= queue.settings.quantum(self.capacity) {
             self.due = Some(part);
         }
         let (part, number) = self.slot_map.find(slot).unwrap_or_else(|| (part, self.slot_map.insert(part, slot)));
@@ -271,6 +294,7 @@ impl VirtualIo {
             self.part_of.add(reference.app)
         });
         self.queues[part].is_away = false;
+        self.queues[part].look(reference.clock, fx.storage_busy());
         let live = self.queues.iter().filter(|queue| !queue.is_away).count();
         let share = (self.units / live).min(self.queues[part].most_units);
         let mut changed = vec![part];
@@ -308,7 +332,13 @@ impl VirtualIo {
 
     /// The end of a quantum of the queue `part`.
     fn end_quantum(&mut self, part: usize, reference: &Reference, fx: &mut impl Effects) {
-        self.queues[part].weigh();
+        let equal = self.units / self.queues.iter().filter(|queue| !queue.is_away).count().max(1);
+        let queue = &mut self.queues[part];
+        queue.look(reference.clock, fx.storage_busy());
+        if self.is_fair {
+            queue.weigh_by_misses(equal);
+        }
+        queue.weigh();
         let stakes: Vec<Stake> = self.queues.iter().map(Vrm::stake).collect();
         let changes = moves::choose(&stakes);
         let mut changed = vec![part];
@@ -330,7 +360,8 @@ impl VirtualIo {
     /// Takes the units of those who have left; gives the queues whose room that changes.
     fn part_with_the_absent(&mut self) -> Vec<usize> {
         let before: Vec<usize> = self.queues.iter().map(|queue| queue.units).collect();
-        let quanta: u64 = self.queues.iter().filter(|queue| !queue.is_away).map(|queue| queue.settings.quantum).sum();
+        let live = self.queues.iter().filter(|queue| !queue.is_away);
+        let quanta: u64 = live.map(|queue| queue.settings.quantum(self.capacity)).sum();
         for queue in &mut self.queues {
             if !queue.is_away && self.now - queue.last > quanta.saturating_mul(AWAY) {
                 queue.is_away = true;

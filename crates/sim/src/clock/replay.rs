@@ -102,7 +102,7 @@ impl<'a, D: Directory> Replay<'a, D> {
         Replay {
             policy,
             slots: 0,
-            host: Host::new(directory, Residents::default(), trace.classes),
+            host: Host::new(directory, Residents::before(options.store.is_some()), trace.classes),
             device: options.store.map(Device::new),
             block_bytes: plan.args.block_bytes(),
             bytes_of: &[],
@@ -353,6 +353,7 @@ impl<'a, D: Directory> Replay<'a, D> {
                 device.transfer(clock, address, bytes(address));
             }
             watch.reads = reads;
+            watch.storage_busy = Some(device.busy);
         }
         self.awaited.clear();
         self.host.watch.reads.clear();

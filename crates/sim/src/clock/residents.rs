@@ -31,6 +31,8 @@ pub(super) struct Residents {
     /// last.
     pub reads: Vec<Slot>,
     pub writes: Vec<u64>,
+    /// Nanoseconds for which the store has worked so far; `None` without one.
+    pub storage_busy: Option<u64>,
 }
 
 /// What is known of an application.
@@ -67,6 +69,11 @@ impl Heat {
 }
 
 impl Residents {
+    /// Nothing is resident, and a store, if there is one, has done nothing.
+    pub fn before(has_store: bool) -> Residents {
+        Residents { storage_busy: has_store.then_some(0), ..Residents::default() }
+    }
+
     pub fn is_resident(&self, slot: Slot) -> bool {
         self.blocks.get(slot as usize).is_some_and(|block| block.is_resident)
     }
@@ -128,6 +135,10 @@ impl Watch for Residents {
         let owner = block.owner;
         self.app(owner).blocks += 1;
         self.reads.push(slot);
+    }
+
+    fn storage_busy(&self) -> Option<u64> {
+        self.storage_busy
     }
 
     fn is_told(&mut self, note: &Note) {

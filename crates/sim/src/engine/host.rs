@@ -21,6 +21,10 @@ pub(crate) trait Watch: Send {
     /// The policy tells something of itself.
     #[inline(always)]
     fn is_told(&mut self, _note: &Note) {}
+    /// Nanoseconds for which storage has worked so far, where there is one.
+    fn storage_busy(&self) -> Option<u64> {
+        None
+    }
 }
 
 impl Watch for () {}
@@ -140,6 +144,10 @@ impl<D: Directory, W: Watch, const WRITES: bool> Effects for Counting<'_, D, W, 
     #[inline(always)]
     fn forget(&mut self, slot: Slot) {
         self.0.directory.forget(slot);
+    }
+
+    fn storage_busy(&self) -> Option<u64> {
+        self.0.watch.storage_busy()
     }
 
     fn note(&mut self, told: &Note) {

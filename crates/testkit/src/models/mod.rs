@@ -367,6 +367,9 @@ pub static MODELS: &[Row] = &[
             "queue=12, unit=3, quantum=7, alpha=0.5, policy=2q",
             "queue=7, unit=1, quantum=3, a0=virtual(arc,queue=9,quantum=2,alpha=0), policy=lfu, alpha=1",
             "queue=30, unit=2, quantum=4, alpha=0.5, policy=lfu",
+            "queue=20, unit=1, quantum=auto, fragments=3",
+            "queue=16, unit=1, quantum=4, alpha=0.5, objective=fair",
+            "queue=16, unit=1, quantum=auto, a0=virtual(lru,promise=0.75,quantum=3,alpha=0.5), promise=0.25, objective=fair",
         ],
     )
     .in_worlds(&[World { apps: 1, ..World::PLAIN }, World { apps: 4, ..World::PLAIN }]),

@@ -24,12 +24,22 @@ struct Vrm {
     app: u32,
     model: Box<dyn Model>,
     alpha: f64,
-    quantum: u64,
+    /// Absent if it follows the load.
+    quantum: Option<u64>,
     fragments: usize,
+    promise: f64,
     /// Positions of the queue.
     queue: usize,
     /// By unit; those behind are 0.
     values: Vec<f64>,
+    /// References to what the queue did not have, faded as values are.
+    beyond: f64,
+    /// The share of the last quantum in which storage worked, if it follows that.
+    load: Option<f64>,
+    /// The clock when that was looked at, and for how long storage had worked.
+    looked: Option<(u64, u64)>,
+    /// What a hit counts when units move.
+    weight: f64,
     units: usize,
     /// What a unit less would lose and one more gain, when that was looked at last.
     loss: Option<f64>,
@@ -57,10 +67,15 @@ impl Vrm {
             app,
             model: models::model(spec.info().name, &inner).expect("it has a model"),
             alpha: args.real("alpha"),
-            quantum: args.count("quantum"),
+            quantum: args.count_unless_auto("quantum"),
             fragments: args.count("fragments") as usize,
+            promise: args.real("promise"),
             queue,
             values: Vec::new(),
+            beyond: 0.0,
+            load: None,
+            looked: None,
+            weight: 1.0,
             units: 0,
             loss: None,
             gain: None,
@@ -89,8 +104,65 @@ impl Vrm {
         order.filter(|(position, _)| self.is_mapped(*position, unit)).map(|(_, key)| key).collect()
     }
 
-    /// The mapping of so many units, and its value.
+    fn quantum(&self, capacity: usize) -> u64 {
+        self.quantum.unwrap_or(capacity.min(2000) as u64)
+    }
+
+    fn look(&mut self, clock: u64) {
+        if self.quantum.is_some() {
+            return;
+        }
+        let busy = crate::world::storage_busy(clock);
+        if let Some((clock_before, busy_before)) = self.looked
+            && clock > clock_before
+        {
+            self.load = Some(((busy - busy_before) as f64 / (clock - clock_before) as f64).min(1.0));
+        }
+        self.looked = Some((clock, busy));
+    }
+
+    fn hits(&self, mapped: &[bool]) -> f64 {
+        let hits = self.values.iter().zip(mapped).filter(|(_, mapped)| **mapped).map(|(value, _)| value);
+        hits.sum()
+    }
+
+    /// Hits of a mapping less what the blocks cost that slide into its runs.
+    fn worth_of(&self, mapped: &[bool]) -> f64 {
+        let price = self.load.unwrap_or(0.0);
+        let mut slides = 0.0;
+        for start in (1..mapped.len()).filter(|&at| mapped[at] && !mapped[at - 1]) {
+            slides += self.values.iter().skip(start).sum::<f64>() + self.beyond;
+        }
+        if slides == 0.0 { self.hits(mapped) } else { self.hits(mapped) - price * slides }
+    }
+
+    /// The best mapping of so many units, and its worth.
     fn map(&self, units: usize, unit: usize) -> (Vec<bool>, f64) {
+        if self.load.is_none_or(|load| load == 0.0) {
+            return self.map_by_hits(units, unit, self.fragments);
+        }
+        let mut best: Vec<bool> = (0..self.by_unit(unit)).map(|at| at < units).collect();
+        for most in 1..=self.fragments {
+            let other = self.map_by_hits(units, unit, most).0;
+            if self.worth_of(&other) > self.worth_of(&best) {
+                best = other;
+            }
+        }
+        let worth = self.worth_of(&best);
+        (best, worth)
+    }
+
+    /// Whether the mapping is worth the blocks that are read for it; always if it is of more or fewer units.
+    fn pays(&self, mapped: &[bool], unit: usize) -> bool {
+        let count = |mapped: &[bool]| mapped.iter().filter(|mapped| **mapped).count();
+        let Some(price) = self.load.filter(|_| count(mapped) == count(&self.mapped)) else { return true };
+        let comes = |at: usize| mapped.get(at / unit) == Some(&true) && !self.is_mapped(at, unit);
+        let reads = (0..self.order().len()).filter(|&at| comes(at)).count();
+        self.worth_of(mapped) - self.worth_of(&self.mapped) > price * reads as f64
+    }
+
+    /// The units that are hit most, in so many runs at most, and their hits.
+    fn map_by_hits(&self, units: usize, unit: usize, most: usize) -> (Vec<bool>, f64) {
         // Of units that were never hit the first are taken.
         let hit = self.values.iter().rposition(|&value| value > 0.0).map_or(0, |last| last + 1);
         let mut values = self.values.clone();
@@ -113,7 +185,7 @@ impl Vrm {
         }
         loop {
             let runs = runs(&mapped);
-            if runs.len() <= self.fragments {
+            if runs.len() <= most {
                 break;
             }
             let sum = |run: &Vec<usize>| run.iter().map(|&at| values[at]).sum::<f64>();
@@ -169,13 +241,13 @@ impl Model for VirtualIo {
     fn access(&mut self, key: u32, reference: Reference) -> Step {
         let mut step = Step::default();
         if let Some(part) = self.due.take() {
-            self.end_quantum(part, &mut step);
+            self.end_quantum(part, reference.clock, &mut step);
         }
-        let part = self.come(reference.app, &mut step);
+        let part = self.come(reference, &mut step);
         self.now += 1;
         self.queues[part].last = self.now;
         self.queues[part].count += 1;
-        if self.queues[part].count >= self.queues[part].quantum {
+        if self.queues[part].count >= self.queues[part].quantum(self.capacity) {
             self.due = Some(part);
         }
         let at = *self.home.entry(key).or_insert(part);
@@ -185,6 +257,8 @@ impl Model for VirtualIo {
             let known = queue.values.len().max(position / unit + 1);
             queue.values.resize(known, 0.0);
             queue.values[position / unit] += 1.0;
+        } else {
+            queue.beyond += 1.0;
         }
         step.hit = self.resident.contains(&key);
         let victims = queue.model.access(key, reference).evicted;
@@ -216,7 +290,10 @@ impl Model for VirtualIo {
         let unit = self.unit_blocks();
         if unit != self.unit {
             self.unit = unit;
-            self.queues.iter_mut().for_each(|queue| queue.values.fill(0.0));
+            for queue in &mut self.queues {
+                queue.values.fill(0.0);
+                (queue.beyond, queue.load, queue.weight) = (0.0, None, 1.0);
+            }
         }
         self.queues.iter_mut().for_each(|queue| queue.units = 0);
         self.hand_out();
@@ -257,7 +334,8 @@ impl VirtualIo {
         self.resident.extend(held);
     }
 
-    fn come(&mut self, app: u32, step: &mut Step) -> usize {
+    fn come(&mut self, reference: Reference, step: &mut Step) -> usize {
+        let app = reference.app;
         let known = self.queues.iter().position(|queue| queue.app == app);
         if let Some(part) = known.filter(|&part| !self.queues[part].away) {
             return part;
@@ -267,6 +345,7 @@ impl VirtualIo {
             self.queues.len() - 1
         });
         self.queues[part].away = false;
+        self.queues[part].look(reference.clock);
         let live = self.queues.iter().filter(|queue| !queue.away).count();
         let share = (self.all_units() / live).min(self.queues[part].by_unit(self.unit));
         let mut changed = BTreeSet::from([part]);
@@ -293,13 +372,22 @@ impl VirtualIo {
         }
     }
 
-    fn end_quantum(&mut self, part: usize, step: &mut Step) {
+    fn end_quantum(&mut self, part: usize, clock: u64, step: &mut Step) {
         let before: Vec<usize> = self.queues.iter().map(|queue| queue.units).collect();
+        self.queues[part].look(clock);
+        if self.args.word("objective") == "fair" {
+            let live = self.queues.iter().filter(|queue| !queue.away).count();
+            let equal = self.all_units() / live.max(1);
+            let queue = &mut self.queues[part];
+            let misses = queue.references() - queue.map(equal, self.unit).1;
+            queue.weight = 1.0 / misses.max(1.0);
+        }
         self.queues[part].weigh(self.unit);
         for (at, change) in self.best_changes().into_iter().enumerate() {
             self.queues[at].units = self.queues[at].units.saturating_add_signed(change);
         }
-        let quanta: u64 = self.queues.iter().filter(|queue| !queue.away).map(|queue| queue.quantum).sum();
+        let live = self.queues.iter().filter(|queue| !queue.away);
+        let quanta: u64 = live.map(|queue| queue.quantum(self.capacity)).sum();
         for queue in &mut self.queues {
             if !queue.away && self.now - queue.last > 30 * quanta {
                 (queue.away, queue.units) = (true, 0);
@@ -313,7 +401,8 @@ impl VirtualIo {
         self.install(&changed, step);
         let queue = &mut self.queues[part];
         queue.count = 0;
-        let alpha = queue.alpha;
+        let alpha = queue.load.map_or(queue.alpha, |load| load.min(queue.alpha));
+        queue.beyond *= alpha;
         queue.values.iter_mut().for_each(|value| *value *= alpha);
     }
 }
@@ -352,7 +441,10 @@ impl VirtualIo {
         for &part in changed {
             let queue = &mut self.queues[part];
             queue.weigh(unit);
-            queue.mapped = queue.map(queue.units, unit).0;
+            let mapped = queue.map(queue.units, unit).0;
+            if queue.pays(&mapped, unit) {
+                queue.mapped = mapped;
+            }
         }
         for &part in changed {
             let held = self.queues[part].held(unit);
@@ -369,10 +461,20 @@ impl VirtualIo {
 }
 
 impl Vrm {
+    fn references(&self) -> f64 {
+        self.values.iter().sum::<f64>() + self.beyond
+    }
+
+    /// What the best mapping of so many units counts beside other applications.
+    fn counted(&self, units: usize, unit: usize) -> f64 {
+        let (mapped, worth) = self.map(units, unit);
+        self.weight * worth + 1e9 * self.hits(&mapped).min(self.promise * self.references())
+    }
+
     fn weigh(&mut self, unit: usize) {
-        let now = self.map(self.units, unit).1;
-        let less = (self.units > 0).then(|| self.map(self.units - 1, unit).1);
-        let more = (self.units < self.by_unit(unit)).then(|| self.map(self.units + 1, unit).1);
+        let now = self.counted(self.units, unit);
+        let less = (self.units > 0).then(|| self.counted(self.units - 1, unit));
+        let more = (self.units < self.by_unit(unit)).then(|| self.counted(self.units + 1, unit));
         self.loss = less.filter(|_| self.units > 1).map(|less| now - less);
         self.gain = more.map(|more| more - now);
     }

@@ -14,6 +14,10 @@ use crate::spec::SpecError;
 const QUEUE_BLOCKS: u64 = 1 << 18;
 /// Blocks of a virtual queue at most: a quarter of a terabyte of 4 KB.
 const MOST_BLOCKS: u64 = 1 << 26;
+/// References after which a mapping that follows the load is looked at; fewer in a cache of fewer blocks.
+const QUANTUM: u64 = 2000;
+/// What a hit that a promise is short of counts when units are moved: more than all others can.
+const PROMISED: f64 = 1e9;
 
 /// The virtual queue of one application.
 pub(super) struct Vrm {
@@ -24,14 +28,22 @@ pub(super) struct Vrm {
     pub slots: u32,
     /// By unit of the queue: hits there, faded. Units behind these were never hit; there is room for all.
     values: Vec<f64>,
+    /// References to what the queue did not have, faded.
+    beyond: f64,
+    /// The share of its last quantum in which storage worked, where it follows that and it is known.
+    load: Option<f64>,
+    /// The clock, and for how long storage had worked, when that was looked at last.
+    looked: Option<(u64, u64)>,
+    /// What a hit counts when units are moved, for speed-ups to be fair.
+    pub weight: f64,
     /// Units of the queue.
     pub most_units: usize,
     /// Units of the cache that it has.
     pub units: usize,
     /// The positions that are mapped.
     pub runs: Vec<Range<u32>>,
-    /// What one unit less, as many as now, and one more would give, when that was looked at last.
-    pub options: [Option<Mapping>; 3],
+    /// What one unit less and one more would change, when that was looked at last.
+    stake: Stake,
     /// By number: its data is in memory.
     pub resident: SlotSet,
     /// Numbers of blocks that slid into runs at this reference.
@@ -48,10 +60,13 @@ pub(super) struct Vrm {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Settings {
     pub alpha: f64,
-    pub quantum: u64,
+    /// References of a quantum; `None` if it, alpha and fragments follow the load of the storage.
+    quantum: Option<u64>,
     pub fragments: usize,
     /// Blocks of the virtual queue.
     pub queue: u32,
+    /// The share of its references that is promised to hit.
+    pub promise: f64,
 }
 
 impl Settings {
@@ -62,10 +77,16 @@ impl Settings {
         };
         Ok(Settings {
             alpha: args.real("alpha"),
-            quantum: args.count("quantum"),
+            quantum: args.count_unless_auto("quantum"),
             fragments: args.count("fragments") as usize,
             queue: queue.min(MOST_BLOCKS) as u32,
+            promise: args.real("promise"),
         })
+    }
+
+    /// References of a quantum in a cache of so many blocks.
+    pub fn quantum(&self, capacity: u32) -> u64 {
+        self.quantum.unwrap_or(QUANTUM.min(u64::from(capacity)))
     }
 }
 
@@ -113,10 +134,14 @@ impl Vrm {
             settings,
             slots: 0,
             values: Vec::new(),
+            beyond: 0.0,
+            load: None,
+            looked: None,
+            weight: 1.0,
             most_units: 0,
             units: 0,
             runs: Vec::new(),
-            options: [const { None }; 3],
+            stake: Stake::default(),
             resident: SlotSet::new(0),
             coming: Vec::new(),
             len: 0,
@@ -132,7 +157,8 @@ impl Vrm {
     pub fn begin(&mut self, unit: u32) {
         self.most_units = self.settings.queue.div_ceil(unit).max(1) as usize;
         self.values = Vec::with_capacity(self.most_units);
-        self.options = [const { None }; 3];
+        (self.beyond, self.load, self.weight) = (0.0, None, 1.0);
+        self.stake = Stake::default();
     }
 
     /// What a host is shown of it.
@@ -140,10 +166,26 @@ impl Vrm {
         Worth { app: self.app, values: &self.values, unit, units: self.most_units }
     }
 
-    /// Makes all values fade.
+    /// Makes all values fade: the faster, the less storage has to do, where that is followed.
     pub fn fade(&mut self) {
-        let alpha = self.settings.alpha;
+        let alpha = self.load.map_or(self.settings.alpha, |load| load.min(self.settings.alpha));
+        self.beyond *= alpha;
         self.values.iter_mut().for_each(|value| *value *= alpha);
+    }
+
+    /// At the beginning, and at the end of a quantum: how much storage had to do in it.
+    pub fn look(&mut self, clock: u64, busy: Option<u64>) {
+        let Some(busy) = busy.filter(|_| self.settings.quantum.is_none()) else { return };
+        if let Some((clock_before, busy_before)) = self.looked.replace((clock, busy))
+            && clock > clock_before
+        {
+            self.load = Some(((busy - busy_before) as f64 / (clock - clock_before) as f64).min(1.0));
+        }
+    }
+
+    /// What a block that is read unasked costs, in hits: nothing while storage is idle, one when it is never idle.
+    fn price(&self) -> f64 {
+        self.load.unwrap_or(0.0)
     }
 
     /// Has values of so many units at least.
@@ -168,6 +210,8 @@ impl Vrm {
             let unit = (position / unit) as usize;
             self.reach(unit + 1);
             self.values[unit] += 1.0;
+        } else {
+            self.beyond += 1.0;
         }
         let hit = self.resident.contains(number);
         let mut leaving = Leaving { side, resident: &mut self.resident, len: &mut self.len };
@@ -265,38 +309,77 @@ impl Vrm {
         self.follow(u32::MAX, None, None, side);
     }
 
-    /// Looks at what the room is worth, and would be with a unit less or more.
-    pub fn weigh(&mut self) {
+    /// Looks at what the room is worth, and would be with a unit less or more; gives the best mapping of it.
+    pub fn weigh(&mut self) -> Mapping {
         let most = self.settings.fragments;
         // What was never hit is worth nothing, and of equal units the first are taken: those further back cannot be.
         let hit = self.values.iter().rposition(|&value| value > 0.0).map_or(0, |last| last + 1);
         let known = (hit + self.units + 2).min(self.most_units);
         self.reach(known);
-        let map = |units: usize| fragments::map(&self.values[..known], units, most);
-        let less = self.units.checked_sub(1).map(map);
-        let more = (self.units < self.most_units).then(|| map(self.units + 1));
-        self.options = [less, Some(map(self.units)), more];
+        let map = |units: usize| fragments::map_at(self.price(), self.beyond, &self.values[..known], units, most);
+        let best = map(self.units);
+        let now = self.counted(&best);
+        // The last unit stays.
+        let loss = (self.units > 1).then(|| now - self.counted(&map(self.units - 1)));
+        let gain = (self.units < self.most_units).then(|| self.counted(&map(self.units + 1)) - now);
+        self.stake = Stake { loss, gain };
+        best
     }
 
     pub fn stake(&self) -> Stake {
-        let [Some(Mapping { value: now, .. }), less, more] = [&self.options[1], &self.options[0], &self.options[2]]
-        else {
-            return Stake::default();
-        };
-        // The last unit stays.
-        let loss = less.as_ref().filter(|_| self.units > 1).map(|less| now - less.value);
-        let gain = more.as_ref().filter(|_| !self.is_away).map(|more| more.value - now);
-        Stake { loss, gain }
+        Stake { gain: self.stake.gain.filter(|_| !self.is_away), ..self.stake }
+    }
+
+    /// What a mapping counts beside those of others: by its weight, and most for what a promise is short of.
+    fn counted(&self, mapping: &Mapping) -> f64 {
+        let promised = self.settings.promise * self.references();
+        self.weight * mapping.value + PROMISED * self.hits(&mapping.runs).min(promised)
+    }
+
+    /// Sets the weight so that a hit counts by the share that it is of what the application would miss, blocks read
+    /// unasked included, with so many units.
+    pub fn weigh_by_misses(&mut self, units: usize) {
+        let most = self.settings.fragments;
+        let value = fragments::map_at(self.price(), self.beyond, &self.values, units, most).value;
+        self.weight = 1.0 / (self.references() - value).max(1.0);
+    }
+
+    /// References so far, faded.
+    fn references(&self) -> f64 {
+        self.values.iter().sum::<f64>() + self.beyond
+    }
+
+    /// Hits in these runs.
+    fn hits(&self, runs: &[Range<usize>]) -> f64 {
+        runs.iter().flat_map(|run| self.values.iter().skip(run.start).take(run.len())).sum()
     }
 
     /// Decides which positions are mapped; gives those that were.
     pub fn map(&mut self, unit: u32) -> Vec<Range<u32>> {
-        self.weigh();
-        let mapping = self.options[1].as_ref().expect("it was weighed");
+        let mapping = self.weigh();
         let blocks = |unit_at: usize| u32::try_from(unit_at as u64 * u64::from(unit)).unwrap_or(u32::MAX);
         let runs: Vec<Range<u32>> = mapping.runs.iter().map(|run| blocks(run.start)..blocks(run.end)).collect();
+        if self.load.is_some() && !self.pays(mapping.value, &runs, unit) {
+            return self.runs.clone();
+        }
         self.coming.reserve(2 * runs.len());
         std::mem::replace(&mut self.runs, runs)
+    }
+
+    /// True if mapping `runs`, which are worth `value`, instead of what is mapped now gains more than the blocks cost
+    /// that are read for it, or if there is room for more or less than is mapped now.
+    fn pays(&self, value: f64, runs: &[Range<u32>], unit: u32) -> bool {
+        let mapped: u64 = self.runs.iter().map(|run| run.len() as u64).sum();
+        if mapped != self.units as u64 * u64::from(unit) {
+            return true;
+        }
+        let known = self.policy.len();
+        let reads: u32 =
+            fragments::without(runs, &self.runs).iter().map(|run| run.end.min(known) - run.start.min(known)).sum();
+        let units = |run: &Range<u32>| (run.start / unit) as usize..(run.end / unit) as usize;
+        let now: Vec<Range<usize>> = self.runs.iter().map(units).collect();
+        let worth = self.hits(&now) - self.price() * fragments::slides(&self.values, self.beyond, &now);
+        value - worth > self.price() * f64::from(reads)
     }
 
     /// Gives up what is not mapped any more.
