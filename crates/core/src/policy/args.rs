@@ -1,5 +1,7 @@
 //! Arguments bound to the parameters of a policy.
 
+use std::fmt;
+
 use super::bind::bind;
 use super::entry::Catalog;
 use super::param::{by_app, find_param};
@@ -37,7 +39,7 @@ impl Run {
 }
 
 /// Arguments bound to a policy's parameters, defaults filled in.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct Args {
     params: &'static [Param],
     catalog: &'static Catalog,
@@ -45,6 +47,14 @@ pub struct Args {
     block_bytes: Option<u64>,
     rules: Option<Rules>,
     run: Option<Run>,
+}
+
+/// As in a spec: `(kin=25%, kout=50%)`.
+impl fmt::Debug for Args {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let values = self.params.iter().zip(&self.values).map(|(param, value)| format!("{}={value}", param.key));
+        write!(f, "({})", values.collect::<Vec<_>>().join(", "))
+    }
 }
 
 impl Args {

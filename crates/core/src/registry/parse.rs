@@ -59,6 +59,14 @@ mod tests {
         assert!(error.render(text).ends_with("  lru,lrv\n      ^^^"));
     }
 
+    /// A test that fails prints its arguments; an entry stands in the catalog that it names.
+    #[test]
+    fn entries_and_arguments_print_in_a_line() {
+        let spec = PolicySpec::parse("2q(kin=30%)").unwrap();
+        assert_eq!(format!("{:?}", spec.entry()), "2q");
+        assert_eq!(format!("{:?}", spec.args(None)), "(kin=30%, kout=50%, a1in_hit=stay)");
+    }
+
     #[test]
     fn all_is_every_policy_once() {
         let all = PolicySpec::parse_list("LRU, all").unwrap();
