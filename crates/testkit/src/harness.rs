@@ -37,6 +37,8 @@ pub struct Case {
     pub numbering: Numbering,
     /// Where blocks lie and who refers to them.
     pub world: World,
+    /// Whether the order of its resident blocks is compared, too, if it has one.
+    pub ordered: bool,
 }
 
 impl Case {
@@ -46,7 +48,15 @@ impl Case {
         let entry = registry::find(policy).unwrap_or_else(|| panic!("{policy} is not registered"));
         let run = Run { nanoseconds: Some(30_000_000_000), references: 300 };
         let args = entry.defaults(block_bytes(entry.info.name)).over(Some(run));
-        Case { policy: entry.info.name, args, capacity, seed: 42, numbering: Numbering::Fixed, world: World::default() }
+        Case {
+            policy: entry.info.name,
+            args,
+            capacity,
+            seed: 42,
+            numbering: Numbering::Fixed,
+            world: World::default(),
+            ordered: false,
+        }
     }
 
     /// A policy with the arguments of a spec.
@@ -104,6 +114,23 @@ impl Case {
         Case { numbering, ..self }
     }
 
+    /// Compares the order of the resident blocks, too.
+    pub fn in_order(self) -> Case {
+        Case { ordered: true, ..self }
+    }
+
+    /// True if the policy can say where its blocks stand.
+    pub fn keeps_order(&self) -> bool {
+        struct KeepsOrder<'a>(&'a Case);
+        impl Visitor for KeepsOrder<'_> {
+            type Output = bool;
+            fn visit<P: Policy + 'static>(self) -> bool {
+                self.0.build(1, Some(&future(Vec::new())), P::new).keep_order()
+            }
+        }
+        registry::visit(self.policy, KeepsOrder(self)).expect("a registered policy")
+    }
+
     /// Runs all events against the policy and its model and compares everything after each. Gives the hits, or the
     /// first difference as a sentence.
     pub fn check(&self, events: &[Event]) -> Result<u64, String> {
@@ -144,6 +171,8 @@ pub struct Harness<P> {
     world: World,
     capacity: u32,
     slots: u32,
+    /// The policy keeps its blocks in an order that the case asks for.
+    keeps_order: bool,
     time: u64,
     hits: u64,
 }
@@ -163,10 +192,11 @@ impl<P: Policy> Harness<P> {
         let model = models::model(P::INFO.name, &given).unwrap_or_else(|| panic!("{} has no model", P::INFO.name));
         let slots = match case.numbering {
             Numbering::Fixed => 1 + events.iter().filter_map(mentioned).max().unwrap_or(0),
-            Numbering::Recycled => identities::<P>(&case.args, case.capacity),
+            Numbering::Recycled => identities::<P>(&case.args, case.capacity).min(first_keys(events)),
         };
         let future = P::INFO.offline.then(|| future(trace));
-        let policy = case.build(slots, future.as_ref(), P::new);
+        let mut policy = case.build(slots, future.as_ref(), P::new);
+        let keeps_order = case.ordered && policy.keep_order();
         let host = Host::new(case.numbering, slots);
         Harness {
             policy,
@@ -176,6 +206,7 @@ impl<P: Policy> Harness<P> {
             world: case.world,
             capacity: case.capacity,
             slots,
+            keeps_order,
             time: 0,
             hits: 0,
         }
@@ -271,6 +302,23 @@ impl<P: Policy> Harness<P> {
         }
         match self.host.known().find(|&(key, slot)| self.policy.contains(slot) != expected.contains(&key)) {
             Some((key, slot)) => Err(format!("contains({key}) is {}", self.policy.contains(slot))),
+            None if self.keeps_order => self.compare_orders(),
+            None => Ok(()),
+        }
+    }
+
+    /// Every resident block stands where the model says, and nothing behind the last.
+    fn compare_orders(&self) -> Result<(), String> {
+        let order = self.model.order().ok_or("the policy keeps an order, and its model has none")?;
+        for (position, &key) in order.iter().enumerate() {
+            let (slot, position) = (self.host.slot(key), position as u32);
+            let seen = (self.policy.at(position), slot.and_then(|slot| self.policy.position(slot)));
+            if seen != (slot, Some(position)) {
+                return Err(format!("the model has {key}, in slot {slot:?}, at {position}, the policy says {seen:?}"));
+            }
+        }
+        match self.policy.at(order.len() as u32) {
+            Some(slot) => Err(format!("slot {slot} stands behind the last of {} blocks", order.len())),
             None => Ok(()),
         }
     }
@@ -280,6 +328,12 @@ impl<P: Policy> Harness<P> {
 /// keys do.
 fn identities<P: Policy>(args: &Args, capacity: u32) -> u32 {
     P::identities(args, capacity).min(1 << 10) as u32
+}
+
+/// Keys below this are all that is mentioned before the first resize: with slots for no more, the policy has to grow.
+fn first_keys(events: &[Event]) -> u32 {
+    let before = events.iter().take_while(|event| !matches!(event, Event::Resize(_)));
+    before.filter_map(mentioned).max().map_or(1, |last| last + 1)
 }
 
 /// Bytes of a block in runs of this policy; `None` where nothing depends on it.
