@@ -108,3 +108,26 @@ fn steps(args: &Args) -> usize {
 fn size(step: usize, steps: usize, capacity: u32) -> u32 {
     (u64::from(capacity) * step as u64 / steps as u64) as u32
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::registry;
+
+    /// One application hits half its references from a quarter of the cache on, the other from three quarters on.
+    #[test]
+    fn rooms_are_the_best_by_the_measured_curves() {
+        let args = registry::find("best").unwrap().defaults(None);
+        let Some(Profiling::Alone { sizes, .. }) = Foreknown::profiling(&args, 32) else { panic!("not measured") };
+        assert_eq!(sizes, (1..=32).collect::<Vec<u32>>());
+        let app = |needed: u32| App {
+            profile: sizes.iter().map(|&size| (size, if size < needed { 0.0 } else { 50.0 })).collect(),
+            references: 1000,
+            ..App::default()
+        };
+        let mut best = Foreknown::new(&args, 32, &[app(8), app(24)]).unwrap();
+        [0, 1].into_iter().for_each(|app| best.arrive(app));
+        let rooms: Vec<u32> = best.divide(32, &[0, 1], &[], false).iter().map(|grant| grant.blocks).collect();
+        assert_eq!(rooms, [8, 24]);
+    }
+}
