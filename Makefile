@@ -82,7 +82,7 @@ audit: target/tools/bin/cargo-deny ## Check the dependencies: licences, origins,
 
 sbom: target/tools/bin/cargo-cyclonedx ## Write what the command is built from, as CycloneDX, to target/hotset.cdx.json
 	$< cyclonedx --quiet --manifest-path crates/cli/Cargo.toml --describe binaries --target all --format json --spec-version 1.5
-	rm xtask/xtask_bin.cdx.json
+	rm xtask/xtask_bin.cdx.json xtask/reference/hotset-reference_bin.cdx.json
 	mv crates/cli/hotset_bin.cdx.json target/hotset.cdx.json
 
 bpf: ## Build the kernel's side of the feed (needs clang)

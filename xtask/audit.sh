@@ -18,4 +18,4 @@ if ! cargo deny --locked fetch db; then
     echo "audit: say ADVISORIES=DIR, a clone of https://github.com/RustSec/advisory-db made elsewhere" >&2
     exit 1
 fi
-cargo deny --locked check --disable-fetch advisories
+cargo deny --locked --offline check advisories
