@@ -142,8 +142,8 @@ fn config() -> ProptestConfig {
 proptest! {
     #![proptest_config(config())]
 
-    /// Without removals: of blocks that are not used again one leaves before the other, and it matters which is removed.
-    /// What asks knows the time of its last fault, so there is one in front of each resize.
+    /// Without removals: of blocks that are not used again one leaves before the other, and it matters which is
+    /// removed. What asks knows the time of its last fault, so there is one in front of each resize.
     #[test]
     fn opt_hits_as_often_whether_it_asks_or_is_told(events in traces::eventful(40, 20), frames in 1u32..20) {
         let after_a_fault = |(number, &event)| match event {

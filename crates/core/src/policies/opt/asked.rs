@@ -1,8 +1,8 @@
 //! OPT where it is called for blocks that are not resident alone, and asks its host for next uses.
 //!
 //! A resident whose next use has passed was used meanwhile, for its next use is known exactly: so when room is needed
-//! those are looked up again, and nobody has to watch references to residents. A resize is not told the time: it chooses
-//! as at the last miss.
+//! those are looked up again, and nobody has to watch references to residents. A resize is not told the time: it
+//! chooses as at the last miss.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
