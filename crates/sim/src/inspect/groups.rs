@@ -57,10 +57,12 @@ pub struct File {
     pub write_requests: u64,
 }
 
-/// Consecutive references to one file.
+/// References to consecutive blocks of one file.
 pub(super) struct Share {
     pub file: u32,
     pub kind: u8,
+    /// The number in its file of the first block; an object's id is its only number.
+    pub first: u64,
     pub references: u64,
 }
 

@@ -9,6 +9,7 @@ mod blocks;
 mod groups;
 mod operations;
 mod pattern;
+mod places;
 mod ranking;
 mod sequence;
 mod sizes;
@@ -22,6 +23,7 @@ pub use blocks::{Bin, Reuse};
 pub use groups::{File, Group, Ranked};
 pub use operations::Operation;
 pub use pattern::{Grid, Pattern};
+pub use places::Places;
 pub use ranking::{By, Ranking};
 pub use sequence::Sequences;
 pub use sizes::{SizeBin, Sizes};
@@ -110,9 +112,13 @@ pub fn inspect(
     let meta = reader.meta().clone();
     let mut inspector = Inspector::new(&meta, options, *ranking);
     let mut batch = Batch::new();
+    if let Some(pattern) = pattern.as_deref_mut().filter(|_| inspector.cuts_objects()) {
+        pattern.places = None;
+    }
     loop {
         reader.read(&mut batch)?;
         if batch.is_empty() {
+            pattern.into_iter().for_each(|pattern| pattern.name(reader.tables()));
             return inspector.finish(&meta, reader.tables());
         }
         progress.advance(inspector.feed(&batch.requests, reader.tables(), pattern.as_deref_mut())?);
@@ -157,6 +163,11 @@ impl Inspector {
         }
     }
 
+    /// True if objects are cut into blocks, whose numbers do not tell which object they are of.
+    fn cuts_objects(&self) -> bool {
+        self.cutting.objects && self.cutting.block().bytes().is_some()
+    }
+
     /// Counts requests and returns how many references they make.
     fn feed(
         &mut self,
@@ -167,13 +178,15 @@ impl Inspector {
         let before = self.references;
         for request in requests {
             self.note(request);
+            let mut first = self.cutting.blocks(request).first;
             let mut rest = std::slice::from_ref(request);
             while !rest.is_empty() {
                 let cut = self.expanded.keys.len();
                 self.expander.expand(&mut rest, &mut self.expanded)?;
                 let references = (self.expanded.keys.len() - cut) as u64;
                 if references > 0 {
-                    self.shares.push(Share { file: request.file, kind: request.kind, references });
+                    self.shares.push(Share { file: request.file, kind: request.kind, first, references });
+                    first = first.saturating_add(references);
                 }
                 if self.expanded.is_full() {
                     self.count_blocks(tables, pattern.as_deref_mut())?;

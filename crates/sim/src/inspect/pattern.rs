@@ -7,10 +7,12 @@
 
 use hashbrown::HashMap;
 use hotset_core::request::Kind;
+use hotset_core::view::Blocks;
 use hotset_trace::Tables;
 use serde::{Serialize, Serializer};
 
 use super::groups::{Share, kind_name};
+use super::places::Places;
 
 /// Points of the grid from left to right.
 const COLUMNS: usize = 1024;
@@ -39,6 +41,9 @@ pub struct Pattern {
     pub blocks_per_row: u64,
     /// A grid a kind, in the order of their first reference.
     pub kinds: Vec<Grid>,
+    /// Which blocks the rows are of; absent for objects in blocks, which have no names.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub places: Option<Places>,
     #[serde(skip)]
     numbers: HashMap<(u32, u8), usize>,
     #[serde(skip)]
@@ -66,6 +71,7 @@ impl Default for Pattern {
             references_per_column: 1,
             blocks_per_row: 1,
             kinds: Vec::new(),
+            places: Some(Places::default()),
             numbers: HashMap::new(),
             torn: false,
         }
@@ -88,24 +94,37 @@ impl Pattern {
         let mut blocks = blocks.iter();
         for share in shares {
             let kind = self.number(share, tables);
-            blocks.by_ref().take(share.references as usize).for_each(|&block| self.note(kind, block.into()));
+            let numbers = Blocks { first: share.first, count: share.references }.numbers();
+            for (number, &block) in numbers.zip(blocks.by_ref()) {
+                self.note(kind, block.into(), (share.file, number));
+            }
         }
     }
 
-    fn note(&mut self, kind: usize, block: u64) {
+    /// Gives files the names that are known in the end.
+    pub(super) fn name(&mut self, tables: &Tables) {
+        self.places.iter_mut().for_each(|places| places.name(tables));
+    }
+
+    /// Counts a reference to a block, which has this number in its file.
+    fn note(&mut self, kind: usize, block: u64, (file, number): (u32, u64)) {
         while self.references / self.references_per_column >= COLUMNS as u64 {
             self.kinds.iter_mut().for_each(|grid| grid.fold_columns());
             self.references_per_column *= 2;
         }
         while block / self.blocks_per_row >= ROWS as u64 {
             self.kinds.iter_mut().for_each(|grid| grid.fold_rows());
+            self.places.iter_mut().for_each(Places::fold);
             self.blocks_per_row *= 2;
         }
         let (column, row) = (self.references / self.references_per_column, block / self.blocks_per_row);
         let point = &mut self.kinds[kind].points[row as usize * COLUMNS + column as usize];
         *point = point.saturating_add(1);
         self.references += 1;
-        self.blocks = self.blocks.max(block + 1);
+        if block == self.blocks {
+            self.places.iter_mut().for_each(|places| places.note(row as usize, file, number));
+            self.blocks += 1;
+        }
     }
 
     /// The grid of what is touched. A trace that tells a file's kind only after its first references has them under
@@ -172,7 +191,7 @@ mod tests {
         let blocks: Vec<u32> = (0..5000u32).map(|at| if at % 2 == 0 { at / 2 } else { at / 7 }).collect();
         let mut pattern = Pattern::default();
         for (at, &block) in blocks.iter().enumerate() {
-            let share = Share { file: 0, kind: [3, 1][usize::from(at % 3 == 0)], references: 1 };
+            let share = Share { file: 0, kind: [3, 1][usize::from(at % 3 == 0)], first: 0, references: 1 };
             pattern.feed(&[block], &[share], &Tables::default());
         }
         assert_eq!((pattern.references, pattern.references_per_column, pattern.blocks_per_row), (5000, 8, 8));
@@ -201,7 +220,7 @@ mod tests {
         tables.files = (0..20).map(file).collect();
         let mut pattern = Pattern::default();
         for file in 0..20 {
-            pattern.feed(&[file], &[Share { file, kind: 3, references: 1 }], &tables);
+            pattern.feed(&[file], &[Share { file, kind: 3, first: 0, references: 1 }], &tables);
         }
         assert_eq!((pattern.kinds.len(), pattern.kinds[KINDS - 1].name.as_str()), (KINDS, REST));
         assert_eq!(pattern.kinds[KINDS - 1].points.iter().sum::<u32>(), 20 - (KINDS as u32 - 1));

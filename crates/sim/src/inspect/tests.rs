@@ -46,6 +46,12 @@ fn the_picture_has_every_reference_at_its_time_block_and_kind() {
     assert_eq!(points("datafile"), [(0, 0, 1), (1, 1, 1), (3, 1, 1)]);
     assert_eq!(points("texture"), [(2, 2, 1)]);
     assert!(pattern.is_whole() && pattern.references == 4 && pattern.blocks == 3);
+    let places = pattern.places.unwrap();
+    let (files, rows) = places.told();
+    assert_eq!(
+        (files, rows),
+        (&["a".to_owned(), "b".to_owned()][..], [[0, 0, 0, 1], [0, 1, 1, 1], [1, 0, 0, 1]].map(Vec::from).into())
+    );
 }
 
 #[test]
