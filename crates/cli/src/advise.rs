@@ -15,13 +15,16 @@ use hotset_results::write_json;
 use hotset_sim::advise::{Advice, Advisor};
 use hotset_sim::clock::Store;
 use hotset_sim::inspect::{Inspection, Ranking, inspect};
+use serde::Serialize;
 
 use crate::failure::Failure;
 use crate::output::{human, style};
 use crate::progress::{Reading, Terminal};
+use crate::report::ReportArgs;
 use crate::results;
 use crate::select::{self, FilterArgs};
 use crate::traces::{CutArgs, Opener, ReadArgs};
+use steps::Steps;
 
 /// Tell how much memory a cache should have, which policy, what that gives, and what to do next
 #[derive(Args)]
@@ -31,6 +34,7 @@ The rules are those of docs/guide/advice.md; the commands at the end of each pie
 Examples:
   hotset advise app.hst
   hotset advise app.hst --size 512M --store nvme
+  hotset advise app.hst --report advice.html         the same as a page to look at
   hotset advise app.hst --app postgres --json -      a database: its own buffers are compared, too
   hotset advise -- make -j4                          records the command first")]
 pub(crate) struct Advise {
@@ -55,10 +59,28 @@ pub(crate) struct Advise {
     /// Write the advice as JSON, one object a trace; `-` is standard output, then without words
     #[arg(long, value_name = "FILE", help_heading = "Results")]
     json: Option<PathBuf>,
+    #[command(flatten)]
+    report: ReportArgs,
+}
+
+/// What stands on the page.
+#[derive(Serialize)]
+struct Content<'a> {
+    advice: Vec<Told<'a>>,
+}
+
+/// Advice on one trace with the words that say it.
+#[derive(Serialize)]
+struct Told<'a> {
+    #[serde(flatten)]
+    advice: &'a Advice,
+    paragraphs: Vec<String>,
+    steps: &'a Steps,
 }
 
 impl Advise {
-    pub(crate) fn run(self) -> Result<(), Failure> {
+    pub(crate) fn run(self, typed: &str) -> Result<(), Failure> {
+        let page = self.report.prepare(&self.traces)?;
         let advisor = self.advisor()?;
         let opener = self.read.opener()?;
         let traces = match self.command.is_empty() {
@@ -70,12 +92,19 @@ impl Advise {
             let inspection = inspected(&advisor, &opener, path)?;
             let advisor = Advisor { beside: database::buffers(&inspection), ..advisor.clone() };
             let advice = self.advise(&advisor, &opener, path)?;
+            let steps = steps::next(&advice, &inspection, &self.trace(path));
             if self.json.as_deref() != Some(Path::new("-")) {
-                self.show(path, &advice, &inspection)?;
+                show(&advice, &steps)?;
             }
-            all.push(advice);
+            all.push((advice, steps));
         }
-        self.json.as_deref().map_or(Ok(()), |path| results::write(path, |out| write_json(out, &all)))
+        if let Some(path) = &self.json {
+            let all: Vec<&Advice> = all.iter().map(|(advice, _)| advice).collect();
+            results::write(path, |out| write_json(out, &all))?;
+        }
+        let Some(page) = page else { return Ok(()) };
+        let told = all.iter().map(|(advice, steps)| Told { advice, paragraphs: words::paragraphs(advice), steps });
+        page.write(typed, Content { advice: told.collect() })
     }
 
     fn advisor(&self) -> Result<Advisor, Failure> {
@@ -96,21 +125,24 @@ impl Advise {
         advice.map_err(|error| Failure::swept(error, "--size", self.size.as_deref().unwrap_or_default()))
     }
 
-    fn show(&self, path: &Path, advice: &Advice, inspection: &Inspection) -> Result<(), Failure> {
-        let mut out = stdout().lock();
-        for paragraph in words::paragraphs(advice) {
-            writeln!(out, "{}\n", human::wrap(&paragraph, style::width()))?;
-        }
-        if advice.memory.is_some() {
-            writeln!(out, "Hits in % of the reads:\n{}\n", words::table(advice))?;
-        }
-        let mut typed = vec![path.display().to_string()];
-        typed.extend(self.read.typed().into_iter().chain(self.cut.typed()).chain(self.filter.typed()));
-        for step in steps::next(advice, inspection, &typed) {
-            writeln!(out, "{step}")?;
-        }
-        Ok(out.flush()?)
+    /// What names a trace on a command line, with the options that say how it is read.
+    fn trace(&self, path: &Path) -> Vec<String> {
+        [vec![path.display().to_string()], self.read.typed(), self.cut.typed(), self.filter.typed()].concat()
     }
+}
+
+fn show(advice: &Advice, steps: &Steps) -> Result<(), Failure> {
+    let mut out = stdout().lock();
+    for paragraph in words::paragraphs(advice) {
+        writeln!(out, "{}\n", human::wrap(&paragraph, style::width()))?;
+    }
+    if advice.memory.is_some() {
+        writeln!(out, "Hits in % of the reads:\n{}\n", words::table(advice))?;
+    }
+    for line in steps.lines() {
+        writeln!(out, "{line}")?;
+    }
+    Ok(out.flush()?)
 }
 
 /// What is in a trace.

@@ -78,7 +78,8 @@ impl Curve {
         let drawn = curves.run(&name, || opener.open(path), &Terminal::default())?;
         self.results.write(&CURVE_COLUMNS, &drawn.rows)?;
         if let Some(page) = page {
-            page.write(typed, Rows { rows: &drawn.rows, series: &[] })?;
+            let reading = [self.read.typed(), self.cut.typed(), self.filter.typed()].concat();
+            page.write(typed, Rows { rows: &drawn.rows, series: &[], reading })?;
         }
         if !self.results.has_stdout() {
             show::show(&words::named(&name, &drawn.rows[0].choice), &drawn.lines, drawn.block_bytes)?;

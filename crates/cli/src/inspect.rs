@@ -84,6 +84,9 @@ struct Content<'a> {
     /// Absent where there are more blocks than memory is allowed for.
     #[serde(skip_serializing_if = "Option::is_none")]
     pattern: Option<&'a Pattern>,
+    /// The options with which other commands read the trace as this one did.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    reading: Vec<String>,
 }
 
 /// The JSON object.
@@ -118,7 +121,8 @@ impl Inspect {
         }
         if let Some(page) = page {
             let pattern = pattern.as_ref().filter(|pattern| pattern.is_whole());
-            page.write(typed, Content { inspection: named, pattern })?;
+            let reading = [self.read.typed(), self.cut.typed(), self.filter.typed()].concat();
+            page.write(typed, Content { inspection: named, pattern, reading })?;
         }
         if self.json.as_deref() != Some(Path::new("-")) {
             page::write(&mut stdout().lock(), &words::named(&name, &choice), &inspection)?;

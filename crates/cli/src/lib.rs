@@ -112,7 +112,7 @@ impl Command {
     /// Runs the command; `typed` is its line, for reports.
     fn run(self, typed: &str) -> Result<(), Failure> {
         match self {
-            Command::Advise(command) => command.run(),
+            Command::Advise(command) => command.run(typed),
             Command::Demo(command) => command.run(),
             Command::Record(command) => command.run(),
             Command::Inspect(command) => command.run(typed),

@@ -81,6 +81,7 @@ fn a_page_of_an_inspection_holds_it_and_every_reference_of_the_picture() {
     hotset(&["inspect", &trace, "--report", &page]).good();
     let told = data(&page);
     assert_eq!(told["inspection"], seen);
+    assert_eq!(told.get("reading"), None, "it was read without options");
     let pattern = &told["pattern"];
     assert_eq!((&pattern["references"], &pattern["blocks"]), (&seen["references"], &seen["distinct_blocks"]));
     let counts = |kind: &Value| -> u64 {
@@ -88,8 +89,49 @@ fn a_page_of_an_inspection_holds_it_and_every_reference_of_the_picture() {
         pairs.iter().skip(1).step_by(2).map(|count| count.as_u64().unwrap()).sum()
     };
     assert_eq!(pattern["kinds"].as_array().unwrap().iter().map(counts).sum::<u64>(), seen["references"]);
+    // Rows tell which blocks of which files they are of: of two files, all.
+    let (places, hottest) = (&pattern["places"], &seen["files"]["top"][0]);
+    let numbers =
+        |row: &Value| row.as_array().unwrap().iter().map(|number| number.as_u64().unwrap()).collect::<Vec<_>>();
+    let rows: Vec<Vec<u64>> = places["rows"].as_array().unwrap().iter().map(numbers).collect();
+    let [blocks, a_row] = ["blocks", "blocks_per_row"].map(|field| pattern[field].as_u64().unwrap());
+    assert_eq!(rows.len() as u64, blocks.div_ceil(a_row));
+    let of_hottest = |place: &&[u64]| places["files"][place[0] as usize] == hottest["path"];
+    let named = rows.iter().flat_map(|row| row.chunks(4)).filter(of_hottest).map(|place| place[3]).sum::<u64>();
+    assert_eq!(hottest["distinct_blocks"], named, "{hottest}");
     hotset(&["inspect", &trace, "--memory", "1", "--report", &page]).good();
     assert!(data(&page).get("pattern").is_none(), "more blocks than memory is allowed for");
+}
+
+#[test]
+fn a_page_of_advice_holds_what_was_said_and_what_to_do() {
+    let folder = Folder::new();
+    let (trace, page) = (folder.file("t.csv", csv()), folder.path("t.html"));
+    let said = hotset(&["advise", &trace, "--block", "8192", "--report", &page]).good().out;
+    let told = data(&page);
+    let advice = &told["advice"][0];
+    let json = hotset(&["advise", &trace, "--block", "8192", "--json", "-"]).rows().remove(0);
+    assert!(json.as_object().unwrap().iter().all(|(field, value)| advice[field] == *value), "{advice}");
+    let words = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
+    let said = words(&said);
+    let of = |list: &Value| -> Vec<String> {
+        list.as_array().unwrap().iter().map(|line| words(line.as_str().unwrap())).collect()
+    };
+    let steps = &advice["steps"];
+    let lines = [of(&advice["paragraphs"]), of(&steps["next"]), of(&steps["checks"])].concat();
+    assert!(lines.len() >= 5 && lines.iter().all(|line| said.contains(line)), "{lines:?} in {said}");
+}
+
+#[test]
+fn pages_tell_how_other_commands_read_the_trace() {
+    let folder = Folder::new();
+    let (trace, page) = (folder.file("t.csv", csv()), folder.path("t.html"));
+    let reading = ["--format", "csv", "--block", "8192", "--to", "40"];
+    let commands: [&[&str]; 3] = [&["simulate", "-p", "lru", "-s", "5"], &["curve", "--points", "5"], &["inspect"]];
+    for command in commands {
+        hotset(&[command, &reading, &[&trace, "--report", &page]].concat()).good();
+        assert_eq!(data(&page)["reading"], serde_json::json!(reading), "{command:?}");
+    }
 }
 
 #[test]

@@ -4,6 +4,7 @@ use std::path::Path;
 
 use hotset_sim::advise::{Advice, Change};
 use hotset_sim::inspect::{File, Inspection};
+use serde::Serialize;
 
 use super::database;
 use crate::output::human;
@@ -15,24 +16,44 @@ const MOUNTED: f64 = 0.8;
 /// Files that are read once and make up less of the references than this do not matter.
 const MATTERS: f64 = 0.01;
 
-/// Lines to print. `trace` is what names the trace on a command line, with the options that say how it is read.
-pub(super) fn next(advice: &Advice, inspection: &Inspection, trace: &[String]) -> Vec<String> {
-    let (Some(memory), Some(change)) = (&advice.memory, &advice.change) else { return Vec::new() };
+/// What is to be done, a line each.
+#[derive(Default, Serialize)]
+pub(super) struct Steps {
+    /// Commands and calls.
+    next: Vec<String>,
+    /// Commands that check the figures.
+    checks: Vec<String>,
+}
+
+impl Steps {
+    /// Lines to print, under their headings.
+    pub(super) fn lines(&self) -> impl Iterator<Item = String> {
+        let lists = [("What to do:", &self.next), ("To check the figures:", &self.checks)];
+        let told = lists.into_iter().filter(|(_, steps)| !steps.is_empty());
+        told.flat_map(|(heading, steps)| {
+            std::iter::once(heading.to_owned()).chain(steps.iter().map(|step| format!("  {step}")))
+        })
+    }
+}
+
+/// The steps. `trace` is what names the trace on a command line, with the options that say how it is read.
+pub(super) fn next(advice: &Advice, inspection: &Inspection, trace: &[String]) -> Steps {
+    let (Some(memory), Some(change)) = (&advice.memory, &advice.change) else { return Steps::default() };
     let trace = trace.iter().map(|word| quoted(word)).collect::<Vec<_>>().join(" ");
-    let mut steps = vec!["What to do:".to_owned()];
+    let mut steps = Vec::new();
     steps.extend(change.pays.then(|| mount(advice, change, inspection)));
     if let (Some(database), Some(bytes)) = (database::of(inspection), memory.size_bytes) {
         let (megabytes, setting) = (bytes.div_ceil(1 << 20), database.setting);
-        steps.push(format!("  {megabytes}MB more of {setting}, or as much left to the page cache behind them"));
+        steps.push(format!("{megabytes}MB more of {setting}, or as much left to the page cache behind them"));
     }
     for file in read_once(inspection) {
         let share = human::percent(file.share);
         steps.push(format!(
-            "  {}: read once ({share} % of the references); posix_fadvise(POSIX_FADV_DONTNEED) behind the reader keeps others in",
+            "{}: read once ({share} % of the references); posix_fadvise(POSIX_FADV_DONTNEED) behind the reader keeps others in",
             file.path
         ));
     }
-    steps.push(format!("  hotset advise {trace} --size SIZE    (if there is less memory, or more)"));
+    steps.push(format!("hotset advise {trace} --size SIZE    (if there is less memory, or more)"));
     let mut policies = vec![advice.today.as_str(), advice.policy.as_str(), &advice.bound];
     policies.dedup();
     policies.extend(advice.beside.iter().map(|beside| beside.policy.as_str()));
@@ -42,16 +63,15 @@ pub(super) fn next(advice: &Advice, inspection: &Inspection, trace: &[String]) -
     sizes.sort_unstable();
     sizes.dedup();
     let sizes = sizes.iter().map(u32::to_string).collect::<Vec<_>>().join(",");
-    steps.push("To check the figures:".to_owned());
-    steps.push(format!("  hotset simulate {trace} --policy {} --size {sizes}", quoted(&policies.join(","))));
-    steps
+    let check = format!("hotset simulate {trace} --policy {} --size {sizes}", quoted(&policies.join(",")));
+    Steps { next: steps, checks: vec![check] }
 }
 
 /// The mount that runs the policy.
 fn mount(advice: &Advice, change: &Change, inspection: &Inspection) -> String {
     let directory = directory(inspection).map_or_else(|| "DIRECTORY".to_owned(), |directory| quoted(&directory));
     let megabytes = change.size_bytes.map_or(1, |bytes| bytes.div_ceil(1 << 20));
-    format!("  hotset mount {directory} MOUNTPOINT --memory {megabytes}M --policy {}", quoted(&advice.policy))
+    format!("hotset mount {directory} MOUNTPOINT --memory {megabytes}M --policy {}", quoted(&advice.policy))
 }
 
 /// The files that matter of which no block is read twice.

@@ -62,6 +62,9 @@ pub(crate) struct Rows<'a, R: Serialize> {
     /// What happened in one stretch of time after another, as `--series` writes it.
     #[serde(skip_serializing_if = "<[_]>::is_empty")]
     pub(crate) series: &'a [SeriesRow],
+    /// The options with which other commands read the trace as this one did.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(crate) reading: Vec<String>,
 }
 
 /// What stands on a page of results that were written before.
