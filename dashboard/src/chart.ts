@@ -1,9 +1,11 @@
 // A chart of lines: thin, labelled at their ends, with the values under the pointer or the arrow keys.
 
 import uPlot from "uplot";
+import { around, axes } from "./axes.ts";
 import { clip, h, name } from "./dom.ts";
 import { Frame } from "./frame.ts";
 import { colour } from "./theme.ts";
+import { between, type Axis, type Extents, type Range, type Zoom } from "./zoom.ts";
 
 /** A point, and what is said of it beside its value. */
 export interface Point {
@@ -27,6 +29,8 @@ export interface Line {
 /** What a chart shows. */
 export interface Drawing {
   label: string;
+  /** Titles of the axes, with units; absent where the words above the chart say what is drawn. */
+  titles?: { x: string; y: string };
   lines: Line[];
   log: boolean;
   /** Sizes in bytes, whose round values are powers of two. */
@@ -35,8 +39,8 @@ export interface Drawing {
   share: boolean;
   /** A small one of many: no labels at the lines. */
   small?: boolean;
-  /** The greatest value of the axis, where several charts have the same. */
-  top?: number;
+  /** Where the axis of values begins and ends, where several charts have the same. */
+  range?: Range;
   /** Places that are marked at the lower edge. */
   marks?: number[];
   /** The least value of the axis: what lies below is cut off. */
@@ -52,11 +56,12 @@ interface Spot {
   at: number;
 }
 
-const FONT = "12px system-ui, sans-serif";
 const NEAR_LINES = 9;
 
 /** Height of a mark at the lower edge. */
 const MARK = 9;
+
+const straight = uPlot.paths.linear!();
 
 /** Measures text. */
 const ruler = document.createElement("canvas").getContext("2d")!;
@@ -73,8 +78,18 @@ export class Chart {
   constructor(
     private drawing: Drawing,
     height: number,
+    zoom?: Zoom,
   ) {
-    this.frame = new Frame(height, { build: (width) => this.build(width), onKey: (event) => this.onKey(event), leave: () => this.look(undefined) });
+    const picture = {
+      build: (width: number) => this.build(width),
+      rescale: () => this.rescale(),
+      onKey: (event: KeyboardEvent) => this.onKey(event),
+      leave: () => this.look(undefined),
+      extents: () => this.extents(),
+      place: () => this.place(),
+      shown: () => this.shown(),
+    };
+    this.frame = new Frame(height, picture, zoom, drawing.small);
     this.element = this.frame.element;
   }
 
@@ -103,6 +118,28 @@ export class Chart {
     this.frame.label(`${label}. Arrow keys go from value to value and from line to line.`);
   }
 
+  private extents(): Extents {
+    const [from, to] = [this.xs[0] ?? 1, this.xs[this.xs.length - 1] ?? 2];
+    return { x: { range: from === to ? [from / 2, to * 2] : [from, to], log: this.drawing.log } };
+  }
+
+  private place(): Partial<Record<Axis, number>> | undefined {
+    return this.near === undefined ? undefined : { x: this.xs[this.near.at]! };
+  }
+
+  private shown(): string {
+    const [from, to] = this.rangeX();
+    return `${this.drawing.showX(from)} to ${this.drawing.showX(to)}`;
+  }
+
+  private rescale(): void {
+    const at = this.near;
+    this.look(undefined);
+    const [min, max] = this.rangeX();
+    this.plot?.setScale("x", { min, max });
+    if (at !== undefined && this.xs[at.at]! >= min && this.xs[at.at]! <= max) this.look(at);
+  }
+
   private options(width: number): uPlot.Options {
     const { lines, log, small } = this.drawing;
     const labels = small ? 12 : Math.min(150, width * 0.24, this.labelWidth());
@@ -111,7 +148,7 @@ export class Chart {
       height: this.frame.height,
       padding: [10, labels, 0, 0],
       legend: { show: false },
-      cursor: { y: false, drag: { x: false, y: false }, points: { size: 7 }, dataIdx: (_, line, at) => this.closest(line, at) },
+      cursor: { y: false, ...this.frame.cursor(false), points: { size: 7 }, dataIdx: (_, line, at) => this.closest(line, at) },
       scales: { x: { time: false, distr: log ? 3 : 1, log: 2, range: () => this.rangeX() }, y: { range: () => this.rangeY() } },
       axes: axes(width, { ...this.drawing, ticks: small ? 2 : 5 }),
       series: [{}, ...lines.map((line) => stroke(line, small === true))],
@@ -119,23 +156,36 @@ export class Chart {
         drawAxes: [(plot) => this.marks(plot)],
         draw: [(plot) => this.labels(plot)],
         setCursor: [(plot) => this.onPointer(plot)],
+        setSelect: [(plot) => this.frame.selected(plot)],
         ready: [(plot) => this.frame.tell(plot, log)],
         setScale: [(plot) => this.frame.tell(plot, log)],
       },
     };
   }
 
-  private rangeX(): [number, number] {
-    const [from, to] = [this.xs[0] ?? 1, this.xs[this.xs.length - 1] ?? 2];
-    return from === to ? [from / 2, to * 2] : [this.drawing.log ? from : Math.min(0, from), to];
+  private rangeX(): Range {
+    return this.frame.zoom.of("x", this.extents().x.range);
   }
 
-  private rangeY(): [number, number] {
-    const values = this.ys.flat().filter((value) => value !== null && value !== undefined);
-    const greatest = this.drawing.top ?? values.reduce((most, value) => Math.max(most, value), 0);
-    const least = Math.max(this.drawing.floor ?? -Infinity, values.reduce((least, value) => Math.min(least, value), 0));
-    const top = greatest === least ? least + 1 : greatest + (greatest - least) * 0.06;
-    return [least, this.drawing.share ? Math.min(1, top) : top];
+  /** All lines count, also those that are off: nothing moves when one is switched. */
+  private rangeY(): Range {
+    const { lines, range, floor = -Infinity, share } = this.drawing;
+    if (range !== undefined) return range;
+    const [from, to] = this.rangeX();
+    const edges = lines.flatMap((line) => [this.valueAt(line, from), this.valueAt(line, to)]);
+    const values = lines.flatMap(({ points }) => points.flatMap(({ x, y }) => (x >= from && x <= to ? [y] : [])));
+    const shown = [...values, ...edges.filter((value) => value !== undefined)].map((value) => Math.max(floor, value));
+    const [least, greatest] = around(shown);
+    return [least, share ? Math.min(1, greatest) : greatest];
+  }
+
+  /** The value of a line at a place, between its points on a straight line. */
+  private valueAt({ points }: Line, x: number): number | undefined {
+    const right = points.findIndex((point) => point.x >= x);
+    if (right < 0) return undefined;
+    const [before, behind] = [points[right - 1], points[right]!];
+    if (behind.x === x) return behind.y;
+    return before && between([before.x, before.y], [behind.x, behind.y], x, this.drawing.log);
   }
 
   /** The nearest place where a line has a point: lines need not have the same sizes. */
@@ -214,8 +264,10 @@ export class Chart {
 
   /** Where the lines with a name end, in pixels of the picture, and where their names go. */
   private ends(plot: uPlot): { line: Line; y: number; from: { x: number; y: number } }[] {
+    const [first, last] = this.rangeX();
     return this.labelled().flatMap((line) => {
-      const end = line.points[line.points.length - 1];
+      const edge = this.valueAt(line, last);
+      const end = edge === undefined ? line.points.findLast(({ x }) => x >= first && x <= last) : { x: last, y: edge };
       if (end === undefined || end.y < (plot.scales["y"]?.min ?? 0)) return [];
       const from = { x: plot.valToPos(end.x, "x", true), y: plot.valToPos(end.y, "y", true) };
       return [{ line, y: from.y, from }];
@@ -244,12 +296,14 @@ export class Chart {
     event.preventDefault();
     const shown = this.drawing.lines.flatMap((line, number) => (line.shown && line.points.length > 0 ? [number] : []));
     if (shown.length === 0) return;
-    const from = this.near ?? { line: shown[0]!, at: -1 };
+    const from = this.near ?? { line: shown[0]!, at: this.xs.findIndex((x) => x >= this.rangeX()[0]) - 1 };
     const turn = (shown.indexOf(from.line) + step[0]! + shown.length) % shown.length;
     const line = shown[turn]!;
     let at = from.at + step[1]!;
     while (at > 0 && at < this.xs.length && this.ys[line]![at] == null) at += step[1] || 1;
-    this.look({ line, at: this.closest(line + 1, Math.max(0, Math.min(at, this.xs.length - 1))) });
+    const spot = { line, at: this.closest(line + 1, Math.max(0, Math.min(at, this.xs.length - 1))) };
+    this.frame.zoom.reveal({ x: this.xs[spot.at]! }, this.extents());
+    this.look(spot);
   }
 
   /** Shows the values at a point, or none. */
@@ -280,31 +334,13 @@ export class Chart {
   }
 }
 
-/** What the axes of a chart show: how many ticks upwards, and how values are written. */
-interface Axes {
-  log?: boolean;
-  binary: boolean;
-  ticks: number;
-  showX(x: number): string;
-  tickY(y: number): string;
-}
-
-/** The two axes of a chart so wide. */
-export function axes(width: number, { log = false, binary, ticks, showX, tickY }: Axes): uPlot.Axis[] {
-  const most = Math.max(2, Math.floor(width / 95));
-  const base = { stroke: colour("--soft"), font: FONT, grid: { stroke: colour("--grid"), width: 1 }, ticks: { show: false } };
-  const across = (_: uPlot, __: number, from: number, to: number) => (log ? powers(from, to, most) : rounds(from, to, most, binary ? 2 : 10));
-  const up = (_: uPlot, __: number, from: number, to: number) => rounds(from, to, ticks, 10);
-  // Places are chosen with room for their labels already: none is left out.
-  const x = { size: 34, space: 30, splits: across, filter: (_: uPlot, splits: number[]) => splits, values: (_: uPlot, splits: number[]) => splits.map(showX) };
-  return [{ ...base, ...x }, { ...base, size: 50, splits: up, values: (_, splits) => splits.map(tickY) }];
-}
-
 function stroke(line: Line, small: boolean): uPlot.Series {
   const width = { interest: 2.25, bound: 1.25, coloured: 1.25, grey: 0.75, limit: 1 }[line.role];
   const dash = { bound: { dash: [5, 4] }, limit: { dash: [2, 3] } }[line.role as string] ?? {};
   const points = { show: !small && isLabelled(line) && line.points.length <= 40, size: 4, fill: line.colour };
-  return { show: line.shown, stroke: line.colour, width, spanGaps: true, points, ...dash };
+  // Whole lines, whatever part is shown: the points on both sides of it may be far away.
+  const paths: uPlot.Series.PathBuilder = (plot, number) => straight(plot, number, 0, plot.data[0].length - 1);
+  return { show: line.shown, stroke: line.colour, width, spanGaps: true, points, paths, ...dash };
 }
 
 /** A mark in the colour and stroke of a line. */
@@ -322,27 +358,9 @@ function labelFont(line: Line, ratio: number): string {
 }
 
 function fitted(ctx: CanvasRenderingContext2D, text: string, room: number): string {
-  for (let length = Math.min(text.length, 40); length > 1; length--) {
+  for (let length = Math.min(text.length, 40); length > 0; length--) {
     const shown = clip(text, length);
     if (ctx.measureText(shown).width <= room) return shown;
   }
   return "…";
-}
-
-/** Powers of two between two sizes, at most `most` of them and evenly apart. */
-function powers(from: number, to: number, most: number): number[] {
-  const [low, high] = [Math.ceil(Math.log2(from) - 1e-9), Math.floor(Math.log2(to) + 1e-9)];
-  const step = Math.max(1, Math.ceil((high - low + 1) / most));
-  return Array.from({ length: Math.max(0, Math.floor((high - low) / step) + 1) }, (_, at) => 2 ** (low + at * step));
-}
-
-/** Round values between two, about `most` of them: multiples of 1, 2 and 5, or of powers of two for sizes. */
-function rounds(from: number, to: number, most: number, base: 2 | 10): number[] {
-  const rough = (to - from) / most;
-  if (!(rough > 0) || !Number.isFinite(rough)) return [from];
-  const power = base ** Math.floor(Math.log(rough) / Math.log(base));
-  const step = power * (base === 2 ? (rough > power ? 2 : 1) : ([1, 2, 5, 10].find((unit) => unit * power >= rough) ?? 10));
-  const first = Math.ceil(from / step - 1e-9);
-  const last = Math.floor(to / step + 1e-9);
-  return Array.from({ length: Math.max(0, last - first + 1) }, (_, at) => (first + at) * step);
 }

@@ -5,13 +5,16 @@ import { isBaseline, knowsFuture, size, type Counts, type Group, type Row, type 
 import { choice, h, name } from "./dom.ts";
 import { bytes, count, percent } from "./format.ts";
 import { ofInterest } from "./gain.ts";
-import { HIT_RATIO, measures, type Measure } from "./measure.ts";
+import { HIT_RATIO, measures, titleOf, type Measure } from "./measure.ts";
 import { COLOURED, colour, hue, onTheme } from "./theme.ts";
+import { Zoom } from "./zoom.ts";
 
 /** What the reader has chosen for a trace; all its charts follow. */
 export class Choices {
   interest: number;
   hidden = new Set<number>();
+  /** The sizes that are shown. */
+  readonly zoom = new Zoom();
   private readonly listeners: (() => void)[] = [];
 
   constructor(group: Group) {
@@ -45,6 +48,12 @@ export function showSize(group: Group): (value: number) => string {
   return group.inBytes ? bytes : (blocks) => count(Math.round(blocks));
 }
 
+/** What lies on the axis of sizes, of a cache or of one of its kind. */
+export function sizeTitle(group: Group, cache = "Cache size"): string {
+  if (group.byShare) return `${cache}, % of the footprint`;
+  return group.inBytes ? `${cache} in bytes (1K = 1024)` : `${cache} in blocks`;
+}
+
 /** The exact counts behind a point. */
 function exact(row: Row, blocks: string): string {
   const estimate = row.sampling_rate === undefined ? "" : ", estimated from a sample";
@@ -68,6 +77,7 @@ export function curves(group: Group, choices: Choices): HTMLElement {
   const state = { measure: known[0] ?? HIT_RATIO, log: !group.byShare };
   const drawing = () => ({
     label: `${state.measure.label} by cache size`,
+    titles: { x: sizeTitle(group), y: titleOf(state.measure) },
     lines: lines(group, choices, (series) => points(series, group, state.measure)),
     log: state.log,
     binary: !group.byShare,
@@ -76,7 +86,7 @@ export function curves(group: Group, choices: Choices): HTMLElement {
     showY: state.measure.show,
     tickY: state.measure.tick,
   });
-  const chart = new Chart(drawing(), 400);
+  const chart = new Chart(drawing(), 400, choices.zoom);
   const redraw = () => chart.draw(drawing());
   choices.onChange(redraw);
   const bar = h(

@@ -6,6 +6,8 @@ export interface Counts {
   hits: number;
   misses: number;
   hit_ratio: number;
+  read_references?: number;
+  read_hits?: number;
   requests?: number;
   request_misses?: number;
   read_requests?: number;
@@ -17,9 +19,17 @@ export interface Counts {
   block_bytes?: number;
 }
 
-/** The counts of an application or a class. */
+/** The counts of an application or a class; of an application also what it was promised, and what became of that. */
 export interface Named extends Counts {
   name: string;
+  room_blocks?: number;
+  flagged?: boolean;
+  /** Hits per reference. */
+  promised?: number;
+  promise_met?: boolean;
+  needs_blocks?: number;
+  missed_since_seconds?: number;
+  missed_since_references?: number;
 }
 
 /** A row of results: one trace, scheme and size. */
@@ -30,6 +40,8 @@ export interface Row extends Counts {
   size_bytes?: number;
   seed: number;
   distinct_blocks?: number;
+  repeats?: number;
+  repeat_hits?: number;
   extra_reads?: number;
   allocation_reads?: number;
   fragment_reads?: number;
@@ -142,6 +154,8 @@ export interface Inspection {
   reuse?: { first_uses: number; bins: { from: number; to: number; references: number }[] };
   kinds?: Share[];
   apps?: Ranked<Share>;
+  /** The ranking that was asked for. */
+  ranked?: Ranked<Share> & { by: string };
   files?: Ranked<{ path: string; references: number; share: number; distinct_blocks?: number; read_requests: number; write_requests: number }>;
 }
 
@@ -153,6 +167,23 @@ export interface Pattern {
   references_per_column: number;
   blocks_per_row: number;
   kinds: { name: string; points: number[] }[];
+  /** What the rows are of: names of files, and of each row in turn file, least and greatest block in it, and how many. */
+  places?: { files: string[]; rows: number[][] };
+}
+
+/** Advice on a trace. Hits and reads leave repeats out. */
+export interface Advice {
+  trace: string;
+  reads: number;
+  block_bytes?: number;
+  today: string;
+  policy: string;
+  bound: string;
+  memory?: { size_blocks: number; size_bytes?: number };
+  sizes: { size_blocks: number; size_bytes?: number; today_hits: number; hits: number; bound_hits: number }[];
+  /** What there is to say. */
+  paragraphs: string[];
+  steps: { next: string[]; checks: string[] };
 }
 
 /** All that is on a page. */
@@ -168,6 +199,9 @@ export interface Report {
   experiments?: Experiment[];
   inspection?: Inspection;
   pattern?: Pattern;
+  advice?: Advice[];
+  /** The options with which other commands read the trace as this one did. */
+  reading?: string[];
 }
 
 /** A scheme on a trace: its rows by size. */

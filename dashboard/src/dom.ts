@@ -35,6 +35,12 @@ export function clip(text: string, length: number): string {
   return characters.length <= length && start.length === text.length ? text : `${characters.slice(0, length - 1).join("")}…`;
 }
 
+/** The end of a text, of at most `length` characters. */
+export function clipStart(text: string, length: number): string {
+  const characters = Array.from(text.slice(-2 * length - 2));
+  return text.length <= length ? text : `…${characters.slice(1 - length).join("")}`;
+}
+
 /** The last component of a path: what a trace is called in headings. */
 export function fileName(path: string): string {
   return path.split("/").filter((part) => part !== "").pop() ?? path;

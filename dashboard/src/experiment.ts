@@ -1,5 +1,6 @@
 // An experiment: a paper's figure with traces at hand, what the paper says of it, and both beside each other.
 
+import { around } from "./axes.ts";
 import { beside } from "./beside.ts";
 import { Choices, legend } from "./curves.ts";
 import { groups, type Experiment, type Group, type Row } from "./data.ts";
@@ -8,10 +9,11 @@ import { brief, bytes, count, figure, percent } from "./format.ts";
 import { type Measure } from "./measure.ts";
 import { panel } from "./panels.ts";
 import { overTime } from "./time.ts";
+import type { Range } from "./zoom.ts";
 
 type Style = Pick<Measure, "show" | "tick" | "share">;
 
-const SHARE: Style = { show: (value) => percent(value), tick: (value) => `${Number((value * 100).toFixed(1))} %`, share: true };
+const SHARE: Style = { show: (value) => percent(value), tick: (value) => `${Number((value * 100).toFixed(2))} %`, share: true };
 const NUMBER: Style = { show: figure, tick: brief, share: false };
 const ofHundred = (value: number) => figure(value * 100);
 /** What is counted on a hundred of something else. */
@@ -50,7 +52,7 @@ export function experimentSection(experiment: Experiment, rows: Row[], id: strin
     h("div", { class: "sides" }, said("The paper", experiment.claim), said("Here", experiment.finding)),
     beside(experiment),
     multiples(experiment, all, measure),
-    ...experiment.traces.map(({ from, series }) => overTime(series ?? [], experiment.traces.length > 1 ? `Over time: ${fileName(rows[from]!.trace)}` : "Over time")),
+    ...experiment.traces.map(({ from, series }) => overTime(series ?? [], rows, experiment.traces.length > 1 ? `Over time: ${fileName(rows[from]!.trace)}` : "Over time")),
     ...all.map((group, at) => h("details", {}, h("summary", {}, "All of ", name(fileName(group.trace))), detail(group, `${id}-${at}`))),
   );
 }
@@ -71,8 +73,10 @@ function multiples(experiment: Experiment, all: Group[], measure: Measure): HTML
   const choices = new Choices(first);
   const better = first.series.findIndex((series) => series.name === experiment.compare[0]?.better);
   if (better >= 0) choices.interest = better;
-  const most = Math.max(...all.flatMap((group) => group.series.flatMap((series) => series.rows.map((row) => measure.of(row) ?? 0))));
-  const style = { measure, large: all.length === 1, ascending: !GAINS.has(experiment.measure), ...(measure.share ? { top: Math.min(1, most * 1.05) } : {}) };
+  const values = all.flatMap((group) => group.series.flatMap((series) => series.rows.flatMap((row) => measure.of(row) ?? [])));
+  const most = Math.max(0, ...values);
+  const [from, to] = around(values);
+  const style = { measure, large: all.length === 1, ascending: !GAINS.has(experiment.measure), ...(measure.share && most > 0 && all.length > 1 ? { range: [Math.max(0, from), Math.min(1, to)] as Range } : {}) };
   const grid = h("div", { class: all.length > 1 ? "panels wide" : "panels one" });
   for (const group of all) {
     const references = group.series[0]!.rows[0]!.references;

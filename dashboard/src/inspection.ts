@@ -18,11 +18,12 @@ export function inspectionSection(seen: Inspection, pattern: Pattern | undefined
     h("h2", {}, name(fileName(seen.trace), "name path")),
     h("p", { class: "soft" }, `${seen.format}${seen.block_bytes ? `, blocks of ${count(seen.block_bytes)} bytes` : ""}`),
     tiles(figures(seen)),
-    pattern && pattern.references > 0 ? accessPattern(pattern) : missing(seen),
+    pattern && pattern.references > 0 ? accessPattern(pattern, seen.block_bytes) : missing(seen),
     reuse(seen),
     requestSizes(seen),
     shares("Kinds of data", seen.kinds),
     shares(ranked("Applications", seen.apps), seen.apps?.top),
+    seen.ranked ? shares(ranked(`By ${seen.ranked.by}`, seen.ranked), seen.ranked.top) : null,
     hottest(seen),
     operations(seen),
   );

@@ -2,14 +2,16 @@
 
 import "uplot/dist/uPlot.min.css";
 import "./style.css";
+import { adviceSection } from "./advice.ts";
 import { bars } from "./bars.ts";
 import { Choices, curves } from "./curves.ts";
-import { groups, type Experiment, type Group, type Inspection, type Pattern, type Report, type Row, type Stretch, type TraceFile } from "./data.ts";
+import { groups, type Advice, type Experiment, type Group, type Inspection, type Pattern, type Report, type Row, type Stretch, type TraceFile } from "./data.ts";
 import { fileName, h, name } from "./dom.ts";
 import { contents, experimentSection } from "./experiment.ts";
 import { count } from "./format.ts";
 import { inspectionSection } from "./inspection.ts";
 import { storage } from "./io.ts";
+import { nextSteps } from "./next.ts";
 import { panels, panel, ratioBars } from "./panels.ts";
 import { memorySaved } from "./saved.ts";
 import { table } from "./table.ts";
@@ -34,7 +36,7 @@ function section(group: Group, id: string): HTMLElement {
     storage(group, choices),
     panels(group, choices, "By application", (row) => row.apps),
     panels(group, choices, "By class of data", (row) => row.classes),
-    overTime(stretches),
+    overTime(stretches, report.rows ?? []),
     table(group),
   );
 }
@@ -87,7 +89,7 @@ function ofTraces(rows: Row[], series: Stretch[]): (Node | null)[] {
     header("What each cache would have given"),
     overview(all),
     ...all.map((group, at) => section(group, `trace-${at}`)),
-    ...alone.map((trace) => h("section", {}, h("h2", {}, name(fileName(trace), "name path")), overTime(series.filter((stretch) => stretch.trace === trace)))),
+    ...alone.map((trace) => h("section", {}, h("h2", {}, name(fileName(trace), "name path")), overTime(series.filter((stretch) => stretch.trace === trace), rows))),
   ];
 }
 
@@ -96,7 +98,13 @@ function ofInspection(seen: Inspection, pattern: Pattern | undefined): (Node | n
   return [header("What is in the trace"), inspectionSection(seen, pattern)];
 }
 
-function contentOf({ experiments, inspection, pattern, rows = [], series = [] }: Report): (Node | null)[] {
+function ofAdvice(advice: Advice[]): (Node | null)[] {
+  document.title = advice.length === 1 ? fileName(advice[0]!.trace).slice(0, 100) : `${advice.length} traces`;
+  return [header("How much memory, and which policy"), ...advice.map(adviceSection)];
+}
+
+function contentOf({ advice, experiments, inspection, pattern, rows = [], series = [] }: Report): (Node | null)[] {
+  if (advice) return ofAdvice(advice);
   if (experiments) return ofExperiments(experiments, rows);
   return inspection ? ofInspection(inspection, pattern) : ofTraces(rows, series);
 }
@@ -104,7 +112,7 @@ function contentOf({ experiments, inspection, pattern, rows = [], series = [] }:
 function page(report: Report): Node[] {
   const parts = contentOf(report);
   document.title += " · hotset";
-  return [...parts, origin(report)].filter((part) => part !== null);
+  return [...parts, origin(report), nextSteps(report)].filter((part) => part !== null);
 }
 
 const report = JSON.parse(document.getElementById("report")!.textContent!) as Report;

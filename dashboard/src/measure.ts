@@ -23,6 +23,10 @@ const parts: [string, Part][] = [
   ["bytes", missedBytes],
 ];
 
+/** Reads at block level, where there are writes beside them: a write that finds its block saves no access. */
+const ofReads: Part = ({ references, read_references: reads, read_hits: hits }) =>
+  reads === undefined || hits === undefined || reads === references ? [undefined, undefined] : [reads - hits, reads];
+
 /** Blocks differ in size only where classes do: elsewhere bytes say what references say. */
 function missedBytes(counts: Counts): [number | undefined, number | undefined] {
   const classes = (counts as Row).classes ?? [];
@@ -34,7 +38,7 @@ function missedBytes(counts: Counts): [number | undefined, number | undefined] {
 }
 
 function ratio(name: string, part: Part, hits: boolean): Measure {
-  const tick = (value: number) => `${Number((value * 100).toFixed(1))} %`;
+  const tick = (value: number) => `${Number((value * 100).toFixed(2))} %`;
   const of = (counts: Counts) => {
     const [missed, whole] = part(counts);
     if (missed === undefined || whole === undefined || whole === 0) return undefined;
@@ -47,10 +51,17 @@ function amount(label: string, of: (row: Row) => number | undefined, show = figu
   return { label, of: (counts) => of(counts as Row), show, tick, share: false };
 }
 
-/** The measure that a page begins with. */
+/** What is written along its axis. */
+export function titleOf({ label, share }: Pick<Measure, "label" | "share">): string {
+  return share ? `${label}, %` : label;
+}
+
+/** The measure of panels, and that which a page begins with where nothing is written. */
 export const HIT_RATIO = ratio("references", parts[0]![1], true);
 
 const ALL: Measure[] = [
+  ratio("reads", ofReads, true),
+  ratio("reads", ofReads, false),
   HIT_RATIO,
   ratio("references", parts[0]![1], false),
   ...parts.slice(1).flatMap(([name, part]) => [ratio(name, part, true), ratio(name, part, false)]),

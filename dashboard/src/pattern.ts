@@ -1,7 +1,7 @@
 // Which blocks are referenced when, by kind: a picture of points, as fast for millions of references as for a few.
 
 import type { Pattern } from "./data.ts";
-import { h, name } from "./dom.ts";
+import { clipStart, h, name } from "./dom.ts";
 import { brief, count } from "./format.ts";
 import { Grid, ink, type Cells } from "./grid.ts";
 import { colour, hue, onTheme } from "./theme.ts";
@@ -17,12 +17,15 @@ interface Layer {
 
 const HEIGHT = 420;
 
+/** Characters of a path that are told. */
+const PATH = 80;
+
 /** A point with one reference is this opaque; one with the most is opaque. */
 const FAINTEST = 0.6;
 
 /** The figure. */
-export function accessPattern(pattern: Pattern): HTMLElement {
-  const picture = new Picture(pattern);
+export function accessPattern(pattern: Pattern, blockBytes: number | undefined): HTMLElement {
+  const picture = new Picture(pattern, blockBytes);
   return h(
     "figure",
     { class: "part pattern" },
@@ -39,13 +42,17 @@ class Picture {
   private readonly layers: Layer[];
   private readonly most: number;
 
-  constructor(private readonly pattern: Pattern) {
+  constructor(
+    private readonly pattern: Pattern,
+    private readonly blockBytes: number | undefined,
+  ) {
     this.layers = pattern.kinds.map(({ name, points }) => layer(name, points));
     this.layers.sort((a, b) => b.references - a.references);
     this.most = this.layers.reduce((most, { counts }) => counts.reduce((a, b) => Math.max(a, b), most), 1);
     const { references, blocks, references_per_column, blocks_per_row } = pattern;
     const cells: Cells = {
       label: "Blocks by time",
+      titles: { x: "References, in the order of the trace", y: "Blocks, in the order of their first reference" },
       x: { length: references, each: references_per_column },
       y: { length: blocks, each: blocks_per_row },
       paint: (cell) => this.paint(cell),
@@ -83,7 +90,33 @@ class Picture {
       h("div", { class: "at" }, `reference ${range(column, references_per_column, references)}`),
       h("div", { class: "at" }, `block ${range(row, blocks_per_row, blocks)}`),
       ...(values.length > 0 ? values : [h("div", {}, "none")]),
+      ...this.placesOf(row),
     ];
+  }
+
+  /** Which blocks of which files a row is of. */
+  private placesOf(row: number): Node[] {
+    const { places, blocks, blocks_per_row } = this.pattern;
+    const told = places?.rows[row];
+    if (places === undefined || told === undefined) return [];
+    let rest = Math.min(blocks_per_row, blocks - row * blocks_per_row);
+    const list: Node[] = [];
+    for (let at = 0; at + 3 < told.length; at += 4) {
+      const [file, from, to, here] = told.slice(at, at + 4) as [number, number, number, number];
+      rest -= here;
+      const path = places.files[file] ?? "";
+      list.push(h("div", { class: "place" }, ...(path === "" ? [] : [endOf(path), " "]), this.offsets(from, to, here)));
+    }
+    if (rest > 0) list.push(h("div", { class: "exact" }, `${count(rest)} ${rest === 1 ? "block" : "blocks"} of other files`));
+    return list;
+  }
+
+  /** Where blocks lie in their file: in bytes where blocks have a size, else their numbers. */
+  private offsets(from: number, to: number, blocks: number): string {
+    const size = this.blockBytes;
+    if (size === undefined) return from === to ? `number ${count(from)}` : `numbers ${count(from)} to ${count(to)}`;
+    const range = `bytes ${count(from * size)} to ${count((to + 1) * size - 1)}`;
+    return to - from + 1 === blocks ? range : `${range}: ${count(blocks)} of ${count(to - from + 1)} blocks`;
   }
 
   private fillLegend(): void {
@@ -99,6 +132,13 @@ class Picture {
     });
     this.legend.replaceChildren(...entries);
   }
+}
+
+/** A path of which the end is seen where there is no room for all of it. */
+function endOf(path: string): HTMLElement {
+  const file = name(clipStart(path, PATH), "path-end");
+  file.title = path;
+  return file;
 }
 
 /** The first layer has the accent. */

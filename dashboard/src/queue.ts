@@ -13,21 +13,21 @@ const FAINTEST = 0.07;
 const HEIGHT = 300;
 
 /** The figure, one application at a time; nothing for schemes without virtual queues. */
-export function queues(stretches: Stretch[], end: (one: Stretch) => number, showEnd: (x: number) => string): HTMLElement[] {
+export function queues(stretches: Stretch[], end: (one: Stretch) => number, showEnd: (x: number) => string, timeTitle: string): HTMLElement[] {
   const apps = [...Map.groupBy(stretches.filter((one) => one.queue_values !== undefined), (one) => one.app)];
   if (apps.length === 0) return [];
   const weight = (of: Stretch[]) => of.reduce((sum, one) => sum + one.references, 0);
   apps.sort((a, b) => weight(b[1]) - weight(a[1]));
   const ends = [...new Set(stretches.map(end))].sort((a, b) => a - b);
   const body = h("div", { class: "heat" });
-  const show = (at: number) => body.replaceChildren(...heat(apps[at]!, ends, end, showEnd));
+  const show = (at: number) => body.replaceChildren(...heat(apps[at]!, ends, end, showEnd, timeTitle));
   show(0);
   const bar = apps.length > 1 ? h("div", { class: "bar" }, choice("Application", apps.map(([app]) => app), 0, show)) : null;
   const caption = "Where the virtual queue is hit: what each position is worth, its hits faded quantum by quantum, with the head of the queue at the lower edge.";
   return [h("figcaption", {}, caption), ...(bar === null ? [] : [bar]), body];
 }
 
-function heat([app, stretches]: [string, Stretch[]], ends: number[], end: (one: Stretch) => number, showEnd: (x: number) => string): HTMLElement[] {
+function heat([app, stretches]: [string, Stretch[]], ends: number[], end: (one: Stretch) => number, showEnd: (x: number) => string, timeTitle: string): HTMLElement[] {
   const column = new Map(ends.map((end, at) => [end, at]));
   const by = new Map(stretches.map((one) => [column.get(end(one))!, one]));
   const [blocks, bands] = [stretches[0]!.queue_blocks!, stretches[0]!.queue_values!.length];
@@ -37,6 +37,7 @@ function heat([app, stretches]: [string, Stretch[]], ends: number[], end: (one: 
   const grid = new Grid(
     {
       label: `Values of the virtual queue of ${clip(app, 200)} by time`,
+      titles: { x: timeTitle, y: "Position in the queue, blocks" },
       x: { length: ends.at(-1)!, each: every, show: showEnd },
       y: { length: blocks, each: blocks / bands },
       paint: (cell) => {

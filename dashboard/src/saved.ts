@@ -3,7 +3,7 @@
 import { Chart } from "./chart.ts";
 import { isBaseline, size, type Group, type Series } from "./data.ts";
 import { h } from "./dom.ts";
-import { lines, showSize, type Choices } from "./curves.ts";
+import { lines, showSize, sizeTitle, type Choices } from "./curves.ts";
 import { percent } from "./format.ts";
 
 /** A size and a hit ratio. */
@@ -43,6 +43,7 @@ export function memorySaved(group: Group, choices: Choices): HTMLElement | null 
     series === baseline ? [] : saved(series, baseline, group).map(({ x, y, size }) => ({ x, y, exact: `${showX(size)} instead of ${showX(x)}` }));
   const drawing = () => ({
     label: "Memory saved at the hit ratio of LRU, by its cache size",
+    titles: { x: sizeTitle(group, "Cache size of lru"), y: "Memory saved, %" },
     lines: lines(group, choices, points),
     log: !group.byShare,
     binary: !group.byShare,
@@ -50,10 +51,10 @@ export function memorySaved(group: Group, choices: Choices): HTMLElement | null 
     floor: -1,
     showX,
     showY: (share: number) => percent(share, 1),
-    tickY: (share: number) => `${Math.round(share * 100)} %`,
+    tickY: (share: number) => `${Number((share * 100).toFixed(2))} %`,
   });
   if (drawing().lines.every((line) => line.points.length === 0)) return null;
-  const chart = new Chart(drawing(), 300);
+  const chart = new Chart(drawing(), 300, choices.zoom);
   choices.onChange(() => chart.draw(drawing()));
   return h(
     "figure",

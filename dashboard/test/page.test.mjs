@@ -1,111 +1,10 @@
 // The page in a real browser: what it shows is what the results say, whatever traces call themselves, and nothing leaves it.
-//
-// Needs Chromium (CHROMIUM, or /usr/bin/chromium). Without one the tests are left out loudly, and fail where CI is set.
-// Pictures are kept in target/screenshots.
 
 import assert from "node:assert/strict";
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { after, before, test } from "node:test";
-import { fileURLToPath } from "node:url";
+import { test } from "node:test";
 
-import { chromium } from "playwright-core";
-
-const root = fileURLToPath(new URL("../../", import.meta.url));
-const template = readFileSync(join(root, "crates/cli/src/report/page.html"), "utf8");
-const screenshots = join(root, "target/screenshots");
-const executablePath = process.env.CHROMIUM ?? "/usr/bin/chromium";
-const present = existsSync(executablePath);
-if (!present) {
-  const sentence = `SKIPPED: the page was not tried in a browser: there is no Chromium at ${executablePath}`;
-  if (process.env.CI) throw new Error(sentence);
-  console.error(sentence);
-}
-
-const options = { skip: !present };
-let browser;
-let folder;
-before(async () => {
-  if (!present) return;
-  browser = await chromium.launch({ executablePath, args: process.getuid() === 0 ? ["--no-sandbox"] : [] });
-  folder = mkdtempSync(join(tmpdir(), "hotset-page-"));
-  mkdirSync(screenshots, { recursive: true });
-});
-after(async () => {
-  await browser?.close();
-  if (folder) rmSync(folder, { recursive: true });
-});
-
-/** A row as `hotset simulate --json` writes it. */
-function row(policy, size, hits, more = {}) {
-  const references = 100_000;
-  const counts = { references, hits, misses: references - hits, hit_ratio: hits / references };
-  return { version: 1, trace: "traces/app.hst", policy, size_blocks: size, size_bytes: size * 4096, block_bytes: 4096, seed: 1,
-    requests: 40_000, request_misses: 30_000, read_requests: 20_000, read_request_misses: 15_000, distinct_blocks: 60_000, ...counts, ...more };
-}
-
-const SIZES = [1000, 2500, 6000, 14_000, 40_000];
-const HITS = {
-  lru: [10_017, 22_222, 31_003, 44_444, 61_009],
-  arc: [15_001, 27_777, 39_999, 48_123, 60_001],
-  opt: [31_416, 42_718, 55_555, 61_803, 70_711],
-};
-
-/** Three schemes at five sizes. */
-function usual(more = {}) {
-  return Object.entries(HITS).flatMap(([policy, hits]) => SIZES.map((size, at) => row(policy, size, hits[at], more)));
-}
-
-function write(rows, more = {}) {
-  const data = { version: 1, hotset: "0.0.0", command: "hotset simulate app.hst", traces: [{ name: "traces/app.hst" }], rows, ...more };
-  const safe = JSON.stringify(data).replace(/[<>&]/g, (c) => `\\u00${c.charCodeAt(0).toString(16)}`);
-  const path = join(folder, `${Math.random().toString(36).slice(2)}.html`);
-  writeFileSync(path, template.replace("@HOTSET_REPORT@", () => safe));
-  return `file://${path}`;
-}
-
-/** Opens a page, and checks in the end that nothing went wrong and nothing was asked for. */
-async function open(rows, use, { width = 1200, dark = false, more } = {}) {
-  const page = await browser.newPage({ viewport: { width, height: 900 }, colorScheme: dark ? "dark" : "light" });
-  const [wrong, asked] = [[], []];
-  page.on("console", (message) => wrong.push(message.text()));
-  page.on("pageerror", (error) => wrong.push(String(error)));
-  page.on("request", (request) => asked.push(request.url()));
-  const url = write(rows, more);
-  await page.goto(url);
-  await page.waitForSelector("section .facts");
-  if (rows.length > 0 || more?.pattern) await page.waitForSelector("[data-scales], .bars");
-  await use(page);
-  assert.deepEqual(wrong, [], "nothing is wrong in the console");
-  assert.deepEqual(asked.filter((other) => other !== url && !other.startsWith("data:")), [], "no request leaves the page");
-  await page.close();
-}
-
-/** Where a value lies in a chart, from what the chart says of its axes. */
-function placeOf({ x, y, log, area }, size, value) {
-  const [left, top, width, height] = area;
-  const way = log ? Math.log(size / x[0]) / Math.log(x[1] / x[0]) : (size - x[0]) / (x[1] - x[0]);
-  // The last pixel before the edge is still inside.
-  return { x: Math.min(left + way * width, left + width - 1), y: top + height * (1 - (value - y[0]) / (y[1] - y[0])) };
-}
-
-const chart = (page) => page.locator(".curves [data-scales]");
-const scales = async (page) => JSON.parse(await chart(page).getAttribute("data-scales"));
-
-/** The text beside a point, and the colour of the picture there. */
-async function look(page, at) {
-  await chart(page).hover({ position: at });
-  const tip = await page.locator(".curves .tip").innerText();
-  const colour = await page.locator(".curves canvas").evaluate((canvas, { x, y }) => {
-    const ratio = canvas.width / canvas.clientWidth;
-    // Read from a copy of the one pixel: reading the picture itself again and again makes the browser complain.
-    const pixel = Object.assign(document.createElement("canvas"), { width: 1, height: 1 }).getContext("2d");
-    pixel.drawImage(canvas, -Math.round(x * ratio), -Math.round(y * ratio));
-    return [...pixel.getImageData(0, 0, 1, 1).data];
-  }, at);
-  return { tip, colour };
-}
+import { chart, HITS, inspected, look, open, options, placeOf, row, scales, screenshots, SIZES, usual } from "./support.mjs";
 
 test("points lie where the results say, on both axes, and tell exact counts", options, async () => {
   await open(usual(), async (page) => {
@@ -128,6 +27,26 @@ test("points lie where the results say, on both axes, and tell exact counts", op
     assert.equal(colour[3], 0, "and it is empty where there is no line");
     await page.screenshot({ path: join(screenshots, "curves.png"), fullPage: true });
   });
+});
+
+test("the headline is of the middle size and of reads without repeats, and says so", options, async () => {
+  // Writes and repeats would make lru the best, and the least size the gain the greatest.
+  const reads = { read_references: 50_000, repeats: 10_000, repeat_hits: 10_000 };
+  const rows = SIZES.flatMap((size, at) => [
+    row("lru", size, 60_000 + at, { ...reads, read_hits: 20_000 + at }),
+    row("arc", size, 50_000 + at, { ...reads, read_hits: [49_000, 24_000, 30_000, 31_000, 32_000][at] }),
+    row("opt", size, 70_000 + at, { ...reads, read_hits: 50_000 }),
+  ]);
+  await open(rows, async (page) => {
+    assert.equal(await page.locator(".lede").innerText(), "With 23.4M, the middle size, arc hits 50.0 % of reads (repeats left out) where lru hits 25.0 %. Whoever knew the future would hit 100.0 %.");
+    const tile = page.locator(".tiles .gain");
+    assert.deepEqual(await tile.allInnerTexts(), [`fewer misses than lru at 23.4M: arc\n${(100 * (1 - 20_000 / 29_998)).toFixed(1)} %`]);
+    assert.equal(await page.getByLabel("Show").locator("option").first().innerText(), "Hit ratio by reads");
+    const { tip } = await look(page, placeOf(await scales(page), SIZES[2] * 4096, 0.6));
+    assert.match(tip, /arc\n60\.00 %/);
+  });
+  const lost = rows.map((one) => (one.policy === "arc" ? { ...one, read_hits: 15_000 } : one));
+  await open(lost, async (page) => assert.match(await page.locator(".lede").innerText(), /^No scheme here hits more reads \(repeats left out\) than lru at any size\. With 23\.4M, the middle size, lru hits 25\.0 %\./));
 });
 
 test("the table has every count of every row and sorts by any column", options, async () => {
@@ -447,20 +366,6 @@ test("the table shows its last column at the usual width", options, async () => 
   });
 });
 
-/** What is in a trace of so many references, `stride` blocks apart in a grid of 1024 times 512 points, folded as the command does. */
-function inspected(references, blocks, kinds, points) {
-  const bins = [{ from: 1, to: 1, references: 10 }, { from: 2, to: 3, references: 30 }];
-  const share = (name) => ({ name, requests: 5, references: 20, bytes_read: 3072, bytes_written: 1024 });
-  const seen = { version: 1, trace: "t.hst", format: "hst", requests: 50, failed_requests: 0, references, distinct_blocks: blocks, block_bytes: 4096, footprint_bytes: blocks * 4096,
-    operations: [{ name: "read", requests: 50, failed: 0, bytes: 4096 }], request_sizes: { min: 1, max: 9, median: 5, mean: 5, bins: [{ from: 4, to: 8, requests: 50 }] },
-    reuse: { first_uses: references - 40, bins }, kinds: kinds.map(share), apps: { total: 30, top: kinds.map(share) },
-    files: { total: 1, top: [{ path: kinds[0], kind: "datafile", references: 7, share: 0.07, read_requests: 1, write_requests: 2 }] } };
-  const fold = (length, limit) => 2 ** Math.max(0, Math.ceil(Math.log2(length / limit)));
-  const pattern = { references, blocks, columns: 1024, references_per_column: fold(references, 1024), blocks_per_row: fold(blocks, 512),
-    kinds: kinds.map((name, at) => ({ name, points: points[at] })) };
-  return { inspection: seen, pattern };
-}
-
 test("the access pattern has its points where the trace has its references", options, async () => {
   // Kind one: references 0 and 5 to block 0, 7 times at reference 9 to block 3; kind two: reference 6 to block 1.
   const more = inspected(10, 4, ["one", "two"], [[0, 1, 5, 1, 3 * 1024 + 4, 7], [1024 + 6, 1]]);
@@ -506,6 +411,7 @@ test("an inspection is told in full, hostile names as text, on any width", optio
       assert.equal(await page.locator("main script, main img").count(), 0);
       const reuse = page.locator("figure", { hasText: "Reuse distances" });
       assert.deepEqual(await reuse.locator(".figure").allInnerTexts(), ["10.00 % · LRU hits 10.00 %", "30.00 % · LRU hits 40.00 %", "60.00 %"]);
+      assert.ok(text.includes("By dir: the first 4 of 30"), "what was asked for is ranked");
       assert.ok(text.includes("Applications: the first 4 of 30") && text.includes("3K · 1K · 5 requests"));
       assert.ok(await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth));
       await page.screenshot({ path: join(screenshots, `inspection-${width}.png`), fullPage: true });
