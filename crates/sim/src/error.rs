@@ -142,11 +142,6 @@ pub enum SimError {
         /// Why not.
         why: &'static str,
     },
-    /// A size in bytes of objects whose sizes the trace does not tell.
-    #[error(
-        "--size: the size is in bytes, but the trace tells no sizes of objects: expected a number of objects or a percentage"
-    )]
-    NoObjectSizes,
     /// A ranking of something that the trace does not tell.
     #[error("--by {}: {why}; expected another of file, dir, app, class, object", by.name())]
     NotRanked {

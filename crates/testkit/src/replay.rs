@@ -33,7 +33,9 @@ pub fn replay(case: &Case, trace: &[u32]) -> Counts {
             let mut policy = case.build(slots, future.as_ref(), P::new);
             let (mut counts, mut seen) = (Counts::default(), Seen::default());
             for (time, &slot) in trace.iter().enumerate() {
-                let outcome = policy.access(slot, case.world.reference(slot, time as u64), &mut seen);
+                let reference = case.world.reference(slot, time as u64);
+                seen.clock = reference.clock;
+                let outcome = policy.access(slot, reference, &mut seen);
                 counts.hits += u64::from(outcome == Outcome::Hit);
                 counts.bypasses += u64::from(outcome == Outcome::Bypassed);
             }
@@ -66,6 +68,8 @@ pub fn renumber(keys: impl IntoIterator<Item = u64>) -> Vec<u32> {
 struct Seen {
     evicted: Vec<Slot>,
     fetches: u64,
+    /// The clock of the reference at hand.
+    clock: u64,
 }
 
 impl Effects for Seen {
@@ -78,4 +82,8 @@ impl Effects for Seen {
     }
 
     fn forget(&mut self, _slot: Slot) {}
+
+    fn storage_busy(&self) -> Option<u64> {
+        Some(crate::world::storage_busy(self.clock))
+    }
 }

@@ -66,16 +66,26 @@ impl SizeSpec {
     }
 
     /// The sizes of a cache of objects, each once, in the order given. `footprint` is the number of distinct objects,
-    /// `mean` what an object takes on average, in bytes.
-    pub fn resolve_objects(&self, footprint: u64, mean: f64) -> Result<Vec<ObjectSize>, SpecError> {
+    /// `mean` what an object takes on average, in bytes; `None` if nobody knows, and then bytes are an error.
+    pub fn resolve_objects(&self, footprint: u64, mean: Option<f64>) -> Result<Vec<ObjectSize>, SpecError> {
         let mut sizes: Vec<ObjectSize> = Vec::new();
         for item in &self.items {
             let own = SizeSpec { items: vec![item.clone()], rounds_up: self.rounds_up };
-            let of_item: Vec<ObjectSize> = match item.from {
-                Value::Size(_) => item.amounts().map(|bytes| ObjectSize::of_bytes(bytes as u64, mean)).collect(),
+            let of_item: Vec<ObjectSize> = match (&item.from, mean) {
+                (Value::Size(_), None) => {
+                    let wrong = "the size is in bytes, but the trace tells no sizes of objects: expected a number of \
+                                 objects or a percentage";
+                    return Err(SpecError::new(wrong).at(item.at.clone()));
+                }
+                (Value::Size(_), Some(mean)) => {
+                    item.amounts().map(|bytes| ObjectSize::of_bytes(bytes as u64, mean)).collect()
+                }
                 _ => own.resolve(footprint, None)?.into_iter().map(ObjectSize::of_objects).collect(),
             };
-            sizes.extend(of_item.into_iter().filter(|size| size.bytes != Some(0)));
+            if of_item.iter().any(|size| size.bytes == Some(0)) {
+                return Err(SpecError::new("no object fits into 0 bytes: expected more").at(item.at.clone()));
+            }
+            sizes.extend(of_item);
         }
         let mut seen = HashSet::new();
         sizes.retain(|&size| seen.insert(size));
@@ -286,6 +296,20 @@ mod tests {
         assert_eq!(blocks("1%..8%*2,5,10"), [10, 20, 40, 80, 5]);
         assert_eq!(blocks("0.1%..100%*10"), [1, 10, 100, 1000]);
         assert_eq!(blocks("7..7*2"), [7]);
+    }
+
+    #[test]
+    fn sizes_of_objects_are_numbers_or_bytes() {
+        let objects = |text: &str, mean| SizeSpec::parse(text).unwrap().resolve_objects(200, mean);
+        let size = |objects, bytes| ObjectSize { objects, bytes };
+        let found = objects("10,50%,4K,1K..4K*2,100", Some(512.0)).unwrap();
+        let bytes = [(8, 4096), (2, 1024), (4, 2048)].map(|(objects, bytes)| size(objects, Some(bytes)));
+        assert_eq!(found, [&[size(10, None), size(100, None)], &bytes[..]].concat());
+        assert_eq!(objects("1K", Some(1e6)).unwrap(), [size(1, Some(1024))]);
+        for (text, mean, words) in [("5,1K", None, "tells no sizes"), ("5,0K", Some(9.0), "into 0 bytes")] {
+            let error = objects(text, mean).unwrap_err();
+            assert!(error.message.contains(words) && error.at == Some(2..4), "{error}");
+        }
     }
 
     #[test]

@@ -76,8 +76,7 @@ impl Sweep {
             }
         };
         let sizes = if self.is_in_bytes(block_bytes) {
-            let mean = held.mean_bytes().ok_or(SimError::NoObjectSizes)?;
-            self.sizes.resolve_objects(footprint, mean)
+            self.sizes.resolve_objects(footprint, held.mean_bytes())
         } else {
             let blocks = self.sizes.resolve(footprint, block_bytes);
             blocks.map(|blocks| blocks.into_iter().map(ObjectSize::of_objects).collect())
