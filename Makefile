@@ -15,7 +15,7 @@ setup: ## Install what is missing, or name it in one line
 test: lint unit ## Run every check
 
 demo: setup ## Record a real program, replay it, and explain what came out
-	cargo run $(LOCKED) --release --package hotset -- demo
+	cargo run $(LOCKED) --profile demo --package hotset -- demo
 
 lint: setup ## Check format, lints, generated documents, licences and the layout rules
 	cargo fmt --check --all
