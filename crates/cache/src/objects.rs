@@ -34,9 +34,7 @@ use hotset_core::host::{Build, Hosted, Payload};
 pub struct Cache<K, V> {
     hosted: Hosted<Objects<K, V>>,
     spec: PolicySpec,
-    /// Values that may be there, or what all may weigh together.
-    capacity: u64,
-    weights: Option<Weights<K, V>>,
+    limit: Limit<K, V>,
     /// The value that has left by the reference that found it.
     lent: Option<V>,
     hits: u64,
@@ -45,10 +43,12 @@ pub struct Cache<K, V> {
 
 type Weigh<K, V> = dyn Fn(&K, &V) -> u64 + Send;
 
-/// How values weigh, and the room for that.
-struct Weights<K, V> {
-    weigh: Box<Weigh<K, V>>,
-    room: Room,
+/// How much may be there.
+enum Limit<K, V> {
+    /// So many values.
+    Values(u32),
+    /// Values that weigh so much together.
+    Weight { weigh: Box<Weigh<K, V>>, room: Room },
 }
 
 /// Keys and values by slot.
@@ -176,7 +176,7 @@ impl<K: Hash + Eq, V> Cache<K, V> {
     /// here: it must know the future, or what kinds of files there are.
     pub fn new(policy: &str, capacity: u32) -> Result<Cache<K, V>, CacheError> {
         let (spec, hosted) = build(policy, capacity)?;
-        Ok(Cache { hosted, spec, capacity: capacity.into(), weights: None, lent: None, hits: 0, misses: 0 })
+        Ok(Cache { hosted, spec, limit: Limit::Values(capacity), lent: None, hits: 0, misses: 0 })
     }
 
     /// An empty cache whose values weigh at most `capacity` together; `weigh` gives the weight of each, in bytes or
@@ -188,8 +188,8 @@ impl<K: Hash + Eq, V> Cache<K, V> {
     ) -> Result<Cache<K, V>, CacheError> {
         let (spec, hosted) = build(policy, FEW)?;
         let room = Room::new(capacity, |entries| policy_for::<K, V>(&spec, entries).is_ok());
-        let weights = Some(Weights { weigh: Box::new(weigh), room });
-        Ok(Cache { hosted, spec, capacity, weights, lent: None, hits: 0, misses: 0 })
+        let limit = Limit::Weight { weigh: Box::new(weigh), room };
+        Ok(Cache { hosted, spec, limit, lent: None, hits: 0, misses: 0 })
     }
 
     /// The value of a key, if it is there. That is a reference; a key that is not there is referred to once it is
@@ -223,15 +223,21 @@ impl<K: Hash + Eq, V> Cache<K, V> {
     /// one that weighs more than the capacity is not kept either.
     pub fn insert(&mut self, key: K, value: V) -> Option<V> {
         self.lent = None;
-        let weight = self.weights.as_ref().map_or(1, |weights| (weights.weigh)(&key, &value));
-        if weight > self.capacity {
-            return self.remove(&key);
-        }
         let is_there = self.peek(&key).is_some();
-        if let (false, Some(weights)) = (is_there, &mut self.weights) {
-            // Before the key has its slot: what leaves may take a ghost's with it.
-            weights.room.make(weight, &mut Kept(&mut self.hosted));
-        }
+        let weight = match &mut self.limit {
+            Limit::Values(_) => 1,
+            Limit::Weight { weigh, room } => {
+                let weight = weigh(&key, &value);
+                if weight > room.capacity {
+                    return self.remove(&key);
+                }
+                // Before the key has its slot: what leaves may take a ghost's with it.
+                if !is_there {
+                    room.make(weight, &mut Kept(&mut self.hosted));
+                }
+                weight
+            }
+        };
         let slot = self.objects_mut().slot(key);
         let old = self.objects_mut().take(slot);
         if self.refer(slot, is_there) {
@@ -257,16 +263,16 @@ impl<K: Hash + Eq, V> Cache<K, V> {
     /// Changes the capacity, in values or what they weigh together. What does not fit any more leaves in the policy's
     /// own order.
     pub fn resize(&mut self, capacity: u64) -> Result<(), CacheError> {
-        match &mut self.weights {
-            Some(weights) => weights.room.capacity = capacity,
-            None => {
+        match &mut self.limit {
+            Limit::Weight { room, .. } => room.capacity = capacity,
+            Limit::Values(values) => {
                 let entries = u32::try_from(capacity).unwrap_or(u32::MAX);
                 // What could not be built so is refused.
                 policy_for::<K, V>(&self.spec, entries)?;
                 Kept(&mut self.hosted).resize(entries);
+                *values = entries;
             }
         }
-        self.capacity = capacity;
         self.shrink();
         self.lent = None;
         self.objects_mut().left.clear();
@@ -316,8 +322,8 @@ impl<K: Hash + Eq, V> Cache<K, V> {
 
     /// Has values leave until all fit.
     fn shrink(&mut self) {
-        if let Some(weights) = &mut self.weights {
-            weights.room.shrink(0, &mut Kept(&mut self.hosted));
+        if let Limit::Weight { room, .. } = &mut self.limit {
+            room.shrink(0, &mut Kept(&mut self.hosted));
         }
     }
 
@@ -329,7 +335,11 @@ impl<K: Hash + Eq, V> Cache<K, V> {
         let with_value = || known().filter(|(_, entry)| entry.value.is_some());
         assert_eq!((table.len(), with_value().count()), (known().count(), *len));
         assert_eq!(with_value().map(|(_, entry)| entry.weight).sum::<u64>(), *weight);
-        assert!(*weight <= self.capacity && left.is_empty());
+        let most = match &self.limit {
+            Limit::Values(values) => u64::from(*values),
+            Limit::Weight { room, .. } => room.capacity,
+        };
+        assert!(*weight <= most && left.is_empty());
         assert!(with_value().all(|(slot, _)| self.hosted.policy.contains(slot)), "what is there is resident");
     }
 }

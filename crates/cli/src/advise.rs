@@ -127,7 +127,7 @@ impl Advise {
 
     /// What names a trace on a command line, with the options that say how it is read.
     fn trace(&self, path: &Path) -> Vec<String> {
-        [vec![path.display().to_string()], self.read.typed(), self.cut.typed(), self.filter.typed()].concat()
+        [vec![path.display().to_string()], select::reading(&self.read, &self.cut, &self.filter)].concat()
     }
 }
 

@@ -78,7 +78,7 @@ impl Curve {
         let drawn = curves.run(&name, || opener.open(path), &Terminal::default())?;
         self.results.write(&CURVE_COLUMNS, &drawn.rows)?;
         if let Some(page) = page {
-            let reading = [self.read.typed(), self.cut.typed(), self.filter.typed()].concat();
+            let reading = select::reading(&self.read, &self.cut, &self.filter);
             page.write(typed, Rows { rows: &drawn.rows, series: &[], reading })?;
         }
         if !self.results.has_stdout() {

@@ -121,7 +121,7 @@ impl Inspect {
         }
         if let Some(page) = page {
             let pattern = pattern.as_ref().filter(|pattern| pattern.is_whole());
-            let reading = [self.read.typed(), self.cut.typed(), self.filter.typed()].concat();
+            let reading = select::reading(&self.read, &self.cut, &self.filter);
             page.write(typed, Content { inspection: named, pattern, reading })?;
         }
         if self.json.as_deref() != Some(Path::new("-")) {

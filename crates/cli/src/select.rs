@@ -10,7 +10,7 @@ use hotset_trace::formats::split_prefix;
 
 use crate::failure::Failure;
 use crate::formats::all_formats;
-use crate::traces::Opener;
+use crate::traces::{CutArgs, Opener, ReadArgs};
 
 /// Which requests are taken out of a trace as it is read.
 #[derive(Args, Clone, Default)]
@@ -84,6 +84,11 @@ impl CountArgs {
     pub(crate) fn count(&self, selection: Selection) -> Selection {
         Selection { warmup: self.warmup, count_only: self.count_only.clone().unwrap_or_default(), ..selection }
     }
+}
+
+/// The options that say how a trace is read, as they are typed: other commands take the same.
+pub(crate) fn reading(read: &ReadArgs, cut: &CutArgs, filter: &FilterArgs) -> Vec<String> {
+    [read.typed(), cut.typed(), filter.typed()].concat()
 }
 
 /// Opens what is chosen of the trace at `path`, all of which `opener` opens.

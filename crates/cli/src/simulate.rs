@@ -190,11 +190,6 @@ impl Simulate {
         Ok(swept)
     }
 
-    /// The options that say how traces are read, as other commands take them.
-    fn reading(&self) -> Vec<String> {
-        [self.read.typed(), self.cut.typed(), self.filter.typed()].concat()
-    }
-
     /// Writes the results where the user wants them.
     fn write<R: Serialize>(
         &self,
@@ -206,7 +201,10 @@ impl Simulate {
     ) -> Result<(), Failure> {
         self.results.write(columns, rows)?;
         match page {
-            Some(page) => page.write(typed, report::Rows { rows, series, reading: self.reading() }),
+            Some(page) => page.write(
+                typed,
+                report::Rows { rows, series, reading: select::reading(&self.read, &self.cut, &self.filter) },
+            ),
             None => Ok(()),
         }
     }

@@ -5,6 +5,9 @@
 //! that a read takes, by the clock and in processor time of the server, and the median of the differences to the
 //! pass-through of the same round. On a busy machine the least of many short rounds tells most.
 
+#[path = "../tests/support/attributes.rs"]
+mod attributes;
+
 use std::cell::RefCell;
 use std::ffi::OsStr;
 use std::fs::{self, File};
@@ -14,7 +17,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::Arc;
 use std::thread;
-use std::time::{Duration, Instant, UNIX_EPOCH};
+use std::time::{Duration, Instant};
 
 use fuser::{
     Config, Errno, FileAttr, FileHandle, FileType, Filesystem, FopenFlags, Generation, INodeNo, LockOwner, OpenFlags,
@@ -25,6 +28,8 @@ use hotset_core::parts::random::Random;
 use hotset_core::policy::PolicySpec;
 use hotset_mount::{Options, Plain, mount};
 use rustix::mount::{UnmountFlags, unmount};
+
+use attributes::attributes;
 
 /// Bytes of the file.
 const SIZE: u64 = 16 << 20;
@@ -42,36 +47,18 @@ thread_local! {
 /// One file, passed through.
 struct PassThrough(File);
 
-impl PassThrough {
-    fn attributes(&self, number: u64) -> FileAttr {
-        let (kind, perm) = if number == 1 { (FileType::Directory, 0o755) } else { (FileType::RegularFile, 0o444) };
-        FileAttr {
-            ino: INodeNo(number),
-            size: SIZE,
-            blocks: SIZE / 512,
-            atime: UNIX_EPOCH,
-            mtime: UNIX_EPOCH,
-            ctime: UNIX_EPOCH,
-            crtime: UNIX_EPOCH,
-            kind,
-            perm,
-            nlink: 1,
-            uid: 0,
-            gid: 0,
-            rdev: 0,
-            blksize: 4096,
-            flags: 0,
-        }
-    }
+/// The directory is inode 1, the file whatever else.
+fn about(inode: u64) -> FileAttr {
+    attributes(inode, if inode == 1 { FileType::Directory } else { FileType::RegularFile }, SIZE)
 }
 
 impl Filesystem for PassThrough {
     fn lookup(&self, _request: &Request, _parent: INodeNo, _name: &OsStr, reply: ReplyEntry) {
-        reply.entry(&Duration::from_secs(60), &self.attributes(2), Generation(0));
+        reply.entry(&Duration::from_secs(60), &about(2), Generation(0));
     }
 
     fn getattr(&self, _request: &Request, number: INodeNo, _handle: Option<FileHandle>, reply: ReplyAttr) {
-        reply.attr(&Duration::from_secs(60), &self.attributes(number.0));
+        reply.attr(&Duration::from_secs(60), &about(number.0));
     }
 
     fn open(&self, _request: &Request, _number: INodeNo, _flags: OpenFlags, reply: ReplyOpen) {

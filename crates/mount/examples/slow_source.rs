@@ -4,19 +4,24 @@
 //! `slow_source MOUNTPOINT FILES BYTES MILLISECONDS` serves `FILES` files of `BYTES` bytes in 8 directories until it is
 //! unmounted. The file `calls` says how many calls of each kind there were, and takes no time.
 
+#[path = "../tests/support/attributes.rs"]
+mod attributes;
+
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
 use std::io;
 use std::path::Path;
 use std::sync::Mutex;
 use std::thread;
-use std::time::{Duration, UNIX_EPOCH};
+use std::time::Duration;
 
 use fuser::{
     Config, Errno, FileAttr, FileHandle, FileType, Filesystem, FopenFlags, Generation, INodeNo, InitFlags,
     KernelConfig, LockOwner, OpenFlags, ReplyAttr, ReplyData, ReplyDirectory, ReplyEmpty, ReplyEntry, ReplyOpen,
     Request, Session,
 };
+
+use attributes::attributes;
 
 /// The inode of the root, of the file with the counts, of the first directory, and of the first file.
 const ROOT: u64 = 1;
@@ -68,24 +73,8 @@ impl Far {
 
     fn attributes(&self, inode: u64) -> FileAttr {
         let is_directory = inode == ROOT || (DIRECTORY..DIRECTORY + DIRECTORIES).contains(&inode);
-        FileAttr {
-            ino: INodeNo(inode),
-            // The text of the counts grows: it is read to its end, whatever is said here.
-            size: self.bytes,
-            blocks: self.bytes.div_ceil(512),
-            atime: UNIX_EPOCH,
-            mtime: UNIX_EPOCH,
-            ctime: UNIX_EPOCH,
-            crtime: UNIX_EPOCH,
-            kind: if is_directory { FileType::Directory } else { FileType::RegularFile },
-            perm: 0o755,
-            nlink: 1,
-            uid: 0,
-            gid: 0,
-            rdev: 0,
-            blksize: 4096,
-            flags: 0,
-        }
+        // The text of the counts grows: it is read to its end, whatever is said here.
+        attributes(inode, if is_directory { FileType::Directory } else { FileType::RegularFile }, self.bytes)
     }
 }
 

@@ -70,6 +70,13 @@ struct Facts {
     _kept: Kept,
 }
 
+impl Facts {
+    /// Attributes, and nothing else yet.
+    fn new(stat: Stat, at: Instant, kept: Kept) -> Facts {
+        Facts { stat, at, values: Vec::new(), listed: None, files: Vec::new(), directories: Vec::new(), _kept: kept }
+    }
+}
+
 /// Something that was opened for somebody.
 #[derive(Debug)]
 struct Grant<T: Send + 'static> {
@@ -161,27 +168,19 @@ impl Known {
         if state.changed > asked.changes {
             return;
         }
-        let before = state.facts.take();
-        let same = before.as_ref().is_some_and(|before| is_same(&before.stat, stat));
-        let (listed, files, directories) = match before {
+        match &mut state.facts {
             // One that was asked later has come before this one.
-            Some(before) if before.at > asked.at => {
-                state.facts = Some(before);
+            Some(before) if before.at > asked.at => return,
+            Some(before) if is_same(&before.stat, stat) => {
+                (before.stat, before.at) = (*stat, asked.at);
+                // What the kernel has of access lists it drops with the attributes: they must not come from before.
+                before.values.clear();
                 return;
             }
-            Some(mut before) if same => {
-                (before.listed, mem::take(&mut before.files), mem::take(&mut before.directories))
-            }
-            Some(_) => {
-                state.changed = changes.next();
-                Default::default()
-            }
-            None => Default::default(),
-        };
-        // What the kernel has of access lists it drops with the attributes: they must not come from before.
-        let values = Vec::new();
-        let facts = Facts { stat: *stat, at: asked.at, values, listed, files, directories, _kept: gauge.keep() };
-        state.facts = Some(Box::new(facts));
+            Some(_) => state.changed = changes.next(),
+            None => {}
+        }
+        state.facts = Some(Box::new(Facts::new(*stat, asked.at, gauge.keep())));
     }
 
     /// Something is changed, or may be: nothing that was asked before is believed.

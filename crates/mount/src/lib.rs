@@ -22,7 +22,6 @@ mod listing;
 mod metadata;
 mod nodes;
 mod reading;
-mod recent;
 mod session;
 mod tree;
 mod values;

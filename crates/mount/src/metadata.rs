@@ -12,13 +12,14 @@
 
 use std::collections::HashMap;
 use std::ffi::{OsStr, OsString};
+use std::hash::Hash;
 use std::io;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::Duration;
 
 use hotset_cache::source::{Source, Stamp};
 use hotset_cache::workers::Workers;
-use hotset_cache::{About, FileCache, FileNumber, MetadataCounts};
+use hotset_cache::{About, Cache, FileCache, FileNumber, MetadataCounts};
 use rustix::fs::Stat;
 use rustix::process::{Resource, getrlimit};
 
@@ -26,7 +27,6 @@ use crate::handles::Opened;
 use crate::known::{Asked, Changes, Closer, Opener};
 use crate::listing::OpenDirectory;
 use crate::nodes::Node;
-use crate::recent::Recent;
 use crate::tree::stamp;
 use crate::{Mode, Staleness, VALIDITY};
 
@@ -37,9 +37,9 @@ pub(crate) struct Metadata {
     cache: Option<Arc<FileCache>>,
     changes: Changes,
     /// Files with something that is kept open.
-    opens: Mutex<Recent<u64, KeptOpen>>,
+    opens: Mutex<Cache<u64, KeptOpen>>,
     /// Names in directories, by the directory's number: the number of what they stand for.
-    names: Mutex<Recent<(u64, OsString), Named>>,
+    names: Mutex<Cache<(u64, OsString), Named>>,
     /// Nodes whose inodes the scheme holds.
     inodes: Mutex<HashMap<FileNumber, Weak<Node>>>,
     workers: Weak<Workers>,
@@ -73,14 +73,22 @@ pub(crate) struct Validity {
 }
 
 /// Names that are kept where the kernel keeps none.
-const NAMES: usize = 1 << 16;
+const NAMES: u64 = 1 << 16;
 
 /// The longest time that the kernel is told.
 const LONGEST: Duration = Duration::from_secs(u32::MAX as u64);
 
 /// Files that are kept open, for a process that may have so many descriptors.
-fn share(descriptors: Option<u64>) -> usize {
-    (descriptors.unwrap_or(u64::MAX) / 8).clamp(1, 4096) as usize
+fn share(descriptors: Option<u64>) -> u64 {
+    (descriptors.unwrap_or(u64::MAX) / 8).clamp(1, 4096)
+}
+
+/// What is kept by use.
+const ORDER: &str = "lru";
+
+/// At most so many things, of which those stay that were used last. What is not there takes no memory.
+fn recent<K: Eq + Hash, V>(most: u64) -> Cache<K, V> {
+    Cache::with_weights(ORDER, most, |_, _| 1).expect("a policy that runs on values")
 }
 
 impl Metadata {
@@ -93,8 +101,8 @@ impl Metadata {
             mode,
             cache,
             changes: Changes::default(),
-            opens: Mutex::new(Recent::new(share(getrlimit(Resource::Nofile).current))),
-            names: Mutex::new(Recent::new(NAMES)),
+            opens: Mutex::new(recent(share(getrlimit(Resource::Nofile).current))),
+            names: Mutex::new(recent(NAMES)),
             inodes: Mutex::default(),
             workers: Arc::downgrade(workers),
         }

@@ -11,7 +11,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::channel;
 use std::sync::{Arc, Mutex};
 use std::thread::{self, JoinHandle};
-use std::time::{Duration, UNIX_EPOCH};
+use std::time::Duration;
 
 use fuser::{
     Config, FileAttr, FileHandle, FileType, Filesystem, FopenFlags, Generation, INodeNo, InitFlags, KernelConfig,
@@ -54,24 +54,8 @@ impl Source {
 }
 
 fn attributes(inode: u64) -> FileAttr {
-    let (kind, perm) = if inode == 1 { (FileType::Directory, 0o755) } else { (FileType::RegularFile, 0o644) };
-    FileAttr {
-        ino: INodeNo(inode),
-        size: SIZE,
-        blocks: SIZE / 512,
-        atime: UNIX_EPOCH,
-        mtime: UNIX_EPOCH,
-        ctime: UNIX_EPOCH,
-        crtime: UNIX_EPOCH,
-        kind,
-        perm,
-        nlink: 1,
-        uid: rustix::process::geteuid().as_raw(),
-        gid: rustix::process::getegid().as_raw(),
-        rdev: 0,
-        blksize: 4096,
-        flags: 0,
-    }
+    let kind = if inode == 1 { FileType::Directory } else { FileType::RegularFile };
+    support::attributes::attributes(inode, kind, SIZE)
 }
 
 impl Filesystem for Source {

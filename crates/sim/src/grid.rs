@@ -136,7 +136,7 @@ fn run_view(
             return Ok(vec![replayed]);
         }
         let directory = Dense::new(trace.addresses.clone());
-        let mut cell = build(plans, numbers, BuildCell { setup, bytes: None, directory, trace: trace.facts() })?;
+        let mut cell = build(plans, numbers, BuildCell { setup, bytes: plan.bytes, directory, trace: trace.facts() })?;
         for window in trace.windows() {
             cell.run(&window);
             advance(window.keys.len() * numbers.len());
@@ -262,7 +262,8 @@ impl Feed {
             let cell = match options.is_asked() {
                 true => clock::cell(plan, &setup, options, &trace),
                 false => {
-                    build(&seeing, &of_cell, BuildCell { setup, bytes: None, directory: Hashed::default(), trace })
+                    let directory = Hashed::default();
+                    build(&seeing, &of_cell, BuildCell { setup, bytes: plan.bytes, directory, trace })
                 }
             };
             Ok((of_cell.into_iter().map(|place| numbers[place]).collect(), cell?))
@@ -315,7 +316,6 @@ fn build<D: Directory + 'static>(
         return Ok(Box::new(OnePassCell::new(&sizes, directory, setup.slots, &trace)));
     }
     let plan = plans[numbers[0]];
-    let visitor = BuildCell { bytes: plan.bytes, ..visitor };
     let built = registry::visit(plan.entry.info.name, visitor).expect("a plan's info comes from the registry");
     built.map_err(|error| plan.refused(error))
 }

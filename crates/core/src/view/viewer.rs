@@ -73,8 +73,6 @@ pub enum Step {
 #[derive(Debug)]
 pub struct Viewer {
     cutting: Cutting,
-    /// Bytes of a block where the parts do not say: 1 where an object is a block, whatever its size.
-    block: u64,
     classifier: Option<Classifier>,
     parts: Option<Parts>,
     names: Option<Names>,
@@ -97,7 +95,6 @@ impl Viewer {
     pub fn new(view: &View, cutting: Cutting) -> Viewer {
         Viewer {
             cutting,
-            block: cutting.block().bytes().unwrap_or(1),
             classifier: view.rules.clone().map(Classifier::new),
             parts: view.parts.clone(),
             names: view.metadata.map(Names::new),
@@ -124,7 +121,11 @@ impl Viewer {
 
     /// Bytes of the blocks of `class`.
     pub fn block_bytes(&self, class: Class) -> u64 {
-        self.parts.as_ref().map_or(self.block, |parts| parts.block_bytes_of(class))
+        match &self.parts {
+            Some(parts) => parts.block_bytes_of(class),
+            // An object that is a block, whatever its size, is its own first byte.
+            None => self.cutting.block().bytes().unwrap_or(1),
+        }
     }
 
     /// The number of a file, of which the caller keeps no block, may be another file's from now on.

@@ -25,6 +25,7 @@ use rustix::mount::{UnmountFlags, unmount};
 use tempfile::TempDir;
 
 use crate::crash::{Change, Inode, Journal, Names, State};
+use crate::support::attributes::attributes;
 use crate::support::mounted::{Mount, can_mount};
 use faults::{Call, Fault, Faults};
 
@@ -87,23 +88,15 @@ impl Objects {
     fn attributes(&mut self, inode: Inode) -> Result<FileAttr, Errno> {
         let Object { state, is_directory, links, changed } = self.get(inode)?;
         let time = SystemTime::UNIX_EPOCH + *changed;
-        let size = state.bytes.len() as u64;
+        let kind = if *is_directory { FileType::Directory } else { FileType::RegularFile };
         Ok(FileAttr {
-            ino: INodeNo(inode),
-            size,
-            blocks: size.div_ceil(512),
             atime: time,
             mtime: time,
             ctime: time,
             crtime: time,
-            kind: if *is_directory { FileType::Directory } else { FileType::RegularFile },
             perm: 0o777,
             nlink: *links,
-            uid: 0,
-            gid: 0,
-            rdev: 0,
-            blksize: 4096,
-            flags: 0,
+            ..attributes(inode, kind, state.bytes.len() as u64)
         })
     }
 

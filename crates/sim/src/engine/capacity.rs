@@ -76,10 +76,7 @@ impl Capacity for Bytes {
         let mut room = cell.host.watch.room;
         let known = cell.host.directory.find(key);
         if u64::from(bytes) > room.capacity {
-            if let Some(slot) = known {
-                cell.policy.remove(slot, &mut Counting::<D, Bytes, true>(&mut cell.host));
-                Counting::<D, Bytes, true>(&mut cell.host).evict(slot);
-            }
+            known.into_iter().for_each(|slot| Kept(cell).let_go(slot));
             return (None, Outcome::Bypassed);
         }
         // Room is made before the object has its slot: what leaves may take a ghost's with it.
@@ -100,6 +97,19 @@ impl Capacity for Bytes {
 /// The objects of a cell and their policy.
 struct Kept<'a, P, D>(&'a mut PolicyCell<P, D, Bytes>);
 
+impl<P: Policy, D: Directory> Kept<'_, P, D> {
+    fn effects(&mut self) -> (&mut P, Counting<'_, D, Bytes, true>) {
+        (&mut self.0.policy, Counting(&mut self.0.host))
+    }
+
+    /// The object in `slot` leaves though the policy has not chosen it.
+    fn let_go(&mut self, slot: Slot) {
+        let (policy, mut fx) = self.effects();
+        policy.remove(slot, &mut fx);
+        fx.evict(slot);
+    }
+}
+
 impl<P: Policy, D: Directory> Weighed for Kept<'_, P, D> {
     fn weight(&self) -> u64 {
         self.0.host.watch.used
@@ -110,13 +120,13 @@ impl<P: Policy, D: Directory> Weighed for Kept<'_, P, D> {
     }
 
     fn resize(&mut self, entries: u32) {
-        self.0.policy.resize(entries, &mut Counting::<D, Bytes, true>(&mut self.0.host));
+        let (policy, mut fx) = self.effects();
+        policy.resize(entries, &mut fx);
     }
 
     fn drop_any(&mut self) -> bool {
         let Some(slot) = self.0.host.watch.of.iter().position(|&bytes| bytes > 0) else { return false };
-        self.0.policy.remove(slot as Slot, &mut Counting::<D, Bytes, true>(&mut self.0.host));
-        Counting::<D, Bytes, true>(&mut self.0.host).evict(slot as Slot);
+        self.let_go(slot as Slot);
         true
     }
 }
