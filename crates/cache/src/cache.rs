@@ -24,6 +24,7 @@ use hotset_core::policy::{PolicySpec, Repartition, Setting};
 use hotset_core::request::{FLAG_FAILED, Kind, Op, Request};
 
 use crate::applications::Applications;
+use crate::background::Background;
 use crate::counts::{Counts, Traffic};
 use crate::decider::{Decider, Plan};
 use crate::error::CacheError;
@@ -56,6 +57,7 @@ pub struct Settings {
 pub struct FileCache {
     pub(crate) shared: Arc<Shared>,
     pub(crate) read_ahead: ReadAhead,
+    pub(crate) background: Background,
     pub(crate) in_flight: InFlight,
     metadata: MetadataCounts,
     plan: Mutex<Plan>,
@@ -73,7 +75,9 @@ impl FileCache {
         let shared = Arc::new(Shared::new(State::new(decider, apps, recording)));
         let in_flight = InFlight::new(memory);
         let read_ahead = ReadAhead::new(shared.clone(), in_flight.clone());
-        Ok(FileCache { shared, read_ahead, in_flight, metadata: MetadataCounts::default(), plan: Mutex::new(plan) })
+        let background = Background::new(shared.clone());
+        let (metadata, plan) = (MetadataCounts::default(), Mutex::new(plan));
+        Ok(FileCache { shared, read_ahead, background, in_flight, metadata, plan })
     }
 
     /// A number for a file that the cache has not met. `path` is what classes go by.

@@ -8,7 +8,9 @@ use std::ops::Range;
 use hotset_core::classify::{Class, FileFacts, Rules};
 use hotset_core::counters::Counters;
 use hotset_core::policy::dynamic::DynPolicy;
-use hotset_core::policy::{self, App, Args, Outcome, PolicySpec, Profiling, Reference, Slot, file_group};
+use hotset_core::policy::{
+    self, App, Args, Done, Explanation, Outcome, PolicySpec, Profiling, Reference, Slot, Work, file_group,
+};
 use hotset_core::request::{Op, Request};
 use hotset_core::view::{
     BlockSize, Blocks, Cutting, Former, Object, Piece, Segments, Space, Spaces, Step, View, Viewer,
@@ -194,6 +196,27 @@ impl Decider {
     /// Bytes of the largest block.
     pub fn largest_block(&self) -> u64 {
         self.frames().arena.largest()
+    }
+
+    /// What the policy wants computed while requests go on.
+    pub fn take_work(&mut self) -> Option<Work> {
+        self.hosted.policy.take_work()
+    }
+
+    /// What has come of it.
+    pub fn finish_work(&mut self, done: Done) {
+        self.hosted.policy.finish_work(done);
+    }
+
+    /// What the policy has learnt.
+    pub fn explain(&self) -> Vec<Explanation> {
+        self.hosted.policy.explain()
+    }
+
+    /// The file whose blocks have addresses with this high half.
+    pub fn file_of(&self, high: u32) -> Option<u32> {
+        let has = |ranges: &Vec<AddressRange>| ranges.iter().any(|range| range.high == u64::from(high));
+        self.ranges.iter().position(has).map(|file| file as u32)
     }
 
     /// Resident blocks.

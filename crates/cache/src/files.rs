@@ -85,6 +85,11 @@ impl Files {
         self.free.push_back(number);
     }
 
+    /// All files; a free number has one without a path.
+    pub fn all(&self) -> &[File] {
+        &self.known
+    }
+
     /// Numbers that are files'.
     pub fn len(&self) -> usize {
         self.known.len() - self.free.len()

@@ -21,6 +21,7 @@
 
 mod applications;
 mod arena;
+mod background;
 mod block_index;
 mod buffer;
 mod cache;

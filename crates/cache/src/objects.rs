@@ -313,6 +313,7 @@ impl<K: Hash + Eq, V> Cache<K, V> {
         let object = Some(policy::Object::of_file(slot));
         let reference = Reference { time: self.hosted.tick(), file: slot, write, object, ..Reference::default() };
         let (outcome, is_kept) = self.hosted.access(slot, reference);
+        self.hosted.do_work();
         let count = if outcome == Outcome::Hit { &mut self.hits } else { &mut self.misses };
         *count += 1;
         // What the policy would fetch nobody can, as long as nobody inserts it.

@@ -255,6 +255,7 @@ impl FileCache {
         });
         state.transfers = transfers;
         self.read_ahead.bring(state);
+        self.background.start(state);
         state.traffic.bytes_served += length;
         state.traffic.refills += refills;
         state.traffic.waits += pieces.iter().filter(|(_, from)| matches!(from, From::Other(..))).count() as u64;

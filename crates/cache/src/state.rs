@@ -34,6 +34,8 @@ pub struct Access<'a> {
 
 pub(crate) struct State {
     pub decider: Decider,
+    /// How many policies there were before this one.
+    pub policies: u64,
     pub transfers: Transfers,
     pub staged: Staged,
     pub files: Files,
@@ -52,6 +54,7 @@ impl State {
     pub fn new(decider: Decider, apps: Applications, recording: Option<Recording>) -> State {
         State {
             decider,
+            policies: 0,
             transfers: Transfers::default(),
             staged: Staged::default(),
             files: Files::default(),
@@ -111,6 +114,7 @@ impl State {
     /// Goes on with another policy, which is referred to each block that is resident.
     pub fn change_policy(&mut self, fresh: Decider) {
         let other = std::mem::replace(&mut self.decider, fresh);
+        self.policies += 1;
         // Addresses stand for other blocks now: what is being read would be taken for them.
         (self.transfers, self.staged) = Default::default();
         self.apps_before.clone_from(&other.counts.apps);

@@ -1,12 +1,15 @@
 //! What a running cache tells of itself.
 
+use std::collections::{HashMap, HashSet};
+
 use hotset_core::counters::Counters;
-use hotset_core::policy::PartRoom;
+use hotset_core::policy::{Explained, Names, PartRoom, file_group, group_words};
 use serde::Serialize;
 
 use crate::cache::FileCache;
 use crate::counts::Traffic;
 use crate::metadata::Metadata;
+use crate::state::State;
 
 /// Everything that `hotset top`, the metrics and the JSON status show.
 #[derive(Clone, Debug, Serialize)]
@@ -40,7 +43,12 @@ pub struct Status {
     pub apps: Vec<Named>,
     /// By class; empty when the scheme does not tell classes apart.
     pub classes: Vec<Named>,
+    /// What the scheme has learnt, the most important first, as far as it tells.
+    pub explained: Vec<Explained>,
 }
+
+/// What is told in a status of what a scheme has learnt, at most; [`FileCache::explain`] tells all.
+const EXPLAINED: usize = 16;
 
 /// The name of the entry of processes that have ended.
 const ENDED: &str = "ended processes";
@@ -104,7 +112,61 @@ impl Status {
             repartitions: division.changes,
             apps,
             classes: named(decider.classes(), &counts.classes, |_, _| None),
+            explained: state.explain(EXPLAINED),
         }
+    }
+}
+
+impl FileCache {
+    /// What the scheme has learnt and what it does with that, the most important first. Empty if it tells nothing, and
+    /// for the moment in which it learns.
+    pub fn explain(&self) -> Vec<Explained> {
+        self.shared.look().explain(usize::MAX)
+    }
+}
+
+impl State {
+    fn explain(&self, most: usize) -> Vec<Explained> {
+        let mut told = self.decider.explain();
+        told.truncate(most);
+        let groups = told.iter().filter_map(|told| told.flow.group).collect();
+        let names = KnownNames { state: self, groups: self.group_names(groups) };
+        told.into_iter().map(|told| Explained::new(told, &names)).collect()
+    }
+
+    /// Words for types of files, from the first file of each.
+    fn group_names(&self, mut wanted: HashSet<u32>) -> HashMap<u32, String> {
+        let mut names = HashMap::new();
+        for file in self.files.all() {
+            if wanted.is_empty() {
+                break;
+            }
+            let group = file_group(&file.path, file.kind);
+            if wanted.remove(&group) {
+                names.insert(group, group_words(&file.path, file.kind));
+            }
+        }
+        names
+    }
+}
+
+/// Names that a cache has for what schemes speak of.
+struct KnownNames<'a> {
+    state: &'a State,
+    groups: HashMap<u32, String>,
+}
+
+impl Names for KnownNames<'_> {
+    fn app(&self, app: u32) -> Option<String> {
+        self.state.apps.known().get(app as usize).map(|app| app.name.clone())
+    }
+
+    fn group(&self, group: u32) -> Option<String> {
+        self.groups.get(&group).cloned()
+    }
+
+    fn file(&self, file: u32) -> Option<String> {
+        Some(self.state.files[self.state.decider.file_of(file)? as usize].path.clone())
     }
 }
 

@@ -116,6 +116,7 @@ impl FileCache {
         // What is brought in is read up to the size that is known.
         state.altered(access.file, after.ok());
         self.read_ahead.bring(&mut state);
+        self.background.start(&mut state);
         done
     }
 }

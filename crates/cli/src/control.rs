@@ -29,6 +29,8 @@ use crate::failure::Failure;
 pub(crate) enum Wish {
     /// The status.
     Status,
+    /// What the scheme has learnt.
+    Explain,
     /// Settings to be changed: key and value.
     Set(Vec<(String, String)>),
 }

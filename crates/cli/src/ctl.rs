@@ -1,12 +1,14 @@
 //! `hotset ctl`: changing a mount while it serves.
 
 use std::io::{Write, stdout};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::{Args, Subcommand};
+use hotset_core::policy::Explained;
 
 use crate::control::{self, Wish};
 use crate::failure::Failure;
+use crate::output::explained;
 
 /// Change a mount while it serves, or ask for its status
 #[derive(Args)]
@@ -15,6 +17,7 @@ Examples:
   hotset ctl /mnt/project set policy=arc memory=4G
   hotset ctl /mnt/project set policy='qos(lru, blender=80%)'
   hotset ctl /mnt/project set qos.cc1=60%
+  hotset ctl /mnt/project explain cc1
   hotset ctl /mnt/project status")]
 pub(crate) struct Ctl {
     /// The mountpoint
@@ -33,6 +36,15 @@ enum Action {
     },
     /// Print the status as JSON
     Status,
+    /// Tell what the scheme has learnt, and what it does with that
+    Explain {
+        /// Only of this application, or of files whose path contains this
+        #[arg(value_name = "FILE|APP")]
+        about: Option<String>,
+        /// As JSON
+        #[arg(long)]
+        json: bool,
+    },
 }
 
 fn setting(text: &str) -> Result<(String, String), String> {
@@ -42,14 +54,36 @@ fn setting(text: &str) -> Result<(String, String), String> {
 
 impl Ctl {
     pub(crate) fn run(self) -> Result<(), Failure> {
-        let wish = match self.action {
-            Action::Set { settings } => Wish::Set(settings),
-            Action::Status => Wish::Status,
-        };
-        let status = control::ask(&self.mountpoint, &wish)?;
-        if matches!(wish, Wish::Status) {
-            writeln!(stdout(), "{status}")?;
+        match self.action {
+            Action::Set { settings } => {
+                control::ask(&self.mountpoint, &Wish::Set(settings))?;
+            }
+            Action::Status => writeln!(stdout(), "{}", control::ask(&self.mountpoint, &Wish::Status)?)?,
+            Action::Explain { about, json } => explain(&self.mountpoint, about.as_deref(), json)?,
         }
         Ok(())
     }
+}
+
+/// Tells what a mount has learnt, of everything or of one file or application.
+fn explain(mountpoint: &Path, about: Option<&str>, json: bool) -> Result<(), Failure> {
+    let told = control::ask(mountpoint, &Wish::Explain)?;
+    let all: Vec<Explained> = serde_json::from_value(told)
+        .map_err(|error| Failure::Work(format!("the mount at {} gave no answer: {error}", mountpoint.display())))?;
+    let is_about = |one: &Explained, name: &str| {
+        one.app.as_deref() == Some(name) || one.file.as_ref().is_some_and(|file| file.contains(name))
+    };
+    let nothing = all.is_empty();
+    let wanted: Vec<Explained> = all.into_iter().filter(|one| about.is_none_or(|name| is_about(one, name))).collect();
+    if json {
+        return Ok(writeln!(stdout(), "{}", serde_json::to_string(&wanted).expect("texts and numbers"))?);
+    }
+    let text = match about {
+        _ if !wanted.is_empty() => explained::table(&wanted),
+        Some(name) if !nothing => {
+            format!("Nothing was learnt of {name} apart from others: `explain` alone tells what was.")
+        }
+        _ => "The scheme has learnt nothing yet, or does not tell what it learns: auto does.".to_owned(),
+    };
+    Ok(writeln!(stdout(), "{text}")?)
 }

@@ -20,7 +20,7 @@ use serde::Serialize;
 
 use crate::classes;
 use crate::failure::Failure;
-use crate::output::{human, style, table, words};
+use crate::output::{explained, human, style, table, words};
 use crate::progress::Terminal;
 use crate::report::{self, Page, ReportArgs};
 use crate::results::ResultArgs;
@@ -77,6 +77,9 @@ pub(crate) struct Simulate {
     /// What policies are ranked by, and what is told first
     #[arg(long, value_name = "WHAT", default_value = "reads", help_heading = "Results")]
     metric: Ranked,
+    /// Tell what policies have learnt at the end, as far as they do (auto does)
+    #[arg(long, help_heading = "Results")]
+    explain: bool,
     /// Seed of the policies that draw random numbers
     #[arg(long, default_value_t = 1, help_heading = "Results")]
     seed: u64,
@@ -160,6 +163,7 @@ impl Simulate {
             rules: self.classes.as_deref().map(classes::read).transpose()?,
             seed: self.seed,
             clock: self.clock.options()?,
+            explain: self.explain,
             frees: if self.keep_freed { Frees::Keep } else { Frees::Drop },
             ..Sweep::new(policies, sizes)
         })
@@ -185,6 +189,9 @@ impl Simulate {
                 Rows::Cache(rows) if self.policy.is_none() => show_ranked(rows, self.metric.into())?,
                 Rows::Cache(rows) => show(rows, self.metric.into())?,
                 Rows::Memory(rows) => memory::show(rows)?,
+            }
+            if let (true, Rows::Cache(rows)) = (self.explain, &swept.rows) {
+                rows.chunk_by(|one, other| one.policy == other.policy).try_for_each(show_learnt)?;
             }
         }
         Ok(swept)
@@ -249,6 +256,19 @@ fn show(rows: &[Row], metric: Metric) -> Result<(), Failure> {
                 writeln!(out, "{}, class by class\n{}", row.policy, table::classes(row))?;
             }
         }
+    }
+    Ok(())
+}
+
+/// What the policy of these rows has learnt at each size.
+fn show_learnt(rows: &[Row]) -> Result<(), Failure> {
+    let policy = &rows[0].policy;
+    if rows.iter().all(|row| row.explained.is_empty()) {
+        writeln!(stdout(), "\n{policy} does not tell what it learns")?;
+    }
+    for row in rows.iter().filter(|row| !row.explained.is_empty()) {
+        let (size, learnt) = (size_in_words(row), explained::table(&row.explained));
+        writeln!(stdout(), "\nWhat {policy} has learnt with {size}\n{learnt}")?;
     }
     Ok(())
 }

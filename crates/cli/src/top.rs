@@ -7,11 +7,12 @@ use std::thread;
 use std::time::Duration;
 
 use clap::Args;
+use hotset_core::policy::Explained;
 use serde_json::Value;
 
 use crate::control::{self, Wish};
 use crate::failure::Failure;
-use crate::output::human;
+use crate::output::{explained, human};
 
 /// Show what a mount is doing: hit rates, bytes, evictions, by application and class
 #[derive(Args)]
@@ -101,8 +102,20 @@ fn page(now: &Value, before: &Value) -> String {
             line(format!("{name:<30} {counted:>14} {all:>9} {lately:>9}{}", part(&one)));
         }
     }
+    for learnt in learnt(&now["explained"]) {
+        line(format!("learnt {learnt}"));
+    }
     out
 }
+
+/// The most important of what the scheme has learnt.
+fn learnt(told: &Value) -> Vec<String> {
+    let all: Vec<Explained> = serde_json::from_value(told.clone()).unwrap_or_default();
+    explained::lines(&all, LEARNT)
+}
+
+/// Lines about what the scheme has learnt, at most.
+const LEARNT: usize = 6;
 
 /// Requests that move no data: how many were answered by what was known, how many asked the source, and what is kept.
 fn metadata(told: &Value) -> String {

@@ -184,3 +184,29 @@ fn processes_that_have_ended_are_told_together() {
     drop(one);
     mount.stop();
 }
+
+#[test]
+fn a_scheme_that_learns_tells_what_it_has_learnt() {
+    if !can_mount() {
+        return;
+    }
+    let mut mount = mount(&["--memory", "64K", "--policy", "auto(period=1, curves=inline)"]);
+    for _ in 0..40 {
+        done(run("cksum", &mount.at("one")));
+        done(run("cat", &mount.at("two")));
+    }
+    let told = ctl(&mount, &["explain", "--json"]).good();
+    let told: Vec<Value> = serde_json::from_str(&told.out).unwrap();
+    let of = |key: &str, value: &str| told.iter().any(|one| one[key].as_str().is_some_and(|text| text.contains(value)));
+    assert!(of("file", "one") && of("app", "cksum") && of("app", "cat"), "{told:#?}");
+    let room: f64 = told.iter().map(|one| one["room_percent"].as_f64().unwrap()).sum();
+    assert!((99.0..101.0).contains(&room), "{told:#?}");
+    let of_one = ctl(&mount, &["explain", "one"]).good().out;
+    assert!(of_one.contains("one") && of_one.contains("keeps") && !of_one.contains("of cat"), "{of_one}");
+    assert!(ctl(&mount, &["explain", "nobody"]).good().out.starts_with("Nothing was learnt of nobody"));
+    let at = mount.at("");
+    assert!(hotset(&["top", at.to_str().unwrap(), "--once"]).good().out.contains("\nlearnt "));
+    ctl(&mount, &["set", "policy=lru"]).good();
+    assert!(ctl(&mount, &["explain"]).good().out.contains("does not tell what it learns"));
+    mount.stop();
+}

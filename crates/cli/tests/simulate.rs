@@ -294,3 +294,23 @@ fn a_size_in_bytes_is_that_of_objects() {
     let refused = hotset(&["simulate", &sizeless, "--format", "ids", "-p", "lru", "-s", "1K"]);
     assert!(refused.err.contains("the trace tells no sizes of objects"), "{refused:?}");
 }
+
+#[test]
+fn what_a_policy_has_learnt_is_told_on_request() {
+    let folder = Folder::new();
+    // A loop over 300 blocks beside a stream that never comes back.
+    let references = (0..40_000u64).map(|step| if step % 2 == 0 { step / 2 % 300 } else { 1_000 + step });
+    let lines: String = references.map(|block| format!("{block}\n")).collect();
+    let trace = folder.file("loop.lirs", lines);
+    let arguments = ["simulate", &format!("lirs:{trace}"), "-p", "auto,lru", "-s", "100", "--explain"];
+    let text = hotset(&arguments).good().out;
+    assert!(text.contains("What auto has learnt with 100 blocks"), "{text}");
+    assert!(text.contains("keeps those that it has, lets others pass") && text.contains("lets them pass"), "{text}");
+    assert!(text.contains("lru does not tell what it learns"), "{text}");
+    let rows = hotset(&[&arguments[..], &["--json", "-"]].concat()).rows();
+    let told = rows[0]["explained"].as_array().unwrap();
+    assert!(told.iter().all(|one| one["reuse"].as_array().unwrap().len() > 20), "{told:#?}");
+    assert!(rows[1].get("explained").is_none());
+    let rows = hotset(&[&arguments[..6], &["--json", "-"]].concat()).rows();
+    assert!(rows[0].get("explained").is_none(), "only when it is asked for");
+}

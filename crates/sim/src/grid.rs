@@ -7,7 +7,7 @@
 use std::sync::Arc;
 
 use hotset_core::host::room::Room;
-use hotset_core::policy::{Args, Entry, Future, Policy, Setup, Told};
+use hotset_core::policy::{Args, Entry, Explanation, Future, Policy, Setup, Told};
 use hotset_core::registry::{self, Visitor};
 use hotset_core::spec::SpecError;
 use hotset_core::view::View;
@@ -27,7 +27,7 @@ use crate::show::Shower;
 use crate::window::Window;
 
 pub use crate::engine::Plan;
-use crate::engine::Tally;
+use crate::engine::{Ended, Tally};
 
 /// True if the policy wants to see the trace in another view than the plain one at some size, so that its requests must
 /// be kept.
@@ -36,12 +36,14 @@ pub fn wants_requests(entry: &Entry, args: &Args) -> bool {
 }
 
 /// What a whole replay found out about the trace, with what each plan gave, in the order of the plans.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Replayed {
     /// The counts of each plan.
     pub tallies: Vec<Tally>,
     /// For each plan one stretch after another, if they were asked for.
     pub samples: Vec<Vec<Sample>>,
+    /// What the policy of each plan has learnt.
+    pub explanations: Vec<Vec<Explanation>>,
     /// Distinct blocks; `None` when the trace was streamed and so never numbered.
     pub distinct: Option<u32>,
 }
@@ -67,11 +69,14 @@ pub fn run_timed(
         }
         Prepared::Stream(stream) => (run_stream(stream, plans, &views, options, progress)?, None),
     };
-    let (tallies, samples) = cells.into_iter().unzip();
-    Ok(Replayed { tallies, samples, distinct })
+    let mut replayed = Replayed { distinct, ..Replayed::default() };
+    for Ended { tally, samples, explanations } in cells {
+        replayed.tallies.push(tally);
+        replayed.samples.push(samples);
+        replayed.explanations.push(explanations);
+    }
+    Ok(replayed)
 }
-
-type Counted = (Tally, Vec<Sample>);
 
 /// The distinct views, each with the numbers of the plans that want it.
 fn views(plans: &[Plan]) -> Result<Vec<(View, Vec<usize>)>, SimError> {
@@ -97,10 +102,10 @@ fn run_held(
     views: &[(View, Vec<usize>)],
     options: &Options,
     progress: &dyn Progress,
-) -> Result<Vec<Counted>, SimError> {
+) -> Result<Vec<Ended>, SimError> {
     plans.iter().try_for_each(|plan| check(plan, options, &references.facts()))?;
     let plans: Vec<Plan> = plans.iter().map(|plan| plan.over(references.run())).collect();
-    let mut cells = vec![Counted::default(); plans.len()];
+    let mut cells = vec![Ended::default(); plans.len()];
     for (view, numbers) in views {
         let seeing: Vec<&Plan> = numbers.iter().map(|&number| &plans[number]).collect();
         let seen = if view == &View::default() {
@@ -123,7 +128,7 @@ fn run_view(
     plans: &[&Plan],
     options: &Options,
     advance: &(dyn Fn(usize) + Sync),
-) -> Result<Vec<Counted>, SimError> {
+) -> Result<Vec<Ended>, SimError> {
     let future = future_of(trace, plans)?;
     let clock = Clock::new(trace);
     let run_one = |numbers: &Vec<usize>| {
@@ -144,13 +149,13 @@ fn run_view(
         Ok(cell.end())
     };
     let cells = cells_of(plans, options);
-    let ended: Vec<Vec<Counted>> = cells.par_iter().with_max_len(1).map(run_one).collect::<Result<_, SimError>>()?;
+    let ended: Vec<Vec<Ended>> = cells.par_iter().with_max_len(1).map(run_one).collect::<Result<_, SimError>>()?;
     Ok(in_order_of_plans(plans.len(), cells.into_iter().zip(ended)))
 }
 
 /// What the plans of each cell gave, by plan.
-fn in_order_of_plans(plans: usize, ended: impl Iterator<Item = (Vec<usize>, Vec<Counted>)>) -> Vec<Counted> {
-    let mut counted = vec![Counted::default(); plans];
+fn in_order_of_plans(plans: usize, ended: impl Iterator<Item = (Vec<usize>, Vec<Ended>)>) -> Vec<Ended> {
+    let mut counted = vec![Ended::default(); plans];
     for (number, tally) in ended.flat_map(|(numbers, tallies)| numbers.into_iter().zip(tallies)) {
         counted[number] = tally;
     }
@@ -189,7 +194,7 @@ fn run_stream(
     views: &[(View, Vec<usize>)],
     options: &Options,
     progress: &dyn Progress,
-) -> Result<Vec<Counted>, SimError> {
+) -> Result<Vec<Ended>, SimError> {
     plans.iter().try_for_each(|plan| check_stream(stream, plan, options))?;
     let mut plain = None;
     let mut shown = Vec::new();

@@ -1,6 +1,6 @@
 //! Rows of a results file: one a cell, self-contained (DESIGN section 6).
 
-use hotset_core::policy::{PartRoom, Repartition};
+use hotset_core::policy::{Explained, PartRoom, Repartition};
 use hotset_core::spec::ObjectSize;
 use serde::Serialize;
 
@@ -101,6 +101,9 @@ pub struct Row {
     /// The counts of each class; absent when the scheme does not tell them apart.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub classes: Vec<NamedClass>,
+    /// What the policy has learnt, the most important first; absent unless it was asked for.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub explained: Vec<Explained>,
 }
 
 /// What is ranked and told first: of what a hit is one.
@@ -467,6 +470,7 @@ impl TraceFacts {
             mean_service_ms: times.map(|times| mean_ms(&times.apps)),
             apps: self.app_rows(tally),
             classes,
+            explained: Vec::new(),
         }
     }
 

@@ -79,6 +79,7 @@ impl Follower {
             ..Reference::default()
         };
         let (outcome, _) = self.hosted.access(slot, reference);
+        self.hosted.do_work();
         self.references += 1;
         self.misses += u64::from(outcome != Outcome::Hit);
         outcome

@@ -50,6 +50,7 @@ const HOUSES: &[House] = &[
             "shared",
             "runs",
             "read_ahead",
+            "background",
             "cache",
             "read",
             "write",

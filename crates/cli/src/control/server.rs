@@ -10,6 +10,8 @@ use std::time::{Duration, Instant};
 use hotset_cache::{FileCache, Status};
 use hotset_core::policy::{App, Info, ParamKind, PolicySpec};
 use hotset_mount::device_at;
+use serde::Serialize;
+use serde_json::Value;
 
 use super::place::Place;
 use super::{Answer, ONLY_OWNER, Wish};
@@ -80,14 +82,19 @@ fn converse(stream: &UnixStream, cache: &FileCache) -> Answer {
         Err(error) => return Answer::Refused(format!("no request has come: {error}")),
     };
     let done = match serde_json::from_slice(&line) {
-        Ok(Wish::Status) => Ok(()),
-        Ok(Wish::Set(settings)) => set(cache, &settings),
+        Ok(Wish::Status) => told(&Status::of(cache)),
+        Ok(Wish::Explain) => told(&cache.explain()),
+        Ok(Wish::Set(settings)) => set(cache, &settings).and_then(|()| told(&Status::of(cache))),
         Err(error) => Err(format!("the request cannot be understood: {error}")),
     };
-    match done.and_then(|()| serde_json::to_value(Status::of(cache)).map_err(|error| error.to_string())) {
+    match done {
         Ok(status) => Answer::Done(status),
         Err(why) => Answer::Refused(why),
     }
+}
+
+fn told(what: &impl Serialize) -> Result<Value, String> {
+    serde_json::to_value(what).map_err(|error| error.to_string())
 }
 
 /// One line, limited in length and time.

@@ -172,6 +172,13 @@ impl<P: Payload> Hosted<P> {
         (outcome, kept)
     }
 
+    /// Computes here what the policy has handed out, for hosts where nobody waits for that.
+    pub fn do_work(&mut self) {
+        if let Some(work) = self.policy.take_work() {
+            self.policy.finish_work(work());
+        }
+    }
+
     /// What is in `slot` is worth nothing any more. Something else may come in for it.
     pub fn remove(&mut self, slot: Slot) {
         self.policy.remove(slot, &mut self.host);

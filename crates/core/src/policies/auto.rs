@@ -17,12 +17,12 @@
 //! Provenance: written from a specification with a prototype's figures; `docs/schemes/auto.md` has the specification,
 //! what agrees with these figures and what does not, and what was tried.
 //!
-//! Deviations and readings: the prototype's flows were not bounded. Here there are at most `nodes`; a further one
-//! takes the place of the one with the least evidence that contains no other, and its blocks are served by all that
-//! came back after as long. References that ask for a flow that is not there yet are counted in a table of 4,096
-//! places, and sequential runs in one of 1,024; who meets another there takes a count from it. Curves are computed
-//! where the reference is that is due for it, under the lock of a live cache. With `ghosts` and `sample` blocks out of
-//! the cache are known by the same record as resident ones.
+//! Deviations and readings: the prototype's flows were not bounded. Here there are at most `nodes`; a further one takes
+//! the place of the one with the least evidence that contains no other, and its blocks are served by all that came back
+//! after as long. References that ask for a flow that is not there yet are counted in a table of 4,096 places, and
+//! sequential runs in one of 1,024; who meets another there takes a count from it. A live cache computes curves beside
+//! the requests, which go on with the ones before (`curves=background`). With `ghosts` and `sample` blocks out of the
+//! cache are known by the same record as resident ones.
 //!
 //! Cost: a hit looks its flow up, two to three times the cost of LRU; a miss looks at 32 blocks and the 16 worst of
 //! the last time, about a microsecond. Each tenth of the capacity in references, at least 128, brings a computation of
@@ -33,13 +33,17 @@
 //! it has. Very short traces: it is LRU until it has seen blocks come back.
 
 mod curves;
+mod explain;
 mod flows;
 mod memory;
 mod runs;
 
 use crate::parts::prefetch::prefetch;
-use crate::policy::{Args, Effects, Info, Needs, Outcome, Param, ParamKind, Policy, Reference, Setup, Slot};
-use crate::spec::SpecError;
+use crate::policy::{
+    Args, Done, Effects, Explanation, Info, Needs, Outcome, Param, ParamKind, Policy, Reference, Setting, Setup, Slot,
+    Work,
+};
+use crate::spec::{SpecError, Value};
 use memory::Memory;
 
 /// The auto policy.
@@ -103,6 +107,12 @@ impl Policy for Auto {
                 default: "128",
                 doc: "least references from one computation to the next; else a tenth of the capacity",
             },
+            Param {
+                key: "curves",
+                kind: ParamKind::Word(&[memory::INLINE, memory::BACKGROUND]),
+                default: memory::INLINE,
+                doc: "who computes: the reference that is due for it, or somebody else while others go on; where nobody does, they are a period late",
+            },
         ],
         offline: false,
         needs: Needs { address: true, app: true, group: true, ..Needs::NOTHING },
@@ -144,6 +154,26 @@ impl Policy for Auto {
 
     fn len(&self) -> u32 {
         self.memory.resident.len()
+    }
+
+    fn defaults_in(setting: Setting) -> Vec<(&'static str, Value)> {
+        match setting {
+            Setting::Serving => vec![("curves", Value::Word(memory::BACKGROUND.to_owned()))],
+            Setting::Paging => Vec::new(),
+        }
+    }
+
+    fn take_work(&mut self) -> Option<Work> {
+        let due = self.memory.take_due()?;
+        Some(Box::new(move || Box::new(due.run())))
+    }
+
+    fn finish_work(&mut self, done: Done) {
+        self.memory.take_back(*done.downcast().expect("what this policy handed out"));
+    }
+
+    fn explain(&self) -> Vec<Explanation> {
+        explain::all(&self.memory)
     }
 
     fn validate(&self) {

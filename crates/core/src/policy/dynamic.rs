@@ -1,6 +1,6 @@
 //! Policies chosen at run time inside of others: the same policies behind one virtual call a reference.
 
-use super::{Effects, Extra, Note, Outcome, Policy, Reference, Slot};
+use super::{Done, Effects, Explanation, Extra, Note, Outcome, Policy, Reference, Slot, Work};
 use crate::classify::Class;
 
 /// A [`Policy`] whose type is forgotten. The calls are the policy's own.
@@ -33,6 +33,12 @@ pub trait DynPolicy: Send {
     fn position(&self, slot: Slot) -> Option<u32>;
     /// [`Policy::at`].
     fn at(&self, position: u32) -> Option<Slot>;
+    /// [`Policy::take_work`].
+    fn take_work(&mut self) -> Option<Work>;
+    /// [`Policy::finish_work`].
+    fn finish_work(&mut self, done: Done);
+    /// [`Policy::explain`].
+    fn explain(&self) -> Vec<Explanation>;
     /// [`Policy::validate`].
     fn validate(&self);
 }
@@ -84,6 +90,18 @@ impl<P: Policy> DynPolicy for P {
 
     fn at(&self, position: u32) -> Option<Slot> {
         Policy::at(self, position)
+    }
+
+    fn take_work(&mut self) -> Option<Work> {
+        Policy::take_work(self)
+    }
+
+    fn finish_work(&mut self, done: Done) {
+        Policy::finish_work(self, done);
+    }
+
+    fn explain(&self) -> Vec<Explanation> {
+        Policy::explain(self)
     }
 
     fn validate(&self) {

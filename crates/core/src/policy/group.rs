@@ -8,17 +8,34 @@ const LONGEST: usize = 16;
 /// The number of a file's type: files whose names end alike and that are of one kind share it, others but by chance do
 /// not. 0 where neither is known. Capital letters count as small ones.
 pub fn file_group(path: &str, kind: Kind) -> u32 {
-    let name = path.rsplit('/').next().unwrap_or_default();
-    let extension = match name.rsplit_once('.') {
-        Some((stem, extension)) if !stem.is_empty() && extension.len() <= LONGEST => extension,
-        _ => "",
-    };
+    let extension = extension(path);
     if extension.is_empty() && kind == Kind::Unknown {
         return 0;
     }
     // FNV-1a.
     let bytes = extension.bytes().map(|byte| byte.to_ascii_lowercase()).chain([kind as u8]);
     bytes.fold(0x811c_9dc5, |hash: u32, byte| (hash ^ u32::from(byte)).wrapping_mul(0x0100_0193))
+}
+
+/// Words for the type of such a file.
+pub fn group_words(path: &str, kind: Kind) -> String {
+    match (extension(path), kind) {
+        ("", Kind::Unknown) => "files of no known type".to_owned(),
+        ("", Kind::Datafile) => "files without extension".to_owned(),
+        ("", Kind::Other) => "what is no ordinary file".to_owned(),
+        ("", Kind::Inode | Kind::Directory | Kind::Executable) => format!("{}s", kind.name()).replace("ys", "ies"),
+        (extension, Kind::Executable) => format!("executable .{} files", extension.to_lowercase()),
+        (extension, _) => format!(".{} files", extension.to_lowercase()),
+    }
+}
+
+/// What stands behind the last dot of a file's name; nothing if there is none.
+fn extension(path: &str) -> &str {
+    let name = path.rsplit('/').next().unwrap_or_default();
+    match name.rsplit_once('.') {
+        Some((stem, extension)) if !stem.is_empty() && extension.len() <= LONGEST => extension,
+        _ => "",
+    }
 }
 
 #[cfg(test)]
@@ -34,5 +51,9 @@ mod tests {
         let none = ["/etc.d/passwd", ".bashrc", "a.", "x.with an ending that is none"];
         assert!(none.iter().all(|path| group(path) == group("") && file_group(path, Kind::Unknown) == 0));
         assert_ne!(group(""), 0);
+        let words =
+            [("/a/b.C", Kind::Datafile), ("/bin/ls", Kind::Executable), ("/usr", Kind::Directory), ("", Kind::Unknown)];
+        let words = words.map(|(path, kind)| group_words(path, kind));
+        assert_eq!(words, [".c files", "executables", "directories", "files of no known type"]);
     }
 }

@@ -9,17 +9,20 @@ mod argument;
 pub(crate) mod bind;
 pub mod dynamic;
 mod entry;
+mod explanation;
 mod group;
 mod note;
 mod param;
 mod spec;
 
+use std::any::Any;
 use std::sync::Arc;
 
 pub use args::{Args, Interval, Run};
 pub use argument::{Argument, Part};
 pub use entry::{Catalog, Entry, Requirements};
-pub use group::file_group;
+pub use explanation::{Came, Explained, Explanation, Flow, Names, Treatment};
+pub use group::{file_group, group_words};
 pub use note::{Extra, HitRates, Note, PartRoom, Promise, Repartition, Worth};
 pub use param::{Param, ParamKind};
 pub use spec::PolicySpec;
@@ -147,6 +150,13 @@ pub enum Setting {
     /// Pages of memory are fetched on faults; the host keeps a bit for each page that is referenced.
     Paging,
 }
+
+/// What a policy has to compute that no reference need wait for. It touches nothing of the policy, and gives what
+/// [`Policy::finish_work`] takes.
+pub type Work = Box<dyn FnOnce() -> Done + Send>;
+
+/// What [`Work`] has given.
+pub type Done = Box<dyn Any + Send>;
 
 /// The host's side of a decision.
 pub trait Effects {
@@ -422,6 +432,20 @@ pub trait Policy: Sized + Send {
     /// says so.
     fn piece(&self, _class: Class) -> u32 {
         u32::MAX
+    }
+
+    /// Hands out what is to be computed while references go on, for a host that has a thread for it. One that never
+    /// asks loses nothing but time: the policy computes it itself in the end.
+    fn take_work(&mut self) -> Option<Work> {
+        None
+    }
+
+    /// Takes what the work has given that this policy handed out last.
+    fn finish_work(&mut self, _done: Done) {}
+
+    /// What the policy has learnt, and what it does about it, the most important first. Empty if it has nothing to say.
+    fn explain(&self) -> Vec<Explanation> {
+        Vec::new()
     }
 
     /// Recounts every structure from scratch and panics on a broken invariant. For tests.

@@ -26,7 +26,7 @@ use std::sync::OnceLock;
 
 use hotset_core::policy::{PolicySpec, Setup};
 
-use crate::engine::{Cell, Dense, Hashed, Plan, Tally, Trace};
+use crate::engine::{Cell, Dense, Ended, Hashed, Plan, Trace};
 use crate::error::SimError;
 use crate::references::References;
 use files::Files;
@@ -67,7 +67,7 @@ impl<'a> Clock<'a> {
     }
 
     /// Replays the whole trace.
-    pub fn run(&self, plan: &Plan, setup: &Setup, options: &Options) -> Result<(Tally, Vec<Sample>), SimError> {
+    pub fn run(&self, plan: &Plan, setup: &Setup, options: &Options) -> Result<Ended, SimError> {
         let policy = plan.entry.asks.build(setup).map_err(|error| plan.refused(error))?;
         let replay = Replay::new(policy, Dense::new(self.trace.addresses.clone()), plan, options, &self.trace.facts());
         let mut replay =

@@ -12,10 +12,10 @@ use super::files::Files;
 use super::lanes::{Lane, Run, walk};
 use super::read_ahead::{ReadAhead, Reading};
 use super::residents::Residents;
-use super::series::{Sample, Series};
+use super::series::Series;
 use super::store::Device;
 use crate::bits::Bits;
-use crate::engine::{Cell, Count, Counting, Directory, Host, Plan, Tally, Trace};
+use crate::engine::{Cell, Count, Counting, Directory, Ended, Host, Plan, Tally, Trace};
 use crate::window::{Event, Window, value_at};
 
 /// Times of a cell in nanoseconds.
@@ -362,7 +362,7 @@ impl<'a, D: Directory> Replay<'a, D> {
     }
 
     /// What came of it.
-    pub fn finish(mut self) -> (Tally, Vec<Sample>) {
+    pub fn finish(mut self) -> Ended {
         self.series.finish(&self.host.watch, &self.host.decisions);
         let finish = self.apps.iter().map(|app| app.finish).max().unwrap_or(0);
         let apps = self.apps;
@@ -371,7 +371,7 @@ impl<'a, D: Directory> Replay<'a, D> {
             times: self.device.map(|device| Times { finish, disk_busy: device.busy, apps }),
             ..self.count.tally(&self.host.transfers, &self.host.class_writes)
         };
-        (tally, self.series.samples)
+        Ended { tally, samples: self.series.samples, explanations: self.policy.explain() }
     }
 }
 
@@ -388,7 +388,7 @@ impl<D: Directory> Cell<D::Key> for Replay<'static, D> {
         self.count(window);
     }
 
-    fn end(self: Box<Self>) -> Vec<(Tally, Vec<Sample>)> {
+    fn end(self: Box<Self>) -> Vec<Ended> {
         vec![self.finish()]
     }
 }

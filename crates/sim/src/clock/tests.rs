@@ -4,6 +4,7 @@ use hotset_trace::{Addressing, Held, Meta, Tables};
 
 use super::*;
 use crate::engine::Plan;
+use crate::engine::Tally;
 use crate::grid::run_timed;
 use crate::prepare::{self, Prepared};
 use crate::{BlockSize, Silent};

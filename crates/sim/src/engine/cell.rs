@@ -10,9 +10,8 @@ use super::count::Count;
 use super::directory::Directory;
 use super::host::{Counting, Host};
 use super::plan::Trace;
-use super::tally::Tally;
+use super::tally::{Ended, Tally};
 use crate::bits;
-use crate::clock::Sample;
 use crate::window::{Event, WINDOW, What, Window, value_at};
 
 /// How far ahead of the current reference its slot is fetched.
@@ -22,8 +21,8 @@ pub(super) const LOOKAHEAD: usize = 16;
 pub(crate) trait Cell<K>: Send {
     /// Replays a window.
     fn run(&mut self, window: &Window<K>);
-    /// What was counted for each plan that it runs, and samples over time where they were asked for.
-    fn end(self: Box<Self>) -> Vec<(Tally, Vec<Sample>)>;
+    /// What each plan that it runs has come to.
+    fn end(self: Box<Self>) -> Vec<Ended>;
 }
 
 /// The runs of references that have something in common, from the current ones on.
@@ -222,8 +221,9 @@ impl<P: Policy, D: Directory, C: Capacity> Cell<D::Key> for PolicyCell<P, D, C> 
         self.count.add(window, &self.hits, |class| policy.piece(class));
     }
 
-    fn end(self: Box<Self>) -> Vec<(Tally, Vec<Sample>)> {
+    fn end(self: Box<Self>) -> Vec<Ended> {
         let tally = self.count.tally(&self.host.transfers, &self.host.class_writes);
-        vec![(Tally { decisions: self.host.decisions, ..tally }, Vec::new())]
+        let tally = Tally { decisions: self.host.decisions, ..tally };
+        vec![Ended { tally, samples: Vec::new(), explanations: self.policy.explain() }]
     }
 }

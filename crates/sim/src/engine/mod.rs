@@ -19,4 +19,4 @@ pub(crate) use one_pass::OnePassCell;
 pub use plan::Plan;
 pub(crate) use plan::{Trace, cells_of, check};
 pub(crate) use tally::ClassFacts;
-pub use tally::{ByteTally, ClassTally, ExtraTally, Repeats, Tally};
+pub use tally::{ByteTally, ClassTally, Ended, ExtraTally, Repeats, Tally};

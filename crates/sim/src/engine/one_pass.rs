@@ -9,9 +9,8 @@ use super::count::Count;
 use super::directory::Directory;
 use super::lru_sizes::LruSizes;
 use super::plan::Trace;
-use super::tally::{Tally, Transfers};
+use super::tally::{Ended, Transfers};
 use crate::bits;
-use crate::clock::Sample;
 use crate::window::{Event, WINDOW, Window};
 
 /// Sizes that a cell can have: a word has a bit for each.
@@ -169,11 +168,11 @@ impl<D: Directory> Cell<D::Key> for OnePassCell<D> {
         }
     }
 
-    fn end(self: Box<Self>) -> Vec<(Tally, Vec<Sample>)> {
-        let mut ended = vec![Default::default(); self.plans.len()];
+    fn end(self: Box<Self>) -> Vec<Ended> {
+        let mut ended = vec![Ended::default(); self.plans.len()];
         for ((&plan, count), &write_backs) in self.plans.iter().zip(&self.counts).zip(&self.write_backs) {
             let transfers = Transfers { write_backs, ..Transfers::default() };
-            ended[plan] = (count.tally(&transfers, &[]), Vec::new());
+            ended[plan].tally = count.tally(&transfers, &[]);
         }
         ended
     }

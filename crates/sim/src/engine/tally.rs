@@ -1,9 +1,20 @@
 //! What a cell counts.
 
 use hotset_core::counters::Counters;
-use hotset_core::policy::{Extra, Repartition};
+use hotset_core::policy::{Explanation, Extra, Repartition};
 
-use crate::clock::Times;
+use crate::clock::{Sample, Times};
+
+/// What a cell has come to.
+#[derive(Clone, Debug, Default)]
+pub struct Ended {
+    /// What it counted.
+    pub tally: Tally,
+    /// One stretch of time after another, where that was asked for.
+    pub samples: Vec<Sample>,
+    /// What the policy has learnt.
+    pub explanations: Vec<Explanation>,
+}
 
 /// The counts of a cell.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

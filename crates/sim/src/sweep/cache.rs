@@ -1,15 +1,17 @@
 //! A sweep over requests.
 
-use hotset_core::policy::{Args, PolicySpec};
+use std::collections::HashMap;
+
+use hotset_core::policy::{Args, Explained, Explanation, Names, PolicySpec, file_group, group_words};
 use hotset_core::spec::ObjectSize;
-use hotset_trace::{Meta, Trace, TraceReader};
+use hotset_trace::{Meta, Tables, Trace, TraceReader};
 
 use super::{Rows, Sweep, Swept};
 use crate::error::SimError;
 use crate::grid::{self, Plan, Replayed};
 use crate::prepare::{Options, Prepared, prepare};
 use crate::progress::Observer;
-use crate::results::{Choice, TraceFacts};
+use crate::results::{Choice, Row, TraceFacts};
 
 impl Sweep {
     /// Rows of an open trace of requests.
@@ -34,7 +36,12 @@ impl Sweep {
         if cells.tallies.iter().all(|tally| tally.total.references == 0) {
             return Err(SimError::nothing(name, &self.selection));
         }
-        Ok(self.told(self.facts(name, &meta, reader.as_ref(), block_bytes, cells.distinct), &plans, &cells))
+        let mut swept =
+            self.told(self.facts(name, &meta, reader.as_ref(), block_bytes, cells.distinct), &plans, &cells);
+        if let (true, Rows::Cache(rows)) = (self.explain, &mut swept.rows) {
+            explain(rows, cells.explanations, reader.tables());
+        }
+        Ok(swept)
     }
 
     /// The options with what the policies want to be kept.
@@ -123,6 +130,38 @@ impl Sweep {
             rows.push(facts.row(spec, size, self.seed, tally));
         }
         Swept { rows: Rows::Cache(rows), series }
+    }
+}
+
+/// Puts what policies have learnt into their rows, with the names that the trace has for it.
+fn explain(rows: &mut [Row], explanations: Vec<Vec<Explanation>>, tables: &Tables) {
+    let mut groups = HashMap::new();
+    for file in &tables.files {
+        groups.entry(file_group(&file.path, file.kind)).or_insert_with(|| group_words(&file.path, file.kind));
+    }
+    let names = TraceNames { tables, groups };
+    for (row, told) in rows.iter_mut().zip(explanations) {
+        row.explained = told.into_iter().map(|told| Explained::new(told, &names)).collect();
+    }
+}
+
+/// Names that a trace has for what policies speak of.
+struct TraceNames<'a> {
+    tables: &'a Tables,
+    groups: HashMap<u32, String>,
+}
+
+impl Names for TraceNames<'_> {
+    fn app(&self, app: u32) -> Option<String> {
+        self.tables.apps.get(app as usize).cloned()
+    }
+
+    fn group(&self, group: u32) -> Option<String> {
+        self.groups.get(&group).cloned()
+    }
+
+    fn file(&self, file: u32) -> Option<String> {
+        self.tables.files.get(file as usize).map(|file| file.path.clone())
     }
 }
 

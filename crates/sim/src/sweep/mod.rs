@@ -42,6 +42,8 @@ pub struct Sweep {
     pub clock: Option<clock::Options>,
     /// What frees do, in traces of memory.
     pub frees: Frees,
+    /// Rows tell what policies have learnt.
+    pub explain: bool,
 }
 
 /// What a sweep over one trace gave.
@@ -76,6 +78,7 @@ impl Sweep {
             seed: 1,
             clock: None,
             frees: Frees::Drop,
+            explain: false,
         }
     }
 

@@ -34,9 +34,22 @@ struct Node {
     news: Vec<f32>,
     hazard: Vec<f32>,
     index: Vec<f32>,
+    /// What was computed and is not used before the next computation.
+    pending: Option<Pending>,
+}
+
+#[derive(Clone)]
+struct Pending {
+    uses: Vec<f32>,
+    at_risk: Vec<f32>,
+    hazard: Vec<f32>,
+    index: Vec<f32>,
 }
 
 pub(super) struct Auto {
+    /// Curves are used a computation late.
+    is_late: bool,
+    has_pending: bool,
     capacity: usize,
     most_sampled: usize,
     ghosts_by_capacity: f64,
@@ -99,8 +112,11 @@ impl Model for Auto {
             news: vec![0.0; AGES + 1],
             hazard: vec![0.0; AGES],
             index: vec![0.0; AGES + 1],
+            pending: None,
         };
         let mut auto = Auto {
+            is_late: args.word("curves") == "background",
+            has_pending: false,
             capacity: given.capacity,
             most_sampled: args.count("sample") as usize,
             ghosts_by_capacity: args.real("ghosts"),
@@ -279,6 +295,7 @@ impl Auto {
             news: vec![0.0; AGES + 1],
             hazard,
             index,
+            pending: None,
         };
         if place == self.nodes.len() {
             self.nodes.push(node);
@@ -358,10 +375,39 @@ impl Auto {
         }
         let mut order: Vec<usize> = (0..self.nodes.len()).collect();
         order.sort_by_key(|&place| self.depth(place));
-        for place in order {
-            self.compute(place);
+        if self.has_pending {
+            order.iter().for_each(|&place| self.use_pending(place));
+            self.worst.clear();
         }
-        self.worst.clear();
+        let before: Vec<_> = self.nodes.iter().map(|node| (node.hazard.clone(), node.index.clone())).collect();
+        order.iter().for_each(|&place| self.compute(place));
+        if !self.is_late {
+            self.worst.clear();
+            return;
+        }
+        self.has_pending = true;
+        for (node, (hazard, index)) in self.nodes.iter_mut().zip(before) {
+            node.pending = Some(Pending {
+                uses: std::mem::replace(&mut node.uses, vec![0.0; AGES]),
+                at_risk: std::mem::replace(&mut node.at_risk, vec![0.0; AGES]),
+                hazard: std::mem::replace(&mut node.hazard, hazard),
+                index: std::mem::replace(&mut node.index, index),
+            });
+        }
+    }
+
+    /// Goes on with what was computed the last time. A flow that was made since is like the one that contains it.
+    fn use_pending(&mut self, place: usize) {
+        let parent = self.nodes[place].parent.map(|parent| &self.nodes[parent]);
+        let of_parent = parent.map(|parent| (parent.hazard.clone(), parent.index.clone()));
+        let node = &mut self.nodes[place];
+        match node.pending.take() {
+            Some(pending) => {
+                node.uses = pending.uses.iter().zip(&node.uses).map(|(before, since)| before + since).collect();
+                (node.at_risk, node.hazard, node.index) = (pending.at_risk, pending.hazard, pending.index);
+            }
+            None => (node.hazard, node.index) = of_parent.expect("all blocks are a flow from the beginning"),
+        }
     }
 
     fn depth(&self, place: usize) -> usize {

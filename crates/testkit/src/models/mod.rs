@@ -130,6 +130,7 @@ pub static MODELS: &[Row] = &[
             "period=10, sample=5, ghosts=0, prior=1, asks=2",
             "period=20, candidates=2, decay=0.5, asks=3",
             "period=12, ghosts=0.5, candidates=1, nodes=25, asks=1, prior=0.01, decay=0",
+            "period=11, nodes=27, asks=1, curves=background",
         ],
     ),
     row::<parted::Parted<parted::Attribute>>(

@@ -20,7 +20,7 @@ pub(super) fn bucket(age: u32) -> usize {
 
 /// The first age of a bucket, and how many ages are in it.
 #[inline(always)]
-fn span(bucket: usize) -> (u32, u32) {
+pub(super) fn span(bucket: usize) -> (u32, u32) {
     if bucket < 4 {
         return (bucket as u32, 1);
     }
@@ -29,38 +29,80 @@ fn span(bucket: usize) -> (u32, u32) {
 }
 
 /// A number for each bucket.
-type ByAge = [f32; BUCKETS];
+pub(super) type ByAge = [f32; BUCKETS];
 /// A number for the first age of each bucket, and for the end of the last.
-type ByBorder = [f32; BUCKETS + 1];
+pub(super) type ByBorder = [f32; BUCKETS + 1];
 
-/// All curves, by number. Number 0 is that of all blocks.
+/// What was seen of each flow since its curve was computed last, or while it is.
 #[derive(Debug)]
-pub(super) struct Curves {
+struct Seen {
     /// Uses by age.
     uses: Vec<ByAge>,
+    /// Blocks that reached an age, as differences from one age to the next.
+    reached: Vec<ByBorder>,
+}
+
+/// All that curves are computed from. Number 0 is that of all blocks.
+#[derive(Debug)]
+struct Evidence {
+    /// Uses with those before, and what is to be added to `at_risk`.
+    seen: Seen,
     /// Blocks that reached an age.
     at_risk: Vec<ByAge>,
-    /// What is to be added to `at_risk`, as differences from one age to the next.
-    news: Vec<ByBorder>,
     /// The chance that a block that reached an age is used at it.
     hazard: Vec<ByAge>,
-    /// What a block is worth from there on.
-    indices: Vec<ByBorder>,
     prior: f32,
     decay: f32,
+}
+
+/// All curves, by number.
+#[derive(Debug)]
+pub(super) struct Curves {
+    /// Of each, what a block is worth from an age on.
+    indices: Vec<ByBorder>,
+    /// `None` while curves are computed elsewhere.
+    evidence: Option<Evidence>,
+    /// What is seen meanwhile.
+    meanwhile: Seen,
+    /// Curves that were begun meanwhile, and the ones that contain them.
+    begun: Vec<(u16, u16)>,
+}
+
+/// A computation of curves: what it needs, and what it gives.
+#[derive(Debug)]
+pub(super) struct Computation {
+    evidence: Evidence,
+    indices: Vec<ByBorder>,
+    /// Curves, those that contain others first, with the one that contains each.
+    order: Vec<(u16, Option<u16>)>,
+}
+
+impl Seen {
+    fn new(count: usize) -> Seen {
+        Seen { uses: vec![[0.0; BUCKETS]; count], reached: vec![[0.0; BUCKETS + 1]; count] }
+    }
+
+    fn clear(&mut self, curve: usize) {
+        self.uses[curve] = [0.0; BUCKETS];
+        self.reached[curve] = [0.0; BUCKETS + 1];
+    }
+
+    fn add(&mut self, other: &Seen) {
+        let sum = |to: &mut [f32], from: &[f32]| to.iter_mut().zip(from).for_each(|(to, from)| *to += from);
+        self.uses.iter_mut().zip(&other.uses).for_each(|(to, from)| sum(to, from));
+        self.reached.iter_mut().zip(&other.reached).for_each(|(to, from)| sum(to, from));
+    }
 }
 
 impl Curves {
     /// So many curves of which nothing is known.
     pub(super) fn new(count: usize, prior: f32, decay: f32) -> Curves {
+        let nothing = || vec![[0.0; BUCKETS]; count];
         Curves {
-            uses: vec![[0.0; BUCKETS]; count],
-            at_risk: vec![[0.0; BUCKETS]; count],
-            news: vec![[0.0; BUCKETS + 1]; count],
-            hazard: vec![[0.0; BUCKETS]; count],
             indices: vec![[0.0; BUCKETS + 1]; count],
-            prior,
-            decay,
+            evidence: Some(Evidence { seen: Seen::new(count), at_risk: nothing(), hazard: nothing(), prior, decay }),
+            meanwhile: Seen::new(0),
+            begun: Vec::new(),
         }
     }
 
@@ -75,54 +117,122 @@ impl Curves {
         begin + share * (end - begin)
     }
 
+    /// The chances of a curve by age, and what a block is worth at the first age of each; `None` while curves are
+    /// computed elsewhere.
+    pub(super) fn of(&self, curve: usize) -> Option<(&ByAge, &ByBorder)> {
+        Some((&self.evidence.as_ref()?.hazard[curve], &self.indices[curve]))
+    }
+
+    #[inline(always)]
+    fn seen(&mut self) -> &mut Seen {
+        match &mut self.evidence {
+            Some(evidence) => &mut evidence.seen,
+            None => &mut self.meanwhile,
+        }
+    }
+
     /// A block was seen at the ages in the buckets `from..end`.
     #[inline(always)]
     pub(super) fn see(&mut self, curve: usize, from: usize, end: usize) {
-        self.news[curve][from] += 1.0;
-        self.news[curve][end] -= 1.0;
+        let reached = &mut self.seen().reached[curve];
+        reached[from] += 1.0;
+        reached[end] -= 1.0;
     }
 
     /// A block was used at an age in this bucket.
     #[inline(always)]
     pub(super) fn see_use(&mut self, curve: usize, bucket: usize) {
-        self.uses[curve][bucket] += 1.0;
+        self.seen().uses[curve][bucket] += 1.0;
     }
 
     /// A curve begins anew, as that of its parent.
     pub(super) fn begin(&mut self, curve: usize, parent: usize) {
-        self.uses[curve] = [0.0; BUCKETS];
-        self.at_risk[curve] = [0.0; BUCKETS];
-        self.news[curve] = [0.0; BUCKETS + 1];
-        self.hazard[curve] = self.hazard[parent];
         self.indices[curve] = self.indices[parent];
+        match &mut self.evidence {
+            Some(evidence) => evidence.begin(curve, parent),
+            None => {
+                self.meanwhile.clear(curve);
+                self.begun.push((curve as u16, parent as u16));
+            }
+        }
+    }
+
+    /// Hands out what curves are computed from; what is seen from here on is kept apart. `None` while it is out.
+    pub(super) fn hand_out(&mut self, order: Vec<(u16, Option<u16>)>) -> Option<Computation> {
+        let evidence = self.evidence.take()?;
+        if self.meanwhile.uses.is_empty() {
+            self.meanwhile = Seen::new(self.indices.len());
+        }
+        Some(Computation { evidence, indices: self.indices.clone(), order })
+    }
+
+    /// Takes back what was handed out, with what it has given.
+    pub(super) fn take_back(&mut self, computed: Computation) {
+        let Computation { mut evidence, indices, .. } = computed;
+        self.indices = indices;
+        for (curve, parent) in self.begun.drain(..) {
+            evidence.begin(curve.into(), parent.into());
+            self.indices[usize::from(curve)] = self.indices[usize::from(parent)];
+        }
+        evidence.seen.add(&self.meanwhile);
+        (0..self.indices.len()).for_each(|curve| self.meanwhile.clear(curve));
+        self.evidence = Some(evidence);
+    }
+
+    /// Computes curves where it is called, those that contain others first.
+    pub(super) fn compute(&mut self, order: impl Iterator<Item = (usize, Option<usize>)>) {
+        let Some(evidence) = &mut self.evidence else { return };
+        for (curve, parent) in order {
+            self.indices[curve] = evidence.compute(curve, parent);
+        }
+    }
+
+    /// Panics on numbers that no evidence gives.
+    pub(super) fn validate(&self, curve: usize) {
+        assert!(self.indices[curve].iter().all(|index| index.is_finite() && *index >= 0.0), "no index");
+        let Some(evidence) = &self.evidence else { return };
+        assert!(evidence.seen.uses[curve].iter().all(|&uses| uses >= 0.0), "uses below 0");
+        assert!(evidence.at_risk[curve].iter().all(|&blocks| blocks > -0.01), "blocks below 0");
+        assert!(evidence.hazard[curve].iter().all(|chance| (0.0..=1.0).contains(chance)), "no chance");
+    }
+}
+
+impl Computation {
+    /// Computes the curves.
+    pub(super) fn run(mut self) -> Computation {
+        for &(curve, parent) in &self.order {
+            self.indices[usize::from(curve)] = self.evidence.compute(curve.into(), parent.map(usize::from));
+        }
+        self
+    }
+}
+
+impl Evidence {
+    fn begin(&mut self, curve: usize, parent: usize) {
+        self.seen.clear(curve);
+        self.at_risk[curve] = [0.0; BUCKETS];
+        self.hazard[curve] = self.hazard[parent];
     }
 
     /// Computes a curve from what was seen; its parent's comes first. The curve without a parent is that of all blocks.
-    pub(super) fn compute(&mut self, curve: usize, parent: Option<usize>) {
+    fn compute(&mut self, curve: usize, parent: Option<usize>) -> ByBorder {
         let prior = parent.map_or([0.0; BUCKETS], |parent| self.hazard[parent]);
         let weight = if parent.is_some() { self.prior } else { ROOT_PRIOR };
-        let (uses, at_risk, hazard) = (&mut self.uses[curve], &mut self.at_risk[curve], &mut self.hazard[curve]);
+        let (uses, reached) = (&mut self.seen.uses[curve], &mut self.seen.reached[curve]);
+        let (at_risk, hazard) = (&mut self.at_risk[curve], &mut self.hazard[curve]);
         let mut more = 0.0;
-        for (at_risk, news) in at_risk.iter_mut().zip(&self.news[curve]) {
-            more += news;
+        for (at_risk, reached) in at_risk.iter_mut().zip(&*reached) {
+            more += reached;
             *at_risk += more;
         }
-        self.news[curve] = [0.0; BUCKETS + 1];
+        *reached = [0.0; BUCKETS + 1];
         for bucket in 0..BUCKETS {
             let chance = (uses[bucket] + weight * prior[bucket]) / (at_risk[bucket] + weight);
             hazard[bucket] = chance.min(1.0);
             uses[bucket] *= self.decay;
             at_risk[bucket] *= self.decay;
         }
-        self.indices[curve] = indices(hazard);
-    }
-
-    /// Panics on numbers that no evidence gives.
-    pub(super) fn validate(&self, curve: usize) {
-        assert!(self.uses[curve].iter().all(|&uses| uses >= 0.0), "uses below 0");
-        assert!(self.at_risk[curve].iter().all(|&blocks| blocks > -0.01), "blocks below 0");
-        assert!(self.hazard[curve].iter().all(|chance| (0.0..=1.0).contains(chance)), "no chance");
-        assert!(self.indices[curve].iter().all(|index| index.is_finite() && *index >= 0.0), "no index");
+        indices(hazard)
     }
 }
 
@@ -208,9 +318,44 @@ mod tests {
             curves.see(0, 0, 9);
             curves.see_use(0, 8);
         }
-        curves.compute(0, None);
+        curves.compute([(0, None)].into_iter());
         let worth: Vec<f32> = (0..11).map(|age| curves.index(0, age)).collect();
         assert!(worth[..8].is_sorted() && worth[8] > 0.6 && worth[10] < 1e-3, "{worth:?}");
         assert!((worth[0] - 1.0 / 9.0).abs() < 0.01, "{worth:?}");
+    }
+
+    /// What is seen while curves are computed elsewhere counts afterwards as it would have.
+    #[test]
+    fn computed_elsewhere_is_computed_here_with_later_news() {
+        let order = [(0, None), (1, Some(0)), (2, Some(0))];
+        let (mut here, mut elsewhere) = (Curves::new(3, 32.0, 0.98), Curves::new(3, 32.0, 0.98));
+        let mut random = crate::parts::random::Random::new(5);
+        let see = |curves: [&mut Curves; 2], random: &mut crate::parts::random::Random| {
+            let (curve, bucket, is_used) = (random.below(3) as usize, random.below(60) as usize, random.below(2) == 0);
+            for curves in curves {
+                curves.see(curve, 0, bucket + 1);
+                if is_used {
+                    curves.see_use(curve, bucket);
+                }
+            }
+        };
+        for round in 0..40 {
+            (0..50).for_each(|_| see([&mut here, &mut elsewhere], &mut random));
+            here.compute(order.iter().map(|&(curve, parent)| (curve.into(), parent.map(usize::from))));
+            let computed = elsewhere.hand_out(order.to_vec()).expect("it is here").run();
+            assert!(elsewhere.hand_out(Vec::new()).is_none(), "it is out");
+            if round % 3 == 0 {
+                here.begin(2, 1);
+                elsewhere.begin(2, 1);
+            }
+            (0..50).for_each(|_| see([&mut here, &mut elsewhere], &mut random));
+            elsewhere.take_back(computed);
+            assert_eq!(here.indices, elsewhere.indices);
+            let (one, other) = (here.evidence.as_ref().unwrap(), elsewhere.evidence.as_ref().unwrap());
+            assert_eq!((&one.hazard, &one.at_risk), (&other.hazard, &other.at_risk));
+            assert_eq!(one.seen.reached, other.seen.reached);
+            let near = |(one, other): (&f32, &f32)| (one - other).abs() <= 1e-5 * one.abs();
+            assert!(one.seen.uses.iter().flatten().zip(other.seen.uses.iter().flatten()).all(near));
+        }
     }
 }

@@ -3,8 +3,8 @@
 
 use hashbrown::HashTable;
 
-use super::curves::Curves;
-use crate::policy::Reference;
+use super::curves::{Computation, Curves};
+use crate::policy::{Came, Flow, Reference};
 
 /// Reuse intervals: first touches, and ten ranges, each outside and inside of a sequential run. They count from 1.
 const INTERVALS: usize = 22;
@@ -14,6 +14,8 @@ pub(super) const FIXED: usize = 1 + INTERVALS;
 pub(super) const NODES_MOST: usize = 1 << 10;
 /// Levels of the tree that follow from what is referenced.
 const LEVELS: usize = 3;
+/// Steps from the root to flows of files.
+pub(super) const FILE_DEPTH: u8 = 3;
 /// Blocks of a region, as a power of two.
 const REGION: u32 = 10;
 /// Places for flows that were asked for and are not there.
@@ -28,6 +30,8 @@ pub(super) type Class = u16;
 struct Node {
     /// By which it is found; 0 in a place that is free.
     key: u64,
+    /// What tells its blocks from those of the flow that contains it: see [`parts`].
+    part: u64,
     parent: u16,
     /// How many had the place before, modulo 64.
     generation: u8,
@@ -74,17 +78,34 @@ pub(super) fn interval(age: Option<u32>, goes_on: bool) -> u8 {
     }
 }
 
-/// The keys of the flows of a reference, from the large ones to the small ones.
+/// What an interval is, and whether it is within a sequential run.
+fn told_interval(interval: u8) -> (Came, Option<bool>) {
+    let (number, goes_on) = match interval {
+        1 | 2 => return (Came::First, Some(interval == 2)),
+        13.. => (interval - 13, true),
+        _ => (interval - 3, false),
+    };
+    let first = if number == 0 { 0 } else { 4 << (2 * (number - 1)) };
+    let end = if number == 9 { u32::MAX } else { 4 << (2 * number) };
+    (Came::After(first..end), Some(goes_on))
+}
+
+/// What tells the flows of a reference from others, from the large ones to the small ones: application and group, file,
+/// file and region.
 #[inline(always)]
-fn keys(reference: &Reference, interval: u8) -> [u64; LEVELS] {
+fn parts(reference: &Reference) -> [u64; LEVELS] {
     let file = u64::from(reference.file);
-    let parts = [
+    [
         u64::from(reference.app) << 32 | u64::from(reference.group),
         file,
         file << 32 | u64::from(reference.block >> REGION),
-    ];
-    let of_level = |level: usize| mix(mix(parts[level]) ^ (level as u64) << 8 ^ u64::from(interval)).max(1);
-    std::array::from_fn(of_level)
+    ]
+}
+
+/// The key of a flow on one of the levels.
+#[inline(always)]
+fn key(level: usize, part: u64, interval: u8) -> u64 {
+    mix(mix(part) ^ (level as u64) << 8 ^ u64::from(interval)).max(1)
 }
 
 impl Flows {
@@ -107,11 +128,12 @@ impl Flows {
     #[inline(always)]
     pub(super) fn class(&mut self, reference: &Reference, interval: u8, is_sampled: bool) -> Class {
         let mut node = u16::from(interval);
-        for key in keys(reference, interval) {
+        for (level, part) in parts(reference).into_iter().enumerate() {
+            let key = key(level, part, interval);
             let nodes = &self.nodes;
             if let Some(&child) = self.by_key.find(key, |&other| nodes[usize::from(other)].key == key) {
                 node = child;
-            } else if is_sampled && let Some(child) = self.ask(key, node) {
+            } else if is_sampled && let Some(child) = self.ask(key, part, node) {
                 node = child;
             } else {
                 break;
@@ -133,7 +155,7 @@ impl Flows {
 
     /// A flow that is not there is asked for, the `asks`-th time made.
     #[cold]
-    fn ask(&mut self, key: u64, parent: u16) -> Option<u16> {
+    fn ask(&mut self, key: u64, part: u64, parent: u16) -> Option<u16> {
         let wanted = &mut self.wanted[(key % WANTED as u64) as usize];
         if wanted.asks == 0 {
             *wanted = Wanted { key, asks: 1 };
@@ -150,7 +172,8 @@ impl Flows {
         self.wanted[(key % WANTED as u64) as usize].asks = 0;
         let (parent_depth, generation) = (self.nodes[usize::from(parent)].depth, self.nodes[number].generation);
         let evidence = self.asks as f32;
-        self.nodes[number] = Node { key, parent, generation, depth: parent_depth + 1, children: 0, evidence };
+        let depth = parent_depth + 1;
+        self.nodes[number] = Node { key, part, parent, generation, depth, children: 0, evidence };
         self.nodes[usize::from(parent)].children += 1;
         let nodes = &self.nodes;
         self.by_key.insert_unique(key, number as u16, |&other| nodes[usize::from(other)].key);
@@ -196,16 +219,68 @@ impl Flows {
         (node > 0).then(|| usize::from(self.nodes[node].parent))
     }
 
-    /// Computes all curves, parents first.
+    /// All flows that are there, parents first.
+    fn order(nodes: &[Node]) -> impl Iterator<Item = (usize, Option<usize>)> + '_ {
+        (0..=1 + LEVELS as u8).flat_map(move |depth| {
+            let of_depth = move |node: &Node| node.key != 0 && node.depth == depth;
+            let found = nodes.iter().enumerate().filter(move |(_, node)| of_depth(node));
+            found.map(|(number, node)| (number, (number > 0).then(|| usize::from(node.parent))))
+        })
+    }
+
+    /// Computes all curves.
     pub(super) fn compute(&mut self) {
-        for depth in 0..=1 + LEVELS as u8 {
-            for node in 0..self.most {
-                if self.nodes[node].key != 0 && self.nodes[node].depth == depth {
-                    self.curves.compute(node, self.parent(node));
-                    self.nodes[node].evidence *= FADE;
+        self.fade();
+        self.curves.compute(Flows::order(&self.nodes));
+    }
+
+    /// Hands out what is needed to compute all curves; `None` while it is out.
+    pub(super) fn hand_out(&mut self) -> Option<Computation> {
+        let number = |node: usize| node as u16;
+        let order = Flows::order(&self.nodes).map(|(node, parent)| (number(node), parent.map(number))).collect();
+        let computation = self.curves.hand_out(order)?;
+        self.fade();
+        Some(computation)
+    }
+
+    fn fade(&mut self) {
+        self.nodes.iter_mut().for_each(|node| node.evidence *= FADE);
+    }
+
+    /// Places of flows.
+    pub(super) fn len(&self) -> usize {
+        self.most
+    }
+
+    /// Sampled references to blocks of a flow that were of no smaller one, lately.
+    pub(super) fn evidence(&self, node: usize) -> f32 {
+        self.nodes[node].evidence
+    }
+
+    /// The flow with which one is told of: that of the file for its regions.
+    pub(super) fn told_as(&self, node: usize) -> usize {
+        if self.nodes[node].depth > FILE_DEPTH { usize::from(self.nodes[node].parent) } else { node }
+    }
+
+    /// Which blocks a flow is of.
+    pub(super) fn flow(&self, node: usize) -> Flow {
+        let (mut flow, mut at) = (Flow::default(), node);
+        while self.nodes[at].depth > 1 {
+            let Node { part, depth, parent, .. } = self.nodes[at];
+            match depth {
+                FILE_DEPTH => flow.file = Some(part as u32),
+                2 => {
+                    flow.app = Some((part >> 32) as u32);
+                    flow.group = (part as u32 > 0).then_some(part as u32);
                 }
+                _ => {}
             }
+            at = parent.into();
         }
+        if at > 0 {
+            (flow.came, flow.is_sequential) = told_interval(at as u8);
+        }
+        flow
     }
 
     pub(super) fn validate(&self) {
@@ -221,5 +296,22 @@ impl Flows {
             }
         }
         assert!(live.iter().all(|&node| children[node] == self.nodes[node].children), "children of a flow");
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn intervals_are_told_as_they_are_made() {
+        for goes_on in [false, true] {
+            assert_eq!(told_interval(interval(None, goes_on)), (Came::First, Some(goes_on)));
+            for age in (0..200).chain((1..31).flat_map(|octave| [(1 << octave) - 1, 1 << octave])) {
+                let (came, told) = told_interval(interval(Some(age), goes_on));
+                let Came::After(ages) = came else { panic!("{age}: {came:?}") };
+                assert!(ages.contains(&age) && told == Some(goes_on), "{age}: {ages:?}");
+            }
+        }
     }
 }

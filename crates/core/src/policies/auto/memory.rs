@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use super::curves::{BUCKETS, Curves, bucket};
+use super::curves::{BUCKETS, Computation, Curves, bucket};
 use super::flows::{Class, Flows, interval, mix};
 use super::runs::Runs;
 use crate::parts::large;
@@ -17,6 +17,11 @@ pub(super) const DRAWS_MOST: usize = 64;
 const WORST: usize = 16;
 /// Early on curves are computed after as large a part of all references as this, or so many.
 const EARLY: (u32, u32) = (4, 256);
+
+/// Curves are computed by the reference that is due for it,
+pub(super) const INLINE: &str = "inline";
+/// or by somebody else meanwhile.
+pub(super) const BACKGROUND: &str = "background";
 
 const RESIDENT: u8 = 1;
 const GHOST: u8 = 2;
@@ -65,7 +70,9 @@ pub(super) struct Memory {
     ghosts: VecDeque<(Slot, u32)>,
     most_ghosts: usize,
     sample: Sample,
-    flows: Flows,
+    pub(super) flows: Flows,
+    /// A computation that somebody else is to make.
+    due: Option<Computation>,
     runs: Runs,
     random: Random,
     /// The lowest candidates that stayed the last time, the lowest first.
@@ -98,6 +105,7 @@ impl Memory {
             most_ghosts: most_ghosts(args, setup.capacity),
             sample: Sample { most, bound: u32::MAX, rows: Vec::new() },
             flows: Flows::new(nodes, args.count("asks") as u32, curves),
+            due: None,
             runs: Runs::new(),
             random: Random::new(setup.seed),
             worst: Vec::with_capacity(WORST + 2),
@@ -145,7 +153,7 @@ impl Memory {
         if self.known[slot as usize].state & RESIDENT != 0 {
             return Outcome::Hit;
         }
-        if self.resident.len() < self.capacity {
+        if !self.is_full() {
             self.admit(slot);
             return Outcome::Admitted;
         }
@@ -208,14 +216,33 @@ impl Memory {
         self.flows.see(node, from, end, is_used.then_some(upto));
     }
 
-    /// Counts how long sampled blocks have lived by now, and computes all curves.
+    /// Counts how long sampled blocks have lived by now, and computes all curves, or has them computed.
     #[cold]
     fn compute(&mut self) {
         self.left = self.period();
         for row in 0..self.sample.rows.len() {
             self.count_unused(self.sample.rows[row].1);
         }
-        self.flows.compute();
+        if self.args.word("curves") == INLINE {
+            self.flows.compute();
+            self.worst.clear();
+            return;
+        }
+        // Nobody has come for the last one.
+        if let Some(due) = self.due.take() {
+            self.take_back(due.run());
+        }
+        self.due = self.flows.hand_out();
+    }
+
+    /// The computation that is due, for somebody who gives it [back](Memory::take_back).
+    pub(super) fn take_due(&mut self) -> Option<Computation> {
+        self.due.take()
+    }
+
+    /// Goes on with curves that were computed elsewhere.
+    pub(super) fn take_back(&mut self, computed: Computation) {
+        self.flows.curves.take_back(computed);
         self.worst.clear();
     }
 
@@ -227,10 +254,22 @@ impl Memory {
         }
     }
 
+    /// The flow of a block.
     #[inline(always)]
-    fn index(&self, slot: Slot) -> f32 {
+    pub(super) fn node(&self, slot: Slot) -> usize {
         let known = self.known[slot as usize];
-        self.flows.curves.index(self.flows.node(known.class, known.interval()), self.now.wrapping_sub(known.last))
+        self.flows.node(known.class, known.interval())
+    }
+
+    /// What it is worth to keep a block.
+    #[inline(always)]
+    pub(super) fn index(&self, slot: Slot) -> f32 {
+        self.flows.curves.index(self.node(slot), self.age(slot))
+    }
+
+    /// True if something must leave for what comes in.
+    pub(super) fn is_full(&self) -> bool {
+        self.resident.len() >= self.capacity
     }
 
     #[inline(always)]

@@ -1,0 +1,213 @@
+//! What a policy says of what it has learnt.
+
+use std::fmt;
+use std::ops::Range;
+
+use serde::{Deserialize, Serialize};
+
+/// What a policy has learnt of some blocks, and what it does with them.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Explanation {
+    /// The blocks.
+    pub flow: Flow,
+    /// Their share of the resident blocks, from 0 to 1, about.
+    pub room: f64,
+    /// Their share of the references lately, from 0 to 1, about.
+    pub references: f64,
+    /// Ages in references, ascending, and how likely a block that was not used until then is used before the next one,
+    /// from 0 to 1.
+    pub reuse: Vec<(u32, f64)>,
+    /// What is done with them.
+    pub treatment: Treatment,
+}
+
+/// Blocks of one kind of use.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Flow {
+    /// Referenced by this application.
+    pub app: Option<u32>,
+    /// Of files of this type, a [`file_group`](super::file_group).
+    pub group: Option<u32>,
+    /// Of this file, as [`Reference::file`](super::Reference::file) numbers them.
+    pub file: Option<u32>,
+    /// They went on with a sequential run when they were used last, or not.
+    pub is_sequential: Option<bool>,
+    /// How they came to be used last.
+    pub came: Came,
+}
+
+/// How a block came to be used.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum Came {
+    /// In any way.
+    #[default]
+    Anyhow,
+    /// For the first time, as far as is known.
+    First,
+    /// Again after so many references.
+    After(Range<u32>),
+}
+
+/// What a policy does with blocks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Treatment {
+    /// They stay until they are used again.
+    Keep,
+    /// They stay for so many references, in which not all of them are used again.
+    KeepFor(u32),
+    /// Those that are resident stay; others are not let in for them, or soon leave. So loops are held that do not fit.
+    KeepSome,
+    /// They are not let in where that costs others their room, or leave first.
+    LetPass,
+}
+
+impl fmt::Display for Treatment {
+    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        match self {
+            Treatment::Keep => write!(f, "keeps them until they are used"),
+            Treatment::KeepFor(age) => write!(f, "keeps them for {} references", grouped(*age)),
+            Treatment::KeepSome => write!(f, "keeps those that it has, lets others pass"),
+            Treatment::LetPass => write!(f, "lets them pass"),
+        }
+    }
+}
+
+/// Names for the numbers in explanations. What has none is told by its number.
+pub trait Names {
+    /// The name of an application.
+    fn app(&self, app: u32) -> Option<String>;
+    /// Words for a type of files.
+    fn group(&self, group: u32) -> Option<String>;
+    /// The name of a file.
+    fn file(&self, file: u32) -> Option<String>;
+}
+
+/// An [`Explanation`] with names, for people and other programs.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Explained {
+    /// The application.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub app: Option<String>,
+    /// The type of the files.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub files: Option<String>,
+    /// The file.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub file: Option<String>,
+    /// How its blocks came to be used last.
+    pub came: String,
+    /// Their share of the resident blocks.
+    pub room_percent: f64,
+    /// Their share of the references lately.
+    pub references_percent: f64,
+    /// [`Explanation::reuse`].
+    pub reuse: Vec<(u32, f64)>,
+    /// What is done with them.
+    pub treatment: Treatment,
+}
+
+impl Explained {
+    /// Puts names to what a policy has told.
+    pub fn new(told: Explanation, names: &impl Names) -> Explained {
+        let Explanation { flow, room, references, reuse, treatment } = told;
+        let percent = |share: f64| (share * 1e4).round() / 100.0;
+        let or_number = |name: Option<String>, what: &str, number| name.unwrap_or_else(|| format!("{what} {number}"));
+        Explained {
+            app: flow.app.map(|app| or_number(names.app(app), "application", app)),
+            files: flow.group.and_then(|group| names.group(group)),
+            file: flow.file.map(|file| or_number(names.file(file), "file", file)),
+            came: came(&flow),
+            room_percent: percent(room),
+            references_percent: percent(references),
+            reuse,
+            treatment,
+        }
+    }
+
+    /// Whose blocks they are, in words.
+    pub fn whose(&self) -> String {
+        let of_app = |text: &str| match &self.app {
+            Some(app) => format!("{text} of {app}"),
+            None => text.to_owned(),
+        };
+        match (&self.file, &self.files) {
+            (Some(file), _) => file.clone(),
+            (None, Some(files)) => of_app(files),
+            (None, None) => of_app(if self.app.is_some() { "other blocks" } else { "all other blocks" }),
+        }
+    }
+}
+
+/// How blocks of a flow came to be used last, in words.
+fn came(flow: &Flow) -> String {
+    let when = match &flow.came {
+        Came::Anyhow => "used at any time".to_owned(),
+        Came::First => "first use".to_owned(),
+        Came::After(ages) if ages.end == u32::MAX => format!("used after {} or more", grouped(ages.start)),
+        Came::After(ages) => format!("used after {} to {}", grouped(ages.start), grouped(ages.end - 1)),
+    };
+    match flow.is_sequential {
+        Some(true) => when + ", in sequence",
+        _ => when,
+    }
+}
+
+/// A number with its thousands apart.
+fn grouped(number: u32) -> String {
+    let digits = number.to_string();
+    let mut text = String::new();
+    for (place, digit) in digits.chars().enumerate() {
+        if place > 0 && (digits.len() - place).is_multiple_of(3) {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    struct Known;
+
+    impl Names for Known {
+        fn app(&self, app: u32) -> Option<String> {
+            (app == 0).then(|| "cc1".to_owned())
+        }
+
+        fn group(&self, group: u32) -> Option<String> {
+            (group == 7).then(|| ".h files".to_owned())
+        }
+
+        fn file(&self, _: u32) -> Option<String> {
+            None
+        }
+    }
+
+    #[test]
+    fn flows_are_told_in_words() {
+        let flow = Flow { app: Some(0), group: Some(7), is_sequential: Some(true), came: Came::First, file: None };
+        let told = Explanation {
+            flow,
+            room: 0.12345,
+            references: 0.5,
+            reuse: Vec::new(),
+            treatment: Treatment::KeepFor(4096),
+        };
+        let explained = Explained::new(told.clone(), &Known);
+        assert_eq!((explained.whose(), explained.room_percent), (".h files of cc1".to_owned(), 12.35));
+        assert_eq!(explained.came, "first use, in sequence");
+        assert_eq!(explained.treatment.to_string(), "keeps them for 4,096 references");
+        let of = |flow: Flow| Explained::new(Explanation { flow, ..told.clone() }, &Known);
+        assert_eq!(of(Flow { file: Some(3), app: Some(1), ..Flow::default() }).whose(), "file 3");
+        assert_eq!(of(Flow { app: Some(1), ..Flow::default() }).whose(), "other blocks of application 1");
+        let after = |ages| of(Flow { came: Came::After(ages), ..Flow::default() });
+        assert_eq!(after(1024..4096).came, "used after 1,024 to 4,095");
+        assert_eq!(
+            (after(1 << 18..u32::MAX).came, after(1..4).whose()),
+            ("used after 262,144 or more".into(), "all other blocks".into())
+        );
+    }
+}
