@@ -3,6 +3,7 @@
 import type uPlot from "uplot";
 import { h } from "./dom.ts";
 import { onTheme } from "./theme.ts";
+import { onTouch, type Area } from "./touch.ts";
 import { Zoom, type Axis, type Extents } from "./zoom.ts";
 
 /** What a picture does in its box. */
@@ -32,6 +33,7 @@ export class Frame {
   private readonly all = button("Show all", "Show all of it");
   /** Where the range begins that the keys choose. */
   private begin: Partial<Record<Axis, number>> | undefined;
+  private area: Area = [0, 0, 1, 1];
 
   constructor(
     readonly height: number,
@@ -43,6 +45,7 @@ export class Frame {
     this.element = h("div", { class: "plot" }, this.box, this.tip, small ? null : this.bar());
     this.box.addEventListener("keydown", (event) => this.onKey(event));
     this.box.addEventListener("blur", () => this.leave());
+    onTouch(this.box, () => this.area, zoom, () => picture.extents());
     let width = 0;
     new ResizeObserver(() => {
       if (this.box.clientWidth === width) return;
@@ -89,8 +92,8 @@ export class Frame {
   tell(plot: uPlot, log: boolean): void {
     const { x, y } = plot.scales;
     const { left, top, width, height } = plot.bbox;
-    const area = [left, top, width, height].map((length) => length / devicePixelRatio);
-    this.box.dataset["scales"] = JSON.stringify({ x: [x!.min, x!.max], y: [y!.min, y!.max], log, area });
+    this.area = [left, top, width, height].map((length) => length / devicePixelRatio) as Area;
+    this.box.dataset["scales"] = JSON.stringify({ x: [x!.min, x!.max], y: [y!.min, y!.max], log, area: this.area });
   }
 
   /** True if the pointer has left the picture, and the keys are not in it. */
@@ -122,7 +125,7 @@ export class Frame {
   private say(): void {
     const whole = this.zoom.isWhole();
     this.all.disabled = whole;
-    this.status.textContent = whole ? "Drag, or press + in the picture, to see a part larger." : `Shown: ${this.picture.shown()}.`;
+    this.status.textContent = whole ? "Drag, pinch, or press + in the picture, to see a part larger." : `Shown: ${this.picture.shown()}.`;
   }
 
   private rescale(): void {

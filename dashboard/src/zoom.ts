@@ -32,6 +32,15 @@ export class Zoom {
     return this.parts[axis] ?? whole;
   }
 
+  /** The value that lies at a share of what is shown of an axis; nothing where there is no such axis. */
+  at(axis: Axis, share: number, extents: Extents): number | undefined {
+    const extent = extents[axis];
+    if (extent === undefined) return undefined;
+    const { on, back } = lengths(extent.log);
+    const [from, to] = this.of(axis, extent.range);
+    return back(on(from) + (on(to) - on(from)) * share);
+  }
+
   isWhole(): boolean {
     return this.parts.x === undefined && this.parts.y === undefined;
   }
@@ -49,7 +58,7 @@ export class Zoom {
   }
 
   /** Shows `factor` times as much, with the place `at` where it was. */
-  scale(factor: number, at: Partial<Record<Axis, number>>, extents: Extents): void {
+  scale(factor: number, at: { [axis in Axis]?: number | undefined }, extents: Extents): void {
     this.show(this.each(extents, (axis, [from, to], { on, back }) => {
       const middle = at[axis] === undefined ? (on(from) + on(to)) / 2 : on(at[axis]);
       return [back(middle - (middle - on(from)) * factor), back(middle + (on(to) - middle) * factor)];

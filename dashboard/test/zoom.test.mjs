@@ -68,6 +68,42 @@ test("the pointer shows a part larger, in all charts of the trace, and two click
   });
 });
 
+test("two fingers show a part larger and take it along, one moves it, and scrolls where all is shown", options, async () => {
+  await open(usual(), async (page) => {
+    const session = await page.context().newCDPSession(page);
+    await session.send("Emulation.setTouchEmulationEnabled", { enabled: true });
+    const box = chart(page);
+    await box.scrollIntoViewIfNeeded();
+    const whole = await scales(page);
+    const { x, y } = await box.boundingBox();
+    const [left, top, width] = whole.area;
+    const touch = (type, ...shares) => session.send("Input.dispatchTouchEvent", {
+      type, touchPoints: shares.map((share, id) => ({ id, x: x + left + share * width, y: y + top + 100 })),
+    });
+    // What lies at a share of the axis, from the least to the greatest size.
+    const value = (share) => whole.x[0] * (whole.x[1] / whole.x[0]) ** share;
+    await touch("touchStart", 0.4, 0.6);
+    await touch("touchMove", 0.3, 0.7);
+    await touch("touchMove", 0.2, 0.8);
+    await touch("touchEnd");
+    near((await scales(page)).x, [value(1 / 3), value(2 / 3)], 300);
+    await touch("touchStart", 0.8);
+    await touch("touchMove", 0.6);
+    await touch("touchMove", 0.2);
+    await touch("touchEnd");
+    near((await scales(page)).x, [value(1 / 3 + 0.2), value(2 / 3 + 0.2)], 300);
+    await touch("touchStart", 0.1, 0.9);
+    await touch("touchMove", 0.3, 0.7);
+    await touch("touchMove", 0.48, 0.52);
+    await touch("touchEnd");
+    assert.deepEqual((await scales(page)).x, whole.x, "no more than all of it");
+    await touch("touchStart", 0.8);
+    await touch("touchMove", 0.2);
+    await touch("touchEnd");
+    assert.deepEqual((await scales(page)).x, whole.x, "one finger does nothing to all of it");
+  });
+});
+
 test("the keys show a part larger, move it, choose a range and show all", options, async () => {
   await open(usual(), async (page) => {
     const whole = await scales(page);
