@@ -94,7 +94,7 @@ impl Advise {
             let advice = self.advise(&advisor, &opener, path)?;
             let steps = steps::next(&advice, &inspection, &self.trace(path));
             if self.json.as_deref() != Some(Path::new("-")) {
-                show(&advice, &steps)?;
+                Failure::shown(show(&advice, &steps), page.is_some() || self.json.is_some())?;
             }
             all.push((advice, steps));
         }

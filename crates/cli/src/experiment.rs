@@ -25,6 +25,7 @@ use crate::memory;
 use crate::progress::Terminal;
 use crate::report::ReportArgs;
 use crate::results::ResultArgs;
+use crate::select;
 use crate::text_file;
 use crate::traces::ReadArgs;
 use compare::Comparison;
@@ -91,14 +92,18 @@ impl Experiment {
             let (traces, series): (Vec<_>, Vec<_>) = told.into_iter().unzip();
             let compared = Comparison::all(file, &traces);
             if !self.results.has_stdout() {
-                show::show(file, &traces, &series, &compared, self.markdown)?;
+                let has_files = page.is_some() || self.results.has_files();
+                Failure::shown(show::show(file, &traces, &series, &compared, self.markdown), has_files)?;
             }
             shown.push(Shown::new(file, &traces, series, compared, all.len()));
             all.extend(traces.into_iter().flatten());
         }
         self.results.write(columns, &all)?;
         match page {
-            Some(page) => page.write(typed, Content { rows: &all, experiments: shown }),
+            Some(page) => {
+                let told = all.iter().map(serde_json::to_value).collect::<Result<Vec<_>, _>>()?;
+                page.write(typed, Content { rows: &all, experiments: shown, reading: select::reading_of(&told) })
+            }
             None => Ok(()),
         }
     }

@@ -34,6 +34,14 @@ impl Failure {
         }
     }
 
+    /// What came of showing something. Nobody reading it is no reason to stop where files are still to be written.
+    pub(crate) fn shown(shown: Result<(), Failure>, has_files: bool) -> Result<(), Failure> {
+        match shown {
+            Err(Failure::Unread) if has_files => Ok(()),
+            shown => shown,
+        }
+    }
+
     /// Says it.
     pub(crate) fn report(&self) -> ExitCode {
         match self {

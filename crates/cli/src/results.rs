@@ -44,6 +44,11 @@ impl ResultArgs {
         [&self.json, &self.csv, &self.parquet].into_iter().flatten().any(|path| path == Path::new("-"))
     }
 
+    /// True if results go to a file.
+    pub(crate) fn has_files(&self) -> bool {
+        [&self.json, &self.csv, &self.parquet].into_iter().flatten().any(|path| path != Path::new("-"))
+    }
+
     /// True if a CSV file is wanted, whose columns must be the same for all rows.
     pub(crate) fn has_csv(&self) -> bool {
         self.csv.is_some()

@@ -7,10 +7,14 @@ use hotset_sim::Options;
 use hotset_sim::select::{Filter, Names, Ops, Place, Selection, Warmup};
 use hotset_trace::Trace;
 use hotset_trace::formats::split_prefix;
+use serde_json::Value;
 
 use crate::failure::Failure;
 use crate::formats::all_formats;
 use crate::traces::{CutArgs, Opener, ReadArgs};
+
+/// Bytes of a block where nobody says otherwise.
+const BLOCK: u64 = 4096;
 
 /// Which requests are taken out of a trace as it is read.
 #[derive(Args, Clone, Default)]
@@ -89,6 +93,22 @@ impl CountArgs {
 /// The options that say how a trace is read, as they are typed: other commands take the same.
 pub(crate) fn reading(read: &ReadArgs, cut: &CutArgs, filter: &FilterArgs) -> Vec<String> {
     [read.typed(), cut.typed(), filter.typed()].concat()
+}
+
+/// The options with which traces are read as these rows of results tell that they were; none if they tell several ways.
+pub(crate) fn reading_of(rows: &[Value]) -> Vec<String> {
+    let mut ways = rows.iter().map(reading_of_row);
+    let first = ways.next().unwrap_or_default();
+    if ways.all(|way| way == first) { first } else { Vec::new() }
+}
+
+fn reading_of_row(row: &Value) -> Vec<String> {
+    let block = row["block_bytes"].as_u64().filter(|&bytes| bytes != BLOCK);
+    let maps = row["maps"].as_str().filter(|&maps| maps == "all");
+    let filter = row["filter"].as_str().and_then(|text| Filter::parse(text).ok()).unwrap_or_default();
+    let named = [("--block", block.map(|bytes| bytes.to_string())), ("--maps", maps.map(str::to_owned))];
+    let named = named.into_iter().filter_map(|(option, value)| Some([option.to_owned(), value?]));
+    named.chain(filter.clauses().into_iter().map(|(key, value)| [format!("--{key}"), value])).flatten().collect()
 }
 
 /// Opens what is chosen of the trace at `path`, all of which `opener` opens.

@@ -185,16 +185,26 @@ impl Simulate {
         let swept = sweep.run(&path.display().to_string(), open, &Terminal::default());
         let swept = swept.map_err(|error| Failure::swept(error, "--size", self.sizes()))?;
         if !self.results.has_stdout() && !self.clock.has_stdout() {
-            match &swept.rows {
-                Rows::Cache(rows) if self.policy.is_none() => show_ranked(rows, self.metric.into())?,
-                Rows::Cache(rows) => show(rows, self.metric.into())?,
-                Rows::Memory(rows) => memory::show(rows)?,
-            }
-            if let (true, Rows::Cache(rows)) = (self.explain, &swept.rows) {
-                rows.chunk_by(|one, other| one.policy == other.policy).try_for_each(show_learnt)?;
-            }
+            Failure::shown(self.show(&swept.rows), self.has_files())?;
         }
         Ok(swept)
+    }
+
+    fn show(&self, rows: &Rows) -> Result<(), Failure> {
+        match rows {
+            Rows::Cache(rows) if self.policy.is_none() => show_ranked(rows, self.metric.into())?,
+            Rows::Cache(rows) => show(rows, self.metric.into())?,
+            Rows::Memory(rows) => memory::show(rows)?,
+        }
+        if let (true, Rows::Cache(rows)) = (self.explain, rows) {
+            rows.chunk_by(|one, other| one.policy == other.policy).try_for_each(show_learnt)?;
+        }
+        Ok(())
+    }
+
+    /// True if something is written besides what is shown.
+    fn has_files(&self) -> bool {
+        self.results.has_files() || self.report.is_asked() || self.clock.series().is_some()
     }
 
     /// Writes the results where the user wants them.

@@ -3,7 +3,8 @@
 mod support;
 
 use serde_json::Value;
-use support::{Folder, csv, hotset, ids};
+use support::viewer::Viewer;
+use support::{Folder, command, csv, hotset, ids};
 
 /// The data of a page.
 fn data(path: &str) -> Value {
@@ -128,9 +129,46 @@ fn pages_tell_how_other_commands_read_the_trace() {
     let (trace, page) = (folder.file("t.csv", csv()), folder.path("t.html"));
     let reading = ["--format", "csv", "--block", "8192", "--to", "40"];
     let commands: [&[&str]; 3] = [&["simulate", "-p", "lru", "-s", "5"], &["curve", "--points", "5"], &["inspect"]];
-    for command in commands {
-        hotset(&[command, &reading, &[&trace, "--report", &page]].concat()).good();
-        assert_eq!(data(&page)["reading"], serde_json::json!(reading), "{command:?}");
+    for name in commands {
+        hotset(&[name, &reading, &[&trace, "--report", &page]].concat()).good();
+        assert_eq!(data(&page)["reading"], serde_json::json!(reading), "{name:?}");
+    }
+}
+
+/// Rows tell how their trace was read, and so do pages of rows that were written before.
+#[test]
+fn pages_of_results_and_experiments_tell_how_the_traces_were_read() {
+    let folder = Folder::new();
+    let (trace, page) = (folder.file("t.csv", csv()), folder.path("t.html"));
+    let [one, other] = ["1.jsonl", "2.jsonl"].map(|name| folder.path(name));
+    let run = ["simulate", &trace, "-p", "lru", "-s", "5"];
+    hotset(&[&run[..], &["--block", "8K", "--to", "40", "--exclude", "*.{a,b}", "--json", &one]].concat()).good();
+    hotset(&[&run[..], &["--json", &other]].concat()).good();
+    let reading = serde_json::json!(["--block", "8192", "--exclude", "*.{a,b}", "--to", "40"]);
+    assert_eq!(Viewer::of(&[&one]).data()["reading"], reading);
+    assert_eq!(Viewer::of(&[&one, &other]).data().get("reading"), None, "they were read in two ways");
+    let experiment = folder.file(
+        "e.toml",
+        "title = \"t\"\nsource = \"s\"\ntraces = [\"./t.csv\"]\npolicies = \"lru\"\nsizes = \"5\"\nblock = 8192\n",
+    );
+    hotset(&["experiment", &experiment, "--report", &page]).good();
+    assert_eq!(data(&page)["reading"], serde_json::json!(["--block", "8192"]));
+}
+
+/// `hotset … --report page.html | head -1`.
+#[test]
+fn a_page_is_written_though_nobody_reads_what_is_shown() {
+    let folder = Folder::new();
+    let trace = folder.file("t.csv", csv());
+    let commands: [&[&str]; 2] = [&["advise"], &["simulate", "-p", "lru", "-s", "5"]];
+    for (number, arguments) in commands.into_iter().enumerate() {
+        let page = folder.path(&format!("{number}.html"));
+        let mut run = command(&[arguments, &[&trace, "--report", &page]].concat());
+        let (reader, writer) = std::io::pipe().unwrap();
+        drop(reader);
+        let status = run.stdout(writer).status().unwrap();
+        assert!(status.success(), "{arguments:?}");
+        assert!(data(&page)["version"].is_number(), "{arguments:?}");
     }
 }
 

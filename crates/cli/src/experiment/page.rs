@@ -14,6 +14,9 @@ pub(super) struct Content<'a> {
     /// The rows of all, as `--json` writes them.
     pub rows: &'a [AnyRow],
     pub experiments: Vec<Shown<'a>>,
+    /// The options with which other commands read the traces as these did, where all did alike.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub reading: Vec<String>,
 }
 
 /// An experiment, with its figure worked out.

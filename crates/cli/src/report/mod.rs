@@ -17,6 +17,7 @@ use serde::Serialize;
 
 use crate::destination::Destination;
 use crate::failure::Failure;
+use crate::select;
 use trace_file::TraceFile;
 
 /// The page, with [`MARK`] where the data goes.
@@ -37,6 +38,11 @@ pub(crate) struct ReportArgs {
 }
 
 impl ReportArgs {
+    /// True if a page is to be written.
+    pub(crate) fn is_asked(&self) -> bool {
+        self.report.is_some()
+    }
+
     /// Makes sure, before the work begins, that the page can be written and is none of `inputs`.
     pub(crate) fn prepare(&self, inputs: &[PathBuf]) -> Result<Option<Page>, Failure> {
         let Some(path) = &self.report else { return Ok(None) };
@@ -74,11 +80,14 @@ struct Results<'a> {
     results: Vec<TraceFile>,
     #[serde(flatten)]
     rows: &'a results::Results,
+    /// The options with which commands read the traces as these rows did, where all did alike.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    reading: Vec<String>,
 }
 
 /// The page of the rows that were read from `files`; `command` is the line that shows it.
 pub(crate) fn of_results(command: &str, files: &[PathBuf], rows: &results::Results) -> Result<String, Failure> {
-    page(command, &[], Results { results: told(files), rows })
+    page(command, &[], Results { results: told(files), rows, reading: select::reading_of(&rows.rows) })
 }
 
 #[derive(Serialize)]

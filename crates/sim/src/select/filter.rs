@@ -135,6 +135,17 @@ impl Filter {
         [apps, files, exclude].iter().all(|names| names.is_empty()) && ops.is_none() && from.is_none() && to.is_none()
     }
 
+    /// What it demands: keys and values, as they are written.
+    pub fn clauses(&self) -> Vec<(&'static str, String)> {
+        let names = [("app", &self.apps), ("file", &self.files), ("exclude", &self.exclude)];
+        let names =
+            names.into_iter().flat_map(|(key, of)| of.patterns.iter().map(move |pattern| (key, pattern.clone())));
+        let ops = self.ops.map(|ops| ("ops", ops.to_string()));
+        let [from, to] =
+            [("from", self.from), ("to", self.to)].map(|(key, place)| place.map(|place| (key, place.to_string())));
+        names.chain(ops).chain(from).chain(to).collect()
+    }
+
     /// True if it speaks of times.
     pub fn needs_times(&self) -> bool {
         [self.from, self.to].iter().flatten().any(|place| matches!(place, Place::Time(_)))
@@ -147,16 +158,8 @@ impl Filter {
 
 impl fmt::Display for Filter {
     fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
-        let names = |key: &'static str, names: &Names| -> Vec<String> {
-            names.patterns.iter().map(|pattern| format!("{key}={pattern}")).collect()
-        };
-        let mut clauses = names("app", &self.apps);
-        clauses.extend(names("file", &self.files));
-        clauses.extend(names("exclude", &self.exclude));
-        clauses.extend(self.ops.map(|ops| format!("ops={ops}")));
-        clauses.extend(self.from.map(|place| format!("from={place}")));
-        clauses.extend(self.to.map(|place| format!("to={place}")));
-        f.write_str(&clauses.join(","))
+        let clauses = self.clauses().into_iter().map(|(key, value)| format!("{key}={value}"));
+        f.write_str(&clauses.collect::<Vec<_>>().join(","))
     }
 }
 
