@@ -22,14 +22,19 @@ PEERS = {
     "clock": "Clock",
     "sieve": "Sieve",
     "lfu": "LFU",
+    "gdsf": "GDSF",
+    "lhd": "LHD",
     "s3-fifo": "S3FIFO",
+    "s3-fifo(fill=main)": "S3FIFO",
     "arc": "ARC",
     "2q": "TwoQ",
     "slru": "SLRU",
     "lirs": "LIRS",
-    "lhd": "LHD",
     "w-tinylfu": "WTinyLFU",
+    "max-size(max=32K)": "LRU",
 }
+# What the peer lets in: what is smaller than its limit, where ours lets in what is no larger.
+ADMISSION = {"max-size(max=32K)": lambda: libcachesim.SizeAdmissioner(size_threshold=(32 << 10) + 1)}
 
 
 def ours(hotset, trace, sizes):
@@ -42,9 +47,10 @@ def ours(hotset, trace, sizes):
     return shares
 
 
-def theirs(trace, peer, size):
+def theirs(trace, policy, peer, size):
     reader = libcachesim.TraceReader(trace=trace, trace_type=libcachesim.TraceType.ORACLE_GENERAL_TRACE)
-    return getattr(libcachesim, peer)(cache_size=size << 20).process_trace(reader)
+    admission = ADMISSION[policy]() if policy in ADMISSION else None
+    return getattr(libcachesim, peer)(cache_size=size << 20, admissioner=admission).process_trace(reader)
 
 
 def main():
@@ -61,10 +67,10 @@ def main():
         found = ours(args.hotset, trace, args.sizes)
         for policy, peer in PEERS.items():
             for size, mine in zip(args.sizes, found[policy]):
-                other = theirs(trace, peer, size)
+                other = theirs(trace, policy, peer, size)
                 same = "equal" if all(abs(one - two) < 1e-9 for one, two in zip(mine, other)) else ""
                 figures = "   ".join(f"{100 * one:6.2f} {100 * two:6.2f}" for one, two in zip(mine, other))
-                print(f"{policy:10} {size:5} MiB   {figures}   {same}", flush=True)
+                print(f"{policy:18} {size:5} MiB   {figures}   {same}", flush=True)
 
 
 main()

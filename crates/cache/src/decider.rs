@@ -121,12 +121,12 @@ impl Decider {
         let capacity = plan.capacity()?;
         let args = plan.args();
         let mut apps = apps.to_vec();
-        let build = Build { spec: &plan.spec, args: &args, capacity, seed: plan.seed, apps: &apps };
+        let build = Build { spec: &plan.spec, args: &args, capacity, in_bytes: false, seed: plan.seed, apps: &apps };
         let view = build.view()?;
         if let Some(Profiling::Read { policy, file }) = plan.spec.entry().asks.profiling(&args, capacity) {
             hotset_trace::profile::read(&file, &policy, Some(plan.block), &mut apps)?;
         }
-        let build = Build { spec: &plan.spec, args: &args, capacity, seed: plan.seed, apps: &apps };
+        let build = Build { spec: &plan.spec, args: &args, capacity, in_bytes: false, seed: plan.seed, apps: &apps };
         let hosted = Hosted::new(&build, |policy| {
             let sizes = pool_sizes(&view, policy, plan.block, capacity);
             if let Some(size) = sizes.iter().find(|size| size.block > 16 << 20) {
@@ -333,7 +333,7 @@ impl Decider {
                 write: piece.write,
                 class: piece.class,
                 object: Some(policy::Object::of_file((block.address >> 32) as u32)),
-                ahead: false,
+                ..Reference::default()
             };
             let hit = match elsewhere.get(index) {
                 Some((former, others)) if self.is_elsewhere(block, others) => {

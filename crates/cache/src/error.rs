@@ -21,6 +21,9 @@ pub enum CacheError {
     /// So many values cannot be kept.
     #[error("a cache of {0} values is not possible: expected 1 to 2147483648")]
     Values(u64),
+    /// So much cannot be told to the policy.
+    #[error("{0} is not possible after the capacity that the cache was built with: build another")]
+    Weight(u64),
     /// Blocks of this size cannot be kept in frames.
     #[error("a block of {} is not possible here: expected a power of two from 512B to 16M", Value::Size(*.0))]
     Block(u64),

@@ -5,8 +5,8 @@
 //! refers to the key once. So on the keys of a trace hits and misses are those that the simulator counts for the policy
 //! at this capacity, which a test compares.
 //!
-//! Weights. Where values weigh differently, as many stay as fit, and the policy is told how many that are: it is
-//! resized by what comes and goes.
+//! Weights. Where values weigh differently, as many stay as fit. A policy whose shares follow weights is told them; any
+//! other is told how many fit: it is resized by what comes and goes.
 //!
 //! Cost: a reference is a hash of the key and a call of the policy; with weights one that misses resizes the policy,
 //! too. Memory: some tens of bytes beside each value, and the key alone for each ghost that the policy remembers.
@@ -16,11 +16,11 @@ use std::hash::{BuildHasher, Hash};
 
 use foldhash::fast::RandomState;
 use hashbrown::HashTable;
-use hotset_core::policy::{self, Outcome, PolicySpec, Reference, Setting, Slot};
+use hotset_core::policy::{self, Args, Outcome, PolicySpec, Reference, Setting, Slot};
 use hotset_core::view::View;
 
 use crate::error::CacheError;
-use hotset_core::host::room::{FEW, Room, Weighed};
+use hotset_core::host::room::{self, Room, Weighed};
 use hotset_core::host::{Build, Hosted, Payload};
 
 /// A cache of values by keys. One thread uses it at a time: several put it behind a lock.
@@ -121,6 +121,11 @@ impl<K: Hash + Eq, V> Objects<K, V> {
         self.entries[slot as usize].as_ref()?.value.as_ref()
     }
 
+    /// What the value weighs.
+    fn weight_of(&self, slot: Slot) -> u64 {
+        self.entries[slot as usize].as_ref().map_or(0, |entry| entry.weight)
+    }
+
     /// Some slot that has a value.
     fn any(&self) -> Option<Slot> {
         let found = self.entries.iter().position(|entry| entry.as_ref().is_some_and(|entry| entry.value.is_some()));
@@ -175,7 +180,8 @@ impl<K: Hash + Eq, V> Cache<K, V> {
     /// arguments: `"lru"`, `"s3-fifo(small=20%)"`. Fails with a sentence if there is no such policy, or it cannot run
     /// here: it must know the future, or what kinds of files there are.
     pub fn new(policy: &str, capacity: u32) -> Result<Cache<K, V>, CacheError> {
-        let (spec, hosted) = build(policy, capacity)?;
+        let spec = PolicySpec::parse(policy)?.set_in(Setting::Serving);
+        let hosted = policy_for(&spec, capacity, false)?;
         Ok(Cache { hosted, spec, limit: Limit::Values(capacity), lent: None, hits: 0, misses: 0 })
     }
 
@@ -186,8 +192,10 @@ impl<K: Hash + Eq, V> Cache<K, V> {
         capacity: u64,
         weigh: impl Fn(&K, &V) -> u64 + Send + 'static,
     ) -> Result<Cache<K, V>, CacheError> {
-        let (spec, hosted) = build(policy, FEW)?;
-        let room = Room::new(capacity, |entries| policy_for::<K, V>(&spec, entries).is_ok());
+        let spec = PolicySpec::parse(policy)?.set_in(Setting::Serving);
+        let weighs = spec.entry().asks.weighs(&arguments(&spec));
+        let hosted = policy_for(&spec, room::begun_with(capacity, weighs), true)?;
+        let room = Room::new(capacity, weighs, |entries| policy_for::<K, V>(&spec, entries, true).is_ok());
         let limit = Limit::Weight { weigh: Box::new(weigh), room };
         Ok(Cache { hosted, spec, limit, lent: None, hits: 0, misses: 0 })
     }
@@ -201,7 +209,8 @@ impl<K: Hash + Eq, V> Cache<K, V> {
         self.lent = None;
         let slot = self.objects().find(key)?;
         self.objects().value(slot)?;
-        if !self.refer(slot, false) {
+        let weight = self.objects().weight_of(slot);
+        if !self.refer(slot, weight, false) {
             // It has left by this very reference.
             let left = &mut self.objects_mut().left;
             let place = left.iter().position(|(of, _)| *of == slot)?;
@@ -228,11 +237,12 @@ impl<K: Hash + Eq, V> Cache<K, V> {
             Limit::Values(_) => 1,
             Limit::Weight { weigh, room } => {
                 let weight = weigh(&key, &value);
-                if weight > room.capacity {
+                if !room.admits(weight) {
                     return self.remove(&key);
                 }
                 // Before the key has its slot: what leaves may take a ghost's with it.
-                if !is_there {
+                let told = Reference { bytes: in_32_bits(weight), ..Reference::default() };
+                if !is_there && self.hosted.policy.keeps(&told) {
                     room.make(weight, &mut Kept(&mut self.hosted));
                 }
                 weight
@@ -240,7 +250,7 @@ impl<K: Hash + Eq, V> Cache<K, V> {
         };
         let slot = self.objects_mut().slot(key);
         let old = self.objects_mut().take(slot);
-        if self.refer(slot, is_there) {
+        if self.refer(slot, weight, is_there) {
             self.objects_mut().put(slot, value, weight);
         }
         self.shrink();
@@ -264,16 +274,19 @@ impl<K: Hash + Eq, V> Cache<K, V> {
     /// own order.
     pub fn resize(&mut self, capacity: u64) -> Result<(), CacheError> {
         match &mut self.limit {
-            Limit::Weight { room, .. } => room.capacity = capacity,
+            Limit::Weight { room, .. } => {
+                if !room.resize(capacity, &mut Kept(&mut self.hosted)) {
+                    return Err(CacheError::Weight(capacity));
+                }
+            }
             Limit::Values(values) => {
                 let entries = u32::try_from(capacity).unwrap_or(u32::MAX);
                 // What could not be built so is refused.
-                policy_for::<K, V>(&self.spec, entries)?;
+                policy_for::<K, V>(&self.spec, entries, false)?;
                 Kept(&mut self.hosted).resize(entries);
                 *values = entries;
             }
         }
-        self.shrink();
         self.lent = None;
         self.objects_mut().left.clear();
         Ok(())
@@ -307,11 +320,15 @@ impl<K: Hash + Eq, V> Cache<K, V> {
         &mut self.hosted.host.payload
     }
 
-    /// References a slot; true if it is kept.
-    fn refer(&mut self, slot: Slot, write: bool) -> bool {
+    /// References a slot whose value weighs so much; true if it is kept.
+    fn refer(&mut self, slot: Slot, weight: u64, write: bool) -> bool {
         // Each object is a file of its own: none is the neighbour of another.
         let object = Some(policy::Object::of_file(slot));
-        let reference = Reference { time: self.hosted.tick(), file: slot, write, object, ..Reference::default() };
+        let mut reference = Reference { time: self.hosted.tick(), file: slot, write, object, ..Reference::default() };
+        if let Limit::Weight { room, .. } = &self.limit {
+            reference.bytes = in_32_bits(weight);
+            reference.weight = room.weight(weight);
+        }
         let (outcome, is_kept) = self.hosted.access(slot, reference);
         self.hosted.do_work();
         let count = if outcome == Outcome::Hit { &mut self.hits } else { &mut self.misses };
@@ -345,21 +362,27 @@ impl<K: Hash + Eq, V> Cache<K, V> {
     }
 }
 
-/// A policy by its text, for so many values.
-fn build<K: Hash + Eq, V>(policy: &str, entries: u32) -> Result<(PolicySpec, Hosted<Objects<K, V>>), CacheError> {
-    let spec = PolicySpec::parse(policy)?.set_in(Setting::Serving);
-    let hosted = policy_for(&spec, entries)?;
-    Ok((spec, hosted))
+/// Bytes as a reference tells them.
+fn in_32_bits(weight: u64) -> u32 {
+    u32::try_from(weight).unwrap_or(u32::MAX)
 }
 
-/// A policy for so many values.
-fn policy_for<K: Hash + Eq, V>(spec: &PolicySpec, entries: u32) -> Result<Hosted<Objects<K, V>>, CacheError> {
-    if !(1..=1 << 31).contains(&entries) {
-        return Err(CacheError::Values(entries.into()));
+/// Arguments whose sizes count values, or what they weigh.
+fn arguments(spec: &PolicySpec) -> Args {
+    spec.args(Some(1))
+}
+
+/// A policy for so many values, or what it is begun with for values of some weight.
+fn policy_for<K: Hash + Eq, V>(
+    spec: &PolicySpec,
+    capacity: u32,
+    in_bytes: bool,
+) -> Result<Hosted<Objects<K, V>>, CacheError> {
+    if !(1..=1 << 31).contains(&capacity) {
+        return Err(CacheError::Values(capacity.into()));
     }
-    // Sizes among the arguments count values.
-    let args = spec.args(Some(1));
-    let build = Build { spec, args: &args, capacity: entries, seed: SEED, apps: &[] };
+    let args = arguments(spec);
+    let build = Build { spec, args: &args, capacity, in_bytes, seed: SEED, apps: &[] };
     if build.view()? != View::default() {
         return Err(CacheError::Kinds { policy: spec.to_string() });
     }

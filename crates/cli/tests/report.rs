@@ -142,9 +142,9 @@ fn pages_of_results_and_experiments_tell_how_the_traces_were_read() {
     let (trace, page) = (folder.file("t.csv", csv()), folder.path("t.html"));
     let [one, other] = ["1.jsonl", "2.jsonl"].map(|name| folder.path(name));
     let run = ["simulate", &trace, "-p", "lru", "-s", "5"];
-    hotset(&[&run[..], &["--block", "8K", "--to", "40", "--exclude", "*.{a,b}", "--json", &one]].concat()).good();
+    hotset(&[&run[..], &["--block", "8K", "--to", "40", "--ops", "reads", "--json", &one]].concat()).good();
     hotset(&[&run[..], &["--json", &other]].concat()).good();
-    let reading = serde_json::json!(["--block", "8192", "--exclude", "*.{a,b}", "--to", "40"]);
+    let reading = serde_json::json!(["--block", "8192", "--ops", "reads", "--to", "40"]);
     assert_eq!(Viewer::of(&[&one]).data()["reading"], reading);
     assert_eq!(Viewer::of(&[&one, &other]).data().get("reading"), None, "they were read in two ways");
     let experiment = folder.file(

@@ -192,7 +192,7 @@ fn reference(slot: Slot, time: usize) -> Reference {
         write: time.is_multiple_of(8),
         class: 0,
         object: None,
-        ahead: false,
+        ..Reference::default()
     }
 }
 

@@ -105,7 +105,7 @@ fn run(spec: &PolicySpec) {
                     write: time % 3 == 0,
                     class: (slot % classes) as u8,
                     object: Some(slot / 8).filter(|file| *file < 5).map(Object::of_file),
-                    ahead: false,
+                    ..Reference::default()
                 };
                 policy.access(slot, reference, &mut Unheard);
             }

@@ -343,7 +343,7 @@ impl<D: Directory + 'static> Visitor for BuildCell<'_, D> {
             return Ok(Box::new(PolicyCell::new(policy, directory, setup.slots, &trace, ())));
         };
         let can_keep = |capacity| P::new(&Setup { capacity, ..setup.clone() }).is_ok();
-        let capacity = Bytes::new(Room::new(bytes, can_keep));
+        let capacity = Bytes::new(Room::new(bytes, P::weighs(setup.args), can_keep));
         Ok(Box::new(PolicyCell::new(policy, directory, setup.slots, &trace, capacity)))
     }
 }

@@ -50,7 +50,7 @@ impl Follower {
     /// An empty cache of `capacity` blocks of `block` bytes.
     pub fn new(spec: &PolicySpec, capacity: u32, block: u64) -> Result<Follower, SteerError> {
         let args = spec.args(Some(block));
-        let build = Build { spec, args: &args, capacity, seed: 1, apps: &[] };
+        let build = Build { spec, args: &args, capacity, in_bytes: false, seed: 1, apps: &[] };
         let needs = spec.info().needs;
         let policy = || spec.to_string();
         if build.view()? != View::default() || needs.class {

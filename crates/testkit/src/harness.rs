@@ -1,8 +1,9 @@
 //! Drives a policy and its reference model side by side and tells the first difference.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use hotset_core::policy::{Args, Future, Outcome, Policy, PolicySpec, Run, Setup, Told};
+use hotset_core::policy::{Args, Future, Outcome, Policy, PolicySpec, Reference, Run, Setup, Told};
 use hotset_core::registry::{self, Visitor};
 use hotset_core::spec::SpecError;
 
@@ -109,6 +110,17 @@ impl Case {
         Case { world, ..self }
     }
 
+    /// What is told of the reference to `key` at `time`.
+    pub(crate) fn reference(&self, key: u32, time: u64) -> Reference {
+        let weighs = registry::find(self.policy).is_some_and(|entry| entry.asks.weighs(&self.args));
+        self.world.reference_for(key, time, self.capacity, weighs)
+    }
+
+    /// What is told of each reference of a trace.
+    pub(crate) fn references(&self, trace: &[u32]) -> Vec<Reference> {
+        trace.iter().enumerate().map(|(time, &key)| self.reference(key, time as u64)).collect()
+    }
+
     /// Uses this numbering.
     pub fn numbered(self, numbering: Numbering) -> Case {
         Case { numbering, ..self }
@@ -173,6 +185,8 @@ pub struct Harness<P> {
     slots: u32,
     /// The policy keeps its blocks in an order that the case asks for.
     keeps_order: bool,
+    /// What each key weighed last.
+    weights: BTreeMap<u32, u32>,
     time: u64,
     hits: u64,
 }
@@ -181,7 +195,7 @@ impl<P: Policy> Harness<P> {
     /// Builds both, empty. The policy's model must be in the table.
     pub fn new(case: &Case, events: &[Event]) -> Harness<P> {
         let trace: Vec<u32> = events.iter().filter_map(accessed).collect();
-        let references = case.world.references(&trace);
+        let references = case.references(&trace);
         let given = Given {
             capacity: case.capacity as usize,
             args: &case.args,
@@ -207,6 +221,7 @@ impl<P: Policy> Harness<P> {
             capacity: case.capacity,
             slots,
             keeps_order,
+            weights: BTreeMap::new(),
             time: 0,
             hits: 0,
         }
@@ -226,7 +241,9 @@ impl<P: Policy> Harness<P> {
             format!("the policy still knows {} blocks, more than its `identities` says", self.host.known().count())
         })?;
         self.policy.prefetch(slot);
-        let reference = self.world.reference(key, self.time);
+        let weighs = P::weighs(&self.args);
+        let reference = self.world.reference_for(key, self.time, self.capacity, weighs);
+        self.weights.insert(key, reference.weight);
         self.host.clock = reference.clock;
         let outcome = self.policy.access(slot, reference, &mut self.host);
         self.time += 1;
@@ -297,8 +314,9 @@ impl<P: Policy> Harness<P> {
         }
         // A cache that is divided by bytes has blocks of other sizes than the run's.
         let is_overfull = self.args.block_bytes().is_none() && self.policy.len() > self.capacity;
-        if self.policy.len() as usize != expected.len() || is_overfull {
-            return Err(format!("the policy counts {} blocks, the model {}", self.policy.len(), expected.len()));
+        let weighed: u32 = expected.iter().map(|key| self.weights[key]).sum();
+        if self.policy.len() != weighed || is_overfull {
+            return Err(format!("the policy counts {} blocks, the model {weighed}", self.policy.len()));
         }
         match self.host.known().find(|&(key, slot)| self.policy.contains(slot) != expected.contains(&key)) {
             Some((key, slot)) => Err(format!("contains({key}) is {}", self.policy.contains(slot))),
@@ -358,7 +376,7 @@ fn mentioned(event: &Event) -> Option<u32> {
 /// The future of a trace whose slots are its keys.
 pub fn future(trace: Vec<u32>) -> Future {
     let mut next_use = vec![Future::NEVER; trace.len()];
-    let mut last = std::collections::BTreeMap::new();
+    let mut last = BTreeMap::new();
     for (position, &key) in trace.iter().enumerate() {
         if let Some(before) = last.insert(key, position) {
             next_use[before] = position as u32;

@@ -33,7 +33,7 @@ pub fn replay(case: &Case, trace: &[u32]) -> Counts {
             let mut policy = case.build(slots, future.as_ref(), P::new);
             let (mut counts, mut seen) = (Counts::default(), Seen::default());
             for (time, &slot) in trace.iter().enumerate() {
-                let reference = case.world.reference(slot, time as u64);
+                let reference = case.reference(slot, time as u64);
                 seen.clock = reference.clock;
                 let outcome = policy.access(slot, reference, &mut seen);
                 counts.hits += u64::from(outcome == Outcome::Hit);
@@ -47,7 +47,7 @@ pub fn replay(case: &Case, trace: &[u32]) -> Counts {
 
 /// Hits of the policy's model on such a trace.
 pub fn model_hits(case: &Case, trace: &[u32]) -> u64 {
-    let references = case.world.references(trace);
+    let references = case.references(trace);
     let given =
         Given { capacity: case.capacity as usize, args: &case.args, seed: case.seed, trace, references: &references };
     let mut model = models::model(case.policy, &given).unwrap_or_else(|| panic!("{} has no model", case.policy));

@@ -19,6 +19,8 @@ pub struct World {
     pub class_lasts: u64,
     /// One key in so many belongs to no object.
     pub loose: u32,
+    /// What the heaviest blocks weigh.
+    pub heaviest: u32,
 }
 
 impl Default for World {
@@ -29,7 +31,11 @@ impl Default for World {
 
 impl World {
     /// A little of everything: small files, two applications, writes, three classes.
-    pub const PLAIN: World = World { file_blocks: 8, apps: 2, writes: 3, classes: 3, class_lasts: u64::MAX, loose: 7 };
+    pub const PLAIN: World =
+        World { file_blocks: 8, apps: 2, writes: 3, classes: 3, class_lasts: u64::MAX, loose: 7, heaviest: 1 };
+
+    /// Objects of many sizes, which change now and then.
+    pub const OBJECTS: World = World { heaviest: 5, ..World::PLAIN };
 
     /// What is told of the reference to `key` at `time`.
     pub fn reference(self, key: u32, time: u64) -> Reference {
@@ -46,6 +52,8 @@ impl World {
             write: (mixed >> 32).is_multiple_of(u64::from(self.writes)),
             object: self.object(key),
             ahead: false,
+            weight: self.weight(key, time),
+            bytes: if self.heaviest > 1 { 200 * self.weight(key, time) } else { 0 },
         }
     }
 
@@ -56,9 +64,20 @@ impl World {
         (key % self.loose != self.loose - 1).then_some(Object { id: file, bytes, is_global: file % 5 == 4 })
     }
 
+    fn weight(self, key: u32, time: u64) -> u32 {
+        1 + (key * 3 + (time / 40) as u32) % self.heaviest
+    }
+
     fn class(self, key: u32, time: u64) -> Class {
         let turned = (u64::from(key) + time / self.class_lasts) % u64::from(self.classes);
         (u64::from(self.classes) - 1 - turned) as Class
+    }
+
+    /// The same for a policy of this capacity, which [`weighs`](hotset_core::policy::Policy::weighs) blocks or counts
+    /// them.
+    pub fn reference_for(self, key: u32, time: u64, capacity: u32, weighs: bool) -> Reference {
+        let reference = self.reference(key, time);
+        Reference { weight: if weighs { reference.weight.min(capacity) } else { 1 }, ..reference }
     }
 
     /// What is told of each reference of a trace.

@@ -74,7 +74,8 @@ fn the_order_of_blocks() {
     let growing = growing();
     on_all_cores(selected().flat_map(specs), |(_, spec, world)| {
         let case = |capacity| Case::of(&spec, capacity).in_world(world).in_order();
-        if !case(1).keeps_order() {
+        // What asks for positions tells no sizes.
+        if world.heaviest > 1 || !case(1).keeps_order() {
             return;
         }
         case(2).check(&growing).unwrap_or_else(|what| panic!("{spec}: {what}"));

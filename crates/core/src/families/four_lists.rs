@@ -60,26 +60,30 @@ impl FourLists {
         matches!(self.places.tag(slot), T1 | T2)
     }
 
-    /// A reference to a block in B1: T1 was too small. Counts the sizes with that block.
+    /// A reference to `slot` in B1: T1 was too small. Counts the sizes with that block.
     #[inline(always)]
-    pub fn raise_target(&mut self) {
+    pub fn raise_target(&mut self, slot: Slot) {
         let step = f64::from(self.b2.len()) / f64::from(self.b1.len());
-        self.target = (self.target + step.max(1.0)).min(f64::from(self.capacity));
+        let step = step.max(1.0) * f64::from(self.places.weight(slot));
+        self.target = (self.target + step).min(f64::from(self.capacity));
     }
 
-    /// A reference to a block in B2: T2 was too small. Counts the sizes with that block.
+    /// A reference to `slot` in B2: T2 was too small. Counts the sizes with that block.
     #[inline(always)]
-    pub fn lower_target(&mut self) {
+    pub fn lower_target(&mut self, slot: Slot) {
         let step = f64::from(self.b1.len()) / f64::from(self.b2.len());
-        self.target = (self.target - step.max(1.0)).max(0.0);
+        let step = step.max(1.0) * f64::from(self.places.weight(slot));
+        self.target = (self.target - step).max(0.0);
     }
 
-    /// Makes the ghosts leave room for one more block in T1.
+    /// Makes the ghosts leave room for `slot` in T1.
     #[inline(always)]
-    pub fn make_ghost_room(&mut self, fx: &mut impl Effects) {
-        if self.seen_once() == u64::from(self.capacity) {
+    pub fn make_ghost_room(&mut self, slot: Slot, fx: &mut impl Effects) {
+        let (weight, capacity) = (u64::from(self.places.weight(slot)), u64::from(self.capacity));
+        while self.seen_once() + weight > capacity && !self.b1.is_empty() {
             forget_oldest(&mut self.b1, &mut self.places, fx);
-        } else if self.known() == 2 * u64::from(self.capacity) {
+        }
+        while self.seen_once() + weight <= capacity && self.known() + weight > 2 * capacity {
             forget_oldest(&mut self.b2, &mut self.places, fx);
         }
     }

@@ -94,6 +94,8 @@ pub struct Build<'a> {
     pub args: &'a Args,
     /// Blocks that may be resident.
     pub capacity: u32,
+    /// It was [`begun_with`](room::begun_with) so many bytes; nobody knows how many blocks these hold.
+    pub in_bytes: bool,
     /// Seed of its random numbers.
     pub seed: u64,
     /// The applications that are known so far.
@@ -118,9 +120,10 @@ impl Build<'_> {
 
     /// The policy and the slots that it has room for.
     fn policy(&self) -> Result<(Box<dyn DynPolicy>, u32), Refusal> {
-        let Build { spec, args, capacity, seed, apps } = *self;
+        let Build { spec, args, capacity, in_bytes, seed, apps } = *self;
         let known = spec.identities(capacity, args);
-        let slots = known.min(u64::from(capacity) * 4 + 1024).min(1 << 31) as u32;
+        let blocks = if in_bytes { 0 } else { u64::from(capacity) };
+        let slots = known.min(blocks * 4 + 1024).min(1 << 31) as u32;
         let setup = Setup { capacity, slots, seed, args, future: None, addresses: None, apps };
         Ok((spec.build(capacity, &setup)?, slots))
     }

@@ -24,65 +24,99 @@ const MARK: u32 = 1 << 28;
 pub const ABSENT: Tag = 7;
 const NOWHERE: u32 = u32::MAX;
 
-/// For every slot, the queue it is in and the position of its live entry. 4 bytes a slot.
+/// For every slot, the queue it is in and the position of its live entry. 4 bytes a slot, and 4 more once some slot
+/// weighs more than 1.
 #[derive(Debug)]
-pub struct Places(Vec<u32>);
+pub struct Places {
+    of: Vec<u32>,
+    /// Weights of the first slots; all others weigh 1.
+    weights: Vec<u32>,
+}
 
 impl Places {
     /// No slot is anywhere.
     pub fn new(slots: u32) -> Places {
-        Places(large::filled(NOWHERE, slots as usize))
+        Places { of: large::filled(NOWHERE, slots as usize), weights: Vec::new() }
     }
 
     /// Makes room for slots below `slots`.
     pub fn grow(&mut self, slots: u32) {
-        if slots as usize > self.0.len() {
-            self.0.resize(slots as usize, NOWHERE);
+        if slots as usize > self.of.len() {
+            self.of.resize(slots as usize, NOWHERE);
         }
+    }
+
+    /// What `slot` counts in the length of a queue.
+    #[inline(always)]
+    pub fn weight(&self, slot: Slot) -> u32 {
+        self.weights.get(slot as usize).map_or(1, |&weight| weight)
+    }
+
+    /// Gives a weight, at least 1, to `slot`, in whichever of `queues`, which are all of these places, it is, or in
+    /// none; tells whether it had another.
+    #[inline(always)]
+    pub fn weigh<const N: usize>(&mut self, queues: [&mut Queue; N], slot: Slot, weight: u32) -> bool {
+        let is_other = self.weight(slot) != weight;
+        if is_other {
+            self.set_weight(queues, slot, weight);
+        }
+        is_other
+    }
+
+    #[cold]
+    fn set_weight<const N: usize>(&mut self, queues: [&mut Queue; N], slot: Slot, weight: u32) {
+        let tag = self.tag(slot);
+        if let Some(queue) = queues.into_iter().find(|queue| queue.tag == tag) {
+            queue.len = queue.len - self.weight(slot) + weight;
+        }
+        if self.weights.len() < self.of.len() {
+            self.weights.resize(self.of.len(), 1);
+        }
+        self.weights[slot as usize] = weight;
     }
 
     /// Slots there is room for.
     pub fn slots(&self) -> u32 {
-        self.0.len() as u32
+        self.of.len() as u32
     }
 
     /// The queue that holds `slot`, or [`ABSENT`].
     #[inline(always)]
     pub fn tag(&self, slot: Slot) -> Tag {
-        self.0[slot as usize] >> TAG_SHIFT
+        self.of[slot as usize] >> TAG_SHIFT
     }
 
     /// Fetches the word of `slot`.
     #[inline(always)]
     pub fn prefetch(&self, slot: Slot) {
-        prefetch(&self.0, slot as usize);
+        prefetch(&self.of, slot as usize);
     }
 
     /// True if `slot`, which is in some queue, was marked since it was last pushed or renewed.
     #[inline(always)]
     pub fn is_marked(&self, slot: Slot) -> bool {
         debug_assert_ne!(self.tag(slot), ABSENT);
-        self.0[slot as usize] & MARK != 0
+        self.of[slot as usize] & MARK != 0
     }
 
     /// Marks `slot`, which is in some queue.
     #[inline(always)]
     pub fn mark(&mut self, slot: Slot) {
         debug_assert_ne!(self.tag(slot), ABSENT);
-        self.0[slot as usize] |= MARK;
+        self.of[slot as usize] |= MARK;
     }
 
     /// Takes the mark from `slot`, which is in some queue.
     #[inline(always)]
     pub fn unmark(&mut self, slot: Slot) {
         debug_assert_ne!(self.tag(slot), ABSENT);
-        self.0[slot as usize] &= !MARK;
+        self.of[slot as usize] &= !MARK;
     }
 
     /// Where the entry of `slot` stands in the ring of its queue, or the index that was [`put`](Places::put).
     #[inline(always)]
     pub fn index(&self, slot: Slot) -> usize {
-        (self.0[slot as usize] & (MARK - 1)) as usize
+        (self.of[slot as usize] & (MARK - 1)) as usize
     }
 
     /// Notes that `slot` stands at `index`, below 2^28, of a structure with this tag that is not a [`Queue`].
@@ -100,12 +134,12 @@ impl Places {
 
     #[inline(always)]
     fn set(&mut self, slot: Slot, place: u32) {
-        self.0[slot as usize] = place;
+        self.of[slot as usize] = place;
     }
 
     #[inline(always)]
     fn get(&self, slot: Slot) -> u32 {
-        self.0[slot as usize]
+        self.of[slot as usize]
     }
 }
 
@@ -147,7 +181,7 @@ impl Queue {
         self.tag
     }
 
-    /// Slots in the queue.
+    /// Slots in the queue; what they weigh together where they have weights.
     #[inline(always)]
     pub fn len(&self) -> u32 {
         self.len
@@ -163,18 +197,18 @@ impl Queue {
     #[inline(always)]
     pub fn push(&mut self, places: &mut Places, slot: Slot) {
         debug_assert_eq!(places.tag(slot), ABSENT);
-        self.len += 1;
         self.append(places, slot);
+        self.len += places.weight(slot);
     }
 
     /// Puts `slot` at the LRU end. It must not be in another queue of the same `places`.
     #[inline(always)]
     pub fn push_oldest(&mut self, places: &mut Places, slot: Slot) {
         debug_assert_eq!(places.tag(slot), ABSENT);
-        self.len += 1;
         self.make_room(places);
         self.old = self.old.wrapping_sub(1);
         self.write(places, slot, self.old);
+        self.len += places.weight(slot);
     }
 
     /// Moves `slot`, which is in this queue, to the MRU end, unmarked.
@@ -190,7 +224,7 @@ impl Queue {
     pub fn take(&mut self, places: &mut Places, slot: Slot) {
         debug_assert_eq!(places.tag(slot), self.tag);
         self.kill(places.index(slot));
-        self.len -= 1;
+        self.len -= places.weight(slot);
         places.set(slot, NOWHERE);
     }
 
@@ -200,7 +234,7 @@ impl Queue {
     pub fn replace(&mut self, places: &mut Places, slot: Slot, heir: Slot) {
         debug_assert!(places.tag(slot) == self.tag && places.tag(heir) == self.tag && slot != heir);
         self.kill(places.index(heir));
-        self.len -= 1;
+        self.len -= places.weight(slot);
         self.ring[places.index(slot)] = heir;
         places.set(heir, places.get(slot));
         places.set(slot, NOWHERE);
@@ -225,7 +259,7 @@ impl Queue {
     pub fn pop_oldest(&mut self, places: &mut Places) -> Option<Slot> {
         let slot = self.oldest(places)?;
         self.kill(self.index(self.old));
-        self.len -= 1;
+        self.len -= places.weight(slot);
         self.old = self.old.wrapping_add(1);
         places.set(slot, NOWHERE);
         Some(slot)
@@ -267,8 +301,8 @@ impl Queue {
         }
         for slot in self.iter() {
             let mark = places.get(slot) & MARK;
-            grown.len += 1;
             grown.append(places, slot);
+            grown.len += places.weight(slot);
             places.set(slot, places.get(slot) | mark);
         }
         *self = grown;
@@ -283,12 +317,13 @@ impl Queue {
 
     /// Panics unless the count, the live bits and the places agree with the entries.
     pub fn validate(&self, places: &Places) {
-        assert_eq!(self.iter().count(), self.len as usize, "queue {} miscounts its slots", self.tag);
-        let bits: u32 = self.live.iter().map(|word| word.count_ones()).sum();
-        assert_eq!(bits, self.len, "entries of queue {} that are live outside of it", self.tag);
+        let weighed: u32 = self.iter().map(|slot| places.weight(slot)).sum();
+        assert_eq!(weighed, self.len, "queue {} miscounts its slots", self.tag);
+        let (live, count) = (self.count_live(), self.iter().count());
+        assert_eq!(live as usize, count, "entries of queue {} that are live outside of it", self.tag);
         self.ranks.validate(&self.live);
         let tagged = (0..places.slots()).filter(|&slot| places.tag(slot) == self.tag);
-        assert_eq!(tagged.count(), self.len as usize, "slots that claim to be in queue {}", self.tag);
+        assert_eq!(tagged.count(), count, "slots that claim to be in queue {}", self.tag);
         let placed = |position: u32| places.index(self.ring[self.index(position)]) == self.index(position);
         let mut entries = (0..self.young.wrapping_sub(self.old)).map(|ahead| self.old.wrapping_add(ahead));
         assert!(entries.all(|position| !self.is_live(position) || placed(position)), "a place of queue {}", self.tag);
@@ -301,7 +336,7 @@ impl Queue {
         self.young = self.young.wrapping_add(1);
     }
 
-    /// Frees an entry for a slot that is counted already.
+    /// Frees an entry for a slot.
     #[inline(always)]
     fn make_room(&mut self, places: &mut Places) {
         if self.young.wrapping_sub(self.old) as usize == self.ring.len() {
@@ -324,13 +359,16 @@ impl Queue {
         self.ranks.note(index, true);
     }
 
+    fn count_live(&self) -> u32 {
+        self.live.iter().map(|word| word.count_ones()).sum()
+    }
+
     /// Closes the gaps that dead entries left.
     #[cold]
     fn squeeze(&mut self, places: &mut Places) {
         let (mut from, mut to) = (self.old, self.old);
         let ranks = std::mem::take(&mut self.ranks);
-        // The slot that is about to be written is counted but has no live entry.
-        for _ in 1..self.len {
+        for _ in 0..self.count_live() {
             let before = from;
             from = self.live_from(from);
             if (before ^ from) >= 64 || from.is_multiple_of(64) {
@@ -500,6 +538,25 @@ mod tests {
             assert!(queue.iter().eq(order.iter().copied()), "round {round}");
             assert_eq!(queue.oldest(&places), order.front().copied());
         }
+    }
+
+    #[test]
+    fn a_queue_is_as_long_as_its_slots_are_heavy() {
+        let mut places = Places::new(4);
+        let (mut first, mut second) = (Queue::new(0, 0), Queue::new(1, 0));
+        first.grow(&mut places, 4);
+        second.grow(&mut places, 4);
+        (0..3).for_each(|slot| first.push(&mut places, slot));
+        assert!(places.weigh([&mut first, &mut second], 1, 7));
+        assert!(!places.weigh([&mut first, &mut second], 0, 1));
+        assert_eq!((first.len(), second.len()), (9, 0));
+        places.grow(200);
+        first.grow(&mut places, 200);
+        first.validate(&places);
+        first.take(&mut places, 1);
+        second.push_oldest(&mut places, 1);
+        assert_eq!((first.len(), second.len()), (2, 7));
+        assert_eq!((second.pop_oldest(&mut places), second.is_empty()), (Some(1), true));
     }
 
     #[test]

@@ -60,9 +60,10 @@ impl Sketch {
         Sketch { lines, uses: 0, sample: SAMPLE * u64::from(capacity) }
     }
 
-    /// Fits the sketch to a capacity. If that takes more or fewer lines, it starts anew.
+    /// Fits the sketch to a capacity. If that takes more lines, or no more than a quarter of them, it starts anew.
     pub fn resize(&mut self, capacity: u32) {
-        if lines(capacity) as usize != self.lines.len() {
+        let (lines, held) = (lines(capacity) as usize, self.lines.len());
+        if lines > held || lines * 4 <= held {
             *self = Sketch::new(capacity);
         }
         self.sample = SAMPLE * u64::from(capacity);

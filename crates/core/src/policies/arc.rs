@@ -12,7 +12,8 @@
 //! few hits. The sizes that move p count the referenced ghost itself. A full cache makes room and one with a gap does
 //! not, which differs from the paper only after a removal or a growth, of which it does not speak. Shrinking lowers p
 //! to the new capacity, evicts by REPLACE until the rest fits, then drops the oldest of B1 and B2 down to their new
-//! bounds.
+//! bounds. Objects of many sizes count in all lists by their sizes, and move p by as much more; REPLACE takes from T1
+//! where T2 is empty.
 //!
 //! Cost: O(1) amortised; a hit writes one word and appends to a log, a miss moves one block to a ghost list and forgets
 //! another. Memory: 4 bytes a slot, 40 bytes a block of capacity in the four logs, for at most as many ghosts as
@@ -38,11 +39,15 @@ impl Policy for Arc {
         summary: "balance recency and frequency by what ghost lists would have hit",
         params: &[],
         offline: false,
-        needs: Needs::NOTHING,
+        needs: Needs { size: true, ..Needs::NOTHING },
     };
 
     fn new(setup: &Setup) -> Result<Self, SpecError> {
         Ok(Arc(FourLists::new(setup.capacity, setup.slots)))
+    }
+
+    fn weighs(_args: &Args) -> bool {
+        true
     }
 
     fn identities(_args: &Args, capacity: u32) -> u64 {
@@ -50,36 +55,44 @@ impl Policy for Arc {
     }
 
     #[inline(always)]
-    fn access(&mut self, slot: Slot, _: Reference, fx: &mut impl Effects) -> Outcome {
+    fn access(&mut self, slot: Slot, reference: Reference, fx: &mut impl Effects) -> Outcome {
         let lists = &mut self.0;
-        match lists.places.tag(slot) {
+        let FourLists { t1, t2, b1, b2, places, .. } = lists;
+        let is_other = places.weigh([t1, t2, b1, b2], slot, reference.weight);
+        let outcome = match lists.places.tag(slot) {
             T2 => {
                 lists.t2.renew(&mut lists.places, slot);
-                return Outcome::Hit;
+                Outcome::Hit
             }
             T1 => {
                 lists.t1.take(&mut lists.places, slot);
                 lists.t2.push(&mut lists.places, slot);
-                return Outcome::Hit;
+                Outcome::Hit
             }
             B1 => {
-                lists.raise_target();
-                make_room(lists, false, fx);
+                lists.raise_target(slot);
+                make_room(lists, slot, false, fx);
                 lists.b1.take(&mut lists.places, slot);
                 lists.t2.push(&mut lists.places, slot);
+                Outcome::Admitted
             }
             B2 => {
-                lists.lower_target();
-                make_room(lists, true, fx);
+                lists.lower_target(slot);
+                make_room(lists, slot, true, fx);
                 lists.b2.take(&mut lists.places, slot);
                 lists.t2.push(&mut lists.places, slot);
+                Outcome::Admitted
             }
             _ => {
-                make_room_for_stranger(lists, fx);
+                make_room_for_stranger(lists, slot, fx);
                 lists.t1.push(&mut lists.places, slot);
+                return Outcome::Admitted;
             }
+        };
+        if is_other {
+            self.resize(self.0.capacity, fx);
         }
-        Outcome::Admitted
+        outcome
     }
 
     #[inline(always)]
@@ -136,27 +149,27 @@ impl Policy for Arc {
 
 /// The paper's case IV: a block in none of the lists.
 #[inline(always)]
-fn make_room_for_stranger(lists: &mut FourLists, fx: &mut impl Effects) {
-    if lists.t1.len() == lists.capacity {
+fn make_room_for_stranger(lists: &mut FourLists, slot: Slot, fx: &mut impl Effects) {
+    while lists.t1.len() + lists.places.weight(slot) > lists.capacity {
         discard_oldest(&mut lists.t1, &mut lists.places, fx);
-    } else {
-        lists.make_ghost_room(fx);
-        make_room(lists, false, fx);
     }
+    lists.make_ghost_room(slot, fx);
+    make_room(lists, slot, false, fx);
 }
 
 #[inline(always)]
-fn make_room(lists: &mut FourLists, in_b2: bool, fx: &mut impl Effects) {
-    if lists.resident() == lists.capacity {
+fn make_room(lists: &mut FourLists, slot: Slot, in_b2: bool, fx: &mut impl Effects) {
+    while lists.resident() + lists.places.weight(slot) > lists.capacity {
         replace(lists, in_b2, fx);
     }
 }
 
-/// The paper's REPLACE.
+/// The paper's REPLACE. T2 may be empty where T1 should be larger only as long as blocks are of many weights.
 #[inline(always)]
 fn replace(lists: &mut FourLists, in_b2: bool, fx: &mut impl Effects) {
     let size = f64::from(lists.t1.len());
-    if !lists.t1.is_empty() && (size > lists.target || in_b2 && size == lists.target) {
+    let is_larger = size > lists.target || in_b2 && size == lists.target;
+    if !lists.t1.is_empty() && (is_larger || lists.t2.is_empty()) {
         evict_to(&mut lists.t1, &mut lists.b1, &mut lists.places, fx);
     } else {
         evict_to(&mut lists.t2, &mut lists.b2, &mut lists.places, fx);

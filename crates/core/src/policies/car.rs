@@ -63,17 +63,17 @@ impl Policy for Car {
         }
         match tag {
             B1 => {
-                lists.raise_target();
+                lists.raise_target(slot);
                 lists.b1.take(&mut lists.places, slot);
                 lists.t2.push(&mut lists.places, slot);
             }
             B2 => {
-                lists.lower_target();
+                lists.lower_target(slot);
                 lists.b2.take(&mut lists.places, slot);
                 lists.t2.push(&mut lists.places, slot);
             }
             _ => {
-                lists.make_ghost_room(fx);
+                lists.make_ghost_room(slot, fx);
                 lists.t1.push(&mut lists.places, slot);
             }
         }

@@ -13,19 +13,21 @@
 //! published it has learnt nothing within traces of less than a million references, and is up to 25 points apart there,
 //! either way. libCacheSim 0.3.5 is within 4.2 points on OLTP, P3 and P12. The paper's text was not at hand.
 //!
-//! Deviations and readings: all blocks have one size. Age is the number of references to this cache since the block's
-//! last use, in units of a power of two of them, the least for which all ages span a hundred times the capacity; what
-//! is older has the greatest age and leaves first. Applications are not told apart unless `apps` says so, as each would
-//! have to learn by itself. A class is how often the sum of the last two ages can be doubled before it reaches the
-//! number of ages, at most 15; a new block has class 0. A class of which nothing is known yet has density (class + 1) /
-//! (age + 1). Counts are multiplied by 0.9 and densities computed anew each time as many references have passed as the
-//! capacity has blocks, but at least `period` and at most 2^20 (paper). While explorers may be added, each 32nd use, by
-//! lot, makes its block one until its next use: its density is higher by 1, so that ages at which blocks are always
-//! evicted are seen as well. Blocks are drawn with replacement; as many as the sample or fewer are all looked at. Of
-//! equals the first leaves. If a resize changes number or unit of ages, all counts start anew.
+//! Deviations and readings: an object has so many times less density as it has bytes; blocks are all alike. Age is the
+//! number of references to this cache since the block's last use, in units of a power of two of them, the least for
+//! which all ages span a hundred times the capacity; what is older has the greatest age and leaves first. Applications
+//! are not told apart unless `apps` says so, as each would have to learn by itself. A class is how often the sum of the
+//! last two ages can be doubled before it reaches the number of ages, at most 15; a new block has class 0. A class of
+//! which nothing is known yet has density (class + 1) / (age + 1). Counts are multiplied by 0.9 and densities computed
+//! anew each time as many references have passed as the capacity has blocks, but at least `period` and at most 2^20
+//! (paper). While explorers may be added, each 32nd use, by lot, makes its block one until its next use: its density is
+//! higher by 1, so that ages at which blocks are always evicted are seen as well. Blocks are drawn with replacement; as
+//! many as the sample or fewer are all looked at. Of equals the first leaves. If a resize changes number or unit of
+//! ages, all counts start anew, unless it is to no less than half and no more than twice of the capacity that they were
+//! chosen for.
 //!
 //! Cost: a hit writes two places; a miss looks at 40 blocks, that is the algorithm, and with many misses the rate is a
-//! fifteenth of LRU's. Memory: 4 bytes a slot, 16 a block of capacity, and up to 4 MB for each of `apps`, which every
+//! fifteenth of LRU's. Memory: 4 bytes a slot, 20 a block of capacity, and up to 4 MB for each of `apps`, which every
 //! computation goes over.
 //!
 //! When not to use it: small caches and short traces: ages take tens of thousands of references to be learnt.
@@ -63,6 +65,8 @@ struct Life {
     last_age: u16,
     class: u8,
     explorer: bool,
+    /// At least 1.
+    bytes: u32,
 }
 
 /// The LHD policy.
@@ -122,7 +126,7 @@ impl Policy for Lhd {
             },
         ],
         offline: false,
-        needs: Needs { app: true, ..Needs::NOTHING },
+        needs: Needs { app: true, size: true, ..Needs::NOTHING },
     };
 
     fn new(setup: &Setup) -> Result<Self, SpecError> {
@@ -145,10 +149,10 @@ impl Policy for Lhd {
     fn access(&mut self, slot: Slot, reference: Reference, fx: &mut impl Effects) -> Outcome {
         self.now += 1;
         let outcome = if self.resident.contains(slot) {
-            self.hit(slot, reference.app);
+            self.hit(slot, &reference);
             Outcome::Hit
         } else {
-            self.admit(slot, reference.app, fx);
+            self.admit(slot, &reference, fx);
             Outcome::Admitted
         };
         self.ages.tick();
@@ -201,26 +205,28 @@ impl Policy for Lhd {
 
 impl Lhd {
     #[inline(always)]
-    fn hit(&mut self, slot: Slot, app: u32) {
+    fn hit(&mut self, slot: Slot, reference: &Reference) {
         let Some(life) = self.resident.get_mut(slot) else { return };
         let age = self.ages.of(self.now - life.since());
         self.ages.count_hit(life.class, age);
         self.explorers -= u32::from(life.explorer);
-        let class = self.ages.class(app, age + u32::from(life.last_age));
-        *life = Life { since: words(self.now), last_age: age as u16, class, explorer: false };
+        let class = self.ages.class(reference.app, age + u32::from(life.last_age));
+        let bytes = reference.bytes.max(1);
+        *life = Life { since: words(self.now), last_age: age as u16, class, explorer: false, bytes };
         life.explorer = self.explorers < self.explorers_most && self.random.below(EXPLORE) == 0;
         self.explorers += u32::from(life.explorer);
     }
 
     #[inline(always)]
-    fn admit(&mut self, slot: Slot, app: u32, fx: &mut impl Effects) {
+    fn admit(&mut self, slot: Slot, reference: &Reference, fx: &mut impl Effects) {
         if self.len() == self.capacity {
             self.evict(fx);
         }
         let explorer = self.explorers < self.explorers_most && self.random.below(EXPLORE) == 0;
         self.explorers += u32::from(explorer);
-        let class = self.ages.class(app, self.ages.count);
-        self.resident.push(slot, Life { since: words(self.now), last_age: 0, class, explorer });
+        let class = self.ages.class(reference.app, self.ages.count);
+        let bytes = reference.bytes.max(1);
+        self.resident.push(slot, Life { since: words(self.now), last_age: 0, class, explorer, bytes });
         self.newest[self.admitted % NEWEST] = slot;
         self.admitted = self.admitted.wrapping_add(1);
     }
@@ -256,7 +262,7 @@ impl Lhd {
     #[inline(always)]
     fn lesser(&self, least: (Slot, f32), slot: Slot, life: Life) -> (Slot, f32) {
         let density = self.ages.density(life.class, self.ages.of(self.now - life.since()));
-        let density = density + f32::from(u8::from(life.explorer));
+        let density = density / life.bytes as f32 + f32::from(u8::from(life.explorer));
         if density < least.1 { (slot, density) } else { least }
     }
 
@@ -291,6 +297,8 @@ struct Ages {
     /// An age is 2^shift references.
     shift: u32,
     period: u64,
+    /// The capacity that ages were told apart for.
+    capacity: u32,
     /// References until densities are computed anew.
     left: u64,
     classes: [Class; (APPS_MOST * HIT_CLASSES) as usize],
@@ -320,6 +328,7 @@ impl Ages {
             count,
             shift,
             period,
+            capacity,
             left: period,
             classes: [Class::default(); (APPS_MOST * HIT_CLASSES) as usize],
             hits: table(),
@@ -328,9 +337,11 @@ impl Ages {
         }
     }
 
-    /// Keeps what was learnt if the unit of age stays.
+    /// Keeps what was learnt if the unit of age stays, and as long as the capacity is about the same, as it is where
+    /// objects of many sizes come and go.
     fn resize(&mut self, args: &Args, capacity: u32) {
-        if scale(args, capacity) != (self.count, self.shift) {
+        let is_about_the_same = (self.capacity.div_ceil(2)..=self.capacity.saturating_mul(2)).contains(&capacity);
+        if !is_about_the_same && scale(args, capacity) != (self.count, self.shift) {
             *self = Ages::new(args, capacity);
         }
         self.period = args.count("period").max(u64::from(capacity.min(PERIOD_MOST)));

@@ -16,7 +16,8 @@
 //! left to twice the capacity, as well-known codes do, and the oldest of them is dropped. As long as LIR blocks are
 //! fewer than there may be (at the start, after a removal or a growth), new blocks become LIR at once. Without any LIR
 //! block (capacity 1) S is empty. Shrinking turns surplus LIR blocks at the bottom of S into HIR blocks at the end of
-//! Q, then evicts from the front of Q.
+//! Q, then evicts from the front of Q. Objects of many sizes count by their sizes, so that one may need more room than
+//! Q can give; then LIR blocks at the bottom of S become HIR blocks.
 //!
 //! Cost: O(1) amortised; a hit of a LIR block writes one word and appends to a log, the others do it for both S and Q.
 //! Memory: 8 bytes a slot, and for S 8 to 16 bytes for each block that it may hold: all slots if it is unlimited.
@@ -109,7 +110,7 @@ impl Policy for Lirs {
             },
         ],
         offline: false,
-        needs: Needs::NOTHING,
+        needs: Needs { size: true, ..Needs::NOTHING },
     };
 
     fn new(setup: &Setup) -> Result<Self, SpecError> {
@@ -128,26 +129,33 @@ impl Policy for Lirs {
         Ok(lirs)
     }
 
+    fn weighs(_args: &Args) -> bool {
+        true
+    }
+
     fn identities(args: &Args, capacity: u32) -> u64 {
         let ghosts = args.multiple("ghosts", capacity);
         ghosts.map_or(u64::MAX, |most| u64::from(capacity) + u64::from(most) + 1)
     }
 
     #[inline(always)]
-    fn access(&mut self, slot: Slot, _: Reference, fx: &mut impl Effects) -> Outcome {
+    fn access(&mut self, slot: Slot, reference: Reference, fx: &mut impl Effects) -> Outcome {
+        let is_other = self.weigh(slot, reference.weight);
         if self.is_lir(slot) {
             self.lift(slot);
             if slot == self.bottom {
                 self.prune(fx);
             }
-            Outcome::Hit
         } else if self.places.tag(in_q(slot)) == RESIDENT {
             self.hit_hir(slot, fx);
-            Outcome::Hit
         } else {
             self.miss(slot, fx);
-            Outcome::Admitted
+            return Outcome::Admitted;
         }
+        if is_other {
+            self.resize(self.capacity, fx);
+        }
+        Outcome::Hit
     }
 
     #[inline(always)]
@@ -161,7 +169,7 @@ impl Policy for Lirs {
             return;
         }
         if seen {
-            self.lir_len -= u32::from(self.is_lir(slot));
+            self.lir_len -= if self.is_lir(slot) { self.weight(slot) } else { 0 };
             self.stack.take(&mut self.places, in_s(slot));
         }
         match stay {
@@ -206,7 +214,7 @@ impl Policy for Lirs {
         }
         let stack = || self.stack.iter().map(owner);
         let lirs = || stack().filter(|&slot| self.is_lir(slot));
-        assert_eq!(lirs().count(), self.lir_len as usize, "LIR blocks are miscounted");
+        assert_eq!(lirs().map(|slot| self.weight(slot)).sum::<u32>(), self.lir_len, "LIR blocks are miscounted");
         assert!(lirs().all(|slot| self.places.tag(in_q(slot)) == ABSENT), "a LIR block is in Q");
         assert!(stack().next().is_none_or(|bottom| self.is_lir(bottom)), "the bottom of S is not LIR");
         assert_eq!(stack().next().unwrap_or(NONE), self.bottom);
@@ -227,6 +235,23 @@ impl Lirs {
         self.stack.grow(&mut self.places, known);
         self.queue.grow(&mut self.places, residents);
         self.ghosts.grow(&mut self.places, ghosts);
+    }
+
+    #[inline(always)]
+    fn weight(&self, slot: Slot) -> u32 {
+        self.places.weight(in_s(slot))
+    }
+
+    /// Gives `slot` a weight; tells whether it had another.
+    #[inline(always)]
+    fn weigh(&mut self, slot: Slot, weight: u32) -> bool {
+        let before = self.weight(slot);
+        let is_other = self.places.weigh([&mut self.stack], in_s(slot), weight);
+        if is_other {
+            self.places.weigh([&mut self.queue, &mut self.ghosts], in_q(slot), weight);
+            self.lir_len = if self.is_lir(slot) { self.lir_len - before + weight } else { self.lir_len };
+        }
+        is_other
     }
 
     #[inline(always)]
@@ -251,7 +276,8 @@ impl Lirs {
     fn hit_hir(&mut self, slot: Slot, fx: &mut impl Effects) {
         if self.is_in_stack(slot) {
             self.queue.take(&mut self.places, in_q(slot));
-            self.promote(slot, fx);
+            self.lift(slot);
+            self.count_lir(self.weight(slot), fx);
         } else {
             self.push(slot);
             self.queue.renew(&mut self.places, in_q(slot));
@@ -263,18 +289,22 @@ impl Lirs {
         if self.places.tag(in_q(slot)) == GHOST {
             self.ghosts.take(&mut self.places, in_q(slot));
         }
-        if self.len() == self.capacity {
+        // Out of S meanwhile, where pruning would forget it.
+        let was_seen = self.is_in_stack(slot);
+        if was_seen {
+            self.stack.take(&mut self.places, in_s(slot));
+        }
+        let weight = self.weight(slot);
+        while self.len() + weight > self.capacity {
             self.evict(fx);
         }
-        if self.is_in_stack(slot) {
-            self.promote(slot, fx);
-        } else if self.lir_len < self.sizes.lir {
+        if was_seen || self.lir_len + weight <= self.sizes.lir {
             self.stack.push(&mut self.places, in_s(slot));
             self.places.mark(in_s(slot));
-            self.lir_len += 1;
             if self.bottom == NONE {
                 self.bottom = slot;
             }
+            self.count_lir(weight, fx);
         } else {
             self.push(slot);
             self.queue.push(&mut self.places, in_q(slot));
@@ -289,13 +319,11 @@ impl Lirs {
         }
     }
 
-    /// Makes `slot`, which is in S but neither LIR nor in Q, a LIR block, at the cost of the one at the bottom if need
-    /// be.
+    /// Counts a new LIR block on top of S, at the cost of those at the bottom if need be.
     #[inline(always)]
-    fn promote(&mut self, slot: Slot, fx: &mut impl Effects) {
-        self.lift(slot);
-        self.lir_len += 1;
-        if self.lir_len > self.sizes.lir {
+    fn count_lir(&mut self, weight: u32, fx: &mut impl Effects) {
+        self.lir_len += weight;
+        while self.lir_len > self.sizes.lir {
             self.demote(fx);
         }
     }
@@ -303,15 +331,19 @@ impl Lirs {
     /// Makes the LIR block at the bottom of S a HIR block at the end of Q.
     #[inline(always)]
     fn demote(&mut self, fx: &mut impl Effects) {
-        self.stack.take(&mut self.places, in_s(self.bottom));
-        self.queue.push(&mut self.places, in_q(self.bottom));
-        self.lir_len -= 1;
+        let demoted = self.bottom;
+        self.stack.take(&mut self.places, in_s(demoted));
+        self.queue.push(&mut self.places, in_q(demoted));
+        self.lir_len -= self.weight(demoted);
         self.prune(fx);
     }
 
-    /// Evicts the block at the front of Q.
+    /// Evicts the block at the front of Q, where there is one as long as blocks are of one weight.
     #[inline(always)]
     fn evict(&mut self, fx: &mut impl Effects) {
+        if self.queue.is_empty() && self.bottom != NONE {
+            self.demote(fx);
+        }
         let Some(victim) = self.queue.pop_oldest(&mut self.places).map(owner) else { return };
         fx.evict(victim);
         if !self.is_in_stack(victim) {

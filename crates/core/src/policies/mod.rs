@@ -15,6 +15,7 @@ pub mod dulo;
 pub mod eelru;
 pub mod eta;
 pub mod fifo;
+pub mod gdsf;
 pub mod hyperbolic;
 pub mod innodb;
 pub mod karma;

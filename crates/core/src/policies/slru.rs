@@ -8,6 +8,7 @@
 //! Provenance: equal to Caffeine's simulator 3.2.0 on ten public traces; libCacheSim has four segments.
 //!
 //! Deviations: none. The paper finds 60 to 80% protected to be best; 80% is the default, as in W-TinyLFU's main area.
+//! Objects of many sizes count in both segments by their sizes.
 //!
 //! Cost: O(1) amortised. Memory: 18 to 33 bytes a block (4 a slot, 8 to 16 a block in each queue's bound).
 //!
@@ -46,7 +47,7 @@ impl Policy for Slru {
             doc: "most blocks in the protected segment (paper: 60 to 80%)",
         }],
         offline: false,
-        needs: Needs::NOTHING,
+        needs: Needs { size: true, ..Needs::NOTHING },
     };
 
     fn new(setup: &Setup) -> Result<Self, SpecError> {
@@ -61,27 +62,35 @@ impl Policy for Slru {
         })
     }
 
+    fn weighs(_args: &Args) -> bool {
+        true
+    }
+
     #[inline(always)]
-    fn access(&mut self, slot: Slot, _: Reference, fx: &mut impl Effects) -> Outcome {
+    fn access(&mut self, slot: Slot, reference: Reference, fx: &mut impl Effects) -> Outcome {
+        let queues = [&mut self.probation, &mut self.protected];
+        let is_other = self.places.weigh(queues, slot, reference.weight);
         match self.places.tag(slot) {
             PROTECTED => {
                 self.protected.renew(&mut self.places, slot);
-                Outcome::Hit
             }
             PROBATION => {
                 self.probation.take(&mut self.places, slot);
                 self.protected.push(&mut self.places, slot);
                 self.demote();
-                Outcome::Hit
             }
             _ => {
-                if self.len() == self.capacity {
+                while self.len() + self.places.weight(slot) > self.capacity {
                     self.evict(fx);
                 }
                 self.probation.push(&mut self.places, slot);
-                Outcome::Admitted
+                return Outcome::Admitted;
             }
         }
+        if is_other {
+            self.resize(self.capacity, fx);
+        }
+        Outcome::Hit
     }
 
     #[inline(always)]

@@ -15,7 +15,7 @@
 //! ghost is still in A1out, as in the paper, so it may itself be the one that A1out drops; when A1in is to be spared
 //! but Am is empty (only at the smallest capacities, or with a large `kin`), A1in gives. `a1in_hit=promote` is the
 //! simplified form in which a hit in A1in already moves the block to Am. Shrinking reclaims with the new sizes
-//! until the rest fits, then drops the oldest of A1out.
+//! until the rest fits, then drops the oldest of A1out. Objects of many sizes count in all queues by their sizes.
 //!
 //! Cost: O(1) amortised; a hit in Am writes one word and appends to a log, a hit in A1in only reads its word.
 //! Memory: 4 bytes a slot, 20 bytes a block of capacity in the logs, for half as many ghosts as blocks.
@@ -87,7 +87,7 @@ impl Policy for TwoQ {
             },
         ],
         offline: false,
-        needs: Needs::NOTHING,
+        needs: Needs { size: true, ..Needs::NOTHING },
     };
 
     fn new(setup: &Setup) -> Result<Self, SpecError> {
@@ -105,39 +105,44 @@ impl Policy for TwoQ {
         Ok(two_q)
     }
 
+    fn weighs(_args: &Args) -> bool {
+        true
+    }
+
     fn identities(args: &Args, capacity: u32) -> u64 {
         let sizes = Sizes::of(args, capacity).expect("new accepts the same arguments");
         u64::from(capacity) + u64::from(sizes.kout) + 1
     }
 
     #[inline(always)]
-    fn access(&mut self, slot: Slot, _: Reference, fx: &mut impl Effects) -> Outcome {
+    fn access(&mut self, slot: Slot, reference: Reference, fx: &mut impl Effects) -> Outcome {
+        let queues = [&mut self.am, &mut self.a1in, &mut self.a1out];
+        let is_other = self.places.weigh(queues, slot, reference.weight);
         match self.places.tag(slot) {
-            AM => {
-                self.am.renew(&mut self.places, slot);
-                Outcome::Hit
+            AM => self.am.renew(&mut self.places, slot),
+            A1IN if self.promote => {
+                self.a1in.take(&mut self.places, slot);
+                self.am.push(&mut self.places, slot);
             }
-            A1IN => {
-                if self.promote {
-                    self.a1in.take(&mut self.places, slot);
-                    self.am.push(&mut self.places, slot);
-                }
-                Outcome::Hit
-            }
+            A1IN => {}
             A1OUT => {
                 self.make_room(slot, fx);
                 if self.places.tag(slot) == A1OUT {
                     self.a1out.take(&mut self.places, slot);
                 }
                 self.am.push(&mut self.places, slot);
-                Outcome::Admitted
+                return Outcome::Admitted;
             }
             _ => {
                 self.make_room(slot, fx);
                 self.a1in.push(&mut self.places, slot);
-                Outcome::Admitted
+                return Outcome::Admitted;
             }
         }
+        if is_other {
+            self.resize(self.capacity, fx);
+        }
+        Outcome::Hit
     }
 
     #[inline(always)]
@@ -217,7 +222,7 @@ impl TwoQ {
 
     #[inline(always)]
     fn make_room(&mut self, arriving: Slot, fx: &mut impl Effects) {
-        if self.len() == self.capacity {
+        while self.len() + self.places.weight(arriving) > self.capacity {
             self.reclaim(Some(arriving), fx);
         }
     }
@@ -231,7 +236,7 @@ impl TwoQ {
             return;
         }
         evict_to(&mut self.a1in, &mut self.a1out, &mut self.places, fx);
-        if self.a1out.len() > self.sizes.kout {
+        while self.a1out.len() > self.sizes.kout {
             let dropped = self.a1out.pop_oldest(&mut self.places);
             if let Some(ghost) = dropped.filter(|_| dropped != arriving) {
                 fx.forget(ghost);

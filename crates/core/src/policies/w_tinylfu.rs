@@ -22,7 +22,8 @@
 //! capacity: on in the same direction if the hit ratio rose, back if it fell; steps start at 6.25% of the capacity,
 //! outwards, shrink by 2% each time, and start anew when the hit ratio changes by 5 points. Blocks cross the border at
 //! the oldest end and become the youngest behind it. A resize sets window and steps back to their start, and the sketch
-//! if its size changes.
+//! if it needs a larger one or no more than a quarter of it. What leaves by a resize is who would leave if another
+//! block came in, so that objects of many sizes compete, too.
 //!
 //! Cost: O(1) amortised. Every reference raises four counters in one cache line, which cannot be fetched ahead, since
 //! what is told ahead is the slot alone: where the sketch outgrows the processor's cache, that wait is most of the
@@ -154,6 +155,9 @@ impl Policy for WTinyLfu {
             *climber = Climber::new(capacity);
         }
         self.sketch.resize(capacity);
+        while self.len() > capacity {
+            self.shrink(fx);
+        }
         self.make_room(self.window_most, capacity, fx);
         self.demote();
         self.fit_queues();
@@ -252,6 +256,20 @@ impl WTinyLfu {
         }
         while self.len() > total {
             self.evict_main(fx);
+        }
+    }
+
+    /// Lets one block go, who would if another came in: the oldest of a full window has to win its place.
+    fn shrink(&mut self, fx: &mut impl Effects) {
+        if self.window.len() < self.window_most {
+            return self.evict_main(fx);
+        }
+        let Some(candidate) = self.window.pop_oldest(&mut self.places) else { return };
+        if self.wins(candidate) {
+            self.evict_main(fx);
+            self.probation.push(&mut self.places, candidate);
+        } else {
+            fx.discard(candidate);
         }
     }
 

@@ -27,6 +27,8 @@ pub trait DynPolicy: Send {
     fn room(&self, class: Class) -> u32;
     /// [`Policy::piece`].
     fn piece(&self, class: Class) -> u32;
+    /// [`Policy::keeps`].
+    fn keeps(&self, reference: &Reference) -> bool;
     /// [`Policy::keep_order`].
     fn keep_order(&mut self) -> bool;
     /// [`Policy::position`].
@@ -78,6 +80,10 @@ impl<P: Policy> DynPolicy for P {
 
     fn piece(&self, class: Class) -> u32 {
         Policy::piece(self, class)
+    }
+
+    fn keeps(&self, reference: &Reference) -> bool {
+        Policy::keeps(self, reference)
     }
 
     fn keep_order(&mut self) -> bool {

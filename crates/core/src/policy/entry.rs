@@ -60,6 +60,8 @@ pub trait Requirements: fmt::Debug + Sync {
     fn hits(&self, args: &Args) -> Hits;
     /// [`Policy::profiling`].
     fn profiling(&self, args: &Args, capacity: u32) -> Option<Profiling>;
+    /// [`Policy::weighs`].
+    fn weighs(&self, args: &Args) -> bool;
     /// [`Policy::reads_ahead`], of it or of a policy among its arguments.
     fn reads_ahead(&self, args: &Args) -> bool;
     /// [`Policy::ONE_PASS`].
@@ -95,6 +97,10 @@ impl<P: Policy + 'static> Requirements for Asks<P> {
 
     fn profiling(&self, args: &Args, capacity: u32) -> Option<Profiling> {
         P::profiling(args, capacity)
+    }
+
+    fn weighs(&self, args: &Args) -> bool {
+        P::weighs(args)
     }
 
     fn reads_ahead(&self, args: &Args) -> bool {

@@ -36,8 +36,8 @@ use crate::view::View;
 pub type Slot = u32;
 
 /// What a host tells of one reference besides the block's slot. A policy reads only what its [`Info::needs`] asks for;
-/// the rest may be left at 0.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+/// the rest may be left as it is by default.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Reference {
     /// Number of the reference in the trace, from 0.
     pub time: u64,
@@ -59,6 +59,30 @@ pub struct Reference {
     pub object: Option<Object>,
     /// The host reads the block ahead: nobody has asked for it yet. Whoever counts hits leaves such references out.
     pub ahead: bool,
+    /// What the block takes of the capacity, at least 1 and at most all of it. More than 1 only where the policy
+    /// [`weighs`](Policy::weighs) and its host has blocks of many sizes.
+    pub weight: u32,
+    /// Bytes of the block, where its host has blocks of many sizes; 0 where all are alike.
+    pub bytes: u32,
+}
+
+impl Default for Reference {
+    fn default() -> Reference {
+        Reference {
+            time: 0,
+            clock: 0,
+            file: 0,
+            block: 0,
+            group: 0,
+            app: 0,
+            write: false,
+            class: 0,
+            object: None,
+            ahead: false,
+            weight: 1,
+            bytes: 0,
+        }
+    }
 }
 
 /// A whole that blocks are parts of: an allocation of a program, or a file.
@@ -96,15 +120,33 @@ pub struct Needs {
     pub clock: bool,
     /// [`Reference::object`].
     pub object: bool,
+    /// [`Reference::weight`] and [`Reference::bytes`].
+    pub size: bool,
 }
 
 impl Needs {
     /// Slot and time are enough.
-    pub const NOTHING: Needs =
-        Needs { address: false, group: false, app: false, write: false, class: false, clock: false, object: false };
+    pub const NOTHING: Needs = Needs {
+        address: false,
+        group: false,
+        app: false,
+        write: false,
+        class: false,
+        clock: false,
+        object: false,
+        size: false,
+    };
     /// All that a host can tell: for schemes that pass it on to policies chosen at run time.
-    pub const EVERYTHING: Needs =
-        Needs { address: true, group: true, app: true, write: true, class: true, clock: true, object: true };
+    pub const EVERYTHING: Needs = Needs {
+        address: true,
+        group: true,
+        app: true,
+        write: true,
+        class: true,
+        clock: true,
+        object: true,
+        size: true,
+    };
 }
 
 /// What became of the referenced block.
@@ -281,7 +323,8 @@ impl Future {
 /// All that a policy is built from.
 #[derive(Clone)]
 pub struct Setup<'a> {
-    /// Blocks that may be resident, at least 1.
+    /// Blocks that may be resident, at least 1; what they may weigh together where the policy
+    /// [`weighs`](Policy::weighs) them.
     pub capacity: u32,
     /// Slots the host hands out are below this; see [`Policy::grow`].
     pub slots: u32,
@@ -319,10 +362,10 @@ pub struct Info {
 
 /// A replacement policy over slots.
 ///
-/// Contract: at most `capacity` slots are resident after every call. A slot is *known* from the call that mentions it
-/// first until the policy calls [`Effects::forget`] on it; a host that numbers blocks once for all ignores `forget`.
-/// Nothing allocates after `new`, except in `grow` and `resize`, when an application or an object is met for the first
-/// time, and when a scheme divides its room anew.
+/// Contract: at most `capacity` slots are resident after every call, or slots that weigh so much together. A slot is
+/// *known* from the call that mentions it first until the policy calls [`Effects::forget`] on it; a host that numbers
+/// blocks once for all ignores `forget`. Nothing allocates after `new`, except in `grow` and `resize`, when an
+/// application or an object is met for the first time, and when a scheme divides its room anew.
 pub trait Policy: Sized + Send {
     /// Name, parameters and texts.
     const INFO: Info;
@@ -358,6 +401,12 @@ pub trait Policy: Sized + Send {
     /// cannot measure it leaves [`App::profile`] empty.
     fn profiling(_args: &Args, _capacity: u32) -> Option<Profiling> {
         None
+    }
+
+    /// True if capacity, shares of it and [`len`](Policy::len) are sums of [`Reference::weight`], so that blocks of
+    /// many sizes share it by their sizes. Any other policy is told how many fit ([`Room`](crate::host::room::Room)).
+    fn weighs(_args: &Args) -> bool {
+        false
     }
 
     /// True if the host is to read ahead of sequential readers.
@@ -398,7 +447,7 @@ pub trait Policy: Sized + Send {
     /// True if the block in `slot` is resident.
     fn contains(&self, slot: Slot) -> bool;
 
-    /// Resident blocks.
+    /// Resident blocks; what they weigh together where the policy [`weighs`](Policy::weighs) them.
     fn len(&self) -> u32;
 
     /// True if nothing is resident.
@@ -406,8 +455,15 @@ pub trait Policy: Sized + Send {
         self.len() == 0
     }
 
+    /// False if a block that is not resident would be bypassed for its size by this reference: nobody need make room
+    /// for it.
+    fn keeps(&self, _reference: &Reference) -> bool {
+        true
+    }
+
     /// Begins to keep positions, while it is empty: afterwards [`position`](Policy::position) and [`at`](Policy::at)
-    /// can be asked for. False if the policy has no order of all its resident blocks.
+    /// can be asked for, which count blocks: all of one weight. False if the policy has no order of all its resident
+    /// blocks.
     fn keep_order(&mut self) -> bool {
         false
     }

@@ -123,6 +123,11 @@ impl PolicySpec {
         self.entry.asks.identities(&self.args_within(around), capacity)
     }
 
+    /// [`Policy::weighs`](super::Policy::weighs) of the policy inside of one with the arguments `around`.
+    pub fn weighs(&self, around: &Args) -> bool {
+        self.entry.asks.weighs(&self.args_within(around))
+    }
+
     /// [`Policy::view`](super::Policy::view) of the policy inside of one with the arguments `around`.
     pub fn view(&self, capacity: u32, around: &Args) -> Result<View, SpecError> {
         self.entry.asks.view(&self.args_within(around), capacity)

@@ -15,21 +15,16 @@
 //! storage.
 
 use crate::classify::{Class, Rules};
-use crate::parts::slot_set::SlotSet;
-use crate::policy::dynamic::DynPolicy;
-use crate::policy::{
-    Args, Effects, Extra, Info, Needs, Note, Outcome, Param, ParamKind, Policy, Reference, Setup, Slot,
-};
+use crate::policy::{Args, Effects, Info, Needs, Outcome, Param, ParamKind, Policy, Reference, Setup, Slot};
+use crate::schemes::filtered::Filtered;
 use crate::schemes::plain_view;
 use crate::spec::SpecError;
 use crate::view::View;
 
 /// The scheme.
 pub struct Bypass {
-    inner: Box<dyn DynPolicy>,
+    inner: Filtered,
     class: Class,
-    /// Slots that the inner policy knows, resident or as ghosts.
-    known: SlotSet,
 }
 
 impl Policy for Bypass {
@@ -58,8 +53,7 @@ impl Policy for Bypass {
 
     fn new(setup: &Setup) -> Result<Self, SpecError> {
         let (_, class) = class(setup.args)?;
-        let inner = setup.args.policy("policy").build(setup.capacity, setup)?;
-        Ok(Bypass { inner, class, known: SlotSet::new(setup.slots) })
+        Ok(Bypass { inner: Filtered::new(setup)?, class })
     }
 
     fn view(args: &Args, capacity: u32) -> Result<View, SpecError> {
@@ -73,45 +67,35 @@ impl Policy for Bypass {
 
     #[inline(always)]
     fn access(&mut self, slot: Slot, reference: Reference, fx: &mut impl Effects) -> Outcome {
-        if reference.class == self.class && !self.inner.contains(slot) {
-            if !self.known.contains(slot) {
-                fx.forget(slot);
-            }
-            return Outcome::Bypassed;
-        }
-        self.known.insert(slot);
-        self.inner.access(slot, reference, &mut Watch { known: &mut self.known, fx })
+        self.inner.access(slot, reference, reference.class == self.class, fx)
     }
 
     fn prefetch(&self, slot: Slot) {
-        self.inner.prefetch(slot);
+        self.inner.policy.prefetch(slot);
     }
 
     fn remove(&mut self, slot: Slot, fx: &mut impl Effects) {
-        self.inner.remove(slot, &mut Watch { known: &mut self.known, fx });
+        self.inner.remove(slot, fx);
     }
 
     fn resize(&mut self, capacity: u32, fx: &mut impl Effects) {
-        self.inner.resize(capacity, &mut Watch { known: &mut self.known, fx });
+        self.inner.resize(capacity, fx);
     }
 
     fn grow(&mut self, slots: u32) {
-        self.known.grow(slots);
         self.inner.grow(slots);
     }
 
     fn contains(&self, slot: Slot) -> bool {
-        self.inner.contains(slot)
+        self.inner.policy.contains(slot)
     }
 
     fn len(&self) -> u32 {
-        self.inner.len()
+        self.inner.policy.len()
     }
 
     fn validate(&self) {
         self.inner.validate();
-        let resident = self.known.iter().filter(|&slot| self.inner.contains(slot)).count();
-        assert_eq!(resident, self.inner.len() as usize, "every resident block is known");
     }
 }
 
@@ -121,29 +105,4 @@ fn class(args: &Args) -> Result<(Rules, Class), SpecError> {
     let rules = args.rules_knowing(name)?;
     let class = rules.class(name).expect("the rules know it");
     Ok((rules, class))
-}
-
-/// Notes what the inner policy forgets.
-struct Watch<'a, E> {
-    known: &'a mut SlotSet,
-    fx: &'a mut E,
-}
-
-impl<E: Effects> Effects for Watch<'_, E> {
-    fn evict(&mut self, slot: Slot) {
-        self.fx.evict(slot);
-    }
-
-    fn forget(&mut self, slot: Slot) {
-        self.known.remove(slot);
-        self.fx.forget(slot);
-    }
-
-    fn fetch(&mut self, slot: Slot, why: Extra) {
-        self.fx.fetch(slot, why);
-    }
-
-    fn note(&mut self, note: &Note) {
-        self.fx.note(note);
-    }
 }

@@ -31,7 +31,7 @@ impl Capacity for () {
     }
 }
 
-/// Bytes of objects. As in a cache of a program's values, the policy is told how many fit.
+/// Bytes of objects, as in a cache of a program's values.
 pub(crate) struct Bytes {
     room: Room,
     /// By slot: bytes of the object that is resident there; 0 for none.
@@ -75,12 +75,13 @@ impl Capacity for Bytes {
         let bytes = bytes.max(1);
         let mut room = cell.host.watch.room;
         let known = cell.host.directory.find(key);
-        if u64::from(bytes) > room.capacity {
+        if !room.admits(bytes.into()) {
             known.into_iter().for_each(|slot| Kept(cell).let_go(slot));
             return (None, Outcome::Bypassed);
         }
         // Room is made before the object has its slot: what leaves may take a ghost's with it.
-        if !known.is_some_and(|slot| cell.policy.contains(slot)) {
+        let reference = Reference { bytes, weight: room.weight(bytes.into()), ..reference };
+        if !known.is_some_and(|slot| cell.policy.contains(slot)) && cell.policy.keeps(&reference) {
             room.make(bytes.into(), &mut Kept(cell));
         }
         let slot = cell.slot(key);

@@ -1,6 +1,6 @@
 //! What is to be run, and what of it makes sense.
 
-use hotset_core::host::room::FEW;
+use hotset_core::host::room;
 use hotset_core::policy::{App, Args, Entry, Future, OnePass, PolicySpec, Run, Setup};
 use hotset_core::spec::SpecError;
 use hotset_core::view::View;
@@ -66,7 +66,7 @@ impl Plan {
     ) -> Setup<'a> {
         let Plan { capacity, seed, args, .. } = self;
         let slots = addresses.map_or(0, |addresses| addresses.len() as u32);
-        let capacity = self.bytes.map_or(*capacity, |_| FEW);
+        let capacity = self.bytes.map_or(*capacity, |bytes| room::begun_with(bytes, self.entry.asks.weighs(args)));
         Setup { capacity, slots, seed: *seed, args, future, addresses, apps }
     }
 }

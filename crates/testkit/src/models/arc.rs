@@ -2,12 +2,14 @@
 
 use std::collections::{BTreeSet, VecDeque};
 
+use super::weights::Weights;
 use crate::model::{Given, Model, Step};
 use hotset_core::policy::Reference;
 
 pub(super) struct Arc {
     c: usize,
     p: f64,
+    weights: Weights,
     t1: VecDeque<u32>,
     t2: VecDeque<u32>,
     b1: VecDeque<u32>,
@@ -17,45 +19,41 @@ pub(super) struct Arc {
 impl Model for Arc {
     fn new(given: &Given<'_>) -> Arc {
         let [t1, t2, b1, b2] = [const { VecDeque::new() }; 4];
-        Arc { c: given.capacity, p: 0.0, t1, t2, b1, b2 }
+        Arc { c: given.capacity, p: 0.0, weights: Weights::default(), t1, t2, b1, b2 }
     }
 
-    fn access(&mut self, key: u32, _: Reference) -> Step {
-        let (l1, l2) = (self.t1.len() + self.b1.len(), self.t2.len() + self.b2.len());
-        let (b1, b2) = (self.b1.len() as f64, self.b2.len() as f64);
-        let full = self.t1.len() + self.t2.len() == self.c;
-        let mut evicted = None;
+    fn access(&mut self, key: u32, reference: Reference) -> Step {
+        let weight = self.weights.note(key, reference);
+        let mut evicted = Vec::new();
         if self.t1.contains(&key) || self.t2.contains(&key) {
             self.remove(key);
             self.t2.push_back(key);
-            return Step::hit();
-        } else if self.b1.contains(&key) {
-            self.p = f64::min(self.c as f64, self.p + f64::max(1.0, b2 / b1));
-            if full {
-                evicted = self.replace(false);
-            }
+            return Step { evicted: self.resize(self.c), ..Step::hit() };
+        }
+        let (b1, b2) = (self.sum(&self.b1) as f64, self.sum(&self.b2) as f64);
+        if self.b1.contains(&key) {
+            self.p = f64::min(self.c as f64, self.p + f64::max(1.0, b2 / b1) * weight as f64);
+            evicted.extend(self.make_room(weight, false));
             self.remove(key);
             self.t2.push_back(key);
+            evicted.extend(self.resize(self.c));
         } else if self.b2.contains(&key) {
-            self.p = f64::max(0.0, self.p - f64::max(1.0, b1 / b2));
-            if full {
-                evicted = self.replace(true);
-            }
+            self.p = f64::max(0.0, self.p - f64::max(1.0, b1 / b2) * weight as f64);
+            evicted.extend(self.make_room(weight, true));
             self.remove(key);
             self.t2.push_back(key);
+            evicted.extend(self.resize(self.c));
         } else {
-            if l1 == self.c && self.t1.len() == self.c {
-                evicted = self.t1.pop_front();
-            } else {
-                if l1 == self.c {
-                    self.b1.pop_front();
-                } else if l1 + l2 == 2 * self.c {
-                    self.b2.pop_front();
-                }
-                if full {
-                    evicted = self.replace(false);
-                }
+            while self.sum(&self.t1) + weight > self.c {
+                evicted.extend(self.t1.pop_front());
             }
+            while self.sum(&self.t1) + self.sum(&self.b1) + weight > self.c {
+                self.b1.pop_front();
+            }
+            while self.known() + weight > 2 * self.c {
+                self.b2.pop_front();
+            }
+            evicted.extend(self.make_room(weight, false));
             self.t1.push_back(key);
         }
         Step::admitted(evicted)
@@ -70,12 +68,11 @@ impl Model for Arc {
     fn resize(&mut self, capacity: usize) -> Vec<u32> {
         self.c = capacity;
         self.p = self.p.min(capacity as f64);
-        let surplus = (self.t1.len() + self.t2.len()).saturating_sub(capacity);
-        let evicted = (0..surplus).filter_map(|_| self.replace(false)).collect();
-        while self.t1.len() + self.b1.len() > capacity {
+        let evicted = self.make_room(0, false);
+        while self.sum(&self.t1) + self.sum(&self.b1) > capacity {
             self.b1.pop_front();
         }
-        while self.t1.len() + self.t2.len() + self.b1.len() + self.b2.len() > 2 * capacity {
+        while self.known() > 2 * capacity {
             self.b2.pop_front();
         }
         evicted
@@ -95,9 +92,25 @@ impl Model for Arc {
 }
 
 impl Arc {
+    fn sum(&self, list: &VecDeque<u32>) -> usize {
+        self.weights.sum(list)
+    }
+
+    fn known(&self) -> usize {
+        [&self.t1, &self.t2, &self.b1, &self.b2].into_iter().map(|list| self.sum(list)).sum()
+    }
+
+    fn make_room(&mut self, weight: usize, in_b2: bool) -> Vec<u32> {
+        let mut evicted = Vec::new();
+        while self.sum(&self.t1) + self.sum(&self.t2) + weight > self.c {
+            evicted.extend(self.replace(in_b2));
+        }
+        evicted
+    }
+
     fn replace(&mut self, in_b2: bool) -> Option<u32> {
-        let t1 = self.t1.len() as f64;
-        if t1 > 0.0 && (t1 > self.p || (in_b2 && t1 == self.p)) {
+        let t1 = self.sum(&self.t1) as f64;
+        if t1 > 0.0 && (t1 > self.p || (in_b2 && t1 == self.p) || self.t2.is_empty()) {
             let victim = self.t1.pop_front();
             self.b1.extend(victim);
             victim

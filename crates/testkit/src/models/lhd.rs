@@ -14,6 +14,7 @@ struct Block {
     last_age: u64,
     class: (u32, u32),
     explorer: bool,
+    bytes: u32,
 }
 
 /// By application and class, then by age.
@@ -21,6 +22,8 @@ type Counts = BTreeMap<(u32, u32), BTreeMap<u64, f32>>;
 
 pub(super) struct Lhd {
     capacity: usize,
+    /// The capacity that ages are told apart for.
+    scaled_for: usize,
     args: Args,
     now: u64,
     /// References until densities are computed anew.
@@ -39,6 +42,7 @@ impl Model for Lhd {
     fn new(given: &Given<'_>) -> Lhd {
         let mut model = Lhd {
             capacity: given.capacity,
+            scaled_for: given.capacity,
             args: given.args.clone(),
             now: 0,
             left: 0,
@@ -59,18 +63,20 @@ impl Model for Lhd {
         let step = match self.blocks.iter().position(|block| block.key == key) {
             Some(at) => {
                 let Block { since, last_age, class, .. } = self.blocks[at];
+                let bytes = reference.bytes.max(1);
                 let age = self.age(since);
                 *self.hits.entry(class).or_default().entry(age).or_default() += 1.0;
                 self.blocks[at].explorer = false;
                 let explorer = self.explores();
                 let class = self.class(reference.app, age + last_age);
-                self.blocks[at] = Block { key, since: self.now, last_age: age, class, explorer };
+                self.blocks[at] = Block { key, since: self.now, last_age: age, class, explorer, bytes };
                 Step::hit()
             }
             None => {
                 let evicted = (self.blocks.len() == self.capacity).then(|| self.evict());
                 let (explorer, class) = (self.explores(), self.class(reference.app, self.ages()));
-                self.blocks.push(Block { key, since: self.now, last_age: 0, class, explorer });
+                let bytes = reference.bytes.max(1);
+                self.blocks.push(Block { key, since: self.now, last_age: 0, class, explorer, bytes });
                 self.newest.push_back((self.admitted % 8, Some(key)));
                 self.newest.drain(..self.newest.len().saturating_sub(8));
                 self.admitted += 1;
@@ -95,9 +101,14 @@ impl Model for Lhd {
     fn resize(&mut self, capacity: usize) -> Vec<u32> {
         let surplus = self.blocks.len().saturating_sub(capacity);
         let evicted = (0..surplus).map(|_| self.evict()).collect();
-        let scale = (self.ages(), self.unit());
+        let (scale, before) = ((self.ages(), self.unit()), self.scaled_for);
         self.capacity = capacity;
-        if (self.ages(), self.unit()) != scale {
+        if capacity > 2 * before || 2 * capacity < before {
+            self.scaled_for = capacity;
+        }
+        if (self.ages(), self.unit()) == scale {
+            self.scaled_for = before;
+        } else {
             [&mut self.hits, &mut self.evictions, &mut self.densities].into_iter().for_each(Counts::clear);
             self.left = self.period();
         }
@@ -116,11 +127,11 @@ impl Lhd {
     }
 
     fn ages(&self) -> u64 {
-        self.args.count("ages").min(100 * self.capacity as u64)
+        self.args.count("ages").min(100 * self.scaled_for as u64)
     }
 
     fn unit(&self) -> u64 {
-        let spans = |unit: &u64| unit * self.ages() >= 100 * self.capacity as u64;
+        let spans = |unit: &u64| unit * self.ages() >= 100 * self.scaled_for as u64;
         std::iter::successors(Some(1), |unit| Some(unit * 2)).find(spans).expect("units grow without bound")
     }
 
@@ -147,7 +158,7 @@ impl Lhd {
             Some(known) => known.get(&age).copied().unwrap_or(0.0),
             None => (block.class.1 + 1) as f32 / (age + 1) as f32,
         };
-        density + if block.explorer { 1.0 } else { 0.0 }
+        density / block.bytes as f32 + if block.explorer { 1.0 } else { 0.0 }
     }
 
     fn evict(&mut self) -> u32 {

@@ -5,6 +5,7 @@ use std::collections::{BTreeSet, VecDeque};
 
 use hotset_core::policy::{Args, Reference};
 
+use super::weights::Weights;
 use crate::model::{Given, Model, Step};
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -17,6 +18,7 @@ enum State {
 pub(super) struct Lirs {
     args: Args,
     capacity: usize,
+    weights: Weights,
     /// S, bottom first.
     stack: VecDeque<(u32, State)>,
     /// Q, front first.
@@ -25,12 +27,19 @@ pub(super) struct Lirs {
 
 impl Model for Lirs {
     fn new(given: &Given<'_>) -> Lirs {
-        Lirs { args: given.args.clone(), capacity: given.capacity, stack: VecDeque::new(), queue: VecDeque::new() }
+        Lirs {
+            args: given.args.clone(),
+            capacity: given.capacity,
+            weights: Weights::default(),
+            stack: VecDeque::new(),
+            queue: VecDeque::new(),
+        }
     }
 
-    fn access(&mut self, key: u32, _: Reference) -> Step {
+    fn access(&mut self, key: u32, reference: Reference) -> Step {
+        let weight = self.weights.note(key, reference);
         let state = self.state(key);
-        let step = if state == Some(State::Lir) {
+        let mut step = if state == Some(State::Lir) {
             self.put_on_top(key, State::Lir);
             Step::hit()
         } else if self.queue.contains(&key) {
@@ -44,8 +53,10 @@ impl Model for Lirs {
             }
             Step::hit()
         } else {
-            let evicted = (self.resident().len() == self.capacity).then(|| self.evict());
-            if state.is_some() || self.lirs() < self.most_lirs() {
+            // Nothing is forgotten of it while room is made.
+            self.stack.retain(|entry| entry.0 != key);
+            let evicted = self.shrink_to(self.capacity - weight);
+            if state.is_some() || self.lirs() + weight <= self.most_lirs() {
                 self.put_on_top(key, State::Lir);
                 self.demote_surplus();
             } else {
@@ -55,6 +66,9 @@ impl Model for Lirs {
             Step::admitted(evicted)
         };
         self.tidy();
+        if step.hit {
+            step.evicted = self.resize(self.capacity);
+        }
         step
     }
 
@@ -67,8 +81,7 @@ impl Model for Lirs {
     fn resize(&mut self, capacity: usize) -> Vec<u32> {
         self.capacity = capacity;
         self.demote_surplus();
-        let surplus = self.resident().len().saturating_sub(capacity);
-        let evicted = (0..surplus).map(|_| self.evict()).collect();
+        let evicted = self.shrink_to(capacity);
         self.tidy();
         evicted
     }
@@ -86,7 +99,7 @@ impl Lirs {
     }
 
     fn lirs(&self) -> usize {
-        self.stack.iter().filter(|entry| entry.1 == State::Lir).count()
+        self.weights.sum(self.stack.iter().filter(|entry| entry.1 == State::Lir).map(|entry| &entry.0))
     }
 
     /// Llirs = c - Lhirs.
@@ -104,14 +117,31 @@ impl Lirs {
     /// Bottom LIR blocks become HIR blocks at the end of Q; HIR blocks met on the way down leave S.
     fn demote_surplus(&mut self) {
         while self.lirs() > self.most_lirs() {
-            let (key, state) = self.stack.pop_front().expect("a LIR block is in S");
-            if state == State::Lir {
-                self.queue.push_back(key);
-            }
+            self.demote();
         }
     }
 
+    /// Takes the bottom of S off, and what is laid bare.
+    fn demote(&mut self) {
+        let (key, state) = self.stack.pop_front().expect("a LIR block is in S");
+        if state == State::Lir {
+            self.queue.push_back(key);
+        }
+        self.prune();
+    }
+
+    fn shrink_to(&mut self, total: usize) -> Vec<u32> {
+        let mut evicted = Vec::new();
+        while self.weights.sum(&self.resident()) > total {
+            evicted.push(self.evict());
+        }
+        evicted
+    }
+
     fn evict(&mut self) -> u32 {
+        if self.queue.is_empty() {
+            self.demote();
+        }
         let victim = self.queue.pop_front().expect("a full cache holds a HIR block");
         if let Some(entry) = self.stack.iter_mut().find(|entry| entry.0 == victim) {
             entry.1 = State::Gone;
@@ -119,13 +149,20 @@ impl Lirs {
         victim
     }
 
-    /// Prunes the bottom of S, then drops the oldest non-resident blocks beyond the bound.
-    fn tidy(&mut self) {
+    fn prune(&mut self) {
         while self.stack.front().is_some_and(|entry| entry.1 != State::Lir) {
             self.stack.pop_front();
         }
+    }
+
+    /// Prunes the bottom of S, then drops the oldest non-resident blocks beyond the bound.
+    fn tidy(&mut self) {
+        self.prune();
         let most = self.args.multiple("ghosts", self.capacity as u32).map_or(usize::MAX, |most| most as usize);
-        while self.stack.iter().filter(|entry| entry.1 == State::Gone).count() > most {
+        let gone = |stack: &VecDeque<(u32, State)>| {
+            self.weights.sum(stack.iter().filter(|entry| entry.1 == State::Gone).map(|entry| &entry.0))
+        };
+        while gone(&self.stack) > most {
             let oldest = self.stack.iter().position(|entry| entry.1 == State::Gone);
             self.stack.remove(oldest.expect("one is counted"));
         }

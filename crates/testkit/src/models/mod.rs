@@ -22,6 +22,7 @@ mod dulo;
 mod eelru;
 mod eta;
 mod fifo;
+mod gdsf;
 mod hyperbolic;
 mod innodb;
 mod karma;
@@ -52,12 +53,14 @@ mod sarc;
 mod seq;
 mod shared;
 mod sieve;
+mod size;
 mod slru;
 mod two_q;
 mod ubm;
 mod ulc;
 mod virtual_io;
 mod w_tinylfu;
+mod weights;
 
 type Build = fn(&Given<'_>) -> Box<dyn Model>;
 
@@ -98,6 +101,9 @@ const fn row<M: Model + 'static>(policy: &'static str, variants: &'static [&'sta
 /// More applications than the smaller caches have blocks.
 const MANY_APPS: &[World] = &[World { apps: 5, ..World::PLAIN }];
 
+/// Blocks of one size, and objects of many.
+const OBJECTS: &[World] = &[World::PLAIN, World::OBJECTS];
+
 /// All classes of the attribute caches.
 const SIX_CLASSES: &[World] = &[World { classes: 6, ..World::PLAIN }];
 
@@ -107,7 +113,7 @@ const BLOCK_IN_PARTS: u64 = 8 << 10;
 
 /// Every model under the canonical name of its policy.
 pub static MODELS: &[Row] = &[
-    row::<two_q::TwoQ>("2q", &["a1in_hit=promote", "kin=100%, kout=10%", "kin=1, kout=3"]),
+    row::<two_q::TwoQ>("2q", &["a1in_hit=promote", "kin=100%, kout=10%", "kin=1, kout=3"]).in_worlds(OBJECTS),
     row::<acme::Acme>(
         "acme",
         &["refetch=on", "refetch=on, beta=0.01, share=0", "beta=0.5, share=0.2", "beta=1, share=1"],
@@ -122,7 +128,7 @@ pub static MODELS: &[Row] = &[
             "initial=0, threshold=1B",
         ],
     ),
-    row::<arc::Arc>("arc", &[]),
+    row::<arc::Arc>("arc", &[]).in_worlds(OBJECTS),
     row::<auto::Auto>(
         "auto",
         &[
@@ -205,6 +211,7 @@ pub static MODELS: &[Row] = &[
     row::<applications::Applications<applications::Equal>>("equal", &["lru", "mru", "arc", "lfu"]).in_worlds(MANY_APPS),
     row::<eta::Eta>("eta", &["use=clock", "use=eta"]),
     row::<fifo::Fifo>("fifo", &[]),
+    row::<gdsf::Gdsf>("gdsf", &["cost=packets"]).in_worlds(OBJECTS),
     row::<hyperbolic::Hyperbolic>("hyperbolic", &["sample=1", "sample=2", "sample=5", "sample=1000"]),
     row::<innodb::Innodb>("innodb", &["old_time=1ns", "old=1", "old=60%, old_time=300ms", "old=95%"]),
     row::<karma::Karma>("karma", &["range=1", "range=3", "range=4294967295"]),
@@ -222,11 +229,12 @@ pub static MODELS: &[Row] = &[
             "period=1, ages=2, sample=1",
             "period=50, sample=2, explorers=0",
         ],
-    ),
+    )
+    .in_worlds(OBJECTS),
     row::<lifo::Lifo>("lifo", &[]),
     row::<lifo_plus::LifoPlus>("lifo+", &["initial=0"]),
     row::<linux::Linux>("linux", &["refaults=off", "inactive=10%", "inactive=90%, refaults=off", "inactive=0"]),
-    row::<lirs::Lirs>("lirs", &["ghosts=0", "ghosts=0.5", "ghosts=2, hirs=30%", "hirs=100%"]),
+    row::<lirs::Lirs>("lirs", &["ghosts=0", "ghosts=0.5", "ghosts=2, hirs=30%", "hirs=100%"]).in_worlds(OBJECTS),
     row::<lrfu::Lrfu>(
         "lrfu",
         &[
@@ -312,8 +320,11 @@ pub static MODELS: &[Row] = &[
             "ghost=0",
             "promote=1, most=1",
             "promote=5, most=7, small=70%",
+            "fill=main",
+            "fill=main, small=2, promote=1",
         ],
-    ),
+    )
+    .in_worlds(OBJECTS),
     row::<sarc::Sarc>(
         "sarc",
         &[
@@ -339,7 +350,8 @@ pub static MODELS: &[Row] = &[
     .in_worlds(&[World::PLAIN, World { file_blocks: 60, ..World::PLAIN }]),
     row::<shared::Shared>("shared", &["arc", "lirs"]),
     row::<sieve::Sieve>("sieve", &[]),
-    row::<slru::Slru>("slru", &["protected=0", "protected=50%", "protected=100%"]),
+    row::<size::Size>("max-size", &["max=600B", "gdsf, max=400B", "s3-fifo, max=800B"]).in_worlds(OBJECTS),
+    row::<slru::Slru>("slru", &["protected=0", "protected=50%", "protected=100%"]).in_worlds(OBJECTS),
     row::<ubm::Ubm>("ubm", &["files=1, broken=ignore", "files=2, run=3, broken=ignore", "run=4294967295"]),
     row::<applications::Applications<applications::Ucp>>("ucp", &["interval=10", "interval=300ms, policy=arc"])
         .in_worlds(MANY_APPS),

@@ -4,11 +4,13 @@ use std::collections::{BTreeSet, VecDeque};
 
 use hotset_core::policy::{Args, Reference};
 
+use super::weights::Weights;
 use crate::model::{Given, Model, Step, share};
 
 pub(super) struct Slru {
     capacity: usize,
     args: Args,
+    weights: Weights,
     protected_most: usize,
     probation: VecDeque<u32>,
     protected: VecDeque<u32>,
@@ -19,20 +21,22 @@ impl Model for Slru {
         Slru {
             capacity: given.capacity,
             args: given.args.clone(),
+            weights: Weights::default(),
             protected_most: given.share("protected").min(given.capacity),
             probation: VecDeque::new(),
             protected: VecDeque::new(),
         }
     }
 
-    fn access(&mut self, key: u32, _: Reference) -> Step {
+    fn access(&mut self, key: u32, reference: Reference) -> Step {
+        let weight = self.weights.note(key, reference);
         if self.resident().contains(&key) {
             self.remove(key);
             self.protected.push_front(key);
             self.demote();
-            return Step::hit();
+            return Step { evicted: self.resize(self.capacity), ..Step::hit() };
         }
-        let evicted = self.shrink_to(self.capacity - 1);
+        let evicted = self.shrink_to(self.capacity - weight);
         self.probation.push_front(key);
         Step::admitted(evicted)
     }
@@ -57,15 +61,15 @@ impl Model for Slru {
 
 impl Slru {
     fn demote(&mut self) {
-        while self.protected.len() > self.protected_most {
+        while self.weights.sum(&self.protected) > self.protected_most {
             let oldest = self.protected.pop_back().expect("more than a bound of at least 0");
             self.probation.push_front(oldest);
         }
     }
 
-    fn shrink_to(&mut self, len: usize) -> Vec<u32> {
+    fn shrink_to(&mut self, total: usize) -> Vec<u32> {
         let mut evicted = Vec::new();
-        while self.probation.len() + self.protected.len() > len {
+        while self.weights.sum(&self.resident()) > total {
             evicted.extend(self.probation.pop_back().or_else(|| self.protected.pop_back()));
         }
         evicted

@@ -4,10 +4,12 @@ use std::collections::{BTreeSet, VecDeque};
 
 use hotset_core::policy::{Args, Reference};
 
+use super::weights::Weights;
 use crate::model::{Given, Model, Step, share};
 
 pub(super) struct TwoQ {
     args: Args,
+    weights: Weights,
     capacity: usize,
     kin: usize,
     kout: usize,
@@ -21,6 +23,7 @@ impl Model for TwoQ {
     fn new(given: &Given<'_>) -> TwoQ {
         TwoQ {
             args: given.args.clone(),
+            weights: Weights::default(),
             capacity: given.capacity,
             kin: given.share("kin").max(1),
             kout: given.share("kout").max(1),
@@ -31,18 +34,17 @@ impl Model for TwoQ {
         }
     }
 
-    fn access(&mut self, key: u32, _: Reference) -> Step {
+    fn access(&mut self, key: u32, reference: Reference) -> Step {
+        let weight = self.weights.note(key, reference);
         if self.am.contains(&key) || self.a1in.contains(&key) && self.simplified {
             self.remove(key);
             self.am.push_front(key);
-            return Step::hit();
         }
-        if self.a1in.contains(&key) {
-            return Step::hit();
+        if self.resident().contains(&key) {
+            return Step { evicted: self.resize(self.capacity), ..Step::hit() };
         }
         let known = self.a1out.contains(&key);
-        let full = self.am.len() + self.a1in.len() == self.capacity;
-        let evicted = full.then(|| self.reclaim());
+        let evicted = self.shrink_to(self.capacity - weight);
         if known {
             self.remove(key);
             self.am.push_front(key);
@@ -62,9 +64,8 @@ impl Model for TwoQ {
         let at_least_one = |key| share(&self.args, key, capacity).max(1);
         (self.kin, self.kout) = (at_least_one("kin"), at_least_one("kout"));
         self.capacity = capacity;
-        let surplus = (self.am.len() + self.a1in.len()).saturating_sub(capacity);
-        let evicted = (0..surplus).map(|_| self.reclaim()).collect();
-        self.a1out.truncate(self.kout);
+        let evicted = self.shrink_to(capacity);
+        self.trim_ghosts();
         evicted
     }
 
@@ -82,11 +83,25 @@ impl Model for TwoQ {
 }
 
 impl TwoQ {
+    fn shrink_to(&mut self, total: usize) -> Vec<u32> {
+        let mut evicted = Vec::new();
+        while self.weights.sum(&self.resident()) > total {
+            evicted.push(self.reclaim());
+        }
+        evicted
+    }
+
+    fn trim_ghosts(&mut self) {
+        while self.weights.sum(&self.a1out) > self.kout {
+            self.a1out.pop_back();
+        }
+    }
+
     fn reclaim(&mut self) -> u32 {
-        if self.a1in.len() > self.kin || self.am.is_empty() {
+        if self.weights.sum(&self.a1in) > self.kin || self.am.is_empty() {
             let victim = self.a1in.pop_back().expect("A1in holds the blocks when Am is empty");
             self.a1out.push_front(victim);
-            self.a1out.truncate(self.kout);
+            self.trim_ghosts();
             victim
         } else {
             self.am.pop_back().expect("Am is not empty")

@@ -13,6 +13,8 @@ pub(super) struct WTinyLfu {
     capacity: usize,
     args: Args,
     window_most: usize,
+    /// Of the sketch.
+    lines: u32,
     window: VecDeque<u32>,
     probation: VecDeque<u32>,
     protected: VecDeque<u32>,
@@ -34,6 +36,7 @@ impl Model for WTinyLfu {
             capacity: given.capacity,
             args: given.args.clone(),
             window_most: 0,
+            lines: lines(given.capacity as u32),
             window: VecDeque::new(),
             probation: VecDeque::new(),
             protected: VecDeque::new(),
@@ -78,13 +81,26 @@ impl Model for WTinyLfu {
     }
 
     fn resize(&mut self, capacity: usize) -> Vec<u32> {
-        if lines(capacity as u32) != lines(self.capacity as u32) {
+        let fitting = lines(capacity as u32);
+        if fitting > self.lines || 4 * fitting <= self.lines {
+            self.lines = fitting;
             self.counts.clear();
             self.counted = 0;
         }
         self.capacity = capacity;
         self.start();
-        let evicted = self.shrink_to(self.window_most, capacity);
+        let mut evicted = Vec::new();
+        while self.resident().len() > capacity {
+            let leaving = self.window.back().copied().filter(|_| self.window.len() >= self.window_most);
+            let loser = leaving.and_then(|candidate| self.loser(candidate)).or(self.main_victim()).expect("not empty");
+            if let Some(winner) = leaving.filter(|&candidate| candidate != loser) {
+                self.remove(winner);
+                self.probation.push_front(winner);
+            }
+            self.remove(loser);
+            evicted.push(loser);
+        }
+        evicted.extend(self.shrink_to(self.window_most, capacity));
         self.demote();
         evicted
     }
@@ -148,7 +164,7 @@ impl WTinyLfu {
 
     /// The four counters of a block.
     fn places(&self, key: u32) -> Vec<(usize, usize, u32)> {
-        let (line, numbers) = counters(self.hashes[&key], lines(self.capacity as u32));
+        let (line, numbers) = counters(self.hashes[&key], self.lines);
         numbers.into_iter().enumerate().map(|(row, number)| (line, row, number)).collect()
     }
 

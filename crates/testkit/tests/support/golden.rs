@@ -51,20 +51,21 @@ struct Surroundings {
     apps: u32,
     classes: u32,
     class_lasts: u64,
+    heaviest: u32,
 }
 
 impl Default for Surroundings {
     fn default() -> Surroundings {
-        let World { file_blocks, apps, classes, class_lasts, .. } = World::PLAIN;
-        Surroundings { file_blocks, apps, classes, class_lasts }
+        let World { file_blocks, apps, classes, class_lasts, heaviest, .. } = World::PLAIN;
+        Surroundings { file_blocks, apps, classes, class_lasts, heaviest }
     }
 }
 
 impl Trace {
     /// A cache of `size` blocks in the world of this trace. Panics if nobody knows the spec.
     pub fn case(&self, spec: &str, size: u32) -> Case {
-        let Surroundings { file_blocks, apps, classes, class_lasts } = self.world;
-        Case::of(spec, size).in_world(World { file_blocks, apps, classes, class_lasts, ..World::PLAIN })
+        let Surroundings { file_blocks, apps, classes, class_lasts, heaviest } = self.world;
+        Case::of(spec, size).in_world(World { file_blocks, apps, classes, class_lasts, heaviest, ..World::PLAIN })
     }
 
     /// The keys, numbered densely; `None` where the file is missing.
