@@ -39,8 +39,8 @@ pub(crate) struct Mount {
     /// Memory for cached blocks, a hard limit; 0 passes everything through without a cache
     #[arg(long, value_name = "SIZE", value_parser = parse_bytes)]
     memory: u64,
-    /// The scheme, e.g. arc, render, s3-fifo(small=5%) (see `hotset policies`)
-    #[arg(short, long, value_name = "SPEC")]
+    /// The scheme, e.g. arc, render, s3-fifo(small=5%) (see `hotset policies`); auto needs no choice
+    #[arg(short, long, value_name = "SPEC", default_value = "auto")]
     policy: String,
     /// Bytes of a block, a power of two from 512 to 16M
     #[arg(long, value_name = "SIZE", value_parser = parse_bytes, default_value = "4K")]

@@ -51,7 +51,7 @@ fn advice_follows_its_rules_on(name: &str) {
     assert_eq!(number(&told["memory"]["hits"]), hits(enough), "{name}");
 
     let compared: Vec<u64> = [0.05, 0.1, 0.2, 0.4, 0.8].map(|share| (share * blocks as f64).max(1.0) as u64).into();
-    let candidates = "linux,sieve,clock,lru,s3-fifo,slru,2q,arc,clock-pro,lirs,w-tinylfu,eelru";
+    let candidates = "linux,sieve,clock,lru,s3-fifo,slru,2q,arc,clock-pro,lirs,w-tinylfu,eelru,auto";
     let rows = simulated(&trace, candidates, &compared);
     let mean = |rows: &[Value]| {
         let ratio = |row: &Value| hits(row) as f64 / (number(&row["read_references"]) - number(&row["repeats"])) as f64;

@@ -56,7 +56,7 @@ impl Follower {
         if build.view()? != View::default() || needs.class {
             return Err(SteerError::Kinds { policy: policy() });
         }
-        if needs.app {
+        if needs.app || !spec.apps().is_empty() {
             return Err(SteerError::Applications { policy: policy() });
         }
         if needs.write {

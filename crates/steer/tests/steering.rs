@@ -22,8 +22,10 @@ const PAGES: u64 = 4;
 const BLOCK: u64 = PAGES * 4096;
 const CAPACITY: u32 = 40;
 
+/// As it is steered by. What is computed beside the references is computed here where the simulator does.
 fn served(policy: &str) -> PolicySpec {
-    PolicySpec::parse(policy).unwrap().set_in(Setting::Serving)
+    let spec = PolicySpec::parse(policy).unwrap().set_in(Setting::Serving).to_string();
+    PolicySpec::parse(&spec.replace("curves=background", "curves=inline")).unwrap()
 }
 
 /// A kernel that is steered from its first page on.

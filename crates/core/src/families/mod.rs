@@ -4,3 +4,4 @@ pub mod bimodal;
 pub mod four_lists;
 pub mod one_queue;
 pub mod partitions;
+pub mod promised;

@@ -36,8 +36,10 @@ mod curves;
 mod explain;
 mod flows;
 mod memory;
+mod promises;
 mod runs;
 
+use crate::families::promised;
 use crate::parts::prefetch::prefetch;
 use crate::policy::{
     Args, Done, Effects, Explanation, Info, Needs, Outcome, Param, ParamKind, Policy, Reference, Setting, Setup, Slot,
@@ -113,13 +115,22 @@ impl Policy for Auto {
                 default: memory::INLINE,
                 doc: "who computes: the reference that is due for it, or somebody else while others go on; where nobody does, they are a period late",
             },
+            Param {
+                key: "look",
+                kind: ParamKind::Count { min: 1, max: u32::MAX as u64 },
+                default: "512",
+                doc: "references from one look at what applications were promised to the next",
+            },
+            promised::HIT_TIME,
+            promised::MISS_TIME,
+            promised::APP,
         ],
         offline: false,
-        needs: Needs { address: true, app: true, group: true, ..Needs::NOTHING },
+        needs: Needs { address: true, app_if_known: true, group: true, ..Needs::NOTHING },
     };
 
     fn new(setup: &Setup) -> Result<Self, SpecError> {
-        Ok(Auto { memory: Memory::new(setup) })
+        Ok(Auto { memory: Memory::new(setup)? })
     }
 
     fn identities(args: &Args, capacity: u32) -> u64 {

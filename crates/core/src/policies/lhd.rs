@@ -126,7 +126,7 @@ impl Policy for Lhd {
             },
         ],
         offline: false,
-        needs: Needs { app: true, size: true, ..Needs::NOTHING },
+        needs: Needs { app_if_known: true, size: true, ..Needs::NOTHING },
     };
 
     fn new(setup: &Setup) -> Result<Self, SpecError> {

@@ -112,6 +112,8 @@ pub struct Needs {
     pub group: bool,
     /// [`Reference::app`].
     pub app: bool,
+    /// The same where the host knows it: without, all applications are one to it.
+    pub app_if_known: bool,
     /// [`Reference::write`].
     pub write: bool,
     /// [`Reference::class`].
@@ -130,6 +132,7 @@ impl Needs {
         address: false,
         group: false,
         app: false,
+        app_if_known: false,
         write: false,
         class: false,
         clock: false,
@@ -141,6 +144,7 @@ impl Needs {
         address: true,
         group: true,
         app: true,
+        app_if_known: true,
         write: true,
         class: true,
         clock: true,

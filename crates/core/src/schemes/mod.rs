@@ -22,7 +22,7 @@ pub mod ucp;
 pub mod unix;
 pub mod virtual_io;
 
-use crate::policy::{App, Args, Param, ParamKind, PolicySpec};
+use crate::policy::{Args, Param, ParamKind, PolicySpec};
 use crate::spec::{SpecError, Value};
 use crate::view::View;
 
@@ -34,19 +34,6 @@ fn plain_view(around: &str, inner: &PolicySpec, args: &Args, capacity: u32) -> R
     }
     let name = inner.info().name;
     Err(SpecError::new(format!("{around} cannot be put around {name}, which cuts or classifies blocks in its own way")))
-}
-
-/// The number of the application that a spec of `scheme` calls `name`.
-fn app_named(scheme: &str, name: &str, apps: &[App]) -> Result<u32, SpecError> {
-    if let Some(number) = apps.iter().position(|app| app.is_called(name)) {
-        return Ok(number as u32);
-    }
-    let mut known: Vec<String> = apps.iter().map(|app| App::spelt(&app.name)).filter(|name| !name.is_empty()).collect();
-    known.sort_unstable();
-    let known = if known.is_empty() { "it names none".to_owned() } else { format!("known are {}", known.join(", ")) };
-    Err(SpecError::new(format!(
-        "{scheme} speaks of an application {name:?}, which the trace does not have: {known} (`hotset policies {scheme}` lists the parameters)"
-    )))
 }
 
 const PART_POLICY: Param =

@@ -39,7 +39,8 @@ use super::applications::{Applications, Divider, Standing};
 use super::monitor::Monitor;
 use crate::allocate::curve::Curve;
 use crate::allocate::targets::{self, Claim, Grant};
-use crate::policy::{App, Args, Argument, Info, Interval, Needs, Param, ParamKind, Profiling, Reference, Setting};
+use crate::families::promised;
+use crate::policy::{App, Args, Info, Interval, Needs, Param, ParamKind, Profiling, Reference, Setting};
 use crate::spec::{SpecError, Value};
 
 /// The scheme.
@@ -126,19 +127,9 @@ impl Divider for Promises {
                 default: "start",
                 doc: "the rate of an application counts since it began (paper) or since the last division",
             },
-            Param {
-                key: "hit_time",
-                kind: ParamKind::Time,
-                default: "200us",
-                doc: "time of a hit, by which a promised time becomes a hit rate (paper: 0.2 ms)",
-            },
-            Param { key: "miss_time", kind: ParamKind::Time, default: "10ms", doc: "time of a miss (paper: 10 ms)" },
-            Param {
-                key: "APP",
-                kind: ParamKind::Goals,
-                default: "",
-                doc: "what applications were promised, by their names: a hit rate (lu=70%) or a mean time (tpch=5ms)",
-            },
+            promised::HIT_TIME,
+            promised::MISS_TIME,
+            promised::APP,
         ],
         offline: false,
         needs: Needs::EVERYTHING,
@@ -173,7 +164,7 @@ impl Divider for Promises {
             least: args.count("least") as u32,
             least_now: 1,
             is_sampled: args.word("curve") == "sampled",
-            goals: goals(args, apps)?,
+            goals: promised::rates("qos", args, apps)?,
             profiles: apps.iter().map(|app| app.profile.clone()).collect(),
             parts: Vec::new(),
         })
@@ -254,22 +245,4 @@ impl Account {
         let need = if self.goal > 0.0 { self.curve.need(self.goal).map(|need| need.max(least)) } else { Some(1) };
         Claim { need, rate: self.rate.unwrap_or(0.0), best: self.best }
     }
-}
-
-/// The promised hit rates in percent, by application.
-fn goals(args: &Args, apps: &[App]) -> Result<HashMap<u32, f64>, SpecError> {
-    let (hit, miss) = (args.time("hit_time") as f64, args.time("miss_time") as f64);
-    if hit >= miss {
-        let [hit, miss] = ["hit_time", "miss_time"].map(|key| Value::Time(args.time(key)));
-        return Err(SpecError::new(format!(
-            "a hit takes {hit} and a miss {miss}: expected a miss_time above the hit_time"
-        )));
-    }
-    let rate = |goal: &Argument| match goal {
-        Argument::Value(Value::Percent(rate)) => *rate,
-        Argument::Value(Value::Time(time)) => targets::rate_for_time(*time as f64, hit, miss),
-        _ => unreachable!("the parameter admits no other goal"),
-    };
-    let goals = args.apps("APP").iter();
-    goals.map(|(name, goal)| Ok((super::app_named("qos", name, apps)?, rate(goal)))).collect()
 }

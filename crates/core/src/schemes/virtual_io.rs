@@ -45,6 +45,7 @@ use std::ops::Range;
 use self::vrm::{Settings, Side, Vrm};
 
 use crate::allocate::moves::{self, Stake};
+use crate::families::promised::app_named;
 use crate::policy::{
     App, Args, Argument, Effects, Info, Needs, Note, Outcome, Param, ParamKind, PartRoom, Policy, PolicySpec,
     Reference, Repartition, Setup, Slot,
@@ -403,5 +404,5 @@ fn own_settings(args: &Args, apps: &[App]) -> Result<Vec<(u32, PolicySpec)>, Spe
         _ => unreachable!("the parameter admits policies only"),
     };
     let own = args.apps("APP").iter();
-    own.map(|(name, argument)| Ok((super::app_named("virtual", name, apps)?, spec(argument)))).collect()
+    own.map(|(name, argument)| Ok((app_named("virtual", name, apps)?, spec(argument)))).collect()
 }

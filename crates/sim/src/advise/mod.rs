@@ -31,7 +31,7 @@ pub use told::{Advice, AtSize, Beside, Change, Memory, NextStep, Standing};
 /// What most programs run on today.
 pub const TODAY: &str = "linux";
 /// Policies that are compared, the cheapest first.
-pub const CANDIDATES: &str = "sieve,clock,lru,s3-fifo,slru,2q,arc,clock-pro,lirs,w-tinylfu,eelru";
+pub const CANDIDATES: &str = "sieve,clock,lru,s3-fifo,slru,2q,arc,clock-pro,lirs,w-tinylfu,eelru,auto";
 /// The policy that shows what cannot be passed.
 const BOUND: &str = "opt";
 /// Sizes at which the candidates are compared, as shares of the footprint.

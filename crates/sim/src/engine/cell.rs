@@ -139,7 +139,7 @@ impl<P: Policy, D: Directory, C: Capacity> PolicyCell<P, D, C> {
             let address = self.host.directory.address(window.keys[index]);
             reference.object = Some(Object::of_file((address >> 32) as u32));
         }
-        if P::INFO.needs.app {
+        if P::INFO.needs.app || P::INFO.needs.app_if_known {
             reference.app = value_at(&mut runs.apps, reference.time);
         }
         if P::INFO.needs.clock {

@@ -1,11 +1,15 @@
 //! Auto: blocks, flows and the sample as sorted maps and vectors, all curves from the whole of what was counted.
 
+mod promises;
+
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use hotset_core::parts::random::Random;
-use hotset_core::policy::Reference;
+use hotset_core::policy::{Argument, Reference};
+use hotset_core::spec::Value;
 
 use crate::model::{Given, Model, Step};
+use promises::Account;
 
 const AGES: usize = 104;
 const FIXED: usize = 23;
@@ -47,6 +51,13 @@ struct Pending {
 }
 
 pub(super) struct Auto {
+    goals: BTreeMap<String, f64>,
+    look: u64,
+    accounts: BTreeMap<u32, Account>,
+    /// Applications in the order in which they came.
+    came: Vec<u32>,
+    /// Who referred to a block last.
+    of: BTreeMap<u32, u32>,
     /// Curves are used a computation late.
     is_late: bool,
     has_pending: bool,
@@ -114,7 +125,18 @@ impl Model for Auto {
             index: vec![0.0; AGES + 1],
             pending: None,
         };
+        let [hit, miss] = ["hit_time", "miss_time"].map(|key| args.time(key) as f64);
+        let rate = |goal: &Argument| match goal {
+            Argument::Value(Value::Percent(rate)) => *rate,
+            Argument::Value(Value::Time(time)) => ((miss - *time as f64) / (miss - hit) * 100.0).clamp(0.0, 100.0),
+            other => panic!("{other} is no goal"),
+        };
         let mut auto = Auto {
+            goals: args.apps("APP").iter().map(|(name, goal)| (name.clone(), rate(goal))).collect(),
+            look: args.count("look"),
+            accounts: BTreeMap::new(),
+            came: Vec::new(),
+            of: BTreeMap::new(),
             is_late: args.word("curves") == "background",
             has_pending: false,
             capacity: given.capacity,
@@ -150,7 +172,9 @@ impl Model for Auto {
         if u64::from(self.now - self.computed_at) >= self.wait {
             self.sweep();
         }
+        let is_known = self.blocks.contains_key(&key);
         self.refer(key, reference);
+        self.account(key, reference.app, is_known);
         if self.resident.contains(&key) {
             return Step::hit();
         }
@@ -377,13 +401,12 @@ impl Auto {
         order.sort_by_key(|&place| self.depth(place));
         if self.has_pending {
             order.iter().for_each(|&place| self.use_pending(place));
-            self.worst.clear();
+            self.renewed();
         }
         let before: Vec<_> = self.nodes.iter().map(|node| (node.hazard.clone(), node.index.clone())).collect();
         order.iter().for_each(|&place| self.compute(place));
         if !self.is_late {
-            self.worst.clear();
-            return;
+            return self.renewed();
         }
         self.has_pending = true;
         for (node, (hazard, index)) in self.nodes.iter_mut().zip(before) {
@@ -440,7 +463,8 @@ impl Auto {
         let bucket = bucket(age);
         let (first, next) = (first_age(bucket), first_age(bucket + 1));
         let share = ((u64::from(age) - first) as f32 / (next - first) as f32).min(1.0);
-        curve[bucket] + share * (curve[bucket + 1] - curve[bucket])
+        let worth = curve[bucket] + share * (curve[bucket + 1] - curve[bucket]);
+        if self.goals.is_empty() { worth } else { worth * self.accounts[&self.of[&key]].weight }
     }
 
     fn choose(&mut self) -> u32 {

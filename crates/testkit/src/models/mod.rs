@@ -137,8 +137,12 @@ pub static MODELS: &[Row] = &[
             "period=20, candidates=2, decay=0.5, asks=3",
             "period=12, ghosts=0.5, candidates=1, nodes=25, asks=1, prior=0.01, decay=0",
             "period=11, nodes=27, asks=1, curves=background",
+            "period=10, look=7, a0=60%, a2=90%",
+            "period=13, look=3, a1=4500us, miss_time=5ms",
+            "period=13, look=3, a1=30%, a3=3ms, hit_time=2ms",
         ],
-    ),
+    )
+    .in_worlds(MANY_APPS),
     row::<parted::Parted<parted::Attribute>>(
         "attribute",
         &[

@@ -238,7 +238,7 @@ impl Evidence {
 
 /// Where a block stands at the first age of each bucket: the room and time that it has taken so far, and the chance
 /// that it was used.
-fn path(hazard: &ByAge) -> [(f64, f64); BUCKETS + 1] {
+pub(super) fn path(hazard: &ByAge) -> [(f64, f64); BUCKETS + 1] {
     let mut points = [(0.0, 0.0); BUCKETS + 1];
     let (mut unused, mut room) = (1.0, 0.0);
     for bucket in 0..BUCKETS {

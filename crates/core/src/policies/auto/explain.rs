@@ -29,7 +29,7 @@ pub(super) fn all(memory: &Memory) -> Vec<Explanation> {
     for row in 0..looked_at {
         let slot = memory.resident.row((u64::from(row) * u64::from(len) / u64::from(looked_at)) as u32).0;
         room[flows.told_as(memory.node(slot))] += 1.0 / f64::from(looked_at);
-        worth.push(memory.index(slot));
+        worth.push(memory.worth(slot));
     }
     worth.sort_unstable_by(f32::total_cmp);
     let price = if memory.is_full() { worth.get(worth.len() / RANK_OF_PRICE).copied().unwrap_or(0.0) } else { 0.0 };

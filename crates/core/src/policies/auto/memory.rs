@@ -4,12 +4,14 @@ use std::collections::VecDeque;
 
 use super::curves::{BUCKETS, Computation, Curves, bucket};
 use super::flows::{Class, Flows, interval, mix};
+use super::promises::Promises;
 use super::runs::Runs;
 use crate::parts::large;
 use crate::parts::prefetch::prefetch;
 use crate::parts::random::Random;
 use crate::parts::table::Table;
 use crate::policy::{Args, Effects, Outcome, Reference, Setup, Slot};
+use crate::spec::SpecError;
 
 /// Most blocks drawn for a victim.
 pub(super) const DRAWS_MOST: usize = 64;
@@ -71,6 +73,8 @@ pub(super) struct Memory {
     most_ghosts: usize,
     sample: Sample,
     pub(super) flows: Flows,
+    /// What applications were promised, if anything.
+    promises: Option<Box<Promises>>,
     /// A computation that somebody else is to make.
     due: Option<Computation>,
     runs: Runs,
@@ -88,7 +92,7 @@ struct Sample {
 }
 
 impl Memory {
-    pub(super) fn new(setup: &Setup) -> Memory {
+    pub(super) fn new(setup: &Setup) -> Result<Memory, SpecError> {
         let (args, most) = (setup.args, setup.args.count("sample") as usize);
         let nodes = args.count("nodes") as usize;
         let curves = Curves::new(nodes, args.real("prior") as f32, args.real("decay") as f32);
@@ -105,6 +109,7 @@ impl Memory {
             most_ghosts: most_ghosts(args, setup.capacity),
             sample: Sample { most, bound: u32::MAX, rows: Vec::new() },
             flows: Flows::new(nodes, args.count("asks") as u32, curves),
+            promises: Promises::new(setup)?,
             due: None,
             runs: Runs::new(),
             random: Random::new(setup.seed),
@@ -112,7 +117,7 @@ impl Memory {
         };
         memory.left = memory.period();
         memory.fit();
-        memory
+        Ok(memory)
     }
 
     /// Takes the memory that is needed from here on. Blocks leave only if there are more of them than fit.
@@ -127,6 +132,7 @@ impl Memory {
     pub(super) fn grow(&mut self, slots: u32) {
         self.known.resize(self.known.len().max(slots as usize), Known::default());
         self.resident.grow(slots, self.capacity);
+        self.promises.iter_mut().for_each(|promises| promises.grow(slots));
         self.fit();
     }
 
@@ -149,8 +155,12 @@ impl Memory {
         if self.left == 0 {
             self.compute();
         }
-        self.refer(slot, reference, fx);
-        if self.known[slot as usize].state & RESIDENT != 0 {
+        let is_known = self.refer(slot, reference, fx);
+        let hit = self.known[slot as usize].state & RESIDENT != 0;
+        if let Some(promises) = &mut self.promises {
+            promises.note(slot, reference, hit, is_known, fx);
+        }
+        if hit {
             return Outcome::Hit;
         }
         if !self.is_full() {
@@ -167,9 +177,10 @@ impl Memory {
         Outcome::Admitted
     }
 
-    /// Notes the reference: what it tells of the block's flow, and which flow the block is of from here on.
+    /// Notes the reference: what it tells of the block's flow, and which flow the block is of from here on. True if the
+    /// block was known.
     #[inline(always)]
-    fn refer(&mut self, slot: Slot, reference: &Reference, fx: &mut impl Effects) {
+    fn refer(&mut self, slot: Slot, reference: &Reference, fx: &mut impl Effects) -> bool {
         let age = self.age(slot);
         let goes_on = self.runs.follow(reference.file, reference.block);
         let hash = (mix(u64::from(reference.file) << 32 | u64::from(reference.block)) >> 32) as u32;
@@ -187,6 +198,7 @@ impl Memory {
         let class = self.flows.class(reference, interval, flags & SAMPLED != 0);
         self.known[slot as usize] =
             Known { last: self.now, class, counted: 0, state: flags | interval << INTERVAL_SHIFT };
+        is_known
     }
 
     /// Lowers the bound until the sample is small enough. `entering` is the block that is being referenced.
@@ -225,8 +237,7 @@ impl Memory {
         }
         if self.args.word("curves") == INLINE {
             self.flows.compute();
-            self.worst.clear();
-            return;
+            return self.renewed();
         }
         // Nobody has come for the last one.
         if let Some(due) = self.due.take() {
@@ -243,7 +254,15 @@ impl Memory {
     /// Goes on with curves that were computed elsewhere.
     pub(super) fn take_back(&mut self, computed: Computation) {
         self.flows.curves.take_back(computed);
+        self.renewed();
+    }
+
+    /// Curves are others now.
+    fn renewed(&mut self) {
         self.worst.clear();
+        if let Some(promises) = &mut self.promises {
+            promises.learn(&self.flows);
+        }
     }
 
     /// Counts that a sampled block has lived until now and was not used.
@@ -261,10 +280,19 @@ impl Memory {
         self.flows.node(known.class, known.interval())
     }
 
-    /// What it is worth to keep a block.
+    /// What it is worth to keep a block, whatever was promised.
     #[inline(always)]
-    pub(super) fn index(&self, slot: Slot) -> f32 {
+    pub(super) fn worth(&self, slot: Slot) -> f32 {
         self.flows.curves.index(self.node(slot), self.age(slot))
+    }
+
+    /// By what it is compared with others.
+    #[inline(always)]
+    fn index(&self, slot: Slot) -> f32 {
+        match &self.promises {
+            Some(promises) => self.worth(slot) * promises.weight(slot),
+            None => self.worth(slot),
+        }
     }
 
     /// True if something must leave for what comes in.
@@ -307,11 +335,23 @@ impl Memory {
         let known = &mut self.known[slot as usize];
         known.state = known.state & !GHOST | RESIDENT;
         self.resident.push(slot, ());
+        if let Some(promises) = &mut self.promises {
+            promises.admit(slot);
+        }
+    }
+
+    /// Takes a block out of those that are resident, if it is among them.
+    fn release(&mut self, slot: Slot) {
+        if self.resident.take(slot).is_some()
+            && let Some(promises) = &mut self.promises
+        {
+            promises.release(slot);
+        }
+        self.worst.retain(|&(_, other)| other != slot);
     }
 
     fn evict(&mut self, slot: Slot, fx: &mut impl Effects) {
-        self.resident.take(slot);
-        self.worst.retain(|&(_, other)| other != slot);
+        self.release(slot);
         self.known[slot as usize].state &= !RESIDENT;
         fx.evict(slot);
         self.remember(slot, fx);
@@ -347,8 +387,7 @@ impl Memory {
             let row = self.sample.rows.iter().position(|row| row.1 == slot).expect("a sampled block");
             self.sample.rows.swap_remove(row);
         }
-        self.resident.take(slot);
-        self.worst.retain(|&(_, other)| other != slot);
+        self.release(slot);
         self.known[slot as usize] = Known::default();
         fx.forget(slot);
     }
@@ -356,6 +395,7 @@ impl Memory {
     pub(super) fn resize(&mut self, capacity: u32, fx: &mut impl Effects) {
         self.capacity = capacity;
         self.most_ghosts = most_ghosts(&self.args, capacity);
+        self.promises.iter_mut().for_each(|promises| promises.resize(capacity));
         self.left = self.left.min(self.period());
         while self.resident.len() > capacity {
             let victim = self.find_victim();
@@ -380,6 +420,9 @@ impl Memory {
         };
         assert_eq!(count(GHOST), self.ghosts.iter().filter(|ghost| is_live(ghost)).count());
         assert!(self.known.iter().all(|known| usize::from(known.counted) < BUCKETS));
+        if let Some(promises) = &self.promises {
+            promises.validate((0..self.resident.len()).map(|row| self.resident.row(row).0));
+        }
         assert!(self.worst.iter().all(|&(_, slot)| self.resident.contains(slot)));
     }
 }
