@@ -25,9 +25,11 @@ pub fn paging(spec: &str, frames: u32) -> Case {
     Case::of(&spec.set_in(Setting::Paging).to_string(), frames)
 }
 
-/// Replays events over keys, which are the slots. The policy must be one that needs no order of hits.
+/// Replays events over keys, which are the slots. The policy must be one that needs no order of hits. Pages are all of
+/// one size, whatever the case's world says.
 pub fn replay_as(calls: Calls, case: &Case, events: &[Event]) -> Counts {
-    replay_told(calls, case, events, &|key, time| case.world.reference(key, time))
+    let page = |key, time| Reference { weight: 1, bytes: 0, ..case.world.reference(key, time) };
+    replay_told(calls, case, events, &page)
 }
 
 /// The same with what is told of each reference, by key and time, instead of what the case's world tells.
