@@ -1,9 +1,8 @@
 //! What a running cache tells of itself.
 
-use std::collections::{HashMap, HashSet};
-
 use hotset_core::counters::Counters;
-use hotset_core::policy::{Explained, Names, PartRoom, file_group, group_words};
+use hotset_core::policy::{Explained, Names, PartRoom};
+use hotset_core::request::Kind;
 use serde::Serialize;
 
 use crate::cache::FileCache;
@@ -129,44 +128,21 @@ impl State {
     fn explain(&self, most: usize) -> Vec<Explained> {
         let mut told = self.decider.explain();
         told.truncate(most);
-        let groups = told.iter().filter_map(|told| told.flow.group).collect();
-        let names = KnownNames { state: self, groups: self.group_names(groups) };
-        told.into_iter().map(|told| Explained::new(told, &names)).collect()
-    }
-
-    /// Words for types of files, from the first file of each.
-    fn group_names(&self, mut wanted: HashSet<u32>) -> HashMap<u32, String> {
-        let mut names = HashMap::new();
-        for file in self.files.all() {
-            if wanted.is_empty() {
-                break;
-            }
-            let group = file_group(&file.path, file.kind);
-            if wanted.remove(&group) {
-                names.insert(group, group_words(&file.path, file.kind));
-            }
-        }
-        names
+        Explained::all(told, self)
     }
 }
 
-/// Names that a cache has for what schemes speak of.
-struct KnownNames<'a> {
-    state: &'a State,
-    groups: HashMap<u32, String>,
-}
-
-impl Names for KnownNames<'_> {
+impl Names for State {
     fn app(&self, app: u32) -> Option<String> {
-        self.state.apps.known().get(app as usize).map(|app| app.name.clone())
-    }
-
-    fn group(&self, group: u32) -> Option<String> {
-        self.groups.get(&group).cloned()
+        self.apps.known().get(app as usize).map(|app| app.name.clone())
     }
 
     fn file(&self, file: u32) -> Option<String> {
-        Some(self.state.files[self.state.decider.file_of(file)? as usize].path.clone())
+        Some(self.files[self.decider.file_of(file)? as usize].path.clone())
+    }
+
+    fn files(&self) -> impl Iterator<Item = (&str, Kind)> {
+        self.files.all().iter().map(|file| (file.path.as_str(), file.kind))
     }
 }
 

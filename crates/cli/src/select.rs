@@ -5,16 +5,13 @@ use std::path::Path;
 use clap::Args;
 use hotset_sim::Options;
 use hotset_sim::select::{Filter, Names, Ops, Place, Selection, Warmup};
-use hotset_trace::Trace;
 use hotset_trace::formats::split_prefix;
+use hotset_trace::{BLOCK_BYTES, Trace};
 use serde_json::Value;
 
 use crate::failure::Failure;
 use crate::formats::all_formats;
 use crate::traces::{CutArgs, Opener, ReadArgs};
-
-/// Bytes of a block where nobody says otherwise.
-const BLOCK: u64 = 4096;
 
 /// Which requests are taken out of a trace as it is read.
 #[derive(Args, Clone, Default)]
@@ -103,7 +100,7 @@ pub(crate) fn reading_of(rows: &[Value]) -> Vec<String> {
 }
 
 fn reading_of_row(row: &Value) -> Vec<String> {
-    let block = row["block_bytes"].as_u64().filter(|&bytes| bytes != BLOCK);
+    let block = row["block_bytes"].as_u64().filter(|&bytes| bytes != u64::from(BLOCK_BYTES));
     let maps = row["maps"].as_str().filter(|&maps| maps == "all");
     let filter = row["filter"].as_str().and_then(|text| Filter::parse(text).ok()).unwrap_or_default();
     let named = [("--block", block.map(|bytes| bytes.to_string())), ("--maps", maps.map(str::to_owned))];

@@ -37,6 +37,6 @@ pub use batch::{Batch, UNKNOWN_SIZE};
 pub use error::TraceError;
 pub use formats::{Format, OpenOptions, Trace, open};
 pub use held::Held;
-pub use meta::{Addressing, Meta};
+pub use meta::{Addressing, BLOCK_BYTES, Meta};
 pub use reader::TraceReader;
 pub use tables::{FileInfo, Tables};

@@ -2,6 +2,9 @@
 
 use hotset_core::view::BlockSize;
 
+/// Bytes of a block where neither the trace nor the user says otherwise.
+pub const BLOCK_BYTES: u32 = 4096;
+
 /// What `Request::offset` means.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Addressing {
@@ -34,7 +37,7 @@ impl Meta {
     pub fn block_size(&self) -> BlockSize {
         match self.addressing {
             Addressing::Objects => BlockSize::Object,
-            Addressing::Bytes { unit } => BlockSize::Bytes(u64::from(unit.unwrap_or(4096))),
+            Addressing::Bytes { unit } => BlockSize::Bytes(u64::from(unit.unwrap_or(BLOCK_BYTES))),
         }
     }
 }

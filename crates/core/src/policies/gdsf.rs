@@ -21,45 +21,22 @@
 //! When not to use it: where all blocks are of one size (`lfuda` is the same), and where bytes from storage count and
 //! not requests: with `cost=requests` large objects hardly stay.
 
-use crate::parts::queue::ABSENT;
-use crate::parts::ranking::Ranking;
-use crate::parts::slot_heap;
-use crate::policy::{Effects, Info, Needs, Outcome, Param, ParamKind, Policy, Reference, Setup, Slot};
-use crate::spec::SpecError;
+use crate::families::aging::{Aging, Worth};
+use crate::policy::{Args, Info, Needs, Param, ParamKind, Reference};
 
 /// Bytes that a packet carries.
 const PACKET: u32 = 536;
 
-/// What the order of victims depends on.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
-struct Key {
-    /// The bits of a number that is not negative, which are in the order of such numbers.
-    value: u64,
-    /// Time of the last use.
-    last: u64,
-    uses: u64,
-}
-
-impl slot_heap::Key for Key {
-    #[inline(always)]
-    fn rough(self) -> u64 {
-        self.value
-    }
-}
-
 /// The GDSF policy.
+pub type Gdsf = Aging<PerByte>;
+
+/// Uses times cost per byte, as the bits of a number that is not negative, which are in the order of such numbers.
 #[derive(Debug)]
-pub struct Gdsf {
-    capacity: u32,
+pub struct PerByte {
     by_packets: bool,
-    /// References so far.
-    now: u64,
-    /// L, the value of the last victim.
-    floor: f64,
-    ranking: Ranking<Key>,
 }
 
-impl Policy for Gdsf {
+impl Worth for PerByte {
     const INFO: Info = Info {
         name: "gdsf",
         aliases: &["gds-f"],
@@ -74,92 +51,18 @@ impl Policy for Gdsf {
         offline: false,
         needs: Needs { size: true, ..Needs::NOTHING },
     };
+    /// Nor is one that is used again greater than before, if it has become larger.
+    const GREATEST_WHEN_NEW: bool = false;
 
-    fn new(setup: &Setup) -> Result<Self, SpecError> {
-        let ranking = Ranking::new(setup.slots, setup.capacity);
-        let by_packets = setup.args.word("cost") == "packets";
-        Ok(Gdsf { capacity: setup.capacity, by_packets, now: 0, floor: 0.0, ranking })
+    fn new(args: &Args) -> PerByte {
+        PerByte { by_packets: args.word("cost") == "packets" }
     }
 
     #[inline(always)]
-    fn access(&mut self, slot: Slot, reference: Reference, fx: &mut impl Effects) -> Outcome {
-        self.now += 1;
-        if self.contains(slot) {
-            let (before, key) = (self.ranking.key(slot), self.key(self.ranking.key(slot).uses + 1, reference.bytes));
-            if key >= before {
-                self.ranking.raise(slot, key);
-            } else {
-                // It has become larger.
-                self.ranking.take(slot);
-                self.ranking.insert(slot, key);
-            }
-            return Outcome::Hit;
-        }
-        if self.len() == self.capacity {
-            self.evict(fx);
-        }
-        self.ranking.insert(slot, self.key(1, reference.bytes));
-        Outcome::Admitted
-    }
-
-    #[inline(always)]
-    fn prefetch(&self, slot: Slot) {
-        self.ranking.prefetch(slot);
-    }
-
-    fn remove(&mut self, slot: Slot, fx: &mut impl Effects) {
-        if self.contains(slot) {
-            self.ranking.take(slot);
-            fx.forget(slot);
-        }
-    }
-
-    fn resize(&mut self, capacity: u32, fx: &mut impl Effects) {
-        self.capacity = capacity;
-        while self.len() > capacity {
-            self.evict(fx);
-        }
-        self.grow(self.ranking.places.slots());
-    }
-
-    fn grow(&mut self, slots: u32) {
-        self.ranking.grow(slots, self.capacity);
-    }
-
-    fn contains(&self, slot: Slot) -> bool {
-        self.ranking.places.tag(slot) != ABSENT
-    }
-
-    #[inline(always)]
-    fn len(&self) -> u32 {
-        self.ranking.len()
-    }
-
-    fn validate(&self) {
-        self.ranking.validate();
-        assert!(self.len() <= self.capacity);
-        for slot in (0..self.ranking.places.slots()).filter(|&slot| self.contains(slot)) {
-            let Key { value, last, uses } = self.ranking.key(slot);
-            assert!(uses > 0 && f64::from_bits(value) >= self.floor, "the value of slot {slot}");
-            assert!(last <= self.now);
-        }
-    }
-}
-
-impl Gdsf {
-    /// The key of an object of so many bytes after this many uses, the last of them now.
-    #[inline(always)]
-    fn key(&self, uses: u64, bytes: u32) -> Key {
+    fn value(&self, floor: u64, uses: u64, reference: &Reference) -> u64 {
+        let bytes = reference.bytes;
         let cost = if self.by_packets { 2 + bytes.div_ceil(PACKET) } else { 1 };
-        let value = self.floor + uses as f64 * f64::from(cost) / f64::from(bytes.max(1));
-        Key { value: value.to_bits(), last: self.now, uses }
-    }
-
-    #[inline(always)]
-    fn evict(&mut self, fx: &mut impl Effects) {
-        if let Some(victim) = self.ranking.pop_least() {
-            self.floor = f64::from_bits(self.ranking.key(victim).value);
-            fx.discard(victim);
-        }
+        let value = f64::from_bits(floor) + uses as f64 * f64::from(cost) / f64::from(bytes.max(1));
+        value.to_bits()
     }
 }

@@ -19,41 +19,17 @@
 //! When not to use it: loops and scans longer than the cache, as with LRU; a stable popularity, where plain LFU forgets
 //! nothing.
 
-use crate::parts::queue::ABSENT;
-use crate::parts::ranking::Ranking;
-use crate::parts::slot_heap;
-use crate::policy::{Effects, Info, Needs, Outcome, Policy, Reference, Setup, Slot};
-use crate::spec::SpecError;
-
-/// What the order of victims depends on.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
-struct Key {
-    /// Uses plus L at the last of them.
-    value: u64,
-    /// Time of the last use.
-    last: u64,
-    uses: u64,
-}
-
-impl slot_heap::Key for Key {
-    #[inline(always)]
-    fn rough(self) -> u64 {
-        self.value.min(1 << 62)
-    }
-}
+use crate::families::aging::{Aging, Worth};
+use crate::policy::{Args, Info, Needs, Reference};
 
 /// The LFUDA policy.
-#[derive(Debug)]
-pub struct Lfuda {
-    capacity: u32,
-    /// References so far.
-    now: u64,
-    /// L, the value of the last victim.
-    floor: u64,
-    ranking: Ranking<Key>,
-}
+pub type Lfuda = Aging<Uses>;
 
-impl Policy for Lfuda {
+/// Uses alone.
+#[derive(Debug)]
+pub struct Uses;
+
+impl Worth for Uses {
     const INFO: Info = Info {
         name: "lfuda",
         aliases: &["lfu-da"],
@@ -63,83 +39,18 @@ impl Policy for Lfuda {
         offline: false,
         needs: Needs::NOTHING,
     };
+    const GREATEST_WHEN_NEW: bool = true;
 
-    fn new(setup: &Setup) -> Result<Self, SpecError> {
-        let ranking = Ranking::new(setup.slots, setup.capacity);
-        Ok(Lfuda { capacity: setup.capacity, now: 0, floor: 0, ranking })
+    fn new(_args: &Args) -> Uses {
+        Uses
     }
 
     #[inline(always)]
-    fn access(&mut self, slot: Slot, _: Reference, fx: &mut impl Effects) -> Outcome {
-        self.now += 1;
-        if self.contains(slot) {
-            let key = self.key(self.ranking.key(slot).uses.saturating_add(1));
-            self.ranking.raise(slot, key);
-            return Outcome::Hit;
-        }
-        if self.len() == self.capacity {
-            self.evict(fx);
-        }
-        self.ranking.push(slot, self.key(1));
-        Outcome::Admitted
+    fn value(&self, floor: u64, uses: u64, _: &Reference) -> u64 {
+        floor.saturating_add(uses)
     }
 
-    #[inline(always)]
-    fn prefetch(&self, slot: Slot) {
-        self.ranking.prefetch(slot);
-    }
-
-    fn remove(&mut self, slot: Slot, fx: &mut impl Effects) {
-        if self.contains(slot) {
-            self.ranking.take(slot);
-            fx.forget(slot);
-        }
-    }
-
-    fn resize(&mut self, capacity: u32, fx: &mut impl Effects) {
-        self.capacity = capacity;
-        while self.len() > capacity {
-            self.evict(fx);
-        }
-        self.grow(self.ranking.places.slots());
-    }
-
-    fn grow(&mut self, slots: u32) {
-        self.ranking.grow(slots, self.capacity);
-    }
-
-    fn contains(&self, slot: Slot) -> bool {
-        self.ranking.places.tag(slot) != ABSENT
-    }
-
-    #[inline(always)]
-    fn len(&self) -> u32 {
-        self.ranking.len()
-    }
-
-    fn validate(&self) {
-        self.ranking.validate();
-        assert!(self.len() <= self.capacity);
-        for slot in (0..self.ranking.places.slots()).filter(|&slot| self.contains(slot)) {
-            let Key { value, last, uses } = self.ranking.key(slot);
-            assert!(uses > 0 && value >= self.floor && value - uses <= self.floor, "the value of slot {slot}");
-            assert!(last <= self.now);
-        }
-    }
-}
-
-impl Lfuda {
-    /// The key of a block after this many uses, the last of them now.
-    #[inline(always)]
-    fn key(&self, uses: u64) -> Key {
-        Key { value: self.floor.saturating_add(uses), last: self.now, uses }
-    }
-
-    #[inline(always)]
-    fn evict(&mut self, fx: &mut impl Effects) {
-        if let Some(victim) = self.ranking.pop_least() {
-            self.floor = self.ranking.key(victim).value;
-            fx.discard(victim);
-        }
+    fn may_be(value: u64, uses: u64, floor: u64) -> bool {
+        value - uses <= floor
     }
 }

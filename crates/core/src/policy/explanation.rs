@@ -1,9 +1,13 @@
 //! What a policy says of what it has learnt.
 
+use std::collections::{HashMap, HashSet};
 use std::fmt;
 use std::ops::Range;
 
 use serde::{Deserialize, Serialize};
+
+use super::group::{file_group, group_words};
+use crate::request::Kind;
 
 /// What a policy has learnt of some blocks, and what it does with them.
 #[derive(Clone, Debug, PartialEq)]
@@ -77,10 +81,10 @@ impl fmt::Display for Treatment {
 pub trait Names {
     /// The name of an application.
     fn app(&self, app: u32) -> Option<String>;
-    /// Words for a type of files.
-    fn group(&self, group: u32) -> Option<String>;
     /// The name of a file.
     fn file(&self, file: u32) -> Option<String>;
+    /// Paths and kinds of files, by which their types are named.
+    fn files(&self) -> impl Iterator<Item = (&str, Kind)>;
 }
 
 /// An [`Explanation`] with names, for people and other programs.
@@ -109,13 +113,18 @@ pub struct Explained {
 
 impl Explained {
     /// Puts names to what a policy has told.
-    pub fn new(told: Explanation, names: &impl Names) -> Explained {
+    pub fn all(told: Vec<Explanation>, names: &impl Names) -> Vec<Explained> {
+        let groups = group_names(told.iter().filter_map(|told| told.flow.group).collect(), names);
+        told.into_iter().map(|told| Explained::new(told, names, &groups)).collect()
+    }
+
+    fn new(told: Explanation, names: &impl Names, groups: &HashMap<u32, String>) -> Explained {
         let Explanation { flow, room, references, reuse, treatment } = told;
         let percent = |share: f64| (share * 1e4).round() / 100.0;
         let or_number = |name: Option<String>, what: &str, number| name.unwrap_or_else(|| format!("{what} {number}"));
         Explained {
             app: flow.app.map(|app| or_number(names.app(app), "application", app)),
-            files: flow.group.and_then(|group| names.group(group)),
+            files: flow.group.and_then(|group| groups.get(&group).cloned()),
             file: flow.file.map(|file| or_number(names.file(file), "file", file)),
             came: came(&flow),
             room_percent: percent(room),
@@ -137,6 +146,21 @@ impl Explained {
             (None, None) => of_app(if self.app.is_some() { "other blocks" } else { "all other blocks" }),
         }
     }
+}
+
+/// Words for types of files, from the first file of each.
+fn group_names(mut wanted: HashSet<u32>, known: &impl Names) -> HashMap<u32, String> {
+    let mut names = HashMap::new();
+    for (path, kind) in known.files() {
+        if wanted.is_empty() {
+            break;
+        }
+        let group = file_group(path, kind);
+        if wanted.remove(&group) {
+            names.insert(group, group_words(path, kind));
+        }
+    }
+    names
 }
 
 /// How blocks of a flow came to be used last, in words.
@@ -177,18 +201,19 @@ mod tests {
             (app == 0).then(|| "cc1".to_owned())
         }
 
-        fn group(&self, group: u32) -> Option<String> {
-            (group == 7).then(|| ".h files".to_owned())
-        }
-
         fn file(&self, _: u32) -> Option<String> {
             None
+        }
+
+        fn files(&self) -> impl Iterator<Item = (&str, Kind)> {
+            [("/bin/ls", Kind::Executable), ("/usr/include/stdio.h", Kind::Datafile)].into_iter()
         }
     }
 
     #[test]
     fn flows_are_told_in_words() {
-        let flow = Flow { app: Some(0), group: Some(7), is_sequential: Some(true), came: Came::First, file: None };
+        let group = Some(file_group("a.h", Kind::Datafile));
+        let flow = Flow { app: Some(0), group, is_sequential: Some(true), came: Came::First, file: None };
         let told = Explanation {
             flow,
             room: 0.12345,
@@ -196,11 +221,12 @@ mod tests {
             reuse: Vec::new(),
             treatment: Treatment::KeepFor(4096),
         };
-        let explained = Explained::new(told.clone(), &Known);
+        let named = |told: Explanation| Explained::all(vec![told], &Known).remove(0);
+        let explained = named(told.clone());
         assert_eq!((explained.whose(), explained.room_percent), (".h files of cc1".to_owned(), 12.35));
         assert_eq!(explained.came, "first use, in sequence");
         assert_eq!(explained.treatment.to_string(), "keeps them for 4,096 references");
-        let of = |flow: Flow| Explained::new(Explanation { flow, ..told.clone() }, &Known);
+        let of = |flow: Flow| named(Explanation { flow, ..told.clone() });
         assert_eq!(of(Flow { file: Some(3), app: Some(1), ..Flow::default() }).whose(), "file 3");
         assert_eq!(of(Flow { app: Some(1), ..Flow::default() }).whose(), "other blocks of application 1");
         let after = |ages| of(Flow { came: Came::After(ages), ..Flow::default() });

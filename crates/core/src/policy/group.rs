@@ -18,7 +18,7 @@ pub fn file_group(path: &str, kind: Kind) -> u32 {
 }
 
 /// Words for the type of such a file.
-pub fn group_words(path: &str, kind: Kind) -> String {
+pub(super) fn group_words(path: &str, kind: Kind) -> String {
     match (extension(path), kind) {
         ("", Kind::Unknown) => "files of no known type".to_owned(),
         ("", Kind::Datafile) => "files without extension".to_owned(),

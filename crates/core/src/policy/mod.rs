@@ -22,7 +22,7 @@ pub use args::{Args, Interval, Run};
 pub use argument::{Argument, Part};
 pub use entry::{Catalog, Entry, Requirements};
 pub use explanation::{Came, Explained, Explanation, Flow, Names, Treatment};
-pub use group::{file_group, group_words};
+pub use group::file_group;
 pub use note::{Extra, HitRates, Note, PartRoom, Promise, Repartition, Worth};
 pub use param::{Param, ParamKind};
 pub use spec::PolicySpec;

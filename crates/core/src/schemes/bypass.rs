@@ -14,20 +14,20 @@
 //! When not to use it: where blocks of the class are read back soon: the kernel or the application then reads them from
 //! storage.
 
+use super::filtered::{Filter, Filtered};
 use crate::classify::{Class, Rules};
-use crate::policy::{Args, Effects, Info, Needs, Outcome, Param, ParamKind, Policy, Reference, Setup, Slot};
-use crate::schemes::filtered::Filtered;
-use crate::schemes::plain_view;
+use crate::policy::{Args, Info, Needs, Param, ParamKind, Reference};
 use crate::spec::SpecError;
-use crate::view::View;
 
 /// The scheme.
-pub struct Bypass {
-    inner: Filtered,
+pub type Bypass = Filtered<ByClass>;
+
+/// Lets blocks of a class go past.
+pub struct ByClass {
     class: Class,
 }
 
-impl Policy for Bypass {
+impl Filter for ByClass {
     const INFO: Info = Info {
         name: "bypass",
         aliases: &[],
@@ -51,51 +51,16 @@ impl Policy for Bypass {
         needs: Needs::EVERYTHING,
     };
 
-    fn new(setup: &Setup) -> Result<Self, SpecError> {
-        let (_, class) = class(setup.args)?;
-        Ok(Bypass { inner: Filtered::new(setup)?, class })
+    fn new(args: &Args) -> Result<ByClass, SpecError> {
+        Ok(ByClass { class: class(args)?.1 })
     }
 
-    fn view(args: &Args, capacity: u32) -> Result<View, SpecError> {
-        plain_view("bypass", args.policy("policy"), args, capacity)?;
-        Ok(View { rules: Some(class(args)?.0), ..View::default() })
+    fn rules(args: &Args) -> Result<Option<Rules>, SpecError> {
+        Ok(Some(class(args)?.0))
     }
 
-    fn identities(args: &Args, capacity: u32) -> u64 {
-        args.policy("policy").identities(capacity, args)
-    }
-
-    #[inline(always)]
-    fn access(&mut self, slot: Slot, reference: Reference, fx: &mut impl Effects) -> Outcome {
-        self.inner.access(slot, reference, reference.class == self.class, fx)
-    }
-
-    fn prefetch(&self, slot: Slot) {
-        self.inner.policy.prefetch(slot);
-    }
-
-    fn remove(&mut self, slot: Slot, fx: &mut impl Effects) {
-        self.inner.remove(slot, fx);
-    }
-
-    fn resize(&mut self, capacity: u32, fx: &mut impl Effects) {
-        self.inner.resize(capacity, fx);
-    }
-
-    fn grow(&mut self, slots: u32) {
-        self.inner.grow(slots);
-    }
-
-    fn contains(&self, slot: Slot) -> bool {
-        self.inner.policy.contains(slot)
-    }
-
-    fn len(&self) -> u32 {
-        self.inner.policy.len()
-    }
-
-    fn validate(&self) {
-        self.inner.validate();
+    fn goes_past(&self, reference: &Reference) -> bool {
+        reference.class == self.class
     }
 }
 

@@ -1,27 +1,67 @@
-//! A policy that not every reference reaches.
+//! A policy that not every reference reaches: the body of [`bypass`](super::bypass) and [`max-size`](super::size).
 
+use crate::classify::Rules;
 use crate::parts::slot_set::SlotSet;
 use crate::policy::dynamic::DynPolicy;
-use crate::policy::{Effects, Extra, Note, Outcome, Reference, Setup, Slot};
+use crate::policy::{Args, Effects, Extra, Info, Note, Outcome, Policy, Reference, Setup, Slot};
+use crate::schemes::plain_view;
 use crate::spec::SpecError;
+use crate::view::View;
 
-/// The policy of the argument `policy`, and what it knows. One bit a slot.
-pub struct Filtered {
-    pub policy: Box<dyn DynPolicy>,
+/// What tells one from another.
+pub trait Filter: Sized + Send {
+    /// Name, parameters and texts. A parameter `policy` names the policy.
+    const INFO: Info;
+    /// With these arguments.
+    fn new(args: &Args) -> Result<Self, SpecError>;
+    /// The rules by which blocks are to be classified, if they are.
+    fn rules(_args: &Args) -> Result<Option<Rules>, SpecError> {
+        Ok(None)
+    }
+    /// True if the policy is not to hear of a reference, unless its block is resident.
+    fn goes_past(&self, reference: &Reference) -> bool;
+}
+
+/// The scheme. One bit a slot, besides its policy.
+pub struct Filtered<F> {
+    filter: F,
+    policy: Box<dyn DynPolicy>,
+    /// The length of the policy is what its blocks weigh.
+    weighs: bool,
     /// Slots that the policy knows, resident or as ghosts.
     known: SlotSet,
 }
 
-impl Filtered {
-    pub fn new(setup: &Setup) -> Result<Filtered, SpecError> {
-        let policy = setup.args.policy("policy").build(setup.capacity, setup)?;
-        Ok(Filtered { policy, known: SlotSet::new(setup.slots) })
+impl<F: Filter> Policy for Filtered<F> {
+    const INFO: Info = F::INFO;
+
+    fn new(setup: &Setup) -> Result<Self, SpecError> {
+        let filter = F::new(setup.args)?;
+        let (spec, weighs) = (setup.args.policy("policy"), Self::weighs(setup.args));
+        let policy = spec.build(setup.capacity, setup)?;
+        Ok(Filtered { filter, policy, weighs, known: SlotSet::new(setup.slots) })
     }
 
-    /// References the block in `slot`, which the policy hears of unless it `goes_past` and is not resident.
+    fn view(args: &Args, capacity: u32) -> Result<View, SpecError> {
+        plain_view(F::INFO.name, args.policy("policy"), args, capacity)?;
+        Ok(View { rules: F::rules(args)?, ..View::default() })
+    }
+
+    fn identities(args: &Args, capacity: u32) -> u64 {
+        args.policy("policy").identities(capacity, args)
+    }
+
+    fn weighs(args: &Args) -> bool {
+        args.policy("policy").weighs(args)
+    }
+
+    fn keeps(&self, reference: &Reference) -> bool {
+        !self.filter.goes_past(reference) && self.policy.keeps(reference)
+    }
+
     #[inline(always)]
-    pub fn access(&mut self, slot: Slot, reference: Reference, goes_past: bool, fx: &mut impl Effects) -> Outcome {
-        if goes_past && !self.policy.contains(slot) {
+    fn access(&mut self, slot: Slot, reference: Reference, fx: &mut impl Effects) -> Outcome {
+        if self.filter.goes_past(&reference) && !self.policy.contains(slot) {
             if !self.known.contains(slot) {
                 fx.forget(slot);
             }
@@ -31,30 +71,37 @@ impl Filtered {
         self.policy.access(slot, reference, &mut Watch { known: &mut self.known, fx })
     }
 
-    /// [`Policy::remove`].
-    pub fn remove(&mut self, slot: Slot, fx: &mut impl Effects) {
+    fn prefetch(&self, slot: Slot) {
+        self.policy.prefetch(slot);
+    }
+
+    fn remove(&mut self, slot: Slot, fx: &mut impl Effects) {
         self.policy.remove(slot, &mut Watch { known: &mut self.known, fx });
     }
 
-    /// [`Policy::resize`].
-    pub fn resize(&mut self, capacity: u32, fx: &mut impl Effects) {
+    fn resize(&mut self, capacity: u32, fx: &mut impl Effects) {
         self.policy.resize(capacity, &mut Watch { known: &mut self.known, fx });
     }
 
-    /// [`Policy::grow`].
-    pub fn grow(&mut self, slots: u32) {
+    fn grow(&mut self, slots: u32) {
         self.known.grow(slots);
         self.policy.grow(slots);
     }
 
-    /// [`Policy::validate`].
-    pub fn validate(&self) {
+    fn contains(&self, slot: Slot) -> bool {
+        self.policy.contains(slot)
+    }
+
+    fn len(&self) -> u32 {
+        self.policy.len()
+    }
+
+    fn validate(&self) {
         self.policy.validate();
         let resident = self.known.iter().filter(|&slot| self.policy.contains(slot)).count();
-        assert!(
-            resident <= self.policy.len() as usize && (resident == 0) == self.policy.is_empty(),
-            "what is resident is known"
-        );
+        let len = self.policy.len() as usize;
+        let is_counted = if self.weighs { resident <= len && (resident == 0) == (len == 0) } else { resident == len };
+        assert!(is_counted, "what is resident is known");
     }
 }
 

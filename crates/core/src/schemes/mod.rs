@@ -9,7 +9,7 @@ pub mod best;
 pub mod bypass;
 pub mod demote;
 pub mod equal;
-mod filtered;
+pub mod filtered;
 mod interval_timer;
 mod monitor;
 pub mod parted;

@@ -16,20 +16,20 @@
 //! When not to use it: where bytes from storage count and not requests: large objects are most of these. A limit that
 //! is right for one cache is wrong for one of another size; `gdsf` and `lhd` weigh size against use instead.
 
-use crate::policy::{Args, Effects, Info, Needs, Outcome, Param, ParamKind, Policy, Reference, Setup, Slot};
-use crate::schemes::filtered::Filtered;
-use crate::schemes::plain_view;
+use super::filtered::{Filter, Filtered};
+use crate::policy::{Args, Info, Needs, Param, ParamKind, Reference};
 use crate::spec::SpecError;
-use crate::view::View;
 
 /// The scheme.
-pub struct Size {
-    inner: Filtered,
+pub type Size = Filtered<BySize>;
+
+/// Lets large objects go past.
+pub struct BySize {
     /// Bytes of the largest object that is kept.
     most: u64,
 }
 
-impl Policy for Size {
+impl Filter for BySize {
     const INFO: Info = Info {
         name: "max-size",
         aliases: &[],
@@ -48,57 +48,11 @@ impl Policy for Size {
         needs: Needs::EVERYTHING,
     };
 
-    fn new(setup: &Setup) -> Result<Self, SpecError> {
-        Ok(Size { inner: Filtered::new(setup)?, most: setup.args.bytes("max") })
+    fn new(args: &Args) -> Result<BySize, SpecError> {
+        Ok(BySize { most: args.bytes("max") })
     }
 
-    fn view(args: &Args, capacity: u32) -> Result<View, SpecError> {
-        plain_view("max-size", args.policy("policy"), args, capacity)?;
-        Ok(View::default())
-    }
-
-    fn identities(args: &Args, capacity: u32) -> u64 {
-        args.policy("policy").identities(capacity, args)
-    }
-
-    fn weighs(args: &Args) -> bool {
-        args.policy("policy").weighs(args)
-    }
-
-    fn keeps(&self, reference: &Reference) -> bool {
-        u64::from(reference.bytes) <= self.most && self.inner.policy.keeps(reference)
-    }
-
-    #[inline(always)]
-    fn access(&mut self, slot: Slot, reference: Reference, fx: &mut impl Effects) -> Outcome {
-        self.inner.access(slot, reference, u64::from(reference.bytes) > self.most, fx)
-    }
-
-    fn prefetch(&self, slot: Slot) {
-        self.inner.policy.prefetch(slot);
-    }
-
-    fn remove(&mut self, slot: Slot, fx: &mut impl Effects) {
-        self.inner.remove(slot, fx);
-    }
-
-    fn resize(&mut self, capacity: u32, fx: &mut impl Effects) {
-        self.inner.resize(capacity, fx);
-    }
-
-    fn grow(&mut self, slots: u32) {
-        self.inner.grow(slots);
-    }
-
-    fn contains(&self, slot: Slot) -> bool {
-        self.inner.policy.contains(slot)
-    }
-
-    fn len(&self) -> u32 {
-        self.inner.policy.len()
-    }
-
-    fn validate(&self) {
-        self.inner.validate();
+    fn goes_past(&self, reference: &Reference) -> bool {
+        u64::from(reference.bytes) > self.most
     }
 }

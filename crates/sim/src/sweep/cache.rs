@@ -1,8 +1,7 @@
 //! A sweep over requests.
 
-use std::collections::HashMap;
-
-use hotset_core::policy::{Args, Explained, Explanation, Names, PolicySpec, file_group, group_words};
+use hotset_core::policy::{Args, Explained, Names, PolicySpec};
+use hotset_core::request::Kind;
 use hotset_core::spec::ObjectSize;
 use hotset_trace::{Meta, Tables, Trace, TraceReader};
 
@@ -11,7 +10,7 @@ use crate::error::SimError;
 use crate::grid::{self, Plan, Replayed};
 use crate::prepare::{Options, Prepared, prepare};
 use crate::progress::Observer;
-use crate::results::{Choice, Row, TraceFacts};
+use crate::results::{Choice, TraceFacts};
 
 impl Sweep {
     /// Rows of an open trace of requests.
@@ -39,7 +38,10 @@ impl Sweep {
         let mut swept =
             self.told(self.facts(name, &meta, reader.as_ref(), block_bytes, cells.distinct), &plans, &cells);
         if let (true, Rows::Cache(rows)) = (self.explain, &mut swept.rows) {
-            explain(rows, cells.explanations, reader.tables());
+            let names = TraceNames(reader.tables());
+            for (row, told) in rows.iter_mut().zip(cells.explanations) {
+                row.explained = Explained::all(told, &names);
+            }
         }
         Ok(swept)
     }
@@ -133,35 +135,20 @@ impl Sweep {
     }
 }
 
-/// Puts what policies have learnt into their rows, with the names that the trace has for it.
-fn explain(rows: &mut [Row], explanations: Vec<Vec<Explanation>>, tables: &Tables) {
-    let mut groups = HashMap::new();
-    for file in &tables.files {
-        groups.entry(file_group(&file.path, file.kind)).or_insert_with(|| group_words(&file.path, file.kind));
-    }
-    let names = TraceNames { tables, groups };
-    for (row, told) in rows.iter_mut().zip(explanations) {
-        row.explained = told.into_iter().map(|told| Explained::new(told, &names)).collect();
-    }
-}
-
 /// Names that a trace has for what policies speak of.
-struct TraceNames<'a> {
-    tables: &'a Tables,
-    groups: HashMap<u32, String>,
-}
+struct TraceNames<'a>(&'a Tables);
 
 impl Names for TraceNames<'_> {
     fn app(&self, app: u32) -> Option<String> {
-        self.tables.apps.get(app as usize).cloned()
-    }
-
-    fn group(&self, group: u32) -> Option<String> {
-        self.groups.get(&group).cloned()
+        self.0.apps.get(app as usize).cloned()
     }
 
     fn file(&self, file: u32) -> Option<String> {
-        self.tables.files.get(file as usize).map(|file| file.path.clone())
+        self.0.files.get(file as usize).map(|file| file.path.clone())
+    }
+
+    fn files(&self) -> impl Iterator<Item = (&str, Kind)> {
+        self.0.files.iter().map(|file| (file.path.as_str(), file.kind))
     }
 }
 

@@ -9,7 +9,6 @@ mod apr;
 mod arc;
 mod auto;
 mod bimodal;
-mod bypass;
 mod cacheus;
 mod car;
 mod clock;
@@ -22,6 +21,7 @@ mod dulo;
 mod eelru;
 mod eta;
 mod fifo;
+mod filtered;
 mod gdsf;
 mod hyperbolic;
 mod innodb;
@@ -53,7 +53,6 @@ mod sarc;
 mod seq;
 mod shared;
 mod sieve;
-mod size;
 mod slru;
 mod two_q;
 mod ubm;
@@ -155,7 +154,7 @@ pub static MODELS: &[Row] = &[
     .in_worlds(SIX_CLASSES)
     .in_blocks_of(BLOCK_IN_PARTS),
     row::<applications::Applications<applications::Equal>>("best", &["mru"]),
-    row::<bypass::Bypass>("bypass", &["2q, config", "s3-fifo, other"]),
+    row::<filtered::Filtered<filtered::OfClass>>("bypass", &["2q, config", "s3-fifo, other"]),
     row::<cacheus::Cacheus>("cacheus", &["scan=50%", "scan=100%, ghosts=100%", "ghosts=0", "scan=2, ghosts=3"]),
     row::<car::Car>("car", &[]),
     row::<clock::Clock>(
@@ -354,7 +353,7 @@ pub static MODELS: &[Row] = &[
     .in_worlds(&[World::PLAIN, World { file_blocks: 60, ..World::PLAIN }]),
     row::<shared::Shared>("shared", &["arc", "lirs"]),
     row::<sieve::Sieve>("sieve", &[]),
-    row::<size::Size>("max-size", &["max=600B", "gdsf, max=400B", "s3-fifo, max=800B"]).in_worlds(OBJECTS),
+    row::<filtered::Filtered<filtered::Larger>>("max-size", &["max=600B", "gdsf, max=400B", "s3-fifo, max=800B"]).in_worlds(OBJECTS),
     row::<slru::Slru>("slru", &["protected=0", "protected=50%", "protected=100%"]).in_worlds(OBJECTS),
     row::<ubm::Ubm>("ubm", &["files=1, broken=ignore", "files=2, run=3, broken=ignore", "run=4294967295"]),
     row::<applications::Applications<applications::Ucp>>("ucp", &["interval=10", "interval=300ms, policy=arc"])

@@ -31,8 +31,8 @@ pub(super) fn all(memory: &Memory) -> Vec<Explanation> {
         room[flows.told_as(memory.node(slot))] += 1.0 / f64::from(looked_at);
         worth.push(memory.worth(slot));
     }
-    worth.sort_unstable_by(f32::total_cmp);
-    let price = if memory.is_full() { worth.get(worth.len() / RANK_OF_PRICE).copied().unwrap_or(0.0) } else { 0.0 };
+    let rank = worth.len() / RANK_OF_PRICE;
+    let price = if memory.is_full() { *worth.select_nth_unstable_by(rank, f32::total_cmp).1 } else { 0.0 };
     let references = shares_of_references(flows);
     let explain = |node: usize| {
         let (hazard, indices) = flows.curves.of(node)?;

@@ -60,6 +60,8 @@ pub(super) struct Memory {
     capacity: u32,
     args: Args,
     draws: u32,
+    /// Curves are computed by the reference that is due for it.
+    is_inline: bool,
     /// References so far; it may wrap.
     now: u32,
     /// References until curves are computed.
@@ -100,6 +102,7 @@ impl Memory {
             capacity: setup.capacity,
             args: args.clone(),
             draws: args.count("candidates") as u32,
+            is_inline: args.word("curves") == INLINE,
             now: 0,
             left: 0,
             made: 0,
@@ -235,7 +238,7 @@ impl Memory {
         for row in 0..self.sample.rows.len() {
             self.count_unused(self.sample.rows[row].1);
         }
-        if self.args.word("curves") == INLINE {
+        if self.is_inline {
             self.flows.compute();
             return self.renewed();
         }

@@ -181,29 +181,28 @@ impl Promises {
         self.tell(reference, fx);
     }
 
-    /// Tells how the room is divided, if that is news.
+    /// Tells how the room is divided, with other figures if they are news.
     fn tell(&mut self, reference: &Reference, fx: &mut impl Effects) {
         let parts: Vec<PartRoom> = self.order.iter().map(|&app| self.accounts[usize::from(app)].part(app)).collect();
         let is_news = |(new, old): (&PartRoom, &PartRoom)| {
             new.blocks.abs_diff(old.blocks) > self.capacity / TOLD || new.is_infeasible != old.is_infeasible
         };
-        if parts.len() == self.told.len() && !parts.iter().zip(&self.told).any(is_news) {
-            // The promises may be others.
-            let parts = self.told.clone();
-            return fx.note(&Note::Division(&self.repartition(parts, reference)));
+        if parts.len() != self.told.len() || parts.iter().zip(&self.told).any(is_news) {
+            self.told = parts;
         }
-        self.told.clone_from(&parts);
-        fx.note(&Note::Division(&self.repartition(parts, reference)));
+        // With the same rooms the promises may be others.
+        fx.note(&Note::Division(&self.repartition(reference)));
     }
 
-    fn repartition(&self, parts: Vec<PartRoom>, reference: &Reference) -> Repartition {
+    fn repartition(&self, reference: &Reference) -> Repartition {
         let promised = self.order.iter().map(|&app| (app, &self.accounts[usize::from(app)]));
         let promises = promised.filter(|(_, account)| account.goal > 0.0).map(|(app, account)| Promise {
             app: app.into(),
             needs: account.needs,
             below_since: account.below_since,
         });
-        Repartition { time: reference.time, clock: reference.clock, parts, promises: promises.collect() }
+        let (parts, promises) = (self.told.clone(), promises.collect());
+        Repartition { time: reference.time, clock: reference.clock, parts, promises }
     }
 
     /// Finds out by the curves how much room each promise needs, and which of them fit together.
@@ -260,31 +259,42 @@ impl Account {
     }
 }
 
+/// Ages of a flow that are worth as much: what passing them takes in blocks, and how many are used by then.
+struct Step {
+    worth: f32,
+    room: f64,
+    used: f64,
+}
+
 /// The least blocks with which an application hits this share of its references, if the blocks that are worth most at
 /// their age are kept; `None` if no room does, or nothing is known.
 fn needs(flows: &Flows, app: u32, goal: f64) -> Option<u32> {
     let all: f64 = (0..flows.len()).map(|node| f64::from(flows.evidence(node))).sum();
     let own = (0..flows.len()).filter(|&node| flows.evidence(node) > 0.0 && flows.flow(node).app == Some(app));
-    let (mut steps, mut references) = (Vec::new(), 0.0);
+    let (mut steps, mut references) = (Vec::<Step>::new(), 0.0);
     for node in own {
         let share = f64::from(flows.evidence(node)) / all;
         let (hazard, indices) = flows.curves.of(node)?;
         let points = path(hazard);
         references += share;
         // A block stays as long as it is worth more than what else there is: up to the first age at which it is not.
+        // Ages that are so worth as much are passed together or not at all.
         let mut worth = f32::MAX;
         for age in 0..BUCKETS {
-            worth = worth.min(indices[age]);
-            let (room, used) = (points[age + 1].0 - points[age].0, points[age + 1].1 - points[age].1);
-            steps.push((node, worth, share * room, share * used));
+            let room = share * (points[age + 1].0 - points[age].0);
+            let used = share * (points[age + 1].1 - points[age].1);
+            match steps.last_mut().filter(|_| age > 0 && indices[age] >= worth) {
+                Some(step) => (step.room, step.used) = (step.room + room, step.used + used),
+                None => {
+                    worth = indices[age];
+                    steps.push(Step { worth, room, used });
+                }
+            }
         }
     }
-    // What is worth as much in one flow is kept or not as a whole.
-    steps.sort_by(|one, other| other.1.total_cmp(&one.1).then(one.0.cmp(&other.0)));
+    steps.sort_by(|one, other| other.worth.total_cmp(&one.worth));
     let (mut blocks, mut hits) = (0.0, 0.0);
-    for same in steps.chunk_by(|one, other| (one.0, one.1) == (other.0, other.1)) {
-        let sum = |figure: fn(&(usize, f32, f64, f64)) -> f64| same.iter().map(figure).sum::<f64>();
-        let (room, used) = (sum(|step| step.2), sum(|step| step.3));
+    for Step { room, used, .. } in steps {
         if hits + used >= goal * references && used > 0.0 {
             let part = (goal * references - hits) / used;
             return Some((blocks + part * room).ceil().min(f64::from(u32::MAX)) as u32);
