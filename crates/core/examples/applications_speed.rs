@@ -51,6 +51,7 @@ fn run(spec: &str, trace: &[Slot]) {
         future: None,
         addresses: None,
         apps: &apps,
+        weighs: false,
     };
     std::fs::write("/proc/self/clear_refs", "5").expect("Linux forgets the most memory so far");
     let before = most_memory();

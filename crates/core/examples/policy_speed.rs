@@ -48,6 +48,7 @@ fn main() {
                 future: Some(&future),
                 addresses: Some(&addresses),
                 apps: &[],
+                weighs: false,
             };
             let (hits, seconds) =
                 registry::visit(name, Replay { setup: &setup, trace: &trace }).expect("the name is the registry's own");
@@ -68,6 +69,7 @@ fn main() {
                 future: Some(&future),
                 addresses: Some(&addresses),
                 apps: &[],
+                weighs: false,
             };
             registry::visit(name, Weigh(&setup)).expect("the name is the registry's own") as f64
         };

@@ -89,8 +89,16 @@ fn run(spec: &PolicySpec) {
         for block_bytes in [None, Some(4096)] {
             let args = spec.args(block_bytes);
             let view = spec.entry().asks.view(&args, capacity);
-            let setup =
-                Setup { capacity, slots: SLOTS, seed: 1, args: &args, future: None, addresses: None, apps: &[] };
+            let setup = Setup {
+                capacity,
+                slots: SLOTS,
+                seed: 1,
+                args: &args,
+                future: None,
+                addresses: None,
+                apps: &[],
+                weighs: false,
+            };
             let (Ok(view), Ok(mut policy)) = (view, spec.entry().asks.build(&setup)) else { continue };
             let classes = view.rules.map_or(1, |rules| rules.classes().len() as u32);
             for time in 0..300 {

@@ -7,6 +7,7 @@
 use std::sync::Arc;
 
 use hotset_core::host::room::Room;
+use hotset_core::policy::dynamic::Boxed;
 use hotset_core::policy::{Args, Entry, Explanation, Future, Policy, Setup, Told};
 use hotset_core::registry::{self, Visitor};
 use hotset_core::spec::SpecError;
@@ -337,11 +338,11 @@ impl<D: Directory + 'static> Visitor for BuildCell<'_, D> {
     type Output = Result<Box<dyn Cell<D::Key>>, SpecError>;
 
     fn visit<P: Policy + 'static>(self) -> Self::Output {
-        let policy = P::new(&self.setup)?;
         let BuildCell { setup, bytes, directory, trace } = self;
         let Some(bytes) = bytes else {
-            return Ok(Box::new(PolicyCell::new(policy, directory, setup.slots, &trace, ())));
+            return Ok(Box::new(PolicyCell::new(P::new(&setup)?, directory, setup.slots, &trace, ())));
         };
+        let policy = Boxed::<P>::new(&setup)?;
         let can_keep = |capacity| P::new(&Setup { capacity, ..setup.clone() }).is_ok();
         let capacity = Bytes::new(Room::new(bytes, P::weighs(setup.args), can_keep));
         Ok(Box::new(PolicyCell::new(policy, directory, setup.slots, &trace, capacity)))

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use hotset_core::policy::dynamic::Boxed;
 use hotset_core::policy::{Args, Future, Outcome, Policy, PolicySpec, Reference, Run, Setup, Told};
 use hotset_core::registry::{self, Visitor};
 use hotset_core::spec::SpecError;
@@ -83,6 +84,7 @@ impl Case {
             future,
             addresses: Some(&addresses),
             apps: &apps,
+            weighs: self.world.weighs(),
         };
         build(&setup).unwrap_or_else(|error| panic!("{}: {error}", self.policy))
     }
@@ -156,6 +158,14 @@ impl Case {
         impl Visitor for Run<'_> {
             type Output = Result<u64, String>;
             fn visit<P: Policy + 'static>(self) -> Self::Output {
+                match self.0.world.weighs() {
+                    true => self.run::<Boxed<P>>(),
+                    false => self.run::<P>(),
+                }
+            }
+        }
+        impl Run<'_> {
+            fn run<P: Policy>(self) -> Result<u64, String> {
                 let Run(case, first, events) = self;
                 let mut harness = Harness::<P>::new(case, events);
                 for (number, &event) in events.iter().enumerate() {

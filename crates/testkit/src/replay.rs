@@ -1,5 +1,6 @@
 //! Runs a policy alone, as fast as it goes, and counts.
 
+use hotset_core::policy::dynamic::Boxed;
 use hotset_core::policy::{Effects, Extra, Outcome, Policy, Slot};
 use hotset_core::registry::{self, Visitor};
 
@@ -27,6 +28,14 @@ pub fn replay(case: &Case, trace: &[u32]) -> Counts {
     impl Visitor for Run<'_> {
         type Output = Counts;
         fn visit<P: Policy + 'static>(self) -> Counts {
+            match self.0.world.weighs() {
+                true => self.run::<Boxed<P>>(),
+                false => self.run::<P>(),
+            }
+        }
+    }
+    impl Run<'_> {
+        fn run<P: Policy>(self) -> Counts {
             let Run(case, trace) = self;
             let future = P::INFO.offline.then(|| future(trace.to_vec()));
             let slots = trace.iter().max().map_or(0, |&last| last + 1);

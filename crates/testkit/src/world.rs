@@ -53,7 +53,7 @@ impl World {
             object: self.object(key),
             ahead: false,
             weight: self.weight(key, time),
-            bytes: if self.heaviest > 1 { 200 * self.weight(key, time) } else { 0 },
+            bytes: if self.weighs() { 200 * self.weight(key, time) } else { 0 },
         }
     }
 
@@ -62,6 +62,11 @@ impl World {
         let file = key / self.file_blocks;
         let bytes = [64 << 10, u64::MAX, 32 << 10][file as usize % 3];
         (key % self.loose != self.loose - 1).then_some(Object { id: file, bytes, is_global: file % 5 == 4 })
+    }
+
+    /// True if not all blocks weigh the same.
+    pub fn weighs(self) -> bool {
+        self.heaviest > 1
     }
 
     fn weight(self, key: u32, time: u64) -> u32 {

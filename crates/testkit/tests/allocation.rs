@@ -40,6 +40,7 @@ impl Visitor for Run {
             future: Some(&future),
             addresses: Some(&addresses),
             apps: &[],
+            weighs: false,
         };
         let mut policy = P::new(&setup).expect("defaults build");
         let before = allocations();

@@ -43,7 +43,8 @@ impl Effects for Seen {
 impl Cache {
     fn new(spec: &str, capacity: u32, slots: u32) -> Cache {
         let args = args(spec);
-        let setup = Setup { capacity, slots, seed: 1, args: &args, future: None, addresses: None, apps: &[] };
+        let setup =
+            Setup { capacity, slots, seed: 1, args: &args, future: None, addresses: None, apps: &[], weighs: false };
         let render = Render::new(&setup).unwrap_or_else(|error| panic!("{error}"));
         Cache { render, seen: Seen::default(), hits: 0 }
     }
@@ -141,7 +142,16 @@ fn the_first_division() {
     let with_size = |random: &str| {
         let spec = PolicySpec::parse(&format!("render(random={random})")).unwrap();
         let args = spec.args(Some(512));
-        let setup = Setup { capacity: 1000, slots: 1, seed: 1, args: &args, future: None, addresses: None, apps: &[] };
+        let setup = Setup {
+            capacity: 1000,
+            slots: 1,
+            seed: 1,
+            args: &args,
+            future: None,
+            addresses: None,
+            apps: &[],
+            weighs: false,
+        };
         Render::new(&setup).unwrap().room()[2]
     };
     assert_eq!((with_size("64K"), with_size("32K")), (16, 64), "the default is in blocks");

@@ -144,7 +144,16 @@ impl Visitor for Pieces<'_> {
 
     fn visit<P: Policy + 'static>(self) -> [u32; 2] {
         let args = &self.args;
-        let setup = Setup { capacity: CAPACITY, slots: 1, seed: 1, args, future: None, addresses: None, apps: &[] };
+        let setup = Setup {
+            capacity: CAPACITY,
+            slots: 1,
+            seed: 1,
+            args,
+            future: None,
+            addresses: None,
+            apps: &[],
+            weighs: false,
+        };
         let rules = P::view(args, CAPACITY).expect("checked arguments").rules.expect("caches in parts have classes");
         let class = rules.class(self.class).expect("a class of theirs");
         let mut policy = P::new(&setup).unwrap_or_else(|error| panic!("{error}"));

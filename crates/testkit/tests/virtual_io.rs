@@ -45,7 +45,8 @@ struct Cache {
 impl Cache {
     fn new(spec: &str, capacity: u32, slots: u32) -> Cache {
         let args = PolicySpec::parse(spec).unwrap_or_else(|error| panic!("{error}")).args(None);
-        let setup = Setup { capacity, slots, seed: 1, args: &args, future: None, addresses: None, apps: &[] };
+        let setup =
+            Setup { capacity, slots, seed: 1, args: &args, future: None, addresses: None, apps: &[], weighs: false };
         Cache { scheme: VirtualIo::new(&setup).unwrap_or_else(|error| panic!("{error}")), time: 0 }
     }
 
@@ -146,7 +147,16 @@ fn on_a_loop_it_prefetches() {
 fn policies_without_an_order_are_refused() {
     for spec in ["virtual(clock)", "virtual(lfu(aging=10))", "virtual(virtual(lru))"] {
         let args = PolicySpec::parse(spec).unwrap_or_else(|error| panic!("{error}")).args(None);
-        let setup = Setup { capacity: 9, slots: 9, seed: 1, args: &args, future: None, addresses: None, apps: &[] };
+        let setup = Setup {
+            capacity: 9,
+            slots: 9,
+            seed: 1,
+            args: &args,
+            future: None,
+            addresses: None,
+            apps: &[],
+            weighs: false,
+        };
         let error = VirtualIo::new(&setup).err().expect("refused").to_string();
         assert!(error.contains("keeps no order of positions"), "{error}");
     }

@@ -4,7 +4,7 @@
 //! raises p, the size that T1 should have, a hit in B2 lowers it. What a policy does with T1 and T2 is its own affair.
 
 use crate::parts::ghost::{forget_in, forget_oldest};
-use crate::parts::queue::{Places, Queue, Tag};
+use crate::parts::queue::{Alike, Places, Queue, Tag, Weights};
 use crate::policy::{Effects, Slot};
 
 /// Tag of T1.
@@ -18,13 +18,13 @@ pub const B2: Tag = 3;
 
 /// The lists, their places and p. |T1| + |T2| and |T1| + |B1| are at most c, all four at most 2c.
 #[derive(Debug)]
-pub struct FourLists {
+pub struct FourLists<W = Alike> {
     /// c, the blocks that may be resident.
     pub capacity: u32,
     /// p, the size that T1 should have: a real number from 0 to c.
     pub target: f64,
     /// Where each slot is.
-    pub places: Places,
+    pub places: Places<W>,
     /// Resident, seen once.
     pub t1: Queue,
     /// Resident, seen again.
@@ -35,11 +35,11 @@ pub struct FourLists {
     pub b2: Queue,
 }
 
-impl FourLists {
+impl<W: Weights> FourLists<W> {
     /// Empty lists.
-    pub fn new(capacity: u32, slots: u32) -> FourLists {
+    pub fn new(capacity: u32, slots: u32) -> FourLists<W> {
         let [t1, t2, b1, b2] = [T1, T2, B1, B2].map(|tag| Queue::new(tag, 0));
-        let mut lists = FourLists { capacity, target: 0.0, places: Places::new(slots), t1, t2, b1, b2 };
+        let mut lists = FourLists { capacity, target: 0.0, places: Places::weighing(slots), t1, t2, b1, b2 };
         lists.fit_queues();
         lists
     }
@@ -82,9 +82,15 @@ impl FourLists {
         let (weight, capacity) = (u64::from(self.places.weight(slot)), u64::from(self.capacity));
         while self.seen_once() + weight > capacity && !self.b1.is_empty() {
             forget_oldest(&mut self.b1, &mut self.places, fx);
+            if W::ARE_ALIKE {
+                return;
+            }
         }
         while self.seen_once() + weight <= capacity && self.known() + weight > 2 * capacity {
             forget_oldest(&mut self.b2, &mut self.places, fx);
+            if W::ARE_ALIKE {
+                return;
+            }
         }
     }
 
@@ -94,7 +100,12 @@ impl FourLists {
     }
 
     /// Sets the capacity; evicts by `replace` until the residents fit, then trims the ghosts.
-    pub fn resize<E: Effects>(&mut self, capacity: u32, fx: &mut E, mut replace: impl FnMut(&mut FourLists, &mut E)) {
+    pub fn resize<E: Effects>(
+        &mut self,
+        capacity: u32,
+        fx: &mut E,
+        mut replace: impl FnMut(&mut FourLists<W>, &mut E),
+    ) {
         self.capacity = capacity;
         self.target = self.target.min(f64::from(capacity));
         while self.resident() > capacity {

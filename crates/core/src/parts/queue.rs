@@ -8,6 +8,9 @@
 //! which costs O(1) amortised.
 
 mod ranks;
+mod weights;
+
+pub use self::weights::{Alike, Weighed, Weights};
 
 use self::ranks::Ranks;
 use super::large;
@@ -24,19 +27,24 @@ const MARK: u32 = 1 << 28;
 pub const ABSENT: Tag = 7;
 const NOWHERE: u32 = u32::MAX;
 
-/// For every slot, the queue it is in and the position of its live entry. 4 bytes a slot, and 4 more once some slot
-/// weighs more than 1.
+/// For every slot, the queue it is in and the position of its live entry: 4 bytes a slot. And what it weighs.
 #[derive(Debug)]
-pub struct Places {
+pub struct Places<W = Alike> {
     of: Vec<u32>,
-    /// Weights of the first slots; all others weigh 1.
-    weights: Vec<u32>,
+    weights: W,
 }
 
 impl Places {
-    /// No slot is anywhere.
+    /// Slots that count as one each. None is anywhere.
     pub fn new(slots: u32) -> Places {
-        Places { of: large::filled(NOWHERE, slots as usize), weights: Vec::new() }
+        Places::weighing(slots)
+    }
+}
+
+impl<W: Weights> Places<W> {
+    /// No slot is anywhere.
+    pub fn weighing(slots: u32) -> Places<W> {
+        Places { of: large::filled(NOWHERE, slots as usize), weights: W::default() }
     }
 
     /// Makes room for slots below `slots`.
@@ -49,14 +57,14 @@ impl Places {
     /// What `slot` counts in the length of a queue.
     #[inline(always)]
     pub fn weight(&self, slot: Slot) -> u32 {
-        self.weights.get(slot as usize).map_or(1, |&weight| weight)
+        self.weights.of(slot)
     }
 
     /// Gives a weight, at least 1, to `slot`, in whichever of `queues`, which are all of these places, it is, or in
     /// none; tells whether it had another.
     #[inline(always)]
     pub fn weigh<const N: usize>(&mut self, queues: [&mut Queue; N], slot: Slot, weight: u32) -> bool {
-        let is_other = self.weight(slot) != weight;
+        let is_other = !W::ARE_ALIKE && self.weight(slot) != weight;
         if is_other {
             self.set_weight(queues, slot, weight);
         }
@@ -69,10 +77,7 @@ impl Places {
         if let Some(queue) = queues.into_iter().find(|queue| queue.tag == tag) {
             queue.len = queue.len - self.weight(slot) + weight;
         }
-        if self.weights.len() < self.of.len() {
-            self.weights.resize(self.of.len(), 1);
-        }
-        self.weights[slot as usize] = weight;
+        self.weights.set(slot, weight, self.of.len());
     }
 
     /// Slots there is room for.
@@ -171,7 +176,7 @@ impl Queue {
     }
 
     /// An empty queue that will hold at most `bound` of the slots of `places`.
-    pub fn within(tag: Tag, bound: u32, places: &Places) -> Queue {
+    pub fn within(tag: Tag, bound: u32, places: &Places<impl Weights>) -> Queue {
         Queue::new(tag, bound.min(places.slots()))
     }
 
@@ -195,7 +200,7 @@ impl Queue {
 
     /// Appends `slot` at the MRU end. It must not be in another queue of the same `places`: `take` it from there first.
     #[inline(always)]
-    pub fn push(&mut self, places: &mut Places, slot: Slot) {
+    pub fn push(&mut self, places: &mut Places<impl Weights>, slot: Slot) {
         debug_assert_eq!(places.tag(slot), ABSENT);
         self.append(places, slot);
         self.len += places.weight(slot);
@@ -203,7 +208,7 @@ impl Queue {
 
     /// Puts `slot` at the LRU end. It must not be in another queue of the same `places`.
     #[inline(always)]
-    pub fn push_oldest(&mut self, places: &mut Places, slot: Slot) {
+    pub fn push_oldest(&mut self, places: &mut Places<impl Weights>, slot: Slot) {
         debug_assert_eq!(places.tag(slot), ABSENT);
         self.make_room(places);
         self.old = self.old.wrapping_sub(1);
@@ -213,7 +218,7 @@ impl Queue {
 
     /// Moves `slot`, which is in this queue, to the MRU end, unmarked.
     #[inline(always)]
-    pub fn renew(&mut self, places: &mut Places, slot: Slot) {
+    pub fn renew(&mut self, places: &mut Places<impl Weights>, slot: Slot) {
         debug_assert_eq!(places.tag(slot), self.tag);
         self.kill(places.index(slot));
         self.append(places, slot);
@@ -221,7 +226,7 @@ impl Queue {
 
     /// Takes `slot`, which is in this queue, out of it.
     #[inline(always)]
-    pub fn take(&mut self, places: &mut Places, slot: Slot) {
+    pub fn take(&mut self, places: &mut Places<impl Weights>, slot: Slot) {
         debug_assert_eq!(places.tag(slot), self.tag);
         self.kill(places.index(slot));
         self.len -= places.weight(slot);
@@ -231,7 +236,7 @@ impl Queue {
     /// Takes `slot` out and puts `heir` in its position. Both are in this queue; `heir` leaves the position that it
     /// had.
     #[inline(always)]
-    pub fn replace(&mut self, places: &mut Places, slot: Slot, heir: Slot) {
+    pub fn replace(&mut self, places: &mut Places<impl Weights>, slot: Slot, heir: Slot) {
         debug_assert!(places.tag(slot) == self.tag && places.tag(heir) == self.tag && slot != heir);
         self.kill(places.index(heir));
         self.len -= places.weight(slot);
@@ -242,7 +247,7 @@ impl Queue {
 
     /// The oldest slot.
     #[inline(always)]
-    pub fn oldest(&mut self, places: &Places) -> Option<Slot> {
+    pub fn oldest(&mut self, places: &Places<impl Weights>) -> Option<Slot> {
         if self.len == 0 {
             return None;
         }
@@ -256,7 +261,7 @@ impl Queue {
 
     /// Takes the oldest slot out.
     #[inline(always)]
-    pub fn pop_oldest(&mut self, places: &mut Places) -> Option<Slot> {
+    pub fn pop_oldest(&mut self, places: &mut Places<impl Weights>) -> Option<Slot> {
         let slot = self.oldest(places)?;
         self.kill(self.index(self.old));
         self.len -= places.weight(slot);
@@ -282,7 +287,7 @@ impl Queue {
 
     /// Takes the youngest slot out.
     #[inline(always)]
-    pub fn pop_youngest(&mut self, places: &mut Places) -> Option<Slot> {
+    pub fn pop_youngest(&mut self, places: &mut Places<impl Weights>) -> Option<Slot> {
         let slot = self.youngest()?;
         self.take(places, slot);
         self.young = self.young.wrapping_sub(1);
@@ -290,7 +295,7 @@ impl Queue {
     }
 
     /// Makes room for `bound` slots, or for all that there are if these are fewer.
-    pub fn grow(&mut self, places: &mut Places, bound: u32) {
+    pub fn grow(&mut self, places: &mut Places<impl Weights>, bound: u32) {
         let bound = bound.min(places.slots());
         if u64::from(bound) * 2 <= self.ring.len() as u64 {
             return;
@@ -316,7 +321,7 @@ impl Queue {
     }
 
     /// Panics unless the count, the live bits and the places agree with the entries.
-    pub fn validate(&self, places: &Places) {
+    pub fn validate(&self, places: &Places<impl Weights>) {
         let weighed: u32 = self.iter().map(|slot| places.weight(slot)).sum();
         assert_eq!(weighed, self.len, "queue {} miscounts its slots", self.tag);
         let (live, count) = (self.count_live(), self.iter().count());
@@ -330,7 +335,7 @@ impl Queue {
     }
 
     #[inline(always)]
-    fn append(&mut self, places: &mut Places, slot: Slot) {
+    fn append(&mut self, places: &mut Places<impl Weights>, slot: Slot) {
         self.make_room(places);
         self.write(places, slot, self.young);
         self.young = self.young.wrapping_add(1);
@@ -338,7 +343,7 @@ impl Queue {
 
     /// Frees an entry for a slot.
     #[inline(always)]
-    fn make_room(&mut self, places: &mut Places) {
+    fn make_room(&mut self, places: &mut Places<impl Weights>) {
         if self.young.wrapping_sub(self.old) as usize == self.ring.len() {
             self.squeeze(places);
         }
@@ -346,7 +351,7 @@ impl Queue {
 
     /// Makes the entry at `position` the one of `slot`.
     #[inline(always)]
-    fn write(&mut self, places: &mut Places, slot: Slot, position: u32) {
+    fn write(&mut self, places: &mut Places<impl Weights>, slot: Slot, position: u32) {
         let index = self.index(position);
         self.ring[index] = slot;
         self.revive(index);
@@ -365,7 +370,7 @@ impl Queue {
 
     /// Closes the gaps that dead entries left.
     #[cold]
-    fn squeeze(&mut self, places: &mut Places) {
+    fn squeeze(&mut self, places: &mut Places<impl Weights>) {
         let (mut from, mut to) = (self.old, self.old);
         let ranks = std::mem::take(&mut self.ranks);
         for _ in 0..self.count_live() {
@@ -406,7 +411,7 @@ impl Queue {
 
     /// Fetches the words of the live slots in the 64 entries after those around `position`.
     #[inline(always)]
-    fn fetch_after(&self, places: &Places, position: u32) {
+    fn fetch_after(&self, places: &Places<impl Weights>, position: u32) {
         let first = self.index((position | 63).wrapping_add(1));
         let mut word = self.live[first / 64];
         while word != 0 {
@@ -542,7 +547,7 @@ mod tests {
 
     #[test]
     fn a_queue_is_as_long_as_its_slots_are_heavy() {
-        let mut places = Places::new(4);
+        let mut places = Places::<Weighed>::weighing(4);
         let (mut first, mut second) = (Queue::new(0, 0), Queue::new(1, 0));
         first.grow(&mut places, 4);
         second.grow(&mut places, 4);

@@ -24,14 +24,18 @@
 
 use crate::families::four_lists::{B1, B2, FourLists, T1, T2};
 use crate::parts::ghost::{discard_oldest, evict_to};
-use crate::policy::{Args, Effects, Info, Needs, Outcome, Policy, Reference, Setup, Slot};
+use crate::parts::queue::{Alike, Weighed, Weights};
+use crate::policy::{self, Args, Effects, Info, Needs, Outcome, Policy, Reference, Setup, Slot};
 use crate::spec::SpecError;
 
 /// The ARC policy.
-#[derive(Debug)]
-pub struct Arc(FourLists);
+pub type Arc = ArcOf<Alike>;
 
-impl Policy for Arc {
+/// The same, whatever blocks weigh.
+#[derive(Debug)]
+pub struct ArcOf<W>(FourLists<W>);
+
+impl<W: Weights> Policy for ArcOf<W> {
     const INFO: Info = Info {
         name: "arc",
         aliases: &[],
@@ -43,15 +47,19 @@ impl Policy for Arc {
     };
 
     fn new(setup: &Setup) -> Result<Self, SpecError> {
-        Ok(Arc(FourLists::new(setup.capacity, setup.slots)))
+        Ok(ArcOf(FourLists::new(setup.capacity, setup.slots)))
     }
 
     fn weighs(_args: &Args) -> bool {
         true
     }
 
+    fn boxed(setup: &Setup) -> Result<Box<dyn policy::dynamic::DynPolicy>, SpecError> {
+        policy::dynamic::by_weights::<Arc, ArcOf<Weighed>>(setup)
+    }
+
     fn identities(_args: &Args, capacity: u32) -> u64 {
-        FourLists::identities(capacity)
+        FourLists::<W>::identities(capacity)
     }
 
     #[inline(always)]
@@ -149,24 +157,30 @@ impl Policy for Arc {
 
 /// The paper's case IV: a block in none of the lists.
 #[inline(always)]
-fn make_room_for_stranger(lists: &mut FourLists, slot: Slot, fx: &mut impl Effects) {
+fn make_room_for_stranger<W: Weights>(lists: &mut FourLists<W>, slot: Slot, fx: &mut impl Effects) {
     while lists.t1.len() + lists.places.weight(slot) > lists.capacity {
         discard_oldest(&mut lists.t1, &mut lists.places, fx);
+        if W::ARE_ALIKE {
+            return;
+        }
     }
     lists.make_ghost_room(slot, fx);
     make_room(lists, slot, false, fx);
 }
 
 #[inline(always)]
-fn make_room(lists: &mut FourLists, slot: Slot, in_b2: bool, fx: &mut impl Effects) {
+fn make_room<W: Weights>(lists: &mut FourLists<W>, slot: Slot, in_b2: bool, fx: &mut impl Effects) {
     while lists.resident() + lists.places.weight(slot) > lists.capacity {
         replace(lists, in_b2, fx);
+        if W::ARE_ALIKE {
+            return;
+        }
     }
 }
 
 /// The paper's REPLACE. T2 may be empty where T1 should be larger only as long as blocks are of many weights.
 #[inline(always)]
-fn replace(lists: &mut FourLists, in_b2: bool, fx: &mut impl Effects) {
+fn replace(lists: &mut FourLists<impl Weights>, in_b2: bool, fx: &mut impl Effects) {
     let size = f64::from(lists.t1.len());
     let is_larger = size > lists.target || in_b2 && size == lists.target;
     if !lists.t1.is_empty() && (is_larger || lists.t2.is_empty()) {

@@ -20,6 +20,7 @@
 
 use crate::families::four_lists::{B1, B2, FourLists, T1, T2};
 use crate::parts::ghost::evict_to;
+use crate::parts::queue::Alike;
 use crate::policy::{Args, Effects, Hits, Info, Needs, Outcome, Policy, Reference, Setup, Slot};
 use crate::spec::SpecError;
 
@@ -43,7 +44,7 @@ impl Policy for Car {
     }
 
     fn identities(_args: &Args, capacity: u32) -> u64 {
-        FourLists::identities(capacity)
+        FourLists::<Alike>::identities(capacity)
     }
 
     fn hits(_args: &Args) -> Hits {

@@ -25,8 +25,8 @@
 //! When not to use it: recency-friendly workloads whose popular set changes: the LIR set follows slowly, through a
 //! queue of 1%. With an unlimited stack the memory grows with the footprint.
 
-use crate::parts::queue::{ABSENT, Places, Queue, Tag};
-use crate::policy::{Args, Effects, Info, Needs, Outcome, Param, ParamKind, Policy, Reference, Setup, Slot};
+use crate::parts::queue::{ABSENT, Alike, Places, Queue, Tag, Weighed, Weights};
+use crate::policy::{self, Args, Effects, Info, Needs, Outcome, Param, ParamKind, Policy, Reference, Setup, Slot};
 use crate::spec::SpecError;
 
 const STACK: Tag = 0;
@@ -55,13 +55,16 @@ fn owner(place: Slot) -> Slot {
 }
 
 /// The LIRS policy.
+pub type Lirs = LirsOf<Alike>;
+
+/// The same, whatever blocks weigh.
 #[derive(Debug)]
-pub struct Lirs {
+pub struct LirsOf<W> {
     capacity: u32,
     args: Args,
     sizes: Sizes,
     lir_len: u32,
-    places: Places,
+    places: Places<W>,
     /// S, its bottom at the LRU end.
     stack: Queue,
     /// The slot at the bottom of S, always LIR, or [`NONE`]. It tells whether a reference makes pruning necessary.
@@ -89,7 +92,7 @@ impl Sizes {
     }
 }
 
-impl Policy for Lirs {
+impl<W: Weights> Policy for LirsOf<W> {
     const INFO: Info = Info {
         name: "lirs",
         aliases: &[],
@@ -114,12 +117,12 @@ impl Policy for Lirs {
     };
 
     fn new(setup: &Setup) -> Result<Self, SpecError> {
-        let mut lirs = Lirs {
+        let mut lirs = LirsOf {
             capacity: setup.capacity,
             args: setup.args.clone(),
             sizes: Sizes::of(setup.args, setup.capacity)?,
             lir_len: 0,
-            places: Places::new(2 * setup.slots),
+            places: Places::weighing(2 * setup.slots),
             stack: Queue::new(STACK, 0),
             bottom: NONE,
             queue: Queue::new(RESIDENT, 0),
@@ -131,6 +134,10 @@ impl Policy for Lirs {
 
     fn weighs(_args: &Args) -> bool {
         true
+    }
+
+    fn boxed(setup: &Setup) -> Result<Box<dyn policy::dynamic::DynPolicy>, SpecError> {
+        policy::dynamic::by_weights::<Lirs, LirsOf<Weighed>>(setup)
     }
 
     fn identities(args: &Args, capacity: u32) -> u64 {
@@ -225,7 +232,7 @@ impl Policy for Lirs {
     }
 }
 
-impl Lirs {
+impl<W: Weights> LirsOf<W> {
     /// Rings large enough for all that S, Q and the ghosts may come to hold.
     fn fit_queues(&mut self) {
         let slots = self.places.slots() / 2;
@@ -297,6 +304,9 @@ impl Lirs {
         let weight = self.weight(slot);
         while self.len() + weight > self.capacity {
             self.evict(fx);
+            if W::ARE_ALIKE {
+                break;
+            }
         }
         if was_seen || self.lir_len + weight <= self.sizes.lir {
             self.stack.push(&mut self.places, in_s(slot));
@@ -325,6 +335,9 @@ impl Lirs {
         self.lir_len += weight;
         while self.lir_len > self.sizes.lir {
             self.demote(fx);
+            if W::ARE_ALIKE {
+                return;
+            }
         }
     }
 
@@ -341,7 +354,7 @@ impl Lirs {
     /// Evicts the block at the front of Q, where there is one as long as blocks are of one weight.
     #[inline(always)]
     fn evict(&mut self, fx: &mut impl Effects) {
-        if self.queue.is_empty() && self.bottom != NONE {
+        if !W::ARE_ALIKE && self.queue.is_empty() && self.bottom != NONE {
             self.demote(fx);
         }
         let Some(victim) = self.queue.pop_oldest(&mut self.places).map(owner) else { return };

@@ -22,9 +22,9 @@
 //! When not to use it: loops larger than the cache; blocks whose second use comes only after they left the ghosts.
 
 use crate::parts::ghost::{discard_oldest, forget_in};
-use crate::parts::queue::{Places, Queue, Tag};
+use crate::parts::queue::{Alike, Places, Queue, Tag, Weighed, Weights};
 use crate::policy::{
-    Args, Effects, Hits, Info, Needs, Outcome, Param, ParamKind, Policy, Reference, Setting, Setup, Slot,
+    self, Args, Effects, Hits, Info, Needs, Outcome, Param, ParamKind, Policy, Reference, Setting, Setup, Slot,
 };
 use crate::spec::{SpecError, Value};
 
@@ -33,8 +33,11 @@ const MAIN: Tag = 1;
 const GHOST: Tag = 2;
 
 /// The S3-FIFO policy.
+pub type S3Fifo = S3FifoOf<Alike>;
+
+/// The same, whatever blocks weigh.
 #[derive(Debug)]
-pub struct S3Fifo {
+pub struct S3FifoOf<W> {
     capacity: u32,
     args: Args,
     bounds: Bounds,
@@ -43,7 +46,7 @@ pub struct S3Fifo {
     most: u8,
     /// Newcomers enter the main queue once the small one has its share.
     spills: bool,
-    places: Places,
+    places: Places<W>,
     /// Hits of each resident block, at most `most`.
     counts: Vec<u8>,
     small: Queue,
@@ -64,7 +67,7 @@ impl Bounds {
     }
 }
 
-impl Policy for S3Fifo {
+impl<W: Weights> Policy for S3FifoOf<W> {
     const INFO: Info = Info {
         name: "s3-fifo",
         aliases: &["s3fifo"],
@@ -114,13 +117,13 @@ impl Policy for S3Fifo {
                 "promote={promote} is never reached: expected at most {most}, where counts stop"
             )));
         }
-        let mut policy = S3Fifo {
+        let mut policy = S3FifoOf {
             capacity: setup.capacity,
             args: setup.args.clone(),
             promote,
             most,
             spills: setup.args.word("fill") == "main",
-            places: Places::new(setup.slots),
+            places: Places::weighing(setup.slots),
             counts: vec![0; setup.slots as usize],
             small: Queue::new(SMALL, 0),
             main: Queue::new(MAIN, 0),
@@ -133,6 +136,10 @@ impl Policy for S3Fifo {
 
     fn weighs(_args: &Args) -> bool {
         true
+    }
+
+    fn boxed(setup: &Setup) -> Result<Box<dyn policy::dynamic::DynPolicy>, SpecError> {
+        policy::dynamic::by_weights::<S3Fifo, S3FifoOf<Weighed>>(setup)
     }
 
     fn identities(args: &Args, capacity: u32) -> u64 {
@@ -214,7 +221,7 @@ impl Policy for S3Fifo {
     }
 }
 
-impl S3Fifo {
+impl<W: Weights> S3FifoOf<W> {
     /// Space for as many entries as the queues can have.
     fn make_space(&mut self) {
         self.small.grow(&mut self.places, self.capacity);

@@ -15,26 +15,29 @@
 //! When not to use it: when new blocks are wanted again soon and often but once; probation is short.
 
 use crate::parts::ghost::forget_in;
-use crate::parts::queue::{Places, Queue, Tag};
-use crate::policy::{Args, Effects, Info, Needs, Outcome, Param, ParamKind, Policy, Reference, Setup, Slot};
+use crate::parts::queue::{Alike, Places, Queue, Tag, Weighed, Weights};
+use crate::policy::{self, Args, Effects, Info, Needs, Outcome, Param, ParamKind, Policy, Reference, Setup, Slot};
 use crate::spec::SpecError;
 
 const PROBATION: Tag = 0;
 const PROTECTED: Tag = 1;
 
 /// The SLRU policy.
+pub type Slru = SlruOf<Alike>;
+
+/// The same, whatever blocks weigh.
 #[derive(Debug)]
-pub struct Slru {
+pub struct SlruOf<W> {
     capacity: u32,
     args: Args,
     /// Most blocks that may be protected.
     protected_most: u32,
-    places: Places,
+    places: Places<W>,
     probation: Queue,
     protected: Queue,
 }
 
-impl Policy for Slru {
+impl<W: Weights> Policy for SlruOf<W> {
     const INFO: Info = Info {
         name: "slru",
         aliases: &[],
@@ -51,8 +54,8 @@ impl Policy for Slru {
     };
 
     fn new(setup: &Setup) -> Result<Self, SpecError> {
-        let places = Places::new(setup.slots);
-        Ok(Slru {
+        let places = Places::weighing(setup.slots);
+        Ok(SlruOf {
             capacity: setup.capacity,
             args: setup.args.clone(),
             protected_most: protected_most(setup.args, setup.capacity)?,
@@ -64,6 +67,10 @@ impl Policy for Slru {
 
     fn weighs(_args: &Args) -> bool {
         true
+    }
+
+    fn boxed(setup: &Setup) -> Result<Box<dyn policy::dynamic::DynPolicy>, SpecError> {
+        policy::dynamic::by_weights::<Slru, SlruOf<Weighed>>(setup)
     }
 
     #[inline(always)]
@@ -82,6 +89,9 @@ impl Policy for Slru {
             _ => {
                 while self.len() + self.places.weight(slot) > self.capacity {
                     self.evict(fx);
+                    if W::ARE_ALIKE {
+                        break;
+                    }
                 }
                 self.probation.push(&mut self.places, slot);
                 return Outcome::Admitted;
@@ -136,7 +146,7 @@ impl Policy for Slru {
     }
 }
 
-impl Slru {
+impl<W: Weights> SlruOf<W> {
     /// Puts the oldest protected blocks back on probation while there are too many.
     #[inline(always)]
     fn demote(&mut self) {

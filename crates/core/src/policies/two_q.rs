@@ -24,8 +24,8 @@
 //! become hot.
 
 use crate::parts::ghost::{discard_oldest, evict_to, forget_in, forget_oldest};
-use crate::parts::queue::{Places, Queue, Tag};
-use crate::policy::{Args, Effects, Info, Needs, Outcome, Param, ParamKind, Policy, Reference, Setup, Slot};
+use crate::parts::queue::{Alike, Places, Queue, Tag, Weighed, Weights};
+use crate::policy::{self, Args, Effects, Info, Needs, Outcome, Param, ParamKind, Policy, Reference, Setup, Slot};
 use crate::spec::SpecError;
 
 const AM: Tag = 0;
@@ -33,13 +33,16 @@ const A1IN: Tag = 1;
 const A1OUT: Tag = 2;
 
 /// The 2Q policy.
+pub type TwoQ = TwoQOf<Alike>;
+
+/// The same, whatever blocks weigh.
 #[derive(Debug)]
-pub struct TwoQ {
+pub struct TwoQOf<W> {
     capacity: u32,
     args: Args,
     sizes: Sizes,
     promote: bool,
-    places: Places,
+    places: Places<W>,
     am: Queue,
     a1in: Queue,
     a1out: Queue,
@@ -60,7 +63,7 @@ impl Sizes {
     }
 }
 
-impl Policy for TwoQ {
+impl<W: Weights> Policy for TwoQOf<W> {
     const INFO: Info = Info {
         name: "2q",
         aliases: &["two-q"],
@@ -91,12 +94,12 @@ impl Policy for TwoQ {
     };
 
     fn new(setup: &Setup) -> Result<Self, SpecError> {
-        let mut two_q = TwoQ {
+        let mut two_q = TwoQOf {
             capacity: setup.capacity,
             args: setup.args.clone(),
             sizes: Sizes::of(setup.args, setup.capacity)?,
             promote: setup.args.word("a1in_hit") == "promote",
-            places: Places::new(setup.slots),
+            places: Places::weighing(setup.slots),
             am: Queue::new(AM, 0),
             a1in: Queue::new(A1IN, 0),
             a1out: Queue::new(A1OUT, 0),
@@ -107,6 +110,10 @@ impl Policy for TwoQ {
 
     fn weighs(_args: &Args) -> bool {
         true
+    }
+
+    fn boxed(setup: &Setup) -> Result<Box<dyn policy::dynamic::DynPolicy>, SpecError> {
+        policy::dynamic::by_weights::<TwoQ, TwoQOf<Weighed>>(setup)
     }
 
     fn identities(args: &Args, capacity: u32) -> u64 {
@@ -211,7 +218,7 @@ impl Policy for TwoQ {
     }
 }
 
-impl TwoQ {
+impl<W: Weights> TwoQOf<W> {
     /// Rings large enough for all that the queues may come to hold; A1out takes a victim before it drops a ghost.
     fn fit_queues(&mut self) {
         let slots = self.places.slots();
@@ -224,6 +231,9 @@ impl TwoQ {
     fn make_room(&mut self, arriving: Slot, fx: &mut impl Effects) {
         while self.len() + self.places.weight(arriving) > self.capacity {
             self.reclaim(Some(arriving), fx);
+            if W::ARE_ALIKE {
+                return;
+            }
         }
     }
 
@@ -240,6 +250,9 @@ impl TwoQ {
             let dropped = self.a1out.pop_oldest(&mut self.places);
             if let Some(ghost) = dropped.filter(|_| dropped != arriving) {
                 fx.forget(ghost);
+            }
+            if W::ARE_ALIKE {
+                return;
             }
         }
     }

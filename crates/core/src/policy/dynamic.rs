@@ -1,7 +1,14 @@
 //! Policies chosen at run time inside of others: the same policies behind one virtual call a reference.
 
-use super::{Done, Effects, Explanation, Extra, Note, Outcome, Policy, Reference, Slot, Work};
+use std::marker::PhantomData;
+
+use super::{
+    Args, Done, Effects, Explanation, Extra, Hits, Info, Note, Outcome, Policy, Profiling, Reference, Setting, Setup,
+    Slot, Work,
+};
 use crate::classify::Class;
+use crate::spec::{SpecError, Value};
+use crate::view::View;
 
 /// A [`Policy`] whose type is forgotten. The calls are the policy's own.
 pub trait DynPolicy: Send {
@@ -112,6 +119,122 @@ impl<P: Policy> DynPolicy for P {
 
     fn validate(&self) {
         Policy::validate(self);
+    }
+}
+
+/// A policy that weighs blocks, where they have weights, or its like for which all count as one.
+pub fn by_weights<A: Policy + 'static, W: Policy + 'static>(setup: &Setup) -> Result<Box<dyn DynPolicy>, SpecError> {
+    match setup.weighs {
+        true => Ok(Box::new(W::new(setup)?)),
+        false => Ok(Box::new(A::new(setup)?)),
+    }
+}
+
+/// Policy `P` as [`Policy::boxed`] gives it, for hosts that know its type and want that structure: one virtual call a
+/// reference.
+pub struct Boxed<P>(Box<dyn DynPolicy>, PhantomData<fn() -> P>);
+
+impl<P: Policy + 'static> Policy for Boxed<P> {
+    const INFO: Info = P::INFO;
+
+    fn new(setup: &Setup) -> Result<Self, SpecError> {
+        Ok(Boxed(P::boxed(setup)?, PhantomData))
+    }
+
+    fn view(args: &Args, capacity: u32) -> Result<View, SpecError> {
+        P::view(args, capacity)
+    }
+
+    fn hits(args: &Args) -> Hits {
+        P::hits(args)
+    }
+
+    fn weighs(args: &Args) -> bool {
+        P::weighs(args)
+    }
+
+    fn identities(args: &Args, capacity: u32) -> u64 {
+        P::identities(args, capacity)
+    }
+
+    fn profiling(args: &Args, capacity: u32) -> Option<Profiling> {
+        P::profiling(args, capacity)
+    }
+
+    fn reads_ahead(args: &Args) -> bool {
+        P::reads_ahead(args)
+    }
+
+    fn defaults_in(setting: Setting) -> Vec<(&'static str, Value)> {
+        P::defaults_in(setting)
+    }
+
+    fn access(&mut self, slot: Slot, reference: Reference, fx: &mut impl Effects) -> Outcome {
+        self.0.access(slot, reference, fx)
+    }
+
+    fn prefetch(&self, slot: Slot) {
+        self.0.prefetch(slot);
+    }
+
+    fn remove(&mut self, slot: Slot, fx: &mut impl Effects) {
+        self.0.remove(slot, fx);
+    }
+
+    fn resize(&mut self, capacity: u32, fx: &mut impl Effects) {
+        self.0.resize(capacity, fx);
+    }
+
+    fn grow(&mut self, slots: u32) {
+        self.0.grow(slots);
+    }
+
+    fn contains(&self, slot: Slot) -> bool {
+        self.0.contains(slot)
+    }
+
+    fn len(&self) -> u32 {
+        self.0.len()
+    }
+
+    fn keeps(&self, reference: &Reference) -> bool {
+        self.0.keeps(reference)
+    }
+
+    fn keep_order(&mut self) -> bool {
+        self.0.keep_order()
+    }
+
+    fn position(&self, slot: Slot) -> Option<u32> {
+        self.0.position(slot)
+    }
+
+    fn at(&self, position: u32) -> Option<Slot> {
+        self.0.at(position)
+    }
+
+    fn room(&self, class: Class) -> u32 {
+        self.0.room(class)
+    }
+
+    fn piece(&self, class: Class) -> u32 {
+        self.0.piece(class)
+    }
+
+    fn take_work(&mut self) -> Option<Work> {
+        self.0.take_work()
+    }
+
+    fn finish_work(&mut self, done: Done) {
+        self.0.finish_work(done);
+    }
+
+    fn explain(&self) -> Vec<Explanation> {
+        self.0.explain()
+    }
+
+    fn validate(&self) {
+        self.0.validate();
     }
 }
 

@@ -60,7 +60,7 @@ pub struct Reference {
     /// The host reads the block ahead: nobody has asked for it yet. Whoever counts hits leaves such references out.
     pub ahead: bool,
     /// What the block takes of the capacity, at least 1 and at most all of it. More than 1 only where the policy
-    /// [`weighs`](Policy::weighs) and its host has blocks of many sizes.
+    /// [`weighs`](Policy::weighs) and was built for a host with blocks of many sizes ([`Setup::weighs`]).
     pub weight: u32,
     /// Bytes of the block, where its host has blocks of many sizes; 0 where all are alike.
     pub bytes: u32,
@@ -343,6 +343,8 @@ pub struct Setup<'a> {
     pub addresses: Option<&'a [u64]>,
     /// The applications that the host knows of, by number. Others may turn up; they have no names.
     pub apps: &'a [App],
+    /// References tell what blocks weigh ([`Reference::weight`]), to a policy that is [`boxed`](Policy::boxed).
+    pub weighs: bool,
 }
 
 /// What the registry knows of a policy besides its code.

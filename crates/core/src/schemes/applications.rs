@@ -217,8 +217,16 @@ impl<D: Divider> Policy for Applications<D> {
 impl<D: Divider> Applications<D> {
     /// The policy of a part.
     fn policy(&self, capacity: u32) -> Result<Box<dyn DynPolicy>, SpecError> {
-        let setup =
-            Setup { capacity, slots: 0, seed: self.seed, args: &self.args, future: None, addresses: None, apps: &[] };
+        let setup = Setup {
+            capacity,
+            slots: 0,
+            seed: self.seed,
+            args: &self.args,
+            future: None,
+            addresses: None,
+            apps: &[],
+            weighs: false,
+        };
         let spec: &PolicySpec = self.args.policy("policy");
         spec.build(capacity, &setup)
     }

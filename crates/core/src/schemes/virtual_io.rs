@@ -274,8 +274,16 @@ impl VirtualIo {
             Some(spec) => (spec.clone(), self.args.clone()),
             None => (self.args.policy("policy").clone(), self.args.clone()),
         };
-        let setup =
-            Setup { capacity: 1, slots: 0, seed: self.seed, args: &args, future: None, addresses: None, apps: &[] };
+        let setup = Setup {
+            capacity: 1,
+            slots: 0,
+            seed: self.seed,
+            args: &args,
+            future: None,
+            addresses: None,
+            apps: &[],
+            weighs: false,
+        };
         let mut policy = spec.build(1, &setup)?;
         if !policy.keep_order() {
             return Err(SpecError::new(format!(

@@ -76,6 +76,7 @@ fn build(trace: &Arc<HeldMemory>, uses: Option<&Arc<Uses>>, plan: &Plan) -> Resu
         future: future.as_ref(),
         addresses: Some(&trace.addresses),
         apps: &[],
+        weighs: false,
     };
     let policy =
         plan.entry.asks.build(&setup).map_err(|error| SimError::scheme(plan.entry.info.name, plan.frames, error))?;

@@ -3,7 +3,7 @@
 //! Live entries of the ring are counted in runs, and the counts summed in a Fenwick tree: O(log entries) for a rank, a
 //! search and a change.
 
-use super::{Places, Queue};
+use super::{Places, Queue, Weights};
 use crate::policy::Slot;
 
 /// Words of the live bits that are counted together.
@@ -85,7 +85,7 @@ impl Queue {
 
     /// Slots in the queue that are younger than `slot`, which is in it. Ranks must be counted.
     #[inline(always)]
-    pub fn rank(&self, places: &Places, slot: Slot) -> u32 {
+    pub fn rank(&self, places: &Places<impl Weights>, slot: Slot) -> u32 {
         debug_assert_eq!(places.tag(slot), self.tag);
         let (from, to) = (places.index(slot) + 1, self.index(self.young));
         let between = self.live_before(to).wrapping_sub(self.live_before(from));
