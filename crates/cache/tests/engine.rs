@@ -154,6 +154,20 @@ fn a_change_behind_the_cache_during_a_write_is_seen_at_the_next_open() {
     }
 }
 
+/// Where times are coarse it has the time of that write, also after an open in the same moment.
+#[test]
+fn a_change_behind_the_cache_just_after_a_write_is_seen_at_the_next_open() {
+    let cache = cache("lru", 8);
+    let file = Opened::new(&cache, "/f", vec![1; 8192]);
+    file.store.stand_still();
+    cache.write(&file.access(0), 10, &[2; 10]).unwrap();
+    for change in [3, 4] {
+        assert!(!cache.opened(file.number, file.store.as_ref()).unwrap());
+        assert!(cache.read(&file.access(0), 0, 8192).unwrap() == file.store.bytes());
+        file.store.change(|bytes| bytes.fill(change));
+    }
+}
+
 #[test]
 fn a_slow_read_delays_no_hit_and_is_made_once() {
     let cache = Arc::new(cache("lru", 64));

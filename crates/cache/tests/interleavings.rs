@@ -214,6 +214,12 @@ impl User {
         self.change(|cache, access, _| cache.set_len(access, cells * CELL), 0);
     }
 
+    /// Cuts the file without a word to the scheme, as if somebody else had: its queue stays as it was.
+    fn cut(&self, cells: u64) {
+        let end = cells * CELL;
+        self.change(|cache, access, _| cache.change(access, &(end..u64::MAX), || access.source.set_len(end)), 0);
+    }
+
     /// Opens the file anew: what somebody else changed before is known then.
     fn open(&self) {
         let begun = self.model.lock().unwrap().tick();
@@ -329,7 +335,7 @@ fn what_a_scheme_brings_in_has_no_old_end() {
             OTHER => {}
             1 => {
                 user.read((last + 2) * 4, 4);
-                user.set_len(last * 4 + 1);
+                user.cut(last * 4 + 1);
                 user.write((last + 1) * 4, 4);
             }
             _ => user.read(last * 4, 4),

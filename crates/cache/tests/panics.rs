@@ -2,10 +2,14 @@
 
 mod support;
 
+use std::io;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 
-use hotset_cache::{FileCache, Read, Status};
+use hotset_cache::source::{Source, Stamp};
+use hotset_cache::{Access, FileCache, Read, Status};
+use hotset_core::request::Kind;
 
 use support::{Opened, pattern, settings};
 
@@ -49,4 +53,52 @@ fn whoever_waits_for_a_read_that_is_not_made_reads_himself() {
     drop(missing);
     assert_eq!(waiting.join().unwrap().unwrap(), pattern(1, 50_000));
     assert_eq!(cache.read(&file.access(0), 0, 50_000).unwrap(), pattern(1, 50_000));
+}
+
+/// A file that cannot be written to but by a panic.
+struct Panicking;
+
+impl Source for Panicking {
+    fn read_at(&self, _buffer: &mut [u8], _offset: u64) -> io::Result<usize> {
+        Ok(0)
+    }
+
+    fn write_at(&self, _bytes: &[u8], _offset: u64) -> io::Result<usize> {
+        panic!("on purpose")
+    }
+
+    fn set_len(&self, _size: u64) -> io::Result<()> {
+        Ok(())
+    }
+
+    fn stamp(&self) -> io::Result<Stamp> {
+        Ok(Stamp::new(0, 0.into()))
+    }
+
+    fn sync(&self, _data_only: bool) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+/// Looks whether the cache is broken when it is dropped, as the request is answered that a panic ends.
+struct Answer<'a>(&'a FileCache, &'a AtomicBool);
+
+impl Drop for Answer<'_> {
+    fn drop(&mut self) {
+        self.1.store(self.0.is_broken(), Ordering::SeqCst);
+    }
+}
+
+/// Whoever has the answer may change the file where nobody is told, and must not be served from the cache any more.
+#[test]
+fn a_panic_is_known_before_anybody_is_answered() {
+    let cache = FileCache::new(&settings("lru", 1 << 20), None).unwrap();
+    let file = cache.file("/f", Kind::Datafile);
+    let (source, was_broken) = (cache.watch(Arc::new(Panicking)), AtomicBool::new(false));
+    let access = Access { file, app: 0, source: &source, stream: None, executes: false };
+    let served = cache.contain(|| {
+        let _answer = Answer(&cache, &was_broken);
+        cache.write(&access, 0, b"new")
+    });
+    assert!(served.is_none() && was_broken.into_inner());
 }

@@ -56,7 +56,8 @@ fn bears_attacks(pid: u32, address: &str, path: &str) {
         assert!(since.elapsed() < Duration::from_secs(4), "after {after}: {:?}", since.elapsed());
     };
     serves("nothing");
-    let (memory, threads) = (peak(pid), figure(pid, "Threads"));
+    let descriptors = || fs::read_dir(format!("/proc/{pid}/fd")).unwrap().count();
+    let (memory, threads, open) = (peak(pid), figure(pid, "Threads"), descriptors());
     for body in ["Content-Length: 99999999999", "Content-Length: 1", "Transfer-Encoding: chunked"] {
         let answer =
             send(address, &format!("GET {path} HTTP/1.1\r\nHost: {address}\r\nConnection: close\r\n{body}\r\n\r\n"));
@@ -79,6 +80,12 @@ fn bears_attacks(pid: u32, address: &str, path: &str) {
         .collect();
     serves("slow ones");
     assert!(figure(pid, "Threads") <= threads + 4, "{} threads", figure(pid, "Threads"));
+    assert!(descriptors() <= open + 70, "{} connections are kept", descriptors() - open);
+    // The last of them is not waited for either.
+    let mut last = slow.last().unwrap();
+    last.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
+    let ended = last.read_to_end(&mut Vec::new()).map_err(|error| error.kind());
+    assert!(!matches!(ended, Err(ErrorKind::WouldBlock)), "a head that does not come is waited for");
     drop(slow);
     assert!(peak(pid) < memory + (24 << 20), "from {memory} to {} bytes", peak(pid));
 }

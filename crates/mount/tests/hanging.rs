@@ -15,7 +15,8 @@ use std::time::Duration;
 
 use fuser::{
     Config, FileAttr, FileHandle, FileType, Filesystem, FopenFlags, Generation, INodeNo, InitFlags, KernelConfig,
-    LockOwner, OpenFlags, ReplyAttr, ReplyData, ReplyDirectory, ReplyEntry, ReplyOpen, Request, Session,
+    LockOwner, OpenFlags, ReplyAttr, ReplyData, ReplyDirectory, ReplyEntry, ReplyOpen, ReplyWrite, Request, Session,
+    WriteFlags,
 };
 use hotset_cache::FileCache;
 use hotset_mount::{Options, Plain, mount};
@@ -93,6 +94,22 @@ impl Filesystem for Source {
         self.answer(inode.0, reply, |reply| reply.data(&bytes[offset.min(end) as usize..end as usize]));
     }
 
+    fn write(
+        &self,
+        _request: &Request,
+        inode: INodeNo,
+        _handle: FileHandle,
+        _offset: u64,
+        data: &[u8],
+        _write_flags: WriteFlags,
+        _flags: OpenFlags,
+        _owner: Option<LockOwner>,
+        reply: ReplyWrite,
+    ) {
+        let length = data.len() as u32;
+        self.answer(inode.0, reply, |reply| reply.written(length));
+    }
+
     fn readdir(&self, _request: &Request, _inode: INodeNo, _handle: FileHandle, at: u64, mut reply: ReplyDirectory) {
         if at == 0 {
             let _ = reply.add(INodeNo(2), 1, FileType::RegularFile, "2");
@@ -107,6 +124,10 @@ fn soon<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> Option<
     let (tell, told) = channel();
     thread::spawn(move || tell.send(work()));
     told.recv_timeout(Duration::from_secs(30)).ok()
+}
+
+fn open_to_write(path: &Path) -> File {
+    File::options().read(true).write(true).open(path).unwrap()
 }
 
 #[test]
@@ -130,16 +151,17 @@ fn two_hundred_calls_that_hang_hold_up_nobody_else() {
     let file = |number: u64| at.join(number.to_string());
     let cached = Arc::new(File::open(file(2)).unwrap());
     assert!(fs::read(file(2)).unwrap() == bytes_of(2));
-    let known: Vec<File> = (1001..1051).map(|number| File::open(file(number)).unwrap()).collect();
+    let known: Vec<File> = (1001..1051).map(|number| open_to_write(&file(number))).collect();
     source.hangs.store(true, Ordering::SeqCst);
-    // A name that is not known, one that is, a size, data, the same block by many, data in order.
+    // A name that is not known, one that is, a size, data, the same block by many, data in order, a write.
     let calls = (0..200u64).map(|number| -> Box<dyn FnOnce() + Send> {
         let path = file(if number % 2 == 0 { 2000 + number } else { 1001 + number % 50 });
         let open = known[number as usize % known.len()].try_clone().unwrap();
-        match number % 4 {
+        match number % 5 {
             0 => Box::new(move || drop(fs::metadata(path))),
             1 => Box::new(move || drop(File::open(path))),
             2 => Box::new(move || drop(open.metadata())),
+            3 => Box::new(move || drop(open.write_at(&[0; 100], number * 10))),
             _ => Box::new(move || drop(open.read_at(&mut [0; 4096], number / 40 * 4096))),
         }
     });

@@ -98,3 +98,33 @@ fn a_panic_ends_one_change_and_no_read_and_the_source_is_served_from_then_on() {
         }
     }
 }
+
+/// Files that cannot be opened but by a panic, if it is asked for.
+struct PanickingOpens(Arc<AtomicBool>);
+
+impl Store for PanickingOpens {
+    fn open(&self, file: Arc<File>) -> Arc<dyn Source> {
+        assert!(!self.0.swap(false, Ordering::SeqCst), "on purpose");
+        file
+    }
+}
+
+/// The thread in which an open panics takes the requests of everybody, and there are few of these.
+#[test]
+fn more_panics_than_there_are_threads_leave_the_mount_served() {
+    if !can_mount() {
+        return;
+    }
+    let armed = Arc::new(AtomicBool::new(false));
+    let store = Arc::new(PanickingOpens(armed.clone()));
+    let mut mount = Mount::with_store("lru", 64, options(MODES[0]), store);
+    fs::write(mount.source("f"), pattern(1, 10_000)).unwrap();
+    for _ in 0..20 {
+        armed.store(true, Ordering::SeqCst);
+        assert_eq!(File::open(mount.at("f")).unwrap_err().raw_os_error(), Some(5));
+        assert!(!armed.load(Ordering::SeqCst), "it has panicked");
+    }
+    assert!(fs::read(mount.at("f")).unwrap() == pattern(1, 10_000));
+    assert!(mount.cache.take().unwrap().is_broken());
+    mount.stop();
+}

@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 use std::io;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Condvar, Mutex};
-use std::time::Duration;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use hotset_cache::source::{Source, Stamp};
 
@@ -13,6 +13,8 @@ use hotset_cache::source::{Source, Stamp};
 pub struct Memory {
     bytes: Mutex<Vec<u8>>,
     version: AtomicU64,
+    /// Nanoseconds since 1970 at which every change is made, where versions are times.
+    time: Mutex<Option<i128>>,
     /// Errors that the next reads or writes fail with; `None` lets one through.
     pub faults: Mutex<VecDeque<Option<i32>>>,
     /// Bytes that one call moves at most; 0 is no limit.
@@ -47,6 +49,12 @@ impl Memory {
     /// Has other bytes, of which its times do not tell: a disk has lost what was written to it.
     pub fn lose(&self, bytes: Vec<u8>) {
         *self.bytes.lock().unwrap() = bytes;
+    }
+
+    /// Every change has one time from now on, which is not over yet: as on a file system with coarse times.
+    pub fn stand_still(&self) {
+        let later = SystemTime::now().duration_since(UNIX_EPOCH).unwrap() + Duration::from_secs(3600);
+        *self.time.lock().unwrap() = Some(later.as_nanos() as i128);
     }
 
     pub fn fail_with(&self, faults: &[Option<i32>]) {
@@ -125,8 +133,11 @@ impl Source for Memory {
     }
 
     fn stamp(&self) -> io::Result<Stamp> {
-        let version = self.version.load(Ordering::SeqCst);
-        Ok(Stamp::new(self.bytes.lock().unwrap().len() as u64, version.into()))
+        let size = self.bytes.lock().unwrap().len() as u64;
+        Ok(match *self.time.lock().unwrap() {
+            Some(time) => Stamp::of_times(size, time, time),
+            None => Stamp::new(size, self.version.load(Ordering::SeqCst).into()),
+        })
     }
 
     fn sync(&self, _data_only: bool) -> io::Result<()> {

@@ -158,3 +158,28 @@ fn first<T>(folders: &[PathBuf], mut attempt: impl FnMut(&PathBuf) -> io::Result
     }
     Err(io::Error::new(kind, wrong.join("; ")))
 }
+
+#[cfg(test)]
+mod tests {
+    use std::fs::{self, Permissions};
+    use std::os::unix::fs::{PermissionsExt, symlink};
+
+    use super::*;
+
+    #[test]
+    fn a_folder_that_others_have_or_write_to_is_refused() {
+        let parent = tempfile::tempdir().unwrap();
+        let (folder, link) = (parent.path().join("folder"), parent.path().join("link"));
+        fs::create_dir(&folder).unwrap();
+        symlink(&folder, &link).unwrap();
+        let own = geteuid();
+        for (mode, is_good) in [(0o700, true), (0o755, true), (0o720, false), (0o702, false), (0o1777, false)] {
+            fs::set_permissions(&folder, Permissions::from_mode(mode)).unwrap();
+            assert_eq!(checked(&folder, own).is_ok(), is_good, "{mode:o}");
+        }
+        fs::set_permissions(&folder, Permissions::from_mode(0o700)).unwrap();
+        let refused = checked(&folder, Uid::from_raw(own.as_raw() + 1)).unwrap_err().to_string();
+        assert!(refused.starts_with("it belongs to user"), "{refused}");
+        assert!(checked(&link, own).is_err(), "a link may lead anywhere");
+    }
+}
