@@ -49,6 +49,14 @@ impl fmt::Display for Memory {
     }
 }
 
+/// Used where the system does not say what it has.
+const FALLBACK_BYTES: u64 = 2 << 30;
+
+/// Bytes that one piece of work may use unless it is told: half of what is available to this process.
+pub fn budget() -> u64 {
+    Memory::available().least().unwrap_or(FALLBACK_BYTES) / 2
+}
+
 fn meminfo(key: &str) -> Option<u64> {
     let meminfo = fs::read_to_string("/proc/meminfo").ok()?;
     let line = meminfo.lines().find_map(|line| line.strip_prefix(key))?;

@@ -4,7 +4,6 @@ mod show;
 
 use clap::Args;
 use hotset_core::policy::PolicySpec;
-use hotset_core::spec::Value;
 use hotset_results::CURVE_COLUMNS;
 use hotset_sim::curve::{Curves, Points, Sample};
 
@@ -31,13 +30,13 @@ pub(crate) struct Curve {
     #[arg(short, long, value_name = "SPEC", default_value = "lru,opt")]
     policy: String,
     /// Estimate the LRU curve from this share of the blocks (0.01, 1%), and say how far it may err
-    #[arg(long, value_name = "RATE", value_parser = parse_rate, conflicts_with = "sample_size")]
+    #[arg(long, value_name = "RATE", value_parser = Sample::parse_rate, conflicts_with = "sample_size")]
     sample: Option<f64>,
     /// Estimate the LRU curve from so many blocks, whatever the size of the trace
     #[arg(long, value_name = "BLOCKS", value_parser = clap::value_parser!(u32).range(1..))]
     sample_size: Option<u32>,
     /// Sizes in the results, on a logarithmic scale from one block to all; `all` is every size at which hits rise
-    #[arg(long, value_name = "N", value_parser = parse_points, default_value = "20")]
+    #[arg(long, value_name = "N", value_parser = Points::parse, default_value = "20")]
     points: Points,
     #[command(flatten)]
     read: ReadArgs,
@@ -85,26 +84,5 @@ impl Curve {
             show::show(&words::named(&name, &drawn.rows[0].choice), &drawn.lines, drawn.block_bytes)?;
         }
         Ok(())
-    }
-}
-
-fn parse_rate(text: &str) -> Result<f64, String> {
-    let rate = match Value::parse(text) {
-        Ok(Value::Number(rate)) => rate,
-        Ok(Value::Percent(percent)) => percent / 100.0,
-        _ => return Err(format!("{text:?} is no share: expected a number such as 0.01 or 1%")),
-    };
-    if rate > 0.0 && rate <= 1.0 {
-        Ok(rate)
-    } else {
-        Err(format!("{text} is no share: expected more than 0 and at most 1"))
-    }
-}
-
-fn parse_points(text: &str) -> Result<Points, String> {
-    match text.parse() {
-        _ if text == "all" => Ok(Points::All),
-        Ok(points @ 2..=1000) => Ok(Points::Some(points)),
-        _ => Err(format!("{text:?} is no number of points: expected 2 to 1000, or `all`")),
     }
 }

@@ -14,6 +14,7 @@ use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
 
 use clap::Args;
+use hotset_cache::machine;
 use hotset_core::spec::{SizeSpec, SpecError};
 use hotset_results::{CACHE_COLUMNS, PAGING_COLUMNS};
 use hotset_sim::Options;
@@ -21,7 +22,6 @@ use hotset_sim::results::SeriesRow;
 use hotset_sim::sweep::{Rows, Sweep, Swept};
 
 use crate::failure::Failure;
-use crate::memory;
 use crate::progress::Terminal;
 use crate::report::ReportArgs;
 use crate::results::ResultArgs;
@@ -144,7 +144,7 @@ impl Experiment {
                 block: file.block_size(path)?,
                 maps: file.maps.into(),
                 deletes: file.deletes.into(),
-                memory_bytes: memory::default_budget(),
+                memory_bytes: machine::budget(),
                 ..Options::default()
             },
             clock: file.machine(path)?,

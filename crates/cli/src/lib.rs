@@ -16,7 +16,6 @@ mod generate;
 mod http;
 mod import;
 mod inspect;
-mod memory;
 mod mix;
 mod mount;
 mod output;

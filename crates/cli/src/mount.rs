@@ -20,7 +20,6 @@ use crate::classes;
 use crate::control;
 use crate::destination::Destination;
 use crate::failure::Failure;
-use crate::traces::parse_bytes;
 
 /// Serve a directory through a cache that decides as the simulator does
 #[derive(Args)]
@@ -37,13 +36,13 @@ pub(crate) struct Mount {
     /// Where it is to be seen: an empty directory outside of it
     mountpoint: PathBuf,
     /// Memory for cached blocks, a hard limit; 0 passes everything through without a cache
-    #[arg(long, value_name = "SIZE", value_parser = parse_bytes)]
+    #[arg(long, value_name = "SIZE", value_parser = Value::bytes)]
     memory: u64,
     /// The scheme, e.g. arc, render, s3-fifo(small=5%) (see `hotset policies`); auto needs no choice
     #[arg(short, long, value_name = "SPEC", default_value = "auto")]
     policy: String,
     /// Bytes of a block, a power of two from 512 to 16M
-    #[arg(long, value_name = "SIZE", value_parser = parse_bytes, default_value = "4K")]
+    #[arg(long, value_name = "SIZE", value_parser = Value::bytes, default_value = "4K")]
     block: u64,
     /// What applications are told apart by
     #[arg(long, value_enum, default_value_t = By::Exe)]

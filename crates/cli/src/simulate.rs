@@ -14,7 +14,7 @@ use hotset_results::{CACHE_COLUMNS, PAGING_COLUMNS};
 use hotset_sim::advise;
 use hotset_sim::paging::Frees;
 use hotset_sim::results::{Metric, Row, SeriesRow};
-use hotset_sim::sweep::{Rows, Sweep, Swept};
+use hotset_sim::sweep::{Rows, SIZES, Sweep, Swept};
 use hotset_trace::{Trace, TraceError};
 use serde::Serialize;
 
@@ -26,9 +26,6 @@ use crate::report::{self, Page, ReportArgs};
 use crate::results::ResultArgs;
 use crate::select::{self, CountArgs, FilterArgs};
 use crate::traces::{CutArgs, DeleteArgs, ReadArgs};
-
-/// Sizes where nobody gives any.
-const SIZES: &str = "2%,5%,10%,20%,40%,80%";
 
 /// Replay traces against cache schemes at given sizes, exactly
 #[derive(Args)]

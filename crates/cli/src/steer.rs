@@ -9,12 +9,12 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use hotset_core::policy::{PolicySpec, Setting};
+use hotset_core::spec::Value;
 use hotset_feed::{Feed, Kind, Options, available};
 use hotset_steer::{Group, Hierarchy, Session, Settings, SteerError, pages_per_stamp};
 
 use crate::control::{Claim, claim};
 use crate::failure::Failure;
-use crate::traces::parse_bytes;
 
 /// Have the kernel keep in its page cache what a policy would keep
 #[derive(Args)]
@@ -40,10 +40,10 @@ pub(crate) struct Steer {
     cgroup: Option<PathBuf>,
     /// With a command: the limit of its memory. With --cgroup: the most that the policy may hold, else what the limit
     /// leaves
-    #[arg(long, value_name = "SIZE", value_parser = parse_bytes)]
+    #[arg(long, value_name = "SIZE", value_parser = Value::bytes)]
     memory: Option<u64>,
     /// Bytes of a block, a power of two from 4K to 2M
-    #[arg(long, value_name = "SIZE", value_parser = parse_bytes, default_value = "64K")]
+    #[arg(long, value_name = "SIZE", value_parser = Value::bytes, default_value = "64K")]
     block: u64,
     /// Steer even where it does not pay
     #[arg(long)]

@@ -4,6 +4,7 @@ use std::io::{Write, stderr};
 use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum};
+use hotset_cache::machine;
 use hotset_core::spec::Value;
 use hotset_sim::{BlockSize, Options};
 use hotset_trace::formats::by_name;
@@ -12,7 +13,6 @@ use serde::Deserialize;
 
 use crate::failure::Failure;
 use crate::formats::all_formats;
-use crate::memory;
 use crate::output::human;
 
 /// How traces are read.
@@ -67,13 +67,13 @@ impl Opener {
 pub(crate) struct CutArgs {
     /// Block size: bytes (4K), or `object` to count every object as one block whatever its size
     /// [default: 4K, or the trace's own unit where it has one]
-    #[arg(long, value_name = "SIZE", value_parser = parse_block, help_heading = "Cutting it into blocks")]
+    #[arg(long, value_name = "SIZE", value_parser = BlockSize::parse, help_heading = "Cutting it into blocks")]
     block: Option<BlockSize>,
     /// Which mapped file ranges count as reads
     #[arg(long, value_name = "WHICH", default_value = "auto", help_heading = "Cutting it into blocks")]
     maps: Maps,
     /// Memory that the trace may take; a larger one is streamed instead of held [default: half of what is available]
-    #[arg(long, value_name = "SIZE", value_parser = parse_bytes, help_heading = "Cutting it into blocks")]
+    #[arg(long, value_name = "SIZE", value_parser = Value::bytes, help_heading = "Cutting it into blocks")]
     memory: Option<u64>,
 }
 
@@ -156,7 +156,7 @@ impl CutArgs {
         Options {
             block: self.block,
             maps: self.maps.into(),
-            memory_bytes: self.memory.unwrap_or_else(memory::default_budget),
+            memory_bytes: self.memory.unwrap_or_else(machine::budget),
             ..Options::default()
         }
     }
@@ -179,31 +179,5 @@ pub(crate) fn say_remarks(name: &str, reader: &dyn TraceReader) {
     }
     for remark in reader.remarks() {
         let _ = writeln!(err, "hotset: {name}: {remark}");
-    }
-}
-
-fn parse_block(text: &str) -> Result<BlockSize, String> {
-    if text == "object" {
-        return Ok(BlockSize::Object);
-    }
-    let bytes = parse_bytes(text)
-        .map_err(|_| format!("{text:?} is no block size: expected bytes (4096, 4K, 1M) or `object`"))?;
-    block_of_bytes(bytes)
-}
-
-/// A block of so many bytes.
-pub(crate) fn block_of_bytes(bytes: u64) -> Result<BlockSize, String> {
-    match bytes {
-        1..=0x100_0000_0000 => Ok(BlockSize::Bytes(bytes)),
-        _ => Err(format!("a block of {bytes} bytes is not possible: expected 1 byte to 1T")),
-    }
-}
-
-/// A number of bytes.
-pub(crate) fn parse_bytes(text: &str) -> Result<u64, String> {
-    match Value::parse(text) {
-        Ok(Value::Size(bytes)) => Ok(bytes),
-        Ok(Value::Number(bytes)) if bytes.fract() == 0.0 && bytes < 2f64.powi(63) => Ok(bytes as u64),
-        _ => Err(format!("{text:?} is no size: expected bytes, such as 512M or 2G")),
     }
 }

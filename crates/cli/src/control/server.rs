@@ -9,13 +9,13 @@ use std::time::{Duration, Instant};
 
 use hotset_cache::{FileCache, Status};
 use hotset_core::policy::{App, Info, ParamKind, PolicySpec};
+use hotset_core::spec::Value as Size;
 use hotset_mount::device_at;
 use serde::Serialize;
 use serde_json::Value;
 
 use super::place::Place;
 use super::{Answer, ONLY_OWNER, Wish};
-use crate::traces::parse_bytes;
 
 /// Clients at once.
 const MOST_CLIENTS: usize = 16;
@@ -122,7 +122,7 @@ fn set(cache: &FileCache, settings: &[(String, String)]) -> Result<(), String> {
     for (key, value) in settings {
         match (key.as_str(), key.split_once('.')) {
             ("policy", _) => policy = Some(PolicySpec::parse(value).map_err(|error| error.render(value))?),
-            ("memory", _) => memory = Some(parse_bytes(value)?),
+            ("memory", _) => memory = Some(Size::bytes(value)?),
             (_, Some((scheme, parameter))) => {
                 let now = policy.take().unwrap_or_else(|| cache.policy());
                 policy = Some(with_parameter(now, scheme, parameter, value)?);

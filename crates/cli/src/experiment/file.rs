@@ -6,7 +6,7 @@ use std::path::Path;
 use hotset_core::policy::PolicySpec;
 use hotset_core::spec::{SizeSpec, SpecError, Value};
 use hotset_sim::BlockSize;
-use hotset_sim::clock::{Options, Store};
+use hotset_sim::clock::{Every, Options, Store};
 use hotset_sim::select::{Filter, Selection, Warmup};
 use serde::Deserialize;
 
@@ -14,8 +14,7 @@ use super::measure::Measure;
 use super::mixes::Mix;
 use super::row::AnyRow;
 use crate::failure::Failure;
-use crate::simulate::clock;
-use crate::traces::{Deletes, Maps, block_of_bytes};
+use crate::traces::{Deletes, Maps};
 
 /// An experiment as it is written.
 #[derive(Deserialize)]
@@ -184,14 +183,14 @@ impl File {
         let place = format!("{}, store", path.display());
         let parse = |text: &String| Store::parse(text).map_err(|error| Failure::spec(&place, text, &error));
         let store = self.store.as_ref().map(parse).transpose()?;
-        let every = self.every.as_deref().map(clock::parse_every).transpose();
+        let every = self.every.as_deref().map(Every::parse).transpose();
         let every = every.map_err(|error| Failure::Usage(format!("{}, every: {error}", path.display())))?;
         Ok((store.is_some() || every.is_some()).then_some(Options { store, every }))
     }
 
     /// How traces are cut, if the experiment says so.
     pub fn block_size(&self, path: &Path) -> Result<Option<BlockSize>, Failure> {
-        let sized = self.block.map(block_of_bytes).transpose();
+        let sized = self.block.map(BlockSize::of_bytes).transpose();
         sized.map_err(|error| Failure::Usage(format!("{}, block: {error}", path.display())))
     }
 

@@ -3,7 +3,6 @@
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use hotset_core::spec::Value;
 use hotset_results::write_json;
 use hotset_sim::clock::{Every, Options, Store};
 use hotset_sim::results::SeriesRow;
@@ -23,7 +22,7 @@ pub(super) struct ClockArgs {
     #[arg(long, value_name = "FILE", help_heading = "Time")]
     series: Option<PathBuf>,
     /// How long a stretch is: a time, or a number of references
-    #[arg(long, value_name = "INTERVAL", default_value = "1s", value_parser = parse_every, help_heading = "Time")]
+    #[arg(long, value_name = "INTERVAL", default_value = "1s", value_parser = Every::parse, help_heading = "Time")]
     every: Every,
 }
 
@@ -62,18 +61,5 @@ impl ClockArgs {
     /// Writes the series where the user wants it.
     pub(super) fn write(&self, series: &[SeriesRow]) -> Result<(), Failure> {
         self.series.as_ref().map_or(Ok(()), |path| results::write(path, |out| write_json(out, series)))
-    }
-}
-
-/// The length of a stretch.
-pub(crate) fn parse_every(text: &str) -> Result<Every, String> {
-    match Value::parse(text) {
-        Ok(Value::Time(time)) if time > 0 => Ok(Every::Time(time)),
-        Ok(Value::Number(count)) if count.fract() == 0.0 && (1.0..2f64.powi(63)).contains(&count) => {
-            Ok(Every::References(count as u64))
-        }
-        _ => {
-            Err(format!("{text:?} is no stretch: expected a time such as 2s, or a number of references such as 10000"))
-        }
     }
 }

@@ -37,6 +37,16 @@ impl SpecError {
         let (indent, carets) = (" ".repeat(before.width()), "^".repeat(inside.width().max(1)));
         format!("{}\n  {before}{inside}{after}\n  {indent}{carets}", self.message)
     }
+
+    /// The message of an error in a file of several lines, with its line and what stands there. `text` is what was
+    /// parsed.
+    pub fn locate(&self, name: &str, text: &str) -> String {
+        let Some(place) = &self.at else { return format!("{name}: {self}") };
+        let before = text.get(..place.start).unwrap_or(text);
+        let line = before.matches('\n').count() + 1;
+        let said = text.lines().nth(line - 1).unwrap_or_default().trim();
+        format!("{name}, line {line}: {}\n  {said}", self.message)
+    }
 }
 
 /// The text as an error message quotes it: in double quotes, escaped, and cut when it is long.

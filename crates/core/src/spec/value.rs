@@ -34,6 +34,15 @@ impl Value {
         Self::literal(text)?.ok_or_else(|| Self::unknown_unit(text))
     }
 
+    /// Reads a number of bytes: `512M`, `4096`.
+    pub fn bytes(text: &str) -> Result<u64, String> {
+        match Value::parse(text) {
+            Ok(Value::Size(bytes)) => Ok(bytes),
+            Ok(Value::Number(bytes)) if bytes.fract() == 0.0 && bytes < 2f64.powi(63) => Ok(bytes as u64),
+            _ => Err(format!("{text:?} is no size: expected bytes, such as 512M or 2G")),
+        }
+    }
+
     /// Reads one literal; `None` if it is a number with letters behind it that are no unit.
     pub(super) fn literal(text: &str) -> Result<Option<Value>, SpecError> {
         if text.starts_with(|c: char| c.is_ascii_alphabetic()) {

@@ -2,6 +2,7 @@
 //! goes by it, the plain one as well.
 
 use crate::request::{Op, Request};
+use crate::spec::Value;
 
 /// How a trace is cut into blocks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -13,6 +14,24 @@ pub enum BlockSize {
 }
 
 impl BlockSize {
+    /// Reads bytes (`4096`, `4K`) or `object`.
+    pub fn parse(text: &str) -> Result<BlockSize, String> {
+        if text == "object" {
+            return Ok(BlockSize::Object);
+        }
+        let bytes = Value::bytes(text)
+            .map_err(|_| format!("{text:?} is no block size: expected bytes (4096, 4K, 1M) or `object`"))?;
+        BlockSize::of_bytes(bytes)
+    }
+
+    /// A block of so many bytes; fails where none can be that small or large.
+    pub fn of_bytes(bytes: u64) -> Result<BlockSize, String> {
+        match bytes {
+            1..=0x100_0000_0000 => Ok(BlockSize::Bytes(bytes)),
+            _ => Err(format!("a block of {bytes} bytes is not possible: expected 1 byte to 1T")),
+        }
+    }
+
     /// Bytes of a block, if it has a size.
     pub fn bytes(self) -> Option<u64> {
         match self {

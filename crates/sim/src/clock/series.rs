@@ -1,6 +1,7 @@
 //! What happened in one stretch of time after another.
 
 use hotset_core::policy::{PartRoom, Repartition};
+use hotset_core::spec::Value;
 
 use super::residents::{Heat, Residents};
 
@@ -11,6 +12,21 @@ pub enum Every {
     Time(u64),
     /// References.
     References(u64),
+}
+
+impl Every {
+    /// Reads a time such as `2s`, or a number of references.
+    pub fn parse(text: &str) -> Result<Every, String> {
+        match Value::parse(text) {
+            Ok(Value::Time(time)) if time > 0 => Ok(Every::Time(time)),
+            Ok(Value::Number(count)) if count.fract() == 0.0 && (1.0..2f64.powi(63)).contains(&count) => {
+                Ok(Every::References(count as u64))
+            }
+            _ => Err(format!(
+                "{text:?} is no stretch: expected a time such as 2s, or a number of references such as 10000"
+            )),
+        }
+    }
 }
 
 /// One stretch. Stretches in which nobody referred to a block are left out.

@@ -1,7 +1,7 @@
 //! Curves of several policies over one trace, each by the quickest way that gives it exactly.
 
 use hotset_core::policy::{OnePass, PolicySpec};
-use hotset_core::spec::SpecError;
+use hotset_core::spec::{SpecError, Value};
 use hotset_trace::{Trace, TraceError};
 
 use super::{CurveRow, Line, LruCurve, OptCurve, Shards, spread};
@@ -64,6 +64,32 @@ pub enum Sample {
     Rate(f64),
     /// So many blocks, whatever the length of the trace.
     Blocks(u32),
+}
+
+impl Points {
+    /// Reads a number of sizes, or `all`.
+    pub fn parse(text: &str) -> Result<Points, String> {
+        match text.parse() {
+            _ if text == "all" => Ok(Points::All),
+            Ok(points @ 2..=1000) => Ok(Points::Some(points)),
+            _ => Err(format!("{text:?} is no number of points: expected 2 to 1000, or `all`")),
+        }
+    }
+}
+
+impl Sample {
+    /// Reads a share of the blocks for [`Sample::Rate`]: `0.01`, `1%`.
+    pub fn parse_rate(text: &str) -> Result<f64, String> {
+        let rate = match Value::parse(text) {
+            Ok(Value::Number(rate)) => rate,
+            Ok(Value::Percent(percent)) => percent / 100.0,
+            _ => return Err(format!("{text:?} is no share: expected a number such as 0.01 or 1%")),
+        };
+        match rate > 0.0 && rate <= 1.0 {
+            true => Ok(rate),
+            false => Err(format!("{text} is no share: expected more than 0 and at most 1")),
+        }
+    }
 }
 
 /// The curves of a trace.

@@ -20,6 +20,9 @@ use crate::progress::Observer;
 use crate::results::{Row, SeriesRow};
 use crate::select::Selection;
 
+/// Sizes where nobody gives any, each of at least one block.
+pub const SIZES: &str = "2%,5%,10%,20%,40%,80%";
+
 /// What is replayed, and how.
 #[derive(Clone, Debug)]
 pub struct Sweep {
