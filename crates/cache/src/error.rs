@@ -21,6 +21,16 @@ pub enum CacheError {
     /// So many values cannot be kept.
     #[error("a cache of {0} values is not possible: expected 1 to 2147483648")]
     Values(u64),
+    /// So many keys cannot be ordered.
+    #[error("{policy} would know up to {keys} keys at once, of which it can order {most}: expected fewer values")]
+    Keys {
+        /// The spec.
+        policy: String,
+        /// The keys, those of values that have left included.
+        keys: u64,
+        /// As many as there may be.
+        most: u64,
+    },
     /// So much cannot be told to the policy.
     #[error("{0} is not possible after the capacity that the cache was built with: build another")]
     Weight(u64),

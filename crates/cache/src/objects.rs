@@ -258,6 +258,30 @@ impl<K: Hash + Eq, V> Cache<K, V> {
         old
     }
 
+    /// Refers to a key once: true if its value is there. If not, `value` is put in, as [`insert`](Cache::insert) does.
+    pub fn access(&mut self, key: K, value: V) -> bool {
+        if let Limit::Weight { .. } = self.limit {
+            let is_there = self.get(&key).is_some();
+            if !is_there {
+                self.insert(key, value);
+            }
+            return is_there;
+        }
+        self.lent = None;
+        let slot = self.objects_mut().slot(key);
+        let is_there = self.objects().value(slot).is_some();
+        if self.refer(slot, 1, false) && !is_there {
+            self.objects_mut().put(slot, value, 1);
+        }
+        self.objects_mut().left.clear();
+        is_there
+    }
+
+    /// Keys and values that are there, in no order.
+    pub fn iter(&self) -> impl Iterator<Item = (&K, &V)> {
+        self.objects().entries.iter().flatten().filter_map(|entry| Some((&entry.key, entry.value.as_ref()?)))
+    }
+
     /// Takes a value out; the policy forgets the key.
     pub fn remove<Q: Hash + Eq + ?Sized>(&mut self, key: &Q) -> Option<V>
     where
@@ -386,11 +410,18 @@ fn policy_for<K: Hash + Eq, V>(
     if build.view()? != View::default() {
         return Err(CacheError::Kinds { policy: spec.to_string() });
     }
+    let keys = spec.identities(capacity, &args).min(u64::from(capacity) * 4);
+    if keys > MOST_KEYS {
+        return Err(CacheError::Keys { policy: spec.to_string(), keys, most: MOST_KEYS });
+    }
     Hosted::new(&build, |_| {
         let (table, hasher) = (HashTable::new(), RandomState::default());
         Ok(Objects { table, hasher, entries: Vec::new(), free: Vec::new(), left: Vec::new(), len: 0, weight: 0 })
     })
 }
+
+/// What the queues of policies hold.
+const MOST_KEYS: u64 = 1 << 27;
 
 /// Of the policy's random numbers: the simulator's.
 const SEED: u64 = 1;

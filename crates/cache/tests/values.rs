@@ -75,6 +75,32 @@ fn values_that_weigh_differently_fit_together_under_every_policy() {
 }
 
 #[test]
+fn one_call_for_a_reference_does_what_two_do() {
+    let keys: Vec<u64> = keys()[..20_000].to_vec();
+    for policy in policies() {
+        let weighed = || Cache::with_weights(policy, 9000, |key: &u64, _: &u64| 1 + key % 90).unwrap();
+        let plain = || Cache::new(policy, 150).unwrap();
+        for (mut one, mut other) in [(plain(), plain()), (weighed(), weighed())] {
+            for &key in &keys {
+                let is_there = other.get(&key).is_some();
+                if !is_there {
+                    other.insert(key, key);
+                }
+                assert_eq!(one.access(key, key), is_there, "{policy}");
+            }
+            let sorted = |cache: &Cache<u64, u64>| {
+                let mut there: Vec<(u64, u64)> = cache.iter().map(|(&key, &value)| (key, value)).collect();
+                there.sort_unstable();
+                there
+            };
+            assert_eq!((sorted(&one), sorted(&one).len()), (sorted(&other), one.len()), "{policy}");
+            assert!(sorted(&one).iter().all(|&(key, value)| key == value));
+            one.validate();
+        }
+    }
+}
+
+#[test]
 fn a_value_too_heavy_is_not_kept_and_takes_the_old_one_with_it() {
     let mut cache = Cache::with_weights("lru", 10, |_: &&str, value: &u64| *value).unwrap();
     assert_eq!((cache.insert("a", 4), cache.insert("b", 5)), (None, None));
@@ -89,6 +115,8 @@ fn what_cannot_be_is_refused_in_words() {
     let refused = |policy: &str, capacity| Cache::<u32, u32>::new(policy, capacity).err().unwrap().to_string();
     assert!(refused("lrv", 10).contains("did you mean lru"));
     assert_eq!(refused("lru", 0), "a cache of 0 values is not possible: expected 1 to 2147483648");
+    let many = "lru would know up to 1000000001 keys at once, of which it can order 134217728: expected fewer values";
+    assert_eq!(refused("lru", 1_000_000_000), many);
     assert!(refused("opt", 10).starts_with("opt must know the future"));
     assert!(refused("bypass(lru,texture)", 1000).starts_with("bypass(lru,texture) treats kinds of files apart"));
     let mut cache = Cache::<u32, u32>::new("lru", 10).unwrap();
