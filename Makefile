@@ -3,7 +3,7 @@
 # A change to Cargo.lock that was not committed is an error where nobody looks at the working tree.
 LOCKED := $(if $(CI),--locked)
 
-.PHONY: help setup test lint unit demo compare counts truth soak gen dashboard dist experiments book audit sbom bpf miri
+.PHONY: help setup test lint unit demo compare counts truth soak gen dashboard dist experiments book audit sbom bpf miri python
 .DEFAULT_GOAL := help
 
 help: ## List the targets
@@ -64,6 +64,9 @@ dist: setup ## Build what is shipped, in target/package: the command, completion
 	cargo build $(LOCKED) --profile dist --package hotset
 	cargo run $(LOCKED) --quiet --package hotset-reference -- --assets target/package
 	install -D -t target/package target/dist/hotset README.md LICENSE-*
+
+python: ## Build the package for Python and try it in a fresh virtual environment (fetches maturin and packages of Python)
+	timeout 1800 sh xtask/python.sh release
 
 gen: setup ## Write docs/reference from the code
 	cargo xtask gen

@@ -19,6 +19,7 @@ const CRATES: &[(&str, &[&str])] = &[
     ("mount", &["core", "cache"]),
     ("feed", &[]),
     ("steer", &["core", "feed"]),
+    ("python", &["core", "trace", "capture", "sim", "results", "cache"]),
     ("testkit", &["core"]),
     ("cli", &["core", "trace", "capture", "sim", "results", "cache", "mount", "feed", "steer"]),
 ];

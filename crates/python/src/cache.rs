@@ -1,0 +1,210 @@
+//! Caches of Python's values, and of keys alone, under any policy.
+
+use hotset_cache::{Cache as Values, CacheError};
+use numpy::{IntoPyArray, PyArray1, PyReadonlyArray1};
+use pyo3::exceptions::PyKeyError;
+use pyo3::gc::{PyTraverseError, PyVisit};
+use pyo3::prelude::*;
+use pyo3::types::{PyIterator, PyList};
+
+use crate::failure::of_cache;
+use crate::key::{Key, raised};
+use crate::turn::{Kept, LetGo, Turn, Turns, let_go};
+
+/// A cache under a policy: step by step by `access`, in batches by `access_many`, or as a mapping with values.
+#[pyclass(frozen, mapping, weakref, module = "hotset")]
+pub struct Cache {
+    turns: Turns<State>,
+    policy: String,
+    /// Behind what is kept: it is dropped last.
+    _last: LetGo,
+}
+
+/// The cache, and how large it is.
+struct State {
+    values: Values<Key, Kept>,
+    size: u64,
+}
+
+impl Cache {
+    /// Does something with the cache, in a turn of its own.
+    fn with<R>(&self, py: Python<'_>, work: impl FnOnce(&mut State) -> R) -> PyResult<R> {
+        let mut turn = self.turns.take(py)?;
+        let done = work(&mut turn);
+        drop(turn);
+        raised()?;
+        Ok(done)
+    }
+
+    /// The value of a key, which is a reference if it is there.
+    pub fn find(&self, py: Python<'_>, key: &Key) -> PyResult<Option<Py<PyAny>>> {
+        self.with(py, |state| state.values.get(key).map(|value| object(py, value)))
+    }
+
+    /// Puts a value in, which is a reference.
+    pub fn put(&self, py: Python<'_>, key: Key, value: Py<PyAny>) -> PyResult<()> {
+        // The value before leaves after the turn.
+        self.with(py, |state| drop(state.values.insert(key, Kept::new(value))))
+    }
+
+    fn refused_key(key: &Bound<'_, PyAny>) -> PyErr {
+        PyKeyError::new_err(key.clone().unbind())
+    }
+}
+
+fn object(py: Python<'_>, value: &Kept) -> Py<PyAny> {
+    value.get().map_or_else(|| py.None(), |object| object.clone_ref(py))
+}
+
+fn empty(policy: &str, size: u64) -> PyResult<Values<Key, Kept>> {
+    let narrow = u32::try_from(size).map_err(|_| CacheError::Values(size));
+    narrow.and_then(|size| Values::new(policy, size)).map_err(|error| of_cache(&error))
+}
+
+#[pymethods]
+impl Cache {
+    #[new]
+    #[pyo3(signature = (policy = "lru", size = 1000))]
+    pub fn new(policy: &str, size: u64) -> PyResult<Cache> {
+        let values = empty(policy, size)?;
+        Ok(Cache { turns: Turns::new(State { values, size }), policy: policy.to_owned(), _last: LetGo })
+    }
+
+    /// Refers to a key: True if it is there. If not it is put in, without a value.
+    fn access(&self, py: Python<'_>, key: &Bound<'_, PyAny>) -> PyResult<bool> {
+        let key = Key::of(key)?;
+        self.with(py, |state| state.values.access(key, Kept::NOTHING))
+    }
+
+    /// Refers to keys of an array one after the other: an array that tells which of them were there.
+    fn access_many<'py>(&self, py: Python<'py>, keys: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyArray1<bool>>> {
+        let keys = py.import("hotset._arrays")?.call_method1("keys_of", (keys,))?;
+        let keys: PyReadonlyArray1<'py, u64> = keys.extract()?;
+        let keys = keys.as_slice()?;
+        let mut turn: Turn<'_, State> = self.turns.take(py)?;
+        let values = &mut turn.values;
+        let refer = |&key: &u64| values.access(Key::of_number(key), Kept::NOTHING);
+        let hits: Vec<bool> = py.detach(move || keys.iter().map(refer).collect());
+        drop(turn);
+        Ok(hits.into_pyarray(py))
+    }
+
+    /// The value of a key, which is a reference if it is there, and `default` otherwise.
+    #[pyo3(signature = (key, default = None))]
+    fn get(&self, py: Python<'_>, key: &Bound<'_, PyAny>, default: Option<Py<PyAny>>) -> PyResult<Option<Py<PyAny>>> {
+        Ok(self.find(py, &Key::of(key)?)?.or(default))
+    }
+
+    /// The value of a key without a reference, or `default`.
+    #[pyo3(signature = (key, default = None))]
+    fn peek(&self, py: Python<'_>, key: &Bound<'_, PyAny>, default: Option<Py<PyAny>>) -> PyResult<Option<Py<PyAny>>> {
+        let key = Key::of(key)?;
+        Ok(self.with(py, |state| state.values.peek(&key).map(|value| object(py, value)))?.or(default))
+    }
+
+    fn __getitem__(&self, py: Python<'_>, key: &Bound<'_, PyAny>) -> PyResult<Py<PyAny>> {
+        self.find(py, &Key::of(key)?)?.ok_or_else(|| Cache::refused_key(key))
+    }
+
+    fn __setitem__(&self, py: Python<'_>, key: &Bound<'_, PyAny>, value: Py<PyAny>) -> PyResult<()> {
+        self.put(py, Key::of(key)?, value)
+    }
+
+    fn __delitem__(&self, py: Python<'_>, key: &Bound<'_, PyAny>) -> PyResult<()> {
+        if self.remove(py, key)? { Ok(()) } else { Err(Cache::refused_key(key)) }
+    }
+
+    fn __contains__(&self, py: Python<'_>, key: &Bound<'_, PyAny>) -> PyResult<bool> {
+        let key = Key::of(key)?;
+        self.with(py, |state| state.values.peek(&key).is_some())
+    }
+
+    fn __len__(&self, py: Python<'_>) -> PyResult<usize> {
+        self.with(py, |state| state.values.len())
+    }
+
+    fn __iter__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyIterator>> {
+        PyList::new(py, self.contents(py)?)?.try_iter()
+    }
+
+    /// Takes a key out, which the policy forgets: True if it was there.
+    fn remove(&self, py: Python<'_>, key: &Bound<'_, PyAny>) -> PyResult<bool> {
+        let key = Key::of(key)?;
+        self.with(py, |state| state.values.remove(&key).is_some())
+    }
+
+    /// Changes how many keys fit. What does not fit any more leaves in the policy's own order.
+    fn resize(&self, py: Python<'_>, size: u64) -> PyResult<()> {
+        self.with(py, |state| {
+            state.values.resize(size).map_err(|error| of_cache(&error))?;
+            state.size = size;
+            Ok(())
+        })?
+    }
+
+    /// The keys that are there, in no order.
+    fn contents(&self, py: Python<'_>) -> PyResult<Vec<Py<PyAny>>> {
+        self.with(py, |state| state.values.iter().map(|(key, _)| key.object(py)).collect())?
+    }
+
+    /// Keys and values that are there, in the same order.
+    fn items(&self, py: Python<'_>) -> PyResult<Vec<(Py<PyAny>, Py<PyAny>)>> {
+        let pair = |(key, value): (&Key, &Kept)| Ok((key.object(py)?, object(py, value)));
+        self.with(py, |state| state.values.iter().map(pair).collect())?
+    }
+
+    /// Takes everything out; counts begin again.
+    pub fn clear(&self, py: Python<'_>) -> PyResult<()> {
+        self.with(py, |state| {
+            state.values = empty(&self.policy, state.size)?;
+            Ok(())
+        })?
+    }
+
+    /// The policy as it was given.
+    #[getter]
+    fn policy(&self) -> &str {
+        &self.policy
+    }
+
+    /// Keys that fit.
+    #[getter]
+    fn size(&self, py: Python<'_>) -> PyResult<u64> {
+        self.with(py, |state| state.size)
+    }
+
+    /// References that found their key.
+    #[getter]
+    pub fn hits(&self, py: Python<'_>) -> PyResult<u64> {
+        self.with(py, |state| state.values.hits_and_misses().0)
+    }
+
+    /// References that did not.
+    #[getter]
+    pub fn misses(&self, py: Python<'_>) -> PyResult<u64> {
+        self.with(py, |state| state.values.hits_and_misses().1)
+    }
+
+    fn __repr__(&self, py: Python<'_>) -> PyResult<String> {
+        let (len, size) = self.with(py, |state| (state.values.len(), state.size))?;
+        Ok(format!("<hotset.Cache {}, {len} of {size}>", self.policy))
+    }
+
+    fn __traverse__(&self, visit: PyVisit<'_>) -> Result<(), PyTraverseError> {
+        let Some(state) = self.turns.look() else { return Ok(()) };
+        for (key, value) in state.values.iter() {
+            key.kept().map_or(Ok(()), |object| visit.call(object))?;
+            value.get().map_or(Ok(()), |object| visit.call(object))?;
+        }
+        Ok(())
+    }
+
+    fn __clear__(&self) {
+        if let Some(mut state) = self.turns.look()
+            && let Ok(values) = empty(&self.policy, state.size)
+        {
+            state.values = values;
+        }
+        let_go();
+    }
+}

@@ -1,0 +1,33 @@
+//! hotset in Python: what the package `hotset` calls. The libraries do the work; here it is asked for in Python's words
+//! and answered in Python's values.
+
+mod cache;
+mod cached;
+mod columns;
+mod curve;
+mod failure;
+mod key;
+mod policies;
+mod rows;
+mod run;
+mod selection;
+mod simulate;
+mod trace;
+mod turn;
+
+use pyo3::prelude::*;
+
+// One thread at a time holds the interpreter: `turn` counts on it.
+#[pymodule(gil_used = true)]
+fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    module.add("Error", module.py().get_type::<failure::Error>())?;
+    module.add("__version__", env!("CARGO_PKG_VERSION"))?;
+    module.add_class::<trace::Trace>()?;
+    module.add_class::<cache::Cache>()?;
+    module.add_class::<cached::Cached>()?;
+    module.add_function(wrap_pyfunction!(policies::policies, module)?)?;
+    module.add_function(wrap_pyfunction!(simulate::simulate, module)?)?;
+    module.add_function(wrap_pyfunction!(curve::curve, module)?)?;
+    module.add_function(wrap_pyfunction!(rows::columns, module)?)?;
+    module.add_function(wrap_pyfunction!(rows::parquet, module)?)
+}

@@ -1,0 +1,115 @@
+//! Work that takes long: outside of the interpreter, which goes on serving other threads, and ended by Ctrl-C.
+//!
+//! The work has threads of its own, that end with it, so that a process that was forked can work as well. One that is
+//! interrupted ends where it next tells how far it is; the caller does not wait for that.
+
+use std::panic::{self, AssertUnwindSafe};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{self, RecvTimeoutError};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread;
+use std::time::Duration;
+
+use hotset_sim::{Observer, Progress};
+use hotset_trace::TraceReader;
+use hotset_trace::input::Progress as Position;
+use pyo3::exceptions::PyRuntimeError;
+use pyo3::prelude::*;
+use rayon::ThreadPoolBuilder;
+
+/// How often signals are looked for.
+const LOOK: Duration = Duration::from_millis(50);
+
+/// Watches work: ends it when it is interrupted, and notes what readers remark.
+#[derive(Default)]
+pub struct Watch {
+    is_interrupted: AtomicBool,
+    remarks: Mutex<Vec<String>>,
+}
+
+/// What unwinds the threads of interrupted work. No panic: nobody is told.
+struct Interrupted;
+
+impl Watch {
+    /// What readers remarked, once each.
+    pub fn remarks(&self) -> Vec<String> {
+        self.remarks.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// Ends the work of this thread if it is interrupted.
+    pub fn check(&self) {
+        if self.is_interrupted.load(Ordering::Relaxed) {
+            panic::resume_unwind(Box::new(Interrupted));
+        }
+    }
+}
+
+impl Progress for Watch {
+    fn advance(&self, _references: u64) {
+        self.check();
+    }
+}
+
+/// The same, for stages.
+struct Stage<'a>(&'a Watch);
+
+impl Progress for Stage<'_> {
+    fn advance(&self, _references: u64) {
+        self.0.check();
+    }
+}
+
+impl Observer for Watch {
+    fn reading<'a>(&'a self, _trace: &str, _position: &'a Position) -> Box<dyn Progress + 'a> {
+        Box::new(Stage(self))
+    }
+
+    fn read(&self, trace: &str, reader: &dyn TraceReader) {
+        let mut remarks = self.remarks.lock().unwrap_or_else(PoisonError::into_inner);
+        let skipped = (reader.skipped() > 0).then(|| format!("{} malformed records were skipped", reader.skipped()));
+        for remark in skipped.into_iter().chain(reader.remarks()) {
+            let told = format!("{trace}: {remark}");
+            if !remarks.contains(&told) {
+                remarks.push(told);
+            }
+        }
+    }
+
+    fn replaying<'a>(&'a self, _cells: usize, _references: Option<u64>) -> Box<dyn Progress + 'a> {
+        Box::new(Stage(self))
+    }
+}
+
+/// What `work` gives, computed on so many threads, by default one a core. A signal whose handler raises, as that of
+/// Ctrl-C does, ends the call with what it raised.
+pub fn run<T: Send + 'static>(
+    py: Python<'_>,
+    threads: Option<usize>,
+    work: impl FnOnce(&Watch) -> T + Send + 'static,
+) -> PyResult<T> {
+    let watch = Arc::new(Watch::default());
+    let (done, mut told) = mpsc::channel();
+    let theirs = Arc::clone(&watch);
+    let worker = move || {
+        let worked = ThreadPoolBuilder::new().num_threads(threads.unwrap_or(0)).build().map(|pool| {
+            // What was begun is given up as a whole.
+            panic::catch_unwind(AssertUnwindSafe(|| pool.install(|| work(&theirs))))
+        });
+        // Whoever was interrupted does not wait.
+        let _ = done.send(worked);
+    };
+    let no_thread = |error: &dyn std::fmt::Display| PyRuntimeError::new_err(format!("cannot start a thread: {error}"));
+    thread::Builder::new().name("hotset".to_owned()).spawn(worker).map_err(|error| no_thread(&error))?;
+    loop {
+        let told = &mut told;
+        match py.detach(move || told.recv_timeout(LOOK)) {
+            Ok(Ok(Ok(given))) => return Ok(given),
+            Ok(Ok(Err(panic))) => panic::resume_unwind(panic),
+            Ok(Err(error)) => return Err(no_thread(&error)),
+            Err(RecvTimeoutError::Timeout) => py.check_signals().inspect_err(|_| {
+                watch.is_interrupted.store(true, Ordering::Relaxed);
+            })?,
+            Err(RecvTimeoutError::Disconnected) => return Err(PyRuntimeError::new_err("the work has ended early")),
+        }
+    }
+}

@@ -1,0 +1,105 @@
+//! Sweeps: a trace, policies and sizes give rows.
+
+use std::path::PathBuf;
+
+use hotset_core::policy::PolicySpec;
+use hotset_core::spec::{SizeSpec, SpecError};
+use hotset_sim::clock::{Every, Options as ClockOptions, Store};
+use hotset_sim::paging::Frees;
+use hotset_sim::sweep::{Rows, SIZES, Sweep};
+use hotset_sim::{SimError, advise};
+use pyo3::prelude::*;
+
+use crate::failure::{of_option, of_sim, of_spec, of_trace, refused};
+use crate::rows::json;
+use crate::run::run;
+use crate::selection::{Counted, Cut, classes};
+use crate::trace::Trace;
+
+/// How policies are replayed, in words.
+#[derive(FromPyObject)]
+#[pyo3(from_item_all)]
+pub struct Replay {
+    classes: Option<PathBuf>,
+    store: Option<String>,
+    every: Option<String>,
+    explain: bool,
+    seed: u64,
+    keep_freed: bool,
+    threads: Option<usize>,
+}
+
+/// What a sweep gave: the kind of rows, the rows, those of series, and remarks on the trace.
+type Told = (&'static str, String, String, Vec<String>);
+
+/// Replays a trace under policies at sizes.
+#[pyfunction]
+pub fn simulate(
+    py: Python<'_>,
+    trace: &Trace,
+    policies: Option<String>,
+    sizes: Option<String>,
+    cut: Cut,
+    counted: Counted,
+    replay: Replay,
+) -> PyResult<Told> {
+    let opener = trace.opener().clone();
+    let is_of_memory = opener.open().map_err(|error| of_trace(&error))?.reader.memory().is_some();
+    let clock = replay.clock()?;
+    if is_of_memory && clock.is_some() {
+        let what = if replay.store.is_some() { "--store" } else { "--series" };
+        return Err(refused(format!(
+            "{} is a trace of memory, which has no requests of applications to be timed: leave {what} out",
+            opener.name()
+        )));
+    }
+    let sweep = Sweep {
+        of_memory: is_of_memory,
+        options: cut.options()?,
+        selection: counted.of(trace.chosen().filter()?)?,
+        rules: classes(replay.classes.as_ref())?,
+        seed: replay.seed,
+        clock,
+        explain: replay.explain,
+        frees: if replay.keep_freed { Frees::Keep } else { Frees::Drop },
+        ..Sweep::new(policies_of(policies.as_deref(), is_of_memory)?, sizes_of(sizes.as_deref())?)
+    };
+    let swept = run(py, replay.threads, move |watch| {
+        Ok::<_, SimError>((sweep.run(opener.name(), || opener.open(), watch)?, watch.remarks()))
+    })?;
+    let (swept, remarks) = swept.map_err(|error| of_sim(&error, sizes.as_deref().unwrap_or(SIZES)))?;
+    let (kind, rows) = match &swept.rows {
+        Rows::Cache(rows) => ("cache", json(rows)?),
+        Rows::Memory(rows) => ("paging", json(rows)?),
+    };
+    Ok((kind, rows, json(&swept.series)?, remarks))
+}
+
+impl Replay {
+    /// What is replayed on a clock, if anything is.
+    fn clock(&self) -> PyResult<Option<ClockOptions>> {
+        let store = self.store.as_deref().map(|text| of_spec("--store", text, Store::parse(text))).transpose()?;
+        let every = of_option("--every", self.every.as_deref().map(Every::parse).transpose())?;
+        Ok((store.is_some() || every.is_some()).then_some(ClockOptions { store, every }))
+    }
+}
+
+/// The policies of a list, or those that are compared where nobody names any.
+fn policies_of(text: Option<&str>, is_of_memory: bool) -> PyResult<Vec<PolicySpec>> {
+    let parse: fn(&str) -> Result<Vec<PolicySpec>, SpecError> =
+        if is_of_memory { PolicySpec::parse_paging_list } else { PolicySpec::parse_list };
+    match text {
+        None if !is_of_memory => Ok(advise::compared()),
+        text => {
+            let text = text.unwrap_or("all");
+            of_spec("--policy", text, parse(text))
+        }
+    }
+}
+
+fn sizes_of(text: Option<&str>) -> PyResult<SizeSpec> {
+    match text {
+        Some(text) => of_spec("--size", text, SizeSpec::parse(text)),
+        None => of_spec("--size", SIZES, SizeSpec::parse(SIZES).map(SizeSpec::at_least_one_block)),
+    }
+}

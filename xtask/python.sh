@@ -1,0 +1,35 @@
+#!/bin/sh
+# Builds the package for Python with a profile of cargo, and tries it in a fresh virtual environment. With the argument
+# `fetch` it only makes the environment; with `fetched` behind the profile it takes that.
+set -eu
+cd "$(dirname "$0")/.."
+profile=${1:-release}
+venv=target/python
+
+if [ "${2:-}" != fetched ]; then
+    python3 -m venv --clear "$venv"
+    # The package itself needs numpy alone; the others are what its tests and types are tried with.
+    "$venv/bin/pip" install --quiet --disable-pip-version-check maturin==1.16.0 pytest==9.2.0 mypy==2.4.1 \
+        "numpy>=2" pandas pyarrow matplotlib
+fi
+[ "$profile" != fetch ] || exit 0
+
+CARGO_TARGET_DIR=$PWD/target
+CARGO_INCREMENTAL=0
+PYO3_BUILD_EXTENSION_MODULE=1
+export CARGO_TARGET_DIR CARGO_INCREMENTAL PYO3_BUILD_EXTENSION_MODULE
+rm -rf target/wheels
+command=${HOTSET:-target/debug/hotset}
+[ -x "$command" ] || cargo build --locked --package hotset
+(
+    cd crates/python
+    cargo fmt --check
+    [ "$profile" = dev ] || cargo clippy --locked --quiet -- -D warnings
+    "../../$venv/bin/maturin" build --locked --profile "$profile" --interpreter "../../$venv/bin/python"
+)
+"$venv/bin/pip" install --quiet --disable-pip-version-check --no-deps target/wheels/hotset-*.whl
+# Not from the sources, beside which the package would be found without its native part.
+folder=$PWD
+(cd crates/python/tests && HOTSET=$(cd "$folder" && realpath "$command") "$folder/$venv/bin/pytest" --quiet .)
+(cd crates/python && "../../$venv/bin/mypy" --python-executable "../../$venv/bin/python" hotset tests)
+(cd target && python/bin/stubtest --mypy-config-file ../crates/python/pyproject.toml hotset._native)
