@@ -1,6 +1,7 @@
 //! `hotset simulate`: traces × policies × sizes.
 
 pub(crate) mod clock;
+mod costs;
 mod memory;
 
 use std::cell::Cell;
@@ -20,6 +21,7 @@ use serde::Serialize;
 
 use crate::classes;
 use crate::failure::Failure;
+use crate::output::table::Marks;
 use crate::output::{explained, human, style, table, words};
 use crate::progress::Terminal;
 use crate::report::{self, Page, ReportArgs};
@@ -77,6 +79,9 @@ pub(crate) struct Simulate {
     /// Tell what policies have learnt at the end, as far as they do (auto does)
     #[arg(long, help_heading = "Results")]
     explain: bool,
+    /// Tell what policies cost: time on a processor for each reference, and memory for each block of the cache
+    #[arg(long, conflicts_with_all = ["store", "series"], help_heading = "Results")]
+    costs: bool,
     /// Seed of the policies that draw random numbers
     #[arg(long, default_value_t = 1, help_heading = "Results")]
     seed: u64,
@@ -152,6 +157,7 @@ impl Simulate {
         let sizes = sizes.map_err(|error| Failure::spec("--size", self.sizes(), &error))?;
         if is_of_memory {
             self.clock.refuse(&self.traces[0])?;
+            costs::refuse(self.costs, &self.traces[0])?;
         }
         Ok(Sweep {
             of_memory: is_of_memory,
@@ -159,7 +165,7 @@ impl Simulate {
             selection: self.count.count(self.filter.selection()?),
             rules: self.classes.as_deref().map(classes::read).transpose()?,
             seed: self.seed,
-            clock: self.clock.options()?,
+            clock: self.clock.options(self.costs)?,
             explain: self.explain,
             frees: if self.keep_freed { Frees::Keep } else { Frees::Drop },
             ..Sweep::new(policies, sizes)
@@ -180,7 +186,10 @@ impl Simulate {
     ) -> Result<Swept, Failure> {
         select::check(path, &sweep.selection)?;
         let swept = sweep.run(&path.display().to_string(), open, &Terminal::default());
-        let swept = swept.map_err(|error| Failure::swept(error, "--size", self.sizes()))?;
+        let mut swept = swept.map_err(|error| Failure::swept(error, "--size", self.sizes()))?;
+        if let (true, Rows::Cache(rows)) = (self.costs, &mut swept.rows) {
+            costs::weigh(rows, sweep);
+        }
         if !self.results.has_stdout() && !self.clock.has_stdout() {
             Failure::shown(self.show(&swept.rows), self.has_files())?;
         }
@@ -190,7 +199,7 @@ impl Simulate {
     fn show(&self, rows: &Rows) -> Result<(), Failure> {
         match rows {
             Rows::Cache(rows) if self.policy.is_none() => show_ranked(rows, self.metric.into())?,
-            Rows::Cache(rows) => show(rows, self.metric.into())?,
+            Rows::Cache(rows) => show(rows, self.metric.into(), &Marks::None)?,
             Rows::Memory(rows) => memory::show(rows)?,
         }
         if let (true, Rows::Cache(rows)) = (self.explain, rows) {
@@ -230,24 +239,24 @@ fn show_ranked(rows: &[Row], metric: Metric) -> Result<(), Failure> {
     let ratio = |rows: &[Row]| rows[(rows.len() - 1) / 2].share(metric).ratio();
     let mut ranked = of_policies.clone();
     ranked.sort_by(|one, other| ratio(other).total_cmp(&ratio(one)));
-    show(&ranked.concat(), metric)?;
     let online = |rows: &&&[Row]| !table::knows_future(&rows[0]);
     let best = of_policies.iter().filter(online).map(|rows| ratio(rows)).fold(0.0, f64::max);
     // They were given from the cheapest on.
     let pick = of_policies.iter().filter(online).find(|rows| ratio(rows) >= best - advise::NEAR);
+    let pick = pick.map(|rows| rows[0].policy.as_str());
+    show(&ranked.concat(), metric, &Marks::Ranked { pick })?;
     let Some(pick) = pick else { return Ok(()) };
     let text = format!(
-        "Cheapest within a point of the best at the middle size: {}. Schemes that know the future (opt) are bounds. \
-         hotset advise tells how much memory is enough, and what to do.",
-        pick[0].policy
+        "* Cheapest within a point of the best at the middle size: {pick}. ° knows the future, and is a bound. hotset \
+         advise tells how much memory is enough, and what to do."
     );
     Ok(writeln!(stdout(), "\n{}", human::wrap(&text, style::width()))?)
 }
 
-fn show(rows: &[Row], metric: Metric) -> Result<(), Failure> {
+fn show(rows: &[Row], metric: Metric, marks: &Marks) -> Result<(), Failure> {
     let (aware, plain) = table::apart(rows);
     if !plain.is_empty() {
-        show_plain(&plain, metric)?;
+        show_plain(&plain, metric, marks)?;
     }
     if !aware.is_empty() {
         let mut out = stdout().lock();
@@ -290,7 +299,7 @@ fn size_in_words(row: &Row) -> String {
     }
 }
 
-fn show_plain(rows: &[Row], metric: Metric) -> Result<(), Failure> {
+fn show_plain(rows: &[Row], metric: Metric, marks: &Marks) -> Result<(), Failure> {
     let first = &rows[0];
     let mut out = stdout().lock();
     write!(out, "{}: {} references", words::chosen(first), human::count(first.counts.references))?;
@@ -311,13 +320,16 @@ fn show_plain(rows: &[Row], metric: Metric) -> Result<(), Failure> {
         for (number, &shown) in metrics.iter().enumerate() {
             let before = if number == 0 { "; " } else { "\n" };
             let title = table::title(shown, &metrics);
-            writeln!(out, "{before}{title} by cache size\n{}", table::hit_ratios(rows, shown))?;
+            writeln!(out, "{before}{title} by cache size\n{}", table::hit_ratios(rows, shown, marks))?;
         }
         if rows.iter().any(|row| row.byte_hit_ratio.is_some()) {
             writeln!(out, "\nhit ratio of bytes in % by cache size\n{}", table::byte_hits(rows))?;
         }
         if rows.iter().any(|row| row.finish_seconds.is_some()) {
             writeln!(out, "\nseconds until the end by cache size\n{}", table::finishes(rows))?;
+        }
+        if let Some((row, table)) = table::costs(rows) {
+            writeln!(out, "\nwhat policies cost with {}\n{table}", size_in_words(row))?;
         }
     }
     if let Some(summary) = words::summary(rows, metric) {

@@ -231,10 +231,37 @@ fn a_bare_simulation_compares_a_choice_the_best_first() {
     let place = |name: &str| out.find(&format!("\n{name} ")).unwrap_or_else(|| panic!("{name}: {out}"));
     assert!(place("opt") < place("w-tinylfu") && place("w-tinylfu") < place("linux"), "{out}");
     let words = out.split_whitespace().collect::<Vec<_>>().join(" ");
-    assert!(words.contains("Cheapest within a point of the best at the middle size: "), "{words}");
+    let (_, told) = words.split_once("* Cheapest within a point of the best at the middle size: ").expect(&words);
+    let (pick, _) = told.split_once(". ° knows the future").expect(&words);
+    assert!(out.contains(&format!("\n{pick} *")) && out.contains("\nopt °"), "{out}");
     let folder = Folder::new();
     let tiny = folder.file("t.ids", "1\n2\n1\n2\n");
     hotset(&["simulate", &tiny, "--format", "ids"]).good();
+}
+
+#[test]
+fn what_policies_cost_is_told_beside_the_same_counts() {
+    let trace = format!("{}/../../workloads/film.hst", env!("CARGO_MANIFEST_DIR"));
+    let words = ["simulate", &trace, "--maps", "none", "-p", "lru,auto,opt", "-s", "1000,2000,4000"];
+    let told = |more: &[&str]| hotset(&[&words, more].concat()).rows();
+    let plain = told(&["--json", "-"]);
+    let mut rows = told(&["--json", "-", "--costs"]);
+    for (row, expected) in rows.iter_mut().zip(&plain) {
+        let costs = ["reference_nanoseconds", "policy_bytes_per_block"].map(|field| row[field].as_f64());
+        let is_bound = row["policy"] == "opt";
+        assert!(costs[0].is_some_and(|time| (0.1..100_000.0).contains(&time)), "{row}");
+        let is_likely = |bytes: f64| (8.0..4000.0).contains(&bytes);
+        assert!(costs[1].map_or(is_bound || cfg!(not(target_env = "gnu")), is_likely), "{row}");
+        row.as_object_mut().unwrap().retain(|field, _| expected.get(field).is_some());
+        assert_eq!(row, expected);
+    }
+    let streamed = ["-p", "lru", "-s", "1000", "--memory", "100K", "--costs", "--json", "-"];
+    let streamed = [&["simulate", &trace, "--maps", "none"][..], &streamed].concat();
+    assert!(hotset(&streamed).rows()[0]["reference_nanoseconds"].as_f64().is_some_and(|time| time > 0.0));
+    let out = hotset(&[&words[..], &["--costs"]].concat()).good().out;
+    assert!(out.contains("what policies cost with 2,000 blocks (7.8M)") && out.contains("ns/reference"), "{out}");
+    let refused = hotset(&[&words[..], &["--costs", "--store", "ssd"]].concat());
+    assert!(refused.err.contains("'--costs' cannot be used with '--store"), "{}", refused.err);
 }
 
 /// LRU of objects by the book: those used longest ago leave until the new one fits.

@@ -1,7 +1,7 @@
 //! The columns of files of results, which are also the first ones of a Parquet file.
 
 /// Of results of caches.
-pub const CACHE_COLUMNS: [&str; 42] = [
+pub const CACHE_COLUMNS: [&str; 44] = [
     "version",
     "trace",
     "policy",
@@ -44,6 +44,8 @@ pub const CACHE_COLUMNS: [&str; 42] = [
     "finish_seconds",
     "disk_busy_seconds",
     "mean_service_ms",
+    "reference_nanoseconds",
+    "policy_bytes_per_block",
 ];
 
 /// Of results of paging.

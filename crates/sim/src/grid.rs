@@ -15,7 +15,7 @@ use hotset_core::view::View;
 use rayon::prelude::*;
 
 use crate::clock::{self, Clock, Options, Sample};
-use crate::engine::{Bytes, Cell, Dense, Directory, Hashed, OnePassCell, PolicyCell, Trace, cells_of, check};
+use crate::engine::{Bytes, Cell, Dense, Directory, Hashed, OnePassCell, PolicyCell, Timed, Trace, cells_of, check};
 use crate::error::SimError;
 use crate::expand::Expanded;
 use crate::future;
@@ -45,6 +45,8 @@ pub struct Replayed {
     pub samples: Vec<Vec<Sample>>,
     /// What the policy of each plan has learnt.
     pub explanations: Vec<Vec<Explanation>>,
+    /// For each plan the nanoseconds that a reference took on average, if they were asked for.
+    pub reference_nanoseconds: Vec<Option<f64>>,
     /// Distinct blocks; `None` when the trace was streamed and so never numbered.
     pub distinct: Option<u32>,
 }
@@ -71,10 +73,11 @@ pub fn run_timed(
         Prepared::Stream(stream) => (run_stream(stream, plans, &views, options, progress)?, None),
     };
     let mut replayed = Replayed { distinct, ..Replayed::default() };
-    for Ended { tally, samples, explanations } in cells {
+    for Ended { tally, samples, explanations, reference_nanoseconds } in cells {
         replayed.tallies.push(tally);
         replayed.samples.push(samples);
         replayed.explanations.push(explanations);
+        replayed.reference_nanoseconds.push(reference_nanoseconds);
     }
     Ok(replayed)
 }
@@ -142,7 +145,8 @@ fn run_view(
             return Ok(vec![replayed]);
         }
         let directory = Dense::new(trace.addresses.clone());
-        let mut cell = build(plans, numbers, BuildCell { setup, bytes: plan.bytes, directory, trace: trace.facts() })?;
+        let built = BuildCell { setup, bytes: plan.bytes, directory, trace: trace.facts() };
+        let mut cell = build(plans, numbers, options, built)?;
         for window in trace.windows() {
             cell.run(&window);
             advance(window.keys.len() * numbers.len());
@@ -269,7 +273,7 @@ impl Feed {
                 true => clock::cell(plan, &setup, options, &trace),
                 false => {
                     let directory = Hashed::default();
-                    build(&seeing, &of_cell, BuildCell { setup, bytes: plan.bytes, directory, trace })
+                    build(&seeing, &of_cell, options, BuildCell { setup, bytes: plan.bytes, directory, trace })
                 }
             };
             Ok((of_cell.into_iter().map(|place| numbers[place]).collect(), cell?))
@@ -314,6 +318,7 @@ impl Feed {
 fn build<D: Directory + 'static>(
     plans: &[&Plan],
     numbers: &[usize],
+    options: &Options,
     visitor: BuildCell<D>,
 ) -> Result<Box<dyn Cell<D::Key>>, SimError> {
     if numbers.len() > 1 {
@@ -323,7 +328,8 @@ fn build<D: Directory + 'static>(
     }
     let plan = plans[numbers[0]];
     let built = registry::visit(plan.entry.info.name, visitor).expect("a plan's info comes from the registry");
-    built.map_err(|error| plan.refused(error))
+    let cell = built.map_err(|error| plan.refused(error))?;
+    Ok(if options.costs { Box::new(Timed::new(cell)) } else { cell })
 }
 
 struct BuildCell<'a, D> {

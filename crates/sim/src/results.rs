@@ -95,6 +95,14 @@ pub struct Row {
     /// Milliseconds that a request took on average; absent without a disk.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub mean_service_ms: Option<f64>,
+    /// Nanoseconds for which a reference kept a processor busy on average, with the keeping of counts; absent unless it
+    /// was asked for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub reference_nanoseconds: Option<f64>,
+    /// Bytes that the policy needs for each block of the cache, where it has room for twice as many blocks as it keeps,
+    /// those that have left among them; absent unless it was asked for, and where the system does not tell.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub policy_bytes_per_block: Option<f64>,
     /// The same counts for each application; absent when there is only one.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub apps: Vec<Named>,
@@ -468,6 +476,8 @@ impl TraceFacts {
             finish_seconds: times.map(|times| seconds(times.finish)),
             disk_busy_seconds: times.map(|times| seconds(times.disk_busy)),
             mean_service_ms: times.map(|times| mean_ms(&times.apps)),
+            reference_nanoseconds: None,
+            policy_bytes_per_block: None,
             apps: self.app_rows(tally),
             classes,
             explained: Vec::new(),

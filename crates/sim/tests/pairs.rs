@@ -145,6 +145,7 @@ fn run_apps(features: &[Feature], apps: u64) -> Result<Replayed, String> {
     let clock = Clock {
         store: has(OnDisk).then(|| Store::parse("disk").unwrap()),
         every: has(Series).then_some(Every::References(500)),
+        ..Clock::default()
     };
     let spec = PolicySpec::parse(policy(features)).unwrap();
     let plan = Plan { entry: spec.entry(), args: spec.args(Some(4096)), capacity: 60, bytes: None, seed: 7 };

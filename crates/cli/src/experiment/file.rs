@@ -185,7 +185,7 @@ impl File {
         let store = self.store.as_ref().map(parse).transpose()?;
         let every = self.every.as_deref().map(Every::parse).transpose();
         let every = every.map_err(|error| Failure::Usage(format!("{}, every: {error}", path.display())))?;
-        Ok((store.is_some() || every.is_some()).then_some(Options { store, every }))
+        Ok((store.is_some() || every.is_some()).then_some(Options { store, every, ..Options::default() }))
     }
 
     /// How traces are cut, if the experiment says so.

@@ -38,6 +38,27 @@ pub(crate) fn numbers(header: &[&str], columns: impl RangeBounds<usize>) -> Tabl
     table
 }
 
+/// What is told of a policy beside its name.
+pub(crate) enum Marks<'a> {
+    /// Nothing.
+    None,
+    /// `*` of the one to take, `°` of those that know the future.
+    Ranked {
+        /// The one to take.
+        pick: Option<&'a str>,
+    },
+}
+
+impl Marks<'_> {
+    fn name(&self, row: &Row) -> String {
+        match self {
+            Marks::Ranked { pick } if *pick == Some(&row.policy) => format!("{} *", row.policy),
+            Marks::Ranked { .. } if knows_future(row) => format!("{} °", row.policy),
+            _ => row.policy.clone(),
+        }
+    }
+}
+
 /// What the tables of one trace show, first what comes first: reads where there are writes, all references, and what
 /// was asked for besides.
 pub(crate) fn metrics(rows: &[Row], asked: Metric) -> Vec<Metric> {
@@ -58,13 +79,13 @@ pub(crate) fn title(metric: Metric, metrics: &[Metric]) -> &'static str {
 }
 
 /// Hit ratios of one trace in percent, by size.
-pub(crate) fn hit_ratios(rows: &[Row], metric: Metric) -> String {
-    by_size(rows, |line: &[&Row], row| ratio_cell(row, best_hits(line, metric), metric))
+pub(crate) fn hit_ratios(rows: &[Row], metric: Metric, marks: &Marks) -> String {
+    by_size(rows, marks, |line: &[&Row], row| ratio_cell(row, best_hits(line, metric), metric))
 }
 
 /// Bytes of objects that hit of one trace in percent, by size.
 pub(crate) fn byte_hits(rows: &[Row]) -> String {
-    by_size(rows, |line: &[&Row], row| {
+    by_size(rows, &Marks::None, |line: &[&Row], row| {
         let best = line.iter().filter_map(|row| row.object_bytes_hit).max();
         let role = if row.object_bytes_hit == best { Role::Best } else { Role::Plain };
         cell(row.byte_hit_ratio.map_or_else(|| "-".to_owned(), human::percent), role)
@@ -73,7 +94,7 @@ pub(crate) fn byte_hits(rows: &[Row]) -> String {
 
 /// Seconds until the end of one trace, by size.
 pub(crate) fn finishes(rows: &[Row]) -> String {
-    by_size(rows, |line: &[&Row], row| {
+    by_size(rows, &Marks::None, |line: &[&Row], row| {
         let online = line.iter().filter(|row| !knows_future(row)).filter_map(|row| row.finish_seconds);
         let role = match row.finish_seconds {
             _ if knows_future(row) => Role::Bound,
@@ -87,13 +108,14 @@ pub(crate) fn finishes(rows: &[Row]) -> String {
 /// A figure of one trace: a line a policy, a column a size; several tables where the terminal is too narrow for all
 /// sizes. `rows` are policy by policy, every policy at the same sizes. `figure` is given the rows of a column and one
 /// of them.
-fn by_size(rows: &[Row], figure: impl Fn(&[&Row], &Row) -> comfy_table::Cell) -> String {
+fn by_size(rows: &[Row], marks: &Marks, figure: impl Fn(&[&Row], &Row) -> comfy_table::Cell) -> String {
     let sizes = rows.iter().take_while(|row| row.policy == rows[0].policy).count();
-    let policies = rows.iter().map(|row| row.policy.chars().count()).max().unwrap_or(0).max("policy".len());
+    let policies = rows.iter().map(|row| marks.name(row).chars().count()).max().unwrap_or(0).max("policy".len());
     let widest = rows[..sizes].iter().map(|row| human::count(row.size_blocks.into()).len()).max().unwrap_or(0);
     let fitting = style::terminal_width().map_or(sizes, |width| width.saturating_sub(policies) / (widest + GAP));
     let columns: Vec<usize> = (0..sizes).collect();
-    let tables = columns.chunks(fitting.clamp(1, sizes)).map(|part| by_size_at(rows, sizes, part, &figure).to_string());
+    let tables =
+        columns.chunks(fitting.clamp(1, sizes)).map(|part| by_size_at(rows, sizes, part, marks, &figure).to_string());
     tables.collect::<Vec<_>>().join("\n\n")
 }
 
@@ -102,6 +124,7 @@ fn by_size_at(
     rows: &[Row],
     sizes: usize,
     columns: &[usize],
+    marks: &Marks,
     figure: &impl Fn(&[&Row], &Row) -> comfy_table::Cell,
 ) -> Table {
     let header: Vec<String> =
@@ -111,7 +134,7 @@ fn by_size_at(
         columns.iter().map(|&column| rows.iter().skip(column).step_by(sizes).collect()).collect();
     for line in rows.chunks(sizes) {
         let figures = columns.iter().zip(&of_columns).map(|(&column, all)| figure(all, &line[column]));
-        table.add_row(std::iter::once(cell(&line[0].policy, Role::Plain)).chain(figures));
+        table.add_row(std::iter::once(cell(marks.name(&line[0]), Role::Plain)).chain(figures));
     }
     table
 }
@@ -119,13 +142,35 @@ fn by_size_at(
 /// A column that is there if any row tells it, and what stands in it.
 type Figure = (&'static str, fn(&Row) -> Option<String>);
 
+/// What a policy costs.
+const COSTS: [Figure; 2] = [
+    ("ns/reference", |row| row.reference_nanoseconds.map(|time| format!("{time:.1}"))),
+    ("bytes/block", |row| row.policy_bytes_per_block.map(|bytes| format!("{bytes:.1}"))),
+];
+
+/// What the policies of one trace cost at the middle one of several sizes, a line a policy; none if nobody asked.
+pub(crate) fn costs(rows: &[Row]) -> Option<(&Row, Table)> {
+    let sizes = rows.iter().take_while(|row| row.policy == rows[0].policy).count();
+    let middle = (sizes - 1) / 2;
+    let told = rows.iter().skip(middle).step_by(sizes);
+    let told: Vec<&Row> = told.filter(|row| row.reference_nanoseconds.is_some()).collect();
+    let mut table = numbers(&["policy", COSTS[0].0, COSTS[1].0], 1..);
+    for row in &told {
+        let figures = COSTS.iter().map(|(_, of)| of(row).unwrap_or_else(|| "-".to_owned()));
+        table.add_row(std::iter::once(row.policy.clone()).chain(figures).map(|text| cell(text, Role::Plain)));
+    }
+    Some((told.first()?, table))
+}
+
 /// Everything counted, of one trace at one size: a line a policy.
 pub(crate) fn counts(rows: &[Row], metrics: &[Metric]) -> Table {
-    let more: [Figure; 4] = [
+    let more: [Figure; 6] = [
         ("bytes hit %", |row| row.byte_hit_ratio.map(human::percent)),
         ("write-backs", |row| row.write_backs.map(human::count)),
         ("extra reads", |row| row.extra_reads.map(human::count)),
         ("seconds", |row| row.finish_seconds.map(seconds)),
+        COSTS[0],
+        COSTS[1],
     ];
     let more: Vec<_> = more.into_iter().filter(|(_, of)| rows.iter().any(|row| of(row).is_some())).collect();
     let ratio = |metric: &Metric| match metric {

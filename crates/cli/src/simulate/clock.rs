@@ -27,12 +27,12 @@ pub(super) struct ClockArgs {
 }
 
 impl ClockArgs {
-    /// What is to be replayed on a clock, if anything is.
-    pub(super) fn options(&self) -> Result<Option<Options>, Failure> {
+    /// What is to be replayed on a clock, or timed itself, if anything is.
+    pub(super) fn options(&self, costs: bool) -> Result<Option<Options>, Failure> {
         let parse = |text: &String| Store::parse(text).map_err(|error| Failure::spec("--store", text, &error));
         let store = self.store.as_ref().map(parse).transpose()?;
         let every = self.series.as_ref().map(|_| self.every);
-        Ok((store.is_some() || every.is_some()).then_some(Options { store, every }))
+        Ok((store.is_some() || every.is_some() || costs).then_some(Options { store, every, costs }))
     }
 
     /// Refuses to replay a trace of memory on a clock.

@@ -157,7 +157,7 @@ impl Advisor {
             let next = memory.next.as_ref().map(|next| next.size_blocks);
             let mut sizes = vec![at, memory.size_blocks];
             sizes.extend(next);
-            let options = clock::Options { store: Some(store), every: None };
+            let options = clock::Options { store: Some(store), ..clock::Options::default() };
             let rows = replay.rows(&two, blocks(&sizes)?, Some(options))?;
             let seconds = |policy: &PolicySpec, size| {
                 let row = rows.iter().find(|row| row.policy == policy.to_string() && row.size_blocks == size)?;
@@ -182,7 +182,7 @@ impl Advisor {
         let reads = Filter { ops: Some(Ops::READS), ..Filter::default() };
         let replay = Replay { counted: Some(reads), ..*replay };
         let every = Every::References(references.div_ceil(WINDOWS).max(1));
-        let options = clock::Options { store: None, every: Some(every) };
+        let options = clock::Options { every: Some(every), ..clock::Options::default() };
         let series = replay.swept(two, blocks(&[at])?, Some(options))?.series;
         let of = |policy: &PolicySpec| told::stretches(&series, &policy.to_string());
         let gain = |(&(references, today), &(_, pick)): (&(u64, u64), &(u64, u64))| {

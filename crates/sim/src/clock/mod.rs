@@ -41,6 +41,8 @@ pub struct Options {
     pub store: Option<Store>,
     /// How often a series has a sample; none if `None`.
     pub every: Option<Every>,
+    /// Cells tell how long a reference takes, and each is replayed alone; not on a clock.
+    pub costs: bool,
 }
 
 impl Options {

@@ -371,7 +371,7 @@ impl<'a, D: Directory> Replay<'a, D> {
             times: self.device.map(|device| Times { finish, disk_busy: device.busy, apps }),
             ..self.count.tally(&self.host.transfers, &self.host.class_writes)
         };
-        Ended { tally, samples: self.series.samples, explanations: self.policy.explain() }
+        Ended { tally, samples: self.series.samples, explanations: self.policy.explain(), reference_nanoseconds: None }
     }
 }
 

@@ -52,7 +52,7 @@ struct Replayed {
 }
 
 fn run_one(requests: &[Request], spec: &str, capacity: u32, disk: Option<&str>, every: Option<Every>) -> Replayed {
-    let options = Options { store: disk.map(|disk| Store::parse(disk).unwrap()), every };
+    let options = Options { store: disk.map(|disk| Store::parse(disk).unwrap()), every, ..Options::default() };
     let mut held = Prepared::Held(references(requests));
     let mut replayed = run_timed(&mut held, &[plan(spec, capacity)], &options, &Silent).unwrap();
     Replayed { tally: replayed.tallies.remove(0), samples: replayed.samples.remove(0) }
@@ -118,7 +118,7 @@ fn what_nobody_waits_for_delays_the_next() {
 #[test]
 fn what_has_no_time_is_refused() {
     let refused = |spec: &str, disk: Option<&str>, every| {
-        let options = Options { store: disk.map(|disk| Store::parse(disk).unwrap()), every };
+        let options = Options { store: disk.map(|disk| Store::parse(disk).unwrap()), every, ..Options::default() };
         let mut held = Prepared::Held(References::from_ids(vec![0, 1, 0]));
         run_timed(&mut held, &[plan(spec, 2)], &options, &Silent).unwrap_err().to_string()
     };

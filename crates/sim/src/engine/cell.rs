@@ -224,6 +224,6 @@ impl<P: Policy, D: Directory, C: Capacity> Cell<D::Key> for PolicyCell<P, D, C> 
     fn end(self: Box<Self>) -> Vec<Ended> {
         let tally = self.count.tally(&self.host.transfers, &self.host.class_writes);
         let tally = Tally { decisions: self.host.decisions, ..tally };
-        vec![Ended { tally, samples: Vec::new(), explanations: self.policy.explain() }]
+        vec![Ended { tally, explanations: self.policy.explain(), ..Ended::default() }]
     }
 }

@@ -9,6 +9,7 @@ mod lru_sizes;
 mod one_pass;
 mod plan;
 mod tally;
+mod timed;
 
 pub(crate) use capacity::Bytes;
 pub(crate) use cell::{Cell, PolicyCell};
@@ -20,3 +21,4 @@ pub use plan::Plan;
 pub(crate) use plan::{Trace, cells_of, check};
 pub(crate) use tally::ClassFacts;
 pub use tally::{ByteTally, ClassTally, Ended, ExtraTally, Repeats, Tally};
+pub(crate) use timed::Timed;

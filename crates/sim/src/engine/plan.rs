@@ -74,8 +74,9 @@ impl Plan {
 /// Which of the plans run as one cell: those of one pass, in as many cells as there are threads or fewer, dealt by size
 /// so that each has as much to do; each other one alone, and on the clock all.
 pub(crate) fn cells_of(plans: &[&Plan], options: &Options) -> Vec<Vec<usize>> {
+    let is_shared = !options.is_asked() && !options.costs;
     let (mut together, alone): (Vec<usize>, Vec<usize>) =
-        (0..plans.len()).partition(|&number| !options.is_asked() && plans[number].is_of_one_pass());
+        (0..plans.len()).partition(|&number| is_shared && plans[number].is_of_one_pass());
     together.sort_by_key(|&number| plans[number].capacity);
     let cells = together.len().div_ceil(WORTHWHILE).min(rayon::current_num_threads());
     let cells = cells.max(together.len().div_ceil(one_pass::MOST));

@@ -14,6 +14,8 @@ pub struct Ended {
     pub samples: Vec<Sample>,
     /// What the policy has learnt.
     pub explanations: Vec<Explanation>,
+    /// Nanoseconds for which a reference kept a processor busy on average, where that was asked for.
+    pub reference_nanoseconds: Option<f64>,
 }
 
 /// The counts of a cell.

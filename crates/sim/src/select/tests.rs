@@ -176,7 +176,7 @@ fn a_warm_up_takes_away_what_it_counts() {
     check(&|selection| tallies(selection, "lru,arc,opt,virtual(lru,unit=4)", 1 << 30));
     check(&|selection| tallies(selection, "lru,arc", 1));
     check(&|selection| tallies(selection, "unix,render", 1 << 30));
-    let disk = clock::Options { store: Some(Store::parse("disk").unwrap()), every: None };
+    let disk = clock::Options { store: Some(Store::parse("disk").unwrap()), ..clock::Options::default() };
     check(&|selection| {
         let reader = Selected::new(trace(11), selection, &options()).unwrap();
         let (mut prepared, _) = prepare(Box::new(reader), &Options { maps: Maps::All, ..options() }, &Silent).unwrap();

@@ -10,7 +10,7 @@ use crate::error::SimError;
 use crate::grid::{self, Plan, Replayed};
 use crate::prepare::{Options, Prepared, prepare};
 use crate::progress::Observer;
-use crate::results::{Choice, TraceFacts};
+use crate::results::{Choice, Row, TraceFacts};
 
 impl Sweep {
     /// Rows of an open trace of requests.
@@ -52,7 +52,8 @@ impl Sweep {
         Options {
             keep_requests: all().any(|(policy, args)| grid::wants_requests(policy.entry(), &args)),
             keep_sizes: self.is_in_bytes(block_bytes),
-            keep_times: self.clock.is_some() || all().any(|(_, args)| args.uses_clock()),
+            keep_times: self.clock.as_ref().is_some_and(|clock| clock.is_asked())
+                || all().any(|(_, args)| args.uses_clock()),
             ..self.options.clone()
         }
     }
@@ -124,12 +125,13 @@ impl Sweep {
         let sizes = plans.len() / self.policies.len().max(1);
         let specs = self.policies.iter().flat_map(|policy| std::iter::repeat_n(policy.to_string(), sizes));
         let (mut rows, mut series) = (Vec::with_capacity(plans.len()), Vec::new());
-        for ((spec, plan), (tally, samples)) in specs.zip(plans).zip(cells.tallies.iter().zip(&cells.samples)) {
+        let counted = cells.tallies.iter().zip(&cells.samples).zip(&cells.reference_nanoseconds);
+        for ((spec, plan), ((tally, samples), &reference_nanoseconds)) in specs.zip(plans).zip(counted) {
             if let Some(every) = self.clock.as_ref().and_then(|options| options.every) {
                 series.extend(facts.series(&spec, plan.capacity, every, samples));
             }
             let size = ObjectSize { objects: plan.capacity, bytes: plan.bytes };
-            rows.push(facts.row(spec, size, self.seed, tally));
+            rows.push(Row { reference_nanoseconds, ..facts.row(spec, size, self.seed, tally) });
         }
         Swept { rows: Rows::Cache(rows), series }
     }
