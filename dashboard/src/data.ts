@@ -56,8 +56,26 @@ export interface Row extends Counts {
   refault_distance_to_clock?: number;
   sampling_rate?: number;
   expected_error?: number;
+  /** Processor time of a reference. */
+  reference_nanoseconds?: number;
+  /** Memory that the scheme takes for each block. */
+  policy_bytes_per_block?: number;
   apps?: Named[];
   classes?: Named[];
+  explained?: Learnt[];
+}
+
+/** What a scheme has learnt of some blocks. */
+export interface Learnt {
+  app?: string;
+  files?: string;
+  file?: string;
+  came: string;
+  room_percent: number;
+  references_percent: number;
+  /** Ages in references, and the chance of a use from each to the next. */
+  reuse: [number, number][];
+  treatment: "keep" | "keep_some" | "let_pass" | { keep_for: number };
 }
 
 /** One application in one stretch of time, under one scheme of one size. */

@@ -10,6 +10,7 @@ import { fileName, h, name } from "./dom.ts";
 import { contents, experimentSection } from "./experiment.ts";
 import { count } from "./format.ts";
 import { inspectionSection } from "./inspection.ts";
+import { learnt } from "./learnt.ts";
 import { storage } from "./io.ts";
 import { nextSteps } from "./next.ts";
 import { panels, panel, ratioBars } from "./panels.ts";
@@ -37,6 +38,7 @@ function section(group: Group, id: string): HTMLElement {
     panels(group, choices, "By application", (row) => row.apps),
     panels(group, choices, "By class of data", (row) => row.classes),
     overTime(stretches, report.rows ?? []),
+    learnt(group),
     table(group),
   );
 }
