@@ -39,6 +39,10 @@ pub(crate) struct Entry {
     pub valid: Range<u32>,
     /// The application that has brought it in.
     pub app: u32,
+    /// It was written since it came in, and not since it went to the source.
+    pub is_dirty: bool,
+    /// The bytes of the frame that wait to be written to the source.
+    pub waiting: Range<u32>,
 }
 
 /// The blocks that the policy knows.
@@ -48,7 +52,7 @@ pub(crate) struct BlockIndex(Slots<Entry>);
 impl BlockIndex {
     /// The slot of `block`; one that is not known gets a free one.
     pub fn slot(&mut self, block: &Block) -> Slot {
-        let entry = || Entry { block: *block, frame: None, valid: 0..0, app: 0 };
+        let entry = || Entry { block: *block, frame: None, valid: 0..0, app: 0, is_dirty: false, waiting: 0..0 };
         self.0.slot(block.address, block.file, entry)
     }
 

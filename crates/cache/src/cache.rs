@@ -6,11 +6,13 @@
 //! afterwards; a slow read never delays a hit.
 //!
 //! Writes go to the source before they are acknowledged; then the cached blocks are changed. Two writers of a file take
-//! turns.
+//! turns. Where they are to be written [later](FileCache::write_later) it is the other way round
+//! ([`write_back`](crate::write_back)).
 //!
 //! Memory: frames take what was given, to the byte, and nothing else is kept of data, but for what is in flight, a
-//! quarter of that at most ([`in_flight`](crate::in_flight)), and what was read ahead, at most
-//! [`read_ahead::BUDGET`](crate::read_ahead::BUDGET). Tables take some 100 bytes a block.
+//! quarter of that at most ([`in_flight`](crate::in_flight)), what was read ahead, at most
+//! [`read_ahead::BUDGET`](crate::read_ahead::BUDGET), and what waits to be written and has no frame, at most
+//! [an eighth](crate::unwritten::limit). Tables take some 100 bytes a block.
 //!
 //! The policy is told of files that are deleted or cut: their blocks leave at once. It is not told of what changed
 //! behind the cache, or became a hole, as the simulator is not: such a block is read again when it is asked for next,
@@ -37,6 +39,7 @@ use crate::shared::Shared;
 use crate::source::{Source, Stamp};
 use crate::state::State;
 use crate::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use crate::unwritten::limit;
 
 /// How a cache is to be.
 #[derive(Clone, Debug)]
@@ -71,7 +74,8 @@ impl FileCache {
         let apps = Applications::new(plan.spec.apps().into_iter().map(str::to_owned));
         let mut recording = recording;
         recording.iter_mut().for_each(|recording| apps.known().iter().for_each(|app| recording.app(&app.name)));
-        let decider = Decider::new(&plan, apps.known())?;
+        let mut decider = Decider::new(&plan, apps.known())?;
+        decider.frames_mut().unwritten.limit = limit(memory);
         let shared = Arc::new(Shared::new(State::new(decider, apps, recording)));
         let in_flight = InFlight::new(memory);
         let read_ahead = ReadAhead::new(shared.clone(), in_flight.clone());
@@ -146,6 +150,9 @@ impl FileCache {
         let flags = if failed { FLAG_FAILED } else { 0 };
         let size = state.files[file as usize].size();
         state.pass_on(&Request { flags, ..request }, size, &mut |_, _| {});
+        if op == Op::Unlink && !failed {
+            state.discard(file, 0);
+        }
         self.read_ahead.bring(&mut state);
     }
 
@@ -248,6 +255,7 @@ impl FileCache {
             return Err(error);
         }
         self.in_flight.set_memory(changed.memory);
+        state.decider.frames_mut().unwritten.limit = limit(changed.memory);
         *plan = changed;
         if is_other || (is_resized && !fits) {
             state.change_policy(fresh);

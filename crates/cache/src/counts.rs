@@ -17,6 +17,11 @@ pub struct Counts {
     pub evictions: u64,
     /// Blocks that the policy had brought in though nobody asked for them then.
     pub extra_reads: u64,
+    /// Where writes do not go through: blocks of data that have left after they were written, and before they had gone
+    /// to the source otherwise, and those that were written and not kept.
+    pub write_backs: u64,
+    /// The same of inodes and directories, of which the cache has no data: the source keeps them itself.
+    pub metadata_write_backs: u64,
 }
 
 /// What was moved between the cache and its source, and on behalf of whom.
@@ -26,12 +31,16 @@ pub struct Traffic {
     pub bytes_served: u64,
     /// Bytes read from the source.
     pub bytes_read: u64,
+    /// Bytes that writers gave.
+    pub bytes_taken: u64,
     /// Bytes written to the source.
     pub bytes_written: u64,
     /// Reads of the source.
     pub reads: u64,
     /// Of these, reads ahead of anybody's asking.
     pub reads_ahead: u64,
+    /// Writes of the source: a cut or an extension is none.
+    pub writes: u64,
     /// Times that a reader waited for a block that was already being read.
     pub waits: u64,
     /// Blocks that the policy counts as resident, but whose data was invalidated or not known, and was read again.

@@ -75,6 +75,8 @@ pub(crate) struct Decider {
     hosted: Hosted<Frames>,
     viewer: Viewer,
     is_in_parts: bool,
+    /// Writes do not go through, so that blocks are dirty.
+    pub writes_back: bool,
     addresses: Addresses,
     /// By file, where addresses of its data are.
     ranges: Vec<Vec<AddressRange>>,
@@ -132,13 +134,14 @@ impl Decider {
             if let Some(size) = sizes.iter().find(|size| size.block > 16 << 20) {
                 return Err(CacheError::Block(size.block));
             }
-            let (index, division, inodes) = Default::default();
-            Ok(Frames { index, arena: Arena::new(&sizes)?, division, inodes })
+            let (index, division, inodes, unwritten, write_backs) = Default::default();
+            Ok(Frames { index, arena: Arena::new(&sizes)?, division, inodes, unwritten, write_backs })
         })?;
         let classes = view.rules.as_ref().map_or(0, |rules| rules.classes().len());
         Ok(Decider {
             hosted,
             is_in_parts: view.parts.is_some(),
+            writes_back: false,
             viewer: Viewer::new(&view, Cutting::new(BlockSize::Bytes(plan.block), false)),
             ranges: Vec::new(),
             addresses: match view == View::default() {
@@ -277,9 +280,9 @@ impl Decider {
         &mut self.ranges[file]
     }
 
-    /// True if the policy knows a block of the file.
+    /// True if the policy knows a block of the file, or something of it waits to be written.
     pub fn knows(&self, file: u32) -> bool {
-        self.frames().index.has(file)
+        self.frames().index.has(file) || self.frames().unwritten.of(file).is_some()
     }
 
     /// The number of a file of which no block is known may be another file's.
@@ -358,6 +361,8 @@ impl Decider {
     fn count_host(&mut self) {
         self.counts.evictions = self.hosted.host.evictions;
         self.counts.extra_reads = self.hosted.host.extra_reads;
+        self.counts.write_backs = self.frames().write_backs.data;
+        self.counts.metadata_write_backs = self.frames().write_backs.metadata;
     }
 
     /// True if the block is not where it belongs now, but all its bytes are in blocks of the class that the file had
@@ -377,6 +382,9 @@ impl Decider {
         if !hit {
             self.frames_mut().index.entry_mut(slot).app = reference.app;
         }
+        if reference.write && self.writes_back {
+            self.frames_mut().note_write(slot, outcome == Outcome::Bypassed);
+        }
         if block.pool.is_some() {
             serve(self.frames_mut(), Decided { block, slot: kept.then_some(slot), hit });
         }
@@ -391,7 +399,10 @@ impl Decider {
         slots.retain(|slot| from.is_none_or(|from| block(slot).pool.is_some() && block(slot).start >= from));
         // The simulator's order: what a policy does next may depend on it.
         slots.sort_unstable_by_key(|slot| block(slot).address);
-        slots.into_iter().for_each(|slot| self.hosted.remove(slot));
+        for slot in slots {
+            self.frames_mut().clean(slot);
+            self.hosted.remove(slot);
+        }
     }
 
     /// Changes the memory of a cache that is not [in parts](Decider::is_in_parts), to one with which it could be built.
@@ -408,11 +419,15 @@ impl Decider {
     /// Takes over the frames of another decider, if they are as many and as large, and its counts. `refer` references a
     /// block of the other one here. What this policy does not keep is lost.
     pub fn adopt(&mut self, mut other: Decider, mut refer: impl FnMut(&mut Decider, &Entry, &mut Serve)) {
+        self.writes_back = other.writes_back;
         let (ours, others) = (self.frames_mut(), other.frames_mut());
         ours.division.changes = others.division.changes;
         ours.division.listener = others.division.listener.take();
         others.release_inodes();
         std::mem::swap(&mut ours.inodes, &mut others.inodes);
+        others.stage_all();
+        std::mem::swap(&mut ours.unwritten, &mut others.unwritten);
+        ours.write_backs = others.write_backs;
         if ours.arena.is_like(&others.arena) {
             std::mem::swap(&mut ours.arena, &mut others.arena);
             let entry = |slot: Slot| others.index.entry(slot).clone();
@@ -438,7 +453,7 @@ impl Decider {
     /// Panics on a broken invariant. For tests.
     pub fn validate(&self) {
         self.hosted.policy.validate();
-        let mut resident = 0;
+        let (mut resident, mut waiting) = (0, 0);
         let mut taken = std::collections::HashSet::new();
         for slot in self.frames().index.slots() {
             let entry = self.frames().index.entry(slot);
@@ -451,7 +466,12 @@ impl Decider {
             );
             assert!(entry.frame.is_none_or(|frame| taken.insert((entry.block.pool, frame))), "two blocks in a frame");
             assert!(entry.valid.end <= entry.block.bytes);
+            let Range { start, end } = entry.waiting;
+            assert!(start == end || (entry.valid.start <= start && end <= entry.valid.end && entry.frame.is_some()));
+            waiting += u64::from(end - start);
         }
+        assert_eq!(waiting, self.frames().unwritten.in_frames);
+        self.frames().unwritten.validate();
         assert_eq!(resident, self.hosted.policy.len(), "every resident block has a slot");
     }
 }

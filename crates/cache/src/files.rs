@@ -1,7 +1,7 @@
 //! What the cache knows of files besides their blocks.
 
 use std::collections::VecDeque;
-use std::ops::{Index, IndexMut};
+use std::ops::{Index, IndexMut, Range};
 
 use hotset_core::classify::FileFacts;
 use hotset_core::request::Kind;
@@ -25,6 +25,8 @@ pub(crate) struct File {
     pub in_doubt: bool,
     /// Through which it was read last, as long as that is open.
     pub source: Option<Weak<dyn Source>>,
+    /// Where it ends once all is written that waits; 0 if nothing does.
+    pub end: u64,
     /// Writers that are at work here.
     pub writers: u32,
     /// Held by whoever changes the file: what is written first is also first in the cache.
@@ -33,12 +35,17 @@ pub(crate) struct File {
 
 impl File {
     pub fn new(path: String, kind: Kind) -> File {
-        File { path, kind, stamp: None, in_doubt: false, source: None, writers: 0, gate: Arc::default() }
+        File { path, kind, stamp: None, in_doubt: false, source: None, end: 0, writers: 0, gate: Arc::default() }
     }
 
     /// Its size, as far as it is known.
     pub fn size(&self) -> u64 {
-        self.stamp.map_or(0, |stamp| stamp.size)
+        self.stamp.map_or(0, |stamp| stamp.size).max(self.end)
+    }
+
+    /// True if bytes in `range` are behind what the source takes for its end, but not behind the end.
+    pub fn has_grown(&self, range: &Range<u64>) -> bool {
+        self.stamp.is_none_or(|stamp| range.end > stamp.size && self.end > stamp.size)
     }
 
     /// Takes note of the source through which it is read now.

@@ -6,10 +6,11 @@ use std::ops::Range;
 use hotset_core::policy::{Note, Slot};
 
 use crate::arena::{Arena, Frame};
-use crate::block_index::{Block, BlockIndex};
+use crate::block_index::{Block, BlockIndex, Entry};
 use crate::division::Division;
 use crate::error::CacheError;
 use crate::files::FileNumber;
+use crate::unwritten::{LONGEST, Unwritten, WHOLE, Waiting, overlap};
 use hotset_core::host::Payload;
 
 /// Where blocks are, and their data.
@@ -18,6 +19,28 @@ pub(crate) struct Frames {
     pub arena: Arena,
     pub division: Division,
     pub inodes: Inodes,
+    pub unwritten: Unwritten,
+    /// What the simulator counts, where writes do not go through.
+    pub write_backs: WriteBacks,
+}
+
+/// Blocks that were to go to the source: those that were written and have left since, and those that were written and
+/// are not kept.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct WriteBacks {
+    /// Of data.
+    pub data: u64,
+    /// Of inodes and directories, of which the cache has no data: the source keeps them itself.
+    pub metadata: u64,
+}
+
+impl WriteBacks {
+    fn count(&mut self, block: &Block) {
+        match block.pool {
+            Some(_) => self.data += 1,
+            None => self.metadata += 1,
+        }
+    }
 }
 
 /// The inodes that have left.
@@ -54,9 +77,14 @@ impl Payload for Frames {
         }
     }
 
-    /// Gives the frame of `slot` back, if it has one.
+    /// Gives the frame of `slot` back, if it has one. What waits there to be written waits beside the frames from now
+    /// on.
     fn release(&mut self, slot: Slot) {
+        self.stage(slot);
         let entry = self.index.entry_mut(slot);
+        if std::mem::take(&mut entry.is_dirty) {
+            self.write_backs.count(&entry.block);
+        }
         if let (Some(frame), Some(pool)) = (entry.frame.take(), entry.block.pool) {
             self.arena.release(pool, frame);
         }
@@ -86,23 +114,142 @@ impl Frames {
     }
 
     /// Puts `bytes`, which are the file's from `offset` on, into the block in `slot`, as far as they belong there and
-    /// it is resident.
-    pub fn fill(&mut self, slot: Slot, offset: u64, bytes: &[u8]) {
-        let entry = self.index.entry_mut(slot);
-        let (Some(frame), Some(pool)) = (entry.frame, entry.block.pool) else { return };
+    /// it is resident; gives where in the block they are.
+    pub fn fill(&mut self, slot: Slot, offset: u64, bytes: &[u8]) -> Option<Range<u32>> {
+        let entry = self.index.entry(slot);
+        let (frame, pool) = (entry.frame?, entry.block.pool?);
         let (from, to) = (offset.max(entry.block.start), (offset + bytes.len() as u64).min(entry.block.range().end));
         if from >= to {
-            return;
+            return None;
         }
         let within = (from - entry.block.start) as u32..(to - entry.block.start) as u32;
         let bytes = &bytes[(from - offset) as usize..(to - offset) as usize];
-        self.arena.frame_mut(pool, frame)[within.start as usize..within.end as usize].copy_from_slice(bytes);
         // What was known stays known if there is no gap.
-        let joined = within.start <= entry.valid.end && entry.valid.start <= within.end && !entry.valid.is_empty();
-        entry.valid = match joined {
-            true => entry.valid.start.min(within.start)..entry.valid.end.max(within.end),
-            false => within,
-        };
+        let is_joined = within.start <= entry.valid.end && entry.valid.start <= within.end && !entry.valid.is_empty();
+        if !is_joined {
+            self.stage(slot);
+        }
+        self.arena.frame_mut(pool, frame)[within.start as usize..within.end as usize].copy_from_slice(bytes);
+        let valid = &mut self.index.entry_mut(slot).valid;
+        *valid = if is_joined { hull(valid, &within) } else { within.clone() };
+        Some(within)
+    }
+
+    /// The same of bytes that somebody has written and that are not in the source: if the block is dirty they wait
+    /// there to be written, and it is told which of the file's bytes those are. What waits there is one range; what
+    /// does not adjoin it waits beside the frames, so that nothing is written that nobody wrote.
+    pub fn write(&mut self, slot: Slot, offset: u64, bytes: &[u8]) -> Option<Range<u64>> {
+        let within = self.fill(slot, offset, bytes)?;
+        let Entry { block, is_dirty: true, waiting, .. } = self.index.entry(slot) else { return None };
+        let (start, adjoins) = (block.start, waiting.start <= within.end && within.start <= waiting.end);
+        if !adjoins {
+            self.stage(slot);
+        }
+        let waiting = &self.index.entry(slot).waiting;
+        let waiting = if waiting.is_empty() { within.clone() } else { hull(waiting, &within) };
+        self.set_waiting(slot, waiting);
+        Some(start + u64::from(within.start)..start + u64::from(within.end))
+    }
+
+    fn set_waiting(&mut self, slot: Slot, waiting: Range<u32>) {
+        let Entry { block, waiting: known, .. } = self.index.entry_mut(slot);
+        let (before, now) = (known.len() as u64, waiting.len() as u64);
+        *known = if waiting.is_empty() { 0..0 } else { waiting };
+        if let Some(file) = block.file.filter(|_| before + now > 0) {
+            self.unwritten.framed(file, block.start, slot, before, now);
+        }
+    }
+
+    /// What waits in the frame of `slot` to be written waits beside the frames from now on.
+    fn stage(&mut self, slot: Slot) {
+        let entry = self.index.entry(slot);
+        let (Some(frame), Some(pool), Some(file)) = (entry.frame, entry.block.pool, entry.block.file) else { return };
+        let (waiting, start) = (entry.waiting.clone(), entry.block.start);
+        if !waiting.is_empty() {
+            let bytes = self.arena.frame(pool, frame)[waiting.start as usize..waiting.end as usize].to_vec();
+            self.unwritten.stage(file, start + u64::from(waiting.start), bytes);
+            self.set_waiting(slot, 0..0);
+        }
+    }
+
+    /// Whatever waits in frames waits beside them from now on. The blocks are clean.
+    pub fn stage_all(&mut self) {
+        let waits = |&slot: &Slot| !self.index.entry(slot).waiting.is_empty();
+        let dirty: Vec<Slot> = self.index.slots().filter(waits).collect();
+        dirty.into_iter().for_each(|slot| self.stage(slot));
+    }
+
+    /// The bytes of the file that wait in the frame of `slot` to be written.
+    fn waiting(&self, slot: Slot) -> Range<u64> {
+        let entry = self.index.entry(slot);
+        let at = |within: u32| entry.block.start + u64::from(within);
+        at(entry.waiting.start)..at(entry.waiting.end)
+    }
+
+    /// Bytes of the file that wait.
+    pub fn waiting_bytes(&self, file: FileNumber) -> u64 {
+        self.unwritten.of(file).map_or(0, |waiting| {
+            let framed = waiting.blocks.iter().map(|&(_, slot)| self.index.entry(slot).waiting.len() as u64);
+            framed.sum::<u64>() + waiting.staged_bytes()
+        })
+    }
+
+    /// True if bytes in `range` of the file are not in the source yet.
+    pub fn waits(&self, file: FileNumber, range: &Range<u64>) -> bool {
+        self.unwritten.of(file).is_some_and(|waiting| {
+            let is_framed =
+                waiting.blocks_about(range, self.arena.largest()).any(|slot| overlap(&self.waiting(slot), range));
+            is_framed || waiting.first_staged(range).is_some() || waiting.is_writing(range)
+        })
+    }
+
+    /// Takes bytes out that are to be written next, in one piece: those of the file from the first on that waits in
+    /// `range`. They are waited for until [`Unwritten::end_write`] is told. If they are all that there is of the file
+    /// their blocks are clean from now on; else they stay what they are to the scheme, which may never have to write
+    /// them.
+    pub fn begin_write(&mut self, file: FileNumber, range: &Range<u64>) -> Option<(u64, Vec<u8>)> {
+        let waiting = self.unwritten.of(file)?;
+        let framed = |slot: &Slot| overlap(&self.waiting(*slot), range);
+        let largest = self.arena.largest();
+        let first_framed = waiting.blocks_about(range, largest).find(framed).map(|slot| self.waiting(slot).start);
+        let start = first_framed.into_iter().chain(waiting.first_staged(range)).min()?;
+        let run = start..start.saturating_add(LONGEST);
+        let within = |slot: &Slot| overlap(&self.waiting(*slot), &run);
+        let blocks: Vec<Slot> = waiting.blocks_about(&run, largest).filter(within).collect();
+        for slot in blocks {
+            self.stage(slot);
+            self.index.entry_mut(slot).is_dirty &= *range != WHOLE;
+        }
+        self.unwritten.begin_write(file, &run)
+    }
+
+    /// The file ends at `size`, or is not wanted at all: what waits behind is not to be written.
+    pub fn discard(&mut self, file: FileNumber, size: u64) {
+        let behind = size..u64::MAX;
+        let about = |of: &Waiting| of.blocks_about(&behind, self.arena.largest()).collect();
+        let blocks: Vec<Slot> = self.unwritten.of(file).map_or(Vec::new(), about);
+        for slot in blocks {
+            let Entry { block, waiting, .. } = self.index.entry(slot);
+            let end = u64::from(waiting.end).min(size.saturating_sub(block.start)) as u32;
+            let left = waiting.start..end.max(waiting.start);
+            self.set_waiting(slot, left);
+        }
+        self.unwritten.discard(file, size);
+    }
+
+    /// The block in `slot` is worth nothing any more: it is not to be written.
+    pub fn clean(&mut self, slot: Slot) {
+        self.set_waiting(slot, 0..0);
+        self.index.entry_mut(slot).is_dirty = false;
+    }
+
+    /// The block in `slot`, of whichever kind, was written and is not kept, or is.
+    pub fn note_write(&mut self, slot: Slot, is_bypassed: bool) {
+        let entry = self.index.entry_mut(slot);
+        match is_bypassed {
+            true => self.write_backs.count(&entry.block),
+            false => entry.is_dirty = true,
+        }
     }
 
     /// Copies the bytes of `frame` into the frame of `slot`, of which `valid` are known.
@@ -114,7 +261,7 @@ impl Frames {
         }
     }
 
-    /// The bytes `range` of the file are not in the block in `slot` any more.
+    /// The bytes `range` of the file are not in the block in `slot` any more, but for what waits there to be written.
     pub fn invalidate(&mut self, slot: Slot, range: &Range<u64>) {
         let entry = self.index.entry_mut(slot);
         let clip = |at: u64| at.clamp(entry.block.start, entry.block.range().end) - entry.block.start;
@@ -123,7 +270,10 @@ impl Frames {
             return;
         }
         // What is left in front is kept, what is left behind is not: one range is known of each block.
-        entry.valid.end = gone.start.max(entry.valid.start);
+        entry.valid = match entry.waiting.end <= gone.start {
+            true => entry.valid.start..gone.start.max(entry.valid.start),
+            false => entry.waiting.clone(),
+        };
     }
 
     /// All inodes leave.
@@ -145,4 +295,8 @@ impl Frames {
         let index = &mut self.index;
         self.arena.cut(pool, frames, &used, |from, to| index.entry_mut(owners[&from]).frame = Some(to))
     }
+}
+
+fn hull(one: &Range<u32>, other: &Range<u32>) -> Range<u32> {
+    one.start.min(other.start)..one.end.max(other.end)
 }

@@ -46,8 +46,10 @@ mod status;
 mod stream;
 mod sync;
 mod transfers;
+mod unwritten;
 pub mod workers;
 mod write;
+mod write_back;
 
 pub use cache::{FileCache, Settings};
 pub use counts::{Counts, Traffic};
@@ -62,3 +64,4 @@ pub use recording::Recording;
 pub use state::Access;
 pub use status::{Named, Part, Status};
 pub use stream::Stream;
+pub use write_back::{AtRisk, Unsaved};

@@ -12,7 +12,7 @@ use crate::decider::Decided;
 use crate::files::FileNumber;
 use crate::frames::Frames;
 use crate::in_flight::Share;
-use crate::runs::{Run, add_block, announce, read_run, run_bytes};
+use crate::runs::{Run, add_block, announce, run_bytes};
 use crate::shared::Locked;
 use crate::state::{Access, State};
 use crate::sync::Arc;
@@ -121,11 +121,13 @@ impl FileCache {
         let mut size = state.files[access.file as usize].size();
         // The file may have grown behind the cache.
         if end > size {
+            // It may end behind what the source says once what waits is written, which may be meanwhile.
+            let waiting = state.files[access.file as usize].end;
             drop(state);
             let stamp = access.source.stamp()?;
-            size = stamp.size;
             state = self.shared.lock();
             state.reconcile(access.file, stamp);
+            size = stamp.size.max(waiting).max(state.files[access.file as usize].end);
         }
         Ok(self.begin(state, access, offset..end.min(size), size, share, reply))
     }
@@ -192,7 +194,7 @@ impl FileCache {
             let (begin, brought) = match brought {
                 Some(brought) => (begin, brought),
                 // Whoever was to read it has given up.
-                None => (want.start, Arc::new(read_run(access.source.as_ref(), &want)?)),
+                None => (want.start, Arc::new(self.shared.read(access.file, access.source.as_ref(), &want)?)),
             };
             // The file may have been cut behind the cache.
             let there = want.end.min(begin + brought.len() as u64).max(want.start);

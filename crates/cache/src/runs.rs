@@ -62,7 +62,7 @@ pub(crate) fn add_block(runs: &mut Vec<Run>, block: &Block, size: u64) -> usize 
 impl Shared {
     /// Reads a run that was announced, puts it into the frames of its blocks and tells who waits.
     pub fn fetch(&self, file: FileNumber, source: &dyn Source, run: &Run, transfer: &Arc<Transfer>) {
-        let read = read_run(source, &run.range);
+        let read = self.read(file, source, &run.range);
         let bytes = read.as_deref().unwrap_or_default();
         let mut state = self.lock();
         state.traffic.reads += 1;
@@ -80,6 +80,13 @@ impl Shared {
         transfer.complete(read);
     }
 
+    /// Reads bytes of the file from the source, fewer where it ends before. What of them waits to be written is written
+    /// first.
+    pub fn read(&self, file: FileNumber, source: &dyn Source, range: &Range<u64>) -> io::Result<Buffer> {
+        self.write_before_reading(file, range)?;
+        read_run(source, range)
+    }
+
     /// Waits for what somebody else reads, and takes the block out of what was read ahead.
     /// `None` if that was given up.
     pub fn claim(&self, file: FileNumber, transfer: &Arc<Transfer>, block: &Block) -> io::Result<Option<Arc<Buffer>>> {
@@ -94,7 +101,7 @@ impl Shared {
 }
 
 /// The bytes `range` of the file, fewer where it ends before.
-pub(crate) fn read_run(source: &dyn Source, range: &Range<u64>) -> io::Result<Buffer> {
+fn read_run(source: &dyn Source, range: &Range<u64>) -> io::Result<Buffer> {
     let mut bytes = Buffer::new((range.end - range.start) as usize)?;
     let length = source::read_full(source, &mut bytes, range.start)?;
     bytes.truncate(length);

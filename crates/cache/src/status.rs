@@ -9,6 +9,7 @@ use crate::cache::FileCache;
 use crate::counts::Traffic;
 use crate::metadata::Metadata;
 use crate::state::State;
+use crate::write_back::AtRisk;
 
 /// Everything that `hotset top`, the metrics and the JSON status show.
 #[derive(Clone, Debug, Serialize)]
@@ -34,6 +35,9 @@ pub struct Status {
     /// What was moved.
     #[serde(flatten)]
     pub traffic: Traffic,
+    /// What would be lost if the mount were killed now, where writes may wait.
+    #[serde(flatten)]
+    pub at_risk: Option<AtRisk>,
     /// Requests that move no data.
     pub metadata: Metadata,
     /// How often the scheme has divided its room among applications in another way than before.
@@ -107,6 +111,7 @@ impl Status {
             extra_reads: counts.extra_reads,
             total: counts.total,
             traffic: state.traffic,
+            at_risk: state.at_risk(),
             metadata: cache.metadata().get(),
             repartitions: division.changes,
             apps,

@@ -17,6 +17,16 @@ fn the_cache_is_a_directory_of_byte_arrays() {
     }
 }
 
+#[test]
+fn so_is_one_in_which_writes_wait() {
+    for seed in 0..300 {
+        println!("seed {seed}");
+        let mut cached = Cached::new().later();
+        exercise(&steps(seed, 400), &mut cached);
+        cached.check_source();
+    }
+}
+
 /// What the fuzzer has found once, and what it has come to.
 #[test]
 fn what_was_found_once_stays_right() {
@@ -26,6 +36,10 @@ fn what_was_found_once_stays_right() {
     assert!(!names.is_empty(), "{folder} has something");
     for name in names {
         println!("{}", name.display());
-        exercise(&std::fs::read(name).unwrap(), &mut Cached::new());
+        let bytes = std::fs::read(name).unwrap();
+        exercise(&bytes, &mut Cached::new());
+        let mut later = Cached::new().later();
+        exercise(&bytes, &mut later);
+        later.check_source();
     }
 }

@@ -132,6 +132,8 @@ impl Work<'_> {
             14..17 => self.write(file, app, offset, &pattern(step, length.min(20_000))),
             17 if self.random.below(4) == 0 => self.cut(file, app),
             18 if self.random.below(30) == 0 => {
+                // It is read again afterwards.
+                self.cache.write_out(self.files[file].number).unwrap();
                 self.cache.note(Op::Unlink, self.files[file].number, 0, 0, false);
                 self.note(true);
             }
@@ -163,6 +165,7 @@ impl Work<'_> {
     /// The end of it; gives what was seen.
     fn finish(self) -> Vec<(usize, Counts)> {
         for (file, model) in self.files.iter().zip(&self.models) {
+            self.cache.write_out(file.number).unwrap();
             assert!(file.store.bytes() == *model, "{}: what was written is not in the store", self.spec);
         }
         self.cache.finish().unwrap();
@@ -312,6 +315,29 @@ fn a_recording_replayed_gives_the_same_hits_request_by_request() {
     let last = &seen[0][steps - 1];
     assert_eq!(last.0, recording.all.len());
     assert!(last.1.total.hits > 500 && last.1.total.misses() > 500, "{:?}", last.1.total);
+}
+
+/// Blocks that go to the source because the scheme sends them away or does not keep them are those of the simulation,
+/// where nothing else has them written: no sync, no close, no lack of room.
+#[test]
+fn what_a_scheme_has_written_back_is_what_it_has_in_a_simulation() {
+    let specs = specs();
+    let (seen, recording) = recorded(&specs, MEMORY, 800, |work, step| {
+        work.cache.write_later();
+        work.everything(step);
+    });
+    let steps = seen[0].len();
+    for step in (0..steps).step_by(83).chain([steps - 1]).filter(|&step| seen[0][step].0 > 0) {
+        let requests = seen[0][step].0;
+        let tallies = recording.simulate(&specs, MEMORY, requests);
+        for ((spec, seen), tally) in specs.iter().zip(&seen).zip(&tallies) {
+            let Counts { write_backs, metadata_write_backs, .. } = seen[step].1;
+            assert_same(spec, requests, &seen[step].1, tally);
+            assert_eq!(write_backs + metadata_write_backs, tally.write_backs, "{spec} after {requests} requests");
+        }
+    }
+    let fewest = seen.iter().map(|seen| seen[steps - 1].1.write_backs).min();
+    assert!(fewest.is_some_and(|fewest| fewest > 50), "{fewest:?}");
 }
 
 /// Times are those of the recording, so what is divided every few milliseconds is divided at the same places.

@@ -3,6 +3,7 @@
 mod checks;
 mod detached;
 mod log;
+mod saving;
 mod serving;
 
 use std::path::PathBuf;
@@ -55,6 +56,10 @@ pub(crate) struct Mount {
     /// asks the source
     #[arg(long, value_name = "TIME", value_parser = parse_staleness, default_value = "open")]
     staleness: Staleness,
+    /// What is written may wait in the cache for so long before it goes to the source: lost if this process is killed
+    /// or the power fails, unless it was synced or the file closed. Without a time 5s
+    #[arg(long, value_name = "TIME", value_parser = parse_age, num_args = 0..=1, default_missing_value = "5s")]
+    write_back: Option<Duration>,
     /// Classes of data by path, kind, size and application, for schemes that tell them apart (see
     /// docs/reference/classes.md)
     #[arg(long, value_name = "FILE")]
@@ -122,6 +127,9 @@ impl Mount {
             return detached::start();
         }
         self.check_passing_through()?;
+        if self.readonly && self.write_back.is_some() {
+            return Err(Failure::Usage("--write-back is of no use with --readonly: leave one of them out".to_owned()));
+        }
         let cache = if self.memory == 0 { None } else { Some(Arc::new(self.cache(&policy)?)) };
         let options = Options {
             mode: match self.mode {
@@ -135,6 +143,7 @@ impl Mount {
                 By::Pid => AppBy::Pid,
             },
             staleness: self.staleness,
+            write_back: self.write_back,
             readonly: self.readonly,
             allow_suid: self.allow_suid,
             allow_dev: self.allow_dev,
@@ -151,7 +160,7 @@ impl Mount {
         if let (Some(listening), Some(cache)) = (listening, &cache) {
             listening.serve(cache.clone())?;
         }
-        serving::serve(mounted, &source, &mountpoint, cache.as_deref(), self.detached, self.stop_timeout)?;
+        serving::serve(mounted, &source, &mountpoint, cache.as_ref(), self.detached, self.stop_timeout)?;
         log.into_iter().for_each(Log::finish);
         Ok(())
     }
@@ -164,6 +173,7 @@ impl Mount {
             ("--listen", self.listen.is_some()),
             ("--classes", self.classes.is_some()),
             ("--staleness", self.staleness != Staleness::Open),
+            ("--write-back", self.write_back.is_some()),
         ];
         match told.into_iter().find(|&(_, given)| given && self.memory == 0) {
             Some((option, _)) => Err(Failure::Usage(format!(
@@ -204,6 +214,13 @@ fn parse_staleness(text: &str) -> Result<Staleness, String> {
         (_, Ok(time)) if !time.is_zero() => Ok(Staleness::For(time)),
         _ => Err(format!("{text:?} is no time: expected one such as 10s, or forever, revalidate, open")),
     }
+}
+
+fn parse_age(text: &str) -> Result<Duration, String> {
+    parse_time(text)
+        .ok()
+        .filter(|age| !age.is_zero())
+        .ok_or_else(|| format!("{text:?} is no time to wait: expected one such as 5s or 500ms"))
 }
 
 fn parse_time(text: &str) -> Result<Duration, String> {

@@ -86,6 +86,9 @@ fn page(now: &Value, before: &Value) -> String {
         human::count(figure(now, "errors"))
     ));
     line(metadata(&now["metadata"]));
+    if now["waiting_bytes"].is_u64() {
+        line(at_risk(now));
+    }
     if now["broken"] == true {
         line("OUT OF USE since a thread has panicked: the source is served without the cache; mount again".to_owned());
     }
@@ -129,6 +132,22 @@ fn metadata(told: &Value) -> String {
     )
 }
 
+/// What waits to be written, for how long, and what could not be.
+fn at_risk(now: &Value) -> String {
+    let failed = match figure(now, "failed_files") {
+        0 => String::new(),
+        files => format!("  CANNOT BE WRITTEN: {} files", human::count(files)),
+    };
+    format!(
+        "at risk {} of at most {} in {} files, {:.1} s old at most  written back {} blocks{failed}",
+        human::bytes(figure(now, "waiting_bytes")),
+        human::bytes(figure(now, "waiting_most_bytes")),
+        human::count(figure(now, "waiting_files")),
+        now["waiting_seconds"].as_f64().unwrap_or(0.0),
+        human::count(figure(now, "write_backs"))
+    )
+}
+
 /// What requests that move no data are about.
 const ABOUT: [&str; 4] = ["names", "attributes", "opens", "listings"];
 
@@ -164,6 +183,11 @@ mod tests {
         assert!(lines[0].starts_with("arc  memory "), "{page}");
         assert!(lines[4].ends_with("60.0 %    30.0 %") && lines[5].starts_with("app cc1"), "{page}");
         assert_eq!(lines[2], "names and attributes known 4  asked 6  files kept 5  kept open 0");
+        let waiting = json!({"waiting_bytes": 8192, "waiting_most_bytes": 1 << 20, "waiting_files": 2, "waiting_seconds": 1.25, "failed_files": 1});
+        assert_eq!(
+            at_risk(&waiting),
+            "at risk 8K of at most 1M in 2 files, 1.2 s old at most  written back 0 blocks  CANNOT BE WRITTEN: 1 files"
+        );
         let promised = |reached: f64, flagged: bool| {
             part(&json!({"room_bytes": 8192, "promised_percent": 80, "reached_percent": reached, "flagged": flagged}))
         };

@@ -4,8 +4,9 @@ mod support;
 
 use std::fs::{self, File};
 use std::io::{ErrorKind, Write};
+use std::os::unix::fs::FileExt;
 use std::path::Path;
-use std::process::Command;
+use std::process::{Command, Stdio};
 use std::sync::mpsc::channel;
 use std::thread;
 use std::time::Duration;
@@ -230,6 +231,50 @@ fn a_second_signal_ends_a_mount_at_once() {
     mount.signal(Signal::INT);
     mount.wait();
     assert_eq!(fs::read_dir(mount.at("")).unwrap().count(), 0, "it is unmounted");
+}
+
+/// However it ends, unless it is killed: with a file open, too.
+#[test]
+fn writes_that_wait_are_at_risk_until_the_mount_ends() {
+    if !can_mount() {
+        return;
+    }
+    let arguments = ["--memory", "1M", "--policy", "lru", "--stop-timeout", "1s", "--write-back", "3600s"];
+    let mut mount = Mount::new(&arguments);
+    let open = |mount: &Mount| File::create(mount.at("f")).unwrap();
+    // Whoever starts a program has it close what is open here, which writes: so another one has the file.
+    let mut writer = Command::new("cat").stdin(Stdio::piped()).stdout(open(&mount)).spawn().unwrap();
+    writer.stdin.as_mut().unwrap().write_all(&[1; 5000]).unwrap();
+    let status = loop {
+        let status = hotset(&["ctl", mount.at("").to_str().unwrap(), "status"]).rows().remove(0);
+        if status["waiting_bytes"] == 5000 || writer.try_wait().unwrap().is_some() {
+            break status;
+        }
+    };
+    assert_eq!((status["waiting_bytes"].as_u64(), status["waiting_files"].as_u64()), (Some(5000), Some(1)));
+    assert!(fs::read(mount.source("f")).unwrap().is_empty());
+    let top = hotset(&["top", mount.at("").to_str().unwrap()]).out;
+    assert!(top.contains("at risk 4.9K of at most 1M in 1 files"), "{top}");
+    mount.signal(Signal::TERM);
+    mount.wait();
+    assert_eq!(fs::read(mount.source("f")).unwrap(), [1; 5000]);
+    writer.kill().unwrap();
+    writer.wait().unwrap();
+    mount.start();
+    let file = open(&mount);
+    file.write_all_at(&[2; 5000], 0).unwrap();
+    file.sync_all().unwrap();
+    file.write_all_at(&[3; 5000], 0).unwrap();
+    mount.kill();
+    assert_eq!(fs::read(mount.source("f")).unwrap(), [2; 5000], "what was synced is there");
+    drop(file);
+    for (more, word) in [("--readonly", "--readonly"), ("--memory=0", "--memory 0")] {
+        let (source, at) = (mount.source(""), mount.at(""));
+        let words = ["mount", source.to_str().unwrap(), at.to_str().unwrap(), "--policy", "lru", "--write-back", more];
+        let words = if more == "--readonly" { [&words[..], &["--memory", "1M"]].concat() } else { words.to_vec() };
+        let run = hotset(&words);
+        assert!(run.status == 2 && run.err.contains(&format!("--write-back is of no use with {word}")), "{run:?}");
+    }
 }
 
 /// `systemd-analyze verify` warns of keys that it does not know, and ends well all the same.

@@ -25,8 +25,13 @@ use rustix::io::Errno;
 use support::hotset;
 use support::mounted::{Mount, can_mount, pattern};
 
-/// Schemes of the mounts, the first of which is never killed.
-const MOUNTS: [(&str, &str); 3] = [("arc", "strict"), ("attribute", "strict"), ("virtual(lru)", "fast")];
+/// Schemes of the mounts, and for how long writes wait there. The first two are never killed.
+const MOUNTS: [(&str, &str, Option<&str>); 4] = [
+    ("arc", "strict", None),
+    ("render", "strict", Some("50ms")),
+    ("attribute", "strict", None),
+    ("virtual(lru)", "fast", None),
+];
 
 /// Schemes that are changed to.
 const POLICIES: [&str; 7] = ["lru", "arc", "attribute", "render", "s3-fifo", "virtual(lru)", "qos(lru, soak=50%)"];
@@ -249,10 +254,10 @@ fn ask_for_pages(soak: &Soak, address: &str) {
     }
 }
 
-/// Kills all mounts but the first in turn, and mounts them again.
+/// Kills all mounts but the first two in turn, and mounts them again.
 fn kill(soak: &Soak, mounts: &[Served], every: Duration) {
     let mut next = Instant::now() + every;
-    for served in mounts[1..].iter().cycle() {
+    for served in mounts[2..].iter().cycle() {
         while Instant::now() < next {
             if !soak.goes_on() {
                 return;
@@ -304,10 +309,11 @@ fn everything_at_once() {
     println!("soak: HOTSET_SOAK_SEED={seed} HOTSET_SOAK_MINUTES={minutes}");
     let soak = Soak { seed, ends: false.into(), calls: 0.into(), kills: 0.into(), settings: 0.into() };
     let address = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap().local_addr().unwrap().to_string();
-    let mounts = MOUNTS.iter().enumerate().map(|(number, (policy, mode))| {
+    let mounts = MOUNTS.iter().enumerate().map(|(number, (policy, mode, write_back))| {
         let listen = if number == 0 { vec!["--listen", &address] } else { Vec::new() };
         let arguments = ["--memory", "2M", "--policy", policy, "--mode", mode, "--log", "/dev/null"];
-        let mount = Mount::new(&[&arguments[..], &listen].concat());
+        let write_back = write_back.map_or(Vec::new(), |time| vec!["--write-back", time]);
+        let mount = Mount::new(&[&arguments[..], &listen, &write_back].concat());
         let words: Vec<u8> = (0..SHARED).step_by(8).flat_map(u64::to_le_bytes).collect();
         fs::write(mount.source("shared"), words).unwrap();
         Served { source: mount.source(""), at: mount.at(""), mount: RwLock::new(mount) }

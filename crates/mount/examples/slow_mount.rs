@@ -1,11 +1,14 @@
-//! A mount of a directory as if it lay on a slow disk: every read of the source takes a stated time, one after the
-//! other. For `benches/mount.py`; the files themselves should be in the machine's memory.
+//! A mount of a directory as if it lay on a slow disk: every read and write of the source takes a stated time, one
+//! after the other. For `benches/mount.py` and `benches/writes.py`; the files themselves should be in the machine's
+//! memory.
 //!
-//! `slow_mount SOURCE MOUNTPOINT MEMORY POLICY MODE SEEK_US MB_PER_S`: MEMORY in bytes, 0 without a cache; MODE strict
-//! or fast. Bytes read from the source and the counts are printed at the end, which a signal or an unmount brings.
+//! `slow_mount SOURCE MOUNTPOINT MEMORY POLICY MODE SEEK_US MB_PER_S [WRITE_BACK]`: MEMORY in bytes, 0 without a cache;
+//! MODE strict or fast; WRITE_BACK seconds that writes may wait. Bytes that were read from the source and written to it
+//! and the counts are printed at the end, which a signal or an unmount brings.
 
 use std::fs::File;
 use std::io;
+use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
@@ -23,8 +26,15 @@ struct Disk {
     bytes_per_second: f64,
     /// When it is free again, and where its head is: which file, and the byte behind the last one read.
     state: Mutex<(Instant, usize, u64)>,
-    bytes_read: AtomicU64,
-    reads: AtomicU64,
+    read: Moved,
+    written: Moved,
+}
+
+/// What was moved in one direction.
+#[derive(Default)]
+struct Moved {
+    bytes: AtomicU64,
+    calls: AtomicU64,
 }
 
 struct Slow {
@@ -33,8 +43,9 @@ struct Slow {
 }
 
 impl Disk {
-    /// Waits as long as it takes to read `length` bytes at `offset` of `file`, behind whoever came first.
-    fn read(&self, file: usize, offset: u64, length: usize) {
+    /// Waits as long as it takes to move `length` bytes at `offset` of `file`, behind whoever came first.
+    fn wait(&self, moved: &Moved, file: &File, offset: u64, length: usize) -> io::Result<()> {
+        let file = file.metadata()?.ino() as usize;
         let transfer = Duration::from_secs_f64(length as f64 / self.bytes_per_second);
         let free = {
             let mut state = self.state.lock().expect("nobody panics while holding it");
@@ -43,8 +54,9 @@ impl Disk {
             state.0
         };
         thread::sleep(free.saturating_duration_since(Instant::now()));
-        self.bytes_read.fetch_add(length as u64, Ordering::Relaxed);
-        self.reads.fetch_add(1, Ordering::Relaxed);
+        moved.bytes.fetch_add(length as u64, Ordering::Relaxed);
+        moved.calls.fetch_add(1, Ordering::Relaxed);
+        Ok(())
     }
 }
 
@@ -52,13 +64,13 @@ impl Source for Slow {
     fn read_at(&self, buffer: &mut [u8], offset: u64) -> io::Result<usize> {
         let length = Source::read_at(self.file.as_ref(), buffer, offset)?;
         if length > 0 {
-            use std::os::unix::fs::MetadataExt;
-            self.disk.read(self.file.metadata()?.ino() as usize, offset, length);
+            self.disk.wait(&self.disk.read, &self.file, offset, length)?;
         }
         Ok(length)
     }
 
     fn write_at(&self, bytes: &[u8], offset: u64) -> io::Result<usize> {
+        self.disk.wait(&self.disk.written, &self.file, offset, bytes.len())?;
         Source::write_at(self.file.as_ref(), bytes, offset)
     }
 
@@ -85,26 +97,30 @@ impl Store for SlowStore {
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let words: Vec<String> = std::env::args().skip(1).collect();
-    let [source, mountpoint, memory, policy, mode, seek_us, mb_per_s] = words.as_slice() else {
-        return Err("expected SOURCE MOUNTPOINT MEMORY POLICY MODE SEEK_US MB_PER_S".into());
+    let [source, mountpoint, memory, policy, mode, seek_us, mb_per_s, write_back @ ..] = words.as_slice() else {
+        return Err("expected SOURCE MOUNTPOINT MEMORY POLICY MODE SEEK_US MB_PER_S [WRITE_BACK]".into());
     };
     let disk = Arc::new(Disk {
         seek: Duration::from_micros(seek_us.parse()?),
         bytes_per_second: mb_per_s.parse::<f64>()? * 1e6,
         state: Mutex::new((Instant::now(), 0, 0)),
-        bytes_read: AtomicU64::new(0),
-        reads: AtomicU64::new(0),
+        read: Moved::default(),
+        written: Moved::default(),
     });
     let memory: u64 = memory.parse()?;
     let settings = Settings { policy: PolicySpec::parse(policy)?, memory, block: 4096, rules: None, seed: 1 };
     let cache = if memory == 0 { None } else { Some(Arc::new(FileCache::new(&settings, None)?)) };
     let mode = if mode == "strict" { Mode::Strict } else { Mode::Fast };
-    let options = Options { mode, ..Options::default() };
+    let write_back = write_back.first().map(|seconds| seconds.parse().map(Duration::from_secs_f64)).transpose()?;
+    let options = Options { mode, write_back, ..Options::default() };
     let store = Arc::new(SlowStore(disk.clone()));
     mount(Path::new(source), Path::new(mountpoint), cache.clone(), store, options)?.serve()?;
     let status = cache.map(|cache| Status::of(&cache));
     let (references, hits) = status.map_or((0, 0), |status| (status.total.references, status.total.hits));
-    let (bytes, reads) = (disk.bytes_read.load(Ordering::Relaxed), disk.reads.load(Ordering::Relaxed));
-    println!("{{\"bytes_read\": {bytes}, \"reads\": {reads}, \"references\": {references}, \"hits\": {hits}}}");
+    let [(bytes, reads), (written, writes)] = [&disk.read, &disk.written]
+        .map(|moved| (moved.bytes.load(Ordering::Relaxed), moved.calls.load(Ordering::Relaxed)));
+    println!(
+        "{{\"bytes_read\": {bytes}, \"reads\": {reads}, \"bytes_written\": {written}, \"writes\": {writes}, \"references\": {references}, \"hits\": {hits}}}"
+    );
     Ok(())
 }

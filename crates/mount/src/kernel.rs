@@ -379,7 +379,8 @@ impl Filesystem for Kernel {
             let written = open.and_then(|open| {
                 let kills = write_flags.contains(WriteFlags::FUSE_WRITE_KILL_SUIDGID);
                 let had_privileges = kills && tree.drop_privileges(&open)?;
-                let written = tree.write(&open, offset, &data, flags);
+                // The source takes them away when it is written to, which is before somebody else runs it.
+                let written = tree.write(&open, offset, &data, flags, !had_privileges);
                 if had_privileges {
                     forget_attributes(&notifier, number);
                 }
@@ -413,7 +414,8 @@ impl Filesystem for Kernel {
         reply: ReplyEmpty,
     ) {
         let open = self.tree.release(handle.0);
-        self.ask_about(number, move |_| {
+        self.ask_about(number, move |tree| {
+            open.iter().for_each(|open| tree.write_last(open));
             drop(open);
             reply.ok();
         });

@@ -25,6 +25,7 @@ mod reading;
 mod session;
 mod tree;
 mod values;
+mod writing;
 
 use std::fs::File;
 use std::sync::Arc;
@@ -71,6 +72,8 @@ pub struct Options {
     pub app_by: AppBy,
     /// How old what is known may be.
     pub staleness: Staleness,
+    /// What is written through the cache may wait in it for so long before it goes to the source.
+    pub write_back: Option<Duration>,
     /// Nothing may be changed.
     pub readonly: bool,
     /// Set-user-id programs run with their owner's rights. Only in a mount by root, and if the source's file system

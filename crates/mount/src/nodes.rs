@@ -116,6 +116,11 @@ impl Node {
         if uses.handles == 0 { uses.deleted_by.take() } else { None }
     }
 
+    /// True if it has no name any more, and lives on as long as it is open.
+    pub fn is_deleted(&self) -> bool {
+        self.uses().deleted_by.is_some()
+    }
+
     /// The last name was deleted by this application. True if the file is open, and so lives on until it is closed.
     pub fn deleted(&self, app: u32) -> bool {
         let mut uses = self.uses();

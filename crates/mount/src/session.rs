@@ -21,6 +21,7 @@ use rustix::mount::UnmountFlags;
 use crate::kernel::Kernel;
 use crate::nodes::ROOT;
 use crate::tree::Tree;
+use crate::writing::write_overdue;
 use crate::{Options, Store};
 
 /// Threads that take requests: those that the source may hold, and some that it may not.
@@ -85,7 +86,7 @@ pub fn mount(
     }
     config.n_threads = Some(THREADS);
     config.clone_fd = true;
-    let (allow_suid, allow_dev) = (options.allow_suid, options.allow_dev);
+    let (allow_suid, allow_dev, write_back) = (options.allow_suid, options.allow_dev, options.write_back);
     let workers = Arc::new(Workers::new(LIMITS));
     let (tree, crowded) = Tree::new(source, cache, store, options, &workers)?;
     let forbidden = tree.space(ROOT)?.f_flag;
@@ -100,6 +101,10 @@ pub fn mount(
         config.mount_options.push(MountOption::NoExec);
     }
     let tree = Arc::new(tree);
+    if let Some(age) = write_back {
+        let written = Arc::downgrade(&tree);
+        thread::spawn(move || write_overdue(&written, age));
+    }
     let thinned = Arc::downgrade(&tree);
     let served = Arc::downgrade(&tree);
     let told: Arc<OnceLock<Notifier>> = Arc::default();

@@ -4,6 +4,7 @@
 //! attributes are looked at with those of this process: the kernel keeps what it hears for all users, and decides
 //! itself who may see them.
 
+mod later;
 mod names;
 mod opening;
 #[cfg(test)]
@@ -100,6 +101,9 @@ impl Tree {
     ) -> io::Result<(Tree, Receiver<()>)> {
         let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
         let (nodes, crowded) = Nodes::new(rustix::fs::open(source, flags, Mode::empty())?)?;
+        if let (Some(cache), Some(_)) = (&cache, options.write_back) {
+            cache.write_later();
+        }
         let metadata = Arc::new(Metadata::new(options.staleness, options.mode, cache.clone(), workers));
         let tree = Tree {
             nodes,
@@ -177,7 +181,10 @@ impl Tree {
 
     /// The attributes, and for how long the kernel may believe them.
     pub fn stat(&self, number: u64) -> io::Result<(Stat, Duration)> {
-        self.metadata.stat(&self.node(number)?)
+        let node = self.node(number)?;
+        self.catch_up(&node);
+        let (stat, left) = self.metadata.stat(&node)?;
+        Ok((self.with_waiting(&node, stat), left))
     }
 
     /// Changes attributes with the rights of who asks; a size through the file that is `open` for writing, if one is.
@@ -196,6 +203,8 @@ impl Tree {
                 _ => self.set_size(&self.open(number, OFlags::WRONLY.bits(), caller)?.0, size)?,
             }
         }
+        // What is written later must not come behind the times that are set.
+        self.catch_up(&node);
         let (uid, gid) = (change.uid.map(Uid::from_raw), change.gid.map(Gid::from_raw));
         let chown = || rustix::fs::chownat(&node, "", uid, gid, AtFlags::EMPTY_PATH);
         if uid.is_some() || gid.is_some() {
@@ -213,7 +222,7 @@ impl Tree {
             self.rights.act(caller, || rustix::fs::utimensat(&node, "", times, AtFlags::EMPTY_PATH))?;
         }
         self.restamp(&node);
-        node.stat()
+        Ok(self.with_waiting(&node, node.stat()?))
     }
 
     fn set_size(&self, open: &OpenFile, size: u64) -> io::Result<()> {
@@ -224,21 +233,31 @@ impl Tree {
     }
 
     /// Writes; gives how many bytes, and where they begin if that is not at `offset`. One who appends does so behind
-    /// the source's own end, since the kernel may not know it.
-    pub fn write(&self, open: &OpenFile, offset: u64, data: &[u8], flags: OFlags) -> io::Result<(usize, Option<u64>)> {
+    /// the source's own end, since the kernel may not know it. Unless it `may_wait` it is in the source then.
+    pub fn write(
+        &self,
+        open: &OpenFile,
+        offset: u64,
+        data: &[u8],
+        flags: OFlags,
+        may_wait: bool,
+    ) -> io::Result<(usize, Option<u64>)> {
         if open.only_grows && !flags.contains(OFlags::APPEND) {
             return Err(Errno::PERM.into());
         }
         let done = match (self.cache(), flags.contains(OFlags::APPEND)) {
             (Some(cache), true) => cache.append(&open.access(), data).map(|(at, done)| (done, at)),
             (None, true) => open.source.append(data).map(|(at, done)| (done, at)),
-            (Some(cache), false) => cache.write(&open.access(), offset, data).map(|done| (done, offset)),
+            (Some(cache), false) if may_wait => cache.write(&open.access(), offset, data).map(|done| (done, offset)),
+            (Some(cache), false) => cache.write_now(&open.access(), offset, data).map(|done| (done, offset)),
             (None, false) => source::write_full(open.source.as_ref(), data, offset).map(|done| (done, offset)),
         };
         let (done, at) = done?;
-        // A single write may ask for it, too; where the open did, the source has done it.
+        // A single write may ask for it, too; where the open did, the source has done it, unless it hears of it later.
         let asked = flags & (OFlags::SYNC | OFlags::DSYNC);
-        if !asked.is_empty() && !rustix::fs::fcntl_getfl(&open.file)?.contains(asked) {
+        let is_done =
+            || Ok::<_, io::Error>(!self.writes_later() && rustix::fs::fcntl_getfl(&open.file)?.contains(asked));
+        if !asked.is_empty() && !is_done()? {
             self.sync(open, !flags.contains(OFlags::SYNC))?;
         }
         Ok((done, Some(at).filter(|&at| at != offset)))
@@ -268,7 +287,11 @@ impl Tree {
     }
 
     /// Has the source do what it does when a file is closed, and tell of it: file systems of networks write back then.
+    /// So does the cache, unless the file is gone with the last close.
     pub fn flush(&self, open: &OpenFile) -> io::Result<()> {
+        if !open.node.is_deleted() {
+            self.write_out(open)?;
+        }
         // Closing any descriptor of the file does it. To drop one would not say what came of it.
         Ok(nix::unistd::close(open.file.try_clone()?)?)
     }
@@ -276,7 +299,10 @@ impl Tree {
     pub fn sync(&self, open: &OpenFile, data_only: bool) -> io::Result<()> {
         match self.cache() {
             Some(cache) => cache.sync(&open.access(), data_only),
-            None => open.source.sync(data_only),
+            None => {
+                self.write_out(open)?;
+                open.source.sync(data_only)
+            }
         }
     }
 
@@ -296,6 +322,7 @@ impl Tree {
 
     /// Where data or a hole begins.
     pub fn seek(&self, open: &OpenFile, offset: u64, is_hole: bool) -> io::Result<u64> {
+        self.write_out(open)?;
         let position = if is_hole { SeekFrom::Hole(offset) } else { SeekFrom::Data(offset) };
         Ok(rustix::fs::seek(&open.file, position)?)
     }
@@ -402,10 +429,12 @@ impl Tree {
         cache.note(op, self.number(cache, node), app, length, false);
     }
 
-    /// The file lost a name. Its blocks leave the cache with its last name, and its last handle.
+    /// The file lost a name. Its blocks leave the cache with its last name, and its last handle. Where nobody knows
+    /// whether it was the last, what waits to be written counts more.
     fn lost_name(&self, node: &Node, caller: Caller) {
         let Some(cache) = self.cache() else { return };
-        if node.stat().is_ok_and(|stat| stat.st_nlink > 0) {
+        let waits = || node.file.get().is_some_and(|&file| cache.waits(file));
+        if node.stat().map_or_else(|_| waits(), |stat| stat.st_nlink > 0) {
             self.note(Op::Rename, node, caller, 0);
         } else if !node.deleted(self.app(cache, caller)) {
             self.note(Op::Unlink, node, caller, 0);

@@ -22,7 +22,7 @@ use hotset_cache::source::{Source, Stamp};
 use hotset_cache::{Access, FileCache, Stream};
 use hotset_core::parts::random::Random;
 use hotset_core::request::Kind;
-use hotset_mount::Mode;
+use hotset_mount::{Mode, Options};
 
 use rustix::fs::OFlags;
 use rustix::io::ReadWriteFlags;
@@ -102,7 +102,7 @@ impl Open {
     fn change(&mut self, journal: &Journal, change: Change, call: impl FnOnce(&Access)) {
         journal.ask(|| {
             call(&self.access());
-            (Request { changes: vec![change.clone()], syncs: Vec::new() }, ())
+            (Request { changes: vec![change.clone()], ..Request::default() }, ())
         });
         self.model.apply(&change);
     }
@@ -126,7 +126,7 @@ impl Open {
             }),
             6 | 7 => journal.ask(|| {
                 cache.sync(&self.access(), bytes[0] & 1 == 0).unwrap();
-                (Request { changes: Vec::new(), syncs: vec![file] }, ())
+                (Request { syncs: vec![file], ..Request::default() }, ())
             }),
             _ => {
                 let read = cache.read(&self.access(), offset, length).unwrap();
@@ -137,25 +137,48 @@ impl Open {
     }
 }
 
+/// Works on three files of a cache, with writes that may wait or not; gives how many images were looked at.
+fn images_of_cache(seed: u64, policy: &str, waits: bool) -> u64 {
+    println!("seed {seed}, {policy}");
+    let (cache, journal) = (FileCache::new(&settings(policy, 8 * 4096), None).unwrap(), Journal::default());
+    if waits {
+        cache.write_later();
+    }
+    let open = |file: Inode| {
+        let source = Written { file, journal: journal.clone(), bytes: Mutex::default(), version: AtomicU64::new(0) };
+        let number = cache.file(&format!("/{file}"), Kind::Datafile);
+        cache.opened(number, &source).unwrap();
+        Open { file, number, source: Arc::new(source), stream: Stream::default(), model: State::default() }
+    };
+    let (mut files, mut random) = ([1, 2, 3].map(open), Random::new(seed));
+    for _ in 0..60 {
+        let file = &mut files[random.below(3) as usize];
+        file.step(&cache, &journal, &mut random);
+        if random.below(12) == 0 {
+            journal.ask(|| {
+                cache.write_out(file.number).unwrap();
+                (Request { written: vec![file.file], ..Request::default() }, ())
+            });
+        }
+    }
+    images_are_right(&journal, 20, waits)
+}
+
+const POLICIES: [&str; 4] = ["lru", "arc", "virtual(lru)", "bypass(lru,output)"];
+
 #[test]
 fn what_the_cache_has_acknowledged_as_synced_is_there_after_every_end() {
-    let mut images = 0;
-    for (seed, policy) in (0..30).zip(["lru", "arc", "virtual(lru)"].into_iter().cycle()) {
-        println!("seed {seed}, {policy}");
-        let (cache, journal) = (FileCache::new(&settings(policy, 8 * 4096), None).unwrap(), Journal::default());
-        let open = |file: Inode| {
-            let source =
-                Written { file, journal: journal.clone(), bytes: Mutex::default(), version: AtomicU64::new(0) };
-            let number = cache.file(&format!("/{file}"), Kind::Datafile);
-            cache.opened(number, &source).unwrap();
-            Open { file, number, source: Arc::new(source), stream: Stream::default(), model: State::default() }
-        };
-        let (mut files, mut random) = ([1, 2, 3].map(open), Random::new(seed));
-        for _ in 0..60 {
-            files[random.below(3) as usize].step(&cache, &journal, &mut random);
-        }
-        images += images_are_right(&journal, 20);
-    }
+    let images: u64 =
+        (0..30).zip(POLICIES.iter().cycle()).map(|(seed, policy)| images_of_cache(seed, policy, false)).sum();
+    println!("{images} images");
+    assert!(images > 50_000, "only {images} images");
+}
+
+/// What was synced, or is told to have been written, is there; of what came later each byte is an old one or a new one.
+#[test]
+fn so_it_is_where_writes_may_wait() {
+    let images: u64 =
+        (0..60).zip(POLICIES.iter().cycle()).map(|(seed, policy)| images_of_cache(seed, policy, true)).sum();
     println!("{images} images");
     assert!(images > 50_000, "only {images} images");
 }
@@ -227,9 +250,19 @@ impl Directories<'_> {
         });
         self.files.insert(inode, State::default());
         if self.open.len() == MOST_OPEN {
-            self.open.remove(0);
+            self.close();
         }
         self.open.push((file, inode));
+    }
+
+    /// Closes the file that was opened first: what was written to it has reached the source then, unless it is gone.
+    fn close(&mut self) {
+        let (file, inode) = self.open.remove(0);
+        let has_name = self.names.iter().any(|names| names.values().any(|&named| named == inode));
+        self.journal.ask(|| {
+            drop(file);
+            (Request { written: has_name.then_some(inode).into_iter().collect(), ..Request::default() }, ())
+        });
     }
 
     fn rename_or_link(&mut self, links: bool) {
@@ -276,7 +309,7 @@ impl Directories<'_> {
         let directory = self.random.below(2) as usize;
         self.journal.ask(|| {
             File::open(&self.at[directory]).unwrap().sync_all().unwrap();
-            (Request { changes: Vec::new(), syncs: vec![self.inodes[directory]] }, ())
+            (Request { syncs: vec![self.inodes[directory]], ..Request::default() }, ())
         });
     }
 
@@ -295,6 +328,7 @@ impl Directories<'_> {
         let one = |change: Change, is_synced: bool| Request {
             changes: vec![change],
             syncs: is_synced.then_some(file).into_iter().collect(),
+            written: Vec::new(),
         };
         let request = match random.below(10) {
             0..3 => self.journal.ask(|| {
@@ -336,7 +370,7 @@ impl Directories<'_> {
                 self.journal.ask(|| {
                     let synced = if length & 1 == 0 { open.sync_data() } else { other.sync_all() };
                     synced.unwrap();
-                    (Request { changes: Vec::new(), syncs: vec![file] }, None)
+                    (Request { syncs: vec![file], ..Request::default() }, None)
                 })
             }
             _ => {
@@ -367,7 +401,21 @@ fn inode(path: &Path) -> Inode {
 }
 
 fn names(directory: Inode, names: &[(String, Option<Inode>)]) -> Request {
-    Request { changes: vec![Change::Name { directory, names: names.to_vec() }], syncs: Vec::new() }
+    Request { changes: vec![Change::Name { directory, names: names.to_vec() }], ..Request::default() }
+}
+
+/// Works in two directories of a mount; gives how many images were looked at, none where nothing can be mounted.
+fn images_of_mount(seed: u64, blocks: u64, options: &Options) -> Option<u64> {
+    println!("seed {seed}, {:?}, {blocks} blocks", options.mode);
+    let stacked = Stacked::new(blocks, options.clone())?;
+    let mut directories = Directories::new(&stacked, seed);
+    for _ in 0..120 {
+        directories.step();
+    }
+    drop(directories);
+    let images = images_are_right(stacked.below.journal(), 8, options.write_back.is_some());
+    stacked.stop();
+    Some(images)
 }
 
 #[test]
@@ -375,17 +423,25 @@ fn what_a_mount_has_acknowledged_as_synced_is_there_after_every_end() {
     let mut images = 0;
     for (mode, blocks) in [(Mode::Strict, 16), (Mode::Fast, 16), (Mode::Strict, 0)] {
         for seed in 0..6 {
-            println!("seed {seed}, {mode:?}, {blocks} blocks");
-            let Some(stacked) = Stacked::new(blocks, options(mode)) else { return };
-            let mut directories = Directories::new(&stacked, seed);
-            for _ in 0..120 {
-                directories.step();
-            }
-            drop(directories);
-            images += images_are_right(stacked.below.journal(), 8);
-            stacked.stop();
+            let Some(more) = images_of_mount(seed, blocks, &options(mode)) else { return };
+            images += more;
         }
     }
     println!("{images} images");
     assert!(images > 20_000, "only {images} images");
+}
+
+/// Nor is it lost where writes may wait; what was written before a close has reached the source with it.
+#[test]
+fn so_has_one_in_which_writes_wait() {
+    let mut images = 0;
+    for mode in [Mode::Strict, Mode::Fast] {
+        for (seed, millis) in (0..10).zip([2, 30, 5000].into_iter().cycle()) {
+            let options = Options { write_back: Some(Duration::from_millis(millis)), ..options(mode) };
+            let Some(more) = images_of_mount(seed, 16, &options) else { return };
+            images += more;
+        }
+    }
+    println!("{images} images");
+    assert!(images > 10_000, "only {images} images");
 }

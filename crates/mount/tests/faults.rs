@@ -114,6 +114,21 @@ fn the_cache_is_a_directory_of_byte_arrays_whatever_call_of_the_source_fails() {
     }
 }
 
+#[test]
+fn so_is_one_in_which_writes_wait() {
+    for seed in seeds(120) {
+        watched(&format!("seed {seed}"), move || {
+            let faults = Arc::new(Faults::default());
+            faults.draw_from(seed, 4 + seed as u32 % 20, false);
+            let disturbed = faults.clone();
+            let mut cached = Cached::through(move |file| Arc::new(Disturbed(file, disturbed.clone()))).later();
+            exercise(&steps(seed, 400), &mut cached);
+            cached.check_source();
+            assert!(faults.errors() > 3, "too little has failed");
+        });
+    }
+}
+
 fn is(done: &io::Result<()>, error: i32) -> bool {
     done.as_ref().is_err_and(|found| found.raw_os_error() == Some(error))
 }

@@ -64,6 +64,10 @@ impl Subject for Mounted {
     }
 
     fn change_behind(&mut self, name: usize, bytes: &[u8]) {
+        // Where writes wait both would be right otherwise.
+        if let Some(cache) = &self.0.cache {
+            cache.overdue(Duration::ZERO).into_iter().for_each(|file| cache.write_out(file).unwrap());
+        }
         // Times of files have a grain.
         thread::sleep(Duration::from_millis(12));
         fs::write(self.0.source(&name.to_string()), bytes).unwrap();
@@ -92,6 +96,30 @@ fn a_mount_is_a_directory_of_byte_arrays() {
             let mut mounted = Mounted(Mount::new("lru", 8, options(mode)), None);
             exercise(&steps(seed, 300), &mut mounted);
             mounted.0.stop();
+        }
+    }
+}
+
+#[test]
+fn so_is_one_in_which_writes_wait() {
+    if !can_mount() {
+        return;
+    }
+    for (mode, policy) in
+        [(Mode::Strict, "lru"), (Mode::Fast, "lru"), (Mode::Strict, "render"), (Mode::Strict, "attribute")]
+    {
+        for (seed, millis) in (1020..1026).zip([3, 100_000].into_iter().cycle()) {
+            println!("{mode:?}, {policy}, seed {seed}");
+            let write_back = Some(Duration::from_millis(millis));
+            // Some of them with attributes that are believed.
+            let age = (seed % 3 == 0).then_some(Duration::from_millis(50));
+            let staleness = age.map_or(Staleness::Open, Staleness::For);
+            let options = Options { write_back, staleness, ..options(mode) };
+            let mut mounted = Mounted(Mount::new(policy, 8, options), age);
+            exercise(&steps(seed, 300), &mut mounted);
+            mounted.0.stop();
+            let risk = mounted.0.cache.as_ref().unwrap().at_risk().unwrap();
+            assert_eq!(risk.waiting_bytes, 0, "all is closed");
         }
     }
 }

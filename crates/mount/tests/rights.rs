@@ -440,9 +440,13 @@ fn what_users_write_is_written_with_their_rights() {
     if mounted(options(Mode::Strict)).is_none() {
         return;
     }
-    for (mode, blocks) in [(Mode::Strict, 8), (Mode::Fast, 8), (Mode::Strict, 0)] {
+    let later = Some(Duration::from_secs(3600));
+    for (mode, blocks, write_back) in
+        [(Mode::Strict, 8, None), (Mode::Fast, 8, None), (Mode::Strict, 0, None), (Mode::Strict, 8, later)]
+    {
         let seen = Arc::new(Mutex::new(Vec::new()));
-        let mut mount = Mount::with_store("lru", blocks, options(mode), Arc::new(Watched(seen.clone())));
+        let options = Options { write_back, ..options(mode) };
+        let mut mount = Mount::with_store("lru", blocks, options, Arc::new(Watched(seen.clone())));
         fs::set_permissions(mount.folder.path(), Permissions::from_mode(0o755)).unwrap();
         file(&mount.source("f"), "", 0o666);
         as_user(|| {
@@ -454,8 +458,38 @@ fn what_users_write_is_written_with_their_rights() {
         let theirs = (USER, USER, vec![SHARED, USER]);
         assert_eq!(std::mem::take(&mut *seen.lock().unwrap()), vec![theirs; 3], "{mode:?}, {blocks} blocks");
         fs::write(mount.at("f"), "root's").unwrap();
-        let all = seen.lock().unwrap().clone();
+        let all = std::mem::take(&mut *seen.lock().unwrap());
         assert!(!all.is_empty() && all.iter().all(|(uid, gid, _)| (*uid, *gid) == (0, 0)), "{all:?}");
+        // Also where another writes before it is there.
+        let open = || File::options().write(true).open(mount.at("f")).unwrap();
+        let (mut theirs, mut ours) = (as_user(open), open());
+        as_user(|| theirs.write_all(b"first").unwrap());
+        ours.write_all(b"our").unwrap();
+        drop((theirs, ours));
+        let users: Vec<u32> = seen.lock().unwrap().iter().map(|(uid, ..)| *uid).collect();
+        assert_eq!(users, [USER, 0], "{mode:?}, {blocks} blocks");
+        assert_eq!(fs::read(mount.source("f")).unwrap(), b"oursts");
+        mount.stop();
+    }
+}
+
+/// Nobody runs what waits with rights that the write takes away.
+#[test]
+fn what_runs_with_rights_of_its_owner_is_written_at_once() {
+    for mode in MODES {
+        let write_back = Some(Duration::from_secs(3600));
+        let Some(mut mount) = mounted(Options { write_back, ..options(mode) }) else { return };
+        privileged(&mount.source("f"));
+        let open = as_user(|| {
+            let mut open = File::options().write(true).open(mount.at("f")).unwrap();
+            open.write_all(b"x").unwrap();
+            open
+        });
+        assert_eq!(fs::metadata(mount.source("f")).unwrap().mode() & 0o7777, 0o777, "{mode:?}");
+        assert_eq!(fs::read(mount.source("f")).unwrap(), b"x program");
+        as_user(|| (&open).write_all(b"y").unwrap());
+        assert_eq!(fs::read(mount.source("f")).unwrap(), b"x program", "{mode:?}: now it may wait");
+        drop(open);
         mount.stop();
     }
 }

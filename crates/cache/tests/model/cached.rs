@@ -22,18 +22,31 @@ type Between = dyn Fn(Arc<dyn Source>) -> Arc<dyn Source>;
 
 /// A cache of blocks of 512 bytes, as small as can be at first.
 pub struct Cached {
-    cache: FileCache,
+    cache: Rc<FileCache>,
     files: [Option<Rc<File>>; NAMES],
     /// Opens so far.
     opens: u32,
     between: Box<Between>,
     /// The source has been disturbed.
     is_disturbed: bool,
+    /// What is written may wait.
+    is_later: bool,
 }
 
 pub struct File {
     store: Arc<Memory>,
     number: u32,
+    /// To be told once it has no name and no handle, where what is written may wait: not before, as it may be read.
+    told: Option<Rc<FileCache>>,
+}
+
+impl Drop for File {
+    fn drop(&mut self) {
+        if let Some(cache) = &self.told {
+            cache.note(Op::Unlink, self.number, 0, 0, false);
+            assert!(!cache.waits(self.number), "it is gone");
+        }
+    }
 }
 
 pub struct Handle {
@@ -48,7 +61,42 @@ impl Cached {
         let policy = PolicySpec::parse("lru").expect("it is known");
         let settings = Settings { policy, memory: 4096, block: 512, rules: None, seed: 1 };
         let cache = FileCache::new(&settings, None).expect("it can be built");
-        Cached { cache, files: Default::default(), opens: 0, between: Box::new(|file| file), is_disturbed: false }
+        let (cache, between) = (Rc::new(cache), Box::new(|file| file));
+        Cached { cache, files: Default::default(), opens: 0, between, is_disturbed: false, is_later: false }
+    }
+
+    /// The same, and what is written may wait.
+    pub fn later(self) -> Cached {
+        self.cache.write_later();
+        Cached { is_later: true, ..self }
+    }
+
+    /// Writes all that waits of files with names, and holds the source against what is read.
+    pub fn check_source(&mut self) {
+        let files: Vec<Rc<File>> = self.files.iter().flatten().cloned().collect();
+        for file in files {
+            self.write_all(&file);
+            file.store.most.store(0, Ordering::SeqCst);
+            let source = (self.between)(file.store.clone());
+            let access = Access { file: file.number, app: 0, source: &source, stream: None, executes: false };
+            let mut read = Vec::new();
+            // In small pieces: of a long one a call may fail each time.
+            loop {
+                match self.cache.read(&access, read.len() as u64, 2048) {
+                    Ok(more) if more.is_empty() => break,
+                    Ok(more) => read.extend(more),
+                    Err(error) => assert!(self.expects(&error), "{error}"),
+                }
+            }
+            assert!(read == file.store.bytes(), "the source differs");
+        }
+    }
+
+    fn write_all(&self, file: &File) {
+        while let Err(error) = self.cache.write_out(file.number) {
+            assert!(self.expects(&error), "{error}");
+        }
+        assert!(!self.cache.waits(file.number));
     }
 
     /// The same of files with something between that may disturb every call.
@@ -77,7 +125,8 @@ impl Subject for Cached {
         let cache = &self.cache;
         let make = || {
             let number = cache.file(&format!("/directory/{name}.png"), Kind::Datafile);
-            Rc::new(File { store: Memory::new(Vec::new()), number })
+            let told = self.is_later.then(|| cache.clone());
+            Rc::new(File { store: Memory::new(Vec::new()), number, told })
         };
         let file = self.files[name].get_or_insert_with(make).clone();
         let source = (self.between)(file.store.clone());
@@ -114,11 +163,14 @@ impl Subject for Cached {
     }
 
     fn unlink(&mut self, name: usize) {
-        self.files[name].take().iter().for_each(|file| self.note(Op::Unlink, file));
+        let file = self.files[name].take();
+        file.iter().filter(|file| file.told.is_none()).for_each(|file| self.note(Op::Unlink, file));
     }
 
     fn change_behind(&mut self, name: usize, bytes: &[u8]) {
         let file = self.files[name].as_ref().expect("it is there");
+        // Otherwise both would be right.
+        self.write_all(file);
         file.store.change(|all| *all = bytes.to_vec());
     }
 
@@ -131,6 +183,10 @@ impl Subject for Cached {
     /// Of one file the next calls fail, or all move few bytes each.
     fn disturb(&mut self, how: u8) {
         let Some(file) = &self.files[usize::from(how) % NAMES] else { return };
+        if self.is_later && how & 0x30 != 0 {
+            let written = self.cache.write_out(file.number);
+            return assert!(written.is_ok_and(|()| !self.cache.waits(file.number)) || self.is_disturbed);
+        }
         match how / 4 % 4 {
             0 => file.store.most.store(0, Ordering::SeqCst),
             1 => file.store.most.store(u64::from(how) + 1, Ordering::SeqCst),

@@ -2,7 +2,7 @@
 
 use std::fmt::{Display, Write};
 
-use hotset_cache::{Answers, Metadata, Named, Part, Status};
+use hotset_cache::{Answers, AtRisk, Metadata, Named, Part, Status};
 
 /// All figures, as counters and gauges.
 pub(super) fn text(status: &Status) -> String {
@@ -17,9 +17,11 @@ pub(super) fn text(status: &Status) -> String {
         ("extra_reads", "Blocks that the scheme had read unasked", status.extra_reads),
         ("served_bytes", "Bytes that readers were given", traffic.bytes_served),
         ("read_bytes", "Bytes read from the source", traffic.bytes_read),
+        ("taken_bytes", "Bytes that writers gave", traffic.bytes_taken),
         ("written_bytes", "Bytes written to the source", traffic.bytes_written),
         ("reads", "Reads of the source", traffic.reads),
         ("reads_ahead", "Reads of the source before anybody asked", traffic.reads_ahead),
+        ("writes", "Writes of the source", traffic.writes),
         ("waits", "Times a reader waited for a read under way", traffic.waits),
         ("refills", "Resident blocks whose data had been invalidated", traffic.refills),
         ("errors", "Reads and writes of the source that failed", traffic.errors),
@@ -40,12 +42,31 @@ pub(super) fn text(status: &Status) -> String {
         metric(&mut out, name, "gauge", help);
         line(&mut out, name, None, value);
     }
+    status.at_risk.iter().for_each(|at_risk| waiting(&mut out, at_risk));
     answers(&mut out, metadata);
     for (label, named) in [("app", &status.apps), ("class", &status.classes)] {
         groups(&mut out, label, named);
     }
     parts(&mut out, &status.apps);
     out
+}
+
+/// What waits to be written.
+fn waiting(out: &mut String, at_risk: &AtRisk) {
+    let gauges = [
+        ("waiting_bytes", "Bytes that wait to be written to the source", at_risk.waiting_bytes),
+        ("waiting_most_bytes", "Bytes that may wait at most", at_risk.waiting_most_bytes),
+        ("waiting_files", "Files with bytes that wait", at_risk.waiting_files),
+        ("failed_files", "Files that could not be written", at_risk.failed_files),
+    ];
+    for (name, help, value) in gauges {
+        metric(out, name, "gauge", help);
+        line(out, name, None, value);
+    }
+    metric(out, "waiting_seconds", "gauge", "For so long the oldest byte has waited at most");
+    line(out, "waiting_seconds", None, at_risk.waiting_seconds);
+    metric(out, "write_backs_total", "counter", "Blocks that left after they were written, or were not kept");
+    line(out, "write_backs_total", None, at_risk.write_backs);
 }
 
 /// Requests that move no data.

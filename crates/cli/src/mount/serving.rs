@@ -5,6 +5,7 @@ use std::io::{self, ErrorKind, Write, stderr};
 use std::os::unix::net::UnixDatagram;
 use std::panic;
 use std::path::Path;
+use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -15,7 +16,7 @@ use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
 
-use super::detached;
+use super::{detached, saving};
 use crate::failure::Failure;
 use crate::output::human;
 
@@ -24,7 +25,7 @@ pub(super) fn serve(
     mounted: Mounted,
     source: &Path,
     mountpoint: &Path,
-    cache: Option<&FileCache>,
+    cache: Option<&Arc<FileCache>>,
     is_detached: bool,
     patience: Duration,
 ) -> Result<(), Failure> {
@@ -54,6 +55,7 @@ pub(super) fn serve(
     let _ = waiting.join();
     served.map_err(|error| Failure::Work(format!("serving {} has failed: {error}", mountpoint.display())))?;
     let Some(cache) = cache else { return Ok(()) };
+    saving::save(cache, patience)?;
     let Status { total, traffic, .. } = Status::of(cache);
     if !is_detached {
         writeln!(

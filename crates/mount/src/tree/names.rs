@@ -45,6 +45,7 @@ impl Tree {
         self.note(Op::Stat, &node, caller, 0);
         self.metadata.learn(&node, &asked, &stat);
         self.metadata.learn_name(&parent, name, node.number, &asked);
+        let stat = self.current(&node, stat)?;
         Ok(self.found(&node, stat))
     }
 
@@ -52,8 +53,10 @@ impl Tree {
     fn look_up_known(&self, parent: &Node, name: &OsStr) -> Option<(Arc<Node>, Stat, Duration)> {
         let known = || {
             let number = self.metadata.named(parent, name)?;
-            let (stat, left) = self.metadata.known(self.nodes.get(number).ok()?.as_ref())?;
-            Some((self.nodes.again(number, parent, name)?, stat, left))
+            let node = self.nodes.get(number).ok()?;
+            self.catch_up(&node);
+            let (stat, left) = self.metadata.known(&node)?;
+            Some((self.nodes.again(number, parent, name)?, self.with_waiting(&node, stat), left))
         };
         let known = known();
         self.metadata.count(About::Names, known.is_some());
@@ -120,6 +123,9 @@ impl Tree {
         let _changing = self.metadata.changing([&parent]);
         let mode = mode.within(&parent)?;
         let open = |wanted| rustix::fs::openat(&parent, name, wanted, mode);
+        // One that is there already is cut through the cache, which may hold what is not written yet.
+        let is_cut = wanted.contains(OFlags::TRUNC) && wanted.intersects(OFlags::WRONLY | OFlags::RDWR);
+        let wanted = if is_cut { wanted - OFlags::TRUNC } else { wanted };
         let granted = self.grant(flags, wanted, caller, open).map_err(|error| {
             // A link, a pipe or a socket.
             if is(&error, Errno::LOOP) || is(&error, Errno::NXIO) { LOOK_AGAIN.into() } else { error }
@@ -129,8 +135,15 @@ impl Tree {
         }
         let path = format!("/proc/self/fd/{}", granted.file.as_raw_fd());
         let descriptor = patiently(|| rustix::fs::open(&path, OFlags::PATH | OFlags::CLOEXEC, Mode::empty()))?;
-        let (node, stat) = self.nodes.adopt(descriptor, &parent, name)?;
+        let (node, mut stat) = self.nodes.adopt(descriptor, &parent, name)?;
+        let is_known = node.file.get().is_some();
         let (open, _) = self.opened(&node, granted, caller)?;
+        if is_cut && (is_known || stat.st_size > 0) {
+            self.set_size(&open, 0)?;
+            stat = node.stat()?;
+        } else if is_known {
+            stat = self.current(&node, stat)?;
+        }
         Ok((self.found(&node, stat), open))
     }
 
@@ -142,6 +155,7 @@ impl Tree {
         self.rights.act(caller, || rustix::fs::linkat(CWD, &path, &parent, name, AtFlags::SYMLINK_FOLLOW))?;
         let (node, stat) = self.nodes.adopt(node.as_fd().try_clone_to_owned()?, &parent, name)?;
         self.restamp(&node);
+        let stat = self.current(&node, stat)?;
         Ok(self.found(&node, stat))
     }
 
@@ -171,6 +185,8 @@ impl Tree {
         let (from_parent, to_parent) = (self.writable(from.0)?, self.writable(to.0)?);
         let _changing = self.metadata.changing([&from_parent, &to_parent]);
         let moved = self.peek(&from_parent, from.1);
+        // What it replaces must not be gone before it is there.
+        moved.iter().for_each(|node| self.catch_up(node));
         let replaced = self.peek(&to_parent, to.1);
         let rename = || rustix::fs::renameat_with(&from_parent, from.1, &to_parent, to.1, flags);
         let done = self.rights.act(caller, rename);

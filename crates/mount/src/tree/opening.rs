@@ -62,6 +62,10 @@ impl Tree {
             return self.open_to_change(&node, flags, wanted, caller);
         }
         let executes = flags & FOR_EXECUTION != 0;
+        if executes {
+            // It runs with what a write would have taken away from it: its owner's rights, its capabilities.
+            self.write_out_of(&node)?;
+        }
         let who = self.rights.of(caller)?;
         let opener = Opener { who: who.as_ref(), how: wanted.bits() | flags & FOR_EXECUTION };
         // Who executes a program need not be allowed to read it.

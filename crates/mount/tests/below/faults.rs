@@ -56,6 +56,10 @@ struct Plan {
     lies: bool,
     /// The next such call fails so, whatever is drawn.
     next: Option<(Call, i32)>,
+    /// Each such call fails so.
+    each: Option<(Call, i32)>,
+    /// What will be next after such a call.
+    then: Option<(Call, (Call, i32))>,
     errors: u64,
     calls: u64,
 }
@@ -71,16 +75,28 @@ impl Faults {
     }
 
     pub fn end(&self) {
-        self.plan().random = None;
+        let mut plan = self.plan();
+        (plan.random, plan.each) = (None, None);
+    }
+
+    /// From now on all of them fail.
+    pub fn fail_each(&self, call: Call, error: i32) {
+        self.plan().each = Some((call, error));
     }
 
     pub fn fail_next(&self, call: Call, error: i32) {
         self.plan().next = Some((call, error));
     }
 
+    /// The same of the first one after `first`.
+    pub fn fail_after(&self, first: Call, call: Call, error: i32) {
+        self.plan().then = Some((first, (call, error)));
+    }
+
     /// True if it has not come to that yet.
     pub fn waits(&self) -> bool {
-        self.plan().next.is_some()
+        let plan = self.plan();
+        plan.next.is_some() || plan.then.is_some()
     }
 
     /// Errors so far.
@@ -97,9 +113,13 @@ impl Faults {
     pub fn draw(&self, call: Call) -> Option<Fault> {
         let mut plan = self.plan();
         plan.calls += 1;
-        if let Some((_, error)) = plan.next.take_if(|(next, _)| *next == call) {
+        let each = plan.each.filter(|(each, _)| *each == call);
+        if let Some((_, error)) = each.or(plan.next.take_if(|(next, _)| *next == call)) {
             plan.errors += 1;
             return Some(Fault::Before(error));
+        }
+        if let Some((_, next)) = plan.then.take_if(|(first, _)| *first == call) {
+            plan.next = Some(next);
         }
         let lies = plan.lies;
         let (random, one_in) = plan.random.as_mut()?;

@@ -101,6 +101,8 @@ impl State {
 pub struct Request {
     pub changes: Vec<Change>,
     pub syncs: Vec<Inode>,
+    /// Files whose changes have reached the source once it is answered, where they may wait otherwise.
+    pub written: Vec<Inode>,
 }
 
 #[derive(Clone, Debug)]
@@ -261,11 +263,12 @@ impl Believed {
 }
 
 /// Cuts the journal after every event, and looks at what a disk may hold then, `seeds` ways and the two extreme ones;
-/// tells how many images there were.
+/// tells how many images there were. With `waits` what is acknowledged to a file is there after a kill only if it is
+/// known to have reached the source, or was synced.
 ///
 /// # Panics
 /// If one of them is wrong.
-pub fn images_are_right(journal: &Journal, seeds: u64) -> u64 {
+pub fn images_are_right(journal: &Journal, seeds: u64, waits: bool) -> u64 {
     let events = journal.events();
     let mut kept: BTreeMap<Inode, Kept> = BTreeMap::new();
     let mut believed: BTreeMap<Inode, Believed> = BTreeMap::new();
@@ -282,9 +285,12 @@ pub fn images_are_right(journal: &Journal, seeds: u64) -> u64 {
                 let changes = answers.take(1).flat_map(|request| &request.changes);
                 changes.map(|change| believed.entry(change.object()).or_default().change(change)).collect()
             }
-            Event::Answered(Request { changes, syncs }) => {
+            Event::Answered(Request { changes, syncs, written }) => {
                 let mut touched: Vec<Inode> = changes.iter().map(Change::object).collect();
-                touched.iter().for_each(|&object| believed.entry(object).or_default().acknowledge());
+                let at_once = changes.iter().filter(|change| !waits || matches!(change, Change::Name { .. }));
+                let there = at_once.map(Change::object).chain(syncs.iter().chain(written).copied());
+                there.for_each(|object| believed.entry(object).or_default().acknowledge());
+                touched.extend(written);
                 touched.extend(syncs.iter().map(|object| believed.entry(*object).or_default().sync(*object)));
                 touched
             }
