@@ -48,7 +48,7 @@ soak: setup ## Run mounts under everything at once for MINUTES (20) with SEED (1
 
 unit: setup ## Run the tests of the workspace
 	cargo test $(LOCKED) --workspace
-	cargo test $(LOCKED) --workspace --features hotset-cache/shuttle --test interleavings
+	cargo test $(LOCKED) --workspace --features hotset-cache/shuttle --test interleavings --test waiting
 
 dashboard: ## Build the page of reports, compare it with the committed one and try it in a browser (needs npm and Chromium)
 	@sh xtask/setup.sh page
