@@ -80,7 +80,7 @@ impl Replay {
     fn clock(&self) -> PyResult<Option<ClockOptions>> {
         let store = self.store.as_deref().map(|text| of_spec("--store", text, Store::parse(text))).transpose()?;
         let every = of_option("--every", self.every.as_deref().map(Every::parse).transpose())?;
-        Ok((store.is_some() || every.is_some()).then_some(ClockOptions { store, every }))
+        Ok((store.is_some() || every.is_some()).then_some(ClockOptions { store, every, ..ClockOptions::default() }))
     }
 }
 
