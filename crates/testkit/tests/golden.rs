@@ -2,7 +2,7 @@
 
 use hotset_core::policy::PolicySpec;
 use hotset_testkit::replay::replay;
-use hotset_testkit::selection::{is_selected, keys_of_replacement, on_all_cores, selected};
+use hotset_testkit::selection::{is_selected, keys_of_replacement, on_all_cores, policies, selected};
 
 mod support {
     pub mod golden;
@@ -29,6 +29,16 @@ fn hit_counts_are_exact() {
             assert_eq!(&seen, expected, "{spec} on {} at {:?}", golden.name(), golden.sizes);
         });
     }
+}
+
+/// A policy without a row would pass whatever it does.
+#[test]
+fn every_policy_has_a_row() {
+    let rows = traces(VECTORS);
+    let specs = rows.iter().flat_map(|golden| golden.hits.keys());
+    let counted: Vec<&str> = specs.map(|spec| PolicySpec::parse(spec).unwrap().info().name).collect();
+    let without: Vec<&str> = policies().map(|entry| entry.info.name).filter(|name| !counted.contains(name)).collect();
+    assert!(without.is_empty(), "no row of golden/vectors.toml is one of {}", without.join(", "));
 }
 
 /// Policies of which some parameter has no such row: what blocks begin with changes nothing on these traces.
