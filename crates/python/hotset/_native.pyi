@@ -15,6 +15,7 @@ __all__ = [
     "__version__",
     "columns",
     "curve",
+    "inspect",
     "parquet",
     "policies",
     "simulate",
@@ -115,5 +116,6 @@ def simulate(
 def curve(
     trace: Trace, policies: str, cut: _Cut, counted: _Counted, drawing: _Drawing
 ) -> tuple[str, list[str]]: ...
+def inspect(trace: Trace, cut: _Cut, by: str | None, top: int) -> str: ...
 def columns(kind: str) -> list[str]: ...
 def parquet(kind: str, lines: str) -> bytes: ...

@@ -110,6 +110,28 @@ def curve(
     return Results(_parsed(rows), "curve", remarks=remarks)
 
 
+def inspect(
+    trace: Any,
+    *,
+    by: Literal["file", "dir", "app", "class", "object"] | None = None,
+    top: int = 10,
+    block: str | int | None = None,
+    maps: Maps = "auto",
+    memory: str | int | None = None,
+    app: Patterns = (),
+    file: Patterns = (),
+    exclude: Patterns = (),
+    ops: str | None = None,
+    from_: str | int | None = None,
+    to: str | int | None = None,
+) -> dict[str, Any]:
+    """What is in a trace: footprint, operations, sizes, sequences, applications, files, reuse distances, as
+    ``hotset inspect --json`` has it. At most ``top`` of each ranking, one of them ``by`` something chosen."""
+    chosen = _chosen(trace, app=app, file=file, exclude=exclude, ops=ops, from_=from_, to=to)
+    (told,) = _parsed(_native.inspect(chosen._native, _cut(block, maps, memory, "apply"), by, top))
+    return told
+
+
 def _chosen(trace: Any, **filters: Any) -> Trace:
     opened = open(trace)
     return opened.filter(**filters) if any(filters.values()) else opened

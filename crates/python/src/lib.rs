@@ -6,6 +6,7 @@ mod cached;
 mod columns;
 mod curve;
 mod failure;
+mod inspect;
 mod key;
 mod policies;
 mod rows;
@@ -28,6 +29,7 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(policies::policies, module)?)?;
     module.add_function(wrap_pyfunction!(simulate::simulate, module)?)?;
     module.add_function(wrap_pyfunction!(curve::curve, module)?)?;
+    module.add_function(wrap_pyfunction!(inspect::inspect, module)?)?;
     module.add_function(wrap_pyfunction!(rows::columns, module)?)?;
     module.add_function(wrap_pyfunction!(rows::parquet, module)?)
 }

@@ -111,7 +111,7 @@ impl Cut {
 }
 
 /// What a word stands for.
-fn one_of<T: Copy>(option: &str, word: &str, known: &[(&str, T)]) -> PyResult<T> {
+pub fn one_of<T: Copy>(option: &str, word: &str, known: &[(&str, T)]) -> PyResult<T> {
     let found = known.iter().find(|(name, _)| *name == word).map(|(_, meant)| *meant);
     let names = || known.iter().map(|(name, _)| *name).collect::<Vec<_>>().join(", ");
     found.ok_or_else(|| refused(format!("{option}: {word:?} is not known: expected one of {}", names())))

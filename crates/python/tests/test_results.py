@@ -180,3 +180,17 @@ def test_policies_are_those_of_the_registry(command: Any) -> None:
     assert all(name in listed and policy.summary.split()[0] in listed for name, policy in known.items())
     parameters = {parameter.name: parameter for parameter in known["s3-fifo"].parameters}
     assert parameters["small"].default == "10%"
+
+
+@pytest.mark.parametrize(
+    ("options", "typed"),
+    [
+        ({}, []),
+        ({"by": "dir", "top": 3, "block": "8K"}, ["--by", "dir", "--top", "3", "--block", "8K"]),
+        ({"ops": "reads", "app": "cc1"}, ["--ops", "reads", "--app", "cc1"]),
+    ],
+)
+def test_inspections_are_those_of_the_command(
+    options: dict[str, Any], typed: list[str], command: Any, workload: Workload
+) -> None:
+    assert [hotset.inspect(workload("build"), **options)] == command.rows("inspect", workload("build"), *typed)

@@ -1,0 +1,44 @@
+//! What is in a trace, in one pass.
+
+use hotset_sim::SimError;
+use hotset_sim::inspect::{By, Inspection, Ranking, inspect as inspected};
+use hotset_sim::results::{Choice, SCHEMA_VERSION};
+use hotset_sim::select::Selection;
+use pyo3::prelude::*;
+use serde::Serialize;
+
+use crate::failure::of_sim;
+use crate::rows::json;
+use crate::run::run;
+use crate::selection::{Cut, one_of};
+use crate::trace::Trace;
+
+/// The object that the command writes.
+#[derive(Serialize)]
+struct Told<'a> {
+    version: u32,
+    trace: &'a str,
+    #[serde(flatten)]
+    choice: Choice,
+    #[serde(flatten)]
+    inspection: Inspection,
+}
+
+const KNOWN: [(&str, By); 5] =
+    [("file", By::File), ("dir", By::Dir), ("app", By::App), ("class", By::Class), ("object", By::Object)];
+
+/// What is in a trace, as a line of JSON; at most `top` of each ranking, one of them by something chosen.
+#[pyfunction]
+pub fn inspect(py: Python<'_>, trace: &Trace, cut: Cut, by: Option<&str>, top: usize) -> PyResult<String> {
+    let (selection, options) = (Selection { only: trace.chosen().filter()?, ..Selection::default() }, cut.options()?);
+    let ranking = Ranking { top, by: by.map(|by| one_of("--by", by, &KNOWN)).transpose()? };
+    let opener = trace.opener().clone();
+    let told = run(py, None, move |watch| {
+        let mut trace = selection.open(opener.name(), || opener.open(), &options)?;
+        let choice = Choice { deletes: None, ..Choice::new(&selection, &options, trace.meta().has_ops) };
+        let inspection = inspected(trace.reader.as_mut(), &options, &ranking, None, watch)?;
+        let told = Told { version: SCHEMA_VERSION, trace: opener.name(), choice, inspection };
+        Ok::<_, SimError>(json(&[told]))
+    })?;
+    told.map_err(|error| of_sim(&error, ""))?
+}
