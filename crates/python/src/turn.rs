@@ -7,7 +7,7 @@
 
 use std::cell::RefCell;
 use std::ops::{Deref, DerefMut};
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError, TryLockError};
 use std::time::Duration;
 
@@ -73,6 +73,8 @@ pub struct Turns<T> {
     shared: Mutex<T>,
     /// The thread whose turn it is; 0 for none.
     owner: AtomicU64,
+    /// Threads that wait: without any nobody is told, which would be a system call for every turn.
+    waiting: AtomicUsize,
     gate: Mutex<()>,
     is_free: Condvar,
 }
@@ -88,7 +90,13 @@ const LOOK: Duration = Duration::from_millis(1);
 
 impl<T: Send> Turns<T> {
     pub fn new(shared: T) -> Turns<T> {
-        Turns { shared: Mutex::new(shared), owner: AtomicU64::new(0), gate: Mutex::new(()), is_free: Condvar::new() }
+        Turns {
+            shared: Mutex::new(shared),
+            owner: AtomicU64::new(0),
+            waiting: AtomicUsize::new(0),
+            gate: Mutex::new(()),
+            is_free: Condvar::new(),
+        }
     }
 
     /// Waits for a turn. Fails if it is this very thread's.
@@ -108,8 +116,11 @@ impl<T: Send> Turns<T> {
                     return Err(PyRuntimeError::new_err(message));
                 }
                 Err(TryLockError::WouldBlock) => py.detach(|| {
+                    self.waiting.fetch_add(1, Ordering::Relaxed);
                     let gate = self.gate.lock().unwrap_or_else(PoisonError::into_inner);
+                    // One that is told too early, or not at all, looks again in a moment.
                     drop(self.is_free.wait_timeout(gate, LOOK));
+                    self.waiting.fetch_sub(1, Ordering::Relaxed);
                 }),
             }
             py.check_signals()?;
@@ -140,7 +151,9 @@ impl<T> Drop for Turn<'_, T> {
     fn drop(&mut self) {
         self.turns.owner.store(0, Ordering::Relaxed);
         self.guard = None;
-        self.turns.is_free.notify_one();
+        if self.turns.waiting.load(Ordering::Relaxed) > 0 {
+            self.turns.is_free.notify_one();
+        }
         let_go();
     }
 }
