@@ -137,6 +137,15 @@ fn where_no_cache_helps_that_is_said() {
     let trace = folder.file("once.ids", once);
     let out = said(&["advise", &trace, "--format", "ids"]);
     assert!(out.contains("No block is read twice: no cache helps"), "{out}");
+    // Four reads of 504 come back, which is less than one in a hundred; six of 506 are more.
+    let mut few: String = (0..500).chain(0..4).map(|at| format!("{at}\n")).collect();
+    let trace = folder.file("few.ids", &few);
+    let out = said(&["advise", &trace, "--format", "ids"]);
+    assert!(out.contains("Memory for everything would save 4 reads: no cache helps"), "{out}");
+    few.push_str("4\n5\n");
+    let trace = folder.file("more.ids", few);
+    let out = said(&["advise", &trace, "--format", "ids"]);
+    assert!(out.contains("Memory: "), "{out}");
     let tiny = folder.file("tiny.ids", "1\n2\n1\n2\n1\n");
     let out = said(&["advise", &tiny, "--format", "ids"]);
     assert!(out.contains("Memory: 2 blocks"), "{out}");

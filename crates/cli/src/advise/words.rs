@@ -8,10 +8,11 @@ use crate::output::{human, table, words};
 /// What there is to say, a paragraph a subject.
 pub(super) fn paragraphs(advice: &Advice) -> Vec<String> {
     let (Some(memory), Some(change)) = (&advice.memory, &advice.change) else {
-        return vec![format!(
-            "{} No block is read twice: no cache helps, whatever its size and policy.",
-            heading(advice)
-        )];
+        let why = match advice.attainable_hits {
+            0 => "No block is read twice".to_owned(),
+            hits => format!("Memory for everything would save {}", human::counted(hits, "read")),
+        };
+        return vec![format!("{} {why}: no cache helps, whatever its size and policy.", heading(advice))];
     };
     let mut paragraphs = vec![heading(advice), of_memory(advice, memory), of_policy(advice, change)];
     paragraphs.extend((!advice.beside.is_empty()).then(|| of_buffers(advice, change)));

@@ -3,6 +3,7 @@
 //! All ratios are of reads, repeats left out ([`Row::fresh`]). The rules:
 //!
 //! * **What runs today** is the page cache of Linux, as a policy ([`TODAY`]), or another one of the caller's.
+//! * **A cache is worth having** if with memory for everything it hits at least [`WORTHWHILE`] of the reads.
 //! * **The memory to have** is the least of [`SIZES`] at which today's policy reaches [`ENOUGH`] of the hits that it
 //!   reaches when everything fits: more memory gives little more, whatever it costs.
 //! * **The policy to have** is the first of the candidates, which stand from the cheapest to the dearest, whose mean
@@ -40,6 +41,8 @@ pub const COMPARED: &str = "5%,10%,20%,40%,80%";
 pub const SIZES: &str = "1%,1.4%,2%,2.8%,4%,5.6%,8%,11%,16%,22%,32%,45%,64%,80%,100%";
 /// The share of the hits that memory can give which is enough.
 pub const ENOUGH: f64 = 0.9;
+/// The share of the reads that must hit when everything fits for any memory to be worth it.
+pub const WORTHWHILE: f64 = 0.01;
 /// Shares of hits that are as good as equal: one point.
 pub const NEAR: f64 = 0.01;
 /// The share of the memory that a policy must do with to be worth a change, if it hits no more.
@@ -130,7 +133,8 @@ impl Advisor {
             beside: Vec::new(),
             sizes,
         };
-        if advice.attainable_hits > 0 {
+        let attainable = Share { hits: advice.attainable_hits, of: advice.reads };
+        if attainable.ratio() >= WORTHWHILE {
             self.finish(&mut advice, &pick, &replay)?;
         }
         Ok(advice)

@@ -32,10 +32,10 @@ pub struct Advice {
     pub bound: String,
     /// All that were compared, the best first.
     pub standings: Vec<Standing>,
-    /// How much memory there should be; absent where no block is read twice.
+    /// How much memory there should be; absent where no cache is worth having.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub memory: Option<Memory>,
-    /// What a change of policy gives; absent where no block is read twice.
+    /// What a change of policy gives; absent where no cache is worth having.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub change: Option<Change>,
     /// What else runs today, in the memory of `change`.
