@@ -2,6 +2,7 @@
 
 mod support;
 
+use serde_json::Value;
 use support::{Folder, hotset};
 
 /// Two applications: `loop` reads four blocks over and over, a second apart; `scan` reads on and on, half a second
@@ -85,6 +86,14 @@ fn times_are_told_at_every_size_and_for_every_store() {
     assert!(shown.contains("seconds until the end by cache size"), "{shown}");
     let words = shown.split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(words.contains("At 256K, lru is quickest: ") && words.contains("256K more save 0.00 s"), "{words}");
+    let words = ["simulate", &trace, "-p", "fifo,lru", "-s", "64", "--store", "latency(time=100ms)"];
+    let seconds = |row: &Value| row["finish_seconds"].as_f64().unwrap();
+    let rows = hotset(&[&words[..], &["--json", "-"]].concat()).rows();
+    let saved = format!("{:.2}", seconds(&rows[1]) - seconds(&rows[0]));
+    let shown = hotset(&words).good().out;
+    let cells = shown.lines().find(|line| line.starts_with("fifo ")).unwrap().split_whitespace();
+    assert_eq!(cells.last(), Some(saved.as_str()), "{shown}");
+    assert!(shown.contains("time saved"), "{shown}");
     for store in ["nvme", "ssd", "hdd", "nfs", "s3", "disk", "5ms,100M,8", "nvme(latency=1ms,parallel=2)"] {
         assert!(line(store).contains("seconds until the end"), "{store}");
     }

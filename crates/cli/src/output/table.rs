@@ -12,6 +12,9 @@ use super::style::{self, Role, cell};
 /// One rule, below the header.
 const STYLE: TableStyle = TableStyle::new().header_separator(LineStyle::none().fill('─').junction('─'));
 
+/// The scheme that others are measured by.
+pub(super) const USUAL: &str = "lru";
+
 /// Between two columns.
 const GAP: usize = 2;
 
@@ -162,7 +165,8 @@ pub(crate) fn costs(rows: &[Row]) -> Option<(&Row, Table)> {
     Some((told.first()?, table))
 }
 
-/// Everything counted, of one trace at one size: a line a policy.
+/// Everything counted, of one trace at one size: a line a policy. Where there are seconds, also what is saved of those
+/// of [`USUAL`].
 pub(crate) fn counts(rows: &[Row], metrics: &[Metric]) -> Table {
     let more: [Figure; 6] = [
         ("bytes hit %", |row| row.byte_hit_ratio.map(human::percent)),
@@ -182,6 +186,8 @@ pub(crate) fn counts(rows: &[Row], metrics: &[Metric]) -> Table {
     header.extend(metrics.iter().map(ratio));
     header.extend(["hits", "misses", "request misses"]);
     header.extend(more.iter().map(|(name, _)| name));
+    let usual = rows.iter().find(|row| row.policy == USUAL && rows.len() > 1).and_then(|row| row.finish_seconds);
+    header.extend(usual.map(|_| "time saved"));
     let mut table = numbers(&header, 1..);
     let all: Vec<&Row> = rows.iter().collect();
     let best: Vec<u64> = metrics.iter().map(|&metric| best_hits(&all, metric)).collect();
@@ -191,6 +197,8 @@ pub(crate) fn counts(rows: &[Row], metrics: &[Metric]) -> Table {
         cells.extend(metrics.iter().zip(&best).map(|(&metric, &best)| ratio_cell(row, best, metric)));
         let numbers = [counts.hits, counts.misses, counts.request_misses].map(human::count).into_iter();
         let numbers = numbers.chain(more.iter().map(|(_, of)| of(row).unwrap_or_default()));
+        let saved = usual.zip(row.finish_seconds).map(|(usual, ours)| seconds(usual - ours));
+        let numbers = numbers.chain(saved);
         cells.extend(numbers.map(|number| cell(number, Role::Plain)));
         table.add_row(cells);
     }

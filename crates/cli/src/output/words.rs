@@ -3,10 +3,7 @@
 use hotset_sim::results::{Choice, Metric, Row, Share};
 
 use super::human;
-use super::table::{is_bound, knows_future};
-
-/// The scheme that others are measured by.
-const USUAL: &str = "lru";
+use super::table::{USUAL, is_bound, knows_future};
 
 /// The trace of a row and what was chosen of it, for headings: `app.hst [only ops=reads; warm-up 20%; mapped ranges as
 /// reads]`.
