@@ -1,6 +1,6 @@
 //! Prints golden rows, the hits of a policy's slow model: under its defaults on the traces of `golden/vectors.toml`,
-//! under each set of arguments in the table of models on those of `golden/variants.toml`. Trace by trace, the longer
-//! ones take minutes; with `--variants` only the latter.
+//! under these and each set of arguments in the table of models on those of `golden/variants.toml`. Trace by trace, the
+//! longer ones take minutes; with `--variants` only the latter.
 //!
 //! `cargo run --example golden -- [--variants] NAME…`
 
@@ -29,7 +29,7 @@ fn main() -> ExitCode {
     }
     let rows: Vec<&models::Row> = names.iter().filter_map(|name| models::row_of(name)).collect();
     let defaults: Vec<String> = rows.iter().map(|row| row.policy.to_owned()).collect();
-    let variants: Vec<String> = rows.iter().flat_map(|row| row.specs().skip(1)).collect();
+    let variants: Vec<String> = rows.iter().flat_map(|row| row.specs()).collect();
     let files =
         [(include_str!("../golden/vectors.toml"), defaults), (include_str!("../golden/variants.toml"), variants)];
     let skipped = options.len().min(1);
