@@ -14,9 +14,13 @@ use hotset_cache::{Access, FileCache, Settings, Stream};
 use hotset_core::policy::PolicySpec;
 use hotset_core::request::Kind;
 use shuttle::rand::Rng;
-use shuttle::scheduler::{PctScheduler, RandomScheduler};
 use shuttle::sync::Mutex;
-use shuttle::{Config, Runner, thread};
+use shuttle::thread;
+
+mod support {
+    pub mod orders;
+}
+use support::orders::check;
 
 /// Bytes that are always read and written together.
 const CELL: u64 = 128;
@@ -108,7 +112,7 @@ impl Model {
         // that moment.
         let ends = self.changes[first..].iter().map(|change| (change.size / CELL).saturating_sub(cell).min(asked));
         let (shortest, longest) = (ends.clone().min().expect("one"), ends.max().expect("one"));
-        assert!(found.len() as u64 % CELL == 0, "{} bytes: the file never ended there", found.len());
+        assert!((found.len() as u64).is_multiple_of(CELL), "{} bytes: the file never ended there", found.len());
         let length = found.len() as u64 / CELL;
         assert!(
             (shortest..=longest).contains(&length),
@@ -269,17 +273,6 @@ fn at_once(users: Vec<User>, work: impl Fn(&User) + Send + Copy + 'static) {
     users[1].open();
     users[1].read(0, 2 * BLOCKS * 4);
     users[1].cache.validate();
-}
-
-/// Tries the orders that belong to the seed: half of them by priorities that change a few times, which finds what needs
-/// one thread to be very late, half of them with every step drawn.
-fn check(name: &str, orders: usize, case: impl Fn() + Send + Sync + Copy + 'static) {
-    let number = |variable: &str| std::env::var(variable).ok().map(|text| text.parse::<u64>().expect("a number"));
-    let orders = number("HOTSET_SCHEDULES").map_or(orders, |orders| orders as usize);
-    let seed = number("HOTSET_SEED").unwrap_or(1);
-    eprintln!("{name}: {orders} orders of seed {seed}");
-    Runner::new(PctScheduler::new_from_seed(seed, 3, orders / 2), Config::default()).run(case);
-    Runner::new(RandomScheduler::new_from_seed(seed, orders / 2), Config::default()).run(case);
 }
 
 #[test]

@@ -13,9 +13,13 @@ use hotset_cache::{Access, FileCache, Settings};
 use hotset_core::policy::PolicySpec;
 use hotset_core::request::Kind;
 use shuttle::rand::Rng;
-use shuttle::scheduler::{PctScheduler, RandomScheduler};
 use shuttle::sync::Mutex;
-use shuttle::{Config, Runner, thread};
+use shuttle::thread;
+
+mod support {
+    pub mod orders;
+}
+use support::orders::check;
 
 /// Bytes that are always written together.
 const CELL: usize = 128;
@@ -198,15 +202,6 @@ impl Work {
             _ => self.read(),
         }
     }
-}
-
-fn check(name: &str, orders: usize, case: impl Fn() + Send + Sync + Copy + 'static) {
-    let number = |variable: &str| std::env::var(variable).ok().map(|text| text.parse::<u64>().expect("a number"));
-    let orders = number("HOTSET_SCHEDULES").map_or(orders, |orders| orders as usize);
-    let seed = number("HOTSET_SEED").unwrap_or(1);
-    eprintln!("{name}: {orders} orders of seed {seed}");
-    Runner::new(PctScheduler::new_from_seed(seed, 3, orders / 2), Config::default()).run(case);
-    Runner::new(RandomScheduler::new_from_seed(seed, orders / 2), Config::default()).run(case);
 }
 
 #[test]

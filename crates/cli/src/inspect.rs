@@ -7,8 +7,7 @@ use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum};
 use hotset_results::write_json;
-use hotset_sim::inspect::{By, Inspection, Pattern, Ranking, inspect};
-use hotset_sim::results::{Choice, SCHEMA_VERSION};
+use hotset_sim::inspect::{self, By, Pattern, Ranking, Told};
 use serde::Serialize;
 
 use crate::failure::Failure;
@@ -80,7 +79,7 @@ impl From<What> for By {
 /// What stands on the page.
 #[derive(Serialize)]
 struct Content<'a> {
-    inspection: Named<'a>,
+    inspection: Told<'a>,
     /// Absent where there are more blocks than memory is allowed for.
     #[serde(skip_serializing_if = "Option::is_none")]
     pattern: Option<&'a Pattern>,
@@ -89,40 +88,29 @@ struct Content<'a> {
     reading: Vec<String>,
 }
 
-/// The JSON object.
-#[derive(Clone, Copy, Serialize)]
-struct Named<'a> {
-    version: u32,
-    trace: &'a str,
-    #[serde(flatten)]
-    choice: &'a Choice,
-    #[serde(flatten)]
-    inspection: &'a Inspection,
-}
-
 impl Inspect {
     pub(crate) fn run(self, typed: &str) -> Result<(), Failure> {
         let page = self.report.prepare(std::slice::from_ref(&self.trace.path))?;
         let mut pattern = page.is_some().then(Pattern::default);
         let (selection, options, path) = (self.filter.selection()?, self.cut.options(), &self.trace.path);
         let trace = select::select(&self.read.opener()?, path, &selection, &options)?;
-        let choice = Choice { deletes: None, ..Choice::new(&selection, &options, trace.meta().has_ops) };
+        let choice = inspect::choice(&selection, &options, trace.meta().has_ops);
         let name = self.trace.path.display().to_string();
         let mut reader = trace.reader;
         let ranking = Ranking { top: self.top, by: self.by.map(By::from) };
         let inspection = {
             let progress = Reading::new(&name, &trace.progress);
-            inspect(reader.as_mut(), &options, &ranking, pattern.as_mut(), &progress)?
+            inspect::inspect(reader.as_mut(), &options, &ranking, pattern.as_mut(), &progress)?
         };
         say_remarks(&name, reader.as_ref());
-        let named = Named { version: SCHEMA_VERSION, trace: &name, choice: &choice, inspection: &inspection };
+        let told = Told::new(&name, &choice, &inspection);
         if let Some(path) = &self.json {
-            results::write(path, |out| write_json(out, &[named]))?;
+            results::write(path, |out| write_json(out, &[told]))?;
         }
         if let Some(page) = page {
             let pattern = pattern.as_ref().filter(|pattern| pattern.is_whole());
             let reading = select::reading(&self.read, &self.cut, &self.filter);
-            page.write(typed, Content { inspection: named, pattern, reading })?;
+            page.write(typed, Content { inspection: told, pattern, reading })?;
         }
         if self.json.as_deref() != Some(Path::new("-")) {
             page::write(&mut stdout().lock(), &words::named(&name, &choice), &inspection)?;

@@ -10,12 +10,11 @@ use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum};
 use hotset_core::policy::PolicySpec;
-use hotset_core::spec::SizeSpec;
 use hotset_results::{CACHE_COLUMNS, PAGING_COLUMNS};
 use hotset_sim::advise;
 use hotset_sim::paging::Frees;
 use hotset_sim::results::{Metric, Row, SeriesRow};
-use hotset_sim::sweep::{Rows, SIZES, Sweep, Swept};
+use hotset_sim::sweep::{self, Rows, SIZES, Sweep, Swept};
 use hotset_trace::{Trace, TraceError};
 use serde::Serialize;
 
@@ -150,15 +149,8 @@ impl Simulate {
             None => Ok(advise::compared()),
         };
         let policies = policies.map_err(|(text, error)| Failure::spec("--policy", &text, &error))?;
-        let sizes = match &self.size {
-            Some(text) => SizeSpec::parse(text),
-            None => SizeSpec::parse(SIZES).map(SizeSpec::at_least_one_block),
-        };
+        let sizes = sweep::sizes(self.size.as_deref());
         let sizes = sizes.map_err(|error| Failure::spec("--size", self.sizes(), &error))?;
-        if is_of_memory {
-            self.clock.refuse(&self.traces[0])?;
-            costs::refuse(self.costs, &self.traces[0])?;
-        }
         Ok(Sweep {
             of_memory: is_of_memory,
             options: self.cut.options_with(&self.deletes),

@@ -13,7 +13,6 @@ use serde::Deserialize;
 
 use crate::failure::Failure;
 use crate::formats::all_formats;
-use crate::output::human;
 
 /// How traces are read.
 #[derive(Args, Clone, Default)]
@@ -174,10 +173,7 @@ pub(crate) struct OneTrace {
 /// Tells what was skipped and what the reader has to say. Where nobody reads the errors there is nobody to tell.
 pub(crate) fn say_remarks(name: &str, reader: &dyn TraceReader) {
     let mut err = stderr().lock();
-    if reader.skipped() > 0 {
-        let _ = writeln!(err, "hotset: {name}: {} malformed records were skipped", human::count(reader.skipped()));
-    }
-    for remark in reader.remarks() {
-        let _ = writeln!(err, "hotset: {name}: {remark}");
+    for note in reader.notes() {
+        let _ = writeln!(err, "hotset: {name}: {note}");
     }
 }

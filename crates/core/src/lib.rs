@@ -44,3 +44,4 @@ pub mod request;
 pub mod schemes;
 pub mod spec;
 pub mod view;
+pub mod words;

@@ -33,6 +33,7 @@ use std::time::Duration;
 
 pub use apps::AppBy;
 pub use session::{Device, Mounted, Stopper, device_at, mount, mount_line};
+pub use writing::write_all;
 
 use hotset_cache::source::Source;
 

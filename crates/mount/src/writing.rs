@@ -1,9 +1,13 @@
-//! Has what has waited for too long be written, by threads of its own: files that hang hold up no others.
+//! Has what waits be written, when it has waited for too long and at the end, by threads of its own: files that hang
+//! hold up no others.
 
+use std::io;
+use std::sync::mpsc::channel;
 use std::sync::{Arc, Weak};
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
+use hotset_cache::FileCache;
 use hotset_cache::workers::{Limits, Part, Workers};
 
 use crate::tree::Tree;
@@ -33,4 +37,29 @@ fn start(tree: &Arc<Tree>, workers: &Workers, age: Duration) {
             }
         });
     }
+}
+
+/// Writes all that waits, for `patience` at most, once nobody writes any more. What is left then is
+/// [unsaved](FileCache::unsaved); the last error tells why.
+pub fn write_all(cache: &Arc<FileCache>, patience: Duration) -> io::Result<()> {
+    if cache.is_broken() {
+        return Ok(());
+    }
+    let (tell, told) = channel();
+    let (workers, started) = (Workers::new(LIMITS), Instant::now());
+    cache.write_through();
+    for file in cache.overdue(Duration::ZERO) {
+        let (cache, tell) = (cache.clone(), tell.clone());
+        // Nobody listens any more to one that has hung.
+        let write = move || drop(tell.send(cache.contain(|| cache.write_out(file))));
+        workers.run(Part { device: 0, what: file.into() }, write);
+    }
+    drop(tell);
+    let mut done = Ok(());
+    while let Ok(written) = told.recv_timeout(patience.saturating_sub(started.elapsed())) {
+        if let Some(Err(error)) = written {
+            done = Err(error);
+        }
+    }
+    done
 }

@@ -134,7 +134,8 @@ def inspect(
 
 def _chosen(trace: Any, **filters: Any) -> Trace:
     opened = open(trace)
-    return opened.filter(**filters) if any(filters.values()) else opened
+    is_given = any(value is not None and value != () for value in filters.values())
+    return opened.filter(**filters) if is_given else opened
 
 
 def _cut(block: str | int | None, maps: str, memory: str | int | None, deletes: str) -> _native._Cut:

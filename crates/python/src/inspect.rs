@@ -1,28 +1,15 @@
 //! What is in a trace, in one pass.
 
 use hotset_sim::SimError;
-use hotset_sim::inspect::{By, Inspection, Ranking, inspect as inspected};
-use hotset_sim::results::{Choice, SCHEMA_VERSION};
+use hotset_sim::inspect::{By, Ranking, Told, choice, inspect as inspected};
 use hotset_sim::select::Selection;
 use pyo3::prelude::*;
-use serde::Serialize;
 
 use crate::failure::of_sim;
 use crate::rows::json;
 use crate::run::run;
 use crate::selection::{Cut, one_of};
 use crate::trace::Trace;
-
-/// The object that the command writes.
-#[derive(Serialize)]
-struct Told<'a> {
-    version: u32,
-    trace: &'a str,
-    #[serde(flatten)]
-    choice: Choice,
-    #[serde(flatten)]
-    inspection: Inspection,
-}
 
 const KNOWN: [(&str, By); 5] =
     [("file", By::File), ("dir", By::Dir), ("app", By::App), ("class", By::Class), ("object", By::Object)];
@@ -35,10 +22,9 @@ pub fn inspect(py: Python<'_>, trace: &Trace, cut: Cut, by: Option<&str>, top: u
     let opener = trace.opener().clone();
     let told = run(py, None, move |watch| {
         let mut trace = selection.open(opener.name(), || opener.open(), &options)?;
-        let choice = Choice { deletes: None, ..Choice::new(&selection, &options, trace.meta().has_ops) };
-        let inspection = inspected(trace.reader.as_mut(), &options, &ranking, None, watch)?;
-        let told = Told { version: SCHEMA_VERSION, trace: opener.name(), choice, inspection };
-        Ok::<_, SimError>(json(&[told]))
+        let choice = choice(&selection, &options, trace.meta().has_ops);
+        let inspection = inspected(trace.reader.as_mut(), &options, &ranking, None, &watch)?;
+        Ok::<_, SimError>(json(&[Told::new(opener.name(), &choice, &inspection)]))
     })?;
     told.map_err(|error| of_sim(&error, ""))?
 }

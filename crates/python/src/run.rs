@@ -44,31 +44,21 @@ impl Watch {
     }
 }
 
-impl Progress for Watch {
+impl Progress for &Watch {
     fn advance(&self, _references: u64) {
         self.check();
     }
 }
 
-/// The same, for stages.
-struct Stage<'a>(&'a Watch);
-
-impl Progress for Stage<'_> {
-    fn advance(&self, _references: u64) {
-        self.0.check();
-    }
-}
-
 impl Observer for Watch {
     fn reading<'a>(&'a self, _trace: &str, _position: &'a Position) -> Box<dyn Progress + 'a> {
-        Box::new(Stage(self))
+        Box::new(self)
     }
 
     fn read(&self, trace: &str, reader: &dyn TraceReader) {
         let mut remarks = self.remarks.lock().unwrap_or_else(PoisonError::into_inner);
-        let skipped = (reader.skipped() > 0).then(|| format!("{} malformed records were skipped", reader.skipped()));
-        for remark in skipped.into_iter().chain(reader.remarks()) {
-            let told = format!("{trace}: {remark}");
+        for note in reader.notes() {
+            let told = format!("{trace}: {note}");
             if !remarks.contains(&told) {
                 remarks.push(told);
             }
@@ -76,7 +66,7 @@ impl Observer for Watch {
     }
 
     fn replaying<'a>(&'a self, _cells: usize, _references: Option<u64>) -> Box<dyn Progress + 'a> {
-        Box::new(Stage(self))
+        Box::new(self)
     }
 }
 

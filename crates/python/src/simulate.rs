@@ -6,11 +6,11 @@ use hotset_core::policy::PolicySpec;
 use hotset_core::spec::{SizeSpec, SpecError};
 use hotset_sim::clock::{Every, Options as ClockOptions, Store};
 use hotset_sim::paging::Frees;
-use hotset_sim::sweep::{Rows, SIZES, Sweep};
+use hotset_sim::sweep::{self, Rows, SIZES, Sweep};
 use hotset_sim::{SimError, advise};
 use pyo3::prelude::*;
 
-use crate::failure::{of_option, of_sim, of_spec, of_trace, refused};
+use crate::failure::{of_option, of_sim, of_spec, of_trace};
 use crate::rows::json;
 use crate::run::run;
 use crate::selection::{Counted, Cut, classes};
@@ -45,27 +45,19 @@ pub fn simulate(
 ) -> PyResult<Told> {
     let opener = trace.opener().clone();
     let is_of_memory = opener.open().map_err(|error| of_trace(&error))?.reader.memory().is_some();
-    let clock = replay.clock()?;
-    if is_of_memory && clock.is_some() {
-        let what = if replay.store.is_some() { "--store" } else { "--series" };
-        return Err(refused(format!(
-            "{} is a trace of memory, which has no requests of applications to be timed: leave {what} out",
-            opener.name()
-        )));
-    }
-    let sweep = Sweep {
+    let planned = Sweep {
         of_memory: is_of_memory,
         options: cut.options()?,
         selection: counted.of(trace.chosen().filter()?)?,
         rules: classes(replay.classes.as_ref())?,
         seed: replay.seed,
-        clock,
+        clock: replay.clock()?,
         explain: replay.explain,
         frees: if replay.keep_freed { Frees::Keep } else { Frees::Drop },
         ..Sweep::new(policies_of(policies.as_deref(), is_of_memory)?, sizes_of(sizes.as_deref())?)
     };
     let swept = run(py, replay.threads, move |watch| {
-        Ok::<_, SimError>((sweep.run(opener.name(), || opener.open(), watch)?, watch.remarks()))
+        Ok::<_, SimError>((planned.run(opener.name(), || opener.open(), watch)?, watch.remarks()))
     })?;
     let (swept, remarks) = swept.map_err(|error| of_sim(&error, sizes.as_deref().unwrap_or(SIZES)))?;
     let (kind, rows) = match &swept.rows {
@@ -98,8 +90,5 @@ fn policies_of(text: Option<&str>, is_of_memory: bool) -> PyResult<Vec<PolicySpe
 }
 
 fn sizes_of(text: Option<&str>) -> PyResult<SizeSpec> {
-    match text {
-        Some(text) => of_spec("--size", text, SizeSpec::parse(text)),
-        None => of_spec("--size", SIZES, SizeSpec::parse(SIZES).map(SizeSpec::at_least_one_block)),
-    }
+    of_spec("--size", text.unwrap_or(SIZES), sweep::sizes(text))
 }

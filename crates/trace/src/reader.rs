@@ -1,5 +1,7 @@
 //! The seam between formats and whoever reads traces.
 
+use hotset_core::words::grouped;
+
 use crate::{Batch, Meta, Tables, TraceError, memory::MemoryReader};
 
 /// A trace being read from front to back.
@@ -23,6 +25,13 @@ pub trait TraceReader: Send {
     /// could not be attributed. One sentence each.
     fn remarks(&self) -> Vec<String> {
         Vec::new()
+    }
+
+    /// What a user should be told once the trace has been read: how much was skipped, and the remarks.
+    fn notes(&self) -> Vec<String> {
+        let skipped = self.skipped();
+        let told = (skipped > 0).then(|| format!("{} malformed records were skipped", grouped(skipped)));
+        told.into_iter().chain(self.remarks()).collect()
     }
 
     /// The same trace as one of memory, if it is one; whoever reads it so does not use [`TraceReader::read`].

@@ -19,8 +19,8 @@ const HOUSES: &[House] = &[
     House {
         src: "crates/core/src/",
         floors: &[
-            "request", "counters", "spec", "classify", "view", "policy", "host", "parts", "allocate", "families",
-            "policies", "schemes", "registry", "fuzzing",
+            "words", "request", "counters", "spec", "classify", "view", "policy", "host", "parts", "allocate",
+            "families", "policies", "schemes", "registry", "fuzzing",
         ],
     },
     House {

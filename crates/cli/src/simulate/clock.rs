@@ -35,19 +35,6 @@ impl ClockArgs {
         Ok((store.is_some() || every.is_some() || costs).then_some(Options { store, every, costs }))
     }
 
-    /// Refuses to replay a trace of memory on a clock.
-    pub(super) fn refuse(&self, trace: &Path) -> Result<(), Failure> {
-        let option = match (&self.store, &self.series) {
-            (None, None) => return Ok(()),
-            (Some(_), _) => "--store",
-            (None, Some(_)) => "--series",
-        };
-        Err(Failure::Work(format!(
-            "{} is a trace of memory, which has no requests of applications to be timed: leave {option} out",
-            trace.display()
-        )))
-    }
-
     /// Where the series goes.
     pub(super) fn series(&self) -> Option<&Path> {
         self.series.as_deref()

@@ -1,24 +1,9 @@
 //! What policies cost in memory.
 
-use std::path::Path;
-
 use hotset_core::policy::{Policy, PolicySpec, Setup};
 use hotset_core::registry::{self, Visitor};
 use hotset_sim::results::Row;
 use hotset_sim::sweep::Sweep;
-
-use crate::failure::Failure;
-
-/// Refuses to tell what policies cost on a trace of memory.
-pub(super) fn refuse(is_asked: bool, trace: &Path) -> Result<(), Failure> {
-    match is_asked {
-        false => Ok(()),
-        true => Err(Failure::Work(format!(
-            "{} is a trace of memory, on which policies decide at faults alone: leave --costs out",
-            trace.display()
-        ))),
-    }
-}
 
 /// Notes in `rows`, which are policy by policy, what their policies need for each block.
 pub(super) fn weigh(rows: &mut [Row], sweep: &Sweep) {
@@ -33,6 +18,9 @@ pub(super) fn weigh(rows: &mut [Row], sweep: &Sweep) {
 /// Bytes that the policy takes for each block where it has room for twice as many as it keeps; nothing for those that
 /// hold the future of a trace, and those that cannot be built without one.
 fn bytes_per_block(policy: &PolicySpec, sweep: &Sweep, row: &Row) -> Option<f64> {
+    if policy.is_offline() {
+        return None;
+    }
     let args = policy.args(row.block_bytes).with_rules(sweep.rules.clone());
     let setup = Setup {
         capacity: row.size_blocks,
@@ -44,9 +32,6 @@ fn bytes_per_block(policy: &PolicySpec, sweep: &Sweep, row: &Row) -> Option<f64>
         apps: &[],
         weighs: row.object_bytes.is_some(),
     };
-    if policy.is_offline() {
-        return None;
-    }
     let bytes = registry::visit(policy.entry().info.name, Weigh(&setup))?;
     Some(bytes? as f64 / f64::from(row.size_blocks.max(1)))
 }
@@ -66,7 +51,8 @@ impl Visitor for Weigh<'_> {
     }
 }
 
-/// Bytes that this thread's heap has given out; nothing where the system's allocator does not tell.
+/// Bytes that the heap has given out, as the main thread, which alone may ask, sees it; nothing where the system's
+/// allocator does not tell.
 #[cfg(all(target_os = "linux", target_env = "gnu"))]
 fn heap_bytes() -> Option<u64> {
     // SAFETY: the call takes nothing, and gives numbers.

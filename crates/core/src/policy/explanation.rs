@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use super::group::{file_group, group_words};
 use crate::request::Kind;
+use crate::words::grouped;
 
 /// What a policy has learnt of some blocks, and what it does with them.
 #[derive(Clone, Debug, PartialEq)]
@@ -70,7 +71,7 @@ impl fmt::Display for Treatment {
     fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
         match self {
             Treatment::Keep => write!(f, "keeps them until they are used"),
-            Treatment::KeepFor(age) => write!(f, "keeps them for {} references", grouped(*age)),
+            Treatment::KeepFor(age) => write!(f, "keeps them for {} references", grouped((*age).into())),
             Treatment::KeepSome => write!(f, "keeps those that it has, lets others pass"),
             Treatment::LetPass => write!(f, "lets them pass"),
         }
@@ -168,26 +169,13 @@ fn came(flow: &Flow) -> String {
     let when = match &flow.came {
         Came::Anyhow => "used at any time".to_owned(),
         Came::First => "first use".to_owned(),
-        Came::After(ages) if ages.end == u32::MAX => format!("used after {} or more", grouped(ages.start)),
-        Came::After(ages) => format!("used after {} to {}", grouped(ages.start), grouped(ages.end - 1)),
+        Came::After(ages) if ages.end == u32::MAX => format!("used after {} or more", grouped(ages.start.into())),
+        Came::After(ages) => format!("used after {} to {}", grouped(ages.start.into()), grouped((ages.end - 1).into())),
     };
     match flow.is_sequential {
         Some(true) => when + ", in sequence",
         _ => when,
     }
-}
-
-/// A number with its thousands apart.
-fn grouped(number: u32) -> String {
-    let digits = number.to_string();
-    let mut text = String::new();
-    for (place, digit) in digits.chars().enumerate() {
-        if place > 0 && (digits.len() - place).is_multiple_of(3) {
-            text.push(',');
-        }
-        text.push(digit);
-    }
-    text
 }
 
 #[cfg(test)]

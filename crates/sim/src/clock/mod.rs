@@ -50,6 +50,15 @@ impl Options {
     pub(crate) fn is_asked(&self) -> bool {
         self.store.is_some() || self.every.is_some()
     }
+
+    /// The option of the command that asks for it.
+    pub(crate) fn asked_by(&self) -> &'static str {
+        match self {
+            Options { store: Some(_), .. } => "--store",
+            Options { every: Some(_), .. } => "--series",
+            _ => "--costs",
+        }
+    }
 }
 
 /// A trace that is replayed on a clock.

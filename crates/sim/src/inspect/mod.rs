@@ -13,6 +13,7 @@ mod places;
 mod ranking;
 mod sequence;
 mod sizes;
+mod told;
 
 use hotset_core::request::{FLAG_CONTINUED, Op, Request};
 use hotset_core::view::Cutting;
@@ -27,6 +28,7 @@ pub use places::Places;
 pub use ranking::{By, Ranking};
 pub use sequence::Sequences;
 pub use sizes::{SizeBin, Sizes};
+pub use told::{Told, choice};
 
 use crate::error::SimError;
 use crate::expand::{Expanded, Expander};

@@ -21,8 +21,8 @@ impl Sweep {
     ) -> Result<Vec<PagingRow>, SimError> {
         let memory = trace.reader.memory().expect("the caller asked for it before");
         let told = memory.memory_meta();
-        if self.clock.is_some() {
-            return Err(SimError::NotOfMemory { trace: name.to_owned(), what: "a clock with a disk or a series" });
+        if let Some(clock) = &self.clock {
+            return Err(SimError::NotOfMemory { trace: name.to_owned(), what: clock.asked_by() });
         }
         if self.options.block.is_some_and(|block| block != BlockSize::Bytes(told.page_bytes.into())) {
             return Err(SimError::CutPages { trace: name.to_owned(), page_bytes: told.page_bytes });

@@ -23,6 +23,14 @@ use crate::select::Selection;
 /// Sizes where nobody gives any, each of at least one block.
 pub const SIZES: &str = "2%,5%,10%,20%,40%,80%";
 
+/// The sizes of a text as `--size` has it, or [`SIZES`].
+pub fn sizes(text: Option<&str>) -> Result<SizeSpec, SpecError> {
+    match text {
+        Some(text) => SizeSpec::parse(text),
+        None => SizeSpec::parse(SIZES).map(SizeSpec::at_least_one_block),
+    }
+}
+
 /// What is replayed, and how.
 #[derive(Clone, Debug)]
 pub struct Sweep {

@@ -1,0 +1,31 @@
+//! What is told of a trace that was inspected.
+
+use serde::Serialize;
+
+use super::Inspection;
+use crate::prepare::Options;
+use crate::results::{Choice, SCHEMA_VERSION};
+use crate::select::Selection;
+
+/// The JSON object of an inspection.
+#[derive(Clone, Copy, Debug, Serialize)]
+pub struct Told<'a> {
+    version: u32,
+    trace: &'a str,
+    #[serde(flatten)]
+    choice: &'a Choice,
+    #[serde(flatten)]
+    inspection: &'a Inspection,
+}
+
+impl<'a> Told<'a> {
+    /// Of the trace of this name, and of what was chosen of it.
+    pub fn new(trace: &'a str, choice: &'a Choice, inspection: &'a Inspection) -> Told<'a> {
+        Told { version: SCHEMA_VERSION, trace, choice, inspection }
+    }
+}
+
+/// What was chosen of a trace, which tells operations or not. What becomes of deleted blocks matters to caches alone.
+pub fn choice(selection: &Selection, options: &Options, has_ops: bool) -> Choice {
+    Choice { deletes: None, ..Choice::new(selection, options, has_ops) }
+}
