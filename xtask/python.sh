@@ -27,7 +27,7 @@ command=${HOTSET:-target/debug/hotset}
     [ "$profile" = dev ] || cargo clippy --locked --quiet -- -D warnings
     "../../$venv/bin/maturin" build --locked --profile "$profile" --interpreter "../../$venv/bin/python"
 )
-"$venv/bin/pip" install --quiet --disable-pip-version-check --no-deps target/wheels/hotset-*.whl
+"$venv/bin/pip" install --quiet --disable-pip-version-check --no-deps --force-reinstall target/wheels/hotset-*.whl
 # Not from the sources, beside which the package would be found without its native part.
 folder=$PWD
 (cd crates/python/tests && HOTSET=$(cd "$folder" && realpath "$command") "$folder/$venv/bin/pytest" --quiet .)

@@ -23,6 +23,7 @@ REFUSED: list[tuple[dict[str, Any], list[str]]] = [
     ({"policies": "lru", "sizes": "1%..0%*2"}, ["--policy", "lru", "--size", "1%..0%*2"]),
     ({"app": "nobody"}, ["--app", "nobody"]),
     ({"app": "["}, ["--app", "["]),
+    ({"to": 0}, ["--to", "0"]),
     ({"store": "tape"}, ["--store", "tape"]),
     ({"policies": "opt", "memory": "64K", "sizes": 10}, ["--policy", "opt", "--memory", "64K", "--size", "10"]),
 ]
