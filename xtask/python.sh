@@ -1,6 +1,7 @@
 #!/bin/sh
 # Builds the package for Python with a profile of cargo, and tries it in a fresh virtual environment. With the argument
-# `fetch` it only makes the environment; with `fetched` behind the profile it takes that.
+# `fetch` it only makes the environment; with `fetched` behind the profile it takes that, and the command that the tests
+# have built.
 set -eu
 cd "$(dirname "$0")/.."
 profile=${1:-release}
@@ -14,13 +15,14 @@ if [ "${2:-}" != fetched ]; then
 fi
 [ "$profile" != fetch ] || exit 0
 
+command=${HOTSET:-target/debug/hotset}
+[ -n "${HOTSET:-}${2:-}" ] || cargo build --locked --bin hotset
+
 CARGO_TARGET_DIR=$PWD/target
 CARGO_INCREMENTAL=0
 PYO3_BUILD_EXTENSION_MODULE=1
 export CARGO_TARGET_DIR CARGO_INCREMENTAL PYO3_BUILD_EXTENSION_MODULE
 rm -rf target/wheels
-command=${HOTSET:-target/debug/hotset}
-[ -x "$command" ] || cargo build --locked --package hotset
 (
     cd crates/python
     cargo fmt --check
