@@ -1,27 +1,48 @@
-//! Talking to a running mount: a socket named after its device, one line of JSON there, one line back. Only root and
-//! the user who mounted are answered.
+//! Talking to a running mount, or to whoever steers: a socket named after the mount's device or what is steered, one
+//! line of JSON there, one line back. Only root and the user who started it are answered.
 
-mod metrics;
+pub(crate) mod metrics;
+mod mounted;
 mod pages;
 mod place;
 mod server;
 
+use std::fs;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::os::unix::fs::MetadataExt;
 use std::os::unix::net::UnixStream;
-use std::path::Path;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::Duration;
 
-use hotset_mount::{Device, mount_line};
+use hotset_cache::FileCache;
+use hotset_mount::{Device, device_at, mount_line};
+use hotset_steer::Hierarchy;
 use rustix::process::{Uid, geteuid};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-pub(crate) use pages::listen;
-pub(crate) use place::{Claim, claim};
-pub(crate) use server::serve;
+pub(crate) use pages::{Listening, listen};
+pub(crate) use place::{Claim, Place, claim};
 
 use crate::failure::Failure;
+
+/// Who is asked.
+pub(crate) trait Subject: Send + Sync {
+    /// The status.
+    fn status(&self) -> Result<Value, String>;
+    /// The status in the text format of Prometheus.
+    fn metrics(&self) -> String;
+    /// What the scheme has learnt.
+    fn explain(&self) -> Result<Value, String>;
+    /// Changes settings, given by key and value, all of them or none.
+    fn set(&self, settings: &[(String, String)]) -> Result<(), String>;
+}
+
+/// Something as an answer.
+pub(crate) fn told(what: &impl Serialize) -> Result<Value, String> {
+    serde_json::to_value(what).map_err(|error| error.to_string())
+}
 
 /// What a client wants.
 #[derive(Serialize, Deserialize)]
@@ -52,23 +73,51 @@ const LONGEST: u64 = 64 << 20;
 /// What others are told.
 const ONLY_OWNER: &str = "only root and the user who mounted may ask";
 
-/// Asks the server of a mountpoint.
-pub(crate) fn ask(mountpoint: &Path, wish: &Wish) -> Result<Value, Failure> {
-    let shown = mountpoint.display();
-    let about = std::fs::metadata(mountpoint).map_err(|error| match error.raw_os_error() {
-        Some(NOT_CONNECTED | ABORTED) => Failure::Work(format!(
-            "the mount at {shown} is dead: its process was killed; mounting there again clears it away"
-        )),
-        _ => Failure::Work(format!("there is no mount at {shown}: {error}")),
+/// Answers clients for a mount as long as what is returned lives. Without a place to listen at it serves all the same.
+pub(crate) fn serve_mount(mountpoint: &Path, cache: Arc<FileCache>) -> Option<impl Drop> {
+    let served = device_at(mountpoint).and_then(|device| server::serve(place::of_mount(device), cache));
+    let explain = |error| {
+        let shown = mountpoint.display();
+        eprintln!("hotset: {shown} is served, but `hotset ctl` and `hotset top` cannot reach it: {error}");
+    };
+    served.map_err(explain).ok()
+}
+
+/// Answers clients for directories and a control group that are steered, as long as what is returned lives.
+pub(crate) fn serve_steered(steered: &[PathBuf], subject: &Arc<dyn Subject>) -> Vec<Place> {
+    let serve = |path: &PathBuf| {
+        let served = fs::metadata(path).and_then(|about| server::serve(place::of_steered(&about), subject.clone()));
+        let explain = |error| {
+            eprintln!("hotset: {} is steered, but `hotset top` cannot reach that: {error}", path.display());
+        };
+        served.map_err(explain).ok()
+    };
+    steered.iter().filter_map(serve).collect()
+}
+
+/// Asks the server of a mountpoint, or of a directory or control group that is steered.
+pub(crate) fn ask(path: &Path, wish: &Wish) -> Result<Value, Failure> {
+    let shown = path.display();
+    let about = fs::metadata(path).or_else(|error| group(path).ok_or(error)).map_err(|error| {
+        Failure::Work(match error.raw_os_error() {
+            Some(NOT_CONNECTED | ABORTED) => {
+                format!("the mount at {shown} is dead: its process was killed; mounting there again clears it away")
+            }
+            _ => format!("there is no mount at {shown}: {error}"),
+        })
     })?;
     let device = (rustix::fs::major(about.dev()), rustix::fs::minor(about.dev()));
     let owner = owner(device)?.unwrap_or_else(geteuid);
-    let stream = place::connect(device, owner).map_err(|error| {
+    let steered = |error: std::io::Error| {
+        let mut found = [owner, Uid::ROOT].into_iter();
+        found.find_map(|owner| place::connect(&place::of_steered(&about), owner).ok()).ok_or(error)
+    };
+    let stream = place::connect(&place::of_mount(device), owner).or_else(steered).map_err(|error| {
         Failure::Work(match error.kind() {
             std::io::ErrorKind::PermissionDenied => format!("the mount at {shown} does not answer: {ONLY_OWNER}"),
-            _ => {
-                format!("no `hotset mount` answers for {shown} ({error}): expected the mountpoint of one with a cache")
-            }
+            _ => format!(
+                "no `hotset mount` answers for {shown} ({error}), and no `hotset steer`: expected the mountpoint of one with a cache, or a directory or control group that this user steers"
+            ),
         })
     })?;
     check_server(&stream, owner, &shown.to_string())?;
@@ -77,6 +126,11 @@ pub(crate) fn ask(mountpoint: &Path, wish: &Wish) -> Result<Value, Failure> {
         Ok(Answer::Refused(why)) => Err(Failure::Work(why)),
         Err(error) => Err(Failure::Work(format!("the mount at {shown} gave no answer: {error}"))),
     }
+}
+
+/// A control group by its path in the hierarchy.
+fn group(path: &Path) -> Option<fs::Metadata> {
+    fs::metadata(Hierarchy::find().ok()?.group(path).ok()?.folder()).ok()
 }
 
 /// Who has mounted it.

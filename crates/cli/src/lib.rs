@@ -2,6 +2,7 @@
 //! generated from [`command`].
 
 mod advise;
+mod app_by;
 mod classes;
 mod control;
 mod ctl;

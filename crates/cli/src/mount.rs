@@ -14,9 +14,10 @@ use clap::{Args, ValueEnum};
 use hotset_cache::{CacheError, FileCache, Recording, Settings};
 use hotset_core::policy::{PolicySpec, Setting};
 use hotset_core::spec::Value;
-use hotset_mount::{AppBy, Mode, Options, Plain, Staleness};
+use hotset_mount::{Mode, Options, Plain, Staleness};
 use log::Log;
 
+use crate::app_by::By;
 use crate::classes;
 use crate::control;
 use crate::destination::Destination;
@@ -97,18 +98,6 @@ pub(crate) struct Mount {
 }
 
 #[derive(Clone, Copy, ValueEnum)]
-enum By {
-    /// The program
-    Exe,
-    /// The control group
-    Cgroup,
-    /// The user
-    Uid,
-    /// The process
-    Pid,
-}
-
-#[derive(Clone, Copy, ValueEnum)]
 enum InFront {
     /// Every read reaches the cache
     Strict,
@@ -136,12 +125,7 @@ impl Mount {
                 InFront::Strict => Mode::Strict,
                 InFront::Fast => Mode::Fast,
             },
-            app_by: match self.app_by {
-                By::Exe => AppBy::Exe,
-                By::Cgroup => AppBy::Cgroup,
-                By::Uid => AppBy::Uid,
-                By::Pid => AppBy::Pid,
-            },
+            app_by: self.app_by.into(),
             staleness: self.staleness,
             write_back: self.write_back,
             readonly: self.readonly,
@@ -156,7 +140,7 @@ impl Mount {
         serving::explain_panics(&source);
         let mounted = hotset_mount::mount(&source, &mountpoint, cache.clone(), Arc::new(Plain), options)
             .map_err(|error| checks::explain(&mountpoint, &error))?;
-        let _reachable = cache.as_ref().and_then(|cache| control::serve(&mountpoint, cache.clone()));
+        let _reachable = cache.as_ref().and_then(|cache| control::serve_mount(&mountpoint, cache.clone()));
         if let (Some(listening), Some(cache)) = (listening, &cache) {
             listening.serve(cache.clone())?;
         }

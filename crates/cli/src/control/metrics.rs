@@ -119,11 +119,13 @@ fn groups(out: &mut String, label: &str, named: &[Named]) {
     }
 }
 
-fn metric(out: &mut String, name: &str, kind: &str, help: &str) {
+/// The head of a metric.
+pub(crate) fn metric(out: &mut String, name: &str, kind: &str, help: &str) {
     writeln!(out, "# HELP hotset_{name} {help}\n# TYPE hotset_{name} {kind}").expect("a string can be written to");
 }
 
-fn line(out: &mut String, name: &str, label: Option<(&str, &str)>, value: impl Display) {
+/// One value of it.
+pub(crate) fn line(out: &mut String, name: &str, label: Option<(&str, &str)>, value: impl Display) {
     let escaped = |text: &str| text.replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n");
     let label = label.map_or(String::new(), |(key, of)| format!("{{{key}=\"{}\"}}", escaped(of)));
     writeln!(out, "hotset_{name}{label} {value}").expect("a string can be written to");

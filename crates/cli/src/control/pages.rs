@@ -2,9 +2,7 @@
 
 use std::sync::Arc;
 
-use hotset_cache::{FileCache, Status};
-
-use super::metrics;
+use super::Subject;
 use crate::failure::Failure;
 use crate::http::{Page, Server};
 
@@ -23,21 +21,18 @@ pub(crate) fn listen(wanted: &str) -> Result<Listening, Failure> {
 
 impl Listening {
     /// Serves `/metrics` for Prometheus and `/status` in JSON as long as the process lives, and says where.
-    pub(crate) fn serve(self, cache: Arc<FileCache>) -> Result<(), Failure> {
+    pub(crate) fn serve(self, subject: Arc<dyn Subject>) -> Result<(), Failure> {
         let address = self.0.address();
-        self.0.serve("there is /metrics and /status\n", move |path| page(path, &cache))?;
+        self.0.serve("there is /metrics and /status\n", move |path| page(path, subject.as_ref()))?;
         eprintln!("hotset: http://{address}/metrics and http://{address}/status tell how it goes");
         Ok(())
     }
 }
 
-fn page(path: &str, cache: &FileCache) -> Option<Page> {
+fn page(path: &str, subject: &dyn Subject) -> Option<Page> {
     let (kind, text) = match path {
-        "/metrics" => ("text/plain; version=0.0.4", metrics::text(&Status::of(cache))),
-        "/status" => {
-            let status = serde_json::to_string(&Status::of(cache)).expect("a status has names for keys");
-            ("application/json", status + "\n")
-        }
+        "/metrics" => ("text/plain; version=0.0.4", subject.metrics()),
+        "/status" => ("application/json", subject.status().ok()?.to_string() + "\n"),
         _ => return None,
     };
     Some(Page { kind, body: text.into() })

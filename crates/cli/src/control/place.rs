@@ -1,13 +1,15 @@
-//! Where the sockets of mounts are: in a folder that nobody but the user who mounts can write to, under the number of
-//! the mount's device. Whoever steers claims what is steered there, too.
+//! Where the sockets of mounts and of those who steer are: in a folder that nobody but their user can write to, under
+//! the number of the mount's device, or of what is steered. Whoever steers claims that there, too.
 //!
 //! For root that is `/run/hotset`, for others `$XDG_RUNTIME_DIR/hotset` or `/run/user/UID/hotset`; where there is none,
 //! `/tmp/hotset-UID`. Folders are looked at by descriptor, and what is in them is reached through it, so that nothing
 //! can be put in their place meanwhile.
 
 use std::env;
+use std::fs::Metadata;
 use std::io;
 use std::os::fd::{AsRawFd, OwnedFd};
+use std::os::unix::fs::MetadataExt;
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
 
@@ -16,16 +18,16 @@ use rustix::fs::{AtFlags, FlockOperation, Mode, OFlags};
 use rustix::process::{Uid, geteuid};
 
 /// A socket that listens under a name. The name goes when this does.
-pub(super) struct Place {
+pub(crate) struct Place {
     folder: OwnedFd,
     name: String,
     inode: u64,
 }
 
 impl Place {
-    /// Listens for the mount of a device, instead of whoever did so before: that one's mount is gone.
-    pub fn take(device: Device) -> io::Result<(Place, UnixListener)> {
-        let (folder, name) = (own_folder()?, name(device));
+    /// Listens under a name, instead of whoever did so before: that one is gone.
+    pub fn take(name: String) -> io::Result<(Place, UnixListener)> {
+        let folder = own_folder()?;
         rustix::fs::flock(&folder, FlockOperation::LockExclusive)?;
         match rustix::fs::unlinkat(&folder, &name, AtFlags::empty()) {
             Ok(()) | Err(rustix::io::Errno::NOENT) => {}
@@ -57,9 +59,10 @@ pub(crate) struct Claim {
     _lock: OwnedFd,
 }
 
-/// Claims a name among the processes of this user; `None` if another one has it.
-pub(crate) fn claim(name: &str) -> io::Result<Option<Claim>> {
-    let folder = own_folder()?;
+/// Claims the directory or control group with these attributes among those who steer as this user; `None` if another
+/// one has it.
+pub(crate) fn claim(about: &Metadata) -> io::Result<Option<Claim>> {
+    let (folder, name) = (own_folder()?, &format!("steer-{}-{}", about.dev(), about.ino()));
     loop {
         let flags = OFlags::RDWR | OFlags::CREATE | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         let lock = rustix::fs::openat(&folder, name, flags, Mode::RUSR | Mode::WUSR)?;
@@ -82,19 +85,25 @@ impl Drop for Claim {
     }
 }
 
-/// Connects to the server of a mount that `owner` has made.
-pub(super) fn connect(device: Device, owner: Uid) -> io::Result<UnixStream> {
+/// Connects to the server of this name that `owner` has started.
+pub(super) fn connect(name: &str, owner: Uid) -> io::Result<UnixStream> {
     let try_one = |folder: &PathBuf| {
         let folder = checked(folder, owner)?;
         // A link to another socket is not followed.
-        let socket = rustix::fs::openat(&folder, name(device), OFlags::PATH | OFlags::NOFOLLOW, Mode::empty())?;
+        let socket = rustix::fs::openat(&folder, name, OFlags::PATH | OFlags::NOFOLLOW, Mode::empty())?;
         UnixStream::connect(within(&socket))
     };
     first(&folders(owner), try_one)
 }
 
-fn name((major, minor): Device) -> String {
+/// The name of the socket of the mount with this device.
+pub(super) fn of_mount((major, minor): Device) -> String {
     format!("{major}-{minor}")
+}
+
+/// The name of the socket of whoever steers the directory or control group with these attributes.
+pub(super) fn of_steered(about: &Metadata) -> String {
+    format!("steering-{}-{}", about.dev(), about.ino())
 }
 
 /// A path to what a descriptor stands for.

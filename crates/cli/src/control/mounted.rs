@@ -1,0 +1,64 @@
+//! A mount, as it is asked and changed.
+
+use hotset_cache::{FileCache, Status};
+use hotset_core::policy::{App, Info, ParamKind, PolicySpec};
+use hotset_core::spec::Value as Size;
+use serde_json::Value;
+
+use super::{Subject, metrics, told};
+
+impl Subject for FileCache {
+    fn status(&self) -> Result<Value, String> {
+        told(&Status::of(self))
+    }
+
+    fn metrics(&self) -> String {
+        metrics::text(&Status::of(self))
+    }
+
+    fn explain(&self) -> Result<Value, String> {
+        told(&FileCache::explain(self))
+    }
+
+    fn set(&self, settings: &[(String, String)]) -> Result<(), String> {
+        set(self, settings)
+    }
+}
+
+/// Changes what is asked for, all of it or nothing.
+fn set(cache: &FileCache, settings: &[(String, String)]) -> Result<(), String> {
+    let (mut policy, mut memory) = (None, None);
+    for (key, value) in settings {
+        match (key.as_str(), key.split_once('.')) {
+            ("policy", _) => policy = Some(PolicySpec::parse(value).map_err(|error| error.render(value))?),
+            ("memory", _) => memory = Some(Size::bytes(value)?),
+            (_, Some((scheme, parameter))) => {
+                let now = policy.take().unwrap_or_else(|| cache.policy());
+                policy = Some(with_parameter(now, scheme, parameter, value)?);
+            }
+            _ => return Err(format!("unknown setting {key:?}: known are policy, memory and SCHEME.PARAMETER")),
+        }
+    }
+    cache.reconfigure(memory, policy).map_err(|error| error.to_string())
+}
+
+/// The scheme with another value of a parameter, or another promise to an application.
+fn with_parameter(policy: PolicySpec, scheme: &str, parameter: &str, value: &str) -> Result<PolicySpec, String> {
+    let Info { name, aliases, params, .. } = policy.info();
+    if scheme != *name && aliases.iter().all(|alias| *alias != scheme) {
+        return Err(format!(
+            "{scheme}.{parameter} is no setting of {policy}: expected {name}.PARAMETER, or another policy=SPEC first"
+        ));
+    }
+    let is_promise =
+        params.iter().all(|param| param.key != parameter) && params.iter().any(|param| param.kind == ParamKind::Goals);
+    let (key, value) = match (is_promise, value.parse::<f64>()) {
+        // A hit rate as a share: 0.8 is 80%.
+        (true, Ok(share)) if (0.0..=1.0).contains(&share) => {
+            (App::spelt(parameter), format!("{}%", (share * 1e8).round() / 1e6))
+        }
+        (true, _) => (App::spelt(parameter), value.to_owned()),
+        (false, _) => (parameter.to_owned(), value.to_owned()),
+    };
+    policy.with(&format!("{key}={value}")).map_err(|error| error.to_string())
+}
