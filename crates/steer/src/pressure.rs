@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 #[derive(Clone, Debug)]
 pub(crate) struct Pressure {
     file: PathBuf,
+    is_of_group: bool,
     /// When it was read last, and what it said, both in nanoseconds.
     last: Option<(u64, u64)>,
 }
@@ -14,15 +15,25 @@ pub(crate) struct Pressure {
 impl Pressure {
     /// Of the group where the kernel tells it apart, else of the machine; `None` on a kernel that does not tell.
     pub fn of(group: Option<&Path>) -> Option<Pressure> {
-        let group = group.map(|group| group.join("io.pressure"));
-        let files = group.into_iter().chain([PathBuf::from("/proc/pressure/io")]);
-        let mut found = files.filter(|file| read(file).is_some());
-        found.next().map(|file| Pressure { file, last: None })
+        let group = group.map(|group| (group.join("io.pressure"), true));
+        let files = group.into_iter().chain([(PathBuf::from("/proc/pressure/io"), false)]);
+        let mut found = files.filter(|(file, _)| read(file).is_some());
+        found.next().map(|(file, is_of_group)| Pressure { file, is_of_group, last: None })
+    }
+
+    /// True if it is that of the group, not of the machine.
+    pub fn is_of_group(&self) -> bool {
+        self.is_of_group
+    }
+
+    /// Nanoseconds in which somebody waited, since the beginning.
+    pub fn waited(&self) -> Option<u64> {
+        read(&self.file)
     }
 
     /// The part of the time since this was asked last that somebody waited.
     pub fn waiting(&mut self, now: u64) -> Option<f64> {
-        let waited = read(&self.file)?;
+        let waited = self.waited()?;
         let (then, before) = self.last.replace((now, waited)).unwrap_or((now, waited));
         Some(if now > then { waited.saturating_sub(before) as f64 / (now - then) as f64 } else { 0.0 })
     }
@@ -53,6 +64,7 @@ mod tests {
         };
         write(1_000_000);
         let mut pressure = Pressure::of(Some(folder.path())).unwrap();
+        assert!(pressure.is_of_group() && pressure.waited() == Some(1_000_000_000));
         assert_eq!(pressure.waiting(5_000_000_000), Some(0.0));
         write(1_250_000);
         assert_eq!(pressure.waiting(6_000_000_000), Some(0.25));
