@@ -6,16 +6,18 @@
 //! kernel does not page out what two processes have mapped; such pages stay its own.
 
 use std::collections::HashMap;
+use std::ffi::OsString;
 use std::fs::File;
 use std::io;
 use std::num::NonZeroU64;
 use std::ops::Range;
 use std::os::unix::fs::OpenOptionsExt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use hotset_feed::FileId;
 use rustix::fs::{Advice as Advise, OFlags};
 
+use crate::fetcher::Fetcher;
 use crate::mapped::Mappers;
 use crate::steering::PAGE;
 
@@ -46,9 +48,17 @@ pub struct Advice {
     /// The file that was used last, open until [`close`](Advice::close).
     open: Option<(FileId, File)>,
     mappers: Mappers,
+    /// Who fetches at the expense of the control group.
+    fetcher: Option<Fetcher>,
 }
 
 impl Advice {
+    /// What is fetched is fetched by a process in a control group that `command` starts (see
+    /// [`serve_fetches`](crate::serve_fetches)).
+    pub fn fetching_in(group: &Path, command: Vec<OsString>) -> Advice {
+        Advice { fetcher: Some(Fetcher::new(command, group)), ..Advice::default() }
+    }
+
     /// Where a file is to be found.
     pub fn know(&mut self, file: FileId, path: PathBuf) {
         self.paths.insert(file, path);
@@ -103,7 +113,10 @@ impl Actuator for Advice {
     }
 
     fn fetch(&mut self, file: FileId, pages: Range<u64>) -> io::Result<()> {
-        self.advise(file, &pages, Advise::WillNeed)
+        match (&mut self.fetcher, self.paths.get(&file)) {
+            (Some(fetcher), Some(path)) => fetcher.fetch(file, path, &pages),
+            _ => self.advise(file, &pages, Advise::WillNeed),
+        }
     }
 
     fn is_mapped(&mut self, file: FileId, process: u32) {

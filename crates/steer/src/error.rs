@@ -12,14 +12,16 @@ pub enum SteerError {
     /// The policy cannot run on requests as they come.
     #[error(transparent)]
     Policy(#[from] Refusal),
-    /// The policy treats kinds of data apart.
-    #[error("{policy} treats kinds of data apart, which the kernel's events do not tell: choose another policy")]
-    Kinds {
+    /// The policy has parts with blocks of their own, or keeps inodes.
+    #[error(
+        "{policy} cuts files into blocks of another size for each part and keeps inodes, which the page cache does not hold: choose another policy, such as render or auto"
+    )]
+    Parts {
         /// The spec.
         policy: String,
     },
-    /// The policy treats applications apart.
-    #[error("{policy} treats applications apart, which the kernel's events do not tell: choose another policy")]
+    /// The policy treats applications apart, and nobody names them.
+    #[error("{policy} treats applications apart, which a feed by stamps does not tell: listen to every read instead")]
     Applications {
         /// The spec.
         policy: String,
@@ -27,6 +29,12 @@ pub enum SteerError {
     /// The policy treats writes apart.
     #[error("{policy} treats writes apart, which the kernel's events do not tell: choose another policy")]
     Writes {
+        /// The spec.
+        policy: String,
+    },
+    /// The policy reads what was measured before.
+    #[error("{policy} goes by a profile, which is read by mounts and simulations only: give profile=none")]
+    Profile {
         /// The spec.
         policy: String,
     },

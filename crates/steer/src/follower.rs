@@ -1,10 +1,11 @@
 //! A policy that follows what is read, without data: what it would hold, what it misses, what it lets go.
 
+use hotset_core::classify::Rules;
 use hotset_core::host::{Build, Hosted, Payload, Refusal, Slots};
-use hotset_core::policy::{Object, Outcome, PolicySpec, Reference, Slot};
-use hotset_core::view::View;
+use hotset_core::policy::{Needs, Object, Outcome, PolicySpec, Profiling, Reference, Slot};
 
 use crate::error::SteerError;
+use crate::marks::{Mark, Marks, Naming, tells_applications};
 
 /// The address of a block: its file above, its number in the file below.
 pub(crate) type Address = u64;
@@ -38,6 +39,15 @@ impl Payload for Known {
     }
 }
 
+/// True if the policy, or one in it, treats writes apart.
+fn tells_writes(spec: &PolicySpec, block: u64) -> bool {
+    match spec.info().needs {
+        // It passes everything on to the policies in it.
+        Needs::EVERYTHING => spec.args(Some(block)).policies().any(|inner| tells_writes(inner, block)),
+        needs => needs.write,
+    }
+}
+
 /// A policy on blocks of files.
 pub(crate) struct Follower {
     hosted: Hosted<Known>,
@@ -47,27 +57,38 @@ pub(crate) struct Follower {
 }
 
 impl Follower {
-    /// An empty cache of `capacity` blocks of `block` bytes.
-    pub fn new(spec: &PolicySpec, capacity: u32, block: u64) -> Result<Follower, SteerError> {
-        let args = spec.args(Some(block));
+    /// An empty cache of `capacity` blocks of `block` bytes, and what is to be told beside each block.
+    pub fn new(
+        spec: &PolicySpec,
+        capacity: u32,
+        block: u64,
+        rules: Option<Rules>,
+        naming: Option<Naming>,
+    ) -> Result<(Follower, Marks), SteerError> {
+        let args = spec.args(Some(block)).with_rules(rules);
         let build = Build { spec, args: &args, capacity, in_bytes: false, seed: 1, apps: &[] };
-        let needs = spec.info().needs;
+        let view = build.view()?;
         let policy = || spec.to_string();
-        if build.view()? != View::default() || needs.class {
-            return Err(SteerError::Kinds { policy: policy() });
+        if view.parts.is_some() || view.metadata.is_some() {
+            return Err(SteerError::Parts { policy: policy() });
         }
-        if needs.app || !spec.apps().is_empty() {
+        if tells_applications(spec) && naming.is_none() {
             return Err(SteerError::Applications { policy: policy() });
         }
-        if needs.write {
+        if tells_writes(spec, block) {
             return Err(SteerError::Writes { policy: policy() });
         }
+        if let Some(Profiling::Read { .. }) = spec.entry().asks.profiling(&args, capacity) {
+            return Err(SteerError::Profile { policy: policy() });
+        }
+        let marks = Marks::new(spec, &view, naming);
+        let build = Build { apps: marks.known(), ..build };
         let hosted = Hosted::new(&build, |_| Ok::<Known, Refusal>(Known::default()))?;
-        Ok(Follower { hosted, capacity, references: 0, misses: 0 })
+        Ok((Follower { hosted, capacity, references: 0, misses: 0 }, marks))
     }
 
     /// A reference to a block at `at` nanoseconds.
-    pub fn access(&mut self, address: Address, at: u64) -> Outcome {
+    pub fn access(&mut self, address: Address, mark: Mark, at: u64) -> Outcome {
         let (file, block) = place(address);
         let slot = self.hosted.host.payload.slots.slot(address, Some(file), || ());
         let reference = Reference {
@@ -76,6 +97,9 @@ impl Follower {
             file,
             block,
             object: Some(Object::of_file(file)),
+            group: mark.group,
+            class: mark.class,
+            app: mark.app,
             ..Reference::default()
         };
         let (outcome, _) = self.hosted.access(slot, reference);
@@ -86,9 +110,9 @@ impl Follower {
     }
 
     /// A block that was resident before anybody looked; it is not counted.
-    pub fn seed(&mut self, address: Address, at: u64) {
+    pub fn seed(&mut self, address: Address, mark: Mark, at: u64) {
         let counted = (self.references, self.misses);
-        self.access(address, at);
+        self.access(address, mark, at);
         (self.references, self.misses) = counted;
     }
 
