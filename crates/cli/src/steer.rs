@@ -1,6 +1,8 @@
 //! `hotset steer`: the kernel's page cache under a policy.
 
+mod proved;
 mod running;
+mod status;
 
 use std::ffi::OsString;
 use std::fs;
@@ -11,10 +13,17 @@ use clap::Args;
 use hotset_core::policy::{PolicySpec, Setting};
 use hotset_core::spec::Value;
 use hotset_feed::{Feed, Kind, Options, available};
-use hotset_steer::{Group, Hierarchy, Session, Settings, SteerError, pages_per_stamp};
+use hotset_mount::AppBy;
+use hotset_steer::{
+    Group, Hierarchy, Naming, Session, Settings, SteerError, Telling, When, pages_per_stamp, serve_fetches,
+    tells_applications,
+};
 
-use crate::control::{Claim, claim};
+use crate::app_by::By;
+use crate::classes;
+use crate::control::{self, Claim, claim};
 use crate::failure::Failure;
+use status::Shown;
 
 /// Have the kernel keep in its page cache what a policy would keep
 #[derive(Args)]
@@ -23,16 +32,16 @@ Examples:
   hotset steer --policy lirs --memory 512M -- ./train.py data      (files below the working directory)
   hotset steer /srv/data --policy lirs --cgroup /system.slice/postgresql.service
   hotset steer /srv/data --policy arc --cgroup batch --memory 2G
+  hotset steer /srv/data --cgroup batch --prove                     (is anything gained? Ctrl-C tells)
 
 No byte passes through hotset: it listens to what is read, and advises the kernel what to drop. It steers while that saves at least a tenth \
 of the misses and somebody waits for storage, and only watches otherwise. End it by Ctrl-C or SIGTERM; killed in any way, it leaves a plain \
-kernel behind. It needs to be run by root (docs/guide/steer-the-page-cache.md tells what it needs, costs and cannot do).")]
+kernel behind. `hotset top DIR` shows what it does meanwhile. It needs to be run by root (docs/guide/steer-the-page-cache.md tells what it needs, costs and cannot do).")]
 pub(crate) struct Steer {
     /// Directories whose files are steered; the working directory where a command is given
     #[arg(value_name = "DIR")]
     directories: Vec<PathBuf>,
-    /// The scheme, e.g. lirs, arc, s3-fifo(small=5%) (see `hotset policies`); it must need no more than which blocks
-    /// are read
+    /// The scheme, e.g. lirs, arc, render, qos(cc1=60%) (see `hotset policies`)
     #[arg(short, long, value_name = "SPEC", default_value = "lirs")]
     policy: String,
     /// The control group of the programs that read; its limit of memory is never changed
@@ -48,12 +57,28 @@ pub(crate) struct Steer {
     /// Steer even where it does not pay
     #[arg(long)]
     always: bool,
+    /// Measure what is gained: steer and leave the kernel alone in turns, and tell the difference with an interval.
+    /// A phase takes three turns of the cache and 15 s at least; its first turn is left out
+    #[arg(long, conflicts_with = "always")]
+    prove: bool,
     /// Listen to every single read in order, which costs each reader a little more
     #[arg(long)]
     exact: bool,
+    /// What applications are told apart by, for schemes that do; each single read is listened to then, as with --exact
+    #[arg(long, value_enum, default_value_t = By::Exe)]
+    app_by: By,
+    /// Classes of data by path, size and application, for schemes that tell them apart (see docs/reference/classes.md)
+    #[arg(long, value_name = "FILE")]
+    classes: Option<PathBuf>,
+    /// Serve metrics for Prometheus and a JSON status over HTTP, e.g. at 127.0.0.1:9400; port 0 takes any that is free
+    #[arg(long, value_name = "HOST:PORT")]
+    listen: Option<String>,
     /// Write what was done as JSON as well; `-` is standard output, in place of words
     #[arg(long, value_name = "FILE")]
     json: Option<PathBuf>,
+    /// This process fetches for the one that steers
+    #[arg(long, hide = true)]
+    fetcher: bool,
     /// A command to run in a control group of its own with a limit of --memory; its exit status becomes that of hotset
     #[arg(last = true, value_name = "COMMAND")]
     command: Vec<OsString>,
@@ -61,17 +86,21 @@ pub(crate) struct Steer {
 
 impl Steer {
     pub(crate) fn run(self) -> Result<(), Failure> {
+        if self.fetcher {
+            return serve_fetches().map_err(|error| Failure::Work(format!("cannot fetch: {error}")));
+        }
         let policy = PolicySpec::parse(&self.policy)
             .map_err(|error| Failure::spec("--policy", &self.policy, &error))?
             .set_in(Setting::Serving);
         let directories = self.directories()?;
+        let listening = self.listen.as_deref().map(control::listen).transpose()?;
         match (&self.cgroup, self.memory) {
             (Some(cgroup), memory) => {
                 let group = Hierarchy::find()?.group(cgroup)?;
                 let mut claims = claims(&directories)?;
                 claims.push(claimed(group.folder())?);
                 let session = self.session(policy, memory, group, directories)?;
-                running::watch(session, self.json.as_deref())
+                running::watch(Shown::new(session, listening)?, self.json.as_deref())
             }
             (None, _) if self.command.is_empty() => Err(Failure::Usage(
                 "whose memory is it? Expected --cgroup with that of the programs that read, or a command behind --"
@@ -83,7 +112,8 @@ impl Steer {
             (None, Some(limit)) => {
                 let _claims = claims(&directories)?;
                 let made = Hierarchy::find()?.make(&format!("hotset-steer-{}", std::process::id()), limit)?;
-                match self.session(policy, None, made.group().clone(), directories) {
+                let session = self.session(policy, None, made.group().clone(), directories);
+                match session.and_then(|session| Shown::new(session, listening)) {
                     Ok(session) => running::run(session, made, &self.command, self.json.as_deref()),
                     Err(failure) => {
                         made.remove()?;
@@ -120,18 +150,44 @@ impl Steer {
         group: Group,
         directories: Vec<PathBuf>,
     ) -> Result<Session, Failure> {
-        let settings =
-            Settings { policy, block: self.block, memory, group: Some(group), directories, always: self.always };
-        Ok(Session::new(settings, self.feed()?)?)
+        let when = match (self.always, self.prove) {
+            (true, _) => When::Always,
+            (_, true) => When::Proof,
+            _ => When::Pays,
+        };
+        let rules = self.classes.as_deref().map(classes::read).transpose()?;
+        let by_app = tells_applications(&policy);
+        let telling = Telling { rules, naming: by_app.then(|| naming(self.app_by.into())) };
+        // What has to be fetched is fetched by this very program.
+        let program = std::env::current_exe().map(OsString::from);
+        let fetcher = program.map_or(Vec::new(), |program| vec![program, "steer".into(), "--fetcher".into()]);
+        let settings = Settings { policy, block: self.block, memory, group: Some(group), directories, when, fetcher };
+        Ok(Session::new(settings, telling, self.feed(by_app)?)?)
     }
 
-    /// The best feed that can be had.
-    fn feed(&self) -> Result<Box<dyn Feed>, Failure> {
+    /// The best feed that can be had, of those that tell processes where that is needed.
+    fn feed(&self, by_app: bool) -> Result<Box<dyn Feed>, Failure> {
         let options = Options { pages_per_stamp: pages_per_stamp(self.block), ..Options::default() };
-        let kinds = if self.exact { &[Kind::Ring][..] } else { &Kind::ALL[..] };
+        let kinds = match (self.exact, by_app) {
+            (true, _) => &[Kind::Ring][..],
+            (false, true) => &[Kind::Ring, Kind::Tracefs],
+            (false, false) => &Kind::ALL,
+        };
+        if by_app && !self.exact {
+            let policy = &self.policy;
+            eprintln!("hotset: {policy} tells applications apart, so each single read is listened to, as with --exact");
+        }
         let mut opened = kinds.iter().filter_map(|&kind| hotset_feed::open(kind, &options).ok());
         opened.next().ok_or_else(|| Failure::Work(available().to_string()))
     }
+}
+
+/// Names the application of a process.
+fn naming(by: AppBy) -> Naming {
+    Box::new(move |process| {
+        let user = fs::metadata(format!("/proc/{process}")).ok()?.uid();
+        Some(by.name(process, user))
+    })
 }
 
 fn claims(directories: &[PathBuf]) -> Result<Vec<Claim>, Failure> {
@@ -143,7 +199,7 @@ fn claimed(place: &Path) -> Result<Claim, Failure> {
     let shown = place.display();
     let failed = |error| Failure::Work(format!("cannot find out whether {shown} is steered already: {error}"));
     let about = fs::metadata(place).map_err(failed)?;
-    let claimed = claim(&format!("steer-{}-{}", about.dev(), about.ino())).map_err(failed)?;
+    let claimed = claim(&about).map_err(failed)?;
     claimed.ok_or_else(|| {
         Failure::Work(format!("{shown} is steered by another hotset already: end that one first, or name another"))
     })
@@ -153,7 +209,8 @@ impl From<SteerError> for Failure {
     fn from(error: SteerError) -> Failure {
         match error {
             SteerError::Policy(_)
-            | SteerError::Kinds { .. }
+            | SteerError::Parts { .. }
+            | SteerError::Profile { .. }
             | SteerError::Applications { .. }
             | SteerError::Writes { .. }
             | SteerError::Block(_)

@@ -1,4 +1,6 @@
-//! `hotset top`: what a mount is doing, refreshed.
+//! `hotset top`: what a mount, or who steers, is doing, refreshed.
+
+mod steered;
 
 use std::fmt::Write as _;
 use std::io::{IsTerminal, Write, stdout};
@@ -14,10 +16,10 @@ use crate::control::{self, Wish};
 use crate::failure::Failure;
 use crate::output::{explained, human};
 
-/// Show what a mount is doing: hit rates, bytes, evictions, by application and class
+/// Show what a mount is doing: hit rates, bytes, evictions, by application and class; or what `hotset steer` is
 #[derive(Args)]
 pub(crate) struct Top {
-    /// The mountpoint
+    /// The mountpoint; or a directory or control group that is steered
     mountpoint: PathBuf,
     /// Seconds between two looks
     #[arg(long, default_value_t = 2.0, value_parser = seconds)]
@@ -67,6 +69,9 @@ fn ratios(now: &Value, before: &Value) -> (String, String) {
 }
 
 fn page(now: &Value, before: &Value) -> String {
+    if now["kernel_misses"].is_u64() {
+        return steered::page(now, before);
+    }
     let mut out = String::new();
     let mut line = |text: String| writeln!(out, "{text}").expect("a string can be written to");
     let (all, lately) = ratios(now, before);

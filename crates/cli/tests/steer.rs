@@ -3,10 +3,16 @@
 
 mod support;
 
-use std::fs;
-use std::io::{BufRead, BufReader};
-use std::process::Child;
+use std::fs::{self, File};
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::TcpStream;
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::thread;
 use std::time::{Duration, Instant};
+
+use hotset_feed::FileId;
 
 use serde_json::Value;
 use support::{Folder, Run, command, finish, hotset};
@@ -43,6 +49,8 @@ fn what_makes_no_sense_is_refused_in_a_sentence() {
     assert!(refused(&[&here, "--", "true"]).contains("expected --memory SIZE, such as --memory 512M"));
     assert!(refused(&[&file, "--memory", "64M", "--", "true"]).contains("is no directory"));
     assert!(refused(&[&here, "--policy", "lirz", "--memory", "64M", "--", "true"]).contains("did you mean lirs?"));
+    let both = ["--always", "--prove", "--memory", "64M", "--", "true"];
+    assert!(refused(&[&[&here[..]], &both[..]].concat()).contains("cannot be used with"));
     assert!(refused(&["/nowhere", "--memory", "64M", "--", "true"]).contains("No such file or directory"));
 }
 
@@ -193,4 +201,250 @@ fn files_that_go_and_come_do_not_stop_anything() {
     }
     assert_eq!(run.status, 0, "{run:?}");
     assert!(run.err.contains("the command goes on without being steered"), "the directory itself went: {}", run.err);
+}
+
+/// Asks for a page.
+fn page(address: &str, path: &str, host: &str) -> String {
+    let mut stream = TcpStream::connect(address).unwrap();
+    write!(stream, "GET {path} HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\n\r\n").unwrap();
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).unwrap();
+    answer
+}
+
+#[test]
+fn what_is_steered_is_shown_while_it_is() {
+    let folder = Folder::new();
+    folder.file("file", "data");
+    let here = folder.path("");
+    let Some(group) = group("shown") else { return };
+    let mut running = Running::start(&[&here, "--cgroup", &group, "--policy", "qos", "--listen", "127.0.0.1:0"]);
+    let mut said = String::new();
+    while !said.contains("watching") {
+        let line = running.line();
+        if line.is_empty() {
+            let _ = fs::remove_dir(&group);
+            assert!(CANNOT.iter().any(|words| said.contains(words)), "{said}");
+            return println!("NOT RUN: {said}");
+        }
+        said.push_str(&line);
+    }
+    assert!(said.contains("qos tells applications apart, so each single read is listened to"), "{said}");
+    for steered in [&here, &group] {
+        let shown = hotset(&["top", steered]).good().out;
+        assert!(
+            shown.starts_with("qos(") && shown.contains("  watching: the cache has not turned over once"),
+            "{shown}"
+        );
+        assert!(shown.contains(&group) && shown.contains("files 1\n"), "{shown}");
+    }
+    let status: Value = serde_json::from_str(&hotset(&["ctl", &here, "status"]).good().out).unwrap();
+    assert_eq!((&status["state"], &status["given_up"]), (&Value::from("watching"), &Value::Null), "{status}");
+    let set = hotset(&["ctl", &here, "set", "policy=lru"]);
+    assert!(set.status == 1 && set.err.contains("end `hotset steer` and begin it anew"), "{set:?}");
+    let address = said.split_once("http://").unwrap().1.split_once('/').unwrap().0;
+    let metrics = page(address, "/metrics", address);
+    assert!(metrics.starts_with("HTTP/1.1 200 ") && metrics.contains("\nhotset_steer_files 1\n"), "{metrics}");
+    assert!(page(address, "/status", address).contains("\"policy\":\"qos"));
+    assert!(page(address, "/metrics", "evil.example").starts_with("HTTP/1.1 403 "));
+    // Who is killed cannot say so, and who comes next takes its place.
+    running.signal(rustix::process::Signal::KILL);
+    running.rest();
+    let nobody = hotset(&["top", &here]);
+    assert!(nobody.status == 1 && nobody.err.contains("and no `hotset steer`"), "{nobody:?}");
+    let mut next = Running::start(&[&here, "--cgroup", &group]);
+    assert!(next.line().contains("watching"));
+    assert!(hotset(&["top", &group]).good().out.starts_with("lirs  watching"));
+    next.signal(rustix::process::Signal::TERM);
+    assert_eq!(next.rest().0, 0);
+    fs::remove_dir(&group).unwrap();
+    assert_eq!(hotset(&["top", &here]).status, 1);
+}
+
+#[test]
+fn a_proof_without_a_pair_says_so() {
+    let folder = Folder::new();
+    let (here, report) = (folder.path(""), folder.path("report.json"));
+    folder.file("file", "data");
+    let run = steered(&[&here, "--memory", "64M", "--prove", "--json", &report], &format!("cat {here}/file; sleep 1"));
+    if cannot(&run) {
+        return;
+    }
+    assert!(run.status == 0 && run.err.contains("nothing is proved: no pair of phases"), "{run:?}");
+    let told: Value = serde_json::from_str(&fs::read_to_string(&report).unwrap()).unwrap();
+    assert_eq!((&told["proof"]["pairs"], &told["proof"]["verdict"]), (&Value::from(0), &Value::from("unknown")));
+}
+
+#[test]
+fn applications_are_counted_apart() {
+    let folder = Folder::new();
+    let (here, report) = (folder.path("data"), folder.path("report.json"));
+    fs::create_dir(&here).unwrap();
+    fs::write(format!("{here}/file"), vec![1; 8 << 20]).unwrap();
+    // It is read for long enough for somebody to look who reads.
+    let script = format!(
+        "sync {here}/file; while read line; do :; done <{here}/file & sleep 1; kill $!; cat {here}/file >/dev/null"
+    );
+    let options = ["--memory", "64M", "--policy", "virtual", "--json", &report];
+    let run = steered(&[&[&here[..]], &options[..]].concat(), &script);
+    if cannot(&run) {
+        return;
+    }
+    let told: Value = serde_json::from_str(&fs::read_to_string(&report).unwrap()).unwrap();
+    let apps = told["apps"].as_array().unwrap();
+    let all: u64 = apps.iter().map(|app| app["references"].as_u64().unwrap()).sum();
+    assert_eq!(Some(all), told["references"].as_u64(), "{told}");
+    assert!(all == 0 || apps.iter().any(|app| app["name"] != "unknown"), "{told}");
+}
+
+/// The command goes on, and nothing else of what was killed stays than the group that it is in.
+#[test]
+fn who_steers_may_be_killed_and_the_command_goes_on() {
+    let folder = Folder::new();
+    let here = folder.path("data");
+    fs::create_dir(&here).unwrap();
+    fs::write(format!("{here}/file"), vec![1; 8 << 20]).unwrap();
+    let (group_file, done) = (folder.path("group"), folder.path("done"));
+    let script = format!(
+        "cat /proc/self/cgroup >{group_file}.new; mv {group_file}.new {group_file}; for lap in 1 2 3 4 5 6; do cat {here}/file >/dev/null; sleep 0.5; done; echo done >{done}"
+    );
+    let running = Running::start(&[&here, "--memory", "64M", "--always", "--", "sh", "-c", &script]);
+    let waited = |path: &str| {
+        let since = Instant::now();
+        while !support::exists(path) && since.elapsed() < Duration::from_secs(60) {
+            thread::sleep(Duration::from_millis(20));
+        }
+        support::exists(path)
+    };
+    if !waited(&group_file) {
+        return println!("NOT RUN: {}", running.rest().1);
+    }
+    running.signal(rustix::process::Signal::KILL);
+    running.rest();
+    assert!(waited(&done), "the command has not ended by itself");
+    let told = fs::read_to_string(&group_file).unwrap();
+    let name = told.lines().find_map(|line| Some(line[line.find("hotset-steer-")?..].to_owned())).expect("a group");
+    let paths = told.lines().filter_map(|line| line.rsplit(':').next().filter(|path| path.contains(&name)));
+    let mut removed =
+        paths.flat_map(|path| ["/sys/fs/cgroup/memory", "/sys/fs/cgroup"].map(|root| format!("{root}{path}")));
+    thread::sleep(Duration::from_millis(200));
+    assert!(removed.any(|group| fs::remove_dir(group).is_ok()), "{told}");
+}
+
+/// A file system in a file, mounted as long as this lives.
+struct Image(String);
+
+impl Image {
+    fn new(folder: &Folder) -> Option<Image> {
+        let (image, at) = (folder.path("image"), folder.path("at"));
+        fs::create_dir(&at).unwrap();
+        File::create(&image).unwrap().set_len(64 << 20).unwrap();
+        let run = |program: &str, arguments: &[&str]| {
+            let mut command = Command::new(program);
+            command.args(arguments).stdout(Stdio::null()).stderr(Stdio::null());
+            command.status().is_ok_and(|status| status.success())
+        };
+        let mounted = run("mkfs.ext4", &["-q", &image]) && run("mount", &["-o", "loop", &image, &at]);
+        if !mounted {
+            println!("NOT RUN: no file system can be mounted here");
+        }
+        mounted.then_some(Image(at))
+    }
+
+    fn unmount(&self) -> bool {
+        Command::new("umount").arg(&self.0).status().is_ok_and(|status| status.success())
+    }
+}
+
+impl Drop for Image {
+    fn drop(&mut self) {
+        let _ = Command::new("umount").arg(&self.0).stderr(Stdio::null()).status();
+    }
+}
+
+#[test]
+fn a_file_system_that_is_steered_can_be_unmounted() {
+    let folder = Folder::new();
+    let Some(image) = Image::new(&folder) else { return };
+    let Some(group) = group("unmounted") else { return };
+    fs::write(format!("{}/file", image.0), vec![1; 8 << 20]).unwrap();
+    let mut running = Running::start(&[&image.0, "--cgroup", &group, "--always"]);
+    let line = running.line();
+    if line.contains("watching") {
+        fs::read(format!("{}/file", image.0)).unwrap();
+        thread::sleep(Duration::from_millis(1500));
+        assert!(image.unmount(), "it is held open");
+        let since = Instant::now();
+        while !hotset(&["top", &group]).good().out.contains("files 0") {
+            assert!(since.elapsed() < Duration::from_secs(60), "what is gone is not noticed");
+            thread::sleep(Duration::from_millis(200));
+        }
+        running.signal(rustix::process::Signal::TERM);
+        assert_eq!(running.rest().0, 0);
+    } else {
+        println!("NOT RUN: {line}");
+    }
+    fs::remove_dir(&group).unwrap();
+}
+
+#[test]
+fn a_kernel_without_the_events_gets_a_sentence() {
+    let folder = Folder::new();
+    let (here, binary) = (folder.path(""), env!("CARGO_BIN_EXE_hotset"));
+    // Where nothing can be mounted there is nothing to hide.
+    let script = format!(
+        "mount -t tmpfs none /sys/kernel/tracing && mount -t tmpfs none /sys/kernel/debug || exit 99; exec {binary} steer {here} --memory 64M -- true"
+    );
+    let mut hidden = Command::new("unshare");
+    hidden.args(["-m", "sh", "-c", &script]).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let run = finish(hidden);
+    if run.status == 99 || run.err.contains("unshare") {
+        return println!("NOT RUN: tracing cannot be hidden here: {}", run.err);
+    }
+    assert_eq!(run.status, 1, "{run:?}");
+    assert!(run.err.contains("no feed of the page cache can be had here") && run.err.contains("tracefs"), "{run:?}");
+}
+
+/// What is fetched is charged to the control group, by a process that does not stay in it.
+#[test]
+fn what_is_fetched_is_charged_to_the_group() {
+    let folder = Folder::new();
+    let path = folder.path("file");
+    let pages = 2048u64;
+    fs::write(&path, vec![1; (pages * 4096) as usize]).unwrap();
+    let file = File::open(&path).unwrap();
+    file.sync_all().unwrap();
+    rustix::fs::fadvise(&file, 0, None, rustix::fs::Advice::DontNeed).unwrap();
+    let Some(group) = group("fetched") else { return };
+    let charged = || {
+        let stat = fs::read_to_string(format!("{group}/memory.stat")).unwrap();
+        let of = |key: &str| stat.lines().find_map(|line| line.strip_prefix(key)?.trim().parse::<u64>().ok());
+        of("cache ").or(of("file ")).unwrap()
+    };
+    let mut fetcher = command(&["steer", "--fetcher"]).stdin(Stdio::piped()).spawn().unwrap();
+    fs::write(format!("{group}/cgroup.procs"), fetcher.id().to_string()).unwrap();
+    let (id, name) = (FileId::of(&file).unwrap(), Path::new(&path).as_os_str().as_bytes());
+    let mut input = fetcher.stdin.take().unwrap();
+    for first in (0..pages).step_by(64) {
+        let numbers = [id.device, id.inode, first, first + 64, name.len() as u64];
+        let request: Vec<u8> = numbers.iter().flat_map(|number| number.to_ne_bytes()).chain(name.to_vec()).collect();
+        input.write_all(&request).unwrap();
+    }
+    let since = Instant::now();
+    while charged() < pages * 4096 * 9 / 10 && since.elapsed() < Duration::from_secs(30) {
+        thread::sleep(Duration::from_millis(50));
+    }
+    let (charged, since) = (charged(), Instant::now());
+    // It goes by itself though it could be asked for more.
+    assert!(fetcher.wait().unwrap().success() && since.elapsed() < Duration::from_secs(30));
+    drop(input);
+    fs::remove_dir(&group).unwrap();
+    if charged == 0 {
+        return println!("NOT RUN: the file system of {path} has no page cache that is charged");
+    }
+    assert!((pages * 4096 * 9 / 10..(pages + 1024) * 4096).contains(&charged), "{charged}");
+    // What makes no sense is refused.
+    let mut fetcher = command(&["steer", "--fetcher"]).stdin(Stdio::piped()).spawn().unwrap();
+    fetcher.stdin.take().unwrap().write_all(&[255; 40]).unwrap();
+    assert_eq!(fetcher.wait().unwrap().code(), Some(1));
 }

@@ -5,27 +5,34 @@
 //! killed at any time: what stays behind is a plain kernel. Reads that hit cost what they cost in the page cache.
 //!
 //! [`Steering`] decides, with no clock and no file of its own; [`Actuator`] is what it acts on. [`Session`] runs both
-//! on a feed, divides a control group's memory ([`Governor`]) and finds out whether it pays ([`Judge`]).
+//! on a feed, divides a control group's memory ([`Governor`]) and finds out whether it pays, by a model of the kernel
+//! ([`Judge`]) or by measuring phases with and without ([`Proven`]).
 
 mod actuate;
 mod cgroup;
 mod error;
+mod fetcher;
 mod files;
 mod follower;
 mod governor;
 mod judge;
 mod mapped;
+mod marks;
 mod mirror;
 mod pending;
 mod pressure;
+mod proof;
 mod session;
 mod steering;
 
 pub use actuate::{Actuator, Advice};
 pub use cgroup::{Group, Hierarchy, Made};
 pub use error::SteerError;
+pub use fetcher::serve_fetches;
 pub use files::MOST as MOST_FILES;
 pub use governor::{Division, Governor, Reading};
 pub use judge::{BEGIN, Judge, Misses, State, WAITING};
-pub use session::{Over, Report, Residency, Session, Settings, pages_per_stamp};
-pub use steering::{ATTEMPTS, Counts, PROTECTED, Steering};
+pub use marks::{Naming, tells_applications};
+pub use proof::{Gain, Phase, Proven, SHORTEST, TURNS, Verdict};
+pub use session::{Over, Report, Residency, Session, Settings, When, pages_per_stamp};
+pub use steering::{ATTEMPTS, AppCounts, Counts, PROTECTED, Steering, Telling};

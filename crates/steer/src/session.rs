@@ -2,6 +2,7 @@
 //! second a look at everything else.
 
 use std::collections::HashSet;
+use std::ffi::OsString;
 use std::ops::Range;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -18,14 +19,15 @@ use crate::files::{Changes, Files};
 use crate::governor::{Division, Governor, Reading};
 use crate::judge::{Judge, Misses, State};
 use crate::pressure::Pressure;
-use crate::steering::{Counts, PAGE, Steering};
+use crate::proof::{Proof, Proven, SHORTEST, Sample};
+use crate::steering::{AppCounts, Counts, PAGE, Steering, Telling};
 
 /// Nanoseconds between looks at what sends no events.
 const SECOND: u64 = 1_000_000_000;
 /// The least time that is waited for events, so that many small things become one.
 const GATHER: Duration = Duration::from_millis(5);
 /// Nanoseconds from the beginning of steering until reclaim is expected to be still.
-const SETTLED: u64 = 5 * SECOND;
+const SETTLED: u64 = SHORTEST;
 /// The least blocks that are worth steering.
 const LEAST: u32 = 16;
 
@@ -42,8 +44,21 @@ pub struct Settings {
     pub group: Option<Group>,
     /// Where the files are.
     pub directories: Vec<PathBuf>,
-    /// Steer whether it pays or not.
-    pub always: bool,
+    /// When it is steered.
+    pub when: When,
+    /// The command of a process that calls [`serve_fetches`](crate::serve_fetches), for what the policy fetches.
+    pub fetcher: Vec<OsString>,
+}
+
+/// When it is steered.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum When {
+    /// While it pays.
+    Pays,
+    /// Whether it pays or not.
+    Always,
+    /// Every other while, to measure what it gains.
+    Proof,
 }
 
 /// Why a session is over before anybody has ended it.
@@ -58,6 +73,10 @@ pub enum Over {
 pub struct Report {
     /// The policy.
     pub policy: String,
+    /// Where the files are.
+    pub directories: Vec<PathBuf>,
+    /// The control group whose memory it is.
+    pub cgroup: Option<PathBuf>,
     /// Bytes of a block.
     pub block_bytes: u64,
     /// Counts of blocks and pages.
@@ -67,12 +86,20 @@ pub struct Report {
     pub state: State,
     /// Why, in words.
     pub reason: String,
+    /// By application, where the policy treats them apart.
+    pub apps: Vec<AppCounts>,
     /// Seconds in all.
     pub seconds: f64,
     /// Of them, those in which it steered.
     pub seconds_steered: f64,
     /// How memory is divided, in bytes.
     pub memory: Option<Division>,
+    /// Blocks that the policy may hold.
+    pub blocks: u32,
+    /// Blocks that it holds.
+    pub blocks_held: u32,
+    /// Blocks that wait to be dropped.
+    pub blocks_pending: usize,
     /// Files that are watched.
     pub files: usize,
     /// Files for which there was no place in the kernel's table.
@@ -83,10 +110,12 @@ pub struct Report {
     pub lag_worst: f64,
     /// How often everything was asked anew because events were lost.
     pub rebuilt: u64,
-    /// Pages of watched files that were resident at the end.
+    /// Pages of watched files that are resident.
     pub pages_resident: u64,
     /// Seconds of processor time.
     pub cpu_seconds: f64,
+    /// What it gains, measured, where that was to be proved.
+    pub proof: Option<Proven>,
     /// How what is resident differs from what the policy holds, where that was asked of the kernel at the end.
     pub residency: Option<Residency>,
 }
@@ -119,6 +148,7 @@ pub struct Session {
     files: Files,
     governor: Governor,
     judge: Judge,
+    proof: Proof,
     pressure: Option<Pressure>,
     division: Division,
     lag: Lag,
@@ -138,7 +168,7 @@ impl Session {
     /// # Errors
     ///
     /// The policy cannot run here, nothing bounds the memory, or files cannot be listed.
-    pub fn new(settings: Settings, feed: Box<dyn Feed>) -> Result<Session, SteerError> {
+    pub fn new(settings: Settings, telling: Telling, feed: Box<dyn Feed>) -> Result<Session, SteerError> {
         let now = now();
         let mut governor = Governor::new(settings.memory);
         let reading = match &settings.group {
@@ -153,7 +183,11 @@ impl Session {
         if policy < LEAST {
             return Err(SteerError::TooSmall { memory: division.policy, block: settings.block, least: LEAST });
         }
-        let steering = Steering::new(&settings.policy, settings.block, policy, kernel, Advice::default())?;
+        let advice = match &settings.group {
+            Some(group) => Advice::fetching_in(group.folder(), settings.fetcher.clone()),
+            None => Advice::default(),
+        };
+        let steering = Steering::new(&settings.policy, settings.block, policy, kernel, telling, advice)?;
         let mut session = Session {
             files: Files::new(settings.directories.clone()),
             pressure: Pressure::of(settings.group.as_ref().map(Group::folder)),
@@ -162,6 +196,7 @@ impl Session {
             steering,
             governor,
             judge: Judge::default(),
+            proof: Proof::default(),
             division,
             lag: Lag::default(),
             began: now,
@@ -174,7 +209,7 @@ impl Session {
         };
         let changes = session.files.walk()?;
         session.apply(changes)?;
-        if session.settings.always {
+        if session.settings.when == When::Always {
             session.enter(State::Steering, now)?;
         }
         Ok(session)
@@ -195,6 +230,9 @@ impl Session {
         let now = now();
         self.steering.settle(now);
         self.steering.actuator().close();
+        if self.settings.when == When::Proof {
+            self.prove(now)?;
+        }
         if now - self.looked >= SECOND {
             self.looked = now;
             return self.look(now);
@@ -239,11 +277,13 @@ impl Session {
         }
         let known: HashSet<FileId> = self.steering.watched().into_iter().collect();
         for (id, file) in changes.found {
+            let path = file.path.to_string_lossy().into_owned();
             self.steering.actuator().know(id, file.path);
             if self.feed.watch(id, file.bytes).is_err() {
                 self.unwatched += 1;
                 continue;
             }
+            self.steering.describe(id, &path, file.bytes);
             if !known.contains(&id) {
                 self.ask(id);
             }
@@ -275,11 +315,32 @@ impl Session {
         let counts = self.steering.counts();
         let misses = Misses { policy: counts.misses, kernel: counts.kernel_misses };
         if let Some(state) = self.judge.look(now, misses, self.steering.capacity(), waiting)
-            && !self.settings.always
+            && self.settings.when == When::Pays
         {
             self.enter(state, now)?;
         }
         Ok(None)
+    }
+
+    /// Begins the next phase of a proof when this one is over.
+    fn prove(&mut self, now: u64) -> Result<(), SteerError> {
+        let counts = self.steering.counts();
+        let sample = Sample {
+            at: now,
+            referenced: counts.references * self.settings.block,
+            read: counts.pages_read * PAGE,
+            missed: counts.kernel_misses,
+        };
+        let capacity = u64::from(blocks(&self.division, self.settings.block).1);
+        let waited = || self.pressure.as_ref().and_then(Pressure::waited);
+        if self.proof.look(sample, capacity, waited) && self.proof.is_steering() != self.is_steering() {
+            self.enter(if self.is_steering() { State::Watching } else { State::Steering }, now)?;
+        }
+        Ok(())
+    }
+
+    fn is_steering(&self) -> bool {
+        self.steering_since.is_some()
     }
 
     fn enter(&mut self, state: State, now: u64) -> Result<(), SteerError> {
@@ -298,17 +359,28 @@ impl Session {
     pub fn report(&self) -> Report {
         let now = now();
         let steered = self.steered + self.steering_since.map_or(0, |since| now - since);
-        let state = if self.settings.always { State::Steering } else { self.judge.state() };
+        let (state, reason) = match (self.settings.when, self.is_steering()) {
+            (When::Pays, _) => (self.judge.state(), self.judge.reason()),
+            (When::Always, _) => (State::Steering, self.judge.reason()),
+            (When::Proof, true) => (State::Steering, self.proof.reason()),
+            (When::Proof, false) => (State::Watching, self.proof.reason()),
+        };
         let seconds = |nanos: u64| nanos as f64 / SECOND as f64;
         Report {
             policy: self.settings.policy.to_string(),
+            directories: self.settings.directories.clone(),
+            cgroup: self.settings.group.as_ref().map(|group| group.folder().to_owned()),
             block_bytes: self.settings.block,
             counts: self.steering.counts(),
             state,
-            reason: self.judge.reason(),
+            reason,
+            apps: self.steering.apps(),
             seconds: seconds(now - self.began),
             seconds_steered: seconds(steered),
             memory: self.settings.group.is_some().then_some(self.division),
+            blocks: self.steering.capacity(),
+            blocks_held: self.steering.held(),
+            blocks_pending: self.steering.pending(),
             files: self.files.len(),
             files_unwatched: self.unwatched,
             lag_mean: self.lag.sum / self.lag.events.max(1) as f64,
@@ -316,6 +388,8 @@ impl Session {
             rebuilt: self.rebuilt,
             pages_resident: self.steering.resident(),
             cpu_seconds: (cpu() - self.cpu).as_secs_f64(),
+            proof: (self.settings.when == When::Proof)
+                .then(|| self.proof.proven(self.pressure.as_ref().is_some_and(Pressure::is_of_group))),
             residency: None,
         }
     }

@@ -5,9 +5,11 @@
 //! kernel does not drop, because it is dirty, locked or mapped, is tried again [`ATTEMPTS`] times at growing distances,
 //! and then left to the kernel. A block that the policy does not admit goes when its reader has left it.
 
+use std::collections::VecDeque;
 use std::ops::Range;
 
-use hotset_core::policy::{Outcome, PolicySpec};
+use hotset_core::classify::Rules;
+use hotset_core::policy::{App, Outcome, PolicySpec};
 use hotset_feed::{Event, FileId, How};
 use rustc_hash::FxHashMap;
 use serde::Serialize;
@@ -15,6 +17,7 @@ use serde::Serialize;
 use crate::actuate::Actuator;
 use crate::error::SteerError;
 use crate::follower::{Address, Follower, address, place};
+use crate::marks::{Mark, Marks, Naming};
 use crate::mirror::Mirror;
 use crate::pending::Pending;
 
@@ -29,8 +32,9 @@ pub const ATTEMPTS: u32 = 8;
 const PATIENCE: u64 = 20_000_000;
 /// References to the last so many blocks are one reference: readers go through a block in many small steps.
 const MERGED: usize = 8;
-/// Pages of a folio that is mapped at once.
+/// Pages of a folio that is mapped at once, and how many faults are remembered until their pages come.
 const HUGE: u64 = 512;
+const FAULTS: usize = 64;
 /// Bytes of a page.
 pub(crate) const PAGE: u64 = 4096;
 
@@ -57,9 +61,30 @@ pub struct Counts {
     pub lost: u64,
 }
 
+/// What an application has referenced.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct AppCounts {
+    /// Its name.
+    pub name: String,
+    /// Blocks referenced.
+    pub references: u64,
+    /// Those that the policy did not hold.
+    pub misses: u64,
+}
+
+/// What a policy is told beside what is read.
+#[derive(Default)]
+pub struct Telling {
+    /// The user's own classes.
+    pub rules: Option<Rules>,
+    /// Which process is of which application, where events tell processes.
+    pub naming: Option<Naming>,
+}
+
 /// The policy, what the kernel holds, and what has to be done about it.
 pub struct Steering<A> {
     policy: Follower,
+    marks: Marks,
     /// The kernel on the same stream.
     kernel: Follower,
     mirror: Mirror,
@@ -71,10 +96,14 @@ pub struct Steering<A> {
     files: Vec<Option<FileId>>,
     free: Vec<u32>,
     recent: [Address; MERGED],
+    /// The last faults of pages that were not there, with their processes: by file and page.
+    faults: VecDeque<(u32, u64, u32)>,
     /// By process, the block that was not admitted and that it reads.
     leaving: FxHashMap<u32, Address>,
     is_acting: bool,
     counts: Counts,
+    /// By application, references and misses.
+    apps: Vec<(u64, u64)>,
 }
 
 impl<A: Actuator> Steering<A> {
@@ -88,15 +117,19 @@ impl<A: Actuator> Steering<A> {
         block: u64,
         capacity: u32,
         kernel: u32,
+        telling: Telling,
         actuator: A,
     ) -> Result<Steering<A>, SteerError> {
         if !block.is_power_of_two() || !(PAGE..=2 << 20).contains(&block) {
             return Err(SteerError::Block(block));
         }
         let linux = PolicySpec::parse(BASELINE).map_err(hotset_core::host::Refusal::Spec)?;
+        let (policy, marks) = Follower::new(spec, capacity, block, telling.rules, telling.naming)?;
+        let (kernel, _) = Follower::new(&linux, kernel, block, None, None)?;
         Ok(Steering {
-            policy: Follower::new(spec, capacity, block)?,
-            kernel: Follower::new(&linux, kernel, block)?,
+            policy,
+            marks,
+            kernel,
             mirror: Mirror::default(),
             pending: Pending::default(),
             actuator,
@@ -105,9 +138,11 @@ impl<A: Actuator> Steering<A> {
             files: Vec::new(),
             free: Vec::new(),
             recent: [Address::MAX; MERGED],
+            faults: VecDeque::new(),
             leaving: FxHashMap::default(),
             is_acting: false,
             counts: Counts::default(),
+            apps: Vec::new(),
         })
     }
 
@@ -115,6 +150,17 @@ impl<A: Actuator> Steering<A> {
     pub fn counts(&self) -> Counts {
         let (policy, kernel) = (&self.policy, &self.kernel);
         Counts { references: policy.references, misses: policy.misses, kernel_misses: kernel.misses, ..self.counts }
+    }
+
+    /// The same by application, where the policy treats them apart; those that have referenced something.
+    pub fn apps(&self) -> Vec<AppCounts> {
+        let named = self.marks.known().iter().zip(&self.apps).filter(|(_, (references, _))| *references > 0);
+        let told = |(app, &(references, misses)): (&App, &(u64, u64))| AppCounts {
+            name: app.name.clone(),
+            references,
+            misses,
+        };
+        named.map(told).collect()
     }
 
     /// Blocks that the policy may hold.
@@ -152,6 +198,12 @@ impl<A: Actuator> Steering<A> {
         self.pending.len()
     }
 
+    /// What a file is called and how large it is, for policies that treat kinds of files apart.
+    pub fn describe(&mut self, file: FileId, path: &str, bytes: u64) {
+        let number = self.number(file);
+        self.marks.describe(number, path, bytes);
+    }
+
     /// The file is steered from now on; `resident` are its pages that the kernel holds.
     pub fn watch(&mut self, file: FileId, resident: &[Range<u64>], at: u64) {
         let number = self.number(file);
@@ -160,13 +212,14 @@ impl<A: Actuator> Steering<A> {
             range.clone().for_each(|page| self.mirror.add(number, page..page + 1, at));
             self.mirror.touch(number, range.clone());
         }
+        let mark = self.marks.of(number, 0, at);
         for block in self.resident_blocks(number) {
             // What is there is worth keeping until something better comes; beyond the capacity nobody knows what.
             if self.policy.len() < self.policy.capacity() && !self.policy.holds(block) {
-                self.policy.seed(block, at);
+                self.policy.seed(block, mark, at);
             }
             if self.kernel.len() < self.kernel.capacity() && !self.kernel.holds(block) {
-                self.kernel.seed(block, at);
+                self.kernel.seed(block, Mark::default(), at);
             }
             self.reconsider(block, at);
         }
@@ -176,6 +229,7 @@ impl<A: Actuator> Steering<A> {
     pub fn forget(&mut self, file: FileId) {
         let Some(number) = self.numbers.remove(&file) else { return };
         self.policy.forget(number);
+        self.marks.forget(number);
         self.kernel.forget(number);
         self.policy.take_released();
         self.mirror.forget(number);
@@ -227,7 +281,7 @@ impl<A: Actuator> Steering<A> {
                 let mut pages = first..first + u64::from(pages);
                 if how != How::Read {
                     self.actuator.is_mapped(file, process);
-                    pages = self.mapped_by(number, pages);
+                    pages = self.mapped_by(number, process, pages);
                 }
                 self.touch(number, pages, process, at);
             }
@@ -235,6 +289,12 @@ impl<A: Actuator> Steering<A> {
                 let folio = first..first + u64::from(pages);
                 self.counts.pages_read += u64::from(pages);
                 self.mirror.add(number, folio.clone(), at);
+                self.came_by_fault(number, &folio, at);
+                for block in self.blocks(number, folio.clone()).filter(|&block| self.policy.holds(block)) {
+                    // It is wanted, not only read ahead: when the policy lets it go nothing protects it.
+                    let pages = self.pages(block);
+                    self.mirror.touch(number, pages.start.max(folio.start)..pages.end.min(folio.end));
+                }
                 if self.is_acting {
                     for block in self.blocks(number, folio) {
                         self.pending.put(block, at + PROTECTED, 0);
@@ -247,13 +307,32 @@ impl<A: Actuator> Steering<A> {
     }
 
     /// What a fault has mapped: a huge page becomes visible as a whole, and is never heard of again while it is mapped.
-    fn mapped_by(&self, file: u32, pages: Range<u64>) -> Range<u64> {
-        let huge = self.mirror.folios(file, pages.start..pages.start + 1).pop().filter(|it| it.end - it.start == HUGE);
-        huge.unwrap_or(pages)
+    fn mapped_by(&mut self, file: u32, process: u32, pages: Range<u64>) -> Range<u64> {
+        match self.mirror.folios(file, pages.start..pages.start + 1).pop() {
+            Some(folio) if folio.end - folio.start == HUGE => folio,
+            Some(_) => pages,
+            // The kernel tells of a fault before it reads: the folio is still to come.
+            None => {
+                self.faults.truncate(FAULTS - 1);
+                self.faults.push_front((file, pages.start, process));
+                pages
+            }
+        }
+    }
+
+    /// A huge folio that came because of a fault is mapped as a whole, of which nothing more is told.
+    fn came_by_fault(&mut self, file: u32, folio: &Range<u64>, at: u64) {
+        let is_of = |&(of, page, _): &(u32, u64, u32)| of == file && folio.contains(&page);
+        let Some(found) = self.faults.iter().position(is_of) else { return };
+        let process = self.faults.remove(found).map_or(0, |(_, _, process)| process);
+        if folio.end - folio.start == HUGE {
+            self.touch(file, folio.clone(), process, at);
+        }
     }
 
     fn touch(&mut self, file: u32, pages: Range<u64>, process: u32, at: u64) {
         self.mirror.touch(file, pages.clone());
+        let mark = self.marks.of(file, process, at);
         for block in self.blocks(file, pages) {
             if self.recent.contains(&block) {
                 continue;
@@ -263,15 +342,27 @@ impl<A: Actuator> Steering<A> {
             if let Some(left) = self.leaving.remove(&process) {
                 self.reconsider(left, at);
             }
-            self.kernel.access(block, at);
+            self.kernel.access(block, Mark::default(), at);
             self.kernel.take_released();
             self.kernel.take_wanted();
-            if self.policy.access(block, at) == Outcome::Bypassed && self.is_acting {
+            let outcome = self.policy.access(block, mark, at);
+            self.count(mark, outcome);
+            if outcome == Outcome::Bypassed && self.is_acting {
                 self.leaving.insert(process, block);
                 self.pending.put(block, at + PROTECTED, 0);
             }
             self.let_go(at);
         }
+    }
+
+    fn count(&mut self, mark: Mark, outcome: Outcome) {
+        let app = mark.app as usize;
+        if app >= self.apps.len() {
+            self.apps.resize(app + 1, (0, 0));
+        }
+        let (references, misses) = &mut self.apps[app];
+        *references += 1;
+        *misses += u64::from(outcome != Outcome::Hit);
     }
 
     /// Follows what the policy has decided.
@@ -282,7 +373,12 @@ impl<A: Actuator> Steering<A> {
         for block in self.policy.take_wanted() {
             let (number, pages) = (place(block).0, self.pages(block));
             let Some(file) = self.files[number as usize].filter(|_| self.is_acting) else { continue };
-            self.counts.pages_fetched += pages.end - pages.start;
+            let there = self.mirror.folios(number, pages.clone()).into_iter();
+            let there: u64 = there.map(|it| it.end.min(pages.end) - it.start.max(pages.start)).sum();
+            if there == pages.end - pages.start {
+                continue;
+            }
+            self.counts.pages_fetched += pages.end - pages.start - there;
             self.counts.failed += u64::from(self.actuator.fetch(file, pages).is_err());
         }
     }

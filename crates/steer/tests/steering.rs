@@ -12,7 +12,7 @@ use hotset_core::request::Request;
 use hotset_feed::{Event, FileId};
 use hotset_sim::grid::{self, Plan};
 use hotset_sim::{BlockSize, Options, Silent, prepare};
-use hotset_steer::{ATTEMPTS, PROTECTED, Steering};
+use hotset_steer::{ATTEMPTS, PROTECTED, Steering, Telling};
 use hotset_trace::{Addressing, Batch, Meta, Tables, TraceError, TraceReader};
 
 use played::{Kernel, SECOND, file};
@@ -28,10 +28,15 @@ fn served(policy: &str) -> PolicySpec {
     PolicySpec::parse(&spec.replace("curves=background", "curves=inline")).unwrap()
 }
 
+/// All processes are of one application.
+fn named() -> Telling {
+    Telling { naming: Some(Box::new(|_| Some("reader".to_owned()))), ..Telling::default() }
+}
+
 /// A kernel that is steered from its first page on.
 fn steered(policy: &str) -> (Kernel, Steering<Kernel>) {
     let kernel = Kernel::default();
-    let mut steering = Steering::new(&served(policy), BLOCK, CAPACITY, CAPACITY, kernel.clone()).unwrap();
+    let mut steering = Steering::new(&served(policy), BLOCK, CAPACITY, CAPACITY, named(), kernel.clone()).unwrap();
     (0..3).for_each(|number| steering.watch(file(number), &[], 0));
     steering.act(0);
     (kernel, steering)
@@ -40,7 +45,8 @@ fn steered(policy: &str) -> (Kernel, Steering<Kernel>) {
 /// Every policy that can steer.
 fn policies() -> Vec<&'static str> {
     let names = registry::all().map(|entry| entry.info.name);
-    names.filter(|name| Steering::new(&served(name), BLOCK, CAPACITY, CAPACITY, Kernel::default()).is_ok()).collect()
+    let can = |name: &&str| Steering::new(&served(name), BLOCK, CAPACITY, CAPACITY, named(), Kernel::default()).is_ok();
+    names.filter(can).collect()
 }
 
 /// Blocks of three files: a part that is used again and again, a loop, and others; none of the last few again.
@@ -67,15 +73,31 @@ fn held(steering: &Steering<Kernel>) -> BTreeSet<(FileId, u64)> {
 
 #[test]
 fn most_policies_can_steer_and_the_others_are_refused_in_a_sentence() {
-    assert!(policies().len() > 20, "{:?}", policies());
-    let refused = |policy: &str| match Steering::new(&served(policy), BLOCK, 64, 64, Kernel::default()) {
+    let can = policies();
+    assert!(
+        can.len() > 30 && ["qos", "virtual", "render", "auto"].iter().all(|policy| can.contains(policy)),
+        "{can:?}"
+    );
+    let refused = |policy: &str, telling: Telling| match Steering::new(
+        &served(policy),
+        BLOCK,
+        64,
+        64,
+        telling,
+        Kernel::default(),
+    ) {
         Err(error) => error.to_string(),
         Ok(_) => panic!("{policy} steers"),
     };
-    assert!(refused("opt").contains("must know the future"));
-    assert!(refused("render").contains("treats kinds of data apart, which the kernel's events do not tell"));
-    assert!(refused("qos").contains("choose another policy"));
-    let small = Steering::new(&served("lru"), 1000, 64, 64, Kernel::default()).err().unwrap().to_string();
+    assert!(refused("opt", named()).contains("must know the future"));
+    assert!(refused("attribute", named()).contains("cuts files into blocks of another size for each part"));
+    assert!(refused("qos(craw)", named()).contains("treats writes apart, which the kernel's events do not tell"));
+    assert!(refused("qos(profile=f.jsonl)", named()).contains("give profile=none"));
+    // Without processes nobody knows whose a read is.
+    for policy in ["qos", "auto(cc1=80%)", "lru-sp"] {
+        assert!(refused(policy, Telling::default()).contains("listen to every read instead"), "{policy}");
+    }
+    let small = Steering::new(&served("lru"), 1000, 64, 64, named(), Kernel::default()).err().unwrap().to_string();
     assert_eq!(small, "a block of 1000B is not possible here: expected a power of two from 4K to 2M");
 }
 
@@ -141,7 +163,8 @@ impl TraceReader for Reads {
 #[test]
 fn what_the_policy_misses_is_what_the_simulator_says() {
     let (names, blocks) = (policies(), blocks(3000));
-    let options = Options { block: Some(BlockSize::Bytes(BLOCK)), keep_times: true, ..Options::default() };
+    let options =
+        Options { block: Some(BlockSize::Bytes(BLOCK)), keep_times: true, keep_requests: true, ..Options::default() };
     let (mut prepared, _) = prepare(Box::new(Reads::new(&blocks)), &options, &Silent).unwrap();
     let plan = |name: &&str| {
         let spec = served(name);
@@ -220,6 +243,23 @@ fn a_huge_folio_that_is_mapped_is_touched_as_a_whole() {
         kernel.add(file(0), 0, folio);
         kernel.fault(file(0), 32..48);
         kernel.tell(&mut steering, 1);
+        assert_eq!(u64::from(steering.held()), blocks);
+    }
+}
+
+/// The kernel tells of a fault before it has read anything.
+#[test]
+fn a_huge_folio_that_comes_by_a_fault_is_touched_as_a_whole() {
+    for (folio, blocks) in [(512, 512 / PAGES), (256, 1)] {
+        let (kernel, mut steering) = steered("lru");
+        steering.resize(1000, 1000, 0);
+        kernel.fault_missing(file(0), 600, 512..512 + folio);
+        kernel.tell(&mut steering, 1);
+        assert_eq!(u64::from(steering.held()), blocks);
+        // What comes later of the same pages was read ahead.
+        kernel.tell(&mut steering, PROTECTED + SECOND);
+        kernel.add(file(0), 2048, 512);
+        kernel.tell(&mut steering, PROTECTED + SECOND);
         assert_eq!(u64::from(steering.held()), blocks);
     }
 }

@@ -10,10 +10,12 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 use std::time::Duration;
 
-use hotset_steer::{Made, Over, Report, Session, State};
+use hotset_steer::{Made, Over, Report, State};
 use rustix::process::{Pid, Signal, kill_process};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 
+use super::proved;
+use super::status::Shown;
 use crate::failure::Failure;
 use crate::output::human;
 use crate::results;
@@ -40,20 +42,24 @@ impl Asked {
 }
 
 /// Steers until it is asked to end, or there is nothing left to steer.
-pub(super) fn watch(mut session: Session, json: Option<&Path>) -> Result<(), Failure> {
+pub(super) fn watch(mut shown: Shown, json: Option<&Path>) -> Result<(), Failure> {
     let asked = Asked::new()?;
-    writeln!(stderr(), "hotset: watching {}; Ctrl-C ends it", human::counted(session.report().files as u64, "file"))?;
+    writeln!(
+        stderr(),
+        "hotset: watching {}; Ctrl-C ends it",
+        human::counted(shown.session.report().files as u64, "file")
+    )?;
     while asked.take().is_none() {
-        if let Some(Over::GroupGone) = session.step(STEP)? {
+        if let Some(Over::GroupGone) = shown.step(STEP)? {
             writeln!(stderr(), "hotset: the control group was removed, so there is nothing left to steer")?;
             break;
         }
     }
-    tell(&session.finish(), json)
+    tell(&shown.session.finish(), json)
 }
 
 /// Steers as long as a command runs in its group.
-pub(super) fn run(session: Session, made: Made, command: &[OsString], json: Option<&Path>) -> Result<(), Failure> {
+pub(super) fn run(shown: Shown, made: Made, command: &[OsString], json: Option<&Path>) -> Result<(), Failure> {
     let asked = Asked::new()?;
     let (program, arguments) = command.split_first().ok_or_else(|| Failure::Usage("no command".to_owned()))?;
     let started = made.start(Command::new(program).args(arguments));
@@ -64,13 +70,13 @@ pub(super) fn run(session: Session, made: Made, command: &[OsString], json: Opti
             return Err(Failure::Work(format!("cannot run {}: {error}", program.display())));
         }
     };
-    let mut session = Some(session);
+    let mut shown = Some(shown);
     let ended = loop {
         // The command goes on whatever becomes of steering.
-        match session.as_mut().map(|session| session.step(STEP)) {
+        match shown.as_mut().map(|shown| shown.step(STEP)) {
             Some(Ok(None)) => {}
-            Some(Ok(Some(Over::GroupGone))) => give_up(&mut session, "the control group was removed"),
-            Some(Err(error)) => give_up(&mut session, &error.to_string()),
+            Some(Ok(Some(Over::GroupGone))) => give_up(&mut shown, "the control group was removed"),
+            Some(Err(error)) => give_up(&mut shown, &error.to_string()),
             None => thread::sleep(STEP),
         }
         if let Some(ended) = child.try_wait().map_err(waiting)? {
@@ -80,7 +86,7 @@ pub(super) fn run(session: Session, made: Made, command: &[OsString], json: Opti
             pass_on(&child, signal);
         }
     };
-    let told = session.map_or(Ok(()), |mut session| tell(&session.finish(), json));
+    let told = shown.map_or(Ok(()), |mut shown| tell(&shown.session.finish(), json));
     remove(made)?;
     told?;
     end(ended)
@@ -90,8 +96,8 @@ fn waiting(error: std::io::Error) -> Failure {
     Failure::Work(format!("cannot wait for the command: {error}"))
 }
 
-fn give_up(session: &mut Option<Session>, why: &str) {
-    *session = None;
+fn give_up(shown: &mut Option<Shown>, why: &str) {
+    shown.take().into_iter().for_each(|shown| shown.give_up(why));
     // The command may have taken the terminal with it.
     let _ = writeln!(stderr(), "hotset: {why}; the command goes on without being steered");
 }
@@ -184,6 +190,7 @@ fn lines(report: &Report) -> Vec<String> {
             human::duration(report.cpu_seconds),
         ));
     }
+    lines.extend(report.proof.iter().flat_map(proved::lines));
     if report.files_unwatched > 0 {
         let left = human::counted(report.files_unwatched, "file");
         lines.push(format!("{left} found no place in the kernel's table and were left to the kernel"));

@@ -77,6 +77,13 @@ impl Kernel {
         });
     }
 
+    /// A page that is not there is asked for through a mapping: that is told first, then the folio comes.
+    pub fn fault_missing(&self, file: FileId, page: u64, folio: Range<u64>) {
+        let touched = Event::Touched { file, first: page, pages: 1, how: How::Fault, process: 7 };
+        self.0.borrow_mut().events.push(touched);
+        self.add(file, folio.start, folio.end - folio.start);
+    }
+
     /// Tells what has happened, and what comes of it.
     pub fn tell(&self, steering: &mut Steering<Kernel>, now: u64) {
         loop {

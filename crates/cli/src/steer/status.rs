@@ -1,0 +1,158 @@
+//! What is done while it is done: told to `hotset top`, and as metrics.
+
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use hotset_steer::{Over, Report, Session, State, SteerError};
+use serde::Serialize;
+use serde_json::Value;
+
+use crate::control::metrics::{line, metric};
+use crate::control::{self, Listening, Place, Subject, told};
+use crate::failure::Failure;
+
+/// So old is what is told at most.
+const OFTEN: Duration = Duration::from_secs(1);
+
+/// A session whose state is shown.
+pub(super) struct Shown {
+    pub session: Session,
+    status: Arc<Steered>,
+    told: Instant,
+    /// Where clients reach it.
+    _places: Vec<Place>,
+}
+
+impl Shown {
+    /// From now on clients are answered.
+    pub fn new(session: Session, listening: Option<Listening>) -> Result<Shown, Failure> {
+        let report = session.report();
+        let steered: Vec<PathBuf> = report.directories.iter().chain(&report.cgroup).cloned().collect();
+        let status = Arc::new(Steered(Mutex::new(Status { report, given_up: None })));
+        let subject: Arc<dyn Subject> = status.clone();
+        let places = control::serve_steered(&steered, &subject);
+        listening.map_or(Ok(()), |listening| listening.serve(subject))?;
+        Ok(Shown { session, status, told: Instant::now(), _places: places })
+    }
+
+    /// A step of the session, which is told now and then.
+    pub fn step(&mut self, timeout: Duration) -> Result<Option<Over>, SteerError> {
+        let over = self.session.step(timeout)?;
+        if self.told.elapsed() >= OFTEN {
+            self.told = Instant::now();
+            self.status.look().report = self.session.report();
+        }
+        Ok(over)
+    }
+
+    /// Nothing is steered any more, though the process goes on.
+    pub fn give_up(self, why: &str) {
+        self.status.look().given_up = Some(why.to_owned());
+    }
+}
+
+/// What is told.
+#[derive(Serialize)]
+struct Status {
+    #[serde(flatten)]
+    report: Report,
+    /// Why nothing is steered any more.
+    given_up: Option<String>,
+}
+
+/// What clients are answered from.
+struct Steered(Mutex<Status>);
+
+impl Steered {
+    fn look(&self) -> MutexGuard<'_, Status> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Subject for Steered {
+    fn status(&self) -> Result<Value, String> {
+        told(&*self.look())
+    }
+
+    fn metrics(&self) -> String {
+        let status = self.look();
+        text(&status.report, status.given_up.is_some())
+    }
+
+    fn explain(&self) -> Result<Value, String> {
+        Err("what a policy has learnt is told by mounts; of what is steered there is the status".to_owned())
+    }
+
+    fn set(&self, _settings: &[(String, String)]) -> Result<(), String> {
+        Err("what is steered is not changed while it is: end `hotset steer` and begin it anew".to_owned())
+    }
+}
+
+/// All figures, as counters and gauges.
+fn text(report: &Report, is_given_up: bool) -> String {
+    let mut out = String::new();
+    let counts = &report.counts;
+    let page = |pages: u64| (pages * 4096) as f64;
+    let counters = [
+        ("references", "Blocks referenced; repeats of the last few are one", counts.references as f64),
+        ("misses", "Those that the policy did not hold", counts.misses as f64),
+        ("kernel_misses", "Those that a model of the kernel alone would not have held", counts.kernel_misses as f64),
+        ("read_bytes", "Bytes that came into the page cache", page(counts.pages_read)),
+        ("dropped_bytes", "Bytes that the kernel was advised to drop", page(counts.pages_dropped)),
+        ("fetched_bytes", "Bytes that were fetched because the policy wanted them", page(counts.pages_fetched)),
+        ("left_to_kernel", "Blocks that did not leave however often they were dropped", counts.left_to_kernel as f64),
+        ("failed", "Drops and fetches that failed as such", counts.failed as f64),
+        ("lost_events", "Events that the kernel could not tell", counts.lost as f64),
+        ("rebuilds", "Times that everything was asked anew because events were lost", report.rebuilt as f64),
+        ("seconds", "Seconds in all", report.seconds),
+        ("steered_seconds", "Of them, those in which it steered", report.seconds_steered),
+        ("cpu_seconds", "Seconds of processor time", report.cpu_seconds),
+    ];
+    for (name, help, value) in counters {
+        let name = format!("steer_{name}_total");
+        metric(&mut out, &name, "counter", help);
+        line(&mut out, &name, None, value);
+    }
+    for (name, help) in [("references", "Blocks referenced by the application"), ("misses", "Those that were missed")] {
+        let name_of = format!("steer_app_{name}_total");
+        for (index, app) in report.apps.iter().enumerate() {
+            if index == 0 {
+                metric(&mut out, &name_of, "counter", help);
+            }
+            let value = if name == "misses" { app.misses } else { app.references };
+            line(&mut out, &name_of, Some(("app", &app.name)), value);
+        }
+    }
+    let state = |state: State| f64::from(u8::from(report.state == state && !is_given_up));
+    let mut gauges = vec![
+        ("steering", "1 while the kernel is made to hold what the policy holds", state(State::Steering)),
+        ("resting", "1 while reads are not followed", state(State::Resting)),
+        ("given_up", "1 if nothing is steered any more", f64::from(u8::from(is_given_up))),
+        ("blocks", "Blocks that the policy may hold", f64::from(report.blocks)),
+        ("blocks_held", "Blocks that it holds", f64::from(report.blocks_held)),
+        ("blocks_pending", "Blocks that wait to be dropped", report.blocks_pending as f64),
+        ("block_bytes", "Bytes of a block", report.block_bytes as f64),
+        ("resident_bytes", "Bytes of watched files that are resident", page(report.pages_resident)),
+        ("files", "Files that are watched", report.files as f64),
+        ("files_unwatched", "Files without a place in the kernel's table", report.files_unwatched as f64),
+        ("lag_mean_seconds", "How old events were when they were handled, on average", report.lag_mean),
+        ("lag_worst_seconds", "How old the oldest was", report.lag_worst),
+    ];
+    if let Some(memory) = report.memory {
+        gauges.push(("policy_bytes", "Bytes that the policy may hold", memory.policy as f64));
+        gauges.push(("kernel_bytes", "Bytes that the kernel alone would hold", memory.kernel as f64));
+        gauges.push(("slack_bytes", "Bytes that are left between them", memory.slack as f64));
+    }
+    if let Some(gain) = report.proof.as_ref().and_then(|proof| proof.read) {
+        gauges.push(("saved_ratio", "Bytes that need not be read for each byte referenced, measured", gain.saved));
+        let half = gain.half.unwrap_or(f64::INFINITY);
+        gauges.push(("saved_ratio_half_interval", "Half of its 95 % interval", half));
+    }
+    for (name, help, value) in gauges {
+        let name = format!("steer_{name}");
+        metric(&mut out, &name, "gauge", help);
+        line(&mut out, &name, None, if value == f64::INFINITY { "+Inf".to_owned() } else { value.to_string() });
+    }
+    out
+}

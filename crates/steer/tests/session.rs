@@ -1,0 +1,84 @@
+//! A session on a feed that is played and files that are real: what the kernel holds is asked where events were lost.
+
+use std::fs::{self, File};
+use std::io::Read;
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use hotset_core::policy::PolicySpec;
+use hotset_feed::{Event, Feed, FileId, How, Scripted};
+use hotset_steer::{Session, Settings, SteerError, Telling, When};
+
+const FOLDER: &str = env!("CARGO_TARGET_TMPDIR");
+const PAGES: u64 = 256;
+
+fn session(folder: &Path, policy: &str, feed: Box<dyn Feed>) -> Result<Session, SteerError> {
+    let settings = Settings {
+        policy: PolicySpec::parse(policy).unwrap(),
+        block: 65536,
+        memory: Some(16 << 20),
+        group: None,
+        directories: vec![folder.to_owned()],
+        when: When::Pays,
+        fetcher: Vec::new(),
+    };
+    Session::new(settings, Telling::default(), feed)
+}
+
+/// A file of which every page is resident.
+fn resident(path: &Path) -> FileId {
+    fs::write(path, vec![1; (PAGES * 4096) as usize]).unwrap();
+    let file = File::open(path).unwrap();
+    file.sync_all().unwrap();
+    (&file).read_to_end(&mut Vec::new()).unwrap();
+    FileId::of(&file).unwrap()
+}
+
+#[test]
+fn what_could_not_be_told_is_counted_and_asked_of_the_kernel() {
+    let folder = tempfile::tempdir_in(FOLDER).unwrap();
+    let file = resident(&folder.path().join("file"));
+    let removed = (0..PAGES).map(|first| (1, Event::Removed { file, first, pages: 1 })).collect();
+    let touched = Event::Touched { file, first: 0, pages: 1, how: How::Read, process: 0 };
+    let feed = Scripted::new([removed, vec![(2, touched), (3, Event::Lost(7))], vec![(4, Event::Lost(1))]]);
+    let mut session = session(folder.path(), "lru", Box::new(feed)).unwrap();
+    assert_eq!(session.report().pages_resident, PAGES, "what is there when it begins is asked, too");
+    session.step(Duration::ZERO).unwrap();
+    assert_eq!(session.report().pages_resident, 0, "that is what was told");
+    session.step(Duration::ZERO).unwrap();
+    let report = session.report();
+    assert_eq!((report.pages_resident, report.rebuilt, report.counts.lost), (PAGES, 1, 7));
+    session.step(Duration::ZERO).unwrap();
+    assert_eq!((session.report().rebuilt, session.report().counts.lost), (2, 8));
+    assert_eq!(session.finish().residency.unwrap().resident, PAGES);
+}
+
+#[test]
+fn files_that_are_deleted_are_forgotten_and_others_stay() {
+    let folder = tempfile::tempdir_in(FOLDER).unwrap();
+    let (gone, kept) = (folder.path().join("gone"), folder.path().join("kept"));
+    let first = resident(&gone);
+    resident(&kept);
+    let touched = Event::Touched { file: first, first: 0, pages: 16, how: How::Read, process: 0 };
+    let feed = Scripted::new((0..1000).map(|at| vec![(at, touched)]));
+    let mut session = session(folder.path(), "lru", Box::new(feed)).unwrap();
+    assert_eq!((session.report().files, session.report().pages_resident), (2, 2 * PAGES));
+    fs::remove_file(&gone).unwrap();
+    let began = Instant::now();
+    while session.report().files == 2 && began.elapsed() < Duration::from_secs(60) {
+        session.step(Duration::from_millis(20)).unwrap();
+    }
+    assert_eq!((session.report().files, session.report().pages_resident), (1, PAGES));
+    // The name is given again, to another file.
+    resident(&gone);
+    while session.report().files == 1 && began.elapsed() < Duration::from_secs(60) {
+        session.step(Duration::from_millis(20)).unwrap();
+    }
+    assert_eq!((session.report().files, session.report().counts.failed), (2, 0));
+    fs::remove_dir_all(folder.path()).unwrap();
+    let mut lost = None;
+    while lost.is_none() && began.elapsed() < Duration::from_secs(60) {
+        lost = session.step(Duration::from_millis(20)).err();
+    }
+    assert!(lost.unwrap().to_string().starts_with("cannot read "), "the directory itself is gone");
+}
