@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
 """The kernel's page cache alone beside the same one under `hotset steer`, at the same limit of a control group, on the same files and a throttled disk.
 
-    benches/steer.py --hotset target/release/hotset --folder DIR [--memory 152] [--pairs 3] [--rate 100] [--out FILE]
+    benches/steer.py --hotset target/release/hotset --folder DIR [--memory 152] [--pairs 3] [--rate 100] [--only NAME]… [--out FILE]
 
-Each row is one way of reading 1.7 times the memory (zipf: 2.5 times). A pair is the kernel alone and steered, one right after the other, in turns which comes
+Each row is one way of reading 1.7 times the memory (zipf: 2.5 times), or programs: grep over a tree, gcc, a program that hashes what fits, PostgreSQL (by the
+user postgres; choose them with --only). A pair is the kernel alone and steered, one right after the other, in turns which comes
 first; every run begins with nothing cached and a new control group. The second half of a run counts: by then steering has begun, if it does. `disk` is what
-the readers had read from disk (read_bytes of /proc/PID/io) per byte that they asked for; differences are means of pairs with 95 % intervals (Student). The disk
+was read from disk (read_bytes of /proc/PID/io, for programs the counts of the control group) per byte that was asked for, for programs per byte of their files; differences are means of pairs with 95 % intervals (Student). The disk
 is slowed by the readers' control group (blkio.throttle, or io.max) to RATE MiB/s; where neither can be had that is said, and the disk is as fast as it is.
 Needs root, control groups with memory, and DIR on a disk.
 """
@@ -17,6 +18,7 @@ import math
 import os
 import platform
 import random
+import shutil
 import signal
 import statistics
 import subprocess
@@ -41,6 +43,7 @@ if way != "ahead":
 mapped = mmap.mmap(file, 0, prot=mmap.PROT_READ) if way == "mmap" else None
 def from_disk():
     return next(int(line.split()[1]) for line in open("/proc/self/io") if line.startswith("read_bytes"))
+import hashlib
 BLOCK, buffer, half = 65536, [bytearray(65536)], len(blocks) // 2
 marks = []
 for part in (blocks[:half], blocks[half:]):
@@ -52,6 +55,8 @@ for part in (blocks[:half], blocks[half:]):
                 mapped[page]
         else:
             os.preadv(file, buffer, block * BLOCK)
+            if way == "hash":
+                hashlib.sha256(buffer[0]).digest()
     marks.append((time.monotonic() - started, from_disk() - before, len(part) * BLOCK))
 print(json.dumps(marks))
 """
@@ -81,6 +86,14 @@ class Group:
         for folder in self.folders:
             (folder / "cgroup.procs").write_text(str(os.getpid()))
 
+    def from_disk(self):
+        """Bytes that were read from disk for it."""
+        if self.is_old:
+            lines = [line.split() for line in (self.folders[-1] / "blkio.throttle.io_service_bytes").read_text().splitlines()]
+            return sum(int(line[2]) for line in lines if line[1:2] == ["Read"])
+        words = (self.memory / "io.stat").read_text().split()
+        return sum(int(word.removeprefix("rbytes=")) for word in words if word.startswith("rbytes="))
+
     def remove(self):
         for folder in self.folders:
             for _ in range(100):
@@ -91,8 +104,88 @@ class Group:
                     time.sleep(0.1)
 
 
-def workloads(memory):
-    """By name: how a file is read, and for each reader its blocks."""
+class Readers:
+    """Processes that read blocks of one file, by plans."""
+
+    def __init__(self, place, way, plans):
+        self.path, self.way, self.plans = place / "data" / "file", way, []
+        for number, blocks in enumerate(plans):
+            self.plans.append(str(place / f"plan-{number}"))
+            Path(self.plans[-1]).write_text(json.dumps(blocks))
+        self.folder = self.path.parent
+
+    def measure(self, group):
+        """Seconds, and what was read from disk per byte, of the second half."""
+        start = lambda plan: subprocess.Popen(
+            [sys.executable, "-c", READER, str(self.path), plan, self.way], stdout=subprocess.PIPE, text=True, preexec_fn=group.enter
+        )
+        readers = [start(plan) for plan in self.plans]
+        marks = [json.loads(reader.communicate()[0])[1] for reader in readers]
+        return max(mark[0] for mark in marks), sum(mark[1] for mark in marks) / sum(mark[2] for mark in marks)
+
+
+class Programs:
+    """Commands of a shell, run several times over a folder of files; the second half of the passes counts."""
+
+    def __init__(self, folder, command, passes, before="true", after="true"):
+        self.folder, self.command, self.passes, self.before, self.after = folder, command, passes, before, after
+
+    def run(self, group, command):
+        subprocess.run(["sh", "-c", command], cwd=self.folder, check=True, stdout=subprocess.DEVNULL, preexec_fn=group.enter)
+
+    def measure(self, group):
+        self.run(group, self.before)
+        try:
+            for done in range(self.passes):
+                if done == self.passes // 2:
+                    started, before = time.monotonic(), group.from_disk()
+                self.run(group, self.command)
+            size = sum(path.stat().st_size for path in self.folder.rglob("*") if path.is_file())
+            return time.monotonic() - started, (group.from_disk() - before) / size / (self.passes - self.passes // 2)
+        finally:
+            self.run(group, self.after)
+
+
+def tree(place, memory):
+    """A folder with 1.7 times the memory in text files of 4 to 200 KiB."""
+    draw, left = random.Random(2), int(memory * 1.7 * 2**20)
+    words = ["".join(draw.choices("abcdefghijklmnopqrstuvwxyz", k=draw.randint(2, 10))) for _ in range(5000)]
+    text = " ".join(draw.choices(words, k=60000)).encode()
+    for number in itertools.count():
+        if left <= 0:
+            return place / "tree"
+        path = place / "tree" / str(number // 100) / f"{number}.txt"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        size, start = draw.randint(4, 200) * 1024, draw.randrange(2**17)
+        path.write_bytes(text[start : start + size])
+        left -= size
+
+
+def sources(place):
+    """A folder with programs in C."""
+    (place / "sources").mkdir()
+    for number in range(40):
+        body = "\n".join(f"int f{number}_{at}(int x) {{ return printf(\"%d\", x * {at}) + (int)strlen(\"a\"); }}" for at in range(200))
+        (place / "sources" / f"{number}.c").write_text(f"#include <stdio.h>\n#include <string.h>\n#include <stdlib.h>\n#include <math.h>\n{body}\n")
+    return place / "sources"
+
+
+def database(place):
+    """A server of PostgreSQL with little memory of its own and some 300 MiB of accounts."""
+    folder, programs = place / "database", max(Path("/usr/lib/postgresql").glob("*/bin"))
+    folder.mkdir()
+    shutil.chown(folder, "postgres")
+    place.chmod(0o711)
+    as_user = lambda command: f"runuser -u postgres -- {programs}/{command}"
+    quiet = f"-c shared_buffers=16MB -c autovacuum=off -c listen_addresses='' -c unix_socket_directories={folder}"
+    start, stop = as_user(f'pg_ctl -D {folder}/data -w -l {folder}/log -o "{quiet}" start'), as_user(f"pg_ctl -D {folder}/data -m fast -w stop")
+    make = [as_user(f"initdb -D {folder}/data"), start, as_user(f"pgbench -h {folder} -i -q -s 20 postgres"), stop]
+    subprocess.run(["sh", "-ec", "\n".join(make)], check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, cwd="/")
+    return folder, start, stop, lambda script: as_user(f"{script} 2>&1")
+
+
+def workloads(memory, place):
+    """By name: what makes the work, on files below a folder."""
     fit = memory * 2**20 // BLOCK
     span = int(fit * 1.7)
     loop = [at % span for at in range(8 * span)]
@@ -105,46 +198,66 @@ def workloads(memory):
     zipf = [places[rank] for rank in draw.choices(range(wide), cum_weights=weights, k=10 * fit)]
     shifted = [(at + span // 2) % span for at in loop]
     half = lambda blocks: blocks[: len(blocks) // 2]
+    small = [at % (fit // 2) for at in range(20 * (fit // 2))]
+    readers = lambda way, *plans: lambda: Readers(place, way, plans)
+
+    def grep():
+        return Programs(tree(place, memory), "grep -rc zzzzzz . | tail -1", 6)
+
+    def build():
+        return Programs(sources(place), "for file in *.c; do gcc -O1 -c $file -o ${file%.c}.o; done", 4)
+
+    def lookups():
+        folder, start, stop, run = database(place)
+        return Programs(folder, run(f"pgbench -h {folder} -S -n -c 2 -t 15000 postgres"), 4, start, stop)
+
+    def scans():
+        folder, start, stop, run = database(place)
+        ask = "select count(*), sum(abalance), max(length(filler)) from pgbench_accounts"
+        query = f'psql -h {folder} -qc "set max_parallel_workers_per_gather = 0" -c "{ask}" postgres'
+        return Programs(folder, run(query), 8, start, stop)
+
     return {
-        "loop, reading ahead": ("ahead", [loop]),
-        "loop, random advice": ("random", [loop]),
-        "loop, mapped": ("mmap", [loop]),
-        "hot set beside a scan, random advice": ("random", [scan]),
-        "hot set beside a scan, reading ahead": ("ahead", [scan]),
-        "zipf 0.9, random advice": ("random", [zipf]),
-        "two loops out of phase": ("random", [half(loop), half(shifted)]),
+        "loop, reading ahead": readers("ahead", loop),
+        "loop, random advice": readers("random", loop),
+        "loop, mapped": readers("mmap", loop),
+        "hot set beside a scan, random advice": readers("random", scan),
+        "hot set beside a scan, reading ahead": readers("ahead", scan),
+        "zipf 0.9, random advice": readers("random", zipf),
+        "two loops out of phase": readers("random", half(loop), half(shifted)),
+        "hashing what fits": readers("hash", small),
+        "grep over a tree": grep,
+        "gcc": build,
+        "PostgreSQL, look-ups": lookups,
+        "PostgreSQL, scans": scans,
     }
 
 
-def forget(path):
-    """Nothing of the file stays in memory."""
+def forget(folder):
+    """Nothing of the files stays in memory."""
     os.sync()
-    with open(path, "rb") as file:
-        os.posix_fadvise(file.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
+    for path in folder.rglob("*"):
+        if path.is_file():
+            with open(path, "rb") as file:
+                os.posix_fadvise(file.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
 
 
-def run(args, path, plans, way, steered):
-    """One run: readers' marks of the second half together, and the daemon's report."""
-    forget(path)
-    device = os.stat(path).st_dev
+def run(args, work, steered):
+    """One run: seconds, what was read from disk, and the daemon's report."""
+    forget(work.folder)
+    device = os.stat(work.folder).st_dev
     # A partition is slowed by its disk; the numbers are those of the whole disk where there is one.
     group = Group(args.memory * 2**20, f"{os.major(device)}:{os.minor(device)}", args.rate)
     daemon = None
     report = Path(args.folder) / f"report-{os.getpid()}.json"
     try:
         if steered:
-            command = [args.hotset, "steer", str(path.parent), "--cgroup", str(group.memory), "--policy", args.policy]
+            command = [args.hotset, "steer", str(work.folder), "--cgroup", str(group.memory), "--policy", args.policy]
             command += ["--block", "64K", "--json", str(report)] + (["--always"] if args.always else [])
             daemon = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
             if "watching" not in daemon.stderr.readline():
                 sys.exit("steer: " + daemon.stderr.read())
-        start = lambda plan: subprocess.Popen(
-            [sys.executable, "-c", READER, str(path), plan, way], stdout=subprocess.PIPE, text=True, preexec_fn=group.enter
-        )
-        readers = [start(plan) for plan in plans]
-        marks = [json.loads(reader.communicate()[0])[1] for reader in readers]
-        seconds = max(mark[0] for mark in marks)
-        disk = sum(mark[1] for mark in marks) / sum(mark[2] for mark in marks)
+        seconds, disk = work.measure(group)
         if daemon:
             daemon.send_signal(signal.SIGTERM)
             daemon.communicate()
@@ -173,7 +286,7 @@ def main():
     arguments.add_argument("--pairs", type=int, default=3)
     arguments.add_argument("--policy", default="lirs")
     arguments.add_argument("--always", action="store_true", help="steer even where it does not pay")
-    arguments.add_argument("--only", default="", help="workloads whose names hold this")
+    arguments.add_argument("--only", action="append", help="workloads whose names hold this, or another one")
     arguments.add_argument("--out", type=Path)
     args = arguments.parse_args()
     lines = [
@@ -185,25 +298,25 @@ def main():
     ]
     print("\n".join(lines), flush=True)
     with tempfile.TemporaryDirectory(dir=args.folder) as folder:
-        path = Path(folder) / "data" / "file"
+        place = Path(folder)
+        path = place / "data" / "file"
         path.parent.mkdir()
         with open(path, "wb") as file:
             for _ in range(int(args.memory * 2.5) + 1):
                 file.write(os.urandom(2**20))
             os.fsync(file.fileno())
-        for name, (way, readers) in workloads(args.memory).items():
-            if args.only not in name:
+        for name, make in workloads(args.memory, place).items():
+            if not any(only in name for only in args.only or [""]):
                 continue
-            plans = []
-            for number, blocks in enumerate(readers):
-                plans.append(str(Path(folder) / f"plan-{number}"))
-                Path(plans[-1]).write_text(json.dumps(blocks))
+            work = make()
             pairs = []
             for pair in range(args.pairs):
                 order = (False, True) if pair % 2 == 0 else (True, False)
-                pairs.append({steered: run(args, path, plans, way, steered) for steered in order})
+                pairs.append({steered: run(args, work, steered) for steered in order})
             lines.append(row(name, pairs))
             print(lines[-1], flush=True)
+            if work.folder != path.parent:
+                shutil.rmtree(work.folder)
     if args.out:
         args.out.write_text("\n".join(lines) + "\n")
 
