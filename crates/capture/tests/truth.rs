@@ -10,9 +10,10 @@ use std::{
     process::{Command, Stdio},
 };
 
+use hotset_capture::record::{KernelRecorder, Subject};
 use hotset_capture::strace::{Apps, Inherited, Options, StraceReader};
 use hotset_core::request::{FLAG_EXECUTABLE, FLAG_FAILED};
-use hotset_trace::{Batch, TraceReader, input::Input};
+use hotset_trace::{Batch, OpenOptions, TraceReader, input::Input, native};
 
 /// `OP LABEL OFFSET LENGTH flags`, and what `P` and `Z` lines tell.
 struct Truth {
@@ -35,12 +36,26 @@ impl Truth {
         }
         truth
     }
+
+    /// Paths as seen from above the directory that the program worked in.
+    fn below_work(&self) -> Truth {
+        let below = |(label, path): (&String, &String)| (label.clone(), format!("work/{path}"));
+        Truth {
+            references: self.references.clone(),
+            paths: self.paths.iter().map(below).collect(),
+            sizes: self.sizes.clone(),
+        }
+    }
 }
 
-/// The references of a log to files in `directory`: file number, and the rest as the program tells it.
+/// The references of a log to files in `directory`.
 fn references(log: &[u8], options: Options, directory: &str) -> (Vec<(u32, String)>, StraceReader) {
     let input = Input::from_reader(Path::new("log"), std::io::Cursor::new(log.to_vec()), None).unwrap();
-    let mut reader = StraceReader::new(input, options).unwrap();
+    references_of(StraceReader::new(input, options).unwrap(), directory)
+}
+
+/// The references to files in `directory`: file number, and the rest as the program tells it.
+fn references_of<R: TraceReader>(mut reader: R, directory: &str) -> (Vec<(u32, String)>, R) {
     let mut batch = Batch::new();
     let mut found = Vec::new();
     let below = format!("{directory}/");
@@ -61,7 +76,7 @@ fn references(log: &[u8], options: Options, directory: &str) -> (Vec<(u32, Strin
 }
 
 /// Compares reference by reference; every label is one file and every file one label.
-fn compare(truth: &Truth, found: &[(u32, String)], reader: &StraceReader, directory: &str) {
+fn compare(truth: &Truth, found: &[(u32, String)], reader: &dyn TraceReader, directory: &str) {
     let mut labels: HashMap<u32, String> = HashMap::new();
     let mut files: HashMap<String, u32> = HashMap::new();
     for (index, ((label, told), (file, seen))) in truth.references.iter().zip(found).enumerate() {
@@ -127,12 +142,43 @@ fn check(flags: &[&str]) -> StraceReader {
     let run = run(flags);
     let directory = run.directory.path().to_str().unwrap();
     let (found, reader) = references(&run.log, options(&run), directory);
-    let mut truth = Truth { references: Vec::new(), ..Truth::parse("") };
-    truth.references.clone_from(&run.truth.references);
-    truth.sizes.clone_from(&run.truth.sizes);
-    truth.paths = run.truth.paths.iter().map(|(label, path)| (label.clone(), format!("work/{path}"))).collect();
-    compare(&truth, &found, &reader, directory);
+    compare(&run.truth.below_work(), &found, &reader, directory);
     reader
+}
+
+/// The kernel tells of the same program the same references.
+#[test]
+fn what_the_kernel_tells_is_what_the_program_did() {
+    if !support::can_ask_kernel() {
+        return;
+    }
+    let directory = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
+    let (program, work) = (directory.path().join("program"), directory.path().join("work"));
+    compile(Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/truth/truth.c")), &program);
+    fs::create_dir(&work).unwrap();
+    // What the program tells is none of the files that it tells of.
+    let told = tempfile::NamedTempFile::new().unwrap();
+    let script = r#"exec "$0" "$1" "$2" | cat > "$3""#;
+    let size = fs::metadata(&program).unwrap().len().to_string();
+    let command = ["bash", "-o", "pipefail", "-c", script].map(Into::into).into_iter().chain([
+        program.clone().into_os_string(),
+        work.into_os_string(),
+        size.into(),
+        told.path().into(),
+    ]);
+    let trace = directory.path().join("t.hst");
+    let summary = KernelRecorder::new(Subject::Command(command.collect())).run(&trace, |_| {}).unwrap();
+    assert_eq!((summary.status.code(), summary.lost), (Some(7), 0), "the program's own status");
+    let remarks = summary.remarks.join("\n");
+    for surprise in ["turned out", "before the log", "unknown origin", "shared a position"] {
+        assert!(!remarks.contains(surprise), "{remarks}");
+    }
+
+    let truth = Truth::parse(&fs::read_to_string(told.path()).unwrap());
+    let reader = hotset_trace::open(&trace, &[native::FORMAT], &OpenOptions::default()).unwrap().reader;
+    let place = directory.path().canonicalize().unwrap();
+    let (found, reader) = references_of(reader, place.to_str().unwrap());
+    compare(&truth.below_work(), &found, &reader, place.to_str().unwrap());
 }
 
 #[test]

@@ -207,7 +207,8 @@ fn parse_age(text: &str) -> Result<Duration, String> {
         .ok_or_else(|| format!("{text:?} is no time to wait: expected one such as 5s or 500ms"))
 }
 
-fn parse_time(text: &str) -> Result<Duration, String> {
+/// A time such as `30s` or `500ms`.
+pub(crate) fn parse_time(text: &str) -> Result<Duration, String> {
     match Value::parse(text) {
         Ok(Value::Time(nanos)) => Ok(Duration::from_nanos(nanos)),
         _ => Err(format!("{text:?} is no time: expected one such as 30s or 500ms")),

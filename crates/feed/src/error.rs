@@ -13,6 +13,12 @@ pub enum Error {
         /// What is missing and how to get it.
         why: String,
     },
+    /// This machine does not offer a look at system calls.
+    #[error("system calls cannot be recorded by BPF here: {why}")]
+    NoCalls {
+        /// What is missing and how to get it.
+        why: String,
+    },
     /// A call of the system failed.
     #[error("cannot {what}: {error}")]
     Io {

@@ -190,7 +190,8 @@ fn program<'a>(ebpf: &'a mut Ebpf, name: &str) -> std::result::Result<&'a mut Tr
     Ok(program.try_into()?)
 }
 
-fn map_fd<'a>(ebpf: &'a Ebpf, name: &str) -> io::Result<BorrowedFd<'a>> {
+/// The array of this name.
+pub fn map_fd<'a>(ebpf: &'a Ebpf, name: &str) -> io::Result<BorrowedFd<'a>> {
     match ebpf.map(name) {
         Some(aya::maps::Map::Array(map)) => Ok(map.fd().as_fd()),
         _ => Err(io::Error::other(format!("the object has no array {name}"))),
@@ -228,7 +229,7 @@ fn chain(error: &(dyn error::Error + 'static)) -> String {
 }
 
 /// Why the kernel did not take the programs.
-fn refusal(error: &(dyn error::Error + 'static)) -> String {
+pub fn refusal(error: &(dyn error::Error + 'static)) -> String {
     let mut cause = Some(error);
     while let Some(inner) = cause {
         if inner.downcast_ref::<io::Error>().is_some_and(|error| error.kind() == io::ErrorKind::PermissionDenied) {

@@ -36,6 +36,7 @@
 //! 1.1 % of a processor by stamps, 2.1 % by the ring and 75 % by tracefs; with nothing to hear less than 0.02 %.
 
 mod bpf;
+pub mod calls;
 mod clock;
 mod error;
 mod file;

@@ -12,7 +12,7 @@ use super::Finding;
 const CRATES: &[(&str, &[&str])] = &[
     ("core", &[]),
     ("trace", &["core"]),
-    ("capture", &["core", "trace"]),
+    ("capture", &["core", "trace", "feed"]),
     ("sim", &["core", "trace"]),
     ("results", &["trace", "sim"]),
     ("cache", &["core", "trace"]),

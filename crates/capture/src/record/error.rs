@@ -16,6 +16,23 @@ pub enum RecordError {
         /// The program as it was given.
         name: PathBuf,
     },
+    /// The kernel does not let itself be asked.
+    #[error("{0}; `--via strace`, which is the default, needs no such rights")]
+    NoBpf(#[source] hotset_feed::Error),
+    /// There is no such process.
+    #[error("cannot record process {process}: there is no process of this number")]
+    NoProcess {
+        /// Its number.
+        process: u32,
+    },
+    /// There is no such control group.
+    #[error("cannot record the control group {}: {why}", path.display())]
+    NoGroup {
+        /// Its folder as it was given.
+        path: PathBuf,
+        /// What is wrong with it.
+        why: String,
+    },
     /// strace is not installed.
     #[error(
         "recording needs strace, which is not installed: install the package `strace` (`apt install strace`, `dnf install strace`)"

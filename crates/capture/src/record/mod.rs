@@ -5,7 +5,9 @@
 
 pub(crate) mod channel;
 mod error;
+mod group;
 mod inherited;
+mod kernel;
 pub(crate) mod signals;
 pub(crate) mod tracer;
 
@@ -26,6 +28,8 @@ use hotset_trace::{
 };
 
 pub use error::RecordError;
+pub use group::of_service;
+pub use kernel::{KernelRecorder, Subject};
 pub use tracer::FLAGS;
 
 use crate::strace::{Apps, Options, StraceReader};
@@ -67,6 +71,8 @@ pub struct Summary {
     pub remarks: Vec<String>,
     /// Lines of the log that could not be understood.
     pub skipped: u64,
+    /// Events that found no room and are not in the trace (BPF).
+    pub lost: u64,
     /// Time from the start of the program to the end of its last process, in seconds.
     pub seconds: f64,
 }
@@ -124,6 +130,7 @@ impl Recorder {
             directory: std::env::current_dir().ok().map(|path| path.into_os_string().into_vec()),
             inherited: inherited::files(),
             file_size_of: Some(file_size),
+            ..Options::default()
         };
         let drain = log.try_clone();
         let converted = Input::from_reader(Path::new("the log of strace"), Unhurried::new(log), None)
@@ -166,7 +173,7 @@ impl Recorder {
         }
         let stats = writer.finish(reader.tables())?;
         let status = ExitStatus::default();
-        Ok(Summary { stats, status, remarks: reader.remarks(), skipped: reader.skipped(), seconds: 0.0 })
+        Ok(Summary { stats, status, remarks: reader.remarks(), skipped: reader.skipped(), lost: 0, seconds: 0.0 })
     }
 }
 

@@ -53,18 +53,18 @@ pub(super) fn check() -> Result<(), RecordError> {
 }
 
 /// Makes sure that there is a program to run: by path, or by name in `PATH`.
-pub(crate) fn find_program(command: &[OsString]) -> Result<(), RecordError> {
+pub(crate) fn find_program(command: &[OsString]) -> Result<PathBuf, RecordError> {
     let name = command.first().ok_or(RecordError::NoCommand)?;
     let found = match Path::new(name).components().count() {
         1 if !name.as_encoded_bytes().contains(&b'/') => in_path(name),
-        _ => is_executable(Path::new(name)),
+        _ => Some(PathBuf::from(name)).filter(|path| is_executable(path)),
     };
-    if found { Ok(()) } else { Err(RecordError::NoProgram { name: PathBuf::from(name) }) }
+    found.ok_or_else(|| RecordError::NoProgram { name: PathBuf::from(name) })
 }
 
-fn in_path(name: &OsStr) -> bool {
+fn in_path(name: &OsStr) -> Option<PathBuf> {
     let path = std::env::var_os("PATH").unwrap_or_default();
-    std::env::split_paths(&path).any(|directory| is_executable(&directory.join(name)))
+    std::env::split_paths(&path).map(|directory| directory.join(name)).find(|path| is_executable(path))
 }
 
 fn is_executable(path: &Path) -> bool {

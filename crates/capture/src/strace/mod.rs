@@ -12,10 +12,12 @@ mod files;
 mod line;
 mod model;
 mod paths;
+mod phrase;
 mod processes;
 mod reader;
 mod shared;
 mod story;
+pub(crate) mod told;
 mod unattributed;
 
 use hotset_trace::{
@@ -52,6 +54,8 @@ pub enum Apps {
     Program,
     /// A process with its threads: `cc1 4711`.
     Process,
+    /// The control group of a process, where [`Options::group_of`] tells it.
+    Group,
 }
 
 /// A file that was open before the log began.
@@ -80,6 +84,10 @@ pub struct Options {
     pub directory: Option<Vec<u8>>,
     /// Files that the first process had open.
     pub inherited: Vec<Inherited>,
+    /// Where reads and writes took place is told beside the calls.
+    pub positions_told: bool,
+    /// Tells the control group of a process. Only of use while the process runs.
+    pub group_of: Option<fn(u32) -> Option<String>>,
     /// Tells the size of a program's file that the log does not tell. Only of use while the program runs.
     pub file_size_of: Option<fn(&str) -> Option<u64>>,
 }

@@ -26,8 +26,21 @@ pub(super) struct Scene<'a> {
     pub pid: u32,
     /// When, in nanoseconds since the log began.
     pub time: u64,
+    /// What is known of the files that it reads and writes, by other means than the calls before.
+    pub told: [Told; 2],
     /// Where its references go.
     pub batch: &'a mut Batch,
+}
+
+/// What the kernel has told of a file that a call worked on.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Told {
+    /// Where the call has read or written.
+    pub at: Option<u64>,
+    /// The file's size when it ended.
+    pub size: Option<u64>,
+    /// Somebody else moved the descriptor's position at the same time.
+    pub is_shared: bool,
 }
 
 /// What a path leads to.
@@ -59,6 +72,8 @@ pub(super) struct Model {
     inherited: FxHashMap<Box<[u8]>, u32>,
     /// Where the first process works.
     directory: Option<Box<[u8]>>,
+    positions_told: bool,
+    group_of: Option<fn(u32) -> Option<String>>,
     file_size_of: Option<fn(&str) -> Option<u64>>,
     met_process: bool,
 }
@@ -76,6 +91,8 @@ impl Model {
             apps_by: options.apps,
             inherited: FxHashMap::default(),
             directory: options.directory.map(Vec::into_boxed_slice),
+            positions_told: options.positions_told,
+            group_of: options.group_of,
             file_size_of: options.file_size_of,
             met_process: false,
         };
@@ -97,6 +114,12 @@ impl Model {
         self.processes.add_stray(pid, directory, UNKNOWN_PROGRAM);
     }
 
+    /// Adds a process that runs already; without its directory or program as far as they cannot be told.
+    pub(super) fn add_running(&mut self, pid: u32, directory: Option<Box<[u8]>>, program: Option<&[u8]>) {
+        let directory = directory.or_else(|| self.directory.take());
+        self.processes.add_stray(pid, directory, program.unwrap_or(UNKNOWN_PROGRAM));
+    }
+
     /// Process `parent` has made process `child`.
     pub(super) fn fork(&mut self, parent: u32, child: u32, flags: &[u8]) {
         self.processes.fork(parent, child, flags);
@@ -116,6 +139,14 @@ impl Model {
         let name = match self.apps_by {
             Apps::Program => process.program.clone(),
             Apps::Process => [&process.program, &b" "[..], process.leader.to_string().as_bytes()].concat().into(),
+            Apps::Group => {
+                let group = self.group_of.and_then(|ask| ask(process.leader));
+                let group = group.map(|group| group.into_bytes().into_boxed_slice());
+                // One that has ended was where its parent was.
+                let group = group.or_else(|| process.group.clone()).unwrap_or_else(|| UNKNOWN_PROGRAM.into());
+                process.group = Some(group.clone());
+                group
+            }
         };
         let apps = &mut self.files.tables.apps;
         let app = *self.apps.entry(name).or_insert_with_key(|name| {
@@ -271,7 +302,9 @@ impl Model {
         if matches!(target, Target::Object(_)) || shown.deleted {
             return self.processes.descriptors.open(table, number, description, false);
         }
-        self.unattributed.odd(Oddity::InheritedDescriptor);
+        if !self.positions_told {
+            self.unattributed.odd(Oddity::InheritedDescriptor);
+        }
         let description = self.processes.descriptors.keep(description);
         self.processes.descriptors.duplicate(table, number, description, false);
         self.inherited.insert((*path).into(), description);

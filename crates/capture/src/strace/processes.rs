@@ -29,6 +29,8 @@ pub(super) struct Process {
     pub leader: u32,
     /// The name of its program.
     pub program: Box<[u8]>,
+    /// Its control group when it was last asked for, or its parent's.
+    pub group: Option<Box<[u8]>>,
     /// The call it is in, if another process has been heard since.
     pending: Option<Pending>,
 }
@@ -65,8 +67,10 @@ impl Processes {
     pub(super) fn add_stray(&mut self, pid: u32, directory: Option<Box<[u8]>>, program: &[u8]) {
         let table = self.descriptors.new_table();
         let directory = self.directories.add(directory);
-        self.by_pid
-            .insert(pid, Process { table, directory, app: None, leader: pid, program: program.into(), pending: None });
+        self.by_pid.insert(
+            pid,
+            Process { table, directory, app: None, leader: pid, program: program.into(), group: None, pending: None },
+        );
     }
 
     /// Process `parent` makes process `child`; `flags` are those of `clone`, joined by `|`.
@@ -75,7 +79,7 @@ impl Processes {
             return;
         };
         let (table, directory, app, leader) = (from.table, from.directory, from.app, from.leader);
-        let program = from.program.clone();
+        let (program, group) = (from.program.clone(), from.group.clone());
         let table = match has_flag(flags, "CLONE_FILES") {
             true => self.descriptors.share_table(table),
             false => self.descriptors.copy_table(table),
@@ -86,7 +90,7 @@ impl Processes {
         };
         let leader = if has_flag(flags, "CLONE_THREAD") { leader } else { child };
         self.remove(child);
-        self.by_pid.insert(child, Process { table, directory, app, leader, program, pending: None });
+        self.by_pid.insert(child, Process { table, directory, app, leader, program, group, pending: None });
     }
 
     /// The process is gone.

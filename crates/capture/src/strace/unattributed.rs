@@ -66,10 +66,12 @@ pub(super) enum Oddity {
     Stray,
     /// A new process for which several could be the parent.
     GuessedParent,
+    /// A read or write by a position that somebody else moved at the same moment.
+    SharedPosition,
 }
 
 impl Oddity {
-    const COUNT: usize = 9;
+    const COUNT: usize = 10;
 
     fn describe(self, count: u64) -> String {
         match self {
@@ -94,6 +96,9 @@ impl Oddity {
                 "{count} processes began before the log, or their parents did; what they had open is known only where the log shows it"
             ),
             Oddity::GuessedParent => format!("{count} processes could have had several parents; the latest was taken"),
+            Oddity::SharedPosition => format!(
+                "{count} reads and writes shared a position with others at the same moment; they are told where it stood as they began"
+            ),
         }
     }
 
@@ -107,6 +112,7 @@ impl Oddity {
         Oddity::HeadlessCall,
         Oddity::Stray,
         Oddity::GuessedParent,
+        Oddity::SharedPosition,
     ];
 }
 

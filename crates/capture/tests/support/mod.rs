@@ -1,8 +1,18 @@
 //! What the tests that run programs share.
+#![allow(dead_code, reason = "not every file of tests uses all of it")]
 
 use std::process::{Command, Stdio};
 
 use hotset_testkit::inputs::skip;
+
+/// True if the kernel's side can be asked here; otherwise the test is left out, and says why.
+pub fn can_ask_kernel() -> bool {
+    let tried = hotset_feed::calls::Calls::open(&hotset_feed::calls::Choice::default());
+    if let Err(refusal) = &tried {
+        skip(&refusal.to_string());
+    }
+    tried.is_ok()
+}
 
 /// True if strace can be used here; otherwise the test is left out, and says so.
 pub fn can_trace() -> bool {

@@ -7,7 +7,7 @@ use crate::strace::{
     call::{Call, Handle, Outcome},
     descriptors::Target,
     files::FileId,
-    model::{Model, Scene},
+    model::{Model, Scene, Told},
     unattributed::{Class, Oddity},
 };
 
@@ -21,11 +21,13 @@ struct Side<'a> {
     asked: Option<u64>,
     /// This write goes to the file's end (`RWF_APPEND`).
     append: bool,
+    /// What is known by other means.
+    told: Told,
 }
 
 impl<'a> Side<'a> {
     fn new(op: Op, handle: Handle<'a>, position: Option<u64>, asked: Option<u64>) -> Side<'a> {
-        Side { op, handle, position, asked, append: false }
+        Side { op, handle, position, asked, append: false, told: Told::default() }
     }
 }
 
@@ -62,23 +64,27 @@ impl Model {
     }
 
     fn plain(&mut self, scene: &mut Scene, call: &Call, op: Op) -> Result<(), Malformed> {
-        let side = Side::new(op, call.handle(0)?, None, Some(call.number(2)?));
+        let mut side = Side::new(op, call.handle(0)?, None, Some(call.number(2)?));
+        side.told = scene.told[0];
         self.transfer(scene, side, call.result)
     }
 
     fn positioned(&mut self, scene: &mut Scene, call: &Call, op: Op) -> Result<(), Malformed> {
-        let side = Side::new(op, call.handle(0)?, Some(call.number(3)?), Some(call.number(2)?));
+        let mut side = Side::new(op, call.handle(0)?, Some(call.number(3)?), Some(call.number(2)?));
+        side.told = scene.told[0];
         self.transfer(scene, side, call.result)
     }
 
     fn vector(&mut self, scene: &mut Scene, call: &Call, op: Op, position: Option<u64>) -> Result<(), Malformed> {
         let mut side = Side::new(op, call.handle(0)?, position, None);
         side.append = call.has(4, "RWF_APPEND");
+        side.told = scene.told[0];
         self.transfer(scene, side, call.result)
     }
 
     /// Data goes from one descriptor to another inside the kernel.
-    fn pass_on(&mut self, scene: &mut Scene, call: &Call, from: Side, to: Side) -> Result<(), Malformed> {
+    fn pass_on(&mut self, scene: &mut Scene, call: &Call, mut from: Side, mut to: Side) -> Result<(), Malformed> {
+        [from.told, to.told] = scene.told;
         self.transfer(scene, from, call.result)?;
         self.transfer(scene, to, call.result)
     }
@@ -120,10 +126,11 @@ impl Model {
         }
         let known = self.processes.descriptors.description(description);
         let appends = side.op == Op::Write && (known.append || side.append);
-        let offset = match side.position {
+        let offset = match (side.told.at, side.position) {
+            (Some(at), _) => at,
             _ if appends => self.files.end(file),
-            Some(position) => position,
-            None => known.offset,
+            (None, Some(position)) => position,
+            (None, None) => known.offset,
         };
         let Some(end) = offset.checked_add(count) else {
             return Err(format!("found {count} bytes from byte {offset} of a file; expected an end below 2^64").into());
@@ -131,12 +138,15 @@ impl Model {
         if side.position.is_none() {
             known.offset = end;
         }
-        if appends && self.files.size(file).is_none() {
+        if appends && side.told.at.is_none() && self.files.size(file).is_none() {
             self.unattributed.odd(Oddity::UnknownEnd);
         }
         if count > 0 {
             self.files.set_kind(file, Kind::Datafile);
             self.files.reach(file, end);
+        }
+        if let Some(size) = side.told.size {
+            self.files.set_size(file, size);
         }
         if side.op == Op::Read && side.asked.map_or(count == 0, |asked| count < asked) {
             self.files.met_end(file, offset, count);
@@ -162,6 +172,9 @@ impl Model {
             (Target::File(file), Outcome::Returned(_)) => {
                 let executable = call.has(2, "PROT_EXEC");
                 self.files.set_kind(file, if executable { Kind::Executable } else { Kind::Datafile });
+                if let Some(size) = scene.told[0].size {
+                    self.files.set_size(file, size);
+                }
                 let there = self.files.size(file).map_or(length, |size| size.saturating_sub(offset).min(length));
                 let flags = if executable { FLAG_EXECUTABLE } else { 0 };
                 self.refer_range(scene, Op::Map, file, offset, there, flags)

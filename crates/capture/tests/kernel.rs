@@ -1,0 +1,266 @@
+//! Recording what runs already, by BPF: from the middle, without touching it.
+//!
+//! Where the machine does not allow it, the tests say so and are left out.
+
+mod support;
+
+use std::fs;
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::thread::{self, JoinHandle};
+use std::time::Duration;
+
+use hotset_capture::RecordError;
+use hotset_capture::record::{KernelRecorder, Subject, Summary};
+use hotset_capture::strace::Apps;
+use hotset_trace::{Batch, OpenOptions, native};
+
+/// The references of a trace as `app OP path offset length`.
+fn read(trace: &Path) -> Vec<String> {
+    let mut trace = hotset_trace::open(trace, &[native::FORMAT], &OpenOptions::default()).unwrap();
+    let mut batch = Batch::new();
+    let mut lines = Vec::new();
+    loop {
+        trace.reader.read(&mut batch).unwrap();
+        if batch.is_empty() {
+            return lines;
+        }
+        let tables = trace.reader.tables();
+        lines.extend(batch.requests.iter().map(|request| {
+            let (app, path) = (&tables.apps[request.app as usize], &tables.files[request.file as usize].path);
+            format!("{app} {} {path} {} {}", request.op().letter(), request.offset, request.length)
+        }));
+    }
+}
+
+/// A script that waits for a line on its standard input in the middle.
+fn waiting(script: &str, directory: &Path) -> Child {
+    Command::new("bash")
+        .args(["-c", script])
+        .current_dir(directory)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap()
+}
+
+/// Lets a waiting script go on.
+fn release(child: &mut Child) {
+    drop(child.stdin.take());
+}
+
+fn await_file(path: &Path) {
+    while !path.exists() {
+        thread::sleep(Duration::from_millis(5));
+    }
+}
+
+/// Records in a thread, and returns when it has begun.
+fn recording(recorder: KernelRecorder, trace: &Path) -> JoinHandle<Result<Summary, RecordError>> {
+    let (begun, has_begun) = std::sync::mpsc::channel();
+    let trace = trace.to_owned();
+    let thread = thread::spawn(move || recorder.run(&trace, |_| _ = begun.send(())));
+    has_begun.recv().ok();
+    thread
+}
+
+#[test]
+fn a_process_is_recorded_from_the_middle_with_its_names_and_positions() {
+    if !support::can_ask_kernel() {
+        return;
+    }
+    let directory = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
+    let place = directory.path().canonicalize().unwrap();
+    fs::write(place.join("in"), "0123456789abcdef").unwrap();
+    fs::write(place.join("log"), "before").unwrap();
+    let script = "exec 3<in 4>>log; read -r -N 5 x <&3; touch ready; read -r go; cat <&3 >&4; \
+                  cd /; cat \"$OLDPWD\"/in > /dev/null; exec 3<&-";
+    let mut child = waiting(script, &place);
+    await_file(&place.join("ready"));
+    let trace = place.join("t.hst");
+    let recorder = recording(KernelRecorder::new(Subject::Process(child.id())), &trace);
+    release(&mut child);
+    let summary = recorder.join().unwrap().unwrap();
+    child.wait().unwrap();
+    assert_eq!(summary.lost, 0);
+    let references = read(&trace);
+    let (input, log) = (place.join("in"), place.join("log"));
+    for line in [
+        format!("cat R {} 5 11", input.display()),
+        format!("cat W {} 6 11", log.display()),
+        format!("cat O {} 0 0", input.display()),
+        format!("cat R {} 0 16", input.display()),
+    ] {
+        assert_eq!(references.iter().filter(|known| **known == line).count(), 1, "{line}\n{}", references.join("\n"));
+    }
+    assert!(references.iter().all(|line| !line.contains("t.hst")), "the recorder has recorded itself");
+    // Of what was done before nothing is told.
+    assert!(!references.iter().any(|line| line.contains("bash R") && line.contains("/in ")), "{references:?}");
+}
+
+#[test]
+fn names_of_short_lived_processes_and_threads_are_not_lost() {
+    if !support::can_ask_kernel() {
+        return;
+    }
+    let directory = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
+    let place = directory.path().canonicalize().unwrap();
+    (0..60).for_each(|number| fs::write(place.join(format!("f{number}")), vec![b'x'; 100 + number]).unwrap());
+    let trace = place.join("t.hst");
+    let script = format!("cd {}; for n in $(seq 0 59); do cat f$n & done > /dev/null; wait", place.display());
+    let command = ["bash", "-c", &script].map(Into::into).to_vec();
+    let summary = KernelRecorder::new(Subject::Command(command)).apps(Apps::Process).run(&trace, |_| {}).unwrap();
+    assert!(summary.status.success() && summary.lost == 0);
+    let references = read(&trace);
+    for number in 0..60 {
+        let read = format!(" R {} 0 {}", place.join(format!("f{number}")).display(), 100 + number);
+        let by: Vec<&String> = references.iter().filter(|line| line.ends_with(&read)).collect();
+        assert!(by.len() == 1 && by[0].starts_with("cat "), "{read}: {by:?}");
+    }
+}
+
+#[test]
+fn what_finds_no_room_is_counted() {
+    if !support::can_ask_kernel() {
+        return;
+    }
+    let directory = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
+    let trace = directory.path().join("t.hst");
+    let script = "i=0; while [ $i -lt 3000 ]; do read -r x < /etc/hostname; i=$((i+1)); done; exit 5";
+    let command = ["bash", "-c", script].map(Into::into).to_vec();
+    let summary = KernelRecorder::new(Subject::Command(command)).buffer(4096).run(&trace, |_| {}).unwrap();
+    assert_eq!(summary.status.code(), Some(5));
+    assert!(summary.lost > 0, "{summary:?}");
+    assert!(!read(&trace).is_empty());
+}
+
+/// The folder of a control group of the test's own, removed with it.
+struct Group(std::path::PathBuf);
+
+impl Group {
+    fn make() -> Option<Group> {
+        let tops = ["/sys/fs/cgroup/pids", "/sys/fs/cgroup/unified", "/sys/fs/cgroup"];
+        let made = tops.map(|top| Path::new(top).join(format!("hotset-test-{}", std::process::id())));
+        made.into_iter()
+            .find(|folder| fs::create_dir(folder).is_ok() && folder.join("cgroup.procs").exists())
+            .map(Group)
+    }
+}
+
+impl Drop for Group {
+    fn drop(&mut self) {
+        // The last process may still be on its way out.
+        while fs::remove_dir(&self.0).is_err_and(|error| error.kind() == std::io::ErrorKind::ResourceBusy) {
+            thread::sleep(Duration::from_millis(5));
+        }
+    }
+}
+
+#[test]
+fn a_control_group_is_recorded_with_who_is_in_it_and_who_enters() {
+    if !support::can_ask_kernel() {
+        return;
+    }
+    let Some(group) = Group::make() else {
+        return hotset_testkit::inputs::skip("no control group can be made here");
+    };
+    let directory = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
+    let place = directory.path().canonicalize().unwrap();
+    for name in ["inside", "outside", "entering", "left"] {
+        fs::write(place.join(name), name).unwrap();
+    }
+    let mut inside = waiting("read -r go; cat inside", &place);
+    let mut outside = waiting("read -r go; cat outside", &place);
+    let mut entering = waiting("read -r go; cat entering", &place);
+    let mut leaving = waiting("read -r go; cat left", &place);
+    let procs = group.0.join("cgroup.procs");
+    for member in [&inside, &leaving] {
+        fs::write(&procs, member.id().to_string()).unwrap();
+    }
+    let trace = place.join("t.hst");
+    let recorder = KernelRecorder::new(Subject::Group(group.0.clone())).limit(Some(Duration::from_secs(4)));
+    let recorder = recording(recorder.apps(Apps::Group), &trace);
+    fs::write(&procs, entering.id().to_string()).unwrap();
+    fs::write(group.0.parent().unwrap().join("cgroup.procs"), leaving.id().to_string()).unwrap();
+    for child in [&mut inside, &mut outside, &mut entering, &mut leaving] {
+        release(child);
+        assert!(child.wait().unwrap().success());
+    }
+    recorder.join().unwrap().unwrap();
+    let references = read(&trace);
+    let reads = |name: &str| {
+        let read = format!(" R {} 0 {}", place.join(name).display(), name.len());
+        references.iter().filter(|line| line.ends_with(&read)).count()
+    };
+    let counts = ["inside", "outside", "entering", "left"].map(reads);
+    assert_eq!(counts, [1, 0, 1, 0], "{}", references.join("\n"));
+}
+
+/// No test of its own: what the test below runs with fewer rights.
+#[test]
+fn as_recorder() {
+    let Ok(trace) = std::env::var("HOTSET_TEST_TRACE") else { return };
+    let command = ["cat", "/etc/hostname"].map(Into::into).to_vec();
+    match KernelRecorder::new(Subject::Command(command)).run(Path::new(&trace), |_| {}) {
+        Ok(summary) => std::process::exit(summary.status.code().unwrap_or(98)),
+        Err(error) => {
+            eprintln!("{error}");
+            std::process::exit(99);
+        }
+    }
+}
+
+/// The recorder's status and what it says, run by nobody with these capabilities alone.
+fn with_capabilities(capabilities: &str, trace: &Path) -> Option<(i32, String)> {
+    let only = format!("-all{capabilities}");
+    let output = Command::new("setpriv")
+        .args(["--reuid=65534", "--clear-groups", "--inh-caps", &only, "--ambient-caps", &only])
+        .args(["--bounding-set", &only])
+        .arg(std::env::current_exe().unwrap())
+        .args(["--exact", "as_recorder", "--nocapture", "--quiet"])
+        .env("HOTSET_TEST_TRACE", trace)
+        .output()
+        .ok()?;
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    // 126 and 127: setpriv may not do it, or nobody may not execute the test.
+    output.status.code().filter(|code| ![126, 127].contains(code)).map(|code| (code, said))
+}
+
+#[test]
+fn two_capabilities_suffice_and_none_can_be_left_out() {
+    if !support::can_ask_kernel() {
+        return;
+    }
+    let directory = tempfile::tempdir().unwrap();
+    let everybody = std::os::unix::fs::PermissionsExt::from_mode(0o777);
+    fs::set_permissions(directory.path(), everybody).unwrap();
+    let trace = directory.path().join("t.hst");
+    let Some((status, said)) = with_capabilities(",+bpf,+perfmon", &trace) else {
+        return hotset_testkit::inputs::skip("rights cannot be dropped here (setpriv of util-linux, run by root)");
+    };
+    assert_eq!(status, 0, "{said}");
+    assert!(read(&trace).iter().any(|line| line.starts_with("cat R ") && line.contains("/hostname 0 ")));
+    for fewer in ["", ",+bpf", ",+perfmon"] {
+        let (status, said) = with_capabilities(fewer, &trace).unwrap();
+        assert_eq!(status, 99, "{fewer}: {said}");
+        assert!(said.contains("it needs root, or CAP_BPF and CAP_PERFMON"), "{fewer}: {said}");
+        assert!(said.contains("`--via strace`, which is the default"), "{fewer}: {said}");
+    }
+}
+
+#[test]
+fn what_is_not_there_is_refused_in_a_sentence() {
+    if !support::can_ask_kernel() {
+        return;
+    }
+    let directory = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
+    let trace = directory.path().join("t.hst");
+    let refusal = |subject: Subject| KernelRecorder::new(subject).run(&trace, |_| {}).unwrap_err().to_string();
+    assert_eq!(
+        refusal(Subject::Process(u32::MAX / 2)),
+        "cannot record process 2147483647: there is no process of this number"
+    );
+    let no_group = refusal(Subject::Group(directory.path().to_owned()));
+    assert!(no_group.ends_with("there is no cgroup.procs in it"), "{no_group}");
+    assert!(refusal(Subject::Command(vec!["no-such-program".into()])).contains("there is no such program"));
+}

@@ -1,0 +1,566 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0
+ *
+ * The kernel's side of recording: system calls of chosen processes with what they worked on, told to user space.
+ *
+ * Built by `make bpf` into calls.bpf.o, which is committed. Needs no header of a kernel or a library: where fields lie in
+ * the kernel's structures comes from its own description (BTF), which src/calls/places.rs reads. src/calls/kernel.rs is the
+ * other side of every struct below.
+ *
+ * Idea: what a call works on is looked at where nobody can change it any more, or not yet: names and the file behind a
+ * descriptor as the call begins, the position and the size as it ends. A file's path is told when a process uses a
+ * descriptor for the first time, and whenever another file is behind it.
+ */
+
+typedef unsigned char u8;
+typedef unsigned int u32;
+typedef int s32;
+typedef unsigned long long u64;
+typedef long long s64;
+
+#define SECTION(name) __attribute__((section(name), used))
+#define INLINE static inline __attribute__((always_inline))
+
+/* Helpers of the kernel by their numbers, which never change. */
+static void *(*const lookup)(void *map, const void *key) = (void *)1;
+static s64 (*const update)(void *map, const void *key, const void *value, u64 flags) = (void *)2;
+static s64 (*const delete)(void *map, const void *key) = (void *)3;
+static u64 (*const now)(void) = (void *)5;
+static u64 (*const current_thread)(void) = (void *)14;
+static u64 (*const current_task)(void) = (void *)35;
+static s64 (*const read_user)(void *to, u32 size, u64 from) = (void *)112;
+static s64 (*const read_kernel)(void *to, u32 size, u64 from) = (void *)113;
+static s64 (*const read_user_text)(void *to, u32 size, u64 from) = (void *)114;
+static s64 (*const read_kernel_text)(void *to, u32 size, u64 from) = (void *)115;
+static s64 (*const output)(void *ring, void *data, u64 size, u64 flags) = (void *)130;
+
+enum { NO_WAKEUP = 1 };
+
+/* Maps. */
+struct map {
+	u32 type, key_size, value_size, max_entries, flags;
+};
+enum { HASH = 1, ARRAY = 2, PER_CPU_ARRAY = 6, LRU_HASH = 9, RING = 27 };
+enum { MMAPABLE = 1 << 10 };
+
+/* Offsets of fields in the kernel's structures, and what is recorded. */
+struct config {
+	u32 everybody, self;
+	u32 arguments[6];
+	u32 task_files, task_fs, task_pid, task_tgid, task_signal, task_status, task_nsproxy;
+	u32 signal_live, nsproxy_mnt, mnt_ns_number, files_table, table_size, table_files;
+	u32 file_inode, file_flags, file_position, file_path, path_dentry;
+	u32 inode_mode, inode_block, inode_size, super_magic;
+	u32 dentry_parent, dentry_name, dentry_hash, mount_root, mount_inner, mount_parent, mount_point, fs_directory;
+	u32 group_root, root_hierarchy, hierarchy, group_length;
+	u8 group[256];
+};
+
+/* What to look at for a call: places of its arguments, or NONE. */
+struct look {
+	u8 wanted, at_begin, opens, unused;
+	u8 file[2], name[2], base[2], value[2], answer, pad[3];
+};
+enum { NONE = 255, CALLS = 1024 };
+
+/* A thread's call, from its begin to its end. */
+struct call {
+	u32 number, told, missing, busy;
+	u64 arguments[6], file[2], position[2], value[2];
+};
+
+/* Records of the ring. */
+enum what { CALL, NAME, FORK, EXIT, EXEC, JOIN };
+struct head {
+	u32 what, thread, process, space;
+	u64 time;
+};
+enum { ANSWER = 64 };
+struct ended {
+	struct head head;
+	u32 number, told;
+	s64 result;
+	u64 arguments[6], value[2], before[2], after[2], size[2];
+	u32 flags[2], mode[2];
+	u8 answer[ANSWER];
+};
+enum { LONGEST = 4096, LONGEST_NAME = 256, DEEPEST = 64 };
+/* Names of a path from its last to its first, each closed by a zero; or a text of the process, as it is. */
+struct name {
+	struct head head;
+	u32 slot, length, mode, magic, is_deleted, is_whole;
+	u8 text[LONGEST + LONGEST_NAME];
+};
+struct birth {
+	struct head head;
+	u32 thread, process, shares, pad;
+};
+enum { SHARES_FILES = 1, SHARES_DIRECTORY = 2 };
+enum slot { TEXT, BASE = 2, FILE = 4, OPENED = 6, SLOTS };
+
+/* Where on the way up a path is. */
+struct walk {
+	u64 mount, dentry;
+};
+
+struct descriptor {
+	u32 process, number;
+};
+struct behind {
+	u64 file, inode;
+};
+struct losses {
+	u64 lost, foreign;
+};
+enum { FULLY = 1, ITS_CHILDREN = 2 };
+
+/* The entries of some are chosen when the object is loaded. */
+struct map SECTION("maps") config = {ARRAY, 4, sizeof(struct config), 1, 0};
+struct map SECTION("maps") looks = {ARRAY, 4, sizeof(struct look), CALLS, 0};
+struct map SECTION("maps") watched = {HASH, 4, 4, 65536, 0};
+struct map SECTION("maps") calls = {HASH, 8, sizeof(struct call), 32768, 0};
+struct map SECTION("maps") told = {LRU_HASH, sizeof(struct descriptor), sizeof(struct behind), 65536, 0};
+struct map SECTION("maps") ring = {RING, 0, 0, 4096, 0};
+struct map SECTION("maps") losses = {ARRAY, 4, sizeof(struct losses), 1, MMAPABLE};
+/* Too large for the stack. Whoever writes there is not preempted: the tracepoints below run with preemption off. */
+struct map SECTION("maps") names = {PER_CPU_ARRAY, 4, sizeof(struct name), 1, 0};
+struct map SECTION("maps") ends = {PER_CPU_ARRAY, 4, sizeof(struct ended), 1, 0};
+
+INLINE u64 load(u64 from)
+{
+	u64 value = 0;
+
+	read_kernel(&value, sizeof(value), from);
+	return value;
+}
+
+INLINE u32 load_short(u64 from)
+{
+	u32 value = 0;
+
+	read_kernel(&value, sizeof(value), from);
+	return value;
+}
+
+INLINE const struct config *settings(void)
+{
+	u32 zero = 0;
+
+	return lookup(&config, &zero);
+}
+
+INLINE void count(int is_foreign)
+{
+	u32 zero = 0;
+	struct losses *shared = lookup(&losses, &zero);
+
+	if (shared)
+		__sync_fetch_and_add(is_foreign ? &shared->foreign : &shared->lost, 1);
+}
+
+INLINE int send(void *record, u64 size)
+{
+	if (!output(&ring, record, size, NO_WAKEUP))
+		return 1;
+	count(0);
+	return 0;
+}
+
+/* How a process is watched; 0 if it is not. */
+INLINE u32 watch_of(const struct config *c, u32 process)
+{
+	u32 *how = lookup(&watched, &process);
+
+	if (how)
+		return *how;
+	return c->everybody && process != c->self ? FULLY : 0;
+}
+
+INLINE u32 space_of(const struct config *c, u64 task)
+{
+	return load_short(load(load(task + c->task_nsproxy) + c->nsproxy_mnt) + c->mnt_ns_number);
+}
+
+INLINE void begin(const struct config *c, struct head *head, enum what what)
+{
+	u64 thread = current_thread();
+
+	head->what = what;
+	head->thread = thread;
+	head->process = thread >> 32;
+	head->space = space_of(c, current_task());
+	head->time = now();
+}
+
+INLINE int send_name(struct name *name, enum slot slot, u32 length)
+{
+	if (length > LONGEST)
+		length = LONGEST;
+	name->slot = slot;
+	name->length = length;
+	return send(name, sizeof(*name) - sizeof(name->text) + length);
+}
+
+/* Tells a text that the process holds. The first byte of it, 0 if it cannot be read now, 1 if it found no room. */
+INLINE u32 tell_text(const struct config *c, enum slot slot, u64 from)
+{
+	u32 zero = 0;
+	struct name *name = lookup(&names, &zero);
+	s64 length;
+
+	if (!name)
+		return 1;
+	length = read_user_text(name->text, LONGEST, from);
+	if (length <= 0 || length > LONGEST)
+		return 0;
+	begin(c, &name->head, NAME);
+	name->is_whole = 1;
+	if (!send_name(name, slot, length - 1))
+		return 1;
+	return length > 1 ? name->text[0] | 256 : 256;
+}
+
+/* Writes the last name of the path at hand behind those that are there already, and goes one up. False at its end. The
+ * state lies in the record: what the verifier knows of it must be the same each time, or it counts every way here. */
+INLINE int add_name(const struct config *c, struct walk *walk, volatile u32 *length, u8 *text, u32 *is_whole)
+{
+	u64 dentry = walk->dentry, outer = walk->mount - c->mount_inner;
+	u64 parent = load(dentry + c->dentry_parent);
+	int is_top = dentry == load(walk->mount + c->mount_root);
+	u32 at = *length;
+	s64 added;
+
+	if (is_top && load(outer + c->mount_parent) != outer) {
+		walk->dentry = load(outer + c->mount_point);
+		walk->mount = load(outer + c->mount_parent) + c->mount_inner;
+		return 1;
+	}
+	if (is_top || dentry == parent) {
+		*is_whole = 1;
+		/* The top has a name of its own only where nothing is below it. */
+		if (at)
+			return 0;
+	}
+	if (at >= LONGEST)
+		return 0;
+	added = read_kernel_text(&text[at], LONGEST_NAME, load(dentry + c->dentry_name));
+	if (added <= 0)
+		return 0;
+	*length = at + added;
+	walk->dentry = parent;
+	return !*is_whole;
+}
+
+/* Tells the path of a directory entry below a mount. */
+static __attribute__((noinline)) int tell_path(u64 mount, u64 dentry, u64 inode, u32 slot)
+{
+	const struct config *c = settings();
+	struct walk walk = {mount, dentry};
+	u32 zero = 0, i;
+	struct name *name = lookup(&names, &zero);
+
+	if (!c || !name)
+		return 0;
+	begin(c, &name->head, NAME);
+	name->mode = load_short(inode + c->inode_mode) & 0xffff;
+	name->magic = load_short(load(inode + c->inode_block) + c->super_magic);
+	name->is_deleted = !load(dentry + c->dentry_hash) && load(dentry + c->dentry_parent) != dentry;
+	name->is_whole = 0;
+	name->length = 0;
+	for (i = 0; i < DEEPEST; i++)
+		if (!add_name(c, &walk, &name->length, name->text, &name->is_whole))
+			break;
+	return send_name(name, slot, name->length);
+}
+
+INLINE u64 file_of(const struct config *c, u32 number)
+{
+	u64 table = load(load(current_task() + c->task_files) + c->files_table);
+
+	if (number >= load_short(table + c->table_size))
+		return 0;
+	return load(load(table + c->table_files) + 8ULL * number);
+}
+
+INLINE int tell_file(const struct config *c, u64 file, u32 slot)
+{
+	u64 path = file + c->file_path;
+
+	return tell_path(load(path), load(path + c->path_dentry), load(file + c->file_inode), slot);
+}
+
+/* Tells what is behind a descriptor if the process has not used it yet, or it is another file now. */
+INLINE u32 tell_descriptor(const struct config *c, u32 number, u64 file, u32 slot, int always)
+{
+	struct descriptor key = {current_thread() >> 32, number};
+	struct behind is = {file, load(file + c->file_inode)}, *was = lookup(&told, &key);
+
+	if (!always && was && was->file == is.file && was->inode == is.inode)
+		return 0;
+	if (!tell_file(c, file, slot))
+		return 0;
+	update(&told, &key, &is, 0);
+	return 1U << slot;
+}
+
+/* Tells the directory that a name is taken from. */
+INLINE u32 tell_base(const struct config *c, s32 number, u32 slot)
+{
+	u64 file, path;
+
+	if (number == -100) {
+		path = load(current_task() + c->task_fs) + c->fs_directory;
+		return tell_path(load(path), load(path + c->path_dentry), 0, slot) ? 1U << slot : 0;
+	}
+	file = file_of(c, number);
+	return file && tell_file(c, file, slot) ? 1U << slot : 0;
+}
+
+INLINE u64 argument(const struct call *call, u32 place)
+{
+	return place < 6 ? call->arguments[place] : 0;
+}
+
+/* Tells a name and, if it is relative, where it is taken from; what cannot be read yet is told as the call ends. */
+INLINE void tell_name(const struct config *c, const struct look *look, struct call *call, u32 which)
+{
+	u32 slot = TEXT + which, first, base;
+
+	if (look->name[which] == NONE || !argument(call, look->name[which]))
+		return;
+	first = tell_text(c, slot, argument(call, look->name[which]));
+	if (!first) {
+		call->missing |= 1U << slot;
+		return;
+	}
+	if (first > 1)
+		call->told |= 1U << slot;
+	if ((first & 255) == '/')
+		return;
+	base = look->base[which] == NONE ? (u32)-100 : argument(call, look->base[which]);
+	call->told |= tell_base(c, base, BASE + which);
+}
+
+INLINE void end(const struct config *c, struct call *call, const struct look *look, s64 result)
+{
+	u32 zero = 0, i;
+	struct ended *ended = lookup(&ends, &zero);
+	u64 size = sizeof(*ended) - ANSWER;
+
+	if (!ended)
+		return;
+	begin(c, &ended->head, CALL);
+	ended->number = call->number;
+	ended->told = call->told;
+	ended->result = result;
+	for (i = 0; i < 6; i++)
+		ended->arguments[i] = call->arguments[i];
+	for (i = 0; i < 2; i++) {
+		u64 file = call->file[i], inode = file ? load(file + c->file_inode) : 0;
+
+		ended->value[i] = call->value[i];
+		ended->before[i] = call->position[i];
+		ended->after[i] = file ? load(file + c->file_position) : 0;
+		ended->flags[i] = file ? load_short(file + c->file_flags) : 0;
+		ended->mode[i] = file ? load_short(inode + c->inode_mode) & 0xffff : 0;
+		ended->size[i] = file ? load(inode + c->inode_size) : 0;
+	}
+	if (look->answer != NONE && result >= 0) {
+		if (!read_user(ended->answer, ANSWER, argument(call, look->answer)))
+			size = sizeof(*ended);
+	}
+	send(ended, size);
+}
+
+INLINE const struct look *look_of(u32 number)
+{
+	const struct look *look = number < CALLS ? lookup(&looks, &number) : 0;
+
+	return look && look->wanted ? look : 0;
+}
+
+/* Room for the call that the thread begins, taken the first time and kept until the thread ends. */
+INLINE struct call *room(u64 task)
+{
+	struct call *call = lookup(&calls, &task), empty = {};
+
+	if (call)
+		return call;
+	update(&calls, &task, &empty, 0);
+	return lookup(&calls, &task);
+}
+
+SECTION("raw_tp/sys_enter") int on_enter(u64 *context)
+{
+	const struct config *c = settings();
+	const struct look *look;
+	u64 task = current_task(), registers = context[0];
+	u32 process = current_thread() >> 32, i;
+	struct call *call;
+
+	if (!c || watch_of(c, process) != FULLY)
+		return 0;
+	/* A program for another kind of processor has other numbers. */
+	if (c->task_status && load_short(task + c->task_status) & 2) {
+		count(1);
+		return 0;
+	}
+	look = look_of(context[1]);
+	if (!look)
+		return 0;
+	call = room(task);
+	if (!call) {
+		count(0);
+		return 0;
+	}
+	call->number = context[1];
+	call->told = 0;
+	call->missing = 0;
+	call->busy = 1;
+	for (i = 0; i < 6; i++)
+		call->arguments[i] = load(registers + c->arguments[i]);
+	for (i = 0; i < 2; i++) {
+		u32 number = argument(call, look->file[i]);
+
+		call->file[i] = look->file[i] == NONE ? 0 : file_of(c, number);
+		call->position[i] = 0;
+		call->value[i] = 0;
+		if (call->file[i]) {
+			call->position[i] = load(call->file[i] + c->file_position);
+			call->told |= tell_descriptor(c, number, call->file[i], FILE + i, 0);
+		}
+		if (look->value[i] != NONE && argument(call, look->value[i]))
+			read_user(&call->value[i], 8, argument(call, look->value[i]));
+		tell_name(c, look, call, i);
+	}
+	if (look->at_begin) {
+		end(c, call, look, 0);
+		call->busy = 0;
+	}
+	return 0;
+}
+
+SECTION("raw_tp/sys_exit") int on_exit(u64 *context)
+{
+	const struct config *c = settings();
+	const struct look *look;
+	u64 task = current_task();
+	s64 result = context[1];
+	struct call *call;
+	u32 i;
+
+	if (!c || watch_of(c, current_thread() >> 32) != FULLY)
+		return 0;
+	call = lookup(&calls, &task);
+	if (!call || !call->busy)
+		return 0;
+	call->busy = 0;
+	look = look_of(call->number);
+	if (!look)
+		return 0;
+	for (i = 0; i < 2; i++)
+		if (call->missing & 1U << (TEXT + i))
+			tell_name(c, look, call, i);
+	if (look->opens && result >= 0) {
+		u64 file = file_of(c, result);
+
+		if (file)
+			call->told |= tell_descriptor(c, result, file, OPENED, 1);
+	}
+	end(c, call, look, result);
+	return 0;
+}
+
+SECTION("raw_tp/sched_process_fork") int on_fork(u64 *context)
+{
+	const struct config *c = settings();
+	u64 parent = context[0], child = context[1];
+	u32 process = current_thread() >> 32, how, fully = FULLY;
+	struct birth birth = {};
+
+	if (!c)
+		return 0;
+	how = watch_of(c, process);
+	birth.thread = load_short(child + c->task_pid);
+	birth.process = load_short(child + c->task_tgid);
+	if (!how || (how == ITS_CHILDREN && birth.process == process))
+		return 0;
+	if (birth.process != process && !c->everybody && update(&watched, &birth.process, &fully, 0))
+		count(0);
+	if (load(parent + c->task_files) == load(child + c->task_files))
+		birth.shares |= SHARES_FILES;
+	if (load(parent + c->task_fs) == load(child + c->task_fs))
+		birth.shares |= SHARES_DIRECTORY;
+	begin(c, &birth.head, FORK);
+	send(&birth, sizeof(birth));
+	return 0;
+}
+
+SECTION("raw_tp/sched_process_exit") int on_end(void *context)
+{
+	const struct config *c = settings();
+	u64 task = current_task();
+	u32 process = current_thread() >> 32;
+	struct head head = {};
+
+	(void)context;
+	delete(&calls, &task);
+	if (!c || watch_of(c, process) != FULLY)
+		return 0;
+	begin(c, &head, EXIT);
+	send(&head, sizeof(head));
+	if (!load_short(load(task + c->task_signal) + c->signal_live))
+		delete(&watched, &process);
+	return 0;
+}
+
+/* A thread executes a program and is the only one of its process from now on, under its process's number. */
+SECTION("raw_tp/sched_process_exec") int on_exec(u64 *context)
+{
+	const struct config *c = settings();
+	u32 process = current_thread() >> 32;
+	struct birth birth = {};
+
+	if (!c || watch_of(c, process) != FULLY)
+		return 0;
+	birth.thread = context[1];
+	birth.process = process;
+	begin(c, &birth.head, EXEC);
+	send(&birth, sizeof(birth));
+	return 0;
+}
+
+/* A process is moved to a control group: into the one that is recorded or below it, or out of it. */
+SECTION("raw_tp/cgroup_attach_task") int on_join(u64 *context)
+{
+	const struct config *c = settings();
+	u64 group = context[0], path = context[1], task = context[2];
+	u32 process, fully = FULLY, length, i;
+	struct birth birth = {};
+	u8 text[256] = {};
+
+	if (!c || !c->group_length)
+		return 0;
+	if (load_short(load(group + c->group_root) + c->root_hierarchy) != c->hierarchy)
+		return 0;
+	process = load_short(task + c->task_tgid);
+	length = c->group_length;
+	read_kernel_text(text, sizeof(text), path);
+	for (i = 0; i < sizeof(text) - 1 && i < length; i++)
+		if (text[i] != c->group[i])
+			break;
+	if (i < length || (i < sizeof(text) && text[i] && text[i] != '/')) {
+		delete(&watched, &process);
+		return 0;
+	}
+	if (process == c->self)
+		return 0;
+	update(&watched, &process, &fully, 0);
+	begin(c, &birth.head, JOIN);
+	birth.thread = load_short(task + c->task_pid);
+	birth.process = process;
+	send(&birth, sizeof(birth));
+	return 0;
+}
+
+/* The words by which the kernel knows terms that go with its own. */
+char SECTION("license") licence[] = "Dual MIT/GPL";

@@ -1,0 +1,180 @@
+//! System calls of chosen processes as the kernel sees them, by BPF: for recordings.
+//!
+//! Idea: a program that is called as each system call begins and ends looks at what the call works on: names, the file
+//! behind a descriptor, its position and size. The recorded process is never stopped. Nothing stays in the kernel when
+//! [`Calls`] is dropped or its process is killed.
+//!
+//! Rights: root, or CAP_BPF and CAP_PERFMON.
+
+mod btf;
+mod places;
+mod record;
+mod table;
+
+use std::error;
+use std::io;
+use std::sync::atomic::Ordering;
+
+use aya::maps::{Array, HashMap, MapData, MapError, RingBuf};
+use aya::programs::RawTracePoint;
+use aya::{Ebpf, EbpfLoader, Pod, include_bytes_aligned};
+
+use crate::kernel::{map_fd, refusal};
+use crate::words::Words;
+use crate::{Error, Result};
+
+pub use places::Group;
+pub use record::{BASE, Called, FILE, Named, OPENED, OnFile, Record, TEXT, What, Who};
+pub use table::{Look, entry};
+
+/// Built by `make bpf`.
+static OBJECT: &[u8] = include_bytes_aligned!("../../bpf/calls.bpf.o");
+
+/// Which program is called where. Calls come last, so that nothing is missed of what they need.
+const PROGRAMS: [(&str, &str); 6] = [
+    ("on_fork", "sched_process_fork"),
+    ("on_end", "sched_process_exit"),
+    ("on_exec", "sched_process_exec"),
+    ("on_join", "cgroup_attach_task"),
+    ("on_exit", "sys_exit"),
+    ("on_enter", "sys_enter"),
+];
+
+/// Words of the map `losses`.
+const LOST: usize = 0;
+const FOREIGN: usize = 1;
+
+/// The map `config`, as bytes.
+const CONFIG_BYTES: usize = 424;
+
+#[derive(Clone, Copy)]
+#[repr(transparent)]
+struct Config([u8; CONFIG_BYTES]);
+
+// SAFETY: an array of bytes has no padding and no forbidden values.
+unsafe impl Pod for Config {}
+
+/// What is recorded, and how much may wait.
+#[derive(Clone, Debug)]
+pub struct Choice {
+    /// Every process except this one.
+    pub everybody: bool,
+    /// Processes that are moved into this control group, from then on.
+    pub group: Option<Group>,
+    /// Bytes of records that may wait for [`Calls::drain`]: a power of two of at least a page.
+    pub buffer: u32,
+}
+
+impl Default for Choice {
+    /// Nobody but who is watched; 32 MiB.
+    fn default() -> Choice {
+        Choice { everybody: false, group: None, buffer: 32 << 20 }
+    }
+}
+
+/// How a process is recorded.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Watch {
+    /// With the processes that it makes.
+    Fully = 1,
+    /// Only those that it makes.
+    ItsChildren = 2,
+}
+
+/// Attached programs; all leave the kernel when this is dropped.
+pub struct Calls {
+    /// Holds what is attached.
+    _ebpf: Ebpf,
+    watched: HashMap<MapData, u32, u32>,
+    ring: RingBuf<MapData>,
+    losses: Words,
+}
+
+impl Calls {
+    /// Loads and attaches the programs.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::NoCalls`]: the kernel does not describe itself, or refuses.
+    pub fn open(choice: &Choice) -> Result<Calls> {
+        if cfg!(target_endian = "big") {
+            let why = "its programs are built for processors that keep the low byte first".to_owned();
+            return Err(Error::NoCalls { why });
+        }
+        let config = places::config(choice.everybody, choice.group.as_ref()).map_err(|why| Error::NoCalls { why })?;
+        Calls::load(choice, &config).map_err(|error| Error::NoCalls { why: refusal(error.as_ref()) })
+    }
+
+    fn load(choice: &Choice, config: &[u8]) -> std::result::Result<Calls, Box<dyn error::Error>> {
+        let mut ebpf = EbpfLoader::new().map_max_entries("ring", choice.buffer).load(OBJECT)?;
+        // While the object still holds its maps.
+        for (name, _) in PROGRAMS {
+            program(&mut ebpf, name)?.load()?;
+        }
+        let map = |ebpf: &mut Ebpf, name: &str| ebpf.take_map(name).ok_or_else(|| format!("the object has no {name}"));
+        Array::try_from(map(&mut ebpf, "config")?)?.set(0, Config(config.try_into()?), 0)?;
+        let mut looks: Array<MapData, [u8; 16]> = Array::try_from(map(&mut ebpf, "looks")?)?;
+        for (_, number, look) in table::CALLS.iter().chain(table::OLD_CALLS) {
+            looks.set(u32::try_from(*number)?, look.bytes(), 0)?;
+        }
+        let losses = Words::of(map_fd(&ebpf, "losses")?, 2)?;
+        let ring = RingBuf::try_from(map(&mut ebpf, "ring")?)?;
+        let watched = HashMap::try_from(map(&mut ebpf, "watched")?)?;
+        for (name, event) in PROGRAMS {
+            program(&mut ebpf, name)?.attach(event)?;
+        }
+        Ok(Calls { _ebpf: ebpf, watched, ring, losses })
+    }
+
+    /// Records a process from now on.
+    ///
+    /// # Errors
+    ///
+    /// The kernel holds no more processes.
+    pub fn watch(&mut self, process: u32, how: Watch) -> Result<()> {
+        self.watched.insert(process, how as u32, 0).map_err(|error| Error::Io {
+            what: format!("record process {process}"),
+            error: match error {
+                MapError::SyscallError(error) => error.io_error,
+                other => io::Error::other(other),
+            },
+        })
+    }
+
+    /// Records a process no more. What it has made is recorded on.
+    pub fn unwatch(&mut self, process: u32) {
+        // It fails only if the process is not watched.
+        let _ = self.watched.remove(&process);
+    }
+
+    /// True if a chosen process is still there.
+    pub fn has_watched(&self) -> bool {
+        self.watched.keys().next().is_some()
+    }
+
+    /// Hands on what waits, in order, `most` records at most; returns how many.
+    pub fn drain(&mut self, most: usize, mut each: impl FnMut(Record)) -> usize {
+        for records in 0..most {
+            match self.ring.next() {
+                Some(bytes) => Record::parse(&bytes).map_or((), &mut each),
+                None => return records,
+            }
+        }
+        most
+    }
+
+    /// Records that found no room, in all.
+    pub fn lost(&self) -> u64 {
+        self.losses.all()[LOST].load(Ordering::Acquire)
+    }
+
+    /// Calls of programs for another kind of processor (32 bits), which are not recorded.
+    pub fn foreign(&self) -> u64 {
+        self.losses.all()[FOREIGN].load(Ordering::Acquire)
+    }
+}
+
+fn program<'a>(ebpf: &'a mut Ebpf, name: &str) -> std::result::Result<&'a mut RawTracePoint, Box<dyn error::Error>> {
+    let program = ebpf.program_mut(name).ok_or_else(|| format!("the object has no program {name}"))?;
+    Ok(program.try_into()?)
+}

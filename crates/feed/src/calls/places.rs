@@ -1,0 +1,101 @@
+//! What the kernel's side has to know before it can look at anything: `struct config` of `bpf/calls.bpf.c`.
+
+use std::fs;
+
+use super::btf::Btf;
+
+/// The kernel's description of itself.
+const DESCRIPTION: &str = "/sys/kernel/btf/vmlinux";
+
+/// Bytes of the path of a control group.
+const GROUP_BYTES: usize = 256;
+
+/// Where arguments of a system call lie among the saved registers, in their order.
+#[cfg(target_arch = "x86_64")]
+const ARGUMENTS: Option<[u32; 6]> = Some([112, 104, 96, 56, 72, 64]);
+#[cfg(target_arch = "aarch64")]
+const ARGUMENTS: Option<[u32; 6]> = Some([0, 8, 16, 24, 32, 40]);
+#[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
+const ARGUMENTS: Option<[u32; 6]> = None;
+
+/// Fields in the order of `struct config`.
+const FIELDS: [(&str, &str); 32] = [
+    ("task_struct", "files"),
+    ("task_struct", "fs"),
+    ("task_struct", "pid"),
+    ("task_struct", "tgid"),
+    ("task_struct", "signal"),
+    ("task_struct", STATUS),
+    ("task_struct", "nsproxy"),
+    ("signal_struct", "live"),
+    ("nsproxy", "mnt_ns"),
+    ("mnt_namespace", "ns.inum"),
+    ("files_struct", "fdt"),
+    ("fdtable", "max_fds"),
+    ("fdtable", "fd"),
+    ("file", "f_inode"),
+    ("file", "f_flags"),
+    ("file", "f_pos"),
+    ("file", "f_path"),
+    ("path", "dentry"),
+    ("inode", "i_mode"),
+    ("inode", "i_sb"),
+    ("inode", "i_size"),
+    ("super_block", "s_magic"),
+    ("dentry", "d_parent"),
+    ("dentry", "d_name.name"),
+    ("dentry", "d_hash.pprev"),
+    ("vfsmount", "mnt_root"),
+    ("mount", "mnt"),
+    ("mount", "mnt_parent"),
+    ("mount", "mnt_mountpoint"),
+    ("fs_struct", "pwd"),
+    ("cgroup", "root"),
+    ("cgroup_root", "hierarchy_id"),
+];
+
+/// Tells a program for 32 bits from others; only x86-64 has its numbers of system calls beside the own ones.
+const STATUS: &str = "thread_info.status";
+
+/// A control group: its hierarchy's number (0 in version 2) and its path from the hierarchy's root.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Group {
+    /// The number, as `/proc/self/cgroup` has it.
+    pub hierarchy: u32,
+    /// The path, beginning with `/`.
+    pub path: Vec<u8>,
+}
+
+/// The words of `struct config`, as bytes.
+///
+/// # Errors
+///
+/// A sentence that names what this kernel lacks.
+pub fn config(everybody: bool, group: Option<&Group>) -> Result<Vec<u8>, String> {
+    let arguments = ARGUMENTS.ok_or("it knows the registers of x86-64 and arm64 only")?;
+    let bytes = fs::read(DESCRIPTION).map_err(|error| {
+        format!("{DESCRIPTION}: {error}; it needs a kernel that describes itself (CONFIG_DEBUG_INFO_BTF)")
+    })?;
+    let btf = Btf::parse(&bytes).ok_or_else(|| format!("{DESCRIPTION} cannot be read as a kernel's description"))?;
+    let mut words = vec![u32::from(everybody), std::process::id()];
+    words.extend(arguments);
+    for (structure, field) in FIELDS {
+        words.push(match btf.offset(structure, field) {
+            Some(offset) => offset,
+            None if field == STATUS && cfg!(not(target_arch = "x86_64")) => 0,
+            None => return Err(format!("this kernel's struct {structure} has no {field}, which it has to look at")),
+        });
+    }
+    if btf.offset("path", "mnt") != Some(0) {
+        return Err("this kernel's struct path does not begin with mnt".to_owned());
+    }
+    let path = group.map_or(&b""[..], |group| &group.path);
+    if path.len() >= GROUP_BYTES {
+        return Err(format!("the path of a control group has {} bytes; expected less than {GROUP_BYTES}", path.len()));
+    }
+    words.extend([group.map_or(0, |group| group.hierarchy), path.len() as u32]);
+    let mut config: Vec<u8> = words.iter().flat_map(|word| word.to_ne_bytes()).collect();
+    config.extend(path);
+    config.resize(words.len() * 4 + GROUP_BYTES, 0);
+    Ok(config)
+}
