@@ -52,6 +52,7 @@ fn run(spec: &str, trace: &[Slot]) {
         addresses: None,
         apps: &apps,
         weighs: false,
+        costs: false,
     };
     std::fs::write("/proc/self/clear_refs", "5").expect("Linux forgets the most memory so far");
     let before = most_memory();

@@ -49,6 +49,7 @@ fn main() {
                 addresses: Some(&addresses),
                 apps: &[],
                 weighs: false,
+                costs: false,
             };
             let (hits, seconds) =
                 registry::visit(name, Replay { setup: &setup, trace: &trace }).expect("the name is the registry's own");
@@ -70,6 +71,7 @@ fn main() {
                 addresses: Some(&addresses),
                 apps: &[],
                 weighs: false,
+                costs: false,
             };
             registry::visit(name, Weigh(&setup)).expect("the name is the registry's own") as f64
         };

@@ -98,6 +98,7 @@ fn run(spec: &PolicySpec) {
                 addresses: None,
                 apps: &[],
                 weighs: false,
+                costs: false,
             };
             let (Ok(view), Ok(mut policy)) = (view, spec.entry().asks.build(&setup)) else { continue };
             let classes = view.rules.map_or(1, |rules| rules.classes().len() as u32);

@@ -19,8 +19,8 @@
 //!
 //! let spec = PolicySpec::parse("lru")?;
 //! let args = spec.args(None);
-//! let (future, addresses, apps, weighs) = (None, None, &[], false);
-//! let setup = Setup { capacity: 2, slots: 3, seed: 1, args: &args, future, addresses, apps, weighs };
+//! let (future, addresses, apps, weighs, costs) = (None, None, &[], false, false);
+//! let setup = Setup { capacity: 2, slots: 3, seed: 1, args: &args, future, addresses, apps, weighs, costs };
 //! let mut policy = spec.entry().asks.build(&setup)?;
 //!
 //! let mut host = Host::default();

@@ -138,7 +138,8 @@ fn run_view(
     let run_one = |numbers: &Vec<usize>| {
         let plan = plans[numbers[0]];
         let apps = clock::apps(&clock, plan)?;
-        let setup = plan.setup(Some(&trace.addresses), future.as_ref(), &apps);
+        let costs = options.store.is_some();
+        let setup = Setup { costs, ..plan.setup(Some(&trace.addresses), future.as_ref(), &apps) };
         if options.is_asked() || plan.reads_ahead() {
             let replayed = clock.run(plan, &setup, options)?;
             advance(trace.ids().len());

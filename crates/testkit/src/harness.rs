@@ -85,6 +85,7 @@ impl Case {
             addresses: Some(&addresses),
             apps: &apps,
             weighs: self.world.weighs(),
+            costs: self.world.has_store,
         };
         build(&setup).unwrap_or_else(|error| panic!("{}: {error}", self.policy))
     }

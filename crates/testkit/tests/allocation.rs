@@ -41,6 +41,7 @@ impl Visitor for Run {
             addresses: Some(&addresses),
             apps: &[],
             weighs: false,
+            costs: false,
         };
         let mut policy = P::new(&setup).expect("defaults build");
         let before = allocations();

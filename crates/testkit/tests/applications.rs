@@ -96,7 +96,7 @@ fn setup_of_opt(args: &Args) -> Setup<'_> {
 }
 
 fn setup(args: &Args, capacity: u32) -> Setup<'_> {
-    Setup { capacity, slots: 0, seed: 1, args, future: None, addresses: None, apps: &[], weighs: false }
+    Setup { capacity, slots: 0, seed: 1, args, future: None, addresses: None, apps: &[], weighs: false, costs: false }
 }
 
 fn args(spec: &str) -> Args {

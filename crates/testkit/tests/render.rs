@@ -43,8 +43,17 @@ impl Effects for Seen {
 impl Cache {
     fn new(spec: &str, capacity: u32, slots: u32) -> Cache {
         let args = args(spec);
-        let setup =
-            Setup { capacity, slots, seed: 1, args: &args, future: None, addresses: None, apps: &[], weighs: false };
+        let setup = Setup {
+            capacity,
+            slots,
+            seed: 1,
+            args: &args,
+            future: None,
+            addresses: None,
+            apps: &[],
+            weighs: false,
+            costs: false,
+        };
         let render = Render::new(&setup).unwrap_or_else(|error| panic!("{error}"));
         Cache { render, seen: Seen::default(), hits: 0 }
     }
@@ -151,6 +160,7 @@ fn the_first_division() {
             addresses: None,
             apps: &[],
             weighs: false,
+            costs: false,
         };
         Render::new(&setup).unwrap().room()[2]
     };

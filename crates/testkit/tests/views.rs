@@ -153,6 +153,7 @@ impl Visitor for Pieces<'_> {
             addresses: None,
             apps: &[],
             weighs: false,
+            costs: false,
         };
         let rules = P::view(args, CAPACITY).expect("checked arguments").rules.expect("caches in parts have classes");
         let class = rules.class(self.class).expect("a class of theirs");

@@ -45,8 +45,17 @@ struct Cache {
 impl Cache {
     fn new(spec: &str, capacity: u32, slots: u32) -> Cache {
         let args = PolicySpec::parse(spec).unwrap_or_else(|error| panic!("{error}")).args(None);
-        let setup =
-            Setup { capacity, slots, seed: 1, args: &args, future: None, addresses: None, apps: &[], weighs: false };
+        let setup = Setup {
+            capacity,
+            slots,
+            seed: 1,
+            args: &args,
+            future: None,
+            addresses: None,
+            apps: &[],
+            weighs: false,
+            costs: false,
+        };
         Cache { scheme: VirtualIo::new(&setup).unwrap_or_else(|error| panic!("{error}")), time: 0 }
     }
 
@@ -156,6 +165,7 @@ fn policies_without_an_order_are_refused() {
             addresses: None,
             apps: &[],
             weighs: false,
+            costs: false,
         };
         let error = VirtualIo::new(&setup).err().expect("refused").to_string();
         assert!(error.contains("keeps no order of positions"), "{error}");

@@ -31,6 +31,7 @@ fn bytes_per_block(policy: &PolicySpec, sweep: &Sweep, row: &Row) -> Option<f64>
         addresses: None,
         apps: &[],
         weighs: row.object_bytes.is_some(),
+        costs: false,
     };
     let bytes = registry::visit(policy.entry().info.name, Weigh(&setup))?;
     Some(bytes? as f64 / f64::from(row.size_blocks.max(1)))

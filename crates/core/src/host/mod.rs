@@ -124,7 +124,8 @@ impl Build<'_> {
         let known = spec.identities(capacity, args);
         let blocks = if in_bytes { 0 } else { u64::from(capacity) };
         let slots = known.min(blocks * 4 + 1024).min(1 << 31) as u32;
-        let setup = Setup { capacity, slots, seed, args, future: None, addresses: None, apps, weighs: in_bytes };
+        let (future, addresses, weighs) = (None, None, in_bytes);
+        let setup = Setup { capacity, slots, seed, args, future, addresses, apps, weighs, costs: false };
         Ok((spec.build(capacity, &setup)?, slots))
     }
 }

@@ -11,6 +11,8 @@
 //! are learnt from a sample of blocks by hash, whether resident or not, so what is kept does not distort what is
 //! known.
 //!
+//! What a hit is worth may be a miss, the bytes of its block, or what it saves storage, which is learnt flow by flow.
+//!
 //! Paper: none as a whole. The index is that of Gittins (1979) for a block's time to reuse, as EVA and LHD (Beckmann,
 //! Chen, Cidon, NSDI 2018) use it; groups that learn from those around them are shrinkage as in empirical Bayes.
 //!
@@ -38,6 +40,7 @@ mod flows;
 mod memory;
 mod promises;
 mod runs;
+mod values;
 
 use crate::families::promised;
 use crate::parts::prefetch::prefetch;
@@ -116,6 +119,12 @@ impl Policy for Auto {
                 doc: "who computes: the reference that is due for it, or somebody else while others go on; where nobody does, they are a period late",
             },
             Param {
+                key: "value",
+                kind: ParamKind::Word(values::WORDS),
+                default: values::KNOWN,
+                doc: "what a hit is worth: 1, the bytes of its block, or the seconds that it saves storage; known: seconds where storage is known (simulate --store), else hits",
+            },
+            Param {
                 key: "look",
                 kind: ParamKind::Count { min: 1, max: u32::MAX as u64 },
                 default: "512",
@@ -126,7 +135,7 @@ impl Policy for Auto {
             promised::APP,
         ],
         offline: false,
-        needs: Needs { address: true, app_if_known: true, group: true, ..Needs::NOTHING },
+        needs: Needs { address: true, app_if_known: true, group: true, size: true, cost: true, ..Needs::NOTHING },
     };
 
     fn new(setup: &Setup) -> Result<Self, SpecError> {

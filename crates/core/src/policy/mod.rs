@@ -64,6 +64,9 @@ pub struct Reference {
     pub weight: u32,
     /// Bytes of the block, where its host has blocks of many sizes; 0 where all are alike.
     pub bytes: u32,
+    /// Nanoseconds that an idle store would take for the block: its share of the request that it is of, as if nothing
+    /// of that were resident. 0 where nobody knows ([`Setup::costs`]).
+    pub cost: u64,
 }
 
 impl Default for Reference {
@@ -81,6 +84,7 @@ impl Default for Reference {
             ahead: false,
             weight: 1,
             bytes: 0,
+            cost: 0,
         }
     }
 }
@@ -124,6 +128,8 @@ pub struct Needs {
     pub object: bool,
     /// [`Reference::weight`] and [`Reference::bytes`].
     pub size: bool,
+    /// [`Reference::cost`], and with it [`Reference::write`].
+    pub cost: bool,
 }
 
 impl Needs {
@@ -138,6 +144,7 @@ impl Needs {
         clock: false,
         object: false,
         size: false,
+        cost: false,
     };
     /// All that a host can tell: for schemes that pass it on to policies chosen at run time.
     pub const EVERYTHING: Needs = Needs {
@@ -150,6 +157,7 @@ impl Needs {
         clock: true,
         object: true,
         size: true,
+        cost: true,
     };
 }
 
@@ -345,6 +353,8 @@ pub struct Setup<'a> {
     pub apps: &'a [App],
     /// References tell what blocks weigh ([`Reference::weight`]), to a policy that is [`boxed`](Policy::boxed).
     pub weighs: bool,
+    /// References tell what storage takes for blocks ([`Reference::cost`]).
+    pub costs: bool,
 }
 
 /// What the registry knows of a policy besides its code.

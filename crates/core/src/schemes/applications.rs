@@ -73,6 +73,8 @@ pub struct Applications<D> {
     capacity: u32,
     args: Args,
     seed: u64,
+    /// [`Setup::costs`].
+    costs: bool,
     slot_map: SlotMap,
     parts: Vec<Part>,
     part_of: PartMap,
@@ -136,6 +138,7 @@ impl<D: Divider> Policy for Applications<D> {
             capacity: setup.capacity,
             args: setup.args.clone(),
             seed: setup.seed,
+            costs: setup.costs,
             slot_map: SlotMap::new(setup.slots),
             parts: Vec::new(),
             part_of: PartMap::default(),
@@ -226,6 +229,7 @@ impl<D: Divider> Applications<D> {
             addresses: None,
             apps: &[],
             weighs: false,
+            costs: self.costs,
         };
         let spec: &PolicySpec = self.args.policy("policy");
         spec.build(capacity, &setup)

@@ -283,6 +283,7 @@ impl VirtualIo {
             addresses: None,
             apps: &[],
             weighs: false,
+            costs: false,
         };
         let mut policy = spec.build(1, &setup)?;
         if !policy.keep_order() {

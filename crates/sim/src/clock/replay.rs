@@ -13,7 +13,7 @@ use super::lanes::{Lane, Run, walk};
 use super::read_ahead::{ReadAhead, Reading};
 use super::residents::Residents;
 use super::series::Series;
-use super::store::Device;
+use super::store::{Device, Idle};
 use crate::bits::Bits;
 use crate::engine::{Cell, Count, Counting, Directory, Ended, Host, Plan, Tally, Trace};
 use crate::window::{Event, Window, value_at};
@@ -81,6 +81,10 @@ pub(super) struct Replay<'a, D> {
     ahead: Option<Ahead<'a>>,
     /// What a request that hits takes.
     hit: u64,
+    /// The store as it would be if nobody else used it, where the policy wants to know what blocks would cost.
+    idle: Option<Idle>,
+    /// What each block of the request at hand would cost.
+    cost: u64,
     series: Series,
     count: Count,
     hits: Bits,
@@ -108,6 +112,8 @@ impl<'a, D: Directory> Replay<'a, D> {
             bytes_of: &[],
             ahead: None,
             hit: options.store.map_or(0, |store| store.hit),
+            idle: options.store.filter(|_| plan.entry.info.needs.cost).map(Idle::new),
+            cost: 0,
             series: Series::new(options.every),
             count: Count::new(trace.classes, trace.has_apps),
             hits: Bits::default(),
@@ -191,6 +197,7 @@ impl<'a, D: Directory> Replay<'a, D> {
         }
         let before = (!run.is_counted).then(|| (self.host.transfers, self.host.class_writes.clone()));
         let last = run.first + u64::from(run.references) - 1;
+        self.look_up_cost(window, run);
         for position in run.first..=last {
             if self.refer(window, place, run, position, clock) {
                 let index = position - window.first;
@@ -211,6 +218,17 @@ impl<'a, D: Directory> Replay<'a, D> {
         end
     }
 
+    /// What each block of a request would cost, if nothing of it were resident.
+    fn look_up_cost(&mut self, window: &Window<D::Key>, run: &Run) {
+        let (Some(idle), Some(device)) = (&mut self.idle, &self.device) else { return };
+        let first = (run.first - window.first) as usize;
+        let keys = &window.keys[first..first + run.references as usize];
+        let directory = &self.host.directory;
+        let bytes = |address: u64| self.bytes_of.get((address >> 32) as usize).copied().or(self.block_bytes);
+        let blocks = keys.iter().map(|&key| directory.address(key)).map(|address| (address, bytes(address)));
+        self.cost = idle.serve(device, blocks) / u64::from(run.references);
+    }
+
     /// References one block; true if it hits.
     fn refer(&mut self, window: &Window<D::Key>, place: usize, run: &Run, position: u64, clock: u64) -> bool {
         self.series.reach(clock, self.now, &self.host.watch, &self.host.decisions);
@@ -223,7 +241,8 @@ impl<'a, D: Directory> Replay<'a, D> {
             ahead.look(app, address, wanted, self.host.watch.is_resident(slot));
         }
         let class = value_at(&mut window.class_runs_at(position), position);
-        let reference = Reference { write: run.is_write, class, ..self.reference(window, app, address, clock) };
+        let (write, cost) = (run.is_write, self.cost);
+        let reference = Reference { write, class, cost, ..self.reference(window, app, address, clock) };
         self.now += 1;
         let hit = self.hits_elsewhere(window, position, slot, reference) || self.access(slot, reference);
         if run.is_counted {

@@ -206,6 +206,33 @@ impl Device {
     }
 }
 
+/// A store that nobody else uses, for what a request would cost if all of it were read.
+#[derive(Clone, Debug)]
+pub(super) struct Idle(Device);
+
+impl Idle {
+    pub fn new(store: Store) -> Idle {
+        Idle(Device::new(store))
+    }
+
+    /// Nanoseconds until the last of these blocks would be there. A head is where it is in `device`, or behind the last
+    /// block that was asked for, which may not have been read: a run costs what it does whether it is resident or not.
+    pub fn serve(&mut self, device: &Device, blocks: impl Iterator<Item = (u64, Option<u64>)>) -> u64 {
+        let Idle(idle) = self;
+        idle.ends.fill(0);
+        idle.line = 0;
+        let mut end = 0;
+        for (number, (address, bytes)) in blocks.enumerate() {
+            let is_at_head = idle.store.has_head && [idle.behind, device.behind].contains(&Some(address));
+            if number == 0 {
+                idle.behind = is_at_head.then_some(address);
+            }
+            end = idle.transfer(0, address, bytes).max(end);
+        }
+        end
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -237,6 +264,24 @@ mod tests {
         assert_eq!(device.busy, 2_488_282 + 244_141, "it was never idle");
         let mut alone = Device::new(Store::parse("1ms,4096K,1").unwrap());
         assert_eq!([10, 20].map(|address| alone.transfer(0, address, kib) / 1000), [1244, 2488]);
+    }
+
+    /// A request costs the same whether the one before it was read or not.
+    #[test]
+    fn an_idle_store_tells_what_a_request_would_cost() {
+        let cost = |store: &str, requests: &[&[u64]]| {
+            let store = Store::parse(store).unwrap();
+            let (mut idle, mut device) = (Idle::new(store), Device::new(store));
+            device.transfer(0, 99, Some(4096));
+            let serve = |request: &&[u64]| {
+                idle.serve(&device, request.iter().map(|&address| (address, Some(4096)))) / 1_000_000
+            };
+            requests.iter().map(serve).collect::<Vec<u64>>()
+        };
+        let disk = "disk(seek=5ms,rotation=6ms,transfer=4000K)";
+        assert_eq!(cost(disk, &[&[10, 11], &[12], &[14], &[100], &[100]]), [10, 1, 9, 1, 1]);
+        assert_eq!(cost("latency(time=2ms)", &[&[10, 11], &[12], &[14, 16]]), [2, 2, 4]);
+        assert_eq!(cost("4ms,4000K,2", &[&[10, 11], &[12], &[14, 16], &[14, 16, 18]]), [6, 5, 6, 10]);
     }
 
     #[test]

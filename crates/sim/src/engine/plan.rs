@@ -67,7 +67,8 @@ impl Plan {
         let Plan { capacity, seed, args, .. } = self;
         let slots = addresses.map_or(0, |addresses| addresses.len() as u32);
         let capacity = self.bytes.map_or(*capacity, |bytes| room::begun_with(bytes, self.entry.asks.weighs(args)));
-        Setup { capacity, slots, seed: *seed, args, future, addresses, apps, weighs: self.bytes.is_some() }
+        let weighs = self.bytes.is_some();
+        Setup { capacity, slots, seed: *seed, args, future, addresses, apps, weighs, costs: false }
     }
 }
 

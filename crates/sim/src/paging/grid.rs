@@ -77,6 +77,7 @@ fn build(trace: &Arc<HeldMemory>, uses: Option<&Arc<Uses>>, plan: &Plan) -> Resu
         addresses: Some(&trace.addresses),
         apps: &[],
         weighs: false,
+        costs: false,
     };
     let policy =
         plan.entry.asks.build(&setup).map_err(|error| SimError::scheme(plan.entry.info.name, plan.frames, error))?;

@@ -23,6 +23,8 @@ struct Block {
     generation: u32,
     interval: usize,
     counted: usize,
+    /// Written since it came in.
+    is_dirty: bool,
 }
 
 /// What flows are found by: the level, two numbers of the block, the reuse interval.
@@ -38,12 +40,17 @@ struct Node {
     news: Vec<f32>,
     hazard: Vec<f32>,
     index: Vec<f32>,
+    /// What hits at the uses would have saved, and what one saves on average.
+    saved: f32,
+    value: f32,
     /// What was computed and is not used before the next computation.
     pending: Option<Pending>,
 }
 
 #[derive(Clone)]
 struct Pending {
+    saved: f32,
+    value: f32,
     uses: Vec<f32>,
     at_risk: Vec<f32>,
     hazard: Vec<f32>,
@@ -51,6 +58,11 @@ struct Pending {
 }
 
 pub(super) struct Auto {
+    /// Hits count by the time that they save.
+    is_by_time: bool,
+    /// Blocks are compared by what they are worth for each of their bytes.
+    is_by_size: bool,
+    bytes: BTreeMap<u32, u32>,
     goals: BTreeMap<String, f64>,
     look: u64,
     accounts: BTreeMap<u32, Account>,
@@ -123,8 +135,12 @@ impl Model for Auto {
             news: vec![0.0; AGES + 1],
             hazard: vec![0.0; AGES],
             index: vec![0.0; AGES + 1],
+            saved: 0.0,
+            value: 1.0,
             pending: None,
         };
+        let has_costs = given.references.iter().any(|reference| reference.cost > 0);
+        let has_sizes = given.references.iter().any(|reference| reference.bytes > 0);
         let [hit, miss] = ["hit_time", "miss_time"].map(|key| args.time(key) as f64);
         let rate = |goal: &Argument| match goal {
             Argument::Value(Value::Percent(rate)) => *rate,
@@ -132,6 +148,9 @@ impl Model for Auto {
             other => panic!("{other} is no goal"),
         };
         let mut auto = Auto {
+            is_by_time: has_costs && ["known", "seconds"].contains(&args.word("value")),
+            is_by_size: has_sizes && args.word("value") != "bytes",
+            bytes: BTreeMap::new(),
             goals: args.apps("APP").iter().map(|(name, goal)| (name.clone(), rate(goal))).collect(),
             look: args.count("look"),
             accounts: BTreeMap::new(),
@@ -233,13 +252,17 @@ impl Auto {
 
     /// All that a reference tells, and the block's new flow.
     fn refer(&mut self, key: u32, reference: Reference) {
+        self.bytes.insert(key, reference.bytes.max(1));
         let goes_on = self.follow(&reference);
         let hash = (mix(u64::from(reference.file) << 32 | u64::from(reference.block)) >> 32) as u32;
         let known = self.blocks.get(&key).copied();
         match known {
             Some(known) if self.sample.contains_key(&key) => {
                 let reached = bucket(self.now - known.last).max(known.counted);
-                self.count(known, known.counted..reached + 1, Some(reached));
+                // Two writes of one block are written back as one.
+                let saves = !reference.write || known.is_dirty;
+                let saved = if self.is_by_time && saves { reference.cost as f32 } else { 0.0 };
+                self.count(known, known.counted..reached + 1, Some((reached, saved)));
             }
             None if hash <= self.bound => {
                 self.sample.insert(key, hash);
@@ -254,7 +277,9 @@ impl Auto {
         };
         let node = self.descend(&reference, interval, self.sample.contains_key(&key));
         let generation = self.nodes[node].generation;
-        self.blocks.insert(key, Block { last: self.now, node, generation, interval, counted: 0 });
+        let was_dirty = self.resident.contains(&key) && known.is_some_and(|known| known.is_dirty);
+        let is_dirty = reference.write || was_dirty;
+        self.blocks.insert(key, Block { last: self.now, node, generation, interval, counted: 0, is_dirty });
     }
 
     fn follow(&mut self, reference: &Reference) -> bool {
@@ -307,7 +332,8 @@ impl Auto {
         }
         let place = self.place(parent)?;
         self.wanted.remove(&(hash % 4096));
-        let (hazard, index) = (self.nodes[parent].hazard.clone(), self.nodes[parent].index.clone());
+        let Node { hazard, index, value, .. } = &self.nodes[parent];
+        let (hazard, index, value) = (hazard.clone(), index.clone(), *value);
         let generation = self.nodes.get(place).map_or(0, |before| (before.generation + 1) % 64);
         let node = Node {
             key: Some(key),
@@ -319,6 +345,8 @@ impl Auto {
             news: vec![0.0; AGES + 1],
             hazard,
             index,
+            saved: 0.0,
+            value,
             pending: None,
         };
         if place == self.nodes.len() {
@@ -349,7 +377,7 @@ impl Auto {
     }
 
     /// A block lived through these buckets, and was used in one of them or not, for its flow and all that contain it.
-    fn count(&mut self, block: Block, lived: std::ops::Range<usize>, used: Option<usize>) {
+    fn count(&mut self, block: Block, lived: std::ops::Range<usize>, used: Option<(usize, f32)>) {
         let mut at = Some(self.node(block));
         while let Some(place) = at {
             let node = &mut self.nodes[place];
@@ -357,8 +385,9 @@ impl Auto {
                 node.news[lived.start] += 1.0;
                 node.news[lived.end] -= 1.0;
             }
-            if let Some(bucket) = used {
+            if let Some((bucket, saved)) = used {
                 node.uses[bucket] += 1.0;
+                node.saved += saved;
             }
             at = node.parent;
         }
@@ -403,14 +432,17 @@ impl Auto {
             order.iter().for_each(|&place| self.use_pending(place));
             self.renewed();
         }
-        let before: Vec<_> = self.nodes.iter().map(|node| (node.hazard.clone(), node.index.clone())).collect();
+        let before: Vec<_> =
+            self.nodes.iter().map(|node| (node.hazard.clone(), node.index.clone(), node.value)).collect();
         order.iter().for_each(|&place| self.compute(place));
         if !self.is_late {
             return self.renewed();
         }
         self.has_pending = true;
-        for (node, (hazard, index)) in self.nodes.iter_mut().zip(before) {
+        for (node, (hazard, index, value)) in self.nodes.iter_mut().zip(before) {
             node.pending = Some(Pending {
+                saved: std::mem::take(&mut node.saved),
+                value: std::mem::replace(&mut node.value, value),
                 uses: std::mem::replace(&mut node.uses, vec![0.0; AGES]),
                 at_risk: std::mem::replace(&mut node.at_risk, vec![0.0; AGES]),
                 hazard: std::mem::replace(&mut node.hazard, hazard),
@@ -422,14 +454,17 @@ impl Auto {
     /// Goes on with what was computed the last time. A flow that was made since is like the one that contains it.
     fn use_pending(&mut self, place: usize) {
         let parent = self.nodes[place].parent.map(|parent| &self.nodes[parent]);
-        let of_parent = parent.map(|parent| (parent.hazard.clone(), parent.index.clone()));
+        let of_parent = parent.map(|parent| (parent.hazard.clone(), parent.index.clone(), parent.value));
         let node = &mut self.nodes[place];
         match node.pending.take() {
             Some(pending) => {
                 node.uses = pending.uses.iter().zip(&node.uses).map(|(before, since)| before + since).collect();
                 (node.at_risk, node.hazard, node.index) = (pending.at_risk, pending.hazard, pending.index);
+                (node.saved, node.value) = (pending.saved + node.saved, pending.value);
             }
-            None => (node.hazard, node.index) = of_parent.expect("all blocks are a flow from the beginning"),
+            None => {
+                (node.hazard, node.index, node.value) = of_parent.expect("all blocks are a flow from the beginning");
+            }
         }
     }
 
@@ -442,8 +477,18 @@ impl Auto {
             Some(parent) => (self.nodes[parent].hazard.clone(), self.prior),
             None => (vec![0.0; AGES], 2.0),
         };
-        let decay = self.decay;
+        let (decay, own_prior) = (self.decay, self.prior);
+        let value_around = self.nodes[place].parent.map(|parent| self.nodes[parent].value);
         let node = &mut self.nodes[place];
+        let uses: f32 = node.uses.iter().sum();
+        if self.is_by_time {
+            node.value = match value_around {
+                Some(around) => (node.saved + own_prior * around) / (uses + own_prior),
+                None if uses == 0.0 => 1.0,
+                None => node.saved / uses,
+            };
+            node.saved *= decay;
+        }
         let mut alive = 0.0;
         for (bucket, prior) in prior.into_iter().enumerate() {
             alive += node.news[bucket];
@@ -455,7 +500,7 @@ impl Auto {
         }
         node.news = vec![0.0; AGES + 1];
         node.evidence *= 0.98;
-        node.index = index_of(&node.hazard);
+        node.index = index_of(&node.hazard).into_iter().map(|index| index * node.value).collect();
     }
 
     fn index(&self, key: u32) -> f32 {
@@ -464,6 +509,7 @@ impl Auto {
         let (first, next) = (first_age(bucket), first_age(bucket + 1));
         let share = ((u64::from(age) - first) as f32 / (next - first) as f32).min(1.0);
         let worth = curve[bucket] + share * (curve[bucket + 1] - curve[bucket]);
+        let worth = if self.is_by_size { worth / self.bytes[&key] as f32 } else { worth };
         if self.goals.is_empty() { worth } else { worth * self.accounts[&self.of[&key]].weight }
     }
 

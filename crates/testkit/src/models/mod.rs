@@ -100,6 +100,9 @@ const fn row<M: Model + 'static>(policy: &'static str, variants: &'static [&'sta
 /// More applications than the smaller caches have blocks.
 const MANY_APPS: &[World] = &[World { apps: 5, ..World::PLAIN }];
 
+/// More applications than the smaller caches have blocks; and objects of many sizes, before a store.
+const VALUED: &[World] = &[World { apps: 5, ..World::PLAIN }, World { apps: 5, has_store: true, ..World::OBJECTS }];
+
 /// Blocks of one size, and objects of many.
 const OBJECTS: &[World] = &[World::PLAIN, World::OBJECTS];
 
@@ -139,9 +142,11 @@ pub static MODELS: &[Row] = &[
             "period=10, look=7, a0=60%, a2=90%",
             "period=13, look=3, a1=4500us, miss_time=5ms",
             "period=13, look=3, a1=30%, a3=3ms, hit_time=2ms",
+            "period=9, asks=1, value=hits",
+            "period=11, asks=2, value=bytes",
         ],
     )
-    .in_worlds(MANY_APPS),
+    .in_worlds(VALUED),
     row::<parted::Parted<parted::Attribute>>(
         "attribute",
         &[

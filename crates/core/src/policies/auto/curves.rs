@@ -40,6 +40,8 @@ struct Seen {
     uses: Vec<ByAge>,
     /// Blocks that reached an age, as differences from one age to the next.
     reached: Vec<ByBorder>,
+    /// What hits at these uses would have saved; all 0 where hits are alike.
+    saved: Vec<f32>,
 }
 
 /// All that curves are computed from. Number 0 is that of all blocks.
@@ -51,8 +53,12 @@ struct Evidence {
     at_risk: Vec<ByAge>,
     /// The chance that a block that reached an age is used at it.
     hazard: Vec<ByAge>,
+    /// What a hit saves on average, 1 where hits are alike.
+    value: Vec<f32>,
     prior: f32,
     decay: f32,
+    /// Hits are not alike.
+    is_valued: bool,
 }
 
 /// All curves, by number.
@@ -79,35 +85,39 @@ pub(super) struct Computation {
 
 impl Seen {
     fn new(count: usize) -> Seen {
-        Seen { uses: vec![[0.0; BUCKETS]; count], reached: vec![[0.0; BUCKETS + 1]; count] }
+        Seen { uses: vec![[0.0; BUCKETS]; count], reached: vec![[0.0; BUCKETS + 1]; count], saved: vec![0.0; count] }
     }
 
     fn clear(&mut self, curve: usize) {
         self.uses[curve] = [0.0; BUCKETS];
         self.reached[curve] = [0.0; BUCKETS + 1];
+        self.saved[curve] = 0.0;
     }
 
     fn add(&mut self, other: &Seen) {
         let sum = |to: &mut [f32], from: &[f32]| to.iter_mut().zip(from).for_each(|(to, from)| *to += from);
         self.uses.iter_mut().zip(&other.uses).for_each(|(to, from)| sum(to, from));
         self.reached.iter_mut().zip(&other.reached).for_each(|(to, from)| sum(to, from));
+        sum(&mut self.saved, &other.saved);
     }
 }
 
 impl Curves {
-    /// So many curves of which nothing is known.
-    pub(super) fn new(count: usize, prior: f32, decay: f32) -> Curves {
+    /// So many curves of which nothing is known. Hits are told apart by what they save if it `is_valued`.
+    pub(super) fn new(count: usize, prior: f32, decay: f32, is_valued: bool) -> Curves {
         let nothing = || vec![[0.0; BUCKETS]; count];
+        let (seen, value) = (Seen::new(count), vec![1.0; count]);
+        let evidence = Evidence { seen, at_risk: nothing(), hazard: nothing(), value, prior, decay, is_valued };
         Curves {
             indices: vec![[0.0; BUCKETS + 1]; count],
-            evidence: Some(Evidence { seen: Seen::new(count), at_risk: nothing(), hazard: nothing(), prior, decay }),
+            evidence: Some(evidence),
             meanwhile: Seen::new(0),
             begun: Vec::new(),
         }
     }
 
-    /// What a block of this age is worth: hits to be expected per block and reference. Between ages at which buckets
-    /// begin it is interpolated.
+    /// What a block of this age is worth: what hits may be expected to save per block and reference. Between ages at
+    /// which buckets begin it is interpolated.
     #[inline(always)]
     pub(super) fn index(&self, curve: usize, age: u32) -> f32 {
         let (bucket, indices) = (bucket(age), &self.indices[curve]);
@@ -139,10 +149,12 @@ impl Curves {
         reached[end] -= 1.0;
     }
 
-    /// A block was used at an age in this bucket.
+    /// A block was used at an age in this bucket, where a hit would have saved so much.
     #[inline(always)]
-    pub(super) fn see_use(&mut self, curve: usize, bucket: usize) {
-        self.seen().uses[curve][bucket] += 1.0;
+    pub(super) fn see_use(&mut self, curve: usize, bucket: usize, saved: f32) {
+        let seen = self.seen();
+        seen.uses[curve][bucket] += 1.0;
+        seen.saved[curve] += saved;
     }
 
     /// A curve begins anew, as that of its parent.
@@ -194,6 +206,7 @@ impl Curves {
         assert!(evidence.seen.uses[curve].iter().all(|&uses| uses >= 0.0), "uses below 0");
         assert!(evidence.at_risk[curve].iter().all(|&blocks| blocks > -0.01), "blocks below 0");
         assert!(evidence.hazard[curve].iter().all(|chance| (0.0..=1.0).contains(chance)), "no chance");
+        assert!(evidence.value[curve] >= 0.0 && evidence.value[curve].is_finite(), "no value");
     }
 }
 
@@ -212,12 +225,14 @@ impl Evidence {
         self.seen.clear(curve);
         self.at_risk[curve] = [0.0; BUCKETS];
         self.hazard[curve] = self.hazard[parent];
+        self.value[curve] = self.value[parent];
     }
 
     /// Computes a curve from what was seen; its parent's comes first. The curve without a parent is that of all blocks.
     fn compute(&mut self, curve: usize, parent: Option<usize>) -> ByBorder {
         let prior = parent.map_or([0.0; BUCKETS], |parent| self.hazard[parent]);
         let weight = if parent.is_some() { self.prior } else { ROOT_PRIOR };
+        let value = if self.is_valued { self.value_of(curve, parent) } else { 1.0 };
         let (uses, reached) = (&mut self.seen.uses[curve], &mut self.seen.reached[curve]);
         let (at_risk, hazard) = (&mut self.at_risk[curve], &mut self.hazard[curve]);
         let mut more = 0.0;
@@ -232,7 +247,23 @@ impl Evidence {
             uses[bucket] *= self.decay;
             at_risk[bucket] *= self.decay;
         }
-        indices(hazard)
+        let mut indices = indices(hazard);
+        indices.iter_mut().for_each(|index| *index *= value);
+        indices
+    }
+
+    /// What a hit on a block of a curve saves on average, which leans on its parent as chances do.
+    fn value_of(&mut self, curve: usize, parent: Option<usize>) -> f32 {
+        let uses: f32 = self.seen.uses[curve].iter().sum();
+        let saved = self.seen.saved[curve];
+        let value = match parent {
+            Some(parent) => (saved + self.prior * self.value[parent]) / (uses + self.prior),
+            None if uses > 0.0 => saved / uses,
+            None => 1.0,
+        };
+        self.seen.saved[curve] *= self.decay;
+        self.value[curve] = value;
+        value
     }
 }
 
@@ -313,10 +344,10 @@ mod tests {
     /// A block that is used at age 8 for certain: worth the more the nearer that is, and nothing afterwards.
     #[test]
     fn a_loop_is_worth_most_just_before_its_end() {
-        let mut curves = Curves::new(1, 32.0, 1.0);
+        let mut curves = Curves::new(1, 32.0, 1.0, false);
         for _ in 0..1_000_000 {
             curves.see(0, 0, 9);
-            curves.see_use(0, 8);
+            curves.see_use(0, 8, 1.0);
         }
         curves.compute([(0, None)].into_iter());
         let worth: Vec<f32> = (0..11).map(|age| curves.index(0, age)).collect();
@@ -328,14 +359,14 @@ mod tests {
     #[test]
     fn computed_elsewhere_is_computed_here_with_later_news() {
         let order = [(0, None), (1, Some(0)), (2, Some(0))];
-        let (mut here, mut elsewhere) = (Curves::new(3, 32.0, 0.98), Curves::new(3, 32.0, 0.98));
+        let (mut here, mut elsewhere) = (Curves::new(3, 32.0, 0.98, true), Curves::new(3, 32.0, 0.98, true));
         let mut random = crate::parts::random::Random::new(5);
         let see = |curves: [&mut Curves; 2], random: &mut crate::parts::random::Random| {
             let (curve, bucket, is_used) = (random.below(3) as usize, random.below(60) as usize, random.below(2) == 0);
             for curves in curves {
                 curves.see(curve, 0, bucket + 1);
                 if is_used {
-                    curves.see_use(curve, bucket);
+                    curves.see_use(curve, bucket, bucket as f32);
                 }
             }
         };

@@ -92,12 +92,12 @@ mod tests {
 
     /// A flow whose blocks are used at the age in `bucket` with this chance, and a price.
     fn treated(bucket: usize, uses: u32, blocks: u32, price: f32) -> Treatment {
-        let mut curves = Curves::new(1, 32.0, 1.0);
+        let mut curves = Curves::new(1, 32.0, 1.0, false);
         for block in 0..blocks {
             let is_used = block < uses;
             curves.see(0, 0, if is_used { bucket + 1 } else { 80 });
             if is_used {
-                curves.see_use(0, bucket);
+                curves.see_use(0, bucket, 1.0);
             }
         }
         curves.compute([(0, None)].into_iter());

@@ -201,15 +201,16 @@ impl Flows {
         Some(least)
     }
 
-    /// A block of this flow was seen in the buckets `from..end`, and used in `used`.
-    pub(super) fn see(&mut self, node: usize, from: usize, end: usize, used: Option<usize>) {
+    /// A block of this flow was seen in the buckets `from..end`, and used in one of them, where a hit would have saved
+    /// so much.
+    pub(super) fn see(&mut self, node: usize, from: usize, end: usize, used: Option<(usize, f32)>) {
         let mut at = Some(node);
         while let Some(node) = at {
             if end > from {
                 self.curves.see(node, from, end);
             }
-            if let Some(bucket) = used {
-                self.curves.see_use(node, bucket);
+            if let Some((bucket, saved)) = used {
+                self.curves.see_use(node, bucket, saved);
             }
             at = self.parent(node);
         }

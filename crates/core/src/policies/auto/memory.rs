@@ -6,6 +6,7 @@ use super::curves::{BUCKETS, Computation, Curves, bucket};
 use super::flows::{Class, Flows, interval, mix};
 use super::promises::Promises;
 use super::runs::Runs;
+use super::values::Values;
 use crate::parts::large;
 use crate::parts::prefetch::prefetch;
 use crate::parts::random::Random;
@@ -31,6 +32,8 @@ const SAMPLED: u8 = 4;
 const ANYWHERE: u8 = RESIDENT | GHOST | SAMPLED;
 /// The reuse interval stands above the flags.
 const INTERVAL_SHIFT: u32 = 3;
+/// Stands above the buckets.
+const DIRTY: u8 = 1 << 7;
 
 /// What is known of a block. 8 bytes.
 #[derive(Clone, Copy, Debug, Default)]
@@ -39,13 +42,22 @@ pub(super) struct Known {
     last: u32,
     /// Its flow then.
     class: Class,
-    /// Ages in buckets before this one were counted.
+    /// Ages in buckets before this one were counted; and whether it [is dirty](Known::is_dirty).
     counted: u8,
     /// Where it is, and its reuse interval.
     state: u8,
 }
 
 impl Known {
+    /// It was written since it came in. Of a block that is not resident: it was when it left.
+    pub(super) fn is_dirty(self) -> bool {
+        self.counted & DIRTY != 0
+    }
+
+    fn counted(self) -> usize {
+        usize::from(self.counted & !DIRTY)
+    }
+
     fn interval(self) -> u8 {
         self.state >> INTERVAL_SHIFT
     }
@@ -75,6 +87,8 @@ pub(super) struct Memory {
     most_ghosts: usize,
     sample: Sample,
     pub(super) flows: Flows,
+    /// What hits save, and what room blocks take.
+    values: Values,
     /// What applications were promised, if anything.
     promises: Option<Box<Promises>>,
     /// A computation that somebody else is to make.
@@ -97,7 +111,8 @@ impl Memory {
     pub(super) fn new(setup: &Setup) -> Result<Memory, SpecError> {
         let (args, most) = (setup.args, setup.args.count("sample") as usize);
         let nodes = args.count("nodes") as usize;
-        let curves = Curves::new(nodes, args.real("prior") as f32, args.real("decay") as f32);
+        let values = Values::new(setup)?;
+        let curves = Curves::new(nodes, args.real("prior") as f32, args.real("decay") as f32, values.are_by_time());
         let mut memory = Memory {
             capacity: setup.capacity,
             args: args.clone(),
@@ -112,6 +127,7 @@ impl Memory {
             most_ghosts: most_ghosts(args, setup.capacity),
             sample: Sample { most, bound: u32::MAX, rows: Vec::new() },
             flows: Flows::new(nodes, args.count("asks") as u32, curves),
+            values,
             promises: Promises::new(setup)?,
             due: None,
             runs: Runs::new(),
@@ -135,6 +151,7 @@ impl Memory {
     pub(super) fn grow(&mut self, slots: u32) {
         self.known.resize(self.known.len().max(slots as usize), Known::default());
         self.resident.grow(slots, self.capacity);
+        self.values.grow(slots);
         self.promises.iter_mut().for_each(|promises| promises.grow(slots));
         self.fit();
     }
@@ -190,17 +207,20 @@ impl Memory {
         let known = self.known[slot as usize];
         let is_known = known.state & ANYWHERE != 0;
         if known.state & SAMPLED != 0 {
-            self.count(slot, bucket(age).max(usize::from(known.counted)), true);
+            let saved = self.values.saved(known, reference);
+            self.count(slot, bucket(age).max(known.counted()), Some(saved));
         } else if !is_known && hash <= self.sample.bound {
             self.known[slot as usize] = Known { state: SAMPLED, ..Known::default() };
             self.sample.rows.push((hash, slot));
             self.thin(slot, fx);
         }
         let flags = self.known[slot as usize].state & ANYWHERE;
+        self.values.note(slot, reference);
+        let is_dirty = reference.write || flags & RESIDENT != 0 && known.is_dirty();
         let interval = interval(is_known.then_some(age), goes_on);
         let class = self.flows.class(reference, interval, flags & SAMPLED != 0);
-        self.known[slot as usize] =
-            Known { last: self.now, class, counted: 0, state: flags | interval << INTERVAL_SHIFT };
+        let (counted, state) = (u8::from(is_dirty) * DIRTY, flags | interval << INTERVAL_SHIFT);
+        self.known[slot as usize] = Known { last: self.now, class, counted, state };
         is_known
     }
 
@@ -222,13 +242,13 @@ impl Memory {
         }
     }
 
-    /// Counts that a sampled block has lived up to this bucket, and was used in it or not.
-    fn count(&mut self, slot: Slot, upto: usize, is_used: bool) {
+    /// Counts that a sampled block has lived up to this bucket. If it was used in it: what a hit would have saved.
+    fn count(&mut self, slot: Slot, upto: usize, saved: Option<f32>) {
         let known = &mut self.known[slot as usize];
-        let (from, end) = (usize::from(known.counted), upto + usize::from(is_used));
-        known.counted = upto as u8;
+        let (from, end) = (known.counted(), upto + usize::from(saved.is_some()));
+        known.counted = upto as u8 | known.counted & DIRTY;
         let node = self.flows.node(known.class, known.interval());
-        self.flows.see(node, from, end, is_used.then_some(upto));
+        self.flows.see(node, from, end, saved.map(|saved| (upto, saved)));
     }
 
     /// Counts how long sampled blocks have lived by now, and computes all curves, or has them computed.
@@ -271,8 +291,8 @@ impl Memory {
     /// Counts that a sampled block has lived until now and was not used.
     fn count_unused(&mut self, slot: Slot) {
         let bucket = bucket(self.age(slot));
-        if bucket > usize::from(self.known[slot as usize].counted) {
-            self.count(slot, bucket, false);
+        if bucket > self.known[slot as usize].counted() {
+            self.count(slot, bucket, None);
         }
     }
 
@@ -286,7 +306,7 @@ impl Memory {
     /// What it is worth to keep a block, whatever was promised.
     #[inline(always)]
     pub(super) fn worth(&self, slot: Slot) -> f32 {
-        self.flows.curves.index(self.node(slot), self.age(slot))
+        self.flows.curves.index(self.node(slot), self.age(slot)) / self.values.room(slot)
     }
 
     /// By what it is compared with others.
@@ -422,7 +442,7 @@ impl Memory {
             self.known[slot as usize].state & GHOST != 0 && self.known[slot as usize].last == last
         };
         assert_eq!(count(GHOST), self.ghosts.iter().filter(|ghost| is_live(ghost)).count());
-        assert!(self.known.iter().all(|known| usize::from(known.counted) < BUCKETS));
+        assert!(self.known.iter().all(|known| known.counted() < BUCKETS));
         if let Some(promises) = &self.promises {
             promises.validate((0..self.resident.len()).map(|row| self.resident.row(row).0));
         }
