@@ -14,7 +14,7 @@
 use std::borrow::Borrow;
 use std::hash::{BuildHasher, Hash};
 
-use foldhash::fast::RandomState;
+use foldhash::fast::{FixedState, RandomState};
 use hashbrown::HashTable;
 use hotset_core::policy::{self, Args, Outcome, PolicySpec, Reference, Setting, Slot};
 use hotset_core::view::View;
@@ -66,6 +66,8 @@ struct Objects<K, V> {
 /// A key that the policy knows, with its value if that is there.
 struct Entry<K, V> {
     key: K,
+    /// What policies that count keys know it by, also after its slot has been given to another key.
+    identity: u64,
     value: Option<V>,
     weight: u64,
 }
@@ -107,7 +109,9 @@ impl<K: Hash + Eq, V> Objects<K, V> {
         let slot = self.free.pop().unwrap_or(self.entries.len() as Slot);
         let Objects { table, hasher, entries, .. } = self;
         let hash = hasher.hash_one(&key);
-        let entry = Some(Entry { key, value: None, weight: 0 });
+        // The same in every run, so that decisions can be repeated; the table's own hash is another one in each.
+        let identity = FixedState::with_seed(SEED).hash_one(&key);
+        let entry = Some(Entry { key, identity, value: None, weight: 0 });
         match entries.get_mut(slot as usize) {
             Some(free) => *free = entry,
             None => entries.push(entry),
@@ -346,9 +350,11 @@ impl<K: Hash + Eq, V> Cache<K, V> {
 
     /// References a slot whose value weighs so much; true if it is kept.
     fn refer(&mut self, slot: Slot, weight: u64, write: bool) -> bool {
-        // Each object is a file of its own: none is the neighbour of another.
+        // Halves of a hash: none is the neighbour of another.
+        let identity = self.objects().entries[slot as usize].as_ref().map_or(0, |entry| entry.identity);
+        let (file, block) = ((identity >> 32) as u32, identity as u32);
         let object = Some(policy::Object::of_file(slot));
-        let mut reference = Reference { time: self.hosted.tick(), file: slot, write, object, ..Reference::default() };
+        let mut reference = Reference { time: self.hosted.tick(), file, block, write, object, ..Reference::default() };
         if let Limit::Weight { room, .. } = &self.limit {
             reference.bytes = in_32_bits(weight);
             reference.weight = room.weight(weight);
