@@ -11,10 +11,10 @@ use std::io::{ErrorKind, Read};
 use std::os::unix::fs::{FileExt, MetadataExt, PermissionsExt};
 use std::path::Path;
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use hotset_cache::Status;
-use hotset_mount::{Mode, Options, Staleness};
+use hotset_mount::{Mode, Options, Staleness, VALIDITY};
 
 use below::Stacked;
 use support::mounted::{MODES, Mount, can_mount};
@@ -54,10 +54,20 @@ fn again(mode: Mode, staleness: Staleness) -> Option<u64> {
     }
     // What was just written is looked at once more, and so is what was just looked at for the first time.
     look(&stacked.mount.at(""));
-    look(&stacked.mount.at(""));
-    let before = stacked.below.faults().calls();
-    look(&stacked.mount.at(""));
-    let calls = stacked.below.faults().calls() - before;
+    let mut calls = None;
+    for _ in 0..20 {
+        let began = Instant::now();
+        look(&stacked.mount.at(""));
+        let before = stacked.below.faults().calls();
+        look(&stacked.mount.at(""));
+        calls = Some(stacked.below.faults().calls() - before);
+        // On a busy machine what the first of the two has asked may be too old for the second.
+        if staleness != Staleness::Open || began.elapsed() < VALIDITY {
+            break;
+        }
+        calls = None;
+    }
+    let calls = calls.expect("two looks at a few files take less than a second once in twenty times");
     let counted = Status::of(stacked.mount.cache.as_ref().unwrap()).metadata;
     stacked.stop();
     if staleness == FOREVER {
