@@ -1,5 +1,8 @@
 # What there is to do here; `make` alone lists it. Everything else is cargo.
 
+# What the demonstration is built with.
+PROFILE := demo
+
 # A change to Cargo.lock that was not committed is an error where nobody looks at the working tree.
 LOCKED := $(if $(CI),--locked)
 
@@ -15,7 +18,7 @@ setup: ## Install what is missing, or name it in one line
 test: lint unit ## Run every check
 
 demo: setup ## Record a real program, replay it, and explain what came out
-	cargo run $(LOCKED) --profile demo --package hotset -- demo
+	cargo run $(LOCKED) --profile $(PROFILE) --bin hotset -- demo
 
 lint: setup ## Check format, lints, generated documents, licences and the layout rules
 	cargo fmt --check --all
