@@ -1,4 +1,5 @@
-// Builds one file: the page with its script and style inside, and a mark where the command puts the data.
+// Builds one file: a page with its script and style inside, and a mark where the command puts the data. The mode says which
+// page.
 
 import { defineConfig } from "vite";
 
@@ -23,15 +24,15 @@ function inline() {
   };
 }
 
-export default defineConfig({
+export default defineConfig(({ mode }) => ({
   plugins: [inline()],
   base: "./",
   build: {
     outDir: "dist",
-    emptyOutDir: true,
+    emptyOutDir: false,
     modulePreload: false,
     cssCodeSplit: false,
     target: "es2022",
-    rolldownOptions: { input: "page.html" },
+    rolldownOptions: { input: `${mode}.html` },
   },
-});
+}));

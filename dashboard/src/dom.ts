@@ -45,3 +45,8 @@ export function clipStart(text: string, length: number): string {
 export function fileName(path: string): string {
   return path.split("/").filter((part) => part !== "").pop() ?? path;
 }
+
+/** What a page begins with. */
+export function header(title: string): HTMLElement {
+  return h("header", {}, h("p", { class: "brand" }, "hotset"), h("h1", {}, title));
+}

@@ -3,58 +3,13 @@
 import "uplot/dist/uPlot.min.css";
 import "./style.css";
 import { adviceSection } from "./advice.ts";
-import { bars } from "./bars.ts";
-import { Choices, curves } from "./curves.ts";
-import { groups, type Advice, type Experiment, type Group, type Inspection, type Pattern, type Report, type Row, type Stretch, type TraceFile } from "./data.ts";
-import { fileName, h, name } from "./dom.ts";
+import { type Advice, type Experiment, type Inspection, type Pattern, type Report, type Row, type Stretch, type TraceFile } from "./data.ts";
+import { fileName, h, header, name } from "./dom.ts";
 import { contents, experimentSection } from "./experiment.ts";
 import { count } from "./format.ts";
 import { inspectionSection } from "./inspection.ts";
-import { learnt } from "./learnt.ts";
-import { storage } from "./io.ts";
 import { nextSteps } from "./next.ts";
-import { panels, panel, ratioBars } from "./panels.ts";
-import { memorySaved } from "./saved.ts";
-import { table } from "./table.ts";
-import { overTime } from "./time.ts";
-import { extent, figures, lede, tiles } from "./words.ts";
-
-/** All that the results tell of one trace. */
-function section(group: Group, id: string): HTMLElement {
-  const stretches = (report.series ?? []).filter((stretch) => stretch.trace === group.trace);
-  const choices = new Choices(group);
-  const words = lede(group);
-  const oneSize = group.series.every((series) => series.rows.length < 2);
-  return h(
-    "section",
-    { id },
-    h("h2", {}, name(fileName(group.trace), "name path")),
-    h("p", { class: "soft" }, extent(group)),
-    words === undefined ? null : h("p", { class: "lede" }, words),
-    tiles(figures(group)),
-    oneSize ? h("figure", { class: "part" }, h("h3", {}, "Hit ratio"), bars(ratioBars(group, choices, (row) => row), 1)) : curves(group, choices),
-    oneSize ? null : memorySaved(group, choices),
-    storage(group, choices),
-    panels(group, choices, "By application", (row) => row.apps),
-    panels(group, choices, "By class of data", (row) => row.classes),
-    overTime(stretches, report.rows ?? []),
-    learnt(group),
-    table(group),
-  );
-}
-
-/** All traces side by side, where there are several. */
-function overview(all: Group[]): HTMLElement | null {
-  if (all.length < 2) return null;
-  const grid = h("div", { class: "panels" });
-  all.forEach((group, at) => {
-    const small = panel(group, new Choices(group), fileName(group.trace), extent(group), (row) => row);
-    const title = small.querySelector("h4")!;
-    title.replaceChildren(h("a", { href: `#trace-${at}` }, ...title.childNodes));
-    grid.append(small);
-  });
-  return h("section", {}, h("h2", {}, "Trace by trace"), h("p", { class: "soft" }, "Hit ratio by cache size, all on one scale."), grid);
-}
+import { section, tracesOf } from "./traces.ts";
 
 function origin(report: Report): HTMLElement {
   const seeds = [...new Set((report.rows ?? []).map((row) => row.seed))];
@@ -70,29 +25,17 @@ function origin(report: Report): HTMLElement {
   return h("section", {}, h("h2", {}, "How this was made"), list);
 }
 
-function header(title: string): HTMLElement {
-  return h("header", {}, h("p", { class: "brand" }, "hotset"), h("h1", {}, title));
-}
-
 function ofExperiments(experiments: Experiment[], rows: Row[]): (Node | null)[] {
   const id = (at: number) => `experiment-${at}`;
-  const sections = experiments.map((experiment, at) => experimentSection(experiment, rows, id(at), section));
+  const sections = experiments.map((experiment, at) => experimentSection(experiment, rows, id(at), (group, id) => section(group, id, rows, [])));
   document.title = experiments.length === 1 ? experiments[0]!.title.slice(0, 100) : `${experiments.length} experiments`;
   return [header("What the papers found, and what we find"), contents(experiments, id), ...sections];
 }
 
 function ofTraces(rows: Row[], series: Stretch[]): (Node | null)[] {
-  const all = groups(rows);
-  const traces = [...new Set([...rows, ...series].map(({ trace }) => trace))];
+  const { traces, sections } = tracesOf(rows, series);
   document.title = traces.length === 1 ? fileName(traces[0]!).slice(0, 100) : `${traces.length} traces`;
-  const told = new Set(all.map(({ trace }) => trace));
-  const alone = traces.filter((trace) => !told.has(trace));
-  return [
-    header("What each cache would have given"),
-    overview(all),
-    ...all.map((group, at) => section(group, `trace-${at}`)),
-    ...alone.map((trace) => h("section", {}, h("h2", {}, name(fileName(trace), "name path")), overTime(series.filter((stretch) => stretch.trace === trace), rows))),
-  ];
+  return [header("What each cache would have given"), ...sections];
 }
 
 function ofInspection(seen: Inspection, pattern: Pattern | undefined): (Node | null)[] {

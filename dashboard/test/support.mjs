@@ -65,9 +65,14 @@ function write(rows, more = {}) {
   return `file://${path}`;
 }
 
+/** An empty page. */
+export function newPage({ width = 1200, dark = false } = {}) {
+  return browser.newPage({ viewport: { width, height: 900 }, colorScheme: dark ? "dark" : "light" });
+}
+
 /** Opens a page, and checks in the end that nothing went wrong and nothing was asked for. */
 export async function open(rows, use, { width = 1200, dark = false, more } = {}) {
-  const page = await browser.newPage({ viewport: { width, height: 900 }, colorScheme: dark ? "dark" : "light" });
+  const page = await newPage({ width, dark });
   const [wrong, asked] = [[], []];
   page.on("console", (message) => wrong.push(message.text()));
   page.on("pageerror", (error) => wrong.push(String(error)));

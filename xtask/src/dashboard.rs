@@ -1,4 +1,5 @@
-//! The page of reports, built from `dashboard/` and committed, so that a build of the command needs no Node.
+//! The page of reports and that of directories, built from `dashboard/` and committed, so that a build of the command
+//! needs no Node.
 
 use std::fs;
 use std::path::Path;
@@ -8,28 +9,33 @@ use anyhow::{Context, Result, bail};
 
 use xtask::output_of;
 
-const COMMITTED: &str = "crates/cli/src/report/page.html";
+/// Where the pages lie, under the names that they are built with.
+const COMMITTED: &str = "crates/cli/src/report";
+const PAGES: [&str; 2] = ["page.html", "live.html"];
 
-/// Builds the page and puts it in its place, or only checks that what stands there is what would be built.
+/// Builds the pages and puts them in their place, or only checks that what stands there is what would be built.
 ///
 /// Without npm a check is left out, and says so.
 pub fn run(root: &Path, check: bool) -> Result<()> {
     let has_npm = Command::new("npm").arg("--version").output().is_ok_and(|output| output.status.success());
     if check && !has_npm {
-        eprintln!("dashboard: NOT CHECKED: there is no npm to build {COMMITTED} with");
+        eprintln!("dashboard: NOT CHECKED: there is no npm to build the pages in {COMMITTED} with");
         return Ok(());
     }
     output_of(root, "npm", &["--prefix", "dashboard", "ci", "--silent"])?;
     output_of(root, "npm", &["--prefix", "dashboard", "run", "--silent", "build"])?;
-    let built = root.join("dashboard/dist/page.html");
+    PAGES.iter().try_for_each(|page| place(root, page, check))
+}
+
+fn place(root: &Path, name: &str, check: bool) -> Result<()> {
+    let (built, committed) = (root.join("dashboard/dist").join(name), root.join(COMMITTED).join(name));
     let page = fs::read(&built).with_context(|| format!("cannot read {}", built.display()))?;
-    let committed = root.join(COMMITTED);
     if fs::read(&committed).unwrap_or_default() == page {
-        println!("dashboard: {COMMITTED} is what dashboard/ builds, {} KiB", page.len() >> 10);
+        println!("dashboard: {COMMITTED}/{name} is what dashboard/ builds, {} KiB", page.len() >> 10);
         return Ok(());
     }
     if check {
-        bail!("{COMMITTED} is not what dashboard/ builds: run `cargo xtask dashboard` and commit it");
+        bail!("{COMMITTED}/{name} is not what dashboard/ builds: run `cargo xtask dashboard` and commit it");
     }
     fs::write(&committed, page).with_context(|| format!("cannot write {}", committed.display()))
 }

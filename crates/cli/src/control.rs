@@ -16,7 +16,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use hotset_cache::FileCache;
-use hotset_mount::{Device, device_at, mount_line};
+use hotset_mount::{Device, device_at, mount_line, mountpoint};
 use hotset_steer::Hierarchy;
 use rustix::process::{Uid, geteuid};
 use serde::{Deserialize, Serialize};
@@ -131,6 +131,30 @@ pub(crate) fn ask(path: &Path, wish: &Wish) -> Result<Value, Failure> {
 /// A control group by its path in the hierarchy.
 fn group(path: &Path) -> Option<fs::Metadata> {
     fs::metadata(Hierarchy::find().ok()?.group(path).ok()?.folder()).ok()
+}
+
+/// The status of each mount of this user and of whoever steers for him, with the paths that they are known by.
+pub(crate) fn everyone() -> Vec<(String, Value)> {
+    let ask = |name: String| {
+        let stream = place::connect(&name, geteuid()).ok()?;
+        let Ok(Answer::Done(status)) = exchange(stream, &Wish::Status) else { return None };
+        Some((known_by(&name, &status)?, status))
+    };
+    let mut told: Vec<(String, Value)> = place::names().into_iter().filter_map(ask).collect();
+    told.sort_by(|(one, _), (other, _)| one.cmp(other));
+    // Who steers listens for each directory and for the group.
+    told.dedup_by(|(one, _), (other, _)| one == other);
+    told
+}
+
+fn known_by(name: &str, status: &Value) -> Option<String> {
+    match place::device_of(name) {
+        Some(device) => Some(mountpoint(device).ok()??.display().to_string()),
+        None => {
+            let paths: Vec<&str> = status["directories"].as_array()?.iter().filter_map(Value::as_str).collect();
+            Some(paths.join(", "))
+        }
+    }
 }
 
 /// Who has mounted it.

@@ -1,4 +1,4 @@
-//! The server that `view` and `mount --listen` answer from: a few pages, over HTTP/1, by one thread.
+//! The server that `view` and `--listen` answer from: a few pages, over HTTP/1, by one thread.
 //!
 //! Whoever connects may be an attacker. Heads of requests are limited in size and time, requests with a body are
 //! refused unread, connections are limited in number: the oldest one makes room for a new one, so whoever is slow is in
@@ -21,6 +21,7 @@ use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper::{Method, Request, Response, StatusCode};
 use hyper_util::rt::{TokioIo, TokioTimer};
+use serde::Serialize;
 use tokio::net::TcpStream;
 use tokio::runtime::{Builder, Runtime};
 use tokio::time::{sleep, timeout};
@@ -48,8 +49,38 @@ pub(crate) struct Page {
 }
 
 impl Page {
+    /// A page of HTML.
+    pub fn html(body: impl Into<Bytes>) -> Page {
+        Page { kind: "text/html; charset=utf-8", body: body.into() }
+    }
+
+    /// Something as JSON.
+    pub fn json(value: &impl Serialize) -> Page {
+        // What is shown has text for keys.
+        let body = serde_json::to_string(value).unwrap_or_default();
+        Page { kind: "application/json", body: body.into() }
+    }
+
     fn text(body: &'static str) -> Page {
         Page { kind: "text/plain; charset=utf-8", body: Bytes::from_static(body.as_bytes()) }
+    }
+}
+
+/// What is asked for.
+pub(crate) struct Asked<'a> {
+    /// The path, as it came.
+    pub path: &'a str,
+    /// What stands behind the question mark, as it came.
+    query: &'a str,
+    /// It is to change something.
+    pub is_change: bool,
+}
+
+impl Asked<'_> {
+    /// The value of a key of the query; empty where it is not there.
+    pub fn value(&self, key: &str) -> String {
+        let mut pairs = form_urlencoded::parse(self.query.as_bytes());
+        pairs.find(|(name, _)| name == key).map_or_else(String::new, |(_, value)| value.into_owned())
     }
 }
 
@@ -58,6 +89,7 @@ pub(crate) struct Server {
     listener: TcpListener,
     address: SocketAddr,
     runtime: Runtime,
+    takes_changes: bool,
 }
 
 impl Server {
@@ -66,7 +98,13 @@ impl Server {
         let listener = TcpListener::bind(wanted)?;
         listener.set_nonblocking(true)?;
         let address = listener.local_addr()?;
-        Ok(Server { listener, address, runtime: Builder::new_current_thread().enable_all().build()? })
+        let runtime = Builder::new_current_thread().enable_all().build()?;
+        Ok(Server { listener, address, runtime, takes_changes: false })
+    }
+
+    /// Requests may change something; who may do so is for the pages to find out.
+    pub fn with_changes(self) -> Server {
+        Server { takes_changes: true, ..self }
     }
 
     /// Where it listens, with the port that was chosen if any would do.
@@ -79,18 +117,21 @@ impl Server {
     pub fn serve(
         self,
         missing: &'static str,
-        page: impl Fn(&str) -> Option<Page> + Send + Sync + 'static,
+        page: impl Fn(&Asked) -> Option<Page> + Send + Sync + 'static,
     ) -> io::Result<()> {
-        let Server { listener, address, runtime } = self;
+        let Server { listener, address, runtime, takes_changes } = self;
         let listener = {
             let _entered = runtime.enter();
             tokio::net::TcpListener::from_std(listener)?
         };
         let is_local = address.ip().is_loopback();
-        let answer = Arc::new(move |request: &Request<Incoming>| match refusal(request, is_local) {
-            Some((status, why)) => (status, Page::text(why)),
-            None => page(request.uri().path())
-                .map_or_else(|| (StatusCode::NOT_FOUND, Page::text(missing)), |page| (StatusCode::OK, page)),
+        let answer = Arc::new(move |request: &Request<Incoming>| {
+            if let Some((status, why)) = refusal(request, is_local, takes_changes) {
+                return (status, Page::text(why));
+            }
+            let (path, query) = (request.uri().path(), request.uri().query().unwrap_or_default());
+            let found = page(&Asked { path, query, is_change: *request.method() == Method::POST });
+            found.map_or_else(|| (StatusCode::NOT_FOUND, Page::text(missing)), |page| (StatusCode::OK, page))
         });
         thread::Builder::new().name("http".to_owned()).spawn(move || runtime.block_on(accept(listener, answer)))?;
         Ok(())
@@ -141,11 +182,13 @@ where
 }
 
 /// Why a request gets no page.
-fn refusal(request: &Request<Incoming>, is_local: bool) -> Option<(StatusCode, &'static str)> {
+fn refusal(request: &Request<Incoming>, is_local: bool, takes_changes: bool) -> Option<(StatusCode, &'static str)> {
     if is_local && !asks_this_machine(request) {
         return Some((StatusCode::FORBIDDEN, "expected to be asked as this machine\n"));
     }
-    if !matches!(*request.method(), Method::GET | Method::HEAD) {
+    let reads = matches!(*request.method(), Method::GET | Method::HEAD);
+    let changes = *request.method() == Method::POST && takes_changes;
+    if !reads && !changes {
         return Some((StatusCode::METHOD_NOT_ALLOWED, "there are only pages to read\n"));
     }
     (!request.body().is_end_stream()).then_some((StatusCode::PAYLOAD_TOO_LARGE, "expected a request without a body\n"))

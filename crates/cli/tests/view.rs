@@ -2,6 +2,9 @@
 
 mod support;
 
+use std::thread;
+use std::time::Duration;
+
 use serde_json::Value;
 use support::viewer::{Viewer, data_of};
 use support::{Folder, csv, hotset, ids};
@@ -56,18 +59,96 @@ fn the_server_answers_this_machine_alone_and_ends_on_interrupt() {
     hotset(&["simulate", &trace, "-p", "lru", "-s", "3", "--json", &json]).good();
     let viewer = Viewer::of(&[&json]);
     let own = viewer.address.clone();
-    let port = own.split(':').nth(1).unwrap();
+    let (place, port) = (viewer.place.as_str(), own.split(':').nth(1).unwrap());
     let asked = [
-        ("GET", "/", own.as_str(), "200"),
-        ("GET", "/", "evil.example", "403"),
-        ("POST", "/", &own, "405"),
-        ("GET", "/x", &own, "404"),
+        ("GET", place, own.as_str(), "200"),
+        ("GET", place, "evil.example", "403"),
+        ("POST", place, &own, "405"),
+        ("GET", "/", &own, "404"),
+        ("GET", &place[..place.len() - 2], &own, "404"),
     ];
     for (method, path, host, status) in asked {
         assert!(viewer.ask(method, path, host).0.contains(status), "{method} {path} of {host}");
     }
-    assert!(viewer.ask("GET", "/", &format!("localhost:{port}")).0.contains("200"));
+    assert!(viewer.ask("GET", place, &format!("localhost:{port}")).0.contains("200"));
     assert_eq!(viewer.interrupt(), 0);
+}
+
+/// The JSON at a place below the page's.
+fn told(viewer: &Viewer, method: &str, path: &str) -> Value {
+    let (status, body) = viewer.ask(method, &format!("{}{path}", viewer.place), &viewer.address);
+    assert!(status.contains("200"), "{method} {path}: {status}");
+    serde_json::from_str(&body).unwrap()
+}
+
+/// A replay of the only trace, once it has ended.
+fn replayed(viewer: &Viewer, query: &str) -> Value {
+    let number = told(viewer, "POST", &format!("run?{query}"))["number"].as_u64().unwrap();
+    loop {
+        let run = told(viewer, "GET", &format!("run?number={number}"));
+        if run["state"] != "waiting" && run["state"] != "running" {
+            return run;
+        }
+        thread::sleep(Duration::from_millis(20));
+    }
+}
+
+#[test]
+fn a_directory_is_looked_through_and_its_traces_are_replayed_as_the_command_does() {
+    let folder = Folder::new();
+    let (trace, json) = (folder.file("t r&ce.csv", csv()), folder.path("r.jsonl"));
+    folder.file("readme.md", "Nothing to see here.\n");
+    let run = ["simulate", &trace, "-p", "lru,s3-fifo", "-s", "64K,1M", "--json", &json];
+    hotset(&run).good();
+    let viewer = Viewer::of(&[&folder.path("")]);
+    let items = told(&viewer, "GET", "items");
+    let found = |item: &Value| (item["name"].clone(), item["kind"].clone());
+    let items: Vec<_> = items["items"].as_array().unwrap().iter().map(found).collect();
+    assert_eq!(items, [("r.jsonl".into(), "results".into()), ("t r&ce.csv".into(), "trace".into())]);
+    let shown = viewer.ask("GET", &format!("{}results?name=r.jsonl", viewer.place), &viewer.address).1;
+    assert_eq!(data_of(&shown)["rows"], Value::from(lines_of(&json)));
+
+    let run = replayed(&viewer, "trace=t+r%26ce.csv&policies=lru,s3-fifo&sizes=64K,1M");
+    assert_eq!((&run["state"], &run["rows"]), (&"done".into(), &Value::from(lines_of(&json))), "{run}");
+    // A scheme that cannot run says why, and the others go on.
+    let run = replayed(&viewer, "trace=t+r%26ce.csv&policies=qos(lru,nobody=80%25),lru&sizes=64K&ops=reads");
+    assert_eq!((&run["done"], run["rows"].as_array().unwrap().len()), (&2.into(), 1), "{run}");
+    assert!(run["words"][0].as_str().unwrap().contains("nobody"), "{run}");
+    for (query, why) in [
+        ("trace=readme.md&policies=lru", "no such trace"),
+        ("trace=../../etc/passwd&policies=lru", "no such trace"),
+        ("trace=t+r%26ce.csv&policies=lrv", "did you mean lru"),
+        ("trace=t+r%26ce.csv&policies=lru&sizes=--help", "sizes:"),
+        ("trace=t+r%26ce.csv&policies=lru&ops=--json", "requests:"),
+    ] {
+        let refused = told(&viewer, "POST", &format!("run?{query}"));
+        assert!(refused["error"].as_str().is_some_and(|said| said.contains(why)), "{query}: {refused}");
+    }
+    for path in ["results?name=../r.jsonl", "results?name=readme.md"] {
+        let (_, said) = viewer.ask("GET", &format!("{}{path}", viewer.place), &viewer.address);
+        assert!(said.contains("there is no such file any more"), "{path}: {said}");
+    }
+    assert!(viewer.ask("GET", &format!("{}run?number=99", viewer.place), &viewer.address).0.contains("404"));
+    assert_eq!(viewer.interrupt(), 0);
+}
+
+#[test]
+fn a_replay_that_is_stopped_ends_and_keeps_what_it_has() {
+    let folder = Folder::new();
+    let many: String = (0..3_000_000_u64).map(|at| format!("{}\n", at * at % 1_000_003)).collect();
+    folder.file("long.ids", &many);
+    let viewer = Viewer::of(&[&folder.path("")]);
+    let query = "run?trace=long.ids&policies=all&sizes=1%25..90%25*1.1";
+    let begun = [0, 1].map(|_| told(&viewer, "POST", query)["number"].as_u64().unwrap());
+    for number in begun {
+        told(&viewer, "POST", &format!("stop?number={number}"));
+        let run = told(&viewer, "GET", &format!("run?number={number}"));
+        assert_eq!(run["state"], "stopped", "{run}");
+    }
+    assert!((0..16).all(|_| told(&viewer, "POST", query)["number"].is_u64()), "those that have ended make room");
+    let refused = told(&viewer, "POST", query);
+    assert!(refused["error"].as_str().unwrap().contains("wait already"), "{refused}");
+    assert_eq!(viewer.interrupt(), 0, "what is at work ends with it");
 }
 
 #[test]
@@ -114,6 +195,4 @@ fn what_is_no_result_of_this_version_is_refused_with_its_place() {
     assert!(run.status == 1 && run.err.contains("byte 1: found bytes that are no text"), "{run:?}");
     let run = hotset(&["view", "--no-open", &folder.file("cut.parquet", "PAR1")]);
     assert!(run.status == 1 && run.err.contains("cut.parquet: found Parquet that cannot be read"), "{run:?}");
-    let run = hotset(&["view", "--no-open", &folder.path("")]);
-    assert!(run.status == 1 && run.err.contains("it is a directory"), "{run:?}");
 }

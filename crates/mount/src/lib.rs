@@ -23,6 +23,7 @@ mod metadata;
 mod nodes;
 mod reading;
 mod session;
+mod table;
 mod tree;
 mod values;
 mod writing;
@@ -32,7 +33,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 pub use apps::AppBy;
-pub use session::{Device, Mounted, Stopper, device_at, mount, mount_line};
+pub use session::{Mounted, Stopper, mount};
+pub use table::{Device, device_at, mount_line, mountpoint};
 pub use writing::write_all;
 
 use hotset_cache::source::Source;

@@ -2,7 +2,6 @@
 
 use std::collections::HashMap;
 use std::ffi::OsString;
-use std::fs;
 use std::io;
 use std::mem;
 use std::path::{Path, PathBuf};
@@ -15,11 +14,12 @@ use std::time::Duration;
 use fuser::{Config, INodeNo, MountOption, Notifier, Session, SessionACL};
 use hotset_cache::FileCache;
 use hotset_cache::workers::{HERE, Limits, Part, Workers};
-use rustix::fs::{AtFlags, CWD, StatVfsMountFlags, StatxFlags};
+use rustix::fs::StatVfsMountFlags;
 use rustix::mount::UnmountFlags;
 
 use crate::kernel::Kernel;
 use crate::nodes::ROOT;
+use crate::table::{Device, device_at, mount_line};
 use crate::tree::Tree;
 use crate::writing::write_overdue;
 use crate::{Options, Store};
@@ -52,15 +52,6 @@ pub struct Stopper {
 struct Place {
     mountpoint: PathBuf,
     device: Option<Device>,
-}
-
-/// Major and minor number of the device that a mount is to the kernel.
-pub type Device = (u32, u32);
-
-/// The device at a path, which may be a mount that does not answer yet, or not any more.
-pub fn device_at(path: &Path) -> io::Result<Device> {
-    let about = rustix::fs::statx(CWD, path, AtFlags::STATX_DONT_SYNC, StatxFlags::empty())?;
-    Ok((about.stx_dev_major, about.stx_dev_minor))
 }
 
 /// Mounts the directory `source` at `mountpoint`. The kernel's requests wait until [`Mounted::serve`] is called.
@@ -219,13 +210,6 @@ fn unmount(Place { mountpoint, device }: &Place, flags: UnmountFlags) -> io::Res
         true => Ok(()),
         false => Err(io::Error::other(String::from_utf8_lossy(&done.stderr).trim_end().to_owned())),
     }
-}
-
-/// What the table of mounts (proc(5), mountinfo) says of this device, if it is mounted.
-pub fn mount_line((major, minor): Device) -> io::Result<Option<String>> {
-    let device = format!("{major}:{minor}");
-    let table = fs::read_to_string("/proc/self/mountinfo")?;
-    Ok(table.lines().find(|line| line.split(' ').nth(2) == Some(&device)).map(str::to_owned))
 }
 
 /// Has the kernel forget files whenever too many are held, as long as there is a tree. The kernel waits for look-ups in

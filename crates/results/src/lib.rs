@@ -23,5 +23,5 @@ mod read;
 mod write;
 
 pub use columns::{CACHE_COLUMNS, CURVE_COLUMNS, PAGING_COLUMNS};
-pub use read::{ReadError, Results};
+pub use read::{ReadError, Results, begin};
 pub use write::{write_csv, write_json, write_parquet};

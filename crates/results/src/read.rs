@@ -104,6 +104,26 @@ impl Results {
     }
 }
 
+/// True if what the input stands at begins as rows of results do. It is not read any further than that.
+pub fn begin(input: &mut Input) -> Result<bool, TraceError> {
+    let bytes = input.at_least(LONGEST_ROW)?;
+    if bytes.starts_with(parquet::MAGIC) {
+        return Ok(true);
+    }
+    let first = bytes.split(|&byte| byte == b'\n').next().unwrap_or_default();
+    let Ok(line) = str::from_utf8(first) else { return Ok(false) };
+    let has = |field: &str| line.contains(field);
+    Ok(match line.starts_with('{') {
+        true => ["\"version\":", "\"trace\":", "\"policy\":", "\"size_blocks\":"].into_iter().all(has),
+        false => ["version", "trace", "policy", "size_blocks"]
+            .into_iter()
+            .all(|name| line.split(',').any(|column| column == name)),
+    })
+}
+
+/// Bytes that rows are longer than only where they have many applications; the fields that tell them come first.
+const LONGEST_ROW: usize = 64 << 10;
+
 fn table(name: &str, content: Vec<u8>) -> Result<Placed, ReadError> {
     let rows =
         parquet::read(content).map_err(|error| foreign(name, &format!("Parquet that cannot be read ({error})")))?;

@@ -23,7 +23,7 @@ impl Listening {
     /// Serves `/metrics` for Prometheus and `/status` in JSON as long as the process lives, and says where.
     pub(crate) fn serve(self, subject: Arc<dyn Subject>) -> Result<(), Failure> {
         let address = self.0.address();
-        self.0.serve("there is /metrics and /status\n", move |path| page(path, subject.as_ref()))?;
+        self.0.serve("there is /metrics and /status\n", move |asked| page(asked.path, subject.as_ref()))?;
         eprintln!("hotset: http://{address}/metrics and http://{address}/status tell how it goes");
         Ok(())
     }

@@ -101,6 +101,20 @@ pub(super) fn of_mount((major, minor): Device) -> String {
     format!("{major}-{minor}")
 }
 
+/// The device of the mount whose socket has this name.
+pub(super) fn device_of(name: &str) -> Option<Device> {
+    let (major, minor) = name.split_once('-')?;
+    Some((major.parse().ok()?, minor.parse().ok()?))
+}
+
+/// Names in this user's folder; not all of them are of somebody who listens.
+pub(super) fn names() -> Vec<String> {
+    // Who has no folder serves nothing.
+    let entries = own_folder().and_then(|folder| std::fs::read_dir(within(&folder)));
+    let names = entries.into_iter().flatten().flatten().map(|entry| entry.file_name().into_string());
+    names.filter_map(Result::ok).collect()
+}
+
 /// The name of the socket of whoever steers the directory or control group with these attributes.
 pub(super) fn of_steered(about: &Metadata) -> String {
     format!("steering-{}-{}", about.dev(), about.ino())

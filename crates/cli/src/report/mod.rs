@@ -23,6 +23,9 @@ use trace_file::TraceFile;
 /// The page, with [`MARK`] where the data goes.
 const TEMPLATE: &str = include_str!("page.html");
 
+/// The page of directories, with [`MARK`] likewise.
+const LIVE: &str = include_str!("live.html");
+
 /// Stands for the data, once.
 const MARK: &str = "@HOTSET_REPORT@";
 
@@ -110,7 +113,13 @@ impl Page {
 
 fn page(command: &str, traces: &[PathBuf], content: impl Serialize) -> Result<String, Failure> {
     let data = Data { version: VERSION, hotset: env!("CARGO_PKG_VERSION"), command, traces: told(traces), content };
-    Ok(filled(&serde_json::to_string(&data)?))
+    Ok(filled(TEMPLATE, &serde_json::to_string(&data)?))
+}
+
+/// The page of directories, which asks its server for all but what it begins with.
+pub(crate) fn of_directories(begin: &impl Serialize) -> String {
+    // What it begins with has text for keys.
+    filled(LIVE, &serde_json::to_string(begin).unwrap_or_default())
 }
 
 fn told(files: &[PathBuf]) -> Vec<TraceFile> {
@@ -119,9 +128,9 @@ fn told(files: &[PathBuf]) -> Vec<TraceFile> {
 
 /// The page with this JSON in it. Outside of strings JSON has none of the three characters, so escaping them changes no
 /// value.
-fn filled(json: &str) -> String {
+fn filled(template: &str, json: &str) -> String {
     let safe = json.replace('<', "\\u003c").replace('>', "\\u003e").replace('&', "\\u0026");
-    TEMPLATE.replacen(MARK, &safe, 1)
+    template.replacen(MARK, &safe, 1)
 }
 
 #[cfg(test)]
@@ -138,9 +147,17 @@ mod tests {
     }
 
     #[test]
+    fn the_page_of_directories_asks_its_own_server_alone() {
+        assert_eq!(LIVE.matches(MARK).count(), 1);
+        assert!(LIVE.contains("default-src 'none'") && LIVE.contains("connect-src 'self'"));
+        let loads = ["src=\"", "@import", "url(http", "href=\"http"];
+        assert_eq!(loads.map(|load| LIVE.contains(load)), [false; 4], "{loads:?}");
+    }
+
+    #[test]
     fn no_text_ends_the_data_and_every_text_comes_back() {
         let hostile = ["</script><script>alert(1)</script>", "<!--", "&lt;", "\"'\\", "\u{202e}abc", "\u{2028}", MARK];
-        let page = filled(&serde_json::to_string(&hostile).unwrap());
+        let page = filled(TEMPLATE, &serde_json::to_string(&hostile).unwrap());
         let (_, after) = page.split_once("id=\"report\">").unwrap();
         let (data, _) = after.split_once("</script>").unwrap();
         assert_eq!(serde_json::from_str::<Vec<String>>(data).unwrap(), hostile);

@@ -13,6 +13,8 @@ pub struct Viewer {
     child: Child,
     /// Where it listens.
     pub address: String,
+    /// Where its page is, below that.
+    pub place: String,
 }
 
 impl Viewer {
@@ -21,10 +23,10 @@ impl Viewer {
         let mut child = command(&[&["view", "--no-open"], files].concat()).spawn().expect("the command can be started");
         let mut line = String::new();
         BufReader::new(child.stdout.as_mut().unwrap()).read_line(&mut line).unwrap();
-        let address = line.strip_prefix("http://").and_then(|rest| rest.split('/').next());
-        let address = address.unwrap_or_else(|| panic!("an address in {line:?}")).to_owned();
-        assert!(address.starts_with("127.0.0.1:"), "{line}");
-        Viewer { child, address }
+        let told = line.strip_prefix("http://").and_then(|rest| rest.split(' ').next());
+        let (address, place) = told.and_then(|told| told.split_once('/')).unwrap_or_else(|| panic!("{line:?}"));
+        assert!(address.starts_with("127.0.0.1:") && place.len() == 33, "{line}");
+        Viewer { address: address.to_owned(), place: format!("/{place}"), child }
     }
 
     /// Its process.
@@ -45,7 +47,7 @@ impl Viewer {
 
     /// The page's data.
     pub fn data(&self) -> Value {
-        let (status, page) = self.ask("GET", "/", &self.address);
+        let (status, page) = self.ask("GET", &self.place, &self.address);
         assert!(status.contains("200"), "{status}");
         data_of(&page)
     }

@@ -201,21 +201,35 @@ pub fn split_prefix<'a>(path: &Path, formats: &'a [Format]) -> (Option<&'a Forma
     (None, path.to_owned())
 }
 
-/// The format that is surest of the input; among equals the first of the table.
-fn detect<'a>(input: &mut Input, formats: &'a [Format]) -> Result<&'a Format, TraceError> {
-    let whole = input.at_least(PIECE_BYTES)?.len() < PIECE_BYTES;
+/// The format that is surest of the input, which stands at its first byte, and how sure it is.
+pub fn recognise<'a>(input: &mut Input, formats: &'a [Format]) -> Result<Option<(&'a Format, Confidence)>, TraceError> {
     let name = bare_name(input.path());
-    let bytes = &input.data()[..input.data().len().min(PIECE_BYTES)];
-    let head = Head { bytes, whole, name: &name };
-    let mut best: Option<(Confidence, &Format)> = None;
+    Ok(surest(&head(input, &name)?, formats))
+}
+
+fn detect<'a>(input: &mut Input, formats: &'a [Format]) -> Result<&'a Format, TraceError> {
+    let (name, path, compression) = (bare_name(input.path()), input.path().to_owned(), input.compression());
+    let head = head(input, &name)?;
+    surest(&head, formats)
+        .map(|(format, _)| format)
+        .ok_or_else(|| TraceError::new(&path, Place::File, unrecognised(&head, compression)))
+}
+
+fn head<'a>(input: &'a mut Input, name: &'a str) -> Result<Head<'a>, TraceError> {
+    let bytes = input.at_least(PIECE_BYTES)?;
+    Ok(Head { bytes: &bytes[..bytes.len().min(PIECE_BYTES)], whole: bytes.len() < PIECE_BYTES, name })
+}
+
+/// Among equals the first of the table.
+fn surest<'a>(head: &Head, formats: &'a [Format]) -> Option<(&'a Format, Confidence)> {
+    let mut best: Option<(&Format, Confidence)> = None;
     for format in formats {
-        let confidence = (format.detect)(&head);
-        if confidence > best.map_or(Confidence::No, |(best, _)| best) {
-            best = Some((confidence, format));
+        let confidence = (format.detect)(head);
+        if confidence > best.map_or(Confidence::No, |(_, best)| best) {
+            best = Some((format, confidence));
         }
     }
-    best.map(|(_, format)| format)
-        .ok_or_else(|| TraceError::new(input.path(), Place::File, unrecognised(&head, input.compression())))
+    best
 }
 
 fn unrecognised(head: &Head, compression: Compression) -> String {

@@ -1,0 +1,134 @@
+//! The page of directories: what there is, what is being replayed, what runs; and what the page asks for next.
+
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use hotset_core::registry;
+use hotset_results::Results;
+use hotset_sim::advise;
+use hotset_sim::sweep::SIZES;
+use serde::Serialize;
+
+use super::library::{Item, Kind, Library};
+use super::live::Live;
+use super::runs::{Runs, Wanted};
+use crate::failure::Failure;
+use crate::http::{Asked, Page};
+use crate::{report, shell};
+
+/// Directories to choose from.
+#[derive(Clone)]
+pub(super) struct Shelf {
+    roots: Vec<PathBuf>,
+    library: Arc<Mutex<Library>>,
+    runs: Runs,
+    live: Live,
+}
+
+/// What the page begins with.
+#[derive(Serialize)]
+struct Begin {
+    version: u32,
+    hotset: &'static str,
+    directories: Vec<String>,
+    /// Names of schemes, to choose from.
+    schemes: Vec<&'static str>,
+    /// What is replayed where nothing else is asked for.
+    policies: String,
+    sizes: &'static str,
+}
+
+/// What cannot be done, in a sentence.
+#[derive(Serialize)]
+struct Refused {
+    error: String,
+}
+
+/// What was begun.
+#[derive(Serialize)]
+struct Begun {
+    number: u64,
+}
+
+/// Version of what the page and its server tell each other.
+const VERSION: u32 = 1;
+
+impl Shelf {
+    pub fn new(roots: &[PathBuf]) -> Result<Shelf, Failure> {
+        if let Some(missing) = roots.iter().find(|root| !root.exists()) {
+            return Err(Failure::Work(format!("{}: there is no such file or directory", missing.display())));
+        }
+        let runs = Runs::start().map_err(|error| Failure::Work(format!("cannot start a thread: {error}")))?;
+        let library = Arc::new(Mutex::new(Library::new(roots.to_vec())));
+        Ok(Shelf { roots: roots.to_vec(), library, runs, live: Live::default() })
+    }
+
+    /// Ends what is being replayed.
+    pub fn end(&self) {
+        self.runs.end();
+    }
+
+    /// What there is at a path below the secret.
+    pub fn page(&self, path: &str, asked: &Asked) -> Option<Page> {
+        let number = |key: &str| asked.value(key).parse::<u64>().ok();
+        match (path, asked.is_change) {
+            ("", false) => Some(Page::html(report::of_directories(&self.begin()))),
+            ("items", false) => Some(Page::json(&self.library.lock().unwrap_or_else(PoisonError::into_inner).look())),
+            ("results", false) => Some(self.results(&asked.value("name"))),
+            ("run", false) => {
+                self.runs.tell(number("number")?, number("from").unwrap_or(0) as usize, |told| Page::json(told))
+            }
+            ("live", false) => Some(self.live.tell(Page::json)),
+            ("run", true) => Some(match self.run(asked) {
+                Ok(number) => Page::json(&Begun { number }),
+                Err(error) => Page::json(&Refused { error }),
+            }),
+            ("stop", true) => self.runs.stop(number("number")?).then(|| Page::json(&())),
+            _ => None,
+        }
+    }
+
+    fn begin(&self) -> Begin {
+        let names = |specs: Vec<_>| specs.iter().map(ToString::to_string).collect::<Vec<_>>().join(",");
+        Begin {
+            version: VERSION,
+            hotset: env!("CARGO_PKG_VERSION"),
+            directories: self.roots.iter().map(|root| root.display().to_string()).collect(),
+            schemes: registry::all().map(|entry| entry.info.name).collect(),
+            policies: names(advise::compared()),
+            sizes: SIZES,
+        }
+    }
+
+    /// What was found under this name.
+    fn find(&self, name: &str, kind: Kind) -> Option<Item> {
+        let found = self.library.lock().unwrap_or_else(PoisonError::into_inner).look();
+        found.items.into_iter().find(|item| item.name == name && item.kind == kind)
+    }
+
+    fn run(&self, asked: &Asked) -> Result<u64, String> {
+        let name = asked.value("trace");
+        let trace = self.find(&name, Kind::Trace).ok_or_else(|| format!("{name}: there is no such trace any more"))?;
+        let [policies, sizes, ops] = ["policies", "sizes", "ops"].map(|key| asked.value(key));
+        self.runs.add(Wanted { trace: trace.path, policies, sizes, ops })
+    }
+
+    /// The page of a file of results, or why there is none.
+    fn results(&self, name: &str) -> Page {
+        let made = || {
+            let item =
+                self.find(name, Kind::Results).ok_or_else(|| format!("{name}: there is no such file any more"))?;
+            let mut rows = Results::default();
+            rows.add(&item.path).map_err(|error| error.to_string())?;
+            let line = ["hotset".into(), "view".into(), item.path.clone().into_os_string()];
+            report::of_results(&shell::line(line), &[item.path], &rows).map_err(|failure| match failure {
+                Failure::Work(why) | Failure::Usage(why) => why,
+                Failure::Unread | Failure::Status(_) => format!("{name}: cannot be shown"),
+            })
+        };
+        match made() {
+            Ok(page) => Page::html(page),
+            Err(why) => Page { kind: "text/plain; charset=utf-8", body: format!("{why}\n").into() },
+        }
+    }
+}

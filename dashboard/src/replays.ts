@@ -1,0 +1,117 @@
+// Replays: what is asked for, how far it is, and what came out so far.
+
+import type { Row } from "./data.ts";
+import { h, name } from "./dom.ts";
+import { again, ask, change, type Begin, type Run } from "./server.ts";
+import { tracesOf } from "./traces.ts";
+
+/** Seconds between two looks at a replay. */
+const LOOK = 0.5;
+
+/** Requests that are replayed, in words. */
+const OPS = [["all", "reads and writes"], ["reads", "reads"], ["writes", "writes"]] as const;
+
+/** A form to ask by, a line for each replay, and the results of all of them. */
+export class Replays {
+  readonly element: HTMLElement;
+  private readonly trace = h("select", { required: "" });
+  private readonly policies: HTMLInputElement;
+  private readonly sizes: HTMLInputElement;
+  private readonly ops = h("select", {});
+  private readonly said = h("p", { class: "differs", role: "alert" });
+  private readonly lines = h("ul", { class: "runs" });
+  private readonly results = h("div", { id: "results-of-replays" });
+  private readonly rows = new Map<number, Row[]>();
+  private readonly under = new Set<number>();
+
+  constructor(begin: Begin) {
+    this.policies = h("input", { value: begin.policies, list: "schemes", size: "60", autocomplete: "off", spellcheck: "false" });
+    this.sizes = h("input", { value: begin.sizes, size: "30", autocomplete: "off", spellcheck: "false" });
+    OPS.forEach(([value, words]) => this.ops.append(h("option", { value }, words)));
+    const schemes = h("datalist", { id: "schemes" }, ...begin.schemes.map((scheme) => h("option", { value: scheme })));
+    const form = h(
+      "form",
+      { class: "ask" },
+      labelled("Trace", this.trace),
+      labelled("Schemes", this.policies),
+      labelled("Sizes", this.sizes),
+      labelled("Requests", this.ops),
+      h("button", { type: "submit", class: "act" }, "Replay"),
+      schemes,
+    );
+    form.addEventListener("submit", (event) => {
+      event.preventDefault();
+      void this.begin();
+    });
+    const about = h("p", { class: "soft" }, "Schemes and sizes as the command takes them: lru,arc,s3-fifo(small=5%), and 64M, 1000 blocks, 10% or 16M..1G*2.");
+    this.element = h("section", { id: "replays" }, h("h2", {}, "Replay a trace"), about, form, this.said, this.lines, this.results);
+    again(LOOK, () => this.look());
+  }
+
+  /** Traces to choose from. */
+  offer(traces: string[]): void {
+    const chosen = this.trace.value;
+    this.trace.replaceChildren(...traces.map((trace) => h("option", { value: trace }, trace)));
+    if (traces.includes(chosen)) this.trace.value = chosen;
+  }
+
+  /** Has a trace chosen, and the schemes next. */
+  choose(trace: string): void {
+    this.trace.value = trace;
+    this.element.scrollIntoView({ block: "start" });
+    this.policies.focus();
+  }
+
+  private async begin(): Promise<void> {
+    const wanted = { trace: this.trace.value, policies: this.policies.value, sizes: this.sizes.value, ops: this.ops.value };
+    try {
+      const told = await change<{ number?: number; error?: string }>("run", wanted);
+      this.said.textContent = told.error ?? "";
+      if (told.number === undefined) return;
+      this.rows.set(told.number, []);
+      this.under.add(told.number);
+      this.lines.prepend(h("li", { id: `run-${told.number}` }, "…"));
+    } catch (error) {
+      this.said.textContent = String(error);
+    }
+  }
+
+  private async look(): Promise<void> {
+    let isNew = false;
+    for (const number of [...this.under]) {
+      const rows = this.rows.get(number)!;
+      try {
+        const run = await ask<Run>("run", { number: String(number), from: String(rows.length) });
+        rows.push(...run.rows);
+        isNew ||= run.rows.length > 0;
+        if (run.state === "done" || run.state === "stopped") this.under.delete(number);
+        this.line(number, run);
+      } catch (error) {
+        this.under.delete(number);
+        document.getElementById(`run-${number}`)?.replaceChildren(String(error));
+      }
+    }
+    if (isNew) this.draw();
+  }
+
+  private line(number: number, run: Run): void {
+    const ends = { waiting: "waits", running: `${run.done} of ${run.schemes} schemes`, done: "done", stopped: `stopped after ${run.done} of ${run.schemes} schemes` };
+    const bar = h("progress", { max: String(run.schemes), value: String(run.done), "aria-label": "Schemes that are done" });
+    const stop = h("button", { type: "button", class: "act" }, "Stop");
+    stop.addEventListener("click", () => void change("stop", { number: String(number) }).catch((error: unknown) => (this.said.textContent = String(error))));
+    const isUnder = this.under.has(number);
+    const words = run.words.map((word) => h("p", { class: "soft" }, name(word)));
+    document.getElementById(`run-${number}`)?.replaceChildren(h("code", {}, name(run.command)), " ", bar, ` ${ends[run.state]} `, ...(isUnder ? [stop] : []), ...words);
+  }
+
+  /** All rows that there are. A trace of which other requests were replayed is another one. */
+  private draw(): void {
+    const of = (row: Row & { filter?: string }) => (row.filter === undefined ? row : { ...row, trace: `${row.trace}, ${row.filter}` });
+    const rows = [...this.rows.values()].flat().map(of);
+    this.results.replaceChildren(...tracesOf(rows, []).sections.filter((section) => section !== null));
+  }
+}
+
+function labelled(label: string, field: HTMLElement): HTMLElement {
+  return h("label", { class: "choice" }, h("span", {}, label), field);
+}
