@@ -39,6 +39,11 @@ pub trait Actuator {
 
     /// A process has mapped the file.
     fn is_mapped(&mut self, _file: FileId, _process: u32) {}
+
+    /// True if a process that has mapped the file has this page in its memory now.
+    fn has_mapped(&mut self, _file: FileId, _page: u64) -> bool {
+        false
+    }
 }
 
 /// Acts on the kernel's page cache.
@@ -121,6 +126,10 @@ impl Actuator for Advice {
 
     fn is_mapped(&mut self, file: FileId, process: u32) {
         self.mappers.note(file, process);
+    }
+
+    fn has_mapped(&mut self, file: FileId, page: u64) -> bool {
+        self.mappers.have(file, page)
     }
 }
 

@@ -1,10 +1,11 @@
-//! Processes that have mapped steered files, and how their pages are paged out.
+//! Processes that have mapped steered files, what of them they have in their memory, and how it is paged out.
 
 use std::collections::HashMap;
-use std::fs;
+use std::fs::{self, File};
 use std::io;
 use std::ops::Range;
 use std::os::fd::{AsRawFd, OwnedFd};
+use std::os::unix::fs::FileExt;
 use std::time::{Duration, Instant};
 
 use hotset_feed::FileId;
@@ -29,6 +30,8 @@ pub(crate) struct Mappers {
 struct Mappings {
     read: Instant,
     process: OwnedFd,
+    /// What of its memory is there, a word for each page.
+    pagemap: Option<File>,
     all: Vec<Mapping>,
 }
 
@@ -53,6 +56,17 @@ impl Mappers {
     /// The file is gone.
     pub fn forget(&mut self, file: FileId) {
         self.processes.remove(&file);
+    }
+
+    /// True if one of them has this page of the file in its memory now.
+    pub fn have(&mut self, file: FileId, page: u64) -> bool {
+        let Mappers { processes, mappings } = self;
+        processes.get(&file).into_iter().flatten().any(|&process| {
+            fresh(mappings, process).is_ok_and(|found| {
+                let mut places = found.all.iter().filter(|it| it.file == file && it.pages.contains(&page));
+                places.any(|it| is_present(found.pagemap.as_ref(), it.address / PAGE + page - it.pages.start))
+            })
+        })
     }
 
     /// Pages a stretch of a file out of every process that has mapped it. What cannot be paged out stays.
@@ -87,9 +101,17 @@ fn fresh(mappings: &mut HashMap<u32, Mappings>, process: u32) -> io::Result<&Map
         let descriptor = pidfd_open(pid, PidfdFlags::empty())?;
         let text = fs::read_to_string(format!("/proc/{process}/maps"))?;
         let all = text.lines().filter_map(parse).collect();
-        mappings.insert(process, Mappings { read: Instant::now(), process: descriptor, all });
+        let pagemap = File::open(format!("/proc/{process}/pagemap")).ok();
+        mappings.insert(process, Mappings { read: Instant::now(), process: descriptor, pagemap, all });
     }
     mappings.get(&process).ok_or_else(|| io::ErrorKind::NotFound.into())
+}
+
+/// True if the page with this number is in a process's memory, as its page map says in the highest bit of a word.
+fn is_present(pagemap: Option<&File>, number: u64) -> bool {
+    let mut word = [0; 8];
+    let read = pagemap.is_some_and(|pagemap| pagemap.read_exact_at(&mut word, number * 8).is_ok());
+    read && u64::from_ne_bytes(word) >> 63 == 1
 }
 
 /// A line of `/proc/PID/maps` that maps a file: `7f00-7f10 r--s 00001000 fe:00 1234 /path`.

@@ -5,13 +5,13 @@
 //! kernel does not drop, because it is dirty, locked or mapped, is tried again [`ATTEMPTS`] times at growing distances,
 //! and then left to the kernel. A block that the policy does not admit goes when its reader has left it.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 use std::ops::Range;
 
 use hotset_core::classify::Rules;
 use hotset_core::policy::{App, Outcome, PolicySpec};
 use hotset_feed::{Event, FileId, How};
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 use serde::Serialize;
 
 use crate::actuate::Actuator;
@@ -35,6 +35,9 @@ const MERGED: usize = 8;
 /// Pages of a folio that is mapped at once, and how many faults are remembered until their pages come.
 const HUGE: u64 = 512;
 const FAULTS: usize = 64;
+/// Nanoseconds between looks whether huge folios were mapped of which nothing is told, and for how long it is looked.
+const LOOK: u64 = 20_000_000;
+const LOOKS: u64 = 10_000_000_000;
 /// Bytes of a page.
 pub(crate) const PAGE: u64 = 4096;
 
@@ -98,6 +101,11 @@ pub struct Steering<A> {
     recent: [Address; MERGED],
     /// The last faults of pages that were not there, with their processes: by file and page.
     faults: VecDeque<(u32, u64, u32)>,
+    /// Files that were mapped, and huge folios of theirs that nobody was heard to touch, by file and page: since when.
+    mapped: FxHashSet<u32>,
+    unheard: BTreeMap<(u32, u64), u64>,
+    /// When it was looked last whether these are mapped.
+    looked: u64,
     /// By process, the block that was not admitted and that it reads.
     leaving: FxHashMap<u32, Address>,
     is_acting: bool,
@@ -139,6 +147,9 @@ impl<A: Actuator> Steering<A> {
             free: Vec::new(),
             recent: [Address::MAX; MERGED],
             faults: VecDeque::new(),
+            mapped: FxHashSet::default(),
+            unheard: BTreeMap::new(),
+            looked: 0,
             leaving: FxHashMap::default(),
             is_acting: false,
             counts: Counts::default(),
@@ -190,7 +201,8 @@ impl<A: Actuator> Steering<A> {
 
     /// When [`settle`](Steering::settle) has something to do next, in nanoseconds.
     pub fn next(&self) -> Option<u64> {
-        self.pending.next()
+        let look = (!self.unheard.is_empty()).then_some(self.looked + LOOK);
+        self.pending.next().into_iter().chain(look).min()
     }
 
     /// Blocks that wait to be dropped.
@@ -233,6 +245,8 @@ impl<A: Actuator> Steering<A> {
         self.kernel.forget(number);
         self.policy.take_released();
         self.mirror.forget(number);
+        self.mapped.remove(&number);
+        self.unheard.retain(|(of, _), _| *of != number);
         self.files[number as usize] = None;
         self.free.push(number);
         self.recent = [Address::MAX; MERGED];
@@ -281,6 +295,7 @@ impl<A: Actuator> Steering<A> {
                 let mut pages = first..first + u64::from(pages);
                 if how != How::Read {
                     self.actuator.is_mapped(file, process);
+                    self.mapped.insert(number);
                     pages = self.mapped_by(number, process, pages);
                 }
                 self.touch(number, pages, process, at);
@@ -301,7 +316,10 @@ impl<A: Actuator> Steering<A> {
                     }
                 }
             }
-            Event::Removed { first, pages, .. } => self.mirror.remove(number, first..first + u64::from(pages)),
+            Event::Removed { first, pages, .. } => {
+                self.unheard.remove(&(number, first));
+                self.mirror.remove(number, first..first + u64::from(pages));
+            }
             Event::Lost(_) => {}
         }
     }
@@ -322,11 +340,30 @@ impl<A: Actuator> Steering<A> {
 
     /// A huge folio that came because of a fault is mapped as a whole, of which nothing more is told.
     fn came_by_fault(&mut self, file: u32, folio: &Range<u64>, at: u64) {
+        let is_huge = folio.end - folio.start == HUGE;
         let is_of = |&(of, page, _): &(u32, u64, u32)| of == file && folio.contains(&page);
-        let Some(found) = self.faults.iter().position(is_of) else { return };
-        let process = self.faults.remove(found).map_or(0, |(_, _, process)| process);
-        if folio.end - folio.start == HUGE {
-            self.touch(file, folio.clone(), process, at);
+        match self.faults.iter().position(is_of).and_then(|found| self.faults.remove(found)) {
+            Some((_, _, process)) if is_huge => self.touch(file, folio.clone(), process, at),
+            // It was read ahead. When it is mapped that is not told.
+            None if is_huge && self.mapped.contains(&file) => _ = self.unheard.insert((file, folio.start), at),
+            _ => {}
+        }
+    }
+
+    /// Looks which huge folios were mapped without a word: the kernel tells of single pages alone.
+    fn look_for_mapped(&mut self, now: u64) {
+        if self.unheard.is_empty() || now < self.looked + LOOK {
+            return;
+        }
+        self.looked = now;
+        for ((number, first), came) in std::mem::take(&mut self.unheard) {
+            let folio = first..first + HUGE;
+            let Some(file) = self.files.get(number as usize).copied().flatten() else { continue };
+            if self.actuator.has_mapped(file, first) {
+                self.touch(number, folio, 0, now);
+            } else if now < came + LOOKS && self.mirror.unread_since(number, folio).is_some() {
+                self.unheard.insert((number, first), came);
+            }
         }
     }
 
@@ -391,6 +428,7 @@ impl<A: Actuator> Steering<A> {
 
     /// Drops what is due.
     pub fn settle(&mut self, now: u64) {
+        self.look_for_mapped(now);
         while let Some((block, attempts)) = self.pending.take(now) {
             self.drop_block(block, attempts, now);
         }

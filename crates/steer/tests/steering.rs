@@ -264,6 +264,40 @@ fn a_huge_folio_that_comes_by_a_fault_is_touched_as_a_whole() {
     }
 }
 
+/// The kernel maps a huge folio that is there without a word, so it is looked for; not for ever, and not where nobody
+/// maps.
+#[test]
+fn a_huge_folio_that_is_mapped_without_a_word_is_found() {
+    const LOOK: u64 = 20_000_000;
+    for (is_mapped, maps) in [(true, true), (false, true)] {
+        let (kernel, mut steering) = steered("lru");
+        steering.rest();
+        steering.resize(1000, 1000, 0);
+        if is_mapped {
+            kernel.fault(file(0), 5000..5016);
+        }
+        kernel.add(file(0), 512, 512);
+        kernel.tell(&mut steering, SECOND);
+        let before = steering.held();
+        assert_eq!(steering.next().is_some(), is_mapped, "nobody looks where nothing is mapped");
+        if maps {
+            kernel.map_silently(file(0), 512);
+        }
+        kernel.tell(&mut steering, SECOND + LOOK);
+        let found = if is_mapped && maps { 512 / PAGES } else { 0 };
+        assert_eq!(u64::from(steering.held() - before), found);
+        assert_eq!(steering.next(), None, "it is found once");
+    }
+    let (kernel, mut steering) = steered("lru");
+    steering.rest();
+    kernel.fault(file(0), 5000..5016);
+    kernel.add(file(0), 512, 512);
+    for step in 0..1000 {
+        kernel.tell(&mut steering, SECOND + step * LOOK);
+    }
+    assert_eq!(steering.next(), None, "what nobody maps is left alone");
+}
+
 #[test]
 fn what_does_not_leave_is_tried_again_and_then_left_to_the_kernel() {
     for is_freed in [true, false] {

@@ -24,6 +24,8 @@ struct State {
     /// What is not told yet.
     events: Vec<Event>,
     drops: Vec<FileId>,
+    /// First pages of huge folios that are mapped.
+    mapped: BTreeSet<(FileId, u64)>,
 }
 
 impl State {
@@ -82,6 +84,11 @@ impl Kernel {
         let touched = Event::Touched { file, first: page, pages: 1, how: How::Fault, process: 7 };
         self.0.borrow_mut().events.push(touched);
         self.add(file, folio.start, folio.end - folio.start);
+    }
+
+    /// A huge folio that is there is mapped, which is not told.
+    pub fn map_silently(&self, file: FileId, first: u64) {
+        self.0.borrow_mut().mapped.insert((file, first));
     }
 
     /// Tells what has happened, and what comes of it.
@@ -164,5 +171,9 @@ impl Actuator for Kernel {
             }
         }
         Ok(())
+    }
+
+    fn has_mapped(&mut self, file: FileId, page: u64) -> bool {
+        self.0.borrow().mapped.contains(&(file, page))
     }
 }
