@@ -1,6 +1,5 @@
 //! `hotset advise`: how much memory, and which policy, in plain words.
 
-mod database;
 mod steps;
 mod words;
 
@@ -12,7 +11,7 @@ use clap::Args;
 use hotset_capture::record::Recorder;
 use hotset_core::spec::SizeSpec;
 use hotset_results::write_json;
-use hotset_sim::advise::{Advice, Advisor};
+use hotset_sim::advise::{Advice, Advisor, buffers};
 use hotset_sim::clock::Store;
 use hotset_sim::inspect::{Inspection, Ranking, inspect};
 use serde::Serialize;
@@ -90,7 +89,7 @@ impl Advise {
         let mut all = Vec::with_capacity(traces.len());
         for path in &traces {
             let inspection = inspected(&advisor, &opener, path)?;
-            let advisor = Advisor { beside: database::buffers(&inspection), ..advisor.clone() };
+            let advisor = Advisor { beside: buffers(&inspection), ..advisor.clone() };
             let advice = self.advise(&advisor, &opener, path)?;
             let steps = steps::next(&advice, &inspection, &self.trace(path));
             if self.json.as_deref() != Some(Path::new("-")) {

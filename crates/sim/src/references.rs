@@ -296,7 +296,7 @@ impl References {
         self.window_of(0, self.ids())
     }
 
-    fn window_of<'a>(&'a self, first: u64, ids: &'a [u32]) -> Window<'a, u32> {
+    pub(crate) fn window_of<'a>(&'a self, first: u64, ids: &'a [u32]) -> Window<'a, u32> {
         Window { groups: &self.groups, ..self.columns.window(first, ids, self.events(), &self.event_ids) }
     }
 

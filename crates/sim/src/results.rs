@@ -1,8 +1,10 @@
 //! Rows of a results file: one a cell, self-contained (DESIGN section 6).
 
+use std::borrow::Cow;
+
 use hotset_core::policy::{Explained, PartRoom, Repartition};
 use hotset_core::spec::ObjectSize;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use crate::clock::{AppTimes, Every, Point, Sample};
 use crate::engine::{ClassTally, Tally};
@@ -15,7 +17,7 @@ use hotset_core::counters::Counters;
 pub const SCHEMA_VERSION: u32 = 2;
 
 /// One cell: trace, policy, size and what was counted. A field that does not apply is absent.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Row {
     /// Version of the schema, [`SCHEMA_VERSION`].
     pub version: u32,
@@ -104,13 +106,13 @@ pub struct Row {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub policy_bytes_per_block: Option<f64>,
     /// The same counts for each application; absent when there is only one.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub apps: Vec<Named>,
     /// The counts of each class; absent when the scheme does not tell them apart.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub classes: Vec<NamedClass>,
     /// What the policy has learnt, the most important first; absent unless it was asked for.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub explained: Vec<Explained>,
 }
 
@@ -175,7 +177,7 @@ impl Row {
 }
 
 /// What was chosen of a trace, as it is written.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Choice {
     /// Requests that the cache saw; absent for all.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -188,11 +190,11 @@ pub struct Choice {
     pub count_only: Option<String>,
     /// Mapped file ranges that count as reads: `all` or `none`; absent when the trace does not tell operations.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub maps: Option<&'static str>,
+    pub maps: Option<Cow<'static, str>>,
     /// What became of blocks of files that were deleted or cut, in schemes that do not see inodes: `apply` if they left
     /// at once, or `ignore`; absent when the trace does not tell operations.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub deletes: Option<&'static str>,
+    pub deletes: Option<Cow<'static, str>>,
 }
 
 /// All of a trace that does not tell operations.
@@ -210,14 +212,14 @@ impl Choice {
             filter: told(&selection.only),
             warmup: selection.warmup.map(|warmup| warmup.to_string()),
             count_only: told(&selection.count_only),
-            maps: has_ops.then_some(if options.maps.count() { "all" } else { "none" }),
-            deletes: has_ops.then_some(if options.deletes.apply() { "apply" } else { "ignore" }),
+            maps: has_ops.then_some(Cow::Borrowed(if options.maps.count() { "all" } else { "none" })),
+            deletes: has_ops.then_some(Cow::Borrowed(if options.deletes.apply() { "apply" } else { "ignore" })),
         }
     }
 }
 
 /// The counts of a class.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct NamedClass {
     /// Its name.
     pub name: String,
@@ -248,7 +250,7 @@ impl NamedClass {
 }
 
 /// The counts of an application.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Named {
     /// Its name.
     pub name: String,
@@ -307,7 +309,7 @@ impl Named {
 }
 
 /// [`Counters`] as they are written.
-#[derive(Clone, Copy, Debug, Serialize)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub struct Counts {
     /// Blocks referenced.
     pub references: u64,

@@ -100,7 +100,7 @@ fn shown(ty: &Type) -> String {
         "u8" | "u16" | "u32" | "u64" => "whole number".to_owned(),
         "f64" => "number".to_owned(),
         "bool" => "true or false".to_owned(),
-        "String" | "str" => "text".to_owned(),
+        "String" | "str" | "Cow" => "text".to_owned(),
         "Option" => inner(),
         "Vec" => format!("array of {}", inner()),
         "Counts" => "Counts".to_owned(),

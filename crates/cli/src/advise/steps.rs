@@ -2,11 +2,10 @@
 
 use std::path::Path;
 
-use hotset_sim::advise::{Advice, Change};
+use hotset_sim::advise::{Advice, Change, database_of};
 use hotset_sim::inspect::{File, Inspection};
 use serde::Serialize;
 
-use super::database;
 use crate::output::human;
 use crate::shell::quoted;
 
@@ -42,7 +41,7 @@ pub(super) fn next(advice: &Advice, inspection: &Inspection, trace: &[String]) -
     let trace = trace.iter().map(|word| quoted(word)).collect::<Vec<_>>().join(" ");
     let mut steps = Vec::new();
     steps.extend(change.pays.then(|| mount(advice, change, inspection)));
-    if let (Some(database), Some(bytes)) = (database::of(inspection), memory.size_bytes) {
+    if let (Some(database), Some(bytes)) = (database_of(inspection), memory.size_bytes) {
         let (megabytes, setting) = (bytes.div_ceil(1 << 20), database.setting);
         steps.push(format!("{megabytes}MB more of {setting}, or as much left to the page cache behind them"));
     }

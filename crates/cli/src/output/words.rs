@@ -14,8 +14,8 @@ pub(crate) fn chosen(row: &Row) -> String {
 /// The same for any trace.
 pub(crate) fn named(trace: &str, choice: &Choice) -> String {
     let said = |word: &str, told: &Option<String>| told.as_ref().map(|told| format!("{word} {told}"));
-    let maps = (choice.maps == Some("all")).then(|| "mapped ranges as reads".to_owned());
-    let deletes = (choice.deletes == Some("ignore")).then(|| "deletes ignored".to_owned());
+    let maps = (choice.maps.as_deref() == Some("all")).then(|| "mapped ranges as reads".to_owned());
+    let deletes = (choice.deletes.as_deref() == Some("ignore")).then(|| "deletes ignored".to_owned());
     let chosen = [said("only", &choice.filter), said("warm-up", &choice.warmup), said("counted", &choice.count_only)];
     let told = chosen.into_iter().chain([maps, deletes]);
     match told.flatten().collect::<Vec<_>>().join("; ") {

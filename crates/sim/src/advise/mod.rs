@@ -13,6 +13,7 @@
 //! * **What a database does** with the same memory tells the policy of its buffers, if the caller names one.
 //! * **How sure that is** tell the gains in [`WINDOWS`] stretches of the trace, one after the other.
 
+mod database;
 mod told;
 
 use hotset_core::policy::PolicySpec;
@@ -27,6 +28,7 @@ use crate::results::{Metric, Row, SCHEMA_VERSION, Share};
 use crate::select::{Filter, Ops, Selection};
 use crate::sweep::{Rows, Sweep, Swept};
 
+pub use database::{Database, buffers, database_of};
 pub use told::{Advice, AtSize, Beside, Change, Memory, NextStep, Standing};
 
 /// What most programs run on today.

@@ -19,6 +19,6 @@ pub(crate) use host::{Counting, Host, Watch};
 pub(crate) use one_pass::OnePassCell;
 pub use plan::Plan;
 pub(crate) use plan::{Trace, cells_of, check};
-pub(crate) use tally::ClassFacts;
 pub use tally::{ByteTally, ClassTally, Ended, ExtraTally, Repeats, Tally};
+pub(crate) use tally::{ClassFacts, Transfers};
 pub(crate) use timed::Timed;

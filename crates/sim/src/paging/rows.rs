@@ -1,13 +1,13 @@
 //! Rows of results of a memory trace: the counts of any cell, and the measures of paging.
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use super::cell::Tally;
 use super::held::HeldMemory;
 use crate::results::SCHEMA_VERSION;
 
 /// One cell. A field that does not apply is absent.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct PagingRow {
     /// Version of the schema, [`SCHEMA_VERSION`].
     pub version: u32,

@@ -10,6 +10,7 @@ use crate::error::SimError;
 use crate::grid::{self, Plan, Replayed};
 use crate::prepare::{Options, Prepared, prepare};
 use crate::progress::Observer;
+use crate::references::References;
 use crate::results::{Choice, Row, TraceFacts};
 
 impl Sweep {
@@ -59,7 +60,7 @@ impl Sweep {
     }
 
     /// True if some size is in bytes of objects, each of which is a block.
-    fn is_in_bytes(&self, block_bytes: Option<u64>) -> bool {
+    pub(super) fn is_in_bytes(&self, block_bytes: Option<u64>) -> bool {
         block_bytes.is_none() && self.sizes.has_bytes()
     }
 
@@ -85,13 +86,7 @@ impl Sweep {
                 (&stream.begun, 0, None)
             }
         };
-        let sizes = if self.is_in_bytes(block_bytes) {
-            self.sizes.resolve_objects(footprint, held.mean_bytes())
-        } else {
-            let blocks = self.sizes.resolve(footprint, block_bytes);
-            blocks.map(|blocks| blocks.into_iter().map(ObjectSize::of_objects).collect())
-        };
-        let sizes = sizes.map_err(SimError::Sizes)?;
+        let sizes = self.resolved(footprint, held, block_bytes)?;
         let plan = |policy: &PolicySpec, size: ObjectSize| Plan {
             entry: policy.entry(),
             args: self.args(policy, block_bytes),
@@ -100,10 +95,26 @@ impl Sweep {
             seed: self.seed,
         };
         let at_all = |policy| sizes.iter().map(move |&size| plan(policy, size));
-        Ok((self.policies.iter().flat_map(at_all).collect(), references))
+        Ok((self.replayed().iter().flat_map(at_all).collect(), references))
     }
 
-    fn facts(
+    /// The sizes over what is held.
+    pub(super) fn resolved(
+        &self,
+        footprint: u64,
+        held: &References,
+        block_bytes: Option<u64>,
+    ) -> Result<Vec<ObjectSize>, SimError> {
+        let sizes = if self.is_in_bytes(block_bytes) {
+            self.sizes.resolve_objects(footprint, held.mean_bytes())
+        } else {
+            let blocks = self.sizes.resolve(footprint, block_bytes);
+            blocks.map(|blocks| blocks.into_iter().map(ObjectSize::of_objects).collect())
+        };
+        sizes.map_err(SimError::Sizes)
+    }
+
+    pub(super) fn facts(
         &self,
         name: &str,
         meta: &Meta,
@@ -122,8 +133,8 @@ impl Sweep {
     }
 
     fn told(&self, facts: TraceFacts, plans: &[Plan], cells: &Replayed) -> Swept {
-        let sizes = plans.len() / self.policies.len().max(1);
-        let specs = self.policies.iter().flat_map(|policy| std::iter::repeat_n(policy.to_string(), sizes));
+        let sizes = plans.len() / self.replayed().len().max(1);
+        let specs = self.replayed().iter().flat_map(|policy| std::iter::repeat_n(policy.to_string(), sizes));
         let (mut rows, mut series) = (Vec::with_capacity(plans.len()), Vec::new());
         let counted = cells.tallies.iter().zip(&cells.samples).zip(&cells.reference_nanoseconds);
         for ((spec, plan), ((tally, samples), &reference_nanoseconds)) in specs.zip(plans).zip(counted) {

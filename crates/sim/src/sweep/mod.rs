@@ -4,7 +4,10 @@
 //! cores, and gives one row a cell, policy by policy. A trace of memory gives rows of paging.
 
 mod cache;
+mod driven;
 mod memory;
+
+use std::ops::Range;
 
 use hotset_core::classify::Rules;
 use hotset_core::policy::PolicySpec;
@@ -19,6 +22,8 @@ use crate::prepare::Options;
 use crate::progress::Observer;
 use crate::results::{Row, SeriesRow};
 use crate::select::Selection;
+
+pub use driven::Driven;
 
 /// Sizes where nobody gives any, each of at least one block.
 pub const SIZES: &str = "2%,5%,10%,20%,40%,80%";
@@ -36,6 +41,9 @@ pub fn sizes(text: Option<&str>) -> Result<SizeSpec, SpecError> {
 pub struct Sweep {
     /// The policies.
     pub policies: Vec<PolicySpec>,
+    /// Only these of them, by number, are replayed on a trace of requests. How it is read and held follows from all, so
+    /// that the rows of parts are together those of the whole. (Rows of memory speak of each other: no parts there.)
+    pub part: Option<Range<usize>>,
     /// True for traces of memory, whose policies are called on faults ([`PolicySpec::parse_paging_list`]); other traces
     /// are refused then. Otherwise the pages of such a trace are blocks like any other.
     pub of_memory: bool,
@@ -81,6 +89,7 @@ impl Sweep {
     pub fn new(policies: Vec<PolicySpec>, sizes: SizeSpec) -> Sweep {
         Sweep {
             policies,
+            part: None,
             of_memory: false,
             sizes,
             options: Options::default(),
@@ -96,6 +105,13 @@ impl Sweep {
     /// The same from text, as `--policy` and `--size` have it.
     pub fn parse(policies: &str, sizes: &str) -> Result<Sweep, SpecError> {
         Ok(Sweep::new(PolicySpec::parse_list(policies)?, SizeSpec::parse(sizes)?))
+    }
+
+    /// The policies that are replayed.
+    fn replayed(&self) -> &[PolicySpec] {
+        let all = 0..self.policies.len();
+        let part = self.part.clone().map_or(all.clone(), |part| part.start.min(all.end)..part.end.min(all.end));
+        self.policies.get(part).unwrap_or_default()
     }
 
     /// Replays the trace that `open` opens, twice where the selection must know its length. Its rows and errors call it

@@ -1,10 +1,10 @@
 //! Databases that have buffers of their own.
 
+use crate::inspect::Inspection;
 use hotset_core::policy::PolicySpec;
-use hotset_sim::inspect::Inspection;
 
 /// One of them.
-pub(super) struct Database {
+pub struct Database {
     /// What the name of its server begins with.
     server: &'static str,
     /// The policy of its buffers.
@@ -20,13 +20,13 @@ const DATABASES: [Database; 3] = [
 ];
 
 /// The one that makes most references of a trace, if it is one that does.
-pub(super) fn of(inspection: &Inspection) -> Option<&'static Database> {
+pub fn database_of(inspection: &Inspection) -> Option<&'static Database> {
     let first = inspection.apps.as_ref()?.top.first()?;
     DATABASES.iter().find(|database| first.name.starts_with(database.server))
 }
 
 /// What its buffers do, to be compared with.
-pub(super) fn buffers(inspection: &Inspection) -> Vec<PolicySpec> {
-    let policy = of(inspection).map(|database| database.policy);
+pub fn buffers(inspection: &Inspection) -> Vec<PolicySpec> {
+    let policy = database_of(inspection).map(|database| database.policy);
     policy.map(|name| PolicySpec::parse(name).expect("it is in the registry")).into_iter().collect()
 }
