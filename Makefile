@@ -6,7 +6,7 @@ PROFILE := demo
 # A change to Cargo.lock that was not committed is an error where nobody looks at the working tree.
 LOCKED := $(if $(CI),--locked)
 
-.PHONY: help setup test lint unit demo compare counts truth soak gen dashboard dist experiments book audit sbom bpf miri python
+.PHONY: help setup test lint unit demo compare counts truth soak gen dashboard dist experiments book audit sbom bpf miri python ray notebooks
 .DEFAULT_GOAL := help
 
 help: ## List the targets
@@ -70,6 +70,12 @@ dist: setup ## Build what is shipped, in target/package: the command, completion
 
 python: ## Build the package for Python and try it in a fresh virtual environment (fetches maturin and packages of Python)
 	timeout 1800 sh xtask/python.sh release
+
+ray: ## Try sweeps over a cluster of Ray, two nodes on loopback (after make python; fetches Ray)
+	timeout 900 sh xtask/python.sh ray
+
+notebooks: ## Run the notebooks of docs/notebooks (after make python; fetches Jupyter's parts that run them)
+	timeout 900 sh xtask/notebooks.sh
 
 gen: setup ## Write docs/reference from the code
 	cargo xtask gen

@@ -1,16 +1,20 @@
 """Measure, decide and run storage caches that know what they hold.
 
-``open`` reads a trace or takes an array as one; ``simulate`` replays it under policies at sizes, ``curve`` draws hit
-ratios at every size, ``inspect`` tells what is in it. ``Cache`` and ``cached`` run the same policies on values of your
-own; ``policies`` lists them, ``check`` holds one of your own against them.
+``open`` reads a trace or takes an array as one, ``record`` and ``mix`` make traces. ``simulate`` replays one under
+policies at sizes, ``sweep`` many, on a cluster if there is one; ``curve`` draws hit ratios at every size, ``inspect``
+tells what is in a trace, ``advise`` what to do. ``Cache`` and ``cached`` run the same policies on values of your own;
+``policies`` lists them, ``check`` holds one of your own against them.
 """
 
 from ._cached import CacheInfo, cached
-from ._check import Difference, PythonPolicy, check
+from ._check import Difference, check
+from ._making import Recording, mix, record
 from ._native import Cache, Error, __version__
+from ._own import PythonPolicy
 from ._policies import Parameter, Policy, policies
 from ._results import Results
-from ._simulate import curve, inspect, simulate
+from ._simulate import advise, curve, inspect, simulate
+from ._sweep import sweep
 from ._trace import Trace, open
 
 __all__ = [
@@ -21,14 +25,19 @@ __all__ = [
     "Parameter",
     "Policy",
     "PythonPolicy",
+    "Recording",
     "Results",
     "Trace",
     "__version__",
+    "advise",
     "cached",
     "check",
     "curve",
     "inspect",
+    "mix",
     "open",
     "policies",
+    "record",
     "simulate",
+    "sweep",
 ]

@@ -4,19 +4,9 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 from ._native import Cache
-
-
-class PythonPolicy(Protocol):
-    """What a policy in Python is: a class that is built for so many keys (``Mine(1000)``).
-
-    ``access`` refers to a key and tells whether it was there; whatever it does then is the policy. ``remove``, which may
-    be missing, takes out a key whose data is worth nothing any more.
-    """
-
-    def access(self, key: int, /) -> bool: ...
 
 
 class Difference(NamedTuple):

@@ -10,20 +10,31 @@ from numpy.typing import NDArray
 __all__ = [
     "Cache",
     "Cached",
+    "Driven",
     "Error",
     "Trace",
     "__version__",
+    "advise",
+    "budget",
+    "bytes_of",
     "columns",
     "curve",
+    "driven",
     "inspect",
+    "mix",
     "parquet",
+    "planned",
     "policies",
+    "record",
     "simulate",
+    "write",
 ]
 
 __version__: str
 
 class Error(ValueError): ...
+
+_Told = Callable[[int, int], None]
 
 class _Chosen(TypedDict):
     app: list[str]
@@ -51,6 +62,7 @@ class _Replay(TypedDict):
     seed: int
     keep_freed: bool
     threads: int | None
+    part: tuple[int, int] | None
 
 class _Drawing(TypedDict):
     points: str
@@ -70,9 +82,25 @@ class Trace:
     def chosen_by(self, chosen: _Chosen) -> Trace: ...
     @property
     def name(self) -> str: ...
+    @property
+    def file(self) -> Path | None: ...
+    @property
+    def is_of_memory(self) -> bool: ...
     def __len__(self) -> int: ...
     def info(self) -> dict[str, Any]: ...
     def words(self) -> NDArray[np.uint64]: ...
+
+@final
+class Driven:
+    @property
+    def sizes(self) -> list[int]: ...
+    @property
+    def references(self) -> int: ...
+    @property
+    def windows(self) -> int: ...
+    def blocks(self, window: int) -> NDArray[np.uint32]: ...
+    def removals(self, window: int) -> list[tuple[int, int]]: ...
+    def row(self, policy: str, size: int, hits: NDArray[np.bool_]) -> str: ...
 
 @final
 class Cache:
@@ -111,11 +139,31 @@ class Cached:
 
 def policies() -> list[dict[str, Any]]: ...
 def simulate(
-    trace: Trace, policies: str | None, sizes: str | None, cut: _Cut, counted: _Counted, replay: _Replay
+    trace: Trace,
+    policies: str | None,
+    sizes: str | None,
+    cut: _Cut,
+    counted: _Counted,
+    replay: _Replay,
+    told: _Told | None,
 ) -> tuple[str, str, str, list[str]]: ...
+def planned(policies: str | None, sizes: str | None, is_of_memory: bool) -> list[str]: ...
+def driven(
+    trace: Trace, sizes: str | None, cut: _Cut, counted: _Counted, seed: int, told: _Told | None
+) -> tuple[Driven, list[str]]: ...
+def bytes_of(text: str) -> int: ...
+def budget() -> int: ...
 def curve(
-    trace: Trace, policies: str, cut: _Cut, counted: _Counted, drawing: _Drawing
+    trace: Trace, policies: str, cut: _Cut, counted: _Counted, drawing: _Drawing, told: _Told | None
 ) -> tuple[str, list[str]]: ...
 def inspect(trace: Trace, cut: _Cut, by: str | None, top: int) -> str: ...
+def advise(
+    trace: Trace, size: str | None, store: str | None, cut: _Cut, told: _Told | None
+) -> tuple[str, list[str]]: ...
+def mix(
+    parts: list[tuple[str, Trace, int, str | None, str | None]], by: str, output: str
+) -> list[str]: ...
+def write(trace: Trace, output: str) -> list[str]: ...
+def record(command: list[str], output: str, app_by: str) -> tuple[int, list[str]]: ...
 def columns(kind: str) -> list[str]: ...
 def parquet(kind: str, lines: str) -> bytes: ...

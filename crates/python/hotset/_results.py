@@ -35,6 +35,8 @@ class Results(Sequence[dict[str, Any]]):
         self.series = series or []
         #: What there was to say of the trace.
         self.remarks = remarks or []
+        #: Of a sweep, how many rows each trace has.
+        self._per_trace: list[int] = []
 
     def __len__(self) -> int:
         return len(self._rows)

@@ -6,20 +6,17 @@ import os
 from collections.abc import Iterable
 from typing import Any, Literal
 
-from . import _native
+from . import _native, _own
+from ._job import Deletes, Maps, Sizes, Specs, cut_of, filtered, job_of, joined, parsed
+from ._own import OwnPolicy
+from ._progress import bar
 from ._results import Results
-from ._trace import Patterns, Trace, open, text_of
-
-Maps = Literal["auto", "all", "none"]
-Deletes = Literal["apply", "ignore"]
-#: One spec, several between commas, or a list.
-Specs = str | Iterable[str]
-Sizes = str | int | Iterable[str | int]
+from ._trace import Patterns, text_of
 
 
 def simulate(
     trace: Any,
-    policies: Specs | None = None,
+    policies: Specs | OwnPolicy | Iterable[str | OwnPolicy] | None = None,
     sizes: Sizes | None = None,
     *,
     block: str | int | None = None,
@@ -41,31 +38,48 @@ def simulate(
     seed: int = 1,
     keep_freed: bool = False,
     threads: int | None = None,
+    progress: bool | None = None,
 ) -> Results:
     """Replays a trace, or whatever ``open`` takes, under policies at sizes: a row each, policy by policy.
 
     Without ``policies`` those that ``hotset simulate`` compares, without ``sizes`` six shares of the footprint. With
     ``every`` the results have rows of a series over time, too. ``threads`` defaults to one a core. Other threads of
-    Python go on meanwhile, and Ctrl-C ends it.
+    Python go on meanwhile, and Ctrl-C ends it. Where tqdm is installed, ``progress`` shows how far it is: in notebooks
+    and at a terminal it need not be asked for.
+
+    A policy may be a class written in Python (see ``check``), which is told the numbers of blocks. Its rows lack what
+    only the policies of the list tell, such as blocks written back.
     """
-    chosen = _chosen(trace, app=app, file=file, exclude=exclude, ops=ops, from_=from_, to=to)
-    kind, rows, series, remarks = _native.simulate(
-        chosen._native,
-        _joined(policies),
-        _joined(sizes),
-        _cut(block, maps, memory, deletes),
-        {"warmup": text_of(warmup), "count_only": count_only},
-        {
-            "classes": None if classes is None else os.fspath(classes),
-            "store": store,
-            "every": text_of(every),
-            "explain": explain,
-            "seed": seed,
-            "keep_freed": keep_freed,
-            "threads": threads,
-        },
+    runs = _own.split(policies)
+    of_list = runs[0] if len(runs) == 1 and not callable(runs[0]) else None
+    job = job_of(
+        of_list,
+        sizes,
+        block=block,
+        maps=maps,
+        memory=memory,
+        deletes=deletes,
+        classes=classes,
+        app=app,
+        file=file,
+        exclude=exclude,
+        ops=ops,
+        from_=from_,
+        to=to,
+        warmup=warmup,
+        count_only=count_only,
+        store=store,
+        every=every,
+        explain=explain,
+        seed=seed,
+        keep_freed=keep_freed,
     )
-    return Results(_parsed(rows), kind, series=_parsed(series), remarks=remarks)
+    with bar(progress, "references") as shown:
+        if not any(map(callable, runs)):
+            kind, rows, series, remarks = job.run(trace, threads=threads, told=shown.told)
+        else:
+            kind, rows, series, remarks = _own.run(job, runs, trace, threads, shown.told)
+    return Results(parsed(rows), kind, series=parsed(series), remarks=remarks)
 
 
 def curve(
@@ -89,25 +103,28 @@ def curve(
     count_only: str | None = None,
     seed: int = 1,
     threads: int | None = None,
+    progress: bool | None = None,
 ) -> Results:
     """Hit ratios by size: LRU and OPT exactly at every size, other policies at ``points`` of them, or LRU from a sample."""
-    chosen = _chosen(trace, app=app, file=file, exclude=exclude, ops=ops, from_=from_, to=to)
+    chosen = filtered(trace, {"app": app, "file": file, "exclude": exclude, "ops": ops, "from_": from_, "to": to})
     if sample is not None and sample_size is not None:
         raise TypeError("sample and sample_size exclude each other: expected one of them")
-    rows, remarks = _native.curve(
-        chosen._native,
-        _joined(policies) or "",
-        _cut(block, maps, memory, deletes),
-        {"warmup": text_of(warmup), "count_only": count_only},
-        {
-            "points": str(points),
-            "sample": text_of(sample),
-            "sample_size": sample_size,
-            "seed": seed,
-            "threads": threads,
-        },
-    )
-    return Results(_parsed(rows), "curve", remarks=remarks)
+    with bar(progress, "references") as shown:
+        rows, remarks = _native.curve(
+            chosen._native,
+            joined(policies) or "",
+            cut_of(block, maps, memory, deletes),
+            {"warmup": text_of(warmup), "count_only": count_only},
+            {
+                "points": str(points),
+                "sample": text_of(sample),
+                "sample_size": sample_size,
+                "seed": seed,
+                "threads": threads,
+            },
+            shown.told,
+        )
+    return Results(parsed(rows), "curve", remarks=remarks)
 
 
 def inspect(
@@ -127,30 +144,32 @@ def inspect(
 ) -> dict[str, Any]:
     """What is in a trace: footprint, operations, sizes, sequences, applications, files, reuse distances, as
     ``hotset inspect --json`` has it. At most ``top`` of each ranking, one of them ``by`` something chosen."""
-    chosen = _chosen(trace, app=app, file=file, exclude=exclude, ops=ops, from_=from_, to=to)
-    (told,) = _parsed(_native.inspect(chosen._native, _cut(block, maps, memory, "apply"), by, top))
+    chosen = filtered(trace, {"app": app, "file": file, "exclude": exclude, "ops": ops, "from_": from_, "to": to})
+    (told,) = parsed(_native.inspect(chosen._native, cut_of(block, maps, memory, "apply"), by, top))
     return told
 
 
-def _chosen(trace: Any, **filters: Any) -> Trace:
-    opened = open(trace)
-    is_given = any(value is not None and value != () for value in filters.values())
-    return opened.filter(**filters) if is_given else opened
-
-
-def _cut(block: str | int | None, maps: str, memory: str | int | None, deletes: str) -> _native._Cut:
-    return {"block": text_of(block), "maps": maps, "memory": text_of(memory), "deletes": deletes}
-
-
-def _joined(values: Any) -> str | None:
-    if values is None or isinstance(values, str):
-        return values
-    if isinstance(values, Iterable):
-        return ",".join(str(value) for value in values)
-    return str(values)
-
-
-def _parsed(lines: str) -> list[dict[str, Any]]:
-    import json
-
-    return [json.loads(line) for line in lines.splitlines()]
+def advise(
+    trace: Any,
+    size: str | int | None = None,
+    *,
+    store: str | None = None,
+    block: str | int | None = None,
+    maps: Maps = "auto",
+    memory: str | int | None = None,
+    app: Patterns = (),
+    file: Patterns = (),
+    exclude: Patterns = (),
+    ops: str | None = None,
+    from_: str | int | None = None,
+    to: str | int | None = None,
+    progress: bool | None = None,
+) -> dict[str, Any]:
+    """How much memory a cache should have, which policy, and what that gives, as ``hotset advise --json`` has it. With
+    the memory that there is as ``size`` it tells what to do with that."""
+    chosen = filtered(trace, {"app": app, "file": file, "exclude": exclude, "ops": ops, "from_": from_, "to": to})
+    with bar(progress, "references") as shown:
+        cut = cut_of(block, maps, memory, "apply")
+        advice, _ = _native.advise(chosen._native, text_of(size), store, cut, shown.told)
+    (told,) = parsed(advice)
+    return told

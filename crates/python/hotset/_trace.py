@@ -9,6 +9,9 @@ from typing import TYPE_CHECKING, Any
 from . import _native
 
 if TYPE_CHECKING:
+    import pandas
+    import polars
+    import pyarrow
     from numpy.typing import NDArray
 
 #: One pattern or several.
@@ -71,6 +74,37 @@ class Trace:
 
         return self._native.words().view(REQUEST)
 
+    def to_arrow(self) -> pyarrow.Table:
+        """The same as a ``pyarrow.Table`` (needs pyarrow)."""
+        import pyarrow
+
+        return pyarrow.table(self._columns())
+
+    def to_pandas(self) -> pandas.DataFrame:
+        """The same as a ``pandas.DataFrame`` (needs pandas)."""
+        import pandas
+
+        return pandas.DataFrame(self._columns(), copy=False)
+
+    def to_polars(self) -> polars.DataFrame:
+        """The same as a ``polars.DataFrame`` (needs polars)."""
+        import polars
+
+        return polars.DataFrame(self._columns())
+
+    def write(self, path: str | os.PathLike[str]) -> None:
+        """Writes it as a native trace, with its files and applications, as ``hotset import`` does."""
+        from ._files import refuse_inputs, written
+
+        refuse_inputs(path, [self])
+        written(path, lambda beside: _native.write(self._native, beside))
+
+    def _columns(self) -> dict[str, NDArray[Any]]:
+        import numpy as np
+
+        requests = self.to_numpy()
+        return {name: np.ascontiguousarray(requests[name]) for name in requests.dtype.names or ()}
+
 
 def open(
     source: Any,
@@ -84,13 +118,18 @@ def open(
     """A trace of a file, or of keys.
 
     ``source`` is a path, perhaps with its format in front (``"arc:trace.lis"``); ``bytes`` that hold what such a file
-    would; or keys of objects: an array or iterable of whole numbers from 0 on, with ``sizes`` in bytes if these are
-    known. An array of two columns is keys and sizes.
+    would; or keys of objects: an array, series or iterable of whole numbers from 0 on, with ``sizes`` in bytes if these
+    are known. An array of two columns is keys and sizes. Of a table (pandas, polars, Arrow) the column ``key`` is taken,
+    or ``id``, ``obj_id`` or ``object``, or else the first, and ``size`` if it is there.
+
+    An address such as ``s3://bucket/trace.zst`` is fetched as it is, with pyarrow.
 
     ``format``, ``columns`` and ``skip_bad`` are the options of the command. ``name`` is what rows call the trace.
     """
     if isinstance(source, Trace):
         return source
+    if isinstance(source, str) and "://" in source:
+        return Trace(_native.Trace.of_bytes(fetched(source), name or source, format, columns, skip_bad))
     if isinstance(source, (str, os.PathLike)):
         path = os.fspath(source)
         return Trace(_native.Trace.of_file(path, name or path, format, columns, skip_bad))
@@ -100,13 +139,51 @@ def open(
         raise TypeError("format, columns and skip_bad say how a file is read: leave them out with an array")
     from ._arrays import keys_of, sizes_of
 
-    if sizes is None and getattr(source, "ndim", 1) == 2 and source.shape[1] == 2:
+    names = getattr(source, "column_names", None) or getattr(source, "columns", None)
+    if names is not None:
+        source, sizes = _columns_of(source, [str(name) for name in names], sizes)
+    elif sizes is None and getattr(source, "ndim", 1) == 2 and source.shape[1] == 2:
         source, sizes = source[:, 0], source[:, 1]
     keys = keys_of(source)
     told = None if sizes is None else sizes_of(sizes)
     if told is not None and len(told) != len(keys):
         raise ValueError(f"there are {len(keys)} keys and {len(told)} sizes: expected as many")
     return Trace(_native.Trace.of_keys(keys, told, name or "array"))
+
+
+def _columns_of(table: Any, names: list[str], sizes: Any) -> tuple[Any, Any]:
+    """The keys and sizes of a table."""
+    import numpy as np
+
+    if not names:
+        raise ValueError("the table has no columns: expected one of keys")
+    key = next((name for name in ("key", "id", "obj_id", "object") if name in names), names[0])
+    if sizes is None and "size" in names and key != "size":
+        sizes = np.asarray(table["size"])
+    return np.asarray(table[key]), sizes
+
+
+def fetched(address: str) -> bytes:
+    """What lies at an address of an object store."""
+    try:
+        from pyarrow import fs
+    except ImportError:
+        raise _native.Error(f"{address}: an address needs pyarrow: expected a path, or pip install pyarrow") from None
+    system, path = fs.FileSystem.from_uri(address)
+    with system.open_input_stream(path, compression=None) as stream:
+        content: bytes = stream.read()
+    return content
+
+
+def about(address: str) -> tuple[int, int | None]:
+    """Bytes at an address, and when they changed."""
+    from pyarrow import fs
+
+    system, path = fs.FileSystem.from_uri(address)
+    info = system.get_file_info(path)
+    if info.type == fs.FileType.NotFound:
+        raise FileNotFoundError(f"{address}: there is nothing")
+    return int(info.size), info.mtime_ns
 
 
 def text_of(value: object) -> str | None:

@@ -31,6 +31,7 @@ pub fn curve(
     cut: Cut,
     counted: Counted,
     drawing: Drawing,
+    told: Option<&Bound<'_, PyAny>>,
 ) -> PyResult<(String, Vec<String>)> {
     let rate = of_option("--sample", drawing.sample.as_deref().map(Sample::parse_rate).transpose())?;
     let curves = Curves {
@@ -42,7 +43,7 @@ pub fn curve(
         seed: drawing.seed,
     };
     let opener = trace.opener().clone();
-    let drawn = run(py, drawing.threads, move |watch| {
+    let drawn = run(py, drawing.threads, told, move |watch| {
         Ok::<_, SimError>((curves.run(opener.name(), || opener.open(), watch)?, watch.remarks()))
     })?;
     let (drawn, remarks) = drawn.map_err(|error| of_sim(&error, ""))?;

@@ -20,7 +20,7 @@ pub fn inspect(py: Python<'_>, trace: &Trace, cut: Cut, by: Option<&str>, top: u
     let (selection, options) = (Selection { only: trace.chosen().filter()?, ..Selection::default() }, cut.options()?);
     let ranking = Ranking { top, by: by.map(|by| one_of("--by", by, &KNOWN)).transpose()? };
     let opener = trace.opener().clone();
-    let told = run(py, None, move |watch| {
+    let told = run(py, None, None, move |watch| {
         let mut trace = selection.open(opener.name(), || opener.open(), &options)?;
         let choice = choice(&selection, &options, trace.meta().has_ops);
         let inspection = inspected(trace.reader.as_mut(), &options, &ranking, None, &watch)?;

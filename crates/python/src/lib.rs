@@ -1,13 +1,16 @@
 //! hotset in Python: what the package `hotset` calls. The libraries do the work; here it is asked for in Python's words
 //! and answered in Python's values.
 
+mod advise;
 mod cache;
 mod cached;
 mod columns;
 mod curve;
+mod driven;
 mod failure;
 mod inspect;
 mod key;
+mod making;
 mod policies;
 mod rows;
 mod run;
@@ -27,9 +30,18 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<cache::Cache>()?;
     module.add_class::<cached::Cached>()?;
     module.add_function(wrap_pyfunction!(policies::policies, module)?)?;
+    module.add_class::<driven::Driven>()?;
+    module.add_function(wrap_pyfunction!(driven::driven, module)?)?;
     module.add_function(wrap_pyfunction!(simulate::simulate, module)?)?;
+    module.add_function(wrap_pyfunction!(simulate::planned, module)?)?;
+    module.add_function(wrap_pyfunction!(selection::bytes_of, module)?)?;
+    module.add_function(wrap_pyfunction!(selection::budget, module)?)?;
     module.add_function(wrap_pyfunction!(curve::curve, module)?)?;
     module.add_function(wrap_pyfunction!(inspect::inspect, module)?)?;
+    module.add_function(wrap_pyfunction!(advise::advise, module)?)?;
+    module.add_function(wrap_pyfunction!(making::mix, module)?)?;
+    module.add_function(wrap_pyfunction!(making::write, module)?)?;
+    module.add_function(wrap_pyfunction!(making::record, module)?)?;
     module.add_function(wrap_pyfunction!(rows::columns, module)?)?;
     module.add_function(wrap_pyfunction!(rows::parquet, module)?)
 }

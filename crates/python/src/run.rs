@@ -4,7 +4,7 @@
 //! interrupted ends where it next tells how far it is; the caller does not wait for that.
 
 use std::panic::{self, AssertUnwindSafe};
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::mpsc::{self, RecvTimeoutError};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
@@ -20,10 +20,14 @@ use rayon::ThreadPoolBuilder;
 /// How often signals are looked for.
 const LOOK: Duration = Duration::from_millis(50);
 
-/// Watches work: ends it when it is interrupted, and notes what readers remark.
+/// Watches work: ends it when it is interrupted, knows how far it is, and notes what readers remark.
 #[derive(Default)]
 pub struct Watch {
     is_interrupted: AtomicBool,
+    /// References that were read, or replayed in all cells, of this stage.
+    done: AtomicU64,
+    /// Of so many; 0 where nobody knows.
+    total: AtomicU64,
     remarks: Mutex<Vec<String>>,
 }
 
@@ -36,6 +40,18 @@ impl Watch {
         self.remarks.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
+    /// A stage begins, of so many references.
+    fn begin(&self, total: u64) {
+        self.total.store(total, Ordering::Relaxed);
+        self.done.store(0, Ordering::Relaxed);
+    }
+
+    /// Says how far the work is.
+    fn tell(&self, told: Option<&Bound<'_, PyAny>>) -> PyResult<()> {
+        let so_far = || (self.done.load(Ordering::Relaxed), self.total.load(Ordering::Relaxed));
+        told.map_or(Ok(()), |told| told.call1(so_far()).map(drop))
+    }
+
     /// Ends the work of this thread if it is interrupted.
     pub fn check(&self) {
         if self.is_interrupted.load(Ordering::Relaxed) {
@@ -45,13 +61,15 @@ impl Watch {
 }
 
 impl Progress for &Watch {
-    fn advance(&self, _references: u64) {
+    fn advance(&self, references: u64) {
+        self.done.fetch_add(references, Ordering::Relaxed);
         self.check();
     }
 }
 
 impl Observer for Watch {
     fn reading<'a>(&'a self, _trace: &str, _position: &'a Position) -> Box<dyn Progress + 'a> {
+        self.begin(0);
         Box::new(self)
     }
 
@@ -65,20 +83,23 @@ impl Observer for Watch {
         }
     }
 
-    fn replaying<'a>(&'a self, _cells: usize, _references: Option<u64>) -> Box<dyn Progress + 'a> {
+    fn replaying<'a>(&'a self, cells: usize, references: Option<u64>) -> Box<dyn Progress + 'a> {
+        self.begin(references.unwrap_or(0) * cells as u64);
         Box::new(self)
     }
 }
 
 /// What `work` gives, computed on so many threads, by default one a core. A signal whose handler raises, as that of
-/// Ctrl-C does, ends the call with what it raised.
+/// Ctrl-C does, ends the call with what it raised. So does `told`, which is called now and then with how many references
+/// are done, and of how many (0: nobody knows).
 pub fn run<T: Send + 'static>(
     py: Python<'_>,
     threads: Option<usize>,
+    told: Option<&Bound<'_, PyAny>>,
     work: impl FnOnce(&Watch) -> T + Send + 'static,
 ) -> PyResult<T> {
     let watch = Arc::new(Watch::default());
-    let (done, mut told) = mpsc::channel();
+    let (done, mut given) = mpsc::channel();
     let theirs = Arc::clone(&watch);
     let worker = move || {
         let worked = ThreadPoolBuilder::new().num_threads(threads.unwrap_or(0)).build().map(|pool| {
@@ -91,12 +112,12 @@ pub fn run<T: Send + 'static>(
     let no_thread = |error: &dyn std::fmt::Display| PyRuntimeError::new_err(format!("cannot start a thread: {error}"));
     thread::Builder::new().name("hotset".to_owned()).spawn(worker).map_err(|error| no_thread(&error))?;
     loop {
-        let told = &mut told;
-        match py.detach(move || told.recv_timeout(LOOK)) {
+        let given = &mut given;
+        match py.detach(move || given.recv_timeout(LOOK)) {
             Ok(Ok(Ok(given))) => return Ok(given),
             Ok(Ok(Err(panic))) => panic::resume_unwind(panic),
             Ok(Err(error)) => return Err(no_thread(&error)),
-            Err(RecvTimeoutError::Timeout) => py.check_signals().inspect_err(|_| {
+            Err(RecvTimeoutError::Timeout) => py.check_signals().and_then(|()| watch.tell(told)).inspect_err(|_| {
                 watch.is_interrupted.store(true, Ordering::Relaxed);
             })?,
             Err(RecvTimeoutError::Disconnected) => return Err(PyRuntimeError::new_err("the work has ended early")),

@@ -117,6 +117,18 @@ pub fn one_of<T: Copy>(option: &str, word: &str, known: &[(&str, T)]) -> PyResul
     found.ok_or_else(|| refused(format!("{option}: {word:?} is not known: expected one of {}", names())))
 }
 
+/// Bytes of a size, in the words of `--memory`.
+#[pyfunction]
+pub fn bytes_of(text: &str) -> PyResult<u64> {
+    of_option("--memory", Value::bytes(text))
+}
+
+/// Memory that this machine has to give, in bytes: half of what is available.
+#[pyfunction]
+pub fn budget() -> u64 {
+    machine::budget()
+}
+
 /// Classes of data from a file.
 pub fn classes(path: Option<&PathBuf>) -> PyResult<Option<Rules>> {
     path.map(|path| rules(path)).transpose()

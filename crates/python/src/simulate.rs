@@ -10,7 +10,7 @@ use hotset_sim::sweep::{self, Rows, SIZES, Sweep};
 use hotset_sim::{SimError, advise};
 use pyo3::prelude::*;
 
-use crate::failure::{of_option, of_sim, of_spec, of_trace};
+use crate::failure::{of_option, of_sim, of_spec};
 use crate::rows::json;
 use crate::run::run;
 use crate::selection::{Counted, Cut, classes};
@@ -27,6 +27,8 @@ pub struct Replay {
     seed: u64,
     keep_freed: bool,
     threads: Option<usize>,
+    /// From which of the policies up to which, of traces of requests.
+    part: Option<(usize, usize)>,
 }
 
 /// What a sweep gave: the kind of rows, the rows, those of series, and remarks on the trace.
@@ -34,6 +36,7 @@ type Told = (&'static str, String, String, Vec<String>);
 
 /// Replays a trace under policies at sizes.
 #[pyfunction]
+#[expect(clippy::too_many_arguments, reason = "as Python hands them over, in groups")]
 pub fn simulate(
     py: Python<'_>,
     trace: &Trace,
@@ -42,9 +45,10 @@ pub fn simulate(
     cut: Cut,
     counted: Counted,
     replay: Replay,
+    told: Option<&Bound<'_, PyAny>>,
 ) -> PyResult<Told> {
     let opener = trace.opener().clone();
-    let is_of_memory = opener.open().map_err(|error| of_trace(&error))?.reader.memory().is_some();
+    let is_of_memory = trace.is_of_memory()?;
     let planned = Sweep {
         of_memory: is_of_memory,
         options: cut.options()?,
@@ -53,10 +57,11 @@ pub fn simulate(
         seed: replay.seed,
         clock: replay.clock()?,
         explain: replay.explain,
+        part: replay.part.map(|(from, to)| from..to),
         frees: if replay.keep_freed { Frees::Keep } else { Frees::Drop },
         ..Sweep::new(policies_of(policies.as_deref(), is_of_memory)?, sizes_of(sizes.as_deref())?)
     };
-    let swept = run(py, replay.threads, move |watch| {
+    let swept = run(py, replay.threads, told, move |watch| {
         Ok::<_, SimError>((planned.run(opener.name(), || opener.open(), watch)?, watch.remarks()))
     })?;
     let (swept, remarks) = swept.map_err(|error| of_sim(&error, sizes.as_deref().unwrap_or(SIZES)))?;
@@ -65,6 +70,13 @@ pub fn simulate(
         Rows::Memory(rows) => ("paging", json(rows)?),
     };
     Ok((kind, rows, json(&swept.series)?, remarks))
+}
+
+/// The policies that would be replayed, as rows name them, once these texts make sense.
+#[pyfunction]
+pub fn planned(policies: Option<&str>, sizes: Option<&str>, is_of_memory: bool) -> PyResult<Vec<String>> {
+    sizes_of(sizes)?;
+    Ok(policies_of(policies, is_of_memory)?.iter().map(PolicySpec::to_string).collect())
 }
 
 impl Replay {
@@ -89,6 +101,6 @@ fn policies_of(text: Option<&str>, is_of_memory: bool) -> PyResult<Vec<PolicySpe
     }
 }
 
-fn sizes_of(text: Option<&str>) -> PyResult<SizeSpec> {
+pub fn sizes_of(text: Option<&str>) -> PyResult<SizeSpec> {
     of_spec("--size", text.unwrap_or(SIZES), sweep::sizes(text))
 }

@@ -8,7 +8,7 @@ use bytemuck::cast_slice;
 use hotset_capture::strace;
 use hotset_sim::Options;
 use hotset_sim::select::Selection;
-use hotset_trace::formats::{BUILTIN, by_name, open_input};
+use hotset_trace::formats::{BUILTIN, by_name, open_input, split_prefix};
 use hotset_trace::input::{Input, Progress as Position};
 use hotset_trace::{Addressing, Batch, Format, OpenOptions, TraceError};
 use numpy::{IntoPyArray, PyArray1, PyReadonlyArray1};
@@ -16,7 +16,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
 use crate::columns::{Columns, ColumnsReader, FORMAT};
-use crate::failure::{of_option, of_sim};
+use crate::failure::{of_option, of_sim, of_trace};
 use crate::run::{Watch, run};
 use crate::selection::Chosen;
 
@@ -122,7 +122,7 @@ impl Trace {
             about.remarks = watch.remarks();
             Ok(about)
         };
-        run(py, Some(1), read)?.map_err(|error| of_sim(&error, ""))
+        run(py, Some(1), None, read)?.map_err(|error| of_sim(&error, ""))
     }
 
     fn about(&self, py: Python<'_>) -> PyResult<&About> {
@@ -173,7 +173,7 @@ impl Trace {
     ) -> PyResult<Trace> {
         let options = open_options(format, columns, skip_bad)?;
         let trace = Trace::of(name, Source::File(path), options);
-        trace.opener.open().map_err(|error| crate::failure::of_trace(&error))?;
+        trace.opener.open().map_err(|error| of_trace(&error))?;
         Ok(trace)
     }
 
@@ -188,7 +188,7 @@ impl Trace {
     ) -> PyResult<Trace> {
         let options = open_options(format, columns, skip_bad)?;
         let trace = Trace::of(name, Source::Memory(bytes.into()), options);
-        trace.opener.open().map_err(|error| crate::failure::of_trace(&error))?;
+        trace.opener.open().map_err(|error| of_trace(&error))?;
         Ok(trace)
     }
 
@@ -216,6 +216,21 @@ impl Trace {
     #[getter]
     fn name(&self) -> &str {
         &self.opener.name
+    }
+
+    /// The file that it is read from, if it is.
+    #[getter]
+    fn file(&self) -> Option<PathBuf> {
+        match &self.opener.source {
+            Source::File(path) => Some(split_prefix(path, &formats()).1),
+            Source::Memory(_) | Source::Columns(_) => None,
+        }
+    }
+
+    /// True if it is one of references to memory.
+    #[getter]
+    pub fn is_of_memory(&self) -> PyResult<bool> {
+        Ok(self.opener.open().map_err(|error| of_trace(&error))?.reader.memory().is_some())
     }
 
     /// Requests that are chosen; the first time the trace is read to its end.

@@ -93,3 +93,15 @@ def test_it_is_imported_at_once_and_without_numpy() -> None:
     runs = [subprocess.run([sys.executable, "-c", code], capture_output=True, text=True).stdout.split() for _ in range(5)]
     assert {numpy for _, numpy in runs} == {"False"}
     assert statistics.median(float(seconds) for seconds, _ in runs) < 0.050
+
+
+def test_progress_is_shown_by_tqdm_where_it_is_asked_for(capfd: pytest.CaptureFixture[str]) -> None:
+    pytest.importorskip("tqdm")
+    trace = hotset.open(keys(200_000))
+    expected = hotset.simulate(trace, "lru,lhd,lrfu", "1%..50%*1.05")
+    assert capfd.readouterr().err == "", "nobody looks"
+    assert hotset.simulate(trace, "lru,lhd,lrfu", "1%..50%*1.05", progress=True) == expected
+    told = capfd.readouterr().err
+    assert "references" in told and "%|" in told
+    assert hotset.simulate([1, 2, 1], "lru", 2, progress=True)[0]["hits"] == 1
+    assert capfd.readouterr().err == "", "it takes no longer than a moment"

@@ -1,0 +1,94 @@
+"""Traces that are made: recorded, and mixed of several. Options have the names and defaults of the command."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal, NamedTuple
+
+from . import _native
+from ._files import refuse_inputs, written
+from ._job import filtered
+from ._trace import Patterns, Trace, open
+
+
+class Recording(NamedTuple):
+    """What came of recording a program."""
+
+    trace: Trace
+    #: The exit status of the program, as a shell has it.
+    status: int
+    #: What could not be recorded, and what else should be known.
+    remarks: list[str]
+
+
+def record(
+    command: Sequence[str | os.PathLike[str]],
+    output: str | os.PathLike[str],
+    *,
+    app_by: Literal["program", "process"] = "program",
+) -> Recording:
+    """Runs a program under strace and records its I/O, and that of all processes it starts, as the trace ``output``.
+
+    The program keeps the standard streams. A status that is not 0 is no error here: look at it.
+    """
+    if isinstance(command, (str, bytes)) or not command:
+        raise TypeError('a command is a list of a program and its arguments: expected one such as ["make", "-j4"]')
+    import json
+    import subprocess
+    import tempfile
+    from pathlib import Path
+
+    path = Path(output)
+    with tempfile.TemporaryDirectory(prefix="hotset-record-") as folder:
+        told = Path(folder, "told.json")
+        asked = json.dumps([[os.fspath(word) for word in command], os.fspath(path), app_by, os.fspath(told)])
+        # A process of its own: it handles signals for the program.
+        ended = subprocess.run([sys.executable, "-m", "hotset._record_here", asked])
+        if not told.exists():
+            raise _native.Error(f"the recording of {command[0]} was ended by the status {ended.returncode}")
+        answer = json.loads(told.read_text())
+    if "error" in answer:
+        raise _native.Error(answer["error"])
+    return Recording(open(path), answer["status"], answer["remarks"])
+
+
+def mix(
+    parts: Mapping[str, Any],
+    output: str | os.PathLike[str],
+    *,
+    by: Literal["time", "lockstep"] = "time",
+    start: Mapping[str, str] | None = None,
+    loops: Mapping[str, int] | None = None,
+    span: Mapping[str, str] | None = None,
+    app: Patterns = (),
+    file: Patterns = (),
+    exclude: Patterns = (),
+    ops: str | None = None,
+    from_: str | int | None = None,
+    to: str | int | None = None,
+) -> Trace:
+    """Makes one trace of the traces of several applications, as if they had run side by side, and writes it.
+
+    ``parts`` has a trace, or whatever ``open`` takes, for the name of each application. The one with the earliest
+    request since the start of its trace comes next, or with ``by="lockstep"`` one after the other. An application may
+    ``start`` so much later (``{"db": "10s"}``), pass over its trace in several ``loops``, and have its times stretched so
+    that a pass takes a ``span``. The filters choose among the requests of each.
+    """
+    filters = {"app": app, "file": file, "exclude": exclude, "ops": ops, "from_": from_, "to": to}
+    for told in (start, span, loops):
+        for name in told or ():
+            if name not in parts:
+                known = ", ".join(parts)
+                raise _native.Error(f'there is no application "{name}" in the mix: expected {known}')
+    traces = {name: filtered(source, filters) for name, source in parts.items()}
+    if not traces:
+        raise _native.Error("there is no trace to mix: expected at least one")
+    refuse_inputs(output, traces.values())
+    given = [
+        (name, trace._native, (loops or {}).get(name, 1), (start or {}).get(name), (span or {}).get(name))
+        for name, trace in traces.items()
+    ]
+    written(output, lambda path: _native.mix(given, by, path))
+    return open(output)
