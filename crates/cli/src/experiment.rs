@@ -1,6 +1,7 @@
 //! `hotset experiment`: a paper's figure again, with our traces, and the paper's figures beside ours.
 
 mod compare;
+mod elsewhere;
 mod file;
 mod measure;
 mod mixes;
@@ -40,7 +41,8 @@ use row::AnyRow;
 Examples:
   hotset experiment experiments/render/fig7.toml --traces traces
   hotset experiment experiments/attribute/fig9.toml --json fig9.jsonl
-  hotset experiment experiments/render/*.toml --report render.html")]
+  hotset experiment experiments/render/*.toml --report render.html
+  hotset experiment sweep.toml --on ray --keep done --parquet rows.parquet")]
 pub(crate) struct Experiment {
     /// The experiments (TOML; see docs/guide/repeat-a-figure.md)
     #[arg(required = true, value_name = "FILE")]
@@ -49,6 +51,14 @@ pub(crate) struct Experiment {
     /// experiment's file [default: $HOTSET_TRACES, or that of the experiment's file]
     #[arg(long, value_name = "DIR")]
     traces: Option<PathBuf>,
+    /// Where it is replayed: on this machine (local), over the cluster of Ray that it is part of or a new one of this
+    /// machine alone (ray), or over another cluster; what is not local needs the package for Python (see
+    /// docs/guide/scale.md)
+    #[arg(long, value_name = "local|ray|ray://HOST:PORT", default_value = LOCAL, value_parser = where_it_is)]
+    on: String,
+    /// With a cluster: keep what is done in this folder, and go on from there
+    #[arg(long, value_name = "DIR")]
+    keep: Option<PathBuf>,
     #[command(flatten)]
     results: ResultArgs,
     #[command(flatten)]
@@ -58,6 +68,17 @@ pub(crate) struct Experiment {
     markdown: bool,
     #[arg(skip)]
     terminal: Terminal,
+}
+
+/// Where an experiment runs if nobody says.
+const LOCAL: &str = "local";
+
+/// Reads where an experiment is to run.
+fn where_it_is(text: &str) -> Result<String, String> {
+    match text == LOCAL || text == "ray" || text.starts_with("ray://") {
+        true => Ok(text.to_owned()),
+        false => Err(format!("{text:?} is not known: expected local, ray or ray://HOST:PORT")),
+    }
 }
 
 /// What is told of one trace: its rows, policy by policy, and those of its stretches.
@@ -73,6 +94,7 @@ impl Experiment {
         self.results.check(None)?;
         let read = |path: &PathBuf| File::parse(path, &text_file::read(path)?);
         let files = self.files.iter().map(read).collect::<Result<Vec<File>, Failure>>()?;
+        self.check_place(&files)?;
         let columns = self.columns(&files)?;
         let page = self.report.prepare(&self.inputs(&files))?;
         let (mut all, mut shown) = (Vec::new(), Vec::new());
@@ -108,6 +130,15 @@ impl Experiment {
         }
     }
 
+    /// Refuses what is not to be had where it should run.
+    fn check_place(&self, files: &[File]) -> Result<(), Failure> {
+        match (self.on == LOCAL, &self.keep) {
+            (true, None) => Ok(()),
+            (true, Some(_)) => Err(Failure::Usage("--keep is for a cluster: expected --on ray beside it".to_owned())),
+            (false, _) => self.files.iter().zip(files).try_for_each(|(path, file)| elsewhere::check(path, file)),
+        }
+    }
+
     /// The files of all experiments, each once.
     fn inputs(&self, files: &[File]) -> Vec<PathBuf> {
         let paths = self.files.iter().zip(files).flat_map(|(path, file)| {
@@ -138,6 +169,20 @@ impl Experiment {
 
     /// What is told of each trace.
     fn replay(&self, path: &Path, file: &File) -> Result<Vec<Told>, Failure> {
+        let mut told = match self.on == LOCAL {
+            true => self.replay_here(path, file)?,
+            false => {
+                let places: Vec<PathBuf> = file.traces.iter().map(|trace| self.place(path, trace)).collect();
+                elsewhere::replay(path, file, &places, &self.on, self.keep.as_deref())?
+            }
+        };
+        for (name, (rows, _)) in file.trace_names().zip(&mut told) {
+            rows.iter_mut().for_each(|row| row.set_trace(name));
+        }
+        Ok(told)
+    }
+
+    fn replay_here(&self, path: &Path, file: &File) -> Result<Vec<Told>, Failure> {
         let sweep = Sweep {
             of_memory: file.measure.is_of_memory(),
             options: Options {
@@ -158,11 +203,7 @@ impl Experiment {
             Ok(told(swept.map_err(|error| Failure::swept(error, "sizes", &file.sizes))?))
         });
         let mixed = file.mixes.iter().map(|mix| self.replay_mix(path, file, mix, &sweep));
-        let mut told: Vec<Told> = alone.chain(mixed).collect::<Result<_, Failure>>()?;
-        for (name, (rows, _)) in file.trace_names().zip(&mut told) {
-            rows.iter_mut().for_each(|row| row.set_trace(name));
-        }
-        Ok(told)
+        alone.chain(mixed).collect()
     }
 
     /// What is told of a mix. `sweep` is that of the experiment.

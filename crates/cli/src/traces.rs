@@ -90,6 +90,11 @@ pub(crate) enum Maps {
     None,
 }
 
+/// A value of an option as it is written.
+pub(crate) fn word(value: impl ValueEnum) -> String {
+    value.to_possible_value().map_or(String::new(), |value| value.get_name().to_owned())
+}
+
 impl From<Maps> for hotset_sim::Maps {
     fn from(maps: Maps) -> hotset_sim::Maps {
         match maps {
@@ -136,11 +141,7 @@ impl CutArgs {
             BlockSize::Bytes(bytes) => bytes.to_string(),
             BlockSize::Object => "object".to_owned(),
         });
-        let maps = match self.maps {
-            Maps::Auto => None,
-            Maps::All => Some("all".to_owned()),
-            Maps::None => Some("none".to_owned()),
-        };
+        let maps = (self.maps != Maps::Auto).then(|| word(self.maps));
         let named = [("--block", block), ("--maps", maps)];
         named.into_iter().filter_map(|(option, value)| Some([option.to_owned(), value?])).flatten().collect()
     }

@@ -90,8 +90,8 @@ impl Observer for Watch {
 }
 
 /// What `work` gives, computed on so many threads, by default one a core. A signal whose handler raises, as that of
-/// Ctrl-C does, ends the call with what it raised. So does `told`, which is called now and then with how many references
-/// are done, and of how many (0: nobody knows).
+/// Ctrl-C does, ends the call with what it raised. So does `told`, which is called now and then with how many
+/// references are done, and of how many (0: nobody knows).
 pub fn run<T: Send + 'static>(
     py: Python<'_>,
     threads: Option<usize>,
