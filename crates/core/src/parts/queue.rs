@@ -75,7 +75,7 @@ impl<W: Weights> Places<W> {
     fn set_weight<const N: usize>(&mut self, queues: [&mut Queue; N], slot: Slot, weight: u32) {
         let tag = self.tag(slot);
         if let Some(queue) = queues.into_iter().find(|queue| queue.tag == tag) {
-            queue.len = queue.len - self.weight(slot) + weight;
+            queue.len = queue.len - u64::from(self.weight(slot)) + u64::from(weight);
         }
         self.weights.set(slot, weight, self.of.len());
     }
@@ -158,7 +158,8 @@ pub struct Queue {
     /// Counts of entries ever dropped at the LRU end and ever appended; both wrap.
     old: u32,
     young: u32,
-    len: u32,
+    /// What its slots weigh together; with ghosts that may be more than a capacity can be.
+    len: u64,
     /// Entries behind `old`, in units of 64, up to which the words of slots were fetched.
     fetched: u32,
     ranks: Ranks,
@@ -186,10 +187,10 @@ impl Queue {
         self.tag
     }
 
-    /// Slots in the queue; what they weigh together where they have weights.
+    /// Slots in the queue; what they weigh together where they have weights, or `u32::MAX` if that is more.
     #[inline(always)]
     pub fn len(&self) -> u32 {
-        self.len
+        self.len.min(u64::from(u32::MAX)) as u32
     }
 
     /// True if no slot is in the queue.
@@ -203,7 +204,7 @@ impl Queue {
     pub fn push(&mut self, places: &mut Places<impl Weights>, slot: Slot) {
         debug_assert_eq!(places.tag(slot), ABSENT);
         self.append(places, slot);
-        self.len += places.weight(slot);
+        self.len += u64::from(places.weight(slot));
     }
 
     /// Puts `slot` at the LRU end. It must not be in another queue of the same `places`.
@@ -213,7 +214,7 @@ impl Queue {
         self.make_room(places);
         self.old = self.old.wrapping_sub(1);
         self.write(places, slot, self.old);
-        self.len += places.weight(slot);
+        self.len += u64::from(places.weight(slot));
     }
 
     /// Moves `slot`, which is in this queue, to the MRU end, unmarked.
@@ -229,7 +230,7 @@ impl Queue {
     pub fn take(&mut self, places: &mut Places<impl Weights>, slot: Slot) {
         debug_assert_eq!(places.tag(slot), self.tag);
         self.kill(places.index(slot));
-        self.len -= places.weight(slot);
+        self.len -= u64::from(places.weight(slot));
         places.set(slot, NOWHERE);
     }
 
@@ -239,7 +240,7 @@ impl Queue {
     pub fn replace(&mut self, places: &mut Places<impl Weights>, slot: Slot, heir: Slot) {
         debug_assert!(places.tag(slot) == self.tag && places.tag(heir) == self.tag && slot != heir);
         self.kill(places.index(heir));
-        self.len -= places.weight(slot);
+        self.len -= u64::from(places.weight(slot));
         self.ring[places.index(slot)] = heir;
         places.set(heir, places.get(slot));
         places.set(slot, NOWHERE);
@@ -264,7 +265,7 @@ impl Queue {
     pub fn pop_oldest(&mut self, places: &mut Places<impl Weights>) -> Option<Slot> {
         let slot = self.oldest(places)?;
         self.kill(self.index(self.old));
-        self.len -= places.weight(slot);
+        self.len -= u64::from(places.weight(slot));
         self.old = self.old.wrapping_add(1);
         places.set(slot, NOWHERE);
         Some(slot)
@@ -307,7 +308,7 @@ impl Queue {
         for slot in self.iter() {
             let mark = places.get(slot) & MARK;
             grown.append(places, slot);
-            grown.len += places.weight(slot);
+            grown.len += u64::from(places.weight(slot));
             places.set(slot, places.get(slot) | mark);
         }
         *self = grown;
@@ -322,7 +323,7 @@ impl Queue {
 
     /// Panics unless the count, the live bits and the places agree with the entries.
     pub fn validate(&self, places: &Places<impl Weights>) {
-        let weighed: u32 = self.iter().map(|slot| places.weight(slot)).sum();
+        let weighed: u64 = self.iter().map(|slot| u64::from(places.weight(slot))).sum();
         assert_eq!(weighed, self.len, "queue {} miscounts its slots", self.tag);
         let (live, count) = (self.count_live(), self.iter().count());
         assert_eq!(live as usize, count, "entries of queue {} that are live outside of it", self.tag);
@@ -562,6 +563,24 @@ mod tests {
         second.push_oldest(&mut places, 1);
         assert_eq!((first.len(), second.len()), (2, 7));
         assert_eq!((second.pop_oldest(&mut places), second.is_empty()), (Some(1), true));
+    }
+
+    #[test]
+    fn a_queue_may_weigh_more_than_a_capacity_can_be() {
+        let mut places = Places::<Weighed>::weighing(6);
+        let (mut heavy, mut other) = (Queue::new(0, 0), Queue::new(1, 0));
+        heavy.grow(&mut places, 6);
+        for slot in 0..6 {
+            heavy.push(&mut places, slot);
+            assert!(places.weigh([&mut heavy, &mut other], slot, 1 << 30));
+            heavy.validate(&places);
+        }
+        assert_eq!(heavy.len(), u32::MAX);
+        // With 32 bits it would be empty here.
+        (4..6).for_each(|slot| heavy.take(&mut places, slot));
+        assert!(!heavy.is_empty() && heavy.len() == u32::MAX);
+        heavy.take(&mut places, 3);
+        assert_eq!(heavy.len(), 3 << 30);
     }
 
     #[test]

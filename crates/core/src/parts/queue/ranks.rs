@@ -89,17 +89,17 @@ impl Queue {
         debug_assert_eq!(places.tag(slot), self.tag);
         let (from, to) = (places.index(slot) + 1, self.index(self.young));
         let between = self.live_before(to).wrapping_sub(self.live_before(from));
-        if from <= to { between } else { between.wrapping_add(self.len) }
+        if from <= to { between } else { between.wrapping_add(self.len()) }
     }
 
     /// The slot that has `rank` younger ones in the queue, if there are so many. Ranks must be counted.
     #[inline(always)]
     pub fn at_rank(&self, rank: u32) -> Option<Slot> {
-        if rank >= self.len {
+        if rank >= self.len() {
             return None;
         }
         let younger = self.live_before(self.index(self.young));
-        let count = if rank < younger { younger } else { younger + self.len } - 1 - rank;
+        let count = if rank < younger { younger } else { younger + self.len() } - 1 - rank;
         let (run, mut left) = self.ranks.find(count);
         for word in run * WORDS.. {
             let mut live = self.live[word];
