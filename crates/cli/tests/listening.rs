@@ -95,8 +95,11 @@ fn view_bears_attacks() {
     let folder = Folder::new();
     let (trace, json) = (folder.file("t.ids", ids()), folder.path("r.jsonl"));
     hotset(&["simulate", &trace, "-p", "lru", "-s", "3", "--json", &json]).good();
-    let viewer = Viewer::of(&[&json]);
-    bears_attacks(viewer.pid(), &viewer.address, "/");
+    // A page of results, and the page of the directory that they are in.
+    for shown in [&json, &folder.path("")] {
+        let viewer = Viewer::of(&[shown]);
+        bears_attacks(viewer.pid(), &viewer.address, &viewer.place);
+    }
 }
 
 #[test]
