@@ -64,7 +64,8 @@ fn root() -> PathBuf {
 /// Has the reference documentation written. A program of its own does it: it builds the command, which the other chores
 /// do without.
 fn reference(root: &Path, check: bool) -> Result<()> {
-    let mut arguments = vec!["run", "--quiet", "--package", "hotset-reference", "--"];
+    // Chosen by its name alone it is built with the features of the whole workspace, so nothing is built twice.
+    let mut arguments = vec!["run", "--quiet", "--bin", "hotset-reference", "--"];
     arguments.extend(check.then_some("--check"));
     let status = Command::new("cargo").args(arguments).current_dir(root).status().context("cannot run cargo")?;
     ensure!(status.success(), "gen: see above");
