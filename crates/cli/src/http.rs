@@ -61,8 +61,9 @@ impl Page {
         Page { kind: "application/json", body: body.into() }
     }
 
-    fn text(body: &'static str) -> Page {
-        Page { kind: "text/plain; charset=utf-8", body: Bytes::from_static(body.as_bytes()) }
+    /// Plain text.
+    pub fn text(body: impl Into<Bytes>) -> Page {
+        Page { kind: "text/plain; charset=utf-8", body: body.into() }
     }
 }
 

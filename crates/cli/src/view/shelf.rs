@@ -9,7 +9,7 @@ use hotset_sim::advise;
 use hotset_sim::sweep::SIZES;
 use serde::Serialize;
 
-use super::library::{Item, Kind, Library};
+use super::library::{Found, Item, Kind, Library};
 use super::live::Live;
 use super::runs::{Runs, Wanted};
 use crate::failure::Failure;
@@ -73,7 +73,7 @@ impl Shelf {
         let number = |key: &str| asked.value(key).parse::<u64>().ok();
         match (path, asked.is_change) {
             ("", false) => Some(Page::html(report::of_directories(&self.begin()))),
-            ("items", false) => Some(Page::json(&self.library.lock().unwrap_or_else(PoisonError::into_inner).look())),
+            ("items", false) => Some(Page::json(&self.look())),
             ("results", false) => Some(self.results(&asked.value("name"))),
             ("run", false) => {
                 self.runs.tell(number("number")?, number("from").unwrap_or(0) as usize, |told| Page::json(told))
@@ -100,10 +100,14 @@ impl Shelf {
         }
     }
 
+    /// All there is now.
+    fn look(&self) -> Found {
+        self.library.lock().unwrap_or_else(PoisonError::into_inner).look()
+    }
+
     /// What was found under this name.
     fn find(&self, name: &str, kind: Kind) -> Option<Item> {
-        let found = self.library.lock().unwrap_or_else(PoisonError::into_inner).look();
-        found.items.into_iter().find(|item| item.name == name && item.kind == kind)
+        self.look().items.into_iter().find(|item| item.name == name && item.kind == kind)
     }
 
     fn run(&self, asked: &Asked) -> Result<u64, String> {
@@ -128,7 +132,7 @@ impl Shelf {
         };
         match made() {
             Ok(page) => Page::html(page),
-            Err(why) => Page { kind: "text/plain; charset=utf-8", body: format!("{why}\n").into() },
+            Err(why) => Page::text(format!("{why}\n")),
         }
     }
 }
