@@ -7,29 +7,26 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, PoisonError, RwLock};
 
 use hotset_cache::source::Source;
+use hotset_cache::workers::Part;
 use hotset_cache::{Access, FileNumber, Stream};
 use rustc_hash::FxHashMap;
 
 use crate::credentials::Credentials;
 use crate::nodes::Node;
 
-/// An open file.
-pub(crate) struct OpenFile {
-    pub file: Arc<File>,
+/// The data of an open file: what reads need, and all that they need.
+pub(crate) struct Data {
     pub source: Arc<dyn Source>,
-    /// Whose rights it is changed with, if they are not those of this process.
-    pub opener: Option<Credentials>,
-    /// It can be written to behind its end only.
-    pub only_grows: bool,
     pub number: FileNumber,
     pub app: u32,
     pub executes: bool,
     /// Followed by read-ahead, unless the kernel reads ahead itself.
     pub stream: Option<Stream>,
-    pub node: Arc<Node>,
+    /// What it hangs with.
+    pub part: Part,
 }
 
-impl OpenFile {
+impl Data {
     pub fn access(&self) -> Access<'_> {
         Access {
             file: self.number,
@@ -39,6 +36,17 @@ impl OpenFile {
             executes: self.executes,
         }
     }
+}
+
+/// An open file of a directory.
+pub(crate) struct OpenFile {
+    pub file: Arc<File>,
+    pub data: Arc<Data>,
+    /// Whose rights it is changed with, if they are not those of this process.
+    pub opener: Option<Credentials>,
+    /// It can be written to behind its end only.
+    pub only_grows: bool,
+    pub node: Arc<Node>,
 }
 
 /// The bytes of a file that was opened.

@@ -1,4 +1,4 @@
-//! The kernel's requests, translated to calls of a [`Tree`]. With `values.rs` and `session.rs` the only place that
+//! The kernel's requests, translated to calls of what is [`Served`]. With `values.rs` and `session.rs` the only place that
 //! knows the FUSE protocol.
 //!
 //! Several threads take requests (`session.rs`), and some of them are always free for hits: whatever asks the source
@@ -18,14 +18,11 @@ use fuser::{
     ReplyLseek, ReplyOpen, ReplyStatfs, ReplyWrite, ReplyXattr, Request, TimeOrNow, WriteFlags,
 };
 use hotset_cache::workers::{Part, Workers};
-use hotset_core::request::Op;
 use rustix::fs::{OFlags, Stat};
 
 use crate::credentials::Caller;
-use crate::handles::OpenFile;
 use crate::listing::Listed;
-use crate::metadata::Listing;
-use crate::tree::{Attributes, Found, NewMode, Seen, Tree};
+use crate::served::{Attributes, Found, Listing, NewMode, Seen, Served};
 use crate::values::{attributes, decoded_device, kind, no_attributes, timestamps};
 use crate::{Mode, reading};
 
@@ -34,51 +31,45 @@ const LONGEST: u32 = 1 << 20;
 
 /// What the kernel talks to.
 pub(crate) struct Kernel {
-    tree: Arc<Tree>,
+    served: Arc<dyn Served>,
     workers: Arc<Workers>,
     notifier: Arc<OnceLock<Notifier>>,
 }
 
 impl Kernel {
     /// Tells the kernel what it must not believe any more through `notifier`, which is set once there is a mount.
-    pub fn new(tree: Arc<Tree>, workers: Arc<Workers>, notifier: Arc<OnceLock<Notifier>>) -> Kernel {
-        Kernel { tree, workers, notifier }
+    pub fn new(served: Arc<dyn Served>, workers: Arc<Workers>, notifier: Arc<OnceLock<Notifier>>) -> Kernel {
+        Kernel { served, workers, notifier }
     }
 
     /// Asks the source for what it answers soon, unless this part of it hangs.
-    fn ask(&self, part: Part, work: impl FnOnce(&Tree) + Send + 'static) {
-        let tree = self.tree.clone();
-        self.workers.run_here(part, move || tree.contain(work));
+    fn ask(&self, part: Part, work: impl FnOnce(&dyn Served) + Send + 'static) {
+        let served = self.served.clone();
+        self.workers.run_here(part, move || served.contain(work));
     }
 
     /// The same about the file with this number.
-    fn ask_about(&self, number: INodeNo, work: impl FnOnce(&Tree) + Send + 'static) {
-        self.ask(self.tree.part(number.0), work);
+    fn ask_about(&self, number: INodeNo, work: impl FnOnce(&dyn Served) + Send + 'static) {
+        self.ask(self.served.part(number.0), work);
     }
 
     /// The same about a name in a directory, which `work` is given as well.
-    fn ask_in(&self, parent: INodeNo, name: &OsStr, work: impl FnOnce(&Tree, &OsStr) + Send + 'static) {
-        let part = self.tree.part_of(parent.0, name);
+    fn ask_in(&self, parent: INodeNo, name: &OsStr, work: impl FnOnce(&dyn Served, &OsStr) + Send + 'static) {
+        let part = self.served.part_of(parent.0, name);
         let name = name.to_owned();
-        self.ask(part, move |tree| work(tree, &name));
-    }
-
-    /// The open file behind a handle, if the kernel names one.
-    fn open_file(&self, handle: Option<FileHandle>) -> Option<Arc<OpenFile>> {
-        self.tree.files.get(handle?.0).ok()
+        self.ask(part, move |served| work(served, &name));
     }
 
     /// Does what waits for the source in another thread.
-    fn hand_over(&self, part: Part, work: impl FnOnce(&Tree) + Send + 'static) {
-        let tree = self.tree.clone();
-        self.workers.run(part, move || tree.contain(work));
+    fn hand_over(&self, part: Part, work: impl FnOnce(&dyn Served) + Send + 'static) {
+        let served = self.served.clone();
+        self.workers.run(part, move || served.contain(work));
     }
 
-    /// The same with an open file.
-    fn with_file(&self, handle: FileHandle, work: impl FnOnce(&Tree, io::Result<Arc<OpenFile>>) + Send + 'static) {
-        let open = self.tree.files.get(handle.0);
-        let part = open.as_ref().map(|open| open.node.part()).unwrap_or_default();
-        self.hand_over(part, move |tree| work(tree, open));
+    /// The same about an open file.
+    fn with_file(&self, handle: FileHandle, work: impl FnOnce(&dyn Served) + Send + 'static) {
+        let part = self.served.data(handle.0).map(|data| data.part).unwrap_or_default();
+        self.hand_over(part, work);
     }
 }
 
@@ -116,10 +107,10 @@ fn caller(request: &Request) -> Caller {
 }
 
 /// Answers with an entry or with the error.
-fn entry(reply: ReplyEntry, tree: &Tree, found: io::Result<Found>) {
+fn entry(reply: ReplyEntry, served: &dyn Served, found: io::Result<Found>) {
     match found {
         Ok(Found { number, stat, left }) => {
-            let names = tree.metadata.validity().names;
+            let names = served.validity().names;
             reply.entry_with_ttls(&left, &names, &attributes(number, &stat), Generation(0));
         }
         Err(error) => reply.error(errno(error)),
@@ -127,12 +118,12 @@ fn entry(reply: ReplyEntry, tree: &Tree, found: io::Result<Found>) {
 }
 
 /// The same of a name that is looked up: the kernel may keep that there is none.
-fn looked_up(reply: ReplyEntry, tree: &Tree, found: io::Result<Found>) {
-    let nothing = tree.metadata.validity().nothing;
+fn looked_up(reply: ReplyEntry, served: &dyn Served, found: io::Result<Found>) {
+    let nothing = served.validity().nothing;
     let is_nothing = |error: &io::Error| error.kind() == io::ErrorKind::NotFound && !nothing.is_zero();
     match found {
         Err(error) if is_nothing(&error) => reply.entry(&nothing, &no_attributes(), Generation(0)),
-        found => entry(reply, tree, found),
+        found => entry(reply, served, found),
     }
 }
 
@@ -178,7 +169,7 @@ fn errno(error: io::Error) -> Errno {
 impl Filesystem for Kernel {
     fn init(&mut self, _request: &Request, config: &mut KernelConfig) -> io::Result<()> {
         // What an older kernel does not know is left out.
-        let wanted = match self.tree.mode() {
+        let wanted = match self.served.mode() {
             Mode::Strict => InitFlags::FUSE_DIRECT_IO_ALLOW_MMAP,
             Mode::Fast => InitFlags::FUSE_AUTO_INVAL_DATA,
         };
@@ -197,15 +188,15 @@ impl Filesystem for Kernel {
 
     fn lookup(&self, request: &Request, parent: INodeNo, name: &OsStr, reply: ReplyEntry) {
         let caller = caller(request);
-        self.ask_in(parent, name, move |tree, name| looked_up(reply, tree, tree.look_up(parent.0, name, caller)));
+        self.ask_in(parent, name, move |served, name| looked_up(reply, served, served.look_up(parent.0, name, caller)));
     }
 
     fn forget(&self, _request: &Request, number: INodeNo, times: u64) {
-        self.ask_about(number, move |tree| tree.forget(number.0, times));
+        self.ask_about(number, move |served| served.forget(number.0, times));
     }
 
     fn getattr(&self, _request: &Request, number: INodeNo, _handle: Option<FileHandle>, reply: ReplyAttr) {
-        self.ask_about(number, move |tree| attr(reply, number.0, tree.stat(number.0)));
+        self.ask_about(number, move |served| attr(reply, number.0, served.stat(number.0)));
     }
 
     fn setattr(
@@ -227,19 +218,19 @@ impl Filesystem for Kernel {
         reply: ReplyAttr,
     ) {
         let change = Attributes { mode, uid, gid, size, times: timestamps(accessed, modified) };
-        let (open, caller, notifier) = (self.open_file(handle), caller(request), self.notifier.clone());
-        self.hand_over(self.tree.part(number.0), move |tree| {
-            let changed = tree.set_attributes(number.0, &change, open.as_deref(), caller);
+        let (caller, notifier) = (caller(request), self.notifier.clone());
+        self.hand_over(self.served.part(number.0), move |served| {
+            let changed = served.set_attributes(number.0, &change, handle.map(|handle| handle.0), caller);
             if changed.is_err() {
                 // Some of it may have been done.
                 forget_attributes(&notifier, number);
             }
-            attr(reply, number.0, changed.map(|stat| (stat, tree.metadata.validity().attributes)));
+            attr(reply, number.0, changed.map(|stat| (stat, served.validity().attributes)));
         });
     }
 
     fn readlink(&self, _request: &Request, number: INodeNo, reply: ReplyData) {
-        self.ask_about(number, move |tree| bytes(reply, tree.read_link(number.0)));
+        self.ask_about(number, move |served| bytes(reply, served.read_link(number.0)));
     }
 
     fn mknod(
@@ -253,32 +244,32 @@ impl Filesystem for Kernel {
         reply: ReplyEntry,
     ) {
         let (caller, device) = (caller(request), decoded_device(device));
-        self.ask_in(parent, name, move |tree, name| {
-            entry(reply, tree, tree.make_node(parent.0, name, NewMode { mode, umask }, device, caller));
+        self.ask_in(parent, name, move |served, name| {
+            entry(reply, served, served.make_node(parent.0, name, NewMode { mode, umask }, device, caller));
         });
     }
 
     fn mkdir(&self, request: &Request, parent: INodeNo, name: &OsStr, mode: u32, umask: u32, reply: ReplyEntry) {
         let (caller, mode) = (caller(request), NewMode { mode, umask });
-        self.ask_in(parent, name, move |tree, name| {
-            entry(reply, tree, tree.make_directory(parent.0, name, mode, caller))
+        self.ask_in(parent, name, move |served, name| {
+            entry(reply, served, served.make_directory(parent.0, name, mode, caller))
         });
     }
 
     fn unlink(&self, request: &Request, parent: INodeNo, name: &OsStr, reply: ReplyEmpty) {
         let caller = caller(request);
-        self.ask_in(parent, name, move |tree, name| empty(reply, tree.unlink(parent.0, name, caller)));
+        self.ask_in(parent, name, move |served, name| empty(reply, served.unlink(parent.0, name, caller)));
     }
 
     fn rmdir(&self, request: &Request, parent: INodeNo, name: &OsStr, reply: ReplyEmpty) {
         let caller = caller(request);
-        self.ask_in(parent, name, move |tree, name| empty(reply, tree.remove_directory(parent.0, name, caller)));
+        self.ask_in(parent, name, move |served, name| empty(reply, served.remove_directory(parent.0, name, caller)));
     }
 
     fn symlink(&self, request: &Request, parent: INodeNo, name: &OsStr, target: &Path, reply: ReplyEntry) {
         let (caller, target) = (caller(request), target.to_owned());
-        self.ask_in(parent, name, move |tree, name| {
-            entry(reply, tree, tree.make_link(parent.0, name, &target, caller))
+        self.ask_in(parent, name, move |served, name| {
+            entry(reply, served, served.make_link(parent.0, name, &target, caller))
         });
     }
 
@@ -294,25 +285,27 @@ impl Filesystem for Kernel {
     ) {
         let flags = rustix::fs::RenameFlags::from_bits_retain(flags.bits());
         let (caller, new_name) = (caller(request), new_name.to_owned());
-        self.ask_in(parent, name, move |tree, name| {
-            empty(reply, tree.rename((parent.0, name), (new_parent.0, &new_name), flags, caller));
+        self.ask_in(parent, name, move |served, name| {
+            empty(reply, served.rename((parent.0, name), (new_parent.0, &new_name), flags, caller));
         });
     }
 
     fn link(&self, request: &Request, number: INodeNo, parent: INodeNo, name: &OsStr, reply: ReplyEntry) {
         let caller = caller(request);
-        self.ask_in(parent, name, move |tree, name| entry(reply, tree, tree.link(number.0, parent.0, name, caller)));
+        self.ask_in(parent, name, move |served, name| {
+            entry(reply, served, served.link(number.0, parent.0, name, caller))
+        });
     }
 
     fn open(&self, request: &Request, number: INodeNo, flags: OpenFlags, reply: ReplyOpen) {
         let (caller, flags, notifier) = (caller(request), flags.0 as u32, self.notifier.clone());
-        self.ask_about(number, move |tree| match tree.open(number.0, flags, caller) {
+        self.ask_about(number, move |served| match served.open(number.0, flags, caller) {
             Ok((open, seen)) => {
                 // What it believes for long may be older than what has just been looked at.
-                if seen == Seen::Other || (seen == Seen::Same && tree.metadata.believes()) {
+                if seen == Seen::Other || (seen == Seen::Same && served.believes()) {
                     forget_attributes(&notifier, number);
                 }
-                reply.opened(FileHandle(tree.hold(open)), fopen_flags(tree.mode(), flags, seen != Seen::Other));
+                reply.opened(FileHandle(open), fopen_flags(served.mode(), flags, seen != Seen::Other));
             }
             Err(error) => reply.error(errno(error)),
         });
@@ -329,12 +322,12 @@ impl Filesystem for Kernel {
         reply: ReplyCreate,
     ) {
         let (caller, flags, mode) = (caller(request), flags as u32, NewMode { mode, umask });
-        self.ask_in(parent, name, move |tree, name| match tree.create(parent.0, name, mode, flags, caller) {
+        self.ask_in(parent, name, move |served, name| match served.create(parent.0, name, mode, flags, caller) {
             Ok((Found { number, stat, .. }, open)) => {
-                let (attributes, handle) = (attributes(number, &stat), FileHandle(tree.hold(open)));
-                let flags = fopen_flags(tree.mode(), flags, true);
+                let (attributes, handle) = (attributes(number, &stat), FileHandle(open));
+                let flags = fopen_flags(served.mode(), flags, true);
                 // One time for both, the shorter one.
-                reply.created(&tree.metadata.validity().names, &attributes, Generation(0), handle, flags);
+                reply.created(&served.validity().names, &attributes, Generation(0), handle, flags);
             }
             Err(error) => reply.error(errno(error)),
         });
@@ -351,11 +344,11 @@ impl Filesystem for Kernel {
         _owner: Option<LockOwner>,
         reply: ReplyData,
     ) {
-        let open = match self.tree.files.get(handle.0) {
-            Ok(open) => open,
+        let data = match self.served.data(handle.0) {
+            Ok(data) => data,
             Err(error) => return reply.error(errno(error)),
         };
-        reading::read(&self.tree, &self.workers, open, offset, size as usize, reply);
+        reading::read(&self.served, &self.workers, data, offset, size as usize, reply);
     }
 
     fn write(
@@ -375,12 +368,12 @@ impl Filesystem for Kernel {
         // What a mapping has changed is written where it was mapped.
         let is_mapped = write_flags.contains(WriteFlags::FUSE_WRITE_CACHE);
         let flags = if is_mapped { OFlags::empty() } else { OFlags::from_bits_retain(flags.0 as u32) };
-        self.with_file(handle, move |tree, open| {
-            let written = open.and_then(|open| {
-                let kills = write_flags.contains(WriteFlags::FUSE_WRITE_KILL_SUIDGID);
-                let had_privileges = kills && tree.drop_privileges(&open)?;
+        self.with_file(handle, move |served| {
+            let kills = write_flags.contains(WriteFlags::FUSE_WRITE_KILL_SUIDGID);
+            let dropped = if kills { served.drop_privileges(handle.0) } else { Ok(false) };
+            let written = dropped.and_then(|had_privileges| {
                 // The source takes them away when it is written to, which is before somebody else runs it.
-                let written = tree.write(&open, offset, &data, flags, !had_privileges);
+                let written = served.write(handle.0, offset, &data, flags, !had_privileges);
                 if had_privileges {
                     forget_attributes(&notifier, number);
                 }
@@ -400,7 +393,7 @@ impl Filesystem for Kernel {
     }
 
     fn flush(&self, _request: &Request, _number: INodeNo, handle: FileHandle, _owner: LockOwner, reply: ReplyEmpty) {
-        self.with_file(handle, |tree, open| empty(reply, open.and_then(|open| tree.flush(&open))));
+        self.with_file(handle, move |served| empty(reply, served.flush(handle.0)));
     }
 
     fn release(
@@ -413,16 +406,15 @@ impl Filesystem for Kernel {
         _flush: bool,
         reply: ReplyEmpty,
     ) {
-        let open = self.tree.release(handle.0);
-        self.ask_about(number, move |tree| {
-            open.iter().for_each(|open| tree.write_last(open));
-            drop(open);
+        let close = self.served.clone().release(handle.0);
+        self.ask_about(number, move |_| {
+            close();
             reply.ok();
         });
     }
 
     fn fsync(&self, _request: &Request, _number: INodeNo, handle: FileHandle, data_only: bool, reply: ReplyEmpty) {
-        self.with_file(handle, move |tree, open| empty(reply, open.and_then(|open| tree.sync(&open, data_only))));
+        self.with_file(handle, move |served| empty(reply, served.sync(handle.0, data_only)));
     }
 
     fn fallocate(
@@ -435,8 +427,8 @@ impl Filesystem for Kernel {
         mode: i32,
         reply: ReplyEmpty,
     ) {
-        self.with_file(handle, move |tree, open| {
-            empty(reply, open.and_then(|open| tree.allocate(&open, offset, length, mode as u32)));
+        self.with_file(handle, move |served| {
+            empty(reply, served.allocate(handle.0, offset, length, mode as u32));
         });
     }
 
@@ -451,10 +443,9 @@ impl Filesystem for Kernel {
     ) {
         // The kernel passes on no other two.
         const HOLE: i32 = 4;
-        let open = self.tree.files.get(handle.0);
-        self.ask_about(number, move |tree| {
+        self.ask_about(number, move |served| {
             let offset = u64::try_from(offset).map_err(|_| rustix::io::Errno::NXIO.into());
-            match offset.and_then(|offset| tree.seek(&*open?, offset, whence == HOLE)) {
+            match offset.and_then(|offset| served.seek(handle.0, offset, whence == HOLE)) {
                 Ok(offset) => reply.offset(offset as i64),
                 Err(error) => reply.error(errno(error)),
             }
@@ -463,30 +454,19 @@ impl Filesystem for Kernel {
 
     fn opendir(&self, request: &Request, number: INodeNo, _flags: OpenFlags, reply: ReplyOpen) {
         let caller = caller(request);
-        self.ask_about(number, move |tree| match tree.open_directory(number.0, caller) {
-            Ok((open, listing)) => reply.opened(FileHandle(tree.directories.add(open)), listing_flags(listing)),
+        self.ask_about(number, move |served| match served.open_directory(number.0, caller) {
+            Ok((open, listing)) => reply.opened(FileHandle(open), listing_flags(listing)),
             Err(error) => reply.error(errno(error)),
         });
     }
 
     fn readdir(&self, request: &Request, number: INodeNo, handle: FileHandle, offset: u64, mut reply: ReplyDirectory) {
-        let (open, caller) = (self.tree.directories.get(handle.0), caller(request));
-        self.ask_about(number, move |tree| {
-            let mut bytes = 0;
-            let listed = open.and_then(|open| {
-                open.list(offset, |Listed { inode, kind: is, name, next }| {
-                    let is_full = reply.add(INodeNo(*inode), *next, kind(*is), name);
-                    bytes += if is_full { 0 } else { 24 + name.len() as u64 };
-                    !is_full
-                })
-            });
-            match listed {
-                Ok(()) => {
-                    if let Ok(node) = tree.node(number.0) {
-                        tree.note(Op::List, &node, caller, bytes);
-                    }
-                    reply.ok();
-                }
+        let caller = caller(request);
+        self.ask_about(number, move |served| {
+            let mut take =
+                |Listed { inode, kind: is, name, next }: &Listed| !reply.add(INodeNo(*inode), *next, kind(*is), name);
+            match served.list(number.0, handle.0, offset, caller, &mut take) {
+                Ok(()) => reply.ok(),
                 Err(error) => reply.error(errno(error)),
             }
         });
@@ -500,21 +480,20 @@ impl Filesystem for Kernel {
         _flags: OpenFlags,
         reply: ReplyEmpty,
     ) {
-        let open = self.tree.directories.close(handle.0);
+        let close = self.served.release_directory(handle.0);
         self.ask_about(number, move |_| {
-            drop(open);
+            close();
             reply.ok();
         });
     }
 
     fn fsyncdir(&self, _request: &Request, number: INodeNo, handle: FileHandle, _data_only: bool, reply: ReplyEmpty) {
-        let open = self.tree.directories.get(handle.0);
-        let sync = move |tree: &Tree| empty(reply, open.and_then(|open| tree.sync_directory(&open)));
-        self.hand_over(self.tree.part(number.0), sync);
+        let sync = move |served: &dyn Served| empty(reply, served.sync_directory(handle.0));
+        self.hand_over(self.served.part(number.0), sync);
     }
 
     fn statfs(&self, _request: &Request, number: INodeNo, reply: ReplyStatfs) {
-        self.ask_about(number, move |tree| match tree.space(number.0) {
+        self.ask_about(number, move |served| match served.space(number.0) {
             Ok(space) => reply.statfs(
                 space.f_blocks,
                 space.f_bfree,
@@ -540,23 +519,23 @@ impl Filesystem for Kernel {
         reply: ReplyEmpty,
     ) {
         let (name, value, caller) = (name.to_owned(), value.to_vec(), caller(request));
-        self.ask_about(number, move |tree| {
-            empty(reply, tree.set_xattr(number.0, &name, &value, flags as u32, caller));
+        self.ask_about(number, move |served| {
+            empty(reply, served.set_xattr(number.0, &name, &value, flags as u32, caller));
         });
     }
 
     fn getxattr(&self, request: &Request, number: INodeNo, name: &OsStr, size: u32, reply: ReplyXattr) {
         let (name, caller) = (name.to_owned(), caller(request));
-        self.ask_about(number, move |tree| sized(reply, size, tree.xattr(number.0, &name, caller)));
+        self.ask_about(number, move |served| sized(reply, size, served.xattr(number.0, &name, caller)));
     }
 
     fn listxattr(&self, request: &Request, number: INodeNo, size: u32, reply: ReplyXattr) {
         let caller = caller(request);
-        self.ask_about(number, move |tree| sized(reply, size, tree.xattrs(number.0, caller)));
+        self.ask_about(number, move |served| sized(reply, size, served.xattrs(number.0, caller)));
     }
 
     fn removexattr(&self, request: &Request, number: INodeNo, name: &OsStr, reply: ReplyEmpty) {
         let (name, caller) = (name.to_owned(), caller(request));
-        self.ask_about(number, move |tree| empty(reply, tree.remove_xattr(number.0, &name, caller)));
+        self.ask_about(number, move |served| empty(reply, served.remove_xattr(number.0, &name, caller)));
     }
 }

@@ -22,6 +22,7 @@ mod listing;
 mod metadata;
 mod nodes;
 mod reading;
+mod served;
 mod session;
 mod table;
 mod tree;

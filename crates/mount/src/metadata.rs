@@ -27,6 +27,7 @@ use crate::handles::Opened;
 use crate::known::{Asked, Changes, Closer, Opener};
 use crate::listing::OpenDirectory;
 use crate::nodes::Node;
+use crate::served::{Listing, Validity};
 use crate::tree::stamp;
 use crate::{Mode, Staleness, VALIDITY};
 
@@ -61,15 +62,6 @@ impl Drop for KeptOpen {
             node.known.close();
         }
     }
-}
-
-/// What of them is told to the kernel, or is still to be.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Validity {
-    pub names: Duration,
-    pub attributes: Duration,
-    /// Of names that do not exist.
-    pub nothing: Duration,
 }
 
 /// Names that are kept where the kernel keeps none.
@@ -311,17 +303,6 @@ impl Metadata {
             _ => source,
         }
     }
-}
-
-/// What the kernel may do with a listing.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Listing {
-    /// Keep nothing of it.
-    Passing,
-    /// Keep it, and drop what it has.
-    New,
-    /// Keep what it has.
-    Known,
 }
 
 /// Bytes of the longest value that is kept.

@@ -10,16 +10,16 @@ use fuser::ReplyData;
 use hotset_cache::workers::Workers;
 use hotset_cache::{FileCache, Read, Share, source};
 
-use crate::handles::OpenFile;
+use crate::handles::Data;
 use crate::kernel::bytes;
-use crate::tree::Tree;
+use crate::served::Served;
 
 /// A read that goes on elsewhere. Dropped without an answer, as it is when a thread unwinds, it is answered by the
 /// source.
 pub(crate) struct Reading {
-    tree: Arc<Tree>,
+    served: Arc<dyn Served>,
     workers: Arc<Workers>,
-    open: Arc<OpenFile>,
+    data: Arc<Data>,
     offset: u64,
     length: usize,
     /// Until it is answered.
@@ -36,16 +36,16 @@ const KEPT: usize = 256 << 10;
 
 /// Answers a read that the kernel asks for with what the cache has, or goes on where something is missing.
 pub(crate) fn read(
-    tree: &Arc<Tree>,
+    served: &Arc<dyn Served>,
     workers: &Arc<Workers>,
-    open: Arc<OpenFile>,
+    data: Arc<Data>,
     offset: u64,
     length: usize,
     reply: ReplyData,
 ) {
     let begun = COPIED.with_borrow_mut(|copied| {
-        let begin = |cache: &Arc<FileCache>| cache.contain(|| cache.begin_read(&open.access(), offset, length, copied));
-        let begun = tree.cache().and_then(begin);
+        let begin = |cache: &Arc<FileCache>| cache.contain(|| cache.begin_read(&data.access(), offset, length, copied));
+        let begun = served.cache().and_then(begin);
         if !matches!(begun, Some(Some(Read::Done))) {
             return Err((begun, reply));
         }
@@ -56,10 +56,11 @@ pub(crate) fn read(
         Ok(())
     });
     let Err((begun, reply)) = begun else { return };
-    let reading = Reading { tree: tree.clone(), workers: workers.clone(), open, offset, length, reply: Some(reply) };
+    let reading =
+        Reading { served: served.clone(), workers: workers.clone(), data, offset, length, reply: Some(reply) };
     // Without a cache, or one that has just failed, the source answers.
-    let (Some(begun), Some(cache)) = (begun, tree.cache()) else { return };
-    tree.contain(|_| reading.begun(cache.clone(), begun));
+    let (Some(begun), Some(cache)) = (begun, served.cache()) else { return };
+    served.contain(|_| reading.begun(cache.clone(), begun));
 }
 
 impl Reading {
@@ -67,8 +68,8 @@ impl Reading {
         match begun {
             Some(begun) => self.go_on(cache, begun, Vec::new()),
             None => {
-                let (workers, tree, part) = (self.workers.clone(), self.tree.clone(), self.open.node.part());
-                workers.run_here(part, move || tree.contain(|_| self.look(cache, None)));
+                let (workers, served, part) = (self.workers.clone(), self.served.clone(), self.data.part);
+                workers.run_here(part, move || served.contain(|_| self.look(cache, None)));
             }
         }
     }
@@ -78,11 +79,11 @@ impl Reading {
         match begun {
             Read::Done => self.answer(Ok(there)),
             Read::Missing(missing) => self.hand_over(move |reading| {
-                let read = cache.finish_read(&reading.open.access(), missing);
+                let read = cache.finish_read(&reading.data.access(), missing);
                 reading.answer(read);
             }),
             Read::Crowded(room) => {
-                let file = self.open.number;
+                let file = self.data.number;
                 cache.clone().when_there_is_room(file, room, move |share| {
                     self.hand_over(move |reading| reading.look(cache, Some(share)));
                 });
@@ -92,14 +93,14 @@ impl Reading {
 
     /// Goes on in another thread.
     fn hand_over(self, work: impl FnOnce(Reading) + Send + 'static) {
-        let (workers, tree, part) = (self.workers.clone(), self.tree.clone(), self.open.node.part());
-        workers.run(part, move || tree.contain(|_| work(self)));
+        let (workers, served, part) = (self.workers.clone(), self.served.clone(), self.data.part);
+        workers.run(part, move || served.contain(|_| work(self)));
     }
 
     /// Begins where the source must be asked first, or with the room that was waited for.
     fn look(self, cache: Arc<FileCache>, share: Option<Share>) {
         let mut there = Vec::new();
-        match cache.look_and_begin_read(&self.open.access(), self.offset, self.length, share, &mut there) {
+        match cache.look_and_begin_read(&self.data.access(), self.offset, self.length, share, &mut there) {
             Ok(begun) => self.go_on(cache, begun, there),
             Err(error) => self.answer(Err(error)),
         }
@@ -115,11 +116,11 @@ impl Reading {
 impl Drop for Reading {
     fn drop(&mut self) {
         let Some(reply) = self.reply.take() else { return };
-        let (tree, open, offset, length) = (self.tree.clone(), self.open.clone(), self.offset, self.length);
-        self.workers.run(self.open.node.part(), move || {
-            tree.contain(|_| {
+        let (served, data, offset, length) = (self.served.clone(), self.data.clone(), self.offset, self.length);
+        self.workers.run(self.data.part, move || {
+            served.contain(|_| {
                 let mut buffer = vec![0; length];
-                let read = source::read_full(open.source.as_ref(), &mut buffer, offset);
+                let read = source::read_full(data.source.as_ref(), &mut buffer, offset);
                 bytes(reply, read.map(|length| buffer[..length].to_vec()));
             });
         });

@@ -19,6 +19,7 @@ use rustix::mount::UnmountFlags;
 
 use crate::kernel::Kernel;
 use crate::nodes::ROOT;
+use crate::served::Served;
 use crate::table::{Device, device_at, mount_line};
 use crate::tree::Tree;
 use crate::writing::write_overdue;
@@ -35,7 +36,7 @@ const LIMITS: Limits = Limits { part: 32, device: 256, all: 1024 };
 pub struct Mounted {
     session: Session<Kernel>,
     place: Place,
-    tree: Weak<Tree>,
+    served: Weak<dyn Served>,
     /// Why it serves no more.
     ended: (Sender<io::Result<()>>, Receiver<io::Result<()>>),
 }
@@ -43,7 +44,7 @@ pub struct Mounted {
 /// Ends a mount that has files open, from whatever thread.
 pub struct Stopper {
     place: Place,
-    tree: Weak<Tree>,
+    served: Weak<dyn Served>,
     ended: Sender<io::Result<()>>,
 }
 
@@ -62,26 +63,12 @@ pub fn mount(
     store: Arc<dyn Store>,
     options: Options,
 ) -> io::Result<Mounted> {
-    let is_root = rustix::process::geteuid().is_root();
-    let mut config = Config::default();
-    config.mount_options = vec![
-        MountOption::FSName(source.to_string_lossy().replace(',', "_")),
-        MountOption::Subtype("hotset".to_owned()),
-        MountOption::DefaultPermissions,
-    ];
-    if options.readonly {
-        config.mount_options.push(MountOption::RO);
-    }
-    if is_root {
-        config.acl = SessionACL::All;
-    }
-    config.n_threads = Some(THREADS);
-    config.clone_fd = true;
+    let mut config = config(&source.to_string_lossy(), options.readonly);
     let (allow_suid, allow_dev, write_back) = (options.allow_suid, options.allow_dev, options.write_back);
     let workers = Arc::new(Workers::new(LIMITS));
     let (tree, crowded) = Tree::new(source, cache, store, options, &workers)?;
     let forbidden = tree.space(ROOT)?.f_flag;
-    if (allow_suid || allow_dev) && !is_root {
+    if (allow_suid || allow_dev) && !rustix::process::geteuid().is_root() {
         return Err(io::Error::other("only a mount by root can allow set-user-id bits and devices"));
     }
     config.mount_options.extend([
@@ -97,15 +84,40 @@ pub fn mount(
         thread::spawn(move || write_overdue(&written, age));
     }
     let thinned = Arc::downgrade(&tree);
-    let served = Arc::downgrade(&tree);
-    let told: Arc<OnceLock<Notifier>> = Arc::default();
-    let session = Session::new(Kernel::new(tree, workers.clone(), told.clone()), mountpoint, &config)?;
-    let notifier = session.notifier();
-    told.get_or_init(|| notifier.clone());
+    let mounted = start(tree, &workers, mountpoint, &config)?;
+    let notifier = mounted.session.notifier();
     thread::spawn(move || thin(&thinned, &crowded, &workers, &notifier));
+    Ok(mounted)
+}
+
+/// How the kernel is to mount what has this name.
+fn config(name: &str, readonly: bool) -> Config {
+    let mut config = Config::default();
+    config.mount_options = vec![
+        MountOption::FSName(name.replace(',', "_")),
+        MountOption::Subtype("hotset".to_owned()),
+        MountOption::DefaultPermissions,
+    ];
+    if readonly {
+        config.mount_options.push(MountOption::RO);
+    }
+    if rustix::process::geteuid().is_root() {
+        config.acl = SessionACL::All;
+    }
+    config.n_threads = Some(THREADS);
+    config.clone_fd = true;
+    config
+}
+
+/// Mounts it.
+fn start(served: Arc<dyn Served>, workers: &Arc<Workers>, mountpoint: &Path, config: &Config) -> io::Result<Mounted> {
+    let weak = Arc::downgrade(&served);
+    let told: Arc<OnceLock<Notifier>> = Arc::default();
+    let session = Session::new(Kernel::new(served, workers.clone(), told.clone()), mountpoint, config)?;
+    told.get_or_init(|| session.notifier());
     let device = device_at(mountpoint).ok();
     let place = Place { mountpoint: mountpoint.to_owned(), device };
-    Ok(Mounted { session, place, tree: served, ended: channel() })
+    Ok(Mounted { session, place, served: weak, ended: channel() })
 }
 
 /// Of two options the one without a right, or the one with it if that is asked for. What the source's file system
@@ -139,7 +151,7 @@ impl Mounted {
 
     /// What ends it though files are open there.
     pub fn stopper(&self) -> Stopper {
-        Stopper { place: self.place.clone(), tree: self.tree.clone(), ended: self.ended.0.clone() }
+        Stopper { place: self.place.clone(), served: self.served.clone(), ended: self.ended.0.clone() }
     }
 
     /// Answers requests until it is unmounted, or detached by a [`Stopper`]: then by other threads, as long as this
@@ -172,12 +184,12 @@ impl Mounted {
 impl Stopper {
     /// From now on nothing can be opened there (`ESHUTDOWN`); what is open goes on.
     pub fn refuse(&self) {
-        self.tree.upgrade().iter().for_each(|tree| tree.stop());
+        self.served.upgrade().iter().for_each(|served| served.stop());
     }
 
     /// True if no file or directory is open there.
     pub fn is_idle(&self) -> bool {
-        self.tree.upgrade().is_none_or(|tree| tree.is_idle())
+        self.served.upgrade().is_none_or(|served| served.is_idle())
     }
 
     /// Takes it out of the tree of names, and has [`Mounted::serve`] return, also if that fails. What is still open is

@@ -7,6 +7,7 @@
 mod later;
 mod names;
 mod opening;
+mod served;
 #[cfg(test)]
 mod tests;
 
@@ -14,7 +15,6 @@ use std::collections::HashSet;
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
 use std::io;
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
@@ -22,11 +22,11 @@ use std::sync::mpsc::Receiver;
 use std::time::Duration;
 
 use hotset_cache::source::{self, Stamp};
-use hotset_cache::workers::{Part, Workers};
+use hotset_cache::workers::Workers;
 use hotset_cache::{FileCache, FileNumber};
 use hotset_core::request::{Kind, Op};
 use rustix::fs::{
-    AtFlags, FallocateFlags, FileType, Gid, Mode, OFlags, RawMode, SeekFrom, Stat, StatVfs, Timestamps, Uid, XattrFlags,
+    AtFlags, FallocateFlags, FileType, Gid, Mode, OFlags, RawMode, SeekFrom, Stat, StatVfs, Uid, XattrFlags,
 };
 use rustix::io::Errno;
 
@@ -35,33 +35,8 @@ use crate::handles::{Handles, OpenFile};
 use crate::listing::OpenDirectory;
 use crate::metadata::Metadata;
 use crate::nodes::{Node, Nodes};
-use crate::{Mode as Serving, Options, Store};
-
-pub(crate) use names::Found;
-pub(crate) use opening::Seen;
-
-/// A change of attributes; what is `None` stays.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Attributes {
-    pub mode: Option<u32>,
-    pub uid: Option<u32>,
-    pub gid: Option<u32>,
-    pub size: Option<u64>,
-    pub times: Option<Timestamps>,
-}
-
-impl Attributes {
-    fn is_empty(&self) -> bool {
-        matches!(self, Attributes { mode: None, uid: None, gid: None, size: None, times: None })
-    }
-}
-
-/// The mode that something new is asked to have, its kind included, and the mask of who asks.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct NewMode {
-    pub mode: u32,
-    pub umask: u32,
-}
+use crate::served::{Attributes, NewMode};
+use crate::{Options, Store};
 
 impl NewMode {
     /// The mode to ask the source for. What is new in a directory that has an access list for it gets that list, and
@@ -125,44 +100,12 @@ impl Tree {
         self.cache.as_ref().filter(|cache| !cache.is_broken())
     }
 
-    /// Serves one request. A panic ends the use of the cache and that request, which is answered with an error since
-    /// nobody else has answered it; a read is answered by the source.
-    pub fn contain(&self, serve: impl FnOnce(&Tree)) {
-        match &self.cache {
-            Some(cache) => drop(cache.contain(|| serve(self))),
-            None => drop(catch_unwind(AssertUnwindSafe(|| serve(self)))),
-        }
-    }
-
-    pub fn mode(&self) -> Serving {
-        self.options.mode
-    }
-
-    /// From now on whatever is to be opened is refused.
-    pub fn stop(&self) {
-        self.is_stopping.store(true, Ordering::Relaxed);
-    }
-
-    pub fn is_idle(&self) -> bool {
-        self.files.is_empty() && self.directories.is_empty()
-    }
-
     fn check_goes_on(&self) -> io::Result<()> {
         if self.is_stopping.load(Ordering::Relaxed) { Err(rustix::io::Errno::SHUTDOWN.into()) } else { Ok(()) }
     }
 
     pub fn node(&self, number: u64) -> io::Result<Arc<Node>> {
         self.nodes.get(number)
-    }
-
-    /// What the file with this number hangs with.
-    pub fn part(&self, number: u64) -> Part {
-        self.node(number).map(|node| node.part()).unwrap_or_default()
-    }
-
-    /// What a name in a directory hangs with.
-    pub fn part_of(&self, parent: u64, name: &OsStr) -> Part {
-        self.node(parent).map(|parent| parent.part_of(name)).unwrap_or_default()
     }
 
     /// [`Nodes::oldest`].
@@ -227,8 +170,8 @@ impl Tree {
 
     fn set_size(&self, open: &OpenFile, size: u64) -> io::Result<()> {
         match self.cache() {
-            Some(cache) => cache.set_len(&open.access(), size),
-            None => open.source.set_len(size),
+            Some(cache) => cache.set_len(&open.data.access(), size),
+            None => open.data.source.set_len(size),
         }
     }
 
@@ -246,11 +189,13 @@ impl Tree {
             return Err(Errno::PERM.into());
         }
         let done = match (self.cache(), flags.contains(OFlags::APPEND)) {
-            (Some(cache), true) => cache.append(&open.access(), data).map(|(at, done)| (done, at)),
-            (None, true) => open.source.append(data).map(|(at, done)| (done, at)),
-            (Some(cache), false) if may_wait => cache.write(&open.access(), offset, data).map(|done| (done, offset)),
-            (Some(cache), false) => cache.write_now(&open.access(), offset, data).map(|done| (done, offset)),
-            (None, false) => source::write_full(open.source.as_ref(), data, offset).map(|done| (done, offset)),
+            (Some(cache), true) => cache.append(&open.data.access(), data).map(|(at, done)| (done, at)),
+            (None, true) => open.data.source.append(data).map(|(at, done)| (done, at)),
+            (Some(cache), false) if may_wait => {
+                cache.write(&open.data.access(), offset, data).map(|done| (done, offset))
+            }
+            (Some(cache), false) => cache.write_now(&open.data.access(), offset, data).map(|done| (done, offset)),
+            (None, false) => source::write_full(open.data.source.as_ref(), data, offset).map(|done| (done, offset)),
         };
         let (done, at) = done?;
         // A single write may ask for it, too; where the open did, the source has done it, unless it hears of it later.
@@ -281,7 +226,7 @@ impl Tree {
         let _changing = self.metadata.changing([&open.node]);
         rustix::fs::fchmod(&open.file, mode - privileges)?;
         if let Some(cache) = self.cache() {
-            cache.restamp(open.number, stamp(&rustix::fs::fstat(&open.file)?));
+            cache.restamp(open.data.number, stamp(&rustix::fs::fstat(&open.file)?));
         }
         Ok(true)
     }
@@ -298,10 +243,10 @@ impl Tree {
 
     pub fn sync(&self, open: &OpenFile, data_only: bool) -> io::Result<()> {
         match self.cache() {
-            Some(cache) => cache.sync(&open.access(), data_only),
+            Some(cache) => cache.sync(&open.data.access(), data_only),
             None => {
                 self.write_out(open)?;
-                open.source.sync(data_only)
+                open.data.source.sync(data_only)
             }
         }
     }
@@ -315,7 +260,7 @@ impl Tree {
         let shifts = flags.intersects(FallocateFlags::COLLAPSE_RANGE | FallocateFlags::INSERT_RANGE);
         let range = offset..if shifts { u64::MAX } else { offset.saturating_add(length) };
         match self.cache() {
-            Some(cache) => cache.change(&open.access(), &range, allocate),
+            Some(cache) => cache.change(&open.data.access(), &range, allocate),
             None => allocate(),
         }
     }
@@ -414,7 +359,7 @@ impl Tree {
     /// Has the cache fold the applications that have ended and have nothing open. The next time is when there are twice
     /// as many as are left.
     fn fold(&self, cache: &FileCache) {
-        let open: HashSet<u32> = self.files.all().iter().map(|open| open.app).collect();
+        let open: HashSet<u32> = self.files.all().iter().map(|open| open.data.app).collect();
         let (names, app_by) = (cache.apps(), self.options.app_by);
         let ended = (0..).zip(&names).filter(|(number, name)| !open.contains(number) && app_by.is_over(name));
         cache.fold(ended.map(|(number, _)| number));
@@ -451,9 +396,9 @@ impl Tree {
     pub fn release(&self, handle: u64) -> Option<Arc<OpenFile>> {
         let open = self.files.close(handle)?;
         if let (Some(cache), Some(app)) = (self.cache(), open.node.closed())
-            && cache.wants(Op::Unlink, Some(open.number))
+            && cache.wants(Op::Unlink, Some(open.data.number))
         {
-            cache.note(Op::Unlink, open.number, app, 0, false);
+            cache.note(Op::Unlink, open.data.number, app, 0, false);
         }
         Some(open)
     }

@@ -10,6 +10,7 @@ use std::time::{Duration, Instant};
 use hotset_cache::FileCache;
 use hotset_cache::workers::{Limits, Part, Workers};
 
+use crate::served::Served;
 use crate::tree::Tree;
 
 /// Files that are written at a time.
@@ -21,8 +22,14 @@ pub(crate) fn write_overdue(tree: &Weak<Tree>, age: Duration) {
     loop {
         thread::sleep((age / 8).clamp(Duration::from_millis(5), Duration::from_secs(1)));
         let Some(tree) = tree.upgrade() else { return };
-        tree.contain(|_| start(&tree, &workers, age));
+        contain(&tree, || start(&tree, &workers, age));
     }
+}
+
+/// A panic ends this and the use of the cache.
+fn contain(tree: &Arc<Tree>, work: impl FnOnce()) {
+    let served: &dyn Served = tree.as_ref();
+    served.contain(|_| work());
 }
 
 fn start(tree: &Arc<Tree>, workers: &Workers, age: Duration) {
@@ -33,7 +40,7 @@ fn start(tree: &Arc<Tree>, workers: &Workers, age: Duration) {
         workers.run_in(room, move || {
             if let Some(tree) = tree.upgrade() {
                 // What fails waits on, and whoever syncs or closes the file is told.
-                tree.contain(|tree| drop(tree.cache().map(|cache| cache.write_out(file))));
+                contain(&tree, || drop(tree.cache().map(|cache| cache.write_out(file))));
             }
         });
     }

@@ -27,8 +27,8 @@ impl Tree {
             return Ok(());
         }
         match (self.cache(), &self.cache) {
-            (Some(cache), _) => cache.write_out(open.number),
-            (None, Some(broken)) if broken.has_lost(open.number) => Err(Errno::IO.into()),
+            (Some(cache), _) => cache.write_out(open.data.number),
+            (None, Some(broken)) if broken.has_lost(open.data.number) => Err(Errno::IO.into()),
             _ => Ok(()),
         }
     }

@@ -16,19 +16,11 @@ use hotset_core::request::Op;
 use rustix::fs::{AtFlags, CWD, FileType, Mode, OFlags, RawMode, RenameFlags, Stat};
 use rustix::io::Errno;
 
-use super::{NewMode, Tree, data_flags, is};
+use super::{Tree, data_flags, is};
 use crate::credentials::Caller;
 use crate::handles::OpenFile;
 use crate::nodes::{Node, patiently};
-
-/// What has been looked up, or made.
-#[derive(Clone, Copy)]
-pub(crate) struct Found {
-    pub number: u64,
-    pub stat: Stat,
-    /// For how long the kernel may believe the attributes.
-    pub left: Duration,
-}
+use crate::served::{Found, NewMode};
 
 /// The kernel looks a name up anew when it hears this: what it stands for is no file, so not for us to open.
 const LOOK_AGAIN: Errno = Errno::STALE;

@@ -13,11 +13,11 @@ use rustix::io::Errno;
 use super::{Tree, data_flags, is, stamp};
 use crate::Mode as Serving;
 use crate::credentials::{Caller, Credentials};
-use crate::handles::{OpenFile, Opened};
+use crate::handles::{Data, OpenFile, Opened};
 use crate::known::Opener;
 use crate::listing::OpenDirectory;
-use crate::metadata::Listing;
 use crate::nodes::{Node, patiently};
+use crate::served::{Listing, Seen};
 
 /// The bit in the flags of an open that says that the file will be executed; known to the kernel only.
 const FOR_EXECUTION: u32 = 0x20;
@@ -28,17 +28,6 @@ pub(super) struct Granted {
     pub opener: Option<Credentials>,
     /// It was opened for appending, and can be for nothing else.
     pub only_grows: bool,
-}
-
-/// What an open knows of the file.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Seen {
-    /// What is believed: the source was not asked.
-    Known,
-    /// It is as it was.
-    Same,
-    /// It is not, or may not be.
-    Other,
 }
 
 /// How an open file is used.
@@ -171,7 +160,8 @@ impl Tree {
             }
         }
         let stream = (self.options.mode == Serving::Strict && self.cache().is_some()).then(Stream::default);
-        OpenFile { file, source, opener, only_grows, number, app, executes, stream, node: node.clone() }
+        let data = Arc::new(Data { source, number, app, executes, stream, part: node.part() });
+        OpenFile { file, data, opener, only_grows, node: node.clone() }
     }
 
     /// Opens a directory, and says what the kernel may do with its listing.

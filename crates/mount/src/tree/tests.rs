@@ -7,13 +7,13 @@ use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
 use std::path::Path;
 
 use hotset_cache::workers::Limits;
-use rustix::fs::{CWD, Timespec, UTIME_NOW};
+use rustix::fs::{CWD, Timespec, Timestamps, UTIME_NOW};
 use tempfile::TempDir;
 
 use super::*;
 use crate::Plain;
-use crate::metadata::Listing;
 use crate::nodes::ROOT;
+use crate::served::{Listing, Seen};
 
 const USER: Caller = Caller { uid: 12345, gid: 12345, pid: 0 };
 

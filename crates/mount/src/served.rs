@@ -1,0 +1,263 @@
+//! The seam between the kernel's requests and what is served: a directory, or objects of a store.
+//!
+//! Requests name files by the numbers that a look-up gave them, and what is open by its handle. What something that is
+//! served cannot do it need not speak of: the calls that change anything refuse it as a file system does that can only
+//! be read.
+
+use std::ffi::OsStr;
+use std::io;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+use hotset_cache::FileCache;
+use hotset_cache::workers::Part;
+use rustix::fs::{OFlags, RenameFlags, Stat, StatVfs, Timestamps};
+use rustix::io::Errno;
+
+use crate::Mode;
+use crate::credentials::Caller;
+use crate::handles::Data;
+use crate::listing::Listed;
+
+/// What has been looked up, or made.
+#[derive(Clone, Copy)]
+pub(crate) struct Found {
+    pub number: u64,
+    pub stat: Stat,
+    /// For how long the kernel may believe the attributes.
+    pub left: Duration,
+}
+
+/// What an open knows of the file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Seen {
+    /// What is believed: the source was not asked.
+    Known,
+    /// It is as it was.
+    Same,
+    /// It is not, or may not be.
+    Other,
+}
+
+/// What the kernel may do with a listing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Listing {
+    /// Keep nothing of it.
+    Passing,
+    /// Keep it, and drop what it has.
+    New,
+    /// Keep what it has.
+    Known,
+}
+
+/// For how long the kernel may believe what it is told.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Validity {
+    pub names: Duration,
+    pub attributes: Duration,
+    /// Of names that do not exist.
+    pub nothing: Duration,
+}
+
+/// A change of attributes; what is `None` stays.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Attributes {
+    pub mode: Option<u32>,
+    pub uid: Option<u32>,
+    pub gid: Option<u32>,
+    pub size: Option<u64>,
+    pub times: Option<Timestamps>,
+}
+
+impl Attributes {
+    pub fn is_empty(&self) -> bool {
+        matches!(self, Attributes { mode: None, uid: None, gid: None, size: None, times: None })
+    }
+}
+
+/// The mode that something new is asked to have, its kind included, and the mask of who asks.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct NewMode {
+    pub mode: u32,
+    pub umask: u32,
+}
+
+/// What is left to be done when a handle is closed; it may wait for the source.
+pub(crate) type Closing = Box<dyn FnOnce() + Send>;
+
+/// What is served: every call of a file system. Each may wait for the source, unless it says otherwise.
+pub(crate) trait Served: Send + Sync {
+    /// The cache, as long as it is fit for use. Waits for nobody.
+    fn cache(&self) -> Option<&Arc<FileCache>>;
+    /// Waits for nobody.
+    fn mode(&self) -> Mode;
+    /// For how long the kernel may believe what it is told now. Waits for nobody.
+    fn validity(&self) -> Validity;
+    /// True if anything that was asked once is believed. Waits for nobody.
+    fn believes(&self) -> bool;
+    /// From now on whatever is to be opened is refused. Waits for nobody.
+    fn stop(&self);
+    /// True if nothing is open. Waits for nobody.
+    fn is_idle(&self) -> bool;
+    /// What the file with this number hangs with. Waits for nobody.
+    fn part(&self, number: u64) -> Part;
+    /// What a name in a directory hangs with. Waits for nobody.
+    fn part_of(&self, parent: u64, name: &OsStr) -> Part;
+    /// The data of an open file. Waits for nobody.
+    fn data(&self, handle: u64) -> io::Result<Arc<Data>>;
+
+    fn look_up(&self, parent: u64, name: &OsStr, caller: Caller) -> io::Result<Found>;
+    /// The kernel forgets the file `times` times.
+    fn forget(&self, number: u64, times: u64);
+    /// The attributes, and for how long the kernel may believe them.
+    fn stat(&self, number: u64) -> io::Result<(Stat, Duration)>;
+    /// Opens a file; gives its handle.
+    fn open(&self, number: u64, flags: u32, caller: Caller) -> io::Result<(u64, Seen)>;
+    /// The handle is closed. Waits for nobody.
+    fn release(self: Arc<Self>, handle: u64) -> Closing;
+    /// Opens a directory; gives its handle.
+    fn open_directory(&self, number: u64, caller: Caller) -> io::Result<(u64, Listing)>;
+    /// Shows `take` the entries of a directory from a place on, until it takes one no more.
+    fn list(
+        &self,
+        number: u64,
+        handle: u64,
+        place: u64,
+        caller: Caller,
+        take: &mut dyn FnMut(&Listed) -> bool,
+    ) -> io::Result<()>;
+    /// The handle is closed. Waits for nobody.
+    fn release_directory(&self, handle: u64) -> Closing;
+    fn space(&self, number: u64) -> io::Result<StatVfs>;
+
+    fn read_link(&self, _number: u64) -> io::Result<Vec<u8>> {
+        Err(Errno::INVAL.into())
+    }
+
+    /// Where data or a hole begins. The kernel takes it as it is answered here for all data, and asks no more.
+    fn seek(&self, _handle: u64, _offset: u64, _is_hole: bool) -> io::Result<u64> {
+        Err(Errno::NOSYS.into())
+    }
+
+    /// An extended attribute. The kernel takes it as it is answered here for none at all, and asks no more.
+    fn xattr(&self, _number: u64, _name: &OsStr, _caller: Caller) -> io::Result<Vec<u8>> {
+        Err(Errno::NOSYS.into())
+    }
+
+    fn xattrs(&self, _number: u64, _caller: Caller) -> io::Result<Vec<u8>> {
+        Err(Errno::NOSYS.into())
+    }
+
+    fn set_xattr(&self, _number: u64, _name: &OsStr, _value: &[u8], _flags: u32, _caller: Caller) -> io::Result<()> {
+        Err(Errno::ROFS.into())
+    }
+
+    fn remove_xattr(&self, _number: u64, _name: &OsStr, _caller: Caller) -> io::Result<()> {
+        Err(Errno::ROFS.into())
+    }
+
+    /// Changes attributes, a size through what is `open`, if the kernel names a handle.
+    fn set_attributes(
+        &self,
+        _number: u64,
+        _change: &Attributes,
+        _open: Option<u64>,
+        _caller: Caller,
+    ) -> io::Result<Stat> {
+        Err(Errno::ROFS.into())
+    }
+
+    fn make_node(
+        &self,
+        _parent: u64,
+        _name: &OsStr,
+        _mode: NewMode,
+        _device: u32,
+        _caller: Caller,
+    ) -> io::Result<Found> {
+        Err(Errno::ROFS.into())
+    }
+
+    fn make_directory(&self, _parent: u64, _name: &OsStr, _mode: NewMode, _caller: Caller) -> io::Result<Found> {
+        Err(Errno::ROFS.into())
+    }
+
+    fn make_link(&self, _parent: u64, _name: &OsStr, _target: &Path, _caller: Caller) -> io::Result<Found> {
+        Err(Errno::ROFS.into())
+    }
+
+    fn link(&self, _number: u64, _parent: u64, _name: &OsStr, _caller: Caller) -> io::Result<Found> {
+        Err(Errno::ROFS.into())
+    }
+
+    fn unlink(&self, _parent: u64, _name: &OsStr, _caller: Caller) -> io::Result<()> {
+        Err(Errno::ROFS.into())
+    }
+
+    fn remove_directory(&self, _parent: u64, _name: &OsStr, _caller: Caller) -> io::Result<()> {
+        Err(Errno::ROFS.into())
+    }
+
+    fn rename(&self, _from: (u64, &OsStr), _to: (u64, &OsStr), _flags: RenameFlags, _caller: Caller) -> io::Result<()> {
+        Err(Errno::ROFS.into())
+    }
+
+    /// Makes and opens a file; gives its handle.
+    fn create(
+        &self,
+        _parent: u64,
+        _name: &OsStr,
+        _mode: NewMode,
+        _flags: u32,
+        _caller: Caller,
+    ) -> io::Result<(Found, u64)> {
+        Err(Errno::ROFS.into())
+    }
+
+    /// Before a write by a user without the right to keep them: has the file lose the bits that let others run it with
+    /// its owner's rights. True if it has any.
+    fn drop_privileges(&self, _handle: u64) -> io::Result<bool> {
+        Ok(false)
+    }
+
+    /// Writes; gives how many bytes, and where they begin if that is not at `offset`.
+    fn write(
+        &self,
+        _handle: u64,
+        _offset: u64,
+        _data: &[u8],
+        _flags: OFlags,
+        _may_wait: bool,
+    ) -> io::Result<(usize, Option<u64>)> {
+        Err(Errno::ROFS.into())
+    }
+
+    fn allocate(&self, _handle: u64, _offset: u64, _length: u64, _mode: u32) -> io::Result<()> {
+        Err(Errno::ROFS.into())
+    }
+
+    fn flush(&self, _handle: u64) -> io::Result<()> {
+        Ok(())
+    }
+
+    fn sync(&self, _handle: u64, _data_only: bool) -> io::Result<()> {
+        Ok(())
+    }
+
+    fn sync_directory(&self, _handle: u64) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+impl dyn Served {
+    /// Serves one request. A panic ends the use of the cache and that request, which is answered with an error since
+    /// nobody else has answered it; a read is answered by the source.
+    pub fn contain(&self, serve: impl FnOnce(&dyn Served)) {
+        match self.cache() {
+            Some(cache) => drop(cache.contain(|| serve(self))),
+            None => drop(catch_unwind(AssertUnwindSafe(|| serve(self)))),
+        }
+    }
+}
