@@ -1,8 +1,8 @@
 //! A file system that serves a directory through the cache.
 //!
 //! Idea: every call is passed on to the source; only what reads and writes data goes through the cache.
-//! [`Tree`](tree::Tree) knows nothing of FUSE; `kernel.rs` translates the kernel's requests to it, and nothing else
-//! uses that protocol; `session.rs` mounts and unmounts.
+//! [`Tree`](tree::Tree) knows nothing of FUSE; `kernel.rs` translates the kernel's requests to what is
+//! [`Served`](served::Served), and nothing else uses that protocol; `session.rs` mounts and unmounts.
 //!
 //! Modes. *strict*: the kernel keeps no data of files that are read and written, so every read reaches the cache,
 //! counts are exact, and the policy alone decides what stays. *fast*: the kernel's page cache stands in front; the
