@@ -1,5 +1,5 @@
-//! The kernel's requests, translated to calls of what is [`Served`]. With `values.rs` and `session.rs` the only place that
-//! knows the FUSE protocol.
+//! The kernel's requests, translated to calls of what is [`Served`]. With `values.rs` and `session.rs` the only place
+//! that knows the FUSE protocol.
 //!
 //! Several threads take requests (`session.rs`), and some of them are always free for hits: whatever asks the source
 //! for anything is done through [`Workers`], where a part of the source that hangs holds up nobody else. What is short
