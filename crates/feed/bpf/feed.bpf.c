@@ -48,9 +48,9 @@ struct map SECTION("maps") stamps = {ARRAY, 4, 8, 1, MMAPABLE};
 struct map SECTION("maps") summary = {ARRAY, 4, 8, 1, MMAPABLE};
 
 /* What both sides write: `waiting` says what wakes the reader, 0 while it is awake; `lost` counts records that found no
- * room. */
+ * room; `devices` is how many devices are watched as a whole: each has an entry among the files with inode 0. */
 struct control {
-	u64 waiting, lost;
+	u64 waiting, lost, devices;
 };
 enum waking { RECORDS = 1, STAMPS = 2 };
 struct map SECTION("maps") control = {ARRAY, 4, sizeof(struct control), 1, MMAPABLE};
@@ -178,6 +178,20 @@ struct folio {
 	u8 order;
 };
 
+/* What is known of a file: its own entry, else that of its device. */
+static inline struct watched *find(const struct file *file)
+{
+	struct watched *known = lookup(&files, file);
+	struct file all = {file->device, 0};
+	struct control *shared;
+	u32 zero = 0;
+
+	if (known)
+		return known;
+	shared = lookup(&control, &zero);
+	return shared && shared->devices ? lookup(&files, &all) : 0;
+}
+
 static inline u64 up_to(const struct watched *watched, u64 last)
 {
 	return last < watched->pages ? last : watched->pages - 1;
@@ -186,7 +200,7 @@ static inline u64 up_to(const struct watched *watched, u64 last)
 SECTION("tracepoint") int on_read(struct range *event)
 {
 	struct file file = {event->device, event->inode};
-	struct watched *known = lookup(&files, &file);
+	struct watched *known = find(&file);
 	u64 first = event->first, last;
 
 	if (!known || first >= known->pages)
@@ -207,7 +221,7 @@ SECTION("tracepoint") int on_read(struct range *event)
 SECTION("tracepoint") int on_map(struct range *event)
 {
 	struct file file = {event->device, event->inode};
-	struct watched *known = lookup(&files, &file);
+	struct watched *known = find(&file);
 	u64 first = event->first;
 
 	if (!known || first >= known->pages)
@@ -218,7 +232,7 @@ SECTION("tracepoint") int on_map(struct range *event)
 SECTION("tracepoint") int on_fault(struct fault *event)
 {
 	struct file file = {event->device, event->inode};
-	struct watched *known = lookup(&files, &file);
+	struct watched *known = find(&file);
 
 	return known && event->page < known->pages ? tell(FAULT, &file, event->page, 1) : 0;
 }
@@ -227,7 +241,7 @@ static inline int on_folio(enum what what, struct folio *event)
 {
 	struct file file = {event->device, event->inode};
 
-	return lookup(&files, &file) ? tell(what, &file, event->first, 1ULL << (event->order & 31)) : 0;
+	return find(&file) ? tell(what, &file, event->first, 1ULL << (event->order & 31)) : 0;
 }
 
 SECTION("tracepoint") int on_add(struct folio *event) { return on_folio(ADDED, event); }

@@ -45,6 +45,8 @@ pub struct Bpf {
     /// Pages of a stamp, as a power of two.
     shift: u32,
     watched: FxHashMap<FileId, Watched>,
+    /// Devices all of whose files are watched.
+    devices: Vec<u64>,
     room: Room,
     /// Files by where their stamps begin.
     stamped: BTreeMap<u64, Stamped>,
@@ -72,6 +74,7 @@ impl Bpf {
             kind,
             shift: options.pages_per_stamp.max(1).next_power_of_two().ilog2(),
             watched: FxHashMap::default(),
+            devices: Vec::new(),
             room: Room::new(stamps),
             stamped: BTreeMap::new(),
             leaving: Vec::new(),
@@ -216,6 +219,12 @@ impl Feed for Bpf {
         watched
     }
 
+    fn watch_device(&mut self, device: u64) -> Result<()> {
+        self.kernel.watch_device(device)?;
+        self.devices.push(device);
+        Ok(())
+    }
+
     fn unwatch(&mut self, file: FileId) {
         self.kernel.unwatch(file);
         self.leaving.extend(self.watched.remove(&file).and_then(|watched| watched.stamps));
@@ -225,7 +234,7 @@ impl Feed for Bpf {
         self.rest(clock::now().saturating_add(nanos(timeout)))?;
         let now = clock::now();
         self.take_stamps();
-        let Bpf { kernel, pending, watched, .. } = self;
+        let Bpf { kernel, pending, watched, devices, .. } = self;
         kernel.drain(|time, event| pending.push((time, event)));
         let lost = kernel.lost();
         // What happened since may stand behind a touch that was not seen: it is for the next time.
@@ -235,7 +244,8 @@ impl Feed for Bpf {
             let later = ready.partition_point(|(time, _)| *time <= now);
             *pending = ready.split_off(later);
         }
-        ready.retain(|(_, event)| event.file().is_some_and(|file| watched.contains_key(&file)));
+        let is_watched = |file: FileId| watched.contains_key(&file) || devices.contains(&file.device);
+        ready.retain(|(_, event)| event.file().is_some_and(is_watched));
         if lost > self.lost {
             ready.push((now, Event::Lost(lost - self.lost)));
             self.lost = lost;

@@ -37,6 +37,9 @@ pub const NO_STAMPS: u64 = u64::MAX;
 /// Words of the map `control`.
 const WAITING: usize = 0;
 const LOST: usize = 1;
+const DEVICES: usize = 2;
+/// The inode of the entry that stands for all files of a device.
+const ALL: u64 = 0;
 
 /// What wakes the reader, in the word `WAITING`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -91,7 +94,7 @@ impl Kernel {
         }
         let words = |name: &str, words: usize| Words::of(map_fd(&ebpf, name)?, words);
         let (control, stamps, summary) =
-            (words("control", 2)?, words("stamps", stamps as usize)?, words("summary", summary as usize)?);
+            (words("control", 3)?, words("stamps", stamps as usize)?, words("summary", summary as usize)?);
         let ring = RingBuf::try_from(ebpf.take_map("ring").ok_or("the object has no ring")?)?;
         let files = HashMap::try_from(ebpf.take_map("files").ok_or("the object has no files")?)?;
         let mut reads = None;
@@ -119,6 +122,13 @@ impl Kernel {
                 other => io::Error::other(other),
             },
         })
+    }
+
+    /// Tells of every file of this device, one event each.
+    pub fn watch_device(&mut self, device: u64) -> Result<()> {
+        self.watch(FileId { device, inode: ALL }, u64::MAX, NO_STAMPS, 0)?;
+        self.control.all()[DEVICES].fetch_add(1, Ordering::Release);
+        Ok(())
     }
 
     /// Tells nothing more of this file.

@@ -129,7 +129,16 @@ pub trait Feed: Send {
     /// The kernel holds no more files.
     fn watch(&mut self, file: FileId, size: u64) -> Result<()>;
 
-    /// Tells nothing more of this file.
+    /// Tells of every file of this device from now on, whether it is watched by itself or not. Those that are not are
+    /// told one touch at a time, and past their ends (a read may ask for more than there is). For devices on which
+    /// files appear that nobody could name before.
+    ///
+    /// # Errors
+    ///
+    /// As of [`watch`](Feed::watch).
+    fn watch_device(&mut self, device: u64) -> Result<()>;
+
+    /// Tells nothing more of this file; if its device is watched, no more than of others there.
     fn unwatch(&mut self, file: FileId);
 
     /// Waits at most `timeout` for events and hands them on in order, each with its time in nanoseconds of

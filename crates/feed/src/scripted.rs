@@ -11,13 +11,19 @@ pub struct Scripted {
     /// What comes, with its times; a poll takes one group.
     groups: VecDeque<Vec<(u64, Event)>>,
     watched: HashSet<FileId>,
+    devices: HashSet<u64>,
     reading: bool,
 }
 
 impl Scripted {
     /// Each poll hands on one of `groups`: events with their times.
     pub fn new(groups: impl IntoIterator<Item = Vec<(u64, Event)>>) -> Scripted {
-        Scripted { groups: groups.into_iter().collect(), watched: HashSet::new(), reading: true }
+        Scripted {
+            groups: groups.into_iter().collect(),
+            watched: HashSet::new(),
+            devices: HashSet::new(),
+            reading: true,
+        }
     }
 
     /// One more group, behind the others.
@@ -37,13 +43,19 @@ impl Scripted {
 
     fn is_told(&self, event: &Event) -> bool {
         let is_unwanted = matches!(event, Event::Touched { how: How::Read, .. }) && !self.reading;
-        !is_unwanted && event.file().is_none_or(|file| self.watched.contains(&file))
+        let is_watched = |file: FileId| self.watched.contains(&file) || self.devices.contains(&file.device);
+        !is_unwanted && event.file().is_none_or(is_watched)
     }
 }
 
 impl Feed for Scripted {
     fn watch(&mut self, file: FileId, _size: u64) -> Result<()> {
         self.watched.insert(file);
+        Ok(())
+    }
+
+    fn watch_device(&mut self, device: u64) -> Result<()> {
+        self.devices.insert(device);
         Ok(())
     }
 
@@ -105,5 +117,8 @@ mod tests {
         feed.reading(true).unwrap();
         assert_eq!(polled(&mut feed), [all[1]]);
         assert!(feed.is_reading() && feed.watches(OTHER) && !feed.watches(FILE));
+        feed.push(all.clone());
+        feed.watch_device(FILE.device).unwrap();
+        assert_eq!(polled(&mut feed), all);
     }
 }

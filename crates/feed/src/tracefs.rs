@@ -41,6 +41,8 @@ pub struct Tracefs {
     watched: FxHashMap<FileId, u64>,
     /// Their devices, and how many files of each.
     devices: BTreeMap<u64, usize>,
+    /// Devices all of whose files are watched.
+    whole: Vec<u64>,
     /// The filter of the events.
     filter: String,
     /// Text that was read and ends within a line.
@@ -91,7 +93,7 @@ impl Tracefs {
         instance.write("buffer_size_kb", &(options.buffer / processors / 1024).max(4).to_string())?;
         // Whoever waits is woken by the first event, not by a half full buffer.
         instance.write("buffer_percent", "0")?;
-        let filter = filter(&FxHashMap::default(), &BTreeMap::new());
+        let filter = filter(&FxHashMap::default(), &BTreeMap::new(), &[]);
         instance.choose(&filter)?;
         layout::ALL.iter().try_for_each(|layout| instance.enable(layout, true))?;
         let nonblocking = OFlags::NONBLOCK.bits() as i32;
@@ -105,6 +107,7 @@ impl Tracefs {
             page,
             watched,
             devices,
+            whole: Vec::new(),
             filter,
             rest: Vec::new(),
             reads,
@@ -116,7 +119,7 @@ impl Tracefs {
 
     /// Tells the kernel of which files or devices it is to tell.
     fn choose(&mut self) -> Result<()> {
-        let filter = filter(&self.watched, &self.devices);
+        let filter = filter(&self.watched, &self.devices, &self.whole);
         if filter != self.filter {
             let chosen = self.instance.choose(&filter);
             chosen.map_err(|error| Error::Io { what: "set the filter of the trace events".to_owned(), error })?;
@@ -160,7 +163,9 @@ impl Tracefs {
             Line::Lost(lost) => return Some((clock::now(), Event::Lost(lost))),
             Line::Event { at, thread, event } => (at, thread, event),
         };
-        let size = *self.watched.get(&event.file()?)?;
+        let of = event.file()?;
+        let unknown = || self.whole.contains(&of.device).then_some(u64::MAX);
+        let size = self.watched.get(&of).copied().or_else(unknown)?;
         let Event::Touched { file, first, pages, how, process } = event else { return Some((at, event)) };
         let past = if how == How::Read { self.past } else { 0 };
         let end = (first + u64::from(pages) - past).min(size);
@@ -180,6 +185,11 @@ impl Feed for Tracefs {
         if self.watched.insert(file, size.div_ceil(self.page)).is_none() {
             *self.devices.entry(file.device).or_default() += 1;
         }
+        self.choose()
+    }
+
+    fn watch_device(&mut self, device: u64) -> Result<()> {
+        self.whole.push(device);
         self.choose()
     }
 
@@ -216,10 +226,13 @@ impl Feed for Tracefs {
     }
 }
 
-/// A filter of the kernel for these files, or their devices; for none, a device that no file is on.
-fn filter(watched: &FxHashMap<FileId, u64>, devices: &BTreeMap<u64, usize>) -> String {
+/// A filter of the kernel for these files, or their devices, and for `whole` devices; for none, a device that no
+/// file is on.
+fn filter(watched: &FxHashMap<FileId, u64>, devices: &BTreeMap<u64, usize>, whole: &[u64]) -> String {
+    let others = devices.keys().filter(|device| !whole.contains(device));
     let tests: Vec<String> = match watched.len() {
-        0 => vec!["s_dev == 0".to_owned()],
+        0 if whole.is_empty() => vec!["s_dev == 0".to_owned()],
+        _ if !whole.is_empty() => whole.iter().chain(others).map(|device| format!("s_dev == {device}")).collect(),
         1..=FEW => {
             watched.keys().map(|file| format!("(s_dev == {} && i_ino == {})", file.device, file.inode)).collect()
         }
@@ -279,10 +292,12 @@ mod tests {
         let watched =
             |files: u64| (1..=files).map(|inode| (FileId { device: 7, inode: u64::MAX - inode }, 1)).collect();
         let devices = BTreeMap::from([(7, 1), (8, 1)]);
-        assert_eq!(filter(&watched(0), &BTreeMap::new()), "s_dev == 0");
-        assert_eq!(filter(&watched(1), &devices), format!("(s_dev == 7 && i_ino == {})", u64::MAX - 1));
+        assert_eq!(filter(&watched(0), &BTreeMap::new(), &[]), "s_dev == 0");
+        assert_eq!(filter(&watched(1), &devices, &[]), format!("(s_dev == 7 && i_ino == {})", u64::MAX - 1));
         // The kernel takes less than a page.
-        assert!(filter(&watched(FEW as u64), &devices).len() < 4096);
-        assert_eq!(filter(&watched(FEW as u64 + 1), &devices), "s_dev == 7 || s_dev == 8");
+        assert!(filter(&watched(FEW as u64), &devices, &[]).len() < 4096);
+        assert_eq!(filter(&watched(FEW as u64 + 1), &devices, &[]), "s_dev == 7 || s_dev == 8");
+        assert_eq!(filter(&watched(1), &devices, &[8]), "s_dev == 8 || s_dev == 7");
+        assert_eq!(filter(&watched(0), &BTreeMap::new(), &[9]), "s_dev == 9");
     }
 }

@@ -267,6 +267,35 @@ fn only_watched_files_are_told_and_only_what_is_wanted() {
 }
 
 #[test]
+fn files_of_a_device_are_told_before_anybody_names_them() {
+    each_kind(&Options::default(), |kind, mut feed| {
+        let (first, second) = (Subject::new(), Subject::new());
+        feed.watch_device(first.id.device).unwrap();
+        first.read(3, 2);
+        second.read(7, 1);
+        let mut heard = Heard::default();
+        let of = |heard: &Heard, file: FileId| {
+            let events = heard.events.iter().filter(|(_, event)| event.file() == Some(file)).copied().collect();
+            let heard = Heard { events };
+            (heard.touched(How::Read), heard.added())
+        };
+        heard.until(&mut *feed, |heard| of(heard, second.id).0.contains(&7));
+        assert_eq!(of(&heard, first.id), (set(&[(3, 2)]), set(&[(3, 2)])), "{kind}");
+        assert_eq!(of(&heard, second.id), (set(&[(7, 1)]), set(&[(7, 1)])), "{kind}");
+        // By itself it is told with its size, and by the device again when it is not.
+        let mut heard = Heard::default();
+        feed.watch(first.id, 4 * PAGE).unwrap();
+        first.read(3, 2);
+        heard.until(&mut *feed, |heard| of(heard, first.id).0.contains(&3));
+        assert_eq!(of(&heard, first.id).0, set(&[(3, 1)]), "{kind}");
+        feed.unwatch(first.id);
+        first.read(9, 1);
+        heard.until(&mut *feed, |heard| of(heard, first.id).0.contains(&9));
+        assert_eq!(of(&heard, first.id).0, set(&[(3, 1), (9, 1)]), "{kind}");
+    });
+}
+
+#[test]
 fn blocks_may_share_a_stamp() {
     each_kind(&Options { pages_per_stamp: 16, ..Options::default() }, |kind, mut feed| {
         if kind == Kind::Stamps {
