@@ -15,6 +15,7 @@ use hotset_feed::FileId;
 use rustix::fs::inotify::{self, CreateFlags, WatchFlags};
 
 use crate::error::{SteerError, io};
+use crate::ground::{Changes, Found};
 
 /// Files that are steered at most; each costs some hundred bytes here, and a place in the kernel's table.
 pub const MOST: usize = 200_000;
@@ -22,21 +23,6 @@ pub const MOST: usize = 200_000;
 const OFTEN: Duration = Duration::from_secs(1);
 const PART: u32 = 20;
 const SELDOM: Duration = Duration::from_secs(30);
-
-/// A file that was found.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Found {
-    pub path: PathBuf,
-    pub bytes: u64,
-}
-
-/// What has changed since the last walk.
-#[derive(Debug, Default)]
-pub(crate) struct Changes {
-    /// New files, and those of another size or name.
-    pub found: Vec<(FileId, Found)>,
-    pub gone: Vec<FileId>,
-}
 
 /// The files below some directories.
 #[derive(Debug)]
@@ -47,7 +33,7 @@ pub(crate) struct Files {
     /// All directories are watched.
     is_complete: bool,
     has_changed: bool,
-    walked: Instant,
+    walked: Option<Instant>,
     took: Duration,
 }
 
@@ -56,8 +42,8 @@ impl Files {
     pub fn new(directories: Vec<PathBuf>) -> Files {
         let watch = inotify::init(CreateFlags::NONBLOCK | CreateFlags::CLOEXEC).ok();
         let is_complete = watch.is_some();
-        let (walked, took) = (Instant::now(), Duration::ZERO);
-        Files { directories, known: HashMap::new(), watch, is_complete, has_changed: true, walked, took }
+        let took = Duration::ZERO;
+        Files { directories, known: HashMap::new(), watch, is_complete, has_changed: true, walked: None, took }
     }
 
     /// How many there are.
@@ -70,16 +56,19 @@ impl Files {
         self.known.iter().map(|(id, found)| (*id, found.clone())).collect()
     }
 
-    /// True if it is time to walk again.
+    /// True if it is time to walk, for the first time or again.
     pub fn is_due(&mut self) -> bool {
+        let Some(since) = self.walked.map(|walked| walked.elapsed()) else { return true };
+        if since < OFTEN.max(self.took * PART) {
+            return false;
+        }
         let mut buffer = [MaybeUninit::uninit(); 4096];
         if let Some(watch) = &self.watch {
             while rustix::io::read(watch, &mut buffer).is_ok_and(|(told, _)| !told.is_empty()) {
                 self.has_changed = true;
             }
         }
-        let since = self.walked.elapsed();
-        since >= OFTEN.max(self.took * PART) && (self.has_changed || !self.is_complete && since >= SELDOM)
+        self.has_changed || !self.is_complete && since >= SELDOM
     }
 
     /// Walks all directories.
@@ -95,7 +84,7 @@ impl Files {
             fs::read_dir(&directory).map_err(io(format!("read {}", directory.display())))?;
             self.walk_into(&directory, &mut now)?;
         }
-        (self.walked, self.took) = (Instant::now(), started.elapsed());
+        (self.walked, self.took) = (Some(Instant::now()), started.elapsed());
         let before = std::mem::replace(&mut self.known, now);
         let is_new = |(id, file): &(&FileId, &Found)| before.get(id) != Some(file);
         let found = self.known.iter().filter(is_new).map(|(id, file)| (*id, file.clone())).collect();

@@ -10,6 +10,8 @@ use hotset_core::request::{Kind, Op, Request};
 use hotset_core::view::View;
 use rustc_hash::FxHashMap;
 
+use crate::steering::PAGE;
+
 /// The name of the application that a process is of; `None` if it has ended.
 pub type Naming = Box<dyn Fn(u32) -> Option<String> + Send>;
 
@@ -77,6 +79,12 @@ impl Marks {
         }
         let kind = Kind::Datafile;
         self.files[number] = File { path: path.to_owned(), bytes: Some(bytes), kind, group: file_group(path, kind) };
+    }
+
+    /// Pages of the file as far as is known; what is not described has no end.
+    pub fn pages(&self, file: u32) -> u64 {
+        let bytes = self.files.get(file as usize).and_then(|file| file.bytes);
+        bytes.map_or(u64::MAX, |bytes| bytes.div_ceil(PAGE))
     }
 
     /// The number of the file may be another one's.

@@ -12,11 +12,11 @@ use hotset_feed::{Event, Feed, FileId, now};
 use rustix::time::{ClockId, clock_gettime};
 use serde::Serialize;
 
-use crate::actuate::Advice;
+use crate::actuate::{Actuator, Advice};
 use crate::cgroup::Group;
 use crate::error::SteerError;
-use crate::files::{Changes, Files};
 use crate::governor::{Division, Governor, Reading};
+use crate::ground::{Directories, Ground};
 use crate::judge::{Judge, Misses, State};
 use crate::pressure::Pressure;
 use crate::proof::{Proof, Proven, SHORTEST, Sample};
@@ -141,11 +141,12 @@ struct Lag {
 }
 
 /// A feed, a policy, and what they act on.
-pub struct Session {
+pub struct Session<G = Directories> {
     settings: Settings,
     feed: Box<dyn Feed>,
-    steering: Steering<Advice>,
-    files: Files,
+    steering: Steering<G>,
+    /// Events of a poll, kept for their room.
+    batch: Vec<(u64, Event)>,
     governor: Governor,
     judge: Judge,
     proof: Proof,
@@ -169,27 +170,28 @@ impl Session {
     ///
     /// The policy cannot run here, nothing bounds the memory, or files cannot be listed.
     pub fn new(settings: Settings, telling: Telling, feed: Box<dyn Feed>) -> Result<Session, SteerError> {
-        let now = now();
-        let mut governor = Governor::new(settings.memory);
-        let reading = match &settings.group {
-            Some(group) => group.read().map_err(|_| no_group(group))?,
-            None => Reading::default(),
-        };
-        let unlimited = || SteerError::Unlimited {
-            cgroup: settings.group.as_ref().map_or_else(PathBuf::new, |group| group.folder().to_owned()),
-        };
-        let division = governor.divide(now, &reading, false).ok_or_else(unlimited)?;
-        let (policy, kernel) = blocks(&division, settings.block);
-        if policy < LEAST {
-            return Err(SteerError::TooSmall { memory: division.policy, block: settings.block, least: LEAST });
-        }
         let advice = match &settings.group {
             Some(group) => Advice::fetching_in(group.folder(), settings.fetcher.clone()),
             None => Advice::default(),
         };
-        let steering = Steering::new(&settings.policy, settings.block, policy, kernel, telling, advice)?;
+        let ground = Directories::new(settings.directories.clone(), advice);
+        Session::on(ground, settings, telling, feed)
+    }
+}
+
+impl<G: Ground> Session<G> {
+    /// Watches every file of `ground`, which is at the directories of the settings.
+    ///
+    /// # Errors
+    ///
+    /// The policy cannot run here, nothing bounds the memory, or files cannot be listed.
+    pub fn on(ground: G, settings: Settings, telling: Telling, feed: Box<dyn Feed>) -> Result<Session<G>, SteerError> {
+        let now = now();
+        let mut governor = Governor::new(settings.memory);
+        let device = ground.device();
+        let (steering, division) = begin(&settings, &mut governor, now, telling, ground)?;
         let mut session = Session {
-            files: Files::new(settings.directories.clone()),
+            batch: Vec::new(),
             pressure: Pressure::of(settings.group.as_ref().map(Group::folder)),
             settings,
             feed,
@@ -207,8 +209,8 @@ impl Session {
             unwatched: 0,
             cpu: cpu(),
         };
-        let changes = session.files.walk()?;
-        session.apply(changes)?;
+        device.map_or(Ok(()), |device| session.feed.watch_device(device))?;
+        session.learn()?;
         if session.settings.when == When::Always {
             session.enter(State::Steering, now)?;
         }
@@ -229,7 +231,7 @@ impl Session {
         }
         let now = now();
         self.steering.settle(now);
-        self.steering.actuator().close();
+        self.steering.actuator().rest();
         if self.settings.when == When::Proof {
             self.prove(now)?;
         }
@@ -242,16 +244,19 @@ impl Session {
 
     /// Handles what has happened; true if events were lost.
     fn poll(&mut self, timeout: Duration) -> Result<bool, SteerError> {
-        let (steering, lag) = (&mut self.steering, &mut self.lag);
+        let mut batch = std::mem::take(&mut self.batch);
+        self.feed.poll(timeout, &mut |at, event| batch.push((at, event)))?;
+        // Of what is new somebody may have told before it was read.
+        self.learn()?;
+        let (steering, lag, now) = (&mut self.steering, &mut self.lag, now());
         let mut lost = false;
-        let mut handled = None;
-        self.feed.poll(timeout, &mut |at, event| {
-            let now = *handled.get_or_insert_with(now);
+        for (at, event) in batch.drain(..) {
             let age = now.saturating_sub(at) as f64 / SECOND as f64;
             (lag.events, lag.sum, lag.worst) = (lag.events + 1, lag.sum + age, lag.worst.max(age));
             lost |= matches!(event, Event::Lost(_));
             steering.handle(at, &event);
-        })?;
+        }
+        self.batch = batch;
         Ok(lost)
     }
 
@@ -269,35 +274,34 @@ impl Session {
         self.steering.watch(file, &resident, now());
     }
 
-    fn apply(&mut self, changes: Changes) -> Result<(), SteerError> {
+    /// Takes note of files that have come, changed and gone.
+    fn learn(&mut self) -> Result<(), SteerError> {
+        let Some(changes) = self.steering.actuator().changes()? else { return Ok(()) };
         for file in changes.gone {
             self.feed.unwatch(file);
             self.steering.forget(file);
-            self.steering.actuator().forget(file);
         }
-        let known: HashSet<FileId> = self.steering.watched().into_iter().collect();
+        // Of a device that is watched as a whole the feed has told, and will tell, whatever is resident.
+        let is_told = self.steering.actuator().device().is_some();
         for (id, file) in changes.found {
-            let path = file.path.to_string_lossy().into_owned();
-            self.steering.actuator().know(id, file.path);
             if self.feed.watch(id, file.bytes).is_err() {
                 self.unwatched += 1;
-                continue;
+                if !is_told {
+                    continue;
+                }
             }
-            self.steering.describe(id, &path, file.bytes);
-            if !known.contains(&id) {
+            let is_known = self.steering.is_watched(id);
+            self.steering.describe(id, &file.path.to_string_lossy(), file.bytes);
+            if !is_known && !is_told {
                 self.ask(id);
             }
         }
-        self.steering.actuator().close();
+        self.steering.actuator().rest();
         Ok(())
     }
 
-    /// Looks at what sends no events: files, memory, who waits.
+    /// Looks at what sends no events: memory, who waits.
     fn look(&mut self, now: u64) -> Result<Option<Over>, SteerError> {
-        if self.files.is_due() {
-            let changes = self.files.walk()?;
-            self.apply(changes)?;
-        }
         let reading = match self.settings.group.as_ref().map(Group::read) {
             Some(Err(_)) => return Ok(Some(Over::GroupGone)),
             Some(Ok(reading)) => reading,
@@ -381,7 +385,7 @@ impl Session {
             blocks: self.steering.capacity(),
             blocks_held: self.steering.held(),
             blocks_pending: self.steering.pending(),
-            files: self.files.len(),
+            files: self.steering.ground().files(),
             files_unwatched: self.unwatched,
             lag_mean: self.lag.sum / self.lag.events.max(1) as f64,
             lag_worst: self.lag.worst,
@@ -397,7 +401,7 @@ impl Session {
     /// The last report: what is resident is asked of the kernel.
     pub fn finish(&mut self) -> Report {
         let mut residency = Residency::default();
-        for (file, found) in self.files.all() {
+        for (file, found) in self.steering.ground().all() {
             // A file that is gone has nothing resident.
             let resident = self.steering.actuator().resident(file).unwrap_or_default();
             let resident: HashSet<u64> = resident.into_iter().flatten().collect();
@@ -408,9 +412,42 @@ impl Session {
             residency.missing += held.difference(&resident).count() as u64;
             residency.extra += resident.difference(&held).count() as u64;
         }
-        self.steering.actuator().close();
+        self.steering.actuator().rest();
         Report { residency: Some(residency), ..self.report() }
     }
+}
+
+/// Finds out whether a session can be had with these settings, without a feed or a file.
+///
+/// # Errors
+///
+/// The policy cannot run here, or nothing bounds the memory.
+pub fn check(settings: &Settings, telling: Telling) -> Result<(), SteerError> {
+    begin(settings, &mut Governor::new(settings.memory), now(), telling, Advice::default()).map(drop)
+}
+
+/// The policy, with what it may hold.
+fn begin<A: Actuator>(
+    settings: &Settings,
+    governor: &mut Governor,
+    now: u64,
+    telling: Telling,
+    actuator: A,
+) -> Result<(Steering<A>, Division), SteerError> {
+    let reading = match &settings.group {
+        Some(group) => group.read().map_err(|_| no_group(group))?,
+        None => Reading::default(),
+    };
+    let unlimited = || SteerError::Unlimited {
+        cgroup: settings.group.as_ref().map_or_else(PathBuf::new, |group| group.folder().to_owned()),
+    };
+    let division = governor.divide(now, &reading, false).ok_or_else(unlimited)?;
+    let (policy, kernel) = blocks(&division, settings.block);
+    if policy < LEAST {
+        return Err(SteerError::TooSmall { memory: division.policy, block: settings.block, least: LEAST });
+    }
+    let steering = Steering::new(&settings.policy, settings.block, policy, kernel, telling, actuator)?;
+    Ok((steering, division))
 }
 
 /// Blocks for the policy and for the kernel.

@@ -194,6 +194,11 @@ impl<A: Actuator> Steering<A> {
         self.mirror.pages()
     }
 
+    /// What acts, to be looked at.
+    pub fn ground(&self) -> &A {
+        &self.actuator
+    }
+
     /// What acts.
     pub fn actuator(&mut self) -> &mut A {
         &mut self.actuator
@@ -252,6 +257,11 @@ impl<A: Actuator> Steering<A> {
         self.recent = [Address::MAX; MERGED];
     }
 
+    /// True if this file is watched.
+    pub fn is_watched(&self, file: FileId) -> bool {
+        self.numbers.contains_key(&file)
+    }
+
     /// Files that are watched.
     pub fn watched(&self) -> Vec<FileId> {
         self.files.iter().copied().flatten().collect()
@@ -292,7 +302,10 @@ impl<A: Actuator> Steering<A> {
         };
         match *event {
             Event::Touched { file, first, pages, how, process } => {
-                let mut pages = first..first + u64::from(pages);
+                let mut pages = first..(first + u64::from(pages)).min(self.marks.pages(number));
+                if pages.is_empty() {
+                    return;
+                }
                 if how != How::Read {
                     self.actuator.is_mapped(file, process);
                     self.mapped.insert(number);

@@ -1,13 +1,16 @@
 //! A session on a feed that is played and files that are real: what the kernel holds is asked where events were lost.
 
+use std::collections::{BTreeMap, VecDeque};
 use std::fs::{self, File};
-use std::io::Read;
+use std::io::{self, Read};
+use std::ops::Range;
 use std::path::Path;
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use hotset_core::policy::PolicySpec;
 use hotset_feed::{Event, Feed, FileId, How, Scripted};
-use hotset_steer::{Session, Settings, SteerError, Telling, When};
+use hotset_steer::{Actuator, Changes, Found, Ground, Session, Settings, SteerError, Telling, When, check};
 
 const FOLDER: &str = env!("CARGO_TARGET_TMPDIR");
 const PAGES: u64 = 256;
@@ -81,4 +84,86 @@ fn files_that_are_deleted_are_forgotten_and_others_stay() {
         lost = session.step(Duration::from_millis(20)).err();
     }
     assert!(lost.unwrap().to_string().starts_with("cannot read "), "the directory itself is gone");
+}
+
+/// A file system whose server tells of its files.
+#[derive(Default)]
+struct Told {
+    told: VecDeque<Changes>,
+    files: BTreeMap<FileId, Found>,
+    dropped: Arc<Mutex<Vec<Range<u64>>>>,
+}
+
+impl Actuator for Told {
+    fn drop(&mut self, _file: FileId, pages: Range<u64>) -> io::Result<()> {
+        self.dropped.lock().unwrap().push(pages);
+        Ok(())
+    }
+
+    fn fetch(&mut self, _file: FileId, _pages: Range<u64>) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+impl Ground for Told {
+    fn device(&self) -> Option<u64> {
+        Some(7)
+    }
+
+    fn changes(&mut self) -> Result<Option<Changes>, SteerError> {
+        let Some(changes) = self.told.pop_front() else { return Ok(None) };
+        changes.gone.iter().for_each(|gone| _ = self.files.remove(gone));
+        self.files.extend(changes.found.iter().cloned());
+        Ok(Some(changes))
+    }
+
+    fn files(&self) -> usize {
+        self.files.len()
+    }
+
+    fn all(&self) -> Vec<(FileId, Found)> {
+        self.files.clone().into_iter().collect()
+    }
+
+    fn resident(&mut self, _file: FileId) -> io::Result<Vec<Range<u64>>> {
+        Ok(vec![16..20, 20..24])
+    }
+}
+
+/// Nothing of what is read between the first word of a file and the first look at it is missed, and nothing of what a
+/// read asks for behind its end is counted.
+#[test]
+fn files_that_are_told_of_are_steered_from_their_first_page_on() {
+    let file = FileId { device: 7, inode: 3 };
+    let touched = |first, pages| Event::Touched { file, first, pages, how: How::Read, process: 0 };
+    let added = |first, pages| Event::Added { file, first, pages };
+    let feed = Scripted::new([
+        vec![(1, added(0, 20)), (2, touched(0, 64))],
+        vec![(3, touched(16, 1)), (4, Event::Lost(2))],
+        vec![(5, touched(0, 1))],
+    ]);
+    let found = |bytes| Changes { found: vec![(file, Found { path: "/there/file".into(), bytes })], gone: Vec::new() };
+    let gone = Changes { found: Vec::new(), gone: vec![file] };
+    let told = VecDeque::from([Changes::default(), found(20 * 4096), found(24 * 4096), gone]);
+    let ground = Told { told, ..Told::default() };
+    let settings = Settings {
+        policy: PolicySpec::parse("lru").unwrap(),
+        block: 65536,
+        memory: Some(1 << 20),
+        group: None,
+        directories: vec!["/there".into()],
+        when: When::Always,
+        fetcher: Vec::new(),
+    };
+    check(&settings, Telling::default()).unwrap();
+    let mut session = Session::on(ground, settings, Telling::default(), Box::new(feed)).unwrap();
+    session.step(Duration::ZERO).unwrap();
+    let report = session.report();
+    assert_eq!((report.files, report.pages_resident, report.counts.references), (1, 20, 2), "16 and 4 pages");
+    session.step(Duration::ZERO).unwrap();
+    let report = session.report();
+    assert_eq!((report.rebuilt, report.pages_resident), (1, 8), "what was lost is asked");
+    session.step(Duration::ZERO).unwrap();
+    let report = session.report();
+    assert_eq!((report.files, report.pages_resident, report.counts.references), (0, 0, 2), "it is gone");
 }
