@@ -8,15 +8,14 @@ mod place;
 mod server;
 
 use std::fs;
-use std::io::{BufRead, BufReader, Read, Write};
+use std::io::{self, BufRead, BufReader, Read, Write};
 use std::os::unix::fs::MetadataExt;
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use hotset_cache::FileCache;
-use hotset_mount::{Device, device_at, mount_line, mountpoint};
+use hotset_mount::{Device, mount_line, mountpoint};
 use hotset_steer::Hierarchy;
 use rustix::process::{Uid, geteuid};
 use serde::{Deserialize, Serialize};
@@ -74,12 +73,9 @@ const LONGEST: u64 = 64 << 20;
 const ONLY_OWNER: &str = "only root and the user who mounted may ask";
 
 /// Answers clients for a mount as long as what is returned lives. Without a place to listen at it serves all the same.
-pub(crate) fn serve_mount(mountpoint: &Path, cache: Arc<FileCache>) -> Option<impl Drop> {
-    let served = device_at(mountpoint).and_then(|device| server::serve(place::of_mount(device), cache));
-    let explain = |error| {
-        let shown = mountpoint.display();
-        eprintln!("hotset: {shown} is served, but `hotset ctl` and `hotset top` cannot reach it: {error}");
-    };
+pub(crate) fn serve_mount(device: io::Result<Device>, subject: Arc<dyn Subject>) -> Option<Place> {
+    let served = device.and_then(|device| server::serve(place::of_mount(device), subject));
+    let explain = |error| eprintln!("hotset: it is served, but `hotset ctl` and `hotset top` cannot reach it: {error}");
     served.map_err(explain).ok()
 }
 
@@ -108,13 +104,13 @@ pub(crate) fn ask(path: &Path, wish: &Wish) -> Result<Value, Failure> {
     })?;
     let device = (rustix::fs::major(about.dev()), rustix::fs::minor(about.dev()));
     let owner = owner(device)?.unwrap_or_else(geteuid);
-    let steered = |error: std::io::Error| {
+    let steered = |error: io::Error| {
         let mut found = [owner, Uid::ROOT].into_iter();
         found.find_map(|owner| place::connect(&place::of_steered(&about), owner).ok()).ok_or(error)
     };
     let stream = place::connect(&place::of_mount(device), owner).or_else(steered).map_err(|error| {
         Failure::Work(match error.kind() {
-            std::io::ErrorKind::PermissionDenied => format!("the mount at {shown} does not answer: {ONLY_OWNER}"),
+            io::ErrorKind::PermissionDenied => format!("the mount at {shown} does not answer: {ONLY_OWNER}"),
             _ => format!(
                 "no `hotset mount` answers for {shown} ({error}), and no `hotset steer`: expected the mountpoint of one with a cache, or a directory or control group that this user steers"
             ),
@@ -158,7 +154,7 @@ fn known_by(name: &str, status: &Value) -> Option<String> {
 }
 
 /// Who has mounted it.
-fn owner(device: Device) -> std::io::Result<Option<Uid>> {
+fn owner(device: Device) -> io::Result<Option<Uid>> {
     let line = mount_line(device)?;
     let number = line.and_then(|line| line.rsplit_once("user_id=")?.1.split(',').next()?.parse().ok());
     Ok(number.map(Uid::from_raw))
@@ -166,7 +162,7 @@ fn owner(device: Device) -> std::io::Result<Option<Uid>> {
 
 /// Only root, the user who asks and the one who mounted are believed.
 fn check_server(stream: &UnixStream, owner: Uid, shown: &str) -> Result<(), Failure> {
-    let server = rustix::net::sockopt::socket_peercred(stream).map_err(std::io::Error::from)?.uid;
+    let server = rustix::net::sockopt::socket_peercred(stream).map_err(io::Error::from)?.uid;
     if server.is_root() || server == geteuid() || server == owner {
         return Ok(());
     }
@@ -180,7 +176,7 @@ fn check_server(stream: &UnixStream, owner: Uid, shown: &str) -> Result<(), Fail
 const NOT_CONNECTED: i32 = rustix::io::Errno::NOTCONN.raw_os_error();
 const ABORTED: i32 = rustix::io::Errno::CONNABORTED.raw_os_error();
 
-fn exchange(mut stream: UnixStream, wish: &Wish) -> std::io::Result<Answer> {
+fn exchange(mut stream: UnixStream, wish: &Wish) -> io::Result<Answer> {
     stream.set_read_timeout(Some(PATIENCE))?;
     // Who is refused need not have been heard out.
     let asked = writeln!(stream, "{}", serde_json::to_string(wish)?);

@@ -5,8 +5,9 @@ mod detached;
 mod log;
 mod saving;
 mod serving;
+mod steered;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -14,8 +15,9 @@ use clap::{Args, ValueEnum};
 use hotset_cache::{CacheError, FileCache, Recording, Settings};
 use hotset_core::policy::{PolicySpec, Setting};
 use hotset_core::spec::Value;
-use hotset_mount::{Mode, Options, Plain, Staleness};
+use hotset_mount::{Mode, Options, PastCache, Plain, Staleness, Store, device_at};
 use log::Log;
+use steered::Prepared;
 
 use crate::app_by::By;
 use crate::classes;
@@ -37,19 +39,21 @@ pub(crate) struct Mount {
     source: PathBuf,
     /// Where it is to be seen: an empty directory outside of it
     mountpoint: PathBuf,
-    /// Memory for cached blocks, a hard limit; 0 passes everything through without a cache
+    /// Memory for cached blocks, a hard limit; 0 passes everything through without a cache. With --mode steered: what
+    /// the policy may hold in the kernel's page cache
     #[arg(long, value_name = "SIZE", value_parser = Value::bytes)]
     memory: u64,
     /// The scheme, e.g. arc, render, s3-fifo(small=5%) (see `hotset policies`); auto needs no choice
     #[arg(short, long, value_name = "SPEC", default_value = "auto")]
     policy: String,
-    /// Bytes of a block, a power of two from 512 to 16M
+    /// Bytes of a block, a power of two from 512 to 16M; with --mode steered from 4K to 2M
     #[arg(long, value_name = "SIZE", value_parser = Value::bytes, default_value = "4K")]
     block: u64,
     /// What applications are told apart by
     #[arg(long, value_enum, default_value_t = By::Exe)]
     app_by: By,
-    /// strict: every read reaches the cache; fast: the kernel's page cache stands in front
+    /// strict: every read reaches the cache; fast: the kernel's page cache stands in front; steered: the kernel's page
+    /// cache is all there is, and is made to keep what the policy would keep
     #[arg(long, value_enum, default_value_t = InFront::Strict)]
     mode: InFront,
     /// How old may be what is known of names, attributes and listings, and what an open believes of the file: a time,
@@ -103,6 +107,8 @@ enum InFront {
     Strict,
     /// The kernel's page cache in front
     Fast,
+    /// The kernel's page cache alone, under the policy
+    Steered,
 }
 
 impl Mount {
@@ -119,11 +125,16 @@ impl Mount {
         if self.readonly && self.write_back.is_some() {
             return Err(Failure::Usage("--write-back is of no use with --readonly: leave one of them out".to_owned()));
         }
-        let cache = if self.memory == 0 { None } else { Some(Arc::new(self.cache(&policy)?)) };
+        let steered = self.steered(&policy, &mountpoint)?;
+        let cache = match self.memory > 0 && steered.is_none() {
+            true => Some(Arc::new(self.cache(&policy)?)),
+            false => None,
+        };
         let options = Options {
             mode: match self.mode {
                 InFront::Strict => Mode::Strict,
                 InFront::Fast => Mode::Fast,
+                InFront::Steered => Mode::Steered,
             },
             app_by: self.app_by.into(),
             staleness: self.staleness,
@@ -131,20 +142,25 @@ impl Mount {
             readonly: self.readonly,
             allow_suid: self.allow_suid,
             allow_dev: self.allow_dev,
+            told: steered.as_ref().map(Prepared::told),
         };
+        let store: Arc<dyn Store> = if steered.is_some() { Arc::new(PastCache) } else { Arc::new(Plain) };
         let listening = self.listen.as_deref().map(control::listen).transpose()?;
         let log = cache.as_ref().map(|cache| Log::start(cache, self.block, self.log.as_deref())).transpose()?;
         // What is made from now on is to have the mode that was asked for; whoever asks has a mask of their own.
         rustix::process::umask(rustix::fs::Mode::empty());
         serving::raise_limit();
         serving::explain_panics(&source);
-        let mounted = hotset_mount::mount(&source, &mountpoint, cache.clone(), Arc::new(Plain), options)
+        let mounted = hotset_mount::mount(&source, &mountpoint, cache.clone(), store, options)
             .map_err(|error| checks::explain(&mountpoint, &error))?;
-        let _reachable = cache.as_ref().and_then(|cache| control::serve_mount(&mountpoint, cache.clone()));
-        if let (Some(listening), Some(cache)) = (listening, &cache) {
-            listening.serve(cache.clone())?;
-        }
+        let _reachable = cache.as_ref().and_then(|cache| control::serve_mount(device_at(&mountpoint), cache.clone()));
+        let listening = match (listening, &cache) {
+            (Some(listening), Some(cache)) => listening.serve(cache.clone()).map(|()| None)?,
+            (listening, _) => listening,
+        };
+        let steering = steered.map(|prepared| prepared.start(&mounted, &source, listening)).transpose()?;
         serving::serve(mounted, &source, &mountpoint, cache.as_ref(), self.detached, self.stop_timeout)?;
+        steering.map_or(Ok(()), |steering| steering.finish(self.detached))?;
         log.into_iter().for_each(Log::finish);
         Ok(())
     }
@@ -165,6 +181,26 @@ impl Mount {
             ))),
             None => Ok(()),
         }
+    }
+
+    /// What is needed where the kernel keeps the pages and the policy decides.
+    fn steered(&self, policy: &PolicySpec, mountpoint: &Path) -> Result<Option<Prepared>, Failure> {
+        let InFront::Steered = self.mode else { return Ok(None) };
+        let no_use = [
+            ("--record", self.record.is_some(), "reads that hit are the kernel's, which a recording would lack"),
+            ("--log", self.log.is_some(), "no room is divided there"),
+            ("--write-back", self.write_back.is_some(), "there are no frames in which anything could wait"),
+            (
+                "--staleness TIME",
+                matches!(self.staleness, Staleness::For(_)),
+                "nothing is kept there but the pages: leave it out, or say revalidate",
+            ),
+        ];
+        if let Some((option, _, why)) = no_use.into_iter().find(|&(_, given, _)| given) {
+            return Err(Failure::Usage(format!("{option} is of no use with --mode steered: {why}")));
+        }
+        let rules = self.classes.as_deref().map(classes::read).transpose()?;
+        Prepared::new(policy, self.memory, self.block, mountpoint, rules, self.app_by.into()).map(Some)
     }
 
     fn cache(&self, policy: &PolicySpec) -> Result<FileCache, Failure> {

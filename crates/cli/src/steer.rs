@@ -1,29 +1,26 @@
 //! `hotset steer`: the kernel's page cache under a policy.
 
+pub(crate) mod feeding;
 mod proved;
 mod running;
-mod status;
+pub(crate) mod shown;
+pub(crate) mod words;
 
 use std::ffi::OsString;
 use std::fs;
-use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
 use hotset_core::policy::{PolicySpec, Setting};
 use hotset_core::spec::Value;
-use hotset_feed::{Feed, Kind, Options, available};
-use hotset_mount::AppBy;
-use hotset_steer::{
-    Group, Hierarchy, Naming, Session, Settings, SteerError, Telling, When, pages_per_stamp, serve_fetches,
-    tells_applications,
-};
+use hotset_steer::{Group, Hierarchy, Session, Settings, SteerError, Telling, When, serve_fetches};
 
 use crate::app_by::By;
 use crate::classes;
 use crate::control::{self, Claim, claim};
 use crate::failure::Failure;
-use status::Shown;
+use feeding::{feed, naming};
+use shown::Shown;
 
 /// Have the kernel keep in its page cache what a policy would keep
 #[derive(Args)]
@@ -156,38 +153,14 @@ impl Steer {
             _ => When::Pays,
         };
         let rules = self.classes.as_deref().map(classes::read).transpose()?;
-        let by_app = tells_applications(&policy);
-        let telling = Telling { rules, naming: by_app.then(|| naming(self.app_by.into())) };
+        let telling = Telling { rules, naming: naming(&policy, self.app_by.into()) };
+        let feed = feed(&policy, self.block, self.exact)?;
         // What has to be fetched is fetched by this very program.
         let program = std::env::current_exe().map(OsString::from);
         let fetcher = program.map_or(Vec::new(), |program| vec![program, "steer".into(), "--fetcher".into()]);
         let settings = Settings { policy, block: self.block, memory, group: Some(group), directories, when, fetcher };
-        Ok(Session::new(settings, telling, self.feed(by_app)?)?)
+        Ok(Session::new(settings, telling, feed)?)
     }
-
-    /// The best feed that can be had, of those that tell processes where that is needed.
-    fn feed(&self, by_app: bool) -> Result<Box<dyn Feed>, Failure> {
-        let options = Options { pages_per_stamp: pages_per_stamp(self.block), ..Options::default() };
-        let kinds = match (self.exact, by_app) {
-            (true, _) => &[Kind::Ring][..],
-            (false, true) => &[Kind::Ring, Kind::Tracefs],
-            (false, false) => &Kind::ALL,
-        };
-        if by_app && !self.exact {
-            let policy = &self.policy;
-            eprintln!("hotset: {policy} tells applications apart, so each single read is listened to, as with --exact");
-        }
-        let mut opened = kinds.iter().filter_map(|&kind| hotset_feed::open(kind, &options).ok());
-        opened.next().ok_or_else(|| Failure::Work(available().to_string()))
-    }
-}
-
-/// Names the application of a process.
-fn naming(by: AppBy) -> Naming {
-    Box::new(move |process| {
-        let user = fs::metadata(format!("/proc/{process}")).ok()?.uid();
-        Some(by.name(process, user))
-    })
 }
 
 fn claims(directories: &[PathBuf]) -> Result<Vec<Claim>, Failure> {

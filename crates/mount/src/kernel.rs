@@ -77,8 +77,8 @@ impl Kernel {
 fn fopen_flags(mode: Mode, flags: u32, same: bool) -> FopenFlags {
     let cached = match (mode, same) {
         (Mode::Strict, _) => FopenFlags::FOPEN_DIRECT_IO,
-        (Mode::Fast, true) => FopenFlags::FOPEN_KEEP_CACHE,
-        (Mode::Fast, false) => FopenFlags::empty(),
+        (Mode::Fast | Mode::Steered, true) => FopenFlags::FOPEN_KEEP_CACHE,
+        (Mode::Fast | Mode::Steered, false) => FopenFlags::empty(),
     };
     // Who has written nothing need not hear at the close whether that has arrived.
     let reads_only = !OFlags::from_bits_retain(flags).intersects(OFlags::WRONLY | OFlags::RDWR);
@@ -171,7 +171,7 @@ impl Filesystem for Kernel {
         // What an older kernel does not know is left out.
         let wanted = match self.served.mode() {
             Mode::Strict => InitFlags::FUSE_DIRECT_IO_ALLOW_MMAP,
-            Mode::Fast => InitFlags::FUSE_AUTO_INVAL_DATA,
+            Mode::Fast | Mode::Steered => InitFlags::FUSE_AUTO_INVAL_DATA,
         };
         let _ = config.add_capabilities(wanted | InitFlags::FUSE_PARALLEL_DIROPS);
         // The source takes the set-user-id bit away; the kernel would set the mode in the name of who writes, who may

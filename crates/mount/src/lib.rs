@@ -6,7 +6,9 @@
 //!
 //! Modes. *strict*: the kernel keeps no data of files that are read and written, so every read reaches the cache,
 //! counts are exact, and the policy alone decides what stays. *fast*: the kernel's page cache stands in front; the
-//! cache sees what that misses. Mapped files go through the page cache in both.
+//! cache sees what that misses. *steered*: there is no cache but the kernel's, of which somebody else decides what
+//! stays: who is told of files ([`Change`]) and has pages dropped ([`Dropper`]). Mapped files go through the page cache
+//! in all.
 //!
 //! Rights are checked twice in a mount by root: by the kernel before it asks, against owner, mode and access lists of
 //! the source's files, and in the source, since what makes, opens, changes or removes something is done with the rights
@@ -15,6 +17,8 @@
 
 mod apps;
 mod credentials;
+mod direct;
+mod dropping;
 mod handles;
 mod kernel;
 mod known;
@@ -30,10 +34,14 @@ mod values;
 mod writing;
 
 use std::fs::File;
+use std::path::PathBuf;
 use std::sync::Arc;
+use std::sync::mpsc::Sender;
 use std::time::Duration;
 
 pub use apps::AppBy;
+pub use direct::PastCache;
+pub use dropping::Dropper;
 pub use session::{Mounted, Stopper, mount};
 pub use table::{Device, device_at, mount_line, mountpoint};
 pub use writing::write_all;
@@ -51,6 +59,27 @@ pub enum Mode {
     Strict,
     /// The kernel's page cache.
     Fast,
+    /// The kernel's page cache, and nothing behind it: mounted without a cache, best with [`PastCache`].
+    Steered,
+}
+
+/// What somebody is told who decides which pages the kernel keeps of a mount's files.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Change {
+    /// A file is opened for the first time, before anything of it is read, or has another size.
+    Is {
+        /// Its inode in the mount.
+        inode: u64,
+        /// Where it is in the source; the first time only.
+        path: Option<PathBuf>,
+        /// Its size.
+        bytes: u64,
+    },
+    /// The kernel has forgotten it, and every page of it.
+    Gone {
+        /// Its inode in the mount.
+        inode: u64,
+    },
 }
 
 /// How old may be what is known beside the data of files: names, names that do not exist, attributes with owner, mode
@@ -85,6 +114,8 @@ pub struct Options {
     pub allow_suid: bool,
     /// Device files are devices. Likewise.
     pub allow_dev: bool,
+    /// Who is told of files whose pages the kernel keeps, where somebody else decides about them.
+    pub told: Option<Sender<Change>>,
 }
 
 /// Gives the bytes of files that have been opened: the seam for stores that are slow or fail on purpose.

@@ -24,6 +24,7 @@ use rustix::io::Errno;
 use rustix::process::{Resource, getrlimit};
 
 use crate::known::Known;
+use crate::tree::kept::Kept;
 
 /// The number of the root.
 pub(crate) const ROOT: u64 = 1;
@@ -42,6 +43,7 @@ pub(crate) struct Node {
     /// Its number in the cache, once it has one.
     pub file: OnceLock<FileNumber>,
     pub known: Known,
+    pub kept: Kept,
     uses: Mutex<Uses>,
     seen: Mutex<Seen>,
 }
@@ -188,6 +190,7 @@ impl Nodes {
             descriptor: root,
             file: OnceLock::new(),
             known: Known::default(),
+            kept: Kept::default(),
             uses: Mutex::default(),
             seen: Mutex::default(),
         });
@@ -275,8 +278,8 @@ impl Nodes {
         let cached = self.forgotten().cached.remove(&identity);
         let file = cached.map_or_else(OnceLock::new, OnceLock::from);
         let kind = FileType::from_raw_mode(stat.st_mode);
-        let (known, uses, seen) = Default::default();
-        let node = Arc::new(Node { number, identity, kind, descriptor, file, known, uses, seen });
+        let (known, kept, uses, seen) = Default::default();
+        let node = Arc::new(Node { number, identity, kind, descriptor, file, known, kept, uses, seen });
         table.numbers.insert(identity, number);
         table.nodes.insert(number, (node.clone(), 1));
         if table.nodes.len() > self.most {
@@ -286,8 +289,9 @@ impl Nodes {
         node
     }
 
-    /// The kernel forgets the node `times` times. Once it knows it no more it is closed.
-    pub fn forget(&self, number: u64, times: u64) {
+    /// The kernel forgets the node `times` times. Once it knows it no more it is closed, and `gone` is called, which
+    /// nobody can know it anew before.
+    pub fn forget(&self, number: u64, times: u64, gone: impl FnOnce(&Node)) {
         let mut table = self.table.write().unwrap_or_else(PoisonError::into_inner);
         let Some((node, known)) = table.nodes.get_mut(&number) else { return };
         *known = known.saturating_sub(times);
@@ -297,6 +301,7 @@ impl Nodes {
         let node = node.clone();
         table.nodes.remove(&number);
         table.numbers.remove(&node.identity);
+        gone(&node);
         // The source may take long to answer, and to close what is closed with this.
         drop(table);
         let Some(&file) = node.file.get() else { return };

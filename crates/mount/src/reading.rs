@@ -121,7 +121,13 @@ impl Drop for Reading {
             served.contain(|_| {
                 let mut buffer = vec![0; length];
                 let read = source::read_full(data.source.as_ref(), &mut buffer, offset);
-                bytes(reply, read.map(|length| buffer[..length].to_vec()));
+                bytes(
+                    reply,
+                    read.map(|length| {
+                        buffer.truncate(length);
+                        buffer
+                    }),
+                );
             });
         });
     }

@@ -17,6 +17,7 @@ use hotset_cache::workers::{HERE, Limits, Part, Workers};
 use rustix::fs::StatVfsMountFlags;
 use rustix::mount::UnmountFlags;
 
+use crate::dropping::Dropper;
 use crate::kernel::Kernel;
 use crate::nodes::ROOT;
 use crate::served::Served;
@@ -147,6 +148,11 @@ impl Mounted {
         // The crate's own forgets the mount when it fails.
         let place = self.place.clone();
         move || unmount(&place, UnmountFlags::empty())
+    }
+
+    /// Drops pages that the kernel keeps of its files.
+    pub fn dropper(&self) -> Dropper {
+        Dropper::start(self.session.notifier())
     }
 
     /// What ends it though files are open there.

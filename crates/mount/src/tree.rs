@@ -4,6 +4,7 @@
 //! attributes are looked at with those of this process: the kernel keeps what it hears for all users, and decides
 //! itself who may see them.
 
+pub(crate) mod kept;
 mod later;
 mod names;
 mod opening;
@@ -36,7 +37,7 @@ use crate::listing::OpenDirectory;
 use crate::metadata::Metadata;
 use crate::nodes::{Node, Nodes};
 use crate::served::{Attributes, NewMode};
-use crate::{Options, Store};
+use crate::{Mode as Serving, Options, Store};
 
 impl NewMode {
     /// The mode to ask the source for. What is new in a directory that has an access list for it gets that list, and
@@ -114,7 +115,7 @@ impl Tree {
     }
 
     pub fn forget(&self, number: u64, times: u64) {
-        self.nodes.forget(number, times);
+        self.nodes.forget(number, times, |node| self.tell_gone(node));
         self.cache().into_iter().for_each(|cache| self.nodes.sift(|file| cache.forget(file)));
     }
 
@@ -127,6 +128,7 @@ impl Tree {
         let node = self.node(number)?;
         self.catch_up(&node);
         let (stat, left) = self.metadata.stat(&node)?;
+        self.tell_size(&node, stat.st_size as u64);
         Ok((self.with_waiting(&node, stat), left))
     }
 
@@ -165,7 +167,9 @@ impl Tree {
             self.rights.act(caller, || rustix::fs::utimensat(&node, "", times, AtFlags::EMPTY_PATH))?;
         }
         self.restamp(&node);
-        Ok(self.with_waiting(&node, node.stat()?))
+        let stat = node.stat()?;
+        self.tell_size(&node, stat.st_size as u64);
+        Ok(self.with_waiting(&node, stat))
     }
 
     fn set_size(&self, open: &OpenFile, size: u64) -> io::Result<()> {
@@ -205,6 +209,7 @@ impl Tree {
         if !asked.is_empty() && !is_done()? {
             self.sync(open, !flags.contains(OFlags::SYNC))?;
         }
+        self.tell_end(&open.node, at + done as u64);
         Ok((done, Some(at).filter(|&at| at != offset)))
     }
 
@@ -406,6 +411,11 @@ impl Tree {
     /// What was just changed here is no change behind the mount.
     fn restamp(&self, node: &Node) {
         self.metadata.changed(node);
+        if self.options.mode == Serving::Steered
+            && let Ok(stat) = node.stat()
+        {
+            self.was_changed_here(node, stamp(&stat));
+        }
         if let (Some(cache), Some(&number)) = (self.cache(), node.file.get())
             && let Ok(stat) = node.stat()
         {

@@ -421,7 +421,7 @@ fn images_of_mount(seed: u64, blocks: u64, options: &Options) -> Option<u64> {
 #[test]
 fn what_a_mount_has_acknowledged_as_synced_is_there_after_every_end() {
     let mut images = 0;
-    for (mode, blocks) in [(Mode::Strict, 16), (Mode::Fast, 16), (Mode::Strict, 0)] {
+    for (mode, blocks) in [(Mode::Strict, 16), (Mode::Fast, 16), (Mode::Strict, 0), (Mode::Steered, 0)] {
         for seed in 0..6 {
             let Some(more) = images_of_mount(seed, blocks, &options(mode)) else { return };
             images += more;

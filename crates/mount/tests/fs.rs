@@ -301,7 +301,7 @@ fn whoever_appends_loses_nothing_that_was_appended_behind_the_mount() {
     if !can_mount() {
         return;
     }
-    for (mode, blocks) in [(Mode::Strict, 8), (Mode::Fast, 8), (Mode::Strict, 0)] {
+    for (mode, blocks) in [(Mode::Strict, 8), (Mode::Fast, 8), (Mode::Strict, 0), (Mode::Steered, 0)] {
         let mut mount = Mount::new("lru", blocks, options(mode));
         let mut here = File::options().create(true).append(true).open(mount.at("log")).unwrap();
         let mut expected = String::new();
@@ -348,7 +348,7 @@ fn a_file_that_others_write_to_does_not_run_with_its_owners_rights_any_more() {
         eprintln!("SKIPPED: only root has others");
         return;
     }
-    for (mode, blocks) in [(Mode::Strict, 8), (Mode::Fast, 8), (Mode::Strict, 0)] {
+    for (mode, blocks) in [(Mode::Strict, 8), (Mode::Fast, 8), (Mode::Strict, 0), (Mode::Steered, 0)] {
         let mut mount = Mount::new("lru", blocks, options(mode));
         fs::set_permissions(mount.folder.path(), Permissions::from_mode(0o755)).unwrap();
         let write_as_other = |file: &Path| {

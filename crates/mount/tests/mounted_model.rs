@@ -4,15 +4,18 @@
 mod model;
 mod support;
 
+use std::collections::HashMap;
 use std::fs::{self, File};
 use std::io;
 use std::os::fd::AsRawFd;
 use std::os::unix::fs::FileExt;
+use std::sync::Arc;
+use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::thread;
 use std::time::Duration;
 
 use hotset_core::policy::PolicySpec;
-use hotset_mount::{Mode, Options, Staleness};
+use hotset_mount::{Change, Mode, Options, PastCache, Staleness};
 
 use model::{Subject, exercise, steps};
 use support::memory;
@@ -77,11 +80,13 @@ impl Subject for Mounted {
     fn reconfigure(&mut self, policy: Option<&str>, memory: Option<u64>) {
         let policy = policy.map(|policy| PolicySpec::parse(policy).unwrap());
         // Its blocks are larger than those of the cache alone. A scheme in parts may need more.
-        let _ = self.0.cache.as_ref().unwrap().reconfigure(memory.map(|memory| memory * 8), policy);
+        if let Some(cache) = &self.0.cache {
+            let _ = cache.reconfigure(memory.map(|memory| memory * 8), policy);
+        }
     }
 
     fn validate(&mut self) {
-        self.0.cache.as_ref().unwrap().validate();
+        self.0.cache.iter().for_each(|cache| cache.validate());
     }
 }
 
@@ -138,5 +143,41 @@ fn a_mount_that_believes_what_it_knows_is_one_after_that_time() {
             exercise(&steps(seed, 300), &mut mounted);
             mounted.0.stop();
         }
+    }
+}
+
+/// Whatever is dropped, and whenever: of the files that were told of, with sizes as far as was told.
+#[test]
+fn so_is_one_whose_pages_are_dropped_while_it_is_used() {
+    if !can_mount() {
+        return;
+    }
+    for seed in 1030..1038 {
+        println!("seed {seed}");
+        let (tell, told) = channel();
+        let options = Options { told: Some(tell), ..options(Mode::Steered) };
+        let mount = Mount::with_store("lru", 0, options, Arc::new(PastCache));
+        let dropper = mount.dropper.clone();
+        let dropping = thread::spawn(move || {
+            let mut sizes = HashMap::new();
+            for turn in 0.. {
+                match told.recv_timeout(Duration::from_micros(200)) {
+                    Ok(Change::Is { inode, bytes, .. }) => _ = sizes.insert(inode, bytes),
+                    Ok(Change::Gone { inode }) => _ = sizes.remove(&inode),
+                    Err(RecvTimeoutError::Timeout) => {}
+                    Err(RecvTimeoutError::Disconnected) => return turn,
+                }
+                for (&inode, bytes) in &sizes {
+                    let first = (turn * 2_654_435_761 + inode) % (bytes / 4096 + 1) * 4096;
+                    // What finds no room is dropped another time.
+                    let _ = dropper.drop_bytes(inode, first..first + 8192);
+                }
+            }
+            unreachable!("it is told until the mount ends")
+        });
+        let mut mounted = Mounted(mount, None);
+        exercise(&steps(seed, 300), &mut mounted);
+        mounted.0.stop();
+        assert!(dropping.join().unwrap() > 10, "nothing was dropped");
     }
 }

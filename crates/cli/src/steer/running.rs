@@ -10,12 +10,12 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 use std::time::Duration;
 
-use hotset_steer::{Made, Over, Report, State};
+use hotset_steer::{Made, Over, Report};
 use rustix::process::{Pid, Signal, kill_process};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 
-use super::proved;
-use super::status::Shown;
+use super::shown::Shown;
+use super::words;
 use crate::failure::Failure;
 use crate::output::human;
 use crate::results;
@@ -147,53 +147,8 @@ fn tell(report: &Report, json: Option<&Path>) -> Result<(), Failure> {
         }
     }
     let mut err = stderr().lock();
-    for line in lines(report) {
+    for line in words::lines(report) {
         writeln!(err, "hotset: {line}")?;
     }
     Ok(())
-}
-
-fn lines(report: &Report) -> Vec<String> {
-    let counts = &report.counts;
-    let pages = |pages: u64| human::bytes(pages * 4096);
-    let of = |part: u64, all: u64| human::percent(part as f64 / all.max(1) as f64);
-    let did = match (report.seconds_steered > 0.0, report.state) {
-        (true, _) => {
-            format!("steered {} of {}", human::duration(report.seconds_steered), human::duration(report.seconds))
-        }
-        (false, State::Resting) => format!("did not steer in {}, and rests", human::duration(report.seconds)),
-        (false, _) => format!("watched for {} and did not steer", human::duration(report.seconds)),
-    };
-    let mut lines = vec![
-        format!("{did}: {}", report.reason),
-        format!(
-            "{} referenced, {} % missed by {}, {} % by a model of the kernel alone",
-            human::counted(counts.references, "block"),
-            of(counts.misses, counts.references),
-            report.policy,
-            of(counts.kernel_misses, counts.references),
-        ),
-        format!(
-            "{} came into the page cache, {} were dropped, {} would not leave; events were {:.0} ms old at worst, {} were lost",
-            pages(counts.pages_read),
-            pages(counts.pages_dropped),
-            human::counted(counts.left_to_kernel, "block"),
-            report.lag_worst * 1e3,
-            human::count(counts.lost),
-        ),
-    ];
-    if let Some(memory) = report.memory {
-        lines.push(format!(
-            "the policy may hold {} of {}; {} of processor time",
-            human::bytes(memory.policy),
-            human::bytes(memory.kernel),
-            human::duration(report.cpu_seconds),
-        ));
-    }
-    lines.extend(report.proof.iter().flat_map(proved::lines));
-    if report.files_unwatched > 0 {
-        let left = human::counted(report.files_unwatched, "file");
-        lines.push(format!("{left} found no place in the kernel's table and were left to the kernel"));
-    }
-    lines
 }

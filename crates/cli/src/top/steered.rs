@@ -16,7 +16,7 @@ pub(super) fn page(now: &Value, before: &Value) -> String {
     }];
     lines.push(format!(
         "{}  steered {} of {}  {} of processor time",
-        now["cgroup"].as_str().map_or("no control group", |group| group),
+        now["cgroup"].as_str().or(now["directories"][0].as_str()).unwrap_or("?"),
         human::duration(seconds("seconds_steered")),
         human::duration(seconds("seconds")),
         human::duration(seconds("cpu_seconds"))

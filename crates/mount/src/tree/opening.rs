@@ -142,6 +142,7 @@ impl Tree {
     fn look(&self, node: &Node, opened: &Opened) -> io::Result<Seen> {
         let same = match self.cache() {
             Some(cache) => cache.opened(self.number(cache, node), opened.source.as_ref())?,
+            None if self.options.mode == Serving::Steered => self.is_as_before(node, opened.source.stamp()?),
             // With a cache that is not fit for use nobody knows what the file was like.
             None => self.cache.is_none(),
         };

@@ -9,7 +9,7 @@ use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
 use hotset_cache::FileCache;
-use hotset_mount::{Mode, Options, Plain, Store, mount};
+use hotset_mount::{Dropper, Mode, Options, Plain, Store, mount};
 use tempfile::TempDir;
 
 use super::settings;
@@ -19,6 +19,8 @@ pub struct Mount {
     pub folder: TempDir,
     pub cache: Option<Arc<FileCache>>,
     unmount: Box<dyn Fn() -> std::io::Result<()> + Send + Sync>,
+    /// Drops what the kernel keeps.
+    pub dropper: Dropper,
     server: Option<JoinHandle<std::io::Result<()>>>,
 }
 
@@ -58,9 +60,9 @@ impl Mount {
         let [source, at] = ["source", "at"].map(|name| folder.path().join(name));
         let cache = (blocks > 0).then(|| Arc::new(FileCache::new(&settings(policy, blocks * 4096), None).unwrap()));
         let mounted = mount(&source, &at, cache.clone(), store, options)?;
-        let unmount = Box::new(mounted.unmounter());
+        let (unmount, dropper) = (Box::new(mounted.unmounter()), mounted.dropper());
         let server = Some(thread::spawn(move || mounted.serve()));
-        Ok(Mount { folder, cache, unmount, server })
+        Ok(Mount { folder, cache, unmount, dropper, server })
     }
 
     pub fn source(&self, name: &str) -> PathBuf {

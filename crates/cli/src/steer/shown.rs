@@ -4,7 +4,8 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use hotset_steer::{Over, Report, Session, State, SteerError};
+use hotset_mount::Device;
+use hotset_steer::{Directories, Ground, Over, Report, Session, State, SteerError};
 use serde::Serialize;
 use serde_json::Value;
 
@@ -16,8 +17,8 @@ use crate::failure::Failure;
 const OFTEN: Duration = Duration::from_secs(1);
 
 /// A session whose state is shown.
-pub(super) struct Shown {
-    pub session: Session,
+pub(crate) struct Shown<G = Directories> {
+    pub session: Session<G>,
     status: Arc<Steered>,
     told: Instant,
     /// Where clients reach it.
@@ -25,13 +26,34 @@ pub(super) struct Shown {
 }
 
 impl Shown {
-    /// From now on clients are answered.
+    /// From now on clients are answered that ask for the directories or the control group.
     pub fn new(session: Session, listening: Option<Listening>) -> Result<Shown, Failure> {
         let report = session.report();
         let steered: Vec<PathBuf> = report.directories.iter().chain(&report.cgroup).cloned().collect();
-        let status = Arc::new(Steered(Mutex::new(Status { report, given_up: None })));
+        Shown::at(session, "end `hotset steer` and begin it anew", listening, |subject| {
+            control::serve_steered(&steered, subject)
+        })
+    }
+}
+
+impl<G: Ground> Shown<G> {
+    /// The same for clients that ask for the mount with this device.
+    pub fn of_mount(session: Session<G>, device: Device, listening: Option<Listening>) -> Result<Shown<G>, Failure> {
+        Shown::at(session, "unmount and mount anew", listening, |subject| {
+            control::serve_mount(Ok(device), subject.clone()).into_iter().collect()
+        })
+    }
+
+    fn at(
+        session: Session<G>,
+        anew: &'static str,
+        listening: Option<Listening>,
+        serve: impl FnOnce(&Arc<dyn Subject>) -> Vec<Place>,
+    ) -> Result<Shown<G>, Failure> {
+        let now = Status { report: session.report(), given_up: None };
+        let status = Arc::new(Steered { now: Mutex::new(now), anew });
         let subject: Arc<dyn Subject> = status.clone();
-        let places = control::serve_steered(&steered, &subject);
+        let places = serve(&subject);
         listening.map_or(Ok(()), |listening| listening.serve(subject))?;
         Ok(Shown { session, status, told: Instant::now(), _places: places })
     }
@@ -62,11 +84,15 @@ struct Status {
 }
 
 /// What clients are answered from.
-struct Steered(Mutex<Status>);
+struct Steered {
+    now: Mutex<Status>,
+    /// How settings are changed.
+    anew: &'static str,
+}
 
 impl Steered {
     fn look(&self) -> MutexGuard<'_, Status> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.now.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -81,11 +107,12 @@ impl Subject for Steered {
     }
 
     fn explain(&self) -> Result<Value, String> {
-        Err("what a policy has learnt is told by mounts; of what is steered there is the status".to_owned())
+        Err("what a policy has learnt is told where it serves reads itself; of what is steered there is the status"
+            .to_owned())
     }
 
     fn set(&self, _settings: &[(String, String)]) -> Result<(), String> {
-        Err("what is steered is not changed while it is: end `hotset steer` and begin it anew".to_owned())
+        Err(format!("what is steered is not changed while it is: {}", self.anew))
     }
 }
 

@@ -1,0 +1,40 @@
+//! Which feed is listened to, and how it names applications.
+
+use std::fs;
+use std::os::unix::fs::MetadataExt;
+
+use hotset_core::policy::PolicySpec;
+use hotset_feed::{Feed, Kind, Options, available};
+use hotset_mount::AppBy;
+use hotset_steer::{Naming, pages_per_stamp, tells_applications};
+
+use crate::failure::Failure;
+
+/// The best feed that can be had for a policy on blocks of `block` bytes: one that tells every single read where that
+/// is `exact`, one that tells processes where the policy treats applications apart.
+pub(crate) fn feed(policy: &PolicySpec, block: u64, exact: bool) -> Result<Box<dyn Feed>, Failure> {
+    let options = Options { pages_per_stamp: pages_per_stamp(block), ..Options::default() };
+    let by_app = tells_applications(policy);
+    let kinds = match (exact, by_app) {
+        (true, _) => &[Kind::Ring][..],
+        (false, true) => &[Kind::Ring, Kind::Tracefs],
+        (false, false) => &Kind::ALL,
+    };
+    if by_app && !exact {
+        let name = policy.info().name;
+        eprintln!(
+            "hotset: {name} tells applications apart, so each single read is listened to, which costs more than a time per block"
+        );
+    }
+    let mut opened = kinds.iter().filter_map(|&kind| hotset_feed::open(kind, &options).ok());
+    opened.next().ok_or_else(|| Failure::Work(available().to_string()))
+}
+
+/// Names the application of a process, where the policy asks for that.
+pub(crate) fn naming(policy: &PolicySpec, by: AppBy) -> Option<Naming> {
+    let named = move |process: u32| {
+        let user = fs::metadata(format!("/proc/{process}")).ok()?.uid();
+        Some(by.name(process, user))
+    };
+    tells_applications(policy).then(|| Box::new(named) as Naming)
+}

@@ -1,0 +1,70 @@
+//! Files whose pages the kernel keeps as somebody says (see [`Mode::Steered`](crate::Mode)): what whoever decides is
+//! told of them, and whether they are what they were.
+
+use std::path::PathBuf;
+use std::sync::{Mutex, PoisonError};
+
+use hotset_cache::source::Stamp;
+use rustix::fs::FileType;
+
+use super::Tree;
+use crate::Change;
+use crate::nodes::Node;
+
+/// What there is to remember of such a file. Each has a lock of its own: they change by different calls.
+#[derive(Debug, Default)]
+pub(crate) struct Kept {
+    /// The size that was told of.
+    told: Mutex<Option<u64>>,
+    /// What it was like when it was opened last.
+    stamp: Mutex<Option<Stamp>>,
+}
+
+impl Tree {
+    /// A file is opened that is like this now: true if it is what it was before, so that its pages may stay.
+    pub(super) fn is_as_before(&self, node: &Node, now: Stamp) -> bool {
+        self.tell(node, |_| Some(now.size));
+        let before = node.kept.stamp.lock().unwrap_or_else(PoisonError::into_inner).replace(now);
+        // Of one that is opened for the first time the kernel may know an older size. One that had just changed may
+        // have changed once more with the same times.
+        before.is_some_and(|before| before.is_same(&now) && !before.is_fresh)
+    }
+
+    /// Its inode was changed here, and it is like this now.
+    pub(super) fn was_changed_here(&self, node: &Node, now: Stamp) {
+        let mut known = node.kept.stamp.lock().unwrap_or_else(PoisonError::into_inner);
+        if known.is_some_and(|before| before.has_data_of(&now)) {
+            *known = Some(now);
+        }
+    }
+
+    /// A file was looked at and has this size: told of if it was opened before.
+    pub(super) fn tell_size(&self, node: &Node, bytes: u64) {
+        self.tell(node, |told| told.and(Some(bytes)));
+    }
+
+    /// It was written up to `end`.
+    pub(super) fn tell_end(&self, node: &Node, end: u64) {
+        self.tell(node, |told| told.map(|bytes| bytes.max(end)));
+    }
+
+    /// Tells of the size that follows from the one that was told of, if that is another one.
+    fn tell(&self, node: &Node, size: impl FnOnce(Option<u64>) -> Option<u64>) {
+        let Some(listener) = self.options.told.as_ref().filter(|_| node.kind == FileType::RegularFile) else { return };
+        // What is told last is what is true last, so it is told under the lock.
+        let mut told = node.kept.told.lock().unwrap_or_else(PoisonError::into_inner);
+        let Some(bytes) = size(*told).filter(|bytes| Some(*bytes) != *told) else { return };
+        let path = told.is_none().then(|| PathBuf::from(node.name()));
+        *told = Some(bytes);
+        // Whoever does not listen any more leaves all to the kernel.
+        let _ = listener.send(Change::Is { inode: node.number, path, bytes });
+    }
+
+    /// The kernel has forgotten a file, and every page of it.
+    pub(super) fn tell_gone(&self, node: &Node) {
+        let is_told = node.kept.told.lock().unwrap_or_else(PoisonError::into_inner).is_some();
+        if let Some(listener) = self.options.told.as_ref().filter(|_| is_told) {
+            let _ = listener.send(Change::Gone { inode: node.number });
+        }
+    }
+}
