@@ -5,15 +5,20 @@ Each row is one working set, read the same way by one process, and one cache; a 
   bare         the slow source through a mount without any cache (memory 0, strict): what every read costs
   kernel       the same mount with the kernel's page cache in front, the reader in a control group limited to the memory
   MODE P       the live cache with policy P and the memory; in fast mode the reader is limited as for `kernel`, so that both caches have the memory
+  MODE P, command  the same by `hotset mount` with blocks of 64 KiB, on top of the bare mount: only there is a mode steered, in which the reader is not
+               limited, but the kernel keeps what the policy holds of the memory; what of the file is resident at the end is told. `strict` beside it
+               has the same policy, blocks and memory, so that what they hit differs by what the two modes make of the same reads, and by nothing else
 The slow source is a disk that does one thing at a time: SEEK_US for each read that does not go on where the last one ended, and bytes at MB_PER_S.
 The kernel's page cache stands on the very same slow source, since the delay is inside of the mount. A compiler needs more memory than the
 cache, so in the build nobody is limited. The last table has no delay: what the way through a mount costs where the kernel's cache has it all,
 beside the source's own directory.
 
-Needs root, /dev/fuse and the memory controller of control groups (version 1 or 2), and for the build gcc and the archive of zstd-sys, which cargo
-has fetched. Build first:
+Needs root, /dev/fuse, BPF (for mode steered) and the memory controller of control groups (version 1 or 2), and for the build gcc and the archive of
+zstd-sys, which cargo has fetched. Build first:
+  cargo build --release
   cargo build --release -p hotset-mount --example slow_mount
-  python3 benches/mount.py --mount target/release/examples/slow_mount --out benches/runs/mount.md
+  python3 benches/mount.py --mount target/release/examples/slow_mount --hotset target/release/hotset --out benches/runs/mount.md
+`--only reads` leaves the builds out.
 """
 
 import argparse
@@ -108,6 +113,46 @@ def timed(command, group=None):
     return float(done.stdout or time.monotonic() - started)
 
 
+class Commanded:
+    """A mount by the command, of a source made slow if there is a delay."""
+
+    def __init__(self, args, source, cell, delay):
+        self.args = args
+        self.below = Served(args, source, BARE, delay) if delay[0] else None
+        self.folder = tempfile.TemporaryDirectory()
+        self.at = Path(self.folder.name)
+        _, memory, policy, mode, _ = cell
+        below = str(self.below.at) if self.below else source
+        command = [args.hotset, "mount", below, str(self.at), "--memory", str(memory), "--policy", policy, "--block", "64K"]
+        self.server = subprocess.Popen([*command, "--mode", mode.removesuffix(" by command")], stderr=subprocess.DEVNULL)
+        mounted(self)
+
+    def end(self):
+        """Unmounts it; gives what it counted."""
+        # What is told is a second old at most.
+        time.sleep(1.2)
+        status = json.loads(subprocess.run([self.args.hotset, "ctl", str(self.at), "status"], capture_output=True, check=True).stdout)
+        total = status.get("total", status)
+        said = {"references": total["references"], "hits": total.get("hits", total["references"] - total.get("misses", 0))}
+        said["resident"] = status.get("pages_resident", 0) * 4096
+        subprocess.run(["umount", str(self.at)], check=True)
+        self.server.wait()
+        self.folder.cleanup()
+        said["bytes_read"] = self.below.end()["bytes_read"] if self.below else status.get("pages_read", 0) * 4096
+        return said
+
+
+def mounted(served):
+    """Waits until it is."""
+    while not os.path.ismount(served.at):
+        if served.server.poll() is not None:
+            sys.exit("the mount has ended")
+        time.sleep(0.01)
+
+
+BARE = ("bare", 0, "lru", "strict", 0)
+
+
 class Served:
     """A mount of a source made slow."""
 
@@ -119,10 +164,7 @@ class Served:
         seek, rate = delay
         command = [args.mount, source, str(self.at), str(memory), policy, mode, str(seek), str(rate)]
         self.server = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
-        while not os.path.ismount(self.at):
-            if self.server.poll() is not None:
-                sys.exit("the mount has ended")
-            time.sleep(0.01)
+        mounted(self)
 
     def end(self):
         """Unmounts it; gives what it counted."""
@@ -134,7 +176,7 @@ class Served:
 
 def run(args, source, job, cell, delay, warm=False):
     """Seconds of the job, and what the mount says at its end."""
-    served = Served(args, source, cell, delay)
+    served = (Commanded if cell[3].endswith("by command") else Served)(args, source, cell, delay)
     group = Group(cell[4]) if cell[4] else None
     if warm:
         timed(job(served.at))
@@ -155,6 +197,8 @@ def row(name, cache, runs, asked=None):
     elif said and asked:
         share = f"{100 * (1 - said['bytes_read'] / asked):.1f} %"
     moved = f"{said['bytes_read'] / 1e6:.1f}" if said else ""
+    if said and said.get("resident"):
+        cache += f" ({said['resident'] / 2**20:.1f} MiB resident)"
     spread = f"{statistics.median(seconds):.2f} ({seconds[0]:.2f}–{seconds[-1]:.2f})"
     line = f"| {name} | {cache} | {spread} | {share} | {moved} |"
     print(line, flush=True)
@@ -169,9 +213,10 @@ def slow_sets(args, lines):
     # An interpreter needs some memory of its own beside what the kernel caches for it.
     limit = args.memory + args.spare
     delay = (args.seek_us, args.mb_per_s)
-    cells = [("bare", 0, "lru", "strict", 0), ("kernel", 0, "lru", "fast", limit)]
+    cells = [BARE, ("kernel", 0, "lru", "fast", limit)]
     cells += [(f"strict {policy}", args.memory, policy, "strict", 0) for policy in args.policies.split(",")]
     cells += [(f"fast {policy}", args.memory, policy, "fast", limit) for policy in args.fast.split(",")]
+    cells += [(f"{mode} {policy}, command", args.memory, policy, f"{mode} by command", 0) for policy in args.steered.split(",") for mode in ("strict", "steered")]
     lines += HEAD
     with tempfile.TemporaryDirectory() as source, tempfile.TemporaryDirectory() as folder:
         with open(Path(source) / "data", "wb") as file:
@@ -200,7 +245,7 @@ def builds(args, lines):
     name = "a build of zstd, 8 MiB"
     slow = (args.seek_us, args.mb_per_s)
     memory = 8 << 20
-    cells = [("bare", 0, "lru", "strict", 0), ("kernel, no limit", 0, "lru", "fast", 0)]
+    cells = [BARE, ("kernel, no limit", 0, "lru", "fast", 0)]
     cells += [("strict lru", memory, "lru", "strict", 0), ("strict arc", memory, "arc", "strict", 0), ("fast lru", memory, "lru", "fast", 0)]
     lines += ["", *HEAD]
     with tempfile.TemporaryDirectory() as folder:
@@ -214,11 +259,12 @@ def fits(args, lines):
     lines += ["", "Without a delay, everything read once before:", "", *HEAD]
     memory = 4 * args.memory
     cells = [("pass-through, no cache", 0, "lru", "strict", 0), ("fast lru", memory, "lru", "fast", 0), ("strict lru", memory, "lru", "strict", 0)]
+    cells += [("steered lru, command", memory, "lru", "steered by command", 0)]
     draw = random.Random(2)
     with tempfile.TemporaryDirectory() as folder, tempfile.TemporaryDirectory() as plans:
-        source = tree(folder)
+        source = folder if args.only == "reads" else tree(folder)
         (Path(source) / "data").write_bytes(os.urandom(args.memory))
-        jobs = [("a build of zstd", build)]
+        jobs = [] if args.only == "reads" else [("a build of zstd", build)]
         for kib, count in [(4, 100_000), (64, 20_000)]:
             blocks = args.memory // (kib << 10)
             plan = [draw.randrange(blocks) for _ in range(count)]
@@ -234,6 +280,7 @@ def fits(args, lines):
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--mount", required=True)
+    parser.add_argument("--hotset", required=True)
     parser.add_argument("--out", required=True)
     parser.add_argument("--memory", type=int, default=16 << 20)
     parser.add_argument("--spare", type=int, default=12 << 20)
@@ -241,12 +288,15 @@ def main():
     parser.add_argument("--mb-per-s", type=float, default=100)
     parser.add_argument("--policies", default="lru,mru,arc,lirs,s3-fifo")
     parser.add_argument("--fast", default="lru,mru")
+    parser.add_argument("--steered", default="lru,lirs", help="policies of the modes strict and steered by the command")
     parser.add_argument("--runs", type=int, default=3)
+    parser.add_argument("--only", choices=["reads"])
     args = parser.parse_args()
     loads = os.getloadavg()[0]
     lines = []
     fits(args, lines)
-    builds(args, lines)
+    if not args.only:
+        builds(args, lines)
     lines += [""]
     slow_sets(args, lines)
     about = (
