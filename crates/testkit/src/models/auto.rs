@@ -25,10 +25,12 @@ struct Block {
     counted: usize,
     /// Written since it came in.
     is_dirty: bool,
+    /// Uses since it is known but for the first.
+    returns: u32,
 }
 
-/// What flows are found by: the level, two numbers of the block, the reuse interval.
-type Key = (usize, u64, usize);
+/// What flows are found by: the level, a number of the block's place, the reuse interval, how often it came back.
+type Key = (usize, u64, usize, u64);
 
 struct Node {
     key: Option<Key>,
@@ -108,8 +110,8 @@ fn mix(mut number: u64) -> u64 {
     number ^ number >> 31
 }
 
-fn hash_of_key((level, part, interval): Key) -> u64 {
-    mix(mix(part) ^ ((level as u64) << 8) ^ interval as u64).max(1)
+fn hash_of_key((level, part, interval, often): Key) -> u64 {
+    mix(mix(part) ^ (often << 16) ^ ((level as u64) << 8) ^ interval as u64).max(1)
 }
 
 /// The first age of a bucket: four to an octave.
@@ -275,11 +277,12 @@ impl Auto {
             None => 1 + usize::from(goes_on),
             Some(known) => 3 + range(self.now - known.last) + 10 * usize::from(goes_on),
         };
-        let node = self.descend(&reference, interval, self.sample.contains_key(&key));
+        let returns = known.map_or(0, |known| known.returns + 1);
+        let node = self.descend(&reference, interval, returns, self.sample.contains_key(&key));
         let generation = self.nodes[node].generation;
         let was_dirty = self.resident.contains(&key) && known.is_some_and(|known| known.is_dirty);
         let is_dirty = reference.write || was_dirty;
-        self.blocks.insert(key, Block { last: self.now, node, generation, interval, counted: 0, is_dirty });
+        self.blocks.insert(key, Block { last: self.now, node, generation, interval, counted: 0, is_dirty, returns });
     }
 
     fn follow(&mut self, reference: &Reference) -> bool {
@@ -296,16 +299,18 @@ impl Auto {
     }
 
     /// The smallest flow of a reference that is there.
-    fn descend(&mut self, reference: &Reference, interval: usize, is_sampled: bool) -> usize {
+    fn descend(&mut self, reference: &Reference, interval: usize, returns: u32, is_sampled: bool) -> usize {
         let file = u64::from(reference.file);
+        let often = [0, 1, 2, 4, 8, 16].iter().rposition(|&least| least <= returns).unwrap_or(0) as u64;
         let parts = [
-            u64::from(reference.app) << 32 | u64::from(reference.group),
-            file,
-            file << 32 | u64::from(reference.block / 1024),
+            (u64::from(reference.app) << 32 | u64::from(reference.group), 0),
+            (file, 0),
+            (file, often),
+            (file << 32 | u64::from(reference.block / 1024), often),
         ];
         let mut node = interval;
-        for (level, part) in parts.into_iter().enumerate() {
-            let key = (level, part, interval);
+        for (level, (part, often)) in parts.into_iter().enumerate() {
+            let key = (level, part, interval, often);
             let found = self.nodes.iter().position(|other| other.key == Some(key));
             let Some(child) = found.or_else(|| if is_sampled { self.ask(key, node) } else { None }) else { break };
             node = child;

@@ -1,4 +1,4 @@
-//! What is told of flows: those of files and larger ones, regions with the file that they are of.
+//! What is told of flows: those of files and larger ones, what is within a file with it.
 
 use super::curves::{BUCKETS, ByAge, ByBorder, span};
 use super::flows::Flows;

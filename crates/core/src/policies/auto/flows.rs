@@ -1,5 +1,5 @@
 //! Flows: blocks of one kind of use, in a tree. All blocks, those of one reuse interval, of one application and file
-//! type among them, of one file, of one region of it.
+//! type among them, of one file, those that came back about as often, of one region of the file.
 
 use hashbrown::HashTable;
 
@@ -13,9 +13,11 @@ pub(super) const FIXED: usize = 1 + INTERVALS;
 /// Flows there may be: a class has ten bits for one.
 pub(super) const NODES_MOST: usize = 1 << 10;
 /// Levels of the tree that follow from what is referenced.
-const LEVELS: usize = 3;
+const LEVELS: usize = 4;
 /// Steps from the root to flows of files.
-pub(super) const FILE_DEPTH: u8 = 3;
+const FILE_DEPTH: u8 = 3;
+/// How often blocks came back is told apart up to this power of two.
+const OFTEN: u32 = 5;
 /// Blocks of a region, as a power of two.
 const REGION: u32 = 10;
 /// Places for flows that were asked for and are not there.
@@ -90,22 +92,29 @@ fn told_interval(interval: u8) -> (Came, Option<bool>) {
     (Came::After(first..end), Some(goes_on))
 }
 
-/// What tells the flows of a reference from others, from the large ones to the small ones: application and group, file,
-/// file and region.
+/// How often a block came back as far as flows tell it: 0, once, from 2, 4, 8 or 16 times on.
 #[inline(always)]
-fn parts(reference: &Reference) -> [u64; LEVELS] {
-    let file = u64::from(reference.file);
+fn often(returns: u8) -> u8 {
+    (u8::BITS - returns.leading_zeros()).min(OFTEN) as u8
+}
+
+/// What tells the flows of a reference from others, from the large ones to the small ones: application and group; file;
+/// file and how often the block came back; region of the file and the same.
+#[inline(always)]
+fn parts(reference: &Reference, returns: u8) -> [(u64, u8); LEVELS] {
+    let (file, often) = (u64::from(reference.file), often(returns));
     [
-        u64::from(reference.app) << 32 | u64::from(reference.group),
-        file,
-        file << 32 | u64::from(reference.block >> REGION),
+        (u64::from(reference.app) << 32 | u64::from(reference.group), 0),
+        (file, 0),
+        (file, often),
+        (file << 32 | u64::from(reference.block >> REGION), often),
     ]
 }
 
 /// The key of a flow on one of the levels.
 #[inline(always)]
-fn key(level: usize, part: u64, interval: u8) -> u64 {
-    mix(mix(part) ^ (level as u64) << 8 ^ u64::from(interval)).max(1)
+fn key(level: usize, (part, often): (u64, u8), interval: u8) -> u64 {
+    mix(mix(part) ^ u64::from(often) << 16 ^ (level as u64) << 8 ^ u64::from(interval)).max(1)
 }
 
 impl Flows {
@@ -124,16 +133,17 @@ impl Flows {
         }
     }
 
-    /// The class of a reference. If the block is sampled, flows that are not there yet hear that they were asked for.
+    /// The class of a reference to a block that came back so often. If the block is sampled, flows that are not there
+    /// yet hear that they were asked for.
     #[inline(always)]
-    pub(super) fn class(&mut self, reference: &Reference, interval: u8, is_sampled: bool) -> Class {
+    pub(super) fn class(&mut self, reference: &Reference, interval: u8, returns: u8, is_sampled: bool) -> Class {
         let mut node = u16::from(interval);
-        for (level, part) in parts(reference).into_iter().enumerate() {
+        for (level, part) in parts(reference, returns).into_iter().enumerate() {
             let key = key(level, part, interval);
             let nodes = &self.nodes;
             if let Some(&child) = self.by_key.find(key, |&other| nodes[usize::from(other)].key == key) {
                 node = child;
-            } else if is_sampled && let Some(child) = self.ask(key, part, node) {
+            } else if is_sampled && let Some(child) = self.ask(key, part.0, node) {
                 node = child;
             } else {
                 break;
@@ -258,9 +268,13 @@ impl Flows {
         self.nodes[node].evidence
     }
 
-    /// The flow with which one is told of: that of the file for its regions.
+    /// The flow with which one is told of: that of the file for all within.
     pub(super) fn told_as(&self, node: usize) -> usize {
-        if self.nodes[node].depth > FILE_DEPTH { usize::from(self.nodes[node].parent) } else { node }
+        let mut told = node;
+        while self.nodes[told].depth > FILE_DEPTH {
+            told = usize::from(self.nodes[told].parent);
+        }
+        told
     }
 
     /// Which blocks a flow is of.

@@ -81,6 +81,8 @@ pub(super) struct Memory {
     /// References so far, or 2^32 - 1 if there were more.
     made: u32,
     pub(super) known: Vec<Known>,
+    /// How often known blocks came back since they are known, at most 255 times.
+    pub(super) returns: Vec<u8>,
     pub(super) resident: Table<()>,
     /// What left, the oldest first, with the time of the last use then: if that differs now it is no ghost any more.
     ghosts: VecDeque<(Slot, u32)>,
@@ -122,6 +124,7 @@ impl Memory {
             left: 0,
             made: 0,
             known: large::filled(Known::default(), setup.slots as usize),
+            returns: large::filled(0, setup.slots as usize),
             resident: Table::new(setup.slots, setup.capacity),
             ghosts: VecDeque::new(),
             most_ghosts: most_ghosts(args, setup.capacity),
@@ -150,6 +153,7 @@ impl Memory {
 
     pub(super) fn grow(&mut self, slots: u32) {
         self.known.resize(self.known.len().max(slots as usize), Known::default());
+        self.returns.resize(self.known.len(), 0);
         self.resident.grow(slots, self.capacity);
         self.values.grow(slots);
         self.promises.iter_mut().for_each(|promises| promises.grow(slots));
@@ -218,7 +222,9 @@ impl Memory {
         self.values.note(slot, reference);
         let is_dirty = reference.write || flags & RESIDENT != 0 && known.is_dirty();
         let interval = interval(is_known.then_some(age), goes_on);
-        let class = self.flows.class(reference, interval, flags & SAMPLED != 0);
+        let returns = &mut self.returns[slot as usize];
+        *returns = if is_known { returns.saturating_add(1) } else { 0 };
+        let class = self.flows.class(reference, interval, *returns, flags & SAMPLED != 0);
         let (counted, state) = (u8::from(is_dirty) * DIRTY, flags | interval << INTERVAL_SHIFT);
         self.known[slot as usize] = Known { last: self.now, class, counted, state };
         is_known

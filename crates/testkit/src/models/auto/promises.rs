@@ -110,7 +110,7 @@ impl Auto {
     fn app_of(&self, place: usize) -> Option<u32> {
         let node = &self.nodes[place];
         match node.key? {
-            (0, part, _) => Some((part >> 32) as u32),
+            (0, part, ..) => Some((part >> 32) as u32),
             _ => self.app_of(node.parent?),
         }
     }
