@@ -140,11 +140,19 @@ fn a_replay_that_is_stopped_ends_and_keeps_what_it_has() {
     let viewer = Viewer::of(&[&folder.path("")]);
     let query = "run?trace=long.ids&policies=all&sizes=1%25..90%25*1.1";
     let begun = [0, 1].map(|_| told(&viewer, "POST", query)["number"].as_u64().unwrap());
+    let run = |number: u64| told(&viewer, "GET", &format!("run?number={number}"));
+    while run(begun[0])["state"] == "waiting" {
+        thread::sleep(Duration::from_millis(5));
+    }
     for number in begun {
         told(&viewer, "POST", &format!("stop?number={number}"));
-        let run = told(&viewer, "GET", &format!("run?number={number}"));
-        assert_eq!(run["state"], "stopped", "{run}");
+        assert_eq!(run(number)["state"], "stopped", "{}", run(number));
     }
+    let next = told(&viewer, "POST", "run?trace=long.ids&policies=lru&sizes=1%25")["number"].as_u64().unwrap();
+    while run(next)["state"] != "done" {
+        thread::sleep(Duration::from_millis(20));
+    }
+    assert_eq!(run(begun[0])["done"], 0, "what was stopped did not come in: {}", run(begun[0]));
     assert!((0..16).all(|_| told(&viewer, "POST", query)["number"].is_u64()), "those that have ended make room");
     let refused = told(&viewer, "POST", query);
     assert!(refused["error"].as_str().unwrap().contains("wait already"), "{refused}");

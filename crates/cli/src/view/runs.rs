@@ -54,7 +54,7 @@ struct Run {
     trace: PathBuf,
     options: Vec<String>,
     schemes: Vec<String>,
-    /// Schemes that are done with.
+    /// Schemes whose rows are all there, or that have failed.
     done: usize,
     rows: Vec<Value>,
     /// What schemes said beside their rows, each once.
@@ -222,7 +222,10 @@ impl Runs {
                 let _ = child.wait();
                 shared = self.lock();
             }
-            if let Some(run) = shared.find(number) {
+            // One that was stopped has not had all rows of its scheme.
+            if let Some(run) = shared.find(number)
+                && run.state == State::Running
+            {
                 run.done += 1;
             }
         }
