@@ -77,3 +77,6 @@ REQUEST = [
     ("kind", "u1"),
     ("flags", "<u2"),
 ]
+
+#: A run of references to a page of memory, as `Trace.to_numpy` gives it.
+RUN = [("page", "<u8"), ("references", "<u8"), ("writes", "<u8")]

@@ -15,9 +15,9 @@ if TYPE_CHECKING:
 def refuse_inputs(output: str | os.PathLike[str], traces: Iterable[Trace]) -> None:
     """Refuses to write over a file that one of these traces is read from."""
     for trace in traces:
-        path = trace._native.file
-        if path is not None and os.path.exists(output) and os.path.samefile(path, output):
-            raise _native.Error(f"cannot write {os.fspath(output)}: it is the same file as the input {path}")
+        for path in trace._native.files:
+            if os.path.exists(output) and os.path.samefile(path, output):
+                raise _native.Error(f"cannot write {os.fspath(output)}: it is the same file as the input {path}")
 
 
 def written(output: str | os.PathLike[str], write: Callable[[str], object]) -> None:

@@ -3,17 +3,13 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable
-from typing import Any, Literal, NamedTuple
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, NamedTuple
 
 from . import _native
-from ._trace import Patterns, Trace, open, text_of
+from ._options import FILTERS, Sizes, Specs, chosen
+from ._trace import Trace, open, text_of
 
-Maps = Literal["auto", "all", "none"]
-Deletes = Literal["apply", "ignore"]
-#: One spec, several between commas, or a list.
-Specs = str | Iterable[str]
-Sizes = str | int | Iterable[str | int]
 #: Is told how many references are done, and of how many (0: nobody knows). What it raises ends the work.
 Told = Callable[[int, int], None]
 
@@ -23,6 +19,31 @@ class Named(NamedTuple):
 
     path: str
     name: str
+
+    def opened(self) -> Trace:
+        return open(self.path, name=self.name)
+
+
+class Part(NamedTuple):
+    """An application of a mix: its trace in a file, and in words how often it is passed over and when."""
+
+    name: str
+    path: str
+    loops: int
+    start: str | None
+    span: str | None
+
+
+class Mixed(NamedTuple):
+    """Traces in files that are mixed as they are read, and what rows call that."""
+
+    name: str
+    by: str
+    parts: list[Part]
+
+    def opened(self) -> Trace:
+        told = [(part.name, open(part.path)._native, part.loops, part.start, part.span) for part in self.parts]
+        return Trace(_native.Trace.of_mix(self.name, told, self.by))
 
 
 class Swept(NamedTuple):
@@ -55,57 +76,46 @@ class Job(NamedTuple):
         )
 
 
-def job_of(
-    policies: Specs | None,
-    sizes: Sizes | None,
-    *,
-    block: str | int | None,
-    maps: Maps,
-    memory: str | int | None,
-    deletes: Deletes,
-    classes: str | os.PathLike[str] | None,
-    app: Patterns,
-    file: Patterns,
-    exclude: Patterns,
-    ops: str | None,
-    from_: str | int | None,
-    to: str | int | None,
-    warmup: str | int | None,
-    count_only: str | None,
-    store: str | None,
-    every: str | int | None,
-    explain: bool,
-    seed: int,
-    keep_freed: bool,
-) -> Job:
-    """The job that these options ask for."""
+def job_of(policies: Specs | None, sizes: Sizes | None, options: Mapping[str, Any]) -> Job:
+    """The job that all these options ask for."""
+    classes = options["classes"]
     return Job(
         joined(policies),
         joined(sizes),
-        {"app": app, "file": file, "exclude": exclude, "ops": ops, "from_": from_, "to": to},
-        cut_of(block, maps, memory, deletes),
-        {"warmup": text_of(warmup), "count_only": count_only},
+        chosen(options),
+        cut_of(options),
+        counted_of(options),
         {
             "classes": None if classes is None else os.fspath(classes),
-            "store": store,
-            "every": text_of(every),
-            "explain": explain,
-            "seed": seed,
-            "keep_freed": keep_freed,
+            "store": options["store"],
+            "every": text_of(options["every"]),
+            "explain": options["explain"],
+            "seed": options["seed"],
+            "keep_freed": options["keep_freed"],
         },
     )
 
 
-def filtered(trace: Any, filters: dict[str, Any]) -> Trace:
-    """The trace with only what these filters choose, if there are any."""
-    opened = open(trace.path, name=trace.name) if isinstance(trace, Named) else open(trace)
-    is_given = any(value is not None and value != () for value in filters.values())
-    return opened.filter(**filters) if is_given else opened
+def filtered(trace: Any, filters: Mapping[str, Any]) -> Trace:
+    """The trace with only what the filters among these options choose, if there are any."""
+    opened = trace.opened() if isinstance(trace, (Named, Mixed)) else open(trace)
+    given: Any = {name: filters[name] for name in FILTERS if filters.get(name) not in (None, (), [])}
+    return opened.filter(**given) if given else opened
 
 
-def cut_of(block: str | int | None, maps: str, memory: str | int | None, deletes: str) -> _native._Cut:
+def cut_of(options: Mapping[str, Any]) -> _native._Cut:
     """How requests are cut into blocks."""
-    return {"block": text_of(block), "maps": maps, "memory": text_of(memory), "deletes": deletes}
+    return {
+        "block": text_of(options["block"]),
+        "maps": options["maps"],
+        "memory": text_of(options["memory"]),
+        "deletes": options.get("deletes", "apply"),
+    }
+
+
+def counted_of(options: Mapping[str, Any]) -> _native._Counted:
+    """What counts of them."""
+    return {"warmup": text_of(options["warmup"]), "count_only": options["count_only"]}
 
 
 def joined(values: Any) -> str | None:

@@ -5,12 +5,16 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Mapping, Sequence
-from typing import Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from . import _native
 from ._files import refuse_inputs, written
 from ._job import filtered
-from ._trace import Patterns, Trace, open
+from ._options import FILTERS, Filters, takes, whole
+from ._trace import Trace, open
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
 
 
 class Recording(NamedTuple):
@@ -28,8 +32,10 @@ def record(
     output: str | os.PathLike[str],
     *,
     app_by: Literal["program", "process"] = "program",
+    memory: bool = False,
 ) -> Recording:
-    """Runs a program under strace and records its I/O, and that of all processes it starts, as the trace ``output``.
+    """Runs a program under strace and records its I/O, and that of all processes it starts, as the trace ``output``; with
+    ``memory`` under valgrind what it does to its memory, which takes it far longer.
 
     The program keeps the standard streams. A status that is not 0 is no error here: look at it.
     """
@@ -43,7 +49,7 @@ def record(
     path = Path(output)
     with tempfile.TemporaryDirectory(prefix="hotset-record-") as folder:
         told = Path(folder, "told.json")
-        asked = json.dumps([[os.fspath(word) for word in command], os.fspath(path), app_by, os.fspath(told)])
+        asked = json.dumps([[os.fspath(word) for word in command], os.fspath(path), app_by, memory, os.fspath(told)])
         # A process of its own: it handles signals for the program.
         ended = subprocess.run([sys.executable, "-m", "hotset._record_here", asked])
         if not told.exists():
@@ -54,6 +60,7 @@ def record(
     return Recording(open(path), answer["status"], answer["remarks"])
 
 
+@takes(Filters, FILTERS)
 def mix(
     parts: Mapping[str, Any],
     output: str | os.PathLike[str],
@@ -62,12 +69,7 @@ def mix(
     start: Mapping[str, str] | None = None,
     loops: Mapping[str, int] | None = None,
     span: Mapping[str, str] | None = None,
-    app: Patterns = (),
-    file: Patterns = (),
-    exclude: Patterns = (),
-    ops: str | None = None,
-    from_: str | int | None = None,
-    to: str | int | None = None,
+    **filters: Unpack[Filters],
 ) -> Trace:
     """Makes one trace of the traces of several applications, as if they had run side by side, and writes it.
 
@@ -76,13 +78,13 @@ def mix(
     ``start`` so much later (``{"db": "10s"}``), pass over its trace in several ``loops``, and have its times stretched so
     that a pass takes a ``span``. The filters choose among the requests of each.
     """
-    filters = {"app": app, "file": file, "exclude": exclude, "ops": ops, "from_": from_, "to": to}
+    choice = whole(FILTERS, filters)
     for told in (start, span, loops):
         for name in told or ():
             if name not in parts:
                 known = ", ".join(parts)
                 raise _native.Error(f'there is no application "{name}" in the mix: expected {known}')
-    traces = {name: filtered(source, filters) for name, source in parts.items()}
+    traces = {name: filtered(source, choice) for name, source in parts.items()}
     if not traces:
         raise _native.Error("there is no trace to mix: expected at least one")
     refuse_inputs(output, traces.values())
@@ -90,5 +92,7 @@ def mix(
         (name, trace._native, (loops or {}).get(name, 1), (start or {}).get(name), (span or {}).get(name))
         for name, trace in traces.items()
     ]
-    written(output, lambda path: _native.mix(given, by, path))
+    mixed = _native.Trace.of_mix("mix", given, by)
+    named = " ".join(f"{name}={trace.name}" for name, trace in traces.items())
+    written(output, lambda path: _native.write(mixed, path, [("parts", named)]))
     return open(output)

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from . import _native
-from ._job import Job, Named, Swept
+from ._job import Job, Mixed, Named, Swept
 from ._packing import Node, Piece
 
 #: How often a piece is started again whose worker was lost.
@@ -21,6 +21,8 @@ _RETRIES = 3
 _LOOK_SECONDS = 2.0
 #: How long none may be there: a node that is lost may come back.
 _PATIENCE_SECONDS = 60.0
+#: How long each of two answers of a cluster may take, one of its machine and one of Ray. Ray itself waits for minutes.
+_ANSWER_SECONDS = 10.0
 
 
 class Cluster:
@@ -50,9 +52,11 @@ class Cluster:
         """Joins the cluster, or makes one that only this machine reaches."""
         quiet = {"log_to_driver": False, "logging_level": "warning"}
         if self._on != "ray":
+            _answers(self._on)
             self._ray.init(address=self._on, **quiet)
             return
         try:
+            _answers(_known_address())
             self._ray.init(address="auto", **quiet)
         except ConnectionError:
             if os.environ.get("RAY_ADDRESS"):
@@ -79,17 +83,17 @@ class Cluster:
     def each(self, work: Callable[..., Any], arguments: Sequence[tuple[Any, ...]]) -> Iterator[Any]:
         """What work gives for each of these, in order, done on some node."""
         for source in (source for given in arguments for source in given[0]):
-            if not isinstance(source, (str, Named)):
+            if not isinstance(source, (str, Named, Mixed)):
                 kind = type(source).__name__
                 raise _native.Error(f"on: {self._on}: a trace is of the type {kind}: expected paths that every node has")
         remote = self._ray.remote(work).options(num_cpus=1, max_retries=_RETRIES)
         return map(self._got, [remote.remote(*given) for given in arguments])
 
-    def run(self, sources: Sequence[Any], job: Job, pieces: Sequence[Piece]) -> Iterator[tuple[Piece, Swept]]:
+    def run(self, sources: Sequence[Any], jobs: Sequence[Job], pieces: Sequence[Piece]) -> Iterator[tuple[Piece, Swept]]:
         """Each piece as it is done."""
         names = [name for _, name in self._alive()]
         remote = self._ray.remote(_replayed)
-        running = {self._started(remote, sources, job, piece, names): piece for piece in pieces}
+        running = {self._started(remote, sources, jobs, piece, names): piece for piece in pieces}
         there_was_room = time.monotonic()
         try:
             while running:
@@ -105,7 +109,9 @@ class Cluster:
             for waiting in running:
                 self._ray.cancel(waiting, force=True)
 
-    def _started(self, remote: Any, sources: Sequence[Any], job: Job, piece: Piece, names: Sequence[str]) -> Any:
+    def _started(
+        self, remote: Any, sources: Sequence[Any], jobs: Sequence[Job], piece: Piece, names: Sequence[str]
+    ) -> Any:
         from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 
         # Pieces of one trace go to a node each, so that none decodes it twice; another node does if that one is lost.
@@ -115,7 +121,7 @@ class Cluster:
         asked = remote.options(
             num_cpus=piece.cores, memory=piece.memory_bytes, max_retries=_RETRIES, scheduling_strategy=place
         )
-        return asked.remote(sources[piece.trace], job, piece)
+        return asked.remote(sources[piece.trace], jobs[piece.trace], piece)
 
     def _got(self, done: Any) -> Any:
         """What came of it; errors are those of one machine."""
@@ -141,3 +147,47 @@ class Cluster:
 def _replayed(source: Any, job: Job, piece: Piece) -> Swept:
     """Replays a piece, on some node."""
     return job.run(source, (piece.first, piece.last), piece.cores)
+
+
+def _known_address() -> str:
+    """Where the cluster is that this machine is part of; empty where nobody knows of one."""
+    try:
+        from ray._private.services import get_ray_address_from_environment
+    except ImportError:
+        # Another version of Ray, which finds it by itself.
+        return os.environ.get("RAY_ADDRESS", "")
+    try:
+        return str(get_ray_address_from_environment("auto", None))
+    except ConnectionError:
+        return ""
+
+
+def _answers(address: str) -> None:
+    """Makes sure that somebody answers there who speaks as Ray does. Raises a `ConnectionError` otherwise."""
+    place = address.removeprefix("ray://")
+    if place != address and ":" not in place:
+        place += ":10001"
+    host, _, port = place.rpartition(":")
+    if not port.isdecimal():
+        # No place: Ray knows what is meant, or says what is wrong.
+        return
+    import socket
+
+    try:
+        socket.create_connection((host.strip("[]"), int(port)), timeout=_ANSWER_SECONDS).close()
+    except (OSError, OverflowError) as error:
+        raise ConnectionError(f"nobody answers at {place} ({error})") from error
+    if os.environ.get("RAY_USE_TLS", "0") not in ("0", ""):
+        return
+    try:
+        import grpc
+    except ImportError:
+        return
+    channel = grpc.insecure_channel(place)
+    try:
+        grpc.channel_ready_future(channel).result(timeout=_ANSWER_SECONDS)
+    except grpc.FutureTimeoutError as error:
+        seconds = f"{_ANSWER_SECONDS:.0f} seconds"
+        raise ConnectionError(f"what listens at {place} has not answered as Ray does within {seconds}") from error
+    finally:
+        channel.close()

@@ -12,9 +12,9 @@ from . import _native
 
 def record_here(asked: str) -> None:
     """Records what JSON asks for, and writes what there is to say where that wants it."""
-    command, output, app_by, told = json.loads(asked)
+    command, output, app_by, memory, told = json.loads(asked)
     try:
-        status, remarks = _native.record(command, output, app_by)
+        status, remarks = _native.record(command, output, app_by, memory)
         answer: dict[str, Any] = {"status": status, "remarks": remarks}
     except _native.Error as error:
         answer = {"error": str(error)}

@@ -2,43 +2,30 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from . import _native, _own
-from ._job import Deletes, Maps, Sizes, Specs, cut_of, filtered, job_of, joined, parsed
+from ._job import counted_of, cut_of, filtered, job_of, joined, parsed
+from ._options import COUNTING, READING, REPLAYING, Counting, Reading, Replaying, Sizes, Specs, takes, whole
 from ._own import OwnPolicy
 from ._progress import bar
 from ._results import Results
-from ._trace import Patterns, text_of
+from ._trace import text_of
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
 
 
+@takes(Replaying, REPLAYING)
 def simulate(
     trace: Any,
     policies: Specs | OwnPolicy | Iterable[str | OwnPolicy] | None = None,
     sizes: Sizes | None = None,
     *,
-    block: str | int | None = None,
-    maps: Maps = "auto",
-    memory: str | int | None = None,
-    deletes: Deletes = "apply",
-    classes: str | os.PathLike[str] | None = None,
-    app: Patterns = (),
-    file: Patterns = (),
-    exclude: Patterns = (),
-    ops: str | None = None,
-    from_: str | int | None = None,
-    to: str | int | None = None,
-    warmup: str | int | None = None,
-    count_only: str | None = None,
-    store: str | None = None,
-    every: str | int | None = None,
-    explain: bool = False,
-    seed: int = 1,
-    keep_freed: bool = False,
     threads: int | None = None,
     progress: bool | None = None,
+    **options: Unpack[Replaying],
 ) -> Results:
     """Replays a trace, or whatever ``open`` takes, under policies at sizes: a row each, policy by policy.
 
@@ -52,28 +39,7 @@ def simulate(
     """
     runs = _own.split(policies)
     of_list = runs[0] if len(runs) == 1 and not callable(runs[0]) else None
-    job = job_of(
-        of_list,
-        sizes,
-        block=block,
-        maps=maps,
-        memory=memory,
-        deletes=deletes,
-        classes=classes,
-        app=app,
-        file=file,
-        exclude=exclude,
-        ops=ops,
-        from_=from_,
-        to=to,
-        warmup=warmup,
-        count_only=count_only,
-        store=store,
-        every=every,
-        explain=explain,
-        seed=seed,
-        keep_freed=keep_freed,
-    )
+    job = job_of(of_list, sizes, whole(REPLAYING, options))
     with bar(progress, "references") as shown:
         if not any(map(callable, runs)):
             kind, rows, series, remarks = job.run(trace, threads=threads, told=shown.told)
@@ -82,6 +48,7 @@ def simulate(
     return Results(parsed(rows), kind, series=parsed(series), remarks=remarks)
 
 
+@takes(Counting, COUNTING)
 def curve(
     trace: Any,
     policies: Specs = "lru,opt",
@@ -89,32 +56,22 @@ def curve(
     points: int | Literal["all"] = 20,
     sample: str | float | None = None,
     sample_size: int | None = None,
-    block: str | int | None = None,
-    maps: Maps = "auto",
-    memory: str | int | None = None,
-    deletes: Deletes = "apply",
-    app: Patterns = (),
-    file: Patterns = (),
-    exclude: Patterns = (),
-    ops: str | None = None,
-    from_: str | int | None = None,
-    to: str | int | None = None,
-    warmup: str | int | None = None,
-    count_only: str | None = None,
     seed: int = 1,
     threads: int | None = None,
     progress: bool | None = None,
+    **options: Unpack[Counting],
 ) -> Results:
     """Hit ratios by size: LRU and OPT exactly at every size, other policies at ``points`` of them, or LRU from a sample."""
-    chosen = filtered(trace, {"app": app, "file": file, "exclude": exclude, "ops": ops, "from_": from_, "to": to})
+    told = whole(COUNTING, options)
+    chosen = filtered(trace, told)
     if sample is not None and sample_size is not None:
         raise TypeError("sample and sample_size exclude each other: expected one of them")
     with bar(progress, "references") as shown:
         rows, remarks = _native.curve(
             chosen._native,
             joined(policies) or "",
-            cut_of(block, maps, memory, deletes),
-            {"warmup": text_of(warmup), "count_only": count_only},
+            cut_of(told),
+            counted_of(told),
             {
                 "points": str(points),
                 "sample": text_of(sample),
@@ -127,49 +84,35 @@ def curve(
     return Results(parsed(rows), "curve", remarks=remarks)
 
 
+@takes(Reading, READING)
 def inspect(
     trace: Any,
     *,
     by: Literal["file", "dir", "app", "class", "object"] | None = None,
     top: int = 10,
-    block: str | int | None = None,
-    maps: Maps = "auto",
-    memory: str | int | None = None,
-    app: Patterns = (),
-    file: Patterns = (),
-    exclude: Patterns = (),
-    ops: str | None = None,
-    from_: str | int | None = None,
-    to: str | int | None = None,
+    **options: Unpack[Reading],
 ) -> dict[str, Any]:
     """What is in a trace: footprint, operations, sizes, sequences, applications, files, reuse distances, as
     ``hotset inspect --json`` has it. At most ``top`` of each ranking, one of them ``by`` something chosen."""
-    chosen = filtered(trace, {"app": app, "file": file, "exclude": exclude, "ops": ops, "from_": from_, "to": to})
-    (told,) = parsed(_native.inspect(chosen._native, cut_of(block, maps, memory, "apply"), by, top))
-    return told
+    told = whole(READING, options)
+    (row,) = parsed(_native.inspect(filtered(trace, told)._native, cut_of(told), by, top))
+    return row
 
 
+@takes(Reading, READING)
 def advise(
     trace: Any,
     size: str | int | None = None,
     *,
     store: str | None = None,
-    block: str | int | None = None,
-    maps: Maps = "auto",
-    memory: str | int | None = None,
-    app: Patterns = (),
-    file: Patterns = (),
-    exclude: Patterns = (),
-    ops: str | None = None,
-    from_: str | int | None = None,
-    to: str | int | None = None,
     progress: bool | None = None,
+    **options: Unpack[Reading],
 ) -> dict[str, Any]:
     """How much memory a cache should have, which policy, and what that gives, as ``hotset advise --json`` has it. With
     the memory that there is as ``size`` it tells what to do with that."""
-    chosen = filtered(trace, {"app": app, "file": file, "exclude": exclude, "ops": ops, "from_": from_, "to": to})
+    told = whole(READING, options)
+    chosen = filtered(trace, told)
     with bar(progress, "references") as shown:
-        cut = cut_of(block, maps, memory, "apply")
-        advice, _ = _native.advise(chosen._native, text_of(size), store, cut, shown.told)
-    (told,) = parsed(advice)
-    return told
+        advice, _ = _native.advise(chosen._native, text_of(size), store, cut_of(told), shown.told)
+    (row,) = parsed(advice)
+    return row

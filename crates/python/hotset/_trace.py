@@ -7,15 +7,14 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 from . import _native
+from ._options import FILTERS, Filters, Patterns, takes, whole
 
 if TYPE_CHECKING:
     import pandas
     import polars
     import pyarrow
     from numpy.typing import NDArray
-
-#: One pattern or several.
-Patterns = str | Iterable[str]
+    from typing_extensions import Unpack
 
 
 class Trace:
@@ -32,7 +31,7 @@ class Trace:
         return self._native.name
 
     def __len__(self) -> int:
-        """Requests. The first time a file is read to its end."""
+        """Requests, or runs of references to a page of memory. The first time a file is read to its end."""
         return len(self._native)
 
     def __bool__(self) -> bool:
@@ -42,37 +41,52 @@ class Trace:
         return repr(self._native)
 
     def info(self) -> dict[str, Any]:
-        """Format, what offsets mean, requests, files, applications, and what the reader remarks."""
+        """Format, what offsets mean, requests, files, applications, and what the reader remarks. Of a trace of memory
+        also references, writes among them, instructions and events of objects; its requests are runs of references."""
         return self._native.info()
 
-    def filter(
-        self,
-        *,
-        app: Patterns = (),
-        file: Patterns = (),
-        exclude: Patterns = (),
-        ops: str | None = None,
-        from_: str | int | None = None,
-        to: str | int | None = None,
-    ) -> Trace:
+    @takes(Filters, FILTERS)
+    def filter(self, **filters: Unpack[Filters]) -> Trace:
         """The trace with fewer requests, chosen as by the options ``--app``, ``--file``, ``--exclude``, ``--ops``,
         ``--from`` and ``--to`` of the command. Nothing is copied."""
+        told = whole(FILTERS, filters)
         chosen: _native._Chosen = {
-            "app": _list(app),
-            "file": _list(file),
-            "exclude": _list(exclude),
-            "ops": ops,
-            "from_": text_of(from_),
-            "to": text_of(to),
+            "app": _list(told["app"]),
+            "file": _list(told["file"]),
+            "exclude": _list(told["exclude"]),
+            "ops": told["ops"],
+            "from_": text_of(told["from_"]),
+            "to": text_of(told["to"]),
         }
         return Trace(self._native.chosen_by(chosen))
 
+    def __getitem__(self, part: slice) -> Trace:
+        """The requests from one number up to another, as in ``to_numpy`` (``trace[1000:2000]``, ``trace[-500:]``), or from
+        one time since the first request to another (``trace["10s":"1m"]``). Nothing is copied."""
+        if not isinstance(part, slice):
+            raise TypeError(f"a trace is cut by a slice, such as trace[1000:2000]: found {part!r}")
+        if part.step not in (None, 1):
+            raise ValueError(f"a part of a trace has all its requests: expected no step, found {part.step}")
+        if isinstance(part.start, str) or isinstance(part.stop, str):
+            return self.filter(from_=part.start, to=part.stop)
+        from operator import index
+
+        begin, end = 0 if part.start is None else index(part.start), None if part.stop is None else index(part.stop)
+        if begin < 0 or end is not None and end < 0:
+            begin, end, _ = part.indices(len(self))
+        most = (1 << 64) - 1
+        return Trace(self._native.part(min(begin, most), most if end is None else min(end, most)))
+
+    # What is cut by slices alone has no items to go through.
+    __iter__ = None
+
     def to_numpy(self) -> NDArray[Any]:
         """The requests as a structured array: time in nanoseconds, offset (or the object's key), length, numbers of
-        file, application, operation and kind, flags."""
-        from ._arrays import REQUEST
+        file, application, operation and kind, flags. Of a trace of memory the runs of references to a page: its number,
+        references, and how many of these write."""
+        from ._arrays import REQUEST, RUN
 
-        return self._native.words().view(REQUEST)
+        return self._native.words().view(RUN if self._native.is_of_memory else REQUEST)
 
     def to_arrow(self) -> pyarrow.Table:
         """The same as a ``pyarrow.Table`` (needs pyarrow)."""
@@ -93,11 +107,12 @@ class Trace:
         return polars.DataFrame(self._columns())
 
     def write(self, path: str | os.PathLike[str]) -> None:
-        """Writes it as a native trace, with its files and applications, as ``hotset import`` does."""
+        """Writes it as a native trace, with its files and applications, as ``hotset import`` does; one of memory as a
+        native trace of memory."""
         from ._files import refuse_inputs, written
 
         refuse_inputs(path, [self])
-        written(path, lambda beside: _native.write(self._native, beside))
+        written(path, lambda beside: _native.write(self._native, beside, []))
 
     def _columns(self) -> dict[str, NDArray[Any]]:
         import numpy as np

@@ -11,6 +11,8 @@ mod failure;
 mod inspect;
 mod key;
 mod making;
+mod opener;
+mod part;
 mod policies;
 mod rows;
 mod run;
@@ -39,7 +41,6 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(curve::curve, module)?)?;
     module.add_function(wrap_pyfunction!(inspect::inspect, module)?)?;
     module.add_function(wrap_pyfunction!(advise::advise, module)?)?;
-    module.add_function(wrap_pyfunction!(making::mix, module)?)?;
     module.add_function(wrap_pyfunction!(making::write, module)?)?;
     module.add_function(wrap_pyfunction!(making::record, module)?)?;
     module.add_function(wrap_pyfunction!(rows::columns, module)?)?;

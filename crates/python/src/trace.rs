@@ -1,24 +1,25 @@
-//! Traces: files, files in memory, and arrays.
+//! Traces: files, files in memory, arrays, parts of them, and mixes.
 
-use std::io::Cursor;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::{Arc, OnceLock};
 
 use bytemuck::cast_slice;
-use hotset_capture::strace;
 use hotset_sim::Options;
 use hotset_sim::select::Selection;
-use hotset_trace::formats::{BUILTIN, by_name, open_input, split_prefix};
-use hotset_trace::input::{Input, Progress as Position};
-use hotset_trace::{Addressing, Batch, Format, OpenOptions, TraceError};
+use hotset_trace::formats::by_name;
+use hotset_trace::memory::MemoryBatch;
+use hotset_trace::mix::Order;
+use hotset_trace::{Addressing, Batch, OpenOptions, TraceError, TraceReader};
 use numpy::{IntoPyArray, PyArray1, PyReadonlyArray1};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
-use crate::columns::{Columns, ColumnsReader, FORMAT};
-use crate::failure::{of_option, of_sim, of_trace};
+use crate::columns::Columns;
+use crate::failure::{of_option, of_sim, of_trace, refused};
+use crate::making::{Told, app};
+use crate::opener::{Choice, Opener, Source, formats};
 use crate::run::{Watch, run};
-use crate::selection::Chosen;
+use crate::selection::{Chosen, one_of};
 
 /// A trace: what was referred to, in order. ``hotset.open`` opens one; it is read when something is asked of it.
 #[pyclass(frozen, module = "hotset")]
@@ -26,21 +27,6 @@ pub struct Trace {
     opener: Opener,
     chosen: Chosen,
     about: OnceLock<About>,
-}
-
-/// What opens a trace as often as it is read.
-#[derive(Clone)]
-pub struct Opener {
-    name: String,
-    source: Source,
-    options: OpenOptions,
-}
-
-#[derive(Clone)]
-enum Source {
-    File(PathBuf),
-    Memory(Arc<[u8]>),
-    Columns(Arc<Columns>),
 }
 
 /// What one pass over a trace has told.
@@ -54,38 +40,18 @@ struct About {
     requests: u64,
     files: usize,
     applications: Vec<String>,
+    memory: Option<OfMemory>,
     remarks: Vec<String>,
 }
 
-fn formats() -> Vec<Format> {
-    BUILTIN.iter().copied().chain([strace::FORMAT]).collect()
-}
-
-impl Opener {
-    /// What rows and errors call the trace.
-    pub fn name(&self) -> &str {
-        &self.name
-    }
-
-    /// Opens it at its first request.
-    pub fn open(&self) -> Result<hotset_trace::Trace, TraceError> {
-        let formats = formats();
-        match &self.source {
-            Source::File(path) => hotset_trace::open(path, &formats, &self.options),
-            Source::Memory(bytes) => {
-                let (path, total) = (Path::new(&self.name), bytes.len() as u64);
-                let input = Input::from_reader(path, Cursor::new(Arc::clone(bytes)), Some(total))?;
-                let named = self.options.format.as_deref().or(self.options.columns.as_ref().map(|_| "csv"));
-                let named = named.and_then(|name| by_name(name, &formats).ok());
-                open_input(input, named, &formats, &self.options)
-            }
-            Source::Columns(columns) => Ok(hotset_trace::Trace {
-                format: FORMAT,
-                reader: Box::new(ColumnsReader::new(Arc::clone(columns))),
-                progress: Position::default(),
-            }),
-        }
-    }
+/// What is known of a trace of memory alone.
+#[derive(Clone, Default)]
+struct OfMemory {
+    has_writes: bool,
+    references: u64,
+    writes: u64,
+    instructions: u64,
+    object_events: u64,
 }
 
 impl Trace {
@@ -99,26 +65,24 @@ impl Trace {
         &self.chosen
     }
 
-    /// Gives every batch of what is chosen to `visit`; then what there was to know.
-    fn scan(&self, py: Python<'_>, mut visit: impl FnMut(&Batch) + Send + 'static) -> PyResult<About> {
+    /// What is chosen of it.
+    pub fn choice(&self) -> PyResult<Choice> {
+        Ok(Choice { opener: self.opener.clone(), only: self.chosen.filter()? })
+    }
+
+    /// Gives every batch of what is chosen to `visit`, four words of 64 bits a request or three a run of references to
+    /// a page; then what there was to know.
+    fn scan(&self, py: Python<'_>, mut visit: impl FnMut(&[u64]) + Send + 'static) -> PyResult<About> {
         let selection = Selection { only: self.chosen.filter()?, ..Selection::default() };
         let opener = self.opener.clone();
         let read = move |watch: &Watch| {
-            let mut trace = selection.open(&opener.name, || opener.open(), &Options::default())?;
+            let mut trace = selection.open(opener.name(), || opener.open(), &Options::default())?;
             let mut about = About::new(&trace);
-            let mut batch = Batch::new();
-            loop {
-                trace.reader.read(&mut batch)?;
-                watch.check();
-                if batch.is_empty() {
-                    break;
-                }
-                about.requests += batch.len() as u64;
-                visit(&batch);
+            match trace.reader.memory().is_some() {
+                true => about.read_memory(trace.reader.as_mut(), watch, &mut visit)?,
+                false => about.read(trace.reader.as_mut(), watch, &mut visit)?,
             }
-            hotset_sim::Observer::read(watch, &opener.name, trace.reader.as_ref());
-            about.files = trace.reader.tables().files.len();
-            about.applications.clone_from(&trace.reader.tables().apps);
+            hotset_sim::Observer::read(watch, opener.name(), trace.reader.as_ref());
             about.remarks = watch.remarks();
             Ok(about)
         };
@@ -155,8 +119,58 @@ impl About {
             requests: 0,
             files: 0,
             applications: Vec::new(),
+            memory: None,
             remarks: Vec::new(),
         }
+    }
+
+    fn read(
+        &mut self,
+        reader: &mut dyn TraceReader,
+        watch: &Watch,
+        visit: &mut impl FnMut(&[u64]),
+    ) -> Result<(), TraceError> {
+        let mut batch = Batch::new();
+        loop {
+            reader.read(&mut batch)?;
+            watch.check();
+            if batch.is_empty() {
+                break;
+            }
+            self.requests += batch.len() as u64;
+            visit(cast_slice(&batch.requests));
+        }
+        self.files = reader.tables().files.len();
+        self.applications.clone_from(&reader.tables().apps);
+        Ok(())
+    }
+
+    fn read_memory(
+        &mut self,
+        reader: &mut dyn TraceReader,
+        watch: &Watch,
+        visit: &mut impl FnMut(&[u64]),
+    ) -> Result<(), TraceError> {
+        let Some(memory) = reader.memory() else { return Ok(()) };
+        let mut told = OfMemory { has_writes: memory.memory_meta().has_writes, ..OfMemory::default() };
+        let (mut batch, mut words) = (MemoryBatch::default(), Vec::new());
+        loop {
+            memory.read_memory(&mut batch)?;
+            watch.check();
+            if batch.is_empty() {
+                break;
+            }
+            words.clear();
+            words.extend(batch.runs.iter().flat_map(|run| [run.page, run.references, run.writes]));
+            visit(&words);
+            self.requests += batch.runs.len() as u64;
+            told.references += batch.runs.iter().map(|run| run.references).sum::<u64>();
+            told.writes += batch.runs.iter().map(|run| run.writes).sum::<u64>();
+            told.instructions = told.instructions.max(batch.instructions);
+            told.object_events += batch.events.len() as u64;
+        }
+        self.memory = Some(told);
+        Ok(())
     }
 }
 
@@ -205,6 +219,26 @@ impl Trace {
         Ok(Trace::of(name, Source::Columns(Arc::new(columns)), OpenOptions::default()))
     }
 
+    /// The traces of several applications as one, mixed as it is read.
+    #[staticmethod]
+    fn of_mix(name: String, apps: Vec<Told<'_>>, by: &str) -> PyResult<Trace> {
+        let order = one_of("--by", by, &[("lockstep", Order::Lockstep), ("time", Order::Time)])?;
+        let apps = apps.into_iter().map(app).collect::<PyResult<_>>()?;
+        let trace = Trace::of(name, Source::Mix(apps, order), OpenOptions::default());
+        trace.opener.open().map_err(|error| of_trace(&error))?;
+        Ok(trace)
+    }
+
+    /// The requests of what is chosen from this number up to that one: a view, as nothing is copied.
+    fn part(&self, from_: u64, to: u64) -> PyResult<Trace> {
+        let name = self.opener.name().to_owned();
+        if self.is_of_memory()? {
+            return Err(refused(format!("{name} is a trace of memory, of which no part is taken: expected all of it")));
+        }
+        let source = Source::Part(Arc::new((self.choice()?, from_, to)));
+        Ok(Trace::of(name, source, OpenOptions::default()))
+    }
+
     /// The same trace with fewer requests: a view, as nothing is copied.
     fn chosen_by(&self, chosen: Chosen) -> PyResult<Trace> {
         let chosen = self.chosen.and(chosen)?;
@@ -218,13 +252,16 @@ impl Trace {
         &self.opener.name
     }
 
-    /// The file that it is read from, if it is.
+    /// The files that it is read from.
     #[getter]
-    fn file(&self) -> Option<PathBuf> {
-        match &self.opener.source {
-            Source::File(path) => Some(split_prefix(path, &formats()).1),
-            Source::Memory(_) | Source::Columns(_) => None,
-        }
+    fn files(&self) -> Vec<PathBuf> {
+        self.opener.files()
+    }
+
+    /// What makes it another trace than its files are, in words.
+    #[getter]
+    fn made_of(&self) -> PyResult<String> {
+        Ok(self.choice()?.made_of())
     }
 
     /// True if it is one of references to memory.
@@ -254,17 +291,24 @@ impl Trace {
         told.set_item("requests", about.requests)?;
         told.set_item("files", about.files)?;
         told.set_item("applications", &about.applications)?;
+        if let Some(memory) = &about.memory {
+            told.set_item("has_ops", memory.has_writes)?;
+            told.set_item("references", memory.references)?;
+            told.set_item("writes", memory.writes)?;
+            told.set_item("instructions", memory.instructions)?;
+            told.set_item("object_events", memory.object_events)?;
+        }
         told.set_item("remarks", &about.remarks)?;
         Ok(told)
     }
 
-    /// The requests, four words of 64 bits each.
+    /// The requests, four words of 64 bits each; of a trace of memory the runs of references to a page, three words.
     fn words<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray1<u64>>> {
         let words = Arc::new(std::sync::Mutex::new(Vec::<u64>::new()));
         let gathered = Arc::clone(&words);
         self.scan(py, move |batch| {
             let mut words = gathered.lock().expect("nobody else writes");
-            words.extend_from_slice(cast_slice(&batch.requests));
+            words.extend_from_slice(batch);
         })?;
         let words = std::mem::take(&mut *words.lock().expect("nobody writes any more"));
         Ok(words.into_pyarray(py))
@@ -273,7 +317,11 @@ impl Trace {
     fn __repr__(&self) -> PyResult<String> {
         let filter = self.chosen.filter()?;
         let only = if filter.is_everything() { String::new() } else { format!(", only {filter}") };
-        Ok(format!("<hotset.Trace {:?}{only}>", self.opener.name))
+        let part = match &self.opener.source {
+            Source::Part(part) => format!(", requests {} to {}", part.1, part.2),
+            _ => String::new(),
+        };
+        Ok(format!("<hotset.Trace {:?}{part}{only}>", self.opener.name))
     }
 }
 

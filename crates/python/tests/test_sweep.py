@@ -48,7 +48,7 @@ def test_rows_are_those_of_the_command(workload: Workload, command: Any, tmp_pat
 def test_parts_of_a_trace_are_together_the_whole(memory: str, workload: Workload) -> None:
     """Also where memory runs out only because one of the policies wants the requests themselves."""
     replay = {"classes": None, "store": None, "every": None, "explain": False, "seed": 1, "keep_freed": False}
-    cut = cut_of(None, "auto", memory, "apply")
+    cut = cut_of({"block": None, "maps": "auto", "memory": memory})
     job = Job("lru,arc,virtual(lru),sieve", "100,1000", {}, cut, {"warmup": None, "count_only": None}, replay)
     whole = job.run(workload("tpcc"))
     rows = [job.run(workload("tpcc"), part).rows for part in ((0, 1), (1, 3), (3, 4))]
@@ -108,6 +108,26 @@ def test_a_trace_that_has_changed_is_another(tmp_path: Path) -> None:
     for _ in range(2):
         assert hotset.sweep([keys, keys + 1], "lru", 2, keep=kept)[1]["hits"] == 1
     assert len(list(kept.iterdir())) == 4
+
+
+def test_traces_of_one_file_that_are_chosen_otherwise_are_others(workload: Workload, tmp_path: Path) -> None:
+    trace, csv = hotset.open(workload("tpcc")), tmp_path / "t.csv"
+    csv.write_text("1,2\n1,3\n1,4\n")
+    ways = [
+        trace,
+        trace.filter(ops="reads"),
+        trace.filter(ops="writes"),
+        trace[:30_000],
+        trace[10_000:30_000],
+        trace.filter(ops="reads")[:10_000],
+        hotset.open(csv, columns="key,size"),
+        hotset.open(csv, columns="size,key"),
+    ]
+    expected = [hotset.sweep([way], "lru", 3) for way in ways]
+    assert len({(row["references"], row["hits"], row["trace"]) for (row,) in expected}) == len(ways)
+    for _ in range(2):
+        assert [hotset.sweep([way], "lru", 3, keep=tmp_path / "kept") for way in ways] == expected
+    assert len(list((tmp_path / "kept").iterdir())) == len(ways)
 
 
 INTERRUPTED = """

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import socket
 import subprocess
 import sys
 import tempfile
@@ -206,5 +207,33 @@ def test_without_a_cluster_it_makes_one_of_this_machine(monkeypatch: pytest.Monk
     # Where Ray notes which cluster it has started last; its sockets want a short name.
     with tempfile.TemporaryDirectory(prefix="ray-") as folder:
         monkeypatch.setenv("RAY_TMPDIR", folder)
+        assert hotset.sweep(PATHS[0], "lru", 10, on="ray") == hotset.sweep(PATHS[0], "lru", 10)
+    assert not ray.is_initialized()
+
+
+def test_a_cluster_that_does_not_answer_is_told_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nobody listens there, or somebody who says nothing."""
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        with socket.create_server(("127.0.0.1", 0)) as server:
+            closed = "127.0.0.1:%d" % server.getsockname()[1]
+        says_nothing = "127.0.0.1:%d" % silent.getsockname()[1]
+        for place, sentence in ((closed, "nobody answers at"), (says_nothing, "has not answered as Ray does")):
+            for on, known in ((f"ray://{place}", ""), ("ray", place)):
+                monkeypatch.setenv("RAY_ADDRESS", known)
+                begun = time.monotonic()
+                with pytest.raises(hotset.Error, match=f"on: {on}: there is no cluster of Ray to be had: .*{sentence}"):
+                    hotset.sweep(PATHS[0], "lru", 10, on=on)
+                assert time.monotonic() - begun < 20
+    assert not ray.is_initialized()
+
+
+def test_a_cluster_that_has_ended_is_no_cluster(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The note of where it was is still there: there is a new one of this machine."""
+    monkeypatch.delenv("RAY_ADDRESS", raising=False)
+    with tempfile.TemporaryDirectory(prefix="ray-") as folder:
+        monkeypatch.setenv("RAY_TMPDIR", folder)
+        note = Path(folder, "ray", "ray_current_cluster")
+        note.parent.mkdir()
+        note.write_text("127.0.0.1:1")
         assert hotset.sweep(PATHS[0], "lru", 10, on="ray") == hotset.sweep(PATHS[0], "lru", 10)
     assert not ray.is_initialized()

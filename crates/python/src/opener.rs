@@ -1,0 +1,150 @@
+//! What opens a trace as often as it is read: a file, bytes, an array, a part of another trace, or a mix of several.
+
+use std::io::Cursor;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use hotset_capture::strace;
+use hotset_sim::select::{Filter, Selection};
+use hotset_sim::{Options, SimError};
+use hotset_trace::error::Place;
+use hotset_trace::formats::{BUILTIN, by_name, open_input, split_prefix};
+use hotset_trace::input::{Input, Progress as Position};
+use hotset_trace::mix::{self, Order};
+use hotset_trace::{Format, OpenOptions, Trace, TraceError, TraceReader};
+
+use crate::columns::{Columns, ColumnsReader, FORMAT};
+use crate::part::Part;
+
+/// What opens a trace.
+#[derive(Clone)]
+pub struct Opener {
+    pub name: String,
+    pub source: Source,
+    pub options: OpenOptions,
+}
+
+/// Where a trace comes from.
+#[derive(Clone)]
+pub enum Source {
+    File(PathBuf),
+    Memory(Arc<[u8]>),
+    Columns(Arc<Columns>),
+    /// Of what is chosen of another trace the requests from this number up to that one.
+    Part(Arc<(Choice, u64, u64)>),
+    /// Several traces, as if their applications had run side by side.
+    Mix(Arc<[App]>, Order),
+}
+
+/// What is chosen of a trace.
+#[derive(Clone)]
+pub struct Choice {
+    pub opener: Opener,
+    pub only: Filter,
+}
+
+/// An application of a mix.
+#[derive(Clone)]
+pub struct App {
+    pub name: String,
+    pub trace: Choice,
+    /// Passes over its trace.
+    pub loops: u32,
+    /// Nanoseconds after which it begins.
+    pub start: u64,
+    /// Nanoseconds of a pass, if that is not as recorded.
+    pub span: Option<u64>,
+}
+
+/// All formats that are read.
+pub fn formats() -> Vec<Format> {
+    BUILTIN.iter().copied().chain([strace::FORMAT]).collect()
+}
+
+impl Opener {
+    /// What rows and errors call the trace.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Opens it at its first request.
+    pub fn open(&self) -> Result<Trace, TraceError> {
+        let formats = formats();
+        match &self.source {
+            Source::File(path) => hotset_trace::open(path, &formats, &self.options),
+            Source::Memory(bytes) => {
+                let (path, total) = (Path::new(&self.name), bytes.len() as u64);
+                let input = Input::from_reader(path, Cursor::new(Arc::clone(bytes)), Some(total))?;
+                let named = self.options.format.as_deref().or(self.options.columns.as_ref().map(|_| "csv"));
+                let named = named.and_then(|name| by_name(name, &formats).ok());
+                open_input(input, named, &formats, &self.options)
+            }
+            Source::Columns(columns) => Ok(made(FORMAT, ColumnsReader::new(Arc::clone(columns)))),
+            Source::Part(part) => {
+                let (chosen, from, to) = &**part;
+                let whole = chosen.open()?;
+                Ok(Trace { reader: Box::new(Part::new(whole.reader, *from, *to)), ..whole })
+            }
+            Source::Mix(apps, order) => {
+                Ok(made("mix", mix::Mix::new(apps.iter().cloned().map(App::part).collect(), *order)?))
+            }
+        }
+    }
+
+    /// The files that it is read from.
+    pub fn files(&self) -> Vec<PathBuf> {
+        match &self.source {
+            Source::File(path) => vec![split_prefix(path, &formats()).1],
+            Source::Memory(_) | Source::Columns(_) => Vec::new(),
+            Source::Part(part) => part.0.opener.files(),
+            Source::Mix(apps, _) => apps.iter().flat_map(|app| app.trace.opener.files()).collect(),
+        }
+    }
+
+    /// What makes it another trace than its files are, in words: traces of the same files differ where these do.
+    pub fn made_of(&self) -> String {
+        match &self.source {
+            Source::File(_) | Source::Memory(_) | Source::Columns(_) => {
+                let OpenOptions { format, columns, skip_bad } = &self.options;
+                format!("{format:?} {columns:?} {skip_bad}")
+            }
+            Source::Part(part) => format!("{}[{}:{}]", part.0.made_of(), part.1, part.2),
+            Source::Mix(apps, order) => {
+                let of = |app: &App| {
+                    let App { name, trace, loops, start, span } = app;
+                    format!("{name}={}({loops},{start},{span:?})", trace.made_of())
+                };
+                format!("{order:?} {}", apps.iter().map(of).collect::<Vec<_>>().join(" "))
+            }
+        }
+    }
+}
+
+fn made(format: &'static str, reader: impl TraceReader + 'static) -> Trace {
+    Trace { format, reader: Box::new(reader), progress: Position::default() }
+}
+
+impl Choice {
+    /// Opens what is chosen.
+    pub fn open(&self) -> Result<Trace, TraceError> {
+        let selection = Selection { only: self.only.clone(), ..Selection::default() };
+        let refused = |error: SimError| match error {
+            SimError::Trace(error) => error,
+            error => TraceError::new(Path::new(self.opener.name()), Place::File, error.to_string()),
+        };
+        selection.open(self.opener.name(), || self.opener.open(), &Options::default()).map_err(refused)
+    }
+
+    /// As [`Opener::made_of`], with the choice.
+    pub fn made_of(&self) -> String {
+        let chosen = if self.only.is_everything() { String::new() } else { format!("only {} ", self.only) };
+        format!("{chosen}{}", self.opener.made_of())
+    }
+}
+
+impl App {
+    fn part(self) -> mix::Part {
+        let App { name, trace, loops, start, span } = self;
+        mix::Part { name, open: Box::new(move || Ok(trace.open()?.reader)), loops, start, span }
+    }
+}
