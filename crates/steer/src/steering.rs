@@ -52,7 +52,7 @@ pub struct Counts {
     pub kernel_misses: u64,
     /// Pages that came into the page cache.
     pub pages_read: u64,
-    /// Pages that were dropped.
+    /// Pages that have left because they were dropped, each time once.
     pub pages_dropped: u64,
     /// Pages that were fetched because the policy wanted them.
     pub pages_fetched: u64,
@@ -331,7 +331,7 @@ impl<A: Actuator> Steering<A> {
             }
             Event::Removed { first, pages, .. } => {
                 self.unheard.remove(&(number, first));
-                self.mirror.remove(number, first..first + u64::from(pages));
+                self.counts.pages_dropped += self.mirror.remove(number, first..first + u64::from(pages));
             }
             Event::Lost(_) => {}
         }
@@ -477,7 +477,7 @@ impl<A: Actuator> Steering<A> {
             return;
         }
         for pages in free {
-            self.counts.pages_dropped += if attempts == 0 { pages.end - pages.start } else { 0 };
+            self.mirror.drop(number, pages.clone());
             self.counts.failed += u64::from(self.actuator.drop(file, pages).is_err());
         }
         self.pending.put(block, now + (PATIENCE << attempts), attempts + 1);

@@ -124,6 +124,7 @@ fn what_the_policy_holds_is_what_the_kernel_holds() {
         let counts = steering.counts();
         assert_eq!((counts.left_to_kernel, counts.failed), (0, 0), "{policy}");
         assert_eq!(counts.pages_read - counts.pages_fetched, counts.misses * PAGES, "{policy}: a miss reads a block");
+        assert_eq!(counts.pages_dropped, counts.pages_read - kernel.pages(), "{policy}: nothing else takes pages");
     }
 }
 
@@ -232,6 +233,12 @@ fn a_folio_is_dropped_when_the_last_of_its_blocks_is_out() {
     fill(39, 60, &mut steering);
     assert!(!steering.holds(file(0), 4));
     assert_eq!(kernel.pages_of(file(0)), 0);
+    // Eight blocks in one folio, each of which has it dropped before any word of that comes back.
+    let before = steering.counts().pages_dropped;
+    kernel.add(file(2), 0, 32);
+    kernel.tell(&mut steering, 61 * SECOND);
+    kernel.tell(&mut steering, 61 * SECOND + PROTECTED);
+    assert_eq!((kernel.pages_of(file(2)), steering.counts().pages_dropped - before), (0, 32), "each page once");
 }
 
 /// The kernel tells 16 pages of a fault, and maps all of a huge folio.
@@ -320,6 +327,7 @@ fn what_does_not_leave_is_tried_again_and_then_left_to_the_kernel() {
         }
         assert_eq!(kernel.pages_of(file(0)), if is_freed { 0 } else { 4 });
         assert_eq!(steering.counts().left_to_kernel, u64::from(!is_freed));
+        assert_eq!(steering.counts().pages_dropped, if is_freed { 4 } else { 0 }, "what has left");
         assert_eq!(steering.pending(), 0);
         let drops = kernel.drops_of(file(0));
         assert_eq!(drops, if is_freed { 2 } else { ATTEMPTS as usize });
