@@ -154,7 +154,10 @@ impl Steer {
         };
         let rules = self.classes.as_deref().map(classes::read).transpose()?;
         let telling = Telling { rules, naming: naming(&policy, self.app_by.into()) };
-        let feed = feed(&policy, self.block, self.exact)?;
+        let feed = feed(&policy, self.block, self.exact).map_err(|failure| match failure {
+            Failure::Work(why) => Failure::Work(format!("{why}. `hotset mount` runs the same policies without")),
+            other => other,
+        })?;
         // What has to be fetched is fetched by this very program.
         let program = std::env::current_exe().map(OsString::from);
         let fetcher = program.map_or(Vec::new(), |program| vec![program, "steer".into(), "--fetcher".into()]);

@@ -3,10 +3,11 @@
 
 mod support;
 
-use std::fs::{self, File};
+use std::fs::{self, File, Permissions};
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
 use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::{FileExt, PermissionsExt};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::thread;
@@ -447,4 +448,101 @@ fn what_is_fetched_is_charged_to_the_group() {
     let mut fetcher = command(&["steer", "--fetcher"]).stdin(Stdio::piped()).spawn().unwrap();
     fetcher.stdin.take().unwrap().write_all(&[255; 40]).unwrap();
     assert_eq!(fetcher.wait().unwrap().code(), Some(1));
+}
+
+/// What has to be said to have a program run by nobody with these capabilities alone.
+fn by_nobody(capabilities: &str, arguments: &[&str]) -> Command {
+    let only = format!("-all{capabilities}");
+    let mut line = Command::new("setpriv");
+    line.args(["--reuid=65534", "--clear-groups", "--inh-caps", &only, "--ambient-caps", &only])
+        .args(["--bounding-set", &only, env!("CARGO_BIN_EXE_hotset"), "steer"])
+        .args(arguments)
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped());
+    line
+}
+
+/// Reads a file of root's in a loop, or as a mapping, while it is steered with these rights; the report and what is
+/// said.
+fn steered_with(capabilities: &str, here: &str, group: &str, is_mapped: bool) -> Result<(Value, String), String> {
+    let report = format!("{here}/open/report.json");
+    let path = format!("{here}/file");
+    rustix::fs::fadvise(File::open(&path).unwrap(), 0, None, rustix::fs::Advice::DontNeed).unwrap();
+    let arguments = [here, "--cgroup", group, "--memory", "8M", "--always", "--policy", "lirs", "--json", &report];
+    let mut child = by_nobody(capabilities, &arguments).spawn().unwrap();
+    let err = BufReader::new(child.stderr.take().unwrap());
+    let mut running = Running { child, err };
+    let first = running.line();
+    if !first.contains("watching") {
+        let (status, rest) = running.rest();
+        return Err(format!("{status} {first}{rest}"));
+    }
+    let file = File::open(&path).unwrap();
+    rustix::fs::fadvise(&file, 0, None, rustix::fs::Advice::Random).unwrap();
+    // SAFETY: nobody changes or cuts the file while it is mapped.
+    let map = is_mapped.then(|| unsafe { memmap2::Mmap::map(&file).unwrap() });
+    for at in (0..4).flat_map(|_| (0..16 << 20).step_by(1 << 16)) {
+        match &map {
+            Some(map) => _ = (at..at + (1 << 16)).step_by(4096).map(|at| u64::from(map[at])).sum::<u64>(),
+            None => file.read_exact_at(&mut [0; 1 << 16], at as u64).unwrap(),
+        }
+    }
+    thread::sleep(Duration::from_millis(500));
+    running.signal(rustix::process::Signal::TERM);
+    let (status, said) = running.rest();
+    assert_eq!(status, 0, "{said}");
+    Ok((serde_json::from_str(&fs::read_to_string(&report).unwrap()).unwrap(), said))
+}
+
+/// What the guide says of rights: each of them is needed, for what it says, and no other.
+#[test]
+fn the_rights_that_the_guide_names_suffice_and_none_can_be_left_out() {
+    let folder = Folder::new();
+    let here = folder.path("");
+    fs::write(folder.path("file"), vec![7; 16 << 20]).unwrap();
+    File::open(folder.path("file")).unwrap().sync_all().unwrap();
+    fs::create_dir(folder.path("open")).unwrap();
+    fs::set_permissions(folder.path("open"), Permissions::from_mode(0o777)).unwrap();
+    let Some(group) = group("rights") else { return };
+    let files = ["+bpf", "+perfmon", "+dac_read_search", "+fowner"];
+    let with = |rights: &[&str], is_mapped| {
+        steered_with(&rights.iter().map(|right| format!(",{right}")).collect::<String>(), &here, &group, is_mapped)
+    };
+    let figure = |told: &Value, key: &str| told[key].as_u64().unwrap_or_else(|| panic!("{key} of {told}"));
+    let done = with(&files, false);
+    let (told, said) = match done {
+        Err(why) => {
+            fs::remove_dir(&group).unwrap();
+            let is_possible = !why.contains("setpriv") && !CANNOT.iter().any(|words| why.contains(words));
+            assert!(!is_possible, "{why}");
+            return println!("NOT RUN: rights cannot be dropped here, or nothing can be steered: {why}");
+        }
+        Ok(done) => done,
+    };
+    assert_eq!((figure(&told, "files_unasked"), figure(&told, "failed")), (0, 0), "{said}");
+    if figure(&told, "references") > 0 {
+        assert!(figure(&told, "pages_dropped") > 1000 && figure(&told["residency"], "extra") < 64, "{told}");
+    }
+    let left_out = |right: &str| files.into_iter().filter(|other| *other != right).collect::<Vec<_>>();
+    for (right, sentence) in [
+        ("+bpf", "it needs root, or CAP_BPF and CAP_PERFMON"),
+        ("+perfmon", "it needs root, or CAP_BPF and CAP_PERFMON"),
+        ("+dac_read_search", "it needs root or CAP_DAC_READ_SEARCH"),
+    ] {
+        let refused = with(&left_out(right), false).unwrap_err();
+        assert!(refused.starts_with("1 ") && refused.contains(sentence), "{right}: {refused}");
+        assert!(refused.contains("`hotset mount` runs the same policies without"), "{right}: {refused}");
+    }
+    let (told, said) = with(&left_out("+fowner"), false).unwrap();
+    assert_eq!(figure(&told, "files_unasked"), 1, "{told}");
+    assert!(said.contains("that needs root or CAP_FOWNER"), "{said}");
+    // Pages of others' mappings are another matter.
+    let (told, said) = with(&files, true).unwrap();
+    if figure(&told, "references") > 0 {
+        assert!(figure(&told, "failed") > 0 && said.contains("or a right is missing"), "{told}: {said}");
+    }
+    let (told, said) = with(&[&files[..], &["+sys_nice"]].concat(), true).unwrap();
+    assert_eq!(figure(&told, "failed"), 0, "{said}");
+    fs::remove_dir(&group).unwrap();
 }

@@ -27,7 +27,7 @@ pub trait Actuator {
     ///
     /// # Errors
     ///
-    /// The file cannot be opened, or is another one by now.
+    /// The file cannot be opened, or is another one by now; a process that has mapped it may not be acted on.
     fn drop(&mut self, file: FileId, pages: Range<u64>) -> io::Result<()>;
 
     /// Asks for pages to be read.
@@ -85,10 +85,12 @@ impl Advice {
     ///
     /// # Errors
     ///
-    /// The file cannot be opened or mapped, or is another one by now.
+    /// The file cannot be opened or mapped, or is another one by now; `PermissionDenied` if it is another user's, of
+    /// whose files the kernel calls every page resident.
     pub fn resident(&mut self, file: FileId) -> io::Result<Vec<Range<u64>>> {
         let opened = self.opened(file)?;
         let bytes = opened.metadata()?.len();
+        may_be_asked(opened)?;
         resident(opened, bytes)
     }
 
@@ -113,8 +115,9 @@ impl Advice {
 
 impl Actuator for Advice {
     fn drop(&mut self, file: FileId, pages: Range<u64>) -> io::Result<()> {
-        self.mappers.page_out(file, &pages);
-        self.advise(file, &pages, Advise::DontNeed)
+        // What is paged out cannot be dropped before, and what is not mapped can be though nothing may be paged out.
+        let paged_out = self.mappers.page_out(file, &pages);
+        self.advise(file, &pages, Advise::DontNeed).and(paged_out)
     }
 
     fn fetch(&mut self, file: FileId, pages: Range<u64>) -> io::Result<()> {
@@ -131,6 +134,13 @@ impl Actuator for Advice {
     fn has_mapped(&mut self, file: FileId, page: u64) -> bool {
         self.mappers.have(file, page)
     }
+}
+
+/// Finds out whether the kernel tells the truth about this file's pages: to its owner, or with CAP_FOWNER, which is
+/// also what this flag needs.
+fn may_be_asked(file: &File) -> io::Result<()> {
+    let flags = rustix::fs::fcntl_getfl(file)?;
+    Ok(rustix::fs::fcntl_setfl(file, flags | OFlags::NOATIME)?)
 }
 
 /// The resident pages of an open file of so many bytes.

@@ -70,9 +70,14 @@ impl Mappers {
     }
 
     /// Pages a stretch of a file out of every process that has mapped it. What cannot be paged out stays.
-    pub fn page_out(&mut self, file: FileId, pages: &Range<u64>) {
+    ///
+    /// # Errors
+    ///
+    /// `PermissionDenied` of one of them.
+    pub fn page_out(&mut self, file: FileId, pages: &Range<u64>) -> io::Result<()> {
         let Mappers { processes, mappings } = self;
-        let Some(known) = processes.get_mut(&file) else { return };
+        let mut done = Ok(());
+        let Some(known) = processes.get_mut(&file) else { return done };
         known.retain(|&process| {
             let Ok(found) = fresh(mappings, process) else {
                 mappings.remove(&process);
@@ -83,11 +88,17 @@ impl Mappers {
                 let (from, to) = (pages.start.max(mapping.pages.start), pages.end.min(mapping.pages.end));
                 if from < to {
                     let address = mapping.address + (from - mapping.pages.start) * PAGE;
-                    page_out(&found.process, address, (to - from) * PAGE);
+                    let paged_out = page_out(&found.process, address, (to - from) * PAGE);
+                    if let Err(error) = paged_out
+                        && error.kind() == io::ErrorKind::PermissionDenied
+                    {
+                        done = Err(error);
+                    }
                 }
             }
             !of_file.is_empty()
         });
+        done
     }
 }
 
@@ -128,13 +139,14 @@ fn parse(line: &str) -> Option<Mapping> {
 }
 
 /// Pages a stretch of another process's memory out.
-fn page_out(process: &OwnedFd, address: u64, bytes: u64) {
+fn page_out(process: &OwnedFd, address: u64, bytes: u64) -> io::Result<()> {
     let stretch = libc::iovec { iov_base: address as *mut libc::c_void, iov_len: bytes as usize };
     // SAFETY: the call reads the one stretch it is given; the memory it speaks of is another process's, whose pages
     // come back from their file when they are touched. What it refuses stays in memory, and is found there later.
-    unsafe {
-        libc::syscall(libc::SYS_process_madvise, process.as_raw_fd(), &raw const stretch, 1, libc::MADV_PAGEOUT, 0);
-    }
+    let done = unsafe {
+        libc::syscall(libc::SYS_process_madvise, process.as_raw_fd(), &raw const stretch, 1, libc::MADV_PAGEOUT, 0)
+    };
+    if done < 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
 }
 
 #[cfg(test)]

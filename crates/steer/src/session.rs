@@ -3,7 +3,7 @@
 
 use std::collections::HashSet;
 use std::ffi::OsString;
-use std::ops::Range;
+use std::io::ErrorKind;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -104,6 +104,8 @@ pub struct Report {
     pub files: usize,
     /// Files for which there was no place in the kernel's table.
     pub files_unwatched: u64,
+    /// Files of others of which the kernel does not say what is resident.
+    pub files_unasked: u64,
     /// How old events were when they were handled, in seconds, on average.
     pub lag_mean: f64,
     /// How old the oldest was.
@@ -120,7 +122,7 @@ pub struct Report {
     pub residency: Option<Residency>,
 }
 
-/// What is resident beside what the policy holds, in pages.
+/// What is resident beside what the policy holds, in pages of files of which the kernel says it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Residency {
     /// Resident pages.
@@ -160,6 +162,8 @@ pub struct Session<G = Directories> {
     steered: u64,
     rebuilt: u64,
     unwatched: u64,
+    /// Files of which the kernel does not say what is resident.
+    unasked: HashSet<FileId>,
     cpu: Duration,
 }
 
@@ -207,6 +211,7 @@ impl<G: Ground> Session<G> {
             steered: 0,
             rebuilt: 0,
             unwatched: 0,
+            unasked: HashSet::new(),
             cpu: cpu(),
         };
         device.map_or(Ok(()), |device| session.feed.watch_device(device))?;
@@ -269,9 +274,12 @@ impl<G: Ground> Session<G> {
     }
 
     fn ask(&mut self, file: FileId) {
+        let resident = self.steering.actuator().resident(file);
+        if resident.as_ref().is_err_and(|error| error.kind() == ErrorKind::PermissionDenied) {
+            self.unasked.insert(file);
+        }
         // A file that is gone has nothing resident; the next walk forgets it.
-        let resident: Vec<Range<u64>> = self.steering.actuator().resident(file).unwrap_or_default();
-        self.steering.watch(file, &resident, now());
+        self.steering.watch(file, &resident.unwrap_or_default(), now());
     }
 
     /// Takes note of files that have come, changed and gone.
@@ -280,6 +288,7 @@ impl<G: Ground> Session<G> {
         for file in changes.gone {
             self.feed.unwatch(file);
             self.steering.forget(file);
+            self.unasked.remove(&file);
         }
         // Of a device that is watched as a whole the feed has told, and will tell, whatever is resident.
         let is_told = self.steering.actuator().device().is_some();
@@ -387,6 +396,7 @@ impl<G: Ground> Session<G> {
             blocks_pending: self.steering.pending(),
             files: self.steering.ground().files(),
             files_unwatched: self.unwatched,
+            files_unasked: self.unasked.len() as u64,
             lag_mean: self.lag.sum / self.lag.events.max(1) as f64,
             lag_worst: self.lag.worst,
             rebuilt: self.rebuilt,
@@ -402,8 +412,11 @@ impl<G: Ground> Session<G> {
     pub fn finish(&mut self) -> Report {
         let mut residency = Residency::default();
         for (file, found) in self.steering.ground().all() {
-            // A file that is gone has nothing resident.
-            let resident = self.steering.actuator().resident(file).unwrap_or_default();
+            let resident = match self.steering.actuator().resident(file) {
+                Err(error) if error.kind() == ErrorKind::PermissionDenied => continue,
+                // A file that is gone has nothing resident.
+                resident => resident.unwrap_or_default(),
+            };
             let resident: HashSet<u64> = resident.into_iter().flatten().collect();
             let held = |page: &u64| self.steering.holds(file, *page);
             let held: HashSet<u64> = (0..found.bytes.div_ceil(PAGE)).filter(held).collect();

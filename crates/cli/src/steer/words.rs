@@ -48,5 +48,18 @@ pub(crate) fn lines(report: &Report) -> Vec<String> {
         let left = human::counted(report.files_unwatched, "file");
         lines.push(format!("{left} found no place in the kernel's table and were left to the kernel"));
     }
+    if report.files_unasked > 0 {
+        let left = human::counted(report.files_unasked, "file");
+        lines.push(format!(
+            "of {left} of other users the kernel does not say what was in memory before, which stays until it is read: \
+             that needs root or CAP_FOWNER"
+        ));
+    }
+    if counts.failed > 0 {
+        let failed = human::counted(counts.failed, "time");
+        lines.push(format!(
+            "{failed} pages could not be dropped or fetched: the file was gone or another one, or a right is missing"
+        ));
+    }
     lines
 }
