@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any, overload
 
@@ -108,7 +109,7 @@ class Results(Sequence[dict[str, Any]]):
             sizes, values = zip(*points)
             ax.plot(sizes, values, marker="o", label=label)
         ax.set_xscale("log")
-        ax.set_xlabel("cache size (blocks)")
+        ax.set_xlabel(self._size_title())
         ax.set_ylabel(field.replace("_", " "))
         if lines:
             ax.legend()
@@ -117,11 +118,12 @@ class Results(Sequence[dict[str, Any]]):
     def _lines(self, field: str) -> dict[str, list[tuple[int, float]]]:
         """Size and value, by size, of each policy; of several traces their names are told, too."""
         several = len({row["trace"] for row in self._rows}) > 1
+        size = "size_bytes" if self._is_in_bytes() else "size_blocks"
         lines: dict[str, list[tuple[int, float]]] = {}
         for row in self._rows:
             if field in row:
                 label = f"{row['policy']}, {row['trace']}" if several else row["policy"]
-                lines.setdefault(label, []).append((row["size_blocks"], row[field]))
+                lines.setdefault(label, []).append((row[size], row[field]))
         if self._rows and not lines:
             raise KeyError(field)
         return {label: sorted(points) for label, points in lines.items()}
@@ -144,12 +146,30 @@ class Results(Sequence[dict[str, Any]]):
         return "\n".join(lines) if rows else "<hotset.Results without rows>"
 
     def _repr_html_(self) -> str:
+        """Hit ratios by size, where there are several sizes, above the table."""
         import html
 
         columns, rows = self._table()
         head = "".join(f"<th>{html.escape(name.replace('_', ' '))}</th>" for name in columns)
         body = "".join("<tr>" + "".join(f"<td>{html.escape(cell)}</td>" for cell in row) + "</tr>" for row in rows)
-        return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
+        return f"{self._chart()}<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
+
+    def _chart(self) -> str:
+        lines = self._lines("hit_ratio")
+        if len({size for points in lines.values() for size, _ in points}) < 2:
+            return ""
+        from ._chart import chart
+
+        offline = {policy["name"] for policy in _native.policies() if policy["offline"]}
+        dashed = {label for label in lines if re.split(r"[(,]", label, maxsplit=1)[0] in offline}
+        return chart(lines, x=self._size_title(), y="hit ratio", in_bytes=self._is_in_bytes(), dashed=dashed)
+
+    def _is_in_bytes(self) -> bool:
+        """True if sizes are bytes of objects, which have no size of a block."""
+        return bool(self._rows) and all("byte_hit_ratio" in row for row in self._rows)
+
+    def _size_title(self) -> str:
+        return f"cache size ({'bytes' if self._is_in_bytes() else 'blocks'})"
 
 
 def _shown(value: Any) -> str:

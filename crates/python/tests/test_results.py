@@ -6,6 +6,7 @@ import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
+from xml.etree import ElementTree
 
 import hotset
 import numpy as np
@@ -163,6 +164,7 @@ def test_results_are_a_sequence_with_pictures(workload: Workload) -> None:
     assert [row["policy"] for row in results[1:3]] == ["lru", "opt"] and results[-1]["policy"] == "opt"
     assert (results + results)[4:] == results and results != results[:1]
     assert len(repr(results).splitlines()) == 5 and "<td>opt</td>" in results._repr_html_()
+    assert "<svg" in results._repr_html_() and "<svg" not in results[::2]._repr_html_(), "one size is no line"
     matplotlib = pytest.importorskip("matplotlib")
     matplotlib.use("agg")
     axes = results.plot()
@@ -170,6 +172,44 @@ def test_results_are_a_sequence_with_pictures(workload: Workload) -> None:
     assert list(np.asarray(axes.get_lines()[0].get_ydata())) == [row["hit_ratio"] for row in results[:2]]
     with pytest.raises(KeyError):
         results.plot("colour")
+
+
+def drawn(results: hotset.Results) -> dict[str, list[tuple[float, float, str]]]:
+    """The points of each line of the chart: where they are, and what they tell."""
+    told = results._repr_html_()
+    picture = ElementTree.fromstring(told[: told.index("<table>")])
+    lines: dict[str, list[tuple[float, float, str]]] = {}
+    for dot in picture.iter("{http://www.w3.org/2000/svg}circle"):
+        name, text = (dot[0].text or "").rsplit(", ", 1)
+        lines.setdefault(name, []).append((float(dot.get("cx", "")), float(dot.get("cy", "")), text))
+    return lines
+
+
+def test_the_chart_has_all_points_where_they_belong(workload: Workload) -> None:
+    results = hotset.simulate(workload("tpcc"))
+    lines, by_name = drawn(results), results._lines("hit_ratio")
+    assert lines.keys() == by_name.keys() and len(lines) > 8
+    for name, points in by_name.items():
+        assert [text for *_, text in lines[name]] == [f"{size:,}: {ratio:.6g}" for size, ratio in points]
+    # Sizes lie by their logarithms, ratios by themselves.
+    places = [(size, ratio, x, y) for name in lines for (size, ratio), (x, y, _) in zip(by_name[name], lines[name])]
+    sizes, ratios, xs, ys = map(np.array, zip(*places))
+    for values, at in ((np.log(sizes), xs), (ratios, ys)):
+        slope, begin = np.polyfit(values, at, 1)
+        assert np.abs(slope * values + begin - at).max() < 0.11
+    assert xs.min() >= 0 and xs.max() <= 720 and ys.min() >= 0 and ys.max() <= 320
+    assert np.polyfit(ratios, ys, 1)[0] < 0 < np.polyfit(np.log(sizes), xs, 1)[0], "more is higher, and further right"
+
+
+def test_charts_at_their_ends(workload: Workload) -> None:
+    flat = hotset.simulate([1, 2, 3], "lru,opt", "1,2")
+    assert len(drawn(flat)) == 2 and {y for points in drawn(flat).values() for _, y, _ in points} == {274.0}
+    keys = np.random.default_rng(1).zipf(1.2, 10_000).astype(np.uint64)
+    sized = hotset.simulate(hotset.open(keys, keys % 1000 + 1, name="<b>&"), "gdsf,lru", "64K,1536K")
+    assert "cache size (bytes)" in sized._repr_html_() and ">1.5M<" in sized._repr_html_()
+    two = sized + hotset.simulate(hotset.open(keys, keys % 10 + 1), "gdsf,lru", "64K,1536K")
+    assert set(drawn(two)) >= {"gdsf, <b>&", "gdsf, array"}
+    assert hotset.Results([])._repr_html_().startswith("<table>")
 
 
 def test_policies_are_those_of_the_registry(command: Any) -> None:
