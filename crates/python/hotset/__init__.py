@@ -1,13 +1,14 @@
 """Measure, decide and run storage caches that know what they hold.
 
 ``open`` reads a trace or takes an array as one, ``record`` and ``mix`` make traces. ``simulate`` replays one under
-policies at sizes, ``sweep`` many, on a cluster if there is one; ``curve`` draws hit ratios at every size, ``inspect``
-tells what is in a trace, ``advise`` what to do. ``Cache`` and ``cached`` run the same policies on values of your own;
-``policies`` lists them, ``check`` holds one of your own against them.
+policies at sizes, ``sweep`` many, on a cluster if there is one, ``experiment`` what a file says; ``curve`` draws hit
+ratios at every size, ``inspect`` tells what is in a trace, ``advise`` what to do. ``Cache`` and ``cached`` run the same
+policies on values of your own; ``policies`` lists them, ``check`` holds one of your own against them.
 """
 
 from ._cached import CacheInfo, cached
 from ._check import Difference, check
+from ._experiment import experiment
 from ._making import Recording, mix, record
 from ._native import Cache, Error, __version__
 from ._own import PythonPolicy
@@ -33,6 +34,7 @@ __all__ = [
     "cached",
     "check",
     "curve",
+    "experiment",
     "inspect",
     "mix",
     "open",

@@ -20,31 +20,6 @@ class Named(NamedTuple):
     path: str
     name: str
 
-    def opened(self) -> Trace:
-        return open(self.path, name=self.name)
-
-
-class Part(NamedTuple):
-    """An application of a mix: its trace in a file, and in words how often it is passed over and when."""
-
-    name: str
-    path: str
-    loops: int
-    start: str | None
-    span: str | None
-
-
-class Mixed(NamedTuple):
-    """Traces in files that are mixed as they are read, and what rows call that."""
-
-    name: str
-    by: str
-    parts: list[Part]
-
-    def opened(self) -> Trace:
-        told = [(part.name, open(part.path)._native, part.loops, part.start, part.span) for part in self.parts]
-        return Trace(_native.Trace.of_mix(self.name, told, self.by))
-
 
 class Swept(NamedTuple):
     """What a replay gave: the kind of its rows, these and those of series as JSON Lines, and remarks on the trace."""
@@ -98,7 +73,7 @@ def job_of(policies: Specs | None, sizes: Sizes | None, options: Mapping[str, An
 
 def filtered(trace: Any, filters: Mapping[str, Any]) -> Trace:
     """The trace with only what the filters among these options choose, if there are any."""
-    opened = trace.opened() if isinstance(trace, (Named, Mixed)) else open(trace)
+    opened = open(trace.path, name=trace.name) if isinstance(trace, Named) else open(trace)
     given: Any = {name: filters[name] for name in FILTERS if filters.get(name) not in (None, (), [])}
     return opened.filter(**given) if given else opened
 

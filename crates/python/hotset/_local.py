@@ -32,7 +32,7 @@ class Local:
         """What work gives for each of these, in order."""
         return (work(*given) for given in arguments)
 
-    def run(self, sources: Sequence[Any], jobs: Sequence[Job], pieces: Sequence[Piece]) -> Iterator[tuple[Piece, Swept]]:
+    def run(self, sources: Sequence[Any], job: Job, pieces: Sequence[Piece]) -> Iterator[tuple[Piece, Swept]]:
         """Each piece as it is done: as many at once as cores and memory allow."""
         from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 
@@ -45,7 +45,7 @@ class Local:
                 raise _Stopped
 
         def replayed(piece: Piece) -> Swept:
-            return jobs[piece.trace].run(sources[piece.trace], (piece.first, piece.last), piece.cores, told)
+            return job.run(sources[piece.trace], (piece.first, piece.last), piece.cores, told)
 
         with ThreadPoolExecutor(max_workers=node.cores) as pool:
             try:

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from . import _native
-from ._job import Job, Mixed, Named, Swept
+from ._job import Job, Named, Swept
 from ._packing import Node, Piece
 
 #: How often a piece is started again whose worker was lost.
@@ -83,17 +83,17 @@ class Cluster:
     def each(self, work: Callable[..., Any], arguments: Sequence[tuple[Any, ...]]) -> Iterator[Any]:
         """What work gives for each of these, in order, done on some node."""
         for source in (source for given in arguments for source in given[0]):
-            if not isinstance(source, (str, Named, Mixed)):
+            if not isinstance(source, (str, Named)):
                 kind = type(source).__name__
                 raise _native.Error(f"on: {self._on}: a trace is of the type {kind}: expected paths that every node has")
         remote = self._ray.remote(work).options(num_cpus=1, max_retries=_RETRIES)
         return map(self._got, [remote.remote(*given) for given in arguments])
 
-    def run(self, sources: Sequence[Any], jobs: Sequence[Job], pieces: Sequence[Piece]) -> Iterator[tuple[Piece, Swept]]:
+    def run(self, sources: Sequence[Any], job: Job, pieces: Sequence[Piece]) -> Iterator[tuple[Piece, Swept]]:
         """Each piece as it is done."""
         names = [name for _, name in self._alive()]
         remote = self._ray.remote(_replayed)
-        running = {self._started(remote, sources, jobs, piece, names): piece for piece in pieces}
+        running = {self._started(remote, sources, job, piece, names): piece for piece in pieces}
         there_was_room = time.monotonic()
         try:
             while running:
@@ -109,9 +109,7 @@ class Cluster:
             for waiting in running:
                 self._ray.cancel(waiting, force=True)
 
-    def _started(
-        self, remote: Any, sources: Sequence[Any], jobs: Sequence[Job], piece: Piece, names: Sequence[str]
-    ) -> Any:
+    def _started(self, remote: Any, sources: Sequence[Any], job: Job, piece: Piece, names: Sequence[str]) -> Any:
         from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 
         # Pieces of one trace go to a node each, so that none decodes it twice; another node does if that one is lost.
@@ -121,7 +119,7 @@ class Cluster:
         asked = remote.options(
             num_cpus=piece.cores, memory=piece.memory_bytes, max_retries=_RETRIES, scheduling_strategy=place
         )
-        return asked.remote(sources[piece.trace], jobs[piece.trace], piece)
+        return asked.remote(sources[piece.trace], job, piece)
 
     def _got(self, done: Any) -> Any:
         """What came of it; errors are those of one machine."""

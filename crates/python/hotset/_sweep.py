@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from . import _native
-from ._job import Job, Mixed, Named, Swept, filtered, job_of, parsed
+from ._job import Job, Named, Swept, filtered, job_of, parsed
 from ._options import REPLAYING, Replaying, Sizes, Specs, takes, whole
 from ._packing import Node, Piece, Work, packed
 from ._progress import bar
@@ -33,7 +33,7 @@ class Where(Protocol):
 
     def nodes(self) -> list[Node]: ...
     def each(self, work: Callable[..., Any], arguments: Sequence[tuple[Any, ...]]) -> Iterator[Any]: ...
-    def run(self, sources: Sequence[Any], jobs: Sequence[Job], pieces: Sequence[Piece]) -> Iterator[tuple[Piece, Swept]]: ...
+    def run(self, sources: Sequence[Any], job: Job, pieces: Sequence[Piece]) -> Iterator[tuple[Piece, Swept]]: ...
 
 
 class Look(NamedTuple):
@@ -77,28 +77,16 @@ def sweep(
     job = job_of(policies, sizes, told)
     # What makes no sense is told before anything is started.
     _native.planned(None, job.sizes, False)
-    sources = _listed(traces)
-    return swept(sources, [job] * len(sources), on=on, keep=keep, progress=progress)
-
-
-def swept(
-    sources: Sequence[Any],
-    jobs: Sequence[Job],
-    *,
-    on: str | None,
-    keep: str | os.PathLike[str] | None,
-    progress: bool | None,
-) -> Results:
-    """Replays each of these as its job says. They are about the same requests, and cut them alike."""
     # What only sweeps need is imported by those alone.
     from ._kept import Kept
     from ._local import Local
 
+    sources = _listed(traces)
     kept = None if keep is None else Kept(keep)
     with _where(on) as where:
         if not isinstance(where, Local):
             sources = [_anywhere(source) for source in sources]
-        return _Sweep(where, sources, jobs, kept).run(progress)
+        return _Sweep(where, sources, job, kept).run(progress)
 
 
 def _listed(traces: Any) -> list[Any]:
@@ -115,19 +103,10 @@ def _listed(traces: Any) -> list[Any]:
 
 def _anywhere(source: Any) -> Any:
     """The same, as a process in another folder finds it."""
-    if isinstance(source, Named):
-        return source._replace(path=_absolute(source.path))
-    if isinstance(source, Mixed):
-        return source._replace(parts=[part._replace(path=_absolute(part.path)) for part in source.parts])
     if not isinstance(source, str) or "://" in source:
         return source
-    return Named(_absolute(source), source)
-
-
-def _absolute(path: str) -> str:
-    """The same from any folder; the name of a format may stand before it."""
-    prefix, colon, path = path.rpartition(":") if not os.path.exists(path) else ("", "", path)
-    return prefix + colon + os.path.abspath(path)
+    prefix, colon, path = source.rpartition(":") if not os.path.exists(source) else ("", "", source)
+    return Named(prefix + colon + os.path.abspath(path), source)
 
 
 def _where(on: str | None) -> AbstractContextManager[Where]:
@@ -155,18 +134,12 @@ def look(source: Any, filters: dict[str, Any], must_be_same: bool) -> Look:
         seen = [os.stat(path) for path in paths]
         # What was chosen of them, or mixed, is another trace than the files are.
         identity = "; ".join([*(f"{one.st_size} bytes, {one.st_mtime_ns}" for one in seen), native.made_of])
-        total = sum(one.st_size * passes for one, passes in zip(seen, _passes(source, len(seen))))
-        return Look(trace.name, identity, total, native.is_of_memory)
+        return Look(trace.name, identity, sum(one.st_size for one in seen), native.is_of_memory)
     import hashlib
 
     requests = trace.to_numpy()
     identity = hashlib.sha256(requests.tobytes()).hexdigest() if must_be_same else ""
     return Look(trace.name, identity, requests.nbytes // 8, native.is_of_memory)
-
-
-def _passes(source: Any, files: int) -> Sequence[int]:
-    """How often each of its files is read."""
-    return [part.loops for part in source.parts] if isinstance(source, Mixed) else [1] * files
 
 
 def looks(sources: Sequence[Any], filters: dict[str, Any], must_be_same: bool) -> tuple[str, list[Look]]:
@@ -177,8 +150,8 @@ def looks(sources: Sequence[Any], filters: dict[str, Any], must_be_same: bool) -
 class _Sweep:
     """A sweep that runs."""
 
-    def __init__(self, where: Where, sources: Sequence[Any], jobs: Sequence[Job], kept: Kept | None) -> None:
-        self._where, self._sources, self._jobs, self._kept = where, sources, jobs, kept
+    def __init__(self, where: Where, sources: Sequence[Any], job: Job, kept: Kept | None) -> None:
+        self._where, self._sources, self._job, self._kept = where, sources, job, kept
         #: By trace, what is done: by its first policy.
         self._done: list[dict[int, Swept]] = [{} for _ in sources]
         self._keys: list[str] = []
@@ -189,7 +162,7 @@ class _Sweep:
         with bar(progress, "policies", sum(work.last - work.first for work in works)) as shown:
             if works:
                 pieces = packed(works, self._where.nodes(), self._most_bytes())
-                for piece, swept in self._where.run(self._sources, self._jobs, pieces):
+                for piece, swept in self._where.run(self._sources, self._job, pieces):
                     if (swept.kind == "paging") != seen[piece.trace].is_of_memory:
                         name = seen[piece.trace].name
                         raise _native.Error(f"{name} is a trace of memory: expected its path, not an address")
@@ -204,9 +177,7 @@ class _Sweep:
         is_kept = self._kept is not None
         groups = [self._sources[at : at + _LOOKS] for at in range(0, len(self._sources), _LOOKS)]
         seen: list[Look] = []
-        # All jobs are about the same requests.
-        filters = self._jobs[0].filters
-        for version, told in self._where.each(looks, [(group, filters, is_kept) for group in groups]):
+        for version, told in self._where.each(looks, [(group, self._job.filters, is_kept) for group in groups]):
             if version != _native.__version__:
                 ours = _native.__version__
                 raise _native.Error(f"a node of the cluster has hotset {version}, and this is {ours}: expected the same")
@@ -220,9 +191,8 @@ class _Sweep:
         """What is to be done of a trace, besides what was kept of it."""
         from ._kept import key_of
 
-        job = self._jobs[number]
-        policies = _native.planned(job.policies, job.sizes, trace.is_of_memory)
-        self._keys.append(key_of(_native.__version__, trace.name, trace.identity, policies, job[1:]))
+        policies = _native.planned(self._job.policies, self._job.sizes, trace.is_of_memory)
+        self._keys.append(key_of(_native.__version__, trace.name, trace.identity, policies, self._job[1:]))
         at, works = 0, []
         for first, last, swept in self._kept.parts(self._keys[number]) if self._kept is not None else []:
             works.append((at, first))
@@ -236,7 +206,7 @@ class _Sweep:
         ]
 
     def _most_bytes(self) -> int:
-        return _native.bytes_of(self._jobs[0].cut["memory"] or MEMORY)
+        return _native.bytes_of(self._job.cut["memory"] or MEMORY)
 
     def _told(self) -> Results:
         """All rows in the order in which they were asked for."""

@@ -1,0 +1,77 @@
+"""Experiment files: the rows of a sweep over what they say."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import hotset
+import pytest
+from conftest import WORKLOADS
+from test_results import pgt
+
+EXPERIMENT = """
+title = "T"
+source = "S"
+traces = ["tpcc.hst", "lu.hst"]
+policies = "lru,qos(lru),opt"
+sizes = "1%,300"
+only = "ops=reads"
+warmup = "10%"
+deletes = "ignore"
+
+[[mix]]
+name = "both"
+by = "lockstep"
+goals = "lu=70%"
+size = "16M"
+apps = [{ name = "lu", trace = "lu.hst", loops = 2 }, { name = "tpcc", trace = "tpcc.hst" }]
+"""
+
+
+@pytest.fixture
+def known(command: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HOTSET", str(command.path))
+    monkeypatch.delenv("HOTSET_TRACES", raising=False)
+
+
+def test_rows_are_those_of_a_sweep_and_of_mixes(known: None, tmp_path: Path) -> None:
+    file = tmp_path / "some.toml"
+    file.write_text(EXPERIMENT)
+    results = hotset.experiment(file, traces=WORKLOADS)
+    paths = [str(WORKLOADS / name) for name in ("tpcc.hst", "lu.hst")]
+    expected = hotset.sweep(paths, "lru,qos(lru),opt", "1%,300", ops="reads", warmup="10%", deletes="ignore")
+    assert len(expected) == 12 and len(results) == 15 and results.kind == "cache"
+    assert [{**row, "trace": str(WORKLOADS / row["trace"])} for row in results[:12]] == list(expected)
+    mixed = results[12:]
+    assert {row["trace"] for row in mixed} == {"both"} and [row["policy"] for row in mixed] == ["lru", "qos(lru)", "opt"]
+    lu = next(app for app in mixed[1]["apps"] if app["name"] == "lu")
+    assert lu["promised"] == 0.7 and len(results.to_arrow()) == 15
+
+
+def test_traces_lie_beside_the_file_and_may_be_of_memory(known: None, tmp_path: Path) -> None:
+    (tmp_path / "loop.pgt").write_bytes(pgt([page for _ in range(20) for page in range(200)]))
+    file = tmp_path / "memory.toml"
+    measure = 'measure = "faults_per_million_references"'
+    file.write_text(f'title = "T"\nsource = "S"\ntraces = ["loop.pgt"]\npolicies = "clock,fifo"\nsizes = "50%"\n{measure}\n')
+    results = hotset.experiment(file)
+    assert results.kind == "paging"
+    assert [row["misses"] for row in results] == [
+        row["misses"] for row in hotset.simulate(tmp_path / "loop.pgt", "clock,fifo", "50%")
+    ]
+
+
+def test_what_is_wrong_is_said_in_the_words_of_the_command(
+    known: None, command: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = tmp_path / "some.toml"
+    for text in (EXPERIMENT.replace("lru,qos", "lrv,qos"), EXPERIMENT.replace("title", "name"), EXPERIMENT):
+        file.write_text(text)
+        with pytest.raises(hotset.Error) as raised:
+            hotset.experiment(file)
+        assert f"hotset: {raised.value}" == command.refusal("experiment", file, "--json", "-").rstrip()
+    with pytest.raises(hotset.Error, match="--keep is for a cluster"):
+        hotset.experiment(file, traces=WORKLOADS, keep=tmp_path)
+    monkeypatch.setenv("HOTSET", str(tmp_path / "none"))
+    with pytest.raises(hotset.Error, match="an experiment needs the command .*none, which cannot be started"):
+        hotset.experiment(file)
