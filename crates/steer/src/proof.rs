@@ -5,8 +5,9 @@
 //! only differences within a pair are told. A phase lasts until the model of the kernel, which follows the same
 //! references whatever is being done, has missed [`TURNS`] times what it holds: both phases of a pair have the like
 //! work, however fast it goes. A turn takes [`SHORTEST`] at least, in which memory is divided anew. The first turn is
-//! left out of what is measured, since until then the cache still holds what the phase before had it hold. What is
-//! remembered for longer makes both alike, never a gain larger.
+//! left out of what is measured, since until then the cache still holds what the phase before had it hold. That is not
+//! enough for a kernel that is left alone: what it was made to keep it took for active, and would keep for many turns.
+//! So it begins with nothing, and its first turn is to fill its memory.
 
 use serde::Serialize;
 

@@ -347,7 +347,13 @@ impl<G: Ground> Session<G> {
         let capacity = u64::from(blocks(&self.division, self.settings.block).1);
         let waited = || self.pressure.as_ref().and_then(Pressure::waited);
         if self.proof.look(sample, capacity, waited) && self.proof.is_steering() != self.is_steering() {
-            self.enter(if self.is_steering() { State::Watching } else { State::Steering }, now)?;
+            if self.is_steering() {
+                self.enter(State::Watching, now)?;
+                // The kernel took for active what it was made to keep, and would keep that for many turns.
+                self.steering.drop_all();
+            } else {
+                self.enter(State::Steering, now)?;
+            }
         }
         Ok(())
     }

@@ -292,6 +292,18 @@ impl<A: Actuator> Steering<A> {
         self.leaving.clear();
     }
 
+    /// Drops all that is resident, at once and whoever wants it, so that what comes next begins with nothing kept. What
+    /// is dirty, locked or mapped twice stays.
+    pub fn drop_all(&mut self) {
+        for (number, file) in self.files.iter().enumerate() {
+            let (number, Some(file)) = (number as u32, *file) else { continue };
+            for pages in self.mirror.resident(number) {
+                self.mirror.drop(number, pages.clone());
+                self.counts.failed += u64::from(self.actuator.drop(file, pages).is_err());
+            }
+        }
+    }
+
     /// What the kernel tells.
     pub fn handle(&mut self, at: u64, event: &Event) {
         let Some(&number) = event.file().and_then(|file| self.numbers.get(&file)) else {

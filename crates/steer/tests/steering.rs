@@ -372,6 +372,22 @@ fn at_rest_nothing_is_dropped_and_what_is_in_excess_goes_when_it_begins_again() 
 
 /// After events were lost all is asked anew: pages came and went of which nothing was told.
 #[test]
+fn all_of_it_is_dropped_where_that_is_asked_for_and_the_policy_still_knows_what_it_wants() {
+    let (kernel, mut steering) = steered("fifo");
+    (0..20).for_each(|block| kernel.read(file(block % 2), block * PAGES..(block + 1) * PAGES, PAGES));
+    kernel.add(file(2), 0, 16);
+    kernel.lock(file(0), 0);
+    kernel.tell(&mut steering, 1);
+    steering.rest();
+    let before = held(&steering);
+    assert_eq!((before.len(), steering.resident()), (20, 96));
+    steering.drop_all();
+    kernel.tell(&mut steering, 2);
+    assert_eq!((kernel.pages(), steering.resident()), (4, 4), "but for what is locked");
+    assert_eq!((steering.counts().pages_dropped, held(&steering)), (92, before));
+}
+
+#[test]
 fn the_mirror_is_rebuilt_when_events_were_lost() {
     let (kernel, mut steering) = steered("lru");
     for block in 0..20 {
