@@ -1,4 +1,4 @@
-//! `hotset mount`: a directory served through a cache.
+//! `hotset mount`: a directory, or objects of a store, served through a cache.
 
 mod checks;
 mod detached;
@@ -6,6 +6,7 @@ mod log;
 mod saving;
 mod serving;
 mod steered;
+mod stores;
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -15,7 +16,7 @@ use clap::{Args, ValueEnum};
 use hotset_cache::{CacheError, FileCache, Recording, Settings};
 use hotset_core::policy::{PolicySpec, Setting};
 use hotset_core::spec::Value;
-use hotset_mount::{Mode, Options, PastCache, Plain, Staleness, Store, device_at};
+use hotset_mount::{Mode, Options, Staleness, device_at};
 use log::Log;
 use steered::Prepared;
 
@@ -25,17 +26,20 @@ use crate::control;
 use crate::destination::Destination;
 use crate::failure::Failure;
 
-/// Serve a directory through a cache that decides as the simulator does
+/// Serve a directory, or objects of a store, through a cache that decides as the simulator does
 #[derive(Args)]
 #[command(after_help = "\
 Examples:
   hotset mount /nas/project /mnt/project --memory 2G --policy render
   hotset mount /archive /mnt/archive --memory 512M --policy 'arc' --readonly --record day.hst
   hotset simulate day.hst --policy arc --size 512M      (the same hits and misses)
+  hotset mount s3://bucket/prefix /mnt/data --memory 4G --staleness 10s     (also gs://, az://)
+
+Objects of a store can be read, not changed: programs that write are told that the file system is read-only. Credentials come from the environment (AWS_ACCESS_KEY_ID, GOOGLE_APPLICATION_CREDENTIALS, AZURE_STORAGE_ACCOUNT_KEY and the like), from ~/.aws, or from the container or machine; see docs/guide/slow-stores.md.
 
 A running mount is looked at with `hotset top` and changed with `hotset ctl`. Unmount by Ctrl-C, SIGTERM or `umount MOUNTPOINT`. docs/guide/speed-up-a-directory.md tells what the modes cost and what holds when the power fails.")]
 pub(crate) struct Mount {
-    /// The directory to serve
+    /// The directory to serve, or where objects are: s3://BUCKET/PREFIX, gs://BUCKET/PREFIX, az://CONTAINER/PREFIX
     source: PathBuf,
     /// Where it is to be seen: an empty directory outside of it
     mountpoint: PathBuf,
@@ -46,9 +50,10 @@ pub(crate) struct Mount {
     /// The scheme, e.g. arc, render, s3-fifo(small=5%) (see `hotset policies`); auto needs no choice
     #[arg(short, long, value_name = "SPEC", default_value = "auto")]
     policy: String,
-    /// Bytes of a block, a power of two from 512 to 16M; with --mode steered from 4K to 2M
-    #[arg(long, value_name = "SIZE", value_parser = Value::bytes, default_value = "4K")]
-    block: u64,
+    /// Bytes of a block, a power of two from 512 to 16M; with --mode steered from 4K to 2M [default: 4K, of objects
+    /// 128K]
+    #[arg(long, value_name = "SIZE", value_parser = Value::bytes)]
+    block: Option<u64>,
     /// What applications are told apart by
     #[arg(long, value_enum, default_value_t = By::Exe)]
     app_by: By,
@@ -87,6 +92,12 @@ pub(crate) struct Mount {
     /// Let device files be devices, as far as the source's file system does; root only
     #[arg(long)]
     allow_dev: bool,
+    /// Requests that a store of objects is asked at a time [default: 64]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
+    requests: Option<u16>,
+    /// So long a store of objects is asked, again if it fails, before a program is told [default: 60s]
+    #[arg(long, value_name = "TIME", value_parser = parse_age)]
+    timeout: Option<Duration>,
     /// Go to the background once it is mounted
     #[arg(long)]
     daemon: bool,
@@ -116,7 +127,7 @@ impl Mount {
         let policy = PolicySpec::parse(&self.policy)
             .map_err(|error| Failure::spec("--policy", &self.policy, &error))?
             .set_in(Setting::Serving);
-        let (source, mountpoint) = checks::directories(&self.source, &self.mountpoint)?;
+        let served = stores::Served::find(&self)?;
         checks::fuse()?;
         if self.daemon {
             return detached::start();
@@ -125,9 +136,10 @@ impl Mount {
         if self.readonly && self.write_back.is_some() {
             return Err(Failure::Usage("--write-back is of no use with --readonly: leave one of them out".to_owned()));
         }
-        let steered = self.steered(&policy, &mountpoint)?;
+        let block = self.block.unwrap_or(served.block());
+        let steered = self.steered(&policy, block, served.mountpoint())?;
         let cache = match self.memory > 0 && steered.is_none() {
-            true => Some(Arc::new(self.cache(&policy)?)),
+            true => Some(Arc::new(self.cache(&policy, block)?)),
             false => None,
         };
         let options = Options {
@@ -144,22 +156,21 @@ impl Mount {
             allow_dev: self.allow_dev,
             told: steered.as_ref().map(Prepared::told),
         };
-        let store: Arc<dyn Store> = if steered.is_some() { Arc::new(PastCache) } else { Arc::new(Plain) };
         let listening = self.listen.as_deref().map(control::listen).transpose()?;
-        let log = cache.as_ref().map(|cache| Log::start(cache, self.block, self.log.as_deref())).transpose()?;
+        let log = cache.as_ref().map(|cache| Log::start(cache, block, self.log.as_deref())).transpose()?;
         // What is made from now on is to have the mode that was asked for; whoever asks has a mask of their own.
         rustix::process::umask(rustix::fs::Mode::empty());
         serving::raise_limit();
-        serving::explain_panics(&source);
-        let mounted = hotset_mount::mount(&source, &mountpoint, cache.clone(), store, options)
-            .map_err(|error| checks::explain(&mountpoint, &error))?;
-        let _reachable = cache.as_ref().and_then(|cache| control::serve_mount(device_at(&mountpoint), cache.clone()));
+        let (shown, mountpoint) = (served.shown(), served.mountpoint());
+        serving::explain_panics(&shown);
+        let mounted = served.mount(cache.clone(), options)?.map_err(|error| checks::explain(mountpoint, &error))?;
+        let _reachable = cache.as_ref().and_then(|cache| control::serve_mount(device_at(mountpoint), cache.clone()));
         let listening = match (listening, &cache) {
             (Some(listening), Some(cache)) => listening.serve(cache.clone()).map(|()| None)?,
             (listening, _) => listening,
         };
-        let steering = steered.map(|prepared| prepared.start(&mounted, &source, listening)).transpose()?;
-        serving::serve(mounted, &source, &mountpoint, cache.as_ref(), self.detached, self.stop_timeout)?;
+        let steering = steered.map(|prepared| prepared.start(&mounted, &shown, listening)).transpose()?;
+        serving::serve(mounted, &shown, mountpoint, cache.as_ref(), self.detached, self.stop_timeout)?;
         steering.map_or(Ok(()), |steering| steering.finish(self.detached))?;
         log.into_iter().for_each(Log::finish);
         Ok(())
@@ -184,7 +195,7 @@ impl Mount {
     }
 
     /// What is needed where the kernel keeps the pages and the policy decides.
-    fn steered(&self, policy: &PolicySpec, mountpoint: &Path) -> Result<Option<Prepared>, Failure> {
+    fn steered(&self, policy: &PolicySpec, block: u64, mountpoint: &Path) -> Result<Option<Prepared>, Failure> {
         let InFront::Steered = self.mode else { return Ok(None) };
         let no_use = [
             ("--record", self.record.is_some(), "reads that hit are the kernel's, which a recording would lack"),
@@ -200,18 +211,17 @@ impl Mount {
             return Err(Failure::Usage(format!("{option} is of no use with --mode steered: {why}")));
         }
         let rules = self.classes.as_deref().map(classes::read).transpose()?;
-        Prepared::new(policy, self.memory, self.block, mountpoint, rules, self.app_by.into()).map(Some)
+        Prepared::new(policy, self.memory, block, mountpoint, rules, self.app_by.into()).map(Some)
     }
 
-    fn cache(&self, policy: &PolicySpec) -> Result<FileCache, Failure> {
+    fn cache(&self, policy: &PolicySpec, block: u64) -> Result<FileCache, Failure> {
         let rules = self.classes.as_deref().map(classes::read).transpose()?;
-        let settings =
-            Settings { policy: policy.clone(), memory: self.memory, block: self.block, rules, seed: self.seed };
+        let settings = Settings { policy: policy.clone(), memory: self.memory, block, rules, seed: self.seed };
         // The scheme is checked before a recording replaces a file.
         let Some(path) = &self.record else { return Ok(FileCache::new(&settings, None)?) };
         FileCache::new(&settings, None)?;
         let output = Destination::new(path, &[])?;
-        let recording = Recording::create(output.path(), self.block, &policy.to_string())?;
+        let recording = Recording::create(output.path(), block, &policy.to_string())?;
         Ok(FileCache::new(&settings, Some(recording))?)
     }
 }

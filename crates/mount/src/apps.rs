@@ -1,7 +1,13 @@
 //! Who asks: the application behind a request, found out once at each open.
 
+use std::collections::HashSet;
 use std::fs;
 use std::path::Path;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use hotset_cache::FileCache;
+
+use crate::credentials::Caller;
 
 /// What applications are told apart by.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -32,6 +38,42 @@ impl AppBy {
     pub fn is_over(self, name: &str) -> bool {
         let pid = name.strip_prefix("pid ").filter(|_| self == AppBy::Pid);
         pid.is_some_and(|pid| !Path::new("/proc").join(pid).exists())
+    }
+}
+
+/// The applications of a mount.
+#[derive(Debug)]
+pub(crate) struct Apps {
+    by: AppBy,
+    /// From this number of an application on it is looked which of them have ended.
+    fold_at: AtomicU32,
+}
+
+/// [`Apps::fold_at`] at least.
+const APPS: u32 = 256;
+
+impl Apps {
+    pub fn new(by: AppBy) -> Apps {
+        Apps { by, fold_at: AtomicU32::new(APPS) }
+    }
+
+    /// The number that the cache has for the application that asks. `open` tells whose files are open.
+    pub fn number(&self, cache: &FileCache, caller: Caller, open: impl FnOnce() -> HashSet<u32>) -> u32 {
+        let number = cache.app(&self.by.name(caller.pid, caller.uid));
+        if number >= self.fold_at.load(Ordering::Relaxed) {
+            self.fold(cache, &open());
+        }
+        number
+    }
+
+    /// Has the cache fold the applications that have ended and have nothing open. The next time is when there are twice
+    /// as many as are left.
+    fn fold(&self, cache: &FileCache, open: &HashSet<u32>) {
+        let names = cache.apps();
+        let ended = (0..).zip(&names).filter(|(number, name)| !open.contains(number) && self.by.is_over(name));
+        cache.fold(ended.map(|(number, _)| number));
+        let left = cache.apps().iter().filter(|name| !name.is_empty()).count() as u32;
+        self.fold_at.store(APPS.max(2 * left), Ordering::Relaxed);
     }
 }
 

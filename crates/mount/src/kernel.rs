@@ -107,11 +107,10 @@ fn caller(request: &Request) -> Caller {
 }
 
 /// Answers with an entry or with the error.
-fn entry(reply: ReplyEntry, served: &dyn Served, found: io::Result<Found>) {
+fn entry(reply: ReplyEntry, found: io::Result<Found>) {
     match found {
-        Ok(Found { number, stat, left }) => {
-            let names = served.validity().names;
-            reply.entry_with_ttls(&left, &names, &attributes(number, &stat), Generation(0));
+        Ok(Found { number, stat, named, left }) => {
+            reply.entry_with_ttls(&left, &named, &attributes(number, &stat), Generation(0));
         }
         Err(error) => reply.error(errno(error)),
     }
@@ -123,7 +122,7 @@ fn looked_up(reply: ReplyEntry, served: &dyn Served, found: io::Result<Found>) {
     let is_nothing = |error: &io::Error| error.kind() == io::ErrorKind::NotFound && !nothing.is_zero();
     match found {
         Err(error) if is_nothing(&error) => reply.entry(&nothing, &no_attributes(), Generation(0)),
-        found => entry(reply, served, found),
+        found => entry(reply, found),
     }
 }
 
@@ -245,14 +244,14 @@ impl Filesystem for Kernel {
     ) {
         let (caller, device) = (caller(request), decoded_device(device));
         self.ask_in(parent, name, move |served, name| {
-            entry(reply, served, served.make_node(parent.0, name, NewMode { mode, umask }, device, caller));
+            entry(reply, served.make_node(parent.0, name, NewMode { mode, umask }, device, caller));
         });
     }
 
     fn mkdir(&self, request: &Request, parent: INodeNo, name: &OsStr, mode: u32, umask: u32, reply: ReplyEntry) {
         let (caller, mode) = (caller(request), NewMode { mode, umask });
         self.ask_in(parent, name, move |served, name| {
-            entry(reply, served, served.make_directory(parent.0, name, mode, caller))
+            entry(reply, served.make_directory(parent.0, name, mode, caller))
         });
     }
 
@@ -268,9 +267,7 @@ impl Filesystem for Kernel {
 
     fn symlink(&self, request: &Request, parent: INodeNo, name: &OsStr, target: &Path, reply: ReplyEntry) {
         let (caller, target) = (caller(request), target.to_owned());
-        self.ask_in(parent, name, move |served, name| {
-            entry(reply, served, served.make_link(parent.0, name, &target, caller))
-        });
+        self.ask_in(parent, name, move |served, name| entry(reply, served.make_link(parent.0, name, &target, caller)));
     }
 
     fn rename(
@@ -292,9 +289,7 @@ impl Filesystem for Kernel {
 
     fn link(&self, request: &Request, number: INodeNo, parent: INodeNo, name: &OsStr, reply: ReplyEntry) {
         let caller = caller(request);
-        self.ask_in(parent, name, move |served, name| {
-            entry(reply, served, served.link(number.0, parent.0, name, caller))
-        });
+        self.ask_in(parent, name, move |served, name| entry(reply, served.link(number.0, parent.0, name, caller)));
     }
 
     fn open(&self, request: &Request, number: INodeNo, flags: OpenFlags, reply: ReplyOpen) {

@@ -1,8 +1,9 @@
-//! A file system that serves a directory through the cache.
+//! A file system that serves a directory, or objects of a store, through the cache.
 //!
 //! Idea: every call is passed on to the source; only what reads and writes data goes through the cache.
 //! [`Tree`](tree::Tree) knows nothing of FUSE; `kernel.rs` translates the kernel's requests to what is
-//! [`Served`](served::Served), and nothing else uses that protocol; `session.rs` mounts and unmounts.
+//! [`Served`](served::Served), and nothing else uses that protocol; `session.rs` mounts and unmounts. What else can be
+//! served is a directory of a store, by [`Objects`](objects::Objects), to be read only.
 //!
 //! Modes. *strict*: the kernel keeps no data of files that are read and written, so every read reaches the cache,
 //! counts are exact, and the policy alone decides what stays. *fast*: the kernel's page cache stands in front; the
@@ -25,6 +26,7 @@ mod known;
 mod listing;
 mod metadata;
 mod nodes;
+mod objects;
 mod reading;
 mod served;
 mod session;
@@ -42,7 +44,7 @@ use std::time::Duration;
 pub use apps::AppBy;
 pub use direct::PastCache;
 pub use dropping::Dropper;
-pub use session::{Mounted, Stopper, mount};
+pub use session::{Mounted, Stopper, mount, mount_objects};
 pub use table::{Device, device_at, mount_line, mountpoint};
 pub use writing::write_all;
 

@@ -79,8 +79,16 @@ fn share(descriptors: Option<u64>) -> u64 {
 const ORDER: &str = "lru";
 
 /// At most so many things, of which those stay that were used last. What is not there takes no memory.
-fn recent<K: Eq + Hash, V>(most: u64) -> Cache<K, V> {
-    Cache::with_weights(ORDER, most, |_, _| 1).expect("a policy that runs on values")
+pub(crate) fn recent<K: Eq + Hash, V>(most: u64) -> Cache<K, V> {
+    recent_by_weight(most, |_, _| 1)
+}
+
+/// The same of things that weigh so much.
+pub(crate) fn recent_by_weight<K: Eq + Hash, V>(
+    most: u64,
+    weigh: impl Fn(&K, &V) -> u64 + Send + 'static,
+) -> Cache<K, V> {
+    Cache::with_weights(ORDER, most, weigh).expect("a policy that runs on values")
 }
 
 impl Metadata {

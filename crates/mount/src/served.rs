@@ -26,7 +26,9 @@ use crate::listing::Listed;
 pub(crate) struct Found {
     pub number: u64,
     pub stat: Stat,
-    /// For how long the kernel may believe the attributes.
+    /// For how long the kernel may believe that the name stands for it.
+    pub named: Duration,
+    /// For how long it may believe the attributes.
     pub left: Duration,
 }
 

@@ -20,6 +20,7 @@ use rustix::mount::UnmountFlags;
 use crate::dropping::Dropper;
 use crate::kernel::Kernel;
 use crate::nodes::ROOT;
+use crate::objects::Objects;
 use crate::served::Served;
 use crate::table::{Device, device_at, mount_line};
 use crate::tree::Tree;
@@ -89,6 +90,22 @@ pub fn mount(
     let notifier = mounted.session.notifier();
     thread::spawn(move || thin(&thinned, &crowded, &workers, &notifier));
     Ok(mounted)
+}
+
+/// Mounts a directory of a store at `mountpoint`, to be read by whoever mounts it, and by nobody else. Of the options
+/// those count that say what stands in front, who asks, and how old what is known may be.
+pub fn mount_objects(
+    store: Arc<hotset_store::Store>,
+    mountpoint: &Path,
+    cache: Option<Arc<FileCache>>,
+    options: Options,
+) -> io::Result<Mounted> {
+    let mut config = config(&store.location().to_string(), true);
+    // Nobody's rights can be checked: what the store allows it allows to who has the credentials.
+    config.acl = SessionACL::Owner;
+    config.mount_options.extend([MountOption::NoSuid, MountOption::NoDev]);
+    let workers = Arc::new(Workers::new(LIMITS));
+    start(Arc::new(Objects::new(store, cache, options)?), &workers, mountpoint, &config)
 }
 
 /// How the kernel is to mount what has this name.

@@ -12,13 +12,12 @@ mod served;
 #[cfg(test)]
 mod tests;
 
-use std::collections::HashSet;
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
 use std::io;
 use std::path::Path;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::Receiver;
 use std::time::Duration;
 
@@ -31,6 +30,7 @@ use rustix::fs::{
 };
 use rustix::io::Errno;
 
+use crate::apps::Apps;
 use crate::credentials::{Caller, Rights};
 use crate::handles::{Handles, OpenFile};
 use crate::listing::OpenDirectory;
@@ -58,8 +58,7 @@ pub(crate) struct Tree {
     pub metadata: Arc<Metadata>,
     /// Nothing more is opened.
     is_stopping: AtomicBool,
-    /// From this number of an application on it is looked which of them have ended.
-    fold_at: AtomicU32,
+    apps: Apps,
     pub files: Handles<OpenFile>,
     pub directories: Handles<OpenDirectory>,
 }
@@ -86,10 +85,10 @@ impl Tree {
             metadata,
             cache,
             store,
+            apps: Apps::new(options.app_by),
             options,
             rights: Arc::new(Rights::new()?),
             is_stopping: AtomicBool::new(false),
-            fold_at: AtomicU32::new(APPS),
             files: Handles::default(),
             directories: Handles::default(),
         };
@@ -354,22 +353,7 @@ impl Tree {
 
     /// The number that the cache has for the application that asks.
     fn app(&self, cache: &FileCache, caller: Caller) -> u32 {
-        let number = cache.app(&self.options.app_by.name(caller.pid, caller.uid));
-        if number >= self.fold_at.load(Ordering::Relaxed) {
-            self.fold(cache);
-        }
-        number
-    }
-
-    /// Has the cache fold the applications that have ended and have nothing open. The next time is when there are twice
-    /// as many as are left.
-    fn fold(&self, cache: &FileCache) {
-        let open: HashSet<u32> = self.files.all().iter().map(|open| open.data.app).collect();
-        let (names, app_by) = (cache.apps(), self.options.app_by);
-        let ended = (0..).zip(&names).filter(|(number, name)| !open.contains(number) && app_by.is_over(name));
-        cache.fold(ended.map(|(number, _)| number));
-        let left = cache.apps().iter().filter(|name| !name.is_empty()).count() as u32;
-        self.fold_at.store(APPS.max(2 * left), Ordering::Relaxed);
+        self.apps.number(cache, caller, || self.files.all().iter().map(|open| open.data.app).collect())
     }
 
     /// Tells the cache of a call that moves no data, if it wants to know.
@@ -423,9 +407,6 @@ impl Tree {
         }
     }
 }
-
-/// [`Tree::fold_at`] at least.
-const APPS: u32 = 256;
 
 /// The extended attributes that rights depend on.
 const KERNELS: [&str; 3] = ["system.posix_acl_access", "system.posix_acl_default", "security.capability"];

@@ -16,6 +16,7 @@ pub mod model;
 pub mod models;
 pub mod pager;
 pub mod replay;
+pub mod s3;
 pub mod samples;
 pub mod selection;
 pub mod traces;

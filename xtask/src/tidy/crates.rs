@@ -16,16 +16,17 @@ const CRATES: &[(&str, &[&str])] = &[
     ("sim", &["core", "trace"]),
     ("results", &["trace", "sim"]),
     ("cache", &["core", "trace"]),
-    ("mount", &["core", "cache"]),
+    ("store", &[]),
+    ("mount", &["core", "cache", "store"]),
     ("feed", &[]),
     ("steer", &["core", "feed"]),
     ("python", &["core", "trace", "capture", "sim", "results", "cache"]),
     ("testkit", &["core"]),
-    ("cli", &["core", "trace", "capture", "sim", "results", "cache", "mount", "feed", "steer"]),
+    ("cli", &["core", "trace", "capture", "sim", "results", "cache", "store", "mount", "feed", "steer"]),
 ];
 
 /// What only one crate may depend on.
-const KEPT: &[(&str, &str)] = &[("fuser", "mount")];
+const KEPT: &[(&str, &str)] = &[("fuser", "mount"), ("object_store", "store")];
 
 /// The part of a manifest that matters here.
 #[derive(Deserialize)]

@@ -10,9 +10,7 @@ use crate::failure::Failure;
 
 /// The two directories by their full paths. What a killed mount has left at the mountpoint is cleared away.
 pub(super) fn directories(source: &Path, mountpoint: &Path) -> Result<(PathBuf, PathBuf), Failure> {
-    if is_stale(mountpoint) {
-        clear(mountpoint)?;
-    }
+    clear_stale(mountpoint)?;
     let source = directory(source, "serve")?;
     let mountpoint = directory(mountpoint, "mount at")?;
     let (from, to) = (source.display(), mountpoint.display());
@@ -26,18 +24,33 @@ pub(super) fn directories(source: &Path, mountpoint: &Path) -> Result<(PathBuf, 
             "the source {from} is in the mountpoint {to}, where the mount would hide it: choose another mountpoint"
         )));
     }
-    if is_served(&mountpoint) {
+    check_is_free(&mountpoint)?;
+    Ok((source, mountpoint))
+}
+
+/// The mountpoint by its full path, where what is served is no directory.
+pub(super) fn mountpoint(mountpoint: &Path) -> Result<PathBuf, Failure> {
+    clear_stale(mountpoint)?;
+    let mountpoint = directory(mountpoint, "mount at")?;
+    check_is_free(&mountpoint)?;
+    Ok(mountpoint)
+}
+
+/// Nothing is mounted there or would be hidden.
+fn check_is_free(mountpoint: &Path) -> Result<(), Failure> {
+    let to = mountpoint.display();
+    if is_served(mountpoint) {
         return Err(Failure::Usage(format!(
             "{to} is a mountpoint of FUSE already: unmount it first (`umount {to}`), or choose another directory"
         )));
     }
-    let entries = fs::read_dir(&mountpoint).map_err(|error| Failure::Work(format!("cannot list {to}: {error}")))?;
+    let entries = fs::read_dir(mountpoint).map_err(|error| Failure::Work(format!("cannot list {to}: {error}")))?;
     if entries.count() > 0 {
         return Err(Failure::Usage(format!(
             "the mountpoint {to} is not empty, and the mount would hide what is there: choose an empty directory"
         )));
     }
-    Ok((source, mountpoint))
+    Ok(())
 }
 
 fn directory(path: &Path, verb: &str) -> Result<PathBuf, Failure> {
@@ -62,7 +75,10 @@ fn is_stale(mountpoint: &Path) -> bool {
     rustix::fs::statfs(mountpoint).is_err_and(|error| error == rustix::io::Errno::NOTCONN)
 }
 
-fn clear(mountpoint: &Path) -> Result<(), Failure> {
+fn clear_stale(mountpoint: &Path) -> Result<(), Failure> {
+    if !is_stale(mountpoint) {
+        return Ok(());
+    }
     let shown = mountpoint.display();
     eprintln!("hotset: {shown} is what a mount left behind when its process was killed; unmounting it");
     let by_ourselves = rustix::mount::unmount(mountpoint, rustix::mount::UnmountFlags::DETACH).is_ok();

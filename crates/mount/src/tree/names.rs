@@ -30,7 +30,8 @@ impl Tree {
         let parent = self.node(parent)?;
         if let Some((node, stat, left)) = self.look_up_known(&parent, name) {
             self.note(Op::Stat, &node, caller, 0);
-            return Ok(Found { number: node.number, stat, left });
+            let named = self.metadata.validity().names;
+            return Ok(Found { number: node.number, stat, named, left });
         }
         let asked = self.metadata.ask();
         let (node, stat) = self.nodes.look_up(&parent, name)?;
@@ -57,7 +58,8 @@ impl Tree {
 
     /// What the source has just told.
     fn found(&self, node: &Node, stat: Stat) -> Found {
-        Found { number: node.number, stat, left: self.metadata.validity().attributes }
+        let validity = self.metadata.validity();
+        Found { number: node.number, stat, named: validity.names, left: validity.attributes }
     }
 
     pub fn make_directory(&self, parent: u64, name: &OsStr, mode: NewMode, caller: Caller) -> io::Result<Found> {

@@ -1,0 +1,118 @@
+//! What is served: a directory, or objects of a store.
+
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use hotset_cache::FileCache;
+use hotset_mount::{Mode, Mounted, Options, PastCache, Plain, Store as Files};
+use hotset_store::{Limits, Location, Store};
+
+use super::{InFront, Mount, checks};
+use crate::failure::Failure;
+
+/// What is served, and where.
+pub(super) enum Served {
+    Directory { source: PathBuf, mountpoint: PathBuf },
+    Objects { location: Location, limits: Limits, mountpoint: PathBuf },
+}
+
+/// Bytes of a block of a file.
+const BLOCK: u64 = 4 << 10;
+
+/// Bytes of a block of an object: one request of a store takes as long as some megabytes do.
+const OBJECT_BLOCK: u64 = 128 << 10;
+
+impl Served {
+    /// What the command names, checked as far as that can be done without asking a store.
+    pub fn find(mount: &Mount) -> Result<Served, Failure> {
+        let text = mount.source.to_string_lossy();
+        let directory = Location::directory(&text);
+        if directory.is_none() && Location::is_meant(&text) {
+            return Served::objects(mount, &text);
+        }
+        let told = [("--requests", mount.requests.is_some()), ("--timeout", mount.timeout.is_some())];
+        if let Some((option, _)) = told.iter().find(|(_, given)| *given) {
+            return Err(Failure::Usage(format!(
+                "{option} is of no use with a directory, only with a store such as s3://bucket/prefix: leave it out"
+            )));
+        }
+        let source = directory.as_deref().unwrap_or(&mount.source);
+        let (source, mountpoint) = checks::directories(source, &mount.mountpoint)?;
+        Ok(Served::Directory { source, mountpoint })
+    }
+
+    fn objects(mount: &Mount, text: &str) -> Result<Served, Failure> {
+        let location = Location::parse(text).map_err(|error| Failure::Usage(format!("cannot serve this: {error}")))?;
+        let told = [
+            ("--write-back", mount.write_back.is_some()),
+            ("--allow-suid", mount.allow_suid),
+            ("--allow-dev", mount.allow_dev),
+            ("--mode steered", matches!(mount.mode, InFront::Steered)),
+        ];
+        if let Some((option, _)) = told.iter().find(|(_, given)| *given) {
+            return Err(Failure::Usage(format!(
+                "{option} is of no use with {location}: it is for files of a directory, and objects of a store can only be read; leave it out"
+            )));
+        }
+        let default = Limits::default();
+        let limits = Limits {
+            requests: mount.requests.map_or(default.requests, usize::from),
+            timeout: mount.timeout.unwrap_or(default.timeout),
+            ..default
+        };
+        Ok(Served::Objects { location, limits, mountpoint: checks::mountpoint(&mount.mountpoint)? })
+    }
+
+    /// The bytes of a block, unless the user says.
+    pub fn block(&self) -> u64 {
+        match self {
+            Served::Directory { .. } => BLOCK,
+            Served::Objects { .. } => OBJECT_BLOCK,
+        }
+    }
+
+    pub fn mountpoint(&self) -> &Path {
+        match self {
+            Served::Directory { mountpoint, .. } | Served::Objects { mountpoint, .. } => mountpoint,
+        }
+    }
+
+    /// As it is called in messages.
+    pub fn shown(&self) -> PathBuf {
+        match self {
+            Served::Directory { source, .. } => source.clone(),
+            Served::Objects { location, .. } => location.to_string().into(),
+        }
+    }
+
+    /// Mounts it. A store is asked first: what it refuses is told in its own words, before anything is mounted.
+    pub fn mount(&self, cache: Option<Arc<FileCache>>, options: Options) -> Result<io::Result<Mounted>, Failure> {
+        match self {
+            Served::Directory { source, mountpoint } => {
+                let files: Arc<dyn Files> = match options.mode {
+                    Mode::Steered => Arc::new(PastCache),
+                    Mode::Strict | Mode::Fast => Arc::new(Plain),
+                };
+                Ok(hotset_mount::mount(source, mountpoint, cache, files, options))
+            }
+            Served::Objects { location, limits, mountpoint } => {
+                let store = reached(location, *limits)?;
+                Ok(hotset_mount::mount_objects(store, mountpoint, cache, options))
+            }
+        }
+    }
+}
+
+/// The store, which has answered.
+fn reached(location: &Location, limits: Limits) -> Result<Arc<Store>, Failure> {
+    let refused = |error| Failure::Work(format!("cannot serve {location}: {error}"));
+    let store = Store::open(location, limits).map_err(refused)?;
+    let page = store.list("", None).map_err(refused)?;
+    if !page.is_there && location.has_prefix() {
+        return Err(Failure::Work(format!(
+            "cannot serve {location}: no object's key begins so; check how it is spelt, upper and lower case count"
+        )));
+    }
+    Ok(Arc::new(store))
+}

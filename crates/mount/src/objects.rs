@@ -1,0 +1,336 @@
+//! A directory of a store as a file system: objects are files, and what their keys have between slashes are
+//! directories. It can be read, and nothing else.
+//!
+//! Idea: a node stands for one version of an object, and so do its number in the kernel and its file in the cache, so
+//! nothing that is known of one version, by whomever, is ever taken for the other's: not attributes, not blocks, not
+//! pages of the kernel. A name stands for the version that it stood for when the store was asked; an open asks whether
+//! that is so still, and if not, the kernel looks the name up anew. Reads name the version, and fail if it is gone.
+//!
+//! Rights are those of the credentials: who mounts it sees all of it, and nobody else does.
+
+mod bytes;
+mod listing;
+mod names;
+mod nodes;
+
+use std::ffi::OsStr;
+use std::hash::{Hash, Hasher};
+use std::io;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+
+use hotset_cache::workers::Part;
+use hotset_cache::{About, FileCache, FileNumber, Stream};
+use hotset_core::request::{Kind, Op};
+use hotset_store::{Store, StoreError};
+use rustc_hash::FxHasher;
+use rustix::fs::{FileType, OFlags, Stat, StatVfs};
+use rustix::io::Errno;
+
+use crate::apps::Apps;
+use crate::credentials::Caller;
+use crate::handles::{Data, Handles};
+use crate::listing::Listed;
+use crate::served::{Closing, Found, Listing, Seen, Served, Validity};
+use crate::{Mode, Options, Staleness, VALIDITY};
+
+use bytes::Bytes;
+use listing::OpenDirectory;
+use names::Names;
+use nodes::{Node, Nodes};
+
+/// A directory of a store that is served.
+pub(crate) struct Objects {
+    store: Arc<Store>,
+    cache: Option<Arc<FileCache>>,
+    options: Options,
+    apps: Apps,
+    nodes: Nodes,
+    names: Arc<Names>,
+    files: Handles<Data>,
+    directories: Handles<OpenDirectory>,
+    /// Nothing more is opened.
+    is_stopping: AtomicBool,
+    /// What attributes are made from: the type can be made by the operating system only.
+    template: Stat,
+    since: SystemTime,
+}
+
+/// The longest time that the kernel is told. A version does not change.
+const FOR_GOOD: Duration = Duration::from_secs(u32::MAX as u64);
+
+/// Bytes of the longest key, and so of the longest name.
+const LONGEST: u64 = 1024;
+
+/// The unit of `st_blocks`.
+const SECTOR: u64 = 512;
+
+/// What reads at once are best, in bytes.
+const BEST: u32 = 1 << 20;
+
+impl Objects {
+    pub fn new(store: Arc<Store>, cache: Option<Arc<FileCache>>, options: Options) -> io::Result<Objects> {
+        let names = Arc::new(Names::new(matches!(options.staleness, Staleness::For(_)) && cache.is_some()));
+        Ok(Objects {
+            store,
+            cache,
+            apps: Apps::new(options.app_by),
+            options,
+            nodes: Nodes::default(),
+            names,
+            files: Handles::default(),
+            directories: Handles::default(),
+            is_stopping: AtomicBool::new(false),
+            template: rustix::fs::stat("/")?,
+            since: SystemTime::now(),
+        })
+    }
+
+    /// The cache, as long as it is fit for use.
+    fn usable(&self) -> Option<&Arc<FileCache>> {
+        self.cache.as_ref().filter(|cache| !cache.is_broken())
+    }
+
+    /// How old names may be.
+    fn age(&self) -> Duration {
+        match self.options.staleness {
+            Staleness::Revalidate => Duration::ZERO,
+            Staleness::For(age) if self.usable().is_some() => age,
+            _ => VALIDITY,
+        }
+    }
+
+    /// How old may be what an open believes.
+    fn believed(&self) -> Duration {
+        match self.options.staleness {
+            Staleness::For(_) if self.usable().is_some() => self.age(),
+            _ => Duration::ZERO,
+        }
+    }
+
+    fn count(&self, about: About, known: bool) {
+        if let Some(cache) = &self.cache {
+            cache.metadata().count(about, known);
+        }
+    }
+
+    fn check_goes_on(&self) -> io::Result<()> {
+        if self.is_stopping.load(Ordering::Relaxed) { Err(Errno::SHUTDOWN.into()) } else { Ok(()) }
+    }
+
+    /// The node with this number, which is to be a directory.
+    fn directory(&self, number: u64) -> io::Result<Arc<Node>> {
+        let node = self.nodes.get(number)?;
+        if node.object.is_some() { Err(Errno::NOTDIR.into()) } else { Ok(node) }
+    }
+
+    fn attributes(&self, node: &Node) -> Stat {
+        let mut stat = self.template;
+        let (kind, permissions) = match &node.object {
+            Some(_) => (FileType::RegularFile, 0o444),
+            None => (FileType::Directory, 0o555),
+        };
+        let modified = node.object.as_ref().map_or(self.since, |object| object.modified());
+        let seconds = modified.duration_since(UNIX_EPOCH).unwrap_or_default().as_secs() as i64;
+        let size = node.object.as_ref().map_or(0, |object| object.size());
+        stat.st_mode = kind.as_raw_mode() | permissions;
+        stat.st_ino = node.number;
+        stat.st_nlink = 1;
+        (stat.st_uid, stat.st_gid) = (rustix::process::geteuid().as_raw(), rustix::process::getegid().as_raw());
+        stat.st_rdev = 0;
+        // The kernel has no larger ones.
+        stat.st_size = i64::try_from(size).unwrap_or(i64::MAX);
+        stat.st_blocks = size.div_ceil(SECTOR) as _;
+        stat.st_blksize = BEST as _;
+        (stat.st_atime, stat.st_mtime, stat.st_ctime) = (seconds, seconds, seconds);
+        (stat.st_atime_nsec, stat.st_mtime_nsec, stat.st_ctime_nsec) = (0, 0, 0);
+        stat
+    }
+
+    /// The number that the cache has for an object or a directory.
+    fn number(&self, cache: &FileCache, node: &Node) -> FileNumber {
+        let kind = if node.object.is_some() { Kind::Datafile } else { Kind::Directory };
+        *node.file.get_or_init(|| cache.file(&format!("{}/{}", self.store.location(), node.path), kind))
+    }
+
+    /// The number that the cache has for the application that asks.
+    fn app(&self, cache: &FileCache, caller: Caller) -> u32 {
+        self.apps.number(cache, caller, || self.files.all().iter().map(|open| open.app).collect())
+    }
+
+    /// Tells the cache of a call that moves no data, if it wants to know.
+    fn note(&self, op: Op, node: &Node, caller: Caller, length: u64) {
+        let Some(cache) = self.usable().filter(|cache| cache.wants(op, node.file.get().copied())) else { return };
+        let app = self.app(cache, caller);
+        cache.note(op, self.number(cache, node), app, length, false);
+    }
+
+    /// An open believes, or asks, that the object is the version that the node stands for. If it is not, the kernel is
+    /// told to look its name up anew.
+    fn check_is_same(&self, node: &Node) -> io::Result<()> {
+        let Some(object) = &node.object else { return Err(Errno::ISDIR.into()) };
+        if node.is_gone() {
+            return Err(Errno::STALE.into());
+        }
+        let is_known = node.asked().elapsed() < self.believed();
+        self.count(About::Opens, is_known);
+        if is_known {
+            return Ok(());
+        }
+        let asked = Instant::now();
+        match self.store.head(&node.path) {
+            Ok(now) if now.is_same(object) => {
+                node.ask(asked);
+                Ok(())
+            }
+            Ok(_) | Err(StoreError::Missing) => {
+                self.names.forget(node);
+                Err(Errno::STALE.into())
+            }
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    /// What is read of an object that is open.
+    fn data(&self, node: &Arc<Node>, caller: Caller) -> io::Result<Data> {
+        let source = Bytes::of(self.store.clone(), node.clone(), self.names.clone()).ok_or(Errno::ISDIR)?;
+        let (mut source, mut number, mut app) = (source, 0, 0);
+        if let Some(cache) = self.usable() {
+            source = cache.watch(source);
+            number = self.number(cache, node);
+            app = self.app(cache, caller);
+            cache.opened(number, source.as_ref())?;
+            if cache.wants(Op::Open, Some(number)) {
+                cache.note(Op::Open, number, app, 0, false);
+            }
+        }
+        let stream = (self.options.mode == Mode::Strict && self.usable().is_some()).then(Stream::default);
+        Ok(Data { source, number, app, executes: false, stream, part: part(node.number) })
+    }
+}
+
+/// What something hangs with; all of it comes from the same store.
+fn part(what: u64) -> Part {
+    Part { device: 0, what }
+}
+
+impl Served for Objects {
+    fn cache(&self) -> Option<&Arc<FileCache>> {
+        self.usable()
+    }
+
+    fn mode(&self) -> Mode {
+        self.options.mode
+    }
+
+    fn validity(&self) -> Validity {
+        // That there is no such name may have been asked long ago, and the kernel cannot be told for how long it holds.
+        Validity { names: self.age().min(FOR_GOOD), attributes: FOR_GOOD, nothing: Duration::ZERO }
+    }
+
+    fn believes(&self) -> bool {
+        !self.believed().is_zero()
+    }
+
+    fn stop(&self) {
+        self.is_stopping.store(true, Ordering::Relaxed);
+    }
+
+    fn is_idle(&self) -> bool {
+        self.files.is_empty() && self.directories.is_empty()
+    }
+
+    fn part(&self, number: u64) -> Part {
+        part(number)
+    }
+
+    fn part_of(&self, parent: u64, name: &OsStr) -> Part {
+        let mut hasher = FxHasher::default();
+        (parent, name).hash(&mut hasher);
+        part(hasher.finish())
+    }
+
+    fn data(&self, handle: u64) -> io::Result<Arc<Data>> {
+        self.files.get(handle)
+    }
+
+    fn look_up(&self, parent: u64, name: &OsStr, caller: Caller) -> io::Result<Found> {
+        let parent = self.directory(parent)?;
+        let path = parent.join(name).ok_or(Errno::NOENT)?;
+        let (known, asked) = self.find(&path)?;
+        let object = known.ok_or(Errno::NOENT)?;
+        let node = self.nodes.add(path, object, asked);
+        self.note(Op::Stat, &node, caller, 0);
+        let named = self.age().min(FOR_GOOD).saturating_sub(asked.elapsed());
+        Ok(Found { number: node.number, stat: self.attributes(&node), named, left: FOR_GOOD })
+    }
+
+    fn forget(&self, number: u64, times: u64) {
+        self.nodes.forget(number, times);
+        self.usable().into_iter().for_each(|cache| self.nodes.sift(|file| cache.forget(file)));
+    }
+
+    fn stat(&self, number: u64) -> io::Result<(Stat, Duration)> {
+        Ok((self.attributes(&*self.nodes.get(number)?), FOR_GOOD))
+    }
+
+    fn open(&self, number: u64, flags: u32, caller: Caller) -> io::Result<(u64, Seen)> {
+        self.check_goes_on()?;
+        let node = self.nodes.get(number)?;
+        let changes = OFlags::WRONLY | OFlags::RDWR | OFlags::TRUNC | OFlags::APPEND;
+        if OFlags::from_bits_retain(flags).intersects(changes) {
+            return Err(Errno::ROFS.into());
+        }
+        self.check_is_same(&node)?;
+        let data = Objects::data(self, &node, caller)?;
+        // All that the kernel has of it is of this version.
+        Ok((self.files.add(data), Seen::Known))
+    }
+
+    fn release(self: Arc<Self>, handle: u64) -> Closing {
+        let open = self.files.close(handle);
+        Box::new(move || drop(open))
+    }
+
+    fn open_directory(&self, number: u64, _caller: Caller) -> io::Result<(u64, Listing)> {
+        self.check_goes_on()?;
+        let node = self.directory(number)?;
+        let known = self.names.listed(&node.path, self.age());
+        self.count(About::Listings, known.is_some());
+        Ok((self.directories.add(OpenDirectory::new(node, known)), Listing::Passing))
+    }
+
+    fn list(
+        &self,
+        _number: u64,
+        handle: u64,
+        place: u64,
+        caller: Caller,
+        take: &mut dyn FnMut(&Listed) -> bool,
+    ) -> io::Result<()> {
+        let directory = self.directories.get(handle)?;
+        let mut bytes = 0;
+        directory.list(&self.store, &self.names, place, &mut |listed| {
+            let is_taken = take(listed);
+            bytes += if is_taken { 24 + listed.name.len() as u64 } else { 0 };
+            is_taken
+        })?;
+        self.note(Op::List, &directory.node, caller, bytes);
+        Ok(())
+    }
+
+    fn release_directory(&self, handle: u64) -> Closing {
+        let open = self.directories.close(handle);
+        Box::new(move || drop(open))
+    }
+
+    /// Nobody knows how much there is or may be.
+    fn space(&self, _number: u64) -> io::Result<StatVfs> {
+        let mut space = rustix::fs::statvfs("/")?;
+        (space.f_blocks, space.f_bfree, space.f_bavail) = (0, 0, 0);
+        (space.f_files, space.f_ffree, space.f_favail) = (0, 0, 0);
+        (space.f_bsize, space.f_frsize, space.f_namemax) = (BEST.into(), SECTOR, LONGEST);
+        Ok(space)
+    }
+}

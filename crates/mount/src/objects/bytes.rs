@@ -1,0 +1,61 @@
+//! The bytes of a version of an object.
+
+use std::io;
+use std::sync::Arc;
+
+use hotset_cache::source::{Source, Stamp, Version};
+use hotset_store::{Object, Store, StoreError};
+use rustix::io::Errno;
+
+use super::names::Names;
+use super::nodes::Node;
+
+pub(super) struct Bytes {
+    store: Arc<Store>,
+    object: Object,
+    node: Arc<Node>,
+    names: Arc<Names>,
+}
+
+impl Bytes {
+    /// Those of the node, unless it is a directory.
+    pub fn of(store: Arc<Store>, node: Arc<Node>, names: Arc<Names>) -> Option<Arc<dyn Source>> {
+        let object = node.object.clone()?;
+        Some(Arc::new(Bytes { store, object, node, names }))
+    }
+}
+
+impl Source for Bytes {
+    fn read_at(&self, buffer: &mut [u8], offset: u64) -> io::Result<usize> {
+        let end = offset.saturating_add(buffer.len() as u64).min(self.object.size());
+        if offset >= end {
+            return Ok(0);
+        }
+        let bytes = self.store.read(&self.object, offset..end).map_err(|error| match error {
+            StoreError::Changed | StoreError::Missing => {
+                self.names.forget(&self.node);
+                StoreError::Changed
+            }
+            error => error,
+        })?;
+        buffer[..bytes.len()].copy_from_slice(&bytes);
+        Ok(bytes.len())
+    }
+
+    /// Never another one: what changes is another object.
+    fn stamp(&self) -> io::Result<Stamp> {
+        Ok(Stamp::new(self.object.size(), Version::from(self.object.version().as_str())))
+    }
+
+    fn write_at(&self, _bytes: &[u8], _offset: u64) -> io::Result<usize> {
+        Err(Errno::ROFS.into())
+    }
+
+    fn set_len(&self, _size: u64) -> io::Result<()> {
+        Err(Errno::ROFS.into())
+    }
+
+    fn sync(&self, _data_only: bool) -> io::Result<()> {
+        Ok(())
+    }
+}

@@ -1,0 +1,173 @@
+//! Listings of directories, asked for part by part as they are read.
+
+use std::collections::HashMap;
+use std::io;
+use std::mem;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Instant;
+
+use hotset_store::{Object, Page, Store};
+use rustix::fs::FileType;
+use rustix::io::Errno;
+
+use super::names::Names;
+use super::nodes::{Node, is_name};
+use crate::listing::Listed;
+
+/// What lies in a directory, as far as it was asked for, in the store's order.
+#[derive(Clone, Debug)]
+pub(super) struct Listing {
+    entries: Vec<(Arc<str>, Option<Object>)>,
+    places: HashMap<Arc<str>, usize>,
+    asked: Instant,
+}
+
+/// Names that a directory may have: an open one holds them all, so that places in it stay what they were.
+const MOST: usize = 1 << 20;
+
+/// The inode of an entry that nobody has looked up yet, as the kernel has it.
+const UNKNOWN: u64 = 0xffff_ffff;
+
+impl Listing {
+    /// Nothing yet; the first part is asked for now.
+    pub fn new(asked: Instant) -> Listing {
+        Listing { entries: Vec::new(), places: HashMap::new(), asked }
+    }
+
+    /// When its first part was asked for.
+    pub fn asked(&self) -> Instant {
+        self.asked
+    }
+
+    pub fn len(&self) -> usize {
+        self.entries.len()
+    }
+
+    /// The object with a name, or that it is a directory.
+    pub fn find(&self, name: &str) -> Option<&Option<Object>> {
+        self.places.get(name).map(|&place| &self.entries[place].1)
+    }
+
+    /// Adds a part. A name that is both is that of the object.
+    pub fn add(&mut self, page: Page) -> io::Result<()> {
+        let directories = page.directories.into_iter().map(|name| (Arc::<str>::from(name), None));
+        let objects = page.objects.into_iter().map(|object| (Arc::<str>::from(object.name()), Some(object)));
+        for (name, object) in directories.chain(objects).filter(|(name, _)| is_name(name)) {
+            match self.places.get(&name) {
+                Some(&place) => {
+                    let known = &mut self.entries[place].1;
+                    *known = object.or(mem::take(known));
+                }
+                None if self.entries.len() == MOST => return Err(Errno::FBIG.into()),
+                None => {
+                    self.places.insert(name.clone(), self.entries.len());
+                    self.entries.push((name, object));
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+/// An open directory.
+pub(super) struct OpenDirectory {
+    pub node: Arc<Node>,
+    state: Mutex<State>,
+}
+
+struct State {
+    listing: Arc<Listing>,
+    next: Next,
+    /// Somebody has read of it.
+    is_read: bool,
+}
+
+/// The part that comes next.
+enum Next {
+    First,
+    Behind(String),
+    End,
+}
+
+impl State {
+    fn new(known: Option<Arc<Listing>>) -> State {
+        let next = if known.is_some() { Next::End } else { Next::First };
+        let listing = known.unwrap_or_else(|| Arc::new(Listing::new(Instant::now())));
+        State { listing, next, is_read: false }
+    }
+
+    /// Asks for the next part.
+    fn go_on(&mut self, store: &Store, names: &Names, path: &str) -> io::Result<()> {
+        let next = match &self.next {
+            Next::End => return Ok(()),
+            Next::First => {
+                self.listing = Arc::new(Listing::new(Instant::now()));
+                None
+            }
+            Next::Behind(next) => Some(next.clone()),
+        };
+        let mut page = store.list(path, next)?;
+        let next = page.next.take();
+        Arc::make_mut(&mut self.listing).add(page)?;
+        self.next = match next {
+            Some(next) => Next::Behind(next),
+            None => {
+                names.learn(path, &self.listing);
+                Next::End
+            }
+        };
+        Ok(())
+    }
+
+    fn entry(&self, node: &Node, place: u64) -> Option<Listed> {
+        let next = place + 1;
+        let listed = |name: &str, inode, kind| Some(Listed { inode, kind, name: name.into(), next });
+        match place {
+            0 => listed(".", node.number, FileType::Directory),
+            1 => listed("..", UNKNOWN, FileType::Directory),
+            place => {
+                let (name, object) = self.listing.entries.get(usize::try_from(place - 2).ok()?)?;
+                listed(name, UNKNOWN, if object.is_some() { FileType::RegularFile } else { FileType::Directory })
+            }
+        }
+    }
+}
+
+impl OpenDirectory {
+    /// One whose listing is known, or is to be asked for.
+    pub fn new(node: Arc<Node>, known: Option<Arc<Listing>>) -> OpenDirectory {
+        OpenDirectory { node, state: Mutex::new(State::new(known)) }
+    }
+
+    /// Shows `take` the entries from `place` on, until it takes one no more or there are no more. Who begins again
+    /// reads it anew. An error behind entries that were taken is that of the next call.
+    pub fn list(
+        &self,
+        store: &Store,
+        names: &Names,
+        place: u64,
+        take: &mut dyn FnMut(&Listed) -> bool,
+    ) -> io::Result<()> {
+        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        if place == 0 && mem::replace(&mut state.is_read, true) {
+            *state = State { is_read: true, ..State::new(None) };
+        }
+        let mut at = place;
+        loop {
+            while let Some(listed) = state.entry(&self.node, at) {
+                if !take(&listed) {
+                    return Ok(());
+                }
+                at += 1;
+            }
+            if matches!(state.next, Next::End) {
+                return Ok(());
+            }
+            match state.go_on(store, names, &self.node.path) {
+                // The next call meets it again.
+                Err(_) if at > place => return Ok(()),
+                done => done?,
+            }
+        }
+    }
+}

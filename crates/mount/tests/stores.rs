@@ -1,0 +1,357 @@
+//! Objects of a store, mounted. Needs /dev/fuse; the store is a small one of our own, which fails as it is told.
+
+mod support;
+
+use std::collections::BTreeMap;
+use std::fs::{self, File};
+use std::io;
+use std::os::unix::fs::{FileExt, MetadataExt};
+use std::path::PathBuf;
+use std::process::{Command, Stdio};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::thread::{self, JoinHandle};
+use std::time::{Duration, Instant};
+
+use hotset_cache::FileCache;
+use hotset_mount::{Mode, Options, Staleness, mount_objects};
+use hotset_store::{Limits, Location, Store};
+use hotset_testkit::s3::{Asked, Fault, S3};
+use rustix::io::Errno;
+use tempfile::TempDir;
+
+use support::mounted::{MODES, can_mount, options};
+use support::{pattern, settings};
+
+/// A mount of `s3://bucket/data`, which ends with the test.
+struct Mount {
+    at: TempDir,
+    s3: S3,
+    cache: Option<Arc<FileCache>>,
+    unmount: Box<dyn Fn() -> io::Result<()> + Send + Sync>,
+    server: Option<JoinHandle<io::Result<()>>>,
+}
+
+const LIMITS: Limits = Limits { requests: 64, timeout: Duration::from_secs(10), retries: 8 };
+
+fn environment(s3: &S3) -> impl Iterator<Item = (String, String)> {
+    let told =
+        [("AWS_ENDPOINT_URL", s3.url()), ("AWS_ACCESS_KEY_ID", "key".into()), ("AWS_SECRET_ACCESS_KEY", "s".into())];
+    told.map(|(name, value)| (name.to_owned(), value)).into_iter()
+}
+
+impl Mount {
+    /// With a cache of so many blocks of 4K.
+    fn new(s3: S3, blocks: u64, options: Options, limits: Limits) -> Mount {
+        let at = TempDir::new().unwrap();
+        let cache = (blocks > 0).then(|| Arc::new(FileCache::new(&settings("lru", blocks * 4096), None).unwrap()));
+        let store = Store::open_with(&Location::parse("s3://bucket/data").unwrap(), limits, environment(&s3)).unwrap();
+        let mounted = mount_objects(Arc::new(store), at.path(), cache.clone(), options).unwrap();
+        let unmount = Box::new(mounted.unmounter());
+        let server = Some(thread::spawn(move || mounted.serve()));
+        Mount { at, s3, cache, unmount, server }
+    }
+
+    fn at(&self, name: &str) -> PathBuf {
+        self.at.path().join(name)
+    }
+
+    fn stop(&mut self) {
+        while (self.unmount)().is_err_and(|error| error.kind() == io::ErrorKind::ResourceBusy) {
+            thread::sleep(Duration::from_millis(5));
+        }
+        self.server.take().unwrap().join().unwrap().unwrap();
+        self.cache.iter().for_each(|cache| cache.validate());
+    }
+}
+
+impl Drop for Mount {
+    fn drop(&mut self) {
+        // A test that failed has files open.
+        let _ = Command::new("umount").arg("-l").arg(self.at.path()).stderr(Stdio::null()).status();
+    }
+}
+
+fn errno<T>(done: io::Result<T>) -> Option<Errno> {
+    done.err().and_then(|error| Errno::from_io_error(&error))
+}
+
+/// A fault of every `every`th request.
+fn now_and_then(every: usize, fault: Fault) -> impl FnMut(&Asked) -> Option<Fault> + Send + 'static {
+    let mut asked = 0;
+    move |_| {
+        asked += 1;
+        (asked % every == 0).then_some(fault)
+    }
+}
+
+/// Some directories of files: names and bytes.
+fn tree() -> BTreeMap<String, Vec<u8>> {
+    let file = |number: usize| {
+        let name = format!("d{}/é {}/file {number}+&.txt", number % 3, number % 2);
+        let mut bytes = pattern(number as u64, 3000 * number);
+        bytes.extend(format!("\nneedle {number}\n").bytes());
+        (name, bytes)
+    };
+    (0..24).map(file).collect()
+}
+
+#[test]
+fn what_is_read_is_what_the_store_has_however_it_fails() {
+    if !can_mount() {
+        return;
+    }
+    let faults = [
+        None,
+        Some(Fault::Status(503)),
+        Some(Fault::Status(500)),
+        Some(Fault::Cut(700)),
+        Some(Fault::Short(900)),
+        Some(Fault::Closed),
+        Some(Fault::Late(Duration::from_millis(20))),
+    ];
+    for (turn, fault) in faults.into_iter().enumerate() {
+        let (s3, files) = (S3::start(), tree());
+        files.iter().for_each(|(name, bytes)| s3.put(&format!("data/{name}"), bytes.clone()));
+        s3.put("database", "not below the prefix");
+        s3.set_page(2);
+        if let Some(fault) = fault {
+            // What is short without a word is no listing, which is told as an error.
+            let mut fault = now_and_then(7, fault);
+            s3.fail(move |asked| {
+                fault(asked).filter(|fault| asked.range.is_some() || !matches!(fault, Fault::Short(_)))
+            });
+        }
+        let blocks = [0, 4, 64][turn % 3];
+        let mut mount = Mount::new(s3, blocks, options(MODES[turn % 2]), LIMITS);
+        for _ in 0..2 {
+            for (name, bytes) in &files {
+                assert!(fs::read(mount.at(name)).unwrap() == *bytes, "{fault:?}: {name}");
+            }
+        }
+        let (name, bytes) = files.last_key_value().unwrap();
+        let file = File::open(mount.at(name)).unwrap();
+        assert_eq!(file.metadata().unwrap().len(), bytes.len() as u64);
+        for step in 0..100usize {
+            let (at, mut read) = (step * 7919 % bytes.len(), vec![0; 1 + step * 53 % 9000]);
+            let done = file.read_at(&mut read, at as u64).unwrap();
+            assert!(read[..done] == bytes[at..(at + read.len()).min(bytes.len())], "{fault:?}: {step}");
+        }
+        assert_eq!(file.read_at(&mut [0; 10], bytes.len() as u64).unwrap(), 0);
+        drop(file);
+        let found = Command::new("grep").args(["-rac", "needle"]).arg(mount.at("")).output().unwrap();
+        assert!(found.stderr.is_empty(), "{fault:?}: {}", String::from_utf8_lossy(&found.stderr));
+        let found = String::from_utf8(found.stdout).unwrap();
+        assert_eq!(found.lines().filter(|line| line.ends_with(":1")).count(), files.len(), "{fault:?}: {found}");
+        mount.stop();
+    }
+}
+
+#[test]
+fn bytes_of_two_versions_are_never_mixed() {
+    if !can_mount() {
+        return;
+    }
+    for (mode, staleness, blocks) in [
+        (Mode::Strict, Staleness::Open, 64),
+        (Mode::Fast, Staleness::Open, 64),
+        (Mode::Strict, Staleness::For(Duration::MAX), 64),
+        (Mode::Strict, Staleness::Revalidate, 4),
+        (Mode::Strict, Staleness::Open, 0),
+    ] {
+        let s3 = S3::start();
+        let [old, new] = [1, 2].map(|seed| pattern(seed, 1_000_000));
+        s3.put("data/f", old.clone());
+        let mut mount = Mount::new(s3, blocks, Options { staleness, ..options(mode) }, LIMITS);
+        let path = mount.at("f");
+        let before = File::open(&path).unwrap();
+        let mut read = vec![0; 8192];
+        before.read_exact_at(&mut read, 0).unwrap();
+        assert!(read == old[..8192]);
+        let inode = before.metadata().unwrap().ino();
+        mount.s3.put("data/f", new.clone());
+        // What was opened before is the old one, or cannot be had any more.
+        let mut stale = 0;
+        for at in (0..old.len() as u64 - 8192).step_by(65_536) {
+            match before.read_exact_at(&mut read, at) {
+                Ok(()) => assert!(read == old[at as usize..][..8192], "{mode:?}: other bytes at {at}"),
+                Err(error) => {
+                    // Of pages that could not be filled the kernel tells that alone.
+                    let expected = if mode == Mode::Fast { [Errno::STALE, Errno::IO] } else { [Errno::STALE; 2] };
+                    let errno = Errno::from_io_error(&error).unwrap();
+                    assert!(expected.contains(&errno), "{mode:?} {staleness:?} at {at}: {error}");
+                    stale += 1;
+                }
+            }
+        }
+        assert!(stale > 8, "{mode:?}: only {stale} reads have failed");
+        // What is opened now is the new one, whatever was believed: it was found out.
+        assert!(fs::read(&path).unwrap() == new, "{mode:?} {staleness:?}");
+        assert_ne!(fs::metadata(&path).unwrap().ino(), inode);
+        drop(before);
+        mount.s3.remove("data/f");
+        if staleness == Staleness::Revalidate {
+            assert_eq!(errno(fs::metadata(&path)), Some(Errno::NOENT));
+        }
+        mount.stop();
+    }
+}
+
+#[test]
+fn errors_are_told_as_what_they_are() {
+    if !can_mount() {
+        return;
+    }
+    let s3 = S3::start();
+    for name in ["f", "g", "h", "i", "j", "dir/f"] {
+        s3.put(&format!("data/{name}"), pattern(3, 20_000));
+    }
+    let limits = Limits { timeout: Duration::from_millis(700), retries: 2, ..LIMITS };
+    let mut mount = Mount::new(s3, 16, options(Mode::Strict), limits);
+    let fail = |fault: Option<Fault>| mount.s3.fail(move |_| fault);
+    assert_eq!(errno(fs::read(mount.at("nothing"))), Some(Errno::NOENT));
+    assert_eq!(errno(fs::read(mount.at("f/below"))), Some(Errno::NOTDIR));
+    assert_eq!(errno(fs::read(mount.at("dir"))), Some(Errno::ISDIR));
+    assert_eq!(errno(fs::write(mount.at("f"), "x")), Some(Errno::ROFS));
+    assert_eq!(errno(fs::write(mount.at("new"), "x")), Some(Errno::ROFS));
+    assert_eq!(errno(fs::remove_file(mount.at("f"))), Some(Errno::ROFS));
+    assert_eq!(errno(fs::create_dir(mount.at("new"))), Some(Errno::ROFS));
+    assert_eq!(errno(fs::rename(mount.at("f"), mount.at("new"))), Some(Errno::ROFS));
+    for (name, fault, expected) in [
+        ("f", Fault::Status(403), Errno::ACCESS),
+        ("g", Fault::Status(500), Errno::IO),
+        ("h", Fault::Short(100), Errno::IO),
+        ("i", Fault::Cut(100), Errno::IO),
+        ("j", Fault::Late(Duration::from_secs(3)), Errno::TIMEDOUT),
+    ] {
+        let file = File::open(mount.at(name)).unwrap();
+        fail(Some(fault));
+        let begun = Instant::now();
+        assert_eq!(errno(file.read_at(&mut [0; 5000], 0)), Some(expected), "{fault:?}");
+        assert!(begun.elapsed() < Duration::from_millis(2500), "{fault:?}: {:?}", begun.elapsed());
+        fail(None);
+        // It was no answer for good.
+        let mut read = vec![0; 5000];
+        file.read_exact_at(&mut read, 0).unwrap();
+        assert!(read == pattern(3, 20_000)[..5000]);
+    }
+    fail(Some(Fault::Status(403)));
+    assert_eq!(errno(fs::metadata(mount.at("unseen"))), Some(Errno::ACCESS));
+    assert_eq!(
+        errno(fs::read_dir(mount.at("")).and_then(|mut entries| entries.next().transpose())),
+        Some(Errno::ACCESS)
+    );
+    fail(None);
+    mount.stop();
+}
+
+#[test]
+fn directories_are_what_keys_have_between_slashes() {
+    if !can_mount() {
+        return;
+    }
+    let s3 = S3::start();
+    for (key, bytes) in [
+        ("data/", ""),
+        ("data/marked/", ""),
+        ("data/a/b/c", "1"),
+        ("data/a-file", "22"),
+        ("data/both", "333"),
+        ("data/both/below", "4444"),
+        ("data/z", ""),
+    ] {
+        s3.put(key, bytes);
+    }
+    for page in [1, 2, 1000] {
+        s3.set_page(page);
+        let mut mount = Mount::new(copy_of(&s3, page), 16, options(Mode::Strict), LIMITS);
+        let mut names: Vec<_> = fs::read_dir(mount.at("")).unwrap().map(|entry| entry.unwrap()).collect();
+        names.sort_by_key(|entry| entry.file_name());
+        let shown: Vec<_> = names
+            .iter()
+            .map(|entry| {
+                let about = entry.metadata().unwrap();
+                (entry.file_name().into_string().unwrap(), about.is_dir(), about.len())
+            })
+            .collect();
+        // An entry keeps its directory open.
+        drop(names);
+        let expected = [("a", true, 0), ("a-file", false, 2), ("both", false, 3), ("marked", true, 0), ("z", false, 0)];
+        assert_eq!(shown, expected.map(|(name, is_directory, size)| (name.to_owned(), is_directory, size)), "{page}");
+        assert_eq!(fs::read(mount.at("a/b/c")).unwrap(), b"1");
+        assert_eq!(fs::read_dir(mount.at("marked")).unwrap().count(), 0);
+        assert_eq!(fs::read(mount.at("z")).unwrap(), b"");
+        assert_eq!(fs::metadata(mount.at("a")).unwrap().mode() & 0o777, 0o555);
+        mount.stop();
+    }
+}
+
+/// Another store with the same objects.
+fn copy_of(s3: &S3, page: usize) -> S3 {
+    let copy = S3::start();
+    s3.objects().into_iter().for_each(|(key, bytes)| copy.put(&key, bytes));
+    copy.set_page(page);
+    copy
+}
+
+#[test]
+fn the_store_is_asked_as_often_as_staleness_says() {
+    if !can_mount() {
+        return;
+    }
+    let counts = |staleness: Staleness| {
+        let s3 = S3::start();
+        (0..20).for_each(|number| s3.put(&format!("data/d/{number}"), pattern(number, 5000)));
+        let mut mount = Mount::new(s3, 256, Options { staleness, ..options(Mode::Strict) }, LIMITS);
+        let grep = || {
+            let done = Command::new("grep").args(["-rL", "none"]).arg(mount.at("d")).output().unwrap();
+            assert_eq!(done.stdout.iter().filter(|&&byte| byte == b'\n').count(), 20);
+            mount.s3.take_asked()
+        };
+        let (first, again) = (grep(), grep());
+        mount.stop();
+        let count = |asked: &[Asked], of: fn(&Asked) -> bool| asked.iter().filter(|asked| of(asked)).count();
+        let counts = |asked: &[Asked]| {
+            let heads = count(asked, |asked| asked.method == "HEAD");
+            (heads, count(asked, |asked| asked.lists), count(asked, |asked| asked.range.is_some()))
+        };
+        (counts(&first), counts(&again))
+    };
+    // One listing tells all names, and opens believe it; nothing is asked again.
+    let ((heads, lists, reads), again) = counts(Staleness::For(Duration::from_secs(60)));
+    assert_eq!((heads, again), (1, (0, 0, 0)), "{lists} lists, {reads} reads");
+    assert!((1..=2).contains(&lists) && reads >= 20);
+    // Each open asks, and no data is read twice.
+    let ((heads, ..), (again, _, reads)) = counts(Staleness::Open);
+    assert!(heads >= 20 && again >= 20 && reads == 0, "{heads}, {again}, {reads}");
+    let ((heads, ..), _) = counts(Staleness::Revalidate);
+    assert!(heads >= 40, "{heads}");
+}
+
+#[test]
+fn no_more_requests_are_under_way_than_were_allowed() {
+    if !can_mount() {
+        return;
+    }
+    let s3 = S3::start();
+    (0..40).for_each(|number| s3.put(&format!("data/{number}"), pattern(number, 100_000)));
+    s3.fail(|_| Some(Fault::Late(Duration::from_millis(10))));
+    let mut mount = Mount::new(s3, 64, options(Mode::Strict), Limits { requests: 5, ..LIMITS });
+    let next = AtomicUsize::new(0);
+    thread::scope(|scope| {
+        for _ in 0..20 {
+            scope.spawn(|| {
+                loop {
+                    let number = next.fetch_add(1, Ordering::Relaxed);
+                    if number >= 40 {
+                        return;
+                    }
+                    let read = fs::read(mount.at(&number.to_string())).unwrap();
+                    assert!(read == pattern(number as u64, 100_000));
+                }
+            });
+        }
+    });
+    assert_eq!(mount.s3.most_under_way(), 5);
+    mount.stop();
+}

@@ -1,0 +1,57 @@
+//! Calls of the store: futures on a thread of their own, waited for by who asks.
+
+use std::future::Future;
+use std::io;
+use std::sync::Arc;
+use std::sync::mpsc::sync_channel;
+use std::thread;
+use std::time::Duration;
+
+use tokio::runtime::{Builder, Handle};
+use tokio::sync::{Semaphore, oneshot};
+use tokio::time::timeout;
+
+use crate::error::StoreError;
+
+/// Threads that look up names of hosts; the other one does all the rest.
+const LOOKING_UP: usize = 4;
+
+/// What makes calls. The thread ends with it.
+pub(crate) struct Calls {
+    handle: Handle,
+    at_once: Arc<Semaphore>,
+    timeout: Duration,
+    /// Ends the thread when it is dropped.
+    _goes_on: oneshot::Sender<()>,
+}
+
+impl Calls {
+    /// `at_once` calls are under way at a time, each for `timeout` at most.
+    pub fn new(at_once: usize, timeout: Duration) -> io::Result<Calls> {
+        let runtime = Builder::new_current_thread().enable_all().max_blocking_threads(LOOKING_UP).build()?;
+        let handle = runtime.handle().clone();
+        let (_goes_on, ended) = oneshot::channel::<()>();
+        thread::Builder::new().name("store".to_owned()).spawn(move || {
+            let _ = runtime.block_on(ended);
+            // A name that is being looked up may take long.
+            runtime.shutdown_background();
+        })?;
+        Ok(Calls { handle, at_once: Arc::new(Semaphore::new(at_once.max(1))), timeout, _goes_on })
+    }
+
+    /// Waits for what `call` gives. The time begins when it is its turn.
+    pub fn wait<T: Send + 'static>(
+        &self,
+        call: impl Future<Output = Result<T, StoreError>> + Send + 'static,
+    ) -> Result<T, StoreError> {
+        let (tell, told) = sync_channel(1);
+        let (at_once, time) = (self.at_once.clone(), self.timeout);
+        self.handle.spawn(async move {
+            let Ok(_turn) = at_once.acquire_owned().await else { return };
+            let done = timeout(time, call).await.unwrap_or(Err(StoreError::Timeout));
+            // Who asked waits for it.
+            let _ = tell.send(done);
+        });
+        told.recv().unwrap_or(Err(StoreError::Broken))
+    }
+}

@@ -1,0 +1,162 @@
+//! From a location to what asks the store, with credentials as other programs find them.
+
+use std::env;
+use std::str::FromStr;
+use std::sync::{Arc, Once};
+use std::time::Duration;
+
+use object_store::aws::{AmazonS3Builder, AmazonS3ConfigKey};
+use object_store::azure::MicrosoftAzureBuilder;
+use object_store::gcp::GoogleCloudStorageBuilder;
+use object_store::list::PaginatedListStore;
+use object_store::{BackoffConfig, ClientOptions, ObjectStore, RetryConfig};
+
+use crate::bounded::Bounded;
+use crate::error::StoreError;
+use crate::location::{Location, Scheme};
+use crate::profile::Profile;
+use crate::store::Limits;
+
+/// What asks a store, about objects and for parts of listings.
+pub(crate) struct Connected {
+    pub objects: Arc<dyn ObjectStore>,
+    pub lists: Arc<dyn PaginatedListStore>,
+}
+
+/// Variables by which programs are told of stores and credentials. Not to be shown.
+#[derive(Default)]
+pub(crate) struct Environment(Vec<(String, String)>);
+
+impl Environment {
+    /// That of this process.
+    pub fn of_process() -> Environment {
+        env::vars_os().filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?))).collect()
+    }
+
+    /// The value of a variable that is set and not empty.
+    pub fn get(&self, name: &str) -> Option<&str> {
+        self.0
+            .iter()
+            .find(|(known, _)| known == name)
+            .map(|(_, value)| value.as_str())
+            .filter(|value| !value.is_empty())
+    }
+
+    /// All settings that `object_store` knows by this prefix.
+    fn settings<K: FromStr>(&self, prefix: &str) -> impl Iterator<Item = (K, &str)> {
+        let ours = self.0.iter().filter(move |(name, value)| name.starts_with(prefix) && !value.is_empty());
+        ours.filter_map(|(name, value)| Some((name.to_ascii_lowercase().parse().ok()?, value.as_str())))
+    }
+
+    fn is_on(&self, name: &str) -> bool {
+        self.get(name).is_some_and(|value| matches!(value.to_ascii_lowercase().as_str(), "1" | "true" | "yes" | "on"))
+    }
+}
+
+impl FromIterator<(String, String)> for Environment {
+    fn from_iter<T: IntoIterator<Item = (String, String)>>(variables: T) -> Environment {
+        Environment(variables.into_iter().collect())
+    }
+}
+
+/// A connection is made in this time or not at all.
+const CONNECT: Duration = Duration::from_secs(5);
+
+impl Connected {
+    pub fn new(location: &Location, limits: &Limits, environment: &Environment) -> Result<Connected, StoreError> {
+        use_ring();
+        let (retry, client) = (retries(limits), client(limits));
+        let refused = |error: object_store::Error| StoreError::Settings(explain(location.scheme, &error));
+        Ok(match location.scheme {
+            Scheme::S3 => {
+                let told = environment.settings("AWS_");
+                let builder =
+                    told.fold(AmazonS3Builder::new(), |builder, (key, value)| builder.with_config(key, value));
+                let builder = Profile::read(environment)?.fill(builder, environment);
+                let builder = builder.with_bucket_name(&location.bucket).with_retry(retry);
+                // Who names such an address wants it.
+                let address = builder.get_config_value(&AmazonS3ConfigKey::Endpoint);
+                let is_http = address.is_some_and(|address| address.starts_with("http://"));
+                let client = client.with_allow_http(is_http || environment.is_on("AWS_ALLOW_HTTP"));
+                connected(
+                    builder
+                        .with_client_options(client)
+                        .with_http_connector(Bounded::default())
+                        .build()
+                        .map_err(refused)?,
+                )
+            }
+            Scheme::Google => {
+                let told = environment.settings("GOOGLE_");
+                let builder = GoogleCloudStorageBuilder::new().with_bucket_name(&location.bucket);
+                let builder = told.fold(builder, |builder, (key, value)| builder.with_config(key, value));
+                let client = client.with_allow_http(environment.is_on("GOOGLE_ALLOW_HTTP"));
+                connected(
+                    builder
+                        .with_http_connector(Bounded::default())
+                        .with_retry(retry)
+                        .with_client_options(client)
+                        .build()
+                        .map_err(refused)?,
+                )
+            }
+            Scheme::Azure => {
+                let told = environment.settings("AZURE_");
+                let builder = MicrosoftAzureBuilder::new().with_container_name(&location.bucket);
+                let builder = told.fold(builder, |builder, (key, value)| builder.with_config(key, value));
+                let client = client.with_allow_http(environment.is_on("AZURE_ALLOW_HTTP"));
+                connected(
+                    builder
+                        .with_http_connector(Bounded::default())
+                        .with_retry(retry)
+                        .with_client_options(client)
+                        .build()
+                        .map_err(refused)?,
+                )
+            }
+        })
+    }
+}
+
+fn connected(store: impl ObjectStore + PaginatedListStore) -> Connected {
+    let store = Arc::new(store);
+    Connected { objects: store.clone(), lists: store }
+}
+
+/// How busy and broken stores are asked again: after a tenth of a second, then later and later. It ends before the time
+/// that a call has, so that what they answer is told, and not that it took too long.
+fn retries(limits: &Limits) -> RetryConfig {
+    let max_backoff = Duration::from_secs(5).min(limits.timeout / 8);
+    let backoff = BackoffConfig { init_backoff: max_backoff.min(Duration::from_millis(100)), max_backoff, base: 2.0 };
+    RetryConfig { backoff, max_retries: limits.retries, retry_timeout: limits.timeout / 2 }
+}
+
+/// A request that is lost has time to be made again.
+fn client(limits: &Limits) -> ClientOptions {
+    ClientOptions::new()
+        .with_timeout(limits.timeout / 2)
+        .with_connect_timeout(CONNECT.min(limits.timeout / 4))
+        .with_pool_max_idle_per_host(limits.requests)
+}
+
+/// What is missing, by the kind of store. The crate's own words may have values of settings in them.
+fn explain(scheme: Scheme, error: &object_store::Error) -> String {
+    let what = match scheme {
+        Scheme::S3 => "AWS_ACCESS_KEY_ID with AWS_SECRET_ACCESS_KEY, AWS_REGION, AWS_ENDPOINT_URL",
+        Scheme::Google => "GOOGLE_APPLICATION_CREDENTIALS or GOOGLE_SERVICE_ACCOUNT, a file of credentials",
+        Scheme::Azure => "AZURE_STORAGE_ACCOUNT_NAME and AZURE_STORAGE_ACCOUNT_KEY or AZURE_STORAGE_SAS_KEY",
+    };
+    let kind = if matches!(error, object_store::Error::UnknownConfigurationKey { .. }) {
+        "unknown"
+    } else {
+        "missing or malformed"
+    };
+    format!("a setting of the store is {kind}: check {what}")
+}
+
+/// TLS is built on the cryptography that is built in, unless the program has chosen another one.
+fn use_ring() {
+    static ONCE: Once = Once::new();
+    // Where one is chosen already that one is used.
+    ONCE.call_once(|| drop(rustls::crypto::ring::default_provider().install_default()));
+}

@@ -1,0 +1,132 @@
+//! Where objects are, as a user writes it.
+
+use std::fmt;
+use std::path::PathBuf;
+
+use object_store::path::Path;
+
+use crate::error::StoreError;
+
+/// A directory of a store: `s3://bucket/prefix`, `gs://bucket/prefix`, `az://container/prefix`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Location {
+    pub(crate) scheme: Scheme,
+    /// The bucket or container.
+    pub(crate) bucket: String,
+    /// What all keys begin with; none for all of it.
+    pub(crate) prefix: Path,
+}
+
+/// How the store is spoken to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Scheme {
+    S3,
+    Google,
+    Azure,
+}
+
+const SCHEMES: [(&str, Scheme); 3] = [("s3", Scheme::S3), ("gs", Scheme::Google), ("az", Scheme::Azure)];
+
+impl Location {
+    /// True if this text is meant to be a location of this kind or of another one, and not a path.
+    pub fn is_meant(text: &str) -> bool {
+        text.split_once("://").is_some_and(|(scheme, _)| {
+            !scheme.is_empty() && scheme.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"+-.".contains(&byte))
+        })
+    }
+
+    /// True if it is a part of a bucket.
+    pub fn has_prefix(&self) -> bool {
+        !self.prefix.as_ref().is_empty()
+    }
+
+    /// The directory that `file:///path` stands for.
+    pub fn directory(text: &str) -> Option<PathBuf> {
+        text.strip_prefix("file://").filter(|path| path.starts_with('/')).map(PathBuf::from)
+    }
+
+    /// Reads a location.
+    ///
+    /// # Errors
+    ///
+    /// The scheme is none that is known, there is no bucket, or there is something that may be a secret, which the list
+    /// of processes and the table of mounts would show to everybody.
+    pub fn parse(text: &str) -> Result<Location, StoreError> {
+        let refuse = |why: &str| Err(StoreError::Location(why.to_owned()));
+        let Some((scheme, rest)) = text.split_once("://") else {
+            return refuse("this is no location of a store: expected one such as s3://bucket/prefix");
+        };
+        let Some(&(_, scheme)) = SCHEMES.iter().find(|(known, _)| *known == scheme) else {
+            return Err(StoreError::Location(format!(
+                "{scheme}:// is no store that is known: expected s3://, gs:// or az://, or a directory"
+            )));
+        };
+        let (bucket, prefix) = rest.split_once('/').unwrap_or((rest, ""));
+        if bucket.contains('@') {
+            return refuse(
+                "a location must not have a user or a password in it, which everybody could read: give credentials by the environment",
+            );
+        }
+        if rest.contains(['?', '#']) {
+            return refuse(
+                "a location ends with a prefix: expected no ? and no # in it; keys that have them cannot be served, and a token is to be \
+                 given by the environment",
+            );
+        }
+        if bucket.is_empty() {
+            return refuse("there is no bucket: expected a location such as s3://bucket/prefix");
+        }
+        let Ok(prefix) = Path::parse(prefix) else {
+            return refuse("the prefix has an empty part, or one that is . or .. or has control characters");
+        };
+        Ok(Location { scheme, bucket: bucket.to_owned(), prefix })
+    }
+}
+
+impl fmt::Display for Location {
+    fn fmt(&self, out: &mut fmt::Formatter) -> fmt::Result {
+        let (scheme, _) = SCHEMES.iter().find(|(_, scheme)| *scheme == self.scheme).expect("one of them");
+        write!(out, "{scheme}://{}", self.bucket)?;
+        if self.prefix.as_ref().is_empty() { Ok(()) } else { write!(out, "/{}", self.prefix) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_location_is_written_as_it_was_read() {
+        for (text, written) in [
+            ("s3://bucket", "s3://bucket"),
+            ("s3://bucket/", "s3://bucket"),
+            ("s3://bucket/a b/ü%20/", "s3://bucket/a b/ü%20"),
+            ("gs://bucket/a", "gs://bucket/a"),
+            ("az://container/a", "az://container/a"),
+        ] {
+            assert_eq!(Location::parse(text).unwrap().to_string(), written);
+            assert!(Location::is_meant(text));
+        }
+        assert!(!Location::is_meant("/a/s3:/b") && !Location::is_meant("a b://c") && !Location::is_meant("://"));
+        assert_eq!(Location::directory("file:///a/b"), Some("/a/b".into()));
+        assert_eq!(Location::directory("file://host/a"), None);
+    }
+
+    #[test]
+    fn what_cannot_be_served_is_refused_in_words() {
+        for (text, why) in [
+            ("ftp://host/a", "ftp:// is no store that is known"),
+            ("file://host/a", "file:// is no store that is known"),
+            ("/a/b", "no location of a store"),
+            ("s3:///a", "there is no bucket"),
+            ("s3://bucket/a//b", "an empty part"),
+            ("s3://bucket/../b", "an empty part, or one that is . or .."),
+            ("s3://bucket/a?sig=secret", "expected no ?"),
+            ("https://host/a", "https:// is no store that is known"),
+            ("s3://user:secret@bucket/a", "a user or a password"),
+        ] {
+            let said = Location::parse(text).unwrap_err().to_string();
+            assert!(said.contains(why) && !said.contains("secret"), "{text}: {said}");
+        }
+    }
+}

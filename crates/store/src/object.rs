@@ -1,0 +1,114 @@
+//! An object as a store tells of it, and a part of a listing.
+
+use std::time::SystemTime;
+
+use object_store::path::Path;
+use object_store::{GetOptions, ObjectMeta};
+
+/// A version of an object.
+#[derive(Clone, Debug)]
+pub struct Object {
+    meta: ObjectMeta,
+}
+
+/// A part of a listing of a directory.
+#[derive(Clone, Debug, Default)]
+pub struct Page {
+    /// There is such a directory: something begins with its key, if only an object that stands for it.
+    pub is_there: bool,
+    /// Names of directories: keys go on behind them with a slash.
+    pub directories: Vec<String>,
+    /// The objects right in it.
+    pub objects: Vec<Object>,
+    /// What the next part is asked for with; none at the end.
+    pub next: Option<String>,
+}
+
+impl Object {
+    pub(crate) fn new(meta: ObjectMeta) -> Object {
+        Object { meta }
+    }
+
+    pub(crate) fn location(&self) -> &Path {
+        &self.meta.location
+    }
+
+    /// The last part of its key.
+    pub fn name(&self) -> &str {
+        self.meta.location.filename().unwrap_or_default()
+    }
+
+    /// Bytes.
+    pub fn size(&self) -> u64 {
+        self.meta.size
+    }
+
+    /// When it was written, in whole seconds: not every call of a store tells more.
+    pub fn modified(&self) -> SystemTime {
+        let seconds = self.meta.last_modified.timestamp();
+        let since = std::time::Duration::from_secs(seconds.unsigned_abs());
+        if seconds < 0 { SystemTime::UNIX_EPOCH - since } else { SystemTime::UNIX_EPOCH + since }
+    }
+
+    /// What tells its versions apart: the etag, which names bytes; where there is none, or one that names what means
+    /// the same (a weak one), with the time and the size.
+    pub fn version(&self) -> String {
+        match self.tag() {
+            Some(tag) => tag.to_owned(),
+            None => {
+                let (tag, size) = (self.meta.e_tag.as_deref().unwrap_or_default(), self.meta.size);
+                format!("{tag} {} {size}", self.meta.last_modified.timestamp())
+            }
+        }
+    }
+
+    /// True if it is the same version of the same size.
+    pub fn is_same(&self, other: &Object) -> bool {
+        self.meta.size == other.meta.size && self.version() == other.version()
+    }
+
+    /// The etag, if it names bytes. Some stores leave out the quotes in listings.
+    fn tag(&self) -> Option<&str> {
+        let tag = self.meta.e_tag.as_deref()?;
+        (!tag.starts_with("W/")).then(|| tag.trim_matches('"')).filter(|tag| !tag.is_empty())
+    }
+
+    /// How this version, and no other one, is asked for.
+    pub(crate) fn conditions(&self) -> GetOptions {
+        match self.tag() {
+            Some(tag) => GetOptions { if_match: Some(format!("\"{tag}\"")), ..GetOptions::default() },
+            None => GetOptions { if_unmodified_since: Some(self.meta.last_modified), ..GetOptions::default() },
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn object(tag: Option<&str>, size: u64) -> Object {
+        let meta = ObjectMeta {
+            location: Path::from("a/b"),
+            last_modified: Default::default(),
+            size,
+            e_tag: tag.map(str::to_owned),
+            version: None,
+        };
+        Object::new(meta)
+    }
+
+    #[test]
+    fn an_etag_that_names_bytes_is_asked_for_and_others_are_compared() {
+        let (strong, bare) = (object(Some("\"tag\""), 5), object(Some("tag"), 5));
+        assert!(strong.is_same(&bare) && !strong.is_same(&object(Some("\"tag\""), 6)));
+        assert!(!strong.is_same(&object(Some("\"other\""), 5)));
+        for object in [&strong, &bare] {
+            assert_eq!(object.conditions().if_match.as_deref(), Some("\"tag\""));
+        }
+        for object in [object(Some("W/\"tag\""), 5), object(None, 5)] {
+            let conditions = object.conditions();
+            assert!(conditions.if_match.is_none() && conditions.if_unmodified_since.is_some());
+            assert!(!object.is_same(&strong) && object.is_same(&object));
+        }
+    }
+}

@@ -1,0 +1,170 @@
+//! Asking a store.
+
+use std::ops::Range;
+use std::time::Duration;
+
+use futures_util::StreamExt;
+use object_store::list::PaginatedListOptions;
+use object_store::path::Path;
+use object_store::{GetOptions, GetRange, ListResult, ObjectMeta, ObjectStore};
+
+use crate::bounded::MOST;
+use crate::calls::Calls;
+use crate::connect::{Connected, Environment};
+use crate::error::StoreError;
+use crate::location::Location;
+use crate::object::{Object, Page};
+
+/// How much a store is asked for.
+#[derive(Clone, Copy, Debug)]
+pub struct Limits {
+    /// Requests under way at a time.
+    pub requests: usize,
+    /// For how long a call may be under way, with all that is asked again.
+    pub timeout: Duration,
+    /// So often a request is made again that failed.
+    pub retries: usize,
+}
+
+impl Default for Limits {
+    fn default() -> Limits {
+        Limits { requests: 64, timeout: Duration::from_secs(60), retries: 8 }
+    }
+}
+
+/// A directory of a store. Its calls wait for the answer, and may be made by many threads at once.
+pub struct Store {
+    connected: Connected,
+    calls: Calls,
+    location: Location,
+}
+
+/// So often something is asked for again of which less came than was said to; what ends with an error is asked for
+/// again beside that.
+const AGAIN: usize = 3;
+
+/// Bytes that are asked for at once.
+const PIECE: usize = MOST / 2;
+
+impl Store {
+    /// Prepares to ask a store; nothing is asked yet.
+    ///
+    /// # Errors
+    ///
+    /// Settings or credentials are missing or malformed.
+    pub fn open(location: &Location, limits: Limits) -> Result<Store, StoreError> {
+        Store::open_in(location, limits, Environment::of_process())
+    }
+
+    /// The same with these variables in place of those of the environment.
+    pub fn open_with(
+        location: &Location,
+        limits: Limits,
+        variables: impl IntoIterator<Item = (String, String)>,
+    ) -> Result<Store, StoreError> {
+        Store::open_in(location, limits, variables.into_iter().collect())
+    }
+
+    fn open_in(location: &Location, limits: Limits, environment: Environment) -> Result<Store, StoreError> {
+        let calls = Calls::new(limits.requests, limits.timeout)
+            .map_err(|error| StoreError::Settings(format!("no thread can be started for the store: {error}")))?;
+        Ok(Store { connected: Connected::new(location, &limits, &environment)?, calls, location: location.clone() })
+    }
+
+    /// Where it is.
+    pub fn location(&self) -> &Location {
+        &self.location
+    }
+
+    /// The key of a path below the location; none if no object can be called so.
+    fn key(&self, path: &str) -> Option<Path> {
+        let parts = path.split('/').filter(|part| !part.is_empty());
+        let key = parts.fold(self.location.prefix.to_string(), |key, part| {
+            if key.is_empty() { part.to_owned() } else { format!("{key}/{part}") }
+        });
+        Path::parse(&key).ok()
+    }
+
+    /// The object at a path below the location, as it is now.
+    pub fn head(&self, path: &str) -> Result<Object, StoreError> {
+        let (store, key) = (self.connected.objects.clone(), self.key(path).ok_or(StoreError::Missing)?);
+        self.calls.wait(async move {
+            let asked = GetOptions { head: true, ..GetOptions::default() };
+            Ok(Object::new(store.get_opts(&key, asked).await?.meta))
+        })
+    }
+
+    /// A part of what lies right in a directory: the first one, or the one behind `next` of the one before. An object
+    /// whose key ends with a slash, which some programs make so that a directory can be seen, is none.
+    pub fn list(&self, directory: &str, next: Option<String>) -> Result<Page, StoreError> {
+        let key = self.key(directory).ok_or(StoreError::Missing)?;
+        let store = self.connected.lists.clone();
+        self.calls.wait(async move {
+            let prefix = if key.as_ref().is_empty() { None } else { Some(format!("{key}/")) };
+            let mut left = AGAIN;
+            loop {
+                let (delimiter, page_token) = (Some("/".into()), next.clone());
+                let options = PaginatedListOptions { delimiter, page_token, ..PaginatedListOptions::default() };
+                match store.list_paginated(prefix.as_deref(), options).await.map_err(StoreError::from) {
+                    // The list may have been cut on its way.
+                    Err(StoreError::Cut) if left > 0 => left -= 1,
+                    listed => return listed.map(|listed| page(&key, listed.result, listed.page_token)),
+                }
+            }
+        })
+    }
+
+    /// Bytes of an object, all of them or an error; the range is to lie within it.
+    pub fn read(&self, object: &Object, range: Range<u64>) -> Result<Vec<u8>, StoreError> {
+        let (store, object) = (self.connected.objects.clone(), object.clone());
+        self.calls.wait(async move {
+            let length = (range.end - range.start) as usize;
+            let (mut bytes, mut left) = (Vec::with_capacity(length), AGAIN);
+            while bytes.len() < length {
+                let piece = PIECE.min(length - bytes.len());
+                let (first, wanted) = (range.start + bytes.len() as u64, bytes.len() + piece);
+                append(store.as_ref(), &object, first..first + piece as u64, &mut bytes).await?;
+                if bytes.len() < wanted && left == 0 {
+                    return Err(StoreError::Truncated);
+                }
+                left -= usize::from(bytes.len() < wanted);
+            }
+            Ok(bytes)
+        })
+    }
+}
+
+/// Appends bytes of an object, perhaps fewer than asked for.
+async fn append(
+    store: &dyn ObjectStore,
+    object: &Object,
+    range: Range<u64>,
+    bytes: &mut Vec<u8>,
+) -> Result<(), StoreError> {
+    let end = bytes.len() + (range.end - range.start) as usize;
+    let asked = GetOptions { range: Some(GetRange::Bounded(range)), ..object.conditions() };
+    let got = store.get_opts(object.location(), asked).await?;
+    // Not every server looks at conditions.
+    if !Object::new(got.meta.clone()).is_same(object) {
+        return Err(StoreError::Changed);
+    }
+    let mut stream = got.into_stream();
+    while let Some(some) = stream.next().await {
+        let some = some?;
+        if bytes.len() + some.len() > end {
+            return Err(StoreError::Answer(None));
+        }
+        bytes.extend_from_slice(&some);
+    }
+    Ok(())
+}
+
+/// What lies right in the directory `key`.
+fn page(key: &Path, listed: ListResult, next: Option<String>) -> Page {
+    let is_there = !listed.objects.is_empty() || !listed.common_prefixes.is_empty();
+    let is_in = |path: &Path| path.prefix_match(key).is_some_and(|parts| parts.count() == 1);
+    let name = |path: Path| path.filename().map(str::to_owned);
+    let directories = listed.common_prefixes.into_iter().filter(&is_in).filter_map(name).collect();
+    let objects = listed.objects.into_iter().filter(|meta: &ObjectMeta| is_in(&meta.location)).map(Object::new);
+    Page { is_there, directories, objects: objects.collect(), next: next.filter(|next| !next.is_empty()) }
+}

@@ -1,0 +1,100 @@
+//! Asking a store of our own, which answers wrongly in every way that we could think of.
+
+use std::time::{Duration, Instant};
+
+use hotset_store::{Limits, Location, Store, StoreError};
+use hotset_testkit::s3::{Fault, S3};
+
+const SECRETS: [&str; 3] = ["AKIAKEYOFTHETEST", "SecretOfTheTest", "TokenOfTheTest"];
+
+const LIMITS: Limits = Limits { requests: 8, timeout: Duration::from_secs(4), retries: 3 };
+
+fn open(s3: &S3) -> Store {
+    let [key, secret, token] = SECRETS.map(str::to_owned);
+    let told = [
+        ("AWS_ENDPOINT_URL", s3.url()),
+        ("AWS_ACCESS_KEY_ID", key),
+        ("AWS_SECRET_ACCESS_KEY", secret),
+        ("AWS_SESSION_TOKEN", token),
+    ];
+    let told = told.map(|(name, value)| (name.to_owned(), value));
+    Store::open_with(&Location::parse("s3://bucket/data").unwrap(), LIMITS, told).unwrap()
+}
+
+#[test]
+fn nothing_that_a_store_answers_is_repeated() {
+    let s3 = S3::start();
+    s3.put("data/f", [1; 100]);
+    let store = open(&s3);
+    let object = store.head("f").unwrap();
+    for status in [301, 307, 400, 401, 403, 404, 409, 412, 416, 429, 500, 503] {
+        s3.fail(move |_| Some(Fault::Status(status)));
+        let errors = [store.head("f").err(), store.list("", None).err(), store.read(&object, 0..10).err()];
+        for error in errors.map(|error| error.expect("it fails")) {
+            for told in [format!("{error}"), format!("{error:?}")] {
+                assert!(!SECRETS.iter().any(|secret| told.contains(secret)) && told.len() < 250, "{status}: {told}");
+            }
+        }
+    }
+    // The server has repeated it.
+    assert!(s3.take_asked().iter().any(|asked| asked.header("x-amz-security-token") == Some(SECRETS[2])));
+}
+
+#[test]
+fn an_answer_without_end_ends() {
+    let s3 = S3::start();
+    s3.put("data/f", [1; 100]);
+    let store = open(&s3);
+    let object = store.head("f").unwrap();
+    s3.fail(|_| Some(Fault::Endless));
+    let begun = Instant::now();
+    assert_eq!(store.list("", None).err(), Some(StoreError::Answer(None)));
+    assert_eq!(store.read(&object, 0..10), Err(StoreError::Answer(None)));
+    assert!(begun.elapsed() < LIMITS.timeout, "{:?}", begun.elapsed());
+}
+
+#[test]
+fn a_server_that_does_not_look_at_conditions_is_found_out() {
+    let s3 = S3::start();
+    s3.put("data/f", [1; 100]);
+    let store = open(&s3);
+    let object = store.head("f").unwrap();
+    s3.put("data/f", [2; 100]);
+    assert_eq!(store.read(&object, 0..10), Err(StoreError::Changed));
+    s3.ignore_conditions();
+    assert_eq!(store.read(&object, 0..10), Err(StoreError::Changed));
+}
+
+#[test]
+fn what_is_cut_is_asked_for_again_from_there_on() {
+    let s3 = S3::start();
+    let bytes: Vec<u8> = (0..100_000u32).map(|at| (at.wrapping_mul(2_654_435_761) >> 24) as u8).collect();
+    s3.put("data/f", bytes.clone());
+    let store = open(&s3);
+    let object = store.head("f").unwrap();
+    for fault in [Fault::Short(30_000), Fault::Cut(30_000)] {
+        s3.take_asked();
+        s3.fail(move |_| Some(fault));
+        assert!(store.read(&object, 100..90_100).unwrap() == bytes[100..90_100], "{fault:?}");
+        let asked: Vec<_> = s3.take_asked().iter().map(|asked| asked.range.unwrap().0).collect();
+        assert_eq!(asked, [100, 30_100, 60_100], "{fault:?}");
+    }
+    s3.fail(|_| Some(Fault::Short(10)));
+    assert_eq!(store.read(&object, 0..100_000), Err(StoreError::Truncated));
+}
+
+#[test]
+fn the_store_of_google_is_asked_as_that_of_amazon() {
+    let s3 = S3::start();
+    s3.put("data/d/f", "bytes");
+    let account = format!(
+        r#"{{"gcs_base_url":"{}","disable_oauth":true,"client_email":"","private_key":"","private_key_id":""}}"#,
+        s3.url()
+    );
+    let told = [("GOOGLE_SERVICE_ACCOUNT_KEY", account), ("GOOGLE_ALLOW_HTTP", "true".to_owned())];
+    let told = told.map(|(name, value)| (name.to_owned(), value));
+    let store = Store::open_with(&Location::parse("gs://bucket/data").unwrap(), LIMITS, told).unwrap();
+    assert_eq!(store.list("", None).unwrap().directories, ["d"]);
+    let object = store.head("d/f").unwrap();
+    assert_eq!(store.read(&object, 1..5).unwrap(), b"ytes");
+}

@@ -1,0 +1,344 @@
+//! A store that speaks as much of S3 as reading needs, and fails when it is told to: `GET` and `HEAD` of objects with
+//! `Range` and `If-Match`, and listings (`list-type=2`), over HTTP/1.1 on this machine.
+//!
+//! It checks no signatures; it remembers what it was asked, so that tests can count requests and look at what was sent.
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+use std::io::{self, BufRead, BufReader, Read, Write};
+use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::thread;
+use std::time::Duration;
+
+/// The store, with one bucket called `bucket`. Its threads end with the process.
+pub struct S3 {
+    address: SocketAddr,
+    shared: Arc<Shared>,
+}
+
+/// A request.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Asked {
+    /// `GET` or `HEAD`.
+    pub method: String,
+    /// The key; of a listing the prefix.
+    pub key: String,
+    /// It is a listing.
+    pub lists: bool,
+    /// The first byte that is asked for, and the last one.
+    pub range: Option<(u64, u64)>,
+    /// All headers as they came, by their names in small letters.
+    pub headers: Vec<(String, String)>,
+}
+
+impl Asked {
+    /// The value of a header.
+    pub fn header(&self, name: &str) -> Option<&str> {
+        self.headers.iter().find(|(known, _)| known == name).map(|(_, value)| value.as_str())
+    }
+}
+
+/// What goes wrong with a request.
+#[derive(Clone, Copy, Debug)]
+pub enum Fault {
+    /// It is answered with this status; the body repeats all that was sent, as stores do.
+    Status(u16),
+    /// Of the body come so many bytes only, then the connection ends.
+    Cut(usize),
+    /// The body is so many bytes long, and nothing says that it should be longer but the range that was asked for.
+    Short(usize),
+    /// The answer comes so much later.
+    Late(Duration),
+    /// The connection ends without an answer.
+    Closed,
+    /// The body goes on behind what was asked for, without end.
+    Endless,
+}
+
+/// Decides for each request what goes wrong with it.
+type Faults = Box<dyn FnMut(&Asked) -> Option<Fault> + Send>;
+
+struct Shared {
+    objects: Mutex<BTreeMap<String, (Vec<u8>, String)>>,
+    versions: AtomicUsize,
+    faults: Mutex<Faults>,
+    asked: Mutex<Vec<Asked>>,
+    under_way: AtomicUsize,
+    most_under_way: AtomicUsize,
+    page: AtomicUsize,
+    ignores_conditions: AtomicBool,
+}
+
+/// The time at which everything was written: nothing may rely on it.
+const WRITTEN: (&str, &str) = ("Mon, 05 Jan 2026 10:00:00 GMT", "2026-01-05T10:00:00.000Z");
+
+impl Default for S3 {
+    fn default() -> S3 {
+        S3::start()
+    }
+}
+
+impl S3 {
+    /// An empty bucket.
+    pub fn start() -> S3 {
+        let listener = TcpListener::bind("127.0.0.1:0").expect("a port of this machine");
+        let shared = Arc::new(Shared {
+            objects: Mutex::default(),
+            versions: AtomicUsize::new(0),
+            faults: Mutex::new(Box::new(|_| None)),
+            asked: Mutex::default(),
+            under_way: AtomicUsize::new(0),
+            most_under_way: AtomicUsize::new(0),
+            page: AtomicUsize::new(1000),
+            ignores_conditions: AtomicBool::new(false),
+        });
+        let (address, serving) = (listener.local_addr().expect("it is bound"), shared.clone());
+        thread::spawn(move || {
+            for stream in listener.incoming().flatten() {
+                let shared = serving.clone();
+                // A client that goes away is no failure.
+                thread::spawn(move || drop(shared.serve(stream)));
+            }
+        });
+        S3 { address, shared }
+    }
+
+    /// `http://127.0.0.1:PORT`.
+    pub fn url(&self) -> String {
+        format!("http://{}", self.address)
+    }
+
+    /// Writes an object: another version, even with the same bytes.
+    pub fn put(&self, key: &str, bytes: impl Into<Vec<u8>>) {
+        let version = self.shared.versions.fetch_add(1, Ordering::Relaxed);
+        lock(&self.shared.objects).insert(key.to_owned(), (bytes.into(), format!("\"{version:032x}\"")));
+    }
+
+    /// Deletes an object.
+    pub fn remove(&self, key: &str) {
+        lock(&self.shared.objects).remove(key);
+    }
+
+    /// From now on this decides what goes wrong.
+    pub fn fail(&self, faults: impl FnMut(&Asked) -> Option<Fault> + Send + 'static) {
+        *lock(&self.shared.faults) = Box::new(faults);
+    }
+
+    /// All objects.
+    pub fn objects(&self) -> Vec<(String, Vec<u8>)> {
+        lock(&self.shared.objects).iter().map(|(key, (bytes, _))| (key.clone(), bytes.clone())).collect()
+    }
+
+    /// From now on `If-Match` is not looked at.
+    pub fn ignore_conditions(&self) {
+        self.shared.ignores_conditions.store(true, Ordering::Relaxed);
+    }
+
+    /// Names of a listing that come at once.
+    pub fn set_page(&self, names: usize) {
+        self.shared.page.store(names, Ordering::Relaxed);
+    }
+
+    /// All that was asked since this was called last.
+    pub fn take_asked(&self) -> Vec<Asked> {
+        std::mem::take(&mut *lock(&self.shared.asked))
+    }
+
+    /// The most requests that were under way at a time.
+    pub fn most_under_way(&self) -> usize {
+        self.shared.most_under_way.load(Ordering::Relaxed)
+    }
+}
+
+/// An answer before it is sent.
+struct Answer {
+    status: u16,
+    headers: String,
+    body: Vec<u8>,
+    /// What the header says; of a `HEAD` without a body.
+    length: usize,
+}
+
+impl Answer {
+    fn error(status: u16, asked: &Asked) -> Answer {
+        let body = format!("<Error><Code>Fault</Code><Message>{asked:?}</Message></Error>").into_bytes();
+        Answer { status, headers: String::new(), length: body.len(), body }
+    }
+}
+
+impl Shared {
+    /// Answers the requests of one connection.
+    fn serve(&self, mut stream: TcpStream) -> io::Result<()> {
+        stream.set_nodelay(true)?;
+        let mut reader = BufReader::new(stream.try_clone()?);
+        while let Some((asked, query)) = read_request(&mut reader)? {
+            let now = self.under_way.fetch_add(1, Ordering::SeqCst) + 1;
+            self.most_under_way.fetch_max(now, Ordering::SeqCst);
+            lock(&self.asked).push(asked.clone());
+            let fault = (lock(&self.faults))(&asked);
+            if let Some(Fault::Late(time)) = fault {
+                thread::sleep(time);
+            }
+            let mut answer = match fault {
+                Some(Fault::Status(status)) => Answer::error(status, &asked),
+                _ if asked.lists => self.list(&asked, &query),
+                _ => self.object(&asked),
+            };
+            if asked.method == "HEAD" {
+                answer.body.clear();
+            }
+            if let Some(Fault::Short(bytes)) = fault {
+                answer.body.truncate(bytes);
+                answer.length = answer.body.len();
+            }
+            if matches!(fault, Some(Fault::Endless)) {
+                return send_endless(&mut stream, &answer);
+            }
+            let mut sent = format!("HTTP/1.1 {} Status\r\nContent-Length: {}\r\n", answer.status, answer.length);
+            let _ = write!(sent, "{}\r\n", answer.headers);
+            let cut = if let Some(Fault::Cut(bytes)) = fault { bytes } else { usize::MAX };
+            let is_cut = cut < answer.body.len();
+            self.under_way.fetch_sub(1, Ordering::SeqCst);
+            if matches!(fault, Some(Fault::Closed)) {
+                return Ok(());
+            }
+            stream.write_all(sent.as_bytes())?;
+            stream.write_all(&answer.body[..cut.min(answer.body.len())])?;
+            if is_cut {
+                return Ok(());
+            }
+        }
+        Ok(())
+    }
+
+    fn object(&self, asked: &Asked) -> Answer {
+        let objects = lock(&self.objects);
+        let Some((bytes, tag)) = objects.get(&asked.key) else { return Answer::error(404, asked) };
+        let looks = !self.ignores_conditions.load(Ordering::Relaxed);
+        if asked.header("if-match").is_some_and(|wanted| looks && wanted != tag) {
+            return Answer::error(412, asked);
+        }
+        let mut headers = format!("ETag: {tag}\r\nLast-Modified: {}\r\nAccept-Ranges: bytes\r\n", WRITTEN.0);
+        let size = bytes.len();
+        let (status, body) = match asked.range {
+            None => (200, bytes.clone()),
+            Some((first, _)) if first as usize >= size => return Answer::error(416, asked),
+            Some((first, last)) => {
+                let (first, end) = (first as usize, size.min(last as usize + 1));
+                let _ = write!(headers, "Content-Range: bytes {first}-{}/{size}\r\n", end - 1);
+                (206, bytes[first..end].to_vec())
+            }
+        };
+        Answer { status, headers, length: body.len(), body }
+    }
+
+    /// Names in order, those that go on behind the delimiter as one.
+    fn list(&self, asked: &Asked, query: &BTreeMap<String, String>) -> Answer {
+        let objects = lock(&self.objects);
+        let after = query.get("continuation-token").cloned().unwrap_or_default();
+        let mut names: BTreeMap<String, Option<(usize, String)>> = BTreeMap::new();
+        for (key, (bytes, tag)) in objects.range(asked.key.clone()..).take_while(|(key, _)| key.starts_with(&asked.key))
+        {
+            let rest = &key[asked.key.len()..];
+            match rest.split_once('/').filter(|_| query.contains_key("delimiter")) {
+                Some((name, _)) => names.insert(format!("{}{name}/", asked.key), None),
+                None => names.insert(key.clone(), Some((bytes.len(), tag.clone()))),
+            };
+        }
+        let mut rest = names.into_iter().filter(|(name, _)| *name > after).peekable();
+        let mut body = "<?xml version=\"1.0\" encoding=\"UTF-8\"?><ListBucketResult>".to_owned();
+        let mut last = String::new();
+        for (name, object) in rest.by_ref().take(self.page.load(Ordering::Relaxed)) {
+            let shown = escaped(&name);
+            let _ = match object {
+                Some((size, tag)) => write!(
+                    body,
+                    "<Contents><Key>{shown}</Key><LastModified>{}</LastModified><ETag>{}</ETag><Size>{size}</Size></Contents>",
+                    WRITTEN.1,
+                    tag.replace('"', "&quot;")
+                ),
+                None => write!(body, "<CommonPrefixes><Prefix>{shown}</Prefix></CommonPrefixes>"),
+            };
+            last = name;
+        }
+        if rest.peek().is_some() {
+            let _ = write!(body, "<NextContinuationToken>{}</NextContinuationToken>", escaped(&last));
+        }
+        body.push_str("</ListBucketResult>");
+        Answer { status: 200, headers: String::new(), length: body.len(), body: body.into_bytes() }
+    }
+}
+
+fn send_endless(stream: &mut TcpStream, answer: &Answer) -> io::Result<()> {
+    let Answer { status, headers, body, .. } = answer;
+    write!(stream, "HTTP/1.1 {status} Status\r\nConnection: close\r\n{headers}\r\n")?;
+    stream.write_all(body)?;
+    loop {
+        // Until whoever reads has had enough.
+        stream.write_all(&[b' '; 1 << 16])?;
+    }
+}
+
+/// The next request of a connection and what is behind the question mark; none at its end.
+fn read_request(reader: &mut impl BufRead) -> io::Result<Option<(Asked, BTreeMap<String, String>)>> {
+    let mut line = String::new();
+    if reader.read_line(&mut line)? == 0 {
+        return Ok(None);
+    }
+    let mut words = line.split_whitespace().map(str::to_owned);
+    let (Some(method), Some(target)) = (words.next(), words.next()) else { return Ok(None) };
+    let mut headers = Vec::new();
+    loop {
+        let mut line = String::new();
+        reader.read_line(&mut line)?;
+        let Some((name, value)) = line.trim_end().split_once(':') else { break };
+        headers.push((name.to_ascii_lowercase(), value.trim().to_owned()));
+    }
+    let (path, query) = target.split_once('?').unwrap_or((&target, ""));
+    let query: BTreeMap<_, _> = query
+        .split('&')
+        .filter_map(|pair| pair.split_once('='))
+        .map(|(key, value)| (decoded(key), decoded(&value.replace('+', " "))))
+        .collect();
+    let path = decoded(path);
+    let key = path.strip_prefix("/bucket").unwrap_or(&path).trim_start_matches('/').to_owned();
+    let lists = query.get("list-type").is_some_and(|kind| kind == "2");
+    let key = if lists { query.get("prefix").cloned().unwrap_or_default() } else { key };
+    let mut asked = Asked { method, key, lists, range: None, headers };
+    let range = asked.header("range").and_then(|range| range.strip_prefix("bytes=")?.split_once('-'));
+    asked.range = range.and_then(|(first, last)| Some((first.parse().ok()?, last.parse().ok()?)));
+    let length = asked.header("content-length").and_then(|length| length.parse().ok()).unwrap_or(0);
+    io::copy(&mut reader.take(length), &mut io::sink())?;
+    Ok(Some((asked, query)))
+}
+
+/// Text in XML.
+fn escaped(text: &str) -> String {
+    text.replace('&', "&amp;").replace('<', "&lt;")
+}
+
+/// Text with `%20` and the like.
+fn decoded(text: &str) -> String {
+    let mut bytes = Vec::with_capacity(text.len());
+    let mut rest = text.as_bytes();
+    while let Some((&first, behind)) = rest.split_first() {
+        let code = behind.get(..2).and_then(|code| u8::from_str_radix(std::str::from_utf8(code).ok()?, 16).ok());
+        match code.filter(|_| first == b'%') {
+            Some(code) => {
+                bytes.push(code);
+                rest = &behind[2..];
+            }
+            None => {
+                bytes.push(first);
+                rest = behind;
+            }
+        }
+    }
+    String::from_utf8_lossy(&bytes).into_owned()
+}
+
+fn lock<T: ?Sized>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
