@@ -332,7 +332,7 @@ def row(name, pairs):
     off = lambda key: statistics.mean(report["residency"][key] for report in reports)
     return (
         f"| {name} | {100 * mean(False, 1):.1f} % | {100 * mean(True, 1):.1f} % | {disks:+.1f} ± {disks_off:.1f} points "
-        f"| {mean(False, 0):.1f} | {mean(True, 0):.1f} | {times:+.1f} ± {times_off:.1f} "
+        f"| {mean(False, 0):.2f} | {mean(True, 0):.2f} | {times:+.2f} ± {times_off:.2f} "
         f"| {100 * steered:.0f} % | {100 * daemon:.1f} % of a core | {off('missing'):.0f} missing, {off('extra'):.0f} more, of {off('held'):.0f} |"
     )
 
