@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What recording costs: the same work alone, under strace and by BPF, one right after the other, in turns which comes first.
+"""What recording costs: the same work alone, under strace, by BPF, and by BPF with the page cache, one right after the other, in turns which comes first.
 
     benches/record.py --hotset target/release/hotset [--rounds 5] [--work build,postgres] [--out FILE]
 
@@ -21,7 +21,8 @@ import time
 from pathlib import Path
 
 STUDENT = [math.inf, 12.71, 4.30, 3.18, 2.78, 2.57, 2.45, 2.36, 2.31, 2.26]
-WAYS = ["alone", "strace", "bpf"]
+HOW = {"strace": ["--via", "strace"], "bpf": ["--via", "bpf"], "page-cache": ["--via", "bpf", "--page-cache"]}
+WAYS = ["alone", *HOW]
 OWNER = 65534
 
 
@@ -41,7 +42,7 @@ def build(hotset, way, scratch):
     took = Path(folder, "took")
     timed = ["sh", "-c", 's=$(date +%s.%N); "$@"; e=$(date +%s.%N); echo "$s $e" > took', "sh", *command]
     if way != "alone":
-        timed = [hotset, "record", "--via", way, "-o", str(Path(scratch, "build.hst")), "--", *timed]
+        timed = [hotset, "record", *HOW[way], "-o", str(Path(scratch, "build.hst")), "--", *timed]
     subprocess.run(timed, cwd=folder, check=True, capture_output=True)
     begun, ended = map(float, took.read_text().split())
     return ended - begun
@@ -72,9 +73,9 @@ def postgres(hotset, way, scratch, data, transactions):
     while subprocess.run(["pg_isready", "-h", scratch], capture_output=True).returncode != 0:
         time.sleep(0.05)
     recorder = None
-    if way == "bpf":
+    if way in ("bpf", "page-cache"):
         pid = Path(data, "postmaster.pid").read_text().split()[0]
-        recorder = subprocess.Popen([hotset, "record", "--via", "bpf", "--pid", pid, "-o", trace], stderr=subprocess.PIPE, text=True)
+        recorder = subprocess.Popen([hotset, "record", *HOW[way], "--pid", pid, "-o", trace], stderr=subprocess.PIPE, text=True)
         time.sleep(1.5)
     started = time.monotonic()
     bench("-S", "-n", "-c", "1", "-t", str(transactions))
@@ -99,13 +100,13 @@ def measure(name, rounds, once):
     seconds = {way: [] for way in WAYS}
     once("alone")
     for number in range(rounds):
-        for way in WAYS[number % 3 :] + WAYS[: number % 3]:
+        for way in WAYS[number % len(WAYS) :] + WAYS[: number % len(WAYS)]:
             seconds[way].append(once(way))
     rows = []
     for way in WAYS:
         ratio, spread = interval([mine / alone for mine, alone in zip(seconds[way], seconds["alone"])])
         rows.append({"work": name, "way": way, "seconds": seconds[way], "ratio": ratio, "interval": spread})
-        print(f"{name:10} {way:7} {statistics.mean(seconds[way]):8.2f} s   {ratio:5.2f} ± {spread:.2f} times", flush=True)
+        print(f"{name:10} {way:10} {statistics.mean(seconds[way]):8.2f} s   {ratio:5.2f} ± {spread:.2f} times", flush=True)
     return rows
 
 

@@ -5,7 +5,7 @@
 mod support;
 
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
@@ -13,6 +13,7 @@ use std::time::Duration;
 use hotset_capture::RecordError;
 use hotset_capture::record::{KernelRecorder, Subject, Summary};
 use hotset_capture::strace::Apps;
+use hotset_core::request::{FLAG_AROUND, FLAG_CACHED, FLAG_CONTINUED, FLAG_FETCHED, FLAG_TOUCHED, Op, Request};
 use hotset_trace::{Batch, OpenOptions, native};
 
 /// The references of a trace as `app OP path offset length`.
@@ -31,6 +32,47 @@ fn read(trace: &Path) -> Vec<String> {
             format!("{app} {} {path} {} {}", request.op().letter(), request.offset, request.length)
         }));
     }
+}
+
+/// The reads and maps of a trace, each with its path.
+fn data_requests(trace: &Path) -> Vec<(PathBuf, Request)> {
+    let mut trace = hotset_trace::open(trace, &[native::FORMAT], &OpenOptions::default()).unwrap();
+    let mut batch = Batch::new();
+    let mut all = Vec::new();
+    loop {
+        trace.reader.read(&mut batch).unwrap();
+        if batch.is_empty() {
+            return all;
+        }
+        let files = &trace.reader.tables().files;
+        let of_data = batch.requests.iter().filter(|request| matches!(request.op(), Op::Read | Op::Map));
+        all.extend(of_data.map(|request| (files[request.file as usize].path.to_string().into(), *request)));
+    }
+}
+
+/// What a trace tells of a file's data: `OP offset length` and what is known of it.
+fn presence_of(trace: &Path, file: &Path) -> Vec<String> {
+    const FLAGS: [(u16, &str); 5] = [
+        (FLAG_CONTINUED, " continued"),
+        (FLAG_TOUCHED, " touched"),
+        (FLAG_AROUND, " around"),
+        (FLAG_CACHED, " cached"),
+        (FLAG_FETCHED, " fetched"),
+    ];
+    let told = |request: &Request| {
+        let said: String = FLAGS.iter().filter(|(flag, _)| request.flags & flag != 0).map(|(_, word)| *word).collect();
+        format!("{} {} {}{said}", request.op().letter(), request.offset, request.length)
+    };
+    data_requests(trace).iter().filter(|(path, _)| path == file).map(|(_, request)| told(request)).collect()
+}
+
+/// A file of `pages` pages, of which the page cache has none.
+fn cold_file(path: &Path, pages: usize) {
+    let bytes: Vec<u8> = (0..pages * 4096).map(|at| (at / 4096) as u8).collect();
+    fs::write(path, bytes).unwrap();
+    let file = fs::File::open(path).unwrap();
+    file.sync_all().unwrap();
+    rustix::fs::fadvise(&file, 0, None, rustix::fs::Advice::DontNeed).unwrap();
 }
 
 /// A script that waits for a line on its standard input in the middle.
@@ -134,6 +176,107 @@ fn what_finds_no_room_is_counted() {
     assert!(!read(&trace).is_empty());
 }
 
+#[test]
+fn reads_tell_what_the_page_cache_had() {
+    if !support::can_ask_kernel() {
+        return;
+    }
+    let directory = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
+    let place = directory.path().canonicalize().unwrap();
+    let (file, trace) = (place.join("data"), place.join("t.hst"));
+    cold_file(&file, 64);
+    // Single pages in no order are not read ahead of.
+    let script = "for skip in 19 19; do dd if=data bs=4096 count=1 skip=$skip of=out status=none; done; \
+                  dd if=data bs=8192 count=1 skip=9 of=out status=none; \
+                  dd if=data bs=4096 count=1 skip=40 iflag=direct of=out status=none";
+    let command = || ["bash", "-c", &format!("cd {}; {script}", place.display())].map(Into::into).to_vec();
+    let recorder = KernelRecorder::new(Subject::Command(command())).page_cache(true);
+    let summary = recorder.run(&trace, |_| {}).unwrap();
+    assert!(summary.status.success() && summary.lost == 0, "{summary:?}");
+    assert_eq!(
+        presence_of(&trace, &file),
+        [
+            "R 77824 4096 fetched",
+            "R 77824 4096 cached",
+            "R 73728 4096 fetched",
+            "R 77824 4096 continued cached",
+            "R 163840 4096"
+        ]
+    );
+    let all = data_requests(&trace);
+    let bytes =
+        |flag| all.iter().filter(|(_, request)| request.flags & flag != 0).map(|(_, r)| u64::from(r.length)).sum();
+    assert_eq!((summary.stats.bytes_cached, summary.stats.bytes_fetched), (bytes(FLAG_CACHED), bytes(FLAG_FETCHED)));
+    // Nothing of it where nobody asks.
+    KernelRecorder::new(Subject::Command(command())).run(&trace, |_| {}).unwrap();
+    assert_eq!(presence_of(&trace, &file), ["R 77824 4096", "R 77824 4096", "R 73728 8192", "R 163840 4096"]);
+}
+
+/// No test of its own: maps a file and looks at some of its pages, in this order.
+#[test]
+fn as_toucher() {
+    let (Ok(path), Ok(pages)) = (std::env::var("HOTSET_TEST_MAPPED"), std::env::var("HOTSET_TEST_PAGES")) else {
+        return;
+    };
+    let file = fs::File::open(path).unwrap();
+    // SAFETY: nobody changes the file meanwhile.
+    let map = unsafe { memmap2::MmapOptions::new().map(&file) }.unwrap();
+    map.advise(memmap2::Advice::Random).unwrap();
+    for page in pages.split(' ').map(|page| page.parse::<usize>().unwrap()) {
+        assert_eq!(std::hint::black_box(map[page * 4096]), page as u8);
+    }
+}
+
+#[test]
+fn pages_of_mapped_files_are_told_as_they_are_touched() {
+    if !support::can_ask_kernel() {
+        return;
+    }
+    let directory = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
+    let place = directory.path().canonicalize().unwrap();
+    let (file, trace) = (place.join("data"), place.join("t.hst"));
+    cold_file(&file, 64);
+    let touched = |pages: &str| {
+        let mut command = vec!["env".into()];
+        command.push(format!("HOTSET_TEST_MAPPED={}", file.display()).into());
+        command.push(format!("HOTSET_TEST_PAGES={pages}").into());
+        command.push(std::env::current_exe().unwrap().into_os_string());
+        command.extend(["--exact", "as_toucher"].map(Into::into));
+        let summary = KernelRecorder::new(Subject::Command(command)).page_cache(true).run(&trace, |_| {}).unwrap();
+        assert!(summary.status.success() && summary.lost == 0, "{summary:?}");
+        presence_of(&trace, &file)
+    };
+    // The kernel maps along what it has of the 16 pages around a touched one, which lie as its tables do. Which of them
+    // was touched is told only if it was not there.
+    let touched = |pages: &str, expected: &[&str]| {
+        let told = touched(pages);
+        let exact: Vec<&str> = told.iter().filter(|line| line.ends_with("fetched")).map(String::as_str).collect();
+        assert_eq!(exact, expected, "{told:?}");
+        told.into_iter()
+            .filter(|line| !line.ends_with("fetched"))
+            .map(|line| {
+                let numbers: Vec<u64> = line.split(' ').skip(1).flat_map(str::parse).collect();
+                let end = numbers[0] + numbers[1];
+                assert!(numbers[1] <= 16 * 4096, "{line}");
+                (numbers[0] / 4096..end / 4096, line.split_once(" touched around").map(|(_, rest)| rest.to_owned()))
+            })
+            .collect::<Vec<_>>()
+    };
+    let around = touched("37 5 37", &["M 151552 4096 touched fetched", "M 20480 4096 touched fetched"]);
+    for (pages, is_touched) in &around {
+        assert!(
+            is_touched.is_none() && [5, 37].iter().any(|page| pages.start == page + 1 || pages.end == *page),
+            "{around:?}"
+        );
+    }
+    let around = touched("5 37 63", &["M 258048 4096 touched fetched"]);
+    let unsure: Vec<_> = around.iter().filter(|(_, presence)| presence.is_some()).collect();
+    assert_eq!(unsure.len(), 2, "{around:?}");
+    for ((pages, presence), page) in unsure.iter().zip([5, 37]) {
+        assert!(pages.contains(&page) && presence.as_deref() == Some(" cached"), "{around:?}");
+    }
+}
+
 /// The folder of a control group of the test's own, removed with it.
 struct Group(std::path::PathBuf);
 
@@ -201,7 +344,7 @@ fn a_control_group_is_recorded_with_who_is_in_it_and_who_enters() {
 fn as_recorder() {
     let Ok(trace) = std::env::var("HOTSET_TEST_TRACE") else { return };
     let command = ["cat", "/etc/hostname"].map(Into::into).to_vec();
-    match KernelRecorder::new(Subject::Command(command)).run(Path::new(&trace), |_| {}) {
+    match KernelRecorder::new(Subject::Command(command)).page_cache(true).run(Path::new(&trace), |_| {}) {
         Ok(summary) => std::process::exit(summary.status.code().unwrap_or(98)),
         Err(error) => {
             eprintln!("{error}");

@@ -119,6 +119,11 @@ pub(crate) fn describe(stats: &Stats) -> String {
     if stats.apps > 0 {
         text += &format!(" by {}", human::counted(stats.apps, "application"));
     }
+    let told = stats.bytes_cached.saturating_add(stats.bytes_fetched);
+    if told > 0 {
+        let share = 100.0 * stats.bytes_cached as f64 / told as f64;
+        text += &format!(", the page cache had {share:.1} % of {} read", human::bytes(told));
+    }
     if stats.last_time > stats.first_time {
         text += &format!(" in {}", human::duration((stats.last_time - stats.first_time) as f64 / 1e9));
     }

@@ -46,6 +46,10 @@ pub(crate) struct Record {
     /// With --via bpf: end the recording after this time, e.g. 30s, 5m; a program that was started runs on
     #[arg(long = "for", value_name = "TIME", value_parser = parse_time)]
     limit: Option<Duration>,
+    /// With --via bpf: also tell of each read what the kernel's page cache had, and record each page of a mapped file as it
+    /// is touched, in place of the mapping as a whole
+    #[arg(long)]
+    page_cache: bool,
     /// What counts as an application
     #[arg(long, value_enum, default_value_t = By::Program, conflicts_with = "memory")]
     app_by: By,
@@ -126,7 +130,11 @@ impl Record {
         let (path, limit) = (self.output.clone(), self.limit);
         let summary = match self.via {
             Via::Strace => Recorder::new(self.command).apps(apps).run(output.path(), shown)?,
-            Via::Bpf => KernelRecorder::new(self.subject()?).apps(apps).limit(limit).run(output.path(), shown)?,
+            Via::Bpf => {
+                let page_cache = self.page_cache;
+                let recorder = KernelRecorder::new(self.subject()?).apps(apps).limit(limit).page_cache(page_cache);
+                recorder.run(output.path(), shown)?
+            }
         };
         drop(bar);
         say(&path, &summary)?;
@@ -154,6 +162,7 @@ impl Record {
             (self.service.is_some(), "--service"),
             (self.system, "--system"),
             (self.limit.is_some(), "--for"),
+            (self.page_cache, "--page-cache"),
             (matches!(self.app_by, By::Cgroup), "--app-by cgroup"),
         ];
         match asked.iter().find(|(is_given, _)| *is_given && self.via == Via::Strace) {

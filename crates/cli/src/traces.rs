@@ -80,8 +80,8 @@ pub(crate) struct CutArgs {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum Maps {
-    /// Those of which it is known what was touched; no recording tells yet, so all are left out, and a line says how
-    /// much that is
+    /// Those of which the recording knows that they were touched (`record --via bpf --page-cache`); a line says how much
+    /// is left out
     #[default]
     Auto,
     /// All, each as a read of its whole range

@@ -11,7 +11,7 @@ mod names;
 mod viewer;
 
 pub use addresses::{Segments, Spaces, TooManySegments};
-pub use cutting::{BlockSize, Blocks, Cutting};
+pub use cutting::{BlockSize, Blocks, Cutting, Maps};
 pub use names::{Names, Object, Touch};
 pub use viewer::{Former, Piece, Space, Step, Viewer};
 

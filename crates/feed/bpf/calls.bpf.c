@@ -9,6 +9,9 @@
  * Idea: what a call works on is looked at where nobody can change it any more, or not yet: names and the file behind a
  * descriptor as the call begins, the position and the size as it ends. A file's path is told when a process uses a
  * descriptor for the first time, and whenever another file is behind it.
+ *
+ * What the page cache had is seen by what the thread adds to it, during a read or a fault: on_add, on_around and
+ * on_fault are attached only where that is asked for.
  */
 
 typedef unsigned char u8;
@@ -49,9 +52,11 @@ struct config {
 	u32 task_files, task_fs, task_pid, task_tgid, task_signal, task_status, task_nsproxy;
 	u32 signal_live, nsproxy_mnt, mnt_ns_number, files_table, table_size, table_files;
 	u32 file_inode, file_flags, file_position, file_path, path_dentry;
-	u32 inode_mode, inode_block, inode_size, super_magic;
+	u32 inode_mode, inode_block, inode_size, inode_number, inode_generation, super_magic, super_device;
 	u32 dentry_parent, dentry_name, dentry_hash, mount_root, mount_inner, mount_parent, mount_point, fs_directory;
-	u32 group_root, root_hierarchy, hierarchy, group_length;
+	u32 group_root, root_hierarchy;
+	u32 folio_mapping, folio_index, folio_flags, mapping_host, file_private, program_file, folio_order, large_bit;
+	u32 hierarchy, group_length;
 	u8 group[256];
 };
 
@@ -62,18 +67,36 @@ struct look {
 };
 enum { NONE = 255, CALLS = 1024 };
 
-/* A thread's call, from its begin to its end. */
-struct call {
-	u32 number, told, missing, busy;
-	u64 arguments[6], file[2], position[2], value[2];
-};
-
 /* Records of the ring. */
-enum what { CALL, NAME, FORK, EXIT, EXEC, JOIN };
+enum what { CALL, NAME, FORK, EXIT, EXEC, JOIN, TOUCH };
 struct head {
 	u32 what, thread, process, space;
 	u64 time;
 };
+/* A file among all of the machine, also after another one took its number. */
+struct identity {
+	u64 number;
+	u32 device, generation;
+};
+/* Pages of a mapped file that a fault has made visible, and which of them was touched. */
+struct touch {
+	struct head head;
+	struct identity file;
+	u64 first, pages, size;
+	u32 waited, touched;
+};
+enum { UNKNOWN = ~0U };
+
+/* A thread's call, from its begin to its end. */
+struct call {
+	u32 number, told, missing, busy;
+	u64 arguments[6], file[2], position[2], value[2];
+	/* Pages of the file that is read which the thread has added to the page cache: how many, and the first. */
+	u64 added, lowest;
+	struct touch touch;
+};
+enum { ADDED_NONE = -1 };
+
 enum { ANSWER = 64 };
 struct ended {
 	struct head head;
@@ -81,6 +104,7 @@ struct ended {
 	s64 result;
 	u64 arguments[6], value[2], before[2], after[2], size[2];
 	u32 flags[2], mode[2];
+	u64 added, lowest;
 	u8 answer[ANSWER];
 };
 enum { LONGEST = 4096, LONGEST_NAME = 256, DEEPEST = 64 };
@@ -88,14 +112,16 @@ enum { LONGEST = 4096, LONGEST_NAME = 256, DEEPEST = 64 };
 struct name {
 	struct head head;
 	u32 slot, length, mode, magic, is_deleted, is_whole;
+	struct identity file;
 	u8 text[LONGEST + LONGEST_NAME];
 };
 struct birth {
 	struct head head;
 	u32 thread, process, shares, pad;
 };
+enum { OVERLAY = 0x794c7630 };
 enum { SHARES_FILES = 1, SHARES_DIRECTORY = 2 };
-enum slot { TEXT, BASE = 2, FILE = 4, OPENED = 6, SLOTS };
+enum slot { TEXT, BASE = 2, FILE = 4, OPENED = 6, MAPPED, SLOTS };
 
 /* Where on the way up a path is. */
 struct walk {
@@ -121,6 +147,8 @@ struct map SECTION("maps") calls = {HASH, 8, sizeof(struct call), 32768, 0};
 struct map SECTION("maps") told = {LRU_HASH, sizeof(struct descriptor), sizeof(struct behind), 65536, 0};
 struct map SECTION("maps") ring = {RING, 0, 0, 4096, 0};
 struct map SECTION("maps") losses = {ARRAY, 4, sizeof(struct losses), 1, MMAPABLE};
+/* Programs whose path was told for touches of them. */
+struct map SECTION("maps") mapped = {LRU_HASH, sizeof(struct identity), 4, 65536, 0};
 /* Too large for the stack. Whoever writes there is not preempted: the tracepoints below run with preemption off. */
 struct map SECTION("maps") names = {PER_CPU_ARRAY, 4, sizeof(struct name), 1, 0};
 struct map SECTION("maps") ends = {PER_CPU_ARRAY, 4, sizeof(struct ended), 1, 0};
@@ -250,11 +278,23 @@ INLINE int add_name(const struct config *c, struct walk *walk, volatile u32 *len
 	return !*is_whole;
 }
 
+INLINE struct identity identity_of(const struct config *c, u64 inode)
+{
+	struct identity file = {
+		load(inode + c->inode_number),
+		load_short(load(inode + c->inode_block) + c->super_device),
+		load_short(inode + c->inode_generation),
+	};
+
+	return file;
+}
+
 /* Tells the path of a directory entry below a mount. */
-static __attribute__((noinline)) int tell_path(u64 mount, u64 dentry, u64 inode, u32 slot)
+static __attribute__((noinline)) int tell_path(u64 path, u64 inode, u64 data, u32 slot)
 {
 	const struct config *c = settings();
-	struct walk walk = {mount, dentry};
+	u64 dentry = load(path + c->path_dentry);
+	struct walk walk = {load(path), dentry};
 	u32 zero = 0, i;
 	struct name *name = lookup(&names, &zero);
 
@@ -266,6 +306,7 @@ static __attribute__((noinline)) int tell_path(u64 mount, u64 dentry, u64 inode,
 	name->is_deleted = !load(dentry + c->dentry_hash) && load(dentry + c->dentry_parent) != dentry;
 	name->is_whole = 0;
 	name->length = 0;
+	name->file = identity_of(c, data);
 	for (i = 0; i < DEEPEST; i++)
 		if (!add_name(c, &walk, &name->length, name->text, &name->is_whole))
 			break;
@@ -281,11 +322,19 @@ INLINE u64 file_of(const struct config *c, u32 number)
 	return load(load(table + c->table_files) + 8ULL * number);
 }
 
+/* Whose pages the page cache has for a file: overlayfs has them for a file of its own below this one. */
+INLINE u64 data_of(const struct config *c, u64 file)
+{
+	u64 inode = load(file + c->file_inode);
+
+	if (!c->file_private || load_short(load(inode + c->inode_block) + c->super_magic) != OVERLAY)
+		return inode;
+	return load(load(load(file + c->file_private)) + c->file_inode);
+}
+
 INLINE int tell_file(const struct config *c, u64 file, u32 slot)
 {
-	u64 path = file + c->file_path;
-
-	return tell_path(load(path), load(path + c->path_dentry), load(file + c->file_inode), slot);
+	return tell_path(file + c->file_path, load(file + c->file_inode), data_of(c, file), slot);
 }
 
 /* Tells what is behind a descriptor if the process has not used it yet, or it is another file now. */
@@ -305,12 +354,10 @@ INLINE u32 tell_descriptor(const struct config *c, u32 number, u64 file, u32 slo
 /* Tells the directory that a name is taken from. */
 INLINE u32 tell_base(const struct config *c, s32 number, u32 slot)
 {
-	u64 file, path;
+	u64 file;
 
-	if (number == -100) {
-		path = load(current_task() + c->task_fs) + c->fs_directory;
-		return tell_path(load(path), load(path + c->path_dentry), 0, slot) ? 1U << slot : 0;
-	}
+	if (number == -100)
+		return tell_path(load(current_task() + c->task_fs) + c->fs_directory, 0, 0, slot) ? 1U << slot : 0;
 	file = file_of(c, number);
 	return file && tell_file(c, file, slot) ? 1U << slot : 0;
 }
@@ -364,6 +411,8 @@ INLINE void end(const struct config *c, struct call *call, const struct look *lo
 		ended->mode[i] = file ? load_short(inode + c->inode_mode) & 0xffff : 0;
 		ended->size[i] = file ? load(inode + c->inode_size) : 0;
 	}
+	ended->added = call->added;
+	ended->lowest = call->lowest;
 	if (look->answer != NONE && result >= 0) {
 		if (!read_user(ended->answer, ANSWER, argument(call, look->answer)))
 			size = sizeof(*ended);
@@ -389,6 +438,19 @@ INLINE struct call *room(u64 task)
 	return lookup(&calls, &task);
 }
 
+INLINE int is_same(const struct identity *a, const struct identity *b)
+{
+	return a->number == b->number && a->device == b->device && a->generation == b->generation;
+}
+
+/* Tells the touch that waits, if one does. */
+INLINE void tell_touch(struct call *call)
+{
+	if (call->touch.pages)
+		send(&call->touch, sizeof(call->touch));
+	call->touch.pages = 0;
+}
+
 SECTION("raw_tp/sys_enter") int on_enter(u64 *context)
 {
 	const struct config *c = settings();
@@ -412,9 +474,12 @@ SECTION("raw_tp/sys_enter") int on_enter(u64 *context)
 		count(0);
 		return 0;
 	}
+	tell_touch(call);
 	call->number = context[1];
 	call->told = 0;
 	call->missing = 0;
+	call->added = 0;
+	call->lowest = ADDED_NONE;
 	call->busy = 1;
 	for (i = 0; i < 6; i++)
 		call->arguments[i] = load(registers + c->arguments[i]);
@@ -470,6 +535,16 @@ SECTION("raw_tp/sys_exit") int on_exit(u64 *context)
 	return 0;
 }
 
+/* Tells the path of a program: nobody maps it by a call. */
+INLINE void tell_program(const struct config *c, u64 file)
+{
+	struct identity identity = identity_of(c, data_of(c, file));
+	u32 yes = 1;
+
+	if (!lookup(&mapped, &identity) && tell_file(c, file, MAPPED))
+		update(&mapped, &identity, &yes, 0);
+}
+
 SECTION("raw_tp/sched_process_fork") int on_fork(u64 *context)
 {
 	const struct config *c = settings();
@@ -501,11 +576,17 @@ SECTION("raw_tp/sched_process_exit") int on_end(void *context)
 	u64 task = current_task();
 	u32 process = current_thread() >> 32;
 	struct head head = {};
+	struct call *call;
 
 	(void)context;
-	delete(&calls, &task);
-	if (!c || watch_of(c, process) != FULLY)
+	if (!c || watch_of(c, process) != FULLY) {
+		delete(&calls, &task);
 		return 0;
+	}
+	call = lookup(&calls, &task);
+	if (call)
+		tell_touch(call);
+	delete(&calls, &task);
 	begin(c, &head, EXIT);
 	send(&head, sizeof(head));
 	if (!load_short(load(task + c->task_signal) + c->signal_live))
@@ -526,6 +607,8 @@ SECTION("raw_tp/sched_process_exec") int on_exec(u64 *context)
 	birth.process = process;
 	begin(c, &birth.head, EXEC);
 	send(&birth, sizeof(birth));
+	if (c->program_file)
+		tell_program(c, load(context[2] + c->program_file));
 	return 0;
 }
 
@@ -559,6 +642,109 @@ SECTION("raw_tp/cgroup_attach_task") int on_join(u64 *context)
 	birth.thread = load_short(task + c->task_pid);
 	birth.process = process;
 	send(&birth, sizeof(birth));
+	return 0;
+}
+
+/* A thread adds pages to the page cache: the one that it touches, or what a file lacked that it reads. Pages of the file
+ * that is written are not meant, nor blocks of the file system's own. */
+SECTION("raw_tp/mm_filemap_add_to_page_cache") int on_add(u64 *context)
+{
+	const struct config *c = settings();
+	u64 task = current_task(), folio = context[0], inode, first, pages = 1;
+	struct call *call = lookup(&calls, &task);
+	struct identity file;
+
+	if (!c || !call)
+		return 0;
+	inode = load(load(folio + c->folio_mapping) + c->mapping_host);
+	first = load(folio + c->folio_index);
+	if (load(folio + c->folio_flags) >> (c->large_bit & 63) & 1)
+		pages <<= load(folio + c->folio_order) & 31;
+	file = identity_of(c, inode);
+	if (call->touch.pages == 1 && is_same(&call->touch.file, &file)) {
+		call->touch.waited |= call->touch.first - first < pages;
+		return 0;
+	}
+	if (!call->busy || !call->file[0])
+		return 0;
+	if (call->file[1] && inode == load(call->file[1] + c->file_inode))
+		return 0;
+	if ((load_short(inode + c->inode_mode) ^ load_short(load(call->file[0] + c->file_inode) + c->inode_mode)) & 0170000)
+		return 0;
+	call->added += pages;
+	if (first < call->lowest)
+		call->lowest = first;
+	return 0;
+}
+
+/* A touch waits until the thread does something else: only then it is known how its fault went. */
+INLINE void begin_touch(const struct config *c, struct call *call, u64 inode, const struct identity *file, u64 first,
+			u64 pages)
+{
+	tell_touch(call);
+	begin(c, &call->touch.head, TOUCH);
+	call->touch.file = *file;
+	call->touch.size = load(inode + c->inode_size);
+	call->touch.first = first;
+	call->touch.pages = pages;
+	call->touch.touched = pages == 1 ? 0 : UNKNOWN;
+	call->touch.waited = 0;
+}
+
+/* The kernel has mapped what the page cache has of the pages around a fault, at most 16 as it comes. */
+SECTION("raw_tp/mm_filemap_map_pages") int on_around(u64 *context)
+{
+	const struct config *c = settings();
+	u64 first = context[1], pages = context[2] - first + 1, inode;
+	struct identity file;
+	struct touch *touch;
+	struct call *call;
+
+	if (!c || watch_of(c, current_thread() >> 32) != FULLY)
+		return 0;
+	call = room(current_task());
+	if (!call) {
+		count(0);
+		return 0;
+	}
+	inode = load(context[0] + c->mapping_host);
+	file = identity_of(c, inode);
+	touch = &call->touch;
+	if (touch->pages == 1 && is_same(&touch->file, &file) && touch->first - first < pages) {
+		/* The fault before had to wait for the page, and comes again. */
+		touch->touched = touch->first - first;
+		touch->first = first;
+		touch->pages = pages;
+		return 0;
+	}
+	begin_touch(c, call, inode, &file, first, pages);
+	return 0;
+}
+
+/* The page of a fault was not among those, or is to be written. The fault comes again if it has to wait. */
+SECTION("raw_tp/mm_filemap_fault") int on_fault(u64 *context)
+{
+	const struct config *c = settings();
+	u64 page = context[1], inode;
+	struct identity file;
+	struct touch *touch;
+	struct call *call;
+
+	if (!c || watch_of(c, current_thread() >> 32) != FULLY)
+		return 0;
+	call = room(current_task());
+	if (!call) {
+		count(0);
+		return 0;
+	}
+	inode = load(context[0] + c->mapping_host);
+	file = identity_of(c, inode);
+	touch = &call->touch;
+	if (touch->pages == 1 && touch->first == page && is_same(&touch->file, &file))
+		return 0;
+	if (touch->touched == UNKNOWN && is_same(&touch->file, &file) && page - touch->first < touch->pages)
+		touch->pages = 0;
+	begin_touch(c, call, inode, &file, page, 1);
 	return 0;
 }
 

@@ -7,11 +7,11 @@ use hotset_trace::{Addressing, Batch, Meta, TraceReader};
 use crate::deletes::Deletes;
 use crate::error::SimError;
 use crate::expand::{Expanded, Expander, Kept};
-use crate::maps::Maps;
 use crate::numbering::Numbering;
 use crate::progress::Progress;
 use crate::references::References;
 use crate::requests::{Requests, Told};
+use hotset_core::view::Maps;
 
 /// How a trace is turned into references.
 #[derive(Clone, Debug)]
@@ -52,7 +52,7 @@ impl Options {
         let block = self.block.unwrap_or_else(|| meta.block_size());
         let objects = meta.addressing == Addressing::Objects;
         let mut cutting = Cutting::new(block, objects);
-        (cutting.maps, cutting.deletes) = (self.maps.count(), self.deletes.apply());
+        (cutting.maps, cutting.deletes) = (self.maps, self.deletes.apply());
         cutting
     }
 

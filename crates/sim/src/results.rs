@@ -188,7 +188,8 @@ pub struct Choice {
     /// Requests that are counted, of those that the cache saw; absent for all.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub count_only: Option<String>,
-    /// Mapped file ranges that count as reads: `all` or `none`; absent when the trace does not tell operations.
+    /// Mapped file ranges that count as reads: `all`, `touched` (those of which the recording tells that they were) or
+    /// `none`; absent when the trace does not tell operations.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub maps: Option<Cow<'static, str>>,
     /// What became of blocks of files that were deleted or cut, in schemes that do not see inodes: `apply` if they left
@@ -212,7 +213,7 @@ impl Choice {
             filter: told(&selection.only),
             warmup: selection.warmup.map(|warmup| warmup.to_string()),
             count_only: told(&selection.count_only),
-            maps: has_ops.then_some(Cow::Borrowed(if options.maps.count() { "all" } else { "none" })),
+            maps: has_ops.then_some(Cow::Borrowed(options.maps.name())),
             deletes: has_ops.then_some(Cow::Borrowed(if options.deletes.apply() { "apply" } else { "ignore" })),
         }
     }

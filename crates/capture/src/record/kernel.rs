@@ -44,6 +44,7 @@ pub struct KernelRecorder {
     subject: Subject,
     apps: Apps,
     limit: Option<Duration>,
+    page_cache: bool,
     buffer: u32,
 }
 
@@ -59,7 +60,13 @@ struct Running {
 impl KernelRecorder {
     /// A recorder of `subject`.
     pub fn new(subject: Subject) -> KernelRecorder {
-        KernelRecorder { subject, apps: Apps::default(), limit: None, buffer: Choice::default().buffer }
+        KernelRecorder {
+            subject,
+            apps: Apps::default(),
+            limit: None,
+            page_cache: false,
+            buffer: Choice::default().buffer,
+        }
     }
 
     /// Chooses what counts as an application; by default a program.
@@ -71,6 +78,12 @@ impl KernelRecorder {
     /// Ends the recording after this time; a program that was started runs on.
     pub fn limit(mut self, limit: Option<Duration>) -> KernelRecorder {
         self.limit = limit;
+        self
+    }
+
+    /// Also records of each read what the page cache had, and first touches of pages in place of mappings.
+    pub fn page_cache(mut self, is_asked: bool) -> KernelRecorder {
+        self.page_cache = is_asked;
         self
     }
 
@@ -98,6 +111,7 @@ impl KernelRecorder {
         let choice = Choice {
             everybody: matches!(self.subject, Subject::System),
             group: folder.as_ref().map(|folder| folder.group.clone()),
+            page_cache: self.page_cache,
             buffer: self.buffer,
         };
         let calls = Calls::open(&choice).map_err(RecordError::NoBpf)?;
@@ -182,6 +196,7 @@ impl KernelRecorder {
             directory: directory.map(|path| path.into_os_string().into_vec()),
             inherited: if is_command { inherited::files() } else { Vec::new() },
             positions_told: true,
+            touches_told: self.page_cache,
             group_of: Some(super::group::of_process),
             file_size_of: Some(file_size),
             ..Options::default()

@@ -18,6 +18,7 @@ mod reader;
 mod shared;
 mod story;
 pub(crate) mod told;
+mod touches;
 mod unattributed;
 
 use hotset_trace::{
@@ -86,6 +87,8 @@ pub struct Options {
     pub inherited: Vec<Inherited>,
     /// Where reads and writes took place is told beside the calls.
     pub positions_told: bool,
+    /// First touches of pages are told besides: a mapping alone is no reference then.
+    pub touches_told: bool,
     /// Tells the control group of a process. Only of use while the process runs.
     pub group_of: Option<fn(u32) -> Option<String>>,
     /// Tells the size of a program's file that the log does not tell. Only of use while the program runs.

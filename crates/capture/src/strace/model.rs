@@ -1,6 +1,10 @@
 //! What the processes of a log have done so far, and the references that follow from each call.
 
-use hotset_core::request::{FLAG_EXECUTABLE, FLAG_FAILED, Kind, Op, Request};
+use std::ops::Range;
+
+use hotset_core::request::{
+    FLAG_CACHED, FLAG_CONTINUED, FLAG_EXECUTABLE, FLAG_FAILED, FLAG_FETCHED, Kind, Op, Request,
+};
 use hotset_trace::{
     Batch, Tables,
     runner::{Malformed, push_range},
@@ -33,7 +37,7 @@ pub(super) struct Scene<'a> {
 }
 
 /// What the kernel has told of a file that a call worked on.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Told {
     /// Where the call has read or written.
     pub at: Option<u64>,
@@ -41,6 +45,15 @@ pub(super) struct Told {
     pub size: Option<u64>,
     /// Somebody else moved the descriptor's position at the same time.
     pub is_shared: bool,
+    /// What the page cache had of what was read, if that is known.
+    pub presence: Option<Presence>,
+}
+
+/// What the page cache had of a range: all but the bytes from `lacked.start` to `lacked.end` of the file, none if empty.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Presence {
+    /// The bytes that were read from storage for it.
+    pub lacked: Range<u64>,
 }
 
 /// What a path leads to.
@@ -73,6 +86,7 @@ pub(super) struct Model {
     /// Where the first process works.
     directory: Option<Box<[u8]>>,
     positions_told: bool,
+    pub touches_told: bool,
     group_of: Option<fn(u32) -> Option<String>>,
     file_size_of: Option<fn(&str) -> Option<u64>>,
     met_process: bool,
@@ -92,6 +106,7 @@ impl Model {
             inherited: FxHashMap::default(),
             directory: options.directory.map(Vec::into_boxed_slice),
             positions_told: options.positions_told,
+            touches_told: options.touches_told,
             group_of: options.group_of,
             file_size_of: options.file_size_of,
             met_process: false,
@@ -186,6 +201,14 @@ impl Model {
         match description {
             Some(description) => self.processes.descriptors.description(description).target,
             None => Target::Object(Class::Unknown),
+        }
+    }
+
+    /// What an absolute path leads to that the kernel has told.
+    pub(super) fn target_of_path(&mut self, path: &[u8]) -> Target {
+        match class_of(path) {
+            Some(class) => Target::Object(class),
+            None => Target::File(self.files.existing(path)),
         }
     }
 
@@ -356,6 +379,26 @@ impl Model {
             flags,
         };
         push_range(scene.batch, request, length, self.files.apparent_size(file))
+    }
+
+    /// Appends references to a range of a file, one for each part of which the page cache had all or nothing.
+    pub(super) fn refer_presence(
+        &mut self,
+        scene: &mut Scene,
+        op: Op,
+        file: FileId,
+        range: Range<u64>,
+        presence: &Presence,
+    ) -> Result<(), Malformed> {
+        let from = presence.lacked.start.clamp(range.start, range.end);
+        let to = presence.lacked.end.clamp(from, range.end);
+        let parts = [(range.start..from, FLAG_CACHED), (from..to, FLAG_FETCHED), (to..range.end, FLAG_CACHED)];
+        let mut goes_on = 0;
+        for (part, flag) in parts.into_iter().filter(|(part, _)| !part.is_empty()) {
+            self.refer_range(scene, op, file, part.start, part.end - part.start, flag | goes_on)?;
+            goes_on = FLAG_CONTINUED;
+        }
+        Ok(())
     }
 
     /// What kind of object an operation on a file touches.

@@ -9,7 +9,7 @@ use super::{
     call::{Call, Handle},
     calls::processes::makes_process,
     line::{Clock, Event, Line},
-    model::{Model, Scene, Told},
+    model::{Model, Scene},
     processes::Pending,
     unattributed::Oddity,
 };
@@ -34,7 +34,7 @@ impl Story {
     /// Follows the event of a line.
     pub(super) fn follow(&mut self, line: &Line, batch: &mut Batch) -> Result<(), Malformed> {
         let time = line.time.map_or(0, |clock| self.clock.since_first(clock));
-        let mut scene = Scene { pid: line.pid, time, told: [Told::default(); 2], batch };
+        let mut scene = Scene { pid: line.pid, time, told: Default::default(), batch };
         match line.event {
             Event::Call { name, text } => self.model.call(&mut scene, name, &Call::parse(text)?)?,
             Event::Unfinished { name, text } => self.begin(line.pid, name, text),

@@ -8,15 +8,17 @@ use std::fs;
 use std::os::unix::ffi::OsStringExt;
 use std::os::unix::fs::MetadataExt;
 
-use hotset_feed::calls::{BASE, Called, FILE, Named, OPENED, OnFile, Record, TEXT, What, Who, entry};
+use hotset_feed::calls::{BASE, Called, FILE, MAPPED, Named, OPENED, OnFile, Record, TEXT, Touched, What, Who, entry};
 use hotset_trace::Batch;
 use rustc_hash::FxHashMap;
 
 use super::Options;
 use super::call::{Call, Handle, Shown};
-use super::model::{Model, Scene, Told};
+use super::descriptors::Target;
+use super::model::{Model, Presence, Scene, Told};
 use super::paths::last_name;
 use super::phrase::{escaped, phrase};
+use super::touches::{Mapped, path_in_maps};
 use super::unattributed::Oddity;
 
 /// Kinds of files in `st_mode`.
@@ -34,6 +36,7 @@ const O_APPEND: u32 = 0o2000;
 const RWF_APPEND: u64 = 0x10;
 const NO_SLOTS: [Option<Named>; SLOTS] = [const { None }; SLOTS];
 const SLOTS: usize = 7;
+const O_DIRECT: u32 = libc::O_DIRECT as u32;
 
 /// Follows what the kernel tells.
 pub(crate) struct Follower {
@@ -45,6 +48,8 @@ pub(crate) struct Follower {
     spaces: [u32; 2],
     /// The time of the first record.
     begun: Option<u64>,
+    /// The files whose pages may be touched, if it is told what the page cache had.
+    mapped: Option<Mapped>,
     /// Calls of which a name was lost.
     torn: u64,
 }
@@ -100,7 +105,8 @@ impl Follower {
         let space =
             |process: &str| fs::metadata(format!("/proc/{process}/ns/mnt")).map_or(0, |about| about.ino() as u32);
         let spaces = ["self", "1"].map(space);
-        Follower { model: Model::new(options), names: FxHashMap::default(), spaces, begun: None, torn: 0 }
+        let mapped = options.touches_told.then(Mapped::new);
+        Follower { model: Model::new(options), names: FxHashMap::default(), spaces, begun: None, mapped, torn: 0 }
     }
 
     /// Names met so far.
@@ -123,6 +129,12 @@ impl Follower {
         let who = record.who;
         let first = *self.begun.get_or_insert(who.time);
         match record.what {
+            What::Named(name) if name.slot == MAPPED => self.learn_program(who, name),
+            What::Touched(touched) => {
+                self.meet(who);
+                let time = who.time.saturating_sub(first);
+                self.touch(Scene { pid: who.thread, time, told: Default::default(), batch }, who, &touched);
+            }
             What::Named(name) => {
                 let slots = self.names.entry(who.thread).or_insert(NO_SLOTS);
                 if let Some(slot) = slots.get_mut(name.slot as usize) {
@@ -138,7 +150,7 @@ impl Follower {
                 }
                 self.meet(who);
                 let time = who.time.saturating_sub(first);
-                let scene = Scene { pid: who.thread, time, told: [Told::default(); 2], batch };
+                let scene = Scene { pid: who.thread, time, told: Default::default(), batch };
                 self.call(scene, who, &called, &slots);
             }
             What::Made { thread, process, shares_files, shares_directory } => {
@@ -188,7 +200,7 @@ impl Follower {
             if let (-100, Some(directory)) = (base, names.base(which)) {
                 self.model.processes.set_directory(who.thread, &directory);
             }
-            scene.told[which] = told(name, called, which);
+            scene.told[which] = told(name, called, which, self.mapped.as_ref().map(Mapped::page));
             if scene.told[which].is_shared {
                 self.model.unattributed.odd(Oddity::SharedPosition);
             }
@@ -196,10 +208,45 @@ impl Follower {
         let (requests, sizes) = (scene.batch.requests.len(), scene.batch.file_sizes.len());
         let text = phrase(name, called, look, &names);
         let done = Call::parse(&text).and_then(|call| self.model.call(&mut scene, name.as_bytes(), &call));
+        if names.slots[OPENED as usize].is_some() {
+            let target = self.model.target(who.thread, Handle { number: Some(called.result as i32), shown: None });
+            self.learn_identity(&names, OPENED as usize, target);
+        }
         if done.is_err() {
             scene.batch.requests.truncate(requests);
             scene.batch.file_sizes.truncate(sizes);
             self.torn += 1;
+        }
+    }
+
+    /// Learns the program that a thread begins: it is mapped by no call.
+    fn learn_program(&mut self, who: Who, name: Named) {
+        let identity = name.file;
+        let mut slots = NO_SLOTS;
+        slots[FILE as usize] = Some(name);
+        let path = Names { slots: &slots, who, own_spaces: self.spaces }.shown(FILE as usize);
+        if let (Some(mapped), Some(path)) = (&mut self.mapped, path) {
+            mapped.learn(identity, self.model.target_of_path(&path));
+        }
+    }
+
+    /// A thread sees pages of a mapped file from now on.
+    fn touch(&mut self, mut scene: Scene, who: Who, touched: &Touched) {
+        let Some(mapped) = &mut self.mapped else { return };
+        if mapped.is_new(&touched.file) {
+            let names = Names { slots: &NO_SLOTS, who, own_spaces: self.spaces };
+            match path_in_maps(who.process, &touched.file).map(|path| names.placed(&path)) {
+                Some(path) => mapped.learn(touched.file, self.model.target_of_path(&path)),
+                None => mapped.give_up(touched.file),
+            }
+        }
+        mapped.refer(&mut self.model, &mut scene, touched);
+    }
+
+    /// Learns by which identity the pages of a file are told.
+    fn learn_identity(&mut self, names: &Names, slot: usize, target: Target) {
+        if let (Some(mapped), Some(name)) = (&mut self.mapped, &names.slots[slot]) {
+            mapped.learn(name.file, target);
         }
     }
 
@@ -210,7 +257,9 @@ impl Follower {
             let text = escaped(&path);
             let deleted = names.slots[slot].as_ref().is_some_and(|name| name.is_deleted);
             let number = Some(called.arguments[place] as i32);
-            self.model.description(who.thread, Handle { number, shown: Some(Shown { text: &text, deleted }) });
+            let handle = Handle { number, shown: Some(Shown { text: &text, deleted }) };
+            let target = self.model.target(who.thread, handle);
+            self.learn_identity(names, slot, target);
         }
     }
 }
@@ -222,8 +271,8 @@ fn program(process: u32) -> Option<Vec<u8>> {
     Some(last_name(path).to_vec())
 }
 
-/// Where a call has read or written, and the file's size.
-fn told(name: &str, called: &Called, which: usize) -> Told {
+/// Where a call has read or written, what of it the page cache had, and the file's size. `page` in bytes if that is told.
+fn told(name: &str, called: &Called, which: usize, page: Option<u64>) -> Told {
     let file = &called.files[which];
     if !matches!(file.mode & KIND, REGULAR | BLOCK_DEVICE) || called.result < 0 {
         return Told::default();
@@ -238,11 +287,21 @@ fn told(name: &str, called: &Called, which: usize) -> Told {
         None => file.before,
     };
     let is_alone = file.after == file.before + count;
-    Told { at: Some(at), size, is_shared: transfer.position.is_none() && !transfer.appends && !is_alone }
+    let is_shared = transfer.position.is_none() && !transfer.appends && !is_alone;
+    let is_cached = !transfer.writes && file.flags & O_DIRECT == 0;
+    Told { at: Some(at), size, is_shared, presence: page.filter(|_| is_cached).map(|page| presence(called, page)) }
+}
+
+/// What a call has added to the page cache: as it reads ahead it adds one range, which begins with what it lacked.
+fn presence(called: &Called, page: u64) -> Presence {
+    let start = called.lowest.saturating_mul(page);
+    Presence { lacked: start..start.saturating_add(called.added.saturating_mul(page)) }
 }
 
 /// How a call moves data.
 struct Transfer {
+    /// It writes.
+    writes: bool,
     /// Where; none for the descriptor's own position.
     position: Option<u64>,
     /// To the file's end, wherever that is.
@@ -268,7 +327,7 @@ fn transfer(name: &str, called: &Called, which: usize) -> Option<Transfer> {
         _ => return None,
     };
     let appends = writes && (flags & O_APPEND != 0 || name == "pwritev2" && argument(5) & RWF_APPEND != 0);
-    Some(Transfer { position, appends })
+    Some(Transfer { writes, position, appends })
 }
 
 #[cfg(test)]
@@ -294,13 +353,13 @@ mod tests {
             ("read", called(-9, [3, 0, 0, 0, 0, 0], file), None),
         ];
         for (name, called, at) in cases {
-            assert_eq!(told(name, &called, 0).at, at, "{name}");
+            assert_eq!(told(name, &called, 0, None).at, at, "{name}");
         }
         // Another thread has moved the position meanwhile.
         let shared = called(10, [3, 0, 50, 0, 0, 0], OnFile { after: 130, ..file });
-        assert!(told("read", &shared, 0).is_shared && !told("pread64", &shared, 0).is_shared);
+        assert!(told("read", &shared, 0, None).is_shared && !told("pread64", &shared, 0, None).is_shared);
         // Pipes have no place.
         let pipe = Called { files: [OnFile { mode: FIFO, ..file }, OnFile::default()], ..shared };
-        assert_eq!(told("read", &pipe, 0), Told::default());
+        assert_eq!(told("read", &pipe, 0, None), Told::default());
     }
 }

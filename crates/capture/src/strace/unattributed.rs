@@ -68,10 +68,12 @@ pub(super) enum Oddity {
     GuessedParent,
     /// A read or write by a position that somebody else moved at the same moment.
     SharedPosition,
+    /// A page of a mapped file was touched whose name was not told.
+    UnnamedTouch,
 }
 
 impl Oddity {
-    const COUNT: usize = 10;
+    const COUNT: usize = 11;
 
     fn describe(self, count: u64) -> String {
         match self {
@@ -99,6 +101,9 @@ impl Oddity {
             Oddity::SharedPosition => format!(
                 "{count} reads and writes shared a position with others at the same moment; they are told where it stood as they began"
             ),
+            Oddity::UnnamedTouch => format!(
+                "{count} first touches of mapped pages belong to files whose names were not told and are not in the trace"
+            ),
         }
     }
 
@@ -113,6 +118,7 @@ impl Oddity {
         Oddity::Stray,
         Oddity::GuessedParent,
         Oddity::SharedPosition,
+        Oddity::UnnamedTouch,
     ];
 }
 

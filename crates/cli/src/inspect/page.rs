@@ -4,7 +4,7 @@ use std::io::{self, Write};
 
 use comfy_table::Table;
 use hotset_sim::inspect::{
-    Bin, File, Group, Inspection, Operation, Ranked, RankedBy, Reuse, Sequences, SizeBin, Sizes,
+    Bin, File, Group, Inspection, Operation, PageCache, Ranked, RankedBy, Reuse, Sequences, SizeBin, Sizes,
 };
 
 use crate::output::style::{self, Role, cell, paint};
@@ -87,6 +87,9 @@ fn summary(out: &mut impl Write, seen: &Inspection) -> io::Result<()> {
     if let Some(sequences) = &seen.sequences {
         writeln!(out, "sequential  {}", sequential(sequences))?;
     }
+    if let Some(seen) = &seen.page_cache {
+        writeln!(out, "page cache  {}", page_cache(seen))?;
+    }
     Ok(())
 }
 
@@ -106,6 +109,25 @@ fn sequential(runs: &Sequences) -> String {
         runs.mean_run_requests,
         human::bytes_of(runs.mean_run_bytes),
     )
+}
+
+fn page_cache(seen: &PageCache) -> String {
+    let read = seen.cached_bytes + seen.fetched_bytes;
+    let had = match read {
+        0 => "nothing was read".to_owned(),
+        read => {
+            let share = seen.cached_bytes as f64 / read as f64;
+            format!("it had {} % of {} read", human::percent(share), human::bytes(read))
+        }
+    };
+    match seen.touches {
+        0 => had,
+        touches => format!(
+            "{had};\n            {} of {} first touches of mapped pages waited for storage",
+            human::count(seen.fetched_touches),
+            human::count(touches)
+        ),
+    }
 }
 
 fn operations(operations: &[Operation]) -> Option<Table> {

@@ -1,7 +1,7 @@
 //! Which requests refer to data, which blocks these are in, and what a file that is deleted or cut loses. Every view
 //! goes by it, the plain one as well.
 
-use crate::request::{Op, Request};
+use crate::request::{FLAG_TOUCHED, Op, Request};
 use crate::spec::Value;
 
 /// How a trace is cut into blocks.
@@ -41,6 +41,39 @@ impl BlockSize {
     }
 }
 
+/// Which mapped file ranges count as reads of all their bytes. System calls do not tell what is read of a mapped range.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Maps {
+    /// Those of which the recording knows that they were touched ([`FLAG_TOUCHED`]).
+    #[default]
+    Auto,
+    /// All.
+    All,
+    /// None.
+    None,
+}
+
+impl Maps {
+    /// True if a mapped range counts.
+    #[inline(always)]
+    pub fn count(self, request: &Request) -> bool {
+        match self {
+            Maps::Auto => request.flags & FLAG_TOUCHED != 0,
+            Maps::All => true,
+            Maps::None => false,
+        }
+    }
+
+    /// As results have it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Maps::Auto => "touched",
+            Maps::All => "all",
+            Maps::None => "none",
+        }
+    }
+}
+
 /// How requests are cut where a view does not say.
 #[derive(Clone, Copy, Debug)]
 pub struct Cutting {
@@ -49,8 +82,8 @@ pub struct Cutting {
     shift: Option<u32>,
     /// Offsets are ids of objects, not places in a file.
     pub objects: bool,
-    /// Mapped ranges count as reads.
-    pub maps: bool,
+    /// Which mapped ranges count as reads.
+    pub maps: Maps,
     /// Files that are deleted or cut lose their blocks, also where naming a file touches nothing.
     pub deletes: bool,
 }
@@ -91,7 +124,7 @@ impl Cutting {
     /// Files or objects in blocks of this size, mapped ranges and deletes included.
     pub fn new(block: BlockSize, objects: bool) -> Cutting {
         let shift = block.bytes().filter(|bytes| bytes.is_power_of_two()).map(u64::trailing_zeros);
-        Cutting { block, shift, objects, maps: true, deletes: true }
+        Cutting { block, shift, objects, maps: Maps::All, deletes: true }
     }
 
     /// The size of blocks.
@@ -104,7 +137,7 @@ impl Cutting {
     pub fn is_data(&self, request: &Request) -> bool {
         let is_data = match request.op() {
             Op::Read | Op::Write => true,
-            Op::Map => self.maps,
+            Op::Map => self.maps.count(request),
             _ => false,
         };
         is_data && !request.failed()
@@ -144,6 +177,25 @@ impl Cutting {
             (Some(shift), _) => byte >> shift,
             (None, BlockSize::Bytes(block)) => byte / block,
             (None, BlockSize::Object) => byte,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::request::{FLAG_AROUND, FLAG_FAILED};
+
+    #[test]
+    fn mapped_ranges_count_where_the_recording_tells_that_they_were_touched() {
+        let flags = [0, FLAG_TOUCHED, FLAG_TOUCHED | FLAG_AROUND, FLAG_AROUND, FLAG_TOUCHED | FLAG_FAILED];
+        for (maps, counted) in
+            [(Maps::Auto, [0, 2, 2, 0, 0]), (Maps::All, [2, 2, 2, 2, 0]), (Maps::None, [0, 0, 0, 0, 0])]
+        {
+            let cutting = Cutting { maps, ..Cutting::new(BlockSize::Bytes(4096), false) };
+            let request =
+                |flags| Request { op: Op::Map as u8, offset: 4096, length: 8192, flags, ..Request::default() };
+            assert_eq!(flags.map(|flags| cutting.references(&request(flags))), counted, "{maps:?}");
         }
     }
 }

@@ -5,6 +5,7 @@ use std::collections::HashMap;
 const MAGIC: u16 = 0xeb9f;
 const STRUCT: u32 = 4;
 const UNION: u32 = 5;
+const ENUM: u32 = 6;
 /// Kinds that only stand for another type: typedef, volatile, const, restrict, type tag.
 const ALIASES: [u32; 5] = [8, 9, 10, 11, 18];
 /// Structures within structures, at most.
@@ -32,6 +33,7 @@ pub struct Btf<'a> {
     strings: &'a [u8],
     types: Vec<Type>,
     structures: HashMap<&'a [u8], u32>,
+    constants: HashMap<&'a [u8], u32>,
 }
 
 impl<'a> Btf<'a> {
@@ -47,7 +49,7 @@ impl<'a> Btf<'a> {
         };
         let (mut rest, strings) = (section(8)?, section(16)?);
         // Types are counted from 1.
-        let mut btf = Btf { strings, types: vec![Type::Other], structures: HashMap::new() };
+        let mut btf = Btf { strings, types: vec![Type::Other], structures: HashMap::new(), constants: HashMap::new() };
         while !rest.is_empty() {
             let (name, info, target) = (word(rest, 0)?, word(rest, 4)?, word(rest, 8)?);
             let (kind, members) = (info >> 24 & 0x1f, info & 0xffff);
@@ -57,6 +59,11 @@ impl<'a> Btf<'a> {
             if kind == STRUCT {
                 btf.structures.entry(btf.text(name)).or_insert(btf.types.len() as u32);
             }
+            if kind == ENUM {
+                for constant in data_of_type.chunks_exact(8) {
+                    btf.constants.insert(btf.text(word(constant, 0)?), word(constant, 4)?);
+                }
+            }
             btf.types.push(match kind {
                 STRUCT | UNION => Type::Compound(members_of(data_of_type, info >> 31 == 1)?),
                 kind if ALIASES.contains(&kind) => Type::Alias(target),
@@ -65,6 +72,11 @@ impl<'a> Btf<'a> {
             rest = &data[length..];
         }
         Some(btf)
+    }
+
+    /// The value of a constant of an enumeration.
+    pub fn constant(&self, name: &str) -> Option<u32> {
+        self.constants.get(name.as_bytes()).copied()
     }
 
     /// Where in a structure a field begins, in bytes. `path` leads through structures inside it: `d_name.name`.
@@ -115,7 +127,7 @@ fn length_of(kind: u32, members: usize) -> Option<usize> {
         2 | 7..=12 | 16 | 18 => 0,
         1 | 14 | 17 => 4,
         3 => 12,
-        6 | 13 => 8 * members,
+        ENUM | 13 => 8 * members,
         STRUCT | UNION | 15 | 19 => 12 * members,
         _ => return None,
     })
@@ -135,9 +147,9 @@ fn members_of(data: &[u8], with_widths: bool) -> Option<Vec<Member>> {
 mod tests {
     use super::*;
 
-    /// `struct outer { int a; union { struct inner b; }; }` and `struct inner { int c; int d; }`.
+    /// `struct outer { int a; union { struct inner b; }; }`, `struct inner { int c; int d; }` and `enum { e = 7 }`.
     fn example() -> Vec<u8> {
-        let strings = b"\0outer\0a\0inner\0b\0c\0d\0";
+        let strings = b"\0outer\0a\0inner\0b\0c\0d\0e\0";
         let at =
             |name: &[u8]| strings.windows(name.len() + 2).position(|w| w[1..].starts_with(name)).unwrap() as u32 + 1;
         let types: Vec<u32> = [
@@ -146,6 +158,7 @@ mod tests {
             vec![0, 8 << 24, 2],
             vec![0, 5 << 24 | 1, 8, at(b"b"), 3, 0],
             vec![at(b"outer"), 1 << 31 | 4 << 24 | 2, 16, at(b"a"), 1, 3 << 24, 0, 4, 64],
+            vec![0, 6 << 24 | 1, 4, at(b"e"), 7],
         ]
         .concat();
         let mut bytes = vec![0x9f, 0xeb, 1, 0];
@@ -163,6 +176,7 @@ mod tests {
         assert_eq!(btf.offset("inner", "d"), Some(4));
         assert_eq!((btf.offset("outer", "a"), btf.offset("outer", "b")), (Some(0), Some(8)));
         assert_eq!(btf.offset("outer", "b.d"), Some(12));
+        assert_eq!((btf.constant("e"), btf.constant("a")), (Some(7), None));
         assert_eq!((btf.offset("outer", "d"), btf.offset("b", "d"), btf.offset("inner", "c.d")), (None, None, None));
     }
 

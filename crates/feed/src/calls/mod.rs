@@ -24,7 +24,7 @@ use crate::words::Words;
 use crate::{Error, Result};
 
 pub use places::Group;
-pub use record::{BASE, Called, FILE, Named, OPENED, OnFile, Record, TEXT, What, Who};
+pub use record::{BASE, Called, FILE, Identity, MAPPED, Named, OPENED, OnFile, Record, TEXT, Touched, What, Who};
 pub use table::{Look, entry};
 
 /// Built by `make bpf`.
@@ -40,12 +40,19 @@ const PROGRAMS: [(&str, &str); 6] = [
     ("on_enter", "sys_enter"),
 ];
 
+/// What is called besides where the page cache is asked after; the last two need Linux 6.12.
+const OF_PAGE_CACHE: [(&str, &str); 3] = [
+    ("on_add", "mm_filemap_add_to_page_cache"),
+    ("on_around", "mm_filemap_map_pages"),
+    ("on_fault", "mm_filemap_fault"),
+];
+
 /// Words of the map `losses`.
 const LOST: usize = 0;
 const FOREIGN: usize = 1;
 
 /// The map `config`, as bytes.
-const CONFIG_BYTES: usize = 424;
+const CONFIG_BYTES: usize = 468;
 
 #[derive(Clone, Copy)]
 #[repr(transparent)]
@@ -61,6 +68,8 @@ pub struct Choice {
     pub everybody: bool,
     /// Processes that are moved into this control group, from then on.
     pub group: Option<Group>,
+    /// Also what the page cache had of each read, and first touches of the pages of mapped files.
+    pub page_cache: bool,
     /// Bytes of records that may wait for [`Calls::drain`]: a power of two of at least a page.
     pub buffer: u32,
 }
@@ -68,7 +77,7 @@ pub struct Choice {
 impl Default for Choice {
     /// Nobody but who is watched; 32 MiB.
     fn default() -> Choice {
-        Choice { everybody: false, group: None, buffer: 32 << 20 }
+        Choice { everybody: false, group: None, page_cache: false, buffer: 32 << 20 }
     }
 }
 
@@ -101,14 +110,16 @@ impl Calls {
             let why = "its programs are built for processors that keep the low byte first".to_owned();
             return Err(Error::NoCalls { why });
         }
-        let config = places::config(choice.everybody, choice.group.as_ref()).map_err(|why| Error::NoCalls { why })?;
+        let config = places::config(choice.everybody, choice.group.as_ref(), choice.page_cache)
+            .map_err(|why| Error::NoCalls { why })?;
         Calls::load(choice, &config).map_err(|error| Error::NoCalls { why: refusal(error.as_ref()) })
     }
 
     fn load(choice: &Choice, config: &[u8]) -> std::result::Result<Calls, Box<dyn error::Error>> {
         let mut ebpf = EbpfLoader::new().map_max_entries("ring", choice.buffer).load(OBJECT)?;
         // While the object still holds its maps.
-        for (name, _) in PROGRAMS {
+        let events = || choice.page_cache.then_some(OF_PAGE_CACHE).into_iter().flatten().chain(PROGRAMS);
+        for (name, _) in events() {
             program(&mut ebpf, name)?.load()?;
         }
         let map = |ebpf: &mut Ebpf, name: &str| ebpf.take_map(name).ok_or_else(|| format!("the object has no {name}"));
@@ -120,8 +131,8 @@ impl Calls {
         let losses = Words::of(map_fd(&ebpf, "losses")?, 2)?;
         let ring = RingBuf::try_from(map(&mut ebpf, "ring")?)?;
         let watched = HashMap::try_from(map(&mut ebpf, "watched")?)?;
-        for (name, event) in PROGRAMS {
-            program(&mut ebpf, name)?.attach(event)?;
+        for (name, event) in events() {
+            program(&mut ebpf, name)?.attach(event).map_err(|error| format!("the event {event}: {error}"))?;
         }
         Ok(Calls { _ebpf: ebpf, watched, ring, losses })
     }

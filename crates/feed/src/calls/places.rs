@@ -19,7 +19,7 @@ const ARGUMENTS: Option<[u32; 6]> = Some([0, 8, 16, 24, 32, 40]);
 const ARGUMENTS: Option<[u32; 6]> = None;
 
 /// Fields in the order of `struct config`.
-const FIELDS: [(&str, &str); 32] = [
+const FIELDS: [(&str, &str); 35] = [
     ("task_struct", "files"),
     ("task_struct", "fs"),
     ("task_struct", "pid"),
@@ -41,7 +41,10 @@ const FIELDS: [(&str, &str); 32] = [
     ("inode", "i_mode"),
     ("inode", "i_sb"),
     ("inode", "i_size"),
+    ("inode", "i_ino"),
+    ("inode", "i_generation"),
     ("super_block", "s_magic"),
+    ("super_block", "s_dev"),
     ("dentry", "d_parent"),
     ("dentry", "d_name.name"),
     ("dentry", "d_hash.pprev"),
@@ -53,6 +56,23 @@ const FIELDS: [(&str, &str); 32] = [
     ("cgroup", "root"),
     ("cgroup_root", "hierarchy_id"),
 ];
+
+/// Fields behind those, for what the page cache had; the last one is [`ORDER`] on newer kernels.
+const FIELDS_OF_PAGE_CACHE: [(&str, &str); 7] = [
+    ("folio", "mapping"),
+    ("folio", "index"),
+    ("folio", "flags"),
+    ("address_space", "host"),
+    ("file", "private_data"),
+    ("linux_binprm", "file"),
+    ("folio", "_folio_order"),
+];
+
+/// Where Linux 6.6 and newer keep the binary logarithm of a folio's pages.
+const ORDER: (&str, &str) = ("folio", "_flags_1");
+
+/// The number of the bit that tells a folio of several pages from one.
+const LARGE: &str = "PG_head";
 
 /// Tells a program for 32 bits from others; only x86-64 has its numbers of system calls beside the own ones.
 const STATUS: &str = "thread_info.status";
@@ -71,7 +91,7 @@ pub struct Group {
 /// # Errors
 ///
 /// A sentence that names what this kernel lacks.
-pub fn config(everybody: bool, group: Option<&Group>) -> Result<Vec<u8>, String> {
+pub fn config(everybody: bool, group: Option<&Group>, page_cache: bool) -> Result<Vec<u8>, String> {
     let arguments = ARGUMENTS.ok_or("it knows the registers of x86-64 and arm64 only")?;
     let bytes = fs::read(DESCRIPTION).map_err(|error| {
         format!("{DESCRIPTION}: {error}; it needs a kernel that describes itself (CONFIG_DEBUG_INFO_BTF)")
@@ -81,11 +101,11 @@ pub fn config(everybody: bool, group: Option<&Group>) -> Result<Vec<u8>, String>
     words.extend(arguments);
     for (structure, field) in FIELDS {
         words.push(match btf.offset(structure, field) {
-            Some(offset) => offset,
             None if field == STATUS && cfg!(not(target_arch = "x86_64")) => 0,
-            None => return Err(format!("this kernel's struct {structure} has no {field}, which it has to look at")),
+            found => found.ok_or_else(|| lacks(structure, field))?,
         });
     }
+    words.extend(if page_cache { of_page_cache(&btf)? } else { [0; FIELDS_OF_PAGE_CACHE.len() + 1] });
     if btf.offset("path", "mnt") != Some(0) {
         return Err("this kernel's struct path does not begin with mnt".to_owned());
     }
@@ -98,4 +118,21 @@ pub fn config(everybody: bool, group: Option<&Group>) -> Result<Vec<u8>, String>
     config.extend(path);
     config.resize(words.len() * 4 + GROUP_BYTES, 0);
     Ok(config)
+}
+
+/// The words that only what looks at the page cache needs.
+fn of_page_cache(btf: &Btf) -> Result<[u32; FIELDS_OF_PAGE_CACHE.len() + 1], String> {
+    let mut words = [0; FIELDS_OF_PAGE_CACHE.len() + 1];
+    for (word, (structure, field)) in words.iter_mut().zip(FIELDS_OF_PAGE_CACHE) {
+        let found = btf.offset(structure, field);
+        let newer = || btf.offset(ORDER.0, ORDER.1).filter(|_| field == "_folio_order");
+        *word = found.or_else(newer).ok_or_else(|| lacks(structure, field))?;
+    }
+    words[FIELDS_OF_PAGE_CACHE.len()] =
+        btf.constant(LARGE).ok_or("this kernel does not describe its flags of pages")?;
+    Ok(words)
+}
+
+fn lacks(structure: &str, field: &str) -> String {
+    format!("this kernel's struct {structure} has no {field}, which it has to look at")
 }

@@ -49,6 +49,36 @@ pub enum What {
         /// The process.
         process: u32,
     },
+    /// A fault has made pages of a mapped file visible.
+    Touched(Touched),
+}
+
+/// A file among all of the machine, also after another one took its number.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct Identity {
+    /// The number of its inode.
+    pub number: u64,
+    /// The device, as the kernel packs it.
+    pub device: u32,
+    /// Tells it from those that had the number before.
+    pub generation: u32,
+}
+
+/// Pages of a mapped file that a thread sees from now on: the one it touched, and those around it that the page cache had.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Touched {
+    /// The file; its path was told before under [`FILE`] or [`MAPPED`], if it was mapped since the recording began.
+    pub file: Identity,
+    /// The first page.
+    pub first: u64,
+    /// How many.
+    pub pages: u64,
+    /// The touched one's place among them, if it is known.
+    pub touched: Option<u64>,
+    /// The file's size in bytes.
+    pub size: u64,
+    /// The touched page was read from storage.
+    pub waited: bool,
 }
 
 /// A system call.
@@ -66,6 +96,10 @@ pub struct Called {
     pub value: [u64; 2],
     /// The files that it worked on, zero where there is none.
     pub files: [OnFile; 2],
+    /// Pages of the first file that it has added to the page cache.
+    pub added: u64,
+    /// The first of them; `u64::MAX` if there is none.
+    pub lowest: u64,
     /// The head of what came back.
     pub answer: Option<[u8; 64]>,
 }
@@ -88,7 +122,7 @@ pub struct OnFile {
 /// A name that a call was given, or the path of a file or directory.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Named {
-    /// What it is the name of: [`TEXT`], [`BASE`], [`FILE`] (each for two) or [`OPENED`].
+    /// What it is the name of: [`TEXT`], [`BASE`], [`FILE`] (each for two), [`OPENED`] or [`MAPPED`].
     pub slot: u32,
     /// Kind and rights of the file, as in `st_mode`.
     pub mode: u32,
@@ -98,6 +132,8 @@ pub struct Named {
     pub is_deleted: bool,
     /// False if it lies too deep: it ends so.
     pub is_whole: bool,
+    /// The file, where it is the path of one.
+    pub file: Identity,
     /// The text as the call has it, or the path: absolute, or a bare name where there is no tree (`memfd:x`).
     pub text: Vec<u8>,
 }
@@ -110,6 +146,8 @@ pub const BASE: u32 = 2;
 pub const FILE: u32 = 4;
 /// The file that was opened.
 pub const OPENED: u32 = 6;
+/// A program that begins; belongs to no call.
+pub const MAPPED: u32 = 7;
 
 impl Record {
     /// Takes a record apart; none if it is of no kind that is known, or cut.
@@ -132,6 +170,7 @@ impl Record {
             3 => What::Ended,
             4 => What::Executes(rest.short(0)?),
             5 => return rest.joined(who),
+            6 => What::Touched(rest.touched()?),
             _ => return None,
         };
         Some(Record { who, what })
@@ -155,7 +194,9 @@ impl Bytes<'_> {
             number: self.short(0)?,
             told: self.short(4)?,
             result: self.long(8)? as i64,
-            answer: self.0.get(144..208).and_then(|bytes| bytes.try_into().ok()),
+            added: self.long(144)?,
+            lowest: self.long(152)?,
+            answer: self.0.get(160..224).and_then(|bytes| bytes.try_into().ok()),
             ..Called::default()
         };
         for (place, argument) in called.arguments.iter_mut().enumerate() {
@@ -176,7 +217,7 @@ impl Bytes<'_> {
 
     fn named(&self) -> Option<Named> {
         let slot = self.short(0)?;
-        let text = self.0.get(24..24 + self.short(4)? as usize)?;
+        let text = self.0.get(40..40 + self.short(4)? as usize)?;
         let is_whole = self.short(20)? != 0;
         let text = if slot < BASE { text.to_vec() } else { path(text, is_whole) };
         Some(Named {
@@ -185,7 +226,23 @@ impl Bytes<'_> {
             magic: self.short(12)?,
             is_deleted: self.short(16)? != 0,
             is_whole,
+            file: self.identity(24)?,
             text,
+        })
+    }
+
+    fn identity(&self, at: usize) -> Option<Identity> {
+        Some(Identity { number: self.long(at)?, device: self.short(at + 8)?, generation: self.short(at + 12)? })
+    }
+
+    fn touched(&self) -> Option<Touched> {
+        Some(Touched {
+            file: self.identity(0)?,
+            first: self.long(16)?,
+            pages: self.long(24)?,
+            size: self.long(32)?,
+            touched: Some(self.short(44)?).filter(|&place| place != u32::MAX).map(u64::from),
+            waited: self.short(40)? != 0,
         })
     }
 
@@ -228,18 +285,23 @@ mod tests {
         assert_eq!(Record::parse(&head(4, &[3, 6, 0, 0])), Some(Record { who: WHO, what: What::Executes(3) }));
         let joined = Record { who: Who { thread: 12, ..WHO }, what: What::Joined { process: 11 } };
         assert_eq!(Record::parse(&head(5, &[12, 11, 0, 0])), Some(joined));
-        assert_eq!((Record::parse(&head(6, &[0; 8])), Record::parse(&[0; 20])), (None, None));
+        let file = Identity { number: 1, device: 2, generation: 3 };
+        let touched = Touched { file, first: 4, pages: 16, touched: Some(6), size: 5, waited: true };
+        let words = [1, 0, 2, 3, 4, 0, 16, 0, 5, 0, 1, 6];
+        assert_eq!(Record::parse(&head(6, &words)), Some(Record { who: WHO, what: What::Touched(touched) }));
+        assert_eq!((Record::parse(&head(7, &[0; 8])), Record::parse(&[0; 20])), (None, None));
     }
 
     #[test]
     fn a_call_has_its_arguments_positions_and_answer() {
         let mut words: Vec<u32> = vec![17, 1 << FILE, -2i32 as u32, u32::MAX];
         words.extend((1..=6).flat_map(|n| [n, 0]));
-        words.extend([10, 0, 11, 0, 20, 0, 21, 0, 30, 0, 31, 0, 40, 0, 41, 0, 50, 51, 60, 61]);
+        words.extend([10, 0, 11, 0, 20, 0, 21, 0, 30, 0, 31, 0, 40, 0, 41, 0, 50, 51, 60, 61, 70, 0, 71, 0]);
         let mut bytes = head(0, &words);
         let Some(Record { what: What::Called(called), .. }) = Record::parse(&bytes) else { panic!() };
         assert_eq!((called.number, called.told, called.result), (17, 16, -2));
         assert_eq!((called.arguments, called.value, called.answer), ([1, 2, 3, 4, 5, 6], [10, 11], None));
+        assert_eq!((called.added, called.lowest), (70, 71));
         assert_eq!(called.files[1], OnFile { before: 21, after: 31, size: 41, flags: 51, mode: 61 });
         bytes.extend([9; 64]);
         let Some(Record { what: What::Called(called), .. }) = Record::parse(&bytes) else { panic!() };

@@ -8,6 +8,7 @@
 mod blocks;
 mod groups;
 mod operations;
+mod page_cache;
 mod pattern;
 mod places;
 mod ranking;
@@ -23,6 +24,7 @@ use serde::Serialize;
 pub use blocks::{Bin, Reuse};
 pub use groups::{File, Group, Ranked};
 pub use operations::Operation;
+pub use page_cache::PageCache;
 pub use pattern::{Grid, Pattern};
 pub use places::Places;
 pub use ranking::{By, Ranking};
@@ -75,6 +77,9 @@ pub struct Inspection {
     /// How sequential the requests are; absent for objects, which have no neighbours.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub sequences: Option<Sequences>,
+    /// What the recorded machine's own page cache did; absent when the recording does not tell.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub page_cache: Option<PageCache>,
     /// Kinds of what is touched, the most referenced first; empty when the trace does not tell them.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub kinds: Vec<Group>,
@@ -140,6 +145,7 @@ struct Inspector {
     operations: Operations,
     sizes: SizeMeter,
     sequences: SequenceMeter,
+    page_cache: PageCache,
     groups: Groups,
     ranking: Ranking,
     blocks: Blocks,
@@ -159,6 +165,7 @@ impl Inspector {
             operations: Operations::default(),
             sizes: SizeMeter::default(),
             sequences: SequenceMeter::default(),
+            page_cache: PageCache::default(),
             groups: Groups::new(ranking.by == Some(By::Object)),
             ranking,
             blocks: Blocks::new(options.memory_bytes),
@@ -221,6 +228,7 @@ impl Inspector {
             return;
         }
         self.groups.note(request, continued, self.cutting.references(request));
+        self.page_cache.note(request);
         if request.op().is_data() {
             self.sizes.note(request.length.into(), continued);
         }
@@ -248,6 +256,7 @@ impl Inspector {
             operations: if meta.has_ops { self.operations.finish() } else { Vec::new() },
             request_sizes: self.sizes.finish(),
             sequences: if self.cutting.objects { None } else { self.sequences.finish() },
+            page_cache: self.page_cache.finish(),
             kinds: self.groups.kinds(tables),
             apps: self.groups.apps(tables, top),
             files: self.groups.files(tables, self.references, known.sampling_rate.is_none(), top),

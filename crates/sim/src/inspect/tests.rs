@@ -2,8 +2,8 @@ use hotset_core::request::{FLAG_FAILED, Kind};
 use hotset_trace::{Addressing, FileInfo, Held};
 
 use super::*;
-use crate::maps::Maps;
 use crate::progress::Silent;
+use hotset_core::view::Maps;
 
 fn request(op: Op, file: u32, offset: u64, length: u32) -> Request {
     Request { op: op as u8, file, offset, length, kind: Kind::Datafile as u8, ..Request::default() }

@@ -1,12 +1,12 @@
 //! A trace of which only a selection is read.
 
 use hotset_core::request::{FLAG_CONTINUED, FLAG_UNCOUNTED, Op, Request};
-use hotset_core::view::Cutting;
+use hotset_core::view::{Cutting, Maps};
 use hotset_trace::{Batch, Meta, Tables, TraceError, TraceReader};
 
 use super::{Filter, Place, Selection, Warmup};
 use crate::error::SimError;
-use crate::maps::Maps;
+use crate::maps;
 use crate::prepare::Options;
 
 /// A selection of a trace, a trace like any other. Requests that are not counted are flagged [`FLAG_UNCOUNTED`].
@@ -168,7 +168,7 @@ impl<R: TraceReader> TraceReader for Selected<R> {
 
     fn remarks(&self) -> Vec<String> {
         let mut remarks = self.reader.remarks();
-        remarks.extend(self.maps.remark(self.unmapped_bytes));
+        remarks.extend(maps::remark(self.maps, self.unmapped_bytes));
         for judge in [&self.only, &self.counted] {
             remarks.extend(judge.idle(self.reader.tables()));
         }
@@ -178,7 +178,7 @@ impl<R: TraceReader> TraceReader for Selected<R> {
 
 /// Bytes of a request that maps a range, if that does not count as a read.
 fn unmapped(maps: Maps, request: &Request) -> u64 {
-    let is_left_out = request.op == Op::Map as u8 && !request.failed() && !maps.count();
+    let is_left_out = request.op == Op::Map as u8 && !request.failed() && !maps.count(request);
     if is_left_out { request.length.into() } else { 0 }
 }
 

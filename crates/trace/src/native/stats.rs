@@ -1,6 +1,6 @@
 //! The `STAT` section: what a trace amounts to.
 
-use hotset_core::request::{Op, Request};
+use hotset_core::request::{FLAG_CACHED, FLAG_FETCHED, Op, Request};
 
 use super::{Fault, bytes::Fields};
 
@@ -41,10 +41,14 @@ pub struct Stats {
     pub object_events: u64,
     /// Instructions executed; 0 if they were not counted.
     pub instructions: u64,
+    /// Bytes of reads that the recorded machine's own page cache had ([`FLAG_CACHED`]).
+    pub bytes_cached: u64,
+    /// Bytes of reads for which it read storage ([`FLAG_FETCHED`]).
+    pub bytes_fetched: u64,
 }
 
-/// The ids that only traces of memory have.
-const OF_MEMORY: std::ops::RangeInclusive<u16> = 12..=16;
+/// The ids that only some traces have: those of memory, and those that tell what the page cache had.
+const RARE: std::ops::RangeInclusive<u16> = 12..=18;
 
 /// The id of the first operation's count.
 const FIRST_OP: u16 = 100;
@@ -74,6 +78,12 @@ impl Stats {
             _ => return,
         };
         *bytes = bytes.saturating_add(u64::from(request.length));
+        let had = match (request.op(), request.flags & (FLAG_CACHED | FLAG_FETCHED)) {
+            (Op::Read, FLAG_CACHED) => &mut self.bytes_cached,
+            (Op::Read, FLAG_FETCHED) => &mut self.bytes_fetched,
+            _ => return,
+        };
+        *had = had.saturating_add(u64::from(request.length));
     }
 
     /// The value stored under an id; `None` for ids that are not known.
@@ -95,6 +105,8 @@ impl Stats {
             14 => &mut self.written_references,
             15 => &mut self.object_events,
             16 => &mut self.instructions,
+            17 => &mut self.bytes_cached,
+            18 => &mut self.bytes_fetched,
             FIRST_OP.. => return self.by_op.get_mut(usize::from(id - FIRST_OP)),
             _ => return None,
         })
@@ -103,7 +115,7 @@ impl Stats {
     pub(super) fn encode(mut self) -> Vec<u8> {
         let mut out = Vec::new();
         for id in 1..FIRST_OP + Op::ALL.len() as u16 {
-            let told = self.value(id).map(|value| *value).filter(|&value| value > 0 || !OF_MEMORY.contains(&id));
+            let told = self.value(id).map(|value| *value).filter(|&value| value > 0 || !RARE.contains(&id));
             if let Some(value) = told {
                 out.extend_from_slice(&id.to_le_bytes());
                 out.extend_from_slice(&value.to_le_bytes());

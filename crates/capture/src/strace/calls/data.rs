@@ -65,26 +65,26 @@ impl Model {
 
     fn plain(&mut self, scene: &mut Scene, call: &Call, op: Op) -> Result<(), Malformed> {
         let mut side = Side::new(op, call.handle(0)?, None, Some(call.number(2)?));
-        side.told = scene.told[0];
+        side.told = scene.told[0].clone();
         self.transfer(scene, side, call.result)
     }
 
     fn positioned(&mut self, scene: &mut Scene, call: &Call, op: Op) -> Result<(), Malformed> {
         let mut side = Side::new(op, call.handle(0)?, Some(call.number(3)?), Some(call.number(2)?));
-        side.told = scene.told[0];
+        side.told = scene.told[0].clone();
         self.transfer(scene, side, call.result)
     }
 
     fn vector(&mut self, scene: &mut Scene, call: &Call, op: Op, position: Option<u64>) -> Result<(), Malformed> {
         let mut side = Side::new(op, call.handle(0)?, position, None);
         side.append = call.has(4, "RWF_APPEND");
-        side.told = scene.told[0];
+        side.told = scene.told[0].clone();
         self.transfer(scene, side, call.result)
     }
 
     /// Data goes from one descriptor to another inside the kernel.
     fn pass_on(&mut self, scene: &mut Scene, call: &Call, mut from: Side, mut to: Side) -> Result<(), Malformed> {
-        [from.told, to.told] = scene.told;
+        [from.told, to.told] = scene.told.clone();
         self.transfer(scene, from, call.result)?;
         self.transfer(scene, to, call.result)
     }
@@ -151,7 +151,10 @@ impl Model {
         if side.op == Op::Read && side.asked.map_or(count == 0, |asked| count < asked) {
             self.files.met_end(file, offset, count);
         }
-        self.refer_range(scene, side.op, file, offset, count, 0)
+        match &side.told.presence {
+            Some(presence) if count > 0 => self.refer_presence(scene, side.op, file, offset..end, presence),
+            _ => self.refer_range(scene, side.op, file, offset, count, 0),
+        }
     }
 
     fn map(&mut self, scene: &mut Scene, call: &Call) -> Result<(), Malformed> {
@@ -176,6 +179,9 @@ impl Model {
                     self.files.set_size(file, size);
                 }
                 let there = self.files.size(file).map_or(length, |size| size.saturating_sub(offset).min(length));
+                if self.touches_told {
+                    return Ok(());
+                }
                 let flags = if executable { FLAG_EXECUTABLE } else { 0 };
                 self.refer_range(scene, Op::Map, file, offset, there, flags)
             }

@@ -1,0 +1,60 @@
+//! What the recorded machine's own page cache did.
+
+use hotset_core::request::{FLAG_CACHED, FLAG_FETCHED, FLAG_TOUCHED, Op, Request};
+use serde::Serialize;
+
+/// What a recording tells of the page cache of its machine.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct PageCache {
+    /// Bytes of reads that it had.
+    pub cached_bytes: u64,
+    /// Bytes of reads for which storage was read.
+    pub fetched_bytes: u64,
+    /// First touches of pages of mapped files.
+    pub touches: u64,
+    /// Those of them that waited for storage.
+    pub fetched_touches: u64,
+}
+
+impl PageCache {
+    /// Counts a request that did not fail.
+    pub(super) fn note(&mut self, request: &Request) {
+        let is_touch = request.flags & FLAG_TOUCHED != 0;
+        let is_fetched = request.flags & FLAG_FETCHED != 0;
+        match request.op() {
+            Op::Read if is_fetched => self.fetched_bytes += u64::from(request.length),
+            Op::Read if request.flags & FLAG_CACHED != 0 => self.cached_bytes += u64::from(request.length),
+            Op::Map if is_touch => {
+                self.touches += 1;
+                self.fetched_touches += u64::from(is_fetched);
+            }
+            _ => {}
+        }
+    }
+
+    /// The counts, if the recording tells anything.
+    pub(super) fn finish(self) -> Option<PageCache> {
+        (self != PageCache::default()).then_some(self)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn reads_count_in_bytes_and_touches_in_pages() {
+        let request = |op: Op, length, flags| Request { op: op as u8, length, flags, ..Request::default() };
+        let mut seen = PageCache::default();
+        seen.note(&request(Op::Read, 100, 0));
+        seen.note(&request(Op::Write, 100, FLAG_CACHED));
+        assert_eq!(seen.finish(), None);
+        seen.note(&request(Op::Read, 10, FLAG_CACHED));
+        seen.note(&request(Op::Read, 7, FLAG_FETCHED));
+        seen.note(&request(Op::Map, 4096, FLAG_TOUCHED | FLAG_CACHED));
+        seen.note(&request(Op::Map, 4096, FLAG_TOUCHED | FLAG_FETCHED));
+        seen.note(&request(Op::Map, 65536, 0));
+        let expected = PageCache { cached_bytes: 10, fetched_bytes: 7, touches: 2, fetched_touches: 1 };
+        assert_eq!(seen.finish(), Some(expected));
+    }
+}
