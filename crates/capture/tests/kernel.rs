@@ -204,8 +204,12 @@ fn reads_tell_what_the_page_cache_had() {
         ]
     );
     let all = data_requests(&trace);
-    let bytes =
-        |flag| all.iter().filter(|(_, request)| request.flags & flag != 0).map(|(_, r)| u64::from(r.length)).sum();
+    let bytes = |flag| {
+        all.iter()
+            .filter(|(_, request)| request.op() == Op::Read && request.flags & flag != 0)
+            .map(|(_, r)| u64::from(r.length))
+            .sum()
+    };
     assert_eq!((summary.stats.bytes_cached, summary.stats.bytes_fetched), (bytes(FLAG_CACHED), bytes(FLAG_FETCHED)));
     // Nothing of it where nobody asks.
     KernelRecorder::new(Subject::Command(command())).run(&trace, |_| {}).unwrap();
@@ -275,6 +279,34 @@ fn pages_of_mapped_files_are_told_as_they_are_touched() {
     for ((pages, presence), page) in unsure.iter().zip([5, 37]) {
         assert!(pages.contains(&page) && presence.as_deref() == Some(" cached"), "{around:?}");
     }
+}
+
+#[test]
+fn what_is_submitted_to_io_uring_is_told() {
+    if !support::can_ask_kernel() {
+        return;
+    }
+    let directory = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
+    let place = directory.path().canonicalize().unwrap();
+    let (file, program, trace) = (place.join("data"), place.join("submitted"), place.join("t.hst"));
+    fs::write(&file, vec![b'x'; 18000]).unwrap();
+    support::compile(Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/truth/submitted.c")), &program);
+    let command = vec![program.into(), file.clone().into()];
+    let summary = KernelRecorder::new(Subject::Command(command)).page_cache(true).run(&trace, |_| {}).unwrap();
+    if summary.status.code() == Some(77) {
+        return hotset_testkit::inputs::skip("the kernel allows no io_uring here");
+    }
+    assert!(summary.status.success() && summary.lost == 0, "{summary:?}");
+    let suffix = format!(" {} ", file.display());
+    let told = read(&trace);
+    let told: Vec<String> =
+        told.iter().filter(|line| line.contains(&suffix)).map(|line| line.replace(&suffix, " ")).collect();
+    let told: Vec<&str> = told.iter().filter_map(|line| line.strip_prefix("submitted ")).collect();
+    // The lengths are cut to the file, and the last one is read at the descriptor's own position.
+    assert_eq!(told, ["O 0 0", "R 8192 4096", "R 100 1500", "W 20000 10", "R 16384 3626", "R 0 7"]);
+    // What comes back is not known, so neither is what the page cache had.
+    assert!(presence_of(&trace, &file).iter().all(|line| line.split(' ').count() == 3));
+    assert!(!summary.remarks.iter().any(|remark| remark.contains("cannot be seen")), "{:?}", summary.remarks);
 }
 
 /// The folder of a control group of the test's own, removed with it.

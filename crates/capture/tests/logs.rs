@@ -140,7 +140,7 @@ fn what_is_no_file_is_counted_by_class() {
         "1 calls on descriptors of unknown origin moved 3 bytes and are not in the trace",
         "1 calls name a path at an address that could not be read and are not in the trace",
         "1 descriptors were open before the log began and are taken to stand at byte 0",
-        "the program also reads or writes through io_uring_setup: those references cannot be seen by strace",
+        "the program also reads or writes through io_uring_setup: those references cannot be seen",
         "2 calls reference no file blocks or inodes by themselves: 1 io_uring_setup, 1 mkdir",
     ];
     assert_eq!(reader.remarks(), expected);

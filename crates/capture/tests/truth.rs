@@ -94,12 +94,6 @@ fn compare(truth: &Truth, found: &[(u32, String)], reader: &dyn TraceReader, dir
     }
 }
 
-/// Compiles a C program with the system's compiler.
-fn compile(source: &Path, program: &Path) {
-    let status = Command::new("cc").args(["-O1", "-pthread", "-o"]).arg(program).arg(source).status();
-    assert!(status.is_ok_and(|status| status.success()), "`cc` cannot compile {}", source.display());
-}
-
 struct Run {
     directory: tempfile::TempDir,
     log: Vec<u8>,
@@ -111,7 +105,7 @@ struct Run {
 fn run(flags: &[&str]) -> Run {
     let directory = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
     let program = directory.path().join("program");
-    compile(Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/truth/truth.c")), &program);
+    support::compile(Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/truth/truth.c")), &program);
     let program_size = fs::metadata(&program).unwrap().len();
     let work = directory.path().join("work");
     fs::create_dir(&work).unwrap();
@@ -154,7 +148,7 @@ fn what_the_kernel_tells_is_what_the_program_did() {
     }
     let directory = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
     let (program, work) = (directory.path().join("program"), directory.path().join("work"));
-    compile(Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/truth/truth.c")), &program);
+    support::compile(Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/truth/truth.c")), &program);
     fs::create_dir(&work).unwrap();
     // What the program tells is none of the files that it tells of.
     let told = tempfile::NamedTempFile::new().unwrap();

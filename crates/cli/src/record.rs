@@ -46,8 +46,8 @@ pub(crate) struct Record {
     /// With --via bpf: end the recording after this time, e.g. 30s, 5m; a program that was started runs on
     #[arg(long = "for", value_name = "TIME", value_parser = parse_time)]
     limit: Option<Duration>,
-    /// With --via bpf: also tell of each read what the kernel's page cache had, and record each page of a mapped file as it
-    /// is touched, in place of the mapping as a whole
+    /// With --via bpf: also tell of each read what the kernel's page cache had, and record pages of mapped files as
+    /// they are touched, in place of mappings as a whole
     #[arg(long)]
     page_cache: bool,
     /// What counts as an application

@@ -80,8 +80,8 @@ pub(crate) struct CutArgs {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum Maps {
-    /// Those of which the recording knows that they were touched (`record --via bpf --page-cache`); a line says how much
-    /// is left out
+    /// Those of which the recording knows that they were touched (record --via bpf --page-cache); a line says how
+    /// much is left out
     #[default]
     Auto,
     /// All, each as a read of its whole range

@@ -130,8 +130,8 @@ pub const FLAG_CACHED: u16 = 32;
 /// The recorded machine's own page cache had nothing of it, or not all: storage was read. Without either flag it is not
 /// known.
 pub const FLAG_FETCHED: u16 = 64;
-/// Pages around a touched one, which the kernel has mapped along if its page cache had them: whether the program looks at
-/// them is never heard of. With [`FLAG_TOUCHED`] the touched one is among them, and which it is was not told.
+/// Pages around a touched one, which the kernel has mapped along if its page cache had them: whether the program looks
+/// at them is never heard of. With [`FLAG_TOUCHED`] the touched one is among them, and which it is was not told.
 pub const FLAG_AROUND: u16 = 128;
 /// The request goes through the cache and counts nowhere: it warms the cache up, or is not what a user wants to know
 /// of. A choice of requests sets it while a trace is read; no trace holds it.

@@ -55,8 +55,9 @@ struct config {
 	u32 inode_mode, inode_block, inode_size, inode_number, inode_generation, super_magic, super_device;
 	u32 dentry_parent, dentry_name, dentry_hash, mount_root, mount_inner, mount_parent, mount_point, fs_directory;
 	u32 group_root, root_hierarchy;
+	u32 request_opcode, request_flags, request_descriptor, request_position, request_address, request_length;
 	u32 folio_mapping, folio_index, folio_flags, mapping_host, file_private, program_file, folio_order, large_bit;
-	u32 hierarchy, group_length;
+	u32 hierarchy, reads_at, writes_at, group_length;
 	u8 group[256];
 };
 
@@ -97,7 +98,11 @@ struct call {
 };
 enum { ADDED_NONE = -1 };
 
-enum { ANSWER = 64 };
+enum { ANSWER = 64, MOST_BUFFERS = 64 };
+/* Beside the slots that were told: not known what came back. */
+enum { SUBMITTED = 1 << 16 };
+enum { KIND = 0170000, REGULAR = 0100000 };
+#define OWN_POSITION (~0ULL)
 struct ended {
 	struct head head;
 	u32 number, told;
@@ -135,7 +140,7 @@ struct behind {
 	u64 file, inode;
 };
 struct losses {
-	u64 lost, foreign;
+	u64 lost, foreign, unseen;
 };
 enum { FULLY = 1, ITS_CHILDREN = 2 };
 
@@ -176,20 +181,22 @@ INLINE const struct config *settings(void)
 	return lookup(&config, &zero);
 }
 
-INLINE void count(int is_foreign)
+enum loss { LOST, FOREIGN, UNSEEN };
+
+INLINE void count(enum loss loss, u64 by)
 {
 	u32 zero = 0;
 	struct losses *shared = lookup(&losses, &zero);
 
 	if (shared)
-		__sync_fetch_and_add(is_foreign ? &shared->foreign : &shared->lost, 1);
+		__sync_fetch_and_add(loss == LOST ? &shared->lost : loss == FOREIGN ? &shared->foreign : &shared->unseen, by);
 }
 
 INLINE int send(void *record, u64 size)
 {
 	if (!output(&ring, record, size, NO_WAKEUP))
 		return 1;
-	count(0);
+	count(LOST, 1);
 	return 0;
 }
 
@@ -337,13 +344,21 @@ INLINE int tell_file(const struct config *c, u64 file, u32 slot)
 	return tell_path(file + c->file_path, load(file + c->file_inode), data_of(c, file), slot);
 }
 
+INLINE int is_told(const struct config *c, u32 number, u64 file)
+{
+	struct descriptor key = {current_thread() >> 32, number};
+	struct behind *was = lookup(&told, &key);
+
+	return was && was->file == file && was->inode == load(file + c->file_inode);
+}
+
 /* Tells what is behind a descriptor if the process has not used it yet, or it is another file now. */
 INLINE u32 tell_descriptor(const struct config *c, u32 number, u64 file, u32 slot, int always)
 {
 	struct descriptor key = {current_thread() >> 32, number};
-	struct behind is = {file, load(file + c->file_inode)}, *was = lookup(&told, &key);
+	struct behind is = {file, load(file + c->file_inode)};
 
-	if (!always && was && was->file == is.file && was->inode == is.inode)
+	if (!always && is_told(c, number, file))
 		return 0;
 	if (!tell_file(c, file, slot))
 		return 0;
@@ -420,6 +435,67 @@ INLINE void end(const struct config *c, struct call *call, const struct look *lo
 	send(ended, size);
 }
 
+/* A request that the kernel works off beside the program, told as it is submitted: as the call that would do the same
+ * and succeeds. */
+INLINE int tell_submitted(u32 number, int is_write, u64 position, u64 length, u32 names)
+{
+	const struct config *c = settings();
+	u32 zero = 0, i;
+	struct ended *ended = lookup(&ends, &zero);
+	u64 file, inode, size, before, there = length;
+	u32 mode;
+
+	if (!c || !ended)
+		return 0;
+	file = file_of(c, number);
+	if (!file)
+		return 0;
+	inode = load(file + c->file_inode);
+	mode = load_short(inode + c->inode_mode) & 0xffff;
+	size = load(inode + c->inode_size);
+	before = load(file + c->file_position);
+	if (position == OWN_POSITION)
+		position = before;
+	if (!is_write && (mode & KIND) == REGULAR) {
+		there = position < size ? size - position : 0;
+		there = there < length ? there : length;
+	}
+	ended->told = names | SUBMITTED;
+	begin(c, &ended->head, CALL);
+	ended->number = is_write ? c->writes_at : c->reads_at;
+	ended->result = there;
+	for (i = 0; i < 6; i++)
+		ended->arguments[i] = 0;
+	for (i = 0; i < 2; i++) {
+		ended->value[i] = 0;
+		ended->before[i] = i ? 0 : before;
+		ended->after[i] = i ? 0 : before;
+		ended->size[i] = i ? 0 : size;
+		ended->flags[i] = i ? 0 : load_short(file + c->file_flags);
+		ended->mode[i] = i ? 0 : mode;
+	}
+	ended->arguments[0] = number;
+	ended->arguments[2] = length;
+	ended->arguments[3] = position;
+	ended->added = 0;
+	ended->lowest = ADDED_NONE;
+	send(ended, sizeof(*ended) - ANSWER);
+	return 0;
+}
+
+/* Bytes of the buffers in a list of them. */
+INLINE u64 length_of(u64 list, u64 buffers)
+{
+	u64 sum = 0, length, i;
+
+	for (i = 0; i < MOST_BUFFERS && i < buffers; i++) {
+		length = 0;
+		read_user(&length, sizeof(length), list + 16 * i + 8);
+		sum += length;
+	}
+	return sum;
+}
+
 INLINE const struct look *look_of(u32 number)
 {
 	const struct look *look = number < CALLS ? lookup(&looks, &number) : 0;
@@ -463,7 +539,7 @@ SECTION("raw_tp/sys_enter") int on_enter(u64 *context)
 		return 0;
 	/* A program for another kind of processor has other numbers. */
 	if (c->task_status && load_short(task + c->task_status) & 2) {
-		count(1);
+		count(FOREIGN, 1);
 		return 0;
 	}
 	look = look_of(context[1]);
@@ -471,7 +547,7 @@ SECTION("raw_tp/sys_enter") int on_enter(u64 *context)
 		return 0;
 	call = room(task);
 	if (!call) {
-		count(0);
+		count(LOST, 1);
 		return 0;
 	}
 	tell_touch(call);
@@ -535,6 +611,39 @@ SECTION("raw_tp/sys_exit") int on_exit(u64 *context)
 	return 0;
 }
 
+/* Operations of io_uring that move data, by their numbers in its interface. */
+enum { READV = 1, WRITEV = 2, READ_FIXED = 4, WRITE_FIXED = 5, READ = 22, WRITE = 23 };
+enum { REGISTERED = 1 };
+
+/* A request is submitted to io_uring, by the thread or by one of the kernel's in its process. */
+SECTION("raw_tp/io_uring_submit_req") int on_request(u64 *context)
+{
+	const struct config *c = settings();
+	u64 request = context[0], length, file;
+	u32 opcode, number;
+	int is_write;
+
+	if (!c || watch_of(c, current_thread() >> 32) != FULLY)
+		return 0;
+	opcode = load_short(request + c->request_opcode) & 255;
+	is_write = opcode == WRITEV || opcode == WRITE_FIXED || opcode == WRITE;
+	if (!is_write && opcode != READV && opcode != READ_FIXED && opcode != READ)
+		return 0;
+	if (load(request + c->request_flags) & REGISTERED) {
+		count(UNSEEN, 1);
+		return 0;
+	}
+	length = load_short(request + c->request_length);
+	if (opcode == READV || opcode == WRITEV)
+		length = length_of(load(request + c->request_address), length);
+	number = load_short(request + c->request_descriptor);
+	file = file_of(c, number);
+	if (file)
+		tell_submitted(number, is_write, load(request + c->request_position), length,
+			       tell_descriptor(c, number, file, FILE, 0));
+	return 0;
+}
+
 /* Tells the path of a program: nobody maps it by a call. */
 INLINE void tell_program(const struct config *c, u64 file)
 {
@@ -560,7 +669,7 @@ SECTION("raw_tp/sched_process_fork") int on_fork(u64 *context)
 	if (!how || (how == ITS_CHILDREN && birth.process == process))
 		return 0;
 	if (birth.process != process && !c->everybody && update(&watched, &birth.process, &fully, 0))
-		count(0);
+		count(LOST, 1);
 	if (load(parent + c->task_files) == load(child + c->task_files))
 		birth.shares |= SHARES_FILES;
 	if (load(parent + c->task_fs) == load(child + c->task_fs))
@@ -669,7 +778,7 @@ SECTION("raw_tp/mm_filemap_add_to_page_cache") int on_add(u64 *context)
 		return 0;
 	if (call->file[1] && inode == load(call->file[1] + c->file_inode))
 		return 0;
-	if ((load_short(inode + c->inode_mode) ^ load_short(load(call->file[0] + c->file_inode) + c->inode_mode)) & 0170000)
+	if ((load_short(inode + c->inode_mode) ^ load_short(load(call->file[0] + c->file_inode) + c->inode_mode)) & KIND)
 		return 0;
 	call->added += pages;
 	if (first < call->lowest)
@@ -704,7 +813,7 @@ SECTION("raw_tp/mm_filemap_map_pages") int on_around(u64 *context)
 		return 0;
 	call = room(current_task());
 	if (!call) {
-		count(0);
+		count(LOST, 1);
 		return 0;
 	}
 	inode = load(context[0] + c->mapping_host);
@@ -734,7 +843,7 @@ SECTION("raw_tp/mm_filemap_fault") int on_fault(u64 *context)
 		return 0;
 	call = room(current_task());
 	if (!call) {
-		count(0);
+		count(LOST, 1);
 		return 0;
 	}
 	inode = load(context[0] + c->mapping_host);

@@ -147,7 +147,7 @@ impl KernelRecorder {
         output: &Path,
         mut progress: impl FnMut(Progress),
     ) -> Result<Summary, RecordError> {
-        let mut follower = Follower::new(self.options());
+        let mut follower = Follower::new(self.options(running.calls.sees_rings()));
         let meta = Meta { format: "bpf", addressing: Addressing::Bytes { unit: None }, has_time: true, has_ops: true };
         let header = Header::new(&meta).with("source", "bpf").with("command", &self.subject.to_string());
         let mut writer = Writer::create(output, &header)?;
@@ -184,11 +184,12 @@ impl KernelRecorder {
         let lost = running.calls.lost() + follower.torn();
         let mut remarks = follower.remarks();
         remarks.extend(foreign(running.calls.foreign()));
+        remarks.extend(unseen(running.calls.unseen()));
         let seconds = running.started.elapsed().as_secs_f64();
         Ok(Summary { stats, status: ExitStatus::default(), remarks, skipped: 0, lost, seconds })
     }
 
-    fn options(&self) -> Options {
+    fn options(&self, sees_rings: bool) -> Options {
         let is_command = matches!(self.subject, Subject::Command(_));
         let directory = std::env::current_dir().ok().filter(|_| is_command);
         Options {
@@ -196,6 +197,7 @@ impl KernelRecorder {
             directory: directory.map(|path| path.into_os_string().into_vec()),
             inherited: if is_command { inherited::files() } else { Vec::new() },
             positions_told: true,
+            sees_rings,
             touches_told: self.page_cache,
             group_of: Some(super::group::of_process),
             file_size_of: Some(file_size),
@@ -266,6 +268,10 @@ impl std::fmt::Display for Subject {
             Subject::System => f.write_str("the whole machine"),
         }
     }
+}
+
+fn unseen(requests: u64) -> Option<String> {
+    (requests > 0).then(|| format!("{requests} requests to io_uring on registered files are not in the trace"))
 }
 
 fn foreign(calls: u64) -> Option<String> {

@@ -87,6 +87,8 @@ pub struct Options {
     pub inherited: Vec<Inherited>,
     /// Where reads and writes took place is told beside the calls.
     pub positions_told: bool,
+    /// Requests to io_uring are told.
+    pub sees_rings: bool,
     /// First touches of pages are told besides: a mapping alone is no reference then.
     pub touches_told: bool,
     /// Tells the control group of a process. Only of use while the process runs.

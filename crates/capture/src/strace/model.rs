@@ -49,7 +49,7 @@ pub(super) struct Told {
     pub presence: Option<Presence>,
 }
 
-/// What the page cache had of a range: all but the bytes from `lacked.start` to `lacked.end` of the file, none if empty.
+/// What the page cache had of a range of a file: all but the bytes from `lacked.start` to `lacked.end`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Presence {
     /// The bytes that were read from storage for it.
@@ -98,7 +98,7 @@ impl Model {
         let mut model = Model {
             files: Files::default(),
             processes: Processes::default(),
-            unattributed: Unattributed::default(),
+            unattributed: Unattributed::new(options.sees_rings),
             path: Vec::new(),
             begun_on: None,
             apps: FxHashMap::default(),

@@ -271,7 +271,8 @@ fn program(process: u32) -> Option<Vec<u8>> {
     Some(last_name(path).to_vec())
 }
 
-/// Where a call has read or written, what of it the page cache had, and the file's size. `page` in bytes if that is told.
+/// Where a call has read or written, what of it the page cache had, and the file's size. `page` is in bytes, and there
+/// if the page cache is told of.
 fn told(name: &str, called: &Called, which: usize, page: Option<u64>) -> Told {
     let file = &called.files[which];
     if !matches!(file.mode & KIND, REGULAR | BLOCK_DEVICE) || called.result < 0 {
@@ -288,7 +289,7 @@ fn told(name: &str, called: &Called, which: usize, page: Option<u64>) -> Told {
     };
     let is_alone = file.after == file.before + count;
     let is_shared = transfer.position.is_none() && !transfer.appends && !is_alone;
-    let is_cached = !transfer.writes && file.flags & O_DIRECT == 0;
+    let is_cached = !transfer.writes && !called.is_submitted && file.flags & O_DIRECT == 0;
     Told { at: Some(at), size, is_shared, presence: page.filter(|_| is_cached).map(|page| presence(called, page)) }
 }
 

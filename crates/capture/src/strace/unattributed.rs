@@ -122,7 +122,7 @@ impl Oddity {
     ];
 }
 
-/// Calls that move file data without being seen one by one.
+/// Calls that move file data without being seen one by one; the first two are, where requests to io_uring are told.
 const BLIND: [&str; 5] = ["io_uring_setup", "io_uring_enter", "io_setup", "io_submit", "process_vm_readv"];
 
 /// Names counted apart; a log that is no log could hold any number of them.
@@ -136,9 +136,16 @@ pub(super) struct Unattributed {
     oddities: [u64; Oddity::COUNT],
     others: BTreeMap<Box<[u8]>, u64>,
     more_others: u64,
+    /// Requests to io_uring are told.
+    sees_rings: bool,
 }
 
 impl Unattributed {
+    /// Nothing counted yet, by a recorder that sees requests to io_uring or not.
+    pub(super) fn new(sees_rings: bool) -> Unattributed {
+        Unattributed { sees_rings, ..Unattributed::default() }
+    }
+
     /// Counts a call on something that is no file.
     pub(super) fn call(&mut self, class: Class, bytes: u64) {
         self.calls[class as usize] += 1;
@@ -173,9 +180,10 @@ impl Unattributed {
     }
 
     fn blind(&self) -> Option<String> {
-        let used: Vec<&str> = BLIND.into_iter().filter(|name| self.others.contains_key(name.as_bytes())).collect();
+        let blind = if self.sees_rings { &BLIND[2..] } else { &BLIND };
+        let used: Vec<&str> = blind.iter().copied().filter(|name| self.others.contains_key(name.as_bytes())).collect();
         let used = (!used.is_empty()).then(|| used.join(", "))?;
-        Some(format!("the program also reads or writes through {used}: those references cannot be seen by strace"))
+        Some(format!("the program also reads or writes through {used}: those references cannot be seen"))
     }
 
     fn without_counterpart(&self) -> Option<String> {

@@ -1,6 +1,7 @@
 //! What the tests that run programs share.
 #![allow(dead_code, reason = "not every file of tests uses all of it")]
 
+use std::path::Path;
 use std::process::{Command, Stdio};
 
 use hotset_testkit::inputs::skip;
@@ -22,4 +23,10 @@ pub fn can_trace() -> bool {
         skip("strace is missing or may not trace");
     }
     can
+}
+
+/// Compiles a C program with the system's compiler.
+pub fn compile(source: &Path, program: &Path) {
+    let status = Command::new("cc").args(["-O1", "-pthread", "-o"]).arg(program).arg(source).status();
+    assert!(status.is_ok_and(|status| status.success()), "`cc` cannot compile {}", source.display());
 }

@@ -47,12 +47,16 @@ const OF_PAGE_CACHE: [(&str, &str); 3] = [
     ("on_fault", "mm_filemap_fault"),
 ];
 
+/// What is called as a request is submitted to io_uring, where the kernel (Linux 6.3) has an event for it.
+const OF_RINGS: (&str, &str) = ("on_request", "io_uring_submit_req");
+
 /// Words of the map `losses`.
 const LOST: usize = 0;
 const FOREIGN: usize = 1;
+const UNSEEN: usize = 2;
 
 /// The map `config`, as bytes.
-const CONFIG_BYTES: usize = 468;
+const CONFIG_BYTES: usize = 500;
 
 #[derive(Clone, Copy)]
 #[repr(transparent)]
@@ -97,6 +101,7 @@ pub struct Calls {
     watched: HashMap<MapData, u32, u32>,
     ring: RingBuf<MapData>,
     losses: Words,
+    sees_rings: bool,
 }
 
 impl Calls {
@@ -110,31 +115,33 @@ impl Calls {
             let why = "its programs are built for processors that keep the low byte first".to_owned();
             return Err(Error::NoCalls { why });
         }
-        let config = places::config(choice.everybody, choice.group.as_ref(), choice.page_cache)
+        let (config, sees_rings) = places::config(choice.everybody, choice.group.as_ref(), choice.page_cache)
             .map_err(|why| Error::NoCalls { why })?;
-        Calls::load(choice, &config).map_err(|error| Error::NoCalls { why: refusal(error.as_ref()) })
+        Calls::load(choice, &config, sees_rings).map_err(|error| Error::NoCalls { why: refusal(error.as_ref()) })
     }
 
-    fn load(choice: &Choice, config: &[u8]) -> std::result::Result<Calls, Box<dyn error::Error>> {
+    fn load(choice: &Choice, config: &[u8], sees_rings: bool) -> std::result::Result<Calls, Box<dyn error::Error>> {
         let mut ebpf = EbpfLoader::new().map_max_entries("ring", choice.buffer).load(OBJECT)?;
         // While the object still holds its maps.
         let events = || choice.page_cache.then_some(OF_PAGE_CACHE).into_iter().flatten().chain(PROGRAMS);
         for (name, _) in events() {
             program(&mut ebpf, name)?.load()?;
         }
+        let sees_rings = sees_rings && program(&mut ebpf, OF_RINGS.0)?.load().is_ok();
         let map = |ebpf: &mut Ebpf, name: &str| ebpf.take_map(name).ok_or_else(|| format!("the object has no {name}"));
         Array::try_from(map(&mut ebpf, "config")?)?.set(0, Config(config.try_into()?), 0)?;
         let mut looks: Array<MapData, [u8; 16]> = Array::try_from(map(&mut ebpf, "looks")?)?;
         for (_, number, look) in table::CALLS.iter().chain(table::OLD_CALLS) {
             looks.set(u32::try_from(*number)?, look.bytes(), 0)?;
         }
-        let losses = Words::of(map_fd(&ebpf, "losses")?, 2)?;
+        let losses = Words::of(map_fd(&ebpf, "losses")?, 3)?;
         let ring = RingBuf::try_from(map(&mut ebpf, "ring")?)?;
         let watched = HashMap::try_from(map(&mut ebpf, "watched")?)?;
         for (name, event) in events() {
             program(&mut ebpf, name)?.attach(event).map_err(|error| format!("the event {event}: {error}"))?;
         }
-        Ok(Calls { _ebpf: ebpf, watched, ring, losses })
+        let sees_rings = sees_rings && program(&mut ebpf, OF_RINGS.0)?.attach(OF_RINGS.1).is_ok();
+        Ok(Calls { _ebpf: ebpf, watched, ring, losses, sees_rings })
     }
 
     /// Records a process from now on.
@@ -177,6 +184,16 @@ impl Calls {
     /// Records that found no room, in all.
     pub fn lost(&self) -> u64 {
         self.losses.all()[LOST].load(Ordering::Acquire)
+    }
+
+    /// Requests to io_uring on registered files, which are not told.
+    pub fn unseen(&self) -> u64 {
+        self.losses.all()[UNSEEN].load(Ordering::Acquire)
+    }
+
+    /// True if requests to io_uring are told.
+    pub fn sees_rings(&self) -> bool {
+        self.sees_rings
     }
 
     /// Calls of programs for another kind of processor (32 bits), which are not recorded.

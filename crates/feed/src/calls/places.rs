@@ -57,6 +57,16 @@ const FIELDS: [(&str, &str); 35] = [
     ("cgroup_root", "hierarchy_id"),
 ];
 
+/// Fields behind those, for requests to io_uring; all zero where the kernel has no event for them.
+const FIELDS_OF_RINGS: [(&str, &str); 6] = [
+    ("io_kiocb", "opcode"),
+    ("io_kiocb", "flags"),
+    ("io_kiocb", "cqe.fd"),
+    ("io_rw", "kiocb.ki_pos"),
+    ("io_rw", "addr"),
+    ("io_rw", "len"),
+];
+
 /// Fields behind those, for what the page cache had; the last one is [`ORDER`] on newer kernels.
 const FIELDS_OF_PAGE_CACHE: [(&str, &str); 7] = [
     ("folio", "mapping"),
@@ -86,12 +96,12 @@ pub struct Group {
     pub path: Vec<u8>,
 }
 
-/// The words of `struct config`, as bytes.
+/// The words of `struct config`, as bytes, and whether the kernel describes requests to io_uring.
 ///
 /// # Errors
 ///
 /// A sentence that names what this kernel lacks.
-pub fn config(everybody: bool, group: Option<&Group>, page_cache: bool) -> Result<Vec<u8>, String> {
+pub fn config(everybody: bool, group: Option<&Group>, page_cache: bool) -> Result<(Vec<u8>, bool), String> {
     let arguments = ARGUMENTS.ok_or("it knows the registers of x86-64 and arm64 only")?;
     let bytes = fs::read(DESCRIPTION).map_err(|error| {
         format!("{DESCRIPTION}: {error}; it needs a kernel that describes itself (CONFIG_DEBUG_INFO_BTF)")
@@ -105,6 +115,9 @@ pub fn config(everybody: bool, group: Option<&Group>, page_cache: bool) -> Resul
             found => found.ok_or_else(|| lacks(structure, field))?,
         });
     }
+    let of_rings = FIELDS_OF_RINGS.map(|(structure, field)| btf.offset(structure, field));
+    let sees_rings = of_rings.iter().all(Option::is_some);
+    words.extend(of_rings.map(|offset| offset.filter(|_| sees_rings).unwrap_or(0)));
     words.extend(if page_cache { of_page_cache(&btf)? } else { [0; FIELDS_OF_PAGE_CACHE.len() + 1] });
     if btf.offset("path", "mnt") != Some(0) {
         return Err("this kernel's struct path does not begin with mnt".to_owned());
@@ -113,11 +126,13 @@ pub fn config(everybody: bool, group: Option<&Group>, page_cache: bool) -> Resul
     if path.len() >= GROUP_BYTES {
         return Err(format!("the path of a control group has {} bytes; expected less than {GROUP_BYTES}", path.len()));
     }
-    words.extend([group.map_or(0, |group| group.hierarchy), path.len() as u32]);
+    words.push(group.map_or(0, |group| group.hierarchy));
+    words.extend([libc::SYS_pread64, libc::SYS_pwrite64].map(|number| number as u32));
+    words.push(path.len() as u32);
     let mut config: Vec<u8> = words.iter().flat_map(|word| word.to_ne_bytes()).collect();
     config.extend(path);
     config.resize(words.len() * 4 + GROUP_BYTES, 0);
-    Ok(config)
+    Ok((config, sees_rings))
 }
 
 /// The words that only what looks at the page cache needs.

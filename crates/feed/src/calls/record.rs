@@ -64,7 +64,8 @@ pub struct Identity {
     pub generation: u32,
 }
 
-/// Pages of a mapped file that a thread sees from now on: the one it touched, and those around it that the page cache had.
+/// Pages of a mapped file that a thread sees from now on: the one it touched, and those around it that the page cache
+/// had.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Touched {
     /// The file; its path was told before under [`FILE`] or [`MAPPED`], if it was mapped since the recording began.
@@ -96,6 +97,9 @@ pub struct Called {
     pub value: [u64; 2],
     /// The files that it worked on, zero where there is none.
     pub files: [OnFile; 2],
+    /// It is no call but a request that was submitted beside the program; its result is what was asked for, as far as
+    /// the file goes.
+    pub is_submitted: bool,
     /// Pages of the first file that it has added to the page cache.
     pub added: u64,
     /// The first of them; `u64::MAX` if there is none.
@@ -149,6 +153,9 @@ pub const OPENED: u32 = 6;
 /// A program that begins; belongs to no call.
 pub const MAPPED: u32 = 7;
 
+/// Beside the slots of names that were told.
+const SUBMITTED: u32 = 1 << 16;
+
 impl Record {
     /// Takes a record apart; none if it is of no kind that is known, or cut.
     pub fn parse(bytes: &[u8]) -> Option<Record> {
@@ -192,7 +199,8 @@ impl Bytes<'_> {
     fn called(&self) -> Option<Called> {
         let mut called = Called {
             number: self.short(0)?,
-            told: self.short(4)?,
+            told: self.short(4)? & !SUBMITTED,
+            is_submitted: self.short(4)? & SUBMITTED != 0,
             result: self.long(8)? as i64,
             added: self.long(144)?,
             lowest: self.long(152)?,
