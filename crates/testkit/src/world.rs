@@ -65,6 +65,7 @@ impl World {
             weight: self.weight(key, time),
             bytes: if self.weighs() { 200 * self.weight(key, time) } else { 0 },
             cost: if self.has_store { cost(key, mixed) } else { 0 },
+            cost_apart: if self.has_store { cost(key, mixed) * (1 + u64::from(key / self.file_blocks % 3)) } else { 0 },
         }
     }
 

@@ -12,6 +12,8 @@
 //! not distort what is known.
 //!
 //! What a hit is worth may be a miss, the bytes of its block, or what it saves storage, which is learnt flow by flow.
+//! Storage reads neighbours as one, so where time counts a block between two that are kept is worth more, by as much as
+//! blocks of its flow would cost more one by one, and a block between two that are not is worth less.
 //!
 //! Paper: none as a whole. The index is that of Gittins (1979) for a block's time to reuse, as EVA and LHD (Beckmann,
 //! Chen, Cidon, NSDI 2018) use it; groups that learn from those around them are shrinkage as in empirical Bayes.
@@ -29,7 +31,7 @@
 //! Cost: a hit looks its flow up, two to three times the cost of LRU; a miss looks at 32 blocks and the 16 worst of
 //! the last time, about a microsecond. Each tenth of the capacity in references, at least 128, brings a computation of
 //! all curves: a cache of a few thousand blocks with many flows spends up to two microseconds a reference on it.
-//! Memory: 60 bytes a block of capacity and 2.5 MB.
+//! Memory: 60 bytes a block of capacity and 2.5 MB, and 24 bytes a block where time counts.
 //!
 //! When not to use it: on one loop after another, of one file, each needs a lap until it is known; `lirs` keeps what
 //! it has. Very short traces: it is LRU until it has seen blocks come back.
@@ -38,6 +40,7 @@ mod curves;
 mod explain;
 mod flows;
 mod memory;
+mod neighbours;
 mod promises;
 mod runs;
 mod values;

@@ -67,6 +67,8 @@ pub struct Reference {
     /// Nanoseconds that an idle store would take for the block: its share of the request that it is of, as if nothing
     /// of that were resident. 0 where nobody knows ([`Setup::costs`]).
     pub cost: u64,
+    /// The same, if each block of the request were read on its own, as if no two of them were neighbours.
+    pub cost_apart: u64,
 }
 
 impl Default for Reference {
@@ -85,6 +87,7 @@ impl Default for Reference {
             weight: 1,
             bytes: 0,
             cost: 0,
+            cost_apart: 0,
         }
     }
 }

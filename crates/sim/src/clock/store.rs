@@ -231,6 +231,17 @@ impl Idle {
         }
         end
     }
+
+    /// The same, if no two of these blocks were neighbours, and the head elsewhere.
+    pub fn serve_apart(&self, blocks: impl Iterator<Item = (u64, Option<u64>)>) -> u64 {
+        let mut idle = Device::new(self.0.store);
+        let mut end = 0;
+        for (address, bytes) in blocks {
+            idle.behind = None;
+            end = idle.transfer(0, address, bytes).max(end);
+        }
+        end
+    }
 }
 
 #[cfg(test)]
@@ -282,6 +293,18 @@ mod tests {
         assert_eq!(cost(disk, &[&[10, 11], &[12], &[14], &[100], &[100]]), [10, 1, 9, 1, 1]);
         assert_eq!(cost("latency(time=2ms)", &[&[10, 11], &[12], &[14, 16]]), [2, 2, 4]);
         assert_eq!(cost("4ms,4000K,2", &[&[10, 11], &[12], &[14, 16], &[14, 16, 18]]), [6, 5, 6, 10]);
+    }
+
+    #[test]
+    fn an_idle_store_tells_what_blocks_would_cost_one_by_one() {
+        let cost = |store: &str, request: &[u64]| {
+            let idle = Idle::new(Store::parse(store).unwrap());
+            idle.serve_apart(request.iter().map(|&address| (address, Some(4096)))) / 1_000_000
+        };
+        assert_eq!(cost("disk(seek=5ms,rotation=6ms,transfer=4000K)", &[10, 11, 12]), 27);
+        assert_eq!(cost("latency(time=2ms)", &[10, 11]), 4);
+        // Side by side it makes no difference.
+        assert_eq!(cost("4ms,4000K,2", &[10, 11]), 6);
     }
 
     #[test]

@@ -1,5 +1,6 @@
 //! Auto: blocks, flows and the sample as sorted maps and vectors, all curves from the whole of what was counted.
 
+mod curves;
 mod promises;
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
@@ -9,9 +10,9 @@ use hotset_core::policy::{Argument, Reference};
 use hotset_core::spec::Value;
 
 use crate::model::{Given, Model, Step};
+use curves::{AGES, bucket, first_age, index_of};
 use promises::Account;
 
-const AGES: usize = 104;
 const FIXED: usize = 23;
 
 /// What is known of a block.
@@ -42,17 +43,20 @@ struct Node {
     news: Vec<f32>,
     hazard: Vec<f32>,
     index: Vec<f32>,
-    /// What hits at the uses would have saved, and what one saves on average.
-    saved: f32,
-    value: f32,
+    /// What hits at the uses would have saved, and what one saves on average: as requests are read, and block by block.
+    saved: [f32; 2],
+    value: [f32; 2],
+    /// How many times as much block by block.
+    apart: f32,
     /// What was computed and is not used before the next computation.
     pending: Option<Pending>,
 }
 
 #[derive(Clone)]
 struct Pending {
-    saved: f32,
-    value: f32,
+    saved: [f32; 2],
+    value: [f32; 2],
+    apart: f32,
     uses: Vec<f32>,
     at_risk: Vec<f32>,
     hazard: Vec<f32>,
@@ -99,7 +103,10 @@ pub(super) struct Auto {
     bound: u32,
     nodes: Vec<Node>,
     wanted: BTreeMap<u64, (u64, u32)>,
-    runs: BTreeMap<u32, (u32, u32, u32)>,
+    /// By the file's low bits: its number, the last block, the length of its run, the block's key.
+    runs: BTreeMap<u32, (u32, u32, u32, u32)>,
+    /// Blocks of which the second was referenced right after the first, and is the next of the file.
+    pairs: Vec<(u32, u32)>,
     worst: Vec<u32>,
 }
 
@@ -112,15 +119,6 @@ fn mix(mut number: u64) -> u64 {
 
 fn hash_of_key((level, part, interval, often): Key) -> u64 {
     mix(mix(part) ^ (often << 16) ^ ((level as u64) << 8) ^ interval as u64).max(1)
-}
-
-/// The first age of a bucket: four to an octave.
-fn first_age(bucket: usize) -> u64 {
-    if bucket < 4 { bucket as u64 } else { (4 + bucket as u64 % 4) << (bucket / 4 - 1) }
-}
-
-fn bucket(age: u32) -> usize {
-    (0..AGES).rev().find(|&bucket| first_age(bucket) <= u64::from(age)).expect("bucket 0 begins at age 0")
 }
 
 impl Model for Auto {
@@ -137,8 +135,9 @@ impl Model for Auto {
             news: vec![0.0; AGES + 1],
             hazard: vec![0.0; AGES],
             index: vec![0.0; AGES + 1],
-            saved: 0.0,
-            value: 1.0,
+            saved: [0.0; 2],
+            value: [1.0; 2],
+            apart: 1.0,
             pending: None,
         };
         let has_costs = given.references.iter().any(|reference| reference.cost > 0);
@@ -182,6 +181,7 @@ impl Model for Auto {
             nodes: (0..FIXED).map(node).collect(),
             wanted: BTreeMap::new(),
             runs: BTreeMap::new(),
+            pairs: Vec::new(),
             worst: Vec::new(),
         };
         auto.wait = auto.period();
@@ -255,15 +255,23 @@ impl Auto {
     /// All that a reference tells, and the block's new flow.
     fn refer(&mut self, key: u32, reference: Reference) {
         self.bytes.insert(key, reference.bytes.max(1));
-        let goes_on = self.follow(&reference);
+        let (goes_on, before) = self.follow(key, &reference);
         let hash = (mix(u64::from(reference.file) << 32 | u64::from(reference.block)) >> 32) as u32;
         let known = self.blocks.get(&key).copied();
+        if known.is_none() {
+            self.pairs.retain(|&(one, other)| one != key && other != key);
+        }
+        if let Some(before) = before.filter(|before| self.blocks.contains_key(before)) {
+            self.pairs.retain(|&(one, other)| one != before && other != key);
+            self.pairs.push((before, key));
+        }
         match known {
             Some(known) if self.sample.contains_key(&key) => {
                 let reached = bucket(self.now - known.last).max(known.counted);
                 // Two writes of one block are written back as one.
                 let saves = !reference.write || known.is_dirty;
-                let saved = if self.is_by_time && saves { reference.cost as f32 } else { 0.0 };
+                let costs = [reference.cost as f32, reference.cost_apart as f32];
+                let saved = if self.is_by_time && saves { costs } else { [0.0; 2] };
                 self.count(known, known.counted..reached + 1, Some((reached, saved)));
             }
             None if hash <= self.bound => {
@@ -285,17 +293,18 @@ impl Auto {
         self.blocks.insert(key, Block { last: self.now, node, generation, interval, counted: 0, is_dirty, returns });
     }
 
-    fn follow(&mut self, reference: &Reference) -> bool {
-        let run = self.runs.entry(reference.file % 1024).or_insert((reference.file, reference.block, 0));
-        let length = match *run {
-            (_, _, 0) => 1,
-            (file, ..) if file != reference.file => 1,
-            (_, block, length) if block == reference.block => length,
-            (_, block, length) if block + 1 == reference.block => length + 1,
-            _ => 1,
+    /// Whether a reference goes on with a run, and the block that it follows there.
+    fn follow(&mut self, key: u32, reference: &Reference) -> (bool, Option<u32>) {
+        let run = self.runs.entry(reference.file % 1024).or_insert((reference.file, reference.block, 0, key));
+        let (length, before) = match *run {
+            (_, _, 0, _) => (1, None),
+            (file, ..) if file != reference.file => (1, None),
+            (_, block, length, _) if block == reference.block => (length, None),
+            (_, block, length, before) if block + 1 == reference.block => (length + 1, Some(before)),
+            _ => (1, None),
         };
-        *run = (reference.file, reference.block, length);
-        length >= 4
+        *run = (reference.file, reference.block, length, key);
+        (length >= 4, before)
     }
 
     /// The smallest flow of a reference that is there.
@@ -337,8 +346,8 @@ impl Auto {
         }
         let place = self.place(parent)?;
         self.wanted.remove(&(hash % 4096));
-        let Node { hazard, index, value, .. } = &self.nodes[parent];
-        let (hazard, index, value) = (hazard.clone(), index.clone(), *value);
+        let Node { hazard, index, value, apart, .. } = &self.nodes[parent];
+        let (hazard, index, value, apart) = (hazard.clone(), index.clone(), *value, *apart);
         let generation = self.nodes.get(place).map_or(0, |before| (before.generation + 1) % 64);
         let node = Node {
             key: Some(key),
@@ -350,8 +359,9 @@ impl Auto {
             news: vec![0.0; AGES + 1],
             hazard,
             index,
-            saved: 0.0,
+            saved: [0.0; 2],
             value,
+            apart,
             pending: None,
         };
         if place == self.nodes.len() {
@@ -382,7 +392,7 @@ impl Auto {
     }
 
     /// A block lived through these buckets, and was used in one of them or not, for its flow and all that contain it.
-    fn count(&mut self, block: Block, lived: std::ops::Range<usize>, used: Option<(usize, f32)>) {
+    fn count(&mut self, block: Block, lived: std::ops::Range<usize>, used: Option<(usize, [f32; 2])>) {
         let mut at = Some(self.node(block));
         while let Some(place) = at {
             let node = &mut self.nodes[place];
@@ -392,7 +402,7 @@ impl Auto {
             }
             if let Some((bucket, saved)) = used {
                 node.uses[bucket] += 1.0;
-                node.saved += saved;
+                node.saved = [node.saved[0] + saved[0], node.saved[1] + saved[1]];
             }
             at = node.parent;
         }
@@ -438,16 +448,17 @@ impl Auto {
             self.renewed();
         }
         let before: Vec<_> =
-            self.nodes.iter().map(|node| (node.hazard.clone(), node.index.clone(), node.value)).collect();
+            self.nodes.iter().map(|node| (node.hazard.clone(), node.index.clone(), node.value, node.apart)).collect();
         order.iter().for_each(|&place| self.compute(place));
         if !self.is_late {
             return self.renewed();
         }
         self.has_pending = true;
-        for (node, (hazard, index, value)) in self.nodes.iter_mut().zip(before) {
+        for (node, (hazard, index, value, apart)) in self.nodes.iter_mut().zip(before) {
             node.pending = Some(Pending {
                 saved: std::mem::take(&mut node.saved),
                 value: std::mem::replace(&mut node.value, value),
+                apart: std::mem::replace(&mut node.apart, apart),
                 uses: std::mem::replace(&mut node.uses, vec![0.0; AGES]),
                 at_risk: std::mem::replace(&mut node.at_risk, vec![0.0; AGES]),
                 hazard: std::mem::replace(&mut node.hazard, hazard),
@@ -459,16 +470,18 @@ impl Auto {
     /// Goes on with what was computed the last time. A flow that was made since is like the one that contains it.
     fn use_pending(&mut self, place: usize) {
         let parent = self.nodes[place].parent.map(|parent| &self.nodes[parent]);
-        let of_parent = parent.map(|parent| (parent.hazard.clone(), parent.index.clone(), parent.value));
+        let of_parent = parent.map(|parent| (parent.hazard.clone(), parent.index.clone(), parent.value, parent.apart));
         let node = &mut self.nodes[place];
         match node.pending.take() {
             Some(pending) => {
                 node.uses = pending.uses.iter().zip(&node.uses).map(|(before, since)| before + since).collect();
                 (node.at_risk, node.hazard, node.index) = (pending.at_risk, pending.hazard, pending.index);
-                (node.saved, node.value) = (pending.saved + node.saved, pending.value);
+                node.saved = [pending.saved[0] + node.saved[0], pending.saved[1] + node.saved[1]];
+                (node.value, node.apart) = (pending.value, pending.apart);
             }
             None => {
-                (node.hazard, node.index, node.value) = of_parent.expect("all blocks are a flow from the beginning");
+                (node.hazard, node.index, node.value, node.apart) =
+                    of_parent.expect("all blocks are a flow from the beginning");
             }
         }
     }
@@ -487,12 +500,13 @@ impl Auto {
         let node = &mut self.nodes[place];
         let uses: f32 = node.uses.iter().sum();
         if self.is_by_time {
-            node.value = match value_around {
-                Some(around) => (node.saved + own_prior * around) / (uses + own_prior),
+            node.value = std::array::from_fn(|way| match value_around {
+                Some(around) => (node.saved[way] + own_prior * around[way]) / (uses + own_prior),
                 None if uses == 0.0 => 1.0,
-                None => node.saved / uses,
-            };
-            node.saved *= decay;
+                None => node.saved[way] / uses,
+            });
+            node.saved = node.saved.map(|saved| saved * decay);
+            node.apart = if node.value[0] == 0.0 { 1.0 } else { (node.value[1] / node.value[0]).max(1.0) };
         }
         let mut alive = 0.0;
         for (bucket, prior) in prior.into_iter().enumerate() {
@@ -505,17 +519,31 @@ impl Auto {
         }
         node.news = vec![0.0; AGES + 1];
         node.evidence *= 0.98;
-        node.index = index_of(&node.hazard).into_iter().map(|index| index * node.value).collect();
+        node.index = index_of(&node.hazard).into_iter().map(|index| index * node.value[0]).collect();
     }
 
     fn index(&self, key: u32) -> f32 {
-        let (age, curve) = (self.age(key), &self.nodes[self.node(self.blocks[&key])].index);
+        let node = &self.nodes[self.node(self.blocks[&key])];
+        let (age, curve) = (self.age(key), &node.index);
         let bucket = bucket(age);
         let (first, next) = (first_age(bucket), first_age(bucket + 1));
         let share = ((u64::from(age) - first) as f32 / (next - first) as f32).min(1.0);
         let worth = curve[bucket] + share * (curve[bucket + 1] - curve[bucket]);
         let worth = if self.is_by_size { worth / self.bytes[&key] as f32 } else { worth };
+        let worth = match self.kept_around(key).len() {
+            _ if !self.is_by_time => worth,
+            0 => worth / node.apart,
+            1 => worth,
+            _ => worth * node.apart,
+        };
         if self.goals.is_empty() { worth } else { worth * self.accounts[&self.of[&key]].weight }
+    }
+
+    /// Resident blocks that come right before or behind this one, in this order.
+    fn kept_around(&self, key: u32) -> Vec<u32> {
+        let before = self.pairs.iter().filter(|pair| pair.1 == key).map(|pair| pair.0);
+        let behind = self.pairs.iter().filter(|pair| pair.0 == key).map(|pair| pair.1);
+        before.chain(behind).filter(|other| self.resident.contains(other)).collect()
     }
 
     fn choose(&mut self) -> u32 {
@@ -546,6 +574,10 @@ impl Auto {
 
     fn evict(&mut self, key: u32) {
         self.take_out(key);
+        if self.is_by_time {
+            let kept = self.kept_around(key);
+            self.worst.extend(kept);
+        }
         self.ghost(key);
     }
 
@@ -565,33 +597,4 @@ impl Auto {
             }
         }
     }
-}
-
-/// From each bucket on, the most uses to be expected for the room and time they take, whatever the age to give up at:
-/// the majorant by a stack, from the right.
-fn index_of(hazard: &[f32]) -> Vec<f32> {
-    let mut points = vec![(0.0f64, 0.0f64)];
-    let mut unused = 1.0;
-    for (bucket, &chance) in hazard.iter().enumerate() {
-        let after = unused * (1.0 - f64::from(chance));
-        let ages = (first_age(bucket + 1) - first_age(bucket)) as f64;
-        points.push((points[bucket].0 + ages * (unused + after) / 2.0, 1.0 - after));
-        unused = after;
-    }
-    let slope = |from: usize, to: usize| {
-        let room = points[to].0 - points[from].0;
-        if room > 0.0 { (points[to].1 - points[from].1) / room } else { 0.0 }
-    };
-    let mut index = vec![0.0; AGES + 1];
-    let mut hull = vec![AGES];
-    for from in (0..AGES).rev() {
-        while let [.., next, top] = hull[..]
-            && slope(from, top) <= slope(top, next)
-        {
-            hull.pop();
-        }
-        index[from] = slope(from, hull[hull.len() - 1]) as f32;
-        hull.push(from);
-    }
-    index
 }

@@ -20,7 +20,7 @@ pub(super) fn bucket(age: u32) -> usize {
 
 /// The first age of a bucket, and how many ages are in it.
 #[inline(always)]
-pub(super) fn span(bucket: usize) -> (u32, u32) {
+pub(super) const fn span(bucket: usize) -> (u32, u32) {
     if bucket < 4 {
         return (bucket as u32, 1);
     }
@@ -28,10 +28,23 @@ pub(super) fn span(bucket: usize) -> (u32, u32) {
     ((4 + (bucket as u32 & 3)) << shift, 1 << shift)
 }
 
+/// How many ages are in each bucket.
+const AGES: [f64; BUCKETS] = {
+    let (mut ages, mut bucket) = ([0.0; BUCKETS], 0);
+    while bucket < BUCKETS {
+        ages[bucket] = span(bucket).1 as f64;
+        bucket += 1;
+    }
+    ages
+};
+
 /// A number for each bucket.
 pub(super) type ByAge = [f32; BUCKETS];
 /// A number for the first age of each bucket, and for the end of the last.
 pub(super) type ByBorder = [f32; BUCKETS + 1];
+
+/// What a hit saves: with the neighbours of its block as they are, and if it had none.
+pub(super) type Saved = [f32; 2];
 
 /// What was seen of each flow since its curve was computed last, or while it is.
 #[derive(Debug)]
@@ -41,7 +54,7 @@ struct Seen {
     /// Blocks that reached an age, as differences from one age to the next.
     reached: Vec<ByBorder>,
     /// What hits at these uses would have saved; all 0 where hits are alike.
-    saved: Vec<f32>,
+    saved: Vec<Saved>,
 }
 
 /// All that curves are computed from. Number 0 is that of all blocks.
@@ -54,18 +67,26 @@ struct Evidence {
     /// The chance that a block that reached an age is used at it.
     hazard: Vec<ByAge>,
     /// What a hit saves on average, 1 where hits are alike.
-    value: Vec<f32>,
+    value: Vec<Saved>,
     prior: f32,
     decay: f32,
     /// Hits are not alike.
     is_valued: bool,
 }
 
+/// What a curve tells.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Curve {
+    /// What a block is worth from an age on.
+    indices: ByBorder,
+    /// How many times as much blocks cost storage if no two were neighbours.
+    apart: f32,
+}
+
 /// All curves, by number.
 #[derive(Debug)]
 pub(super) struct Curves {
-    /// Of each, what a block is worth from an age on.
-    indices: Vec<ByBorder>,
+    told: Vec<Curve>,
     /// `None` while curves are computed elsewhere.
     evidence: Option<Evidence>,
     /// What is seen meanwhile.
@@ -78,27 +99,31 @@ pub(super) struct Curves {
 #[derive(Debug)]
 pub(super) struct Computation {
     evidence: Evidence,
-    indices: Vec<ByBorder>,
+    told: Vec<Curve>,
     /// Curves, those that contain others first, with the one that contains each.
     order: Vec<(u16, Option<u16>)>,
 }
 
 impl Seen {
     fn new(count: usize) -> Seen {
-        Seen { uses: vec![[0.0; BUCKETS]; count], reached: vec![[0.0; BUCKETS + 1]; count], saved: vec![0.0; count] }
+        Seen {
+            uses: vec![[0.0; BUCKETS]; count],
+            reached: vec![[0.0; BUCKETS + 1]; count],
+            saved: vec![[0.0; 2]; count],
+        }
     }
 
     fn clear(&mut self, curve: usize) {
         self.uses[curve] = [0.0; BUCKETS];
         self.reached[curve] = [0.0; BUCKETS + 1];
-        self.saved[curve] = 0.0;
+        self.saved[curve] = [0.0; 2];
     }
 
     fn add(&mut self, other: &Seen) {
         let sum = |to: &mut [f32], from: &[f32]| to.iter_mut().zip(from).for_each(|(to, from)| *to += from);
         self.uses.iter_mut().zip(&other.uses).for_each(|(to, from)| sum(to, from));
         self.reached.iter_mut().zip(&other.reached).for_each(|(to, from)| sum(to, from));
-        sum(&mut self.saved, &other.saved);
+        self.saved.iter_mut().zip(&other.saved).for_each(|(to, from)| sum(to, from));
     }
 }
 
@@ -106,10 +131,10 @@ impl Curves {
     /// So many curves of which nothing is known. Hits are told apart by what they save if it `is_valued`.
     pub(super) fn new(count: usize, prior: f32, decay: f32, is_valued: bool) -> Curves {
         let nothing = || vec![[0.0; BUCKETS]; count];
-        let (seen, value) = (Seen::new(count), vec![1.0; count]);
+        let (seen, value) = (Seen::new(count), vec![[1.0; 2]; count]);
         let evidence = Evidence { seen, at_risk: nothing(), hazard: nothing(), value, prior, decay, is_valued };
         Curves {
-            indices: vec![[0.0; BUCKETS + 1]; count],
+            told: vec![Curve { indices: [0.0; BUCKETS + 1], apart: 1.0 }; count],
             evidence: Some(evidence),
             meanwhile: Seen::new(0),
             begun: Vec::new(),
@@ -120,17 +145,23 @@ impl Curves {
     /// which buckets begin it is interpolated.
     #[inline(always)]
     pub(super) fn index(&self, curve: usize, age: u32) -> f32 {
-        let (bucket, indices) = (bucket(age), &self.indices[curve]);
+        let (bucket, indices) = (bucket(age), &self.told[curve].indices);
         let (first, ages) = span(bucket);
         let (begin, end) = (indices[bucket], indices[bucket + 1]);
         let share = ((age - first) as f32 / ages as f32).min(1.0);
         begin + share * (end - begin)
     }
 
+    /// How many times as much blocks of a curve cost storage if no two were neighbours; 1 where hits are alike.
+    #[inline(always)]
+    pub(super) fn apart(&self, curve: usize) -> f32 {
+        self.told[curve].apart
+    }
+
     /// The chances of a curve by age, and what a block is worth at the first age of each; `None` while curves are
     /// computed elsewhere.
     pub(super) fn of(&self, curve: usize) -> Option<(&ByAge, &ByBorder)> {
-        Some((&self.evidence.as_ref()?.hazard[curve], &self.indices[curve]))
+        Some((&self.evidence.as_ref()?.hazard[curve], &self.told[curve].indices))
     }
 
     #[inline(always)]
@@ -151,15 +182,15 @@ impl Curves {
 
     /// A block was used at an age in this bucket, where a hit would have saved so much.
     #[inline(always)]
-    pub(super) fn see_use(&mut self, curve: usize, bucket: usize, saved: f32) {
+    pub(super) fn see_use(&mut self, curve: usize, bucket: usize, saved: Saved) {
         let seen = self.seen();
         seen.uses[curve][bucket] += 1.0;
-        seen.saved[curve] += saved;
+        seen.saved[curve].iter_mut().zip(saved).for_each(|(sum, saved)| *sum += saved);
     }
 
     /// A curve begins anew, as that of its parent.
     pub(super) fn begin(&mut self, curve: usize, parent: usize) {
-        self.indices[curve] = self.indices[parent];
+        self.told[curve] = self.told[parent];
         match &mut self.evidence {
             Some(evidence) => evidence.begin(curve, parent),
             None => {
@@ -173,21 +204,21 @@ impl Curves {
     pub(super) fn hand_out(&mut self, order: Vec<(u16, Option<u16>)>) -> Option<Computation> {
         let evidence = self.evidence.take()?;
         if self.meanwhile.uses.is_empty() {
-            self.meanwhile = Seen::new(self.indices.len());
+            self.meanwhile = Seen::new(self.told.len());
         }
-        Some(Computation { evidence, indices: self.indices.clone(), order })
+        Some(Computation { evidence, told: self.told.clone(), order })
     }
 
     /// Takes back what was handed out, with what it has given.
     pub(super) fn take_back(&mut self, computed: Computation) {
-        let Computation { mut evidence, indices, .. } = computed;
-        self.indices = indices;
+        let Computation { mut evidence, told, .. } = computed;
+        self.told = told;
         for (curve, parent) in self.begun.drain(..) {
             evidence.begin(curve.into(), parent.into());
-            self.indices[usize::from(curve)] = self.indices[usize::from(parent)];
+            self.told[usize::from(curve)] = self.told[usize::from(parent)];
         }
         evidence.seen.add(&self.meanwhile);
-        (0..self.indices.len()).for_each(|curve| self.meanwhile.clear(curve));
+        (0..self.told.len()).for_each(|curve| self.meanwhile.clear(curve));
         self.evidence = Some(evidence);
     }
 
@@ -195,18 +226,20 @@ impl Curves {
     pub(super) fn compute(&mut self, order: impl Iterator<Item = (usize, Option<usize>)>) {
         let Some(evidence) = &mut self.evidence else { return };
         for (curve, parent) in order {
-            self.indices[curve] = evidence.compute(curve, parent);
+            self.told[curve] = evidence.compute(curve, parent);
         }
     }
 
     /// Panics on numbers that no evidence gives.
     pub(super) fn validate(&self, curve: usize) {
-        assert!(self.indices[curve].iter().all(|index| index.is_finite() && *index >= 0.0), "no index");
+        let Curve { indices, apart } = self.told[curve];
+        assert!(indices.iter().all(|index| index.is_finite() && *index >= 0.0), "no index");
+        assert!(apart >= 1.0 && apart.is_finite(), "cheaper one by one");
         let Some(evidence) = &self.evidence else { return };
         assert!(evidence.seen.uses[curve].iter().all(|&uses| uses >= 0.0), "uses below 0");
         assert!(evidence.at_risk[curve].iter().all(|&blocks| blocks > -0.01), "blocks below 0");
         assert!(evidence.hazard[curve].iter().all(|chance| (0.0..=1.0).contains(chance)), "no chance");
-        assert!(evidence.value[curve] >= 0.0 && evidence.value[curve].is_finite(), "no value");
+        assert!(evidence.value[curve].iter().all(|value| *value >= 0.0 && value.is_finite()), "no value");
     }
 }
 
@@ -214,7 +247,7 @@ impl Computation {
     /// Computes the curves.
     pub(super) fn run(mut self) -> Computation {
         for &(curve, parent) in &self.order {
-            self.indices[usize::from(curve)] = self.evidence.compute(curve.into(), parent.map(usize::from));
+            self.told[usize::from(curve)] = self.evidence.compute(curve.into(), parent.map(usize::from));
         }
         self
     }
@@ -229,10 +262,10 @@ impl Evidence {
     }
 
     /// Computes a curve from what was seen; its parent's comes first. The curve without a parent is that of all blocks.
-    fn compute(&mut self, curve: usize, parent: Option<usize>) -> ByBorder {
+    fn compute(&mut self, curve: usize, parent: Option<usize>) -> Curve {
         let prior = parent.map_or([0.0; BUCKETS], |parent| self.hazard[parent]);
         let weight = if parent.is_some() { self.prior } else { ROOT_PRIOR };
-        let value = if self.is_valued { self.value_of(curve, parent) } else { 1.0 };
+        let [value, apart] = if self.is_valued { self.value_of(curve, parent) } else { [1.0; 2] };
         let (uses, reached) = (&mut self.seen.uses[curve], &mut self.seen.reached[curve]);
         let (at_risk, hazard) = (&mut self.at_risk[curve], &mut self.hazard[curve]);
         let mut more = 0.0;
@@ -249,21 +282,20 @@ impl Evidence {
         }
         let mut indices = indices(hazard);
         indices.iter_mut().for_each(|index| *index *= value);
-        indices
+        Curve { indices, apart: if value > 0.0 { (apart / value).max(1.0) } else { 1.0 } }
     }
 
     /// What a hit on a block of a curve saves on average, which leans on its parent as chances do.
-    fn value_of(&mut self, curve: usize, parent: Option<usize>) -> f32 {
+    fn value_of(&mut self, curve: usize, parent: Option<usize>) -> Saved {
         let uses: f32 = self.seen.uses[curve].iter().sum();
         let saved = self.seen.saved[curve];
-        let value = match parent {
-            Some(parent) => (saved + self.prior * self.value[parent]) / (uses + self.prior),
-            None if uses > 0.0 => saved / uses,
+        self.value[curve] = std::array::from_fn(|way| match parent {
+            Some(parent) => (saved[way] + self.prior * self.value[parent][way]) / (uses + self.prior),
+            None if uses > 0.0 => saved[way] / uses,
             None => 1.0,
-        };
-        self.seen.saved[curve] *= self.decay;
-        self.value[curve] = value;
-        value
+        });
+        self.seen.saved[curve] = saved.map(|saved| saved * self.decay);
+        self.value[curve]
     }
 }
 
@@ -272,11 +304,11 @@ impl Evidence {
 pub(super) fn path(hazard: &ByAge) -> [(f64, f64); BUCKETS + 1] {
     let mut points = [(0.0, 0.0); BUCKETS + 1];
     let (mut unused, mut room) = (1.0, 0.0);
-    for bucket in 0..BUCKETS {
-        let left = unused * (1.0 - f64::from(hazard[bucket]));
-        room += f64::from(span(bucket).1) * (unused + left) / 2.0;
+    for ((point, &chance), ages) in points[1..].iter_mut().zip(hazard).zip(AGES) {
+        let left = unused * (1.0 - f64::from(chance));
+        room += ages * (unused + left) / 2.0;
         unused = left;
-        points[bucket + 1] = (room, 1.0 - unused);
+        *point = (room, 1.0 - unused);
     }
     points
 }
@@ -347,7 +379,7 @@ mod tests {
         let mut curves = Curves::new(1, 32.0, 1.0, false);
         for _ in 0..1_000_000 {
             curves.see(0, 0, 9);
-            curves.see_use(0, 8, 1.0);
+            curves.see_use(0, 8, [1.0; 2]);
         }
         curves.compute([(0, None)].into_iter());
         let worth: Vec<f32> = (0..11).map(|age| curves.index(0, age)).collect();
@@ -366,7 +398,7 @@ mod tests {
             for curves in curves {
                 curves.see(curve, 0, bucket + 1);
                 if is_used {
-                    curves.see_use(curve, bucket, bucket as f32);
+                    curves.see_use(curve, bucket, [bucket as f32, 2.0 * bucket as f32]);
                 }
             }
         };
@@ -381,7 +413,7 @@ mod tests {
             }
             (0..50).for_each(|_| see([&mut here, &mut elsewhere], &mut random));
             elsewhere.take_back(computed);
-            assert_eq!(here.indices, elsewhere.indices);
+            assert_eq!(here.told, elsewhere.told);
             let (one, other) = (here.evidence.as_ref().unwrap(), elsewhere.evidence.as_ref().unwrap());
             assert_eq!((&one.hazard, &one.at_risk), (&other.hazard, &other.at_risk));
             assert_eq!(one.seen.reached, other.seen.reached);

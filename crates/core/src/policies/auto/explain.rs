@@ -97,7 +97,7 @@ mod tests {
             let is_used = block < uses;
             curves.see(0, 0, if is_used { bucket + 1 } else { 80 });
             if is_used {
-                curves.see_use(0, bucket, 1.0);
+                curves.see_use(0, bucket, [1.0; 2]);
             }
         }
         curves.compute([(0, None)].into_iter());

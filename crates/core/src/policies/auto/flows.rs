@@ -3,7 +3,7 @@
 
 use hashbrown::HashTable;
 
-use super::curves::{Computation, Curves};
+use super::curves::{Computation, Curves, Saved};
 use crate::policy::{Came, Flow, Reference};
 
 /// Reuse intervals: first touches, and ten ranges, each outside and inside of a sequential run. They count from 1.
@@ -213,7 +213,7 @@ impl Flows {
 
     /// A block of this flow was seen in the buckets `from..end`, and used in one of them, where a hit would have saved
     /// so much.
-    pub(super) fn see(&mut self, node: usize, from: usize, end: usize, used: Option<(usize, f32)>) {
+    pub(super) fn see(&mut self, node: usize, from: usize, end: usize, used: Option<(usize, Saved)>) {
         let mut at = Some(node);
         while let Some(node) = at {
             if end > from {

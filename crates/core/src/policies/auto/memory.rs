@@ -2,10 +2,11 @@
 
 use std::collections::VecDeque;
 
-use super::curves::{BUCKETS, Computation, Curves, bucket};
+use super::curves::{BUCKETS, Computation, Curves, Saved, bucket};
 use super::flows::{Class, Flows, interval, mix};
+use super::neighbours::Neighbours;
 use super::promises::Promises;
-use super::runs::Runs;
+use super::runs::{Follows, Runs};
 use super::values::Values;
 use crate::parts::large;
 use crate::parts::prefetch::prefetch;
@@ -91,6 +92,8 @@ pub(super) struct Memory {
     pub(super) flows: Flows,
     /// What hits save, and what room blocks take.
     values: Values,
+    /// Where hits are worth what they save storage.
+    neighbours: Option<Neighbours>,
     /// What applications were promised, if anything.
     promises: Option<Box<Promises>>,
     /// A computation that somebody else is to make.
@@ -130,6 +133,7 @@ impl Memory {
             most_ghosts: most_ghosts(args, setup.capacity),
             sample: Sample { most, bound: u32::MAX, rows: Vec::new() },
             flows: Flows::new(nodes, args.count("asks") as u32, curves),
+            neighbours: values.are_by_time().then(|| Neighbours::new(setup.slots)),
             values,
             promises: Promises::new(setup)?,
             due: None,
@@ -156,6 +160,7 @@ impl Memory {
         self.returns.resize(self.known.len(), 0);
         self.resident.grow(slots, self.capacity);
         self.values.grow(slots);
+        self.neighbours.iter_mut().for_each(|neighbours| neighbours.grow(slots));
         self.promises.iter_mut().for_each(|promises| promises.grow(slots));
         self.fit();
     }
@@ -206,10 +211,11 @@ impl Memory {
     #[inline(always)]
     fn refer(&mut self, slot: Slot, reference: &Reference, fx: &mut impl Effects) -> bool {
         let age = self.age(slot);
-        let goes_on = self.runs.follow(reference.file, reference.block);
+        let Follows { goes_on, before } = self.runs.follow(reference.file, reference.block, (slot, self.now));
         let hash = (mix(u64::from(reference.file) << 32 | u64::from(reference.block)) >> 32) as u32;
         let known = self.known[slot as usize];
         let is_known = known.state & ANYWHERE != 0;
+        self.meet(slot, is_known, before);
         if known.state & SAMPLED != 0 {
             let saved = self.values.saved(known, reference);
             self.count(slot, bucket(age).max(known.counted()), Some(saved));
@@ -228,6 +234,21 @@ impl Memory {
         let (counted, state) = (u8::from(is_dirty) * DIRTY, flags | interval << INTERVAL_SHIFT);
         self.known[slot as usize] = Known { last: self.now, class, counted, state };
         is_known
+    }
+
+    /// Notes which block this one follows, unless that is another by now.
+    #[inline(always)]
+    fn meet(&mut self, slot: Slot, is_known: bool, before: Option<(Slot, u32)>) {
+        let Some(neighbours) = &mut self.neighbours else { return };
+        if !is_known {
+            neighbours.leave(slot);
+        }
+        if let Some((before, time)) = before {
+            let known = self.known[before as usize];
+            if known.state & ANYWHERE != 0 && known.last == time {
+                neighbours.join(before, slot);
+            }
+        }
     }
 
     /// Lowers the bound until the sample is small enough. `entering` is the block that is being referenced.
@@ -249,7 +270,7 @@ impl Memory {
     }
 
     /// Counts that a sampled block has lived up to this bucket. If it was used in it: what a hit would have saved.
-    fn count(&mut self, slot: Slot, upto: usize, saved: Option<f32>) {
+    fn count(&mut self, slot: Slot, upto: usize, saved: Option<Saved>) {
         let known = &mut self.known[slot as usize];
         let (from, end) = (known.counted(), upto + usize::from(saved.is_some()));
         known.counted = upto as u8 | known.counted & DIRTY;
@@ -318,10 +339,31 @@ impl Memory {
     /// By what it is compared with others.
     #[inline(always)]
     fn index(&self, slot: Slot) -> f32 {
-        match &self.promises {
-            Some(promises) => self.worth(slot) * promises.weight(slot),
+        let worth = match &self.neighbours {
+            Some(_) => self.worth_here(slot),
             None => self.worth(slot),
+        };
+        match &self.promises {
+            Some(promises) => worth * promises.weight(slot),
+            None => worth,
         }
+    }
+
+    /// What it is worth to keep a block beside those that are kept: as a hole it would cost a read of its own, and
+    /// alone it parts the read of the others.
+    fn worth_here(&self, slot: Slot) -> f32 {
+        let apart = self.flows.curves.apart(self.node(slot));
+        match self.kept_around(slot).count() {
+            0 => self.worth(slot) / apart,
+            1 => self.worth(slot),
+            _ => self.worth(slot) * apart,
+        }
+    }
+
+    /// Neighbours of a block that are resident.
+    fn kept_around(&self, slot: Slot) -> impl Iterator<Item = Slot> + '_ {
+        let neighbours = self.neighbours.iter().flat_map(move |neighbours| neighbours.of(slot));
+        neighbours.filter(|&other| self.known[other as usize].state & RESIDENT != 0)
     }
 
     /// True if something must leave for what comes in.
@@ -349,10 +391,14 @@ impl Memory {
             self.worst[place] = self.candidate(self.worst[place].1);
         }
         self.worst.sort_unstable();
+        self.worst.truncate(WORST + 1);
         for &slot in &slots[..drawn] {
             let candidate = self.candidate(slot);
+            if self.worst.get(WORST).is_some_and(|&last| last <= candidate) {
+                continue;
+            }
             let place = self.worst.partition_point(|&other| other < candidate);
-            if place <= WORST && self.worst.get(place) != Some(&candidate) {
+            if self.worst.get(place) != Some(&candidate) {
                 self.worst.truncate(WORST);
                 self.worst.insert(place, candidate);
             }
@@ -382,8 +428,20 @@ impl Memory {
     fn evict(&mut self, slot: Slot, fx: &mut impl Effects) {
         self.release(slot);
         self.known[slot as usize].state &= !RESIDENT;
+        self.look_around(slot);
         fx.evict(slot);
         self.remember(slot, fx);
+    }
+
+    /// Beside a block that has left others are worth less now: they are looked at the next time.
+    fn look_around(&mut self, slot: Slot) {
+        let mut kept = [None; 2];
+        kept.iter_mut().zip(self.kept_around(slot)).for_each(|(kept, other)| *kept = Some(other));
+        for other in kept.into_iter().flatten() {
+            if self.worst.iter().all(|&(_, known)| known != other) {
+                self.worst.push((0, other));
+            }
+        }
     }
 
     /// A block that is not resident becomes a ghost. The oldest one makes room for it.
@@ -453,6 +511,7 @@ impl Memory {
             promises.validate((0..self.resident.len()).map(|row| self.resident.row(row).0));
         }
         assert!(self.worst.iter().all(|&(_, slot)| self.resident.contains(slot)));
+        self.neighbours.iter().for_each(Neighbours::validate);
     }
 }
 

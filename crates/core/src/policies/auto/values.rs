@@ -3,7 +3,11 @@
 //! Time is learnt flow by flow, as the mean over references to its blocks: what storage takes for a read is told with
 //! each reference, as if nothing of its request were resident. A block that is written is not read. Such a reference
 //! saves a write if the block is dirty, since both are written back as one; else nothing.
+//!
+//! Storage reads neighbours as one. So a block between two that hit is a hole if it misses, and costs a read of its
+//! own; one between two that miss saves next to nothing, since it parts their read in two.
 
+use super::curves::Saved;
 use super::memory::Known;
 use crate::policy::{Reference, Setup, Slot};
 use crate::spec::SpecError;
@@ -59,9 +63,9 @@ impl Values {
 
     /// What a reference to a block saves if it hits.
     #[inline(always)]
-    pub(super) fn saved(&self, known: Known, reference: &Reference) -> f32 {
+    pub(super) fn saved(&self, known: Known, reference: &Reference) -> Saved {
         let is_for_nothing = !self.are_by_time || reference.write && !known.is_dirty();
-        if is_for_nothing { 0.0 } else { reference.cost as f32 }
+        if is_for_nothing { [0.0; 2] } else { [reference.cost as f32, reference.cost_apart as f32] }
     }
 
     /// By what the worth of a block is divided.
