@@ -147,9 +147,9 @@ fn members_of(data: &[u8], with_widths: bool) -> Option<Vec<Member>> {
 mod tests {
     use super::*;
 
-    /// `struct outer { int a; union { struct inner b; }; }`, `struct inner { int c; int d; }` and `enum { e = 7 }`.
+    /// `struct outer { int a; union { struct inner b; }; }`, `struct inner { int c; int d; }` and `enum { only = 7 }`.
     fn example() -> Vec<u8> {
-        let strings = b"\0outer\0a\0inner\0b\0c\0d\0e\0";
+        let strings = b"\0outer\0a\0inner\0b\0c\0d\0only\0";
         let at =
             |name: &[u8]| strings.windows(name.len() + 2).position(|w| w[1..].starts_with(name)).unwrap() as u32 + 1;
         let types: Vec<u32> = [
@@ -158,7 +158,7 @@ mod tests {
             vec![0, 8 << 24, 2],
             vec![0, 5 << 24 | 1, 8, at(b"b"), 3, 0],
             vec![at(b"outer"), 1 << 31 | 4 << 24 | 2, 16, at(b"a"), 1, 3 << 24, 0, 4, 64],
-            vec![0, 6 << 24 | 1, 4, at(b"e"), 7],
+            vec![0, 6 << 24 | 1, 4, at(b"only"), 7],
         ]
         .concat();
         let mut bytes = vec![0x9f, 0xeb, 1, 0];
@@ -176,7 +176,7 @@ mod tests {
         assert_eq!(btf.offset("inner", "d"), Some(4));
         assert_eq!((btf.offset("outer", "a"), btf.offset("outer", "b")), (Some(0), Some(8)));
         assert_eq!(btf.offset("outer", "b.d"), Some(12));
-        assert_eq!((btf.constant("e"), btf.constant("a")), (Some(7), None));
+        assert_eq!((btf.constant("only"), btf.constant("a")), (Some(7), None));
         assert_eq!((btf.offset("outer", "d"), btf.offset("b", "d"), btf.offset("inner", "c.d")), (None, None, None));
     }
 
