@@ -66,6 +66,15 @@ fn presence_of(trace: &Path, file: &Path) -> Vec<String> {
     data_requests(trace).iter().filter(|(path, _)| path == file).map(|(_, request)| told(request)).collect()
 }
 
+/// A directory for a test, and its path as the kernel tells it; none where the kernel cannot be asked.
+fn place() -> Option<(tempfile::TempDir, PathBuf)> {
+    support::can_ask_kernel().then(|| {
+        let directory = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
+        let place = directory.path().canonicalize().unwrap();
+        (directory, place)
+    })
+}
+
 /// A file of `pages` pages, of which the page cache has none.
 fn cold_file(path: &Path, pages: usize) {
     let bytes: Vec<u8> = (0..pages * 4096).map(|at| (at / 4096) as u8).collect();
@@ -108,11 +117,7 @@ fn recording(recorder: KernelRecorder, trace: &Path) -> JoinHandle<Result<Summar
 
 #[test]
 fn a_process_is_recorded_from_the_middle_with_its_names_and_positions() {
-    if !support::can_ask_kernel() {
-        return;
-    }
-    let directory = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
-    let place = directory.path().canonicalize().unwrap();
+    let Some((_directory, place)) = place() else { return };
     fs::write(place.join("in"), "0123456789abcdef").unwrap();
     fs::write(place.join("log"), "before").unwrap();
     let script = "exec 3<in 4>>log; read -r -N 5 x <&3; touch ready; read -r go; cat <&3 >&4; \
@@ -142,11 +147,7 @@ fn a_process_is_recorded_from_the_middle_with_its_names_and_positions() {
 
 #[test]
 fn names_of_short_lived_processes_and_threads_are_not_lost() {
-    if !support::can_ask_kernel() {
-        return;
-    }
-    let directory = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
-    let place = directory.path().canonicalize().unwrap();
+    let Some((_directory, place)) = place() else { return };
     (0..60).for_each(|number| fs::write(place.join(format!("f{number}")), vec![b'x'; 100 + number]).unwrap());
     let trace = place.join("t.hst");
     let script = format!("cd {}; for n in $(seq 0 59); do cat f$n & done > /dev/null; wait", place.display());
@@ -178,11 +179,7 @@ fn what_finds_no_room_is_counted() {
 
 #[test]
 fn reads_tell_what_the_page_cache_had() {
-    if !support::can_ask_kernel() {
-        return;
-    }
-    let directory = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
-    let place = directory.path().canonicalize().unwrap();
+    let Some((_directory, place)) = place() else { return };
     let (file, trace) = (place.join("data"), place.join("t.hst"));
     cold_file(&file, 64);
     // Single pages in no order are not read ahead of.
@@ -233,11 +230,7 @@ fn as_toucher() {
 
 #[test]
 fn pages_of_mapped_files_are_told_as_they_are_touched() {
-    if !support::can_ask_kernel() {
-        return;
-    }
-    let directory = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
-    let place = directory.path().canonicalize().unwrap();
+    let Some((_directory, place)) = place() else { return };
     let (file, trace) = (place.join("data"), place.join("t.hst"));
     cold_file(&file, 64);
     let touched = |pages: &str| {
@@ -283,11 +276,7 @@ fn pages_of_mapped_files_are_told_as_they_are_touched() {
 
 #[test]
 fn what_is_submitted_to_io_uring_is_told() {
-    if !support::can_ask_kernel() {
-        return;
-    }
-    let directory = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
-    let place = directory.path().canonicalize().unwrap();
+    let Some((_directory, place)) = place() else { return };
     let (file, program, trace) = (place.join("data"), place.join("submitted"), place.join("t.hst"));
     fs::write(&file, vec![b'x'; 18000]).unwrap();
     support::compile(Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/truth/submitted.c")), &program);

@@ -123,6 +123,9 @@ pub const FLAG_FAILED: u16 = 1;
 pub const FLAG_EXECUTABLE: u16 = 2;
 /// The request goes on from the one before it, which was too long for one record.
 pub const FLAG_CONTINUED: u16 = 4;
+/// The request goes through the cache and counts nowhere: it warms the cache up, or is not what a user wants to know
+/// of. A choice of requests sets it while a trace is read; no trace holds it.
+pub const FLAG_UNCOUNTED: u16 = 8;
 /// The request is no mapping of a range but a program's first touch of a page of a mapped file, told by a fault.
 pub const FLAG_TOUCHED: u16 = 16;
 /// The recorded machine's own page cache had all of it; with [`FLAG_AROUND`], had the touched page.
@@ -133,9 +136,6 @@ pub const FLAG_FETCHED: u16 = 64;
 /// Pages around a touched one, which the kernel has mapped along if its page cache had them: whether the program looks
 /// at them is never heard of. With [`FLAG_TOUCHED`] the touched one is among them, and which it is was not told.
 pub const FLAG_AROUND: u16 = 128;
-/// The request goes through the cache and counts nowhere: it warms the cache up, or is not what a user wants to know
-/// of. A choice of requests sets it while a trace is read; no trace holds it.
-pub const FLAG_UNCOUNTED: u16 = 8;
 
 /// One request: 32 bytes, plain data, copied freely.
 ///
@@ -178,6 +178,16 @@ impl Request {
     /// True unless the request is to go through the cache without being counted.
     pub fn is_counted(&self) -> bool {
         self.flags & FLAG_UNCOUNTED == 0
+    }
+
+    /// True if the recorded machine's own page cache had all of it, false if storage was read; `None` if that is not
+    /// known.
+    pub fn was_cached(&self) -> Option<bool> {
+        match self.flags & (FLAG_CACHED | FLAG_FETCHED) {
+            FLAG_CACHED => Some(true),
+            0 => None,
+            _ => Some(false),
+        }
     }
 
     /// True if the call failed and transferred nothing.

@@ -183,20 +183,20 @@ INLINE const struct config *settings(void)
 
 enum loss { LOST, FOREIGN, UNSEEN };
 
-INLINE void count(enum loss loss, u64 by)
+INLINE void count(enum loss loss)
 {
 	u32 zero = 0;
 	struct losses *shared = lookup(&losses, &zero);
 
 	if (shared)
-		__sync_fetch_and_add(loss == LOST ? &shared->lost : loss == FOREIGN ? &shared->foreign : &shared->unseen, by);
+		__sync_fetch_and_add(loss == LOST ? &shared->lost : loss == FOREIGN ? &shared->foreign : &shared->unseen, 1);
 }
 
 INLINE int send(void *record, u64 size)
 {
 	if (!output(&ring, record, size, NO_WAKEUP))
 		return 1;
-	count(LOST, 1);
+	count(LOST);
 	return 0;
 }
 
@@ -344,21 +344,13 @@ INLINE int tell_file(const struct config *c, u64 file, u32 slot)
 	return tell_path(file + c->file_path, load(file + c->file_inode), data_of(c, file), slot);
 }
 
-INLINE int is_told(const struct config *c, u32 number, u64 file)
-{
-	struct descriptor key = {current_thread() >> 32, number};
-	struct behind *was = lookup(&told, &key);
-
-	return was && was->file == file && was->inode == load(file + c->file_inode);
-}
-
 /* Tells what is behind a descriptor if the process has not used it yet, or it is another file now. */
 INLINE u32 tell_descriptor(const struct config *c, u32 number, u64 file, u32 slot, int always)
 {
 	struct descriptor key = {current_thread() >> 32, number};
-	struct behind is = {file, load(file + c->file_inode)};
+	struct behind is = {file, load(file + c->file_inode)}, *was = lookup(&told, &key);
 
-	if (!always && is_told(c, number, file))
+	if (!always && was && was->file == is.file && was->inode == is.inode)
 		return 0;
 	if (!tell_file(c, file, slot))
 		return 0;
@@ -435,54 +427,6 @@ INLINE void end(const struct config *c, struct call *call, const struct look *lo
 	send(ended, size);
 }
 
-/* A request that the kernel works off beside the program, told as it is submitted: as the call that would do the same
- * and succeeds. */
-INLINE int tell_submitted(u32 number, int is_write, u64 position, u64 length, u32 names)
-{
-	const struct config *c = settings();
-	u32 zero = 0, i;
-	struct ended *ended = lookup(&ends, &zero);
-	u64 file, inode, size, before, there = length;
-	u32 mode;
-
-	if (!c || !ended)
-		return 0;
-	file = file_of(c, number);
-	if (!file)
-		return 0;
-	inode = load(file + c->file_inode);
-	mode = load_short(inode + c->inode_mode) & 0xffff;
-	size = load(inode + c->inode_size);
-	before = load(file + c->file_position);
-	if (position == OWN_POSITION)
-		position = before;
-	if (!is_write && (mode & KIND) == REGULAR) {
-		there = position < size ? size - position : 0;
-		there = there < length ? there : length;
-	}
-	ended->told = names | SUBMITTED;
-	begin(c, &ended->head, CALL);
-	ended->number = is_write ? c->writes_at : c->reads_at;
-	ended->result = there;
-	for (i = 0; i < 6; i++)
-		ended->arguments[i] = 0;
-	for (i = 0; i < 2; i++) {
-		ended->value[i] = 0;
-		ended->before[i] = i ? 0 : before;
-		ended->after[i] = i ? 0 : before;
-		ended->size[i] = i ? 0 : size;
-		ended->flags[i] = i ? 0 : load_short(file + c->file_flags);
-		ended->mode[i] = i ? 0 : mode;
-	}
-	ended->arguments[0] = number;
-	ended->arguments[2] = length;
-	ended->arguments[3] = position;
-	ended->added = 0;
-	ended->lowest = ADDED_NONE;
-	send(ended, sizeof(*ended) - ANSWER);
-	return 0;
-}
-
 /* Bytes of the buffers in a list of them. */
 INLINE u64 length_of(u64 list, u64 buffers)
 {
@@ -511,12 +455,18 @@ INLINE struct call *room(u64 task)
 	if (call)
 		return call;
 	update(&calls, &task, &empty, 0);
-	return lookup(&calls, &task);
+	call = lookup(&calls, &task);
+	if (!call)
+		count(LOST);
+	return call;
 }
 
-INLINE int is_same(const struct identity *a, const struct identity *b)
+/* True if the inode is this file's. */
+INLINE int is_of(const struct config *c, u64 inode, const struct identity *file)
 {
-	return a->number == b->number && a->device == b->device && a->generation == b->generation;
+	struct identity is = identity_of(c, inode);
+
+	return is.number == file->number && is.device == file->device && is.generation == file->generation;
 }
 
 /* Tells the touch that waits, if one does. */
@@ -539,17 +489,15 @@ SECTION("raw_tp/sys_enter") int on_enter(u64 *context)
 		return 0;
 	/* A program for another kind of processor has other numbers. */
 	if (c->task_status && load_short(task + c->task_status) & 2) {
-		count(FOREIGN, 1);
+		count(FOREIGN);
 		return 0;
 	}
 	look = look_of(context[1]);
 	if (!look)
 		return 0;
 	call = room(task);
-	if (!call) {
-		count(LOST, 1);
+	if (!call)
 		return 0;
-	}
 	tell_touch(call);
 	call->number = context[1];
 	call->told = 0;
@@ -615,11 +563,14 @@ SECTION("raw_tp/sys_exit") int on_exit(u64 *context)
 enum { READV = 1, WRITEV = 2, READ_FIXED = 4, WRITE_FIXED = 5, READ = 22, WRITE = 23 };
 enum { REGISTERED = 1 };
 
-/* A request is submitted to io_uring, by the thread or by one of the kernel's in its process. */
+/* A request is submitted to io_uring, by the thread or by one of the kernel's in its process. It is told as the call that
+ * would do the same and succeeds. */
 SECTION("raw_tp/io_uring_submit_req") int on_request(u64 *context)
 {
 	const struct config *c = settings();
-	u64 request = context[0], length, file;
+	u64 request = context[0], length, there, position, inode, size, file;
+	const struct look *look;
+	struct call call = {};
 	u32 opcode, number;
 	int is_write;
 
@@ -630,17 +581,34 @@ SECTION("raw_tp/io_uring_submit_req") int on_request(u64 *context)
 	if (!is_write && opcode != READV && opcode != READ_FIXED && opcode != READ)
 		return 0;
 	if (load(request + c->request_flags) & REGISTERED) {
-		count(UNSEEN, 1);
+		count(UNSEEN);
 		return 0;
 	}
 	length = load_short(request + c->request_length);
 	if (opcode == READV || opcode == WRITEV)
 		length = length_of(load(request + c->request_address), length);
 	number = load_short(request + c->request_descriptor);
+	call.number = is_write ? c->writes_at : c->reads_at;
 	file = file_of(c, number);
-	if (file)
-		tell_submitted(number, is_write, load(request + c->request_position), length,
-			       tell_descriptor(c, number, file, FILE, 0));
+	look = look_of(call.number);
+	if (!file || !look)
+		return 0;
+	call.told = tell_descriptor(c, number, file, FILE, 0) | SUBMITTED;
+	call.file[0] = file;
+	call.position[0] = load(file + c->file_position);
+	call.lowest = ADDED_NONE;
+	position = load(request + c->request_position);
+	if (position == OWN_POSITION)
+		position = call.position[0];
+	call.arguments[0] = number;
+	call.arguments[2] = length;
+	call.arguments[3] = position;
+	inode = load(file + c->file_inode);
+	size = load(inode + c->inode_size);
+	there = position < size ? size - position : 0;
+	if (is_write || (load_short(inode + c->inode_mode) & KIND) != REGULAR || there > length)
+		there = length;
+	end(c, &call, look, there);
 	return 0;
 }
 
@@ -669,7 +637,7 @@ SECTION("raw_tp/sched_process_fork") int on_fork(u64 *context)
 	if (!how || (how == ITS_CHILDREN && birth.process == process))
 		return 0;
 	if (birth.process != process && !c->everybody && update(&watched, &birth.process, &fully, 0))
-		count(LOST, 1);
+		count(LOST);
 	if (load(parent + c->task_files) == load(child + c->task_files))
 		birth.shares |= SHARES_FILES;
 	if (load(parent + c->task_fs) == load(child + c->task_fs))
@@ -761,7 +729,6 @@ SECTION("raw_tp/mm_filemap_add_to_page_cache") int on_add(u64 *context)
 	const struct config *c = settings();
 	u64 task = current_task(), folio = context[0], inode, first, pages = 1;
 	struct call *call = lookup(&calls, &task);
-	struct identity file;
 
 	if (!c || !call)
 		return 0;
@@ -769,8 +736,7 @@ SECTION("raw_tp/mm_filemap_add_to_page_cache") int on_add(u64 *context)
 	first = load(folio + c->folio_index);
 	if (load(folio + c->folio_flags) >> (c->large_bit & 63) & 1)
 		pages <<= load(folio + c->folio_order) & 31;
-	file = identity_of(c, inode);
-	if (call->touch.pages == 1 && is_same(&call->touch.file, &file)) {
+	if (call->touch.pages == 1 && is_of(c, inode, &call->touch.file)) {
 		call->touch.waited |= call->touch.first - first < pages;
 		return 0;
 	}
@@ -787,12 +753,11 @@ SECTION("raw_tp/mm_filemap_add_to_page_cache") int on_add(u64 *context)
 }
 
 /* A touch waits until the thread does something else: only then it is known how its fault went. */
-INLINE void begin_touch(const struct config *c, struct call *call, u64 inode, const struct identity *file, u64 first,
-			u64 pages)
+INLINE void begin_touch(const struct config *c, struct call *call, u64 inode, u64 first, u64 pages)
 {
 	tell_touch(call);
 	begin(c, &call->touch.head, TOUCH);
-	call->touch.file = *file;
+	call->touch.file = identity_of(c, inode);
 	call->touch.size = load(inode + c->inode_size);
 	call->touch.first = first;
 	call->touch.pages = pages;
@@ -805,28 +770,24 @@ SECTION("raw_tp/mm_filemap_map_pages") int on_around(u64 *context)
 {
 	const struct config *c = settings();
 	u64 first = context[1], pages = context[2] - first + 1, inode;
-	struct identity file;
 	struct touch *touch;
 	struct call *call;
 
 	if (!c || watch_of(c, current_thread() >> 32) != FULLY)
 		return 0;
 	call = room(current_task());
-	if (!call) {
-		count(LOST, 1);
+	if (!call)
 		return 0;
-	}
 	inode = load(context[0] + c->mapping_host);
-	file = identity_of(c, inode);
 	touch = &call->touch;
-	if (touch->pages == 1 && is_same(&touch->file, &file) && touch->first - first < pages) {
+	if (touch->pages == 1 && touch->first - first < pages && is_of(c, inode, &touch->file)) {
 		/* The fault before had to wait for the page, and comes again. */
 		touch->touched = touch->first - first;
 		touch->first = first;
 		touch->pages = pages;
 		return 0;
 	}
-	begin_touch(c, call, inode, &file, first, pages);
+	begin_touch(c, call, inode, first, pages);
 	return 0;
 }
 
@@ -835,25 +796,23 @@ SECTION("raw_tp/mm_filemap_fault") int on_fault(u64 *context)
 {
 	const struct config *c = settings();
 	u64 page = context[1], inode;
-	struct identity file;
 	struct touch *touch;
 	struct call *call;
 
 	if (!c || watch_of(c, current_thread() >> 32) != FULLY)
 		return 0;
 	call = room(current_task());
-	if (!call) {
-		count(LOST, 1);
+	if (!call)
 		return 0;
-	}
 	inode = load(context[0] + c->mapping_host);
-	file = identity_of(c, inode);
 	touch = &call->touch;
-	if (touch->pages == 1 && touch->first == page && is_same(&touch->file, &file))
-		return 0;
-	if (touch->touched == UNKNOWN && is_same(&touch->file, &file) && page - touch->first < touch->pages)
-		touch->pages = 0;
-	begin_touch(c, call, inode, &file, page, 1);
+	if (page - touch->first < touch->pages && is_of(c, inode, &touch->file)) {
+		if (touch->pages == 1)
+			return 0;
+		if (touch->touched == UNKNOWN)
+			touch->pages = 0;
+	}
+	begin_touch(c, call, inode, page, 1);
 	return 0;
 }
 

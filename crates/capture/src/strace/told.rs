@@ -14,7 +14,6 @@ use rustc_hash::FxHashMap;
 
 use super::Options;
 use super::call::{Call, Handle, Shown};
-use super::descriptors::Target;
 use super::model::{Model, Presence, Scene, Told};
 use super::paths::last_name;
 use super::phrase::{escaped, phrase};
@@ -208,10 +207,7 @@ impl Follower {
         let (requests, sizes) = (scene.batch.requests.len(), scene.batch.file_sizes.len());
         let text = phrase(name, called, look, &names);
         let done = Call::parse(&text).and_then(|call| self.model.call(&mut scene, name.as_bytes(), &call));
-        if names.slots[OPENED as usize].is_some() {
-            let target = self.model.target(who.thread, Handle { number: Some(called.result as i32), shown: None });
-            self.learn_identity(&names, OPENED as usize, target);
-        }
+        self.learn_identity(who, called.result as i32, &names, OPENED as usize);
         if done.is_err() {
             scene.batch.requests.truncate(requests);
             scene.batch.file_sizes.truncate(sizes);
@@ -226,7 +222,7 @@ impl Follower {
         slots[FILE as usize] = Some(name);
         let path = Names { slots: &slots, who, own_spaces: self.spaces }.shown(FILE as usize);
         if let (Some(mapped), Some(path)) = (&mut self.mapped, path) {
-            mapped.learn(identity, self.model.target_of_path(&path));
+            mapped.learn(identity, Some(self.model.target_of_path(&path)));
         }
     }
 
@@ -235,18 +231,19 @@ impl Follower {
         let Some(mapped) = &mut self.mapped else { return };
         if mapped.is_new(&touched.file) {
             let names = Names { slots: &NO_SLOTS, who, own_spaces: self.spaces };
-            match path_in_maps(who.process, &touched.file).map(|path| names.placed(&path)) {
-                Some(path) => mapped.learn(touched.file, self.model.target_of_path(&path)),
-                None => mapped.give_up(touched.file),
-            }
+            let path = path_in_maps(who.process, &touched.file).map(|path| names.placed(&path));
+            mapped.learn(touched.file, path.map(|path| self.model.target_of_path(&path)));
         }
-        mapped.refer(&mut self.model, &mut scene, touched);
+        if mapped.refer(&mut self.model, &mut scene, touched).is_err() {
+            self.torn += 1;
+        }
     }
 
-    /// Learns by which identity the pages of a file are told.
-    fn learn_identity(&mut self, names: &Names, slot: usize, target: Target) {
+    /// Learns by which identity the pages of the file behind a descriptor are told.
+    fn learn_identity(&mut self, who: Who, number: i32, names: &Names, slot: usize) {
         if let (Some(mapped), Some(name)) = (&mut self.mapped, &names.slots[slot]) {
-            mapped.learn(name.file, target);
+            let target = self.model.target(who.thread, Handle { number: Some(number), shown: None });
+            mapped.learn(name.file, Some(target));
         }
     }
 
@@ -256,10 +253,10 @@ impl Follower {
         if let (Some(place), Some(path)) = (place, names.shown(slot)) {
             let text = escaped(&path);
             let deleted = names.slots[slot].as_ref().is_some_and(|name| name.is_deleted);
-            let number = Some(called.arguments[place] as i32);
-            let handle = Handle { number, shown: Some(Shown { text: &text, deleted }) };
-            let target = self.model.target(who.thread, handle);
-            self.learn_identity(names, slot, target);
+            let number = called.arguments[place] as i32;
+            let shown = Some(Shown { text: &text, deleted });
+            self.model.description(who.thread, Handle { number: Some(number), shown });
+            self.learn_identity(who, number, names, slot);
         }
     }
 }

@@ -1,35 +1,29 @@
 //! First touches of the pages of mapped files, as faults tell them: of a file they tell its inode, not its name.
 
 use std::fs;
+use std::ops::Range;
 
 use hotset_core::request::{FLAG_AROUND, FLAG_CACHED, FLAG_FETCHED, FLAG_TOUCHED, Op};
 use hotset_feed::calls::{Identity, Touched};
+use hotset_trace::runner::Malformed;
 use rustc_hash::FxHashMap;
 
 use super::descriptors::Target;
-use super::files::FileId;
 use super::model::{Model, Scene};
 use super::unattributed::Oddity;
 
 /// The files whose pages may be touched.
 pub(super) struct Mapped {
-    /// None for what has no blocks on storage, and for what has no name.
-    files: FxHashMap<Identity, Known>,
-    /// Bytes of a page.
+    /// What they lead to; none for those whose name nothing tells.
+    targets: FxHashMap<Identity, Option<Target>>,
+    /// Bytes of a page of memory.
     page: u64,
-}
-
-#[derive(Clone, Copy)]
-enum Known {
-    File(FileId),
-    NoFile,
-    Unnamed,
 }
 
 impl Mapped {
     /// Knows no file yet.
     pub(super) fn new() -> Mapped {
-        Mapped { files: FxHashMap::default(), page: rustix::param::page_size() as u64 }
+        Mapped { targets: FxHashMap::default(), page: rustix::param::page_size() as u64 }
     }
 
     /// Bytes of a page of memory.
@@ -37,51 +31,51 @@ impl Mapped {
         self.page
     }
 
-    /// Learns what a process may map from now on.
-    pub(super) fn learn(&mut self, identity: Identity, target: Target) {
-        let known = match target {
-            Target::File(file) => Known::File(file),
-            Target::Object(_) => Known::NoFile,
-        };
-        self.files.insert(identity, known);
+    /// True if nobody has asked yet what a file is called.
+    pub(super) fn is_new(&self, file: &Identity) -> bool {
+        !self.targets.contains_key(file)
     }
 
-    /// True if a touch of the file has to be asked for its name.
-    pub(super) fn is_new(&self, identity: &Identity) -> bool {
-        !self.files.contains_key(identity)
-    }
-
-    /// No name can be found for a file.
-    pub(super) fn give_up(&mut self, identity: Identity) {
-        self.files.insert(identity, Known::Unnamed);
+    /// Learns what touches of a file lead to, if its name could be found.
+    pub(super) fn learn(&mut self, file: Identity, target: Option<Target>) {
+        self.targets.insert(file, target);
     }
 
     /// Appends the references of a touch: the touched page, then those that were mapped along.
-    pub(super) fn refer(&self, model: &mut Model, scene: &mut Scene, touched: &Touched) {
-        let file = match self.files.get(&touched.file) {
-            Some(Known::File(file)) => *file,
-            Some(Known::NoFile) => return,
-            Some(Known::Unnamed) | None => return model.unattributed.odd(Oddity::UnnamedTouch),
+    ///
+    /// # Errors
+    ///
+    /// The pages lie where no file has any.
+    pub(super) fn refer(&self, model: &mut Model, scene: &mut Scene, touched: &Touched) -> Result<(), Malformed> {
+        let file = match self.targets.get(&touched.file).copied().flatten() {
+            Some(Target::File(file)) => file,
+            Some(Target::Object(_)) => return Ok(()),
+            None => {
+                model.unattributed.odd(Oddity::UnnamedTouch);
+                return Ok(());
+            }
         };
         model.files.set_size(file, touched.size);
-        let end = touched.first.saturating_add(touched.pages);
-        let presence = if touched.waited { FLAG_FETCHED } else { FLAG_CACHED };
-        let parts = match touched.touched {
-            Some(place) => {
-                let at = touched.first.saturating_add(place).min(end);
-                let behind = at.saturating_add(1).min(end);
-                [(at..behind, FLAG_TOUCHED | presence), (touched.first..at, FLAG_AROUND), (behind..end, FLAG_AROUND)]
-            }
-            None => [(touched.first..end, FLAG_TOUCHED | FLAG_AROUND | presence), (0..0, 0), (0..0, 0)],
-        };
-        for (pages, flags) in parts {
+        for (pages, flags) in parts(touched) {
             let [start, end] = [pages.start, pages.end].map(|at| at.saturating_mul(self.page).min(touched.size));
-            // A file of more than 2^32 blocks of requests is not met: a length of at most 16 pages has one.
-            if start < end && model.refer_range(scene, Op::Map, file, start, end - start, flags).is_err() {
-                return model.unattributed.odd(Oddity::UnnamedTouch);
+            if start < end {
+                model.refer_range(scene, Op::Map, file, start, end - start, flags)?;
             }
         }
+        Ok(())
     }
+}
+
+/// Pages of a touch, and the flags of each part.
+fn parts(touched: &Touched) -> [(Range<u64>, u16); 3] {
+    let (first, end) = (touched.first, touched.first.saturating_add(touched.pages));
+    let presence = FLAG_TOUCHED | if touched.waited { FLAG_FETCHED } else { FLAG_CACHED };
+    let Some(place) = touched.touched else {
+        return [(first..end, presence | FLAG_AROUND), (end..end, 0), (end..end, 0)];
+    };
+    let at = first.saturating_add(place).min(end);
+    let behind = at.saturating_add(1).min(end);
+    [(at..behind, presence), (first..at, FLAG_AROUND), (behind..end, FLAG_AROUND)]
 }
 
 /// The path of a file that a process has mapped since before the recording, as its list of mappings tells it.

@@ -40,14 +40,14 @@ const PROGRAMS: [(&str, &str); 6] = [
     ("on_enter", "sys_enter"),
 ];
 
-/// What is called besides where the page cache is asked after; the last two need Linux 6.12.
+/// What is called besides where the page cache is asked after; older kernels lack the last two.
 const OF_PAGE_CACHE: [(&str, &str); 3] = [
     ("on_add", "mm_filemap_add_to_page_cache"),
     ("on_around", "mm_filemap_map_pages"),
     ("on_fault", "mm_filemap_fault"),
 ];
 
-/// What is called as a request is submitted to io_uring, where the kernel (Linux 6.3) has an event for it.
+/// What is called as a request is submitted to io_uring, where the kernel has an event for it.
 const OF_RINGS: (&str, &str) = ("on_request", "io_uring_submit_req");
 
 /// Words of the map `losses`.

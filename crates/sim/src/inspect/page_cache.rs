@@ -1,6 +1,6 @@
 //! What the recorded machine's own page cache did.
 
-use hotset_core::request::{FLAG_CACHED, FLAG_FETCHED, FLAG_TOUCHED, Op, Request};
+use hotset_core::request::{FLAG_TOUCHED, Op, Request};
 use serde::Serialize;
 
 /// What a recording tells of the page cache of its machine.
@@ -19,14 +19,12 @@ pub struct PageCache {
 impl PageCache {
     /// Counts a request that did not fail.
     pub(super) fn note(&mut self, request: &Request) {
-        let is_touch = request.flags & FLAG_TOUCHED != 0;
-        let is_fetched = request.flags & FLAG_FETCHED != 0;
-        match request.op() {
-            Op::Read if is_fetched => self.fetched_bytes += u64::from(request.length),
-            Op::Read if request.flags & FLAG_CACHED != 0 => self.cached_bytes += u64::from(request.length),
-            Op::Map if is_touch => {
+        match (request.op(), request.was_cached()) {
+            (Op::Read, Some(true)) => self.cached_bytes += u64::from(request.length),
+            (Op::Read, Some(false)) => self.fetched_bytes += u64::from(request.length),
+            (Op::Map, was_cached) if request.flags & FLAG_TOUCHED != 0 => {
                 self.touches += 1;
-                self.fetched_touches += u64::from(is_fetched);
+                self.fetched_touches += u64::from(was_cached == Some(false));
             }
             _ => {}
         }
@@ -40,6 +38,8 @@ impl PageCache {
 
 #[cfg(test)]
 mod tests {
+    use hotset_core::request::{FLAG_CACHED, FLAG_FETCHED};
+
     use super::*;
 
     #[test]

@@ -1,6 +1,6 @@
 //! The `STAT` section: what a trace amounts to.
 
-use hotset_core::request::{FLAG_CACHED, FLAG_FETCHED, Op, Request};
+use hotset_core::request::{Op, Request};
 
 use super::{Fault, bytes::Fields};
 
@@ -41,9 +41,9 @@ pub struct Stats {
     pub object_events: u64,
     /// Instructions executed; 0 if they were not counted.
     pub instructions: u64,
-    /// Bytes of reads that the recorded machine's own page cache had ([`FLAG_CACHED`]).
+    /// Bytes of reads that the recorded machine's own page cache had ([`Request::was_cached`]).
     pub bytes_cached: u64,
-    /// Bytes of reads for which it read storage ([`FLAG_FETCHED`]).
+    /// Bytes of reads for which it read storage.
     pub bytes_fetched: u64,
 }
 
@@ -78,9 +78,9 @@ impl Stats {
             _ => return,
         };
         *bytes = bytes.saturating_add(u64::from(request.length));
-        let had = match (request.op(), request.flags & (FLAG_CACHED | FLAG_FETCHED)) {
-            (Op::Read, FLAG_CACHED) => &mut self.bytes_cached,
-            (Op::Read, FLAG_FETCHED) => &mut self.bytes_fetched,
+        let had = match (request.op(), request.was_cached()) {
+            (Op::Read, Some(true)) => &mut self.bytes_cached,
+            (Op::Read, Some(false)) => &mut self.bytes_fetched,
             _ => return,
         };
         *had = had.saturating_add(u64::from(request.length));
