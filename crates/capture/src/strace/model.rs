@@ -45,15 +45,8 @@ pub(super) struct Told {
     pub size: Option<u64>,
     /// Somebody else moved the descriptor's position at the same time.
     pub is_shared: bool,
-    /// What the page cache had of what was read, if that is known.
-    pub presence: Option<Presence>,
-}
-
-/// What the page cache had of a range of a file: all but the bytes from `lacked.start` to `lacked.end`.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct Presence {
-    /// The bytes that were read from storage for it.
-    pub lacked: Range<u64>,
+    /// The bytes that the page cache lacked of what was read, if that is known; empty if it had all.
+    pub lacked: Option<Range<u64>>,
 }
 
 /// What a path leads to.
@@ -381,21 +374,20 @@ impl Model {
         push_range(scene.batch, request, length, self.files.apparent_size(file))
     }
 
-    /// Appends references to a range of a file, one for each part of which the page cache had all or nothing.
-    pub(super) fn refer_presence(
+    /// Appends reads of a range of a file, one for each part of which the page cache had all or lacked all.
+    pub(super) fn refer_read(
         &mut self,
         scene: &mut Scene,
-        op: Op,
         file: FileId,
         range: Range<u64>,
-        presence: &Presence,
+        lacked: &Range<u64>,
     ) -> Result<(), Malformed> {
-        let from = presence.lacked.start.clamp(range.start, range.end);
-        let to = presence.lacked.end.clamp(from, range.end);
+        let from = lacked.start.clamp(range.start, range.end);
+        let to = lacked.end.clamp(from, range.end);
         let parts = [(range.start..from, FLAG_CACHED), (from..to, FLAG_FETCHED), (to..range.end, FLAG_CACHED)];
         let mut goes_on = 0;
         for (part, flag) in parts.into_iter().filter(|(part, _)| !part.is_empty()) {
-            self.refer_range(scene, op, file, part.start, part.end - part.start, flag | goes_on)?;
+            self.refer_range(scene, Op::Read, file, part.start, part.end - part.start, flag | goes_on)?;
             goes_on = FLAG_CONTINUED;
         }
         Ok(())

@@ -5,6 +5,7 @@
 //! log would have it, and those facts are given beside it.
 
 use std::fs;
+use std::ops::Range;
 use std::os::unix::ffi::OsStringExt;
 use std::os::unix::fs::MetadataExt;
 
@@ -14,7 +15,7 @@ use rustc_hash::FxHashMap;
 
 use super::Options;
 use super::call::{Call, Handle, Shown};
-use super::model::{Model, Presence, Scene, Told};
+use super::model::{Model, Scene, Told};
 use super::paths::last_name;
 use super::phrase::{escaped, phrase};
 use super::touches::{Mapped, path_in_maps};
@@ -287,13 +288,13 @@ fn told(name: &str, called: &Called, which: usize, page: Option<u64>) -> Told {
     let is_alone = file.after == file.before + count;
     let is_shared = transfer.position.is_none() && !transfer.appends && !is_alone;
     let is_cached = !transfer.writes && !called.is_submitted && file.flags & O_DIRECT == 0;
-    Told { at: Some(at), size, is_shared, presence: page.filter(|_| is_cached).map(|page| presence(called, page)) }
+    Told { at: Some(at), size, is_shared, lacked: page.filter(|_| is_cached).map(|page| lacked(called, page)) }
 }
 
-/// What a call has added to the page cache: as it reads ahead it adds one range, which begins with what it lacked.
-fn presence(called: &Called, page: u64) -> Presence {
+/// What the page cache lacked of what a call has read: as it reads ahead the call adds one range, which begins there.
+fn lacked(called: &Called, page: u64) -> Range<u64> {
     let start = called.lowest.saturating_mul(page);
-    Presence { lacked: start..start.saturating_add(called.added.saturating_mul(page)) }
+    start..start.saturating_add(called.added.saturating_mul(page))
 }
 
 /// How a call moves data.

@@ -151,8 +151,8 @@ impl Model {
         if side.op == Op::Read && side.asked.map_or(count == 0, |asked| count < asked) {
             self.files.met_end(file, offset, count);
         }
-        match &side.told.presence {
-            Some(presence) if count > 0 => self.refer_presence(scene, side.op, file, offset..end, presence),
+        match &side.told.lacked {
+            Some(lacked) if count > 0 => self.refer_read(scene, file, offset..end, lacked),
             _ => self.refer_range(scene, side.op, file, offset, count, 0),
         }
     }
