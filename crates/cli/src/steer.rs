@@ -33,7 +33,7 @@ Examples:
 
 No byte passes through hotset: it listens to what is read, and advises the kernel what to drop. It steers while that saves at least a tenth \
 of the misses and somebody waits for storage, and only watches otherwise. End it by Ctrl-C or SIGTERM; killed in any way, it leaves a plain \
-kernel behind. `hotset top DIR` shows what it does meanwhile. It needs to be run by root (docs/guide/steer-the-page-cache.md tells what it needs, costs and cannot do).")]
+kernel behind. `hotset top DIR` shows what it does meanwhile. It needs root, or some capabilities (docs/guide/steer-the-page-cache.md tells which, what it costs and what it cannot do).")]
 pub(crate) struct Steer {
     /// Directories whose files are steered; the working directory where a command is given
     #[arg(value_name = "DIR")]
@@ -154,10 +154,8 @@ impl Steer {
         };
         let rules = self.classes.as_deref().map(classes::read).transpose()?;
         let telling = Telling { rules, naming: naming(&policy, self.app_by.into()) };
-        let feed = feed(&policy, self.block, self.exact).map_err(|failure| match failure {
-            Failure::Work(why) => Failure::Work(format!("{why}. `hotset mount` runs the same policies without")),
-            other => other,
-        })?;
+        let feed = feed(&policy, self.block, self.exact)
+            .map_err(|why| Failure::Work(format!("{why}. `hotset mount` runs the same policies without")))?;
         // What has to be fetched is fetched by this very program.
         let program = std::env::current_exe().map(OsString::from);
         let fetcher = program.map_or(Vec::new(), |program| vec![program, "steer".into(), "--fetcher".into()]);

@@ -230,13 +230,12 @@ impl Feed for Tracefs {
 /// file is on.
 fn filter(watched: &FxHashMap<FileId, u64>, devices: &BTreeMap<u64, usize>, whole: &[u64]) -> String {
     let others = devices.keys().filter(|device| !whole.contains(device));
-    let tests: Vec<String> = match watched.len() {
-        0 if whole.is_empty() => vec!["s_dev == 0".to_owned()],
-        _ if !whole.is_empty() => whole.iter().chain(others).map(|device| format!("s_dev == {device}")).collect(),
-        1..=FEW => {
+    let tests: Vec<String> = match (watched.len(), whole) {
+        (0, []) => vec!["s_dev == 0".to_owned()],
+        (1..=FEW, []) => {
             watched.keys().map(|file| format!("(s_dev == {} && i_ino == {})", file.device, file.inode)).collect()
         }
-        _ => devices.keys().map(|device| format!("s_dev == {device}")).collect(),
+        _ => whole.iter().chain(others).map(|device| format!("s_dev == {device}")).collect(),
     };
     tests.join(" || ")
 }

@@ -37,4 +37,4 @@ pub use judge::{BEGIN, Judge, Misses, State, WAITING};
 pub use marks::{Naming, tells_applications};
 pub use proof::{Gain, Phase, Proven, SHORTEST, TURNS, Verdict};
 pub use session::{Over, Report, Residency, Session, Settings, When, check, pages_per_stamp};
-pub use steering::{ATTEMPTS, AppCounts, Counts, PROTECTED, Steering, Telling};
+pub use steering::{ATTEMPTS, AppCounts, Counts, PAGE, PROTECTED, Steering, Telling};

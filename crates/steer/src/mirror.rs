@@ -164,15 +164,21 @@ impl Mirror {
         unread.map(|group| group.came).max()
     }
 
-    /// The resident pages of a file in stretches, in no order.
+    /// The resident pages of a file in order, in stretches as long as can be: no folio lies in two of them.
     pub fn resident(&self, file: u32) -> Vec<Range<u64>> {
-        let mut found = Vec::new();
-        for (&number, group) in self.files.get(file as usize).into_iter().flatten() {
-            let mut bits = group.present;
+        let groups = self.files.get(file as usize).into_iter().flatten();
+        let mut groups: Vec<(u64, u64)> = groups.map(|(&number, group)| (number, group.present)).collect();
+        groups.sort_unstable();
+        let mut found: Vec<Range<u64>> = Vec::new();
+        for (number, mut bits) in groups {
             while bits != 0 {
                 let from = bits.trailing_zeros();
                 let length = (bits >> from).trailing_ones();
-                found.push(number * GROUP + u64::from(from)..number * GROUP + u64::from(from + length));
+                let (start, end) = (number * GROUP + u64::from(from), number * GROUP + u64::from(from + length));
+                match found.last_mut().filter(|last| last.end == start) {
+                    Some(last) => last.end = end,
+                    None => found.push(start..end),
+                }
                 bits &= !((u64::MAX >> (GROUP as u32 - length)) << from);
             }
         }

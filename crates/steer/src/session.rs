@@ -293,11 +293,9 @@ impl<G: Ground> Session<G> {
         // Of a device that is watched as a whole the feed has told, and will tell, whatever is resident.
         let is_told = self.steering.actuator().device().is_some();
         for (id, file) in changes.found {
-            if self.feed.watch(id, file.bytes).is_err() {
+            if self.feed.watch(id, file.bytes).is_err() && !is_told {
                 self.unwatched += 1;
-                if !is_told {
-                    continue;
-                }
+                continue;
             }
             let is_known = self.steering.is_watched(id);
             self.steering.describe(id, &file.path.to_string_lossy(), file.bytes);

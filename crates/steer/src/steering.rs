@@ -39,7 +39,7 @@ const FAULTS: usize = 64;
 const LOOK: u64 = 20_000_000;
 const LOOKS: u64 = 10_000_000_000;
 /// Bytes of a page.
-pub(crate) const PAGE: u64 = 4096;
+pub const PAGE: u64 = 4096;
 
 /// What was done and seen.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
@@ -58,7 +58,8 @@ pub struct Counts {
     pub pages_fetched: u64,
     /// Blocks that did not leave however often they were dropped.
     pub left_to_kernel: u64,
-    /// How often a drop failed as such: the file was gone, or is no longer the same.
+    /// How often a drop or a fetch failed as such: the file was gone or another one, a right was missing, or too many
+    /// drops waited already.
     pub failed: u64,
     /// Events that the kernel could not tell.
     pub lost: u64,
@@ -510,7 +511,6 @@ impl<A: Actuator> Steering<A> {
     fn resident_blocks(&self, file: u32) -> Vec<Address> {
         let ranges = self.mirror.resident(file);
         let mut blocks: Vec<Address> = ranges.into_iter().flat_map(|range| self.blocks(file, range)).collect();
-        blocks.sort_unstable();
         blocks.dedup();
         blocks
     }

@@ -370,7 +370,16 @@ fn at_rest_nothing_is_dropped_and_what_is_in_excess_goes_when_it_begins_again() 
     assert_eq!(held(&steering), kernel.blocks(PAGES));
 }
 
-/// After events were lost all is asked anew: pages came and went of which nothing was told.
+/// The kernel drops no folio of which it is asked for a part.
+#[test]
+fn large_folios_are_dropped_whole() {
+    let (kernel, mut steering) = steered("fifo");
+    kernel.add(file(0), 0, 512);
+    kernel.tell(&mut steering, 1);
+    steering.drop_all();
+    assert_eq!(kernel.pages(), 0);
+}
+
 #[test]
 fn all_of_it_is_dropped_where_that_is_asked_for_and_the_policy_still_knows_what_it_wants() {
     let (kernel, mut steering) = steered("fifo");
@@ -387,6 +396,7 @@ fn all_of_it_is_dropped_where_that_is_asked_for_and_the_policy_still_knows_what_
     assert_eq!((steering.counts().pages_dropped, held(&steering)), (92, before));
 }
 
+/// After events were lost all is asked anew: pages came and went of which nothing was told.
 #[test]
 fn the_mirror_is_rebuilt_when_events_were_lost() {
     let (kernel, mut steering) = steered("lru");

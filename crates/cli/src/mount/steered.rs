@@ -15,7 +15,7 @@ use hotset_core::policy::PolicySpec;
 use hotset_feed::{Feed, FileId};
 use hotset_mount::{AppBy, Change, Dropper, Mounted, device_at};
 use hotset_steer::{
-    Actuator, Advice, Changes, Found, Ground, Report, Session, Settings, SteerError, Telling, When, check,
+    Actuator, Advice, Changes, Found, Ground, PAGE, Report, Session, Settings, SteerError, Telling, When, check,
 };
 
 use crate::control::Listening;
@@ -26,8 +26,6 @@ use crate::steer::words;
 
 /// So long it is waited for events before the end is noticed.
 const STEP: Duration = Duration::from_millis(100);
-/// Bytes of a page.
-const PAGE: u64 = 4096;
 
 /// All that is needed before there is a mount.
 pub(super) struct Prepared {
@@ -59,11 +57,10 @@ impl Prepared {
             fetcher: Vec::new(),
         };
         check(&settings, Telling { rules: rules.clone(), naming: naming(policy, by) })?;
-        let feed = feed(policy, block, false).map_err(|failure| match failure {
-            Failure::Work(why) => Failure::Work(format!(
+        let feed = feed(policy, block, false).map_err(|why| {
+            Failure::Work(format!(
                 "--mode steered needs to hear from the kernel what is read, and {why}; --mode strict does without"
-            )),
-            other => other,
+            ))
         })?;
         let (tell, told) = channel();
         Ok(Prepared { settings, telling: Telling { rules, naming: naming(policy, by) }, feed, tell, told })

@@ -8,11 +8,9 @@ use hotset_feed::{Feed, Kind, Options, available};
 use hotset_mount::AppBy;
 use hotset_steer::{Naming, pages_per_stamp, tells_applications};
 
-use crate::failure::Failure;
-
 /// The best feed that can be had for a policy on blocks of `block` bytes: one that tells every single read where that
-/// is `exact`, one that tells processes where the policy treats applications apart.
-pub(crate) fn feed(policy: &PolicySpec, block: u64, exact: bool) -> Result<Box<dyn Feed>, Failure> {
+/// is `exact`, one that tells processes where the policy treats applications apart. Else why there is none.
+pub(crate) fn feed(policy: &PolicySpec, block: u64, exact: bool) -> Result<Box<dyn Feed>, String> {
     let options = Options { pages_per_stamp: pages_per_stamp(block), ..Options::default() };
     let by_app = tells_applications(policy);
     let kinds = match (exact, by_app) {
@@ -27,7 +25,7 @@ pub(crate) fn feed(policy: &PolicySpec, block: u64, exact: bool) -> Result<Box<d
         );
     }
     let mut opened = kinds.iter().filter_map(|&kind| hotset_feed::open(kind, &options).ok());
-    opened.next().ok_or_else(|| Failure::Work(available().to_string()))
+    opened.next().ok_or_else(|| available().to_string())
 }
 
 /// Names the application of a process, where the policy asks for that.

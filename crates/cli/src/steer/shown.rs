@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use hotset_mount::Device;
-use hotset_steer::{Directories, Ground, Over, Report, Session, State, SteerError};
+use hotset_steer::{Directories, Ground, Over, PAGE, Report, Session, State, SteerError};
 use serde::Serialize;
 use serde_json::Value;
 
@@ -120,7 +120,7 @@ impl Subject for Steered {
 fn text(report: &Report, is_given_up: bool) -> String {
     let mut out = String::new();
     let counts = &report.counts;
-    let page = |pages: u64| (pages * 4096) as f64;
+    let page = |pages: u64| (pages * PAGE) as f64;
     let counters = [
         ("references", "Blocks referenced; repeats of the last few are one", counts.references as f64),
         ("misses", "Those that the policy did not hold", counts.misses as f64),

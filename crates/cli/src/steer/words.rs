@@ -1,6 +1,6 @@
 //! What was done, in words.
 
-use hotset_steer::{Report, State};
+use hotset_steer::{PAGE, Report, State};
 
 use super::proved;
 use crate::output::human;
@@ -8,7 +8,7 @@ use crate::output::human;
 /// Lines about what was done.
 pub(crate) fn lines(report: &Report) -> Vec<String> {
     let counts = &report.counts;
-    let pages = |pages: u64| human::bytes(pages * 4096);
+    let pages = |pages: u64| human::bytes(pages * PAGE);
     let of = |part: u64, all: u64| human::percent(part as f64 / all.max(1) as f64);
     let did = match (report.seconds_steered > 0.0, report.state) {
         (true, _) => {
@@ -58,7 +58,8 @@ pub(crate) fn lines(report: &Report) -> Vec<String> {
     if counts.failed > 0 {
         let failed = human::counted(counts.failed, "time");
         lines.push(format!(
-            "{failed} pages could not be dropped or fetched: the file was gone or another one, or a right is missing"
+            "{failed} pages could not be dropped or fetched: the file was gone or another one, too many drops waited, \
+             or a right is missing"
         ));
     }
     lines
