@@ -233,13 +233,17 @@ impl Idle {
     }
 
     /// The same, if no two of these blocks were neighbours, and the head elsewhere.
-    pub fn serve_apart(&self, blocks: impl Iterator<Item = (u64, Option<u64>)>) -> u64 {
-        let mut idle = Device::new(self.0.store);
+    pub fn serve_apart(&mut self, blocks: impl Iterator<Item = (u64, Option<u64>)>) -> u64 {
+        let Idle(idle) = self;
+        let behind = idle.behind;
+        idle.ends.fill(0);
+        idle.line = 0;
         let mut end = 0;
         for (address, bytes) in blocks {
             idle.behind = None;
             end = idle.transfer(0, address, bytes).max(end);
         }
+        idle.behind = behind;
         end
     }
 }
@@ -298,7 +302,7 @@ mod tests {
     #[test]
     fn an_idle_store_tells_what_blocks_would_cost_one_by_one() {
         let cost = |store: &str, request: &[u64]| {
-            let idle = Idle::new(Store::parse(store).unwrap());
+            let mut idle = Idle::new(Store::parse(store).unwrap());
             idle.serve_apart(request.iter().map(|&address| (address, Some(4096)))) / 1_000_000
         };
         assert_eq!(cost("disk(seek=5ms,rotation=6ms,transfer=4000K)", &[10, 11, 12]), 27);

@@ -352,11 +352,14 @@ impl Memory {
     /// What it is worth to keep a block beside those that are kept: as a hole it would cost a read of its own, and
     /// alone it parts the read of the others.
     fn worth_here(&self, slot: Slot) -> f32 {
-        let apart = self.flows.curves.apart(self.node(slot));
+        let (worth, apart) = (self.worth(slot), self.flows.curves.apart(self.node(slot)));
+        if apart <= 1.0 {
+            return worth;
+        }
         match self.kept_around(slot).count() {
-            0 => self.worth(slot) / apart,
-            1 => self.worth(slot),
-            _ => self.worth(slot) * apart,
+            0 => worth / apart,
+            1 => worth,
+            _ => worth * apart,
         }
     }
 
