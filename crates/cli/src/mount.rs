@@ -163,7 +163,7 @@ impl Mount {
         serving::raise_limit();
         let (shown, mountpoint) = (served.shown(), served.mountpoint());
         serving::explain_panics(&shown);
-        let mounted = served.mount(cache.clone(), options)?.map_err(|error| checks::explain(mountpoint, &error))?;
+        let mounted = served.mount(cache.clone(), options)?;
         let _reachable = cache.as_ref().and_then(|cache| control::serve_mount(device_at(mountpoint), cache.clone()));
         let listening = match (listening, &cache) {
             (Some(listening), Some(cache)) => listening.serve(cache.clone()).map(|()| None)?,

@@ -71,25 +71,24 @@ impl Direct {
 
     /// Reads bytes from `offset` on; `None` if they cannot be read so.
     fn read(&self, buffer: &mut [u8], offset: u64) -> io::Result<Option<usize>> {
-        let first = offset / self.offset * self.offset;
-        let end = (offset + buffer.len() as u64).next_multiple_of(self.offset);
-        let (head, length) = ((offset - first) as usize, (end - first) as usize);
+        // The kernel asks for whole pages: this is what is left of a read that met the end, and storage would be asked
+        // for its last block once more only to tell so.
+        if !offset.is_multiple_of(self.offset) {
+            return Ok(None);
+        }
+        let length = (buffer.len() as u64).next_multiple_of(self.offset) as usize;
         READ.with_borrow_mut(|room| {
             if room.len() < length + self.memory {
                 room.resize(length + self.memory, 0);
             }
             let at = room.as_ptr().align_offset(self.memory);
             let Some(aligned) = room.get_mut(at..at + length) else { return Ok(None) };
-            let read = match FileExt::read_at(&self.file, aligned, first) {
+            let read = match FileExt::read_at(&self.file, aligned, offset) {
                 Err(error) if error.raw_os_error() == Some(Errno::INVAL.raw_os_error()) => return Ok(None),
                 read => read?,
             };
-            // Less than what is only there to be aligned says nothing.
-            if read > 0 && read <= head {
-                return Ok(None);
-            }
-            let done = read.saturating_sub(head).min(buffer.len());
-            buffer[..done].copy_from_slice(&aligned[head..head + done]);
+            let done = read.min(buffer.len());
+            buffer[..done].copy_from_slice(&aligned[..done]);
             Ok(Some(done))
         })
     }

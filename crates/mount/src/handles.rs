@@ -82,8 +82,13 @@ impl<T> Handles<T> {
     }
 
     pub fn get(&self, number: u64) -> io::Result<Arc<T>> {
+        self.look(number, Arc::clone)
+    }
+
+    /// Something of what has this number.
+    pub fn look<R>(&self, number: u64, look: impl FnOnce(&Arc<T>) -> R) -> io::Result<R> {
         let open = self.open.read().unwrap_or_else(PoisonError::into_inner);
-        open.get(&number).cloned().ok_or_else(|| rustix::io::Errno::BADF.into())
+        open.get(&number).map(look).ok_or_else(|| rustix::io::Errno::BADF.into())
     }
 
     /// All that is open.

@@ -68,7 +68,7 @@ impl Drop for KeptOpen {
 const NAMES: u64 = 1 << 16;
 
 /// The longest time that the kernel is told.
-const LONGEST: Duration = Duration::from_secs(u32::MAX as u64);
+pub(crate) const LONGEST: Duration = Duration::from_secs(u32::MAX as u64);
 
 /// Files that are kept open, for a process that may have so many descriptors.
 fn share(descriptors: Option<u64>) -> u64 {

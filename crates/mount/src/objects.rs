@@ -32,6 +32,7 @@ use crate::apps::Apps;
 use crate::credentials::Caller;
 use crate::handles::{Data, Handles};
 use crate::listing::Listed;
+use crate::metadata::LONGEST as FOR_GOOD;
 use crate::served::{Closing, Found, Listing, Seen, Served, Validity};
 use crate::{Mode, Options, Staleness, VALIDITY};
 
@@ -57,9 +58,6 @@ pub(crate) struct Objects {
     since: SystemTime,
 }
 
-/// The longest time that the kernel is told. A version does not change.
-const FOR_GOOD: Duration = Duration::from_secs(u32::MAX as u64);
-
 /// Bytes of the longest key, and so of the longest name.
 const LONGEST: u64 = 1024;
 
@@ -72,6 +70,12 @@ const BEST: u32 = 1 << 20;
 impl Objects {
     pub fn new(store: Arc<Store>, cache: Option<Arc<FileCache>>, options: Options) -> io::Result<Objects> {
         let names = Arc::new(Names::new(matches!(options.staleness, Staleness::For(_)) && cache.is_some()));
+        let mut template = rustix::fs::stat("/")?;
+        template.st_nlink = 1;
+        (template.st_uid, template.st_gid) = (rustix::process::geteuid().as_raw(), rustix::process::getegid().as_raw());
+        template.st_rdev = 0;
+        template.st_blksize = BEST as _;
+        (template.st_atime_nsec, template.st_mtime_nsec, template.st_ctime_nsec) = (0, 0, 0);
         Ok(Objects {
             store,
             cache,
@@ -82,7 +86,7 @@ impl Objects {
             files: Handles::default(),
             directories: Handles::default(),
             is_stopping: AtomicBool::new(false),
-            template: rustix::fs::stat("/")?,
+            template,
             since: SystemTime::now(),
         })
     }
@@ -136,15 +140,10 @@ impl Objects {
         let size = node.object.as_ref().map_or(0, |object| object.size());
         stat.st_mode = kind.as_raw_mode() | permissions;
         stat.st_ino = node.number;
-        stat.st_nlink = 1;
-        (stat.st_uid, stat.st_gid) = (rustix::process::geteuid().as_raw(), rustix::process::getegid().as_raw());
-        stat.st_rdev = 0;
         // The kernel has no larger ones.
         stat.st_size = i64::try_from(size).unwrap_or(i64::MAX);
         stat.st_blocks = size.div_ceil(SECTOR) as _;
-        stat.st_blksize = BEST as _;
         (stat.st_atime, stat.st_mtime, stat.st_ctime) = (seconds, seconds, seconds);
-        (stat.st_atime_nsec, stat.st_mtime_nsec, stat.st_ctime_nsec) = (0, 0, 0);
         stat
     }
 

@@ -66,8 +66,7 @@ impl Connected {
     pub fn new(location: &Location, limits: &Limits, environment: &Environment) -> Result<Connected, StoreError> {
         use_ring();
         let (retry, client) = (retries(limits), client(limits));
-        let refused = |error: object_store::Error| StoreError::Settings(explain(location.scheme, &error));
-        Ok(match location.scheme {
+        let made = match location.scheme {
             Scheme::S3 => {
                 let told = environment.settings("AWS_");
                 let builder =
@@ -78,43 +77,26 @@ impl Connected {
                 let address = builder.get_config_value(&AmazonS3ConfigKey::Endpoint);
                 let is_http = address.is_some_and(|address| address.starts_with("http://"));
                 let client = client.with_allow_http(is_http || environment.is_on("AWS_ALLOW_HTTP"));
-                connected(
-                    builder
-                        .with_client_options(client)
-                        .with_http_connector(Bounded::default())
-                        .build()
-                        .map_err(refused)?,
-                )
+                builder.with_client_options(client).with_http_connector(Bounded::default()).build().map(connected)
             }
             Scheme::Google => {
                 let told = environment.settings("GOOGLE_");
                 let builder = GoogleCloudStorageBuilder::new().with_bucket_name(&location.bucket);
                 let builder = told.fold(builder, |builder, (key, value)| builder.with_config(key, value));
                 let client = client.with_allow_http(environment.is_on("GOOGLE_ALLOW_HTTP"));
-                connected(
-                    builder
-                        .with_http_connector(Bounded::default())
-                        .with_retry(retry)
-                        .with_client_options(client)
-                        .build()
-                        .map_err(refused)?,
-                )
+                let builder = builder.with_retry(retry).with_client_options(client);
+                builder.with_http_connector(Bounded::default()).build().map(connected)
             }
             Scheme::Azure => {
                 let told = environment.settings("AZURE_");
                 let builder = MicrosoftAzureBuilder::new().with_container_name(&location.bucket);
                 let builder = told.fold(builder, |builder, (key, value)| builder.with_config(key, value));
                 let client = client.with_allow_http(environment.is_on("AZURE_ALLOW_HTTP"));
-                connected(
-                    builder
-                        .with_http_connector(Bounded::default())
-                        .with_retry(retry)
-                        .with_client_options(client)
-                        .build()
-                        .map_err(refused)?,
-                )
+                let builder = builder.with_retry(retry).with_client_options(client);
+                builder.with_http_connector(Bounded::default()).build().map(connected)
             }
-        })
+        };
+        made.map_err(|error| StoreError::Settings(explain(location.scheme, &error)))
     }
 }
 

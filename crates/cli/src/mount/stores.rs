@@ -1,6 +1,5 @@
 //! What is served: a directory, or objects of a store.
 
-use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -87,20 +86,20 @@ impl Served {
     }
 
     /// Mounts it. A store is asked first: what it refuses is told in its own words, before anything is mounted.
-    pub fn mount(&self, cache: Option<Arc<FileCache>>, options: Options) -> Result<io::Result<Mounted>, Failure> {
-        match self {
+    pub fn mount(&self, cache: Option<Arc<FileCache>>, options: Options) -> Result<Mounted, Failure> {
+        let mounted = match self {
             Served::Directory { source, mountpoint } => {
                 let files: Arc<dyn Files> = match options.mode {
                     Mode::Steered => Arc::new(PastCache),
                     Mode::Strict | Mode::Fast => Arc::new(Plain),
                 };
-                Ok(hotset_mount::mount(source, mountpoint, cache, files, options))
+                hotset_mount::mount(source, mountpoint, cache, files, options)
             }
             Served::Objects { location, limits, mountpoint } => {
-                let store = reached(location, *limits)?;
-                Ok(hotset_mount::mount_objects(store, mountpoint, cache, options))
+                hotset_mount::mount_objects(reached(location, *limits)?, mountpoint, cache, options)
             }
-        }
+        };
+        mounted.map_err(|error| checks::explain(self.mountpoint(), &error))
     }
 }
 

@@ -15,15 +15,9 @@ use rustix::fs::{OFlags, RenameFlags, Stat, StatVfs};
 use super::Tree;
 use crate::Mode;
 use crate::credentials::Caller;
-use crate::handles::{Data, OpenFile};
+use crate::handles::Data;
 use crate::listing::Listed;
 use crate::served::{Attributes, Closing, Found, Listing, NewMode, Seen, Served, Validity};
-
-impl Tree {
-    fn file(&self, handle: u64) -> io::Result<Arc<OpenFile>> {
-        self.files.get(handle)
-    }
-}
 
 impl Served for Tree {
     fn cache(&self) -> Option<&Arc<FileCache>> {
@@ -59,7 +53,7 @@ impl Served for Tree {
     }
 
     fn data(&self, handle: u64) -> io::Result<Arc<Data>> {
-        Ok(self.file(handle)?.data.clone())
+        self.files.look(handle, |open| open.data.clone())
     }
 
     fn look_up(&self, parent: u64, name: &OsStr, caller: Caller) -> io::Result<Found> {
@@ -123,7 +117,7 @@ impl Served for Tree {
     }
 
     fn seek(&self, handle: u64, offset: u64, is_hole: bool) -> io::Result<u64> {
-        Tree::seek(self, &*self.file(handle)?, offset, is_hole)
+        Tree::seek(self, &*self.files.get(handle)?, offset, is_hole)
     }
 
     fn xattr(&self, number: u64, name: &OsStr, caller: Caller) -> io::Result<Vec<u8>> {
@@ -143,7 +137,7 @@ impl Served for Tree {
     }
 
     fn set_attributes(&self, number: u64, change: &Attributes, open: Option<u64>, caller: Caller) -> io::Result<Stat> {
-        let open = open.and_then(|handle| self.file(handle).ok());
+        let open = open.and_then(|handle| self.files.get(handle).ok());
         Tree::set_attributes(self, number, change, open.as_deref(), caller)
     }
 
@@ -181,7 +175,7 @@ impl Served for Tree {
     }
 
     fn drop_privileges(&self, handle: u64) -> io::Result<bool> {
-        Tree::drop_privileges(self, &*self.file(handle)?)
+        Tree::drop_privileges(self, &*self.files.get(handle)?)
     }
 
     fn write(
@@ -192,19 +186,19 @@ impl Served for Tree {
         flags: OFlags,
         may_wait: bool,
     ) -> io::Result<(usize, Option<u64>)> {
-        Tree::write(self, &*self.file(handle)?, offset, data, flags, may_wait)
+        Tree::write(self, &*self.files.get(handle)?, offset, data, flags, may_wait)
     }
 
     fn allocate(&self, handle: u64, offset: u64, length: u64, mode: u32) -> io::Result<()> {
-        Tree::allocate(self, &*self.file(handle)?, offset, length, mode)
+        Tree::allocate(self, &*self.files.get(handle)?, offset, length, mode)
     }
 
     fn flush(&self, handle: u64) -> io::Result<()> {
-        Tree::flush(self, &*self.file(handle)?)
+        Tree::flush(self, &*self.files.get(handle)?)
     }
 
     fn sync(&self, handle: u64, data_only: bool) -> io::Result<()> {
-        Tree::sync(self, &*self.file(handle)?, data_only)
+        Tree::sync(self, &*self.files.get(handle)?, data_only)
     }
 
     fn sync_directory(&self, handle: u64) -> io::Result<()> {
