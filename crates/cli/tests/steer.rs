@@ -4,8 +4,7 @@
 mod support;
 
 use std::fs::{self, File, Permissions};
-use std::io::{BufRead, BufReader, Read, Write};
-use std::net::TcpStream;
+use std::io::{BufRead, BufReader, Write};
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{FileExt, PermissionsExt};
 use std::path::Path;
@@ -16,7 +15,7 @@ use std::time::{Duration, Instant};
 use hotset_feed::FileId;
 
 use serde_json::Value;
-use support::{Folder, Run, command, finish, hotset};
+use support::{Folder, Run, command, finish, hotset, hotset_without_events, page};
 
 /// Words of a machine where nothing can be steered.
 const CANNOT: [&str; 4] =
@@ -204,15 +203,6 @@ fn files_that_go_and_come_do_not_stop_anything() {
     assert!(run.err.contains("the command goes on without being steered"), "the directory itself went: {}", run.err);
 }
 
-/// Asks for a page.
-fn page(address: &str, path: &str, host: &str) -> String {
-    let mut stream = TcpStream::connect(address).unwrap();
-    write!(stream, "GET {path} HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\n\r\n").unwrap();
-    let mut answer = String::new();
-    stream.read_to_string(&mut answer).unwrap();
-    answer
-}
-
 #[test]
 fn what_is_steered_is_shown_while_it_is() {
     let folder = Folder::new();
@@ -391,17 +381,8 @@ fn a_file_system_that_is_steered_can_be_unmounted() {
 #[test]
 fn a_kernel_without_the_events_gets_a_sentence() {
     let folder = Folder::new();
-    let (here, binary) = (folder.path(""), env!("CARGO_BIN_EXE_hotset"));
-    // Where nothing can be mounted there is nothing to hide.
-    let script = format!(
-        "mount -t tmpfs none /sys/kernel/tracing && mount -t tmpfs none /sys/kernel/debug || exit 99; exec {binary} steer {here} --memory 64M -- true"
-    );
-    let mut hidden = Command::new("unshare");
-    hidden.args(["-m", "sh", "-c", &script]).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
-    let run = finish(hidden);
-    if run.status == 99 || run.err.contains("unshare") {
-        return println!("NOT RUN: tracing cannot be hidden here: {}", run.err);
-    }
+    let here = folder.path("");
+    let Some(run) = hotset_without_events(&format!("steer {here} --memory 64M -- true")) else { return };
     assert_eq!(run.status, 1, "{run:?}");
     assert!(run.err.contains("no feed of the page cache can be had here") && run.err.contains("tracefs"), "{run:?}");
 }

@@ -4,11 +4,9 @@
 mod support;
 
 use std::fs::{self, File};
-use std::io::{ErrorKind, Read, Write};
-use std::net::TcpStream;
+use std::io::ErrorKind;
 use std::os::unix::fs::FileExt;
 use std::path::Path;
-use std::process::{Command, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -16,7 +14,7 @@ use rustix::fs::Advice;
 use rustix::process::Signal;
 use serde_json::Value;
 use support::mounted::{Mount, can_mount, pattern, unmount};
-use support::{Folder, finish, hotset};
+use support::{Folder, hotset, hotset_without_events, page};
 
 /// So long something may take on a loaded machine.
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -84,15 +82,21 @@ fn until(what: &str, is_so: impl Fn() -> bool) {
     }
 }
 
+/// A directory to serve and one to mount it at, as long as the folder lives.
+fn directories() -> (Folder, String, String) {
+    let folder = Folder::new();
+    let (source, at) = (folder.path("source"), folder.path("at"));
+    fs::create_dir(&source).unwrap();
+    fs::create_dir(&at).unwrap();
+    (folder, source, at)
+}
+
 #[test]
 fn what_makes_no_sense_is_refused_in_a_sentence() {
     if !can_mount() {
         return;
     }
-    let folder = Folder::new();
-    let (source, at) = (folder.path("source"), folder.path("at"));
-    fs::create_dir(&source).unwrap();
-    fs::create_dir(&at).unwrap();
+    let (_folder, source, at) = directories();
     let refused = |arguments: &[&str]| {
         let run = hotset(&[&["mount", &source, &at, "--mode", "steered"], arguments].concat());
         assert_eq!((run.status, run.out.as_str()), (2, ""), "{run:?}");
@@ -113,19 +117,9 @@ fn without_a_feed_nothing_is_mounted() {
     if !can_mount() {
         return;
     }
-    let folder = Folder::new();
-    let (source, at, binary) = (folder.path("source"), folder.path("at"), env!("CARGO_BIN_EXE_hotset"));
-    fs::create_dir(&source).unwrap();
-    fs::create_dir(&at).unwrap();
-    let script = format!(
-        "mount -t tmpfs none /sys/kernel/tracing && mount -t tmpfs none /sys/kernel/debug || exit 99; exec {binary} mount {source} {at} --mode steered --memory 1M --policy lirs"
-    );
-    let mut hidden = Command::new("unshare");
-    hidden.args(["-m", "sh", "-c", &script]).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
-    let run = finish(hidden);
-    if run.status == 99 || run.err.contains("unshare") {
-        return println!("NOT RUN: tracing cannot be hidden here: {}", run.err);
-    }
+    let (_folder, source, at) = directories();
+    let arguments = format!("mount {source} {at} --mode steered --memory 1M --policy lirs");
+    let Some(run) = hotset_without_events(&arguments) else { return };
     assert_eq!(run.status, 1, "{run:?}");
     assert!(run.err.contains("--mode steered needs to hear from the kernel what is read"), "{run:?}");
     assert!(
@@ -181,10 +175,7 @@ fn metrics_are_served() {
     if !can_steer() {
         return;
     }
-    let folder = Folder::new();
-    let (source, at) = (folder.path("source"), folder.path("at"));
-    fs::create_dir(&source).unwrap();
-    fs::create_dir(&at).unwrap();
+    let (_folder, source, at) = directories();
     let options = ["--mode", "steered", "--policy", "lirs", "--memory", "1M", "--listen", "127.0.0.1:0"];
     let mut child = support::command(&[&["mount", &source, &at], &options[..]].concat()).spawn().unwrap();
     let mut said = std::io::BufReader::new(child.stderr.take().unwrap());
@@ -192,10 +183,7 @@ fn metrics_are_served() {
     std::io::BufRead::read_line(&mut said, &mut line).unwrap();
     let address =
         line.split_once("http://").unwrap_or_else(|| panic!("{line}")).1.split_once('/').unwrap().0.to_owned();
-    let mut stream = TcpStream::connect(&address).unwrap();
-    write!(stream, "GET /metrics HTTP/1.1\r\nHost: {address}\r\nConnection: close\r\n\r\n").unwrap();
-    let mut answer = String::new();
-    stream.read_to_string(&mut answer).unwrap();
+    let answer = page(&address, "/metrics", &address);
     assert!(
         answer.contains("\nhotset_steer_steering 1\n") && answer.contains("\nhotset_steer_blocks 256\n"),
         "{answer}"

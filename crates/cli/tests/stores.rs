@@ -5,16 +5,13 @@ mod support;
 
 use std::fs;
 use std::io::Read;
-use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
-use std::thread;
-use std::time::{Duration, Instant};
 
 use hotset_testkit::s3::{Fault, S3};
 use rustix::process::{Pid, Signal, kill_process};
 
-use support::mounted::{can_mount, pattern, unmount};
+use support::mounted::{can_mount, pattern, unmount, wait_for};
 use support::{Folder, Run, finish, hotset};
 
 const KEY: &str = "AKIAKEYOFTHETEST";
@@ -40,13 +37,7 @@ fn check_has_no_secrets(what: &str, bytes: &[u8]) {
 /// Mounts and waits until it serves.
 fn start(mut command: Command, at: &str) -> Child {
     let mut child = command.stderr(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
-    let device = |path: &Path| fs::metadata(path).map(|about| about.dev()).ok();
-    let (at, started) = (Path::new(at), Instant::now());
-    while device(at) == device(&at.join("..")) || device(at).is_none() {
-        let ended = child.try_wait().unwrap();
-        assert!(ended.is_none() && started.elapsed() < Duration::from_secs(20), "it does not mount: {ended:?}");
-        thread::sleep(Duration::from_millis(5));
-    }
+    wait_for(Path::new(at), &mut child);
     child
 }
 

@@ -5,7 +5,8 @@ pub mod mounted;
 pub mod viewer;
 
 use std::fs;
-use std::io::Write;
+use std::io::{Read, Write};
+use std::net::TcpStream;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
@@ -145,4 +146,29 @@ pub fn keys(row: &Value) -> Vec<&str> {
 
 pub fn exists(path: &str) -> bool {
     Path::new(path).exists()
+}
+
+/// Runs `hotset` where the kernel's events are hidden; says so where they cannot be.
+pub fn hotset_without_events(arguments: &str) -> Option<Run> {
+    let binary = env!("CARGO_BIN_EXE_hotset");
+    let script = format!(
+        "mount -t tmpfs none /sys/kernel/tracing && mount -t tmpfs none /sys/kernel/debug || exit 99; exec {binary} {arguments}"
+    );
+    let mut hidden = Command::new("unshare");
+    hidden.args(["-m", "sh", "-c", &script]).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let run = finish(hidden);
+    if run.status == 99 || run.err.contains("unshare") {
+        println!("NOT RUN: tracing cannot be hidden here: {}", run.err);
+        return None;
+    }
+    Some(run)
+}
+
+/// Asks a server for a page.
+pub fn page(address: &str, path: &str, host: &str) -> String {
+    let mut stream = TcpStream::connect(address).unwrap();
+    write!(stream, "GET {path} HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\n\r\n").unwrap();
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).unwrap();
+    answer
 }

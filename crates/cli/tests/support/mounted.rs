@@ -28,6 +28,17 @@ pub fn can_mount() -> bool {
     able
 }
 
+/// Waits until this process has mounted something at a directory.
+pub fn wait_for(at: &Path, server: &mut Child) {
+    let device = |path: &Path| fs::metadata(path).map(|about| about.dev()).ok();
+    let started = Instant::now();
+    while device(at) == device(at.parent().unwrap()) || device(at).is_none() {
+        let ended = server.try_wait().unwrap();
+        assert!(ended.is_none() && started.elapsed() < Duration::from_secs(20), "it does not mount: {ended:?}");
+        thread::sleep(Duration::from_millis(5));
+    }
+}
+
 impl Mount {
     /// Serves a new directory with these arguments.
     pub fn new(arguments: &[&str]) -> Mount {
@@ -49,14 +60,8 @@ impl Mount {
             .stderr(Stdio::piped())
             .spawn()
             .unwrap();
-        self.server = Some(child);
-        let device = |path: &Path| fs::metadata(path).map(|about| about.dev()).ok();
-        let started = Instant::now();
-        while device(&self.at("")) == device(self.folder.path()) || device(&self.at("")).is_none() {
-            let ended = self.server.as_mut().unwrap().try_wait().unwrap();
-            assert!(ended.is_none() && started.elapsed() < Duration::from_secs(20), "it does not mount: {ended:?}");
-            thread::sleep(Duration::from_millis(5));
-        }
+        let at = self.at("");
+        wait_for(&at, self.server.insert(child));
     }
 
     /// A file as it lies in the source.
