@@ -24,7 +24,7 @@ def experiment(
 
     It runs the command, which knows what such a file may say: ``hotset`` among the programs, or what the environment
     names in ``HOTSET``. Names of traces begin at ``traces``, at what ``HOTSET_TRACES`` names, or beside the file. ``on``
-    and ``keep`` are those of ``sweep``; over a cluster there are no mixes and no series over time.
+    is that of ``sweep``, and so is ``keep``, but for a cluster alone; there are no mixes and no series over time there.
     """
     given: Mapping[str, str | os.PathLike[str] | None] = {"--traces": traces, "--on": on, "--keep": keep}
     typed = [word for name, value in given.items() if value is not None for word in (name, os.fspath(value))]
@@ -51,4 +51,4 @@ def _told(arguments: list[str]) -> tuple[str, list[str]]:
     if done.returncode != 0:
         *_, why = done.stderr.strip().rpartition("hotset: ")
         raise _native.Error(why or f"{command} ended with the status {done.returncode}")
-    return done.stdout, done.stderr.splitlines()
+    return done.stdout, [line.removeprefix("hotset: ") for line in done.stderr.splitlines()]

@@ -92,7 +92,5 @@ def mix(
         (name, trace._native, (loops or {}).get(name, 1), (start or {}).get(name), (span or {}).get(name))
         for name, trace in traces.items()
     ]
-    mixed = _native.Trace.of_mix("mix", given, by)
-    named = " ".join(f"{name}={trace.name}" for name, trace in traces.items())
-    written(output, lambda path: _native.write(mixed, path, [("parts", named)]))
+    written(output, lambda path: _native.mix(given, by, path))
     return open(output)

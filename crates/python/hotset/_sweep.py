@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 #: References of a trace that are held, by default. Rows tell distinct blocks where all are, so it must not depend on the
 #: machine.
 MEMORY = "4G"
+SWEEPING: Replaying = {**REPLAYING, "memory": MEMORY}
 #: Traces that are looked at in one go.
 _LOOKS = 64
 
@@ -45,7 +46,7 @@ class Look(NamedTuple):
     is_of_memory: bool
 
 
-@takes(Replaying, {**REPLAYING, "memory": MEMORY})
+@takes(Replaying, SWEEPING)
 def sweep(
     traces: Any,
     policies: Specs | None = None,
@@ -63,15 +64,15 @@ def sweep(
     version of hotset, and see the traces under the same paths.
 
     With a folder ``keep`` what is done is kept there, and a sweep that was interrupted, or has more traces than before,
-    goes on from there. What was kept counts only for the same trace (by size and time of change), policies, sizes,
-    options and version.
+    goes on from there. What was kept counts only for the same trace (by size, time of change, what was chosen of it and
+    how it is read), policies, sizes, options and version.
 
     ``memory`` bounds what is held of each trace, as ``--memory`` does, and does not depend on the machine. The other
     options are those of ``simulate``.
     """
     if callable(policies) or not isinstance(policies, str) and any(map(callable, policies := list(policies or ()))):
         raise _native.Error("a sweep has policies of the list alone: give simulate those that are written in Python")
-    told = whole({**REPLAYING, "memory": MEMORY}, options)
+    told = whole(SWEEPING, options)
     if told["classes"] is not None:
         told["classes"] = os.path.abspath(told["classes"])
     job = job_of(policies, sizes, told)

@@ -112,7 +112,7 @@ class Trace:
         from ._files import refuse_inputs, written
 
         refuse_inputs(path, [self])
-        written(path, lambda beside: _native.write(self._native, beside, []))
+        written(path, lambda beside: _native.write(self._native, beside))
 
     def _columns(self) -> dict[str, NDArray[Any]]:
         import numpy as np

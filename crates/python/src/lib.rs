@@ -41,6 +41,7 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(curve::curve, module)?)?;
     module.add_function(wrap_pyfunction!(inspect::inspect, module)?)?;
     module.add_function(wrap_pyfunction!(advise::advise, module)?)?;
+    module.add_function(wrap_pyfunction!(making::mix, module)?)?;
     module.add_function(wrap_pyfunction!(making::write, module)?)?;
     module.add_function(wrap_pyfunction!(making::record, module)?)?;
     module.add_function(wrap_pyfunction!(rows::columns, module)?)?;

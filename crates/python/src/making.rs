@@ -10,23 +10,40 @@ use hotset_capture::memory;
 use hotset_capture::record::{RecordError, Recorder};
 use hotset_capture::strace::Apps;
 use hotset_core::spec::Value;
+use hotset_sim::SimError;
 use hotset_trace::error::Place;
-use hotset_trace::memory::{MemoryBatch, MemoryReader};
+use hotset_trace::mix::{Mix, Order, Part};
 use hotset_trace::native::{Header, MemoryWriter, Writer};
-use hotset_trace::{Batch, TraceError, TraceReader};
+use hotset_trace::{TraceError, TraceReader};
 use pyo3::prelude::*;
 
-use crate::failure::{of_trace, refused};
-use crate::opener::App;
-use crate::run::{Watch, run};
+use crate::failure::{of_sim, of_trace, refused};
+use crate::run::run;
 use crate::selection::one_of;
 use crate::trace::Trace;
 
 /// An application of a mix, in words: its name, its trace, passes over that, when it begins, how long a pass takes.
-pub type Told<'py> = (String, PyRef<'py, Trace>, u32, Option<String>, Option<String>);
+type Told<'py> = (String, PyRef<'py, Trace>, u32, Option<String>, Option<String>);
 
-/// The application that these words mean.
-pub fn app((name, trace, loops, start, span): Told) -> PyResult<App> {
+/// Writes a native trace of the traces of several applications, as if they had run side by side.
+#[pyfunction]
+pub fn mix(py: Python<'_>, parts: Vec<Told<'_>>, by: &str, output: PathBuf) -> PyResult<Vec<String>> {
+    let order = one_of("--by", by, &[("lockstep", Order::Lockstep), ("time", Order::Time)])?;
+    let named = |(name, trace, ..): &Told| format!("{name}={}", trace.opener().name());
+    let named: Vec<String> = parts.iter().map(named).collect();
+    let parts: Vec<Part> = parts.into_iter().map(part).collect::<PyResult<_>>()?;
+    let mixed = run(py, Some(1), None, move |watch| {
+        let mut mix = Mix::new(parts, order)?;
+        let header = Header::new(mix.meta()).with("source", "mix").with("parts", &named.join(" "));
+        let mut writer = Writer::new(created(&output)?, &output, &header)?;
+        watch.each(&mut mix, |batch, tables| writer.push(batch, tables))?;
+        writer.finish(mix.tables())?;
+        Ok::<_, TraceError>(mix.notes())
+    })?;
+    mixed.map_err(|error| of_trace(&error))
+}
+
+fn part((name, trace, loops, start, span): Told) -> PyResult<Part> {
     if loops == 0 {
         return Err(refused(format!("{name} would not occur with 0 passes: expected 1 or more")));
     }
@@ -35,59 +52,34 @@ pub fn app((name, trace, loops, start, span): Told) -> PyResult<App> {
         _ => Err(refused(format!("{text:?} is no time: expected one such as 10s or 500ms"))),
     };
     let (start, span) = (start.map(time).transpose()?.unwrap_or(0), span.map(time).transpose()?);
-    Ok(App { name, trace: trace.choice()?, loops, start, span })
+    let choice = trace.choice()?;
+    Ok(Part { name, open: Box::new(move || Ok(choice.open_below()?.reader)), loops, start, span })
 }
 
-/// Writes what is chosen of a trace as a native one, with these notes in its header; gives remarks.
+/// Writes what is chosen of a trace as a native one; gives remarks.
 #[pyfunction]
-pub fn write(py: Python<'_>, trace: &Trace, output: PathBuf, notes: Vec<(String, String)>) -> PyResult<Vec<String>> {
+pub fn write(py: Python<'_>, trace: &Trace, output: PathBuf) -> PyResult<Vec<String>> {
     let choice = trace.choice()?;
     let wrote = run(py, Some(1), None, move |watch| {
         let mut trace = choice.open()?;
-        let noted = |header: Header| notes.iter().fold(header, |header, (key, value)| header.with(key, value));
         let format = trace.format;
         match trace.reader.memory() {
             Some(memory) => {
-                let header = noted(Header::of_memory(&memory.memory_meta()).with("source", format));
-                copy_memory(memory, MemoryWriter::new(BufWriter::new(created(&output)?), &output, &header)?, watch)?;
+                let header = Header::of_memory(&memory.memory_meta()).with("source", format);
+                let mut writer = MemoryWriter::new(BufWriter::new(created(&output)?), &output, &header)?;
+                watch.each_of_memory(memory, |batch| writer.push(batch))?;
+                writer.finish()?;
             }
             None => {
-                let header = noted(Header::new(trace.meta()).with("source", format));
-                copy(trace.reader.as_mut(), Writer::new(created(&output)?, &output, &header)?, watch)?;
+                let header = Header::new(trace.meta()).with("source", format);
+                let mut writer = Writer::new(created(&output)?, &output, &header)?;
+                watch.each(trace.reader.as_mut(), |batch, tables| writer.push(batch, tables))?;
+                writer.finish(trace.reader.tables())?;
             }
         }
-        Ok::<_, TraceError>(trace.reader.notes())
+        Ok::<_, SimError>(trace.reader.notes())
     })?;
-    wrote.map_err(|error| of_trace(&error))
-}
-
-fn copy(reader: &mut dyn TraceReader, mut writer: Writer<File>, watch: &Watch) -> Result<(), TraceError> {
-    let mut batch = Batch::new();
-    loop {
-        reader.read(&mut batch)?;
-        watch.check();
-        if batch.is_empty() {
-            break;
-        }
-        writer.push(&batch, reader.tables())?;
-    }
-    writer.finish(reader.tables()).map(drop)
-}
-
-fn copy_memory(
-    memory: &mut dyn MemoryReader,
-    mut writer: MemoryWriter<BufWriter<File>>,
-    watch: &Watch,
-) -> Result<(), TraceError> {
-    let mut batch = MemoryBatch::default();
-    loop {
-        memory.read_memory(&mut batch)?;
-        watch.check();
-        if batch.is_empty() {
-            return writer.finish().map(drop);
-        }
-        writer.push(&batch)?;
-    }
+    wrote.map_err(|error| of_sim(&error, ""))
 }
 
 fn created(output: &Path) -> Result<File, TraceError> {

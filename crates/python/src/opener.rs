@@ -1,4 +1,4 @@
-//! What opens a trace as often as it is read: a file, bytes, an array, a part of another trace, or a mix of several.
+//! What opens a trace as often as it is read: a file, bytes, an array, or a part of another trace.
 
 use std::io::Cursor;
 use std::path::{Path, PathBuf};
@@ -10,8 +10,7 @@ use hotset_sim::{Options, SimError};
 use hotset_trace::error::Place;
 use hotset_trace::formats::{BUILTIN, by_name, open_input, split_prefix};
 use hotset_trace::input::{Input, Progress as Position};
-use hotset_trace::mix::{self, Order};
-use hotset_trace::{Format, OpenOptions, Trace, TraceError, TraceReader};
+use hotset_trace::{Format, OpenOptions, Trace, TraceError};
 
 use crate::columns::{Columns, ColumnsReader, FORMAT};
 use crate::part::Part;
@@ -32,8 +31,6 @@ pub enum Source {
     Columns(Arc<Columns>),
     /// Of what is chosen of another trace the requests from this number up to that one.
     Part(Arc<(Choice, u64, u64)>),
-    /// Several traces, as if their applications had run side by side.
-    Mix(Arc<[App]>, Order),
 }
 
 /// What is chosen of a trace.
@@ -41,19 +38,6 @@ pub enum Source {
 pub struct Choice {
     pub opener: Opener,
     pub only: Filter,
-}
-
-/// An application of a mix.
-#[derive(Clone)]
-pub struct App {
-    pub name: String,
-    pub trace: Choice,
-    /// Passes over its trace.
-    pub loops: u32,
-    /// Nanoseconds after which it begins.
-    pub start: u64,
-    /// Nanoseconds of a pass, if that is not as recorded.
-    pub span: Option<u64>,
 }
 
 /// All formats that are read.
@@ -79,14 +63,14 @@ impl Opener {
                 let named = named.and_then(|name| by_name(name, &formats).ok());
                 open_input(input, named, &formats, &self.options)
             }
-            Source::Columns(columns) => Ok(made(FORMAT, ColumnsReader::new(Arc::clone(columns)))),
+            Source::Columns(columns) => {
+                let reader = Box::new(ColumnsReader::new(Arc::clone(columns)));
+                Ok(Trace { format: FORMAT, reader, progress: Position::default() })
+            }
             Source::Part(part) => {
                 let (chosen, from, to) = &**part;
-                let whole = chosen.open()?;
+                let whole = chosen.open_below()?;
                 Ok(Trace { reader: Box::new(Part::new(whole.reader, *from, *to)), ..whole })
-            }
-            Source::Mix(apps, order) => {
-                Ok(made("mix", mix::Mix::new(apps.iter().cloned().map(App::part).collect(), *order)?))
             }
         }
     }
@@ -97,7 +81,6 @@ impl Opener {
             Source::File(path) => vec![split_prefix(path, &formats()).1],
             Source::Memory(_) | Source::Columns(_) => Vec::new(),
             Source::Part(part) => part.0.opener.files(),
-            Source::Mix(apps, _) => apps.iter().flat_map(|app| app.trace.opener.files()).collect(),
         }
     }
 
@@ -109,42 +92,28 @@ impl Opener {
                 format!("{format:?} {columns:?} {skip_bad}")
             }
             Source::Part(part) => format!("{}[{}:{}]", part.0.made_of(), part.1, part.2),
-            Source::Mix(apps, order) => {
-                let of = |app: &App| {
-                    let App { name, trace, loops, start, span } = app;
-                    format!("{name}={}({loops},{start},{span:?})", trace.made_of())
-                };
-                format!("{order:?} {}", apps.iter().map(of).collect::<Vec<_>>().join(" "))
-            }
         }
     }
 }
 
-fn made(format: &'static str, reader: impl TraceReader + 'static) -> Trace {
-    Trace { format, reader: Box::new(reader), progress: Position::default() }
-}
-
 impl Choice {
     /// Opens what is chosen.
-    pub fn open(&self) -> Result<Trace, TraceError> {
+    pub fn open(&self) -> Result<Trace, SimError> {
         let selection = Selection { only: self.only.clone(), ..Selection::default() };
-        let refused = |error: SimError| match error {
+        selection.open(self.opener.name(), || self.opener.open(), &Options::default())
+    }
+
+    /// The same, for a reader that reads from it.
+    pub fn open_below(&self) -> Result<Trace, TraceError> {
+        self.open().map_err(|error| match error {
             SimError::Trace(error) => error,
             error => TraceError::new(Path::new(self.opener.name()), Place::File, error.to_string()),
-        };
-        selection.open(self.opener.name(), || self.opener.open(), &Options::default()).map_err(refused)
+        })
     }
 
     /// As [`Opener::made_of`], with the choice.
     pub fn made_of(&self) -> String {
         let chosen = if self.only.is_everything() { String::new() } else { format!("only {} ", self.only) };
         format!("{chosen}{}", self.opener.made_of())
-    }
-}
-
-impl App {
-    fn part(self) -> mix::Part {
-        let App { name, trace, loops, start, span } = self;
-        mix::Part { name, open: Box::new(move || Ok(trace.open()?.reader)), loops, start, span }
     }
 }

@@ -11,8 +11,9 @@ use std::thread;
 use std::time::Duration;
 
 use hotset_sim::{Observer, Progress};
-use hotset_trace::TraceReader;
 use hotset_trace::input::Progress as Position;
+use hotset_trace::memory::{MemoryBatch, MemoryReader};
+use hotset_trace::{Batch, Tables, TraceError, TraceReader};
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
 use rayon::ThreadPoolBuilder;
@@ -56,6 +57,40 @@ impl Watch {
     pub fn check(&self) {
         if self.is_interrupted.load(Ordering::Relaxed) {
             panic::resume_unwind(Box::new(Interrupted));
+        }
+    }
+
+    /// Gives every batch of a trace to `take`, with the names met so far.
+    pub fn each(
+        &self,
+        reader: &mut dyn TraceReader,
+        mut take: impl FnMut(&Batch, &Tables) -> Result<(), TraceError>,
+    ) -> Result<(), TraceError> {
+        let mut batch = Batch::new();
+        loop {
+            reader.read(&mut batch)?;
+            self.check();
+            if batch.is_empty() {
+                return Ok(());
+            }
+            take(&batch, reader.tables())?;
+        }
+    }
+
+    /// The same of a trace of memory.
+    pub fn each_of_memory(
+        &self,
+        memory: &mut dyn MemoryReader,
+        mut take: impl FnMut(&MemoryBatch) -> Result<(), TraceError>,
+    ) -> Result<(), TraceError> {
+        let mut batch = MemoryBatch::default();
+        loop {
+            memory.read_memory(&mut batch)?;
+            self.check();
+            if batch.is_empty() {
+                return Ok(());
+            }
+            take(&batch)?;
         }
     }
 }

@@ -4,22 +4,17 @@ use std::path::PathBuf;
 use std::sync::{Arc, OnceLock};
 
 use bytemuck::cast_slice;
-use hotset_sim::Options;
-use hotset_sim::select::Selection;
 use hotset_trace::formats::by_name;
-use hotset_trace::memory::MemoryBatch;
-use hotset_trace::mix::Order;
-use hotset_trace::{Addressing, Batch, OpenOptions, TraceError, TraceReader};
+use hotset_trace::{Addressing, OpenOptions, TraceError, TraceReader};
 use numpy::{IntoPyArray, PyArray1, PyReadonlyArray1};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
 use crate::columns::Columns;
 use crate::failure::{of_option, of_sim, of_trace, refused};
-use crate::making::{Told, app};
 use crate::opener::{Choice, Opener, Source, formats};
 use crate::run::{Watch, run};
-use crate::selection::{Chosen, one_of};
+use crate::selection::Chosen;
 
 /// A trace: what was referred to, in order. ``hotset.open`` opens one; it is read when something is asked of it.
 #[pyclass(frozen, module = "hotset")]
@@ -73,16 +68,15 @@ impl Trace {
     /// Gives every batch of what is chosen to `visit`, four words of 64 bits a request or three a run of references to
     /// a page; then what there was to know.
     fn scan(&self, py: Python<'_>, mut visit: impl FnMut(&[u64]) + Send + 'static) -> PyResult<About> {
-        let selection = Selection { only: self.chosen.filter()?, ..Selection::default() };
-        let opener = self.opener.clone();
+        let choice = self.choice()?;
         let read = move |watch: &Watch| {
-            let mut trace = selection.open(opener.name(), || opener.open(), &Options::default())?;
+            let mut trace = choice.open()?;
             let mut about = About::new(&trace);
             match trace.reader.memory().is_some() {
                 true => about.read_memory(trace.reader.as_mut(), watch, &mut visit)?,
                 false => about.read(trace.reader.as_mut(), watch, &mut visit)?,
             }
-            hotset_sim::Observer::read(watch, opener.name(), trace.reader.as_ref());
+            hotset_sim::Observer::read(watch, choice.opener.name(), trace.reader.as_ref());
             about.remarks = watch.remarks();
             Ok(about)
         };
@@ -130,16 +124,11 @@ impl About {
         watch: &Watch,
         visit: &mut impl FnMut(&[u64]),
     ) -> Result<(), TraceError> {
-        let mut batch = Batch::new();
-        loop {
-            reader.read(&mut batch)?;
-            watch.check();
-            if batch.is_empty() {
-                break;
-            }
+        watch.each(reader, |batch, _| {
             self.requests += batch.len() as u64;
             visit(cast_slice(&batch.requests));
-        }
+            Ok(())
+        })?;
         self.files = reader.tables().files.len();
         self.applications.clone_from(&reader.tables().apps);
         Ok(())
@@ -153,13 +142,8 @@ impl About {
     ) -> Result<(), TraceError> {
         let Some(memory) = reader.memory() else { return Ok(()) };
         let mut told = OfMemory { has_writes: memory.memory_meta().has_writes, ..OfMemory::default() };
-        let (mut batch, mut words) = (MemoryBatch::default(), Vec::new());
-        loop {
-            memory.read_memory(&mut batch)?;
-            watch.check();
-            if batch.is_empty() {
-                break;
-            }
+        let mut words = Vec::new();
+        watch.each_of_memory(memory, |batch| {
             words.clear();
             words.extend(batch.runs.iter().flat_map(|run| [run.page, run.references, run.writes]));
             visit(&words);
@@ -168,7 +152,8 @@ impl About {
             told.writes += batch.runs.iter().map(|run| run.writes).sum::<u64>();
             told.instructions = told.instructions.max(batch.instructions);
             told.object_events += batch.events.len() as u64;
-        }
+            Ok(())
+        })?;
         self.memory = Some(told);
         Ok(())
     }
@@ -219,16 +204,6 @@ impl Trace {
         Ok(Trace::of(name, Source::Columns(Arc::new(columns)), OpenOptions::default()))
     }
 
-    /// The traces of several applications as one, mixed as it is read.
-    #[staticmethod]
-    fn of_mix(name: String, apps: Vec<Told<'_>>, by: &str) -> PyResult<Trace> {
-        let order = one_of("--by", by, &[("lockstep", Order::Lockstep), ("time", Order::Time)])?;
-        let apps = apps.into_iter().map(app).collect::<PyResult<_>>()?;
-        let trace = Trace::of(name, Source::Mix(apps, order), OpenOptions::default());
-        trace.opener.open().map_err(|error| of_trace(&error))?;
-        Ok(trace)
-    }
-
     /// The requests of what is chosen from this number up to that one: a view, as nothing is copied.
     fn part(&self, from_: u64, to: u64) -> PyResult<Trace> {
         let name = self.opener.name().to_owned();
@@ -267,6 +242,9 @@ impl Trace {
     /// True if it is one of references to memory.
     #[getter]
     pub fn is_of_memory(&self) -> PyResult<bool> {
+        if let Some(about) = self.about.get() {
+            return Ok(about.memory.is_some());
+        }
         Ok(self.opener.open().map_err(|error| of_trace(&error))?.reader.memory().is_some())
     }
 
@@ -306,10 +284,12 @@ impl Trace {
     fn words<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray1<u64>>> {
         let words = Arc::new(std::sync::Mutex::new(Vec::<u64>::new()));
         let gathered = Arc::clone(&words);
-        self.scan(py, move |batch| {
+        let about = self.scan(py, move |batch| {
             let mut words = gathered.lock().expect("nobody else writes");
             words.extend_from_slice(batch);
         })?;
+        // Another thread may have told meanwhile: the same.
+        let _ = self.about.set(about);
         let words = std::mem::take(&mut *words.lock().expect("nobody writes any more"));
         Ok(words.into_pyarray(py))
     }
@@ -318,6 +298,7 @@ impl Trace {
         let filter = self.chosen.filter()?;
         let only = if filter.is_everything() { String::new() } else { format!(", only {filter}") };
         let part = match &self.opener.source {
+            Source::Part(part) if part.2 == u64::MAX => format!(", requests from {} on", part.1),
             Source::Part(part) => format!(", requests {} to {}", part.1, part.2),
             _ => String::new(),
         };
