@@ -30,6 +30,11 @@ TARGETS = {"fifo": 30, "lru": 30, "clock": 30, "sieve": 30, "arc": 15, "2q": 15,
 RECORD = np.dtype([("time", "<u4"), ("id", "<u8"), ("size", "<u4"), ("next", "<i8")])
 
 
+def processor():
+    """Its name."""
+    return next((line.split(":")[1].strip() for line in open("/proc/cpuinfo") if line.startswith("model name")), platform.machine())
+
+
 def zipf(requests, objects, seed=42):
     """Ids by exact inversion of Zipf(1.0), scattered so that popularity and id are unrelated."""
     rng = np.random.default_rng(seed)
@@ -146,7 +151,7 @@ def main():
     args = parser.parse_args()
     import importlib.metadata
     version = subprocess.run([args.hotset, "--version"], capture_output=True, text=True, check=True).stdout.strip()
-    cpu = next((line.split(":")[1].strip() for line in open("/proc/cpuinfo") if line.startswith("model name")), platform.machine())
+    cpu = processor()
     lines = [f"# {version} beside libcachesim {importlib.metadata.version('libcachesim')} (Python package, `process_trace`)", "",
              f"zipf(1.0), {args.requests:,} requests over {args.objects:,} objects, oracle-general, sizes ignored. "
              f"{cpu}, {os.cpu_count()} cores, load {os.getloadavg()[0]:.1f}, {time.strftime('%Y-%m-%d')}; "

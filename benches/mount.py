@@ -33,6 +33,8 @@ import tempfile
 import time
 from pathlib import Path
 
+from group import Group
+
 BLOCK = 64 * 1024
 
 
@@ -85,23 +87,6 @@ def read(offsets, folder, block=BLOCK):
 def build(at):
     """A command that compiles the tree in a directory."""
     return ["sh", "-c", BUILD, "build", str(at)]
-
-
-class Group:
-    """A control group with limited memory."""
-
-    def __init__(self, limit):
-        first = Path("/sys/fs/cgroup/memory")
-        self.path = (first if first.exists() else Path("/sys/fs/cgroup")) / f"hotset-bench-{os.getpid()}"
-        self.path.mkdir()
-        name = "memory.limit_in_bytes" if first.exists() else "memory.max"
-        (self.path / name).write_text(str(limit))
-
-    def enter(self):
-        (self.path / "cgroup.procs").write_text(str(os.getpid()))
-
-    def close(self):
-        self.path.rmdir()
 
 
 def timed(command, group=None):

@@ -23,7 +23,7 @@ import tempfile
 import time
 
 import numpy as np
-from compare import write_oracle_general, zipf
+from compare import processor, write_oracle_general, zipf
 
 import hotset
 
@@ -100,21 +100,19 @@ def simulations(keys, size, rounds):
     return lines
 
 
+def each(call, arguments):
+    """What calls it with each of these."""
+
+    def work():
+        for argument in arguments:
+            call(argument)
+
+    return work
+
+
 def accesses(keys, size, rounds):
     """References a second, one call each."""
     keys = keys.tolist()
-
-    def ours(policy):
-        def prepared():
-            access = hotset.Cache(policy, size).access
-
-            def work():
-                for key in keys:
-                    access(key)
-
-            return work
-
-        return prepared
 
     def of_cachetools():
         import cachetools
@@ -142,7 +140,8 @@ def accesses(keys, size, rounds):
 
         return work
 
-    ways = {"hotset.Cache, lru": ours("lru"), "hotset.Cache, s3-fifo": ours("s3-fifo")}
+    ours = lambda policy: lambda: each(hotset.Cache(policy, size).access, keys)
+    ways = {f"hotset.Cache, {policy}": ours(policy) for policy in ("lru", "s3-fifo")}
     ways |= {"cachetools.LRUCache": of_cachetools} if HAS["cachetools"] else {}
     ways |= {"libCacheSim's LRU": of_libcachesim} if HAS["libcachesim"] else {}
     return {name: len(keys) / took for name, took in fastest(ways, rounds).items()}
@@ -152,18 +151,7 @@ def batches(keys, size, rounds):
     """References a second, a call for 65,536 of them."""
     parts = np.array_split(keys, max(1, len(keys) >> 16))
 
-    def ours(policy):
-        def prepared():
-            access_many = hotset.Cache(policy, size).access_many
-
-            def work():
-                for part in parts:
-                    access_many(part)
-
-            return work
-
-        return prepared
-
+    ours = lambda policy: lambda: each(hotset.Cache(policy, size).access_many, parts)
     ways = {f"hotset.Cache.access_many, {policy}": ours(policy) for policy in ("lru", "clock", "s3-fifo", "arc", "lirs")}
     return {name: len(keys) / took for name, took in fastest(ways, rounds).items()}
 
@@ -188,11 +176,7 @@ def functions(keys, size, rounds):
             for key in arguments[:100] if is_warm else ():
                 function(key)
 
-            def work():
-                for key in arguments:
-                    function(key)
-
-            return work
+            return each(function, arguments)
 
         return prepared
 
@@ -226,7 +210,7 @@ def report(args):
     keys = zipf(args.requests, args.objects)
     size = len(np.unique(keys)) // 10
     few = keys[: args.requests // 10]
-    cpu = next((line.split(":")[1].strip() for line in open("/proc/cpuinfo") if line.startswith("model name")), platform.machine())
+    cpu = processor()
     peers = ", ".join(f"{name} {importlib.metadata.version(name)}" for name, is_there in HAS.items() if is_there)
     yield f"# hotset {hotset.__version__} for Python beside {peers or 'nothing else'}"
     yield ""

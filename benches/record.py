@@ -10,7 +10,6 @@ its end, without what hotset does before and after. Seconds, and the ratio to th
 
 import argparse
 import json
-import math
 import os
 import platform
 import signal
@@ -20,7 +19,8 @@ import tempfile
 import time
 from pathlib import Path
 
-STUDENT = [math.inf, 12.71, 4.30, 3.18, 2.78, 2.57, 2.45, 2.36, 2.31, 2.26]
+from steer import interval
+
 HOW = {"strace": ["--via", "strace"], "bpf": ["--via", "bpf"], "page-cache": ["--via", "bpf", "--page-cache"]}
 WAYS = ["alone", *HOW]
 OWNER = 65534
@@ -87,13 +87,6 @@ def postgres(hotset, way, scratch, data, transactions):
     os.kill(int(Path(data, "postmaster.pid").read_text().split()[0]), signal.SIGINT)
     running.wait()
     return seconds
-
-
-def interval(values):
-    mean = statistics.mean(values)
-    if len(values) < 2:
-        return mean, math.inf
-    return mean, STUDENT[min(len(values) - 1, len(STUDENT) - 1)] * statistics.stdev(values) / math.sqrt(len(values))
 
 
 def measure(name, rounds, once):

@@ -9,7 +9,6 @@ random places, by a program in C. Needs root, control groups with memory, a C co
 """
 
 import argparse
-import math
 import os
 import signal
 import statistics
@@ -18,6 +17,9 @@ import sys
 import tempfile
 import time
 from pathlib import Path
+
+from group import Group
+from steer import interval
 
 READ = r"""
 #include <fcntl.h>
@@ -48,33 +50,18 @@ for at in 12 * list(range(0, 32 << 20, 65536)):
     os.preadv(file, buffer, at)
     hashlib.sha256(buffer[0]).digest()
 """
-# Student's t for 95 %, by degrees of freedom.
-STUDENT = [math.inf, 12.71, 4.30, 3.18, 2.78, 2.57, 2.45, 2.36, 2.31, 2.26, 2.23, 2.20]
 
 
 def with_interval(differences):
     """Mean and half of its interval, in words."""
-    t = STUDENT[min(len(differences) - 1, len(STUDENT) - 1)]
-    return f"{statistics.mean(differences):+.2f} ± {t * statistics.stdev(differences) / math.sqrt(len(differences)):.2f}"
-
-
-class Group:
-    """A control group with a limit of memory."""
-
-    def __init__(self, name):
-        first = Path("/sys/fs/cgroup/memory")
-        self.path = (first if first.exists() else Path("/sys/fs/cgroup")) / f"hotset-bench-{os.getpid()}-{name}"
-        self.path.mkdir()
-        (self.path / ("memory.limit_in_bytes" if first.exists() else "memory.max")).write_text(str(256 << 20))
-
-    def enter(self):
-        (self.path / "cgroup.procs").write_text(str(os.getpid()))
+    mean, off = interval(differences)
+    return f"{mean:+.2f} ± {off:.2f}"
 
 
 class Costs:
     def __init__(self, args, folder):
         self.args, self.folder = args, Path(folder)
-        self.group, self.other = Group("read"), Group("other")
+        self.group, self.other = Group(256 << 20, "-read"), Group(256 << 20, "-other")
         for name in ("mine", "theirs", "small", "sources", "at"):
             (self.folder / name).mkdir()
         for name in ("mine", "theirs"):
@@ -179,8 +166,8 @@ def main():
         print("| idle for a minute | |\n|---|---|", *costs.idle(), sep="\n", flush=True)
         print("\n| a cached read | 4 KiB | more | 64 KiB | more |\n|---|---|---|---|---|", *costs.reads(), sep="\n", flush=True)
         print("\n| nothing to gain | alone | watched | more |\n|---|---|---|---|", *costs.programs(), sep="\n", flush=True)
-        costs.group.path.rmdir()
-        costs.other.path.rmdir()
+        costs.group.close()
+        costs.other.close()
 
 
 if __name__ == "__main__":
