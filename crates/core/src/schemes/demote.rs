@@ -1,7 +1,9 @@
 //! demote(P, P, client=…): two exclusive levels, a client's cache above an array's.
 //!
 //! Idea: what the client still holds need not be held again below it. A block that the client reads leaves the array; a
-//! block that the client evicts is sent down ("demoted") and enters the array as if it were referenced there.
+//! block that the client evicts is sent down ("demoted") and enters the array as if it were referenced there. With
+//! admit=reused those alone are sent down that hit since they came from storage, so that an array on an SSD is not worn
+//! out by what is read once. `hotset mount --ssd` runs these steps on memory and a disk.
 //!
 //! Paper: Wong, Wilkes, "My cache or yours? Making storage more exclusive", USENIX ATC 2002.
 //!
@@ -11,7 +13,7 @@
 //! application or class. The adaptive variant with ghosts for read and demoted blocks is not implemented.
 //!
 //! Cost: a client hit that of the client's policy; anything else that of both, with virtual calls. Every client
-//! eviction costs a transfer between the levels, which hit ratios do not show. Memory: that of both policies and two
+//! eviction costs a transfer between the levels, which hit ratios do not show. Memory: that of both policies and three
 //! bits a slot.
 //!
 //! When not to use it: where the transfers down cost as much as reading from storage.
@@ -33,6 +35,10 @@ pub struct Demote {
     has_array: bool,
     client: Level,
     array: Level,
+    /// Blocks that hit, in whichever level, when they were referenced last.
+    reused: SlotSet,
+    /// Others are not sent down.
+    only_reused: bool,
 }
 
 /// One of the two caches.
@@ -110,6 +116,12 @@ impl Policy for Demote {
             Param { key: "upper", kind: ParamKind::Policy, default: "lru", doc: "the client's policy" },
             Param { key: "lower", kind: ParamKind::Policy, default: "lru", doc: "the array's policy" },
             Param { key: "client", kind: ParamKind::Share, default: "50%", doc: "the client's part of the capacity" },
+            Param {
+                key: "admit",
+                kind: ParamKind::Word(&["all", "reused"]),
+                default: "all",
+                doc: "what is sent down: all that the client evicts, or what was referenced again since it came from storage",
+            },
         ],
         offline: false,
         needs: Needs::EVERYTHING,
@@ -123,6 +135,8 @@ impl Policy for Demote {
             has_array: sizes.array > 0,
             client: Level::new(setup.args.policy("upper"), sizes.client, setup)?,
             array: Level::new(setup.args.policy("lower"), sizes.array, setup)?,
+            reused: SlotSet::new(setup.slots),
+            only_reused: setup.args.word("admit") == "reused",
         })
     }
 
@@ -147,6 +161,10 @@ impl Policy for Demote {
             Outcome::Admitted if below => self.array.policy.remove(slot, &mut self.array.left),
             Outcome::Bypassed if below => drop(self.array.access(slot, reference)),
             _ => {}
+        }
+        match below || outcome == Outcome::Hit {
+            true => self.reused.insert(slot),
+            false => self.reused.remove(slot),
         }
         self.settle(reference.time, fx);
         if below { Outcome::Hit } else { outcome }
@@ -179,6 +197,7 @@ impl Policy for Demote {
             level.known.grow(slots);
             level.policy.grow(slots);
         }
+        self.reused.grow(slots);
     }
 
     fn contains(&self, slot: Slot) -> bool {
@@ -207,7 +226,8 @@ impl Demote {
         for &victim in &demoted {
             // The array learns nothing of the block but its slot.
             let reference = Reference { time, ..Reference::default() };
-            if !self.has_array || self.array.access(victim, reference) == Outcome::Bypassed {
+            let enters = self.has_array && (!self.only_reused || self.reused.contains(victim));
+            if !enters || self.array.access(victim, reference) == Outcome::Bypassed {
                 self.array.left.evict(victim);
             }
             // At once: a block that the array forgets may be the next one to come down.

@@ -12,6 +12,9 @@ pub(super) struct Demote {
     client: Box<dyn Model>,
     array: Box<dyn Model>,
     array_size: usize,
+    only_reused: bool,
+    /// Blocks that hit when they were referenced last.
+    reused: BTreeSet<u32>,
 }
 
 fn client_size(args: &Args, capacity: usize) -> usize {
@@ -27,6 +30,8 @@ impl Model for Demote {
             client: models::inner(given, "upper", client),
             array: models::inner(given, "lower", array_size.max(1)),
             array_size,
+            only_reused: given.args.word("admit") == "reused",
+            reused: BTreeSet::new(),
         }
     }
 
@@ -37,6 +42,11 @@ impl Model for Demote {
             self.array.access(key, reference);
         } else if below {
             self.array.remove(key);
+        }
+        if upper.hit || below {
+            self.reused.insert(key);
+        } else {
+            self.reused.remove(&key);
         }
         let evicted = self.send_down(upper.evicted, reference.time);
         Step { hit: upper.hit || below, evicted, bypassed: upper.bypassed && !below, fetched: upper.fetched }
@@ -72,7 +82,7 @@ impl Demote {
     fn send_down(&mut self, demoted: Vec<u32>, time: u64) -> Vec<u32> {
         let mut evicted = Vec::new();
         for key in demoted {
-            if self.array_size == 0 {
+            if self.array_size == 0 || (self.only_reused && !self.reused.contains(&key)) {
                 evicted.push(key);
                 continue;
             }

@@ -188,7 +188,12 @@ pub static MODELS: &[Row] = &[
     ),
     row::<demote::Demote>(
         "demote",
-        &["upper=lru, lower=mru, client=10%", "upper=arc, lower=2q", "upper=bypass, lower=lirs, client=80%"],
+        &[
+            "upper=lru, lower=mru, client=10%",
+            "upper=arc, lower=2q",
+            "upper=bypass, lower=lirs, client=80%",
+            "upper=arc, lower=lru, client=30%, admit=reused",
+        ],
     ),
     row::<clock_sweep::ClockSweep>(
         "clock-sweep",
