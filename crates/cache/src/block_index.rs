@@ -43,6 +43,8 @@ pub(crate) struct Entry {
     pub is_dirty: bool,
     /// The bytes of the frame that wait to be written to the source.
     pub waiting: Range<u32>,
+    /// It was referenced again since it came from the source.
+    pub is_reused: bool,
 }
 
 /// The blocks that the policy knows.
@@ -52,7 +54,15 @@ pub(crate) struct BlockIndex(Slots<Entry>);
 impl BlockIndex {
     /// The slot of `block`; one that is not known gets a free one.
     pub fn slot(&mut self, block: &Block) -> Slot {
-        let entry = || Entry { block: *block, frame: None, valid: 0..0, app: 0, is_dirty: false, waiting: 0..0 };
+        let entry = || Entry {
+            block: *block,
+            frame: None,
+            valid: 0..0,
+            app: 0,
+            is_dirty: false,
+            waiting: 0..0,
+            is_reused: false,
+        };
         self.0.slot(block.address, block.file, entry)
     }
 

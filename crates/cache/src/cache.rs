@@ -39,6 +39,7 @@ use crate::shared::Shared;
 use crate::source::{Source, Stamp};
 use crate::state::State;
 use crate::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use crate::tier::Tier;
 use crate::unwritten::limit;
 
 /// How a cache is to be.
@@ -191,6 +192,7 @@ impl FileCache {
             // The data must be what it was, or somebody else has been there too.
             Some(known) if known.has_data_of(&stamp) => {
                 state.files[file as usize].stamp = Some(stamp);
+                state.tell_version(file);
             }
             _ => drop(state.reconcile(file, stamp)),
         }
@@ -244,6 +246,9 @@ impl FileCache {
         }
         // What could not be built so is refused, also where it only gets another size.
         let fresh = Decider::new(&changed, state.apps.known())?;
+        if state.decider.frames().tier.is_some() {
+            fresh.check_takes_tier(&changed.spec)?;
+        }
         let is_resized = sized.memory != plan.memory;
         let fits = !state.decider.is_in_parts() && (!is_other || Decider::new(&sized, state.apps.known()).is_ok());
         if is_resized
@@ -285,6 +290,38 @@ impl FileCache {
     /// [`finish`](FileCache::finish).
     pub fn tell(&self, listener: Sender<Repartition>) {
         self.shared.lock().decider.frames_mut().division.listener = Some(listener);
+    }
+
+    /// From now on what memory lets go of goes to the tier, whose blocks have the size of the cache's. Schemes that cut
+    /// or classify blocks in their own way are refused, now and later.
+    pub fn put_on(&self, tier: Tier) -> Result<(), CacheError> {
+        let mut state = self.shared.lock();
+        state.decider.check_takes_tier(&self.policy())?;
+        state.decider.frames_mut().tier = Some(tier);
+        Ok(())
+    }
+
+    /// Sends what memory holds to the tier, as far as it enters, and waits until all of it is written. The tier is
+    /// another process's after that. To be called when nobody is served any more.
+    pub fn end_tier(&self) {
+        // Of a broken cache nothing is believed but what was written before.
+        self.shared.contain(|| self.send_down());
+        let tier = self.shared.look().decider.frames_mut().tier.take();
+        drop(tier);
+    }
+
+    fn send_down(&self) {
+        let resident = self.shared.lock().decider.frames().resident();
+        for slot in resident {
+            let mut state = self.shared.lock();
+            let frames = state.decider.frames_mut();
+            frames.send_down(slot);
+            let Some(tier) = &mut frames.tier else { return };
+            tier.settle(0);
+            let wait_for_room = tier.room();
+            drop(state);
+            wait_for_room();
+        }
     }
 
     /// Writes the end of the recording, if there is one. Nobody is told of decisions any more. The recording of a

@@ -22,6 +22,7 @@ use crate::counts::{Counts, Open};
 use crate::error::CacheError;
 use crate::frames::Frames;
 use crate::machine::Memory;
+use crate::tier::{Lease, Tier};
 use hotset_core::host::{Build, Hosted};
 
 /// Bytes that tables take for each block, about, ghosts left out.
@@ -94,6 +95,8 @@ pub(crate) struct Decided<'a> {
     pub slot: Option<Slot>,
     /// It was resident before.
     pub hit: bool,
+    /// It is in the tier, or was and goes to memory.
+    pub below: Option<Lease>,
 }
 
 /// Told of each block of data as soon as it is decided.
@@ -135,7 +138,7 @@ impl Decider {
                 return Err(CacheError::Block(size.block));
             }
             let (index, division, inodes, unwritten, write_backs) = Default::default();
-            Ok(Frames { index, arena: Arena::new(&sizes)?, division, inodes, unwritten, write_backs })
+            Ok(Frames { index, arena: Arena::new(&sizes)?, division, inodes, unwritten, write_backs, tier: None })
         })?;
         let classes = view.rules.as_ref().map_or(0, |rules| rules.classes().len());
         Ok(Decider {
@@ -172,7 +175,8 @@ impl Decider {
 
     /// True if a request that moves no data matters to the policy; `file` is its number if it has one.
     pub fn wants(&self, op: Op, file: Option<u32>) -> bool {
-        let is_known = || file.is_some_and(|file| self.knows(file));
+        let is_below = |file| self.frames().tier.as_ref().is_some_and(|tier| tier.has(file));
+        let is_known = || file.is_some_and(|file| self.knows(file) || is_below(file));
         self.keeps_inodes() || (op == Op::Unlink && is_known())
     }
 
@@ -194,6 +198,14 @@ impl Decider {
     /// Parts of the cache cut files into blocks of their own.
     pub fn is_in_parts(&self) -> bool {
         self.is_in_parts
+    }
+
+    /// Whether there can be a second level below the scheme.
+    pub fn check_takes_tier(&self, policy: &PolicySpec) -> Result<(), CacheError> {
+        match self.addresses {
+            Addresses::Plain(_) => Ok(()),
+            Addresses::Shown(_) => Err(CacheError::Tier(policy.to_string())),
+        }
     }
 
     /// Bytes of the largest block.
@@ -291,6 +303,7 @@ impl Decider {
             *ranges = Vec::new();
         }
         self.viewer.forget_file(file);
+        self.frames_mut().tier.iter_mut().for_each(|tier| tier.unbind(file));
     }
 
     /// The number of an application may be another one's; gives what was counted of it.
@@ -379,14 +392,17 @@ impl Decider {
         let slot = self.frames_mut().index.slot(block);
         let (outcome, kept) = self.hosted.access(slot, reference);
         let hit = outcome == Outcome::Hit;
+        let below = self.frames_mut().tier.as_mut().and_then(|tier| tier.follow(block, outcome, reference.time));
+        let entry = self.frames_mut().index.entry_mut(slot);
+        entry.is_reused = hit || below.is_some();
         if !hit {
-            self.frames_mut().index.entry_mut(slot).app = reference.app;
+            entry.app = reference.app;
         }
         if reference.write && self.writes_back {
             self.frames_mut().note_write(slot, outcome == Outcome::Bypassed);
         }
         if block.pool.is_some() {
-            serve(self.frames_mut(), Decided { block, slot: kept.then_some(slot), hit });
+            serve(self.frames_mut(), Decided { block, slot: kept.then_some(slot), hit, below });
         }
         hit
     }
@@ -403,6 +419,10 @@ impl Decider {
             self.frames_mut().clean(slot);
             self.hosted.remove(slot);
         }
+        if let Some(tier) = &mut self.frames_mut().tier {
+            tier.remove(file, from.unwrap_or(0));
+            tier.settle(0);
+        }
     }
 
     /// Changes the memory of a cache that is not [in parts](Decider::is_in_parts), to one with which it could be built.
@@ -412,6 +432,7 @@ impl Decider {
         self.hosted.resize(capacity);
         self.frames_mut().resize(0, capacity)?;
         self.hosted.admit_wanted();
+        self.frames_mut().tier.iter_mut().for_each(|tier| tier.settle(0));
         self.count_host();
         Ok(())
     }
@@ -423,6 +444,7 @@ impl Decider {
         let (ours, others) = (self.frames_mut(), other.frames_mut());
         ours.division.changes = others.division.changes;
         ours.division.listener = others.division.listener.take();
+        ours.tier = others.tier.take();
         others.release_inodes();
         std::mem::swap(&mut ours.inodes, &mut others.inodes);
         others.stage_all();
@@ -470,6 +492,7 @@ impl Decider {
             assert!(start == end || (entry.valid.start <= start && end <= entry.valid.end && entry.frame.is_some()));
             waiting += u64::from(end - start);
         }
+        self.frames().tier.iter().for_each(Tier::validate);
         assert_eq!(waiting, self.frames().unwritten.in_frames);
         self.frames().unwritten.validate();
         assert_eq!(resident, self.hosted.policy.len(), "every resident block has a slot");

@@ -79,6 +79,11 @@ pub enum CacheError {
         "the cache is out of use since a thread has panicked, which is a mistake in hotset: the source is served without it; mount again to have one"
     )]
     Broken,
+    /// There is a second level below memory, and blocks of this scheme cannot go there.
+    #[error(
+        "{0} cuts or classifies blocks in its own way, and an SSD tier keeps blocks of one size: choose another scheme, or mount without the tier"
+    )]
+    Tier(String),
     /// The recording cannot be written.
     #[error(transparent)]
     Recording(#[from] TraceError),

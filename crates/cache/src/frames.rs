@@ -10,6 +10,7 @@ use crate::block_index::{Block, BlockIndex, Entry};
 use crate::division::Division;
 use crate::error::CacheError;
 use crate::files::FileNumber;
+use crate::tier::Tier;
 use crate::unwritten::{LONGEST, Unwritten, WHOLE, Waiting, overlap};
 use hotset_core::host::Payload;
 
@@ -22,6 +23,8 @@ pub(crate) struct Frames {
     pub unwritten: Unwritten,
     /// What the simulator counts, where writes do not go through.
     pub write_backs: WriteBacks,
+    /// Where blocks go that leave, if there is a second level.
+    pub tier: Option<Tier>,
 }
 
 /// Blocks that were to go to the source: those that were written and have left since, and those that were written and
@@ -78,8 +81,9 @@ impl Payload for Frames {
     }
 
     /// Gives the frame of `slot` back, if it has one. What waits there to be written waits beside the frames from now
-    /// on.
+    /// on. What is clean goes to the tier.
     fn release(&mut self, slot: Slot) {
+        self.send_down(slot);
         self.stage(slot);
         let entry = self.index.entry_mut(slot);
         if std::mem::take(&mut entry.is_dirty) {
@@ -149,6 +153,26 @@ impl Frames {
         let waiting = if waiting.is_empty() { within.clone() } else { hull(waiting, &within) };
         self.set_waiting(slot, waiting);
         Some(start + u64::from(within.start)..start + u64::from(within.end))
+    }
+
+    /// Tells the tier of the block in `slot`, which memory lets go of, if it is clean.
+    pub fn send_down(&mut self, slot: Slot) {
+        let Some(tier) = &mut self.tier else { return };
+        let Entry { block, frame, valid, is_dirty, waiting, is_reused, .. } = self.index.entry(slot);
+        if let (Some(frame), Some(pool), Some(file)) = (*frame, block.pool, block.file)
+            && !is_dirty
+            && waiting.is_empty()
+            && valid.start == 0
+        {
+            tier.leave(file, block.start, &self.arena.frame(pool, frame)[..valid.end as usize], *is_reused);
+        }
+    }
+
+    /// The blocks that have a frame, by their places in their files.
+    pub fn resident(&self) -> Vec<Slot> {
+        let mut slots: Vec<Slot> = self.index.slots().filter(|&slot| self.index.entry(slot).frame.is_some()).collect();
+        slots.sort_unstable_by_key(|&slot| self.index.entry(slot).block.address);
+        slots
     }
 
     fn set_waiting(&mut self, slot: Slot, waiting: Range<u32>) {
@@ -237,10 +261,11 @@ impl Frames {
         self.unwritten.discard(file, size);
     }
 
-    /// The block in `slot` is worth nothing any more: it is not to be written.
+    /// The block in `slot` is worth nothing any more: it is not to be written, wherever.
     pub fn clean(&mut self, slot: Slot) {
         self.set_waiting(slot, 0..0);
-        self.index.entry_mut(slot).is_dirty = false;
+        let entry = self.index.entry_mut(slot);
+        (entry.is_dirty, entry.valid) = (false, 0..0);
     }
 
     /// The block in `slot`, of whichever kind, was written and is not kept, or is.

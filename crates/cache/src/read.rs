@@ -242,7 +242,7 @@ impl FileCache {
             transfers: &transfers,
         };
         state.files[access.file as usize].read_through(access.source);
-        state.decide(access, Op::Read, range, size, &mut |frames, decided| reading.serve(frames, &decided));
+        state.decide(access, Op::Read, range, size, &mut |frames, decided| reading.serve(frames, decided));
         let Reading { runs, pieces, refills, .. } = reading;
         let missing = (!pieces.is_empty()).then(|| {
             let bytes = length + run_bytes(&runs);
@@ -267,7 +267,7 @@ impl FileCache {
 }
 
 impl Reading<'_> {
-    fn serve(&mut self, frames: &Frames, decided: &Decided) {
+    fn serve(&mut self, frames: &Frames, decided: Decided) {
         let block = decided.block;
         let want = block.start.max(self.range.start)..block.range().end.min(self.range.end);
         if want.is_empty() {
@@ -282,7 +282,7 @@ impl Reading<'_> {
             Some(transfer) => From::Other(transfer.clone(), *block),
             None => {
                 self.refills += u64::from(decided.hit);
-                From::Run(add_block(&mut self.runs, block, self.size))
+                From::Run(add_block(&mut self.runs, block, self.size, decided.below))
             }
         };
         self.pieces.push((want, from));

@@ -62,7 +62,8 @@ impl ReadAhead {
             let index = &state.decider.frames().index;
             let resident = index.find(block.address).is_some_and(|slot| index.entry(slot).frame.is_some());
             if block.start >= ahead.start && !resident && state.transfers.find(access.file, block.address).is_none() {
-                add_block(&mut runs, &block, size);
+                let below = state.decider.frames().tier.as_ref().and_then(|tier| tier.peek(&block));
+                add_block(&mut runs, &block, size, below);
             }
         }
         if runs.is_empty() {
@@ -95,7 +96,8 @@ impl ReadAhead {
             let is_there = entry.frame.is_none() || !entry.valid.is_empty();
             let size = state.files[file as usize].size();
             if !is_there && entry.block.start < size && state.transfers.find(file, entry.block.address).is_none() {
-                add_block(runs.entry(file).or_default(), &entry.block, size);
+                let below = state.decider.frames().tier.as_ref().and_then(|tier| tier.peek(&entry.block));
+                add_block(runs.entry(file).or_default(), &entry.block, size, below);
             }
         }
         for (file, runs) in runs {

@@ -11,16 +11,18 @@ use crate::shared::Shared;
 use crate::source::{self, Source};
 use crate::state::State;
 use crate::sync::Arc;
+use crate::tier::{Lease, bring};
 use crate::transfers::{Announced, Transfer, Transfers};
 
 /// Bytes that are read from the source at once, at most, unless a single block has more.
 const LONGEST_RUN: u64 = 1 << 20;
 
-/// Consecutive blocks to be read from the source.
-#[derive(Debug)]
+/// Consecutive blocks to be read from the source, or from the tier.
 pub(crate) struct Run {
     pub range: Range<u64>,
     pub blocks: Vec<Block>,
+    /// Where they are in the tier, all of them or none.
+    below: Vec<Lease>,
 }
 
 /// Bytes of all runs together.
@@ -42,19 +44,25 @@ pub(crate) fn announce(
 }
 
 /// Adds a block to the last run if it follows it, or begins a new one; gives the number of its run. What lies behind
-/// the end of the file is not read.
-pub(crate) fn add_block(runs: &mut Vec<Run>, block: &Block, size: u64) -> usize {
+/// the end of the file is not read. What is in the tier is read from there.
+pub(crate) fn add_block(runs: &mut Vec<Run>, block: &Block, size: u64, below: Option<Lease>) -> usize {
     let known = |run: &Run| run.blocks.iter().any(|other| other.address == block.address);
     if let Some(number) = runs.iter().position(known) {
         return number;
     }
     let end = block.range().end.min(size);
+    let below = below.filter(|lease| block.start + u64::from(lease.length) == end);
     match runs.last_mut() {
-        Some(run) if run.range.end == block.start && end - run.range.start <= LONGEST_RUN => {
+        Some(run)
+            if run.range.end == block.start
+                && end - run.range.start <= LONGEST_RUN
+                && run.below.is_empty() == below.is_none() =>
+        {
             run.range.end = end;
             run.blocks.push(*block);
+            run.below.extend(below);
         }
-        _ => runs.push(Run { range: block.start..end, blocks: vec![*block] }),
+        _ => runs.push(Run { range: block.start..end, blocks: vec![*block], below: below.into_iter().collect() }),
     }
     runs.len() - 1
 }
@@ -62,11 +70,15 @@ pub(crate) fn add_block(runs: &mut Vec<Run>, block: &Block, size: u64) -> usize 
 impl Shared {
     /// Reads a run that was announced, puts it into the frames of its blocks and tells who waits.
     pub fn fetch(&self, file: FileNumber, source: &dyn Source, run: &Run, transfer: &Arc<Transfer>) {
-        let read = self.read(file, source, &run.range);
+        let mut asked = Asked::default();
+        let read = match run.below.is_empty() {
+            true => self.read(file, source, &run.range).inspect(|bytes| asked.count(bytes.len())),
+            false => self.read_below(file, source, run, &mut asked),
+        };
         let bytes = read.as_deref().unwrap_or_default();
         let mut state = self.lock();
-        state.traffic.reads += 1;
-        state.traffic.bytes_read += bytes.len() as u64;
+        state.traffic.reads += asked.reads + u64::from(read.is_err());
+        state.traffic.bytes_read += asked.bytes;
         state.traffic.errors += u64::from(read.is_err());
         state.traffic.reads_ahead += u64::from(transfer.is_ahead);
         for block in &run.blocks {
@@ -78,6 +90,25 @@ impl Shared {
         }
         drop(state);
         transfer.complete(read);
+    }
+
+    /// Reads a run from the tier, and what is not there as it was from the source.
+    fn read_below(&self, file: FileNumber, source: &dyn Source, run: &Run, asked: &mut Asked) -> io::Result<Buffer> {
+        let mut bytes = Buffer::new((run.range.end - run.range.start) as usize)?;
+        for place in bring(&run.below, &mut bytes) {
+            let block = run.blocks[place].range();
+            let range = block.start..block.end.min(run.range.end);
+            let read = self.read(file, source, &range)?;
+            asked.count(read.len());
+            let begin = (range.start - run.range.start) as usize;
+            bytes[begin..begin + read.len()].copy_from_slice(&read);
+            // The file was cut behind the cache.
+            if range.start + (read.len() as u64) < range.end {
+                bytes.truncate(begin + read.len());
+                break;
+            }
+        }
+        Ok(bytes)
     }
 
     /// Reads bytes of the file from the source, fewer where it ends before. What of them waits to be written is written
@@ -97,6 +128,20 @@ impl Shared {
             state.transfers.remove(file, block.address, transfer);
         }
         Ok(Some(brought))
+    }
+}
+
+/// What the source was asked for, and has given.
+#[derive(Default)]
+struct Asked {
+    reads: u64,
+    bytes: u64,
+}
+
+impl Asked {
+    fn count(&mut self, bytes: usize) {
+        self.reads += 1;
+        self.bytes += bytes as u64;
     }
 }
 

@@ -20,6 +20,13 @@ impl From<u64> for Version {
     }
 }
 
+impl From<(u64, u64)> for Version {
+    /// Device and inode.
+    fn from((device, inode): (u64, u64)) -> Version {
+        Version(u128::from(device) << 64 | u128::from(inode))
+    }
+}
+
 impl From<&str> for Version {
     /// An etag, a checksum, or whatever a store calls it; kept as 128 bits of a hash.
     fn from(tag: &str) -> Version {
@@ -45,12 +52,23 @@ pub struct Stamp {
     pub all: Version,
     /// The file was changed so lately that it may change again and have the same versions.
     pub is_fresh: bool,
+    /// Which file of the store it is, where that can be told in years to come.
+    pub file: Option<Version>,
+}
+
+/// Which version of which file of a store, as it is found again by whoever starts later.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct FileVersion {
+    pub file: u128,
+    pub size: u64,
+    pub data: u128,
+    pub all: u128,
 }
 
 impl Stamp {
     /// The stamp of a store that has one version for all, and another one after every change.
     pub fn new(size: u64, version: Version) -> Stamp {
-        Stamp { size, data: version, all: version, is_fresh: false }
+        Stamp { size, data: version, all: version, is_fresh: false, file: None }
     }
 
     /// The stamp of a file by the times at which its data, and data or inode, were changed last, in nanoseconds since
@@ -58,7 +76,18 @@ impl Stamp {
     pub fn of_times(size: u64, modified: i128, changed: i128) -> Stamp {
         let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
         let is_fresh = changed > now.as_nanos() as i128 - COARSEST.as_nanos() as i128;
-        Stamp { size, data: Version(modified as u128), all: Version(changed as u128), is_fresh }
+        Stamp { size, data: Version(modified as u128), all: Version(changed as u128), is_fresh, file: None }
+    }
+
+    /// The same stamp, of this file.
+    pub fn of_file(self, file: impl Into<Version>) -> Stamp {
+        Stamp { file: Some(file.into()), ..self }
+    }
+
+    /// Which version it is, if nothing else can ever have the same one.
+    pub(crate) fn version(&self) -> Option<FileVersion> {
+        let file = self.file.filter(|_| !self.is_fresh)?;
+        Some(FileVersion { file: file.0, size: self.size, data: self.data.0, all: self.all.0 })
     }
 
     /// True if the bytes are those that they were at the other stamp.
@@ -122,7 +151,8 @@ impl Source for File {
         let about = self.metadata()?;
         let nanos = |seconds: i64, nanos: i64| i128::from(seconds) * 1_000_000_000 + i128::from(nanos);
         let modified = nanos(about.mtime(), about.mtime_nsec());
-        Ok(Stamp::of_times(about.len(), modified, nanos(about.ctime(), about.ctime_nsec())))
+        let stamp = Stamp::of_times(about.len(), modified, nanos(about.ctime(), about.ctime_nsec()));
+        Ok(stamp.of_file((about.dev(), about.ino())))
     }
 
     fn sync(&self, data_only: bool) -> io::Result<()> {

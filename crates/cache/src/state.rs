@@ -147,6 +147,7 @@ impl State {
         }
         known.in_doubt = known.writers > 0 || stamp.is_fresh;
         self.invalidate(file, &(0..u64::MAX));
+        self.tell_version(file);
         false
     }
 
@@ -163,6 +164,17 @@ impl State {
         if !same && before.is_some() {
             self.invalidate(file, &(0..u64::MAX));
         }
+        self.tell_version(file);
         same
+    }
+
+    /// Tells the tier which version of a file it is, if that is certain: nobody is writing, or has written since the
+    /// file was opened last, and nothing waits to be written.
+    pub fn tell_version(&mut self, file: FileNumber) {
+        let known = &self.files[file as usize];
+        let frames = self.decider.frames_mut();
+        let Some(tier) = &mut frames.tier else { return };
+        let is_certain = !known.in_doubt && known.writers == 0 && frames.unwritten.of(file).is_none();
+        tier.bind(file, known.stamp.filter(|_| is_certain).and_then(|stamp| stamp.version()));
     }
 }

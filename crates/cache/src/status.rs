@@ -9,6 +9,7 @@ use crate::cache::FileCache;
 use crate::counts::Traffic;
 use crate::metadata::Metadata;
 use crate::state::State;
+use crate::tier::{Tier, TierStatus};
 use crate::write_back::AtRisk;
 
 /// Everything that `hotset top`, the metrics and the JSON status show.
@@ -38,6 +39,9 @@ pub struct Status {
     /// What would be lost if the mount were killed now, where writes may wait.
     #[serde(flatten)]
     pub at_risk: Option<AtRisk>,
+    /// The second level, if there is one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub tier: Option<TierStatus>,
     /// Requests that move no data.
     pub metadata: Metadata,
     /// How often the scheme has divided its room among applications in another way than before.
@@ -112,6 +116,7 @@ impl Status {
             total: counts.total,
             traffic: state.traffic,
             at_risk: state.at_risk(),
+            tier: decider.frames().tier.as_ref().map(Tier::status),
             metadata: cache.metadata().get(),
             repartitions: division.changes,
             apps,

@@ -92,6 +92,8 @@ impl FileCache {
         if done.is_err() {
             let mut state = self.shared.lock();
             state.invalidate(access.file, &(0..u64::MAX));
+            state.files[access.file as usize].in_doubt = true;
+            state.tell_version(access.file);
             state.traffic.errors += 1;
         }
         done
@@ -161,6 +163,7 @@ impl Shared {
             let known = &mut state.files[file as usize];
             known.writers += 1;
             known.in_doubt = true;
+            state.tell_version(file);
         }
         let done = change();
         let after = source.stamp();

@@ -224,6 +224,7 @@ impl State {
             self.transfers.cancel(file, &(before.saturating_sub(1)..u64::MAX));
         }
         self.decider.frames_mut().unwritten.begin(file, access.source);
+        self.tell_version(file);
         self.decide(access, Op::Write, &range, size, &mut |_, _| {});
         let slots = self.decider.overlapping(file, &range);
         let frames = self.decider.frames_mut();

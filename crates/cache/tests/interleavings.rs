@@ -10,7 +10,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use hotset_cache::source::{Source, Stamp};
-use hotset_cache::{Access, FileCache, Settings, Stream};
+use hotset_cache::{Access, Admit, FileCache, Settings, Stream, Tier, TierSettings};
 use hotset_core::policy::PolicySpec;
 use hotset_core::request::Kind;
 use shuttle::rand::Rng;
@@ -168,12 +168,55 @@ impl Source for Handle {
     fn stamp(&self) -> io::Result<Stamp> {
         let model = self.model.lock().unwrap();
         let changes = model.changes.len() as u64;
-        Ok(Stamp::new(model.size(), changes.into()))
+        Ok(Stamp::new(model.size(), changes.into()).of_file(1))
     }
 
     fn sync(&self, _data_only: bool) -> io::Result<()> {
         Ok(())
     }
+}
+
+/// A file of a tier.
+#[derive(Default)]
+struct Plain(Mutex<Vec<u8>>);
+
+impl Source for Plain {
+    fn read_at(&self, buffer: &mut [u8], offset: u64) -> io::Result<usize> {
+        let bytes = self.0.lock().unwrap();
+        let there = bytes.get(offset as usize..).unwrap_or_default();
+        let length = there.len().min(buffer.len());
+        buffer[..length].copy_from_slice(&there[..length]);
+        Ok(length)
+    }
+
+    fn write_at(&self, bytes: &[u8], offset: u64) -> io::Result<usize> {
+        let (mut all, from) = (self.0.lock().unwrap(), offset as usize);
+        let end = all.len().max(from + bytes.len());
+        all.resize(end, 0);
+        all[from..from + bytes.len()].copy_from_slice(bytes);
+        Ok(bytes.len())
+    }
+
+    fn set_len(&self, _size: u64) -> io::Result<()> {
+        Ok(())
+    }
+
+    fn stamp(&self) -> io::Result<Stamp> {
+        Ok(Stamp::default())
+    }
+
+    fn sync(&self, _data_only: bool) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+/// A tier that has room for half of the file or so.
+fn tier() -> Tier {
+    let (policy, size) = (PolicySpec::parse("lru").unwrap(), 4096 + 16 * (BLOCK + 128));
+    let (admit, writes, source) = (Admit::All, None, String::new());
+    let settings = TierSettings { size, block: BLOCK, policy, admit, writes, seed: 1, source };
+    let files: [Arc<dyn Source>; 2] = [Arc::new(Plain::default()), Arc::new(Plain::default())];
+    Tier::over(files, &settings, |_| (), Box::new(())).unwrap()
 }
 
 /// A thread with the file open.
@@ -273,6 +316,7 @@ fn at_once(users: Vec<User>, work: impl Fn(&User) + Send + Copy + 'static) {
     users[1].open();
     users[1].read(0, 2 * BLOCKS * 4);
     users[1].cache.validate();
+    users[1].cache.end_tier();
 }
 
 #[test]
@@ -291,26 +335,58 @@ fn reads_find_what_was_written_whatever_the_order() {
     }
 }
 
+/// The same of 3 blocks in memory, and others in a tier below, which somebody else writes to it meanwhile.
+#[test]
+fn reads_find_what_was_written_with_a_tier_below() {
+    for policy in ["lru", "arc"] {
+        check(&format!("{policy} with a tier"), 2000, move || {
+            let users = users(policy, 40, 4);
+            users[1].cache.put_on(tier()).unwrap();
+            users[1].cache.reconfigure(Some(3 * BLOCK), None).unwrap();
+            users[1].open();
+            users[1].read(0, 40);
+            at_once(users, |user| {
+                for _ in 0..4 {
+                    match user.who {
+                        OTHER => user.open(),
+                        _ if shuttle::rand::thread_rng().gen_range(0..2) == 0 => user.read(0, 12),
+                        _ => user.act(),
+                    }
+                }
+            });
+        });
+    }
+}
+
 /// Somebody writes behind the cache while others write through it.
 #[test]
 fn what_changes_behind_the_cache_is_found_at_the_next_open() {
-    check("behind", 3000, || {
-        at_once(users("lru", 40, 3), |user| match user.who {
-            OTHER => {
-                for cell in [0, 9] {
-                    let mut model = user.model.lock().unwrap();
-                    let number = model.draw();
-                    model.write(OTHER, number, cell..cell + 3);
-                }
+    check("behind", 3000, || change_behind(users("lru", 40, 3)));
+    check("behind a tier", 2000, || {
+        let users = users("lru", 40, 3);
+        users[1].cache.put_on(tier()).unwrap();
+        users[1].open();
+        (0..2).for_each(|_| users[1].read(0, 40));
+        change_behind(users);
+    });
+}
+
+fn change_behind(users: Vec<User>) {
+    at_once(users, |user| match user.who {
+        OTHER => {
+            for cell in [0, 9] {
+                let mut model = user.model.lock().unwrap();
+                let number = model.draw();
+                model.write(OTHER, number, cell..cell + 3);
             }
-            1 => {
-                user.read(0, 8);
-                user.write(4, 2);
-                user.open();
-                user.read(0, 12);
-            }
-            _ => (0..3).for_each(|_| user.act()),
-        });
+        }
+        1 => {
+            user.read(0, 8);
+            user.write(4, 2);
+            user.open();
+            user.read(0, 12);
+        }
+        _ => (0..3).for_each(|_| user.act()),
     });
 }
 

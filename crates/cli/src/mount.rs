@@ -5,6 +5,7 @@ mod detached;
 mod log;
 mod saving;
 mod serving;
+mod ssd;
 mod steered;
 mod stores;
 
@@ -98,6 +99,8 @@ pub(crate) struct Mount {
     /// So long a store of objects is asked, again if it fails, before a program is told [default: 60s]
     #[arg(long, value_name = "TIME", value_parser = parse_age)]
     timeout: Option<Duration>,
+    #[command(flatten)]
+    ssd: ssd::Ssd,
     /// Go to the background once it is mounted
     #[arg(long)]
     daemon: bool,
@@ -137,11 +140,15 @@ impl Mount {
             return Err(Failure::Usage("--write-back is of no use with --readonly: leave one of them out".to_owned()));
         }
         let block = self.block.unwrap_or(served.block());
+        self.ssd.check(&self, &served)?;
         let steered = self.steered(&policy, block, served.mountpoint())?;
         let cache = match self.memory > 0 && steered.is_none() {
             true => Some(Arc::new(self.cache(&policy, block)?)),
             false => None,
         };
+        if let (Some(cache), Some(tier)) = (&cache, self.ssd.open(block, self.seed, &served)?) {
+            cache.put_on(tier)?;
+        }
         let options = Options {
             mode: match self.mode {
                 InFront::Strict => Mode::Strict,

@@ -90,6 +90,9 @@ fn page(now: &Value, before: &Value) -> String {
         human::count(figure(now, "refills")),
         human::count(figure(now, "errors"))
     ));
+    if now["tier"].is_object() {
+        line(tier(&now["tier"]));
+    }
     line(metadata(&now["metadata"]));
     if now["waiting_bytes"].is_u64() {
         line(at_risk(now));
@@ -124,6 +127,26 @@ fn learnt(told: &Value) -> Vec<String> {
 
 /// Lines about what the scheme has learnt, at most.
 const LEARNT: usize = 6;
+
+/// The second level: what it holds, and what was moved.
+fn tier(told: &Value) -> String {
+    if let Some(off) = told["off"].as_str() {
+        return off.to_owned();
+    }
+    format!(
+        "SSD tier {} {}: {} blocks  hits {}  down {}  up {}  skipped {}  read {}  written {}  damaged {}",
+        told["policy"].as_str().unwrap_or("?"),
+        human::bytes(figure(told, "size_bytes")),
+        human::count(figure(told, "resident_blocks")),
+        human::count(figure(told, "hits")),
+        human::count(figure(told, "demotions")),
+        human::count(figure(told, "promotions")),
+        human::count(figure(told, "skipped")),
+        human::bytes(figure(told, "bytes_read")),
+        human::bytes(figure(told, "bytes_written")),
+        human::count(figure(told, "damaged"))
+    )
+}
 
 /// Requests that move no data: how many were answered by what was known, how many asked the source, and what is kept.
 fn metadata(told: &Value) -> String {

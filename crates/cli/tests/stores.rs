@@ -7,6 +7,8 @@ use std::fs;
 use std::io::Read;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
+use std::thread;
+use std::time::Duration;
 
 use hotset_testkit::s3::{Fault, S3};
 use rustix::process::{Pid, Signal, kill_process};
@@ -92,6 +94,45 @@ fn a_store_is_mounted_recorded_and_nobody_sees_a_secret() {
     let number = |key: &str| row[key].as_u64().unwrap();
     let expected = format!("hotset: {} of {} references hit", number("hits"), number("references"));
     assert!(said.replace(',', "").contains(&expected), "{said}\nexpected {expected}");
+}
+
+#[test]
+fn what_is_kept_of_objects_outlives_the_process() {
+    if !can_mount() {
+        return;
+    }
+    let (s3, folder) = (S3::start(), Folder::new());
+    let put = |number: u64, seed: u64| s3.put(&format!("shots/{number}.png"), pattern(seed, 300_000));
+    (0..10).for_each(|number| put(number, number));
+    // So that their times tell versions apart.
+    thread::sleep(Duration::from_millis(2100));
+    let (at, ssd) = (folder.path("at"), folder.path("ssd"));
+    fs::create_dir(&at).unwrap();
+    let begin = || {
+        let options = ["--memory", "512K", "--policy", "lru", "--ssd", &ssd, "--ssd-size", "8M"];
+        start(command(&s3, &[&["s3://bucket/shots", &at], &options[..]].concat()), &at)
+    };
+    // Gives how often the store was asked for bytes.
+    let read_all = |seed: &dyn Fn(u64) -> u64| {
+        s3.take_asked();
+        for number in 0..10 {
+            let read = fs::read(Path::new(&at).join(format!("{number}.png"))).unwrap();
+            assert!(read == pattern(seed(number), 300_000), "{number}");
+        }
+        s3.take_asked().iter().filter(|asked| asked.range.is_some()).count()
+    };
+    let first = begin();
+    assert!(read_all(&|number| number) >= 10);
+    stop(first);
+    let second = begin();
+    assert_eq!(read_all(&|number| number), 0, "all of it is on the disk");
+    stop(second);
+    put(3, 33);
+    thread::sleep(Duration::from_millis(2100));
+    let third = begin();
+    let asked = read_all(&|number| if number == 3 { 33 } else { number });
+    assert!((1..=3).contains(&asked), "{asked} reads of one object");
+    stop(third);
 }
 
 #[test]

@@ -439,5 +439,6 @@ pub(crate) fn stamp(stat: &Stat) -> Stamp {
         i128::from(seconds) * 1_000_000_000 + nanos.into()
     }
     let modified = nanos(stat.st_mtime, stat.st_mtime_nsec);
-    Stamp::of_times(stat.st_size as u64, modified, nanos(stat.st_ctime, stat.st_ctime_nsec))
+    let stamp = Stamp::of_times(stat.st_size as u64, modified, nanos(stat.st_ctime, stat.st_ctime_nsec));
+    stamp.of_file((stat.st_dev, stat.st_ino))
 }

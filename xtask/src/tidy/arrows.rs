@@ -45,6 +45,7 @@ const HOUSES: &[House] = &[
             "workers",
             "stream",
             "objects",
+            "tier",
             "frames",
             "decider",
             "state",

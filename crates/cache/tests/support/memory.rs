@@ -13,6 +13,8 @@ use hotset_cache::source::{Source, Stamp};
 pub struct Memory {
     bytes: Mutex<Vec<u8>>,
     version: AtomicU64,
+    /// Which file it is to who comes later; 0 if that cannot be told.
+    pub file: AtomicU64,
     /// Nanoseconds since 1970 at which every change is made, where versions are times.
     time: Mutex<Option<i128>>,
     /// Errors that the next reads or writes fail with; `None` lets one through.
@@ -134,9 +136,13 @@ impl Source for Memory {
 
     fn stamp(&self) -> io::Result<Stamp> {
         let size = self.bytes.lock().unwrap().len() as u64;
-        Ok(match *self.time.lock().unwrap() {
+        let stamp = match *self.time.lock().unwrap() {
             Some(time) => Stamp::of_times(size, time, time),
             None => Stamp::new(size, self.version.load(Ordering::SeqCst).into()),
+        };
+        Ok(match self.file.load(Ordering::SeqCst) {
+            0 => stamp,
+            file => stamp.of_file(file),
         })
     }
 

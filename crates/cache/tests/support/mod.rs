@@ -26,7 +26,11 @@ pub struct Opened {
 
 impl Opened {
     pub fn new(cache: &FileCache, path: &str, bytes: Vec<u8>) -> Opened {
-        let store = Memory::new(bytes);
+        Opened::of(cache, path, Memory::new(bytes))
+    }
+
+    /// The same of a file that is in the store already.
+    pub fn of(cache: &FileCache, path: &str, store: Arc<Memory>) -> Opened {
         let number = cache.file(path, hotset_core::request::Kind::Datafile);
         cache.opened(number, store.as_ref()).unwrap();
         Opened { source: store.clone(), store, number }

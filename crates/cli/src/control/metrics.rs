@@ -2,7 +2,7 @@
 
 use std::fmt::{Display, Write};
 
-use hotset_cache::{Answers, AtRisk, Metadata, Named, Part, Status};
+use hotset_cache::{Answers, AtRisk, Metadata, Named, Part, Status, TierStatus};
 
 /// All figures, as counters and gauges.
 pub(super) fn text(status: &Status) -> String {
@@ -43,12 +43,40 @@ pub(super) fn text(status: &Status) -> String {
         line(&mut out, name, None, value);
     }
     status.at_risk.iter().for_each(|at_risk| waiting(&mut out, at_risk));
+    status.tier.iter().for_each(|tier| below(&mut out, tier));
     answers(&mut out, metadata);
     for (label, named) in [("app", &status.apps), ("class", &status.classes)] {
         groups(&mut out, label, named);
     }
     parts(&mut out, &status.apps);
     out
+}
+
+/// The second level.
+fn below(out: &mut String, tier: &TierStatus) {
+    let counters = [
+        ("hits", "References that memory missed and the SSD tier has", tier.hits),
+        ("demotions", "Blocks that went from memory to the SSD tier", tier.demotions),
+        ("promotions", "Blocks that went from the SSD tier to memory", tier.promotions),
+        ("skipped", "Blocks that did not enter the SSD tier since too much was to be written", tier.skipped),
+        ("invalidated", "Blocks that left the SSD tier since their file was changed", tier.invalidated),
+        ("read_bytes", "Bytes read from the SSD tier", tier.bytes_read),
+        ("written_bytes", "Bytes written to the SSD tier", tier.bytes_written),
+        ("damaged", "Blocks of the SSD tier that were not what was written", tier.damaged),
+    ];
+    for (name, help, value) in counters {
+        metric(out, &format!("tier_{name}_total"), "counter", help);
+        line(out, &format!("tier_{name}_total"), None, value);
+    }
+    let gauges = [
+        ("size_bytes", "Bytes of the blocks that fit in the SSD tier", tier.size_bytes),
+        ("resident_blocks", "Blocks that are in the SSD tier", tier.resident_blocks.into()),
+        ("off", "1 if the SSD tier is off since its disk has failed", tier.off.is_some().into()),
+    ];
+    for (name, help, value) in gauges {
+        metric(out, &format!("tier_{name}"), "gauge", help);
+        line(out, &format!("tier_{name}"), None, value);
+    }
 }
 
 /// What waits to be written.

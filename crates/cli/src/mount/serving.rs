@@ -56,16 +56,18 @@ pub(super) fn serve(
     served.map_err(|error| Failure::Work(format!("serving {} has failed: {error}", mountpoint.display())))?;
     let Some(cache) = cache else { return Ok(()) };
     saving::save(cache, patience)?;
-    let Status { total, traffic, .. } = Status::of(cache);
+    let Status { total, traffic, tier, .. } = Status::of(cache);
     if !is_detached {
+        let below = tier.map_or(String::new(), |tier| format!(", {} in the SSD tier", human::count(tier.hits)));
         writeln!(
             stderr(),
-            "hotset: {} of {} references hit, {} read from the source",
+            "hotset: {} of {} references hit{below}, {} read from the source",
             human::count(total.hits),
             human::count(total.references),
             human::bytes(traffic.bytes_read)
         )?;
     }
+    cache.end_tier();
     Ok(cache.finish()?)
 }
 

@@ -77,6 +77,14 @@ impl Served {
         }
     }
 
+    /// The directory, if it is one.
+    pub fn source(&self) -> Option<&Path> {
+        match self {
+            Served::Directory { source, .. } => Some(source),
+            Served::Objects { .. } => None,
+        }
+    }
+
     /// As it is called in messages.
     pub fn shown(&self) -> PathBuf {
         match self {

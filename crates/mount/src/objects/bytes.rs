@@ -2,6 +2,7 @@
 
 use std::io;
 use std::sync::Arc;
+use std::time::Duration;
 
 use hotset_cache::source::{Source, Stamp, Version};
 use hotset_store::{Object, Store, StoreError};
@@ -9,6 +10,9 @@ use rustix::io::Errno;
 
 use super::names::Names;
 use super::nodes::Node;
+
+/// An object that was written so long ago is not written again in the same second.
+const SETTLED: Duration = Duration::from_secs(2);
 
 pub(super) struct Bytes {
     store: Arc<Store>,
@@ -44,7 +48,11 @@ impl Source for Bytes {
 
     /// Never another one: what changes is another object.
     fn stamp(&self) -> io::Result<Stamp> {
-        Ok(Stamp::new(self.object.size(), Version::from(self.object.version().as_str())))
+        let stamp = Stamp::new(self.object.size(), Version::from(self.object.version().as_str()));
+        // Where the version is a time it has seconds, in one of which there may be two.
+        let age = self.object.modified().elapsed().unwrap_or_default();
+        let key = format!("{}/{}", self.store.location(), self.node.path);
+        Ok(Stamp { is_fresh: age < SETTLED, ..stamp.of_file(key.as_str()) })
     }
 
     fn write_at(&self, _bytes: &[u8], _offset: u64) -> io::Result<usize> {

@@ -1,0 +1,150 @@
+//! The directory of a tier: two files, which nobody else may use or read.
+
+use std::fs::File;
+use std::io;
+use std::os::fd::{AsFd, OwnedFd};
+use std::os::unix::fs::FileExt;
+use std::path::Path;
+
+use hotset_core::spec::Value;
+use rustix::fs::{Advice, FallocateFlags, FileType, FlockOperation, Mode, OFlags, Stat};
+use rustix::io::Errno;
+use rustix::process::geteuid;
+
+use crate::source::{Source, Stamp};
+use crate::sync::Arc;
+use crate::tier::TierError;
+
+/// The files of a tier, which are this process's until it is dropped.
+pub(super) struct Folder {
+    pub data: Arc<dyn Source>,
+    pub index: Arc<dyn Source>,
+    /// Whoever has it locked has the tier.
+    pub lock: OwnedFd,
+}
+
+impl Folder {
+    /// Opens the files in `path`, which is made if it is missing, at these sizes in bytes, for which there is room.
+    pub fn open(path: &Path, [data, index]: [u64; 2]) -> Result<Folder, TierError> {
+        let lock = own(path)?;
+        match rustix::fs::flock(&lock, FlockOperation::NonBlockingLockExclusive) {
+            Err(Errno::WOULDBLOCK) => return Err(TierError::InUse),
+            locked => locked.map_err(|error| TierError::Folder(error.into()))?,
+        }
+        let files = [("blocks", data), ("index", index)].map(|(name, bytes)| (file(&lock, name), bytes));
+        let [data, index] = files.map(|(file, bytes)| Ok::<_, TierError>((file?, bytes)));
+        let (data, index) = (data?, index?);
+        make_room([&data, &index])?;
+        let shared = |file: File| -> Arc<dyn Source> { Arc::new(OnDisk(file)) };
+        Ok(Folder { data: shared(data.0), index: shared(index.0), lock })
+    }
+}
+
+/// The directory, which belongs to this user alone.
+fn own(path: &Path) -> Result<OwnedFd, TierError> {
+    match rustix::fs::mkdir(path, Mode::RWXU) {
+        Ok(()) | Err(Errno::EXIST) => {}
+        Err(error) => return Err(TierError::Folder(error.into())),
+    }
+    let flags = OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    let folder = rustix::fs::open(path, flags, Mode::empty()).map_err(|error| match error {
+        Errno::NOTDIR | Errno::LOOP => TierError::NoDirectory,
+        error => TierError::Folder(error.into()),
+    })?;
+    let about = rustix::fs::fstat(&folder).map_err(|error| TierError::Folder(error.into()))?;
+    match is_own(&about) {
+        true if about.st_mode & 0o077 == 0 => Ok(folder),
+        true => Err(TierError::Open),
+        false => Err(TierError::Others),
+    }
+}
+
+fn is_own(about: &Stat) -> bool {
+    about.st_uid == geteuid().as_raw()
+}
+
+/// A file in it, made if it is missing.
+fn file(folder: &OwnedFd, name: &'static str) -> Result<File, TierError> {
+    let flags = OFlags::RDWR | OFlags::CREATE | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
+    let failed = |error: Errno| match error {
+        Errno::LOOP | Errno::ISDIR | Errno::NXIO => TierError::NoFile(name),
+        error => TierError::File { name, source: error.into() },
+    };
+    let file = rustix::fs::openat(folder, name, flags, Mode::RUSR | Mode::WUSR).map_err(failed)?;
+    let about = rustix::fs::fstat(&file).map_err(failed)?;
+    let is_file = FileType::from_raw_mode(about.st_mode) == FileType::RegularFile && about.st_nlink == 1;
+    if is_file && is_own(&about) { Ok(file.into()) } else { Err(TierError::NoFile(name)) }
+}
+
+/// Gives the files the sizes that they are to have, with room on the disk for all of that.
+fn make_room(files: [&(File, u64); 2]) -> Result<(), TierError> {
+    const SECTOR: u64 = 512;
+    let failed = |error: Errno| TierError::Room(error.into());
+    let mut wanted = 0;
+    for (file, bytes) in files {
+        let about = rustix::fs::fstat(file).map_err(failed)?;
+        if about.st_size as u64 > *bytes {
+            rustix::fs::ftruncate(file, *bytes).map_err(failed)?;
+        }
+        wanted += bytes.saturating_sub(about.st_blocks as u64 * SECTOR);
+    }
+    let space = rustix::fs::fstatvfs(&files[0].0).map_err(failed)?;
+    let free = space.f_bavail * space.f_frsize;
+    if wanted > free {
+        return Err(TierError::NoRoom { wanted: Value::Size(wanted), free: Value::Size(free) });
+    }
+    for (file, bytes) in files {
+        match rustix::fs::fallocate(file, FallocateFlags::empty(), 0, *bytes) {
+            // Where nothing can be reserved it is found out when it is written.
+            Err(Errno::OPNOTSUPP) => rustix::fs::ftruncate(file, *bytes).map_err(failed)?,
+            reserved => reserved.map_err(failed)?,
+        }
+    }
+    Ok(())
+}
+
+/// A file of which the system's page cache need not keep anything: what is read from it goes to memory that the cache
+/// has anyway.
+struct OnDisk(File);
+
+impl OnDisk {
+    fn let_go(&self, offset: u64, bytes: usize) {
+        // It costs room in memory that others may take.
+        let _ = rustix::fs::fadvise(self.0.as_fd(), offset, (bytes as u64).try_into().ok(), Advice::DontNeed);
+    }
+}
+
+impl Source for OnDisk {
+    fn read_at(&self, buffer: &mut [u8], offset: u64) -> io::Result<usize> {
+        let read = FileExt::read_at(&self.0, buffer, offset)?;
+        self.let_go(offset, read);
+        Ok(read)
+    }
+
+    fn write_at(&self, bytes: &[u8], offset: u64) -> io::Result<usize> {
+        FileExt::write_at(&self.0, bytes, offset)
+    }
+
+    fn set_len(&self, size: u64) -> io::Result<()> {
+        self.0.set_len(size)
+    }
+
+    fn stamp(&self) -> io::Result<Stamp> {
+        self.0.stamp()
+    }
+
+    fn sync(&self, _data_only: bool) -> io::Result<()> {
+        self.0.sync_data()?;
+        self.let_go(0, 0);
+        Ok(())
+    }
+}
+
+/// A number that nobody can guess.
+pub(super) fn draw() -> io::Result<u64> {
+    use std::io::Read;
+
+    let mut bytes = [0; 8];
+    File::open("/dev/urandom")?.read_exact(&mut bytes)?;
+    Ok(u64::from_ne_bytes(bytes))
+}

@@ -1,0 +1,120 @@
+//! A second level below memory: `--ssd` and what belongs to it.
+
+use std::io::{Write, stderr};
+use std::path::{Path, PathBuf};
+
+use clap::{Args, ValueEnum};
+use hotset_cache::{Admit, Tier, TierError, TierSettings};
+use hotset_core::policy::{PolicySpec, Setting};
+use hotset_core::spec::Value;
+
+use super::stores::Served;
+use super::{InFront, Mount};
+use crate::failure::Failure;
+
+/// The tier on an SSD.
+#[derive(Args)]
+pub(super) struct Ssd {
+    /// A directory on a disk that is faster than the source, for a second level: blocks that memory lets go of are kept
+    /// there and read from there, also after this process has ended. It holds bytes of the source, so it is private to
+    /// who mounts; it is made if it is missing
+    #[arg(long, value_name = "DIR", requires = "ssd_size")]
+    ssd: Option<PathBuf>,
+    /// Bytes on that disk, a hard limit, reserved when it is mounted
+    #[arg(long, value_name = "SIZE", value_parser = Value::bytes, requires = "ssd")]
+    ssd_size: Option<u64>,
+    /// The scheme of the second level
+    #[arg(long, value_name = "SPEC", default_value = "lru", requires = "ssd")]
+    ssd_policy: String,
+    /// What enters the second level: all that memory lets go of, or what was asked for more than once since it came
+    /// from the source, which writes less
+    #[arg(long, value_enum, default_value_t = Enters::All, requires = "ssd")]
+    ssd_admit: Enters,
+    /// Bytes that are written there in a second, at most; what would be more does not enter [default: no limit]
+    #[arg(long, value_name = "SIZE", value_parser = Value::bytes, requires = "ssd")]
+    ssd_writes: Option<u64>,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Enters {
+    /// Whatever memory lets go of
+    All,
+    /// What hit since it came from the source
+    Reused,
+}
+
+/// What says which store is meant by an address, beside the address.
+const ENDPOINTS: [&str; 6] = [
+    "AWS_ENDPOINT_URL",
+    "AWS_ENDPOINT_URL_S3",
+    "AWS_ENDPOINT",
+    "AWS_PROFILE",
+    "AZURE_STORAGE_ACCOUNT_NAME",
+    "AZURE_STORAGE_ENDPOINT",
+];
+
+impl Ssd {
+    /// There is a cache for it, and it is no part of what is served.
+    pub fn check(&self, mount: &Mount, served: &Served) -> Result<(), Failure> {
+        let Some(folder) = &self.ssd else { return Ok(()) };
+        let refused = |why: &str| Err(Failure::Usage(format!("--ssd is of no use with {why}: leave one of them out")));
+        if mount.memory == 0 {
+            return refused("--memory 0, which passes everything through without a cache");
+        }
+        if let InFront::Steered = mount.mode {
+            return refused("--mode steered, where nothing is kept but the kernel's page cache");
+        }
+        let full = full_path(folder);
+        for (place, what) in [(served.source(), "source"), (Some(served.mountpoint()), "mountpoint")] {
+            if let Some(place) = place.filter(|place| full.starts_with(place)) {
+                let (folder, place) = (folder.display(), place.display());
+                return Err(Failure::Usage(format!(
+                    "--ssd {folder} is in the {what} {place}, so the mount would serve what it keeps: choose a directory outside"
+                )));
+            }
+        }
+        Ok(())
+    }
+
+    /// The tier, with what an earlier mount has left there.
+    pub fn open(&self, block: u64, seed: u64, served: &Served) -> Result<Option<Tier>, Failure> {
+        let (Some(folder), Some(size)) = (&self.ssd, self.ssd_size) else { return Ok(None) };
+        let policy = PolicySpec::parse(&self.ssd_policy)
+            .map_err(|error| Failure::spec("--ssd-policy", &self.ssd_policy, &error))?
+            .set_in(Setting::Serving);
+        let settings = TierSettings {
+            size,
+            block,
+            policy,
+            admit: if self.ssd_admit == Enters::All { Admit::All } else { Admit::Reused },
+            writes: self.ssd_writes,
+            seed,
+            source: match served.source() {
+                Some(_) => String::new(),
+                None => format!("{} {:?}", served.shown().display(), ENDPOINTS.map(std::env::var_os)),
+            },
+        };
+        let tell = |sentence: &str| {
+            // Who has closed the terminal finds it in the status.
+            let _ = writeln!(stderr(), "hotset: {sentence}");
+        };
+        Tier::open(folder, &settings, tell).map(Some).map_err(|error| refused(folder, &error))
+    }
+}
+
+fn refused(folder: &Path, error: &TierError) -> Failure {
+    let said = format!("--ssd {}: {error}", folder.display());
+    match error {
+        TierError::Folder(_) | TierError::File { .. } | TierError::Index(_) | TierError::Room(_) => Failure::Work(said),
+        _ => Failure::Usage(said),
+    }
+}
+
+/// Where it is, or will be, without links.
+fn full_path(folder: &Path) -> PathBuf {
+    let parent = folder.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    folder.canonicalize().unwrap_or_else(|_| match (parent.canonicalize(), folder.file_name()) {
+        (Ok(parent), Some(name)) => parent.join(name),
+        _ => folder.to_owned(),
+    })
+}
