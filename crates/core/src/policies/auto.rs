@@ -44,6 +44,7 @@ mod neighbours;
 mod promises;
 mod runs;
 mod values;
+mod worst;
 
 use crate::families::promised;
 use crate::parts::prefetch::prefetch;

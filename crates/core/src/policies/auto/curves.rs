@@ -28,6 +28,25 @@ pub(super) const fn span(bucket: usize) -> (u32, u32) {
     ((4 + (bucket as u32 & 3)) << shift, 1 << shift)
 }
 
+/// The bucket of an age, and how far into the bucket it is, from 0 to 1. From age 4 on a floating-point number has both
+/// in its bits: the octave, two bits that tell the quarter, and the rest.
+#[inline(always)]
+fn place(age: u32) -> (usize, f32) {
+    const BEYOND: u32 = 1 << (BUCKETS / 4 + 1);
+    const REST: u32 = f64::MANTISSA_DIGITS - 1 - 2;
+    const BEFORE: usize = (4.0f64.to_bits() >> REST) as usize - 4;
+    if age < 4 {
+        return (age as usize, 0.0);
+    }
+    if age >= BEYOND {
+        return (BUCKETS - 1, 1.0);
+    }
+    let bits = f64::from(age).to_bits();
+    let rest = (bits & ((1 << REST) - 1)) << 2;
+    let share = f64::from_bits(1.0f64.to_bits() | rest) - 1.0;
+    ((bits >> REST) as usize - BEFORE, share as f32)
+}
+
 /// How many ages are in each bucket.
 const AGES: [f64; BUCKETS] = {
     let (mut ages, mut bucket) = ([0.0; BUCKETS], 0);
@@ -55,6 +74,8 @@ struct Seen {
     reached: Vec<ByBorder>,
     /// What hits at these uses would have saved; all 0 where hits are alike.
     saved: Vec<Saved>,
+    /// No block was ever seen at an age in this bucket or a later one.
+    end: usize,
 }
 
 /// All that curves are computed from. Number 0 is that of all blocks.
@@ -72,6 +93,7 @@ struct Evidence {
     decay: f32,
     /// Hits are not alike.
     is_valued: bool,
+    majorant: Box<Majorant>,
 }
 
 /// What a curve tells.
@@ -110,6 +132,7 @@ impl Seen {
             uses: vec![[0.0; BUCKETS]; count],
             reached: vec![[0.0; BUCKETS + 1]; count],
             saved: vec![[0.0; 2]; count],
+            end: 0,
         }
     }
 
@@ -124,6 +147,7 @@ impl Seen {
         self.uses.iter_mut().zip(&other.uses).for_each(|(to, from)| sum(to, from));
         self.reached.iter_mut().zip(&other.reached).for_each(|(to, from)| sum(to, from));
         self.saved.iter_mut().zip(&other.saved).for_each(|(to, from)| sum(to, from));
+        self.end = self.end.max(other.end);
     }
 }
 
@@ -132,7 +156,8 @@ impl Curves {
     pub(super) fn new(count: usize, prior: f32, decay: f32, is_valued: bool) -> Curves {
         let nothing = || vec![[0.0; BUCKETS]; count];
         let (seen, value) = (Seen::new(count), vec![[1.0; 2]; count]);
-        let evidence = Evidence { seen, at_risk: nothing(), hazard: nothing(), value, prior, decay, is_valued };
+        let (at_risk, hazard, majorant) = (nothing(), nothing(), Box::new(Majorant::new()));
+        let evidence = Evidence { seen, at_risk, hazard, value, prior, decay, is_valued, majorant };
         Curves {
             told: vec![Curve { indices: [0.0; BUCKETS + 1], apart: 1.0 }; count],
             evidence: Some(evidence),
@@ -145,10 +170,9 @@ impl Curves {
     /// which buckets begin it is interpolated.
     #[inline(always)]
     pub(super) fn index(&self, curve: usize, age: u32) -> f32 {
-        let (bucket, indices) = (bucket(age), &self.told[curve].indices);
-        let (first, ages) = span(bucket);
+        let (bucket, share) = place(age);
+        let indices = &self.told[curve].indices;
         let (begin, end) = (indices[bucket], indices[bucket + 1]);
-        let share = ((age - first) as f32 / ages as f32).min(1.0);
         begin + share * (end - begin)
     }
 
@@ -175,15 +199,18 @@ impl Curves {
     /// A block was seen at the ages in the buckets `from..end`.
     #[inline(always)]
     pub(super) fn see(&mut self, curve: usize, from: usize, end: usize) {
-        let reached = &mut self.seen().reached[curve];
+        let seen = self.seen();
+        let reached = &mut seen.reached[curve];
         reached[from] += 1.0;
         reached[end] -= 1.0;
+        seen.end = seen.end.max(end);
     }
 
     /// A block was used at an age in this bucket, where a hit would have saved so much.
     #[inline(always)]
     pub(super) fn see_use(&mut self, curve: usize, bucket: usize, saved: Saved) {
         let seen = self.seen();
+        seen.end = seen.end.max(bucket + 1);
         seen.uses[curve][bucket] += 1.0;
         seen.saved[curve].iter_mut().zip(saved).for_each(|(sum, saved)| *sum += saved);
     }
@@ -226,7 +253,7 @@ impl Curves {
     pub(super) fn compute(&mut self, order: impl Iterator<Item = (usize, Option<usize>)>) {
         let Some(evidence) = &mut self.evidence else { return };
         for (curve, parent) in order {
-            self.told[curve] = evidence.compute(curve, parent);
+            evidence.compute(curve, parent, &mut self.told[curve]);
         }
     }
 
@@ -247,7 +274,7 @@ impl Computation {
     /// Computes the curves.
     pub(super) fn run(mut self) -> Computation {
         for &(curve, parent) in &self.order {
-            self.told[usize::from(curve)] = self.evidence.compute(curve.into(), parent.map(usize::from));
+            self.evidence.compute(curve.into(), parent.map(usize::from), &mut self.told[usize::from(curve)]);
         }
         self
     }
@@ -262,27 +289,28 @@ impl Evidence {
     }
 
     /// Computes a curve from what was seen; its parent's comes first. The curve without a parent is that of all blocks.
-    fn compute(&mut self, curve: usize, parent: Option<usize>) -> Curve {
+    /// Beyond the ages that were seen all chances are 0, and so is what blocks are worth.
+    fn compute(&mut self, curve: usize, parent: Option<usize>, told: &mut Curve) {
         let prior = parent.map_or([0.0; BUCKETS], |parent| self.hazard[parent]);
         let weight = if parent.is_some() { self.prior } else { ROOT_PRIOR };
         let [value, apart] = if self.is_valued { self.value_of(curve, parent) } else { [1.0; 2] };
-        let (uses, reached) = (&mut self.seen.uses[curve], &mut self.seen.reached[curve]);
-        let (at_risk, hazard) = (&mut self.at_risk[curve], &mut self.hazard[curve]);
+        // Four at a time.
+        let end = self.seen.end.next_multiple_of(4).min(BUCKETS);
+        let (uses, reached) = (&mut self.seen.uses[curve][..end], &mut self.seen.reached[curve]);
+        let (at_risk, hazard) = (&mut self.at_risk[curve][..end], &mut self.hazard[curve][..end]);
         let mut more = 0.0;
-        for (at_risk, reached) in at_risk.iter_mut().zip(&*reached) {
-            more += reached;
+        for (at_risk, reached) in at_risk.iter_mut().zip(reached.iter_mut()) {
+            more += std::mem::take(reached);
             *at_risk += more;
         }
-        *reached = [0.0; BUCKETS + 1];
-        for bucket in 0..BUCKETS {
-            let chance = (uses[bucket] + weight * prior[bucket]) / (at_risk[bucket] + weight);
-            hazard[bucket] = chance.min(1.0);
-            uses[bucket] *= self.decay;
-            at_risk[bucket] *= self.decay;
+        reached[end] = 0.0;
+        for (((hazard, uses), at_risk), prior) in hazard.iter_mut().zip(&mut *uses).zip(&mut *at_risk).zip(&prior) {
+            *hazard = ((*uses + weight * prior) / (*at_risk + weight)).min(1.0);
+            *uses *= self.decay;
+            *at_risk *= self.decay;
         }
-        let mut indices = indices(hazard);
-        indices.iter_mut().for_each(|index| *index *= value);
-        Curve { indices, apart: if value > 0.0 { (apart / value).max(1.0) } else { 1.0 } }
+        self.majorant.indices(hazard, value, &mut told.indices);
+        told.apart = if value > 0.0 { (apart / value).max(1.0) } else { 1.0 };
     }
 
     /// What a hit on a block of a curve saves on average, which leans on its parent as chances do.
@@ -299,43 +327,68 @@ impl Evidence {
     }
 }
 
-/// Where a block stands at the first age of each bucket: the room and time that it has taken so far, and the chance
-/// that it was used.
-pub(super) fn path(hazard: &ByAge) -> [(f64, f64); BUCKETS + 1] {
+/// A point of a block's way: the room and time that it has taken so far, and the chance that it was used.
+pub(super) type Point = (f64, f64);
+
+/// Where a block stands at the first age of each bucket, and at the end of the last.
+pub(super) type Path = [Point; BUCKETS + 1];
+
+/// The path of blocks with these chances.
+pub(super) fn path(hazard: &ByAge) -> Path {
     let mut points = [(0.0, 0.0); BUCKETS + 1];
+    walk(hazard, &mut points);
+    points
+}
+
+/// Tells as much of a path as chances are given for. Its beginning is known.
+fn walk(hazard: &[f32], points: &mut Path) {
     let (mut unused, mut room) = (1.0, 0.0);
-    for ((point, &chance), ages) in points[1..].iter_mut().zip(hazard).zip(AGES) {
+    for ((point, &chance), ages) in points[1..].iter_mut().zip(hazard).zip(&AGES) {
         let left = unused * (1.0 - f64::from(chance));
         room += ages * (unused + left) / 2.0;
         unused = left;
         *point = (room, 1.0 - unused);
     }
-    points
 }
 
-/// The steepest way from each point of the path to a later one: the concave majorant from the right.
-fn indices(hazard: &ByAge) -> ByBorder {
-    let points = path(hazard);
-    let mut indices = [0.0; BUCKETS + 1];
-    // Points of the majorant from the right on, each with the slope to the one before it.
-    let mut ahead = [(0, 0.0); BUCKETS + 1];
-    ahead[0] = (BUCKETS, f64::NEG_INFINITY);
-    let mut last = 0;
-    for bucket in (0..BUCKETS).rev() {
-        let slope = |to: usize| {
-            let (room, used) = (points[to].0 - points[bucket].0, points[to].1 - points[bucket].1);
-            if room > 0.0 { used / room } else { 0.0 }
-        };
-        let mut steepest = slope(ahead[last].0);
-        while steepest <= ahead[last].1 {
-            last -= 1;
-            steepest = slope(ahead[last].0);
-        }
-        last += 1;
-        ahead[last] = (bucket, steepest);
-        indices[bucket] = steepest as f32;
+/// Where majorants are computed: what one leaves there is nothing to the next.
+#[derive(Debug)]
+struct Majorant {
+    points: Path,
+    /// Points of the majorant with the slope from each to the one before it, from the right on.
+    ahead: [(Point, f64); BUCKETS],
+}
+
+impl Majorant {
+    fn new() -> Majorant {
+        Majorant { points: [(0.0, 0.0); BUCKETS + 1], ahead: [((0.0, 0.0), 0.0); BUCKETS] }
     }
-    indices
+
+    /// The steepest way from each point of the path to a later one, times a value: the concave majorant from the right.
+    fn indices(&mut self, hazard: &[f32], value: f32, indices: &mut ByBorder) {
+        walk(hazard, &mut self.points);
+        // The point of the majorant that is next, and the slope from there on.
+        let (mut next, mut slope) = (self.points[hazard.len()], f64::NEG_INFINITY);
+        let mut count = 0;
+        for (index, &point) in indices[..hazard.len()].iter_mut().zip(&self.points).rev() {
+            let mut steepest = slope_between(point, next);
+            while steepest <= slope {
+                count -= 1;
+                (next, slope) = self.ahead[count];
+                steepest = slope_between(point, next);
+            }
+            self.ahead[count] = (next, slope);
+            count += 1;
+            (next, slope) = (point, steepest);
+            *index = steepest as f32 * value;
+        }
+    }
+}
+
+#[inline(always)]
+fn slope_between(from: Point, to: Point) -> f64 {
+    let (room, used) = (to.0 - from.0, to.1 - from.1);
+    if room > 0.0 { used / room } else { 0.0 }
 }
 
 #[cfg(test)]
@@ -354,13 +407,25 @@ mod tests {
         assert_eq!((next, bucket(next), bucket(u32::MAX)), (1 << 27, BUCKETS - 1, BUCKETS - 1));
     }
 
+    #[test]
+    fn an_age_is_as_far_into_its_bucket_as_it_is_from_the_first() {
+        let around = |age: u32| [age.wrapping_sub(1), age, age.wrapping_add(1), age.wrapping_add(age / 7)];
+        for age in (0..1000).chain((0..32).flat_map(|octave| around(1 << octave))) {
+            let (first, ages) = span(bucket(age));
+            let share = ((age - first) as f32 / ages as f32).min(1.0);
+            assert_eq!(place(age), (bucket(age), share), "{age}");
+        }
+    }
+
     /// By definition, looking at all later points.
     #[test]
     fn the_majorant_is_the_steepest_way() {
         let mut random = crate::parts::random::Random::new(3);
+        let mut majorant = Majorant::new();
         for _ in 0..300 {
             let hazard: ByAge = std::array::from_fn(|_| random.unit().powi(6) as f32);
-            let (points, found) = (path(&hazard), indices(&hazard));
+            let (points, mut found) = (path(&hazard), [0.0; BUCKETS + 1]);
+            majorant.indices(&hazard, 1.0, &mut found);
             for bucket in 0..BUCKETS {
                 let slope = |to: usize| {
                     let room = points[to].0 - points[bucket].0;

@@ -30,13 +30,11 @@ pub(super) type Class = u16;
 
 #[derive(Clone, Copy, Debug, Default)]
 struct Node {
-    /// By which it is found; 0 in a place that is free.
-    key: u64,
-    /// What tells its blocks from those of the flow that contains it: see [`parts`].
+    /// What tells its blocks from those of other flows: see [`parts`].
     part: u64,
+    /// The same for what does not follow from where its blocks lie: see [`tag`]. 0 in a place that is free.
+    tag: u32,
     parent: u16,
-    /// How many had the place before, modulo 64.
-    generation: u8,
     /// Steps from the root.
     depth: u8,
     children: u16,
@@ -55,9 +53,12 @@ struct Wanted {
 pub(super) struct Flows {
     pub(super) curves: Curves,
     nodes: Vec<Node>,
+    /// How many had the place of each before, modulo 64.
+    generations: Box<[u8; NODES_MOST]>,
     /// Nodes there may be.
     most: usize,
-    by_key: HashTable<u16>,
+    /// By [`hash`].
+    found: HashTable<u16>,
     wanted: Vec<Wanted>,
     /// Asks that make a flow.
     asks: u32,
@@ -111,23 +112,36 @@ fn parts(reference: &Reference, returns: u8) -> [(u64, u8); LEVELS] {
     ]
 }
 
-/// The key of a flow on one of the levels.
+/// What tells a flow on one of the levels from others beside its part; never 0.
 #[inline(always)]
-fn key(level: usize, (part, often): (u64, u8), interval: u8) -> u64 {
-    mix(mix(part) ^ u64::from(often) << 16 ^ (level as u64) << 8 ^ u64::from(interval)).max(1)
+fn tag(level: usize, often: u8, interval: u8) -> u32 {
+    u32::from(often) << 16 | (level as u32) << 8 | u32::from(interval)
+}
+
+/// By which a flow is asked for.
+fn key(part: u64, tag: u32) -> u64 {
+    mix(mix(part) ^ u64::from(tag)).max(1)
+}
+
+/// By which a flow is looked up, which each reference does: as much as a table needs.
+#[inline(always)]
+fn hash(part: u64, tag: u32) -> u64 {
+    let mixed = (part ^ u64::from(tag).wrapping_mul(0x94d0_49bb_1331_11eb)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    mixed ^ mixed >> 32
 }
 
 impl Flows {
     pub(super) fn new(most: usize, asks: u32, curves: Curves) -> Flows {
         let fixed = |number| match number {
-            0 => Node { key: 1, children: INTERVALS as u16, ..Node::default() },
-            _ => Node { key: 1, depth: 1, ..Node::default() },
+            0 => Node { tag: 1, children: INTERVALS as u16, ..Node::default() },
+            _ => Node { tag: 1, depth: 1, ..Node::default() },
         };
         Flows {
             curves,
             nodes: (0..FIXED).map(fixed).chain((FIXED..most).map(|_| Node::default())).collect(),
+            generations: Box::new([0; NODES_MOST]),
             most,
-            by_key: HashTable::with_capacity(2 * NODES_MOST),
+            found: HashTable::with_capacity(2 * NODES_MOST),
             wanted: vec![Wanted::default(); WANTED],
             asks,
         }
@@ -138,34 +152,42 @@ impl Flows {
     #[inline(always)]
     pub(super) fn class(&mut self, reference: &Reference, interval: u8, returns: u8, is_sampled: bool) -> Class {
         let mut node = u16::from(interval);
-        for (level, part) in parts(reference, returns).into_iter().enumerate() {
-            let key = key(level, part, interval);
-            let nodes = &self.nodes;
-            if let Some(&child) = self.by_key.find(key, |&other| nodes[usize::from(other)].key == key) {
+        for (level, (part, often)) in parts(reference, returns).into_iter().enumerate() {
+            let tag = tag(level, often, interval);
+            if let Some(child) = self.find(part, tag) {
                 node = child;
-            } else if is_sampled && let Some(child) = self.ask(key, part.0, node) {
+            } else if is_sampled && let Some(child) = self.ask(part, tag, node) {
                 node = child;
             } else {
                 break;
             }
         }
-        let node_at = &mut self.nodes[usize::from(node)];
         if is_sampled {
-            node_at.evidence += 1.0;
+            self.nodes[usize::from(node)].evidence += 1.0;
         }
-        node | Class::from(node_at.generation) << 10
+        node | Class::from(self.generations[usize::from(node) % NODES_MOST]) << 10
     }
 
     /// The flow that a class stands for now: if another has taken its place, that of the reuse interval.
     #[inline(always)]
     pub(super) fn node(&self, class: Class, interval: u8) -> usize {
         let number = usize::from(class) % NODES_MOST;
-        if self.nodes[number].generation == (class >> 10) as u8 { number } else { usize::from(interval) }
+        if self.generations[number] == (class >> 10) as u8 { number } else { usize::from(interval) }
+    }
+
+    #[inline(always)]
+    fn find(&self, part: u64, tag: u32) -> Option<u16> {
+        let is_it = |&other: &u16| {
+            let node = &self.nodes[usize::from(other)];
+            node.part == part && node.tag == tag
+        };
+        self.found.find(hash(part, tag), is_it).copied()
     }
 
     /// A flow that is not there is asked for, the `asks`-th time made.
     #[cold]
-    fn ask(&mut self, key: u64, part: u64, parent: u16) -> Option<u16> {
+    fn ask(&mut self, part: u64, tag: u32, parent: u16) -> Option<u16> {
+        let key = key(part, tag);
         let wanted = &mut self.wanted[(key % WANTED as u64) as usize];
         if wanted.asks == 0 {
             *wanted = Wanted { key, asks: 1 };
@@ -180,13 +202,12 @@ impl Flows {
         }
         let number = self.place(parent)?;
         self.wanted[(key % WANTED as u64) as usize].asks = 0;
-        let (parent_depth, generation) = (self.nodes[usize::from(parent)].depth, self.nodes[number].generation);
-        let evidence = self.asks as f32;
-        let depth = parent_depth + 1;
-        self.nodes[number] = Node { key, part, parent, generation, depth, children: 0, evidence };
+        let depth = self.nodes[usize::from(parent)].depth + 1;
+        self.nodes[number] = Node { part, tag, parent, depth, children: 0, evidence: self.asks as f32 };
         self.nodes[usize::from(parent)].children += 1;
         let nodes = &self.nodes;
-        self.by_key.insert_unique(key, number as u16, |&other| nodes[usize::from(other)].key);
+        let hash_of = |&other: &u16| hash(nodes[usize::from(other)].part, nodes[usize::from(other)].tag);
+        self.found.insert_unique(hash(part, tag), number as u16, hash_of);
         self.curves.begin(number, usize::from(parent));
         Some(number as u16)
     }
@@ -195,19 +216,19 @@ impl Flows {
     /// Who asks keeps its own.
     fn place(&mut self, asking: u16) -> Option<usize> {
         let dynamic = FIXED..self.most;
-        if let Some(free) = dynamic.clone().find(|&number| self.nodes[number].key == 0) {
+        if let Some(free) = dynamic.clone().find(|&number| self.nodes[number].tag == 0) {
             return Some(free);
         }
         let may_go = |&number: &usize| self.nodes[number].children == 0 && number != usize::from(asking);
         let least = dynamic
             .filter(may_go)
             .min_by(|&one, &other| self.nodes[one].evidence.total_cmp(&self.nodes[other].evidence))?;
-        let Node { key, parent, .. } = self.nodes[least];
-        let found = self.by_key.find_entry(key, |&other| usize::from(other) == least);
-        found.expect("a flow is found by its key").remove();
+        let Node { part, tag, parent, .. } = self.nodes[least];
+        let found = self.found.find_entry(hash(part, tag), |&other| usize::from(other) == least);
+        found.expect("a flow is found by its hash").remove();
         self.nodes[usize::from(parent)].children -= 1;
-        self.nodes[least].key = 0;
-        self.nodes[least].generation = (self.nodes[least].generation + 1) % 64;
+        self.nodes[least].tag = 0;
+        self.generations[least] = (self.generations[least] + 1) % 64;
         Some(least)
     }
 
@@ -233,7 +254,7 @@ impl Flows {
     /// All flows that are there, parents first.
     fn order(nodes: &[Node]) -> impl Iterator<Item = (usize, Option<usize>)> + '_ {
         (0..=1 + LEVELS as u8).flat_map(move |depth| {
-            let of_depth = move |node: &Node| node.key != 0 && node.depth == depth;
+            let of_depth = move |node: &Node| node.tag != 0 && node.depth == depth;
             let found = nodes.iter().enumerate().filter(move |(_, node)| of_depth(node));
             found.map(|(number, node)| (number, (number > 0).then(|| usize::from(node.parent))))
         })
@@ -299,15 +320,15 @@ impl Flows {
     }
 
     pub(super) fn validate(&self) {
-        let live: Vec<usize> = (0..self.most).filter(|&node| self.nodes[node].key != 0).collect();
-        assert_eq!(live.len(), FIXED + self.by_key.len());
+        let live: Vec<usize> = (0..self.most).filter(|&node| self.nodes[node].tag != 0).collect();
+        assert_eq!(live.len(), FIXED + self.found.len());
         let mut children = vec![0; self.most];
         for &node in &live {
             self.curves.validate(node);
             if let Some(parent) = self.parent(node) {
                 children[parent] += 1;
                 assert_eq!(self.nodes[parent].depth + 1, self.nodes[node].depth, "a flow within another");
-                assert_ne!(self.nodes[parent].key, 0, "a flow within one that is gone");
+                assert_ne!(self.nodes[parent].tag, 0, "a flow within one that is gone");
             }
         }
         assert!(live.iter().all(|&node| children[node] == self.nodes[node].children), "children of a flow");

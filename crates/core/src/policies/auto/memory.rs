@@ -8,6 +8,7 @@ use super::neighbours::Neighbours;
 use super::promises::Promises;
 use super::runs::{Follows, Runs};
 use super::values::Values;
+use super::worst::{Rank, Worst};
 use crate::parts::large;
 use crate::parts::prefetch::prefetch;
 use crate::parts::random::Random;
@@ -17,8 +18,6 @@ use crate::spec::SpecError;
 
 /// Most blocks drawn for a victim.
 pub(super) const DRAWS_MOST: usize = 64;
-/// The worst blocks that are looked at again the next time.
-const WORST: usize = 16;
 /// Early on curves are computed after as large a part of all references as this, or so many.
 const EARLY: (u32, u32) = (4, 256);
 
@@ -64,9 +63,6 @@ impl Known {
     }
 }
 
-/// A block that may be evicted: its rank and itself. The rank has the index, and among equals the older is lower.
-type Candidate = (u64, Slot);
-
 /// The cache.
 #[derive(Debug)]
 pub(super) struct Memory {
@@ -100,8 +96,7 @@ pub(super) struct Memory {
     due: Option<Computation>,
     runs: Runs,
     random: Random,
-    /// The lowest candidates that stayed the last time, the lowest first.
-    worst: Vec<Candidate>,
+    worst: Worst,
 }
 
 /// Blocks whose hashes are below a bound, which sinks as there are more of them.
@@ -139,7 +134,7 @@ impl Memory {
             due: None,
             runs: Runs::new(),
             random: Random::new(setup.seed),
-            worst: Vec::with_capacity(WORST + 2),
+            worst: Worst::new(),
         };
         memory.left = memory.period();
         memory.fit();
@@ -196,8 +191,8 @@ impl Memory {
             self.admit(slot);
             return Outcome::Admitted;
         }
-        let victim = self.find_victim();
-        if self.index(slot) < self.index(victim) {
+        let (index, victim) = self.find_victim();
+        if self.index(slot) < index {
             self.remember(slot, fx);
             return Outcome::Bypassed;
         }
@@ -212,17 +207,14 @@ impl Memory {
     fn refer(&mut self, slot: Slot, reference: &Reference, fx: &mut impl Effects) -> bool {
         let age = self.age(slot);
         let Follows { goes_on, before } = self.runs.follow(reference.file, reference.block, (slot, self.now));
-        let hash = (mix(u64::from(reference.file) << 32 | u64::from(reference.block)) >> 32) as u32;
         let known = self.known[slot as usize];
         let is_known = known.state & ANYWHERE != 0;
         self.meet(slot, is_known, before);
         if known.state & SAMPLED != 0 {
             let saved = self.values.saved(known, reference);
             self.count(slot, bucket(age).max(known.counted()), Some(saved));
-        } else if !is_known && hash <= self.sample.bound {
-            self.known[slot as usize] = Known { state: SAMPLED, ..Known::default() };
-            self.sample.rows.push((hash, slot));
-            self.thin(slot, fx);
+        } else if !is_known {
+            self.enter(slot, reference, fx);
         }
         let flags = self.known[slot as usize].state & ANYWHERE;
         self.values.note(slot, reference);
@@ -234,6 +226,17 @@ impl Memory {
         let (counted, state) = (u8::from(is_dirty) * DIRTY, flags | interval << INTERVAL_SHIFT);
         self.known[slot as usize] = Known { last: self.now, class, counted, state };
         is_known
+    }
+
+    /// A block that was not known is sampled if its hash is below the bound.
+    #[inline(always)]
+    fn enter(&mut self, slot: Slot, reference: &Reference, fx: &mut impl Effects) {
+        let hash = (mix(u64::from(reference.file) << 32 | u64::from(reference.block)) >> 32) as u32;
+        if hash <= self.sample.bound {
+            self.known[slot as usize] = Known { state: SAMPLED, ..Known::default() };
+            self.sample.rows.push((hash, slot));
+            self.thin(slot, fx);
+        }
     }
 
     /// Notes which block this one follows, unless that is another by now.
@@ -374,13 +377,9 @@ impl Memory {
         self.resident.len() >= self.capacity
     }
 
-    #[inline(always)]
-    fn candidate(&self, slot: Slot) -> Candidate {
-        (u64::from(self.index(slot).to_bits()) << 32 | u64::from(!self.age(slot)), slot)
-    }
-
-    /// The lowest of some blocks drawn by lot and the worst of the last time. The others become the worst.
-    fn find_victim(&mut self) -> Slot {
+    /// The lowest of some blocks drawn by lot and the worst of the last time, and its index. The others become the
+    /// worst.
+    fn find_victim(&mut self) -> (f32, Slot) {
         let mut slots = [0; DRAWS_MOST];
         let len = self.resident.len();
         let drawn = &mut slots[..self.draws.min(len) as usize];
@@ -389,24 +388,16 @@ impl Memory {
             *slot = self.resident.row(row).0;
             prefetch(&self.known, *slot as usize);
         }
-        let drawn = drawn.len();
-        for place in 0..self.worst.len() {
-            self.worst[place] = self.candidate(self.worst[place].1);
-        }
-        self.worst.sort_unstable();
-        self.worst.truncate(WORST + 1);
-        for &slot in &slots[..drawn] {
-            let candidate = self.candidate(slot);
-            if self.worst.get(WORST).is_some_and(|&last| last <= candidate) {
-                continue;
-            }
-            let place = self.worst.partition_point(|&other| other < candidate);
-            if self.worst.get(place) != Some(&candidate) {
-                self.worst.truncate(WORST);
-                self.worst.insert(place, candidate);
+        let mut worst = std::mem::take(&mut self.worst);
+        worst.rank_again(|slot| Rank::new(self.index(slot), self.age(slot)));
+        for &mut slot in drawn {
+            let index = self.index(slot);
+            if worst.may_hold(index) {
+                worst.enter((Rank::new(index, self.age(slot)), slot));
             }
         }
-        self.worst[0].1
+        self.worst = worst;
+        self.worst.lowest()
     }
 
     fn admit(&mut self, slot: Slot) {
@@ -425,7 +416,7 @@ impl Memory {
         {
             promises.release(slot);
         }
-        self.worst.retain(|&(_, other)| other != slot);
+        self.worst.leave(slot);
     }
 
     fn evict(&mut self, slot: Slot, fx: &mut impl Effects) {
@@ -440,11 +431,7 @@ impl Memory {
     fn look_around(&mut self, slot: Slot) {
         let mut kept = [None; 2];
         kept.iter_mut().zip(self.kept_around(slot)).for_each(|(kept, other)| *kept = Some(other));
-        for other in kept.into_iter().flatten() {
-            if self.worst.iter().all(|&(_, known)| known != other) {
-                self.worst.push((0, other));
-            }
-        }
+        kept.into_iter().flatten().for_each(|other| self.worst.look_at(other));
     }
 
     /// A block that is not resident becomes a ghost. The oldest one makes room for it.
@@ -488,7 +475,7 @@ impl Memory {
         self.promises.iter_mut().for_each(|promises| promises.resize(capacity));
         self.left = self.left.min(self.period());
         while self.resident.len() > capacity {
-            let victim = self.find_victim();
+            let (_, victim) = self.find_victim();
             self.evict(victim, fx);
         }
         self.trim_ghosts(fx);
@@ -513,7 +500,7 @@ impl Memory {
         if let Some(promises) = &self.promises {
             promises.validate((0..self.resident.len()).map(|row| self.resident.row(row).0));
         }
-        assert!(self.worst.iter().all(|&(_, slot)| self.resident.contains(slot)));
+        assert!(self.worst.slots().all(|slot| self.resident.contains(slot)));
         self.neighbours.iter().for_each(Neighbours::validate);
     }
 }
