@@ -31,7 +31,7 @@
 //! Cost: a hit looks its flow up, two to three times the cost of LRU; a miss looks at 32 blocks and the 16 worst of
 //! the last time, about a microsecond. Each tenth of the capacity in references, at least 128, brings a computation of
 //! all curves: a cache of a few thousand blocks with many flows spends up to two microseconds a reference on it.
-//! Memory: 60 bytes a block of capacity and 2.5 MB, and 24 bytes a block where time counts.
+//! Memory: 52 bytes a block of capacity and 2.5 MB, and 24 bytes a block where time counts.
 //!
 //! When not to use it: on one loop after another, of one file, each needs a lap until it is known; `lirs` keeps what
 //! it has. Very short traces: it is LRU until it has seen blocks come back.
@@ -41,6 +41,7 @@ mod explain;
 mod flows;
 mod memory;
 mod neighbours;
+mod places;
 mod promises;
 mod runs;
 mod values;
@@ -174,11 +175,11 @@ impl Policy for Auto {
     }
 
     fn contains(&self, slot: Slot) -> bool {
-        self.memory.resident.contains(slot)
+        self.memory.is_resident(slot)
     }
 
     fn len(&self) -> u32 {
-        self.memory.resident.len()
+        self.memory.places.len()
     }
 
     fn defaults_in(setting: Setting) -> Vec<(&'static str, Value)> {

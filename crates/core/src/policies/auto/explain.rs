@@ -24,10 +24,10 @@ pub(super) fn all(memory: &Memory) -> Vec<Explanation> {
     let flows = &memory.flows;
     let mut room = vec![0.0; flows.len()];
     let mut worth = Vec::new();
-    let len = memory.resident.len();
+    let len = memory.places.len();
     let looked_at = len.min(SAMPLE);
     for row in 0..looked_at {
-        let slot = memory.resident.row((u64::from(row) * u64::from(len) / u64::from(looked_at)) as u32).0;
+        let slot = memory.places.row((u64::from(row) * u64::from(len) / u64::from(looked_at)) as u32);
         room[flows.told_as(memory.node(slot))] += 1.0 / f64::from(looked_at);
         worth.push(memory.worth(slot));
     }

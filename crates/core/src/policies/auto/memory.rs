@@ -1,10 +1,9 @@
 //! The blocks: what is known of each, which are resident, which are remembered, which are sampled.
 
-use std::collections::VecDeque;
-
 use super::curves::{BUCKETS, Computation, Curves, Saved, bucket};
 use super::flows::{Class, Flows, interval, mix};
 use super::neighbours::Neighbours;
+use super::places::Places;
 use super::promises::Promises;
 use super::runs::{Follows, Runs};
 use super::values::Values;
@@ -12,7 +11,6 @@ use super::worst::{Rank, Worst};
 use crate::parts::large;
 use crate::parts::prefetch::prefetch;
 use crate::parts::random::Random;
-use crate::parts::table::Table;
 use crate::policy::{Args, Effects, Outcome, Reference, Setup, Slot};
 use crate::spec::SpecError;
 
@@ -80,9 +78,7 @@ pub(super) struct Memory {
     pub(super) known: Vec<Known>,
     /// How often known blocks came back since they are known, at most 255 times.
     pub(super) returns: Vec<u8>,
-    pub(super) resident: Table<()>,
-    /// What left, the oldest first, with the time of the last use then: if that differs now it is no ghost any more.
-    ghosts: VecDeque<(Slot, u32)>,
+    pub(super) places: Places,
     most_ghosts: usize,
     sample: Sample,
     pub(super) flows: Flows,
@@ -123,8 +119,7 @@ impl Memory {
             made: 0,
             known: large::filled(Known::default(), setup.slots as usize),
             returns: large::filled(0, setup.slots as usize),
-            resident: Table::new(setup.slots, setup.capacity),
-            ghosts: VecDeque::new(),
+            places: Places::new(0, 0, 0),
             most_ghosts: most_ghosts(args, setup.capacity),
             sample: Sample { most, bound: u32::MAX, rows: Vec::new() },
             flows: Flows::new(nodes, args.count("asks") as u32, curves),
@@ -145,7 +140,7 @@ impl Memory {
     fn fit(&mut self) {
         let slots = self.known.len();
         let ghosts = self.most_ghosts.min(2 * slots) + 1;
-        self.ghosts.reserve_exact(ghosts.saturating_sub(self.ghosts.len()));
+        self.places.grow(slots as u32, self.capacity, ghosts);
         let sampled = self.sample.most.min(slots) + 1;
         self.sample.rows.reserve_exact(sampled.saturating_sub(self.sample.rows.len()));
     }
@@ -153,7 +148,6 @@ impl Memory {
     pub(super) fn grow(&mut self, slots: u32) {
         self.known.resize(self.known.len().max(slots as usize), Known::default());
         self.returns.resize(self.known.len(), 0);
-        self.resident.grow(slots, self.capacity);
         self.values.grow(slots);
         self.neighbours.iter_mut().for_each(|neighbours| neighbours.grow(slots));
         self.promises.iter_mut().for_each(|promises| promises.grow(slots));
@@ -164,6 +158,10 @@ impl Memory {
     fn period(&self) -> u32 {
         let usual = (self.args.count("period") as u32).max(self.capacity / 10);
         usual.min((self.made / EARLY.0).max(EARLY.1))
+    }
+
+    pub(super) fn is_resident(&self, slot: Slot) -> bool {
+        self.known[slot as usize].state & RESIDENT != 0
     }
 
     #[inline(always)]
@@ -223,7 +221,8 @@ impl Memory {
         let returns = &mut self.returns[slot as usize];
         *returns = if is_known { returns.saturating_add(1) } else { 0 };
         let class = self.flows.class(reference, interval, *returns, flags & SAMPLED != 0);
-        let (counted, state) = (u8::from(is_dirty) * DIRTY, flags | interval << INTERVAL_SHIFT);
+        // It is no ghost any more: it comes in, or becomes one anew.
+        let (counted, state) = (u8::from(is_dirty) * DIRTY, flags & !GHOST | interval << INTERVAL_SHIFT);
         self.known[slot as usize] = Known { last: self.now, class, counted, state };
         is_known
     }
@@ -374,18 +373,18 @@ impl Memory {
 
     /// True if something must leave for what comes in.
     pub(super) fn is_full(&self) -> bool {
-        self.resident.len() >= self.capacity
+        self.places.len() >= self.capacity
     }
 
     /// The lowest of some blocks drawn by lot and the worst of the last time, and its index. The others become the
     /// worst.
     fn find_victim(&mut self) -> (f32, Slot) {
         let mut slots = [0; DRAWS_MOST];
-        let len = self.resident.len();
+        let len = self.places.len();
         let drawn = &mut slots[..self.draws.min(len) as usize];
         for (row, slot) in (0..).zip(drawn.iter_mut()) {
             let row = if len > self.draws { self.random.below(len) } else { row };
-            *slot = self.resident.row(row).0;
+            *slot = self.places.row(row);
             prefetch(&self.known, *slot as usize);
         }
         let mut worst = std::mem::take(&mut self.worst);
@@ -401,19 +400,17 @@ impl Memory {
     }
 
     fn admit(&mut self, slot: Slot) {
-        let known = &mut self.known[slot as usize];
-        known.state = known.state & !GHOST | RESIDENT;
-        self.resident.push(slot, ());
+        self.known[slot as usize].state |= RESIDENT;
+        self.places.come_in(slot);
         if let Some(promises) = &mut self.promises {
             promises.admit(slot);
         }
     }
 
-    /// Takes a block out of those that are resident, if it is among them.
+    /// Takes a resident block out.
     fn release(&mut self, slot: Slot) {
-        if self.resident.take(slot).is_some()
-            && let Some(promises) = &mut self.promises
-        {
+        self.places.go_out(slot);
+        if let Some(promises) = &mut self.promises {
             promises.release(slot);
         }
         self.worst.leave(slot);
@@ -437,15 +434,15 @@ impl Memory {
     /// A block that is not resident becomes a ghost. The oldest one makes room for it.
     fn remember(&mut self, slot: Slot, fx: &mut impl Effects) {
         self.known[slot as usize].state |= GHOST;
-        self.ghosts.push_back((slot, self.known[slot as usize].last));
+        self.places.leave(slot);
         self.trim_ghosts(fx);
     }
 
     fn trim_ghosts(&mut self, fx: &mut impl Effects) {
-        while self.ghosts.len() > self.most_ghosts {
-            let (slot, last) = self.ghosts.pop_front().expect("more ghosts than may be");
+        while self.places.left() > self.most_ghosts {
+            let (slot, is_last) = self.places.take_oldest().expect("more ghosts than may be");
             let known = &mut self.known[slot as usize];
-            if known.state & GHOST != 0 && known.last == last {
+            if known.state & GHOST != 0 && is_last {
                 known.state &= !GHOST;
                 if known.state & ANYWHERE == 0 {
                     fx.forget(slot);
@@ -464,7 +461,9 @@ impl Memory {
             let row = self.sample.rows.iter().position(|row| row.1 == slot).expect("a sampled block");
             self.sample.rows.swap_remove(row);
         }
-        self.release(slot);
+        if flags & RESIDENT != 0 {
+            self.release(slot);
+        }
         self.known[slot as usize] = Known::default();
         fx.forget(slot);
     }
@@ -474,33 +473,28 @@ impl Memory {
         self.most_ghosts = most_ghosts(&self.args, capacity);
         self.promises.iter_mut().for_each(|promises| promises.resize(capacity));
         self.left = self.left.min(self.period());
-        while self.resident.len() > capacity {
+        while self.places.len() > capacity {
             let (_, victim) = self.find_victim();
             self.evict(victim, fx);
         }
         self.trim_ghosts(fx);
-        self.resident.grow(self.resident.slots(), capacity);
         self.fit();
     }
 
     pub(super) fn validate(&self) {
-        self.resident.validate();
+        self.places.validate(|slot| self.known[slot as usize].state & GHOST != 0);
         self.flows.validate();
         let count = |flag: u8| self.known.iter().filter(|known| known.state & flag != 0).count();
-        assert_eq!(count(RESIDENT), self.resident.len() as usize);
+        assert_eq!(count(RESIDENT), self.places.len() as usize);
         assert_eq!(count(SAMPLED), self.sample.rows.len());
         assert!(self.sample.rows.iter().all(|&(hash, _)| hash <= self.sample.bound));
-        assert!(self.resident.len() <= self.capacity && self.sample.rows.len() <= self.sample.most);
-        assert!(self.ghosts.len() <= self.most_ghosts);
-        let is_live = |&(slot, last): &(Slot, u32)| {
-            self.known[slot as usize].state & GHOST != 0 && self.known[slot as usize].last == last
-        };
-        assert_eq!(count(GHOST), self.ghosts.iter().filter(|ghost| is_live(ghost)).count());
+        assert!(self.places.len() <= self.capacity && self.sample.rows.len() <= self.sample.most);
+        assert!(self.places.left() <= self.most_ghosts);
         assert!(self.known.iter().all(|known| known.counted() < BUCKETS));
         if let Some(promises) = &self.promises {
-            promises.validate((0..self.resident.len()).map(|row| self.resident.row(row).0));
+            promises.validate((0..self.places.len()).map(|row| self.places.row(row)));
         }
-        assert!(self.worst.slots().all(|slot| self.resident.contains(slot)));
+        assert!(self.worst.slots().all(|slot| self.is_resident(slot)));
         self.neighbours.iter().for_each(Neighbours::validate);
     }
 }

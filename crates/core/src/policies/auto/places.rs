@@ -1,0 +1,91 @@
+//! Where blocks are: the resident ones side by side, and ghosts in the order in which they left.
+
+use std::collections::VecDeque;
+
+use crate::parts::large;
+use crate::policy::Slot;
+
+/// The resident blocks, and the queue of ghosts. Who asks knows of a block which of them it is, if any.
+#[derive(Debug)]
+pub(super) struct Places {
+    /// The resident blocks, in no order.
+    rows: Vec<Slot>,
+    /// What left, the oldest first. What is no ghost any more, or is one anew, counts until it is taken out.
+    left: VecDeque<Slot>,
+    /// Entries that were taken out of the queue; it may wrap.
+    taken: u32,
+    /// By slot: the row of a resident block, or the number of a ghost's last entry.
+    of: Vec<u32>,
+}
+
+impl Places {
+    /// Room for slots below `slots`, of which at most so many are resident, and so many entries in the queue.
+    pub(super) fn new(slots: u32, resident: u32, ghosts: usize) -> Places {
+        let of = large::filled(0, slots as usize);
+        let mut places = Places { rows: Vec::new(), left: VecDeque::new(), taken: 0, of };
+        places.grow(slots, resident, ghosts);
+        places
+    }
+
+    pub(super) fn grow(&mut self, slots: u32, resident: u32, ghosts: usize) {
+        self.of.resize(self.of.len().max(slots as usize), 0);
+        let resident = self.of.len().min(resident as usize);
+        self.rows.reserve_exact(resident.saturating_sub(self.rows.len()));
+        self.left.reserve_exact(ghosts.saturating_sub(self.left.len()));
+    }
+
+    /// Resident blocks.
+    #[inline(always)]
+    pub(super) fn len(&self) -> u32 {
+        self.rows.len() as u32
+    }
+
+    /// The block in a row below [`Places::len`].
+    #[inline(always)]
+    pub(super) fn row(&self, at: u32) -> Slot {
+        self.rows[at as usize]
+    }
+
+    /// A block comes in.
+    #[inline(always)]
+    pub(super) fn come_in(&mut self, slot: Slot) {
+        self.of[slot as usize] = self.len();
+        self.rows.push(slot);
+    }
+
+    /// A resident block goes out; the last row fills the gap.
+    pub(super) fn go_out(&mut self, slot: Slot) {
+        let at = self.of[slot as usize];
+        self.rows.swap_remove(at as usize);
+        if let Some(&moved) = self.rows.get(at as usize) {
+            self.of[moved as usize] = at;
+        }
+    }
+
+    /// Entries in the queue of ghosts.
+    pub(super) fn left(&self) -> usize {
+        self.left.len()
+    }
+
+    /// A block that is not resident is a ghost from here on.
+    pub(super) fn leave(&mut self, slot: Slot) {
+        self.of[slot as usize] = self.taken.wrapping_add(self.left.len() as u32);
+        self.left.push_back(slot);
+    }
+
+    /// Takes the oldest entry out. Its block, and true if that has no later entry: if it is a ghost, it was one by this.
+    pub(super) fn take_oldest(&mut self) -> Option<(Slot, bool)> {
+        let slot = self.left.pop_front()?;
+        let number = self.taken;
+        self.taken = number.wrapping_add(1);
+        Some((slot, self.of[slot as usize] == number))
+    }
+
+    /// Panics unless places are those of rows, and of the last entry of each ghost.
+    pub(super) fn validate(&self, is_ghost: impl Fn(Slot) -> bool) {
+        assert!((0..).zip(&self.rows).all(|(row, &slot)| self.of[slot as usize] == row), "a wrong row");
+        let entry = |slot: Slot| self.left.get(self.of[slot as usize].wrapping_sub(self.taken) as usize);
+        let mut ghosts = (0..self.of.len() as Slot).filter(|&slot| is_ghost(slot));
+        assert!(ghosts.all(|slot| entry(slot) == Some(&slot)), "a ghost without an entry");
+    }
+}
