@@ -2,6 +2,8 @@
 //!
 //! Ages are told apart in buckets, four to an octave.
 
+use std::cell::{OnceCell, RefCell};
+
 /// Buckets of ages; the last one takes what is older.
 pub(super) const BUCKETS: usize = 104;
 
@@ -74,6 +76,8 @@ struct Seen {
     reached: Vec<ByBorder>,
     /// What hits at these uses would have saved; all 0 where hits are alike.
     saved: Vec<Saved>,
+    /// False if nobody reached an age.
+    is_news: Vec<bool>,
     /// No block was ever seen at an age in this bucket or a later one.
     end: usize,
 }
@@ -93,14 +97,14 @@ struct Evidence {
     decay: f32,
     /// Hits are not alike.
     is_valued: bool,
-    majorant: Box<Majorant>,
 }
 
 /// What a curve tells.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 struct Curve {
-    /// What a block is worth from an age on.
-    indices: ByBorder,
+    /// What a block is worth from an age on. Of most curves nobody asks before the next computation, and the majorant
+    /// is most of the work: it is computed when somebody does.
+    indices: OnceCell<ByBorder>,
     /// How many times as much blocks cost storage if no two were neighbours.
     apart: f32,
 }
@@ -115,6 +119,7 @@ pub(super) struct Curves {
     meanwhile: Seen,
     /// Curves that were begun meanwhile, and the ones that contain them.
     begun: Vec<(u16, u16)>,
+    majorant: RefCell<Box<Majorant>>,
 }
 
 /// A computation of curves: what it needs, and what it gives.
@@ -132,6 +137,7 @@ impl Seen {
             uses: vec![[0.0; BUCKETS]; count],
             reached: vec![[0.0; BUCKETS + 1]; count],
             saved: vec![[0.0; 2]; count],
+            is_news: vec![false; count],
             end: 0,
         }
     }
@@ -140,6 +146,7 @@ impl Seen {
         self.uses[curve] = [0.0; BUCKETS];
         self.reached[curve] = [0.0; BUCKETS + 1];
         self.saved[curve] = [0.0; 2];
+        self.is_news[curve] = false;
     }
 
     fn add(&mut self, other: &Seen) {
@@ -147,6 +154,7 @@ impl Seen {
         self.uses.iter_mut().zip(&other.uses).for_each(|(to, from)| sum(to, from));
         self.reached.iter_mut().zip(&other.reached).for_each(|(to, from)| sum(to, from));
         self.saved.iter_mut().zip(&other.saved).for_each(|(to, from)| sum(to, from));
+        self.is_news.iter_mut().zip(&other.is_news).for_each(|(is_news, other)| *is_news |= other);
         self.end = self.end.max(other.end);
     }
 }
@@ -156,13 +164,13 @@ impl Curves {
     pub(super) fn new(count: usize, prior: f32, decay: f32, is_valued: bool) -> Curves {
         let nothing = || vec![[0.0; BUCKETS]; count];
         let (seen, value) = (Seen::new(count), vec![[1.0; 2]; count]);
-        let (at_risk, hazard, majorant) = (nothing(), nothing(), Box::new(Majorant::new()));
-        let evidence = Evidence { seen, at_risk, hazard, value, prior, decay, is_valued, majorant };
+        let evidence = Evidence { seen, at_risk: nothing(), hazard: nothing(), value, prior, decay, is_valued };
         Curves {
-            told: vec![Curve { indices: [0.0; BUCKETS + 1], apart: 1.0 }; count],
+            told: vec![Curve { indices: OnceCell::new(), apart: 1.0 }; count],
             evidence: Some(evidence),
             meanwhile: Seen::new(0),
             begun: Vec::new(),
+            majorant: RefCell::default(),
         }
     }
 
@@ -171,9 +179,17 @@ impl Curves {
     #[inline(always)]
     pub(super) fn index(&self, curve: usize, age: u32) -> f32 {
         let (bucket, share) = place(age);
-        let indices = &self.told[curve].indices;
+        let indices = self.indices(curve);
         let (begin, end) = (indices[bucket], indices[bucket + 1]);
         begin + share * (end - begin)
+    }
+
+    #[inline(always)]
+    fn indices(&self, curve: usize) -> &ByBorder {
+        self.told[curve].indices.get_or_init(|| {
+            let evidence = self.evidence.as_ref().expect("whoever hands it out computes all indices");
+            evidence.indices(curve, &mut self.majorant.borrow_mut())
+        })
     }
 
     /// How many times as much blocks of a curve cost storage if no two were neighbours; 1 where hits are alike.
@@ -185,7 +201,7 @@ impl Curves {
     /// The chances of a curve by age, and what a block is worth at the first age of each; `None` while curves are
     /// computed elsewhere.
     pub(super) fn of(&self, curve: usize) -> Option<(&ByAge, &ByBorder)> {
-        Some((&self.evidence.as_ref()?.hazard[curve], &self.told[curve].indices))
+        Some((&self.evidence.as_ref()?.hazard[curve], self.indices(curve)))
     }
 
     #[inline(always)]
@@ -203,6 +219,7 @@ impl Curves {
         let reached = &mut seen.reached[curve];
         reached[from] += 1.0;
         reached[end] -= 1.0;
+        seen.is_news[curve] = true;
         seen.end = seen.end.max(end);
     }
 
@@ -217,7 +234,7 @@ impl Curves {
 
     /// A curve begins anew, as that of its parent.
     pub(super) fn begin(&mut self, curve: usize, parent: usize) {
-        self.told[curve] = self.told[parent];
+        self.told[curve] = self.told[parent].clone();
         match &mut self.evidence {
             Some(evidence) => evidence.begin(curve, parent),
             None => {
@@ -227,8 +244,16 @@ impl Curves {
         }
     }
 
+    /// False while curves are computed elsewhere.
+    pub(super) fn are_here(&self) -> bool {
+        self.evidence.is_some()
+    }
+
     /// Hands out what curves are computed from; what is seen from here on is kept apart. `None` while it is out.
     pub(super) fn hand_out(&mut self, order: Vec<(u16, Option<u16>)>) -> Option<Computation> {
+        for &(curve, _) in self.evidence.iter().flat_map(|_| &order) {
+            self.indices(curve.into());
+        }
         let evidence = self.evidence.take()?;
         if self.meanwhile.uses.is_empty() {
             self.meanwhile = Seen::new(self.told.len());
@@ -242,7 +267,7 @@ impl Curves {
         self.told = told;
         for (curve, parent) in self.begun.drain(..) {
             evidence.begin(curve.into(), parent.into());
-            self.told[usize::from(curve)] = self.told[usize::from(parent)];
+            self.told[usize::from(curve)] = self.told[usize::from(parent)].clone();
         }
         evidence.seen.add(&self.meanwhile);
         (0..self.told.len()).for_each(|curve| self.meanwhile.clear(curve));
@@ -259,9 +284,12 @@ impl Curves {
 
     /// Panics on numbers that no evidence gives.
     pub(super) fn validate(&self, curve: usize) {
-        let Curve { indices, apart } = self.told[curve];
-        assert!(indices.iter().all(|index| index.is_finite() && *index >= 0.0), "no index");
-        assert!(apart >= 1.0 && apart.is_finite(), "cheaper one by one");
+        let Curve { indices, apart } = &self.told[curve];
+        assert!(
+            indices.get().is_none_or(|indices| indices.iter().all(|index| index.is_finite() && *index >= 0.0)),
+            "no index"
+        );
+        assert!(*apart >= 1.0 && apart.is_finite(), "cheaper one by one");
         let Some(evidence) = &self.evidence else { return };
         assert!(evidence.seen.uses[curve].iter().all(|&uses| uses >= 0.0), "uses below 0");
         assert!(evidence.at_risk[curve].iter().all(|&blocks| blocks > -0.01), "blocks below 0");
@@ -271,10 +299,13 @@ impl Curves {
 }
 
 impl Computation {
-    /// Computes the curves.
+    /// Computes the curves, and all indices.
     pub(super) fn run(mut self) -> Computation {
+        let mut majorant = Majorant::default();
         for &(curve, parent) in &self.order {
-            self.evidence.compute(curve.into(), parent.map(usize::from), &mut self.told[usize::from(curve)]);
+            let told = &mut self.told[usize::from(curve)];
+            self.evidence.compute(curve.into(), parent.map(usize::from), told);
+            told.indices.get_or_init(|| self.evidence.indices(curve.into(), &mut majorant));
         }
         self
     }
@@ -294,23 +325,37 @@ impl Evidence {
         let prior = parent.map_or([0.0; BUCKETS], |parent| self.hazard[parent]);
         let weight = if parent.is_some() { self.prior } else { ROOT_PRIOR };
         let [value, apart] = if self.is_valued { self.value_of(curve, parent) } else { [1.0; 2] };
-        // Four at a time.
-        let end = self.seen.end.next_multiple_of(4).min(BUCKETS);
-        let (uses, reached) = (&mut self.seen.uses[curve][..end], &mut self.seen.reached[curve]);
-        let (at_risk, hazard) = (&mut self.at_risk[curve][..end], &mut self.hazard[curve][..end]);
-        let mut more = 0.0;
-        for (at_risk, reached) in at_risk.iter_mut().zip(reached.iter_mut()) {
-            more += std::mem::take(reached);
-            *at_risk += more;
+        let end = self.end();
+        let (uses, at_risk) = (&mut self.seen.uses[curve][..end], &mut self.at_risk[curve][..end]);
+        if std::mem::take(&mut self.seen.is_news[curve]) {
+            let (reached, mut more) = (&mut self.seen.reached[curve][..=end], 0.0);
+            for (at_risk, reached) in at_risk.iter_mut().zip(&*reached) {
+                more += reached;
+                *at_risk += more;
+            }
+            reached.fill(0.0);
         }
-        reached[end] = 0.0;
+        let hazard = &mut self.hazard[curve][..end];
         for (((hazard, uses), at_risk), prior) in hazard.iter_mut().zip(&mut *uses).zip(&mut *at_risk).zip(&prior) {
             *hazard = ((*uses + weight * prior) / (*at_risk + weight)).min(1.0);
             *uses *= self.decay;
             *at_risk *= self.decay;
         }
-        self.majorant.indices(hazard, value, &mut told.indices);
+        told.indices = OnceCell::new();
         told.apart = if value > 0.0 { (apart / value).max(1.0) } else { 1.0 };
+    }
+
+    /// The first bucket of ages that nobody was seen at, or one of the next three: buckets are computed four at a time.
+    fn end(&self) -> usize {
+        self.seen.end.next_multiple_of(4).min(BUCKETS)
+    }
+
+    /// What blocks of a curve are worth by age, by the chances that were computed last.
+    #[cold]
+    fn indices(&self, curve: usize, majorant: &mut Majorant) -> ByBorder {
+        let mut indices = [0.0; BUCKETS + 1];
+        majorant.indices(&self.hazard[curve][..self.end()], self.value[curve][0], &mut indices);
+        indices
     }
 
     /// What a hit on a block of a curve saves on average, which leans on its parent as chances do.
@@ -359,11 +404,13 @@ struct Majorant {
     ahead: [(Point, f64); BUCKETS],
 }
 
-impl Majorant {
-    fn new() -> Majorant {
+impl Default for Majorant {
+    fn default() -> Majorant {
         Majorant { points: [(0.0, 0.0); BUCKETS + 1], ahead: [((0.0, 0.0), 0.0); BUCKETS] }
     }
+}
 
+impl Majorant {
     /// The steepest way from each point of the path to a later one, times a value: the concave majorant from the right.
     fn indices(&mut self, hazard: &[f32], value: f32, indices: &mut ByBorder) {
         walk(hazard, &mut self.points);
@@ -421,7 +468,7 @@ mod tests {
     #[test]
     fn the_majorant_is_the_steepest_way() {
         let mut random = crate::parts::random::Random::new(3);
-        let mut majorant = Majorant::new();
+        let mut majorant = Majorant::default();
         for _ in 0..300 {
             let hazard: ByAge = std::array::from_fn(|_| random.unit().powi(6) as f32);
             let (points, mut found) = (path(&hazard), [0.0; BUCKETS + 1]);
@@ -478,7 +525,7 @@ mod tests {
             }
             (0..50).for_each(|_| see([&mut here, &mut elsewhere], &mut random));
             elsewhere.take_back(computed);
-            assert_eq!(here.told, elsewhere.told);
+            (0..3).for_each(|curve| assert_eq!(here.indices(curve), elsewhere.indices(curve)));
             let (one, other) = (here.evidence.as_ref().unwrap(), elsewhere.evidence.as_ref().unwrap());
             assert_eq!((&one.hazard, &one.at_risk), (&other.hazard, &other.at_risk));
             assert_eq!(one.seen.reached, other.seen.reached);

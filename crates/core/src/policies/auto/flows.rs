@@ -53,6 +53,8 @@ struct Wanted {
 pub(super) struct Flows {
     pub(super) curves: Curves,
     nodes: Vec<Node>,
+    /// All that are there, parents first; empty if that has to be found out.
+    order: Vec<u16>,
     /// How many had the place of each before, modulo 64.
     generations: Box<[u8; NODES_MOST]>,
     /// Nodes there may be.
@@ -139,6 +141,7 @@ impl Flows {
         Flows {
             curves,
             nodes: (0..FIXED).map(fixed).chain((FIXED..most).map(|_| Node::default())).collect(),
+            order: Vec::with_capacity(most),
             generations: Box::new([0; NODES_MOST]),
             most,
             found: HashTable::with_capacity(2 * NODES_MOST),
@@ -205,6 +208,7 @@ impl Flows {
         let depth = self.nodes[usize::from(parent)].depth + 1;
         self.nodes[number] = Node { part, tag, parent, depth, children: 0, evidence: self.asks as f32 };
         self.nodes[usize::from(parent)].children += 1;
+        self.order.clear();
         let nodes = &self.nodes;
         let hash_of = |&other: &u16| hash(nodes[usize::from(other)].part, nodes[usize::from(other)].tag);
         self.found.insert_unique(hash(part, tag), number as u16, hash_of);
@@ -251,32 +255,35 @@ impl Flows {
         (node > 0).then(|| usize::from(self.nodes[node].parent))
     }
 
-    /// All flows that are there, parents first.
-    fn order(nodes: &[Node]) -> impl Iterator<Item = (usize, Option<usize>)> + '_ {
-        (0..=1 + LEVELS as u8).flat_map(move |depth| {
-            let of_depth = move |node: &Node| node.tag != 0 && node.depth == depth;
-            let found = nodes.iter().enumerate().filter(move |(_, node)| of_depth(node));
-            found.map(|(number, node)| (number, (number > 0).then(|| usize::from(node.parent))))
-        })
+    /// Puts the flows that are there in order, and has their evidence fade.
+    fn prepare(&mut self) {
+        if self.order.is_empty() {
+            for depth in 0..=1 + LEVELS as u8 {
+                let is_of_depth = |node: &u16| {
+                    let node = &self.nodes[usize::from(*node)];
+                    node.tag != 0 && node.depth == depth
+                };
+                self.order.extend((0..self.most as u16).filter(is_of_depth));
+            }
+        }
+        self.nodes.iter_mut().for_each(|node| node.evidence *= FADE);
     }
 
     /// Computes all curves.
     pub(super) fn compute(&mut self) {
-        self.fade();
-        self.curves.compute(Flows::order(&self.nodes));
+        self.prepare();
+        let parent = |node: u16| (node > 0).then(|| usize::from(self.nodes[usize::from(node)].parent));
+        self.curves.compute(self.order.iter().map(|&node| (usize::from(node), parent(node))));
     }
 
     /// Hands out what is needed to compute all curves; `None` while it is out.
     pub(super) fn hand_out(&mut self) -> Option<Computation> {
-        let number = |node: usize| node as u16;
-        let order = Flows::order(&self.nodes).map(|(node, parent)| (number(node), parent.map(number))).collect();
-        let computation = self.curves.hand_out(order)?;
-        self.fade();
-        Some(computation)
-    }
-
-    fn fade(&mut self) {
-        self.nodes.iter_mut().for_each(|node| node.evidence *= FADE);
+        if !self.curves.are_here() {
+            return None;
+        }
+        self.prepare();
+        let parent = |node: u16| (node > 0).then(|| self.nodes[usize::from(node)].parent);
+        self.curves.hand_out(self.order.iter().map(|&node| (node, parent(node))).collect())
     }
 
     /// Places of flows.
@@ -322,6 +329,7 @@ impl Flows {
     pub(super) fn validate(&self) {
         let live: Vec<usize> = (0..self.most).filter(|&node| self.nodes[node].tag != 0).collect();
         assert_eq!(live.len(), FIXED + self.found.len());
+        assert!(self.order.is_empty() || self.order.len() == live.len(), "an order of flows that were there");
         let mut children = vec![0; self.most];
         for &node in &live {
             self.curves.validate(node);

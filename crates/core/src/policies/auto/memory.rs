@@ -332,10 +332,21 @@ impl Memory {
         self.flows.node(known.class, known.interval())
     }
 
+    #[inline(always)]
+    fn index_among<const ALIKE: bool>(&self, slot: Slot) -> f32 {
+        if ALIKE { self.index_alike(slot) } else { self.index(slot) }
+    }
+
+    /// What it is worth to keep a block of which nothing is known but its flow and age.
+    #[inline(always)]
+    fn index_alike(&self, slot: Slot) -> f32 {
+        self.flows.curves.index(self.node(slot), self.age(slot))
+    }
+
     /// What it is worth to keep a block, whatever was promised.
     #[inline(always)]
     pub(super) fn worth(&self, slot: Slot) -> f32 {
-        self.flows.curves.index(self.node(slot), self.age(slot)) / self.values.room(slot)
+        self.index_alike(slot) / self.values.room(slot)
     }
 
     /// By what it is compared with others.
@@ -387,16 +398,27 @@ impl Memory {
             *slot = self.places.row(row);
             prefetch(&self.known, *slot as usize);
         }
+        let drawn = drawn.len();
         let mut worst = std::mem::take(&mut self.worst);
-        worst.rank_again(|slot| Rank::new(self.index(slot), self.age(slot)));
-        for &mut slot in drawn {
-            let index = self.index(slot);
+        // In most caches nothing but flow and age tells blocks apart, and what else might is not asked for each.
+        if self.neighbours.is_none() && self.promises.is_none() && !self.values.are_by_size() {
+            self.look::<true>(&mut worst, &slots[..drawn]);
+        } else {
+            self.look::<false>(&mut worst, &slots[..drawn]);
+        }
+        self.worst = worst;
+        self.worst.lowest()
+    }
+
+    /// Looks at the worst blocks again, and at those that were drawn. `ALIKE` if only flow and age tell blocks apart.
+    fn look<const ALIKE: bool>(&self, worst: &mut Worst, drawn: &[Slot]) {
+        worst.rank_again(|slot| Rank::new(self.index_among::<ALIKE>(slot), self.age(slot)));
+        for &slot in drawn {
+            let index = self.index_among::<ALIKE>(slot);
             if worst.may_hold(index) {
                 worst.enter((Rank::new(index, self.age(slot)), slot));
             }
         }
-        self.worst = worst;
-        self.worst.lowest()
     }
 
     fn admit(&mut self, slot: Slot) {

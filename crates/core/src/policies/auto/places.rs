@@ -73,7 +73,7 @@ impl Places {
         self.left.push_back(slot);
     }
 
-    /// Takes the oldest entry out. Its block, and true if that has no later entry: if it is a ghost, it was one by this.
+    /// Takes the oldest entry out. Its block, and true if that has no later entry: if it is a ghost, then by this one.
     pub(super) fn take_oldest(&mut self) -> Option<(Slot, bool)> {
         let slot = self.left.pop_front()?;
         let number = self.taken;

@@ -49,6 +49,11 @@ impl Values {
         self.are_by_time
     }
 
+    /// True if blocks differ by the room that they take.
+    pub(super) fn are_by_size(&self) -> bool {
+        self.bytes.is_some()
+    }
+
     pub(super) fn grow(&mut self, slots: u32) {
         self.bytes.iter_mut().for_each(|bytes| bytes.resize(bytes.len().max(slots as usize), 1));
     }

@@ -47,7 +47,7 @@ impl Worst {
             let slot = self.0[place].1;
             let candidate = (rank(slot), slot);
             let mut to = place;
-            while to > 0 && self.0[to - 1] > candidate {
+            while to > 0 && candidate < self.0[to - 1] {
                 self.0[to] = self.0[to - 1];
                 to -= 1;
             }
