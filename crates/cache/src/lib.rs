@@ -35,6 +35,7 @@ mod in_flight;
 pub mod machine;
 mod metadata;
 mod objects;
+mod pace;
 mod read;
 mod read_ahead;
 mod recording;

@@ -15,6 +15,7 @@ use crate::in_flight::Share;
 use crate::runs::{Run, add_block, announce, run_bytes};
 use crate::shared::Locked;
 use crate::state::{Access, State};
+use crate::stream::Found;
 use crate::sync::Arc;
 use crate::sync::mpsc::channel;
 use crate::transfers::{Announced, Transfer, Transfers};
@@ -171,7 +172,7 @@ impl FileCache {
         match missing {
             Some(missing) => Read::Missing(missing),
             None => {
-                self.follow(access, &range, false);
+                self.follow(access, &range, Found::Cached);
                 Read::Done
             }
         }
@@ -180,14 +181,19 @@ impl FileCache {
     /// The part of [`read`](FileCache::read) that reads the source and waits for others who do.
     pub fn finish_read(&self, access: &Access, missing: Missing) -> io::Result<Vec<u8>> {
         let Missing { range, mut reply, runs, pieces, _share } = missing;
-        for (run, transfer) in &runs {
+        let (left, own) = self.read_ahead.share(access, runs);
+        for (run, transfer) in &left {
             self.shared.fetch(access.file, access.source.as_ref(), run, transfer);
         }
+        let mut found = if own.is_empty() { Found::Ready } else { Found::Late };
         let mut end = range.end;
         for (want, from) in pieces {
             let (begin, brought) = match &from {
-                From::Run(number) => (runs[*number].0.range.start, runs[*number].1.wait()?),
+                From::Run(number) => (own[*number].range.start, own[*number].wait()?),
                 From::Other(transfer, block) => {
+                    if !transfer.is_done() {
+                        found = Found::Late;
+                    }
                     (transfer.range.start, self.shared.claim(access.file, transfer, block)?)
                 }
             };
@@ -209,13 +215,13 @@ impl FileCache {
             self.shared.lock().reconcile(access.file, stamp);
         }
         reply.truncate((end - range.start) as usize);
-        self.follow(access, &range, true);
+        self.follow(access, &range, found);
         Ok(reply)
     }
 
-    fn follow(&self, access: &Access, range: &Range<u64>, missed: bool) {
+    fn follow(&self, access: &Access, range: &Range<u64>, found: Found) {
         if let Some(stream) = access.stream {
-            self.read_ahead.follow(access, stream, range, missed);
+            self.read_ahead.follow(access, stream, range, found);
         }
     }
 

@@ -2,88 +2,133 @@
 //!
 //! What is read ahead is not referenced, so the policy does not know it: it waits beside the frames until somebody asks
 //! for it, or until newer reads push it out. So hits and misses are those of the policy alone; only the misses are
-//! answered sooner, and in longer reads.
+//! answered sooner, and in longer reads, of which a source that is far away serves many at once.
 //!
 //! A scheme may want blocks that nobody has asked for (`virtual`, `demote`): those are resident at once and read in the
 //! same way.
 
 use std::collections::HashMap;
 use std::ops::Range;
+use std::time::Instant;
 
 use crate::files::FileNumber;
 use crate::in_flight::{InFlight, Share};
+use crate::pace::Pace;
 use crate::runs::{Run, add_block, announce, run_bytes};
 use crate::shared::Shared;
 use crate::source::Source;
 use crate::state::{Access, State};
-use crate::stream::Stream;
+use crate::stream::{Found, PART, Stream};
 use crate::sync::{Arc, Weak};
-use crate::transfers::Announced;
+use crate::transfers::{Announced, Transfer};
 use crate::workers::{Limits, Part, Room, Workers};
 
-/// Bytes that may wait to be asked for, at most, and no more than a quarter of what may be in flight.
-pub const BUDGET: u64 = 8 << 20;
+/// Bytes that may wait to be asked for, at most, and no more than three eighths of what may be in flight.
+pub const BUDGET: u64 = 256 << 20;
+
+/// Room for what is in flight that is left to the reader itself, of the half that one file has: for a long read and
+/// its answer.
+const OWN: u64 = 2 << 20;
 
 /// The threads that read ahead. They end with the cache.
 pub(crate) struct ReadAhead {
     shared: Arc<Shared>,
     workers: Workers,
     in_flight: InFlight,
+    pace: Arc<Pace>,
+    /// A clone for each that is read ahead for.
+    seats: Arc<()>,
 }
 
-/// Reads of one file and of all that may be under way: so many files that hang are needed before others are not read
-/// ahead any more.
-const LIMITS: Limits = Limits { part: 4, device: 64, all: 64 };
+/// Reads that may be under way.
+const LIMITS: Limits = Limits { part: 256, device: 256, all: 256 };
+
+/// Reads of one file, unless its source serves more at once: so many files that hang are needed before others are not
+/// read ahead any more.
+const OF_FILE: usize = 4;
 
 impl ReadAhead {
     pub fn new(shared: Arc<Shared>, in_flight: InFlight) -> ReadAhead {
-        ReadAhead { shared, workers: Workers::new(LIMITS), in_flight }
+        ReadAhead {
+            shared,
+            workers: Workers::new(LIMITS),
+            in_flight,
+            pace: Arc::new(Pace::new()),
+            seats: Arc::default(),
+        }
     }
 
     /// Room for reads of a file, a thread and a place for the bytes. Where there is none nothing may be announced:
     /// whoever wants it would wait behind files that hang.
-    fn room(&self, file: FileNumber, runs: &[Run]) -> Option<(Room, Arc<Share>)> {
-        let room = self.workers.reserve(Part { device: 0, what: file.into() })?;
+    fn room(&self, file: FileNumber, source: &dyn Source, runs: &[Run]) -> Option<(Room, Arc<Share>)> {
+        let room = self.thread(file, source)?;
         Some((room, Arc::new(self.in_flight.try_take(file, run_bytes(runs))?)))
+    }
+
+    fn thread(&self, file: FileNumber, source: &dyn Source) -> Option<Room> {
+        self.workers.reserve_within(Part { device: 0, what: file.into() }, source.reads_at_once().max(OF_FILE))
+    }
+
+    /// Bytes that may wait to be asked for.
+    fn budget(&self) -> u64 {
+        let limit = self.in_flight.limit();
+        (limit / 2).saturating_sub(OWN).clamp(limit / 4, limit / 8 * 3).min(BUDGET)
     }
 
     /// Has the source read on behind `range`, which was just read, if the reader goes through the file in order and
     /// finds it missing.
-    pub fn follow(&self, access: &Access, stream: &Stream, range: &Range<u64>, missed: bool) {
-        let ahead = stream.follow(range, missed);
+    pub fn follow(&self, access: &Access, stream: &Stream, range: &Range<u64>, found: Found) {
+        let readers = Arc::strong_count(&self.seats).saturating_sub(1).max(1) as u64;
+        // Beside what keeps the source busy, what is just being read, and what has just come.
+        let most = (self.pace.worth() + 2 * PART).min(self.budget() / readers);
+        let ahead = stream.follow(range, found, most, &self.seats);
         if ahead.is_empty() {
             return;
         }
         let mut state = self.shared.lock();
         let size = state.files[access.file as usize].size();
-        let ahead = ahead.start..ahead.end.min(size);
-        let mut runs = Vec::new();
-        for block in state.decider.ahead(access.file, &ahead) {
-            let index = &state.decider.frames().index;
-            let resident = index.find(block.address).is_some_and(|slot| index.entry(slot).frame.is_some());
-            if block.start >= ahead.start && !resident && state.transfers.find(access.file, block.address).is_none() {
-                let below = state.decider.frames().tier.as_ref().and_then(|tier| tier.peek(&block));
-                add_block(&mut runs, &block, size, below);
-            }
+        if ahead.end >= size {
+            stream.end_at(size);
         }
-        if runs.is_empty() {
-            return;
+        let runs = state.missing(access.file, &(ahead.start..ahead.end.min(size)), size);
+        // A disk does one thing after the other, and a thread that does it, too.
+        let together = if access.source.reads_at_once() > 1 { 1 } else { runs.len().max(1) };
+        let mut runs = runs.into_iter().peekable();
+        while let Some(first) = runs.peek().map(|run| run.range.start) {
+            let job: Vec<Run> = runs.by_ref().take(together).collect();
+            let Some((room, share)) = self.room(access.file, access.source.as_ref(), &job) else {
+                stream.stop_at(first);
+                break;
+            };
+            let announced = job.into_iter().map(|run| {
+                let transfer = announce(&mut state.transfers, access.file, &run, true, &share);
+                let addresses = run.blocks.iter().map(|block| block.address).collect();
+                state.staged.add(access.file, &transfer, addresses);
+                (run, transfer)
+            });
+            let announced = announced.collect();
+            self.start(room, access.file, access.source.clone(), announced);
         }
-        let Some((room, share)) = self.room(access.file, &runs) else { return };
-        let announced = runs.into_iter().map(|run| {
-            let transfer = announce(&mut state.transfers, access.file, &run, true, &share);
-            let addresses = run.blocks.iter().map(|block| block.address).collect();
-            state.staged.bytes += run.range.end - run.range.start;
-            state.staged.runs.push_back((access.file, Arc::clone(&transfer), addresses));
-            (run, transfer)
-        });
-        self.start(room, access.file, access.source.clone(), announced.collect());
-        while state.staged.bytes > BUDGET.min(self.in_flight.limit() / 4)
-            && let Some((file, transfer, addresses)) = state.staged.runs.pop_front()
-        {
-            state.staged.bytes -= transfer.range.end - transfer.range.start;
+        let budget = self.budget();
+        while let Some((file, transfer, addresses)) = state.staged.pop_beyond(budget) {
             addresses.iter().for_each(|&address| state.transfers.remove(file, address, &transfer));
         }
+    }
+
+    /// Has other threads read what was announced for a read, but for what is read first, as far as the source serves
+    /// more than one read at once and there are threads. Gives what is left, with what to wait for.
+    pub fn share(&self, access: &Access, runs: Vec<(Run, Announced)>) -> (Vec<(Run, Announced)>, Vec<Arc<Transfer>>) {
+        let transfers = runs.iter().map(|(_, transfer)| Arc::clone(transfer)).collect();
+        let (mut left, mut runs) = (Vec::new(), runs.into_iter());
+        left.extend(runs.next());
+        for run in runs {
+            let is_worth_it = access.source.reads_at_once() > 1;
+            match is_worth_it.then(|| self.thread(access.file, access.source.as_ref())).flatten() {
+                Some(room) => self.start(room, access.file, access.source.clone(), vec![run]),
+                None => left.push(run),
+            }
+        }
+        (left, transfers)
     }
 
     /// Has the source read what the policy wants to have though nobody has asked for it. What cannot be read now is
@@ -102,7 +147,7 @@ impl ReadAhead {
         }
         for (file, runs) in runs {
             let Some(source) = state.files[file as usize].source.as_ref().and_then(Weak::upgrade) else { continue };
-            let Some((room, share)) = self.room(file, &runs) else { continue };
+            let Some((room, share)) = self.room(file, source.as_ref(), &runs) else { continue };
             let announced = runs.into_iter().map(|run| {
                 let transfer = announce(&mut state.transfers, file, &run, false, &share);
                 (run, transfer)
@@ -113,12 +158,35 @@ impl ReadAhead {
 
     /// Has what was announced read by another thread.
     fn start(&self, room: Room, file: FileNumber, source: Arc<dyn Source>, announced: Vec<(Run, Announced)>) {
-        let shared = self.shared.clone();
+        let (shared, pace) = (self.shared.clone(), self.pace.clone());
         self.workers.run_in(room, move || {
-            let fetch =
-                || announced.iter().for_each(|(run, transfer)| shared.fetch(file, source.as_ref(), run, transfer));
+            let fetch = || {
+                for (run, transfer) in &announced {
+                    let begun = Instant::now();
+                    let bytes = shared.fetch(file, source.as_ref(), run, transfer);
+                    if bytes > 0 {
+                        pace.note(bytes, begun.elapsed(), Instant::now());
+                    }
+                }
+            };
             // Whoever waits for it has been told.
             let _ = shared.contain(fetch);
         });
+    }
+}
+
+impl State {
+    /// Runs of what is neither resident nor being read of a part of a file of `size` bytes.
+    fn missing(&self, file: FileNumber, range: &Range<u64>, size: u64) -> Vec<Run> {
+        let mut runs = Vec::new();
+        for block in self.decider.ahead(file, range) {
+            let index = &self.decider.frames().index;
+            let resident = index.find(block.address).is_some_and(|slot| index.entry(slot).frame.is_some());
+            if block.start >= range.start && !resident && self.transfers.find(file, block.address).is_none() {
+                let below = self.decider.frames().tier.as_ref().and_then(|tier| tier.peek(&block));
+                add_block(&mut runs, &block, size, below);
+            }
+        }
+        runs
     }
 }

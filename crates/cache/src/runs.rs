@@ -10,12 +10,10 @@ use crate::in_flight::Share;
 use crate::shared::Shared;
 use crate::source::{self, Source};
 use crate::state::State;
+use crate::stream::PART;
 use crate::sync::Arc;
 use crate::tier::{Lease, bring};
 use crate::transfers::{Announced, Transfer, Transfers};
-
-/// Bytes that are read from the source at once, at most, unless a single block has more.
-const LONGEST_RUN: u64 = 1 << 20;
 
 /// Consecutive blocks to be read from the source, or from the tier.
 pub(crate) struct Run {
@@ -55,7 +53,7 @@ pub(crate) fn add_block(runs: &mut Vec<Run>, block: &Block, size: u64, below: Op
     match runs.last_mut() {
         Some(run)
             if run.range.end == block.start
-                && end - run.range.start <= LONGEST_RUN
+                && end - run.range.start <= PART
                 && run.below.is_empty() == below.is_none() =>
         {
             run.range.end = end;
@@ -68,8 +66,9 @@ pub(crate) fn add_block(runs: &mut Vec<Run>, block: &Block, size: u64, below: Op
 }
 
 impl Shared {
-    /// Reads a run that was announced, puts it into the frames of its blocks and tells who waits.
-    pub fn fetch(&self, file: FileNumber, source: &dyn Source, run: &Run, transfer: &Arc<Transfer>) {
+    /// Reads a run that was announced, puts it into the frames of its blocks and tells who waits. Gives the bytes that
+    /// came from the source in one read, 0 if it was none.
+    pub fn fetch(&self, file: FileNumber, source: &dyn Source, run: &Run, transfer: &Arc<Transfer>) -> u64 {
         let mut asked = Asked::default();
         let read = match run.below.is_empty() {
             true => self.read(file, source, &run.range).inspect(|bytes| asked.count(bytes.len())),
@@ -85,11 +84,12 @@ impl Shared {
             let wanted = state.install(file, transfer, block, bytes);
             // What nobody has asked for yet stays announced, unless it failed.
             if wanted || !transfer.is_ahead || read.is_err() {
-                state.transfers.remove(file, block.address, transfer);
+                state.withdraw(file, transfer, block);
             }
         }
         drop(state);
         transfer.complete(read);
+        if run.below.is_empty() { asked.bytes } else { 0 }
     }
 
     /// Reads a run from the tier, and what is not there as it was from the source.
@@ -125,7 +125,7 @@ impl Shared {
         if transfer.is_ahead {
             let mut state = self.lock();
             state.install(file, transfer, block, &brought);
-            state.transfers.remove(file, block.address, transfer);
+            state.withdraw(file, transfer, block);
         }
         Ok(Some(brought))
     }
@@ -154,6 +154,14 @@ fn read_run(source: &dyn Source, range: &Range<u64>) -> io::Result<Buffer> {
 }
 
 impl State {
+    /// Nobody need look for the block in `transfer` any more.
+    fn withdraw(&mut self, file: FileNumber, transfer: &Arc<Transfer>, block: &Block) {
+        self.transfers.remove(file, block.address, transfer);
+        if transfer.is_ahead {
+            self.staged.take(transfer, block.address);
+        }
+    }
+
     /// Puts what was read into the frame of a block, if it is resident and the read was not overtaken. True if it is
     /// resident.
     fn install(&mut self, file: FileNumber, transfer: &Arc<Transfer>, block: &Block, bytes: &[u8]) -> bool {

@@ -111,6 +111,10 @@ impl Source for Watched {
         self.source.read_at(buffer, offset)
     }
 
+    fn reads_at_once(&self) -> usize {
+        self.source.reads_at_once()
+    }
+
     fn write_at(&self, bytes: &[u8], offset: u64) -> io::Result<usize> {
         let _alarm = self.shared.alarm();
         self.source.write_at(bytes, offset)

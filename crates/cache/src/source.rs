@@ -108,6 +108,10 @@ const COARSEST: Duration = Duration::from_secs(2);
 pub trait Source: Send + Sync {
     /// Reads bytes from `offset` on, perhaps fewer than fit; 0 only at the end of the file.
     fn read_at(&self, buffer: &mut [u8], offset: u64) -> io::Result<usize>;
+    /// Reads of the file that together take about as long as one: a few, or many where it is far away.
+    fn reads_at_once(&self) -> usize {
+        1
+    }
     /// Writes bytes from `offset` on, perhaps fewer than given.
     fn write_at(&self, bytes: &[u8], offset: u64) -> io::Result<usize>;
     /// Writes bytes behind the end, wherever that is now, perhaps fewer than given; tells where they begin, and how

@@ -89,6 +89,11 @@ impl Transfer {
         self.done.notify_all();
     }
 
+    /// True if nobody has to wait for it any more.
+    pub fn is_done(&self) -> bool {
+        self.brought.lock().unwrap_or_else(PoisonError::into_inner).is_some()
+    }
+
     /// What it brings, once it is there. `None` if it was given up: whoever wants the bytes must read them.
     pub fn wait(&self) -> io::Result<Option<Arc<Buffer>>> {
         let brought = self.brought.lock().unwrap_or_else(PoisonError::into_inner);
@@ -160,9 +165,35 @@ impl Transfers {
     }
 }
 
-/// What was read ahead, oldest first.
+/// What was read ahead and not asked for yet, oldest first.
 #[derive(Default)]
 pub(crate) struct Staged {
-    pub runs: VecDeque<(FileNumber, Arc<Transfer>, Vec<u64>)>,
-    pub bytes: u64,
+    runs: VecDeque<(FileNumber, Arc<Transfer>, Vec<u64>)>,
+    bytes: u64,
+}
+
+impl Staged {
+    /// Blocks at these addresses are read ahead.
+    pub fn add(&mut self, file: FileNumber, transfer: &Arc<Transfer>, addresses: Vec<u64>) {
+        self.bytes += transfer.range.end - transfer.range.start;
+        self.runs.push_back((file, transfer.clone(), addresses));
+    }
+
+    /// A block of a run was asked for. With the last one the run is gone.
+    pub fn take(&mut self, transfer: &Arc<Transfer>, address: u64) {
+        let Some(place) = self.runs.iter().position(|(_, known, _)| Arc::ptr_eq(known, transfer)) else { return };
+        let addresses = &mut self.runs[place].2;
+        addresses.retain(|&known| known != address);
+        if addresses.is_empty() {
+            self.bytes -= transfer.range.end - transfer.range.start;
+            self.runs.remove(place);
+        }
+    }
+
+    /// The oldest run, with the blocks of it that nobody has asked for, if there are more bytes than `budget`.
+    pub fn pop_beyond(&mut self, budget: u64) -> Option<(FileNumber, Arc<Transfer>, Vec<u64>)> {
+        let oldest = if self.bytes > budget { self.runs.pop_front() } else { None }?;
+        self.bytes -= oldest.1.range.end - oldest.1.range.start;
+        Some(oldest)
+    }
 }

@@ -129,7 +129,13 @@ impl Workers {
 
     /// Room for one call, if it need not wait.
     pub fn reserve(&self, part: Part) -> Option<Room> {
-        self.0.lock().enter(&self.0.limits, part).ok()?;
+        self.reserve_within(part, usize::MAX)
+    }
+
+    /// The same, if less than `most` calls of its part are under way.
+    pub fn reserve_within(&self, part: Part, most: usize) -> Option<Room> {
+        let limits = Limits { part: most.min(self.0.limits.part), ..self.0.limits };
+        self.0.lock().enter(&limits, part).ok()?;
         Some(Room { shared: self.0.clone(), part, here: false })
     }
 
@@ -285,6 +291,7 @@ mod tests {
         assert!(hung.nothing_begins());
         assert!(workers.reserve(Part { device: 0, what: 8 }).is_none());
         assert!(workers.reserve(Part { device: 1, what: 0 }).is_some());
+        assert!(workers.reserve_within(Part { device: 1, what: 0 }, 1).is_none());
         hung.ends[3].send(()).unwrap();
         assert_eq!(hung.next(1), [5], "of the same part");
         assert!(hung.nothing_begins());

@@ -204,7 +204,7 @@ impl Objects {
                 cache.note(Op::Open, number, app, 0, false);
             }
         }
-        let stream = (self.options.mode == Mode::Strict && self.usable().is_some()).then(Stream::default);
+        let stream = self.usable().is_some().then(Stream::default);
         Ok(Data { source, number, app, executes: false, stream, part: part(node.number) })
     }
 }

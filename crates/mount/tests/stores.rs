@@ -16,7 +16,7 @@ use std::time::{Duration, Instant};
 use hotset_cache::FileCache;
 use hotset_mount::{Mode, Options, Staleness, mount_objects};
 use hotset_store::{Limits, Location, Store};
-use hotset_testkit::s3::{Asked, Fault, S3};
+use hotset_testkit::s3::{Asked, Fault, Link, S3};
 use rustix::io::Errno;
 use tempfile::TempDir;
 
@@ -352,6 +352,168 @@ fn no_more_requests_are_under_way_than_were_allowed() {
             });
         }
     });
-    assert_eq!(mount.s3.most_under_way(), 5);
+    assert_eq!(mount.s3.take_most_under_way(), 5);
+    mount.stop();
+}
+
+/// Bytes that requests for data have asked for, in order; none of them twice.
+fn asked_once(asked: &[Asked]) -> Vec<(u64, u64)> {
+    let mut ranges: Vec<_> = asked.iter().filter_map(|asked| asked.range).collect();
+    ranges.sort_unstable();
+    for pair in ranges.windows(2) {
+        assert!(pair[0].1 < pair[1].0, "asked for twice: {pair:?}");
+    }
+    ranges
+}
+
+/// Reads of 128K from `from` on, until one fails.
+fn read_on(file: &File, expected: &[u8], from: usize) -> (usize, io::Result<()>) {
+    let (mut at, mut buffer) = (from, vec![0; 128 << 10]);
+    while at < expected.len() {
+        match file.read_at(&mut buffer, at as u64) {
+            Ok(done) => {
+                assert!(done > 0 && buffer[..done] == expected[at..at + done], "other bytes at {at}");
+                at += done;
+            }
+            Err(error) => return (at, Err(error)),
+        }
+    }
+    (at, Ok(()))
+}
+
+const LONG: usize = 24 << 20;
+
+#[test]
+fn a_long_read_has_many_requests_under_way_and_asks_for_nothing_twice() {
+    if !can_mount() {
+        return;
+    }
+    let bytes = pattern(5, LONG);
+    for (mode, requests, least) in [(Mode::Strict, 64, 5), (Mode::Strict, 3, 2), (Mode::Fast, 64, 5)] {
+        let s3 = S3::start();
+        s3.put("data/f", bytes.clone());
+        s3.set_link(Link { latency: Duration::from_millis(100), ..Link::default() });
+        // Room for more on its way than the file has.
+        let mut mount = Mount::new(s3, 65536, options(mode), Limits { requests, ..LIMITS });
+        let file = File::open(mount.at("f")).unwrap();
+        mount.s3.take_asked();
+        mount.s3.take_most_under_way();
+        let (_, done) = read_on(&file, &bytes, 0);
+        done.unwrap();
+        let most = mount.s3.take_most_under_way();
+        assert!((least..=requests).contains(&most), "{mode:?}, {requests}: {most}");
+        let ranges = asked_once(&mount.s3.take_asked());
+        let asked: u64 = ranges.iter().map(|(first, last)| last + 1 - first).sum();
+        assert_eq!(asked, LONG as u64, "{mode:?}, {requests}: {ranges:?}");
+        let (counts, traffic) = mount.cache.as_ref().unwrap().counts();
+        // Whoever had asked for it has missed it, as if nothing had been read ahead.
+        assert_eq!((counts.total.references, counts.total.hits), (LONG as u64 / 4096, 0), "{mode:?}");
+        assert!(traffic.reads_ahead > 10, "{traffic:?}");
+        drop(file);
+        mount.stop();
+    }
+}
+
+#[test]
+fn what_is_read_of_a_few_places_is_not_read_ahead_far() {
+    if !can_mount() {
+        return;
+    }
+    let (s3, bytes) = (S3::start(), pattern(6, LONG));
+    s3.put("data/f", bytes.clone());
+    let mut mount = Mount::new(s3, 16384, options(Mode::Strict), LIMITS);
+    let file = File::open(mount.at("f")).unwrap();
+    let (mut read, mut buffer) = (0, vec![0; 64 << 10]);
+    // Three reads in a row each.
+    for place in (0..LONG as u64 - (1 << 20)).step_by(2 << 20) {
+        for step in 0..3 {
+            let at = place + step * (64 << 10);
+            file.read_exact_at(&mut buffer, at).unwrap();
+            assert!(buffer[..] == bytes[at as usize..][..buffer.len()]);
+            read += buffer.len() as u64;
+        }
+    }
+    drop(file);
+    mount.stop();
+    let asked: u64 = asked_once(&mount.s3.take_asked()).iter().map(|(first, last)| last + 1 - first).sum();
+    assert!(asked <= read + 12 * (1 << 20), "{asked} bytes for {read}");
+}
+
+#[test]
+fn a_range_that_fails_fails_who_reads_it_and_nothing_else() {
+    if !can_mount() {
+        return;
+    }
+    let (s3, bytes) = (S3::start(), pattern(7, LONG));
+    s3.put("data/f", bytes.clone());
+    const BAD: u64 = 9 << 20;
+    let fail = |s3: &S3| {
+        s3.fail(|asked| {
+            let is_bad = asked.range.is_some_and(|(first, last)| (first..=last).contains(&BAD));
+            Some(if is_bad { Fault::Status(500) } else { Fault::Late(Duration::from_millis(5)) })
+        });
+    };
+    fail(&s3);
+    let limits = Limits { retries: 0, ..LIMITS };
+    let mut mount = Mount::new(s3, 16384, options(Mode::Strict), limits);
+    let file = File::open(mount.at("f")).unwrap();
+    let (at, done) = read_on(&file, &bytes, 0);
+    assert_eq!(errno(done), Some(Errno::IO));
+    // Its part of what was read ahead has failed with it.
+    assert!(at as u64 <= BAD && at as u64 > BAD - (2 << 20), "failed at {at}");
+    let (end, done) = read_on(&file, &bytes, BAD as usize + (2 << 20));
+    assert!(done.is_ok() && end == LONG);
+    mount.s3.fail(|_| None);
+    let (end, done) = read_on(&file, &bytes, at);
+    assert!(done.is_ok() && end == LONG, "{done:?} at {end}");
+    drop(file);
+    mount.stop();
+}
+
+#[test]
+fn a_version_that_goes_while_it_is_read_ahead_is_never_mixed_with_the_next() {
+    if !can_mount() {
+        return;
+    }
+    let (s3, old, new) = (S3::start(), pattern(8, LONG), pattern(9, LONG));
+    s3.put("data/f", old.clone());
+    s3.set_link(Link { latency: Duration::from_millis(5), ..Link::default() });
+    let mut mount = Mount::new(s3, 16384, options(Mode::Strict), LIMITS);
+    let file = File::open(mount.at("f")).unwrap();
+    let (at, done) = read_on(&file, &old[..8 << 20], 0);
+    done.unwrap();
+    mount.s3.put("data/f", new.clone());
+    let (end, done) = read_on(&file, &old, at);
+    assert_eq!(errno(done), Some(Errno::STALE));
+    assert!(end < LONG);
+    let now = File::open(mount.at("f")).unwrap();
+    let (end, done) = read_on(&now, &new, 0);
+    assert!(done.is_ok() && end == LONG);
+    drop((file, now));
+    mount.stop();
+}
+
+#[test]
+fn who_closes_while_much_is_on_its_way_leaves_nothing_behind() {
+    if !can_mount() {
+        return;
+    }
+    let (s3, bytes) = (S3::start(), pattern(10, LONG));
+    s3.put("data/f", bytes.clone());
+    s3.set_link(Link { latency: Duration::from_millis(30), ..Link::default() });
+    let mut mount = Mount::new(s3, 16384, options(Mode::Strict), LIMITS);
+    for turn in 1..6 {
+        let file = File::open(mount.at("f")).unwrap();
+        let (_, done) = read_on(&file, &bytes[..turn << 20], 0);
+        done.unwrap();
+        // Much of it is still to come.
+        drop(file);
+    }
+    let file = File::open(mount.at("f")).unwrap();
+    let (end, done) = read_on(&file, &bytes, 0);
+    assert!(done.is_ok() && end == LONG);
+    drop(file);
+    // What was left was found.
+    asked_once(&mount.s3.take_asked());
     mount.stop();
 }

@@ -37,6 +37,7 @@ pub struct Store {
     connected: Connected,
     calls: Calls,
     location: Location,
+    requests: usize,
 }
 
 /// So often something is asked for again of which less came than was said to; what ends with an error is asked for
@@ -68,7 +69,13 @@ impl Store {
     fn open_in(location: &Location, limits: Limits, environment: Environment) -> Result<Store, StoreError> {
         let calls = Calls::new(limits.requests, limits.timeout)
             .map_err(|error| StoreError::Settings(format!("no thread can be started for the store: {error}")))?;
-        Ok(Store { connected: Connected::new(location, &limits, &environment)?, calls, location: location.clone() })
+        let connected = Connected::new(location, &limits, &environment)?;
+        Ok(Store { connected, calls, location: location.clone(), requests: limits.requests })
+    }
+
+    /// Requests that are under way at a time, at most.
+    pub fn requests(&self) -> usize {
+        self.requests
     }
 
     /// Where it is.

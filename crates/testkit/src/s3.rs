@@ -7,10 +7,11 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::io::{self, BufRead, BufReader, Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::ops::Range;
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// The store, with one bucket called `bucket`. Its threads end with the process.
 pub struct S3 {
@@ -27,7 +28,7 @@ pub struct Asked {
     pub key: String,
     /// It is a listing.
     pub lists: bool,
-    /// The first byte that is asked for, and the last one.
+    /// The first byte that is asked for, and the last one; [`u64::MAX`] where it goes on to the end.
     pub range: Option<(u64, u64)>,
     /// All headers as they came, by their names in small letters.
     pub headers: Vec<(String, String)>,
@@ -57,11 +58,47 @@ pub enum Fault {
     Endless,
 }
 
+/// How far away the store is.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Link {
+    /// Each answer begins so much later.
+    pub latency: Duration,
+    /// Bytes a second of one connection; 0 for no limit.
+    pub connection: u64,
+    /// Bytes a second of all connections together; 0 for no limit.
+    pub all: u64,
+}
+
+/// Sends no more bytes a second than it is told.
+#[derive(Default)]
+struct Pace {
+    /// When all that was sent so far has gone through.
+    free: Option<Instant>,
+}
+
+/// What goes through a link at once.
+const PIECE: usize = 64 << 10;
+
+impl Pace {
+    /// So many bytes more are to be sent; gives when they have gone through.
+    fn add(&mut self, bytes: usize, rate: u64) -> Option<Instant> {
+        let time = Duration::from_nanos((bytes as u64 * 1_000_000_000).checked_div(rate)?);
+        let now = Instant::now();
+        let free = self.free.map_or(now, |free| free.max(now)) + time;
+        self.free = Some(free);
+        Some(free)
+    }
+}
+
 /// Decides for each request what goes wrong with it.
 type Faults = Box<dyn FnMut(&Asked) -> Option<Fault> + Send>;
 
+/// The bytes of an answer, or of an object.
+type Body = Arc<Vec<u8>>;
+
 struct Shared {
-    objects: Mutex<BTreeMap<String, (Vec<u8>, String)>>,
+    /// Bytes and etags, by keys.
+    objects: Mutex<BTreeMap<String, (Body, String)>>,
     versions: AtomicUsize,
     faults: Mutex<Faults>,
     asked: Mutex<Vec<Asked>>,
@@ -69,6 +106,9 @@ struct Shared {
     most_under_way: AtomicUsize,
     page: AtomicUsize,
     ignores_conditions: AtomicBool,
+    link: Mutex<Link>,
+    all: Mutex<Pace>,
+    sent: AtomicU64,
 }
 
 /// The time at which everything was written: nothing may rely on it.
@@ -93,6 +133,9 @@ impl S3 {
             most_under_way: AtomicUsize::new(0),
             page: AtomicUsize::new(1000),
             ignores_conditions: AtomicBool::new(false),
+            link: Mutex::default(),
+            all: Mutex::default(),
+            sent: AtomicU64::new(0),
         });
         let (address, serving) = (listener.local_addr().expect("it is bound"), shared.clone());
         thread::spawn(move || {
@@ -113,7 +156,7 @@ impl S3 {
     /// Writes an object: another version, even with the same bytes.
     pub fn put(&self, key: &str, bytes: impl Into<Vec<u8>>) {
         let version = self.shared.versions.fetch_add(1, Ordering::Relaxed);
-        lock(&self.shared.objects).insert(key.to_owned(), (bytes.into(), format!("\"{version:032x}\"")));
+        lock(&self.shared.objects).insert(key.to_owned(), (Arc::new(bytes.into()), format!("\"{version:032x}\"")));
     }
 
     /// Deletes an object.
@@ -128,7 +171,7 @@ impl S3 {
 
     /// All objects.
     pub fn objects(&self) -> Vec<(String, Vec<u8>)> {
-        lock(&self.shared.objects).iter().map(|(key, (bytes, _))| (key.clone(), bytes.clone())).collect()
+        lock(&self.shared.objects).iter().map(|(key, (bytes, _))| (key.clone(), bytes.to_vec())).collect()
     }
 
     /// From now on `If-Match` is not looked at.
@@ -146,9 +189,19 @@ impl S3 {
         std::mem::take(&mut *lock(&self.shared.asked))
     }
 
-    /// The most requests that were under way at a time.
-    pub fn most_under_way(&self) -> usize {
-        self.shared.most_under_way.load(Ordering::Relaxed)
+    /// From now on it is so far away.
+    pub fn set_link(&self, link: Link) {
+        *lock(&self.shared.link) = link;
+    }
+
+    /// Bytes of bodies that were sent since this was called last.
+    pub fn take_sent(&self) -> u64 {
+        self.shared.sent.swap(0, Ordering::Relaxed)
+    }
+
+    /// The most requests that were under way at a time since this was called last.
+    pub fn take_most_under_way(&self) -> usize {
+        self.shared.most_under_way.swap(0, Ordering::Relaxed)
     }
 }
 
@@ -156,7 +209,9 @@ impl S3 {
 struct Answer {
     status: u16,
     headers: String,
-    body: Vec<u8>,
+    body: Body,
+    /// The part of the body that is sent.
+    part: Range<usize>,
     /// What the header says; of a `HEAD` without a body.
     length: usize,
 }
@@ -164,7 +219,29 @@ struct Answer {
 impl Answer {
     fn error(status: u16, asked: &Asked) -> Answer {
         let body = format!("<Error><Code>Fault</Code><Message>{asked:?}</Message></Error>").into_bytes();
-        Answer { status, headers: String::new(), length: body.len(), body }
+        Answer::whole(status, body)
+    }
+
+    fn whole(status: u16, body: Vec<u8>) -> Answer {
+        Answer { status, headers: String::new(), length: body.len(), part: 0..body.len(), body: Arc::new(body) }
+    }
+
+    fn bytes(&self) -> &[u8] {
+        &self.body[self.part.clone()]
+    }
+
+    /// Sends so many bytes at most.
+    fn cut(&mut self, bytes: usize) {
+        self.part.end = self.part.end.min(self.part.start.saturating_add(bytes));
+    }
+}
+
+/// A request under way.
+struct UnderWay<'a>(&'a AtomicUsize);
+
+impl Drop for UnderWay<'_> {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Ordering::SeqCst);
     }
 }
 
@@ -173,42 +250,65 @@ impl Shared {
     fn serve(&self, mut stream: TcpStream) -> io::Result<()> {
         stream.set_nodelay(true)?;
         let mut reader = BufReader::new(stream.try_clone()?);
+        let mut pace = Pace::default();
         while let Some((asked, query)) = read_request(&mut reader)? {
             let now = self.under_way.fetch_add(1, Ordering::SeqCst) + 1;
+            let under_way = UnderWay(&self.under_way);
             self.most_under_way.fetch_max(now, Ordering::SeqCst);
             lock(&self.asked).push(asked.clone());
             let fault = (lock(&self.faults))(&asked);
-            if let Some(Fault::Late(time)) = fault {
-                thread::sleep(time);
-            }
+            let late = if let Some(Fault::Late(time)) = fault { time } else { Duration::ZERO };
+            let link = *lock(&self.link);
+            thread::sleep(link.latency + late);
             let mut answer = match fault {
                 Some(Fault::Status(status)) => Answer::error(status, &asked),
                 _ if asked.lists => self.list(&asked, &query),
                 _ => self.object(&asked),
             };
             if asked.method == "HEAD" {
-                answer.body.clear();
+                answer.cut(0);
             }
             if let Some(Fault::Short(bytes)) = fault {
-                answer.body.truncate(bytes);
-                answer.length = answer.body.len();
+                answer.cut(bytes);
+                answer.length = answer.bytes().len();
             }
             if matches!(fault, Some(Fault::Endless)) {
                 return send_endless(&mut stream, &answer);
             }
             let mut sent = format!("HTTP/1.1 {} Status\r\nContent-Length: {}\r\n", answer.status, answer.length);
             let _ = write!(sent, "{}\r\n", answer.headers);
-            let cut = if let Some(Fault::Cut(bytes)) = fault { bytes } else { usize::MAX };
-            let is_cut = cut < answer.body.len();
-            self.under_way.fetch_sub(1, Ordering::SeqCst);
+            let whole = answer.bytes().len();
+            if let Some(Fault::Cut(bytes)) = fault {
+                answer.cut(bytes);
+            }
             if matches!(fault, Some(Fault::Closed)) {
                 return Ok(());
             }
+            let (body, last) = answer.bytes().split_at(answer.bytes().len().saturating_sub(1) / PIECE * PIECE);
+            if !body.is_empty() {
+                stream.write_all(std::mem::take(&mut sent).as_bytes())?;
+                self.send(&mut stream, body, link, &mut pace)?;
+            }
+            // Who has all of it may ask again at once.
+            drop(under_way);
             stream.write_all(sent.as_bytes())?;
-            stream.write_all(&answer.body[..cut.min(answer.body.len())])?;
-            if is_cut {
+            self.send(&mut stream, last, link, &mut pace)?;
+            if answer.bytes().len() < whole {
                 return Ok(());
             }
+        }
+        Ok(())
+    }
+
+    /// Sends a body as fast as the link allows.
+    fn send(&self, stream: &mut TcpStream, body: &[u8], link: Link, pace: &mut Pace) -> io::Result<()> {
+        for piece in body.chunks(PIECE) {
+            let through = pace.add(piece.len(), link.connection).max(lock(&self.all).add(piece.len(), link.all));
+            if let Some(through) = through {
+                thread::sleep(through.saturating_duration_since(Instant::now()));
+            }
+            stream.write_all(piece)?;
+            self.sent.fetch_add(piece.len() as u64, Ordering::Relaxed);
         }
         Ok(())
     }
@@ -222,16 +322,16 @@ impl Shared {
         }
         let mut headers = format!("ETag: {tag}\r\nLast-Modified: {}\r\nAccept-Ranges: bytes\r\n", WRITTEN.0);
         let size = bytes.len();
-        let (status, body) = match asked.range {
-            None => (200, bytes.clone()),
+        let (status, part) = match asked.range {
+            None => (200, 0..size),
             Some((first, _)) if first as usize >= size => return Answer::error(416, asked),
             Some((first, last)) => {
-                let (first, end) = (first as usize, size.min(last as usize + 1));
+                let (first, end) = (first as usize, size.min((last as usize).saturating_add(1)));
                 let _ = write!(headers, "Content-Range: bytes {first}-{}/{size}\r\n", end - 1);
-                (206, bytes[first..end].to_vec())
+                (206, first..end)
             }
         };
-        Answer { status, headers, length: body.len(), body }
+        Answer { status, headers, length: part.len(), part, body: bytes.clone() }
     }
 
     /// Names in order, those that go on behind the delimiter as one.
@@ -263,18 +363,19 @@ impl Shared {
             };
             last = name;
         }
+        let _ = write!(body, "<IsTruncated>{}</IsTruncated>", rest.peek().is_some());
         if rest.peek().is_some() {
             let _ = write!(body, "<NextContinuationToken>{}</NextContinuationToken>", escaped(&last));
         }
         body.push_str("</ListBucketResult>");
-        Answer { status: 200, headers: String::new(), length: body.len(), body: body.into_bytes() }
+        Answer::whole(200, body.into_bytes())
     }
 }
 
 fn send_endless(stream: &mut TcpStream, answer: &Answer) -> io::Result<()> {
-    let Answer { status, headers, body, .. } = answer;
+    let Answer { status, headers, .. } = answer;
     write!(stream, "HTTP/1.1 {status} Status\r\nConnection: close\r\n{headers}\r\n")?;
-    stream.write_all(body)?;
+    stream.write_all(answer.bytes())?;
     loop {
         // Until whoever reads has had enough.
         stream.write_all(&[b' '; 1 << 16])?;
@@ -308,7 +409,10 @@ fn read_request(reader: &mut impl BufRead) -> io::Result<Option<(Asked, BTreeMap
     let key = if lists { query.get("prefix").cloned().unwrap_or_default() } else { key };
     let mut asked = Asked { method, key, lists, range: None, headers };
     let range = asked.header("range").and_then(|range| range.strip_prefix("bytes=")?.split_once('-'));
-    asked.range = range.and_then(|(first, last)| Some((first.parse().ok()?, last.parse().ok()?)));
+    asked.range = range.and_then(|(first, last)| {
+        let last = if last.is_empty() { u64::MAX } else { last.parse().ok()? };
+        Some((first.parse().ok()?, last))
+    });
     let length = asked.header("content-length").and_then(|length| length.parse().ok()).unwrap_or(0);
     io::copy(&mut reader.take(length), &mut io::sink())?;
     Ok(Some((asked, query)))

@@ -43,6 +43,7 @@ const HOUSES: &[House] = &[
             "in_flight",
             "transfers",
             "workers",
+            "pace",
             "stream",
             "objects",
             "tier",

@@ -46,6 +46,11 @@ impl Source for Bytes {
         Ok(bytes.len())
     }
 
+    /// Some are left to others than who reads one object in order.
+    fn reads_at_once(&self) -> usize {
+        (self.store.requests() * 3 / 4).max(1)
+    }
+
     /// Never another one: what changes is another object.
     fn stamp(&self) -> io::Result<Stamp> {
         let stamp = Stamp::new(self.object.size(), Version::from(self.object.version().as_str()));
