@@ -27,6 +27,7 @@ mod bounded;
 mod calls;
 mod connect;
 mod error;
+mod listed;
 mod location;
 mod object;
 mod profile;

@@ -98,3 +98,20 @@ fn the_store_of_google_is_asked_as_that_of_amazon() {
     let object = store.head("d/f").unwrap();
     assert_eq!(store.read(&object, 1..5).unwrap(), b"ytes");
 }
+
+#[test]
+fn keys_that_cannot_be_served_hide_nothing_else() {
+    let s3 = S3::start();
+    for key in ["data/a/b", "data/a//c", "data/a/./d", "data//e", "data/f//", "data/g"] {
+        s3.put(key, "x");
+    }
+    let store = open(&s3);
+    let listed = |directory: &str| {
+        let page = store.list(directory, None).unwrap();
+        (page.directories, page.objects.iter().map(|object| object.name().to_owned()).collect::<Vec<_>>())
+    };
+    let names = |names: &[&str]| names.iter().map(|&name| name.to_owned()).collect::<Vec<_>>();
+    assert_eq!(listed(""), (names(&["a", "f"]), names(&["g"])));
+    assert_eq!(listed("a"), (names(&[]), names(&["b"])));
+    assert_eq!(listed("f"), (names(&[]), names(&[])));
+}
