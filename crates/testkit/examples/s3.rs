@@ -2,8 +2,8 @@
 //! the bucket `bucket`.
 //!
 //! `s3 FOLDER LATENCY_MS CONNECTION_MB_PER_S ALL_MB_PER_S [SLOW_EVERY SLOW_MS]` prints its address, and for each line
-//! that it reads a line of JSON: what it was asked since the last one, and what it sent. A rate of 0 is no limit. One in
-//! `SLOW_EVERY` requests takes `SLOW_MS` longer. It ends with its input.
+//! that it reads a line of JSON: what it was asked since the last one, and what it sent. A rate of 0 is no limit. One
+//! in `SLOW_EVERY` requests takes `SLOW_MS` longer. It ends with its input.
 
 use std::fs;
 use std::io::{self, BufRead, Write};
