@@ -75,27 +75,35 @@ fn values_that_weigh_differently_fit_together_under_every_policy() {
 }
 
 #[test]
-fn one_call_for_a_reference_does_what_two_do() {
+fn one_call_for_a_reference_or_many_does_what_two_do() {
     let keys: Vec<u64> = keys()[..20_000].to_vec();
     for policy in policies() {
         let weighed = || Cache::with_weights(policy, 9000, |key: &u64, _: &u64| 1 + key % 90).unwrap();
         let plain = || Cache::new(policy, 150).unwrap();
-        for (mut one, mut other) in [(plain(), plain()), (weighed(), weighed())] {
+        for [mut one, mut other, mut many] in [[plain(), plain(), plain()], [weighed(), weighed(), weighed()]] {
+            let mut expected = Vec::new();
             for &key in &keys {
                 let is_there = other.get(&key).is_some();
                 if !is_there {
                     other.insert(key, key);
                 }
                 assert_eq!(one.access(key, key), is_there, "{policy}");
+                expected.push(is_there);
             }
+            let told: Vec<bool> =
+                keys.chunks(999).flat_map(|part| many.access_many(part.iter().map(|&key| (key, key)))).collect();
+            let differs = told.iter().zip(&expected).position(|(told, expected)| told != expected);
+            assert_eq!((differs, told.len()), (None, expected.len()), "{policy}");
             let sorted = |cache: &Cache<u64, u64>| {
                 let mut there: Vec<(u64, u64)> = cache.iter().map(|(&key, &value)| (key, value)).collect();
                 there.sort_unstable();
                 there
             };
-            assert_eq!((sorted(&one), sorted(&one).len()), (sorted(&other), one.len()), "{policy}");
-            assert!(sorted(&one).iter().all(|&(key, value)| key == value));
-            one.validate();
+            for cache in [&one, &many] {
+                assert_eq!((sorted(cache), cache.len()), (sorted(&other), sorted(&other).len()), "{policy}");
+                assert!(sorted(cache).iter().all(|&(key, value)| key == value));
+                cache.validate();
+            }
         }
     }
 }

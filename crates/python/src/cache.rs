@@ -83,8 +83,8 @@ impl Cache {
         let keys = keys.as_slice()?;
         let mut turn: Turn<'_, State> = self.turns.take(py)?;
         let values = &mut turn.values;
-        let refer = |&key: &u64| values.access(Key::of_number(key), Kept::NOTHING);
-        let hits: Vec<bool> = py.detach(move || keys.iter().map(refer).collect());
+        let pairs = keys.iter().map(|&key| (Key::of_number(key), Kept::NOTHING));
+        let hits = py.detach(move || values.access_many(pairs));
         drop(turn);
         Ok(hits.into_pyarray(py))
     }
