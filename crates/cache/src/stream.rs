@@ -4,6 +4,9 @@
 //! way is faster than what is read ahead for it, so more is, four times what it has read in the row, up to what keeps
 //! the source busy ([`Pace`](crate::pace::Pace)). One that stops after a few reads has cost little, and one that is
 //! slower than the source has no more read ahead than it needs.
+//!
+//! Where the kernel reads ahead, too (`fast` mode), its reads come by several threads, and one may overtake the one
+//! before it. That does not end the row.
 
 use std::ops::Range;
 
@@ -20,6 +23,9 @@ pub(crate) const PART: u64 = 1 << 20;
 
 /// Reads in a row, each where the one before ended, that make a reader sequential.
 const SEQUENTIAL: u32 = 2;
+
+/// Bytes that a read has skipped at most if it has overtaken the one before it.
+const OVERTAKEN: u64 = 1 << 20;
 
 /// How a read found what it asked for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -70,6 +76,8 @@ struct Position {
     next: u64,
     /// Reads in a row.
     run: u32,
+    /// A read that has perhaps overtaken the one before it.
+    early: Option<Range<u64>>,
     /// What lies before this is read or being read.
     ahead: u64,
     window: u64,
@@ -80,22 +88,21 @@ struct Position {
 
 impl Default for Position {
     fn default() -> Position {
-        Position { first: 0, next: 0, run: 0, ahead: 0, window: 0, end: u64::MAX, seat: None }
+        Position { first: 0, next: 0, run: 0, early: None, ahead: 0, window: 0, end: u64::MAX, seat: None }
     }
 }
 
 impl Position {
     /// Takes note of a read; gives the bytes to be read ahead.
     fn follow(&mut self, range: &Range<u64>, found: Found, most: u64) -> Range<u64> {
-        if range.start != self.next {
-            *self = Position { first: range.start, ..Position::default() };
+        if !self.goes_on(range) {
+            return 0..0;
         }
-        (self.next, self.run) = (range.end, self.run + 1);
-        if range.end == self.end {
+        if self.next == self.end {
             self.window = 0;
             return 0..0;
         }
-        if range.end > self.end {
+        if self.next > self.end {
             self.end = u64::MAX;
         }
         // What is cached as a whole needs nobody who looks ahead.
@@ -104,20 +111,44 @@ impl Position {
         }
         let most = most.max(WINDOW.end);
         if self.window > 0 && found == Found::Late {
-            self.window = self.window.max(GROWTH * (range.end - self.first));
+            self.window = self.window.max(GROWTH * (self.next - self.first));
         }
         self.window = self.window.min(most);
         let step = PART.min(self.window / 2);
-        if self.ahead + step > range.end + self.window {
+        if self.ahead + step > self.next + self.window {
             return 0..0;
         }
         self.window = self.window.max((2 * self.window).clamp(WINDOW.start, WINDOW.end));
-        let end = range.end + self.window;
+        let end = self.next + self.window;
         // In whole parts.
         let end = if self.window > 2 * PART { end / PART * PART } else { end };
-        let from = self.ahead.max(range.end);
+        let from = self.ahead.max(self.next);
         self.ahead = end.min(self.end).max(from);
         from..self.ahead
+    }
+
+    /// True if the read goes on in the row, or begins another one; false if that is not certain yet.
+    fn goes_on(&mut self, range: &Range<u64>) -> bool {
+        let early = self.early.take();
+        if range.start == self.next {
+            let overtaken = early.filter(|early| early.start == range.end);
+            self.run += 1 + u32::from(overtaken.is_some());
+            self.next = overtaken.map_or(range.end, |early| early.end);
+            return true;
+        }
+        let is_near = range.start > self.next && range.start - self.next <= OVERTAKEN;
+        if early.is_none() && is_near && self.run >= SEQUENTIAL {
+            self.early = Some(range.clone());
+            return false;
+        }
+        let before = early.filter(|early| early.end == range.start);
+        *self = Position {
+            run: 1 + u32::from(before.is_some()),
+            first: before.map_or(range.start, |early| early.start),
+            next: range.end,
+            ..Position::default()
+        };
+        true
     }
 }
 
@@ -167,6 +198,24 @@ mod tests {
         assert_eq!(ahead(Found::Late, most).1, most);
         assert_eq!(ahead(Found::Late, 3 << 20).1, 3 << 20, "there are more readers now");
         assert_eq!(ahead(Found::Cached, 3 << 20).1, 3 << 20, "what lies behind may be missing");
+    }
+
+    #[test]
+    fn a_read_that_overtakes_another_does_not_end_the_row() {
+        let mut position = Position::default();
+        let mut follow = |pages: Range<u64>| {
+            let ahead = position.follow(&(pages.start * 4096..pages.end * 4096), Found::Late, 64 << 20);
+            (ahead.start / 4096..ahead.end / 4096, position.first / 4096, position.next / 4096)
+        };
+        follow(0..32);
+        assert_eq!(follow(32..64), (64..96, 0, 64));
+        assert_eq!(follow(96..128), (0..0, 0, 64), "it may have overtaken another");
+        assert_eq!(follow(64..96), (128..640, 0, 128), "it has: four times all of them is read ahead");
+        assert_eq!(follow(160..192).1, 0);
+        assert_eq!(follow(192..224).1, 160, "it has not: that is another row");
+        assert_eq!((follow(256..288).1, follow(300..332).1), (160, 300), "nor has this one");
+        follow(332..364);
+        assert_eq!(follow(1000..1032).1, 1000, "so far ahead none is");
     }
 
     #[test]
