@@ -37,7 +37,8 @@ Examples:
   hotset advise app.hst --app postgres --json -      a database: its own buffers are compared, too
   hotset advise -- make -j4                          records the command first")]
 pub(crate) struct Advise {
-    /// The traces: any known format, plain or packed by zstd, gzip or xz; `FORMAT:PATH` names the format
+    /// The traces: any known format, plain or packed by zstd, gzip or xz; `FORMAT:PATH` names the format; s3://,
+    /// gs://, az:// and https:// are read as files are
     #[arg(required_unless_present = "command", value_name = "TRACE")]
     traces: Vec<PathBuf>,
     /// A program and its arguments, recorded to a trace that stays

@@ -28,7 +28,7 @@ use crate::report::ReportArgs;
 use crate::results::ResultArgs;
 use crate::select;
 use crate::text_file;
-use crate::traces::ReadArgs;
+use crate::traces::Opener;
 use compare::Comparison;
 use file::File;
 use mixes::Mix;
@@ -196,18 +196,18 @@ impl Experiment {
             selection: file.selection(path)?,
             ..Sweep::new(file.policies(path)?, file.size_list(path)?)
         };
-        let opener = ReadArgs::default().opener()?;
+        let opener = Opener::default();
         let alone = file.traces.iter().map(|trace| {
             let place = self.place(path, trace);
             let swept = sweep.run(&place.display().to_string(), || opener.open(&place), &self.terminal);
             Ok(told(swept.map_err(|error| Failure::swept(error, "sizes", &file.sizes))?))
         });
-        let mixed = file.mixes.iter().map(|mix| self.replay_mix(path, file, mix, &sweep));
+        let mixed = file.mixes.iter().map(|mix| self.replay_mix(path, file, mix, &sweep, &opener));
         alone.chain(mixed).collect()
     }
 
     /// What is told of a mix. `sweep` is that of the experiment.
-    fn replay_mix(&self, path: &Path, file: &File, mix: &Mix, sweep: &Sweep) -> Result<Told, Failure> {
+    fn replay_mix(&self, path: &Path, file: &File, mix: &Mix, sweep: &Sweep, opener: &Opener) -> Result<Told, Failure> {
         let wrong = |error: SpecError| Failure::Usage(format!("{}, {}: {error}", path.display(), mix.name));
         let own = Sweep {
             policies: mix.policies(&sweep.policies).map_err(wrong)?,
@@ -217,7 +217,7 @@ impl Experiment {
             },
             ..sweep.clone()
         };
-        let swept = own.run(&mix.name, || mix.open(|trace| self.place(path, trace)), &self.terminal);
+        let swept = own.run(&mix.name, || mix.open(opener, |trace| self.place(path, trace)), &self.terminal);
         let sizes = mix.size.as_ref().unwrap_or(&file.sizes);
         let mut swept = swept.map_err(|error| Failure::swept(error, "sizes", sizes))?;
         if let Rows::Cache(rows) = &mut swept.rows {

@@ -31,7 +31,7 @@ Examples:
   zcat disk.txt.gz | hotset import - --format spc -o disk.hst")]
 pub(crate) struct Import {
     /// The traces, one after the other: any known format, plain or packed; `-` is standard input; `FORMAT:PATH` names
-    /// the format
+    /// the format; s3://, gs://, az:// and https:// are read as files are
     #[arg(required = true, value_name = "IN")]
     inputs: Vec<PathBuf>,
     /// The native trace to write

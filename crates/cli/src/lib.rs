@@ -17,6 +17,7 @@ mod generate;
 mod http;
 mod import;
 mod inspect;
+mod locations;
 mod mix;
 mod mount;
 mod output;

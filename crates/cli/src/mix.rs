@@ -8,17 +8,16 @@ use hotset_core::spec::Value;
 use hotset_sim::select::{Selected, Selection};
 use hotset_sim::{Options, Progress, SimError};
 use hotset_trace::error::Place;
-use hotset_trace::mix::{Mix, Order, Part};
+use hotset_trace::mix::{self, Mix, Order, Part};
 use hotset_trace::native::{Header, Writer};
-use hotset_trace::{Batch, OpenOptions, TraceError, TraceReader};
+use hotset_trace::{Batch, TraceError, TraceReader};
 
 use crate::destination::Destination;
 use crate::failure::Failure;
-use crate::formats::all_formats;
 use crate::import::describe;
 use crate::progress::Making;
 use crate::select::FilterArgs;
-use crate::traces::say_remarks;
+use crate::traces::{Opener, say_remarks};
 
 /// Make one trace of the traces of several applications, as if they had run side by side
 #[derive(Args)]
@@ -30,8 +29,8 @@ Examples:
   hotset mix lu=lu.hst tpcc=tpcc.hst --ops reads -o reads.hst
   hotset simulate two.hst --policy 'shared(lru),qos(lru,lu=70%,tpcc=85%),virtual(lru)' --size 64M")]
 pub(crate) struct MixTraces {
-    /// Applications and their traces, of any known format. Each keeps its files to itself, and all requests of its
-    /// trace are its own
+    /// Applications and their traces, of any known format, files or in a store (s3://bucket/trace). Each
+    /// keeps its files to itself, and all requests of its trace are its own
     #[arg(required = true, value_name = "APP=TRACE", value_parser = parse_pair::<PathBuf>)]
     parts: Vec<(String, PathBuf)>,
     /// Whose request comes next: one of each in turn (no times are kept), or the earliest since the start of its trace
@@ -71,7 +70,8 @@ impl MixTraces {
             By::Time => Order::Time,
         };
         let selection = self.filter.selection()?;
-        let part = |(name, path): &(String, PathBuf)| self.part(name, path, &selection);
+        let opener = Opener::default();
+        let part = |(name, path): &(String, PathBuf)| self.part(name, path, &opener, &selection);
         let mut mix = Mix::new(self.parts.iter().map(part).collect(), order)?;
         let named: Vec<String> = self.parts.iter().map(|(name, path)| format!("{name}={}", path.display())).collect();
         let header = Header::new(mix.meta()).with("source", "mix").with("parts", &named.join(" "));
@@ -107,25 +107,28 @@ impl MixTraces {
         once("--loops", &self.loops)
     }
 
-    fn part(&self, name: &str, path: &Path, selection: &Selection) -> Part {
-        let loops = of(&self.loops, name).unwrap_or(1);
-        part(name, path, selection, loops, of(&self.start, name).unwrap_or(0), of(&self.span, name))
+    fn part(&self, name: &str, path: &Path, opener: &Opener, selection: &Selection) -> Part {
+        Part {
+            name: name.to_owned(),
+            open: chosen(path, opener, selection),
+            loops: of(&self.loops, name).unwrap_or(1),
+            start: of(&self.start, name).unwrap_or(0),
+            span: of(&self.span, name),
+        }
     }
 }
 
-/// An application of a mix: what is chosen of its trace, of any known format, how often it is passed over, when it
-/// begins and how long a pass takes in nanoseconds.
-pub(crate) fn part(name: &str, path: &Path, selection: &Selection, loops: u32, start: u64, span: Option<u64>) -> Part {
-    let (path, selection) = (path.to_owned(), selection.clone());
-    let open = move || -> Result<Box<dyn TraceReader>, TraceError> {
-        let reader = hotset_trace::open(&path, &all_formats(), &OpenOptions::default())?.reader;
+/// Opens what is chosen of a trace, as often as it is passed over.
+pub(crate) fn chosen(path: &Path, opener: &Opener, selection: &Selection) -> mix::Opener {
+    let (path, opener, selection) = (path.to_owned(), opener.clone(), selection.clone());
+    Box::new(move || -> Result<Box<dyn TraceReader>, TraceError> {
+        let reader = opener.open(&path)?.reader;
         if selection.is_everything() {
             return Ok(reader);
         }
         let refused = |error: SimError| TraceError::new(&path, Place::File, error.to_string());
         Ok(Box::new(Selected::new(reader, &selection, &Options::default()).map_err(refused)?))
-    };
-    Part { name: name.to_owned(), open: Box::new(open), loops, start, span }
+    })
 }
 
 fn names<T>(pairs: &[(String, T)]) -> impl Iterator<Item = &str> {

@@ -5,13 +5,11 @@ use std::path::Path;
 use clap::Args;
 use hotset_sim::Options;
 use hotset_sim::select::{Filter, Names, Ops, Place, Selection, Warmup};
-use hotset_trace::formats::split_prefix;
 use hotset_trace::{BLOCK_BYTES, Trace};
 use serde_json::Value;
 
 use crate::failure::Failure;
-use crate::formats::all_formats;
-use crate::traces::{CutArgs, Opener, ReadArgs};
+use crate::traces::{CutArgs, Opener, ReadArgs, can_be_read_again};
 
 /// Which requests are taken out of a trace as it is read.
 #[derive(Args, Clone, Default)]
@@ -116,7 +114,7 @@ pub(crate) fn select(opener: &Opener, path: &Path, selection: &Selection, option
 
 /// Refuses a selection that must read the trace twice, where that is not possible.
 pub(crate) fn check(path: &Path, selection: &Selection) -> Result<(), Failure> {
-    if selection.needs_length() && !split_prefix(path, &all_formats()).1.is_file() {
+    if selection.needs_length() && !can_be_read_again(path) {
         let message = format!(
             "--warmup: {} is read once, so that its length is not known beforehand: expected a time or a number of references",
             path.display()

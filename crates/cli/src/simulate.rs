@@ -38,10 +38,11 @@ Examples:
   hotset simulate trace.csv --columns time,id,size --policy 's3-fifo(small=5%),sieve' --size 1000,10000 --json -
   hotset simulate app.hst --policy lru,arc,s3-fifo,opt --size 1%..100%*1.5 --report app.html
   hotset simulate mix.hst --policy 'shared(lru),qos(lru,lu=70%)' --size 64M --store disk --series over-time.jsonl --every 2s
+  hotset simulate s3://bucket/trace.oracleGeneral.zst --policy lru --size 5%   (docs/guide/slow-stores.md)
   hotset simulate program.pgt.zst --policy apr,clock,opt --size 10%,50%    (a trace of memory)")]
 pub(crate) struct Simulate {
     /// The traces: any known format, plain or packed by zstd, gzip or xz; `-` is standard input; `FORMAT:PATH` names
-    /// the format
+    /// the format; s3://, gs://, az:// and https:// are read as files are (see docs/guide/slow-stores.md)
     #[arg(required = true, value_name = "TRACE")]
     traces: Vec<PathBuf>,
     /// Schemes, separated by commas, e.g. lru,arc,2q(kin=30%),opt; `all` is every one (see `hotset policies`)

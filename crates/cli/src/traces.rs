@@ -7,12 +7,13 @@ use clap::{Args, ValueEnum};
 use hotset_cache::machine;
 use hotset_core::spec::Value;
 use hotset_sim::{BlockSize, Options};
-use hotset_trace::formats::by_name;
+use hotset_trace::formats::{by_name, open_by, split_prefix};
 use hotset_trace::{Format, OpenOptions, Trace, TraceError, TraceReader};
 use serde::Deserialize;
 
 use crate::failure::Failure;
 use crate::formats::all_formats;
+use crate::locations::{self, Locations};
 
 /// How traces are read.
 #[derive(Args, Clone, Default)]
@@ -28,10 +29,12 @@ pub(crate) struct ReadArgs {
     skip_bad: bool,
 }
 
-/// Opens traces as the options say.
+/// Opens traces as the options say, of files and of stores.
+#[derive(Clone)]
 pub(crate) struct Opener {
     formats: Vec<Format>,
     options: OpenOptions,
+    locations: Locations,
 }
 
 impl ReadArgs {
@@ -50,15 +53,27 @@ impl ReadArgs {
         }
         let options =
             OpenOptions { format: self.format.clone(), skip_bad: self.skip_bad, columns: self.columns.clone() };
-        Ok(Opener { formats, options })
+        Ok(Opener { formats, options, ..Opener::default() })
+    }
+}
+
+impl Default for Opener {
+    fn default() -> Opener {
+        Opener { formats: all_formats(), options: OpenOptions::default(), locations: Locations::default() }
     }
 }
 
 impl Opener {
     /// Opens a trace.
     pub(crate) fn open(&self, path: &Path) -> Result<Trace, TraceError> {
-        hotset_trace::open(path, &self.formats, &self.options)
+        open_by(path, &self.formats, &self.options, |path| self.locations.input(path))
     }
+}
+
+/// True if a trace can be read more than once.
+pub(crate) fn can_be_read_again(path: &Path) -> bool {
+    let (_, path) = split_prefix(path, &all_formats());
+    locations::is_location(&path) || path.is_file()
 }
 
 /// How traces are cut into blocks.
@@ -166,7 +181,7 @@ impl CutArgs {
 #[derive(Args, Clone)]
 pub(crate) struct OneTrace {
     /// The trace: any known format, plain or packed by zstd, gzip or xz; `-` is standard input; `FORMAT:PATH` names
-    /// the format
+    /// the format; s3://, gs://, az:// and https:// are read as files are (see docs/guide/slow-stores.md)
     #[arg(value_name = "TRACE")]
     pub(crate) path: PathBuf,
 }

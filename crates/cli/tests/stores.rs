@@ -156,6 +156,7 @@ fn what_cannot_be_served_is_refused_before_it_is_mounted() {
     for (source, more, status, words) in [
         ("s3://bucket/ther", &[][..], 1, "no object's key begins so"),
         ("ftp://host/x", &[], 2, "ftp:// is no store that is known: expected s3://, gs:// or az://"),
+        ("https://host/x", &[], 2, "a web server does not tell what is in a directory; expected a directory, s3://"),
         ("s3://u:p@bucket/x", &[], 2, "must not have a user or a password"),
         ("s3://bucket/there", &["--write-back"], 2, "--write-back is of no use with s3://bucket/there"),
         ("s3://bucket/there", &["--allow-dev"], 2, "--allow-dev is of no use"),

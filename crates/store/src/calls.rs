@@ -3,12 +3,13 @@
 use std::future::Future;
 use std::io;
 use std::sync::Arc;
-use std::sync::mpsc::sync_channel;
+use std::sync::mpsc::{Receiver, sync_channel};
 use std::thread;
 use std::time::Duration;
 
 use tokio::runtime::{Builder, Handle};
 use tokio::sync::{Semaphore, oneshot};
+use tokio::task::AbortHandle;
 use tokio::time::timeout;
 
 use crate::error::StoreError;
@@ -44,14 +45,41 @@ impl Calls {
         &self,
         call: impl Future<Output = Result<T, StoreError>> + Send + 'static,
     ) -> Result<T, StoreError> {
+        self.begin(call).wait()
+    }
+
+    /// Begins a call, to be waited for later.
+    pub fn begin<T: Send + 'static>(
+        &self,
+        call: impl Future<Output = Result<T, StoreError>> + Send + 'static,
+    ) -> UnderWay<T> {
         let (tell, told) = sync_channel(1);
         let (at_once, time) = (self.at_once.clone(), self.timeout);
-        self.handle.spawn(async move {
+        let task = self.handle.spawn(async move {
             let Ok(_turn) = at_once.acquire_owned().await else { return };
             let done = timeout(time, call).await.unwrap_or(Err(StoreError::Timeout));
-            // Who asked waits for it.
+            // Perhaps nobody waits for it any more.
             let _ = tell.send(done);
         });
-        told.recv().unwrap_or(Err(StoreError::Broken))
+        UnderWay { told, task: task.abort_handle() }
+    }
+}
+
+/// A call that was begun. It ends when it is dropped.
+pub(crate) struct UnderWay<T> {
+    told: Receiver<Result<T, StoreError>>,
+    task: AbortHandle,
+}
+
+impl<T> UnderWay<T> {
+    /// Waits for what it gives.
+    pub fn wait(&self) -> Result<T, StoreError> {
+        self.told.recv().unwrap_or(Err(StoreError::Broken))
+    }
+}
+
+impl<T> Drop for UnderWay<T> {
+    fn drop(&mut self) {
+        self.task.abort();
     }
 }

@@ -8,6 +8,7 @@ use std::time::Duration;
 use object_store::aws::{AmazonS3Builder, AmazonS3ConfigKey};
 use object_store::azure::MicrosoftAzureBuilder;
 use object_store::gcp::GoogleCloudStorageBuilder;
+use object_store::http::HttpBuilder;
 use object_store::list::PaginatedListStore;
 use object_store::{BackoffConfig, ClientOptions, ObjectStore, RetryConfig};
 
@@ -20,7 +21,8 @@ use crate::store::Limits;
 /// What asks a store, about objects and for parts of listings.
 pub(crate) struct Connected {
     pub objects: Arc<dyn ObjectStore>,
-    pub lists: Arc<dyn PaginatedListStore>,
+    /// None for a web server.
+    pub lists: Option<Arc<dyn PaginatedListStore>>,
 }
 
 /// Variables by which programs are told of stores and credentials. Not to be shown.
@@ -95,6 +97,13 @@ impl Connected {
                 let builder = builder.with_retry(retry).with_client_options(client);
                 builder.with_http_connector(Bounded::default()).build().map(connected)
             }
+            Scheme::Https | Scheme::Http => {
+                // Nothing secret is sent, and who writes http:// wants it; https:// never becomes http:// on the way.
+                let client = client.with_allow_http(location.scheme == Scheme::Http);
+                let builder = HttpBuilder::new().with_url(location.to_string()).with_retry(retry);
+                let builder = builder.with_client_options(client).with_http_connector(Bounded::default());
+                builder.build().map(|store| Connected { objects: Arc::new(store), lists: None })
+            }
         };
         made.map_err(|error| StoreError::Settings(explain(location.scheme, &error)))
     }
@@ -102,7 +111,7 @@ impl Connected {
 
 fn connected(store: impl ObjectStore + PaginatedListStore) -> Connected {
     let store = Arc::new(store);
-    Connected { objects: store.clone(), lists: store }
+    Connected { objects: store.clone(), lists: Some(store) }
 }
 
 /// How busy and broken stores are asked again: after a tenth of a second, then later and later. It ends before the time
@@ -127,6 +136,9 @@ fn explain(scheme: Scheme, error: &object_store::Error) -> String {
         Scheme::S3 => "AWS_ACCESS_KEY_ID with AWS_SECRET_ACCESS_KEY, AWS_REGION, AWS_ENDPOINT_URL",
         Scheme::Google => "GOOGLE_APPLICATION_CREDENTIALS or GOOGLE_SERVICE_ACCOUNT, a file of credentials",
         Scheme::Azure => "AZURE_STORAGE_ACCOUNT_NAME and AZURE_STORAGE_ACCOUNT_KEY or AZURE_STORAGE_SAS_KEY",
+        Scheme::Https | Scheme::Http => {
+            return "the address is malformed: expected one such as https://host/trace.csv.gz".to_owned();
+        }
     };
     let kind = if matches!(error, object_store::Error::UnknownConfigurationKey { .. }) {
         "unknown"

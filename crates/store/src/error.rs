@@ -31,6 +31,8 @@ pub enum StoreError {
     Cut,
     /// Another answer than was expected, by its status if it had one.
     Answer(Option<u16>),
+    /// It gives nothing but whole objects.
+    Whole,
     /// It sent fewer bytes than it had said, again and again.
     Truncated,
     /// What was to ask the store has panicked.
@@ -63,7 +65,7 @@ impl fmt::Display for StoreError {
         match self {
             StoreError::Location(why) | StoreError::Settings(why) => out.write_str(why),
             StoreError::Missing => out.write_str("there is no such object or bucket"),
-            StoreError::Changed => out.write_str("the object is another version by now"),
+            StoreError::Changed => out.write_str("the object is another version by now: read it again, from its beginning"),
             StoreError::Denied => out.write_str(
                 "the store refuses it (401 or 403): check the credentials, and what they allow; a bucket that needs none is asked so with \
                  AWS_SKIP_SIGNATURE=true",
@@ -78,6 +80,10 @@ impl fmt::Display for StoreError {
             StoreError::Answer(None) => {
                 out.write_str("the store's answer is not what was expected: check the address, and whether this store speaks that protocol")
             }
+            StoreError::Whole => out.write_str(
+                "the server gives no parts of a file (HTTP ranges), which reading needs: let another program fetch it, such as curl, and read \
+                 what it gives",
+            ),
             StoreError::Truncated => out.write_str("the store sends fewer bytes than it says, also when it is asked again"),
             StoreError::Broken => out.write_str("asking the store has panicked"),
         }
@@ -86,7 +92,9 @@ impl fmt::Display for StoreError {
 
 impl From<object_store::Error> for StoreError {
     fn from(error: object_store::Error) -> StoreError {
-        use object_store::Error::{NotFound, NotModified, PermissionDenied, Precondition, Unauthenticated};
+        use object_store::Error::{
+            NotFound, NotModified, NotSupported, PermissionDenied, Precondition, Unauthenticated,
+        };
         let text = error.to_string();
         if METADATA.iter().any(|host| text.contains(host)) {
             return StoreError::Settings(
@@ -102,6 +110,7 @@ impl From<object_store::Error> for StoreError {
                 Some(NotFound { .. }) => return StoreError::Missing,
                 Some(Precondition { .. } | NotModified { .. }) => return StoreError::Changed,
                 Some(PermissionDenied { .. } | Unauthenticated { .. }) => return StoreError::Denied,
+                Some(NotSupported { .. }) => return StoreError::Whole,
                 _ => {}
             }
             if let Some(http) = error.downcast_ref::<HttpError>() {
@@ -130,15 +139,29 @@ fn on_the_way(error: &HttpError) -> StoreError {
     let mut next = error.source();
     while let Some(error) = next {
         if let Some(error) = error.downcast_ref::<io::Error>() {
-            // What it says itself beyond that may be anything.
-            return StoreError::Unreachable(match error.raw_os_error() {
-                Some(number) => io::Error::from_raw_os_error(number).to_string(),
-                None => error.kind().to_string(),
-            });
+            return StoreError::Unreachable(unreachable(error));
         }
         next = error.source();
     }
     StoreError::Unreachable("no connection can be made".to_owned())
+}
+
+/// Why no connection was made. What the error says itself may be anything.
+fn unreachable(error: &io::Error) -> String {
+    let within = error.get_ref();
+    if let Some(error) = within.and_then(|error| error.downcast_ref::<io::Error>()) {
+        return unreachable(error);
+    }
+    match (error.raw_os_error(), within.and_then(|error| error.downcast_ref::<rustls::Error>())) {
+        (Some(number), _) => io::Error::from_raw_os_error(number).to_string(),
+        (None, Some(rustls::Error::InvalidCertificate(_))) => "its certificate is not one that is trusted".to_owned(),
+        (None, Some(_)) => "no secure connection comes about: check whether it is one for https".to_owned(),
+        (None, None) => match error.kind().to_string().as_str() {
+            // The kind of what looking up a name ends with, which has no name of its own.
+            "uncategorized error" => "the name of its host is not known: check how the address is spelt".to_owned(),
+            kind => kind.to_owned(),
+        },
+    }
 }
 
 /// The answer of a store out of what `object_store` says of it, whose type is its own: the status, and nothing of what

@@ -8,6 +8,8 @@
 //! An object's bytes are asked for with the version that was seen before. If it is another one by then, that is the
 //! answer ([`StoreError::Changed`]), so bytes of two versions are never taken for one object's.
 //!
+//! What is read from its beginning to its end is a [`Stream`], which has several parts under way.
+//!
 //! Secrets are read from the environment and from files where others read them, too (`profile.rs`), and are given to
 //! `object_store` alone. What this crate says when something fails it says in words of its own: an answer of a store
 //! may repeat what was sent (`error.rs`).
@@ -32,8 +34,10 @@ mod location;
 mod object;
 mod profile;
 mod store;
+mod stream;
 
 pub use error::StoreError;
 pub use location::Location;
 pub use object::{Object, Page};
 pub use store::{Limits, Store};
+pub use stream::{Stored, Stream};

@@ -7,11 +7,12 @@ use object_store::path::Path;
 
 use crate::error::StoreError;
 
-/// A directory of a store: `s3://bucket/prefix`, `gs://bucket/prefix`, `az://container/prefix`.
+/// A directory of a store, or an object: `s3://bucket/prefix`, `gs://bucket/prefix`, `az://container/prefix`; and a
+/// file of a web server, `https://host/file`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Location {
     pub(crate) scheme: Scheme,
-    /// The bucket or container.
+    /// The bucket or container; of a web server all that follows the scheme, as it was written.
     pub(crate) bucket: String,
     /// What all keys begin with; none for all of it.
     pub(crate) prefix: Path,
@@ -23,9 +24,17 @@ pub(crate) enum Scheme {
     S3,
     Google,
     Azure,
+    Https,
+    Http,
 }
 
-const SCHEMES: [(&str, Scheme); 3] = [("s3", Scheme::S3), ("gs", Scheme::Google), ("az", Scheme::Azure)];
+const SCHEMES: [(&str, Scheme); 5] = [
+    ("s3", Scheme::S3),
+    ("gs", Scheme::Google),
+    ("az", Scheme::Azure),
+    ("https", Scheme::Https),
+    ("http", Scheme::Http),
+];
 
 impl Location {
     /// True if this text is meant to be a location of this kind or of another one, and not a path.
@@ -33,6 +42,11 @@ impl Location {
         text.split_once("://").is_some_and(|(scheme, _)| {
             !scheme.is_empty() && scheme.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"+-.".contains(&byte))
         })
+    }
+
+    /// True if it is on a web server, which does not tell what else there is.
+    pub fn is_web(&self) -> bool {
+        matches!(self.scheme, Scheme::Https | Scheme::Http)
     }
 
     /// True if it is a part of a bucket.
@@ -67,6 +81,9 @@ impl Location {
                 "a location must not have a user or a password in it, which everybody could read: give credentials by the environment",
             );
         }
+        if matches!(scheme, Scheme::Https | Scheme::Http) {
+            return Location::web(scheme, rest);
+        }
         if rest.contains(['?', '#']) {
             return refuse(
                 "a location ends with a prefix: expected no ? and no # in it; keys that have them cannot be served, and a token is to be \
@@ -80,6 +97,20 @@ impl Location {
             return refuse("the prefix has an empty part, or one that is . or .. or has control characters");
         };
         Ok(Location { scheme, bucket: bucket.to_owned(), prefix })
+    }
+
+    fn web(scheme: Scheme, rest: &str) -> Result<Location, StoreError> {
+        let refuse = |why: &str| Err(StoreError::Location(why.to_owned()));
+        if rest.contains(['?', '#']) {
+            return refuse(
+                "expected an address without ? and #: what follows them may give access, and the list of processes shows it to everybody; let another program fetch it, such as curl, and read what it gives as -",
+            );
+        }
+        let (host, file) = rest.split_once('/').unwrap_or((rest, ""));
+        if host.is_empty() || file.is_empty() || rest.contains(char::is_control) {
+            return refuse("expected an address of a file, such as https://host/trace.csv.gz");
+        }
+        Ok(Location { scheme, bucket: rest.to_owned(), prefix: Path::default() })
     }
 }
 
@@ -103,6 +134,8 @@ mod tests {
             ("s3://bucket/a b/ü%20/", "s3://bucket/a b/ü%20"),
             ("gs://bucket/a", "gs://bucket/a"),
             ("az://container/a", "az://container/a"),
+            ("https://host/a%20b//c.gz", "https://host/a%20b//c.gz"),
+            ("http://host:80/c", "http://host:80/c"),
         ] {
             assert_eq!(Location::parse(text).unwrap().to_string(), written);
             assert!(Location::is_meant(text));
@@ -122,7 +155,10 @@ mod tests {
             ("s3://bucket/a//b", "an empty part"),
             ("s3://bucket/../b", "an empty part, or one that is . or .."),
             ("s3://bucket/a?sig=secret", "expected no ?"),
-            ("https://host/a", "https:// is no store that is known"),
+            ("https://host/a?sig=secret", "expected an address without ? and #"),
+            ("https://host/", "expected an address of a file"),
+            ("http:///a", "expected an address of a file"),
+            ("https://user:secret@host/a", "a user or a password"),
             ("s3://user:secret@bucket/a", "a user or a password"),
         ] {
             let said = Location::parse(text).unwrap_err().to_string();

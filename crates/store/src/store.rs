@@ -9,7 +9,7 @@ use object_store::path::Path;
 use object_store::{GetOptions, GetRange, ListResult, ObjectMeta, ObjectStore};
 
 use crate::bounded::MOST;
-use crate::calls::Calls;
+use crate::calls::{Calls, UnderWay};
 use crate::connect::{Connected, Environment};
 use crate::error::StoreError;
 use crate::location::Location;
@@ -105,7 +105,9 @@ impl Store {
     /// whose key ends with a slash, which some programs make so that a directory can be seen, is none.
     pub fn list(&self, directory: &str, next: Option<String>) -> Result<Page, StoreError> {
         let key = self.key(directory).ok_or(StoreError::Missing)?;
-        let store = self.connected.lists.clone();
+        let Some(store) = self.connected.lists.clone() else {
+            return Err(StoreError::Location("a web server does not tell what is in a directory".to_owned()));
+        };
         self.calls.wait(async move {
             let prefix = if key.as_ref().is_empty() { None } else { Some(format!("{key}/")) };
             let mut left = AGAIN;
@@ -123,8 +125,13 @@ impl Store {
 
     /// Bytes of an object, all of them or an error; the range is to lie within it.
     pub fn read(&self, object: &Object, range: Range<u64>) -> Result<Vec<u8>, StoreError> {
+        self.begin_read(object, range).wait()
+    }
+
+    /// The same, to be waited for later.
+    pub(crate) fn begin_read(&self, object: &Object, range: Range<u64>) -> UnderWay<Vec<u8>> {
         let (store, object) = (self.connected.objects.clone(), object.clone());
-        self.calls.wait(async move {
+        self.calls.begin(async move {
             let length = (range.end - range.start) as usize;
             let (mut bytes, mut left) = (Vec::with_capacity(length), AGAIN);
             while bytes.len() < length {

@@ -106,6 +106,7 @@ struct Shared {
     most_under_way: AtomicUsize,
     page: AtomicUsize,
     ignores_conditions: AtomicBool,
+    ignores_ranges: AtomicBool,
     link: Mutex<Link>,
     all: Mutex<Pace>,
     sent: AtomicU64,
@@ -133,6 +134,7 @@ impl S3 {
             most_under_way: AtomicUsize::new(0),
             page: AtomicUsize::new(1000),
             ignores_conditions: AtomicBool::new(false),
+            ignores_ranges: AtomicBool::new(false),
             link: Mutex::default(),
             all: Mutex::default(),
             sent: AtomicU64::new(0),
@@ -177,6 +179,11 @@ impl S3 {
     /// From now on `If-Match` is not looked at.
     pub fn ignore_conditions(&self) {
         self.shared.ignores_conditions.store(true, Ordering::Relaxed);
+    }
+
+    /// From now on `Range` is not looked at, as by simple web servers.
+    pub fn ignore_ranges(&self) {
+        self.shared.ignores_ranges.store(true, Ordering::Relaxed);
     }
 
     /// Names of a listing that come at once.
@@ -322,7 +329,7 @@ impl Shared {
         }
         let mut headers = format!("ETag: {tag}\r\nLast-Modified: {}\r\nAccept-Ranges: bytes\r\n", WRITTEN.0);
         let size = bytes.len();
-        let (status, part) = match asked.range {
+        let (status, part) = match asked.range.filter(|_| !self.ignores_ranges.load(Ordering::Relaxed)) {
             None => (200, 0..size),
             Some((first, _)) if first as usize >= size => return Answer::error(416, asked),
             Some((first, last)) => {

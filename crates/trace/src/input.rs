@@ -1,6 +1,8 @@
 //! The bytes of a trace: a file or standard input, decompressed, in large pieces, with progress.
 
 use std::{
+    error::Error,
+    fmt,
     fs::File,
     io::{self, BufReader, Read},
     path::{Path, PathBuf},
@@ -116,7 +118,8 @@ impl Input {
         source: impl Read + Send + 'static,
         total: Option<u64>,
     ) -> Result<Input, TraceError> {
-        let failed = |error| TraceError::io(path, "cannot read the trace", error);
+        let failed =
+            |error| TraceError::io(path, "cannot read the trace", of_source(error).unwrap_or_else(|error| error));
         let progress = Progress { bytes: Arc::default(), total };
         let mut counted = Counted { source, progress: progress.clone() };
         let mut magic = Vec::with_capacity(Compression::MAGIC_BYTES);
@@ -212,10 +215,13 @@ impl Input {
 
     fn broken(&mut self, error: io::Error) -> Result<bool, TraceError> {
         let place = Place::Byte(self.position + (self.end - self.start) as u64);
-        if error.raw_os_error().is_some() {
-            let message = "cannot read the trace".to_owned();
-            return Err(TraceError { path: self.path.clone(), place, message, source: Some(error) });
-        }
+        let error = match of_source(error) {
+            Ok(error) => {
+                let message = "cannot read the trace".to_owned();
+                return Err(TraceError { path: self.path.clone(), place, message, source: Some(error) });
+            }
+            Err(error) => error,
+        };
         let message = format!(
             "the {} data is truncated or corrupt after {} compressed bytes ({error}); expected it to go on",
             self.compression.name(),
@@ -230,7 +236,24 @@ impl Input {
     }
 }
 
-/// Counts the bytes that pass.
+/// An error of what is unpacked, to be told from those of unpacking.
+#[derive(Debug)]
+struct SourceError(io::Error);
+
+impl Error for SourceError {}
+
+impl fmt::Display for SourceError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+/// The error of what is unpacked, if it is one.
+fn of_source(error: io::Error) -> Result<io::Error, io::Error> {
+    error.downcast::<SourceError>().map(|error| error.0)
+}
+
+/// Counts the bytes that pass, and marks errors as those of the source.
 struct Counted<R> {
     source: R,
     progress: Progress,
@@ -238,7 +261,11 @@ struct Counted<R> {
 
 impl<R: Read> Read for Counted<R> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        let count = self.source.read(buffer)?;
+        let count = self.source.read(buffer).map_err(|error| match error.kind() {
+            // Whoever reads tries it again.
+            io::ErrorKind::Interrupted => error,
+            _ => io::Error::other(SourceError(error)),
+        })?;
         self.progress.advance(count as u64);
         Ok(count)
     }
@@ -368,6 +395,32 @@ mod tests {
                 assert!(read_all(&mut input(packed[..length].to_vec())).is_err(), "{length} of {}", packed.len());
             }
         }
+    }
+
+    /// Gives bytes, then fails as what lies in a store does.
+    struct Failing(io::Cursor<Vec<u8>>);
+
+    impl Read for Failing {
+        fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+            match self.0.read(buffer)? {
+                0 => Err(io::Error::other("the line is dead")),
+                count => Ok(count),
+            }
+        }
+    }
+
+    #[test]
+    fn what_the_source_fails_with_is_no_damage_and_is_not_forgiven() {
+        let text = text();
+        for packed in [text.clone(), zstd_frame(&text), gzip_member(&text), xz_stream(&text)] {
+            let half = packed[..packed.len() / 2].to_vec();
+            let mut input = Input::from_reader(Path::new("t"), Failing(io::Cursor::new(half)), None).unwrap();
+            input.forgive_damage();
+            let error = read_all(&mut input).unwrap_err().to_string();
+            assert!(error.ends_with(": cannot read the trace: the line is dead"), "{error}");
+        }
+        let error = Input::from_reader(Path::new("t"), Failing(io::Cursor::default()), None).err().unwrap();
+        assert_eq!(error.to_string(), "t: cannot read the trace: the line is dead");
     }
 
     #[test]

@@ -8,11 +8,15 @@ use hotset_core::registry;
 use hotset_core::spec::{SpecError, Value};
 use hotset_sim::results::{Row, SeriesRow};
 use hotset_sim::select::Selection;
+use hotset_trace::formats::split_prefix;
 use hotset_trace::mix::{self, Order};
 use hotset_trace::{Trace, TraceError};
 use serde::{Deserialize, Deserializer};
 
 use crate::failure::Failure;
+use crate::formats::all_formats;
+use crate::locations::is_location;
+use crate::traces::Opener;
 
 /// Several applications as one trace.
 #[derive(Debug, Deserialize)]
@@ -124,9 +128,10 @@ impl Mix {
     }
 
     /// Opens it. `place` says where a trace lies.
-    pub fn open(&self, place: impl Fn(&str) -> PathBuf) -> Result<Trace, TraceError> {
+    pub fn open(&self, opener: &Opener, place: impl Fn(&str) -> PathBuf) -> Result<Trace, TraceError> {
         let part = |app: &App| {
-            crate::mix::part(&app.name, &place(&app.trace), &Selection::default(), app.loops, app.start, app.span)
+            let open = crate::mix::chosen(&place(&app.trace), opener, &Selection::default());
+            mix::Part { name: app.name.clone(), open, loops: app.loops, start: app.start, span: app.span }
         };
         let order = match self.by {
             By::Time => Order::Time,
@@ -138,8 +143,11 @@ impl Mix {
 }
 
 /// The path of a trace, which may have the name of its format before it: below the directory of traces, or, if it
-/// begins with a dot, beside the experiment's own file.
+/// begins with a dot, beside the experiment's own file. A location is where it says.
 pub(super) fn below(base: &Path, beside: &Path, trace: &str) -> PathBuf {
+    if is_location(&split_prefix(Path::new(trace), &all_formats()).1) {
+        return trace.into();
+    }
     let place = |path: &str| if path.starts_with('.') { beside.join(path) } else { base.join(path) };
     match trace.split_once(':') {
         Some((format, path)) => PathBuf::from(format!("{format}:{}", place(path).display())),

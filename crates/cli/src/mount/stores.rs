@@ -43,6 +43,12 @@ impl Served {
 
     fn objects(mount: &Mount, text: &str) -> Result<Served, Failure> {
         let location = Location::parse(text).map_err(|error| Failure::Usage(format!("cannot serve this: {error}")))?;
+        if location.is_web() {
+            return Err(Failure::Usage(format!(
+                "cannot serve {location}: a web server does not tell what is in a directory; expected a directory, s3://, gs:// or az://. A \
+                 trace is read from there as it is: hotset simulate {location}"
+            )));
+        }
         let told = [
             ("--write-back", mount.write_back.is_some()),
             ("--allow-suid", mount.allow_suid),

@@ -143,6 +143,16 @@ impl Trace {
 
 /// Opens the trace at `path` (`-`: standard input) in one of `formats`. `format:path` names the format in the path.
 pub fn open(path: &Path, formats: &[Format], options: &OpenOptions) -> Result<Trace, TraceError> {
+    open_by(path, formats, options, Input::open)
+}
+
+/// The same where `input` gives the bytes of a path, which has no name of a format before it.
+pub fn open_by(
+    path: &Path,
+    formats: &[Format],
+    options: &OpenOptions,
+    input: impl FnOnce(&Path) -> Result<Input, TraceError>,
+) -> Result<Trace, TraceError> {
     let (prefix, path) = split_prefix(path, formats);
     let named = match options.format.as_deref() {
         Some(name) => Some(by_name(name, formats).map_err(|message| TraceError::new(&path, Place::File, message))?),
@@ -150,7 +160,7 @@ pub fn open(path: &Path, formats: &[Format], options: &OpenOptions) -> Result<Tr
         None if prefix.is_none() && options.columns.is_some() => by_name("csv", formats).ok(),
         None => prefix,
     };
-    open_input(Input::open(&path)?, named, formats, options)
+    open_input(input(&path)?, named, formats, options)
 }
 
 /// Reads `input` as a trace in the format `named`, or else in the one of `formats` that recognises it.
