@@ -21,6 +21,7 @@ use rustix::process::{Uid, geteuid};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+pub(crate) use mounted::of_mount;
 pub(crate) use pages::{Listening, listen};
 pub(crate) use place::{Claim, Place, claim};
 

@@ -170,10 +170,12 @@ impl Mount {
         serving::raise_limit();
         let (shown, mountpoint) = (served.shown(), served.mountpoint());
         serving::explain_panics(&shown);
-        let mounted = served.mount(cache.clone(), options)?;
-        let _reachable = cache.as_ref().and_then(|cache| control::serve_mount(device_at(mountpoint), cache.clone()));
-        let listening = match (listening, &cache) {
-            (Some(listening), Some(cache)) => listening.serve(cache.clone()).map(|()| None)?,
+        let (mounted, store) = served.mount(cache.clone(), options)?;
+        let subject = cache.as_ref().map(|cache| control::of_mount(cache.clone(), store));
+        let _reachable =
+            subject.as_ref().and_then(|subject| control::serve_mount(device_at(mountpoint), subject.clone()));
+        let listening = match (listening, subject) {
+            (Some(listening), Some(subject)) => listening.serve(subject).map(|()| None)?,
             (listening, _) => listening,
         };
         let steering = steered.map(|prepared| prepared.start(&mounted, &shown, listening)).transpose()?;

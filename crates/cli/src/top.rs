@@ -93,6 +93,9 @@ fn page(now: &Value, before: &Value) -> String {
     if now["tier"].is_object() {
         line(tier(&now["tier"]));
     }
+    if now["store"].is_object() {
+        line(of_store(&now["store"]));
+    }
     line(metadata(&now["metadata"]));
     if now["waiting_bytes"].is_u64() {
         line(at_risk(now));
@@ -146,6 +149,12 @@ fn tier(told: &Value) -> String {
         human::bytes(figure(told, "bytes_written")),
         human::count(figure(told, "damaged"))
     )
+}
+
+/// What the store was asked, and how much of it twice.
+fn of_store(told: &Value) -> String {
+    let [reads, hedges, won] = ["reads", "hedges", "hedges_won"].map(|key| human::count(figure(told, key)));
+    format!("store reads {reads}  hedged {hedges}  answered by the second request {won}")
 }
 
 /// Requests that move no data: how many were answered by what was known, how many asked the source, and what is kept.

@@ -32,7 +32,7 @@ struct Mount {
     server: Option<JoinHandle<io::Result<()>>>,
 }
 
-const LIMITS: Limits = Limits { requests: 64, timeout: Duration::from_secs(10), retries: 8 };
+const LIMITS: Limits = Limits { requests: 64, timeout: Duration::from_secs(10), retries: 8, hedges: false };
 
 fn environment(s3: &S3) -> impl Iterator<Item = (String, String)> {
     let told =

@@ -40,6 +40,11 @@ impl Calls {
         Ok(Calls { handle, at_once: Arc::new(Semaphore::new(at_once.max(1))), timeout, _goes_on })
     }
 
+    /// Permits of calls under way.
+    pub fn at_once(&self) -> Arc<Semaphore> {
+        self.at_once.clone()
+    }
+
     /// Waits for what `call` gives. The time begins when it is its turn.
     pub fn wait<T: Send + 'static>(
         &self,

@@ -5,6 +5,8 @@
 //! many are under way at once and no more ([`Limits`]), and what a busy or a broken store answers (5xx, 429, a
 //! connection that ends) is asked again, later and later, within that time.
 //!
+//! A read that takes much longer than others of late is asked for a second time ([`Hedged`]).
+//!
 //! An object's bytes are asked for with the version that was seen before. If it is another one by then, that is the
 //! answer ([`StoreError::Changed`]), so bytes of two versions are never taken for one object's.
 //!
@@ -29,6 +31,7 @@ mod bounded;
 mod calls;
 mod connect;
 mod error;
+mod hedge;
 mod listed;
 mod location;
 mod object;
@@ -37,6 +40,7 @@ mod store;
 mod stream;
 
 pub use error::StoreError;
+pub use hedge::Hedged;
 pub use location::Location;
 pub use object::{Object, Page};
 pub use store::{Limits, Store};

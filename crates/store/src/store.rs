@@ -1,6 +1,7 @@
 //! Asking a store.
 
 use std::ops::Range;
+use std::sync::Arc;
 use std::time::Duration;
 
 use futures_util::StreamExt;
@@ -12,6 +13,7 @@ use crate::bounded::MOST;
 use crate::calls::{Calls, UnderWay};
 use crate::connect::{Connected, Environment};
 use crate::error::StoreError;
+use crate::hedge::{Hedged, Hedging};
 use crate::location::Location;
 use crate::object::{Object, Page};
 
@@ -24,11 +26,13 @@ pub struct Limits {
     pub timeout: Duration,
     /// So often a request is made again that failed.
     pub retries: usize,
+    /// Reads that take much longer than others of late are asked for a second time, one of twenty at most.
+    pub hedges: bool,
 }
 
 impl Default for Limits {
     fn default() -> Limits {
-        Limits { requests: 64, timeout: Duration::from_secs(60), retries: 8 }
+        Limits { requests: 64, timeout: Duration::from_secs(60), retries: 8, hedges: true }
     }
 }
 
@@ -38,6 +42,7 @@ pub struct Store {
     calls: Calls,
     location: Location,
     requests: usize,
+    hedging: Arc<Hedging>,
 }
 
 /// So often something is asked for again of which less came than was said to; what ends with an error is asked for
@@ -70,12 +75,18 @@ impl Store {
         let calls = Calls::new(limits.requests, limits.timeout)
             .map_err(|error| StoreError::Settings(format!("no thread can be started for the store: {error}")))?;
         let connected = Connected::new(location, &limits, &environment)?;
-        Ok(Store { connected, calls, location: location.clone(), requests: limits.requests })
+        let hedging = Arc::new(Hedging::new(limits.hedges));
+        Ok(Store { connected, calls, location: location.clone(), requests: limits.requests, hedging })
     }
 
     /// Requests that are under way at a time, at most.
     pub fn requests(&self) -> usize {
         self.requests
+    }
+
+    /// What was read so far, and how much of it twice.
+    pub fn hedged(&self) -> Hedged {
+        self.hedging.counts()
     }
 
     /// Where it is.
@@ -131,21 +142,28 @@ impl Store {
     /// The same, to be waited for later.
     pub(crate) fn begin_read(&self, object: &Object, range: Range<u64>) -> UnderWay<Vec<u8>> {
         let (store, object) = (self.connected.objects.clone(), object.clone());
+        let (hedging, at_once) = (self.hedging.clone(), self.calls.at_once());
         self.calls.begin(async move {
             let length = (range.end - range.start) as usize;
-            let (mut bytes, mut left) = (Vec::with_capacity(length), AGAIN);
-            while bytes.len() < length {
-                let piece = PIECE.min(length - bytes.len());
-                let (first, wanted) = (range.start + bytes.len() as u64, bytes.len() + piece);
-                append(store.as_ref(), &object, first..first + piece as u64, &mut bytes).await?;
-                if bytes.len() < wanted && left == 0 {
-                    return Err(StoreError::Truncated);
-                }
-                left -= usize::from(bytes.len() < wanted);
-            }
-            Ok(bytes)
+            hedging.read(length, &at_once, || whole(store.as_ref(), &object, range.clone())).await
         })
     }
+}
+
+/// Bytes of an object, asked for again from where they end if they are too few.
+async fn whole(store: &dyn ObjectStore, object: &Object, range: Range<u64>) -> Result<Vec<u8>, StoreError> {
+    let length = (range.end - range.start) as usize;
+    let (mut bytes, mut left) = (Vec::with_capacity(length), AGAIN);
+    while bytes.len() < length {
+        let piece = PIECE.min(length - bytes.len());
+        let (first, wanted) = (range.start + bytes.len() as u64, bytes.len() + piece);
+        append(store, object, first..first + piece as u64, &mut bytes).await?;
+        if bytes.len() < wanted && left == 0 {
+            return Err(StoreError::Truncated);
+        }
+        left -= usize::from(bytes.len() < wanted);
+    }
+    Ok(bytes)
 }
 
 /// Appends bytes of an object, perhaps fewer than asked for.

@@ -7,7 +7,7 @@ use hotset_testkit::s3::{Fault, S3};
 
 const SECRETS: [&str; 3] = ["AKIAKEYOFTHETEST", "SecretOfTheTest", "TokenOfTheTest"];
 
-const LIMITS: Limits = Limits { requests: 8, timeout: Duration::from_secs(4), retries: 3 };
+const LIMITS: Limits = Limits { requests: 8, timeout: Duration::from_secs(4), retries: 3, hedges: false };
 
 fn open(s3: &S3) -> Store {
     let [key, secret, token] = SECRETS.map(str::to_owned);

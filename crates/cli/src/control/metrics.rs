@@ -3,9 +3,10 @@
 use std::fmt::{Display, Write};
 
 use hotset_cache::{Answers, AtRisk, Metadata, Named, Part, Status, TierStatus};
+use hotset_store::Hedged;
 
-/// All figures, as counters and gauges.
-pub(super) fn text(status: &Status) -> String {
+/// All figures, as counters and gauges; of a store what it was asked.
+pub(super) fn text(status: &Status, asked: Option<Hedged>) -> String {
     let mut out = String::new();
     let Status { total, traffic, metadata, .. } = status;
     let counters = [
@@ -44,6 +45,7 @@ pub(super) fn text(status: &Status) -> String {
     }
     status.at_risk.iter().for_each(|at_risk| waiting(&mut out, at_risk));
     status.tier.iter().for_each(|tier| below(&mut out, tier));
+    asked.iter().for_each(|asked| of_store(&mut out, asked));
     answers(&mut out, metadata);
     for (label, named) in [("app", &status.apps), ("class", &status.classes)] {
         groups(&mut out, label, named);
@@ -76,6 +78,19 @@ fn below(out: &mut String, tier: &TierStatus) {
     for (name, help, value) in gauges {
         metric(out, &format!("tier_{name}"), "gauge", help);
         line(out, &format!("tier_{name}"), None, value);
+    }
+}
+
+/// What the store was asked.
+fn of_store(out: &mut String, asked: &Hedged) {
+    let counters = [
+        ("reads", "Reads of ranges of objects", asked.reads),
+        ("hedges", "Reads for which a second request was made, since they took long", asked.hedges),
+        ("hedges_won", "Those of them that the second request has answered", asked.hedges_won),
+    ];
+    for (name, help, value) in counters {
+        metric(out, &format!("store_{name}_total"), "counter", help);
+        line(out, &format!("store_{name}_total"), None, value);
     }
 }
 

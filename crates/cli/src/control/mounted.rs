@@ -1,27 +1,47 @@
 //! A mount, as it is asked and changed.
 
+use std::sync::Arc;
+
 use hotset_cache::{FileCache, Status};
 use hotset_core::policy::{App, Info, ParamKind, PolicySpec};
 use hotset_core::spec::Value as Size;
-use serde_json::Value;
+use hotset_store::{Hedged, Store};
+use serde_json::{Value, json};
 
 use super::{Subject, metrics, told};
 
-impl Subject for FileCache {
+/// A cache, and the store behind it if it is one.
+struct Mount {
+    cache: Arc<FileCache>,
+    store: Option<Arc<Store>>,
+}
+
+/// What answers for a mount.
+pub(crate) fn of_mount(cache: Arc<FileCache>, store: Option<Arc<Store>>) -> Arc<dyn Subject> {
+    Arc::new(Mount { cache, store })
+}
+
+impl Subject for Mount {
     fn status(&self) -> Result<Value, String> {
-        told(&Status::of(self))
+        let mut status = told(&Status::of(&self.cache))?;
+        if let Some(store) = &self.store {
+            let Hedged { reads, hedges, hedges_won } = store.hedged();
+            status["store"] = json!({ "reads": reads, "hedges": hedges, "hedges_won": hedges_won });
+        }
+        Ok(status)
     }
 
     fn metrics(&self) -> String {
-        metrics::text(&Status::of(self))
+        let asked = self.store.as_ref().map(|store| store.hedged());
+        metrics::text(&Status::of(&self.cache), asked)
     }
 
     fn explain(&self) -> Result<Value, String> {
-        told(&FileCache::explain(self))
+        told(&self.cache.explain())
     }
 
     fn set(&self, settings: &[(String, String)]) -> Result<(), String> {
-        set(self, settings)
+        set(&self.cache, settings)
     }
 }
 

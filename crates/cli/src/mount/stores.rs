@@ -100,7 +100,12 @@ impl Served {
     }
 
     /// Mounts it. A store is asked first: what it refuses is told in its own words, before anything is mounted.
-    pub fn mount(&self, cache: Option<Arc<FileCache>>, options: Options) -> Result<Mounted, Failure> {
+    pub fn mount(
+        &self,
+        cache: Option<Arc<FileCache>>,
+        options: Options,
+    ) -> Result<(Mounted, Option<Arc<Store>>), Failure> {
+        let mut asked = None;
         let mounted = match self {
             Served::Directory { source, mountpoint } => {
                 let files: Arc<dyn Files> = match options.mode {
@@ -110,10 +115,11 @@ impl Served {
                 hotset_mount::mount(source, mountpoint, cache, files, options)
             }
             Served::Objects { location, limits, mountpoint } => {
-                hotset_mount::mount_objects(reached(location, *limits)?, mountpoint, cache, options)
+                let store = asked.insert(reached(location, *limits)?).clone();
+                hotset_mount::mount_objects(store, mountpoint, cache, options)
             }
         };
-        mounted.map_err(|error| checks::explain(self.mountpoint(), &error))
+        Ok((mounted.map_err(|error| checks::explain(self.mountpoint(), &error))?, asked))
     }
 }
 
