@@ -185,17 +185,15 @@ impl FileCache {
         Ok(self.shared.lock().reopen(file, stamp))
     }
 
-    /// Tells what a file is like after a change of its inode that was made through the cache's owner.
+    /// Tells what a file is like. If it was changed behind the cache its blocks are dropped. To be called right before
+    /// a change of its inode by the cache's owner, which would hide that.
+    pub fn reconcile(&self, file: FileNumber, stamp: Stamp) {
+        self.shared.lock().reconcile(file, stamp);
+    }
+
+    /// Tells what a file is like after a change of its inode that was made by the cache's owner.
     pub fn restamp(&self, file: FileNumber, stamp: Stamp) {
-        let mut state = self.shared.lock();
-        match state.files[file as usize].stamp {
-            // The data must be what it was, or somebody else has been there too.
-            Some(known) if known.has_data_of(&stamp) => {
-                state.files[file as usize].stamp = Some(stamp);
-                state.tell_version(file);
-            }
-            _ => drop(state.reconcile(file, stamp)),
-        }
+        self.shared.lock().restamp(file, stamp);
     }
 
     /// The counts so far.

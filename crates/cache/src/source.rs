@@ -91,13 +91,25 @@ impl Stamp {
     }
 
     /// True if the bytes are those that they were at the other stamp.
-    pub fn has_data_of(&self, other: &Stamp) -> bool {
+    fn has_data_of(&self, other: &Stamp) -> bool {
         (self.size, self.data) == (other.size, other.data)
     }
 
-    /// True if nothing was changed since the other stamp.
+    /// True if nothing was changed since the other stamp, as far as stamps tell.
     pub fn is_same(&self, other: &Stamp) -> bool {
         self.has_data_of(other) && self.all == other.all
+    }
+
+    /// True if nothing was changed since the one before: they are the same, and that one was not taken so soon after a
+    /// change that there may have been another one with the same times.
+    pub fn is_still(&self, before: &Stamp) -> bool {
+        self.is_same(before) && !before.is_fresh
+    }
+
+    /// What is known of a file that was like this, or was, right before its inode was changed here, and is like `now`
+    /// after it; none if its bytes were changed, too, which was somebody else.
+    pub fn after_own_change(&self, now: Stamp) -> Option<Stamp> {
+        self.has_data_of(&now).then_some(now)
     }
 }
 

@@ -160,12 +160,29 @@ impl State {
             return true;
         }
         let before = known.stamp.replace(stamp);
-        let same = before.is_some_and(|before| before.is_same(&stamp));
+        let same = before.is_some_and(|before| stamp.is_same(&before));
+        // One that has just changed may change once more with the same times. Who reads it now goes on with what is
+        // there; the next open reads it anew, and until then nobody can tell which version that is.
+        known.in_doubt |= stamp.is_fresh;
         if !same && before.is_some() {
             self.invalidate(file, &(0..u64::MAX));
         }
         self.tell_version(file);
         same
+    }
+
+    /// Takes note of what a file is like after its inode was changed here, which was [reconciled](State::reconcile)
+    /// right before.
+    pub fn restamp(&mut self, file: FileNumber, now: Stamp) {
+        let known = &mut self.files[file as usize];
+        match known.stamp.and_then(|before| before.after_own_change(now)) {
+            Some(stamp) => {
+                known.stamp = Some(stamp);
+                known.in_doubt |= stamp.is_fresh;
+                self.tell_version(file);
+            }
+            None => drop(self.reconcile(file, now)),
+        }
     }
 
     /// Tells the tier which version of a file it is, if that is certain: nobody is writing, or has written since the

@@ -6,13 +6,9 @@ mod support;
 use std::fs;
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::Path;
-use std::sync::atomic::Ordering;
-use std::sync::{Arc, Mutex};
-use std::thread;
-use std::time::Duration;
+use std::sync::Arc;
 
-use hotset_cache::source::Source;
-use hotset_cache::{Admit, FileCache, Recording, Settings, Status, Tier, TierError, TierSettings, TierStatus};
+use hotset_cache::{Admit, FileCache, Recording, Tier, TierError, TierSettings, TierStatus};
 use hotset_core::parts::random::Random;
 use hotset_core::policy::PolicySpec;
 use hotset_core::request::Op;
@@ -20,106 +16,8 @@ use hotset_sim::grid::{self, Plan};
 use hotset_sim::{BlockSize, Options, Silent, prepare};
 use hotset_trace::{OpenOptions, formats, open};
 
-use support::{Memory, Opened, pattern};
-
-const BLOCK: u64 = 512;
-const HEADER: usize = 4096;
-const RECORD: usize = 128;
-
-/// A tier that has room for so many frames.
-fn tier(policy: &str, frames: u64) -> TierSettings {
-    TierSettings {
-        size: HEADER as u64 + frames * (BLOCK + RECORD as u64),
-        block: BLOCK,
-        policy: PolicySpec::parse(policy).unwrap(),
-        admit: Admit::All,
-        writes: None,
-        seed: 1,
-        source: String::new(),
-    }
-}
-
-fn cache(policy: &str, blocks: u64, recording: Option<Recording>) -> FileCache {
-    let policy = PolicySpec::parse(policy).unwrap();
-    let settings = Settings { policy, memory: blocks * BLOCK, block: BLOCK, rules: None, seed: 1 };
-    FileCache::new(&settings, recording).unwrap()
-}
-
-/// The two files of a tier, in memory, and what was told of it.
-#[derive(Clone, Default)]
-struct Disk {
-    data: Arc<Memory>,
-    index: Arc<Memory>,
-    told: Arc<Mutex<Vec<String>>>,
-}
-
-impl Disk {
-    fn of(data: Vec<u8>, index: Vec<u8>) -> Disk {
-        Disk { data: Memory::new(data), index: Memory::new(index), told: Arc::default() }
-    }
-
-    fn open(&self, settings: &TierSettings) -> Result<Tier, TierError> {
-        let files: [Arc<dyn Source>; 2] = [self.data.clone(), self.index.clone()];
-        let told = self.told.clone();
-        Tier::over(files, settings, move |sentence| told.lock().unwrap().push(sentence.to_owned()), Box::new(()))
-    }
-
-    /// A cache of so many blocks over this tier.
-    fn cache(&self, policy: &str, blocks: u64, settings: &TierSettings) -> FileCache {
-        let cache = cache(policy, blocks, None);
-        cache.put_on(self.open(settings).unwrap()).unwrap();
-        cache
-    }
-
-    /// What was told, if anything ever is.
-    fn told(&self) -> Vec<String> {
-        while self.told.lock().unwrap().is_empty() {
-            thread::sleep(Duration::from_millis(1));
-        }
-        self.told.lock().unwrap().clone()
-    }
-
-    fn copy(&self) -> Disk {
-        Disk::of(self.data.bytes(), self.index.bytes())
-    }
-}
-
-/// A file that is known again by whoever comes later.
-fn stored(file: u64, length: usize) -> Arc<Memory> {
-    let store = Memory::new(pattern(file, length));
-    store.file.store(file, Ordering::SeqCst);
-    store
-}
-
-fn reads(store: &Memory) -> u64 {
-    store.reads.load(Ordering::SeqCst)
-}
-
-fn status(cache: &FileCache) -> TierStatus {
-    Status::of(cache).tier.expect("there is a tier")
-}
-
-/// Waits until nothing waits to be written.
-fn settle(cache: &FileCache) {
-    loop {
-        let now = status(cache);
-        if now.blocks_written == now.demotions || now.off.is_some() {
-            return;
-        }
-        thread::sleep(Duration::from_micros(100));
-    }
-}
-
-/// Reads all of a file, block by block, and holds it against what it must be.
-fn read_all(cache: &FileCache, file: &Opened) {
-    let bytes = file.store.bytes();
-    for at in (0..bytes.len()).step_by(BLOCK as usize) {
-        let end = bytes.len().min(at + BLOCK as usize);
-        let read = cache.read(&file.access(0), at as u64, BLOCK as usize).unwrap();
-        assert!(read == bytes[at..end], "wrong bytes from {at} on");
-        settle(cache);
-    }
-}
+use support::disk::{BLOCK, Disk, HEADER, RECORD, cache, read_all, reads, settle, status, stored, tier};
+use support::{Memory, Opened};
 
 /// Hits and references of a spec over a recording.
 fn simulated(recording: &Path, spec: &str, capacity: u64) -> (u64, u64) {
@@ -219,105 +117,6 @@ fn what_is_in_the_tier_is_read_from_there_also_by_the_next_process() {
         assert!(u64::from(status(&next).restored_blocks) >= blocks - 4);
         read_all(&next, &Opened::of(&next, "/another/name", store.clone()));
         assert!(missing.contains(&(reads(&store) - before)), "{} reads", reads(&store) - before);
-    }
-}
-
-#[test]
-fn a_file_that_was_changed_comes_from_the_source() {
-    let (disk, store, settings) = (Disk::default(), stored(1, 20_000), tier("lru", 64));
-    let first = disk.cache("lru", 4, &settings);
-    let file = Opened::of(&first, "/f", store.clone());
-    read_all(&first, &file);
-    // While it runs, as anybody notices who opens it again,
-    store.change(|bytes| bytes[..10_000].reverse());
-    first.opened(file.number, store.as_ref()).unwrap();
-    assert!(status(&first).invalidated > 30);
-    read_all(&first, &file);
-    first.end_tier();
-    // and between two processes, also by as many bytes.
-    store.change(|bytes| bytes.reverse());
-    let before = reads(&store);
-    let next = disk.cache("lru", 4, &settings);
-    read_all(&next, &Opened::of(&next, "/f", store.clone()));
-    assert_eq!((reads(&store) - before, status(&next).hits), (40, 0));
-    // Another file of the same version is another file.
-    let other = stored(2, 20_000);
-    other.change(|_| ());
-    other.change(|_| ());
-    read_all(&next, &Opened::of(&next, "/f", other.clone()));
-    assert_eq!(reads(&other), 40);
-}
-
-#[test]
-fn what_was_written_here_never_comes_back_from_the_tier() {
-    for later in [false, true] {
-        let (disk, store, settings) = (Disk::default(), stored(1, 20_000), tier("lru", 64));
-        let cache = disk.cache("lru", 4, &settings);
-        if later {
-            cache.write_later();
-        }
-        let file = Opened::of(&cache, "/f", store.clone());
-        read_all(&cache, &file);
-        let mut model = store.bytes();
-        let mut random = Random::new(5);
-        for step in 0..600u64 {
-            let offset = random.below(19_000) as usize;
-            match random.below(4) {
-                0 => {
-                    let bytes = pattern(step, 700);
-                    cache.write(&file.access(0), offset as u64, &bytes).unwrap();
-                    model[offset..offset + 700].copy_from_slice(&bytes);
-                }
-                1 if step % 5 == 0 => {
-                    cache.write_out(file.number).unwrap();
-                    cache.opened(file.number, store.as_ref()).unwrap();
-                }
-                _ => {
-                    let read = cache.read(&file.access(0), offset as u64, 900).unwrap();
-                    assert!(read == model[offset..offset + 900], "step {step}, later: {later}");
-                }
-            }
-            cache.validate();
-        }
-        assert!(status(&cache).hits > 10, "{:?}", status(&cache));
-        cache.write_out(file.number).unwrap();
-        cache.end_tier();
-        let next = disk.cache("lru", 4, &settings);
-        read_all(&next, &Opened::of(&next, "/f", store.clone()));
-    }
-}
-
-/// Of two who write at the same time one leaves no trace in what tells versions apart.
-#[test]
-fn what_somebody_else_may_have_written_meanwhile_is_read_anew() {
-    let (disk, store, settings) = (Disk::default(), stored(1, 20_000), tier("lru", 64));
-    let cache = disk.cache("lru", 4, &settings);
-    let file = Opened::of(&cache, "/f", store.clone());
-    cache.write(&file.access(0), 0, b"ours").unwrap();
-    // Behind the end, where the source is asked what the file is like.
-    assert!(cache.read(&file.access(0), 19_900, 512).unwrap().len() == 100);
-    read_all(&cache, &file);
-    let mut bytes = store.bytes();
-    bytes[10_000..].reverse();
-    store.lose(bytes);
-    cache.opened(file.number, store.as_ref()).unwrap();
-    (0..2).for_each(|_| read_all(&cache, &file));
-    assert!(status(&cache).hits > 30);
-}
-
-#[test]
-fn what_nobody_can_tell_again_stays_out() {
-    let settings = tier("lru", 64);
-    // A file that the source cannot tell, and one that was changed just now.
-    for (number, is_fresh) in [(0, false), (1, true)] {
-        let (disk, store) = (Disk::default(), stored(number, 20_000));
-        if is_fresh {
-            store.stand_still();
-        }
-        let cache = disk.cache("lru", 4, &settings);
-        let file = Opened::of(&cache, "/f", store.clone());
-        (0..2).for_each(|_| read_all(&cache, &file));
-        assert_eq!((status(&cache).demotions, reads(&store)), (0, 80));
     }
 }
 

@@ -8,6 +8,7 @@ use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::Command;
 use std::thread;
+use std::time::Duration;
 
 use serde_json::Value;
 
@@ -20,6 +21,8 @@ fn mount(arguments: &[&str]) -> Mount {
     for (name, length) in [("one", 60_000), ("two", 40_000)] {
         fs::write(mount.source(name), pattern(7, length)).unwrap();
     }
+    // What has just changed is read anew by each open.
+    thread::sleep(Duration::from_millis(2100));
     mount
 }
 

@@ -259,8 +259,7 @@ impl Known {
     pub fn list(&self, now: Stamp) -> bool {
         let mut state = self.lock();
         let Some(facts) = state.facts.as_mut() else { return false };
-        // One that had just changed may have changed once more with the same times.
-        let same = facts.listed.is_some_and(|before| before.is_same(&now) && !before.is_fresh);
+        let same = facts.listed.is_some_and(|before| now.is_still(&before));
         facts.listed = Some(now);
         same
     }

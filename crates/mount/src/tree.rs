@@ -149,6 +149,7 @@ impl Tree {
         }
         // What is written later must not come behind the times that are set.
         self.catch_up(&node);
+        self.notice(&node, &node.stat()?);
         let (uid, gid) = (change.uid.map(Uid::from_raw), change.gid.map(Gid::from_raw));
         let chown = || rustix::fs::chownat(&node, "", uid, gid, AtFlags::EMPTY_PATH);
         if uid.is_some() || gid.is_some() {
@@ -228,10 +229,9 @@ impl Tree {
             return Ok(false);
         }
         let _changing = self.metadata.changing([&open.node]);
+        self.notice(&open.node, &stat);
         rustix::fs::fchmod(&open.file, mode - privileges)?;
-        if let Some(cache) = self.cache() {
-            cache.restamp(open.data.number, stamp(&rustix::fs::fstat(&open.file)?));
-        }
+        self.restamp(&open.node);
         Ok(true)
     }
 
@@ -288,6 +288,7 @@ impl Tree {
         let (node, flags) = (self.writable(number)?, XattrFlags::from_bits_retain(flags));
         let _changing = self.metadata.changing([&node]);
         let path = node.path()?;
+        self.notice(&node, &node.stat()?);
         self.rights.act(caller, || rustix::fs::setxattr(&path, name, value, flags))?;
         self.restamp(&node);
         Ok(())
@@ -324,6 +325,7 @@ impl Tree {
         let node = self.writable(number)?;
         let _changing = self.metadata.changing([&node]);
         let path = node.path()?;
+        self.notice(&node, &node.stat()?);
         let remove = || rustix::fs::removexattr(&path, name);
         // The kernel has a file lose its capabilities when somebody changes it, who may not take them away otherwise.
         // It lets nobody ask for that.
@@ -392,17 +394,25 @@ impl Tree {
         Some(open)
     }
 
-    /// What was just changed here is no change behind the mount.
+    /// Its inode will be changed here, and this is what it is like: afterwards nobody could tell whether it was changed
+    /// behind the mount.
+    fn notice(&self, node: &Node, stat: &Stat) {
+        if self.options.mode == Serving::Steered {
+            self.will_be_changed_here(node, stamp(stat));
+        }
+        if let (Some(cache), Some(&number)) = (self.cache(), node.file.get()) {
+            cache.reconcile(number, stamp(stat));
+        }
+    }
+
+    /// What was just changed here, after it was [noticed](Tree::notice), is no change behind the mount.
     fn restamp(&self, node: &Node) {
         self.metadata.changed(node);
-        if self.options.mode == Serving::Steered
-            && let Ok(stat) = node.stat()
-        {
+        let Ok(stat) = node.stat() else { return };
+        if self.options.mode == Serving::Steered {
             self.was_changed_here(node, stamp(&stat));
         }
-        if let (Some(cache), Some(&number)) = (self.cache(), node.file.get())
-            && let Ok(stat) = node.stat()
-        {
+        if let (Some(cache), Some(&number)) = (self.cache(), node.file.get()) {
             cache.restamp(number, stamp(&stat));
         }
     }

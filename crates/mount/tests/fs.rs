@@ -177,6 +177,8 @@ fn in_strict_mode_every_read_reaches_the_cache() {
     }
     let mut mount = Mount::new("lru", 64, options(Mode::Strict));
     fs::write(mount.source("f"), pattern(1, 16 * 4096)).unwrap();
+    // What has just changed is read anew by each open.
+    std::thread::sleep(Duration::from_millis(2100));
     for _ in 0..5 {
         assert_eq!(fs::read(mount.at("f")).unwrap(), pattern(1, 16 * 4096));
     }

@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 use std::io;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Condvar, Mutex};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
@@ -17,6 +17,8 @@ pub struct Memory {
     pub file: AtomicU64,
     /// Nanoseconds since 1970 at which every change is made, where versions are times.
     time: Mutex<Option<i128>>,
+    /// That time is over.
+    is_past: AtomicBool,
     /// Errors that the next reads or writes fail with; `None` lets one through.
     pub faults: Mutex<VecDeque<Option<i32>>>,
     /// Bytes that one call moves at most; 0 is no limit.
@@ -57,6 +59,11 @@ impl Memory {
     pub fn stand_still(&self) {
         let later = SystemTime::now().duration_since(UNIX_EPOCH).unwrap() + Duration::from_secs(3600);
         *self.time.lock().unwrap() = Some(later.as_nanos() as i128);
+    }
+
+    /// The time in which all was changed is over: the next change has another one.
+    pub fn go_on_from_there(&self) {
+        self.is_past.store(true, Ordering::SeqCst);
     }
 
     pub fn fail_with(&self, faults: &[Option<i32>]) {
@@ -137,7 +144,10 @@ impl Source for Memory {
     fn stamp(&self) -> io::Result<Stamp> {
         let size = self.bytes.lock().unwrap().len() as u64;
         let stamp = match *self.time.lock().unwrap() {
-            Some(time) => Stamp::of_times(size, time, time),
+            Some(time) => {
+                let stamp = Stamp::of_times(size, time, time);
+                Stamp { is_fresh: stamp.is_fresh && !self.is_past.load(Ordering::SeqCst), ..stamp }
+            }
             None => Stamp::new(size, self.version.load(Ordering::SeqCst).into()),
         };
         Ok(match self.file.load(Ordering::SeqCst) {

@@ -1,6 +1,7 @@
 //! What tests of the cache share.
 #![allow(dead_code, reason = "every test file uses a part of it")]
 
+pub mod disk;
 pub mod memory;
 
 use std::sync::Arc;

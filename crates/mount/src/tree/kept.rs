@@ -25,17 +25,21 @@ impl Tree {
     pub(super) fn is_as_before(&self, node: &Node, now: Stamp) -> bool {
         self.tell(node, |_| Some(now.size));
         let before = node.kept.stamp.lock().unwrap_or_else(PoisonError::into_inner).replace(now);
-        // Of one that is opened for the first time the kernel may know an older size. One that had just changed may
-        // have changed once more with the same times.
-        before.is_some_and(|before| before.is_same(&now) && !before.is_fresh)
+        // Of one that is opened for the first time the kernel may know an older size.
+        before.is_some_and(|before| now.is_still(&before))
+    }
+
+    /// Its inode will be changed here, and it is like this now. What was changed behind the mount could not be told
+    /// afterwards.
+    pub(super) fn will_be_changed_here(&self, node: &Node, now: Stamp) {
+        let mut known = node.kept.stamp.lock().unwrap_or_else(PoisonError::into_inner);
+        *known = known.filter(|before| now.is_same(before));
     }
 
     /// Its inode was changed here, and it is like this now.
     pub(super) fn was_changed_here(&self, node: &Node, now: Stamp) {
         let mut known = node.kept.stamp.lock().unwrap_or_else(PoisonError::into_inner);
-        if known.is_some_and(|before| before.has_data_of(&now)) {
-            *known = Some(now);
-        }
+        *known = known.and_then(|before| before.after_own_change(now));
     }
 
     /// A file was looked at and has this size: told of if it was opened before.

@@ -146,6 +146,7 @@ impl Tree {
         let _changing = self.metadata.changing([&node, &parent]);
         // Ends at what the descriptor stands for, also where that is a symbolic link.
         let path = node.descriptor_path();
+        self.notice(&node, &node.stat()?);
         self.rights.act(caller, || rustix::fs::linkat(CWD, &path, &parent, name, AtFlags::SYMLINK_FOLLOW))?;
         let (node, stat) = self.nodes.adopt(node.as_fd().try_clone_to_owned()?, &parent, name)?;
         self.restamp(&node);
@@ -200,10 +201,12 @@ impl Tree {
         done
     }
 
-    /// What has a name now, to be counted and stamped anew: nothing is allowed or done to it for that. It must be
-    /// forgotten again.
+    /// What has a name now, to be noticed, counted and stamped anew: nothing is allowed or done to it for that. It must
+    /// be forgotten again.
     fn peek(&self, parent: &Node, name: &OsStr) -> Option<Arc<Node>> {
         self.cache()?;
-        self.nodes.look_up(parent, name).ok().map(|(node, _)| node)
+        let (node, stat) = self.nodes.look_up(parent, name).ok()?;
+        self.notice(&node, &stat);
+        Some(node)
     }
 }

@@ -7,7 +7,7 @@ use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
 use std::path::Path;
 
 use hotset_cache::workers::Limits;
-use rustix::fs::{CWD, Timespec, Timestamps, UTIME_NOW};
+use rustix::fs::{CWD, RenameFlags, Timespec, Timestamps, UTIME_NOW};
 use tempfile::TempDir;
 
 use super::*;
@@ -136,13 +136,90 @@ fn a_file_that_is_open_for_reading_is_cut_by_who_may_write_to_it() {
 /// A directory served by root that believes for ever what it knows.
 fn believing() -> Option<(TempDir, Tree)> {
     let folder = served()?.0;
+    let options = Options { staleness: crate::Staleness::For(Duration::MAX), ..Options::default() };
+    let tree = cached(folder.path(), options);
+    Some((folder, tree))
+}
+
+fn cached(folder: &Path, options: Options) -> Tree {
     let workers = Arc::new(Workers::new(Limits { part: 1, device: 1, all: 1 }));
     let policy = hotset_core::policy::PolicySpec::parse("lru").unwrap();
     let settings = hotset_cache::Settings { policy, memory: 1 << 20, block: 4096, rules: None, seed: 1 };
     let cache = Some(Arc::new(FileCache::new(&settings, None).unwrap()));
-    let options = Options { staleness: crate::Staleness::For(Duration::MAX), ..Options::default() };
-    let tree = Tree::new(folder.path(), cache, Arc::new(Plain), options, &workers).unwrap().0;
-    Some((folder, tree))
+    Tree::new(folder, cache, Arc::new(Plain), options, &workers).unwrap().0
+}
+
+/// Whoever puts the time of the last change back leaves a trace in the inode alone, and so do changes here.
+#[test]
+fn a_change_behind_the_mount_is_not_taken_for_the_change_of_the_inode_that_follows() {
+    if !rustix::process::geteuid().is_root() {
+        return;
+    }
+    type Change = fn(&Tree, u64, &OpenFile);
+    let changes: [(&str, Change); 8] = [
+        ("mode", |tree, found, _| {
+            let change = Attributes { mode: Some(0o600), ..Attributes::default() };
+            tree.set_attributes(found, &change, None, ROOTS).unwrap();
+        }),
+        ("a value", |tree, found, _| tree.set_xattr(found, OsStr::new("user.new"), b"x", 0, ROOTS).unwrap()),
+        ("a value that goes", |tree, found, _| tree.remove_xattr(found, OsStr::new("user.old"), ROOTS).unwrap()),
+        ("a second name", |tree, found, _| assert!(tree.link(found, ROOT, OsStr::new("second"), ROOTS).is_ok())),
+        ("another name", |tree, _, _| {
+            tree.rename((ROOT, OsStr::new("f")), (ROOT, OsStr::new("moved")), RenameFlags::empty(), ROOTS).unwrap();
+        }),
+        ("a name that is replaced", |tree, _, _| {
+            tree.rename((ROOT, OsStr::new("other")), (ROOT, OsStr::new("f")), RenameFlags::empty(), ROOTS).unwrap();
+        }),
+        ("a name less", |tree, _, _| tree.unlink(ROOT, OsStr::new("f"), ROOTS).unwrap()),
+        ("privileges", |tree, _, open| assert!(tree.drop_privileges(open).unwrap())),
+    ];
+    const OLD: &str = "as it was";
+    const NEW: &str = "other now";
+    let put_back = |path: &Path| {
+        fs::set_permissions(path, Permissions::from_mode(0o4755)).unwrap();
+        let file = File::options().write(true).open(path).unwrap();
+        file.set_modified(std::time::UNIX_EPOCH + Duration::from_secs(1_000_000_000)).unwrap();
+    };
+    let folders: Vec<_> = changes.iter().map(|_| TempDir::new().unwrap()).collect();
+    for folder in &folders {
+        let path = folder.path().join("f");
+        fs::write(&path, OLD).unwrap();
+        fs::write(folder.path().join("other"), "").unwrap();
+        fs::hard_link(&path, folder.path().join("first")).unwrap();
+        rustix::fs::setxattr(&path, "user.old", b"x", XattrFlags::empty()).unwrap();
+        put_back(&path);
+    }
+    std::thread::sleep(Duration::from_millis(2100));
+    for (folder, (name, change)) in folders.iter().zip(changes) {
+        let tree = cached(folder.path(), Options::default());
+        let found = tree.look_up(ROOT, OsStr::new("f"), ROOTS).unwrap().number;
+        let open = tree.open(found, READ.bits(), ROOTS).unwrap().0;
+        let read = || tree.cache().unwrap().read(&open.data.access(), 0, OLD.len()).unwrap();
+        assert_eq!(read(), OLD.as_bytes());
+        let path = folder.path().join("f");
+        fs::write(&path, NEW).unwrap();
+        put_back(&path);
+        change(&tree, found, &open);
+        assert_eq!(read(), NEW.as_bytes(), "{name}");
+    }
+}
+
+/// The same where the kernel keeps the pages.
+#[test]
+fn pages_are_not_kept_over_a_change_behind_the_mount_that_one_here_follows() {
+    let folder = TempDir::new().unwrap();
+    fs::write(folder.path().join("f"), "").unwrap();
+    let workers = Arc::new(Workers::new(Limits { part: 1, device: 1, all: 1 }));
+    let options = Options { mode: Serving::Steered, ..Options::default() };
+    let tree = Tree::new(folder.path(), None, Arc::new(Plain), options, &workers).unwrap().0;
+    let node = tree.nodes.look_up(&tree.node(ROOT).unwrap(), OsStr::new("f")).unwrap().0;
+    let long_ago = |changed| Stamp::of_times(9, 1, changed);
+    for (before, is_kept) in [(1, true), (2, false)] {
+        tree.is_as_before(&node, long_ago(1));
+        tree.will_be_changed_here(&node, long_ago(before));
+        tree.was_changed_here(&node, long_ago(3));
+        assert_eq!(tree.is_as_before(&node, long_ago(3)), is_kept);
+    }
 }
 
 const ROOTS: Caller = Caller { uid: 0, gid: 0, pid: 0 };
@@ -155,7 +232,9 @@ fn what_is_kept_open_is_opened_for_nobody_else_and_not_after_rights_have_changed
     file(&path, 0o600);
     let found = tree.look_up(ROOT, OsStr::new("f"), ROOTS).unwrap().number;
     let open = |caller| tree.open(found, READ.bits(), caller).map(|(_, seen)| seen);
-    assert_eq!((open(ROOTS).unwrap(), open(ROOTS).unwrap()), (Seen::Other, Seen::Known));
+    // The file has just changed, so whoever asks finds another one.
+    let (asked, known) = (Seen::Other, Seen::Known);
+    assert_eq!((open(ROOTS).unwrap(), open(ROOTS).unwrap()), (asked, known));
     assert_eq!(number(open(USER)), Some(Errno::ACCESS.raw_os_error()), "what root has open is not theirs");
     // Their own is kept, until rights change: by mode, by owner, or by an access list.
     let mode = |mode| Attributes { mode: Some(mode), ..Attributes::default() };
@@ -163,20 +242,20 @@ fn what_is_kept_open_is_opened_for_nobody_else_and_not_after_rights_have_changed
         tree.set_attributes(found, change, None, ROOTS).unwrap();
     };
     change(&mode(0o644));
-    assert_eq!((open(USER).unwrap(), open(USER).unwrap()), (Seen::Same, Seen::Known));
+    assert_eq!((open(USER).unwrap(), open(USER).unwrap()), (asked, known));
     change(&mode(0o600));
     assert_eq!(number(open(USER)), Some(Errno::ACCESS.raw_os_error()));
     change(&Attributes { uid: Some(USER.uid), ..Attributes::default() });
-    assert_eq!((open(USER).unwrap(), open(USER).unwrap()), (Seen::Same, Seen::Known));
+    assert_eq!((open(USER).unwrap(), open(USER).unwrap()), (asked, known));
     change(&Attributes { uid: Some(0), ..Attributes::default() });
     assert_eq!(number(open(USER)), Some(Errno::ACCESS.raw_os_error()));
     change(&mode(0o644));
-    assert_eq!((open(USER).unwrap(), open(USER).unwrap()), (Seen::Same, Seen::Known));
+    assert_eq!((open(USER).unwrap(), open(USER).unwrap()), (asked, known));
     tree.set_xattr(found, OsStr::new("user.mark"), b"x", 0, ROOTS).unwrap();
-    assert_eq!(open(USER).unwrap(), Seen::Same, "an access list is set in this way");
+    assert_eq!(open(USER).unwrap(), asked, "an access list is set in this way");
     // Where somebody else has changed it, that is noticed by whoever asks.
     file(&path, 0o600);
-    assert_eq!(open(USER).unwrap(), Seen::Known, "nobody has asked");
+    assert_eq!(open(USER).unwrap(), known, "nobody has asked");
     tree.look_up(ROOT, OsStr::new("f"), ROOTS).unwrap();
     assert_eq!(number(open(USER)), Some(Errno::ACCESS.raw_os_error()));
 }
