@@ -3,7 +3,7 @@
 use std::future::Future;
 use std::io;
 use std::sync::Arc;
-use std::sync::mpsc::{Receiver, sync_channel};
+use std::sync::mpsc::{Receiver, TryRecvError, sync_channel};
 use std::thread;
 use std::time::Duration;
 
@@ -80,6 +80,14 @@ impl<T> UnderWay<T> {
     /// Waits for what it gives.
     pub fn wait(&self) -> Result<T, StoreError> {
         self.told.recv().unwrap_or(Err(StoreError::Broken))
+    }
+
+    /// What it gives, if it has ended.
+    pub fn look(&self) -> Option<Result<T, StoreError>> {
+        match self.told.try_recv() {
+            Err(TryRecvError::Empty) => None,
+            done => Some(done.unwrap_or(Err(StoreError::Broken))),
+        }
     }
 }
 

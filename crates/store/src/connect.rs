@@ -75,6 +75,8 @@ impl Connected {
                     told.fold(AmazonS3Builder::new(), |builder, (key, value)| builder.with_config(key, value));
                 let builder = Profile::read(environment)?.fill(builder, environment);
                 let builder = builder.with_bucket_name(&location.bucket).with_retry(retry);
+                // Not every store can delete many at once.
+                let builder = builder.with_disable_bulk_delete(true);
                 // Who names such an address wants it.
                 let address = builder.get_config_value(&AmazonS3ConfigKey::Endpoint);
                 let is_http = address.is_some_and(|address| address.starts_with("http://"));

@@ -21,6 +21,12 @@ pub enum StoreError {
     Missing,
     /// The object is not the version any more that it was.
     Changed,
+    /// There is such an object already.
+    Exists,
+    /// No key can be so.
+    Unfit,
+    /// No key can be so long.
+    TooLong,
     /// The store does not let these credentials do it, or there are none.
     Denied,
     /// It did not answer in time.
@@ -47,6 +53,11 @@ impl StoreError {
             StoreError::Changed => Errno::STALE,
             StoreError::Denied => Errno::ACCESS,
             StoreError::Timeout => Errno::TIMEDOUT,
+            StoreError::Exists => Errno::EXIST,
+            StoreError::Unfit => Errno::INVAL,
+            StoreError::TooLong => Errno::NAMETOOLONG,
+            StoreError::Answer(Some(413)) => Errno::FBIG,
+            StoreError::Answer(Some(507)) => Errno::NOSPC,
             _ => Errno::IO,
         }
     }
@@ -66,6 +77,9 @@ impl fmt::Display for StoreError {
             StoreError::Location(why) | StoreError::Settings(why) => out.write_str(why),
             StoreError::Missing => out.write_str("there is no such object or bucket"),
             StoreError::Changed => out.write_str("the object is another version by now: read it again, from its beginning"),
+            StoreError::Exists => out.write_str("there is such an object already"),
+            StoreError::Unfit => out.write_str("no key can be so: it has an empty part, one that is . or .., or control characters"),
+            StoreError::TooLong => out.write_str("no key can be so long"),
             StoreError::Denied => out.write_str(
                 "the store refuses it (401 or 403): check the credentials, and what they allow; a bucket that needs none is asked so with \
                  AWS_SKIP_SIGNATURE=true",

@@ -38,6 +38,7 @@ mod object;
 mod profile;
 mod store;
 mod stream;
+mod upload;
 
 pub use error::StoreError;
 pub use hedge::Hedged;
@@ -45,3 +46,4 @@ pub use location::Location;
 pub use object::{Object, Page};
 pub use store::{Limits, Store};
 pub use stream::{Stored, Stream};
+pub use upload::{MOST_PARTS, PART, Upload};

@@ -16,6 +16,7 @@ use crate::error::StoreError;
 use crate::hedge::{Hedged, Hedging};
 use crate::location::Location;
 use crate::object::{Object, Page};
+use crate::upload::Room;
 
 /// How much a store is asked for.
 #[derive(Clone, Copy, Debug)]
@@ -38,8 +39,10 @@ impl Default for Limits {
 
 /// A directory of a store. Its calls wait for the answer, and may be made by many threads at once.
 pub struct Store {
-    connected: Connected,
-    calls: Calls,
+    pub(crate) connected: Connected,
+    pub(crate) calls: Calls,
+    /// For what is written.
+    pub(crate) sending: Arc<Room>,
     location: Location,
     requests: usize,
     hedging: Arc<Hedging>,
@@ -76,7 +79,8 @@ impl Store {
             .map_err(|error| StoreError::Settings(format!("no thread can be started for the store: {error}")))?;
         let connected = Connected::new(location, &limits, &environment)?;
         let hedging = Arc::new(Hedging::new(limits.hedges));
-        Ok(Store { connected, calls, location: location.clone(), requests: limits.requests, hedging })
+        let (requests, location) = (limits.requests, location.clone());
+        Ok(Store { connected, calls, sending: Room::new(requests), location, requests, hedging })
     }
 
     /// Requests that are under way at a time, at most.
@@ -95,7 +99,7 @@ impl Store {
     }
 
     /// The key of a path below the location; none if no object can be called so.
-    fn key(&self, path: &str) -> Option<Path> {
+    pub(crate) fn key(&self, path: &str) -> Option<Path> {
         let parts = path.split('/').filter(|part| !part.is_empty());
         let key = parts.fold(self.location.prefix.to_string(), |key, part| {
             if key.is_empty() { part.to_owned() } else { format!("{key}/{part}") }

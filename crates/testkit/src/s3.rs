@@ -1,7 +1,10 @@
-//! A store that speaks as much of S3 as reading needs, and fails when it is told to: `GET` and `HEAD` of objects with
-//! `Range` and `If-Match`, and listings (`list-type=2`), over HTTP/1.1 on this machine.
+//! A store that speaks as much of S3 as a mount needs, and fails when it is told to: `GET` and `HEAD` of objects with
+//! `Range` and `If-Match`, listings (`list-type=2`), and what changes objects ([`writing`]), over HTTP/1.1 on this
+//! machine.
 //!
 //! It checks no signatures; it remembers what it was asked, so that tests can count requests and look at what was sent.
+
+mod writing;
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -13,6 +16,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use writing::Uploads;
+
 /// The store, with one bucket called `bucket`. Its threads end with the process.
 pub struct S3 {
     address: SocketAddr,
@@ -22,7 +27,7 @@ pub struct S3 {
 /// A request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Asked {
-    /// `GET` or `HEAD`.
+    /// `GET`, `HEAD`, `PUT`, `POST` or `DELETE`.
     pub method: String,
     /// The key; of a listing the prefix.
     pub key: String,
@@ -30,6 +35,10 @@ pub struct Asked {
     pub lists: bool,
     /// The first byte that is asked for, and the last one; [`u64::MAX`] where it goes on to the end.
     pub range: Option<(u64, u64)>,
+    /// The number of a part that is sent, from 1 on.
+    pub part: Option<usize>,
+    /// Bytes that were sent with it.
+    pub length: usize,
     /// All headers as they came, by their names in small letters.
     pub headers: Vec<(String, String)>,
 }
@@ -96,9 +105,13 @@ type Faults = Box<dyn FnMut(&Asked) -> Option<Fault> + Send>;
 /// The bytes of an answer, or of an object.
 type Body = Arc<Vec<u8>>;
 
+/// What is behind the question mark of an address.
+type Query = BTreeMap<String, String>;
+
 struct Shared {
     /// Bytes and etags, by keys.
     objects: Mutex<BTreeMap<String, (Body, String)>>,
+    uploads: Mutex<Uploads>,
     versions: AtomicUsize,
     faults: Mutex<Faults>,
     asked: Mutex<Vec<Asked>>,
@@ -107,6 +120,7 @@ struct Shared {
     page: AtomicUsize,
     ignores_conditions: AtomicBool,
     ignores_ranges: AtomicBool,
+    skips_copies: AtomicBool,
     link: Mutex<Link>,
     all: Mutex<Pace>,
     sent: AtomicU64,
@@ -127,6 +141,7 @@ impl S3 {
         let listener = TcpListener::bind("127.0.0.1:0").expect("a port of this machine");
         let shared = Arc::new(Shared {
             objects: Mutex::default(),
+            uploads: Mutex::default(),
             versions: AtomicUsize::new(0),
             faults: Mutex::new(Box::new(|_| None)),
             asked: Mutex::default(),
@@ -135,6 +150,7 @@ impl S3 {
             page: AtomicUsize::new(1000),
             ignores_conditions: AtomicBool::new(false),
             ignores_ranges: AtomicBool::new(false),
+            skips_copies: AtomicBool::new(false),
             link: Mutex::default(),
             all: Mutex::default(),
             sent: AtomicU64::new(0),
@@ -157,8 +173,7 @@ impl S3 {
 
     /// Writes an object: another version, even with the same bytes.
     pub fn put(&self, key: &str, bytes: impl Into<Vec<u8>>) {
-        let version = self.shared.versions.fetch_add(1, Ordering::Relaxed);
-        lock(&self.shared.objects).insert(key.to_owned(), (Arc::new(bytes.into()), format!("\"{version:032x}\"")));
+        self.shared.put(key, Arc::new(bytes.into()));
     }
 
     /// Deletes an object.
@@ -176,6 +191,11 @@ impl S3 {
         lock(&self.shared.objects).iter().map(|(key, (bytes, _))| (key.clone(), bytes.to_vec())).collect()
     }
 
+    /// Objects in parts that are neither complete nor given up.
+    pub fn uploads(&self) -> usize {
+        lock(&self.shared.uploads).len()
+    }
+
     /// From now on `If-Match` is not looked at.
     pub fn ignore_conditions(&self) {
         self.shared.ignores_conditions.store(true, Ordering::Relaxed);
@@ -184,6 +204,11 @@ impl S3 {
     /// From now on `Range` is not looked at, as by simple web servers.
     pub fn ignore_ranges(&self) {
         self.shared.ignores_ranges.store(true, Ordering::Relaxed);
+    }
+
+    /// From now on copies are said to be made, with an error as the text, as stores do, and are not.
+    pub fn skip_copies(&self) {
+        self.shared.skips_copies.store(true, Ordering::Relaxed);
     }
 
     /// Names of a listing that come at once.
@@ -258,7 +283,7 @@ impl Shared {
         stream.set_nodelay(true)?;
         let mut reader = BufReader::new(stream.try_clone()?);
         let mut pace = Pace::default();
-        while let Some((asked, query)) = read_request(&mut reader)? {
+        while let Some((asked, query, body)) = read_request(&mut reader)? {
             let now = self.under_way.fetch_add(1, Ordering::SeqCst) + 1;
             let under_way = UnderWay(&self.under_way);
             self.most_under_way.fetch_max(now, Ordering::SeqCst);
@@ -267,9 +292,11 @@ impl Shared {
             let late = if let Some(Fault::Late(time)) = fault { time } else { Duration::ZERO };
             let link = *lock(&self.link);
             thread::sleep(link.latency + late);
+            self.arrive(body.len(), link, &mut pace);
             let mut answer = match fault {
                 Some(Fault::Status(status)) => Answer::error(status, &asked),
                 _ if asked.lists => self.list(&asked, &query),
+                _ if matches!(asked.method.as_str(), "PUT" | "POST" | "DELETE") => self.change(&asked, &query, body),
                 _ => self.object(&asked),
             };
             if asked.method == "HEAD" {
@@ -307,13 +334,18 @@ impl Shared {
         Ok(())
     }
 
+    /// So many bytes have come, or are to go: waits as long as that takes over the link.
+    fn arrive(&self, bytes: usize, link: Link, pace: &mut Pace) {
+        let through = pace.add(bytes, link.connection).max(lock(&self.all).add(bytes, link.all));
+        if let Some(through) = through {
+            thread::sleep(through.saturating_duration_since(Instant::now()));
+        }
+    }
+
     /// Sends a body as fast as the link allows.
     fn send(&self, stream: &mut TcpStream, body: &[u8], link: Link, pace: &mut Pace) -> io::Result<()> {
         for piece in body.chunks(PIECE) {
-            let through = pace.add(piece.len(), link.connection).max(lock(&self.all).add(piece.len(), link.all));
-            if let Some(through) = through {
-                thread::sleep(through.saturating_duration_since(Instant::now()));
-            }
+            self.arrive(piece.len(), link, pace);
             stream.write_all(piece)?;
             self.sent.fetch_add(piece.len() as u64, Ordering::Relaxed);
         }
@@ -342,7 +374,7 @@ impl Shared {
     }
 
     /// Names in order, those that go on behind the delimiter as one.
-    fn list(&self, asked: &Asked, query: &BTreeMap<String, String>) -> Answer {
+    fn list(&self, asked: &Asked, query: &Query) -> Answer {
         let objects = lock(&self.objects);
         let after = query.get("continuation-token").cloned().unwrap_or_default();
         let mut names: BTreeMap<String, Option<(usize, String)>> = BTreeMap::new();
@@ -389,8 +421,8 @@ fn send_endless(stream: &mut TcpStream, answer: &Answer) -> io::Result<()> {
     }
 }
 
-/// The next request of a connection and what is behind the question mark; none at its end.
-fn read_request(reader: &mut impl BufRead) -> io::Result<Option<(Asked, BTreeMap<String, String>)>> {
+/// The next request of a connection, what is behind the question mark, and the body; none at its end.
+fn read_request(reader: &mut impl BufRead) -> io::Result<Option<(Asked, Query, Vec<u8>)>> {
     let mut line = String::new();
     if reader.read_line(&mut line)? == 0 {
         return Ok(None);
@@ -405,24 +437,27 @@ fn read_request(reader: &mut impl BufRead) -> io::Result<Option<(Asked, BTreeMap
         headers.push((name.to_ascii_lowercase(), value.trim().to_owned()));
     }
     let (path, query) = target.split_once('?').unwrap_or((&target, ""));
-    let query: BTreeMap<_, _> = query
+    let query: Query = query
         .split('&')
-        .filter_map(|pair| pair.split_once('='))
+        .filter_map(|pair| Some(pair.split_once('=').unwrap_or((pair, ""))).filter(|(key, _)| !key.is_empty()))
         .map(|(key, value)| (decoded(key), decoded(&value.replace('+', " "))))
         .collect();
     let path = decoded(path);
     let key = path.strip_prefix("/bucket").unwrap_or(&path).trim_start_matches('/').to_owned();
     let lists = query.get("list-type").is_some_and(|kind| kind == "2");
     let key = if lists { query.get("prefix").cloned().unwrap_or_default() } else { key };
-    let mut asked = Asked { method, key, lists, range: None, headers };
+    let part = query.get("partNumber").and_then(|number| number.parse().ok());
+    let mut asked = Asked { method, key, lists, range: None, part, length: 0, headers };
     let range = asked.header("range").and_then(|range| range.strip_prefix("bytes=")?.split_once('-'));
     asked.range = range.and_then(|(first, last)| {
         let last = if last.is_empty() { u64::MAX } else { last.parse().ok()? };
         Some((first.parse().ok()?, last))
     });
     let length = asked.header("content-length").and_then(|length| length.parse().ok()).unwrap_or(0);
-    io::copy(&mut reader.take(length), &mut io::sink())?;
-    Ok(Some((asked, query)))
+    let mut body = Vec::new();
+    reader.take(length).read_to_end(&mut body)?;
+    asked.length = body.len();
+    Ok(Some((asked, query, body)))
 }
 
 /// Text in XML.

@@ -1,0 +1,261 @@
+//! Changing a store: objects that are written whole, at once or in parts, copied, deleted.
+//!
+//! An object appears when all of it is there, in one request: before that, and if that fails, there is what was there
+//! before. Parts are sent while the next ones are still being made; how many bytes are on their way is bounded for all
+//! objects of a store together ([`Room`]).
+
+use std::collections::VecDeque;
+use std::mem;
+use std::sync::{Arc, Condvar, Mutex, PoisonError};
+use std::time::SystemTime;
+
+use object_store::path::Path;
+use object_store::{Error, MultipartUpload, ObjectMeta, ObjectStoreExt, PutMode, PutResult};
+
+use crate::calls::UnderWay;
+use crate::error::StoreError;
+use crate::object::Object;
+use crate::store::Store;
+
+/// Bytes of a part that stores take.
+pub const PART: usize = 8 << 20;
+
+/// Parts that an object may have.
+pub const MOST_PARTS: usize = 10_000;
+
+/// Parts of all objects that are on their way at a time, at most.
+const ON_THEIR_WAY: usize = 16;
+
+/// The status of what a store cannot do.
+const NOT_IMPLEMENTED: u16 = 501;
+
+/// Bytes of the longest key.
+const LONGEST_KEY: usize = 1024;
+
+impl Store {
+    /// Whether there can be an object at a path below the location.
+    ///
+    /// # Errors
+    ///
+    /// A key cannot be so, or not be so long.
+    pub fn check(&self, path: &str) -> Result<(), StoreError> {
+        match self.key(path) {
+            None => Err(StoreError::Unfit),
+            Some(key) if key.as_ref().len() > LONGEST_KEY => Err(StoreError::TooLong),
+            Some(_) => Ok(()),
+        }
+    }
+
+    /// Writes an object, all of which is given. With `only_new` there must be none yet ([`StoreError::Exists`]); where
+    /// the store cannot see to that itself it is asked before.
+    pub fn put(&self, path: &str, bytes: Vec<u8>, only_new: bool) -> Result<Object, StoreError> {
+        if !only_new {
+            return self.put_in(path, bytes, PutMode::Overwrite);
+        }
+        match self.put_in(path, bytes.clone(), PutMode::Create) {
+            Err(StoreError::Answer(Some(NOT_IMPLEMENTED))) => {
+                self.check_is_missing(path)?;
+                self.put_in(path, bytes, PutMode::Overwrite)
+            }
+            done => done,
+        }
+    }
+
+    fn check_is_missing(&self, path: &str) -> Result<(), StoreError> {
+        match self.head(path) {
+            Ok(_) => Err(StoreError::Exists),
+            Err(StoreError::Missing) => Ok(()),
+            Err(error) => Err(error),
+        }
+    }
+
+    fn put_in(&self, path: &str, bytes: Vec<u8>, mode: PutMode) -> Result<Object, StoreError> {
+        let (store, key) = (self.connected.objects.clone(), self.key(path).ok_or(StoreError::Unfit)?);
+        let size = bytes.len() as u64;
+        let taken = self.sending.take(size);
+        let is_new = matches!(mode, PutMode::Create);
+        self.calls.wait(async move {
+            let _taken = taken;
+            match store.put_opts(&key, bytes.into(), mode.into()).await {
+                Ok(put) => Ok(made(key, size, put)),
+                Err(Error::AlreadyExists { .. }) if is_new => Err(StoreError::Exists),
+                Err(Error::NotImplemented { .. }) => Err(StoreError::Answer(Some(NOT_IMPLEMENTED))),
+                Err(error) => Err(error.into()),
+            }
+        })
+    }
+
+    /// Begins an object that is written in parts.
+    pub fn upload(self: &Arc<Store>, path: &str) -> Result<Upload, StoreError> {
+        let (store, key) = (self.connected.objects.clone(), self.key(path).ok_or(StoreError::Unfit)?);
+        let at = key.clone();
+        let parts = self.calls.wait(async move { Ok(store.put_multipart(&at).await?) })?;
+        Ok(Upload {
+            store: self.clone(),
+            path: path.to_owned(),
+            key,
+            parts: Some(parts),
+            under_way: VecDeque::new(),
+            sent: 0,
+            size: 0,
+        })
+    }
+
+    /// Deletes an object; one that is not there is.
+    pub fn delete(&self, path: &str) -> Result<(), StoreError> {
+        let (store, key) = (self.connected.objects.clone(), self.key(path).ok_or(StoreError::Missing)?);
+        self.calls.wait(async move {
+            match store.delete(&key).await.map_err(StoreError::from) {
+                Err(StoreError::Missing) => Ok(()),
+                done => done,
+            }
+        })
+    }
+
+    /// Copies an object within the store, over what is there, and gives the copy.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError::Changed`] if what is there then is not as long as `from`, or nothing has come there: stores may
+    /// say that they have copied what they could not.
+    pub fn copy(&self, from: &Object, to: &str) -> Result<Object, StoreError> {
+        let (store, key) = (self.connected.objects.clone(), self.key(to).ok_or(StoreError::Unfit)?);
+        let before = match self.head(to) {
+            Err(StoreError::Missing) => None,
+            before => Some(before?),
+        };
+        let source = from.location().clone();
+        self.calls.wait(async move { Ok(store.copy(&source, &key).await?) })?;
+        let after = self.head(to)?;
+        let is_new = before.is_none_or(|before| !before.is_same(&after)) || after.version() == from.version();
+        if is_new && after.size() == from.size() { Ok(after) } else { Err(StoreError::Changed) }
+    }
+}
+
+/// What an object is like that was just written. When that was is the store's to tell: it is about now.
+fn made(location: Path, size: u64, put: PutResult) -> Object {
+    Object::new(ObjectMeta { location, last_modified: SystemTime::now().into(), size, e_tag: put.e_tag, version: None })
+}
+
+/// An object that is being written in parts. Dropped before it is complete, it is given up: the store deletes its
+/// parts.
+pub struct Upload {
+    store: Arc<Store>,
+    path: String,
+    key: Path,
+    /// None once it is complete, or nobody knows whether it is.
+    parts: Option<Box<dyn MultipartUpload>>,
+    under_way: VecDeque<UnderWay<()>>,
+    sent: usize,
+    size: u64,
+}
+
+impl Upload {
+    /// How many parts there are.
+    pub fn parts(&self) -> usize {
+        self.sent
+    }
+
+    /// Sends the next part, of [`PART`] bytes at least unless it is the last one. Waits only while too much is on its
+    /// way. What has become of it the next calls tell.
+    pub fn add(&mut self, part: Vec<u8>) -> Result<(), StoreError> {
+        while let Some(done) = self.under_way.front().and_then(UnderWay::look) {
+            self.under_way.pop_front();
+            done?;
+        }
+        let Some(parts) = &mut self.parts else { return Err(StoreError::Broken) };
+        let length = part.len() as u64;
+        let taken = self.store.sending.take(length);
+        let sent = parts.put_part(part.into());
+        self.under_way.push_back(self.store.calls.begin(async move {
+            let _taken = taken;
+            Ok(sent.await?)
+        }));
+        self.sent += 1;
+        self.size += length;
+        Ok(())
+    }
+
+    /// Waits until all parts have arrived, and makes an object of them. If that fails there is none, unless the store
+    /// did not answer in time. With `only_new` there must be none before, for which the store is asked first. `before`
+    /// is the version that was there, if any is known.
+    pub fn complete(mut self, only_new: bool, before: Option<&Object>) -> Result<Object, StoreError> {
+        while let Some(sent) = self.under_way.pop_front() {
+            sent.wait()?;
+        }
+        if only_new {
+            self.store.check_is_missing(&self.path)?;
+        }
+        let Some(mut parts) = self.parts.take() else { return Err(StoreError::Broken) };
+        let (done, parts) = self.store.calls.wait(async move { Ok((parts.complete().await, parts)) })?;
+        match done {
+            Ok(put) => Ok(made(self.key.clone(), self.size, put)),
+            Err(error) => {
+                self.parts = Some(parts);
+                self.ended(error.into(), before)
+            }
+        }
+    }
+
+    /// Where a request was made again whose answer was lost, the store does not know the parts any more, and has the
+    /// object.
+    fn ended(&mut self, error: StoreError, before: Option<&Object>) -> Result<Object, StoreError> {
+        if error != StoreError::Missing {
+            return Err(error);
+        }
+        let now = self.store.head(&self.path)?;
+        let is_ours = now.size() == self.size && before.is_none_or(|before| !before.is_same(&now));
+        if !is_ours {
+            return Err(error);
+        }
+        self.parts = None;
+        Ok(now)
+    }
+}
+
+impl Drop for Upload {
+    fn drop(&mut self) {
+        let Some(mut parts) = self.parts.take() else { return };
+        // One that arrives later would stay.
+        mem::take(&mut self.under_way).into_iter().for_each(|sent| drop(sent.wait()));
+        // What the store keeps all the same ends by a rule of its own.
+        let _ = self.store.calls.wait(async move { Ok(parts.abort().await?) });
+    }
+}
+
+/// Room for what is on its way to a store.
+pub(crate) struct Room {
+    most: u64,
+    used: Mutex<u64>,
+    freed: Condvar,
+}
+
+impl Room {
+    /// A quarter of so many requests is left to readers.
+    pub fn new(requests: usize) -> Arc<Room> {
+        let most = ((requests * 3 / 4).clamp(1, ON_THEIR_WAY) * PART) as u64;
+        Arc::new(Room { most, used: Mutex::default(), freed: Condvar::new() })
+    }
+
+    /// Waits until there is room for so many bytes; more than there can be room for come alone.
+    fn take(self: &Arc<Room>, bytes: u64) -> Taken {
+        let used = self.used.lock().unwrap_or_else(PoisonError::into_inner);
+        let is_full = |used: &mut u64| *used > 0 && *used + bytes > self.most;
+        let mut used = self.freed.wait_while(used, is_full).unwrap_or_else(PoisonError::into_inner);
+        *used += bytes;
+        Taken { room: self.clone(), bytes }
+    }
+}
+
+/// Room that is free again when this is dropped.
+struct Taken {
+    room: Arc<Room>,
+    bytes: u64,
+}
+
+impl Drop for Taken {
+    fn drop(&mut self) {
+        *self.room.used.lock().unwrap_or_else(PoisonError::into_inner) -= self.bytes;
+        self.room.freed.notify_all();
+    }
+}
