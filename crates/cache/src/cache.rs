@@ -191,6 +191,17 @@ impl FileCache {
         self.shared.lock().reconcile(file, stamp);
     }
 
+    /// All that was written to a file here is a version of its own in the source by now, with these bytes and this
+    /// stamp.
+    pub fn published(&self, file: FileNumber, stamp: Stamp) {
+        let mut state = self.shared.lock();
+        let known = &mut state.files[file as usize];
+        if known.writers == 0 {
+            (known.stamp, known.in_doubt) = (Some(stamp), stamp.is_fresh);
+        }
+        state.tell_version(file);
+    }
+
     /// Tells what a file is like after a change of its inode that was made by the cache's owner.
     pub fn restamp(&self, file: FileNumber, stamp: Stamp) {
         self.shared.lock().restamp(file, stamp);

@@ -35,8 +35,9 @@ Examples:
   hotset mount /archive /mnt/archive --memory 512M --policy 'arc' --readonly --record day.hst
   hotset simulate day.hst --policy arc --size 512M      (the same hits and misses)
   hotset mount s3://bucket/prefix /mnt/data --memory 4G --staleness 10s     (also gs://, az://)
+  hotset mount s3://bucket/prefix /mnt/data --memory 4G --writable          (objects are written as a whole)
 
-Objects of a store can be read, not changed: programs that write are told that the file system is read-only. Credentials come from the environment (AWS_ACCESS_KEY_ID, GOOGLE_APPLICATION_CREDENTIALS, AZURE_STORAGE_ACCOUNT_KEY and the like), from ~/.aws, or from the container or machine; see docs/guide/slow-stores.md.
+Objects of a store can be read, and not changed unless --writable is given: programs that write are told that the file system is read-only. Credentials come from the environment (AWS_ACCESS_KEY_ID, GOOGLE_APPLICATION_CREDENTIALS, AZURE_STORAGE_ACCOUNT_KEY and the like), from ~/.aws, or from the container or machine; see docs/guide/slow-stores.md.
 
 A running mount is looked at with `hotset top` and changed with `hotset ctl`. Unmount by Ctrl-C, SIGTERM or `umount MOUNTPOINT`. docs/guide/speed-up-a-directory.md tells what the modes cost and what holds when the power fails.")]
 pub(crate) struct Mount {
@@ -87,6 +88,9 @@ pub(crate) struct Mount {
     /// Refuse all changes
     #[arg(long)]
     readonly: bool,
+    /// Let objects of a store be written, as a whole, and deleted; without it they can only be read
+    #[arg(long, conflicts_with = "readonly")]
+    writable: bool,
     /// Let set-user-id programs run with their owner's rights, as far as the source's file system does; root only
     #[arg(long)]
     allow_suid: bool,
@@ -158,7 +162,7 @@ impl Mount {
             app_by: self.app_by.into(),
             staleness: self.staleness,
             write_back: self.write_back,
-            readonly: self.readonly,
+            readonly: self.readonly || !served.is_writable(),
             allow_suid: self.allow_suid,
             allow_dev: self.allow_dev,
             told: steered.as_ref().map(Prepared::told),

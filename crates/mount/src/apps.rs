@@ -87,7 +87,7 @@ fn printable(name: String) -> String {
 }
 
 /// The process of a thread: the kernel tells of threads.
-fn process(thread: u32) -> Option<u32> {
+pub(crate) fn process(thread: u32) -> Option<u32> {
     let text = fs::read_to_string(format!("/proc/{thread}/status")).ok()?;
     text.lines().find_map(|line| line.strip_prefix("Tgid:"))?.trim().parse().ok()
 }

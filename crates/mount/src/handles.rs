@@ -20,6 +20,8 @@ pub(crate) struct Data {
     pub number: FileNumber,
     pub app: u32,
     pub executes: bool,
+    /// Reads of it go through the cache.
+    pub is_cached: bool,
     /// Followed by read-ahead, unless the kernel reads ahead itself.
     pub stream: Option<Stream>,
     /// What it hangs with.

@@ -178,6 +178,9 @@ impl Filesystem for Kernel {
         let _ = config.add_capabilities(InitFlags::FUSE_HANDLE_KILLPRIV_V2);
         // The kernel checks access lists, and leaves it to us where the caller's mask counts.
         let _ = config.add_capabilities(InitFlags::FUSE_POSIX_ACL | InitFlags::FUSE_DONT_MASK);
+        if self.served.cuts_at_open() {
+            let _ = config.add_capabilities(InitFlags::FUSE_ATOMIC_O_TRUNC);
+        }
         let _ = config.set_max_write(LONGEST);
         let _ = config.set_max_readahead(LONGEST);
         // The kernel sends no reads ahead of its own, and no closes, for any file while so many of them hang.
@@ -224,7 +227,7 @@ impl Filesystem for Kernel {
                 // Some of it may have been done.
                 forget_attributes(&notifier, number);
             }
-            attr(reply, number.0, changed.map(|stat| (stat, served.validity().attributes)));
+            attr(reply, number.0, changed);
         });
     }
 
@@ -318,11 +321,11 @@ impl Filesystem for Kernel {
     ) {
         let (caller, flags, mode) = (caller(request), flags as u32, NewMode { mode, umask });
         self.ask_in(parent, name, move |served, name| match served.create(parent.0, name, mode, flags, caller) {
-            Ok((Found { number, stat, .. }, open)) => {
+            Ok((Found { number, stat, named, left }, open)) => {
                 let (attributes, handle) = (attributes(number, &stat), FileHandle(open));
                 let flags = fopen_flags(served.mode(), flags, true);
                 // One time for both, the shorter one.
-                reply.created(&served.validity().names, &attributes, Generation(0), handle, flags);
+                reply.created(&named.min(left), &attributes, Generation(0), handle, flags);
             }
             Err(error) => reply.error(errno(error)),
         });
@@ -387,8 +390,9 @@ impl Filesystem for Kernel {
         });
     }
 
-    fn flush(&self, _request: &Request, _number: INodeNo, handle: FileHandle, _owner: LockOwner, reply: ReplyEmpty) {
-        self.with_file(handle, move |served| empty(reply, served.flush(handle.0)));
+    fn flush(&self, request: &Request, _number: INodeNo, handle: FileHandle, _owner: LockOwner, reply: ReplyEmpty) {
+        let caller = caller(request);
+        self.with_file(handle, move |served| empty(reply, served.flush(handle.0, caller)));
     }
 
     fn release(

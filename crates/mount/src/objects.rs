@@ -1,5 +1,5 @@
 //! A directory of a store as a file system: objects are files, and what their keys have between slashes are
-//! directories. It can be read, and nothing else.
+//! directories. It can be read, and written where that is allowed: objects as a whole (`changing.rs`).
 //!
 //! Idea: a node stands for one version of an object, and so do its number in the kernel and its file in the cache, so
 //! nothing that is known of one version, by whomever, is ever taken for the other's: not attributes, not blocks, not
@@ -9,12 +9,14 @@
 //! Rights are those of the credentials: who mounts it sees all of it, and nobody else does.
 
 mod bytes;
+mod changing;
 mod listing;
 mod names;
 mod nodes;
+mod served;
+mod writes;
+mod written;
 
-use std::ffi::OsStr;
-use std::hash::{Hash, Hasher};
 use std::io;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -24,22 +26,22 @@ use hotset_cache::workers::Part;
 use hotset_cache::{About, FileCache, FileNumber, Stream};
 use hotset_core::request::{Kind, Op};
 use hotset_store::{Store, StoreError};
-use rustc_hash::FxHasher;
-use rustix::fs::{FileType, OFlags, Stat, StatVfs};
+use rustix::fs::{FileType, Stat};
 use rustix::io::Errno;
 
 use crate::apps::Apps;
 use crate::credentials::Caller;
 use crate::handles::{Data, Handles};
-use crate::listing::Listed;
 use crate::metadata::LONGEST as FOR_GOOD;
-use crate::served::{Closing, Found, Listing, Seen, Served, Validity};
-use crate::{Mode, Options, Staleness, VALIDITY};
+use crate::served::Found;
+use crate::{Options, Staleness, VALIDITY};
 
 use bytes::Bytes;
 use listing::OpenDirectory;
 use names::Names;
-use nodes::{Node, Nodes};
+use nodes::{Node, Nodes, What};
+use writes::Writes;
+use written::Written;
 
 /// A directory of a store that is served.
 pub(crate) struct Objects {
@@ -49,13 +51,22 @@ pub(crate) struct Objects {
     apps: Apps,
     nodes: Nodes,
     names: Arc<Names>,
-    files: Handles<Data>,
+    files: Handles<Open>,
+    /// What is being written; none if nothing may be changed.
+    writes: Option<Writes>,
     directories: Handles<OpenDirectory>,
     /// Nothing more is opened.
     is_stopping: AtomicBool,
     /// What attributes are made from: the type can be made by the operating system only.
     template: Stat,
     since: SystemTime,
+}
+
+/// An open file.
+struct Open {
+    data: Arc<Data>,
+    /// None if it can only be read.
+    written: Option<Arc<Written>>,
 }
 
 /// Bytes of the longest key, and so of the longest name.
@@ -70,6 +81,7 @@ const BEST: u32 = 1 << 20;
 impl Objects {
     pub fn new(store: Arc<Store>, cache: Option<Arc<FileCache>>, options: Options) -> io::Result<Objects> {
         let names = Arc::new(Names::new(matches!(options.staleness, Staleness::For(_)) && cache.is_some()));
+        let writes = (!options.readonly).then(Writes::default);
         let mut template = rustix::fs::stat("/")?;
         template.st_nlink = 1;
         (template.st_uid, template.st_gid) = (rustix::process::geteuid().as_raw(), rustix::process::getegid().as_raw());
@@ -84,6 +96,7 @@ impl Objects {
             nodes: Nodes::default(),
             names,
             files: Handles::default(),
+            writes,
             directories: Handles::default(),
             is_stopping: AtomicBool::new(false),
             template,
@@ -126,36 +139,47 @@ impl Objects {
     /// The node with this number, which is to be a directory.
     fn directory(&self, number: u64) -> io::Result<Arc<Node>> {
         let node = self.nodes.get(number)?;
-        if node.object.is_some() { Err(Errno::NOTDIR.into()) } else { Ok(node) }
+        if node.is_directory() { Ok(node) } else { Err(Errno::NOTDIR.into()) }
     }
 
     fn attributes(&self, node: &Node) -> Stat {
         let mut stat = self.template;
-        let (kind, permissions) = match &node.object {
-            Some(_) => (FileType::RegularFile, 0o444),
-            None => (FileType::Directory, 0o555),
+        let seconds = |time: SystemTime| time.duration_since(UNIX_EPOCH).unwrap_or_default().as_secs() as i64;
+        let (size, changed) = match &node.what {
+            What::Directory => (0, seconds(self.since)),
+            What::Object(object) => (object.size(), seconds(object.modified())),
+            What::Written(growth) => growth.get(),
         };
-        let modified = node.object.as_ref().map_or(self.since, |object| object.modified());
-        let seconds = modified.duration_since(UNIX_EPOCH).unwrap_or_default().as_secs() as i64;
-        let size = node.object.as_ref().map_or(0, |object| object.size());
+        let (kind, mut permissions) = match node.is_directory() {
+            true => (FileType::Directory, 0o555),
+            false => (FileType::RegularFile, 0o444),
+        };
+        if self.writes.is_some() {
+            permissions |= 0o200;
+        }
         stat.st_mode = kind.as_raw_mode() | permissions;
         stat.st_ino = node.number;
         // The kernel has no larger ones.
         stat.st_size = i64::try_from(size).unwrap_or(i64::MAX);
         stat.st_blocks = size.div_ceil(SECTOR) as _;
-        (stat.st_atime, stat.st_mtime, stat.st_ctime) = (seconds, seconds, seconds);
+        (stat.st_atime, stat.st_mtime, stat.st_ctime) = (changed, changed, changed);
         stat
     }
 
     /// The number that the cache has for an object or a directory.
     fn number(&self, cache: &FileCache, node: &Node) -> FileNumber {
-        let kind = if node.object.is_some() { Kind::Datafile } else { Kind::Directory };
-        *node.file.get_or_init(|| cache.file(&format!("{}/{}", self.store.location(), node.path), kind))
+        let kind = if node.is_directory() { Kind::Directory } else { Kind::Datafile };
+        *node.file.get_or_init(|| cache.file(&self.shown(&node.path), kind))
+    }
+
+    /// What a path is called in recordings, and by what classes go.
+    fn shown(&self, path: &str) -> String {
+        format!("{}/{path}", self.store.location())
     }
 
     /// The number that the cache has for the application that asks.
     fn app(&self, cache: &FileCache, caller: Caller) -> u32 {
-        self.apps.number(cache, caller, || self.files.all().iter().map(|open| open.app).collect())
+        self.apps.number(cache, caller, || self.files.all().iter().map(|open| open.data.app).collect())
     }
 
     /// Tells the cache of a call that moves no data, if it wants to know.
@@ -168,7 +192,7 @@ impl Objects {
     /// An open believes, or asks, that the object is the version that the node stands for. If it is not, the kernel is
     /// told to look its name up anew.
     fn check_is_same(&self, node: &Node) -> io::Result<()> {
-        let Some(object) = &node.object else { return Err(Errno::ISDIR.into()) };
+        let Some(object) = node.object() else { return Err(Errno::ISDIR.into()) };
         if node.is_gone() {
             return Err(Errno::STALE.into());
         }
@@ -191,6 +215,21 @@ impl Objects {
         }
     }
 
+    /// What a path stands for, of which the kernel then knows.
+    fn look_up_path(&self, path: String, caller: Caller) -> io::Result<Found> {
+        if let Some(found) = self.written(&path, caller) {
+            return Ok(found);
+        }
+        let (known, asked) = self.find(&path)?;
+        let object = known.ok_or(Errno::NOENT)?;
+        // What is being written may be there soon.
+        let age = if self.is_written(&path) { Duration::ZERO } else { self.age().min(FOR_GOOD) };
+        let node = self.nodes.add(path, object, asked);
+        self.note(Op::Stat, &node, caller, 0);
+        let named = age.saturating_sub(asked.elapsed());
+        Ok(Found { number: node.number, stat: self.attributes(&node), named, left: FOR_GOOD })
+    }
+
     /// What is read of an object that is open.
     fn data(&self, node: &Arc<Node>, caller: Caller) -> io::Result<Data> {
         let source = Bytes::of(self.store.clone(), node.clone(), self.names.clone()).ok_or(Errno::ISDIR)?;
@@ -205,131 +244,11 @@ impl Objects {
             }
         }
         let stream = self.usable().is_some().then(Stream::default);
-        Ok(Data { source, number, app, executes: false, stream, part: part(node.number) })
+        Ok(Data { source, number, app, executes: false, is_cached: true, stream, part: part(node.number) })
     }
 }
 
 /// What something hangs with; all of it comes from the same store.
 fn part(what: u64) -> Part {
     Part { device: 0, what }
-}
-
-impl Served for Objects {
-    fn cache(&self) -> Option<&Arc<FileCache>> {
-        self.usable()
-    }
-
-    fn mode(&self) -> Mode {
-        self.options.mode
-    }
-
-    fn validity(&self) -> Validity {
-        // That there is no such name may have been asked long ago, and the kernel cannot be told for how long it holds.
-        Validity { names: self.age().min(FOR_GOOD), attributes: FOR_GOOD, nothing: Duration::ZERO }
-    }
-
-    fn believes(&self) -> bool {
-        !self.believed().is_zero()
-    }
-
-    fn stop(&self) {
-        self.is_stopping.store(true, Ordering::Relaxed);
-    }
-
-    fn is_idle(&self) -> bool {
-        self.files.is_empty() && self.directories.is_empty()
-    }
-
-    fn part(&self, number: u64) -> Part {
-        part(number)
-    }
-
-    fn part_of(&self, parent: u64, name: &OsStr) -> Part {
-        let mut hasher = FxHasher::default();
-        (parent, name).hash(&mut hasher);
-        part(hasher.finish())
-    }
-
-    fn data(&self, handle: u64) -> io::Result<Arc<Data>> {
-        self.files.get(handle)
-    }
-
-    fn look_up(&self, parent: u64, name: &OsStr, caller: Caller) -> io::Result<Found> {
-        let parent = self.directory(parent)?;
-        let path = parent.join(name).ok_or(Errno::NOENT)?;
-        let (known, asked) = self.find(&path)?;
-        let object = known.ok_or(Errno::NOENT)?;
-        let node = self.nodes.add(path, object, asked);
-        self.note(Op::Stat, &node, caller, 0);
-        let named = self.age().min(FOR_GOOD).saturating_sub(asked.elapsed());
-        Ok(Found { number: node.number, stat: self.attributes(&node), named, left: FOR_GOOD })
-    }
-
-    fn forget(&self, number: u64, times: u64) {
-        self.nodes.forget(number, times);
-        self.usable().into_iter().for_each(|cache| self.nodes.sift(|file| cache.forget(file)));
-    }
-
-    fn stat(&self, number: u64) -> io::Result<(Stat, Duration)> {
-        Ok((self.attributes(&*self.nodes.get(number)?), FOR_GOOD))
-    }
-
-    fn open(&self, number: u64, flags: u32, caller: Caller) -> io::Result<(u64, Seen)> {
-        self.check_goes_on()?;
-        let node = self.nodes.get(number)?;
-        let changes = OFlags::WRONLY | OFlags::RDWR | OFlags::TRUNC | OFlags::APPEND;
-        if OFlags::from_bits_retain(flags).intersects(changes) {
-            return Err(Errno::ROFS.into());
-        }
-        self.check_is_same(&node)?;
-        let data = Objects::data(self, &node, caller)?;
-        // All that the kernel has of it is of this version.
-        Ok((self.files.add(data), Seen::Known))
-    }
-
-    fn release(self: Arc<Self>, handle: u64) -> Closing {
-        let open = self.files.close(handle);
-        Box::new(move || drop(open))
-    }
-
-    fn open_directory(&self, number: u64, _caller: Caller) -> io::Result<(u64, Listing)> {
-        self.check_goes_on()?;
-        let node = self.directory(number)?;
-        let known = self.names.listed(&node.path, self.age());
-        self.count(About::Listings, known.is_some());
-        Ok((self.directories.add(OpenDirectory::new(node, known)), Listing::Passing))
-    }
-
-    fn list(
-        &self,
-        _number: u64,
-        handle: u64,
-        place: u64,
-        caller: Caller,
-        take: &mut dyn FnMut(&Listed) -> bool,
-    ) -> io::Result<()> {
-        let directory = self.directories.get(handle)?;
-        let mut bytes = 0;
-        directory.list(&self.store, &self.names, place, &mut |listed| {
-            let is_taken = take(listed);
-            bytes += if is_taken { 24 + listed.name.len() as u64 } else { 0 };
-            is_taken
-        })?;
-        self.note(Op::List, &directory.node, caller, bytes);
-        Ok(())
-    }
-
-    fn release_directory(&self, handle: u64) -> Closing {
-        let open = self.directories.close(handle);
-        Box::new(move || drop(open))
-    }
-
-    /// Nobody knows how much there is or may be.
-    fn space(&self, _number: u64) -> io::Result<StatVfs> {
-        let mut space = rustix::fs::statvfs("/")?;
-        (space.f_blocks, space.f_bfree, space.f_bavail) = (0, 0, 0);
-        (space.f_files, space.f_ffree, space.f_favail) = (0, 0, 0);
-        (space.f_bsize, space.f_frsize, space.f_namemax) = (BEST.into(), SECTOR, LONGEST);
-        Ok(space)
-    }
 }

@@ -45,7 +45,7 @@ pub(crate) fn read(
 ) {
     let begun = COPIED.with_borrow_mut(|copied| {
         let begin = |cache: &Arc<FileCache>| cache.contain(|| cache.begin_read(&data.access(), offset, length, copied));
-        let begun = served.cache().and_then(begin);
+        let begun = served.cache().filter(|_| data.is_cached).and_then(begin);
         if !matches!(begun, Some(Some(Read::Done))) {
             return Err((begun, reply));
         }
@@ -58,7 +58,7 @@ pub(crate) fn read(
     let Err((begun, reply)) = begun else { return };
     let reading =
         Reading { served: served.clone(), workers: workers.clone(), data, offset, length, reply: Some(reply) };
-    // Without a cache, or one that has just failed, the source answers.
+    // Without a cache, past it, or one that has just failed, the source answers.
     let (Some(begun), Some(cache)) = (begun, served.cache()) else { return };
     served.contain(|_| reading.begun(cache.clone(), begun));
 }

@@ -160,14 +160,15 @@ pub(crate) trait Served: Send + Sync {
         Err(Errno::ROFS.into())
     }
 
-    /// Changes attributes, a size through what is `open`, if the kernel names a handle.
+    /// Changes attributes, a size through what is `open`, if the kernel names a handle. Tells for how long the kernel
+    /// may believe them.
     fn set_attributes(
         &self,
         _number: u64,
         _change: &Attributes,
         _open: Option<u64>,
         _caller: Caller,
-    ) -> io::Result<Stat> {
+    ) -> io::Result<(Stat, Duration)> {
         Err(Errno::ROFS.into())
     }
 
@@ -240,7 +241,7 @@ pub(crate) trait Served: Send + Sync {
         Err(Errno::ROFS.into())
     }
 
-    fn flush(&self, _handle: u64) -> io::Result<()> {
+    fn flush(&self, _handle: u64, _caller: Caller) -> io::Result<()> {
         Ok(())
     }
 
@@ -251,6 +252,14 @@ pub(crate) trait Served: Send + Sync {
     fn sync_directory(&self, _handle: u64) -> io::Result<()> {
         Ok(())
     }
+
+    /// An open with `O_TRUNC` cuts the file itself; else the kernel asks for that afterwards. Waits for nobody.
+    fn cuts_at_open(&self) -> bool {
+        false
+    }
+
+    /// It is unmounted: what was closed is completed, and what is open is given up.
+    fn end(&self) {}
 }
 
 impl dyn Served {

@@ -92,15 +92,15 @@ pub fn mount(
     Ok(mounted)
 }
 
-/// Mounts a directory of a store at `mountpoint`, to be read by whoever mounts it, and by nobody else. Of the options
-/// those count that say what stands in front, who asks, and how old what is known may be.
+/// Mounts a directory of a store at `mountpoint`, for whoever mounts it, and for nobody else. Of the options those
+/// count that say what stands in front, who asks, how old what is known may be, and whether anything may be changed.
 pub fn mount_objects(
     store: Arc<hotset_store::Store>,
     mountpoint: &Path,
     cache: Option<Arc<FileCache>>,
     options: Options,
 ) -> io::Result<Mounted> {
-    let mut config = config(&store.location().to_string(), true);
+    let mut config = config(&store.location().to_string(), options.readonly);
     // Nobody's rights can be checked: what the store allows it allows to who has the credentials.
     config.acl = SessionACL::Owner;
     config.mount_options.extend([MountOption::NoSuid, MountOption::NoDev]);
@@ -180,7 +180,7 @@ impl Mounted {
     /// Answers requests until it is unmounted, or detached by a [`Stopper`]: then by other threads, as long as this
     /// process lives.
     pub fn serve(self) -> io::Result<()> {
-        let (tell, ended) = self.ended;
+        let ((tell, ended), at_end) = (self.ended, self.served.upgrade());
         let mut session = self.session.spawn()?;
         let serving = mem::replace(&mut session.guard, thread::spawn(|| Ok(())));
         // fuser 0.18 unmounts by path when it drops this, also what was mounted there after us (cberner/fuser#703).
@@ -200,6 +200,7 @@ impl Mounted {
             // Why it ended says more than that it cannot be unmounted.
             let _ = unmount(&self.place, UnmountFlags::empty());
         }
+        at_end.iter().for_each(|served| served.end());
         served
     }
 }

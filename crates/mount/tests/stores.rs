@@ -6,74 +6,23 @@ use std::collections::BTreeMap;
 use std::fs::{self, File};
 use std::io;
 use std::os::unix::fs::{FileExt, MetadataExt};
-use std::path::PathBuf;
-use std::process::{Command, Stdio};
-use std::sync::Arc;
+use std::process::Command;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::thread::{self, JoinHandle};
+use std::thread;
 use std::time::{Duration, Instant};
 
-use hotset_cache::FileCache;
-use hotset_mount::{Mode, Options, Staleness, mount_objects};
-use hotset_store::{Limits, Location, Store};
+use hotset_mount::{Mode, Options, Staleness};
+use hotset_store::Limits;
 use hotset_testkit::s3::{Asked, Fault, Link, S3};
 use rustix::io::Errno;
-use tempfile::TempDir;
 
-use support::mounted::{MODES, can_mount, options};
-use support::{pattern, settings};
+use support::mounted::{MODES, can_mount};
+use support::pattern;
+use support::stored::{LIMITS, Mount, errno};
 
-/// A mount of `s3://bucket/data`, which ends with the test.
-struct Mount {
-    at: TempDir,
-    s3: S3,
-    cache: Option<Arc<FileCache>>,
-    unmount: Box<dyn Fn() -> io::Result<()> + Send + Sync>,
-    server: Option<JoinHandle<io::Result<()>>>,
-}
-
-const LIMITS: Limits = Limits { requests: 64, timeout: Duration::from_secs(10), retries: 8, hedges: false };
-
-fn environment(s3: &S3) -> impl Iterator<Item = (String, String)> {
-    let told =
-        [("AWS_ENDPOINT_URL", s3.url()), ("AWS_ACCESS_KEY_ID", "key".into()), ("AWS_SECRET_ACCESS_KEY", "s".into())];
-    told.map(|(name, value)| (name.to_owned(), value)).into_iter()
-}
-
-impl Mount {
-    /// With a cache of so many blocks of 4K.
-    fn new(s3: S3, blocks: u64, options: Options, limits: Limits) -> Mount {
-        let at = TempDir::new().unwrap();
-        let cache = (blocks > 0).then(|| Arc::new(FileCache::new(&settings("lru", blocks * 4096), None).unwrap()));
-        let store = Store::open_with(&Location::parse("s3://bucket/data").unwrap(), limits, environment(&s3)).unwrap();
-        let mounted = mount_objects(Arc::new(store), at.path(), cache.clone(), options).unwrap();
-        let unmount = Box::new(mounted.unmounter());
-        let server = Some(thread::spawn(move || mounted.serve()));
-        Mount { at, s3, cache, unmount, server }
-    }
-
-    fn at(&self, name: &str) -> PathBuf {
-        self.at.path().join(name)
-    }
-
-    fn stop(&mut self) {
-        while (self.unmount)().is_err_and(|error| error.kind() == io::ErrorKind::ResourceBusy) {
-            thread::sleep(Duration::from_millis(5));
-        }
-        self.server.take().unwrap().join().unwrap().unwrap();
-        self.cache.iter().for_each(|cache| cache.validate());
-    }
-}
-
-impl Drop for Mount {
-    fn drop(&mut self) {
-        // A test that failed has files open.
-        let _ = Command::new("umount").arg("-l").arg(self.at.path()).stderr(Stdio::null()).status();
-    }
-}
-
-fn errno<T>(done: io::Result<T>) -> Option<Errno> {
-    done.err().and_then(|error| Errno::from_io_error(&error))
+/// Of a mount in which nothing can be changed.
+fn options(mode: Mode) -> Options {
+    Options { readonly: true, ..support::mounted::options(mode) }
 }
 
 /// A fault of every `every`th request.

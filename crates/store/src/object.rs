@@ -62,6 +62,11 @@ impl Object {
         }
     }
 
+    /// True if its version names its bytes, so that no other one can have the same.
+    pub fn names_bytes(&self) -> bool {
+        self.tag().is_some()
+    }
+
     /// True if it is the same version of the same size.
     pub fn is_same(&self, other: &Object) -> bool {
         self.meta.size == other.meta.size && self.version() == other.version()

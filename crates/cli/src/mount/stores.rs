@@ -13,7 +13,7 @@ use crate::failure::Failure;
 /// What is served, and where.
 pub(super) enum Served {
     Directory { source: PathBuf, mountpoint: PathBuf },
-    Objects { location: Location, limits: Limits, mountpoint: PathBuf },
+    Objects { location: Location, limits: Limits, mountpoint: PathBuf, is_writable: bool },
 }
 
 /// Bytes of a block of a file.
@@ -30,7 +30,11 @@ impl Served {
         if directory.is_none() && Location::is_meant(&text) {
             return Served::objects(mount, &text);
         }
-        let told = [("--requests", mount.requests.is_some()), ("--timeout", mount.timeout.is_some())];
+        let told = [
+            ("--requests", mount.requests.is_some()),
+            ("--timeout", mount.timeout.is_some()),
+            ("--writable", mount.writable),
+        ];
         if let Some((option, _)) = told.iter().find(|(_, given)| *given) {
             return Err(Failure::Usage(format!(
                 "{option} is of no use with a directory, only with a store such as s3://bucket/prefix: leave it out"
@@ -57,7 +61,7 @@ impl Served {
         ];
         if let Some((option, _)) = told.iter().find(|(_, given)| *given) {
             return Err(Failure::Usage(format!(
-                "{option} is of no use with {location}: it is for files of a directory, and objects of a store can only be read; leave it out"
+                "{option} is of no use with {location}: it is for files of a directory; leave it out"
             )));
         }
         let default = Limits::default();
@@ -66,7 +70,16 @@ impl Served {
             timeout: mount.timeout.unwrap_or(default.timeout),
             ..default
         };
-        Ok(Served::Objects { location, limits, mountpoint: checks::mountpoint(&mount.mountpoint)? })
+        let mountpoint = checks::mountpoint(&mount.mountpoint)?;
+        Ok(Served::Objects { location, limits, mountpoint, is_writable: mount.writable })
+    }
+
+    /// Something may be changed there, unless the user says otherwise.
+    pub fn is_writable(&self) -> bool {
+        match self {
+            Served::Directory { .. } => true,
+            Served::Objects { is_writable, .. } => *is_writable,
+        }
     }
 
     /// The bytes of a block, unless the user says.
@@ -114,8 +127,8 @@ impl Served {
                 };
                 hotset_mount::mount(source, mountpoint, cache, files, options)
             }
-            Served::Objects { location, limits, mountpoint } => {
-                let store = asked.insert(reached(location, *limits)?).clone();
+            Served::Objects { location, limits, mountpoint, is_writable } => {
+                let store = asked.insert(reached(location, *limits, *is_writable)?).clone();
                 hotset_mount::mount_objects(store, mountpoint, cache, options)
             }
         };
@@ -123,12 +136,12 @@ impl Served {
     }
 }
 
-/// The store, which has answered.
-fn reached(location: &Location, limits: Limits) -> Result<Arc<Store>, Failure> {
+/// The store, which has answered. Where something may be written there need be nothing yet.
+fn reached(location: &Location, limits: Limits, is_writable: bool) -> Result<Arc<Store>, Failure> {
     let refused = |error| Failure::Work(format!("cannot serve {location}: {error}"));
     let store = Store::open(location, limits).map_err(refused)?;
     let page = store.list("", None).map_err(refused)?;
-    if !page.is_there && location.has_prefix() {
+    if !page.is_there && location.has_prefix() && !is_writable {
         return Err(Failure::Work(format!(
             "cannot serve {location}: no object's key begins so; check how it is spelt, upper and lower case count"
         )));

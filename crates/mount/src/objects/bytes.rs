@@ -24,9 +24,19 @@ pub(super) struct Bytes {
 impl Bytes {
     /// Those of the node, unless it is a directory.
     pub fn of(store: Arc<Store>, node: Arc<Node>, names: Arc<Names>) -> Option<Arc<dyn Source>> {
-        let object = node.object.clone()?;
+        let object = node.object()?.clone();
         Some(Arc::new(Bytes { store, object, node, names }))
     }
+}
+
+/// What tells a version of an object.
+pub(super) fn stamp(store: &Store, path: &str, object: &Object) -> Stamp {
+    let stamp = Stamp::new(object.size(), Version::from(object.version().as_str()));
+    // Where the version is a time it has seconds, in one of which there may be two.
+    let age = object.modified().elapsed().unwrap_or_default();
+    let is_fresh = !object.names_bytes() && age < SETTLED;
+    let key = format!("{}/{path}", store.location());
+    Stamp { is_fresh, ..stamp.of_file(key.as_str()) }
 }
 
 impl Source for Bytes {
@@ -53,11 +63,7 @@ impl Source for Bytes {
 
     /// Never another one: what changes is another object.
     fn stamp(&self) -> io::Result<Stamp> {
-        let stamp = Stamp::new(self.object.size(), Version::from(self.object.version().as_str()));
-        // Where the version is a time it has seconds, in one of which there may be two.
-        let age = self.object.modified().elapsed().unwrap_or_default();
-        let key = format!("{}/{}", self.store.location(), self.node.path);
-        Ok(Stamp { is_fresh: age < SETTLED, ..stamp.of_file(key.as_str()) })
+        Ok(stamp(&self.store, &self.node.path, &self.object))
     }
 
     fn write_at(&self, _bytes: &[u8], _offset: u64) -> io::Result<usize> {

@@ -12,6 +12,7 @@ use rustix::io::Errno;
 
 use super::names::Names;
 use super::nodes::{Node, is_name};
+use super::writes::Writes;
 use crate::listing::Listed;
 
 /// What lies in a directory, as far as it was asked for, in the store's order.
@@ -78,6 +79,8 @@ pub(super) struct OpenDirectory {
 struct State {
     listing: Arc<Listing>,
     next: Next,
+    /// Names behind it that the store does not know, once all of it is there: whether they are directories.
+    others: Option<Vec<(String, bool)>>,
     /// Somebody has read of it.
     is_read: bool,
 }
@@ -93,7 +96,14 @@ impl State {
     fn new(known: Option<Arc<Listing>>) -> State {
         let next = if known.is_some() { Next::End } else { Next::First };
         let listing = known.unwrap_or_else(|| Arc::new(Listing::new(Instant::now())));
-        State { listing, next, is_read: false }
+        State { listing, next, others: None, is_read: false }
+    }
+
+    /// All that the store has is there: what it does not know comes behind that.
+    fn end(&mut self, writes: Option<&Writes>, path: &str) {
+        let mut others = writes.map_or(Vec::new(), |writes| writes.listed(path));
+        others.retain(|(name, _)| self.listing.find(name).is_none());
+        self.others = Some(others);
     }
 
     /// Asks for the next part.
@@ -126,8 +136,15 @@ impl State {
             0 => listed(".", node.number, FileType::Directory),
             1 => listed("..", UNKNOWN, FileType::Directory),
             place => {
-                let (name, object) = self.listing.entries.get(usize::try_from(place - 2).ok()?)?;
-                listed(name, UNKNOWN, if object.is_some() { FileType::RegularFile } else { FileType::Directory })
+                let place = usize::try_from(place - 2).ok()?;
+                let (name, is_directory) = match self.listing.entries.get(place) {
+                    Some((name, object)) => (name.as_ref(), object.is_none()),
+                    None => {
+                        let (name, is_directory) = self.others.as_ref()?.get(place - self.listing.len())?;
+                        (name.as_str(), *is_directory)
+                    }
+                };
+                listed(name, UNKNOWN, if is_directory { FileType::Directory } else { FileType::RegularFile })
             }
         }
     }
@@ -145,6 +162,7 @@ impl OpenDirectory {
         &self,
         store: &Store,
         names: &Names,
+        writes: Option<&Writes>,
         place: u64,
         take: &mut dyn FnMut(&Listed) -> bool,
     ) -> io::Result<()> {
@@ -161,7 +179,11 @@ impl OpenDirectory {
                 at += 1;
             }
             if matches!(state.next, Next::End) {
-                return Ok(());
+                if state.others.is_some() {
+                    return Ok(());
+                }
+                state.end(writes, &self.node.path);
+                continue;
             }
             match state.go_on(store, names, &self.node.path) {
                 // The next call meets it again.

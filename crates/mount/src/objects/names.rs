@@ -72,10 +72,17 @@ impl Names {
     /// The node is not what the name stands for any more.
     pub fn forget(&self, node: &Node) {
         node.go();
-        let parent = parent_of(&node.path);
+        self.change(&node.path);
+    }
+
+    /// The name stands for something else, or for nothing any more.
+    pub fn change(&self, path: &str) {
+        let parent = parent_of(path);
         let mut kept = self.lock();
         kept.changed.insert(parent.to_owned(), Instant::now());
         kept.listings.remove(parent);
+        kept.listings.remove(path);
+        kept.missing.remove(path);
     }
 
     /// What is known of a path, not longer than for `age`, and when it was asked.
@@ -92,8 +99,10 @@ impl Names {
     }
 
     fn learn_missing(&self, path: &str, asked: Instant) {
-        if self.believes_nothing {
-            self.lock().missing.insert(path.to_owned(), asked);
+        let mut kept = self.lock();
+        let changed = kept.changed.get(parent_of(path));
+        if self.believes_nothing && changed.is_none_or(|&changed| changed < asked) {
+            kept.missing.insert(path.to_owned(), asked);
         }
     }
 }
@@ -101,6 +110,9 @@ impl Names {
 impl Objects {
     /// What a path in a directory stands for, and when the store was asked.
     pub(super) fn find(&self, path: &str) -> io::Result<(Known, Instant)> {
+        if self.writes.as_ref().is_some_and(|writes| writes.has_directory(path)) {
+            return Ok((Some(None), Instant::now()));
+        }
         let known = self.names.known(path, self.age());
         self.count(About::Names, known.is_some());
         if let Some(known) = known {
@@ -127,10 +139,10 @@ impl Objects {
     }
 }
 
-fn parent_of(path: &str) -> &str {
+pub(super) fn parent_of(path: &str) -> &str {
     path.rsplit_once('/').map_or("", |(parent, _)| parent)
 }
 
-fn name_of(path: &str) -> &str {
+pub(super) fn name_of(path: &str) -> &str {
     path.rsplit_once('/').map_or(path, |(_, name)| name)
 }

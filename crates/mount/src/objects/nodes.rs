@@ -1,10 +1,12 @@
-//! What the kernel knows of a store, by number: directories by their paths, objects by path and version.
+//! What the kernel knows of a store, by number: directories by their paths, objects by path and version, and what is
+//! being written.
 
 use std::collections::HashMap;
 use std::ffi::OsStr;
 use std::io;
+use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
-use std::time::Instant;
+use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
 use hotset_cache::FileNumber;
 use hotset_store::Object;
@@ -12,17 +14,53 @@ use rustix::io::Errno;
 
 use crate::nodes::ROOT;
 
-/// A directory, or a version of an object.
+/// A directory, a version of an object, or what may become one.
 #[derive(Debug)]
 pub(super) struct Node {
     pub number: u64,
     /// Its key below what is served, without slashes at its ends.
     pub path: String,
-    /// None of a directory.
-    pub object: Option<Object>,
-    /// Its number in the cache, once it has one.
+    pub what: What,
+    /// Its number in the cache, once it has one; what is being written has others.
     pub file: OnceLock<FileNumber>,
     seen: Mutex<Seen>,
+}
+
+/// What a node stands for.
+#[derive(Debug)]
+pub(super) enum What {
+    Directory,
+    Object(Object),
+    /// It is being written.
+    Written(Growth),
+}
+
+/// How far what is being written is.
+#[derive(Debug)]
+pub(super) struct Growth {
+    size: AtomicU64,
+    /// Seconds since 1970.
+    changed: AtomicI64,
+}
+
+impl Growth {
+    /// So many bytes are there now.
+    pub fn new(size: u64) -> Growth {
+        let growth = Growth { size: AtomicU64::new(0), changed: AtomicI64::new(0) };
+        growth.set(size);
+        growth
+    }
+
+    pub fn set(&self, size: u64) {
+        self.size.store(size, Ordering::Relaxed);
+        let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+        self.changed.store(now.as_secs() as i64, Ordering::Relaxed);
+    }
+
+    /// Bytes, and when that was, in seconds since 1970.
+    pub fn get(&self) -> (u64, i64) {
+        (self.size.load(Ordering::Relaxed), self.changed.load(Ordering::Relaxed))
+    }
 }
 
 /// When the store was asked.
@@ -35,6 +73,24 @@ struct Seen {
 }
 
 impl Node {
+    fn new(number: u64, path: String, what: What, file: OnceLock<FileNumber>, asked: Instant) -> Arc<Node> {
+        Arc::new(Node { number, path, what, file, seen: Mutex::new(Seen { asked, gone: None }) })
+    }
+
+    /// The version of an object that it stands for.
+    pub fn object(&self) -> Option<&Object> {
+        if let What::Object(object) = &self.what { Some(object) } else { None }
+    }
+
+    pub fn is_directory(&self) -> bool {
+        matches!(self.what, What::Directory)
+    }
+
+    /// How far it is, if it is being written.
+    pub fn growth(&self) -> Option<&Growth> {
+        if let What::Written(growth) = &self.what { Some(growth) } else { None }
+    }
+
     /// The path of a name in it, if objects can have such a one.
     pub fn join(&self, name: &OsStr) -> Option<String> {
         let name = name.to_str().filter(|name| is_name(name))?;
@@ -97,15 +153,9 @@ const FORGOTTEN: usize = 1024;
 impl Default for Nodes {
     /// The root only.
     fn default() -> Nodes {
-        let root = Node {
-            number: ROOT,
-            path: String::new(),
-            object: None,
-            file: OnceLock::new(),
-            seen: Mutex::new(Seen { asked: Instant::now(), gone: None }),
-        };
+        let root = Node::new(ROOT, String::new(), What::Directory, OnceLock::new(), Instant::now());
         Nodes(Mutex::new(Table {
-            nodes: HashMap::from([(ROOT, (Arc::new(root), 1))]),
+            nodes: HashMap::from([(ROOT, (root, 1))]),
             numbers: HashMap::from([(identity("", None), ROOT)]),
             next: ROOT,
             forgotten: HashMap::new(),
@@ -134,11 +184,49 @@ impl Nodes {
         table.next += 1;
         let number = table.next;
         let file = table.forgotten.remove(&identity).map_or_else(OnceLock::new, OnceLock::from);
-        let seen = Mutex::new(Seen { asked, gone: None });
-        let node = Arc::new(Node { number, path, object, file, seen });
+        let node = Node::new(number, path, object.map_or(What::Directory, What::Object), file, asked);
         table.numbers.insert(identity, number);
         table.nodes.insert(number, (node.clone(), 1));
         node
+    }
+
+    /// A node for what is about to be written, which the kernel does not know yet.
+    pub fn begin(&self, path: &str, size: u64) -> Arc<Node> {
+        let mut table = lock(&self.0);
+        table.next += 1;
+        Node::new(table.next, path.to_owned(), What::Written(Growth::new(size)), OnceLock::new(), Instant::now())
+    }
+
+    /// The kernel knows what is being written once more.
+    pub fn know(&self, node: &Arc<Node>) {
+        lock(&self.0).nodes.entry(node.number).or_insert_with(|| (node.clone(), 0)).1 += 1;
+    }
+
+    /// What the cache has for `file` is this version of an object, which the kernel may not know yet.
+    pub fn inherit(&self, path: &str, object: &Object, file: FileNumber) {
+        let identity = identity(path, Some(object));
+        let mut table = lock(&self.0);
+        let known = table.numbers.get(&identity).and_then(|number| table.nodes.get(number));
+        match known.map(|(node, _)| node.clone()) {
+            // Whoever knows it may read it already.
+            Some(node) => drop(node.file.set(file)),
+            None => drop(table.forgotten.insert(identity, file)),
+        }
+    }
+
+    /// The node of a version of an object, if the kernel knows it.
+    pub fn find(&self, path: &str, object: &Object) -> Option<Arc<Node>> {
+        let table = lock(&self.0);
+        let number = table.numbers.get(&identity(path, Some(object)))?;
+        table.nodes.get(number).map(|(node, _)| node.clone())
+    }
+
+    /// The number in the cache of a version of an object.
+    pub fn file_of(&self, path: &str, object: &Object) -> Option<FileNumber> {
+        let identity = identity(path, Some(object));
+        let table = lock(&self.0);
+        let known = table.numbers.get(&identity).and_then(|number| table.nodes.get(number));
+        known.and_then(|(node, _)| node.file.get()).or_else(|| table.forgotten.get(&identity)).copied()
     }
 
     /// The kernel forgets the node `times` times.
@@ -150,8 +238,11 @@ impl Nodes {
             return;
         }
         let node = node.clone();
-        let identity = identity(&node.path, node.object.as_ref());
         table.nodes.remove(&number);
+        if node.growth().is_some() {
+            return;
+        }
+        let identity = identity(&node.path, node.object());
         table.numbers.remove(&identity);
         if let Some(&file) = node.file.get() {
             table.forgotten.insert(identity, file);

@@ -161,7 +161,7 @@ impl Tree {
             }
         }
         let stream = (self.options.mode == Serving::Strict && self.cache().is_some()).then(Stream::default);
-        let data = Arc::new(Data { source, number, app, executes, stream, part: node.part() });
+        let data = Arc::new(Data { source, number, app, executes, is_cached: true, stream, part: node.part() });
         OpenFile { file, data, opener, only_grows, node: node.clone() }
     }
 

@@ -136,9 +136,16 @@ impl Served for Tree {
         Tree::remove_xattr(self, number, name, caller)
     }
 
-    fn set_attributes(&self, number: u64, change: &Attributes, open: Option<u64>, caller: Caller) -> io::Result<Stat> {
+    fn set_attributes(
+        &self,
+        number: u64,
+        change: &Attributes,
+        open: Option<u64>,
+        caller: Caller,
+    ) -> io::Result<(Stat, Duration)> {
         let open = open.and_then(|handle| self.files.get(handle).ok());
-        Tree::set_attributes(self, number, change, open.as_deref(), caller)
+        let stat = Tree::set_attributes(self, number, change, open.as_deref(), caller)?;
+        Ok((stat, self.validity().attributes))
     }
 
     fn make_node(&self, parent: u64, name: &OsStr, mode: NewMode, device: u32, caller: Caller) -> io::Result<Found> {
@@ -193,7 +200,7 @@ impl Served for Tree {
         Tree::allocate(self, &*self.files.get(handle)?, offset, length, mode)
     }
 
-    fn flush(&self, handle: u64) -> io::Result<()> {
+    fn flush(&self, handle: u64, _caller: Caller) -> io::Result<()> {
         Tree::flush(self, &*self.files.get(handle)?)
     }
 

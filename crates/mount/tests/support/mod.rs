@@ -5,5 +5,6 @@ pub mod attributes;
 #[path = "../../../cache/tests/support/mod.rs"]
 mod cache;
 pub mod mounted;
+pub mod stored;
 
 pub use cache::{Opened, memory, pattern, settings};

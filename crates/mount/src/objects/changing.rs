@@ -1,0 +1,463 @@
+//! What changes a store: objects are written whole, deleted and copied; directories are only names.
+//!
+//! Who writes to an object has a node of its own, and others keep the one of the version that the store has. So an open
+//! for writing makes that node and has the kernel look the name up once more (`ESTALE`), which leads this thread there
+//! and no other one.
+
+use std::ffi::OsStr;
+use std::io;
+use std::sync::{Arc, PoisonError};
+use std::time::{Duration, Instant};
+
+use hotset_cache::source::{self, Source};
+use hotset_cache::{Access, FileCache, FileNumber};
+use hotset_core::request::{Kind, Op};
+use hotset_store::{Object, StoreError};
+use rustix::fs::{FileType, OFlags, RawMode, RenameFlags, Stat};
+use rustix::io::Errno;
+
+use super::bytes::stamp;
+use super::names::parent_of;
+use super::nodes::{Node, What};
+use super::writes::Writes;
+use super::written::{Written, refused};
+use super::{Objects, Open, part};
+use crate::apps::process;
+use crate::credentials::Caller;
+use crate::handles::Data;
+use crate::metadata::LONGEST as FOR_GOOD;
+use crate::served::{Attributes, Closing, Found};
+
+/// Bytes of an object that stores copy in one request.
+const COPIED: u64 = 5 << 30;
+
+/// So long what was closed is waited for at the end: calls of a store end by themselves.
+const PATIENCE: Duration = Duration::from_secs(120);
+
+impl Objects {
+    /// What is being written, if anything may be.
+    fn writes(&self) -> io::Result<&Writes> {
+        self.writes.as_ref().ok_or_else(|| Errno::ROFS.into())
+    }
+
+    /// The path of a name in a directory, which an object can have.
+    fn path_in(&self, parent: u64, name: &OsStr) -> io::Result<String> {
+        let path = self.directory(parent)?.join(name).ok_or(Errno::INVAL)?;
+        self.store.check(&path)?;
+        Ok(path)
+    }
+
+    /// Something that the kernel must not believe: it is being written.
+    fn passing(&self, node: &Arc<Node>) -> Found {
+        self.nodes.know(node);
+        let stat = self.attributes(node);
+        Found { number: node.number, stat, named: Duration::ZERO, left: Duration::ZERO }
+    }
+
+    /// What is being written by this name, for a thread that is to see it.
+    pub(super) fn written(&self, path: &str, caller: Caller) -> Option<Found> {
+        let written = self.writes.as_ref()?.seen(path, caller.pid)?;
+        Some(self.passing(&written.node))
+    }
+
+    /// True if the name stands for what is being written, or will soon.
+    pub(super) fn is_written(&self, path: &str) -> bool {
+        self.writes.as_ref().is_some_and(|writes| writes.find(path).is_some())
+    }
+
+    /// One that is about to be written, in place of `before`.
+    fn begin(
+        &self,
+        path: &str,
+        before: Option<Object>,
+        (keeps, only_new): (bool, bool),
+        (caller, promised): (Caller, Option<u32>),
+    ) -> io::Result<Arc<Written>> {
+        let writes = self.writes()?;
+        self.settle(path)?;
+        let size = before.as_ref().filter(|_| keeps).map_or(0, Object::size);
+        let node = self.nodes.begin(path, size);
+        let app = self.usable().map_or(0, |cache| self.app(cache, caller));
+        let opener = process(caller.pid).unwrap_or(caller.pid);
+        let written = Written::new(self.store.clone(), node, (opener, app), before, (keeps, only_new));
+        let written = Arc::new(written);
+        writes.begin(written.clone(), promised)?;
+        Ok(written)
+    }
+
+    /// Whoever wants to have an object needs what others have written of it: it must be complete, or closed.
+    fn settle(&self, path: &str) -> io::Result<()> {
+        match self.writes()?.pending(path) {
+            Some(written) if written.is_left() => self.finish(&written),
+            Some(_) => Err(Errno::BUSY.into()),
+            None => Ok(()),
+        }
+    }
+
+    /// Makes an object that is open for writing.
+    pub(super) fn create_file(
+        &self,
+        parent: u64,
+        name: &OsStr,
+        flags: u32,
+        caller: Caller,
+    ) -> io::Result<(Found, u64)> {
+        self.check_goes_on()?;
+        let path = self.path_in(parent, name)?;
+        let only_new = OFlags::from_bits_retain(flags).contains(OFlags::EXCL);
+        let written = self.begin(&path, None, (false, only_new), (caller, None))?;
+        let found = self.passing(&written.node);
+        Ok((found, self.hold(written)))
+    }
+
+    /// Opens an object for writing; the first time the kernel is to look its name up anew, then it is opened.
+    pub(super) fn open_to_write(&self, node: &Arc<Node>, flags: OFlags, caller: Caller) -> io::Result<u64> {
+        let writes = self.writes()?;
+        if let Some(written) = writes.claim(node.number, &node.path, caller.pid) {
+            return Ok(self.hold(written));
+        }
+        let object = match &node.what {
+            What::Directory => return Err(Errno::ISDIR.into()),
+            What::Object(object) => object,
+            What::Written(_) => return Err(self.no_version(node)),
+        };
+        let keeps = !flags.contains(OFlags::TRUNC);
+        if keeps {
+            self.check_is_same(node)?;
+        }
+        self.begin(&node.path, Some(object.clone()), (keeps, false), (caller, Some(caller.pid)))?;
+        Err(Errno::STALE.into())
+    }
+
+    /// Why what is being written cannot be opened: it is no version yet. Once it is the name stands for that.
+    pub(super) fn no_version(&self, node: &Node) -> io::Error {
+        self.settle(&node.path).err().unwrap_or_else(|| Errno::STALE.into())
+    }
+
+    fn hold(&self, written: Arc<Written>) -> u64 {
+        let (source, app) = (written.clone() as Arc<dyn Source>, written.app);
+        if let Some(cache) = self.usable().filter(|cache| cache.wants(Op::Open, None)) {
+            cache.note(Op::Open, self.file_of(cache, &written), app, 0, false);
+        }
+        let part = part(written.node.number);
+        let data = Data { source, number: 0, app, executes: false, is_cached: false, stream: None, part };
+        self.files.add(Open { data: Arc::new(data), written: Some(written) })
+    }
+
+    /// The number that the cache has for what is being written.
+    fn file_of(&self, cache: &FileCache, written: &Written) -> FileNumber {
+        let mut file = written.file.lock().unwrap_or_else(PoisonError::into_inner);
+        *file.get_or_insert_with(|| cache.file(&self.shown(written.path()), Kind::Datafile))
+    }
+
+    /// What is being written through a handle.
+    fn held(&self, handle: u64) -> io::Result<Arc<Written>> {
+        self.files.look(handle, |open| open.written.clone())?.ok_or_else(|| Errno::BADF.into())
+    }
+
+    /// Changes what is being written, through the cache if there is one.
+    fn change<T>(
+        &self,
+        written: &Arc<Written>,
+        cached: impl FnOnce(&FileCache, &Access) -> io::Result<T>,
+        plain: impl FnOnce(&Written) -> io::Result<T>,
+    ) -> io::Result<T> {
+        if !written.is_pending() {
+            self.writes()?.go_on(written)?;
+        }
+        let Some(cache) = self.usable() else { return plain(written) };
+        let source = written.clone() as Arc<dyn Source>;
+        let (file, app) = (self.file_of(cache, written), written.app);
+        cached(cache, &Access { file, app, source: &source, stream: None, executes: false })
+    }
+
+    pub(super) fn write_to(
+        &self,
+        handle: u64,
+        offset: u64,
+        bytes: &[u8],
+        flags: OFlags,
+    ) -> io::Result<(usize, Option<u64>)> {
+        let written = self.held(handle)?;
+        if flags.contains(OFlags::APPEND) {
+            let append = |cache: &FileCache, access: &Access| cache.append(access, bytes);
+            let (at, done) = self.change(&written, append, |written| written.append(bytes))?;
+            return Ok((done, (at != offset).then_some(at)));
+        }
+        let write = |cache: &FileCache, access: &Access| cache.write(access, offset, bytes);
+        let done = self.change(&written, write, |written| source::write_full(written, bytes, offset))?;
+        Ok((done, None))
+    }
+
+    fn set_size(&self, written: &Arc<Written>, size: u64) -> io::Result<()> {
+        self.change(written, |cache, access| cache.set_len(access, size), |written| written.set_len(size))
+    }
+
+    /// Cuts or extends what is open, or an object by its name. Mode, owner and times are the store's, and stay.
+    pub(super) fn set(
+        &self,
+        number: u64,
+        change: &Attributes,
+        open: Option<u64>,
+        caller: Caller,
+    ) -> io::Result<(Stat, Duration)> {
+        self.writes()?;
+        let node = self.nodes.get(number)?;
+        if let Some(size) = change.size {
+            match (open.and_then(|handle| self.held(handle).ok()), &node.what) {
+                (Some(written), _) => self.set_size(&written, size)?,
+                (None, What::Directory) => return Err(Errno::ISDIR.into()),
+                (None, What::Written(_)) => return Err(self.no_version(&node)),
+                (None, What::Object(object)) => self.cut(&node, object, size, caller)?,
+            }
+        }
+        Ok(self.told(&node))
+    }
+
+    /// The attributes, and for how long the kernel may believe them.
+    pub(super) fn told(&self, node: &Node) -> (Stat, Duration) {
+        let left = if node.growth().is_some() { Duration::ZERO } else { FOR_GOOD };
+        (self.attributes(node), left)
+    }
+
+    /// An object that nobody has open is to be so long. Then it is another version, which the kernel has to look up.
+    fn cut(&self, node: &Node, object: &Object, size: u64, caller: Caller) -> io::Result<()> {
+        self.check_is_same(node)?;
+        if size == object.size() {
+            return Ok(());
+        }
+        let written = self.begin(&node.path, Some(object.clone()), (size > 0, false), (caller, None))?;
+        let done = self.set_size(&written, size).and_then(|()| self.finish(&written));
+        self.drop_written(&written);
+        done?;
+        Err(Errno::STALE.into())
+    }
+
+    /// Has the store have all that was written.
+    fn finish(&self, written: &Arc<Written>) -> io::Result<()> {
+        let replaced = written.replaced();
+        if let Some(object) = written.finish()? {
+            self.published(written, replaced.as_ref(), &object);
+        }
+        Ok(())
+    }
+
+    /// There is a new version: the name stands for that, what was written is what the cache has of it, and nothing is
+    /// kept of the version before.
+    fn published(&self, written: &Written, replaced: Option<&Object>, object: &Object) {
+        let path = written.path();
+        let file = written.file.lock().unwrap_or_else(PoisonError::into_inner).take();
+        if let (Some(cache), Some(file)) = (self.usable(), file) {
+            cache.published(file, stamp(&self.store, path, object));
+            self.nodes.inherit(path, object, file);
+        }
+        self.changed(path);
+        if let Some(replaced) = replaced.filter(|replaced| !replaced.is_same(object)) {
+            self.gone(path, replaced, written.app);
+        }
+    }
+
+    /// Another object has this name now.
+    fn changed(&self, path: &str) {
+        self.names.change(path);
+        let known = self.writes.as_ref().map_or(Vec::new(), |writes| writes.stored(path));
+        known.iter().for_each(|directory| self.names.change(directory));
+    }
+
+    /// The store does not have a version any more. Who has it open may go on with what is cached of it.
+    fn gone(&self, path: &str, object: &Object, app: u32) {
+        if let Some(node) = self.nodes.find(path, object) {
+            node.go();
+        }
+        let (Some(cache), Some(file)) = (self.usable(), self.nodes.file_of(path, object)) else { return };
+        let is_read = self.files.all().iter().any(|open| open.data.is_cached && open.data.number == file);
+        if !is_read && cache.wants(Op::Unlink, Some(file)) {
+            cache.note(Op::Unlink, file, app, 0, false);
+        }
+    }
+
+    /// A handle is closed by one of those who have it. Where that is who has opened it all that was written is to be
+    /// complete; a program that it has started may go on writing when it has not written anything itself.
+    pub(super) fn flush_file(&self, handle: u64, caller: Caller) -> io::Result<()> {
+        let Ok(written) = self.held(handle) else { return Ok(()) };
+        if process(caller.pid).unwrap_or(caller.pid) != written.opener {
+            return Ok(());
+        }
+        if !written.is_touched() {
+            written.leave();
+            return Ok(());
+        }
+        self.finish(&written)
+    }
+
+    pub(super) fn sync_file(&self, handle: u64) -> io::Result<()> {
+        self.held(handle).map_or(Ok(()), |written| self.finish(&written))
+    }
+
+    /// The last one of those who have a handle has closed it.
+    pub(super) fn close_file(self: Arc<Self>, handle: u64) -> Closing {
+        let Some(open) = self.files.close(handle) else { return Box::new(|| {}) };
+        let Some(written) = open.written.clone() else { return Box::new(move || drop(open)) };
+        let closing = BeingClosed::new(self);
+        Box::new(move || {
+            let objects = &closing.objects;
+            let replaced = written.replaced();
+            if let Ok(Some(object)) = written.finish_last() {
+                objects.published(&written, replaced.as_ref(), &object);
+            }
+            objects.drop_written(&written);
+        })
+    }
+
+    /// Nobody writes to it any more: what is not complete is given up.
+    fn drop_written(&self, written: &Arc<Written>) {
+        let is_lost = written.is_pending();
+        written.give_up();
+        self.writes.iter().for_each(|writes| writes.end(written));
+        let file = written.file.lock().unwrap_or_else(PoisonError::into_inner).take();
+        if let (Some(cache), Some(file)) = (self.usable(), file) {
+            if is_lost {
+                cache.note(Op::Unlink, file, written.app, 0, false);
+            }
+            cache.forget(file);
+        }
+    }
+
+    /// Makes an empty object, and nothing else that is no directory.
+    pub(super) fn make_object(&self, parent: u64, name: &OsStr, mode: u32, caller: Caller) -> io::Result<Found> {
+        self.writes()?;
+        if FileType::from_raw_mode(mode as RawMode) != FileType::RegularFile {
+            return Err(Errno::PERM.into());
+        }
+        let path = self.path_in(parent, name)?;
+        let written = self.begin(&path, None, (false, true), (caller, None))?;
+        let done = self.finish(&written);
+        self.drop_written(&written);
+        done?;
+        self.look_up_path(path, caller)
+    }
+
+    pub(super) fn make_path(&self, parent: u64, name: &OsStr) -> io::Result<Found> {
+        let writes = self.writes()?;
+        let path = self.path_in(parent, name)?;
+        if writes.has_directory(&path) {
+            return Err(Errno::EXIST.into());
+        }
+        writes.make(&path)?;
+        let node = self.nodes.add(path, None, Instant::now());
+        let named = self.age().min(FOR_GOOD);
+        Ok(Found { number: node.number, stat: self.attributes(&node), named, left: FOR_GOOD })
+    }
+
+    pub(super) fn remove_object(&self, parent: u64, name: &OsStr, caller: Caller) -> io::Result<()> {
+        let writes = self.writes()?;
+        let path = self.path_in(parent, name)?;
+        let written = writes.find(&path);
+        let is_new = written.as_ref().is_some_and(|written| written.is_pending() && written.replaced().is_none());
+        let object = match self.find(&path)?.0 {
+            None if !is_new => return Err(Errno::NOENT.into()),
+            Some(None) => return Err(Errno::ISDIR.into()),
+            known => known.flatten(),
+        };
+        if !is_new {
+            self.store.delete(&path).map_err(refused)?;
+        }
+        if let Some(written) = written {
+            written.unlink();
+            writes.end(&written);
+        }
+        writes.stay(parent_of(&path));
+        self.names.change(&path);
+        let app = self.usable().map_or(0, |cache| self.app(cache, caller));
+        object.iter().for_each(|object| self.gone(&path, object, app));
+        Ok(())
+    }
+
+    pub(super) fn remove_path(&self, parent: u64, name: &OsStr) -> io::Result<()> {
+        let writes = self.writes()?;
+        let path = self.path_in(parent, name)?;
+        let page = self.store.list(&path, None)?;
+        if !page.directories.is_empty() || !page.objects.is_empty() {
+            return Err(Errno::NOTEMPTY.into());
+        }
+        // An object stands for it whose key ends with a slash, and the library cannot name it.
+        if page.is_there {
+            return Err(Errno::OPNOTSUPP.into());
+        }
+        writes.remove(&path)?;
+        self.names.change(&path);
+        Ok(())
+    }
+
+    /// Copies an object and then deletes it by its old name: if that ends between the two both are there.
+    pub(super) fn move_object(
+        &self,
+        from: (u64, &OsStr),
+        to: (u64, &OsStr),
+        flags: RenameFlags,
+        caller: Caller,
+    ) -> io::Result<()> {
+        let writes = self.writes()?;
+        if !flags.is_empty() {
+            return Err(Errno::INVAL.into());
+        }
+        let (from, to) = (self.path_in(from.0, from.1)?, self.path_in(to.0, to.1)?);
+        for path in [&from, &to] {
+            self.settle(path)?;
+        }
+        match (self.find(&from)?.0, self.find(&to)?.0) {
+            (None, _) => return Err(Errno::NOENT.into()),
+            (Some(None), _) => return Err(Errno::XDEV.into()),
+            (_, Some(None)) => return Err(Errno::ISDIR.into()),
+            _ => {}
+        }
+        let object = self.store.head(&from)?;
+        if object.size() > COPIED {
+            return Err(Errno::XDEV.into());
+        }
+        let replaced = self.find(&to)?.0.flatten();
+        let copied = self.store.copy(&object, &to).map_err(|error| match error {
+            // It copies otherwise, or not at all.
+            StoreError::Answer(Some(400 | 405 | 501)) => Errno::XDEV,
+            error => refused(error),
+        })?;
+        let app = self.usable().map_or(0, |cache| self.app(cache, caller));
+        self.changed(&to);
+        replaced.iter().filter(|old| !old.is_same(&copied)).for_each(|old| self.gone(&to, old, app));
+        self.store.delete(&from).map_err(refused)?;
+        for written in [&from, &to].into_iter().filter_map(|path| writes.find(path)) {
+            written.seal();
+            writes.end(&written);
+        }
+        writes.stay(parent_of(&from));
+        self.names.change(&from);
+        self.gone(&from, &object, app);
+        Ok(())
+    }
+
+    /// It is unmounted.
+    pub(super) fn end_writes(&self) {
+        let open = self.writes.as_ref().map_or(Vec::new(), |writes| writes.wait(PATIENCE));
+        std::thread::scope(|scope| {
+            open.iter().for_each(|written| drop(scope.spawn(|| written.give_up())));
+        });
+    }
+}
+
+/// A handle that is being closed, until this is dropped.
+struct BeingClosed {
+    objects: Arc<Objects>,
+}
+
+impl BeingClosed {
+    fn new(objects: Arc<Objects>) -> BeingClosed {
+        objects.writes.iter().for_each(Writes::begin_close);
+        BeingClosed { objects }
+    }
+}
+
+impl Drop for BeingClosed {
+    fn drop(&mut self) {
+        self.objects.writes.iter().for_each(Writes::end_close);
+    }
+}

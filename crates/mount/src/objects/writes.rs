@@ -1,0 +1,230 @@
+//! What is being written, by name, and directories that were made and have nothing in them yet.
+//!
+//! Others go on seeing what the store has: a name stands for what is being written only where the store has nothing by
+//! that name, and for the thread that opens it, which the kernel has look the name up anew.
+//!
+//! A store has no directories. One that is made is known here, until something is in it, it is removed or the mount
+//! ends; so is one of which the last object is deleted here, so that whoever removes a tree finds the directory still.
+
+use std::collections::{BTreeSet, HashMap};
+use std::ops::Bound;
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use rustix::io::Errno;
+
+use super::names::{name_of, parent_of};
+use super::written::Written;
+
+/// Objects that are written at a time: each may have a part in memory.
+const MOST: usize = 128;
+
+/// Directories that are remembered.
+const MOST_MADE: usize = 1 << 16;
+
+/// A thread that has been told to look a name up anew does so at once.
+const PROMISED: Duration = Duration::from_secs(10);
+
+#[derive(Default)]
+pub(super) struct Writes {
+    table: Mutex<Table>,
+    closed: Condvar,
+}
+
+#[derive(Default)]
+struct Table {
+    written: HashMap<String, Entry>,
+    made: BTreeSet<String>,
+    /// Handles that are being closed.
+    closing: usize,
+}
+
+struct Entry {
+    written: Arc<Written>,
+    /// The thread that is to open it, and since when.
+    promised: Option<(u32, Instant)>,
+}
+
+impl Entry {
+    /// Somebody has it open, or will soon.
+    fn is_wanted(&self) -> bool {
+        self.promised.is_none_or(|(_, since)| since.elapsed() < PROMISED)
+    }
+}
+
+impl Table {
+    /// What may be in a directory, by names.
+    fn below<'a>(&'a self, directory: &str) -> impl Iterator<Item = &'a str> + use<'a> {
+        let prefix = if directory.is_empty() { String::new() } else { format!("{directory}/") };
+        let from = (Bound::Excluded(prefix.clone()), Bound::Unbounded);
+        let made = self.made.range(from);
+        made.take_while({
+            let prefix = prefix.clone();
+            move |path| path.starts_with(&prefix)
+        })
+        .map(move |path| &path[prefix.len()..])
+    }
+
+    fn make(&mut self, path: &str) {
+        if !path.is_empty() && self.made.len() < MOST_MADE {
+            self.made.insert(path.to_owned());
+        }
+    }
+}
+
+impl Writes {
+    fn lock(&self) -> MutexGuard<'_, Table> {
+        self.table.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// What is being written by this name.
+    pub fn find(&self, path: &str) -> Option<Arc<Written>> {
+        self.lock().written.get(path).map(|entry| entry.written.clone())
+    }
+
+    /// What somebody has open by this name, and the store lacks.
+    pub fn pending(&self, path: &str) -> Option<Arc<Written>> {
+        let table = self.lock();
+        let entry = table.written.get(path).filter(|entry| entry.promised.is_none())?;
+        entry.written.is_pending().then(|| entry.written.clone())
+    }
+
+    /// What is being written by this name, for a thread that looks it up: unless there is an object that the others
+    /// see, or if it was told to.
+    pub fn seen(&self, path: &str, thread: u32) -> Option<Arc<Written>> {
+        let table = self.lock();
+        let entry = table.written.get(path)?;
+        let is_promised = entry.promised.is_some_and(|(to, _)| to == thread);
+        let is_new = entry.promised.is_none() && entry.written.is_pending() && entry.written.replaced().is_none();
+        (is_promised || is_new).then(|| entry.written.clone())
+    }
+
+    /// From now on it is being written; the `thread` is to open it, if there is one. What others have by this name must
+    /// be complete by then.
+    pub fn begin(&self, written: Arc<Written>, thread: Option<u32>) -> Result<(), Errno> {
+        let mut table = self.lock();
+        table.written.retain(|_, entry| entry.is_wanted());
+        let others = table.written.get(written.path());
+        if others.is_some_and(|entry| entry.written.is_pending() && entry.promised.is_none()) {
+            return Err(Errno::BUSY);
+        }
+        if table.written.len() >= MOST {
+            return Err(Errno::MFILE);
+        }
+        let promised = thread.map(|thread| (thread, Instant::now()));
+        table.written.insert(written.path().to_owned(), Entry { written, promised });
+        Ok(())
+    }
+
+    /// The thread opens what it was told to.
+    pub fn claim(&self, number: u64, path: &str, thread: u32) -> Option<Arc<Written>> {
+        let mut table = self.lock();
+        let entry = table.written.get_mut(path).filter(|entry| entry.written.node.number == number)?;
+        let is_promised = entry.promised.is_some_and(|(to, _)| to == thread);
+        is_promised.then(|| {
+            entry.promised = None;
+            entry.written.clone()
+        })
+    }
+
+    /// What was complete is to be written on, unless somebody else has begun to write meanwhile.
+    pub fn go_on(&self, written: &Arc<Written>) -> Result<(), Errno> {
+        let mut table = self.lock();
+        if let Some(entry) = table.written.get(written.path()).filter(|entry| entry.is_wanted())
+            && !Arc::ptr_eq(&entry.written, written)
+            && (entry.promised.is_some() || entry.written.is_pending())
+        {
+            return Err(Errno::BUSY);
+        }
+        let entry = Entry { written: written.clone(), promised: None };
+        table.written.insert(written.path().to_owned(), entry);
+        Ok(())
+    }
+
+    /// It is not written any more, or not by this name.
+    pub fn end(&self, written: &Arc<Written>) {
+        let mut table = self.lock();
+        if table.written.get(written.path()).is_some_and(|entry| Arc::ptr_eq(&entry.written, written)) {
+            table.written.remove(written.path());
+        }
+    }
+
+    /// A handle is being closed.
+    pub fn begin_close(&self) {
+        self.lock().closing += 1;
+    }
+
+    pub fn end_close(&self) {
+        self.lock().closing -= 1;
+        self.closed.notify_all();
+    }
+
+    /// Waits for what is being closed, not longer than for `patience`; gives what is open then.
+    pub fn wait(&self, patience: Duration) -> Vec<Arc<Written>> {
+        let closing = |table: &mut Table| table.closing > 0;
+        let waited = self.closed.wait_timeout_while(self.lock(), patience, closing);
+        let (table, _) = waited.unwrap_or_else(PoisonError::into_inner);
+        table.written.values().map(|entry| entry.written.clone()).collect()
+    }
+
+    /// There is a directory now.
+    pub fn make(&self, path: &str) -> Result<(), Errno> {
+        let mut table = self.lock();
+        if table.made.len() >= MOST_MADE {
+            return Err(Errno::NOSPC);
+        }
+        table.make(path);
+        Ok(())
+    }
+
+    /// The store knows the directories of this object itself now; gives those that it may not have known before.
+    pub fn stored(&self, path: &str) -> Vec<String> {
+        let mut table = self.lock();
+        let mut known = Vec::new();
+        let mut directory = parent_of(path);
+        while !directory.is_empty() {
+            if table.made.remove(directory) {
+                known.push(directory.to_owned());
+            }
+            directory = parent_of(directory);
+        }
+        known
+    }
+
+    /// Something was deleted in a directory, which stays.
+    pub fn stay(&self, directory: &str) {
+        self.lock().make(directory);
+    }
+
+    /// A directory is removed in which the store has nothing, unless there is something here.
+    pub fn remove(&self, path: &str) -> Result<(), Errno> {
+        let mut table = self.lock();
+        let is_written = |entry: &Entry| entry.written.is_pending() && parent_of(entry.written.path()) == path;
+        if table.below(path).next().is_some() || table.written.values().any(is_written) {
+            return Err(Errno::NOTEMPTY);
+        }
+        table.made.remove(path);
+        table.make(parent_of(path));
+        Ok(())
+    }
+
+    /// There is a directory that the store may not know.
+    pub fn has_directory(&self, path: &str) -> bool {
+        let table = self.lock();
+        table.made.contains(path) || table.below(path).next().is_some()
+    }
+
+    /// Names in a directory that the store may not know: whether they are directories.
+    pub fn listed(&self, directory: &str) -> Vec<(String, bool)> {
+        let table = self.lock();
+        let first = |path: &str| path.split('/').next().unwrap_or_default().to_owned();
+        let made: BTreeSet<String> = table.below(directory).map(first).collect();
+        let is_here = |entry: &&Entry| {
+            let written = &entry.written;
+            parent_of(written.path()) == directory && written.is_pending() && written.replaced().is_none()
+        };
+        let written = table.written.values().filter(is_here);
+        let written = written.map(|entry| (name_of(entry.written.path()).to_owned(), false));
+        made.into_iter().map(|name| (name, true)).chain(written).collect()
+    }
+}
