@@ -12,7 +12,7 @@ use object_store::http::HttpBuilder;
 use object_store::list::PaginatedListStore;
 use object_store::{BackoffConfig, ClientOptions, ObjectStore, RetryConfig};
 
-use crate::bounded::Bounded;
+use crate::bounded::{Asked, Bounded};
 use crate::error::StoreError;
 use crate::location::{Location, Scheme};
 use crate::profile::Profile;
@@ -23,7 +23,14 @@ pub(crate) struct Connected {
     pub objects: Arc<dyn ObjectStore>,
     /// None for a web server.
     pub lists: Option<Arc<dyn PaginatedListStore>>,
+    /// Where listings were asked for.
+    pub asked: Asked,
+    /// Whose keys are used, where the address need not say that and the keys stay the same.
+    pub account: Option<String>,
 }
+
+/// What asks about objects, and for listings.
+type Made = (Arc<dyn ObjectStore>, Option<Arc<dyn PaginatedListStore>>);
 
 /// Variables by which programs are told of stores and credentials. Not to be shown.
 #[derive(Default)]
@@ -68,6 +75,8 @@ impl Connected {
     pub fn new(location: &Location, limits: &Limits, environment: &Environment) -> Result<Connected, StoreError> {
         use_ring();
         let (retry, client) = (retries(limits), client(limits));
+        let (bounded, mut account) = (Bounded::default(), None);
+        let asked = bounded.asked.clone();
         let made = match location.scheme {
             Scheme::S3 => {
                 let told = environment.settings("AWS_");
@@ -77,11 +86,13 @@ impl Connected {
                 let builder = builder.with_bucket_name(&location.bucket).with_retry(retry);
                 // Not every store can delete many at once.
                 let builder = builder.with_disable_bulk_delete(true);
+                let is_for_good = builder.get_config_value(&AmazonS3ConfigKey::Token).is_none();
+                account = builder.get_config_value(&AmazonS3ConfigKey::AccessKeyId).filter(|_| is_for_good);
                 // Who names such an address wants it.
                 let address = builder.get_config_value(&AmazonS3ConfigKey::Endpoint);
                 let is_http = address.is_some_and(|address| address.starts_with("http://"));
                 let client = client.with_allow_http(is_http || environment.is_on("AWS_ALLOW_HTTP"));
-                builder.with_client_options(client).with_http_connector(Bounded::default()).build().map(connected)
+                builder.with_client_options(client).with_http_connector(bounded).build().map(connected)
             }
             Scheme::Google => {
                 let told = environment.settings("GOOGLE_");
@@ -89,7 +100,7 @@ impl Connected {
                 let builder = told.fold(builder, |builder, (key, value)| builder.with_config(key, value));
                 let client = client.with_allow_http(environment.is_on("GOOGLE_ALLOW_HTTP"));
                 let builder = builder.with_retry(retry).with_client_options(client);
-                builder.with_http_connector(Bounded::default()).build().map(connected)
+                builder.with_http_connector(bounded).build().map(connected)
             }
             Scheme::Azure => {
                 let told = environment.settings("AZURE_");
@@ -97,23 +108,24 @@ impl Connected {
                 let builder = told.fold(builder, |builder, (key, value)| builder.with_config(key, value));
                 let client = client.with_allow_http(environment.is_on("AZURE_ALLOW_HTTP"));
                 let builder = builder.with_retry(retry).with_client_options(client);
-                builder.with_http_connector(Bounded::default()).build().map(connected)
+                builder.with_http_connector(bounded).build().map(connected)
             }
             Scheme::Https | Scheme::Http => {
                 // Nothing secret is sent, and who writes http:// wants it; https:// never becomes http:// on the way.
                 let client = client.with_allow_http(location.scheme == Scheme::Http);
                 let builder = HttpBuilder::new().with_url(location.to_string()).with_retry(retry);
-                let builder = builder.with_client_options(client).with_http_connector(Bounded::default());
-                builder.build().map(|store| Connected { objects: Arc::new(store), lists: None })
+                let builder = builder.with_client_options(client).with_http_connector(bounded);
+                builder.build().map(|store| (Arc::new(store) as _, None))
             }
         };
-        made.map_err(|error| StoreError::Settings(explain(location.scheme, &error)))
+        let (objects, lists) = made.map_err(|error| StoreError::Settings(explain(location.scheme, &error)))?;
+        Ok(Connected { objects, lists, asked, account })
     }
 }
 
-fn connected(store: impl ObjectStore + PaginatedListStore) -> Connected {
+fn connected(store: impl ObjectStore + PaginatedListStore) -> Made {
     let store = Arc::new(store);
-    Connected { objects: store.clone(), lists: Some(store) }
+    (store.clone(), Some(store))
 }
 
 /// How busy and broken stores are asked again: after a tenth of a second, then later and later. It ends before the time

@@ -109,10 +109,12 @@ mod tests {
         assert!(!strong.is_same(&object(Some("\"other\""), 5)));
         for object in [&strong, &bare] {
             assert_eq!(object.conditions().if_match.as_deref(), Some("\"tag\""));
+            assert!(object.names_bytes());
         }
         for object in [object(Some("W/\"tag\""), 5), object(None, 5)] {
             let conditions = object.conditions();
             assert!(conditions.if_match.is_none() && conditions.if_unmodified_since.is_some());
+            assert!(!object.names_bytes());
             assert!(!object.is_same(&strong) && object.is_same(&object));
         }
     }

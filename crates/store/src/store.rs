@@ -93,6 +93,13 @@ impl Store {
         self.hedging.counts()
     }
 
+    /// What tells this store from others of the same [location](Store::location), whatever setting says so: where it
+    /// was asked for listings, and whose keys were used. None if it was not asked yet. Not to be shown.
+    pub fn identity(&self) -> Option<String> {
+        let account = self.connected.account.as_deref().unwrap_or_default();
+        self.connected.asked.address().map(|address| format!("{} {address} {account}", self.location))
+    }
+
     /// Where it is.
     pub fn location(&self) -> &Location {
         &self.location

@@ -40,6 +40,61 @@ fn nothing_that_a_store_answers_is_repeated() {
     assert!(s3.take_asked().iter().any(|asked| asked.header("x-amz-security-token") == Some(SECRETS[2])));
 }
 
+/// Whatever setting says where the store is, and whose it is.
+#[test]
+fn stores_of_one_name_are_told_apart() {
+    let (one, other, folder) = (S3::start(), S3::start(), tempfile::tempdir().unwrap());
+    let config = |name: &str, s3: &S3| {
+        let path = folder.path().join(name);
+        std::fs::write(&path, format!("[default]\nendpoint_url = {}\n", s3.url())).unwrap();
+        path.to_str().unwrap().to_owned()
+    };
+    let identity = |location: &str, told: &[(&str, String)]| {
+        let [key, secret, _] = SECRETS.map(str::to_owned);
+        let keys = [("AWS_ACCESS_KEY_ID", key), ("AWS_SECRET_ACCESS_KEY", secret)];
+        let told = keys.iter().chain(told).map(|(name, value)| ((*name).to_owned(), value.clone()));
+        // What comes last counts.
+        let told: std::collections::HashMap<_, _> = told.collect();
+        let store = Store::open_with(&Location::parse(location).unwrap(), LIMITS, told).unwrap();
+        assert_eq!(store.identity(), None, "nobody knows before it is asked");
+        // It need not understand the question.
+        let _ = store.list("", None);
+        store.identity().unwrap()
+    };
+    let yes = || "true".to_owned();
+    let s3 = |told: &[(&str, String)]| identity("s3://bucket", told);
+    let of = |s3: &S3| vec![("AWS_ENDPOINT_URL", s3.url())];
+    let both: [[String; 2]; 4] = [
+        [&one, &other].map(|store| s3(&of(store))),
+        [config("one", &one), config("other", &other)].map(|path| s3(&[("AWS_CONFIG_FILE", path)])),
+        [&one, &other].map(|store| {
+            let told =
+                [("GOOGLE_BASE_URL", store.url()), ("GOOGLE_SKIP_SIGNATURE", yes()), ("GOOGLE_ALLOW_HTTP", yes())];
+            identity("gs://bucket", &told)
+        }),
+        [&one, &other].map(|store| {
+            let told = [
+                ("AZURE_STORAGE_ACCOUNT_NAME", "account".to_owned()),
+                ("AZURE_ENDPOINT", store.url()),
+                ("AZURE_SKIP_SIGNATURE", yes()),
+                ("AZURE_ALLOW_HTTP", yes()),
+            ];
+            identity("az://bucket", &told)
+        }),
+    ];
+    for [of_one, of_other] in &both {
+        assert!(of_one != of_other && of_one.contains(&one.url()) && of_other.contains(&other.url()), "{of_one}");
+    }
+    assert_eq!(both[0], both[1], "a server is the same by whatever setting it is found");
+    // Keys that stay the same tell accounts apart; those of a session are new each time.
+    let other_keys = |more: &[(&'static str, String)]| {
+        s3(&[&of(&one)[..], &[("AWS_ACCESS_KEY_ID", "AKIAOTHER".to_owned())], more].concat())
+    };
+    assert_ne!(other_keys(&[]), both[0][0]);
+    let token = [("AWS_SESSION_TOKEN", "TokenOfTheTest".to_owned())];
+    assert_eq!(other_keys(&token), s3(&[&of(&one)[..], &token].concat()));
+}
+
 #[test]
 fn an_answer_without_end_ends() {
     let s3 = S3::start();
