@@ -53,22 +53,27 @@ pub(super) fn serve(
     handle.close();
     // It has nothing more to do.
     let _ = waiting.join();
-    served.map_err(|error| Failure::Work(format!("serving {} has failed: {error}", mountpoint.display())))?;
-    let Some(cache) = cache else { return Ok(()) };
-    saving::save(cache, patience)?;
+    let served = served.map_err(|error| Failure::Work(format!("serving {} has failed: {error}", mountpoint.display())));
+    let Some(cache) = cache else { return served };
+    // All that is to be kept is kept before anything is told, which may fail.
+    let saved = saving::save(cache, patience);
     let Status { total, traffic, tier, .. } = Status::of(cache);
+    cache.end_tier();
+    let finished = cache.finish();
+    served?;
+    saved?;
     if !is_detached {
         let below = tier.map_or(String::new(), |tier| format!(", {} in the SSD tier", human::count(tier.hits)));
-        writeln!(
+        // Nobody may be there to hear it.
+        let _ = writeln!(
             stderr(),
             "hotset: {} of {} references hit{below}, {} read from the source",
             human::count(total.hits),
             human::count(total.references),
             human::bytes(traffic.bytes_read)
-        )?;
+        );
     }
-    cache.end_tier();
-    Ok(cache.finish()?)
+    Ok(finished?)
 }
 
 /// Ends the mount when it is asked for: at once if nothing is open there, else with the last close, after `patience`,
