@@ -304,10 +304,15 @@ impl FileCache {
     /// From now on what memory lets go of goes to the tier, whose blocks have the size of the cache's. Schemes that cut
     /// or classify blocks in their own way are refused, now and later.
     pub fn put_on(&self, tier: Tier) -> Result<(), CacheError> {
-        let mut state = self.shared.lock();
-        state.decider.check_takes_tier(&self.policy())?;
-        state.decider.frames_mut().tier = Some(tier);
+        self.check_takes_tier()?;
+        self.shared.lock().decider.frames_mut().tier = Some(tier);
         Ok(())
+    }
+
+    /// An error if there can be no tier below the scheme.
+    pub fn check_takes_tier(&self) -> Result<(), CacheError> {
+        let policy = self.policy();
+        self.shared.lock().decider.check_takes_tier(&policy)
     }
 
     /// Sends what memory holds to the tier, as far as it enters, and waits until all of it is written. The tier is

@@ -20,13 +20,6 @@ impl From<u64> for Version {
     }
 }
 
-impl From<(u64, u64)> for Version {
-    /// Device and inode.
-    fn from((device, inode): (u64, u64)) -> Version {
-        Version(u128::from(device) << 64 | u128::from(inode))
-    }
-}
-
 impl From<&str> for Version {
     /// An etag, a checksum, or whatever a store calls it; kept as 128 bits of a hash.
     fn from(tag: &str) -> Version {
@@ -52,14 +45,32 @@ pub struct Stamp {
     pub all: Version,
     /// The file was changed so lately that it may change again and have the same versions.
     pub is_fresh: bool,
-    /// Which file of the store it is, where that can be told in years to come.
-    pub file: Option<Version>,
+    /// Which file of the store it is, where that can be told.
+    pub file: Option<Identity>,
 }
 
-/// Which version of which file of a store, as it is found again by whoever starts later.
+/// Which file of a store it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Identity {
+    /// The same file, whoever asks and whenever.
+    Lasting(Version),
+    /// The same file as long as this process runs.
+    Passing(Version),
+    /// An inode, of a stamp that is one [of times](Stamp::of_times). It lasts if that of its device do.
+    Inode {
+        /// As devices are numbered now.
+        device: u64,
+        /// Its number there.
+        inode: u64,
+    },
+}
+
+/// Which version of which file of a store.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct FileVersion {
     pub file: u128,
+    /// It is found again by whoever starts later.
+    pub lasts: bool,
     pub size: u64,
     pub data: u128,
     pub all: u128,
@@ -80,14 +91,27 @@ impl Stamp {
     }
 
     /// The same stamp, of this file.
-    pub fn of_file(self, file: impl Into<Version>) -> Stamp {
-        Stamp { file: Some(file.into()), ..self }
+    pub fn of_file(self, file: Identity) -> Stamp {
+        Stamp { file: Some(file), ..self }
     }
 
-    /// Which version it is, if nothing else can ever have the same one.
-    pub(crate) fn version(&self) -> Option<FileVersion> {
-        let file = self.file.filter(|_| !self.is_fresh)?;
-        Some(FileVersion { file: file.0, size: self.size, data: self.data.0, all: self.all.0 })
+    /// Which version it is, if nothing else can have the same one. Inodes of `lasting` are the same files for ever.
+    pub(crate) fn version(&self, lasting: Option<u64>) -> Option<FileVersion> {
+        let (file, lasts) = match self.file.filter(|_| !self.is_fresh)? {
+            Identity::Lasting(file) => (file.0, true),
+            Identity::Passing(file) => (file.0, false),
+            Identity::Inode { device, inode } if lasting == Some(device) && !self.is_in_whole_seconds() => {
+                (u128::from(inode), true)
+            }
+            Identity::Inode { device, inode } => (u128::from(device) << 64 | u128::from(inode), false),
+        };
+        Some(FileVersion { file, lasts, size: self.size, data: self.data.0, all: self.all.0 })
+    }
+
+    /// Times of inodes that the kernel sets have fractions of a second, if the file system has these. Programs that
+    /// make images of file systems give all files the same second, in each image that they make.
+    fn is_in_whole_seconds(&self) -> bool {
+        self.all.0.is_multiple_of(1_000_000_000)
     }
 
     /// True if the bytes are those that they were at the other stamp.
@@ -168,7 +192,7 @@ impl Source for File {
         let nanos = |seconds: i64, nanos: i64| i128::from(seconds) * 1_000_000_000 + i128::from(nanos);
         let modified = nanos(about.mtime(), about.mtime_nsec());
         let stamp = Stamp::of_times(about.len(), modified, nanos(about.ctime(), about.ctime_nsec()));
-        Ok(stamp.of_file((about.dev(), about.ino())))
+        Ok(stamp.of_file(Identity::Inode { device: about.dev(), inode: about.ino() }))
     }
 
     fn sync(&self, data_only: bool) -> io::Result<()> {

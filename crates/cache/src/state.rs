@@ -192,6 +192,6 @@ impl State {
         let frames = self.decider.frames_mut();
         let Some(tier) = &mut frames.tier else { return };
         let is_certain = !known.in_doubt && known.writers == 0 && frames.unwritten.of(file).is_none();
-        tier.bind(file, known.stamp.filter(|_| is_certain).and_then(|stamp| stamp.version()));
+        tier.bind(file, known.stamp.filter(|_| is_certain));
     }
 }

@@ -22,6 +22,7 @@ mod record;
 use std::io;
 use std::path::Path;
 
+use hotset_core::host::Refusal;
 use hotset_core::policy::PolicySpec;
 use hotset_core::spec::Value;
 use serde::Serialize;
@@ -30,6 +31,9 @@ use crate::error::CacheError;
 use crate::machine::Memory;
 use crate::source::Source;
 use crate::sync::Arc;
+use folder::Folder;
+use levels::Begun;
+use pool::Pool;
 
 pub use levels::Tier;
 pub(crate) use pool::{Lease, bring};
@@ -52,9 +56,11 @@ pub struct TierSettings {
     pub writes: Option<u64>,
     /// Seed of the policy's random numbers.
     pub seed: u64,
-    /// What names the source beside its files: what was kept of another one is forgotten. Empty where files are told
-    /// apart whatever it is, as those of file systems are.
+    /// What names the source beside its files: what was kept of another one is forgotten.
     pub source: String,
+    /// The device of which inodes are the same files for ever, in the source of this name. What is kept of others is
+    /// used as long as this process runs.
+    pub device: Option<u64>,
 }
 
 /// Which of the blocks that memory lets go of enter.
@@ -138,6 +144,11 @@ pub enum TierError {
     /// The index is something else.
     #[error("\"index\" in it is not the index of a tier: name an empty directory")]
     Foreign,
+    /// There are blocks without an index.
+    #[error(
+        "\"blocks\" in it is not a tier's, or the \"index\" that belongs to it is missing: name an empty directory, or delete that file"
+    )]
+    Blocks,
     /// The index is of another version.
     #[error(
         "it was made by another version of hotset (format {0}, where this one has 1): name another directory, or delete the files in it"
@@ -191,6 +202,12 @@ pub enum TierError {
     Cache(#[from] CacheError),
 }
 
+impl From<Refusal> for TierError {
+    fn from(refusal: Refusal) -> TierError {
+        CacheError::from(refusal).into()
+    }
+}
+
 impl TierSettings {
     /// Frames that fit, with their records.
     fn frames(&self) -> Result<u32, TierError> {
@@ -216,10 +233,12 @@ impl Tier {
         settings: &TierSettings,
         tell: impl Fn(&str) + Send + Sync + 'static,
     ) -> Result<Tier, TierError> {
-        let frames = u64::from(settings.frames()?);
-        let sizes = [frames * settings.block, record::HEADER + frames * record::RECORD];
-        let folder::Folder { data, index, lock } = folder::Folder::open(folder, sizes)?;
-        Tier::over([data, index], settings, tell, Box::new(lock))
+        let frames = settings.frames()?;
+        let sizes = [settings.block, record::RECORD].map(|bytes| bytes * u64::from(frames));
+        Tier::new(settings, frames, || {
+            let Folder { data, index, lock } = Folder::open(folder, [sizes[0], record::HEADER + sizes[1]])?;
+            begin([data, index], settings, frames, tell, Box::new(lock))
+        })
     }
 
     /// The tier in two files, its blocks and their index, of which `lock` keeps others off.
@@ -230,10 +249,21 @@ impl Tier {
         lock: Box<dyn Send + Sync>,
     ) -> Result<Tier, TierError> {
         let frames = settings.frames()?;
-        let index = files[1].as_ref();
-        let secret = record::begin(index, settings.block, &settings.source, folder::draw)?;
-        let found = record::read(index, secret, frames).map_err(TierError::Index)?;
-        let pool = pool::Pool::new(files, secret, settings.block, frames, &found, Box::new(tell));
-        Tier::new(settings, frames, pool, &found, lock)
+        Tier::new(settings, frames, || begin(files, settings, frames, tell, lock))
     }
+}
+
+/// Takes the files into use.
+fn begin(
+    files: [Arc<dyn Source>; 2],
+    settings: &TierSettings,
+    frames: u32,
+    tell: impl Fn(&str) + Send + Sync + 'static,
+    lock: Box<dyn Send + Sync>,
+) -> Result<Begun, TierError> {
+    let index = files[1].as_ref();
+    let secret = record::begin(index, settings.block, &settings.source, folder::draw)?;
+    let found = record::read(index, secret, frames).map_err(TierError::Index)?;
+    let pool = Pool::new(files, secret, settings.block, frames, &found, Box::new(tell));
+    Ok(Begun { pool: Arc::new(pool), found, lock })
 }

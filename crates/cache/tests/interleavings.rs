@@ -9,7 +9,7 @@ use std::io;
 use std::ops::Range;
 use std::sync::Arc;
 
-use hotset_cache::source::{Source, Stamp};
+use hotset_cache::source::{Identity, Source, Stamp};
 use hotset_cache::{Access, Admit, FileCache, Settings, Stream, Tier, TierSettings};
 use hotset_core::policy::PolicySpec;
 use hotset_core::request::Kind;
@@ -168,7 +168,7 @@ impl Source for Handle {
     fn stamp(&self) -> io::Result<Stamp> {
         let model = self.model.lock().unwrap();
         let changes = model.changes.len() as u64;
-        Ok(Stamp::new(model.size(), changes.into()).of_file(1))
+        Ok(Stamp::new(model.size(), changes.into()).of_file(Identity::Lasting(1.into())))
     }
 
     fn sync(&self, _data_only: bool) -> io::Result<()> {

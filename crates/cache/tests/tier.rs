@@ -17,7 +17,7 @@ use hotset_sim::{BlockSize, Options, Silent, prepare};
 use hotset_trace::{OpenOptions, formats, open};
 
 use support::disk::{BLOCK, Disk, HEADER, RECORD, cache, read_all, reads, settle, status, stored, tier};
-use support::{Memory, Opened};
+use support::{Memory, Opened, pattern};
 
 /// Hits and references of a spec over a recording.
 fn simulated(recording: &Path, spec: &str, capacity: u64) -> (u64, u64) {
@@ -344,8 +344,66 @@ fn a_directory_is_used_by_one_mount_of_its_owner_alone() {
     fs::write(foreign.join("index"), "a list of words").unwrap();
     assert!(matches!(open(&foreign, &settings), Err(TierError::Foreign)));
     assert_eq!(fs::read(foreign.join("index")).unwrap()[..15], *b"a list of words", "it is not touched");
+    assert_eq!(fs::read_dir(&foreign).unwrap().count(), 1, "and nothing is put beside it");
     fs::write(foreign.join("index"), b"hotset tier\0\0\0\0\x02").unwrap();
     assert!(matches!(open(&foreign, &settings), Err(TierError::Format(2))));
+}
+
+/// Names as common as these may be somebody's own, in a directory that is private, too.
+#[test]
+fn files_that_are_not_a_tiers_stay_as_they_are() {
+    let folder = tempfile::tempdir().unwrap();
+    fs::set_permissions(folder.path(), fs::Permissions::from_mode(0o700)).unwrap();
+    let (index, blocks) = (folder.path().join("index"), folder.path().join("blocks"));
+    let own = |seed, length| pattern(seed, length);
+    let zeros = |length| [vec![0; 5000], pattern(3, length)].concat();
+    let refused = |settings: &TierSettings| Tier::open(folder.path(), settings, |_| ()).map(drop).unwrap_err();
+    let settings = tier("lru", 64);
+    for (of_index, of_blocks) in [
+        (Some(own(1, 300_000)), Some(own(2, 900_000))),
+        (Some(own(1, 300_000)), None),
+        (Some(zeros(300_000)), None),
+        (None, Some(own(2, 900_000))),
+        (Some(Vec::new()), Some(own(2, 900_000))),
+        (Some(Vec::new()), Some(zeros(10))),
+    ] {
+        for (path, bytes) in [(&index, &of_index), (&blocks, &of_blocks)] {
+            drop(fs::remove_file(path));
+            bytes.iter().for_each(|bytes| fs::write(path, bytes).unwrap());
+        }
+        let error = refused(&settings);
+        assert!(matches!(error, TierError::Foreign | TierError::Blocks), "{error}");
+        assert!(fs::read(&index).ok() == of_index && fs::read(&blocks).ok() == of_blocks, "{error}");
+    }
+    // Neither is a tier that was to be used in a way that is refused.
+    fs::remove_file(&index).unwrap();
+    fs::remove_file(&blocks).unwrap();
+    let opened = |settings: &TierSettings| Tier::open(folder.path(), settings, |_| ()).map(drop).unwrap();
+    opened(&settings);
+    let whole = [&index, &blocks].map(|path| fs::read(path).unwrap());
+    for policy in ["opt", "render"] {
+        refused(&tier(policy, 32));
+        assert!([&index, &blocks].map(|path| fs::read(path).unwrap()) == whole, "{policy}");
+    }
+    // What others were given a right to is its owner's alone again.
+    for path in [&index, &blocks] {
+        fs::set_permissions(path, fs::Permissions::from_mode(0o644)).unwrap();
+    }
+    opened(&settings);
+    for path in [&index, &blocks] {
+        assert_eq!(fs::metadata(path).unwrap().permissions().mode() & 0o777, 0o600);
+    }
+}
+
+/// A policy that brings blocks which nobody has asked for: nobody has them.
+#[test]
+fn what_a_policy_would_bring_by_itself_is_not_there() {
+    let settings = tier("acme(refetch=on)", 100);
+    let cache = Disk::default().cache("lru", 4, &settings);
+    let files = [1, 2, 3].map(|file| Opened::of(&cache, &format!("/f{file}"), stored(file, 40_000)));
+    work(&cache, &files, true);
+    cache.validate();
+    assert!(status(&cache).hits > 100, "{:?}", status(&cache));
 }
 
 #[test]

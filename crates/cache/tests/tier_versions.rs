@@ -3,6 +3,9 @@
 
 mod support;
 
+use std::sync::atomic::Ordering;
+
+use hotset_cache::TierSettings;
 use hotset_core::parts::random::Random;
 
 use support::disk::{Disk, read_all, reads, status, stored, tier};
@@ -132,4 +135,55 @@ fn what_nobody_can_tell_again_stays_out() {
         (0..2).for_each(|_| read_all(&cache, &file));
         assert_eq!((status(&cache).demotions, reads(&store)), (0, 80));
     }
+}
+
+/// Inodes of one device are the same files for ever. Those of others are as long as the process runs, and so are files
+/// whose times are in whole seconds: of these there may be another one with the same inode in another image.
+#[test]
+fn what_only_this_process_can_tell_is_of_no_use_to_the_next_one() {
+    const AGO: i128 = 1_600_000_000_000_000_000;
+    let settings = TierSettings { device: Some(7), ..tier("lru", 64) };
+    for (device, time, lasts) in [(7, AGO + 1, true), (7, AGO, false), (8, AGO + 1, false)] {
+        let disk = Disk::default();
+        let file = || {
+            let store = stored(1, 20_000);
+            store.device.store(device, Ordering::SeqCst);
+            store.changed_at(time);
+            store
+        };
+        let (store, first) = (file(), disk.cache("lru", 4, &settings));
+        let opened = Opened::of(&first, "/f", store.clone());
+        (0..3).for_each(|_| read_all(&first, &opened));
+        assert_eq!((reads(&store), status(&first).hits), (40, 80), "within a process all of it is used");
+        first.end_tier();
+        let next = disk.cache("lru", 4, &settings);
+        assert_eq!(status(&next).restored_blocks, if lasts { 40 } else { 0 }, "{device} {time}");
+        // Another one of which all is the same but the bytes.
+        let other = file();
+        if !lasts {
+            other.lose(pattern(7, 20_000));
+        }
+        read_all(&next, &Opened::of(&next, "/f", other.clone()));
+        assert_eq!(reads(&other), if lasts { 0 } else { 40 });
+        next.validate();
+    }
+}
+
+/// Who knows what lasts finds nothing that was kept by somebody who did not.
+#[test]
+fn what_lay_in_a_frame_before_is_not_found_again() {
+    let (disk, settings) = (Disk::default(), TierSettings { device: Some(7), ..tier("lru", 17) });
+    let fill = |device: u64| {
+        let cache = disk.cache("lru", 2, &settings);
+        for number in 1..4 {
+            let store = stored(number, 8000);
+            store.device.store(device, Ordering::SeqCst);
+            store.changed_at(1_600_000_000_000_000_001);
+            read_all(&cache, &Opened::of(&cache, "/f", store));
+        }
+        cache.end_tier();
+        status(&disk.cache("lru", 2, &settings)).restored_blocks
+    };
+    assert_eq!(fill(7), 16);
+    assert_eq!(fill(8), 0, "their frames were taken by others");
 }

@@ -150,8 +150,11 @@ impl Mount {
             true => Some(Arc::new(self.cache(&policy, block)?)),
             false => None,
         };
-        if let (Some(cache), Some(tier)) = (&cache, self.ssd.open(block, self.seed, &served)?) {
-            cache.put_on(tier)?;
+        let store = served.reach()?;
+        if let Some(cache) = cache.as_ref().filter(|_| self.ssd.is_asked_for()) {
+            // Its files are not touched for a scheme that takes none.
+            cache.check_takes_tier()?;
+            self.ssd.open(block, self.seed, &served, store.as_deref())?.map_or(Ok(()), |tier| cache.put_on(tier))?;
         }
         let options = Options {
             mode: match self.mode {
@@ -174,7 +177,7 @@ impl Mount {
         serving::raise_limit();
         let (shown, mountpoint) = (served.shown(), served.mountpoint());
         serving::explain_panics(&shown);
-        let (mounted, store) = served.mount(cache.clone(), options)?;
+        let mounted = served.mount(store.clone(), cache.clone(), options)?;
         let subject = cache.as_ref().map(|cache| control::of_mount(cache.clone(), store));
         let _reachable =
             subject.as_ref().and_then(|subject| control::serve_mount(device_at(mountpoint), subject.clone()));

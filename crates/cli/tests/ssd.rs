@@ -4,13 +4,15 @@
 mod support;
 
 use std::fs;
-use std::process::Command;
+use std::path::Path;
+use std::process::{Command, Stdio};
 use std::thread;
 use std::time::Duration;
 
+use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 
-use support::mounted::{Mount, can_mount, pattern};
+use support::mounted::{Mount, can_mount, pattern, wait_for};
 use support::{Folder, hotset};
 
 const FILES: u64 = 20;
@@ -94,6 +96,60 @@ fn what_memory_lets_go_of_is_read_from_the_ssd_after_a_kill_too() {
     assert_eq!(status(&mount)["bytes_read"], 0, "{}", status(&mount));
     let top = hotset(&["top", mount.at("").to_str().unwrap(), "--once"]);
     assert!(top.out.contains("SSD tier lru"), "{top:?}");
+}
+
+#[test]
+fn what_memory_holds_is_sent_down_though_nobody_hears_of_it() {
+    if !can_mount() {
+        return;
+    }
+    let folder = Folder::new();
+    let ssd = folder.path("ssd");
+    let mut mount = Mount::new(&["--memory", "4M", "--policy", "lru", "--ssd", &ssd, "--ssd-size", "8M"]);
+    fill(&mount);
+    read_all(&mount, |number| number);
+    mount.hang_up();
+    mount.stop();
+    mount.start();
+    read_all(&mount, |number| number);
+    assert_eq!(status(&mount)["bytes_read"], 0, "{}", status(&mount));
+}
+
+/// Here a mount, which numbers files as it likes.
+#[test]
+fn what_is_kept_of_files_that_are_not_known_again_ends_with_the_mount() {
+    if !can_mount() {
+        return;
+    }
+    let (below, folder) = (Mount::new(&["--memory", "0"]), Folder::new());
+    fill(&below);
+    let (at, ssd) = (folder.path("at"), folder.path("ssd"));
+    fs::create_dir(&at).unwrap();
+    for _ in 0..2 {
+        let mut child = Command::new(env!("CARGO_BIN_EXE_hotset"))
+            .args(["mount", below.at("").to_str().unwrap(), &at, "--memory", "256K", "--policy", "lru"])
+            .args(["--ssd", &ssd, "--ssd-size", "8M"])
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        wait_for(Path::new(&at), &mut child);
+        let told = |key: &str| {
+            let run = hotset(&["ctl", &at, "status"]).good();
+            serde_json::from_str::<Value>(&run.out).unwrap()["tier"][key].as_u64().unwrap()
+        };
+        assert_eq!(told("restored_blocks"), 0);
+        for _ in 0..3 {
+            for number in 0..FILES {
+                let read = fs::read(Path::new(&at).join(name(number))).unwrap();
+                assert!(read == pattern(number, BYTES), "file {number}");
+            }
+            thread::sleep(Duration::from_millis(100));
+        }
+        assert!(told("hits") > 100, "as long as it runs all of it is used");
+        kill_process(Pid::from_child(&child), Signal::TERM).unwrap();
+        let said = String::from_utf8(child.wait_with_output().unwrap().stderr).unwrap();
+        assert!(said.contains("nobody can tell for certain after a restart which files of "), "{said}");
+    }
 }
 
 #[test]

@@ -139,6 +139,31 @@ fn what_is_kept_of_objects_outlives_the_process() {
     stop(third);
 }
 
+/// The same name, key, size and etag, which is all that a version of an object is known by.
+#[test]
+fn what_is_kept_of_one_server_is_not_served_as_anothers() {
+    if !can_mount() {
+        return;
+    }
+    let (one, other, folder) = (S3::start(), S3::start(), Folder::new());
+    let (at, ssd, config) = (folder.path("at"), folder.path("ssd"), folder.path("config"));
+    fs::create_dir(&at).unwrap();
+    for (s3, seed) in [(&one, 1), (&other, 2)] {
+        s3.put("f", pattern(seed, 300_000));
+    }
+    for (s3, seed) in [(&one, 1), (&other, 2), (&other, 2)] {
+        fs::write(&config, format!("[default]\nendpoint_url = {}\n", s3.url())).unwrap();
+        let options = ["--memory", "512K", "--policy", "lru", "--ssd", &ssd, "--ssd-size", "8M"];
+        let mut mount = command(s3, &[&["s3://bucket", &at], &options[..]].concat());
+        mount.env_remove("AWS_ENDPOINT_URL").env("AWS_CONFIG_FILE", &config);
+        let child = start(mount, &at);
+        assert!(fs::read(Path::new(&at).join("f")).unwrap() == pattern(seed, 300_000), "bytes of the other one");
+        stop(child);
+    }
+    let asked = other.take_asked().iter().filter(|asked| asked.range.is_some()).count();
+    assert!((1..=3).contains(&asked), "{asked} reads: the second time it is on the disk");
+}
+
 #[test]
 fn what_cannot_be_served_is_refused_before_it_is_mounted() {
     if !can_mount() {

@@ -21,7 +21,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::Receiver;
 use std::time::Duration;
 
-use hotset_cache::source::{self, Stamp};
+use hotset_cache::source::{self, Identity, Stamp};
 use hotset_cache::workers::Workers;
 use hotset_cache::{FileCache, FileNumber};
 use hotset_core::request::{Kind, Op};
@@ -450,5 +450,5 @@ pub(crate) fn stamp(stat: &Stat) -> Stamp {
     }
     let modified = nanos(stat.st_mtime, stat.st_mtime_nsec);
     let stamp = Stamp::of_times(stat.st_size as u64, modified, nanos(stat.st_ctime, stat.st_ctime_nsec));
-    stamp.of_file((stat.st_dev, stat.st_ino))
+    stamp.of_file(Identity::Inode { device: stat.st_dev, inode: stat.st_ino })
 }

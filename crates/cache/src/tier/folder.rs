@@ -7,13 +7,13 @@ use std::os::unix::fs::FileExt;
 use std::path::Path;
 
 use hotset_core::spec::Value;
-use rustix::fs::{Advice, FallocateFlags, FileType, FlockOperation, Mode, OFlags, Stat};
+use rustix::fs::{Advice, FallocateFlags, FileType, FlockOperation, Mode, OFlags, SeekFrom, Stat};
 use rustix::io::Errno;
 use rustix::process::geteuid;
 
 use crate::source::{Source, Stamp};
 use crate::sync::Arc;
-use crate::tier::TierError;
+use crate::tier::{TierError, record};
 
 /// The files of a tier, which are this process's until it is dropped.
 pub(super) struct Folder {
@@ -25,20 +25,33 @@ pub(super) struct Folder {
 
 impl Folder {
     /// Opens the files in `path`, which is made if it is missing, at these sizes in bytes, for which there is room.
+    /// What is there is not changed before it is certain that it is a tier's.
     pub fn open(path: &Path, [data, index]: [u64; 2]) -> Result<Folder, TierError> {
         let lock = own(path)?;
         match rustix::fs::flock(&lock, FlockOperation::NonBlockingLockExclusive) {
             Err(Errno::WOULDBLOCK) => return Err(TierError::InUse),
             locked => locked.map_err(|error| TierError::Folder(error.into()))?,
         }
-        let files = [("blocks", data), ("index", index)].map(|(name, bytes)| (file(&lock, name), bytes));
-        let [data, index] = files.map(|(file, bytes)| Ok::<_, TierError>((file?, bytes)));
-        let (data, index) = (data?, index?);
+        let there = |name| Ok::<_, TierError>(file(&lock, name, OFlags::empty())?.filter(has_data));
+        match (there("index")?, there("blocks")?) {
+            (Some(index), _) => record::check(&index)?,
+            (None, Some(_)) => return Err(TierError::Blocks),
+            (None, None) => {}
+        }
+        let made = |name| file(&lock, name, OFlags::CREATE)?.ok_or(TierError::NoFile(name));
+        let (data, index) = ((made("blocks")?, data), (made("index")?, index));
+        for (file, _) in [&data, &index] {
+            // Others may have been given a right to it meanwhile.
+            rustix::fs::fchmod(file, OWNERS).map_err(|error| TierError::Folder(error.into()))?;
+        }
         make_room([&data, &index])?;
         let shared = |file: File| -> Arc<dyn Source> { Arc::new(OnDisk(file)) };
         Ok(Folder { data: shared(data.0), index: shared(index.0), lock })
     }
 }
+
+/// The rights of the files: their owner's alone.
+const OWNERS: Mode = Mode::RUSR.union(Mode::WUSR);
 
 /// The directory, which belongs to this user alone.
 fn own(path: &Path) -> Result<OwnedFd, TierError> {
@@ -63,17 +76,26 @@ fn is_own(about: &Stat) -> bool {
     about.st_uid == geteuid().as_raw()
 }
 
-/// A file in it, made if it is missing.
-fn file(folder: &OwnedFd, name: &'static str) -> Result<File, TierError> {
-    let flags = OFlags::RDWR | OFlags::CREATE | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
+/// A file in it; none if it is missing and was not to be made.
+fn file(folder: &OwnedFd, name: &'static str, more: OFlags) -> Result<Option<File>, TierError> {
+    let flags = OFlags::RDWR | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC | more;
     let failed = |error: Errno| match error {
         Errno::LOOP | Errno::ISDIR | Errno::NXIO => TierError::NoFile(name),
         error => TierError::File { name, source: error.into() },
     };
-    let file = rustix::fs::openat(folder, name, flags, Mode::RUSR | Mode::WUSR).map_err(failed)?;
+    let file = match rustix::fs::openat(folder, name, flags, OWNERS) {
+        Err(Errno::NOENT) => return Ok(None),
+        opened => opened.map_err(failed)?,
+    };
     let about = rustix::fs::fstat(&file).map_err(failed)?;
     let is_file = FileType::from_raw_mode(about.st_mode) == FileType::RegularFile && about.st_nlink == 1;
-    if is_file && is_own(&about) { Ok(file.into()) } else { Err(TierError::NoFile(name)) }
+    if is_file && is_own(&about) { Ok(Some(file.into())) } else { Err(TierError::NoFile(name)) }
+}
+
+/// Whether anything was ever written to it: what was only reserved has nothing to be lost.
+fn has_data(file: &File) -> bool {
+    file.metadata().map_or(true, |about| about.len() > 0)
+        && !matches!(rustix::fs::seek(file, SeekFrom::Data(0)), Err(Errno::NXIO))
 }
 
 /// Gives the files the sizes that they are to have, with room on the disk for all of that.

@@ -14,7 +14,7 @@ use crate::arena::Frame;
 use crate::block_index::Block;
 use crate::error::CacheError;
 use crate::files::FileNumber;
-use crate::source::FileVersion;
+use crate::source::{FileVersion, Stamp};
 use crate::sync::atomic::Ordering;
 use crate::sync::mpsc::{Sender, channel};
 use crate::sync::{Arc, thread};
@@ -32,14 +32,25 @@ pub struct Tier {
     numbers: FxHashMap<FileVersion, u32>,
     versions: Vec<Known>,
     unused: Vec<u32>,
-    /// What memory lets go of, until the reference is dealt with that made it go.
+    /// The device of which inodes are the same files for ever.
+    device: Option<u64>,
+    /// What memory lets go of, until the reference is dealt with that made it go, and its bytes.
     leaving: Vec<Leaving>,
+    leaving_bytes: u64,
     sequence: u64,
     admit: Admit,
     budget: Option<Budget>,
     told: TierStatus,
     /// What keeps others off, as long as this is there.
     _lock: Box<dyn Send + Sync>,
+}
+
+/// The files of a tier, when they are taken into use.
+pub(super) struct Begun {
+    pub pool: Arc<Pool>,
+    pub found: Vec<(Frame, Record)>,
+    /// What keeps others off.
+    pub lock: Box<dyn Send + Sync>,
 }
 
 /// A version of a file.
@@ -118,15 +129,13 @@ fn address(number: u32, origin: &Origin) -> Option<u64> {
 }
 
 impl Tier {
-    /// A tier of so many frames, with what was `found` in them.
+    /// A tier of so many frames, with what was found in them. Its files are not touched before the policy is there.
     pub(super) fn new(
         settings: &TierSettings,
         frames: u32,
-        pool: Pool,
-        found: &[(Frame, Record)],
-        lock: Box<dyn Send + Sync>,
+        begin: impl FnOnce() -> Result<Begun, TierError>,
     ) -> Result<Tier, TierError> {
-        let TierSettings { policy, block, admit, writes, seed, .. } = settings;
+        let TierSettings { policy, block, admit, writes, seed, device, .. } = settings;
         // Some are read or written while another block has taken the place of theirs.
         let capacity = frames - (frames / 16).clamp(1, 256);
         let args = policy.args(Some(*block));
@@ -134,9 +143,12 @@ impl Tier {
         if build.view().map_err(CacheError::from)? != View::default() {
             return Err(TierError::Policy(policy.to_string()));
         }
-        let pool = Arc::new(pool);
-        let held = Held { slots: Slots::default(), pool: pool.clone(), loosened: Vec::new() };
-        let hosted = Hosted::new::<CacheError>(&build, |_| Ok(held))?;
+        let mut begun = None;
+        let hosted = Hosted::new::<TierError>(&build, |_| {
+            let Begun { pool, .. } = begun.insert(begin()?);
+            Ok(Held { slots: Slots::default(), pool: pool.clone(), loosened: Vec::new() })
+        })?;
+        let Begun { pool, found, lock } = begun.expect("the policy has its host");
         let told = TierStatus {
             policy: policy.to_string(),
             size_bytes: u64::from(capacity) * block,
@@ -151,7 +163,9 @@ impl Tier {
             numbers: FxHashMap::default(),
             versions: Vec::new(),
             unused: Vec::new(),
+            device: *device,
             leaving: Vec::new(),
+            leaving_bytes: 0,
             sequence: found.last().map_or(0, |(_, record)| record.sequence),
             admit: *admit,
             budget: writes.map(|rate| Budget::new(rate, *block)),
@@ -169,8 +183,7 @@ impl Tier {
         let address = address(number, origin).filter(|_| origin.length(self.pool.block).is_some());
         let kept = address.and_then(|address| {
             let slot = self.hosted.host.payload.slots.slot(address, Some(number), || None);
-            let (_, kept) = self.hosted.access(slot, Reference::default());
-            kept.then_some(slot)
+            self.access(slot, 0).then_some(slot)
         });
         // An older one of the same block is not needed any more.
         let free = match kept {
@@ -180,6 +193,29 @@ impl Tier {
         free.into_iter().for_each(|frame| self.pool.free(frame));
         self.hosted.host.payload.loosened.push(number);
         self.tidy();
+    }
+
+    /// References what is in `slot`; true if it is kept. What the policy would bring by itself nobody has.
+    fn access(&mut self, slot: Slot, time: u64) -> bool {
+        // The policy learns nothing of the block but its slot.
+        let (_, kept) = self.hosted.access(slot, Reference { time, ..Reference::default() });
+        self.drop_missing();
+        kept && self.hosted.policy.contains(slot)
+    }
+
+    /// What is in `slot` is worth nothing any more, or is in memory.
+    fn drop_slot(&mut self, slot: Slot) {
+        self.hosted.remove(slot);
+        self.drop_missing();
+    }
+
+    fn drop_missing(&mut self) {
+        while let Some(slot) = self.hosted.host.missing.pop() {
+            let is_here = self.hosted.host.payload.slots.value(slot).is_some();
+            if self.hosted.policy.contains(slot) && !is_here {
+                self.hosted.remove(slot);
+            }
+        }
     }
 
     /// The number that a version of a file has here.
@@ -210,10 +246,16 @@ impl Tier {
         }
     }
 
-    /// From now on a file of the cache is this version, or nobody knows which one. What is here of the one that it was
-    /// is of no use any more.
-    pub(crate) fn bind(&mut self, file: FileNumber, version: Option<FileVersion>) {
-        let before = self.bound.get(file as usize).copied().flatten();
+    /// The number of the version that a file of the cache is, if it is known.
+    fn bound(&self, file: FileNumber) -> Option<u32> {
+        self.bound.get(file as usize).copied().flatten()
+    }
+
+    /// From now on a file of the cache is like this, or nobody knows what it is like. What is here of the version that
+    /// it was is of no use any more.
+    pub(crate) fn bind(&mut self, file: FileNumber, stamp: Option<Stamp>) {
+        let version = stamp.and_then(|stamp| stamp.version(self.device));
+        let before = self.bound(file);
         if before.map(|number| self.versions[number as usize].version) == version {
             return;
         }
@@ -240,13 +282,12 @@ impl Tier {
 
     /// True if something of the file is here.
     pub(crate) fn has(&self, file: FileNumber) -> bool {
-        let number = self.bound.get(file as usize).copied().flatten();
-        number.is_some_and(|number| self.hosted.host.payload.slots.has(number))
+        self.bound(file).is_some_and(|number| self.hosted.host.payload.slots.has(number))
     }
 
     /// The blocks of a file that begin at `from` or later are worth nothing any more.
     pub(crate) fn remove(&mut self, file: FileNumber, from: u64) {
-        let Some(number) = self.bound.get(file as usize).copied().flatten() else { return };
+        let Some(number) = self.bound(file) else { return };
         let slots = &self.hosted.host.payload.slots;
         let first = from.div_ceil(self.pool.block);
         let mut gone: Vec<Slot> = slots.of_file(number);
@@ -254,14 +295,14 @@ impl Tier {
         gone.sort_unstable_by_key(|&slot| slots.address(slot));
         for slot in gone {
             self.told.invalidated += u64::from(self.hosted.policy.contains(slot));
-            self.hosted.remove(slot);
+            self.drop_slot(slot);
         }
         self.tidy();
     }
 
     /// Which block it is here.
     fn origin(&self, file: FileNumber, start: u64) -> Option<(u32, Origin)> {
-        let number = self.bound.get(file as usize).copied().flatten()?;
+        let number = self.bound(file)?;
         let origin = Origin { version: self.versions[number as usize].version, number: start / self.pool.block };
         Some((number, origin)).filter(|_| !self.pool.is_off())
     }
@@ -294,9 +335,9 @@ impl Tier {
             match outcome {
                 Outcome::Admitted => {
                     self.told.promotions += 1;
-                    self.hosted.remove(slot);
+                    self.drop_slot(slot);
                 }
-                _ => drop(self.hosted.access(slot, Reference { time, ..Reference::default() })),
+                _ => drop(self.access(slot, time)),
             }
             lease
         });
@@ -314,12 +355,11 @@ impl Tier {
         }
         let here = address(number, &origin).and_then(|address| self.hosted.host.payload.slots.find(address));
         let is_here = here.is_some_and(|slot| self.hosted.host.payload.slots.value(slot).is_some());
-        let mut may_be_written = || {
-            let leaving: usize = self.leaving.iter().map(|other| other.bytes.len()).sum();
-            self.pool.has_room((leaving + bytes.len()) as u64)
-                && self.budget.as_mut().is_none_or(|budget| budget.spend(bytes.len()))
-        };
+        let leaving = self.leaving_bytes + bytes.len() as u64;
+        let mut may_be_written =
+            || self.pool.has_room(leaving) && self.budget.as_mut().is_none_or(|budget| budget.spend(bytes.len()));
         if is_here || may_be_written() {
+            self.leaving_bytes = leaving;
             self.leaving.push(Leaving { number, origin, bytes: Arc::new(bytes.to_vec()) });
         } else {
             self.told.skipped += 1;
@@ -328,12 +368,11 @@ impl Tier {
 
     /// What memory has let go of comes in, as far as the policy takes it.
     pub(crate) fn settle(&mut self, time: u64) {
+        self.leaving_bytes = 0;
         for Leaving { number, origin, bytes } in std::mem::take(&mut self.leaving) {
             let Some(address) = address(number, &origin) else { continue };
             let slot = self.hosted.host.payload.slots.slot(address, Some(number), || None);
-            // The policy learns nothing of the block but its slot.
-            let (_, kept) = self.hosted.access(slot, Reference { time, ..Reference::default() });
-            if !kept || self.hosted.host.payload.slots.value(slot).is_some() {
+            if !self.access(slot, time) || self.hosted.host.payload.slots.value(slot).is_some() {
                 continue;
             }
             match (self.pool.take(&bytes), &self.writer) {
@@ -346,7 +385,7 @@ impl Tier {
                 }
                 _ => {
                     self.told.skipped += 1;
-                    self.hosted.remove(slot);
+                    self.drop_slot(slot);
                 }
             }
         }

@@ -208,7 +208,7 @@ impl Pool {
         Lease { pool: self.clone(), frame, origin, length }
     }
 
-    /// Writes a block and then its record, unless the tier is off.
+    /// Writes a block and then its record, if anybody can find it again, unless the tier is off.
     pub fn write(&self, job: &Job) {
         let checksum = job.origin.checksum(self.secret, &job.bytes);
         self.lock().checksums[job.frame as usize] = checksum;
@@ -228,7 +228,10 @@ impl Pool {
     fn put(&self, job: &Job, checksum: u128) -> io::Result<()> {
         let Job { frame, origin, sequence, .. } = *job;
         all(self.data.as_ref(), &job.bytes, u64::from(frame) * self.block)?;
-        let record = Record { origin, sequence, checksum }.encode(self.secret, frame);
+        let record = match origin.version.lasts {
+            true => Record { origin, sequence, checksum }.encode(self.secret, frame),
+            false => [0; RECORD as usize],
+        };
         all(self.index.as_ref(), &record, HEADER + u64::from(frame) * RECORD)?;
         let bytes = job.bytes.len() as u64 + RECORD;
         self.moved.blocks_written.fetch_add(1, Ordering::Relaxed);

@@ -3,11 +3,11 @@
 //! Layout: a header of 4096 bytes (what this is, version of the format, bytes of a block, a secret, a hash of what
 //! names the source), then 128 bytes for each frame, in their order. All numbers are little-endian. A record says which
 //! version of which file its block belongs to, where it is there, and what the bytes of the frame must be; it is
-//! written after them, in place, and nothing else is ever written. So there is no log that grows, and nothing to be
-//! made good after a crash: whatever of a record or of a frame has reached the disk, either both belong together or a
-//! checksum says that they do not, and then the frame is free. Both checksums (XXH3) depend on the secret, which is
-//! drawn when the tier begins empty, and on what they stand for, so that neither a record of another frame or another
-//! tier is believed, nor bytes of another block.
+//! written after them, in place; a block of a version that nobody can tell again later has zeroes there. So there is no
+//! log that grows, and nothing to be made good after a crash: whatever of a record or of a frame has reached the disk,
+//! either both belong together or a checksum says that they do not, and then the frame is free. Both checksums (XXH3)
+//! depend on the secret, which is drawn when the tier begins empty, and on what they stand for, so that neither a
+//! record of another frame or another tier is believed, nor bytes of another block.
 
 use std::io;
 
@@ -39,7 +39,7 @@ pub(super) struct Origin {
 
 impl Origin {
     fn encode(&self) -> [u8; 64] {
-        let FileVersion { file, size, data, all } = self.version;
+        let FileVersion { file, size, data, all, .. } = self.version;
         let mut bytes = [0; 64];
         bytes[..16].copy_from_slice(&file.to_le_bytes());
         bytes[16..24].copy_from_slice(&size.to_le_bytes());
@@ -90,6 +90,7 @@ impl Record {
         }
         let version = FileVersion {
             file: u128_at(bytes, 0),
+            lasts: true,
             size: u64_at(bytes, 16),
             data: u128_at(bytes, 24),
             all: u128_at(bytes, 40),
@@ -111,6 +112,30 @@ fn u128_at(bytes: &[u8], at: usize) -> u128 {
     u128::from_le_bytes(bytes[at..at + 16].try_into().expect("sixteen bytes"))
 }
 
+/// Whether a file that begins with `told` is an index; one that says nothing may be one that was cut while it began.
+/// What is something else is refused.
+fn recognize(told: &[u8]) -> Result<bool, TierError> {
+    let told = &told[..told.len().min(MAGIC.len())];
+    let (name, version) = MAGIC.split_at(MAGIC.len() - 1);
+    if told.iter().all(|&byte| byte == 0) {
+        return Ok(false);
+    }
+    if !MAGIC.starts_with(&told[..told.len().min(name.len())]) {
+        return Err(TierError::Foreign);
+    }
+    match told.get(name.len()) {
+        Some(found) if *found != version[0] => Err(TierError::Format(*found)),
+        found => Ok(found.is_some()),
+    }
+}
+
+/// Refuses what is not an index.
+pub(super) fn check(index: &dyn Source) -> Result<(), TierError> {
+    let mut told = [0; MAGIC.len()];
+    let read = read_full(index, &mut told, 0).map_err(TierError::Index)?;
+    if recognize(&told[..read])? { Ok(()) } else { Err(TierError::Foreign) }
+}
+
 /// Takes an index for blocks of `block` bytes of a source of this name into use; gives its secret. One that was for
 /// others, or that was cut while it began, begins empty with the secret that `draw` gives. What is no index is refused.
 pub(super) fn begin(
@@ -121,15 +146,7 @@ pub(super) fn begin(
 ) -> Result<u64, TierError> {
     let mut head = [0; HEADER as usize];
     let read = read_full(index, &mut head, 0).map_err(TierError::Index)?;
-    let told = &head[..read.min(MAGIC.len())];
-    let (name, version) = MAGIC.split_at(MAGIC.len() - 1);
-    if !told.iter().all(|&byte| byte == 0) {
-        if !MAGIC.starts_with(&told[..told.len().min(name.len())]) {
-            return Err(TierError::Foreign);
-        }
-        if told.len() == MAGIC.len() && told[name.len()..] != *version {
-            return Err(TierError::Format(told[name.len()]));
-        }
+    if recognize(&head[..read])? {
         let secret = u64_at(&head, 24);
         if read >= HEAD + 8 && head[..HEAD + 8] == header(block, secret, source) {
             return Ok(secret);
@@ -139,7 +156,8 @@ pub(super) fn begin(
     head.fill(0);
     head[..HEAD + 8].copy_from_slice(&header(block, secret, source));
     match write_full(index, &head, 0).map_err(TierError::Index)? {
-        written if written == head.len() => Ok(secret),
+        // Blocks without it would be taken for somebody's own file.
+        written if written == head.len() => index.sync(false).map(|()| secret).map_err(TierError::Index),
         _ => Err(TierError::Index(io::ErrorKind::WriteZero.into())),
     }
 }
@@ -180,7 +198,7 @@ mod tests {
     use super::*;
 
     fn origin(number: u64) -> Origin {
-        Origin { version: FileVersion { file: 1, size: 9000, data: 3, all: 4 }, number }
+        Origin { version: FileVersion { file: 1, lasts: true, size: 9000, data: 3, all: 4 }, number }
     }
 
     #[test]

@@ -25,6 +25,7 @@ pub fn tier(policy: &str, frames: u64) -> TierSettings {
         writes: None,
         seed: 1,
         source: String::new(),
+        device: None,
     }
 }
 

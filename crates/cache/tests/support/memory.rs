@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Condvar, Mutex};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use hotset_cache::source::{Source, Stamp};
+use hotset_cache::source::{Identity, Source, Stamp};
 
 /// A file in memory.
 #[derive(Default)]
@@ -15,6 +15,8 @@ pub struct Memory {
     version: AtomicU64,
     /// Which file it is to who comes later; 0 if that cannot be told.
     pub file: AtomicU64,
+    /// The device of which that is an inode; 0 if it is none.
+    pub device: AtomicU64,
     /// Nanoseconds since 1970 at which every change is made, where versions are times.
     time: Mutex<Option<i128>>,
     /// That time is over.
@@ -59,6 +61,11 @@ impl Memory {
     pub fn stand_still(&self) {
         let later = SystemTime::now().duration_since(UNIX_EPOCH).unwrap() + Duration::from_secs(3600);
         *self.time.lock().unwrap() = Some(later.as_nanos() as i128);
+    }
+
+    /// It was changed last at this time, in nanoseconds since 1970.
+    pub fn changed_at(&self, time: i128) {
+        *self.time.lock().unwrap() = Some(time);
     }
 
     /// The time in which all was changed is over: the next change has another one.
@@ -150,9 +157,11 @@ impl Source for Memory {
             }
             None => Stamp::new(size, self.version.load(Ordering::SeqCst).into()),
         };
+        let device = self.device.load(Ordering::SeqCst);
         Ok(match self.file.load(Ordering::SeqCst) {
             0 => stamp,
-            file => stamp.of_file(file),
+            file if device > 0 => stamp.of_file(Identity::Inode { device, inode: file }),
+            file => stamp.of_file(Identity::Lasting(file.into())),
         })
     }
 

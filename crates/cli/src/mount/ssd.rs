@@ -7,6 +7,8 @@ use clap::{Args, ValueEnum};
 use hotset_cache::{Admit, Tier, TierError, TierSettings};
 use hotset_core::policy::{PolicySpec, Setting};
 use hotset_core::spec::Value;
+use hotset_mount::Place;
+use hotset_store::Store;
 
 use super::stores::Served;
 use super::{InFront, Mount};
@@ -43,16 +45,6 @@ enum Enters {
     Reused,
 }
 
-/// What says which store is meant by an address, beside the address.
-const ENDPOINTS: [&str; 6] = [
-    "AWS_ENDPOINT_URL",
-    "AWS_ENDPOINT_URL_S3",
-    "AWS_ENDPOINT",
-    "AWS_PROFILE",
-    "AZURE_STORAGE_ACCOUNT_NAME",
-    "AZURE_STORAGE_ENDPOINT",
-];
-
 impl Ssd {
     /// There is a cache for it, and it is no part of what is served.
     pub fn check(&self, mount: &Mount, served: &Served) -> Result<(), Failure> {
@@ -76,12 +68,35 @@ impl Ssd {
         Ok(())
     }
 
-    /// The tier, with what an earlier mount has left there.
-    pub fn open(&self, block: u64, seed: u64, served: &Served) -> Result<Option<Tier>, Failure> {
+    pub fn is_asked_for(&self) -> bool {
+        self.ssd.is_some()
+    }
+
+    /// The tier, with what an earlier mount has left there of the same source, which may be this store.
+    pub fn open(&self, block: u64, seed: u64, served: &Served, store: Option<&Store>) -> Result<Option<Tier>, Failure> {
         let (Some(folder), Some(size)) = (&self.ssd, self.ssd_size) else { return Ok(None) };
         let policy = PolicySpec::parse(&self.ssd_policy)
             .map_err(|error| Failure::spec("--ssd-policy", &self.ssd_policy, &error))?
             .set_in(Setting::Serving);
+        let tell = |sentence: &str| {
+            // Who has closed the terminal finds it in the status.
+            let _ = writeln!(stderr(), "hotset: {sentence}");
+        };
+        let (source, device) = match served.source() {
+            Some(directory) => {
+                let Place { device, name } = Place::of(directory)
+                    .map_err(|error| Failure::Work(format!("cannot look at {}: {error}", directory.display())))?;
+                if name.is_none() {
+                    tell(&format!(
+                        "nobody can tell for certain after a restart which files of {} are which, by their inodes and times: what --ssd keeps of \
+                         them is used as long as this mount runs (docs/reference/mount.md has the file systems)",
+                        directory.display()
+                    ));
+                }
+                (name.clone().unwrap_or_default(), name.map(|_| device))
+            }
+            None => (store.and_then(Store::identity).unwrap_or_default(), None),
+        };
         let settings = TierSettings {
             size,
             block,
@@ -89,14 +104,8 @@ impl Ssd {
             admit: if self.ssd_admit == Enters::All { Admit::All } else { Admit::Reused },
             writes: self.ssd_writes,
             seed,
-            source: match served.source() {
-                Some(_) => String::new(),
-                None => format!("{} {:?}", served.shown().display(), ENDPOINTS.map(std::env::var_os)),
-            },
-        };
-        let tell = |sentence: &str| {
-            // Who has closed the terminal finds it in the status.
-            let _ = writeln!(stderr(), "hotset: {sentence}");
+            source,
+            device,
         };
         Tier::open(folder, &settings, tell).map(Some).map_err(|error| refused(folder, &error))
     }

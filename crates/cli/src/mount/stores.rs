@@ -112,27 +112,33 @@ impl Served {
         }
     }
 
-    /// Mounts it. A store is asked first: what it refuses is told in its own words, before anything is mounted.
+    /// The store, if it is one, which has answered: what it refuses is told in its own words, before anything is
+    /// mounted.
+    pub fn reach(&self) -> Result<Option<Arc<Store>>, Failure> {
+        match self {
+            Served::Directory { .. } => Ok(None),
+            Served::Objects { location, limits, is_writable, .. } => reached(location, *limits, *is_writable).map(Some),
+        }
+    }
+
+    /// Mounts it, and the store that was [reached](Served::reach).
     pub fn mount(
         &self,
+        store: Option<Arc<Store>>,
         cache: Option<Arc<FileCache>>,
         options: Options,
-    ) -> Result<(Mounted, Option<Arc<Store>>), Failure> {
-        let mut asked = None;
-        let mounted = match self {
-            Served::Directory { source, mountpoint } => {
+    ) -> Result<Mounted, Failure> {
+        let mounted = match store {
+            Some(store) => hotset_mount::mount_objects(store, self.mountpoint(), cache, options),
+            None => {
                 let files: Arc<dyn Files> = match options.mode {
                     Mode::Steered => Arc::new(PastCache),
                     Mode::Strict | Mode::Fast => Arc::new(Plain),
                 };
-                hotset_mount::mount(source, mountpoint, cache, files, options)
-            }
-            Served::Objects { location, limits, mountpoint, is_writable } => {
-                let store = asked.insert(reached(location, *limits, *is_writable)?).clone();
-                hotset_mount::mount_objects(store, mountpoint, cache, options)
+                hotset_mount::mount(&self.shown(), self.mountpoint(), cache, files, options)
             }
         };
-        Ok((mounted.map_err(|error| checks::explain(self.mountpoint(), &error))?, asked))
+        mounted.map_err(|error| checks::explain(self.mountpoint(), &error))
     }
 }
 

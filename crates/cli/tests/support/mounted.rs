@@ -88,6 +88,11 @@ impl Mount {
         kill_process(Pid::from_child(self.server.as_ref().unwrap()), signal).unwrap();
     }
 
+    /// Nobody hears what it says from now on.
+    pub fn hang_up(&mut self) {
+        self.server.as_mut().unwrap().stderr.take();
+    }
+
     /// Unmounts it; gives what it said.
     pub fn stop(&mut self) -> String {
         // It waits for a program that another test starts, which has our files until it runs.

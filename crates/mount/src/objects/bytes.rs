@@ -4,7 +4,7 @@ use std::io;
 use std::sync::Arc;
 use std::time::Duration;
 
-use hotset_cache::source::{Source, Stamp, Version};
+use hotset_cache::source::{Identity, Source, Stamp, Version};
 use hotset_store::{Object, Store, StoreError};
 use rustix::io::Errno;
 
@@ -32,11 +32,14 @@ impl Bytes {
 /// What tells a version of an object.
 pub(super) fn stamp(store: &Store, path: &str, object: &Object) -> Stamp {
     let stamp = Stamp::new(object.size(), Version::from(object.version().as_str()));
-    // Where the version is a time it has seconds, in one of which there may be two.
+    let key = Version::from(format!("{}/{path}", store.location()).as_str());
+    if object.names_bytes() {
+        return stamp.of_file(Identity::Lasting(key));
+    }
+    // The version is a time, of seconds, in one of which there may be two. It is the store's, and nobody knows how far
+    // from it the clock of this machine is: what is kept by it is not kept for good.
     let age = object.modified().elapsed().unwrap_or_default();
-    let is_fresh = !object.names_bytes() && age < SETTLED;
-    let key = format!("{}/{path}", store.location());
-    Stamp { is_fresh, ..stamp.of_file(key.as_str()) }
+    Stamp { is_fresh: age < SETTLED, ..stamp.of_file(Identity::Passing(key)) }
 }
 
 impl Source for Bytes {

@@ -1,0 +1,83 @@
+//! Whether the files of a directory are known again by a later mount, so that what was kept of them may be used then.
+//!
+//! A file is told apart by its inode and the times at which it was changed last. That is one file's for ever only where
+//! an inode's number is part of the file system, and the time of its last change the kernel's own, which nobody can
+//! choose. Images that are made by a program (squashfs, erofs, ISO 9660) have the numbers and the times that it gives
+//! them, in each image the same, and file systems by FUSE, 9p and of Windows servers may number files as they are
+//! looked up. What is not known here for certain is taken for one of these.
+
+use std::io;
+use std::path::Path;
+
+use crate::table::{device_at, mount_line};
+
+/// Where files are.
+#[derive(Clone, Debug)]
+pub struct Place {
+    /// The device of their inodes, as it is numbered now.
+    pub device: u64,
+    /// What names the file system, whenever it is mounted; none if its files cannot be told again later.
+    pub name: Option<String>,
+}
+
+/// File systems that give each of their own kind an id (statfs(2), `f_fsid`), by `f_type`.
+const LASTING: [(u32, &str); 5] = [
+    // An inode is a place in tables on the disk; the id is made from the UUID.
+    (0xef53, "ext"),
+    // The same; the id is the number of the disk. Times of two file systems on one disk are never the same.
+    (0x5846_5342, "xfs"),
+    // Numbers are given once; the id is made from UUID and subvolume. Another subvolume is another device.
+    (0x9123_683e, "btrfs"),
+    // The same, by file system of a pool.
+    (0x2fc1_2fc1, "zfs"),
+    // Nothing of it outlives its mount, and each has an id that is drawn (since Linux 5.13; before it has none).
+    (0x0102_1994, "tmpfs"),
+];
+
+/// It has no id here: it is named by its server and directory. Inodes and times are those of the server's file system.
+const NFS: u32 = 0x6969;
+
+impl Place {
+    /// The place of the files of a directory.
+    ///
+    /// # Errors
+    ///
+    /// The directory cannot be looked at.
+    pub fn of(directory: &Path) -> io::Result<Place> {
+        let device = rustix::fs::stat(directory)?.st_dev;
+        // The kernel's numbers have 32 bits.
+        let kind = rustix::fs::statfs(directory)?.f_type as u32;
+        let id = rustix::fs::statvfs(directory)?.f_fsid;
+        let known = LASTING.iter().find(|(known, _)| *known == kind).filter(|_| id != 0);
+        let name = match known {
+            Some((_, name)) => Some(format!("{name} {id:016x}")),
+            None if kind == NFS => mount_line(device_at(directory)?)?.as_deref().and_then(server),
+            None => None,
+        };
+        Ok(Place { device, name })
+    }
+}
+
+/// What a line of the table of mounts says of where the files are: it stands behind the kind of file system.
+fn server(line: &str) -> Option<String> {
+    let (_, kind) = line.split_once(" - ")?;
+    kind.split(' ').nth(1).map(|from| format!("nfs {from}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn files_of_a_server_are_named_by_it() {
+        let line = "99 28 0:51 / /nas rw,relatime shared:3 - nfs4 nas.example.org:/pool/a\\040b rw,vers=4.2";
+        assert_eq!(server(line).as_deref(), Some(r"nfs nas.example.org:/pool/a\040b"));
+        assert_eq!(server("99 28 0:51 / /nas rw"), None);
+    }
+
+    #[test]
+    fn what_is_made_up_at_each_mount_is_not_known_again() {
+        let place = Place::of(Path::new("/proc")).unwrap();
+        assert_eq!((place.name, place.device), (None, rustix::fs::stat("/proc").unwrap().st_dev));
+    }
+}
