@@ -80,7 +80,7 @@ impl Store {
         let connected = Connected::new(location, &limits, &environment)?;
         let hedging = Arc::new(Hedging::new(limits.hedges));
         let (requests, location) = (limits.requests, location.clone());
-        Ok(Store { connected, calls, sending: Room::new(requests), location, requests, hedging })
+        Ok(Store { connected, calls, sending: Room::new(requests, limits.timeout), location, requests, hedging })
     }
 
     /// Requests that are under way at a time, at most.

@@ -6,8 +6,8 @@
 
 use std::collections::VecDeque;
 use std::mem;
-use std::sync::{Arc, Condvar, Mutex, PoisonError};
-use std::time::SystemTime;
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant, SystemTime};
 
 use object_store::path::Path;
 use object_store::{Error, MultipartUpload, ObjectMeta, ObjectStoreExt, PutMode, PutResult};
@@ -23,8 +23,9 @@ pub const PART: usize = 8 << 20;
 /// Parts that an object may have.
 pub const MOST_PARTS: usize = 10_000;
 
-/// Parts of all objects that are on their way at a time, at most.
+/// Parts of all objects that are on their way at a time, at most, and at first.
 const ON_THEIR_WAY: usize = 16;
+const AT_FIRST: usize = 2;
 
 /// The status of what a store cannot do.
 const NOT_IMPLEMENTED: u16 = 501;
@@ -223,27 +224,41 @@ impl Drop for Upload {
     }
 }
 
-/// Room for what is on its way to a store.
+/// Room for what is on its way to a store: for more as long as parts arrive soon, for less when they take so long that
+/// they might not arrive in time.
 pub(crate) struct Room {
     most: u64,
-    used: Mutex<u64>,
+    /// What a part should not take longer than.
+    slow: Duration,
+    state: Mutex<RoomState>,
     freed: Condvar,
 }
 
+/// Bytes that are on their way, and that may be.
+struct RoomState {
+    used: u64,
+    most: u64,
+}
+
 impl Room {
-    /// A quarter of so many requests is left to readers.
-    pub fn new(requests: usize) -> Arc<Room> {
+    /// A quarter of so many requests is left to readers; each has half of `timeout`.
+    pub fn new(requests: usize, timeout: Duration) -> Arc<Room> {
         let most = ((requests * 3 / 4).clamp(1, ON_THEIR_WAY) * PART) as u64;
-        Arc::new(Room { most, used: Mutex::default(), freed: Condvar::new() })
+        let state = Mutex::new(RoomState { used: 0, most: most.min((AT_FIRST * PART) as u64) });
+        Arc::new(Room { most, slow: timeout / 8, state, freed: Condvar::new() })
     }
 
     /// Waits until there is room for so many bytes; more than there can be room for come alone.
     fn take(self: &Arc<Room>, bytes: u64) -> Taken {
-        let used = self.used.lock().unwrap_or_else(PoisonError::into_inner);
-        let is_full = |used: &mut u64| *used > 0 && *used + bytes > self.most;
-        let mut used = self.freed.wait_while(used, is_full).unwrap_or_else(PoisonError::into_inner);
-        *used += bytes;
-        Taken { room: self.clone(), bytes }
+        let state = self.lock();
+        let is_full = |state: &mut RoomState| state.used > 0 && state.used + bytes > state.most;
+        let mut state = self.freed.wait_while(state, is_full).unwrap_or_else(PoisonError::into_inner);
+        state.used += bytes;
+        Taken { room: self.clone(), bytes, since: Instant::now() }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, RoomState> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -251,11 +266,46 @@ impl Room {
 struct Taken {
     room: Arc<Room>,
     bytes: u64,
+    since: Instant,
 }
 
 impl Drop for Taken {
     fn drop(&mut self) {
-        *self.room.used.lock().unwrap_or_else(PoisonError::into_inner) -= self.bytes;
+        let (mut state, took, part) = (self.room.lock(), self.since.elapsed(), PART as u64);
+        state.used -= self.bytes;
+        if took > self.room.slow {
+            state.most = (state.most / 2).max(part);
+        } else if took < self.room.slow / 2 && self.bytes >= part {
+            state.most = (state.most + part).min(self.room.most);
+        }
         self.room.freed.notify_all();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn there_is_more_room_while_parts_arrive_soon_and_less_when_they_do_not() {
+        let room = Room::new(64, Duration::from_secs(60));
+        let part = PART as u64;
+        let most = |room: &Arc<Room>| room.lock().most / part;
+        assert_eq!(most(&room), AT_FIRST as u64);
+        (0..40).for_each(|_| drop(room.take(part)));
+        assert_eq!(most(&room), ON_THEIR_WAY as u64);
+        for left in [8, 4, 2, 1, 1] {
+            let taken = room.take(part);
+            drop(Taken { since: taken.since - Duration::from_secs(9), room: room.clone(), bytes: 0 });
+            assert_eq!(most(&room), left);
+            std::mem::forget(taken);
+            room.lock().used = 0;
+        }
+        // What is larger than all the room comes alone, and what is short tells nothing.
+        drop(room.take(8 * part));
+        let before = most(&room);
+        drop(room.take(10));
+        assert_eq!(most(&room), before);
+        assert_eq!(Room::new(1, Duration::from_secs(60)).lock().most, part);
     }
 }

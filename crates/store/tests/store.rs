@@ -1,8 +1,9 @@
 //! Asking a store of our own, which answers wrongly in every way that we could think of.
 
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use hotset_store::{Limits, Location, Store, StoreError};
+use hotset_store::{Limits, Location, PART, Store, StoreError};
 use hotset_testkit::s3::{Fault, S3};
 
 const SECRETS: [&str; 3] = ["AKIAKEYOFTHETEST", "SecretOfTheTest", "TokenOfTheTest"];
@@ -152,6 +153,48 @@ fn the_store_of_google_is_asked_as_that_of_amazon() {
     assert_eq!(store.list("", None).unwrap().directories, ["d"]);
     let object = store.head("d/f").unwrap();
     assert_eq!(store.read(&object, 1..5).unwrap(), b"ytes");
+    write(&s3, &Arc::new(store));
+}
+
+#[test]
+fn objects_are_written_copied_and_deleted() {
+    let s3 = S3::start();
+    write(&s3, &Arc::new(open(&s3)));
+}
+
+/// Writes objects in every way.
+fn write(s3: &S3, store: &Arc<Store>) {
+    let bytes = |key: &str| s3.objects().into_iter().find(|(known, _)| known == key).map(|(_, bytes)| bytes);
+    let put = store.put("a/b", b"one".to_vec(), true).unwrap();
+    assert!(put.is_same(&store.head("a/b").unwrap()));
+    assert_eq!(store.put("a/b", b"two".to_vec(), true).err(), Some(StoreError::Exists));
+    store.put("a/b", b"three".to_vec(), false).unwrap();
+    assert_eq!(bytes("data/a/b").unwrap(), b"three");
+    // In parts, and given up.
+    let (first, last) = (vec![1; PART], vec![2; 10]);
+    for is_complete in [false, true] {
+        let mut upload = store.upload("a/b").unwrap();
+        upload.add(first.clone()).unwrap();
+        upload.add(last.clone()).unwrap();
+        assert_eq!((upload.parts(), s3.uploads()), (2, 1));
+        if is_complete {
+            let made = upload.complete(false, None).unwrap();
+            assert!(made.is_same(&store.head("a/b").unwrap()));
+        } else {
+            drop(upload);
+            assert_eq!(bytes("data/a/b").unwrap(), b"three");
+        }
+        assert_eq!(s3.uploads(), 0);
+    }
+    let whole = [first, last].concat();
+    assert!(bytes("data/a/b").unwrap() == whole);
+    let object = store.head("a/b").unwrap();
+    assert_eq!(store.copy(&object, "c").unwrap().size(), whole.len() as u64);
+    store.delete("a/b").unwrap();
+    store.delete("a/b").unwrap();
+    assert!(bytes("data/a/b").is_none() && bytes("data/c").unwrap() == whole);
+    assert_eq!(store.check("a\u{1}"), Err(StoreError::Unfit));
+    assert_eq!(store.check(&"n/".repeat(600)), Err(StoreError::TooLong));
 }
 
 #[test]

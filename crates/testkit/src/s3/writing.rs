@@ -48,14 +48,16 @@ impl Shared {
     }
 
     fn put_object(&self, asked: &Asked, body: Vec<u8>) -> Answer {
-        let source = asked.header("x-amz-copy-source").map(decoded);
+        let source = asked.header("x-amz-copy-source").or_else(|| asked.header("x-goog-copy-source")).map(decoded);
         let copied = source.as_ref().map(|source| source.trim_start_matches('/').trim_start_matches("bucket/"));
         let bytes = match copied.map(|key| lock(&self.objects).get(key).map(|(bytes, _)| bytes.clone())) {
             None => Arc::new(body),
             Some(Some(bytes)) => bytes,
             Some(None) => return Answer::error(404, asked),
         };
-        if asked.header("if-none-match") == Some("*") && lock(&self.objects).contains_key(&asked.key) {
+        let only_new =
+            asked.header("if-none-match") == Some("*") || asked.header("x-goog-if-generation-match") == Some("0");
+        if only_new && lock(&self.objects).contains_key(&asked.key) {
             return Answer::error(412, asked);
         }
         if source.is_some() && self.skips_copies.load(Ordering::Relaxed) {
