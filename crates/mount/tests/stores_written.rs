@@ -9,6 +9,8 @@ use std::io::{self, Write};
 use std::os::unix::fs::{FileExt, MetadataExt, symlink};
 use std::path::Path;
 use std::process::Command;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
 use std::time::Duration;
 
 use hotset_mount::{Mode, Options, Staleness};
@@ -351,6 +353,43 @@ fn shells_write_as_they_do_elsewhere() {
         "mkdir t; cp -p f t/one; cp -r t u; tar cf - t | (mkdir v; cd v; tar xf -); test \"$(cat v/t/one)\" = 5; rm -r t u v",
     );
     sh("test \"$(ls | tr '\\n' ' ')\" = 'empty f g new old twice '");
+    mount.stop();
+}
+
+/// One writes and another one syncs at the same time: who reads finds what the store has had, not what comes next.
+#[test]
+fn what_is_written_during_a_sync_is_part_of_the_next_version() {
+    if !can_mount() {
+        return;
+    }
+    let mut mount = Mount::new(S3::start(), 4096, options(Mode::Strict), LIMITS);
+    let (path, length) = (mount.at("f"), 64 << 10);
+    let file = File::create(&path).unwrap();
+    file.write_all_at(&vec![0; length], 0).unwrap();
+    file.sync_all().unwrap();
+    mount.s3.fail(|_| Some(Fault::Late(Duration::from_millis(1))));
+    let is_over = AtomicBool::new(false);
+    thread::scope(|scope| {
+        scope.spawn(|| {
+            for value in 1..=200 {
+                file.write_all_at(&vec![value; length], 0).unwrap();
+            }
+            is_over.store(true, Ordering::SeqCst);
+        });
+        scope.spawn(|| {
+            while !is_over.load(Ordering::SeqCst) {
+                file.sync_all().unwrap();
+            }
+        });
+        while !is_over.load(Ordering::SeqCst) {
+            // Another version may come between the look-up and the read.
+            let Ok(read) = fs::read(&path) else { continue };
+            let stored = object(&mount.s3, "data/f").unwrap();
+            assert!(read.iter().all(|&value| value == read[0]) && read[0] <= stored[0], "{} {}", read[0], stored[0]);
+        }
+    });
+    close(file).unwrap();
+    assert!(fs::read(&path).unwrap() == vec![200; length]);
     mount.stop();
 }
 

@@ -162,6 +162,7 @@ impl Objects {
         cached: impl FnOnce(&FileCache, &Access) -> io::Result<T>,
         plain: impl FnOnce(&Written) -> io::Result<T>,
     ) -> io::Result<T> {
+        let _held = written.hold();
         if !written.is_pending() {
             self.writes()?.go_on(written)?;
         }
@@ -235,6 +236,7 @@ impl Objects {
 
     /// Has the store have all that was written.
     fn finish(&self, written: &Arc<Written>) -> io::Result<()> {
+        let _held = written.hold();
         let replaced = written.replaced();
         if let Some(object) = written.finish()? {
             self.published(written, replaced.as_ref(), &object);
@@ -301,10 +303,12 @@ impl Objects {
         let closing = BeingClosed::new(self);
         Box::new(move || {
             let objects = &closing.objects;
+            let held = written.hold();
             let replaced = written.replaced();
             if let Ok(Some(object)) = written.finish_last() {
                 objects.published(&written, replaced.as_ref(), &object);
             }
+            drop(held);
             objects.drop_written(&written);
         })
     }

@@ -44,6 +44,8 @@ pub(super) struct Written {
     is_touched: AtomicBool,
     /// It was closed before that, though perhaps not by all who have it open.
     is_left: AtomicBool,
+    /// Held while it is changed in the cache too, and while it is completed, until the cache knows.
+    order: Mutex<()>,
     /// Held while parts are sent, and while it is completed.
     state: Mutex<State>,
 }
@@ -113,12 +115,18 @@ impl Written {
             is_pending,
             is_touched: AtomicBool::new(false),
             is_left: AtomicBool::new(false),
+            order: Mutex::default(),
             state: Mutex::new(state),
         }
     }
 
     pub fn path(&self) -> &str {
         &self.node.path
+    }
+
+    /// What is changed while this is held is part of the next version, and of none before.
+    pub fn hold(&self) -> MutexGuard<'_, ()> {
+        self.order.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
