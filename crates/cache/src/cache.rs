@@ -185,6 +185,16 @@ impl FileCache {
         Ok(self.shared.lock().reopen(file, stamp))
     }
 
+    /// Has all of a file read that nobody has opened, but will soon: it is read ahead. What it was is dropped if it is
+    /// another one by now. A scheme that cuts files by their class learns that when they are read, and has none read.
+    /// False if there was no room for it.
+    pub fn expect(&self, file: FileNumber, source: &Arc<dyn Source>) -> io::Result<bool> {
+        let stamp = source.stamp()?;
+        let mut state = self.shared.lock();
+        state.reopen(file, stamp);
+        Ok(self.read_ahead.expect(&mut state, file, source))
+    }
+
     /// Tells what a file is like. If it was changed behind the cache its blocks are dropped. To be called right before
     /// a change of its inode by the cache's owner, which would hide that.
     pub fn reconcile(&self, file: FileNumber, stamp: Stamp) {

@@ -319,6 +319,16 @@ impl Decider {
         found.filter_map(|block| self.frames().index.find(block.address)).collect()
     }
 
+    /// Makes known which blocks a file of `size` bytes has that nobody has read yet, where that does not depend on who
+    /// reads it and how.
+    pub fn expect(&mut self, file: u32, size: u64) {
+        if let Addresses::Plain(_) = self.addresses {
+            let space = Space { object: Object::File(file), inode: false, part: 0 };
+            let bytes = self.viewer.block_bytes(0);
+            self.blocks(space, bytes, 0..size).for_each(drop);
+        }
+    }
+
     /// The blocks that the bytes `range` of a file will be in if it is read on as it was last.
     pub fn ahead(&self, file: u32, range: &Range<u64>) -> Vec<Block> {
         let last = self.ranges.get(file as usize).and_then(|ranges| ranges.last());

@@ -96,19 +96,48 @@ impl ReadAhead {
         let mut runs = runs.into_iter().peekable();
         while let Some(first) = runs.peek().map(|run| run.range.start) {
             let job: Vec<Run> = runs.by_ref().take(together).collect();
-            let Some((room, share)) = self.room(access.file, access.source.as_ref(), &job) else {
+            if !self.begin(&mut state, access.file, access.source, job, true) {
                 stream.stop_at(first);
                 break;
-            };
-            let announced = job.into_iter().map(|run| {
-                let transfer = announce(&mut state.transfers, access.file, &run, true, &share);
-                let addresses = run.blocks.iter().map(|block| block.address).collect();
-                state.staged.add(access.file, &transfer, addresses);
-                (run, transfer)
-            });
-            let announced = announced.collect();
-            self.start(room, access.file, access.source.clone(), announced);
+            }
         }
+        self.trim(&mut state);
+    }
+
+    /// Has all of a file read that is asked for soon. False if there is no room.
+    pub fn expect(&self, state: &mut State, file: FileNumber, source: &Arc<dyn Source>) -> bool {
+        let size = state.files[file as usize].size();
+        state.decider.expect(file, size);
+        let runs = state.missing(file, &(0..size), size);
+        let has_room = runs.is_empty() || self.begin(state, file, source, runs, false);
+        self.trim(state);
+        has_room
+    }
+
+    /// Has another thread read what nobody has asked for yet. False if there is no room. Where it tells how fast the
+    /// source is that is measured.
+    fn begin(
+        &self,
+        state: &mut State,
+        file: FileNumber,
+        source: &Arc<dyn Source>,
+        runs: Vec<Run>,
+        is_measured: bool,
+    ) -> bool {
+        let Some((room, share)) = self.room(file, source.as_ref(), &runs) else { return false };
+        let announced = runs.into_iter().map(|run| {
+            let transfer = announce(&mut state.transfers, file, &run, true, &share);
+            let addresses = run.blocks.iter().map(|block| block.address).collect();
+            state.staged.add(file, &transfer, addresses);
+            (run, transfer)
+        });
+        let announced = announced.collect();
+        self.start(room, file, source.clone(), announced, is_measured);
+        true
+    }
+
+    /// Drops what waits to be asked for longest, as far as there is too much.
+    fn trim(&self, state: &mut State) {
         let budget = self.budget();
         while let Some((file, transfer, addresses)) = state.staged.pop_beyond(budget) {
             addresses.iter().for_each(|&address| state.transfers.remove(file, address, &transfer));
@@ -124,7 +153,7 @@ impl ReadAhead {
         for run in runs {
             let is_worth_it = access.source.reads_at_once() > 1;
             match is_worth_it.then(|| self.thread(access.file, access.source.as_ref())).flatten() {
-                Some(room) => self.start(room, access.file, access.source.clone(), vec![run]),
+                Some(room) => self.start(room, access.file, access.source.clone(), vec![run], true),
                 None => left.push(run),
             }
         }
@@ -152,19 +181,26 @@ impl ReadAhead {
                 let transfer = announce(&mut state.transfers, file, &run, false, &share);
                 (run, transfer)
             });
-            self.start(room, file, source, announced.collect());
+            self.start(room, file, source, announced.collect(), true);
         }
     }
 
     /// Has what was announced read by another thread.
-    fn start(&self, room: Room, file: FileNumber, source: Arc<dyn Source>, announced: Vec<(Run, Announced)>) {
+    fn start(
+        &self,
+        room: Room,
+        file: FileNumber,
+        source: Arc<dyn Source>,
+        announced: Vec<(Run, Announced)>,
+        is_measured: bool,
+    ) {
         let (shared, pace) = (self.shared.clone(), self.pace.clone());
         self.workers.run_in(room, move || {
             let fetch = || {
                 for (run, transfer) in &announced {
                     let begun = Instant::now();
                     let bytes = shared.fetch(file, source.as_ref(), run, transfer);
-                    if bytes > 0 {
+                    if bytes > 0 && is_measured {
                         pace.note(bytes, begun.elapsed(), Instant::now());
                     }
                 }

@@ -14,6 +14,7 @@ mod listing;
 mod names;
 mod nodes;
 mod served;
+mod siblings;
 mod writes;
 mod written;
 
@@ -40,6 +41,7 @@ use bytes::Bytes;
 use listing::OpenDirectory;
 use names::Names;
 use nodes::{Node, Nodes, What};
+use siblings::Siblings;
 use writes::Writes;
 use written::Written;
 
@@ -51,6 +53,7 @@ pub(crate) struct Objects {
     apps: Apps,
     nodes: Nodes,
     names: Arc<Names>,
+    siblings: Siblings,
     files: Handles<Open>,
     /// What is being written; none if nothing may be changed.
     writes: Option<Writes>,
@@ -95,6 +98,7 @@ impl Objects {
             options,
             nodes: Nodes::default(),
             names,
+            siblings: Siblings::default(),
             files: Handles::default(),
             writes,
             directories: Handles::default(),

@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 use std::io;
 use std::mem;
+use std::ops::Range;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
 
@@ -47,6 +48,17 @@ impl Listing {
     /// The object with a name, or that it is a directory.
     pub fn find(&self, name: &str) -> Option<&Option<Object>> {
         self.places.get(name).map(|&place| &self.entries[place].1)
+    }
+
+    /// Where a name stands in it.
+    pub fn place(&self, name: &str) -> Option<usize> {
+        self.places.get(name).copied()
+    }
+
+    /// The objects at these places, with their names.
+    pub fn objects(&self, places: Range<usize>) -> impl Iterator<Item = (&str, &Object)> {
+        let entries = self.entries.get(places.start..places.end.min(self.entries.len())).unwrap_or_default();
+        entries.iter().filter_map(|(name, object)| Some((&**name, object.as_ref()?)))
     }
 
     /// Adds a part. A name that is both is that of the object.

@@ -229,6 +229,29 @@ impl Nodes {
         known.and_then(|(node, _)| node.file.get()).or_else(|| table.forgotten.get(&identity)).copied()
     }
 
+    /// Gives `work` a node of an object, which the kernel need not know. The number that the cache has for it, which
+    /// `number` gives, is that of the object until `work` ends, and longer if the cache then knows of it.
+    pub fn with<T>(
+        &self,
+        path: String,
+        object: &Object,
+        asked: Instant,
+        number: impl Fn(&Node) -> FileNumber,
+        work: impl FnOnce(&Arc<Node>) -> T,
+    ) -> T {
+        let identity = identity(&path, Some(object));
+        let mut table = lock(&self.0);
+        let known = table.numbers.get(&identity).and_then(|number| Some(table.nodes.get(number)?.0.clone()));
+        let node = known.unwrap_or_else(|| {
+            let file = table.forgotten.get(&identity).map_or_else(OnceLock::new, |&file| OnceLock::from(file));
+            let node = Node::new(0, path, What::Object(object.clone()), file, asked);
+            table.forgotten.insert(identity, number(&node));
+            node
+        });
+        // Nobody sifts meanwhile.
+        work(&node)
+    }
+
     /// The kernel forgets the node `times` times.
     pub fn forget(&self, number: u64, times: u64) {
         let mut table = lock(&self.0);

@@ -94,6 +94,7 @@ impl Served for Objects {
         }
         self.check_is_same(&node)?;
         let data = Arc::new(Objects::data(self, &node, caller)?);
+        self.read_siblings(&node);
         Ok((self.files.add(Open { data, written: None }), Seen::Known))
     }
 
