@@ -32,6 +32,7 @@ mod error;
 mod files;
 mod frames;
 mod in_flight;
+mod key_index;
 pub mod machine;
 mod metadata;
 mod objects;

@@ -15,12 +15,12 @@ use std::borrow::Borrow;
 use std::hash::{BuildHasher, Hash};
 
 use foldhash::fast::{FixedState, RandomState};
-use hashbrown::HashTable;
-use hashbrown::hash_table::Entry as Place;
+use hotset_core::parts::prefetch::prefetch;
 use hotset_core::policy::{self, Args, Outcome, PolicySpec, Reference, Setting, Slot};
 use hotset_core::view::View;
 
 use crate::error::CacheError;
+use crate::key_index::KeyIndex;
 use hotset_core::host::room::{self, Room, Weighed};
 use hotset_core::host::{Build, Hosted, Payload};
 
@@ -54,9 +54,11 @@ enum Limit<K, V> {
 
 /// Keys and values by slot.
 struct Objects<K, V> {
-    table: HashTable<Slot>,
+    index: KeyIndex,
     hasher: RandomState,
     entries: Vec<Option<Entry<K, V>>>,
+    /// What values weigh, by slot; empty where each counts as one.
+    weights: Vec<u64>,
     free: Vec<Slot>,
     /// Values that have left by the reference that is being decided.
     left: Vec<(Slot, V)>,
@@ -70,7 +72,6 @@ struct Entry<K, V> {
     /// What policies that count keys know it by, also after its slot has been given to another key.
     identity: u64,
     value: Option<V>,
-    weight: u64,
 }
 
 impl<K: Hash + Eq, V> Payload for Objects<K, V> {
@@ -84,10 +85,7 @@ impl<K: Hash + Eq, V> Payload for Objects<K, V> {
 
     fn forget(&mut self, slot: Slot) {
         if let Some(entry) = self.entries[slot as usize].take() {
-            let hash = self.hasher.hash_one(&entry.key);
-            if let Ok(place) = self.table.find_entry(hash, |&other| other == slot) {
-                place.remove();
-            }
+            self.index.remove(self.hasher.hash_one(&entry.key), slot);
             self.free.push(slot);
         }
     }
@@ -98,7 +96,14 @@ impl<K: Hash + Eq, V> Objects<K, V> {
     where
         K: Borrow<Q>,
     {
-        self.table.find(self.hasher.hash_one(key), |&slot| is_of(&self.entries, slot, key)).copied()
+        self.index.find(self.hasher.hash_one(key), |slot| is_of(&self.entries, slot, key))
+    }
+
+    /// The hash of a key that will be looked for; where it stands in the index is fetched.
+    fn seek(&self, key: &K) -> u64 {
+        let hash = self.hasher.hash_one(key);
+        self.index.prefetch(hash);
+        hash
     }
 
     /// The slot of a key; one that is not known gets a free one.
@@ -109,22 +114,17 @@ impl<K: Hash + Eq, V> Objects<K, V> {
 
     /// The same by the hash of the key.
     fn slot_by(&mut self, hash: u64, key: K) -> Slot {
-        let Objects { table, hasher, entries, free, .. } = self;
-        let rehash = |&slot: &Slot| entries[slot as usize].as_ref().map_or(0, |entry| hasher.hash_one(&entry.key));
-        let slot = match table.entry(hash, |&slot| is_of(entries, slot, &key), rehash) {
-            Place::Occupied(place) => return *place.get(),
-            Place::Vacant(place) => {
-                let slot = free.pop().unwrap_or(entries.len() as Slot);
-                place.insert(slot);
-                slot
-            }
-        };
+        if let Some(slot) = self.index.find(hash, |slot| is_of(&self.entries, slot, &key)) {
+            return slot;
+        }
+        let slot = self.free.pop().unwrap_or(self.entries.len() as Slot);
+        self.index.insert(hash, slot);
         // The same in every run, so that decisions can be repeated; the table's own hash is another one in each.
         let identity = FixedState::with_seed(SEED).hash_one(&key);
-        let entry = Some(Entry { key, identity, value: None, weight: 0 });
-        match entries.get_mut(slot as usize) {
+        let entry = Some(Entry { key, identity, value: None });
+        match self.entries.get_mut(slot as usize) {
             Some(free) => *free = entry,
-            None => entries.push(entry),
+            None => self.entries.push(entry),
         }
         slot
     }
@@ -135,7 +135,7 @@ impl<K: Hash + Eq, V> Objects<K, V> {
 
     /// What the value weighs.
     fn weight_of(&self, slot: Slot) -> u64 {
-        self.entries[slot as usize].as_ref().map_or(0, |entry| entry.weight)
+        self.weights.get(slot as usize).copied().unwrap_or(1)
     }
 
     /// Some slot that has a value.
@@ -146,16 +146,19 @@ impl<K: Hash + Eq, V> Objects<K, V> {
 
     /// Puts a value where there is none.
     fn put(&mut self, slot: Slot, value: V, weight: u64) {
-        if let Some(entry) = &mut self.entries[slot as usize] {
-            (entry.value, entry.weight) = (Some(value), weight);
-            (self.len, self.weight) = (self.len + 1, self.weight + weight);
+        let Some(entry) = &mut self.entries[slot as usize] else { return };
+        entry.value = Some(value);
+        (self.len, self.weight) = (self.len + 1, self.weight + weight);
+        if weight != self.weight_of(slot) {
+            self.weights.resize(self.entries.len().max(self.weights.len()), 1);
+            self.weights[slot as usize] = weight;
         }
     }
 
     fn take(&mut self, slot: Slot) -> Option<V> {
         let entry = self.entries[slot as usize].as_mut()?;
         let value = entry.value.take()?;
-        (self.len, self.weight) = (self.len - 1, self.weight - entry.weight);
+        (self.len, self.weight) = (self.len - 1, self.weight - self.weight_of(slot));
         Some(value)
     }
 }
@@ -165,12 +168,13 @@ fn is_of<K: Borrow<Q>, V, Q: Eq + ?Sized>(entries: &[Option<Entry<K, V>>], slot:
     entries[slot as usize].as_ref().is_some_and(|entry| entry.key.borrow() == key)
 }
 
-/// A key that will be referred to soon.
-struct Sought<K> {
-    key: K,
+/// A key that will be referred to soon, with its value.
+struct Ahead<K, V> {
     hash: u64,
-    /// Where it was when it was looked for.
-    slot: Option<Slot>,
+    key: K,
+    value: V,
+    /// The slot that it may have.
+    guess: Option<Slot>,
 }
 
 /// The values and their policy.
@@ -310,35 +314,34 @@ impl<K: Hash + Eq, V> Cache<K, V> {
         self.lent = None;
         let mut ahead = Vec::with_capacity(AHEAD);
         loop {
-            ahead.extend(pairs.by_ref().take(AHEAD).map(|(key, value)| (self.seek(key), value)));
+            ahead.extend(pairs.by_ref().take(AHEAD).map(|(key, value)| Ahead {
+                hash: self.objects().seek(&key),
+                key,
+                value,
+                guess: None,
+            }));
             if ahead.is_empty() {
                 return hits;
             }
-            for (sought, value) in ahead.drain(..) {
-                let slot = self.found(sought);
+            ahead.iter_mut().for_each(|ahead| ahead.guess = self.guess(ahead.hash));
+            for Ahead { hash, key, value, guess } in ahead.drain(..) {
+                // References since then may have given the key another slot, or none.
+                let slot = match guess {
+                    Some(slot) if is_of(&self.objects().entries, slot, &key) => slot,
+                    _ => self.objects_mut().slot_by(hash, key),
+                };
                 hits.push(self.access_slot(slot, value));
             }
         }
     }
 
-    /// Looks for a key, and has the processor fetch what a reference to it needs.
-    fn seek(&self, key: K) -> Sought<K> {
-        let Objects { table, hasher, entries, .. } = self.objects();
-        let hash = hasher.hash_one(&key);
-        let slot = table.find(hash, |&slot| is_of(entries, slot, &key)).copied();
-        if let Some(slot) = slot {
-            self.hosted.policy.prefetch(slot);
-        }
-        Sought { key, hash, slot }
-    }
-
-    /// The slot of a key that was looked for; references since then may have given it another one, or none.
-    fn found(&mut self, sought: Sought<K>) -> Slot {
-        let Sought { key, hash, slot } = sought;
-        match slot {
-            Some(slot) if is_of(&self.objects().entries, slot, &key) => slot,
-            _ => self.objects_mut().slot_by(hash, key),
-        }
+    /// The slot that the key of this hash may have; what a reference to it will need is fetched.
+    fn guess(&self, hash: u64) -> Option<Slot> {
+        let slot = self.objects().index.find(hash, |_| true)?;
+        // An entry may lie in two lines, and the next one begins in the second.
+        (0..2).for_each(|more| prefetch(&self.objects().entries, slot as usize + more));
+        self.hosted.policy.prefetch(slot);
+        Some(slot)
     }
 
     /// Refers to a slot once: true if its value is there. If not, `value` is put in.
@@ -448,11 +451,11 @@ impl<K: Hash + Eq, V> Cache<K, V> {
     /// Recounts every structure from scratch and panics on a broken invariant. For tests.
     pub fn validate(&self) {
         self.hosted.policy.validate();
-        let Objects { table, entries, len, weight, left, .. } = self.objects();
+        let Objects { index, entries, len, weight, left, .. } = self.objects();
         let known = || (0..).zip(entries).filter_map(|(slot, entry)| Some((slot, entry.as_ref()?)));
         let with_value = || known().filter(|(_, entry)| entry.value.is_some());
-        assert_eq!((table.len(), with_value().count()), (known().count(), *len));
-        assert_eq!(with_value().map(|(_, entry)| entry.weight).sum::<u64>(), *weight);
+        assert_eq!((index.len(), with_value().count()), (known().count(), *len));
+        assert_eq!(with_value().map(|(slot, _)| self.objects().weight_of(slot)).sum::<u64>(), *weight);
         let most = match &self.limit {
             Limit::Values(values) => u64::from(*values),
             Limit::Weight { room, .. } => room.capacity,
@@ -491,8 +494,17 @@ fn policy_for<K: Hash + Eq, V>(
         return Err(CacheError::Keys { policy: spec.to_string(), keys, most: MOST_KEYS });
     }
     Hosted::new(&build, |_| {
-        let (table, hasher) = (HashTable::new(), RandomState::default());
-        Ok(Objects { table, hasher, entries: Vec::new(), free: Vec::new(), left: Vec::new(), len: 0, weight: 0 })
+        let (index, hasher) = (KeyIndex::new(), RandomState::default());
+        Ok(Objects {
+            index,
+            hasher,
+            entries: Vec::new(),
+            weights: Vec::new(),
+            free: Vec::new(),
+            left: Vec::new(),
+            len: 0,
+            weight: 0,
+        })
     })
 }
 

@@ -42,12 +42,20 @@ impl Kept {
 }
 
 impl Drop for Kept {
+    // Most keys of a batch are numbers and keep nothing.
+    #[inline(always)]
     fn drop(&mut self) {
         if let Some(object) = self.0.take() {
-            // At the end of a thread there is no turn to wait for.
-            let _ = LEFT.try_with(|left| left.borrow_mut().push(object));
+            leave(object);
         }
     }
+}
+
+/// Lets an object go at the end of the turn.
+#[inline(never)]
+fn leave(object: Py<PyAny>) {
+    // At the end of a thread there is no turn to wait for.
+    let _ = LEFT.try_with(|left| left.borrow_mut().push(object));
 }
 
 /// Lets go of what has left.
