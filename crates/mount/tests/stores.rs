@@ -468,3 +468,35 @@ fn who_closes_while_much_is_on_its_way_leaves_nothing_behind() {
     asked_once(&mount.s3.take_asked());
     mount.stop();
 }
+
+#[test]
+fn a_listing_without_end_ends() {
+    if !can_mount() {
+        return;
+    }
+    let entry = "<Contents><Key>data/same</Key><LastModified>2026-01-05T10:00:00.000Z</LastModified>\
+                 <ETag>&quot;1&quot;</ETag><Size>1</Size></Contents>";
+    // The same token again and again, and others for ever with no entry, or the same one.
+    let ways = [("", false, 2..=3), ("", true, 50..=200), (entry, true, 50..=200)];
+    let mut mount = Mount::new(S3::start(), 0, options(MODES[0]), LIMITS);
+    for (entry, is_new, expected) in ways {
+        let mut parts = 0;
+        mount.s3.fail(move |_| {
+            parts += usize::from(is_new);
+            let text = format!(
+                "<ListBucketResult>{entry}<IsTruncated>true</IsTruncated>\
+                 <NextContinuationToken>{parts}</NextContinuationToken></ListBucketResult>"
+            );
+            Some(Fault::Text(text.leak()))
+        });
+        mount.s3.take_asked();
+        let listed: io::Result<Vec<_>> = fs::read_dir(mount.at("")).and_then(Iterator::collect);
+        assert_eq!(errno(listed), Some(Errno::IO), "{entry} {is_new}");
+        let asked = mount.s3.take_asked().len();
+        assert!(expected.contains(&asked), "{asked}: {entry} {is_new}");
+    }
+    mount.s3.fail(|_| None);
+    mount.s3.put("data/f", "x");
+    assert_eq!(fs::read_dir(mount.at("")).unwrap().count(), 1);
+    mount.stop();
+}

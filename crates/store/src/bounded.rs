@@ -15,6 +15,8 @@ use crate::listed::servable;
 
 /// Bytes of the longest answer that is read.
 pub(crate) const MOST: usize = 64 << 20;
+/// Bytes of the longest listing that is read: a thousand keys of a kilobyte, written as XML may write them.
+const LISTING: usize = 8 << 20;
 
 /// Makes connections whose answers end there, with an error.
 #[derive(Debug, Default)]
@@ -60,11 +62,14 @@ impl HttpService for Client {
     async fn call(&self, request: HttpRequest) -> Result<HttpResponse, HttpError> {
         let asks = |what| request.uri().query().is_some_and(|query| query.split('&').any(|pair| pair == what));
         let is_listing = asks(LISTS[0]);
-        if LISTS.iter().any(|what| asks(what)) {
+        let most = if LISTS.iter().any(|what| asks(what)) {
             self.asked.note(&request.uri().to_string());
-        }
+            LISTING
+        } else {
+            MOST
+        };
         let (head, body) = self.below.execute(request).await?.into_parts();
-        let body = Limited::new(body, MOST).map_err(|error| match error.downcast::<HttpError>() {
+        let body = Limited::new(body, most).map_err(|error| match error.downcast::<HttpError>() {
             Ok(error) => *error,
             Err(error) => HttpError::new_boxed(HttpErrorKind::Decode, error),
         });

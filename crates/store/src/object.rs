@@ -24,6 +24,9 @@ pub struct Page {
     pub next: Option<String>,
 }
 
+/// Bytes of the longest key that stores have, and of the longest etag that is taken.
+pub(crate) const LONGEST: usize = 1024;
+
 impl Object {
     pub(crate) fn new(meta: ObjectMeta) -> Object {
         Object { meta }
@@ -31,6 +34,16 @@ impl Object {
 
     pub(crate) fn location(&self) -> &Path {
         &self.meta.location
+    }
+
+    /// True if a key and an etag are as short as stores have them; longer ones would only fill memory.
+    pub(crate) fn is_brief(meta: &ObjectMeta) -> bool {
+        meta.location.as_ref().len() <= LONGEST && meta.e_tag.as_ref().is_none_or(|tag| tag.len() <= LONGEST)
+    }
+
+    /// Bytes that what is told of it takes, beside its size and time.
+    pub fn told(&self) -> u64 {
+        (self.meta.location.as_ref().len() + self.meta.e_tag.as_ref().map_or(0, String::len)) as u64
     }
 
     /// The last part of its key.

@@ -15,7 +15,7 @@ use crate::connect::{Connected, Environment};
 use crate::error::StoreError;
 use crate::hedge::{Hedged, Hedging};
 use crate::location::Location;
-use crate::object::{Object, Page};
+use crate::object::{LONGEST, Object, Page};
 use crate::upload::Room;
 
 /// How much a store is asked for.
@@ -119,7 +119,8 @@ impl Store {
         let (store, key) = (self.connected.objects.clone(), self.key(path).ok_or(StoreError::Missing)?);
         self.calls.wait(async move {
             let asked = GetOptions { head: true, ..GetOptions::default() };
-            Ok(Object::new(store.get_opts(&key, asked).await?.meta))
+            let meta = store.get_opts(&key, asked).await?.meta;
+            if Object::is_brief(&meta) { Ok(Object::new(meta)) } else { Err(StoreError::Answer(None)) }
         })
     }
 
@@ -139,7 +140,8 @@ impl Store {
                 match store.list_paginated(prefix.as_deref(), options).await.map_err(StoreError::from) {
                     // The list may have been cut on its way.
                     Err(StoreError::Cut) if left > 0 => left -= 1,
-                    listed => return listed.map(|listed| page(&key, listed.result, listed.page_token)),
+                    Err(error) => return Err(error),
+                    Ok(listed) => return page(&key, listed.result, listed.page_token),
                 }
             }
         })
@@ -202,12 +204,20 @@ async fn append(
     Ok(())
 }
 
+/// Bytes of the longest token that is taken with which a listing goes on.
+const LONGEST_TOKEN: usize = 64 << 10;
+
 /// What lies right in the directory `key`.
-fn page(key: &Path, listed: ListResult, next: Option<String>) -> Page {
+fn page(key: &Path, listed: ListResult, next: Option<String>) -> Result<Page, StoreError> {
+    if next.as_ref().is_some_and(|next| next.len() > LONGEST_TOKEN) {
+        return Err(StoreError::Answer(None));
+    }
     let is_there = !listed.objects.is_empty() || !listed.common_prefixes.is_empty();
-    let is_in = |path: &Path| path.prefix_match(key).is_some_and(|parts| parts.count() == 1);
+    let is_in =
+        |path: &Path| path.as_ref().len() <= LONGEST && path.prefix_match(key).is_some_and(|parts| parts.count() == 1);
     let name = |path: Path| path.filename().map(str::to_owned);
     let directories = listed.common_prefixes.into_iter().filter(&is_in).filter_map(name).collect();
-    let objects = listed.objects.into_iter().filter(|meta: &ObjectMeta| is_in(&meta.location)).map(Object::new);
-    Page { is_there, directories, objects: objects.collect(), next: next.filter(|next| !next.is_empty()) }
+    let is_served = |meta: &ObjectMeta| is_in(&meta.location) && Object::is_brief(meta);
+    let objects = listed.objects.into_iter().filter(is_served).map(Object::new);
+    Ok(Page { is_there, directories, objects: objects.collect(), next: next.filter(|next| !next.is_empty()) })
 }

@@ -213,3 +213,33 @@ fn keys_that_cannot_be_served_hide_nothing_else() {
     assert_eq!(listed("a"), (names(&[]), names(&["b"])));
     assert_eq!(listed("f"), (names(&[]), names(&[])));
 }
+
+#[test]
+fn what_is_told_without_measure_is_not_kept() {
+    let s3 = S3::start();
+    let store = open(&s3);
+    let entry = |key: &str, tag: &str| {
+        format!(
+            "<Contents><Key>data/{key}</Key><LastModified>2026-01-05T10:00:00.000Z</LastModified><ETag>{tag}</ETag>\
+             <Size>1</Size></Contents>"
+        )
+    };
+    let many = "x".repeat(2000);
+    let directory = format!("<CommonPrefixes><Prefix>data/{many}/</Prefix></CommonPrefixes>");
+    let entries = entry("f", "1") + &entry(&many, "1") + &entry("g", &many) + &directory;
+    let listing = |entries: &str, behind: &str| -> Option<Fault> {
+        Some(Fault::Text(format!("<ListBucketResult>{entries}{behind}</ListBucketResult>").leak()))
+    };
+    let short = listing(&entries, "<IsTruncated>false</IsTruncated>");
+    s3.fail(move |_| short);
+    let page = store.list("", None).unwrap();
+    assert_eq!(page.objects.iter().map(|object| object.name()).collect::<Vec<_>>(), ["f"]);
+    assert!(page.directories.is_empty());
+    let token = format!("<NextContinuationToken>{}</NextContinuationToken>", "x".repeat(100_000));
+    let endless = listing("", &format!("<IsTruncated>true</IsTruncated>{token}"));
+    s3.fail(move |_| endless);
+    assert_eq!(store.list("", None).err(), Some(StoreError::Answer(None)));
+    let long = listing(&entry("f", "1").repeat(80_000), "");
+    s3.fail(move |_| long);
+    assert_eq!(store.list("", None).err(), Some(StoreError::Answer(None)));
+}

@@ -59,6 +59,8 @@ pub enum Fault {
     Cut(usize),
     /// The body is so many bytes long, and nothing says that it should be longer but the range that was asked for.
     Short(usize),
+    /// It is answered with this text, and 200.
+    Text(&'static str),
     /// The answer comes so much later.
     Late(Duration),
     /// The connection ends without an answer.
@@ -295,6 +297,7 @@ impl Shared {
             self.arrive(body.len(), link, &mut pace);
             let mut answer = match fault {
                 Some(Fault::Status(status)) => Answer::error(status, &asked),
+                Some(Fault::Text(text)) => Answer::whole(200, text.into()),
                 _ if asked.lists => self.list(&asked, &query),
                 _ if matches!(asked.method.as_str(), "PUT" | "POST" | "DELETE") => self.change(&asked, &query, body),
                 _ => self.object(&asked),

@@ -22,10 +22,19 @@ pub(super) struct Listing {
     entries: Vec<(Arc<str>, Option<Object>)>,
     places: HashMap<Arc<str>, usize>,
     asked: Instant,
+    /// Bytes that the entries take.
+    bytes: u64,
 }
 
-/// Names that a directory may have: an open one holds them all, so that places in it stay what they were.
-const MOST: usize = 1 << 20;
+/// Bytes that the names of a directory may take, which is a million names or more: an open one holds them all, so that
+/// places in it stay what they were.
+const MOST: u64 = 512 << 20;
+
+/// Parts after each other that may tell nothing new: a store that hides deleted objects may have to skip many.
+const IDLE: u32 = 100;
+
+/// Bytes of an entry beside its name and what the store tells of it.
+const ENTRY: u64 = 200;
 
 /// The inode of an entry that nobody has looked up yet, as the kernel has it.
 const UNKNOWN: u64 = 0xffff_ffff;
@@ -33,7 +42,7 @@ const UNKNOWN: u64 = 0xffff_ffff;
 impl Listing {
     /// Nothing yet; the first part is asked for now.
     pub fn new(asked: Instant) -> Listing {
-        Listing { entries: Vec::new(), places: HashMap::new(), asked }
+        Listing { entries: Vec::new(), places: HashMap::new(), asked, bytes: 0 }
     }
 
     /// When its first part was asked for.
@@ -43,6 +52,11 @@ impl Listing {
 
     pub fn len(&self) -> usize {
         self.entries.len()
+    }
+
+    /// Bytes that it takes.
+    pub fn bytes(&self) -> u64 {
+        self.bytes
     }
 
     /// The object with a name, or that it is a directory.
@@ -71,8 +85,11 @@ impl Listing {
                     let known = &mut self.entries[place].1;
                     *known = object.or(mem::take(known));
                 }
-                None if self.entries.len() == MOST => return Err(Errno::FBIG.into()),
                 None => {
+                    self.bytes += ENTRY + name.len() as u64 + object.as_ref().map_or(0, Object::told);
+                    if self.bytes > MOST {
+                        return Err(Errno::FBIG.into());
+                    }
                     self.places.insert(name.clone(), self.entries.len());
                     self.entries.push((name, object));
                 }
@@ -100,7 +117,8 @@ struct State {
 /// The part that comes next.
 enum Next {
     First,
-    Behind(String),
+    /// Asked for with this, after so many parts that told nothing new.
+    Behind(String, u32),
     End,
 }
 
@@ -120,19 +138,22 @@ impl State {
 
     /// Asks for the next part.
     fn go_on(&mut self, store: &Store, names: &Names, path: &str) -> io::Result<()> {
-        let next = match &self.next {
+        let (token, idle) = match &self.next {
             Next::End => return Ok(()),
             Next::First => {
                 self.listing = Arc::new(Listing::new(Instant::now()));
-                None
+                (None, 0)
             }
-            Next::Behind(next) => Some(next.clone()),
+            Next::Behind(token, idle) => (Some(token.clone()), *idle),
         };
-        let mut page = store.list(path, next)?;
-        let next = page.next.take();
+        let mut page = store.list(path, token.clone())?;
+        let (next, before) = (page.next.take(), self.listing.len());
         Arc::make_mut(&mut self.listing).add(page)?;
+        let idle = if self.listing.len() > before { 0 } else { idle + 1 };
         self.next = match next {
-            Some(next) => Next::Behind(next),
+            // A listing that goes on so has no end.
+            Some(_) if next == token || idle > IDLE => return Err(Errno::IO.into()),
+            Some(next) => Next::Behind(next, idle),
             None => {
                 names.learn(path, &self.listing);
                 Next::End
@@ -168,8 +189,8 @@ impl OpenDirectory {
         OpenDirectory { node, state: Mutex::new(State::new(known)) }
     }
 
-    /// Shows `take` the entries from `place` on, until it takes one no more or there are no more. Who begins again
-    /// reads it anew. An error behind entries that were taken is that of the next call.
+    /// Shows `take` entries from `place` on, until it takes one no more, or the store would have to be asked for more;
+    /// none at the end. Who begins again reads it anew.
     pub fn list(
         &self,
         store: &Store,
@@ -197,11 +218,11 @@ impl OpenDirectory {
                 state.end(writes, &self.node.path);
                 continue;
             }
-            match state.go_on(store, names, &self.node.path) {
-                // The next call meets it again.
-                Err(_) if at > place => return Ok(()),
-                done => done?,
+            // One call asks for no more than it must: whoever waits for it cannot be ended meanwhile.
+            if at > place {
+                return Ok(());
             }
+            state.go_on(store, names, &self.node.path)?;
         }
     }
 }

@@ -5,8 +5,8 @@
 //! object, then whether keys go on behind it, which makes it a directory. Where both are there the object is seen, and
 //! what is behind it cannot be reached.
 //!
-//! Bounds: of listings so many names are kept as [`NAMES`] says, those that were used last, and of names that do not
-//! exist [`MISSING`].
+//! Bounds: listings are kept that take no more memory than [`LISTINGS`] says, those that were used last, and of names
+//! that do not exist [`MISSING`].
 
 use std::io;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -20,8 +20,8 @@ use super::listing::Listing;
 use super::nodes::Node;
 use crate::metadata::{recent, recent_by_weight};
 
-/// Names in listings that are kept.
-pub(super) const NAMES: u64 = 1 << 18;
+/// Bytes of the listings that are kept: some 262,144 names.
+pub(super) const LISTINGS: u64 = 80 << 20;
 
 /// Names that do not exist that are kept.
 const MISSING: u64 = 1 << 16;
@@ -47,8 +47,8 @@ struct Kept {
 
 impl Names {
     pub fn new(believes_nothing: bool) -> Names {
-        let weigh = |_: &String, listing: &Arc<Listing>| listing.len() as u64 + 1;
-        let (listings, missing, changed) = (recent_by_weight(NAMES, weigh), recent(MISSING), recent(MISSING));
+        let weigh = |path: &String, listing: &Arc<Listing>| (path.len() as u64 + 200) + listing.bytes();
+        let (listings, missing, changed) = (recent_by_weight(LISTINGS, weigh), recent(MISSING), recent(MISSING));
         Names { kept: Mutex::new(Kept { listings, missing, changed }), believes_nothing }
     }
 
