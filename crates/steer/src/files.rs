@@ -4,15 +4,16 @@
 //! take a twentieth of the time. Where there are more directories than may be watched so, they are walked now and then.
 
 use std::collections::HashMap;
-use std::fs;
+use std::ffi::OsStr;
 use std::mem::MaybeUninit;
-use std::os::fd::OwnedFd;
-use std::os::unix::fs::MetadataExt;
+use std::os::fd::{AsRawFd, OwnedFd};
+use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use hotset_feed::FileId;
 use rustix::fs::inotify::{self, CreateFlags, WatchFlags};
+use rustix::fs::{AtFlags, Dir, FileType, Mode, OFlags, ResolveFlags};
 
 use crate::error::{SteerError, io};
 use crate::ground::{Changes, Found};
@@ -81,7 +82,6 @@ impl Files {
         let started = Instant::now();
         let mut now = HashMap::new();
         for directory in self.directories.clone() {
-            fs::read_dir(&directory).map_err(io(format!("read {}", directory.display())))?;
             self.walk_into(&directory, &mut now)?;
         }
         (self.walked, self.took) = (Some(Instant::now()), started.elapsed());
@@ -93,34 +93,52 @@ impl Files {
     }
 
     /// What is below a directory, on its own file system. What cannot be read, or goes meanwhile, is left out.
+    ///
+    /// Whoever may write there may put a link in the place of a directory at any moment. So each is opened from the top
+    /// one on without following any, and what is in it is looked at through that descriptor.
     fn walk_into(&mut self, top: &Path, now: &mut HashMap<FileId, Found>) -> Result<(), SteerError> {
-        let Ok(device) = fs::metadata(top).map(|about| about.dev()) else { return Ok(()) };
-        let mut open = vec![top.to_owned()];
+        let failed = || io(format!("read {}", top.display()));
+        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+        let root = rustix::fs::open(top, flags, Mode::empty()).map_err(|error| failed()(error.into()))?;
+        let device = rustix::fs::fstat(&root).map_err(|error| failed()(error.into()))?.st_dev;
+        let resolve = ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS | ResolveFlags::NO_MAGICLINKS;
+        let mut open = vec![PathBuf::from(".")];
         while let Some(folder) = open.pop() {
-            self.watch(&folder);
-            for entry in fs::read_dir(&folder).into_iter().flatten().flatten() {
-                let Ok(about) = entry.metadata() else { continue };
-                if about.is_dir() && about.dev() == device {
-                    open.push(entry.path());
-                } else if about.is_file() {
-                    if now.len() >= MOST {
-                        return Err(SteerError::TooMany { directory: folder, most: MOST });
+            let Ok(opened) = rustix::fs::openat2(&root, &folder, flags, Mode::empty(), resolve) else { continue };
+            self.watch(&opened);
+            for entry in Dir::read_from(&opened).into_iter().flatten().flatten() {
+                let name = OsStr::from_bytes(entry.file_name().to_bytes());
+                if name == "." || name == ".." {
+                    continue;
+                }
+                let Ok(about) = rustix::fs::statat(&opened, name, AtFlags::SYMLINK_NOFOLLOW) else { continue };
+                let path = || folder.strip_prefix(".").unwrap_or(&folder).join(name);
+                match FileType::from_raw_mode(about.st_mode) {
+                    _ if about.st_dev != device => {}
+                    FileType::Directory => open.push(path()),
+                    FileType::RegularFile if now.len() >= MOST => {
+                        return Err(SteerError::TooMany { directory: top.join(folder), most: MOST });
                     }
-                    let id = FileId::from_stat(about.dev(), about.ino());
-                    now.insert(id, Found { path: entry.path(), bytes: about.len() });
+                    FileType::RegularFile => {
+                        let id = FileId::from_stat(about.st_dev, about.st_ino);
+                        now.insert(id, Found { path: top.join(path()), bytes: about.st_size as u64 });
+                    }
+                    _ => {}
                 }
             }
         }
         Ok(())
     }
 
-    fn watch(&mut self, folder: &Path) {
+    fn watch(&mut self, folder: &OwnedFd) {
         let changes = WatchFlags::CREATE
             | WatchFlags::DELETE
             | WatchFlags::MOVED_FROM
             | WatchFlags::MOVED_TO
             | WatchFlags::CLOSE_WRITE
             | WatchFlags::ONLYDIR;
+        // The very directory that is open, whatever its name leads to by now.
+        let folder = format!("/proc/self/fd/{}", folder.as_raw_fd());
         let watched = self.watch.as_ref().map(|watch| inotify::add_watch(watch, folder, changes));
         self.is_complete &= watched.is_some_and(|watched| watched.is_ok());
     }
@@ -128,6 +146,11 @@ impl Files {
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
+    use std::os::unix::fs::symlink;
+    use std::sync::atomic::{AtomicBool, Ordering};
+    use std::thread;
+
     use super::*;
 
     fn names(changes: &Changes) -> Vec<String> {
@@ -163,5 +186,37 @@ mod tests {
         assert!(!files.is_due(), "nothing has changed since");
         fs::remove_dir_all(folder.path()).unwrap();
         assert!(files.walk().unwrap_err().to_string().starts_with("cannot read "));
+    }
+
+    #[test]
+    fn nobody_leads_the_walk_out_of_the_directory() {
+        let (folder, elsewhere) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+        fs::write(elsewhere.path().join("secret"), "1").unwrap();
+        let (at, aside) = (folder.path().join("d"), folder.path().join("aside"));
+        fs::create_dir(&at).unwrap();
+        symlink(elsewhere.path(), &aside).unwrap();
+        // Many others are walked between looking at it and opening it.
+        (0..200).for_each(|number| fs::create_dir(folder.path().join(format!("e{number}"))).unwrap());
+        let is_over = AtomicBool::new(false);
+        thread::scope(|scope| {
+            scope.spawn(|| {
+                let exchange = || {
+                    rustix::fs::renameat_with(
+                        rustix::fs::CWD,
+                        &at,
+                        rustix::fs::CWD,
+                        &aside,
+                        rustix::fs::RenameFlags::EXCHANGE,
+                    )
+                };
+                while !is_over.load(Ordering::Relaxed) {
+                    exchange().unwrap();
+                }
+            });
+            let mut files = Files::new(vec![folder.path().to_owned()]);
+            let found: Vec<String> = (0..300).flat_map(|_| names(&files.walk().unwrap())).collect();
+            is_over.store(true, Ordering::Relaxed);
+            assert_eq!(found, Vec::<String>::new());
+        });
     }
 }

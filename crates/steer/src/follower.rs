@@ -122,6 +122,13 @@ impl Follower {
         slot.is_some_and(|slot| self.hosted.policy.contains(slot))
     }
 
+    /// The blocks of a file that the policy holds.
+    pub fn held(&self, file: u32) -> impl Iterator<Item = u32> {
+        let slots = &self.hosted.host.payload.slots;
+        let held = slots.of_file(file).into_iter().filter(|&slot| self.hosted.policy.contains(slot));
+        held.map(|slot| place(slots.address(slot)).1)
+    }
+
     /// Blocks that the policy holds.
     pub fn len(&self) -> u32 {
         self.hosted.policy.len()

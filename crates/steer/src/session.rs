@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use std::ffi::OsString;
 use std::io::ErrorKind;
 use std::path::PathBuf;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use hotset_core::policy::PolicySpec;
 use hotset_feed::{Event, Feed, FileId, now};
@@ -28,6 +28,9 @@ const SECOND: u64 = 1_000_000_000;
 const GATHER: Duration = Duration::from_millis(5);
 /// Nanoseconds from the beginning of steering until reclaim is expected to be still.
 const SETTLED: u64 = SHORTEST;
+/// So long the kernel is asked, at a time, what is resident of files: meanwhile nothing is steered. Of further ones it is
+/// known once something happens to them.
+const ASKING: Duration = Duration::from_secs(10);
 /// The least blocks that are worth steering.
 const LEAST: u32 = 16;
 
@@ -268,14 +271,20 @@ impl<G: Ground> Session<G> {
     /// Asks the kernel for all that is resident, since it could not tell all that has happened.
     fn rebuild(&mut self) {
         self.rebuilt += 1;
+        let begun = Instant::now();
         for file in self.steering.watched() {
-            self.ask(file);
+            self.ask(file, begun);
         }
     }
 
-    fn ask(&mut self, file: FileId) {
-        let resident = self.steering.actuator().resident(file);
-        if resident.as_ref().is_err_and(|error| error.kind() == ErrorKind::PermissionDenied) {
+    /// Asks for what is resident of a file, unless that has taken too long for those before it.
+    fn ask(&mut self, file: FileId, begun: Instant) {
+        let resident = match begun.elapsed() < ASKING {
+            true => self.steering.actuator().resident(file),
+            false => Err(ErrorKind::TimedOut.into()),
+        };
+        let refused = [ErrorKind::PermissionDenied, ErrorKind::TimedOut];
+        if resident.as_ref().is_err_and(|error| refused.contains(&error.kind())) {
             self.unasked.insert(file);
         }
         // A file that is gone has nothing resident; the next walk forgets it.
@@ -292,6 +301,7 @@ impl<G: Ground> Session<G> {
         }
         // Of a device that is watched as a whole the feed has told, and will tell, whatever is resident.
         let is_told = self.steering.actuator().device().is_some();
+        let begun = Instant::now();
         for (id, file) in changes.found {
             if self.feed.watch(id, file.bytes).is_err() && !is_told {
                 self.unwatched += 1;
@@ -300,7 +310,7 @@ impl<G: Ground> Session<G> {
             let is_known = self.steering.is_watched(id);
             self.steering.describe(id, &file.path.to_string_lossy(), file.bytes);
             if !is_known && !is_told {
-                self.ask(id);
+                self.ask(id, begun);
             }
         }
         self.steering.actuator().rest();
@@ -415,15 +425,19 @@ impl<G: Ground> Session<G> {
     /// The last report: what is resident is asked of the kernel.
     pub fn finish(&mut self) -> Report {
         let mut residency = Residency::default();
+        let begun = Instant::now();
         for (file, found) in self.steering.ground().all() {
+            if begun.elapsed() > ASKING {
+                break;
+            }
             let resident = match self.steering.actuator().resident(file) {
                 Err(error) if error.kind() == ErrorKind::PermissionDenied => continue,
                 // A file that is gone has nothing resident.
                 resident => resident.unwrap_or_default(),
             };
             let resident: HashSet<u64> = resident.into_iter().flatten().collect();
-            let held = |page: &u64| self.steering.holds(file, *page);
-            let held: HashSet<u64> = (0..found.bytes.div_ceil(PAGE)).filter(held).collect();
+            let is_there = |page: &u64| *page < found.bytes.div_ceil(PAGE);
+            let held: HashSet<u64> = self.steering.pages_held(file).filter(is_there).collect();
             residency.resident += resident.len() as u64;
             residency.held += held.len() as u64;
             residency.missing += held.difference(&resident).count() as u64;

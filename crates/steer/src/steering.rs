@@ -190,6 +190,12 @@ impl<A: Actuator> Steering<A> {
         self.numbers.get(&file).is_some_and(|&number| self.policy.holds(address(number, (page / self.block) as u32)))
     }
 
+    /// The pages of a file whose blocks the policy holds, in no order; a block may reach beyond the end of the file.
+    pub fn pages_held(&self, file: FileId) -> impl Iterator<Item = u64> {
+        let blocks = self.numbers.get(&file).into_iter().flat_map(|&number| self.policy.held(number));
+        blocks.flat_map(|block| u64::from(block) * self.block..(u64::from(block) + 1) * self.block)
+    }
+
     /// Pages of watched files that the kernel holds.
     pub fn resident(&self) -> u64 {
         self.mirror.pages()
