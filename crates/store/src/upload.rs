@@ -14,7 +14,7 @@ use object_store::{Error, MultipartUpload, ObjectMeta, ObjectStoreExt, PutMode, 
 
 use crate::calls::UnderWay;
 use crate::error::StoreError;
-use crate::object::Object;
+use crate::object::{LONGEST, Object};
 use crate::store::Store;
 
 /// Bytes of a part that stores take.
@@ -135,7 +135,8 @@ impl Store {
 
 /// What an object is like that was just written. When that was is the store's to tell: it is about now.
 fn made(location: Path, size: u64, put: PutResult) -> Object {
-    Object::new(ObjectMeta { location, last_modified: SystemTime::now().into(), size, e_tag: put.e_tag, version: None })
+    let e_tag = put.e_tag.filter(|tag| tag.len() <= LONGEST);
+    Object::new(ObjectMeta { location, last_modified: SystemTime::now().into(), size, e_tag, version: None })
 }
 
 /// An object that is being written in parts. Dropped before it is complete, it is given up: the store deletes its
