@@ -62,12 +62,10 @@ impl HttpService for Client {
     async fn call(&self, request: HttpRequest) -> Result<HttpResponse, HttpError> {
         let asks = |what| request.uri().query().is_some_and(|query| query.split('&').any(|pair| pair == what));
         let is_listing = asks(LISTS[0]);
-        let most = if LISTS.iter().any(|what| asks(what)) {
+        if LISTS.iter().any(|what| asks(what)) {
             self.asked.note(&request.uri().to_string());
-            LISTING
-        } else {
-            MOST
-        };
+        }
+        let most = if is_listing { LISTING } else { MOST };
         let (head, body) = self.below.execute(request).await?.into_parts();
         let body = Limited::new(body, most).map_err(|error| match error.downcast::<HttpError>() {
             Ok(error) => *error,
