@@ -28,8 +28,8 @@ const SECOND: u64 = 1_000_000_000;
 const GATHER: Duration = Duration::from_millis(5);
 /// Nanoseconds from the beginning of steering until reclaim is expected to be still.
 const SETTLED: u64 = SHORTEST;
-/// So long the kernel is asked, at a time, what is resident of files: meanwhile nothing is steered. Of further ones it is
-/// known once something happens to them.
+/// So long the kernel is asked, at a time, what is resident of files: meanwhile nothing is steered. Of further ones it
+/// is known once something happens to them.
 const ASKING: Duration = Duration::from_secs(10);
 /// The least blocks that are worth steering.
 const LEAST: u32 = 16;

@@ -45,6 +45,7 @@ const HOUSES: &[House] = &[
             "workers",
             "pace",
             "stream",
+            "key_index",
             "objects",
             "tier",
             "frames",
