@@ -12,7 +12,7 @@ use crate::decider::Decided;
 use crate::files::FileNumber;
 use crate::frames::Frames;
 use crate::in_flight::Share;
-use crate::runs::{Run, add_block, announce, run_bytes};
+use crate::runs::{Run, add_block, announce, find_block, run_bytes};
 use crate::shared::Locked;
 use crate::state::{Access, State};
 use crate::stream::Found;
@@ -288,7 +288,9 @@ impl Reading<'_> {
             Some(transfer) => From::Other(transfer.clone(), *block),
             None => {
                 self.refills += u64::from(decided.hit);
-                From::Run(add_block(&mut self.runs, block, self.size, decided.below))
+                // A scheme may decide twice about a block of one request.
+                let known = find_block(&self.runs, block);
+                From::Run(known.unwrap_or_else(|| add_block(&mut self.runs, block, self.size, decided.below)))
             }
         };
         self.pieces.push((want, from));

@@ -14,7 +14,7 @@ use std::time::Instant;
 use crate::files::FileNumber;
 use crate::in_flight::{InFlight, Share};
 use crate::pace::Pace;
-use crate::runs::{Run, add_block, announce, run_bytes};
+use crate::runs::{Run, add_block, announce, find_block, run_bytes};
 use crate::shared::Shared;
 use crate::source::Source;
 use crate::state::{Access, State};
@@ -171,7 +171,11 @@ impl ReadAhead {
             let size = state.files[file as usize].size();
             if !is_there && entry.block.start < size && state.transfers.find(file, entry.block.address).is_none() {
                 let below = state.decider.frames().tier.as_ref().and_then(|tier| tier.peek(&entry.block));
-                add_block(runs.entry(file).or_default(), &entry.block, size, below);
+                let runs = runs.entry(file).or_default();
+                // It may have left meanwhile, and be wanted once more.
+                if find_block(runs, &entry.block).is_none() {
+                    add_block(runs, &entry.block, size, below);
+                }
             }
         }
         for (file, runs) in runs {

@@ -41,13 +41,14 @@ pub(crate) fn announce(
     transfer
 }
 
-/// Adds a block to the last run if it follows it, or begins a new one; gives the number of its run. What lies behind
-/// the end of the file is not read. What is in the tier is read from there.
+/// The number of the run that a block is in.
+pub(crate) fn find_block(runs: &[Run], block: &Block) -> Option<usize> {
+    runs.iter().position(|run| run.blocks.iter().any(|other| other.address == block.address))
+}
+
+/// Adds a block that is in none of the runs to the last one if it follows it, or begins a new one; gives its number.
+/// What lies behind the end of the file is not read. What is in the tier is read from there.
 pub(crate) fn add_block(runs: &mut Vec<Run>, block: &Block, size: u64, below: Option<Lease>) -> usize {
-    let known = |run: &Run| run.blocks.iter().any(|other| other.address == block.address);
-    if let Some(number) = runs.iter().position(known) {
-        return number;
-    }
     let end = block.range().end.min(size);
     let below = below.filter(|lease| block.start + u64::from(lease.length) == end);
     match runs.last_mut() {
