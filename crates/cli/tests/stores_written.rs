@@ -16,22 +16,38 @@ use rustix::process::{Pid, Signal, kill_process};
 use support::mounted::{can_mount, pattern, wait_for};
 use support::{Folder, hotset};
 
-/// Mounts `s3://bucket/data` and waits until it serves.
-fn start(s3: &S3, at: &str, options: &[&str]) -> Child {
+/// A mount of `s3://bucket/data` in a process of its own, which ends with the test.
+struct Mount {
+    at: String,
+    process: Child,
+}
+
+impl Drop for Mount {
+    fn drop(&mut self) {
+        // It may have ended, and nothing be mounted any more.
+        let _ = self.process.kill();
+        let _ = self.process.wait();
+        let _ = Command::new("umount").arg("-l").arg(&self.at).stderr(Stdio::null()).status();
+    }
+}
+
+/// Mounts it and waits until it serves.
+fn start(s3: &S3, at: &str, options: &[&str]) -> Mount {
     let mut command = Command::new(env!("CARGO_BIN_EXE_hotset"));
     command.args(["mount", "s3://bucket/data", at, "--policy", "lru"]).args(options);
     command.env("AWS_ENDPOINT_URL", s3.url()).env("AWS_ACCESS_KEY_ID", "k").env("AWS_SECRET_ACCESS_KEY", "s");
-    let mut child = command.stderr(Stdio::piped()).spawn().unwrap();
-    wait_for(Path::new(at), &mut child);
-    child
+    let process = command.stderr(Stdio::piped()).stdout(Stdio::null()).spawn().unwrap();
+    let mut mount = Mount { at: at.to_owned(), process };
+    wait_for(Path::new(at), &mut mount.process);
+    mount
 }
 
 /// Ends it; gives what it said.
-fn stop(mut mount: Child) -> String {
-    kill_process(Pid::from_child(&mount), Signal::TERM).unwrap();
+fn stop(mut mount: Mount) -> String {
+    kill_process(Pid::from_child(&mount.process), Signal::TERM).unwrap();
     let mut said = String::new();
-    mount.stderr.take().unwrap().read_to_string(&mut said).unwrap();
-    assert!(mount.wait().unwrap().success(), "{said}");
+    mount.process.stderr.take().unwrap().read_to_string(&mut said).unwrap();
+    assert!(mount.process.wait().unwrap().success(), "{said}");
     said
 }
 
@@ -66,15 +82,15 @@ fn a_mount_that_is_killed_in_mid_write_leaves_the_old_object() {
         let written = thread::scope(|scope| {
             let writer = scope.spawn(|| file.write_all(&new).and_then(|()| file.sync_all()));
             thread::sleep(Duration::from_millis(40 * turn));
-            mount.kill().unwrap();
+            mount.process.kill().unwrap();
             writer.join().unwrap()
         });
-        mount.wait().unwrap();
+        mount.process.wait().unwrap();
         drop(file);
         let there = object(&s3, "data/f").unwrap();
         assert!(there == b"the old one" || there == new, "turn {turn}: {} bytes", there.len());
         assert!(written.is_err() || there == new, "turn {turn}");
-        Command::new("umount").arg("-l").arg(&at).status().unwrap();
+        drop(mount);
     }
 }
 

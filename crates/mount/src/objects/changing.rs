@@ -289,7 +289,13 @@ impl Objects {
             written.leave();
             return Ok(());
         }
-        self.finish(&written)
+        let done = self.finish(&written);
+        if done.is_err() {
+            // It does not come later, so the next one may begin.
+            written.give_up();
+            self.writes()?.end(&written);
+        }
+        done
     }
 
     pub(super) fn sync_file(&self, handle: u64) -> io::Result<()> {
