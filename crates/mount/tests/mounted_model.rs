@@ -9,8 +9,8 @@ use std::fs::{self, File};
 use std::io;
 use std::os::fd::AsRawFd;
 use std::os::unix::fs::FileExt;
-use std::sync::Arc;
 use std::sync::mpsc::{RecvTimeoutError, channel};
+use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::Duration;
 
@@ -21,15 +21,21 @@ use model::{Subject, exercise, steps};
 use support::memory;
 use support::mounted::{MODES, Mount, can_mount, options};
 
-/// A mount of a directory of its own, and for how long it believes what it knows.
-struct Mounted(Mount, Option<Duration>);
+/// A mount of a directory of its own, for how long it believes what it knows, and what is held where nothing may be
+/// dropped.
+struct Mounted(Mount, Option<Duration>, Arc<Mutex<()>>);
 
 impl Subject for Mounted {
     type Handle = File;
 
     fn open(&mut self, name: usize) -> File {
         let path = self.0.at(&name.to_string());
-        File::options().read(true).write(true).create(true).truncate(false).open(path).unwrap()
+        let file = File::options().read(true).write(true).create(true).truncate(false).open(path).unwrap();
+        // The kernel asks for attributes again that were dropped while it asked, and until then reads as far as it
+        // knew before: so it must have the new length of what was changed behind the mount before more is dropped.
+        let _nothing_is_dropped = self.2.lock().unwrap();
+        file.metadata().unwrap();
+        file
     }
 
     fn read(&mut self, file: &File, offset: u64, length: usize) -> io::Result<Vec<u8>> {
@@ -98,7 +104,7 @@ fn a_mount_is_a_directory_of_byte_arrays() {
     for mode in MODES {
         for seed in 1000..1010 {
             println!("{mode:?}, seed {seed}");
-            let mut mounted = Mounted(Mount::new("lru", 8, options(mode)), None);
+            let mut mounted = Mounted(Mount::new("lru", 8, options(mode)), None, Arc::default());
             exercise(&steps(seed, 300), &mut mounted);
             mounted.0.stop();
         }
@@ -120,7 +126,7 @@ fn so_is_one_in_which_writes_wait() {
             let age = (seed % 3 == 0).then_some(Duration::from_millis(50));
             let staleness = age.map_or(Staleness::Open, Staleness::For);
             let options = Options { write_back, staleness, ..options(mode) };
-            let mut mounted = Mounted(Mount::new(policy, 8, options), age);
+            let mut mounted = Mounted(Mount::new(policy, 8, options), age, Arc::default());
             exercise(&steps(seed, 300), &mut mounted);
             mounted.0.stop();
             let risk = mounted.0.cache.as_ref().unwrap().at_risk().unwrap();
@@ -139,7 +145,7 @@ fn a_mount_that_believes_what_it_knows_is_one_after_that_time() {
         for seed in 1010..1014 {
             println!("{mode:?}, {policy}, seed {seed}");
             let options = Options { staleness: Staleness::For(age), ..options(mode) };
-            let mut mounted = Mounted(Mount::new(policy, 8, options), Some(age));
+            let mut mounted = Mounted(Mount::new(policy, 8, options), Some(age), Arc::default());
             exercise(&steps(seed, 300), &mut mounted);
             mounted.0.stop();
         }
@@ -157,7 +163,8 @@ fn so_is_one_whose_pages_are_dropped_while_it_is_used() {
         let (tell, told) = channel();
         let options = Options { told: Some(tell), ..options(Mode::Steered) };
         let mount = Mount::with_store("lru", 0, options, Arc::new(PastCache));
-        let dropper = mount.dropper.clone();
+        let (dropper, is_used) = (mount.dropper.clone(), Arc::<Mutex<()>>::default());
+        let may_drop = is_used.clone();
         let dropping = thread::spawn(move || {
             let mut sizes = HashMap::new();
             for turn in 0.. {
@@ -167,6 +174,7 @@ fn so_is_one_whose_pages_are_dropped_while_it_is_used() {
                     Err(RecvTimeoutError::Timeout) => {}
                     Err(RecvTimeoutError::Disconnected) => return turn,
                 }
+                let _turn = may_drop.lock().unwrap();
                 for (&inode, bytes) in &sizes {
                     let first = (turn * 2_654_435_761 + inode) % (bytes / 4096 + 1) * 4096;
                     // What finds no room is dropped another time.
@@ -175,7 +183,7 @@ fn so_is_one_whose_pages_are_dropped_while_it_is_used() {
             }
             unreachable!("it is told until the mount ends")
         });
-        let mut mounted = Mounted(mount, None);
+        let mut mounted = Mounted(mount, None, is_used);
         exercise(&steps(seed, 300), &mut mounted);
         mounted.0.stop();
         assert!(dropping.join().unwrap() > 10, "nothing was dropped");
