@@ -104,10 +104,27 @@ impl Objects {
     ) -> io::Result<(Found, u64)> {
         self.check_goes_on()?;
         let path = self.path_in(parent, name)?;
-        let only_new = OFlags::from_bits_retain(flags).contains(OFlags::EXCL);
+        let flags = OFlags::from_bits_retain(flags);
+        let only_new = flags.contains(OFlags::EXCL);
+        if !only_new && !flags.contains(OFlags::TRUNC) {
+            self.check_is_missing(&path)?;
+        }
         let written = self.begin(&path, None, (false, only_new), (caller, None))?;
         let found = self.passing(&written.node);
         Ok((found, self.hold(written)))
+    }
+
+    /// What the kernel believes not to be there may have come meanwhile, and is not to be replaced: then it is to look
+    /// the name up anew.
+    fn check_is_missing(&self, path: &str) -> io::Result<()> {
+        match self.store.head(path) {
+            Err(StoreError::Missing) => Ok(()),
+            Err(error) => Err(refused(error).into()),
+            Ok(_) => {
+                self.names.change(path);
+                Err(Errno::STALE.into())
+            }
+        }
     }
 
     /// Opens an object for writing; the first time the kernel is to look its name up anew, then it is opened.
@@ -164,6 +181,7 @@ impl Objects {
     ) -> io::Result<T> {
         let _held = written.hold();
         if !written.is_pending() {
+            written.check()?;
             self.writes()?.go_on(written)?;
         }
         let Some(cache) = self.usable() else { return plain(written) };
@@ -362,20 +380,24 @@ impl Objects {
     pub(super) fn remove_object(&self, parent: u64, name: &OsStr, caller: Caller) -> io::Result<()> {
         let writes = self.writes()?;
         let path = self.path_in(parent, name)?;
+        let known = self.find(&path)?.0;
         let written = writes.find(&path);
-        let is_new = written.as_ref().is_some_and(|written| written.is_pending() && written.replaced().is_none());
-        let object = match self.find(&path)?.0 {
-            None if !is_new => return Err(Errno::NOENT.into()),
+        let object = match known {
+            None if written.is_none() => return Err(Errno::NOENT.into()),
             Some(None) => return Err(Errno::ISDIR.into()),
             known => known.flatten(),
         };
+        // Nothing is completed meanwhile.
+        let held = written.as_ref().map(|written| written.hold());
+        let is_new = written.as_ref().is_some_and(|written| written.is_pending() && written.replaced().is_none());
         if !is_new {
             self.store.delete(&path).map_err(refused)?;
         }
-        if let Some(written) = written {
+        if let Some(written) = &written {
             written.unlink();
-            writes.end(&written);
+            writes.end(written);
         }
+        drop(held);
         writes.stay(parent_of(&path));
         self.names.change(&path);
         let app = self.usable().map_or(0, |cache| self.app(cache, caller));
@@ -412,8 +434,19 @@ impl Objects {
             return Err(Errno::INVAL.into());
         }
         let (from, to) = (self.path_in(from.0, from.1)?, self.path_in(to.0, to.1)?);
+        if from == to {
+            return Ok(());
+        }
+        let _moving = writes.begin_move([&from, &to])?;
         for path in [&from, &to] {
             self.settle(path)?;
+            // Whoever was about to write has begun by now, or is refused.
+            if let Some(written) = writes.find(path) {
+                let _held = written.hold();
+                if written.is_pending() {
+                    return Err(Errno::BUSY.into());
+                }
+            }
         }
         match (self.find(&from)?.0, self.find(&to)?.0) {
             (None, _) => return Err(Errno::NOENT.into()),
@@ -434,11 +467,11 @@ impl Objects {
         let app = self.usable().map_or(0, |cache| self.app(cache, caller));
         self.changed(&to);
         replaced.iter().filter(|old| !old.is_same(&copied)).for_each(|old| self.gone(&to, old, app));
-        self.store.delete(&from).map_err(refused)?;
         for written in [&from, &to].into_iter().filter_map(|path| writes.find(path)) {
             written.seal();
             writes.end(&written);
         }
+        self.store.delete(&from).map_err(refused)?;
         writes.stay(parent_of(&from));
         self.names.change(&from);
         self.gone(&from, &object, app);

@@ -6,7 +6,7 @@
 //! A store has no directories. One that is made is known here, until something is in it, it is removed or the mount
 //! ends; so is one of which the last object is deleted here, so that whoever removes a tree finds the directory still.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeSet, HashMap, HashSet};
 use std::ops::Bound;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
@@ -35,6 +35,8 @@ pub(super) struct Writes {
 struct Table {
     written: HashMap<String, Entry>,
     made: BTreeSet<String>,
+    /// Names that are being moved from and to.
+    moving: HashSet<String>,
     /// Handles that are being closed.
     closing: usize,
 }
@@ -72,6 +74,19 @@ impl Table {
     }
 }
 
+/// Two names between which an object is being moved.
+pub(super) struct Moving<'a> {
+    writes: &'a Writes,
+    names: [String; 2],
+}
+
+impl Drop for Moving<'_> {
+    fn drop(&mut self) {
+        let mut table = self.writes.lock();
+        self.names.iter().for_each(|name| _ = table.moving.remove(name));
+    }
+}
+
 impl Writes {
     fn lock(&self) -> MutexGuard<'_, Table> {
         self.table.lock().unwrap_or_else(PoisonError::into_inner)
@@ -100,10 +115,13 @@ impl Writes {
     }
 
     /// From now on it is being written; the `thread` is to open it, if there is one. What others have by this name must
-    /// be complete by then.
+    /// be complete by then, and cannot be written on.
     pub fn begin(&self, written: Arc<Written>, thread: Option<u32>) -> Result<(), Errno> {
         let mut table = self.lock();
         table.written.retain(|_, entry| entry.is_wanted());
+        if table.moving.contains(written.path()) {
+            return Err(Errno::BUSY);
+        }
         let others = table.written.get(written.path());
         if others.is_some_and(|entry| entry.written.is_pending() && entry.promised.is_none()) {
             return Err(Errno::BUSY);
@@ -112,8 +130,23 @@ impl Writes {
             return Err(Errno::MFILE);
         }
         let promised = thread.map(|thread| (thread, Instant::now()));
-        table.written.insert(written.path().to_owned(), Entry { written, promised });
+        let before = table.written.insert(written.path().to_owned(), Entry { written, promised });
+        drop(table);
+        if let Some(before) = before {
+            before.written.seal();
+        }
         Ok(())
+    }
+
+    /// Nobody begins to write by these names, or goes on, until what this gives is dropped.
+    pub fn begin_move(&self, names: [&str; 2]) -> Result<Moving<'_>, Errno> {
+        let mut table = self.lock();
+        let is_promised = |entry: &Entry| entry.promised.is_some() && entry.is_wanted();
+        if names.iter().any(|&name| table.moving.contains(name) || table.written.get(name).is_some_and(is_promised)) {
+            return Err(Errno::BUSY);
+        }
+        table.moving.extend(names.map(str::to_owned));
+        Ok(Moving { writes: self, names: names.map(str::to_owned) })
     }
 
     /// The thread opens what it was told to.
@@ -130,10 +163,8 @@ impl Writes {
     /// What was complete is to be written on, unless somebody else has begun to write meanwhile.
     pub fn go_on(&self, written: &Arc<Written>) -> Result<(), Errno> {
         let mut table = self.lock();
-        if let Some(entry) = table.written.get(written.path()).filter(|entry| entry.is_wanted())
-            && !Arc::ptr_eq(&entry.written, written)
-            && (entry.promised.is_some() || entry.written.is_pending())
-        {
+        let others = table.written.get(written.path()).filter(|entry| entry.is_wanted());
+        if table.moving.contains(written.path()) || others.is_some_and(|entry| !Arc::ptr_eq(&entry.written, written)) {
             return Err(Errno::BUSY);
         }
         let entry = Entry { written: written.clone(), promised: None };

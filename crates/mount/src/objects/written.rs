@@ -203,9 +203,28 @@ impl Written {
         }
     }
 
-    /// What is complete is called otherwise by now, and cannot be written any more.
+    /// What is complete is called otherwise by now, or another handle writes to it: it is not what this one has.
     pub fn seal(&self) {
         let _ = self.lock().fail(Errno::STALE);
+    }
+
+    /// Fails if nothing can be written any more.
+    pub fn check(&self) -> io::Result<()> {
+        self.lock().check()
+    }
+
+    /// Writes. Where something is refused of what is to be a new version, there will be none: it would lack that.
+    fn write<T>(&self, write: impl FnOnce(&mut State) -> io::Result<T>) -> io::Result<T> {
+        self.change(|state| {
+            let done = write(state);
+            if let Err(error) = &done
+                && self.is_pending()
+            {
+                self.is_touched.store(true, Ordering::SeqCst);
+                state.fail(Errno::from_io_error(error).unwrap_or(Errno::IO));
+            }
+            done
+        })
     }
 
     fn change<T>(&self, change: impl FnOnce(&mut State) -> io::Result<T>) -> io::Result<T> {
@@ -370,7 +389,7 @@ impl Source for Written {
     }
 
     fn write_at(&self, bytes: &[u8], offset: u64) -> io::Result<usize> {
-        self.change(|state| state.write(&self.store, self.path(), bytes, offset))?;
+        self.write(|state| state.write(&self.store, self.path(), bytes, offset))?;
         Ok(bytes.len())
     }
 
@@ -379,7 +398,7 @@ impl Source for Written {
             let end = state.end();
             state.write(&self.store, self.path(), bytes, end).map(|()| end)
         };
-        Ok((self.change(append)?, bytes.len()))
+        Ok((self.write(append)?, bytes.len()))
     }
 
     fn set_len(&self, size: u64) -> io::Result<()> {
