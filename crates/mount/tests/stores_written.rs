@@ -431,6 +431,13 @@ fn what_cannot_be_done_is_refused() {
     let about = |stat: &fs::Metadata| (stat.mode(), stat.uid(), stat.gid(), stat.mtime());
     assert_eq!(about(&after), about(&before));
     assert_eq!(after.mode() & 0o777, 0o644);
+    // One that is removed right after it was closed is gone, though its last close may be told later.
+    mount.s3.fail(|_| Some(Fault::Late(Duration::from_millis(2))));
+    for _ in 0..50 {
+        drop(OpenOptions::new().write(true).create_new(true).open(at("lock")).unwrap());
+        fs::remove_file(at("lock")).unwrap();
+    }
+    mount.s3.fail(|_| None);
     // One that is removed while it is written is gone.
     let mut file = OpenOptions::new().read(true).write(true).create(true).truncate(true).open(at("gone")).unwrap();
     file.write_all(b"for a while").unwrap();

@@ -380,16 +380,15 @@ impl Objects {
     pub(super) fn remove_object(&self, parent: u64, name: &OsStr, caller: Caller) -> io::Result<()> {
         let writes = self.writes()?;
         let path = self.path_in(parent, name)?;
-        let known = self.find(&path)?.0;
         let written = writes.find(&path);
-        let object = match known {
-            None if written.is_none() => return Err(Errno::NOENT.into()),
+        // What is being closed is complete before this, or never.
+        let held = written.as_ref().map(|written| written.hold());
+        let is_new = written.as_ref().is_some_and(|written| written.is_pending() && written.replaced().is_none());
+        let object = match self.find(&path)?.0 {
+            None if !is_new => return Err(Errno::NOENT.into()),
             Some(None) => return Err(Errno::ISDIR.into()),
             known => known.flatten(),
         };
-        // Nothing is completed meanwhile.
-        let held = written.as_ref().map(|written| written.hold());
-        let is_new = written.as_ref().is_some_and(|written| written.is_pending() && written.replaced().is_none());
         if !is_new {
             self.store.delete(&path).map_err(refused)?;
         }
