@@ -432,7 +432,7 @@ fn what_cannot_be_done_is_refused() {
     assert_eq!(about(&after), about(&before));
     assert_eq!(after.mode() & 0o777, 0o644);
     // One that is removed right after it was closed is gone, though its last close may be told later.
-    mount.s3.fail(|_| Some(Fault::Late(Duration::from_millis(2))));
+    mount.s3.fail(|asked| (asked.method == "PUT").then_some(Fault::Late(Duration::from_millis(20))));
     for _ in 0..50 {
         drop(OpenOptions::new().write(true).create_new(true).open(at("lock")).unwrap());
         fs::remove_file(at("lock")).unwrap();

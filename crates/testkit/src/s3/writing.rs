@@ -85,7 +85,7 @@ impl Shared {
     fn complete(&self, asked: &Asked, upload: &str, body: &[u8]) -> Answer {
         let mut uploads = lock(&self.uploads);
         let Some((key, parts)) = uploads.get(upload) else { return Answer::error(404, asked) };
-        let text = String::from_utf8_lossy(body).replace("&quot;", "\"");
+        let text = String::from_utf8_lossy(body).replace("&quot;", "\"").replace("&#34;", "\"");
         let named: Vec<(usize, String)> = text.split("<Part>").skip(1).filter_map(named).collect();
         let last = named.len().saturating_sub(1);
         let mut bytes = Vec::new();
