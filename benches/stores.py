@@ -239,4 +239,5 @@ def main():
     Path(args.out).write_text("\n".join([about, "", *lines]) + "\n")
 
 
-main()
+if __name__ == "__main__":
+    main()

@@ -37,8 +37,13 @@ fn main() -> io::Result<ExitCode> {
         let asked = s3.take_asked();
         let heads = asked.iter().filter(|asked| asked.method == "HEAD").count();
         let lists = asked.iter().filter(|asked| asked.lists).count();
-        let (gets, bytes, most) = (asked.len() - heads - lists, s3.take_sent(), s3.take_most_under_way());
-        println!(r#"{{"gets":{gets},"heads":{heads},"lists":{lists},"bytes":{bytes},"most":{most}}}"#);
+        let changes = asked.iter().filter(|asked| !["GET", "HEAD"].contains(&asked.method.as_str())).count();
+        let gets = asked.len() - heads - lists - changes;
+        let taken: usize = asked.iter().map(|asked| asked.length).sum();
+        let (bytes, most) = (s3.take_sent(), s3.take_most_under_way());
+        println!(
+            r#"{{"gets":{gets},"heads":{heads},"lists":{lists},"changes":{changes},"bytes":{bytes},"taken":{taken},"most":{most}}}"#
+        );
         io::stdout().flush()?;
     }
     Ok(ExitCode::SUCCESS)
