@@ -214,7 +214,7 @@ impl Source for Plain {
 fn tier() -> Tier {
     let (policy, size) = (PolicySpec::parse("lru").unwrap(), 4096 + 16 * (BLOCK + 128));
     let (admit, writes, source) = (Admit::All, None, String::new());
-    let settings = TierSettings { size, block: BLOCK, policy, admit, writes, seed: 1, source };
+    let settings = TierSettings { size, block: BLOCK, policy, admit, writes, seed: 1, source, device: None };
     let files: [Arc<dyn Source>; 2] = [Arc::new(Plain::default()), Arc::new(Plain::default())];
     Tier::over(files, &settings, |_| (), Box::new(())).unwrap()
 }
