@@ -52,13 +52,20 @@ impl KeyIndex {
         self.place(upper(hash), is_it).ok().map(|at| self.cells[at].slot)
     }
 
-    /// Adds a slot that is not in the index.
-    pub fn insert(&mut self, hash: u64, slot: Slot) {
+    /// The slot of this hash that `is_it`, or else the one that `new` gives, which is added; and whether it was.
+    pub fn find_or_add(&mut self, hash: u64, is_it: impl Fn(Slot) -> bool, new: impl FnOnce() -> Slot) -> (Slot, bool) {
         if (self.taken + 1) * 4 > self.cells.len() * 3 {
             self.grow();
         }
-        self.taken += 1;
-        self.add(Cell { hash: upper(hash), slot });
+        match self.place(upper(hash), is_it) {
+            Ok(at) => (self.cells[at].slot, false),
+            Err(free) => {
+                let slot = new();
+                self.taken += 1;
+                self.cells[free] = Cell { hash: upper(hash), slot };
+                (slot, true)
+            }
+        }
     }
 
     /// Takes a slot out, if it is in the index.
@@ -92,17 +99,13 @@ impl KeyIndex {
         }
     }
 
-    fn add(&mut self, cell: Cell) {
-        if let Err(at) = self.place(cell.hash, |_| false) {
-            self.cells[at] = cell;
-        }
-    }
-
     fn grow(&mut self) {
         let twice = vec![FREE; self.cells.len() * 2];
         for cell in std::mem::replace(&mut self.cells, twice) {
-            if cell.slot != NONE {
-                self.add(cell);
+            if cell.slot != NONE
+                && let Err(free) = self.place(cell.hash, |_| false)
+            {
+                self.cells[free] = cell;
             }
         }
     }
@@ -156,12 +159,13 @@ mod tests {
                 index.remove(hash(key), key);
                 model.remove(&key);
             } else if found.is_none() {
-                index.insert(hash(key), key);
+                assert_eq!(index.find_or_add(hash(key), |slot| slot == key, || key), (key, true));
                 model.insert(key, key);
             }
             assert_eq!(index.len(), model.len());
         }
         for (&key, &slot) in &model {
+            assert_eq!(index.find_or_add(hash(key), |other| other == slot, || unreachable!()), (slot, false));
             assert_eq!(index.find(hash(key), |other| other == slot), Some(slot));
             assert!(index.find(hash(key), |_| true).is_some());
         }

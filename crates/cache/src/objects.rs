@@ -114,17 +114,18 @@ impl<K: Hash + Eq, V> Objects<K, V> {
 
     /// The same by the hash of the key.
     fn slot_by(&mut self, hash: u64, key: K) -> Slot {
-        if let Some(slot) = self.index.find(hash, |slot| is_of(&self.entries, slot, &key)) {
+        let Objects { index, entries, free, .. } = self;
+        let new = || free.pop().unwrap_or(entries.len() as Slot);
+        let (slot, is_new) = index.find_or_add(hash, |slot| is_of(entries, slot, &key), new);
+        if !is_new {
             return slot;
         }
-        let slot = self.free.pop().unwrap_or(self.entries.len() as Slot);
-        self.index.insert(hash, slot);
-        // The same in every run, so that decisions can be repeated; the table's own hash is another one in each.
+        // The same in every run, so that decisions can be repeated; the index's own hash is another one in each.
         let identity = FixedState::with_seed(SEED).hash_one(&key);
         let entry = Some(Entry { key, identity, value: None });
-        match self.entries.get_mut(slot as usize) {
+        match entries.get_mut(slot as usize) {
             Some(free) => *free = entry,
-            None => self.entries.push(entry),
+            None => entries.push(entry),
         }
         slot
     }

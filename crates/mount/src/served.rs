@@ -1,8 +1,6 @@
 //! The seam between the kernel's requests and what is served: a directory, or objects of a store.
 //!
-//! Requests name files by the numbers that a look-up gave them, and what is open by its handle. What something that is
-//! served cannot do it need not speak of: the calls that change anything refuse it as a file system does that can only
-//! be read.
+//! Requests name files by the numbers that a look-up gave them, and what is open by its handle.
 
 use std::ffi::OsStr;
 use std::io;
@@ -152,72 +150,36 @@ pub(crate) trait Served: Send + Sync {
         Err(Errno::NOSYS.into())
     }
 
-    fn set_xattr(&self, _number: u64, _name: &OsStr, _value: &[u8], _flags: u32, _caller: Caller) -> io::Result<()> {
-        Err(Errno::ROFS.into())
-    }
+    fn set_xattr(&self, number: u64, name: &OsStr, value: &[u8], flags: u32, caller: Caller) -> io::Result<()>;
 
-    fn remove_xattr(&self, _number: u64, _name: &OsStr, _caller: Caller) -> io::Result<()> {
-        Err(Errno::ROFS.into())
-    }
+    fn remove_xattr(&self, number: u64, name: &OsStr, caller: Caller) -> io::Result<()>;
 
     /// Changes attributes, a size through what is `open`, if the kernel names a handle. Tells for how long the kernel
     /// may believe them.
     fn set_attributes(
         &self,
-        _number: u64,
-        _change: &Attributes,
-        _open: Option<u64>,
-        _caller: Caller,
-    ) -> io::Result<(Stat, Duration)> {
-        Err(Errno::ROFS.into())
-    }
+        number: u64,
+        change: &Attributes,
+        open: Option<u64>,
+        caller: Caller,
+    ) -> io::Result<(Stat, Duration)>;
 
-    fn make_node(
-        &self,
-        _parent: u64,
-        _name: &OsStr,
-        _mode: NewMode,
-        _device: u32,
-        _caller: Caller,
-    ) -> io::Result<Found> {
-        Err(Errno::ROFS.into())
-    }
+    fn make_node(&self, parent: u64, name: &OsStr, mode: NewMode, device: u32, caller: Caller) -> io::Result<Found>;
 
-    fn make_directory(&self, _parent: u64, _name: &OsStr, _mode: NewMode, _caller: Caller) -> io::Result<Found> {
-        Err(Errno::ROFS.into())
-    }
+    fn make_directory(&self, parent: u64, name: &OsStr, mode: NewMode, caller: Caller) -> io::Result<Found>;
 
-    fn make_link(&self, _parent: u64, _name: &OsStr, _target: &Path, _caller: Caller) -> io::Result<Found> {
-        Err(Errno::ROFS.into())
-    }
+    fn make_link(&self, parent: u64, name: &OsStr, target: &Path, caller: Caller) -> io::Result<Found>;
 
-    fn link(&self, _number: u64, _parent: u64, _name: &OsStr, _caller: Caller) -> io::Result<Found> {
-        Err(Errno::ROFS.into())
-    }
+    fn link(&self, number: u64, parent: u64, name: &OsStr, caller: Caller) -> io::Result<Found>;
 
-    fn unlink(&self, _parent: u64, _name: &OsStr, _caller: Caller) -> io::Result<()> {
-        Err(Errno::ROFS.into())
-    }
+    fn unlink(&self, parent: u64, name: &OsStr, caller: Caller) -> io::Result<()>;
 
-    fn remove_directory(&self, _parent: u64, _name: &OsStr, _caller: Caller) -> io::Result<()> {
-        Err(Errno::ROFS.into())
-    }
+    fn remove_directory(&self, parent: u64, name: &OsStr, caller: Caller) -> io::Result<()>;
 
-    fn rename(&self, _from: (u64, &OsStr), _to: (u64, &OsStr), _flags: RenameFlags, _caller: Caller) -> io::Result<()> {
-        Err(Errno::ROFS.into())
-    }
+    fn rename(&self, from: (u64, &OsStr), to: (u64, &OsStr), flags: RenameFlags, caller: Caller) -> io::Result<()>;
 
     /// Makes and opens a file; gives its handle.
-    fn create(
-        &self,
-        _parent: u64,
-        _name: &OsStr,
-        _mode: NewMode,
-        _flags: u32,
-        _caller: Caller,
-    ) -> io::Result<(Found, u64)> {
-        Err(Errno::ROFS.into())
-    }
+    fn create(&self, parent: u64, name: &OsStr, mode: NewMode, flags: u32, caller: Caller) -> io::Result<(Found, u64)>;
 
     /// Before a write by a user without the right to keep them: has the file lose the bits that let others run it with
     /// its owner's rights. True if it has any.
@@ -228,26 +190,18 @@ pub(crate) trait Served: Send + Sync {
     /// Writes; gives how many bytes, and where they begin if that is not at `offset`.
     fn write(
         &self,
-        _handle: u64,
-        _offset: u64,
-        _data: &[u8],
-        _flags: OFlags,
-        _may_wait: bool,
-    ) -> io::Result<(usize, Option<u64>)> {
-        Err(Errno::ROFS.into())
-    }
+        handle: u64,
+        offset: u64,
+        data: &[u8],
+        flags: OFlags,
+        may_wait: bool,
+    ) -> io::Result<(usize, Option<u64>)>;
 
-    fn allocate(&self, _handle: u64, _offset: u64, _length: u64, _mode: u32) -> io::Result<()> {
-        Err(Errno::ROFS.into())
-    }
+    fn allocate(&self, handle: u64, offset: u64, length: u64, mode: u32) -> io::Result<()>;
 
-    fn flush(&self, _handle: u64, _caller: Caller) -> io::Result<()> {
-        Ok(())
-    }
+    fn flush(&self, handle: u64, caller: Caller) -> io::Result<()>;
 
-    fn sync(&self, _handle: u64, _data_only: bool) -> io::Result<()> {
-        Ok(())
-    }
+    fn sync(&self, handle: u64, data_only: bool) -> io::Result<()>;
 
     fn sync_directory(&self, _handle: u64) -> io::Result<()> {
         Ok(())

@@ -97,10 +97,10 @@ impl Files {
     /// Whoever may write there may put a link in the place of a directory at any moment. So each is opened from the top
     /// one on without following any, and what is in it is looked at through that descriptor.
     fn walk_into(&mut self, top: &Path, now: &mut HashMap<FileId, Found>) -> Result<(), SteerError> {
-        let failed = || io(format!("read {}", top.display()));
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
-        let root = rustix::fs::open(top, flags, Mode::empty()).map_err(|error| failed()(error.into()))?;
-        let device = rustix::fs::fstat(&root).map_err(|error| failed()(error.into()))?.st_dev;
+        let opened = rustix::fs::open(top, flags, Mode::empty());
+        let looked = opened.and_then(|root| Ok((rustix::fs::fstat(&root)?.st_dev, root)));
+        let (device, root) = looked.map_err(|error| io(format!("read {}", top.display()))(error.into()))?;
         let resolve = ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS | ResolveFlags::NO_MAGICLINKS;
         let mut open = vec![PathBuf::from(".")];
         while let Some(folder) = open.pop() {

@@ -107,7 +107,8 @@ pub struct Report {
     pub files: usize,
     /// Files for which there was no place in the kernel's table.
     pub files_unwatched: u64,
-    /// Files of others of which the kernel does not say what is resident.
+    /// Files of which it is not known what was resident: those of others, of which the kernel does not say it, and those
+    /// for which there was no time left to ask.
     pub files_unasked: u64,
     /// How old events were when they were handled, in seconds, on average.
     pub lag_mean: f64,
@@ -125,7 +126,8 @@ pub struct Report {
     pub residency: Option<Residency>,
 }
 
-/// What is resident beside what the policy holds, in pages of files of which the kernel says it.
+/// What is resident beside what the policy holds, in pages of files of which the kernel says it, as far as it could be
+/// asked in time.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Residency {
     /// Resident pages.
@@ -165,7 +167,7 @@ pub struct Session<G = Directories> {
     steered: u64,
     rebuilt: u64,
     unwatched: u64,
-    /// Files of which the kernel does not say what is resident.
+    /// Files of which it is not known what was resident.
     unasked: HashSet<FileId>,
     cpu: Duration,
 }

@@ -36,9 +36,9 @@ impl Object {
         &self.meta.location
     }
 
-    /// True if a key and an etag are as short as stores have them; longer ones would only fill memory.
+    /// True if the etag is as short as stores have them; a longer one would only fill memory.
     pub(crate) fn is_brief(meta: &ObjectMeta) -> bool {
-        meta.location.as_ref().len() <= LONGEST && meta.e_tag.as_ref().is_none_or(|tag| tag.len() <= LONGEST)
+        meta.e_tag.as_ref().is_none_or(|tag| tag.len() <= LONGEST)
     }
 
     /// Bytes that what is told of it takes, beside its size and time.

@@ -10,7 +10,7 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant, SystemTime};
 
 use object_store::path::Path;
-use object_store::{Error, MultipartUpload, ObjectMeta, ObjectStoreExt, PutMode, PutResult};
+use object_store::{Error, MultipartUpload, ObjectMeta, ObjectStoreExt, PutMode, PutPayload, PutResult};
 
 use crate::calls::UnderWay;
 use crate::error::StoreError;
@@ -30,9 +30,6 @@ const AT_FIRST: usize = 2;
 /// The status of what a store cannot do.
 const NOT_IMPLEMENTED: u16 = 501;
 
-/// Bytes of the longest key.
-const LONGEST_KEY: usize = 1024;
-
 impl Store {
     /// Whether there can be an object at a path below the location.
     ///
@@ -42,7 +39,7 @@ impl Store {
     pub fn check(&self, path: &str) -> Result<(), StoreError> {
         match self.key(path) {
             None => Err(StoreError::Unfit),
-            Some(key) if key.as_ref().len() > LONGEST_KEY => Err(StoreError::TooLong),
+            Some(key) if key.as_ref().len() > LONGEST => Err(StoreError::TooLong),
             Some(_) => Ok(()),
         }
     }
@@ -50,6 +47,8 @@ impl Store {
     /// Writes an object, all of which is given. With `only_new` there must be none yet ([`StoreError::Exists`]); where
     /// the store cannot see to that itself it is asked before.
     pub fn put(&self, path: &str, bytes: Vec<u8>, only_new: bool) -> Result<Object, StoreError> {
+        // Copies of it share the bytes.
+        let bytes = PutPayload::from(bytes);
         if !only_new {
             return self.put_in(path, bytes, PutMode::Overwrite);
         }
@@ -62,7 +61,12 @@ impl Store {
         }
     }
 
-    fn check_is_missing(&self, path: &str) -> Result<(), StoreError> {
+    /// Asks whether there is no object at a path.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError::Exists`] if there is one, or the store cannot be asked.
+    pub fn check_is_missing(&self, path: &str) -> Result<(), StoreError> {
         match self.head(path) {
             Ok(_) => Err(StoreError::Exists),
             Err(StoreError::Missing) => Ok(()),
@@ -70,14 +74,14 @@ impl Store {
         }
     }
 
-    fn put_in(&self, path: &str, bytes: Vec<u8>, mode: PutMode) -> Result<Object, StoreError> {
+    fn put_in(&self, path: &str, bytes: PutPayload, mode: PutMode) -> Result<Object, StoreError> {
         let (store, key) = (self.connected.objects.clone(), self.key(path).ok_or(StoreError::Unfit)?);
-        let size = bytes.len() as u64;
+        let size = bytes.content_length() as u64;
         let taken = self.sending.take(size);
         let is_new = matches!(mode, PutMode::Create);
         self.calls.wait(async move {
             let _taken = taken;
-            match store.put_opts(&key, bytes.into(), mode.into()).await {
+            match store.put_opts(&key, bytes, mode.into()).await {
                 Ok(put) => Ok(made(key, size, put)),
                 Err(Error::AlreadyExists { .. }) if is_new => Err(StoreError::Exists),
                 Err(Error::NotImplemented { .. }) => Err(StoreError::Answer(Some(NOT_IMPLEMENTED))),

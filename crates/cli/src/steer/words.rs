@@ -51,8 +51,8 @@ pub(crate) fn lines(report: &Report) -> Vec<String> {
     if report.files_unasked > 0 {
         let left = human::counted(report.files_unasked, "file");
         lines.push(format!(
-            "of {left} of other users the kernel does not say what was in memory before, which stays until it is read: \
-             that needs root or CAP_FOWNER"
+            "of {left} of other users, or for which there was no time, the kernel does not say what was in memory before, \
+             which stays until it is read: the first needs root or CAP_FOWNER"
         ));
     }
     if counts.failed > 0 {

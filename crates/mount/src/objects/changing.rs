@@ -117,13 +117,12 @@ impl Objects {
     /// What the kernel believes not to be there may have come meanwhile, and is not to be replaced: then it is to look
     /// the name up anew.
     fn check_is_missing(&self, path: &str) -> io::Result<()> {
-        match self.store.head(path) {
-            Err(StoreError::Missing) => Ok(()),
-            Err(error) => Err(refused(error).into()),
-            Ok(_) => {
+        match self.store.check_is_missing(path) {
+            Err(StoreError::Exists) => {
                 self.names.change(path);
                 Err(Errno::STALE.into())
             }
+            done => done.map_err(|error| refused(error).into()),
         }
     }
 

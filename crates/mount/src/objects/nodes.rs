@@ -147,6 +147,14 @@ struct Table {
     most: usize,
 }
 
+impl Table {
+    /// The node that the kernel knows.
+    fn find(&self, identity: &Identity) -> Option<&Arc<Node>> {
+        let (node, _) = self.nodes.get(self.numbers.get(identity)?)?;
+        Some(node)
+    }
+}
+
 /// [`Table::most`] at least.
 const FORGOTTEN: usize = 1024;
 
@@ -206,8 +214,7 @@ impl Nodes {
     pub fn inherit(&self, path: &str, object: &Object, file: FileNumber) {
         let identity = identity(path, Some(object));
         let mut table = lock(&self.0);
-        let known = table.numbers.get(&identity).and_then(|number| table.nodes.get(number));
-        match known.map(|(node, _)| node.clone()) {
+        match table.find(&identity).cloned() {
             // Whoever knows it may read it already.
             Some(node) => drop(node.file.set(file)),
             None => drop(table.forgotten.insert(identity, file)),
@@ -216,17 +223,14 @@ impl Nodes {
 
     /// The node of a version of an object, if the kernel knows it.
     pub fn find(&self, path: &str, object: &Object) -> Option<Arc<Node>> {
-        let table = lock(&self.0);
-        let number = table.numbers.get(&identity(path, Some(object)))?;
-        table.nodes.get(number).map(|(node, _)| node.clone())
+        lock(&self.0).find(&identity(path, Some(object))).cloned()
     }
 
     /// The number in the cache of a version of an object.
     pub fn file_of(&self, path: &str, object: &Object) -> Option<FileNumber> {
         let identity = identity(path, Some(object));
         let table = lock(&self.0);
-        let known = table.numbers.get(&identity).and_then(|number| table.nodes.get(number));
-        known.and_then(|(node, _)| node.file.get()).or_else(|| table.forgotten.get(&identity)).copied()
+        table.find(&identity).and_then(|node| node.file.get()).or_else(|| table.forgotten.get(&identity)).copied()
     }
 
     /// Gives `work` a node of an object, which the kernel need not know. The number that the cache has for it, which
@@ -241,8 +245,7 @@ impl Nodes {
     ) -> T {
         let identity = identity(&path, Some(object));
         let mut table = lock(&self.0);
-        let known = table.numbers.get(&identity).and_then(|number| Some(table.nodes.get(number)?.0.clone()));
-        let node = known.unwrap_or_else(|| {
+        let node = table.find(&identity).cloned().unwrap_or_else(|| {
             let file = table.forgotten.get(&identity).map_or_else(OnceLock::new, |&file| OnceLock::from(file));
             let node = Node::new(0, path, What::Object(object.clone()), file, asked);
             table.forgotten.insert(identity, number(&node));
