@@ -107,8 +107,8 @@ pub struct Report {
     pub files: usize,
     /// Files for which there was no place in the kernel's table.
     pub files_unwatched: u64,
-    /// Files of which it is not known what was resident: those of others, of which the kernel does not say it, and those
-    /// for which there was no time left to ask.
+    /// Files of which it is not known what was resident: those of others, of which the kernel does not say it, and
+    /// those for which there was no time left to ask.
     pub files_unasked: u64,
     /// How old events were when they were handled, in seconds, on average.
     pub lag_mean: f64,
