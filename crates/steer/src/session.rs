@@ -107,9 +107,10 @@ pub struct Report {
     pub files: usize,
     /// Files for which there was no place in the kernel's table.
     pub files_unwatched: u64,
-    /// Files of which it is not known what was resident: those of others, of which the kernel does not say it, and
-    /// those for which there was no time left to ask.
+    /// Files of others, of which the kernel does not say what was resident.
     pub files_unasked: u64,
+    /// Files for which there was no time left to ask what was resident.
+    pub files_late: u64,
     /// How old events were when they were handled, in seconds, on average.
     pub lag_mean: f64,
     /// How old the oldest was.
@@ -167,8 +168,10 @@ pub struct Session<G = Directories> {
     steered: u64,
     rebuilt: u64,
     unwatched: u64,
-    /// Files of which it is not known what was resident.
+    /// Files of which the kernel does not say what was resident, since they are others'.
     unasked: HashSet<FileId>,
+    /// Files of which nobody asked it, for want of time.
+    late: HashSet<FileId>,
     cpu: Duration,
 }
 
@@ -217,6 +220,7 @@ impl<G: Ground> Session<G> {
             rebuilt: 0,
             unwatched: 0,
             unasked: HashSet::new(),
+            late: HashSet::new(),
             cpu: cpu(),
         };
         device.map_or(Ok(()), |device| session.feed.watch_device(device))?;
@@ -285,9 +289,10 @@ impl<G: Ground> Session<G> {
             true => self.steering.actuator().resident(file),
             false => Err(ErrorKind::TimedOut.into()),
         };
-        let refused = [ErrorKind::PermissionDenied, ErrorKind::TimedOut];
-        if resident.as_ref().is_err_and(|error| refused.contains(&error.kind())) {
-            self.unasked.insert(file);
+        match resident.as_ref().map_err(|error| error.kind()) {
+            Err(ErrorKind::PermissionDenied) => _ = self.unasked.insert(file),
+            Err(ErrorKind::TimedOut) => _ = self.late.insert(file),
+            _ => _ = self.late.remove(&file),
         }
         // A file that is gone has nothing resident; the next walk forgets it.
         self.steering.watch(file, &resident.unwrap_or_default(), now());
@@ -300,6 +305,7 @@ impl<G: Ground> Session<G> {
             self.feed.unwatch(file);
             self.steering.forget(file);
             self.unasked.remove(&file);
+            self.late.remove(&file);
         }
         // Of a device that is watched as a whole the feed has told, and will tell, whatever is resident.
         let is_told = self.steering.actuator().device().is_some();
@@ -413,6 +419,7 @@ impl<G: Ground> Session<G> {
             files: self.steering.ground().files(),
             files_unwatched: self.unwatched,
             files_unasked: self.unasked.len() as u64,
+            files_late: self.late.len() as u64,
             lag_mean: self.lag.sum / self.lag.events.max(1) as f64,
             lag_worst: self.lag.worst,
             rebuilt: self.rebuilt,

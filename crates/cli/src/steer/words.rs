@@ -51,9 +51,13 @@ pub(crate) fn lines(report: &Report) -> Vec<String> {
     if report.files_unasked > 0 {
         let left = human::counted(report.files_unasked, "file");
         lines.push(format!(
-            "of {left} of other users, or for which there was no time, the kernel does not say what was in memory before, \
-             which stays until it is read: the first needs root or CAP_FOWNER"
+            "of {left} of other users the kernel does not say what was in memory before, which stays until it is read: \
+             that needs root or CAP_FOWNER"
         ));
+    }
+    if report.files_late > 0 {
+        let left = human::counted(report.files_late, "file");
+        lines.push(format!("there was no time to ask what was in memory of {left}, which stays until it is read"));
     }
     if counts.failed > 0 {
         let failed = human::counted(counts.failed, "time");
