@@ -200,7 +200,8 @@ impl Objects {
         if node.is_gone() {
             return Err(Errno::STALE.into());
         }
-        let is_known = node.asked().elapsed() < self.believed();
+        let asked = node.asked();
+        let is_known = asked.elapsed() < self.believed() && !self.names.has_changed(&node.path, asked);
         self.count(About::Opens, is_known);
         if is_known {
             return Ok(());
@@ -221,13 +222,20 @@ impl Objects {
 
     /// What a path stands for, of which the kernel then knows.
     fn look_up_path(&self, path: String, caller: Caller) -> io::Result<Found> {
+        let expected = self.take_expected(caller);
         if let Some(found) = self.written(&path, caller) {
             return Ok(found);
         }
+        let was_written = self.is_written(&path);
         let (known, asked) = self.find(&path)?;
         let object = known.ok_or(Errno::NOENT)?;
-        // What is being written may be there soon.
-        let age = if self.is_written(&path) { Duration::ZERO } else { self.age().min(FOR_GOOD) };
+        if let (Some(keeps), Some(object)) = (expected, &object) {
+            return self.begin_expected(&path, (object, asked), keeps, caller);
+        }
+        self.expect_write(expected, caller);
+        // What is being written may be there soon, or be there since the store was asked.
+        let is_written = was_written || self.is_written(&path);
+        let age = if is_written { Duration::ZERO } else { self.age().min(FOR_GOOD) };
         let node = self.nodes.add(path, object, asked);
         self.note(Op::Stat, &node, caller, 0);
         let named = age.saturating_sub(asked.elapsed());

@@ -7,7 +7,7 @@ use std::time::Duration;
 use futures_util::StreamExt;
 use object_store::list::PaginatedListOptions;
 use object_store::path::Path;
-use object_store::{GetOptions, GetRange, ListResult, ObjectMeta, ObjectStore};
+use object_store::{Attribute, GetOptions, GetRange, GetResult, ListResult, ObjectMeta, ObjectStore};
 
 use crate::bounded::MOST;
 use crate::calls::{Calls, UnderWay};
@@ -116,11 +116,17 @@ impl Store {
 
     /// The object at a path below the location, as it is now.
     pub fn head(&self, path: &str) -> Result<Object, StoreError> {
+        Ok(self.head_with(path, "")?.0)
+    }
+
+    /// The same, and what its metadata has by this name.
+    pub(crate) fn head_with(&self, path: &str, name: &'static str) -> Result<(Object, Option<String>), StoreError> {
         let (store, key) = (self.connected.objects.clone(), self.key(path).ok_or(StoreError::Missing)?);
         self.calls.wait(async move {
             let asked = GetOptions { head: true, ..GetOptions::default() };
-            let meta = store.get_opts(&key, asked).await?.meta;
-            if Object::is_brief(&meta) { Ok(Object::new(meta)) } else { Err(StoreError::Answer(None)) }
+            let GetResult { meta, attributes, .. } = store.get_opts(&key, asked).await?;
+            let told = attributes.get(&Attribute::Metadata(name.into())).map(|value| value.to_string());
+            if Object::is_brief(&meta) { Ok((Object::new(meta), told)) } else { Err(StoreError::Answer(None)) }
         })
     }
 

@@ -5,12 +5,16 @@
 //! objects of a store together ([`Room`]).
 
 use std::collections::VecDeque;
+use std::hash::{BuildHasher, RandomState};
 use std::mem;
+use std::process;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant, SystemTime};
 
 use object_store::path::Path;
-use object_store::{Error, MultipartUpload, ObjectMeta, ObjectStoreExt, PutMode, PutPayload, PutResult};
+use object_store::{
+    Attribute, Attributes, Error, MultipartUpload, ObjectMeta, ObjectStoreExt, PutMode, PutPayload, PutResult,
+};
 
 use crate::calls::UnderWay;
 use crate::error::StoreError;
@@ -26,6 +30,9 @@ pub const MOST_PARTS: usize = 10_000;
 /// Parts of all objects that are on their way at a time, at most, and at first.
 const ON_THEIR_WAY: usize = 16;
 const AT_FIRST: usize = 2;
+
+/// The name under which an object has the mark of the upload that it comes from, in its metadata.
+const MARK: &str = "hotset-upload";
 
 /// The status of what a store cannot do.
 const NOT_IMPLEMENTED: u16 = 501;
@@ -93,12 +100,14 @@ impl Store {
     /// Begins an object that is written in parts.
     pub fn upload(self: &Arc<Store>, path: &str) -> Result<Upload, StoreError> {
         let (store, key) = (self.connected.objects.clone(), self.key(path).ok_or(StoreError::Unfit)?);
-        let at = key.clone();
-        let parts = self.calls.wait(async move { Ok(store.put_multipart(&at).await?) })?;
+        let (at, mark) = (key.clone(), mark());
+        let attributes = Attributes::from_iter([(Attribute::Metadata(MARK.into()), mark.clone())]);
+        let parts = self.calls.wait(async move { Ok(store.put_multipart_opts(&at, attributes.into()).await?) })?;
         Ok(Upload {
             store: self.clone(),
             path: path.to_owned(),
             key,
+            mark,
             parts: Some(parts),
             under_way: VecDeque::new(),
             sent: 0,
@@ -149,6 +158,8 @@ pub struct Upload {
     store: Arc<Store>,
     path: String,
     key: Path,
+    /// What the object will be known by as this upload's.
+    mark: String,
     /// None once it is complete, or nobody knows whether it is.
     parts: Option<Box<dyn MultipartUpload>>,
     under_way: VecDeque<UnderWay<()>>,
@@ -183,9 +194,8 @@ impl Upload {
     }
 
     /// Waits until all parts have arrived, and makes an object of them. If that fails there is none, unless the store
-    /// did not answer in time. With `only_new` there must be none before, for which the store is asked first. `before`
-    /// is the version that was there, if any is known.
-    pub fn complete(mut self, only_new: bool, before: Option<&Object>) -> Result<Object, StoreError> {
+    /// did not answer in time. With `only_new` there must be none before, for which the store is asked first.
+    pub fn complete(mut self, only_new: bool) -> Result<Object, StoreError> {
         while let Some(sent) = self.under_way.pop_front() {
             sent.wait()?;
         }
@@ -198,25 +208,30 @@ impl Upload {
             Ok(put) => Ok(made(self.key.clone(), self.size, put)),
             Err(error) => {
                 self.parts = Some(parts);
-                self.ended(error.into(), before)
+                self.ended(error.into())
             }
         }
     }
 
     /// Where a request was made again whose answer was lost, the store does not know the parts any more, and has the
-    /// object.
-    fn ended(&mut self, error: StoreError, before: Option<&Object>) -> Result<Object, StoreError> {
+    /// object, with the mark of this upload: another one of that name may be there by now, or have been.
+    fn ended(&mut self, error: StoreError) -> Result<Object, StoreError> {
         if error != StoreError::Missing {
             return Err(error);
         }
-        let now = self.store.head(&self.path)?;
-        let is_ours = now.size() == self.size && before.is_none_or(|before| !before.is_same(&now));
-        if !is_ours {
+        let (now, mark) = self.store.head_with(&self.path, MARK)?;
+        if now.size() != self.size || mark.as_ref() != Some(&self.mark) {
             return Err(error);
         }
         self.parts = None;
         Ok(now)
     }
+}
+
+/// A word that no other upload has.
+fn mark() -> String {
+    let word = || RandomState::new().hash_one((process::id(), SystemTime::now()));
+    format!("{:016x}{:016x}", word(), word())
 }
 
 impl Drop for Upload {

@@ -178,7 +178,7 @@ fn write(s3: &S3, store: &Arc<Store>) {
         upload.add(last.clone()).unwrap();
         assert_eq!((upload.parts(), s3.uploads()), (2, 1));
         if is_complete {
-            let made = upload.complete(false, None).unwrap();
+            let made = upload.complete(false).unwrap();
             assert!(made.is_same(&store.head("a/b").unwrap()));
         } else {
             drop(upload);
@@ -195,6 +195,46 @@ fn write(s3: &S3, store: &Arc<Store>) {
     assert!(bytes("data/a/b").is_none() && bytes("data/c").unwrap() == whole);
     assert_eq!(store.check("a\u{1}"), Err(StoreError::Unfit));
     assert_eq!(store.check(&"n/".repeat(600)), Err(StoreError::TooLong));
+}
+
+/// The answer to what completes an object is lost, and when it is asked again the parts are gone: an object is there,
+/// which may be another's.
+#[test]
+fn the_object_of_another_is_not_taken_for_ours() {
+    for is_replaced in [false, true] {
+        let (s3, mut lost) = (S3::start(), false);
+        let store = Arc::new(open(&s3));
+        let parts = [vec![1; PART], vec![2; 10]];
+        let other = vec![3; PART + 10];
+        let mut upload = store.upload("f").unwrap();
+        parts.iter().for_each(|part| upload.add(part.clone()).unwrap());
+        s3.fail(move |asked| match asked.method.as_str() {
+            "POST" if !lost => {
+                lost = true;
+                Some(Fault::Closed)
+            }
+            // The other one comes meanwhile.
+            "HEAD" => Some(Fault::Late(Duration::from_millis(300))),
+            _ => None,
+        });
+        let done = std::thread::scope(|scope| {
+            let completing = scope.spawn(|| upload.complete(false));
+            while s3.objects().is_empty() {
+                std::thread::sleep(Duration::from_millis(1));
+            }
+            if is_replaced {
+                s3.put("data/f", other.clone());
+            }
+            completing.join().unwrap()
+        });
+        if is_replaced {
+            assert_eq!(done.err(), Some(StoreError::Missing));
+            assert!(s3.objects()[0].1 == other);
+        } else {
+            assert_eq!(done.unwrap().size(), other.len() as u64);
+            assert!(s3.objects()[0].1 == parts.concat());
+        }
+    }
 }
 
 #[test]

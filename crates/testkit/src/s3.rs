@@ -16,7 +16,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use writing::Uploads;
+use writing::{Told, Uploads};
 
 /// The store, with one bucket called `bucket`. Its threads end with the process.
 pub struct S3 {
@@ -63,6 +63,8 @@ pub enum Fault {
     Text(&'static str),
     /// The answer comes so much later.
     Late(Duration),
+    /// The same, and it tells of when the store was asked.
+    Old(Duration),
     /// The connection ends without an answer.
     Closed,
     /// The body goes on behind what was asked for, without end.
@@ -114,6 +116,7 @@ struct Shared {
     /// Bytes and etags, by keys.
     objects: Mutex<BTreeMap<String, (Body, String)>>,
     uploads: Mutex<Uploads>,
+    told: Mutex<Told>,
     versions: AtomicUsize,
     faults: Mutex<Faults>,
     asked: Mutex<Vec<Asked>>,
@@ -123,6 +126,7 @@ struct Shared {
     ignores_conditions: AtomicBool,
     ignores_ranges: AtomicBool,
     skips_copies: AtomicBool,
+    names_bytes: AtomicBool,
     link: Mutex<Link>,
     all: Mutex<Pace>,
     sent: AtomicU64,
@@ -144,6 +148,7 @@ impl S3 {
         let shared = Arc::new(Shared {
             objects: Mutex::default(),
             uploads: Mutex::default(),
+            told: Mutex::default(),
             versions: AtomicUsize::new(0),
             faults: Mutex::new(Box::new(|_| None)),
             asked: Mutex::default(),
@@ -153,6 +158,7 @@ impl S3 {
             ignores_conditions: AtomicBool::new(false),
             ignores_ranges: AtomicBool::new(false),
             skips_copies: AtomicBool::new(false),
+            names_bytes: AtomicBool::new(false),
             link: Mutex::default(),
             all: Mutex::default(),
             sent: AtomicU64::new(0),
@@ -211,6 +217,11 @@ impl S3 {
     /// From now on copies are said to be made, with an error as the text, as stores do, and are not.
     pub fn skip_copies(&self) {
         self.shared.skips_copies.store(true, Ordering::Relaxed);
+    }
+
+    /// From now on the same bytes have the same etag, as in S3.
+    pub fn name_bytes(&self) {
+        self.shared.names_bytes.store(true, Ordering::Relaxed);
     }
 
     /// Names of a listing that come at once.
@@ -302,6 +313,9 @@ impl Shared {
                 _ if matches!(asked.method.as_str(), "PUT" | "POST" | "DELETE") => self.change(&asked, &query, body),
                 _ => self.object(&asked),
             };
+            if let Some(Fault::Old(time)) = fault {
+                thread::sleep(time);
+            }
             if asked.method == "HEAD" {
                 answer.cut(0);
             }
@@ -363,6 +377,7 @@ impl Shared {
             return Answer::error(412, asked);
         }
         let mut headers = format!("ETag: {tag}\r\nLast-Modified: {}\r\nAccept-Ranges: bytes\r\n", WRITTEN.0);
+        headers.push_str(lock(&self.told).get(tag).map_or("", String::as_str));
         let size = bytes.len();
         let (status, part) = match asked.range.filter(|_| !self.ignores_ranges.load(Ordering::Relaxed)) {
             None => (200, 0..size),

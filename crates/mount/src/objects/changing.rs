@@ -17,7 +17,7 @@ use rustix::fs::{FileType, OFlags, RawMode, RenameFlags, Stat};
 use rustix::io::Errno;
 
 use super::bytes::stamp;
-use super::names::parent_of;
+use super::names::{Change, parent_of};
 use super::nodes::{Node, What};
 use super::writes::Writes;
 use super::written::{Written, refused};
@@ -138,11 +138,41 @@ impl Objects {
             What::Written(_) => return Err(self.no_version(node)),
         };
         let keeps = !flags.contains(OFlags::TRUNC);
-        if keeps {
-            self.check_is_same(node)?;
+        // What was moved is known to the kernel as what it was.
+        let is_other = node.is_gone() || self.names.has_changed(&node.path, node.asked());
+        let is_same = if is_other { Err(Errno::STALE.into()) } else { Ok(()) };
+        match is_same.and_then(|()| if keeps { self.check_is_same(node) } else { Ok(()) }) {
+            Ok(()) => drop(self.begin(&node.path, Some(object.clone()), (keeps, false), (caller, Some(caller.pid)))?),
+            // The kernel looks up only once more what the name stands for: it is that which is to be written.
+            Err(error) if Errno::from_io_error(&error) == Some(Errno::STALE) => writes.expect(caller.pid, keeps),
+            Err(error) => return Err(error),
         }
-        self.begin(&node.path, Some(object.clone()), (keeps, false), (caller, Some(caller.pid)))?;
         Err(Errno::STALE.into())
+    }
+
+    /// Whether the thread is about to write what it looks up, having met another version of it: if so, whether it keeps
+    /// what is there. Directories come before that.
+    pub(super) fn take_expected(&self, caller: Caller) -> Option<bool> {
+        self.writes.as_ref()?.take_expected(caller.pid)
+    }
+
+    pub(super) fn expect_write(&self, expected: Option<bool>, caller: Caller) {
+        let expected = self.writes.iter().zip(expected);
+        expected.for_each(|(writes, keeps)| writes.expect(caller.pid, keeps));
+    }
+
+    /// The thread that looks an object up, of which the store was asked at this time, is about to write it.
+    pub(super) fn begin_expected(
+        &self,
+        path: &str,
+        (object, asked): (&Object, Instant),
+        keeps: bool,
+        caller: Caller,
+    ) -> io::Result<Found> {
+        let is_known = !keeps || asked.elapsed() < self.believed();
+        let object = if is_known { object.clone() } else { self.store.head(path)? };
+        let written = self.begin(path, Some(object), (keeps, false), (caller, Some(caller.pid)))?;
+        Ok(self.passing(&written.node))
     }
 
     /// Why what is being written cannot be opened: it is no version yet. Once it is the name stands for that.
@@ -253,34 +283,44 @@ impl Objects {
 
     /// Has the store have all that was written.
     fn finish(&self, written: &Arc<Written>) -> io::Result<()> {
+        self.publish(written, Written::finish)
+    }
+
+    /// Has `finish` have the store have all that was written. If there then is a new version, the name stands for that,
+    /// what was written is what the cache has of it, and nothing is kept of the version before.
+    fn publish(
+        &self,
+        written: &Written,
+        finish: impl FnOnce(&Written) -> io::Result<Option<Object>>,
+    ) -> io::Result<()> {
         let _held = written.hold();
-        let replaced = written.replaced();
-        if let Some(object) = written.finish()? {
-            self.published(written, replaced.as_ref(), &object);
+        let (path, replaced) = (written.path(), written.replaced());
+        let before = replaced.as_ref().and_then(|object| self.nodes.find(path, object));
+        let change = self.names.begin(path);
+        let done = finish(written);
+        let Some(object) = done.inspect_err(|_| before.iter().for_each(|node| node.go()))? else {
+            change.nothing();
+            return Ok(());
+        };
+        let file = written.file.lock().unwrap_or_else(PoisonError::into_inner).take();
+        if let (Some(cache), Some(file)) = (self.usable(), file) {
+            cache.published(file, stamp(&self.store, path, &object));
+            self.nodes.inherit(path, &object, file);
+        }
+        self.changed(change, path, &object);
+        if let Some(replaced) = replaced.filter(|replaced| !replaced.is_same(&object)) {
+            self.gone(path, &replaced, written.app);
         }
         Ok(())
     }
 
-    /// There is a new version: the name stands for that, what was written is what the cache has of it, and nothing is
-    /// kept of the version before.
-    fn published(&self, written: &Written, replaced: Option<&Object>, object: &Object) {
-        let path = written.path();
-        let file = written.file.lock().unwrap_or_else(PoisonError::into_inner).take();
-        if let (Some(cache), Some(file)) = (self.usable(), file) {
-            cache.published(file, stamp(&self.store, path, object));
-            self.nodes.inherit(path, object, file);
-        }
-        self.changed(path);
-        if let Some(replaced) = replaced.filter(|replaced| !replaced.is_same(object)) {
-            self.gone(path, replaced, written.app);
-        }
-    }
-
     /// Another object has this name now.
-    fn changed(&self, path: &str) {
-        self.names.change(path);
+    fn changed(&self, change: Change, path: &str, object: &Object) {
+        change.done(Some(object));
+        // It may have been this version before, and another one meanwhile.
+        self.nodes.find(path, object).into_iter().for_each(|node| node.ask(Instant::now()));
         let known = self.writes.as_ref().map_or(Vec::new(), |writes| writes.stored(path));
-        known.iter().for_each(|directory| self.names.change(directory));
+        known.iter().for_each(|directory| self.names.stored(directory));
     }
 
     /// The store does not have a version any more. Who has it open may go on with what is cached of it.
@@ -326,12 +366,8 @@ impl Objects {
         let closing = BeingClosed::new(self);
         Box::new(move || {
             let objects = &closing.objects;
-            let held = written.hold();
-            let replaced = written.replaced();
-            if let Ok(Some(object)) = written.finish_last() {
-                objects.published(&written, replaced.as_ref(), &object);
-            }
-            drop(held);
+            // Nobody hears of errors any more.
+            let _ = objects.publish(&written, Written::finish_last);
             objects.drop_written(&written);
         })
     }
@@ -371,6 +407,7 @@ impl Objects {
             return Err(Errno::EXIST.into());
         }
         writes.make(&path)?;
+        self.names.make(&path, self.age());
         let node = self.nodes.add(path, None, Instant::now());
         let named = self.age().min(FOR_GOOD);
         Ok(Found { number: node.number, stat: self.attributes(&node), named, left: FOR_GOOD })
@@ -388,6 +425,7 @@ impl Objects {
             Some(None) => return Err(Errno::ISDIR.into()),
             known => known.flatten(),
         };
+        let change = self.names.begin(&path);
         if !is_new {
             self.store.delete(&path).map_err(refused)?;
         }
@@ -397,7 +435,7 @@ impl Objects {
         }
         drop(held);
         writes.stay(parent_of(&path));
-        self.names.change(&path);
+        change.done(None);
         let app = self.usable().map_or(0, |cache| self.app(cache, caller));
         object.iter().for_each(|object| self.gone(&path, object, app));
         Ok(())
@@ -457,13 +495,14 @@ impl Objects {
             return Err(Errno::XDEV.into());
         }
         let replaced = self.find(&to)?.0.flatten();
+        let (left, reached) = (self.names.begin(&from), self.names.begin(&to));
         let copied = self.store.copy(&object, &to).map_err(|error| match error {
             // It copies otherwise, or not at all.
             StoreError::Answer(Some(400 | 405 | 501)) => Errno::XDEV,
             error => refused(error),
         })?;
         let app = self.usable().map_or(0, |cache| self.app(cache, caller));
-        self.changed(&to);
+        self.changed(reached, &to, &copied);
         replaced.iter().filter(|old| !old.is_same(&copied)).for_each(|old| self.gone(&to, old, app));
         for written in [&from, &to].into_iter().filter_map(|path| writes.find(path)) {
             written.seal();
@@ -471,7 +510,7 @@ impl Objects {
         }
         self.store.delete(&from).map_err(refused)?;
         writes.stay(parent_of(&from));
-        self.names.change(&from);
+        left.done(None);
         self.gone(&from, &object, app);
         Ok(())
     }

@@ -59,6 +59,37 @@ impl Listing {
         self.bytes
     }
 
+    /// A name stands for this now: nothing, a directory or an object.
+    pub fn set(&mut self, name: &str, known: Option<Option<Object>>) -> io::Result<()> {
+        let told = |object: &Option<Object>| object.as_ref().map_or(0, Object::told);
+        match (self.place(name), known) {
+            (None, None) => {}
+            (None, Some(object)) => self.append(name.into(), object)?,
+            (Some(place), Some(object)) => {
+                self.bytes += told(&object);
+                let before = mem::replace(&mut self.entries[place].1, object);
+                self.bytes -= told(&before);
+            }
+            (Some(place), None) => {
+                let (name, before) = self.entries.remove(place);
+                self.bytes -= ENTRY + name.len() as u64 + told(&before);
+                self.places.remove(&name);
+                self.places.values_mut().filter(|behind| **behind > place).for_each(|behind| *behind -= 1);
+            }
+        }
+        Ok(())
+    }
+
+    fn append(&mut self, name: Arc<str>, object: Option<Object>) -> io::Result<()> {
+        self.bytes += ENTRY + name.len() as u64 + object.as_ref().map_or(0, Object::told);
+        if self.bytes > MOST {
+            return Err(Errno::FBIG.into());
+        }
+        self.places.insert(name.clone(), self.entries.len());
+        self.entries.push((name, object));
+        Ok(())
+    }
+
     /// The object with a name, or that it is a directory.
     pub fn find(&self, name: &str) -> Option<&Option<Object>> {
         self.places.get(name).map(|&place| &self.entries[place].1)
@@ -85,14 +116,7 @@ impl Listing {
                     let known = &mut self.entries[place].1;
                     *known = object.or(mem::take(known));
                 }
-                None => {
-                    self.bytes += ENTRY + name.len() as u64 + object.as_ref().map_or(0, Object::told);
-                    if self.bytes > MOST {
-                        return Err(Errno::FBIG.into());
-                    }
-                    self.places.insert(name.clone(), self.entries.len());
-                    self.entries.push((name, object));
-                }
+                None => self.append(name, object)?,
             }
         }
         Ok(())

@@ -3,11 +3,16 @@
 //! A listing tells all that a look-up wants to know, and is one request for up to a thousand names. So what was listed
 //! lately, not longer ago than names may be old, answers look-ups; what was not is asked for: first whether there is an
 //! object, then whether keys go on behind it, which makes it a directory. Where both are there the object is seen, and
-//! what is behind it cannot be reached.
+//! what is behind it cannot be reached. Where one name after the other is missing, the whole directory is asked for in
+//! place of the next one.
+//!
+//! What is changed through the mount is changed in the listings, too ([`Change`]), so that who makes a thousand files
+//! asks nothing for each of them.
 //!
 //! Bounds: listings are kept that take no more memory than [`LISTINGS`] says, those that were used last, and of names
 //! that do not exist [`MISSING`].
 
+use std::collections::HashMap;
 use std::io;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
@@ -26,6 +31,15 @@ pub(super) const LISTINGS: u64 = 80 << 20;
 /// Names that do not exist that are kept.
 const MISSING: u64 = 1 << 16;
 
+/// Names of the longest listing that is changed where that takes time for each of them.
+const SHORT: usize = 4096;
+
+/// So often a name is asked for that changes meanwhile.
+const CHANGING: usize = 3;
+
+/// For so long a directory is known to have more names than a part of a listing.
+const LONG: Duration = Duration::from_secs(60);
+
 /// What a name stands for: nothing, a directory (without an object) or an object.
 type Known = Option<Option<Object>>;
 
@@ -41,15 +55,106 @@ struct Kept {
     listings: Cache<String, Arc<Listing>>,
     /// When it was asked for paths where there is nothing.
     missing: Cache<String, Instant>,
-    /// When something in a directory was found to be another version: no listing is believed that was asked for before.
+    /// When a name, or something in a directory, was found to be another version: nothing is believed that was asked
+    /// before.
     changed: Cache<String, Instant>,
+    /// Directories that were made here: what is not known in them is not there, as far as anybody believes anything.
+    made: Cache<String, ()>,
+    /// When something was missing in directories, and when they were found to be long.
+    lacking: Cache<String, Instant>,
+    long: Cache<String, Instant>,
+    /// Names that are being changed, and whether by several at once.
+    changing: HashMap<String, (usize, bool)>,
+}
+
+impl Kept {
+    /// Nothing is believed of a name, nor of its directory's others.
+    fn drop_name(&mut self, path: &str) {
+        let parent = parent_of(path);
+        for changed in [parent, path] {
+            self.changed.insert(changed.to_owned(), Instant::now());
+        }
+        self.listings.remove(parent);
+        self.listings.remove(path);
+        self.missing.remove(path);
+    }
+
+    /// A name stands for this now, and all else in its directory for what it did.
+    fn set(&mut self, path: &str, known: Known) {
+        let parent = parent_of(path);
+        let listing = self.listings.remove(parent);
+        self.drop_name(path);
+        let Some(mut listing) = listing else { return };
+        let takes_long = Arc::strong_count(&listing) > 1 || known.is_none();
+        if takes_long && listing.len() > SHORT {
+            return;
+        }
+        if Arc::make_mut(&mut listing).set(name_of(path), known).is_ok() {
+            self.listings.insert(parent.to_owned(), listing);
+        }
+    }
+}
+
+/// The store is being asked to change what a name stands for. Dropped before it is known what came of that, nothing is
+/// believed.
+pub(super) struct Change<'a> {
+    names: &'a Names,
+    path: &'a str,
+    is_known: bool,
+}
+
+impl Change<'_> {
+    /// The store has done it: the name stands for that now.
+    pub fn done(self, known: Option<&Object>) {
+        self.end(Some(known.cloned().map(Some)));
+    }
+
+    /// The store was not asked.
+    pub fn nothing(self) {
+        self.end(None);
+    }
+
+    fn end(mut self, known: Option<Known>) {
+        self.is_known = true;
+        let mut kept = self.names.lock();
+        let is_mixed = kept.changing.get(self.path).is_some_and(|&(_, is_mixed)| is_mixed);
+        match known {
+            // Whose change was the last one nobody knows.
+            Some(_) if is_mixed => kept.drop_name(self.path),
+            Some(known) => kept.set(self.path, known),
+            None => {}
+        }
+    }
+}
+
+impl Drop for Change<'_> {
+    fn drop(&mut self) {
+        let mut kept = self.names.lock();
+        if !self.is_known {
+            kept.drop_name(self.path);
+        }
+        if let Some((count, _)) = kept.changing.get_mut(self.path) {
+            *count -= 1;
+            if *count == 0 {
+                kept.changing.remove(self.path);
+            }
+        }
+    }
 }
 
 impl Names {
     pub fn new(believes_nothing: bool) -> Names {
         let weigh = |path: &String, listing: &Arc<Listing>| (path.len() as u64 + 200) + listing.bytes();
-        let (listings, missing, changed) = (recent_by_weight(LISTINGS, weigh), recent(MISSING), recent(MISSING));
-        Names { kept: Mutex::new(Kept { listings, missing, changed }), believes_nothing }
+        let kept = Kept {
+            listings: recent_by_weight(LISTINGS, weigh),
+            missing: recent(MISSING),
+            changed: recent(MISSING),
+            made: recent(MISSING),
+            lacking: recent(MISSING),
+            long: recent(MISSING),
+            changing: HashMap::new(),
+        };
+        Names { kept: Mutex::new(kept), believes_nothing }
     }
 
     fn lock(&self) -> MutexGuard<'_, Kept> {
@@ -77,20 +182,45 @@ impl Names {
 
     /// The name stands for something else, or for nothing any more.
     pub fn change(&self, path: &str) {
-        let parent = parent_of(path);
+        self.lock().drop_name(path);
+    }
+
+    /// The store is about to be asked to change what a name stands for.
+    pub fn begin<'a>(&'a self, path: &'a str) -> Change<'a> {
         let mut kept = self.lock();
-        kept.changed.insert(parent.to_owned(), Instant::now());
-        kept.listings.remove(parent);
-        kept.listings.remove(path);
-        kept.missing.remove(path);
+        let (count, is_mixed) = kept.changing.entry(path.to_owned()).or_default();
+        *is_mixed |= *count > 0;
+        *count += 1;
+        Change { names: self, path, is_known: false }
+    }
+
+    /// A directory is in the store by now.
+    pub fn stored(&self, path: &str) {
+        let mut kept = self.lock();
+        let listing = kept.listings.remove(path);
+        kept.set(path, Some(None));
+        listing.into_iter().for_each(|listing| _ = kept.listings.insert(path.to_owned(), listing));
+    }
+
+    /// A directory was made that is in this mount only. Where the store was asked for that name lately, not longer ago
+    /// than `age`, nothing is in it.
+    pub fn make(&self, path: &str, age: Duration) {
+        let mut kept = self.lock();
+        kept.made.insert(path.to_owned(), ());
+        let asked = kept.missing.get(path).copied().filter(|asked| asked.elapsed() < age);
+        asked.into_iter().for_each(|asked| _ = kept.listings.insert(path.to_owned(), Arc::new(Listing::new(asked))));
     }
 
     /// What is known of a path, not longer than for `age`, and when it was asked.
     fn known(&self, path: &str, age: Duration) -> Option<(Known, Instant)> {
         let listed = self.listed(parent_of(path), age);
-        match listed.map(|listing| (listing.find(name_of(path)).cloned(), listing.asked())) {
-            Some((None, _)) if !self.believes_nothing => None,
+        // What was changed in it since is as new as that.
+        let changed = listed.as_ref().and_then(|_| self.lock().changed.get(path).copied());
+        let asked = |listing: &Listing| changed.map_or(listing.asked(), |changed| changed.max(listing.asked()));
+        match listed.map(|listing| (listing.find(name_of(path)).cloned(), asked(&listing))) {
+            Some((None, _)) if !self.believes_nothing_in(parent_of(path)) => None,
             Some(found) => Some(found),
+            None if !self.believes_nothing => None,
             None => {
                 let asked = *self.lock().missing.get(path).filter(|asked| asked.elapsed() < age)?;
                 Some((None, asked))
@@ -98,10 +228,31 @@ impl Names {
         }
     }
 
+    /// That there is no such name in a directory is believed.
+    fn believes_nothing_in(&self, directory: &str) -> bool {
+        self.believes_nothing || self.lock().made.get(directory).is_some()
+    }
+
+    /// True if who looks for a name in a directory should rather ask for all of it: more are looked for that are not
+    /// there, as by who makes them.
+    fn is_worth_listing(&self, directory: &str, age: Duration) -> bool {
+        let mut kept = self.lock();
+        let within = |since: Option<&Instant>, age| since.is_some_and(|since| since.elapsed() < age);
+        if age.is_zero() || within(kept.long.get(directory), LONG) {
+            return false;
+        }
+        kept.made.get(directory).is_some() || self.believes_nothing && within(kept.lacking.get(directory), age)
+    }
+
+    /// A name has changed since the store was asked.
+    pub fn has_changed(&self, path: &str, asked: Instant) -> bool {
+        self.lock().changed.get(path).is_some_and(|&changed| changed > asked)
+    }
+
     fn learn_missing(&self, path: &str, asked: Instant) {
         let mut kept = self.lock();
-        let changed = kept.changed.get(parent_of(path));
-        if self.believes_nothing && changed.is_none_or(|&changed| changed < asked) {
+        kept.lacking.insert(parent_of(path).to_owned(), asked);
+        if kept.changed.get(parent_of(path)).is_none_or(|&changed| changed < asked) {
             kept.missing.insert(path.to_owned(), asked);
         }
     }
@@ -116,6 +267,24 @@ impl Objects {
         let known = self.names.known(path, self.age());
         self.count(About::Names, known.is_some());
         if let Some(known) = known {
+            return Ok(known);
+        }
+        let mut left = CHANGING;
+        loop {
+            let (known, asked) = self.ask(path)?;
+            left -= 1;
+            // The answer may be of before a change that is complete by now. Of a directory that tells of what is in it.
+            if left == 0 || matches!(known, Some(None)) || !self.names.has_changed(path, asked) {
+                return Ok((known, asked));
+            }
+        }
+    }
+
+    /// Asks the store what a path stands for.
+    fn ask(&self, path: &str) -> io::Result<(Known, Instant)> {
+        if self.names.is_worth_listing(parent_of(path), self.age())
+            && let Some(known) = self.ask_directory(path)?
+        {
             return Ok(known);
         }
         let asked = Instant::now();
@@ -136,6 +305,21 @@ impl Objects {
             self.names.learn(path, &Arc::new(listing));
         }
         Ok((Some(None), asked))
+    }
+
+    /// The same by a listing of its directory, unless that is long.
+    fn ask_directory(&self, path: &str) -> io::Result<Option<(Known, Instant)>> {
+        let (parent, mut listing) = (parent_of(path), Listing::new(Instant::now()));
+        let page = self.store.list(parent, None)?;
+        let is_long = page.next.is_some();
+        listing.add(page)?;
+        if is_long {
+            self.names.lock().long.insert(parent.to_owned(), listing.asked());
+            return Ok(None);
+        }
+        let listing = Arc::new(listing);
+        self.names.learn(parent, &listing);
+        Ok(Some((listing.find(name_of(path)).cloned(), listing.asked())))
     }
 }
 

@@ -25,6 +25,9 @@ const MOST_MADE: usize = 1 << 16;
 /// A thread that has been told to look a name up anew does so at once.
 const PROMISED: Duration = Duration::from_secs(10);
 
+/// A thread that is to look up what it writes does so at once; what it looks up later is for something else.
+const EXPECTED: Duration = Duration::from_secs(1);
+
 #[derive(Default)]
 pub(super) struct Writes {
     table: Mutex<Table>,
@@ -37,6 +40,8 @@ struct Table {
     made: BTreeSet<String>,
     /// Names that are being moved from and to.
     moving: HashSet<String>,
+    /// Threads that look an object up to write it, and since when: whether they keep what is there.
+    expected: HashMap<u32, (bool, Instant)>,
     /// Handles that are being closed.
     closing: usize,
 }
@@ -147,6 +152,21 @@ impl Writes {
         }
         table.moving.extend(names.map(str::to_owned));
         Ok(Moving { writes: self, names: names.map(str::to_owned) })
+    }
+
+    /// The thread is about to look up what it wants to write.
+    pub fn expect(&self, thread: u32, keeps: bool) {
+        let mut table = self.lock();
+        table.expected.retain(|_, (_, since)| since.elapsed() < EXPECTED);
+        if table.expected.len() < MOST {
+            table.expected.insert(thread, (keeps, Instant::now()));
+        }
+    }
+
+    /// The thread looks something up: whether it keeps what is there, if it wants to write it.
+    pub fn take_expected(&self, thread: u32) -> Option<bool> {
+        let (keeps, since) = self.lock().expected.remove(&thread)?;
+        (since.elapsed() < EXPECTED).then_some(keeps)
     }
 
     /// The thread opens what it was told to.

@@ -176,7 +176,7 @@ impl Written {
             return Ok(None);
         }
         state.check()?;
-        let done = state.finish(&self.store, self.path(), self.replaced().as_ref());
+        let done = state.finish(&self.store, self.path());
         state.is_told = done.is_err();
         if let Ok(object) = &done {
             self.is_pending.store(false, Ordering::SeqCst);
@@ -345,7 +345,7 @@ impl State {
         self.send(store, path)
     }
 
-    fn finish(&mut self, store: &Arc<Store>, path: &str, before: Option<&Object>) -> io::Result<Object> {
+    fn finish(&mut self, store: &Arc<Store>, path: &str) -> io::Result<Object> {
         if self.end() < self.least {
             // What was to follow is in the old version only.
             return Err(self.fail(Errno::OPNOTSUPP));
@@ -362,7 +362,7 @@ impl State {
             if !last.is_empty() {
                 upload.add(last)?;
             }
-            upload.complete(only_new, before)
+            upload.complete(only_new)
         };
         complete().map_err(|error| self.fail(refused(error)))
     }

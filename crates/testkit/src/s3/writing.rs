@@ -1,6 +1,7 @@
 //! What changes objects: `PUT` with `If-None-Match`, copies, uploads in parts, `DELETE`.
 
 use std::collections::{BTreeMap, HashMap};
+use std::hash::{DefaultHasher, Hasher};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
@@ -9,13 +10,19 @@ use super::{Answer, Asked, Body, Query, Shared, decoded, lock};
 /// Parts by their numbers, with etags, of the object with a key, by the numbers of uploads.
 pub(super) type Uploads = HashMap<String, (String, BTreeMap<usize, (Vec<u8>, String)>)>;
 
+/// Headers that tell of the metadata of uploads and objects, by numbers of uploads and etags.
+pub(super) type Told = HashMap<String, String>;
+
+/// How such headers begin.
+const TOLD: [&str; 2] = ["x-amz-meta-", "x-goog-meta-"];
+
 /// What all parts but the last one have at least, as in S3.
 const SHORTEST: usize = 5 << 20;
 
 impl Shared {
     /// Writes an object; gives its etag.
     pub(super) fn put(&self, key: &str, bytes: Body) -> String {
-        let tag = self.tag();
+        let tag = if self.names_bytes.load(Ordering::Relaxed) { tag_of(&bytes) } else { self.tag() };
         lock(&self.objects).insert(key.to_owned(), (bytes, tag.clone()));
         tag
     }
@@ -33,6 +40,9 @@ impl Shared {
             ("POST", ..) if query.contains_key("uploads") => {
                 let upload = self.tag().replace('"', "");
                 lock(&self.uploads).insert(upload.clone(), (asked.key.clone(), BTreeMap::new()));
+                let told = asked.headers.iter().filter(|(name, _)| TOLD.iter().any(|begin| name.starts_with(begin)));
+                let told = told.map(|(name, value)| format!("{name}: {value}\r\n")).collect();
+                lock(&self.told).insert(upload.clone(), told);
                 xml("InitiateMultipartUploadResult", &format!("<UploadId>{upload}</UploadId>"))
             }
             ("DELETE", _, Some(upload)) => match lock(&self.uploads).remove(upload) {
@@ -100,6 +110,10 @@ impl Shared {
         }
         let tag = self.put(&key.clone(), Arc::new(bytes));
         uploads.remove(upload);
+        let mut told = lock(&self.told);
+        if let Some(headers) = told.remove(upload) {
+            told.insert(tag.clone(), headers);
+        }
         xml("CompleteMultipartUploadResult", &format!("<ETag>{}</ETag>", tag.replace('"', "&quot;")))
     }
 }
@@ -111,6 +125,13 @@ fn named(text: &str) -> Option<(usize, String)> {
         Some(behind.split_once('<')?.0)
     };
     Some((of("PartNumber")?.parse().ok()?, of("ETag")?.to_owned()))
+}
+
+/// An etag that the same bytes have each time.
+fn tag_of(bytes: &[u8]) -> String {
+    let mut hasher = DefaultHasher::new();
+    hasher.write(bytes);
+    format!("\"{:032x}\"", hasher.finish())
 }
 
 fn done(tag: &str) -> Answer {
