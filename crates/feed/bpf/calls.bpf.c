@@ -28,6 +28,7 @@ static void *(*const lookup)(void *map, const void *key) = (void *)1;
 static s64 (*const update)(void *map, const void *key, const void *value, u64 flags) = (void *)2;
 static s64 (*const delete)(void *map, const void *key) = (void *)3;
 static u64 (*const now)(void) = (void *)5;
+static s64 (*const go_on_with)(void *context, void *programs, u32 index) = (void *)12;
 static u64 (*const current_thread)(void) = (void *)14;
 static u64 (*const current_task)(void) = (void *)35;
 static s64 (*const read_user)(void *to, u32 size, u64 from) = (void *)112;
@@ -42,12 +43,12 @@ enum { NO_WAKEUP = 1 };
 struct map {
 	u32 type, key_size, value_size, max_entries, flags;
 };
-enum { HASH = 1, ARRAY = 2, PER_CPU_ARRAY = 6, LRU_HASH = 9, RING = 27 };
+enum { HASH = 1, ARRAY = 2, PROGRAMS = 3, PER_CPU_ARRAY = 6, LRU_HASH = 9, RING = 27 };
 enum { MMAPABLE = 1 << 10 };
 
 /* Offsets of fields in the kernel's structures, and what is recorded. */
 struct config {
-	u32 everybody, self;
+	u32 everybody, self, sees_lists;
 	u32 arguments[6];
 	u32 task_files, task_fs, task_pid, task_tgid, task_signal, task_status, task_nsproxy;
 	u32 signal_live, nsproxy_mnt, mnt_ns_number, files_table, table_size, table_files;
@@ -56,6 +57,7 @@ struct config {
 	u32 dentry_parent, dentry_name, dentry_hash, mount_root, mount_inner, mount_parent, mount_point, fs_directory;
 	u32 group_root, root_hierarchy;
 	u32 request_opcode, request_flags, request_descriptor, request_position, request_address, request_length;
+	u32 request_ring, ring_count, ring_files, node_file;
 	u32 folio_mapping, folio_index, folio_flags, mapping_host, file_private, program_file, folio_order, large_bit;
 	u32 hierarchy, reads_at, writes_at, group_length;
 	u8 group[256];
@@ -63,7 +65,7 @@ struct config {
 
 /* What to look at for a call: places of its arguments, or NONE. */
 struct look {
-	u8 wanted, at_begin, opens, unused;
+	u8 wanted, at_begin, opens, submits;
 	u8 file[2], name[2], base[2], value[2], answer, pad[3];
 };
 enum { NONE = 255, CALLS = 1024 };
@@ -94,6 +96,8 @@ struct call {
 	u64 arguments[6], file[2], position[2], value[2];
 	/* Pages of the file that is read which the thread has added to the page cache: how many, and the first. */
 	u64 added, lowest;
+	/* A list of requests, and how many of them were told. */
+	u64 list, listed;
 	struct touch touch;
 };
 enum { ADDED_NONE = -1 };
@@ -154,6 +158,8 @@ struct map SECTION("maps") ring = {RING, 0, 0, 4096, 0};
 struct map SECTION("maps") losses = {ARRAY, 4, sizeof(struct losses), 1, MMAPABLE};
 /* Programs whose path was told for touches of them. */
 struct map SECTION("maps") mapped = {LRU_HASH, sizeof(struct identity), 4, 65536, 0};
+/* on_submitted itself. */
+struct map SECTION("maps") again = {PROGRAMS, 4, 4, 1, 0};
 /* Too large for the stack. Whoever writes there is not preempted: the tracepoints below run with preemption off. */
 struct map SECTION("maps") names = {PER_CPU_ARRAY, 4, sizeof(struct name), 1, 0};
 struct map SECTION("maps") ends = {PER_CPU_ARRAY, 4, sizeof(struct ended), 1, 0};
@@ -183,14 +189,16 @@ INLINE const struct config *settings(void)
 
 enum loss { LOST, FOREIGN, UNSEEN };
 
-INLINE void count(enum loss loss)
+INLINE void count_all(enum loss loss, u64 more)
 {
 	u32 zero = 0;
 	struct losses *shared = lookup(&losses, &zero);
 
 	if (shared)
-		__sync_fetch_and_add(loss == LOST ? &shared->lost : loss == FOREIGN ? &shared->foreign : &shared->unseen, 1);
+		__sync_fetch_and_add(loss == LOST ? &shared->lost : loss == FOREIGN ? &shared->foreign : &shared->unseen, more);
 }
+
+INLINE void count(enum loss loss) { count_all(loss, 1); }
 
 INLINE int send(void *record, u64 size)
 {
@@ -300,13 +308,16 @@ INLINE struct identity identity_of(const struct config *c, u64 inode)
 static __attribute__((noinline)) int tell_path(u64 path, u64 inode, u64 data, u32 slot)
 {
 	const struct config *c = settings();
-	u64 dentry = load(path + c->path_dentry);
-	struct walk walk = {load(path), dentry};
 	u32 zero = 0, i;
 	struct name *name = lookup(&names, &zero);
+	struct walk walk;
+	u64 dentry;
 
 	if (!c || !name)
 		return 0;
+	dentry = load(path + c->path_dentry);
+	walk.mount = load(path);
+	walk.dentry = dentry;
 	begin(c, &name->head, NAME);
 	name->mode = load_short(inode + c->inode_mode) & 0xffff;
 	name->magic = load_short(load(inode + c->inode_block) + c->super_magic);
@@ -507,6 +518,8 @@ SECTION("raw_tp/sys_enter") int on_enter(u64 *context)
 	call->busy = 1;
 	for (i = 0; i < 6; i++)
 		call->arguments[i] = load(registers + c->arguments[i]);
+	call->list = look->submits && c->sees_lists ? call->arguments[2] : 0;
+	call->listed = 0;
 	for (i = 0; i < 2; i++) {
 		u32 number = argument(call, look->file[i]);
 
@@ -528,6 +541,94 @@ SECTION("raw_tp/sys_enter") int on_enter(u64 *context)
 	return 0;
 }
 
+/* Tells a request that was submitted, as the call that would do the same and succeeds: what comes back is not known. */
+INLINE void tell_request(const struct config *c, struct call *call, u32 number, u64 file, int is_write, u64 length, u64 position)
+{
+	u64 inode = load(file + c->file_inode), size = load(inode + c->inode_size), there;
+	const struct look *look;
+
+	call->number = is_write ? c->writes_at : c->reads_at;
+	look = look_of(call->number);
+	if (!look)
+		return;
+	call->told = tell_descriptor(c, number, file, FILE, 0) | SUBMITTED;
+	call->file[0] = file;
+	call->position[0] = load(file + c->file_position);
+	call->lowest = ADDED_NONE;
+	if (position == OWN_POSITION)
+		position = call->position[0];
+	call->arguments[0] = number;
+	call->arguments[2] = length;
+	call->arguments[3] = position;
+	there = position < size ? size - position : 0;
+	if (is_write || (load_short(inode + c->inode_mode) & KIND) != REGULAR || there > length)
+		there = length;
+	end(c, call, look, there);
+}
+
+/* A request to Linux's asynchronous I/O (libaio), and its operations that move data, as the interface has them. */
+struct asynchronous {
+	u64 data;
+	u32 key, flags;
+	unsigned short operation, priority;
+	u32 descriptor;
+	u64 buffer, length, position;
+};
+enum { READ_AT = 0, WRITE_AT = 1, READ_PARTS = 7, WRITE_PARTS = 8 };
+/* So many are told before the program goes on with itself, which it may do 33 times; more the verifier would not follow. */
+enum { REQUESTS_AT_ONCE = 4 };
+
+/* Tells a request that the kernel has taken. It is looked at when it has: where another thread got its answer meanwhile and uses
+ * its room again, that is told. */
+INLINE void tell_listed(const struct config *c, struct call *call, u64 at)
+{
+	struct asynchronous request = {};
+	u32 operation;
+	u64 file;
+
+	if (read_user(&request, sizeof(request), at)) {
+		count(UNSEEN);
+		return;
+	}
+	operation = request.operation;
+	if (operation != READ_AT && operation != WRITE_AT && operation != READ_PARTS && operation != WRITE_PARTS)
+		return;
+	if (operation == READ_PARTS || operation == WRITE_PARTS)
+		request.length = length_of(request.buffer, request.length);
+	file = file_of(c, request.descriptor);
+	if (file)
+		tell_request(c, call, request.descriptor, file, operation == WRITE_AT || operation == WRITE_PARTS, request.length,
+			     request.position);
+	else
+		count(UNSEEN);
+}
+
+/* A list of requests was submitted, and the kernel has taken the first ones. */
+SECTION("raw_tp/sys_exit") int on_submitted(u64 *context)
+{
+	const struct config *c = settings();
+	u64 task = current_task(), at;
+	s64 taken = context[1];
+	struct call *call = lookup(&calls, &task);
+	u32 i;
+
+	if (!c || !call || !call->list)
+		return 0;
+	for (i = 0; i < REQUESTS_AT_ONCE; i++) {
+		if (taken <= (s64)call->listed) {
+			call->list = 0;
+			return 0;
+		}
+		at = 0;
+		read_user(&at, sizeof(at), call->list + 8 * call->listed++);
+		tell_listed(c, call, at);
+	}
+	go_on_with(context, &again, 0);
+	count_all(UNSEEN, taken - call->listed);
+	call->list = 0;
+	return 0;
+}
+
 SECTION("raw_tp/sys_exit") int on_exit(u64 *context)
 {
 	const struct config *c = settings();
@@ -544,7 +645,7 @@ SECTION("raw_tp/sys_exit") int on_exit(u64 *context)
 		return 0;
 	call->busy = 0;
 	look = look_of(call->number);
-	if (!look)
+	if (!look || call->list)
 		return 0;
 	for (i = 0; i < 2; i++)
 		if (call->missing & 1U << (TEXT + i))
@@ -560,55 +661,58 @@ SECTION("raw_tp/sys_exit") int on_exit(u64 *context)
 }
 
 /* Operations of io_uring that move data, by their numbers in its interface. */
-enum { READV = 1, WRITEV = 2, READ_FIXED = 4, WRITE_FIXED = 5, READ = 22, WRITE = 23 };
+enum { READV = 1, WRITEV = 2, READ_FIXED = 4, WRITE_FIXED = 5, READ = 22, WRITE = 23, READV_FIXED = 60, WRITEV_FIXED = 61 };
+/* The file is one of those that were registered with the ring. */
 enum { REGISTERED = 1 };
+/* Registered files are told under numbers that no descriptor has: the ring's, so that two rings of a process are apart, and
+ * the file's in the ring's table. */
+enum { REGISTERED_NUMBERS = 1 << 30, RINGS = 1023, RING_SHIFT = 20, MOST_REGISTERED = 1 << 20 };
+enum { DIRECTLY = ~0U, POINTER_FLAGS = 7 };
 
-/* A request is submitted to io_uring, by the thread or by one of the kernel's in its process. It is told as the call that
- * would do the same and succeeds. */
+INLINE u64 registered_file(const struct config *c, u64 ring, u32 index)
+{
+	u64 slot;
+
+	if (!c->ring_files || index >= MOST_REGISTERED || index >= load_short(ring + c->ring_count))
+		return 0;
+	slot = load(load(ring + c->ring_files) + 8ULL * index);
+	if (slot && c->node_file != DIRECTLY)
+		slot = load(slot + c->node_file);
+	return slot & ~(u64)POINTER_FLAGS;
+}
+
+/* A request is submitted to io_uring, by the thread or by one of the kernel's in its process. */
 SECTION("raw_tp/io_uring_submit_req") int on_request(u64 *context)
 {
 	const struct config *c = settings();
-	u64 request = context[0], length, there, position, inode, size, file;
-	const struct look *look;
+	u64 request = context[0], length, file;
 	struct call call = {};
 	u32 opcode, number;
-	int is_write;
+	int is_write, has_parts;
 
 	if (!c || watch_of(c, current_thread() >> 32) != FULLY)
 		return 0;
 	opcode = load_short(request + c->request_opcode) & 255;
-	is_write = opcode == WRITEV || opcode == WRITE_FIXED || opcode == WRITE;
-	if (!is_write && opcode != READV && opcode != READ_FIXED && opcode != READ)
+	is_write = opcode == WRITEV || opcode == WRITE_FIXED || opcode == WRITE || opcode == WRITEV_FIXED;
+	if (!is_write && opcode != READV && opcode != READ_FIXED && opcode != READ && opcode != READV_FIXED)
 		return 0;
-	if (load(request + c->request_flags) & REGISTERED) {
-		count(UNSEEN);
-		return 0;
-	}
+	has_parts = opcode == READV || opcode == WRITEV || opcode == READV_FIXED || opcode == WRITEV_FIXED;
 	length = load_short(request + c->request_length);
-	if (opcode == READV || opcode == WRITEV)
+	if (has_parts)
 		length = length_of(load(request + c->request_address), length);
 	number = load_short(request + c->request_descriptor);
-	call.number = is_write ? c->writes_at : c->reads_at;
-	file = file_of(c, number);
-	look = look_of(call.number);
-	if (!file || !look)
-		return 0;
-	call.told = tell_descriptor(c, number, file, FILE, 0) | SUBMITTED;
-	call.file[0] = file;
-	call.position[0] = load(file + c->file_position);
-	call.lowest = ADDED_NONE;
-	position = load(request + c->request_position);
-	if (position == OWN_POSITION)
-		position = call.position[0];
-	call.arguments[0] = number;
-	call.arguments[2] = length;
-	call.arguments[3] = position;
-	inode = load(file + c->file_inode);
-	size = load(inode + c->inode_size);
-	there = position < size ? size - position : 0;
-	if (is_write || (load_short(inode + c->inode_mode) & KIND) != REGULAR || there > length)
-		there = length;
-	end(c, &call, look, there);
+	if (load(request + c->request_flags) & REGISTERED) {
+		u64 ring = load(request + c->request_ring);
+
+		file = registered_file(c, ring, number);
+		number |= REGISTERED_NUMBERS | (ring >> 6 & RINGS) << RING_SHIFT;
+	} else {
+		file = file_of(c, number);
+	}
+	if (file)
+		tell_request(c, &call, number, file, is_write, length, load(request + c->request_position));
+	else
+		count(UNSEEN);
 	return 0;
 }
 

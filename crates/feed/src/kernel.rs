@@ -6,8 +6,8 @@ use std::os::fd::{AsFd, BorrowedFd};
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use aya::maps::{HashMap, MapData, MapError, RingBuf};
-use aya::programs::TracePoint;
 use aya::programs::trace_point::TracePointLinkId;
+use aya::programs::{ProgramError, TracePoint};
 use aya::{Ebpf, EbpfLoader, include_bytes_aligned};
 
 use crate::layout::{self, Layout};
@@ -242,6 +242,11 @@ fn chain(error: &(dyn error::Error + 'static)) -> String {
 pub fn refusal(error: &(dyn error::Error + 'static)) -> String {
     let mut cause = Some(error);
     while let Some(inner) = cause {
+        if let Some(ProgramError::LoadError { io_error, verifier_log }) = inner.downcast_ref()
+            && let Some(why) = of_verifier(&verifier_log.to_string())
+        {
+            return format!("the kernel does not take its programs, since {why} ({io_error})");
+        }
         if inner.downcast_ref::<io::Error>().is_some_and(|error| error.kind() == io::ErrorKind::PermissionDenied) {
             return format!("BPF is not allowed here; it needs root, or CAP_BPF and CAP_PERFMON ({})", chain(error));
         }
@@ -250,9 +255,26 @@ pub fn refusal(error: &(dyn error::Error + 'static)) -> String {
     format!("the kernel does not take its programs: {}", chain(error))
 }
 
+/// What the kernel's verifier says at the end of its log, which shows every step before; `None` if it says nothing. It
+/// refuses by the same number as missing rights do.
+fn of_verifier(log: &str) -> Option<String> {
+    const FIGURES: [&str; 3] = ["verification time ", "stack depth ", "processed "];
+    let is_reason = |line: &&str| !line.is_empty() && !FIGURES.iter().any(|figure| line.starts_with(figure));
+    let reason = log.lines().map(str::trim).rfind(is_reason)?;
+    Some(format!("its verifier says: {reason}"))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_verifier_is_quoted_by_its_reason() {
+        let log = "0: R1=ctx() R10=fp0\n300: (61) r3 = *(u32 *)(r9 +100)\nR9 invalid mem access 'map_value_or_null'\n\
+            verification time 17828 usec\nstack depth 88+80\nprocessed 275 insns (limit 1000000) max_states 0\n\n";
+        assert_eq!(of_verifier(log).unwrap(), "its verifier says: R9 invalid mem access 'map_value_or_null'");
+        assert_eq!((of_verifier(""), of_verifier("\n")), (None, None));
+    }
 
     fn record(what: u32) -> Vec<u8> {
         let mut bytes = Vec::new();

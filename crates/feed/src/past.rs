@@ -1,4 +1,5 @@
-//! What a kernel gives as the last page of a read: Linux before 6.18 gives the one behind it.
+//! What a kernel gives as the last page of a read: Linux before 6.18 gives the one behind it, but for some that were
+//! mended later (6.12.117 is).
 
 use std::fs::{self, File};
 use std::os::unix::fs::FileExt;

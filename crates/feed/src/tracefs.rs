@@ -75,12 +75,22 @@ impl Tracefs {
         let mut feed = opened?;
         feed.past = past::find(|file, read, heard| {
             feed.watch(file, u64::MAX).ok()?;
-            // The kernel notes the process of a thread when that leaves its processor.
-            clock::sleep_until(clock::now() + 1_000_000);
-            read();
-            let polled = feed.poll(Duration::from_millis(100), &mut |_, event| heard(event));
+            let mut is_told = false;
+            for _ in 0..20 {
+                // The kernel notes the process of a thread when that leaves its processor; a slow machine takes time.
+                clock::sleep_until(clock::now() + 1_000_000);
+                read();
+                let mut hear = |_, event: Event| {
+                    is_told |= matches!(event, Event::Touched { process, .. } if process == process::id());
+                    heard(event);
+                };
+                feed.poll(Duration::from_millis(100), &mut hear).ok()?;
+                if is_told {
+                    break;
+                }
+            }
             feed.unwatch(file);
-            polled.ok().map(|_| ())
+            Some(())
         });
         Ok(feed)
     }

@@ -271,7 +271,7 @@ impl std::fmt::Display for Subject {
 }
 
 fn unseen(requests: u64) -> Option<String> {
-    (requests > 0).then(|| format!("{requests} requests to io_uring on registered files are not in the trace"))
+    (requests > 0).then(|| format!("{requests} submitted requests could not be looked at and are not in the trace"))
 }
 
 fn foreign(calls: u64) -> Option<String> {

@@ -1,9 +1,10 @@
 /*
- * Reads and writes through io_uring, by its system calls alone. The argument is a file of at least 16 KiB. Ends with 77 if the kernel
- * does not offer it.
+ * Reads and writes through io_uring or Linux's asynchronous I/O, by their system calls alone. The arguments are a file of at least 16 KiB and
+ * a way: ring, registered (file and a buffer) or list. Ends with 77 if the kernel does not offer it.
  */
 #define _GNU_SOURCE
 #include <fcntl.h>
+#include <linux/aio_abi.h>
 #include <linux/io_uring.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -19,15 +20,26 @@
 static char data[8192];
 static struct iovec parts[2] = {{data, 1000}, {data + 1000, 500}};
 
-static void by_ring(int file)
+/* The file is the second of a table, and nothing else has it open. */
+static void register_all(int ring, int file)
+{
+	int files[2] = {-1, file};
+	struct iovec buffer = {data, sizeof(data)};
+
+	NEED(syscall(SYS_io_uring_register, ring, IORING_REGISTER_FILES, files, 2) == 0);
+	NEED(syscall(SYS_io_uring_register, ring, IORING_REGISTER_BUFFERS, &buffer, 1) == 0);
+	NEED(close(file) == 0);
+}
+
+static void by_ring(int file, int is_registered)
 {
 	struct io_uring_params params = {0};
 	int ring = syscall(SYS_io_uring_setup, 8, &params);
 	/* Each is awaited: results stay in the queue. The last read stands at the descriptor's own position. */
 	const struct { uint8_t operation; void *address; uint32_t length; uint64_t offset; } requests[] = {
-		{IORING_OP_READ, data, 4096, 8192},
+		{is_registered ? IORING_OP_READ_FIXED : IORING_OP_READ, data, 4096, 8192},
 		{IORING_OP_READV, parts, 2, 100},
-		{IORING_OP_WRITE, data, 10, 20000},
+		{is_registered ? IORING_OP_WRITE_FIXED : IORING_OP_WRITE, data, 10, 20000},
 		{IORING_OP_READ, data, 8192, 16384},
 		{IORING_OP_READ, data, 7, UINT64_MAX},
 	};
@@ -38,6 +50,8 @@ static void by_ring(int file)
 		perror("io_uring_setup");
 		exit(77);
 	}
+	if (is_registered)
+		register_all(ring, file);
 	submissions = mmap(NULL, params.sq_off.array + params.sq_entries * 4, PROT_READ | PROT_WRITE, MAP_SHARED, ring, IORING_OFF_SQ_RING);
 	entries = mmap(NULL, params.sq_entries * sizeof(*entries), PROT_READ | PROT_WRITE, MAP_SHARED, ring, IORING_OFF_SQES);
 	NEED(submissions != MAP_FAILED && entries != MAP_FAILED);
@@ -48,7 +62,8 @@ static void by_ring(int file)
 
 		memset(entry, 0, sizeof(*entry));
 		entry->opcode = requests[i].operation;
-		entry->fd = file;
+		entry->fd = is_registered ? 1 : file;
+		entry->flags = is_registered ? IOSQE_FIXED_FILE : 0;
 		entry->addr = (uintptr_t)requests[i].address;
 		entry->len = requests[i].length;
 		entry->off = requests[i].offset;
@@ -58,13 +73,44 @@ static void by_ring(int file)
 	}
 }
 
+/* All in one list; the last of it the kernel does not take. */
+static void by_list(int file)
+{
+	struct iocb requests[] = {
+		{.aio_lio_opcode = IOCB_CMD_PREAD, .aio_buf = (uintptr_t)data, .aio_nbytes = 4096, .aio_offset = 8192},
+		{.aio_lio_opcode = IOCB_CMD_PREADV, .aio_buf = (uintptr_t)parts, .aio_nbytes = 2, .aio_offset = 100},
+		{.aio_lio_opcode = IOCB_CMD_FSYNC},
+		{.aio_lio_opcode = IOCB_CMD_PWRITE, .aio_buf = (uintptr_t)data, .aio_nbytes = 10, .aio_offset = 20000},
+		{.aio_lio_opcode = IOCB_CMD_PREAD, .aio_buf = (uintptr_t)data, .aio_nbytes = 8192, .aio_offset = 16384},
+		{.aio_lio_opcode = IOCB_CMD_PREAD, .aio_buf = (uintptr_t)data, .aio_nbytes = 1, .aio_offset = 0, .aio_reserved2 = 1},
+	};
+	enum { COUNT = sizeof(requests) / sizeof(*requests) };
+	struct iocb *list[COUNT];
+	struct io_event answers[COUNT];
+	aio_context_t context = 0;
+
+	if (syscall(SYS_io_setup, COUNT, &context) < 0) {
+		perror("io_setup");
+		exit(77);
+	}
+	for (int i = 0; i < COUNT; i++) {
+		requests[i].aio_fildes = file;
+		list[i] = &requests[i];
+	}
+	NEED(syscall(SYS_io_submit, context, COUNT, list) == COUNT - 1);
+	NEED(syscall(SYS_io_getevents, context, COUNT - 1, COUNT, answers, NULL) == COUNT - 1);
+}
+
 int main(int count, char **arguments)
 {
 	int file;
 
-	NEED(count == 2);
+	NEED(count == 3);
 	file = open(arguments[1], O_RDWR);
 	NEED(file >= 0);
-	by_ring(file);
+	if (strcmp(arguments[2], "list"))
+		by_ring(file, !strcmp(arguments[2], "registered"));
+	else
+		by_list(file);
 	return 0;
 }

@@ -15,7 +15,7 @@ use std::error;
 use std::io;
 use std::sync::atomic::Ordering;
 
-use aya::maps::{Array, HashMap, MapData, MapError, RingBuf};
+use aya::maps::{Array, HashMap, MapData, MapError, ProgramArray, RingBuf};
 use aya::programs::RawTracePoint;
 use aya::{Ebpf, EbpfLoader, Pod, include_bytes_aligned};
 
@@ -47,8 +47,14 @@ const OF_PAGE_CACHE: [(&str, &str); 3] = [
     ("on_fault", "mm_filemap_fault"),
 ];
 
-/// What is called as a request is submitted to io_uring, where the kernel has an event for it.
-const OF_RINGS: (&str, &str) = ("on_request", "io_uring_submit_req");
+/// What is called as a request is submitted to io_uring, and the kernel's event for it: its name, and that before
+/// Linux 6.3.
+const ON_REQUEST: &str = "on_request";
+const REQUESTS: [&str; 2] = ["io_uring_submit_req", "io_uring_submit_sqe"];
+
+/// What is called as a list of requests was submitted (io_submit), and the map by which it goes on with itself.
+const ON_SUBMITTED: &str = "on_submitted";
+const AGAIN: &str = "again";
 
 /// Words of the map `losses`.
 const LOST: usize = 0;
@@ -56,7 +62,7 @@ const FOREIGN: usize = 1;
 const UNSEEN: usize = 2;
 
 /// The map `config`, as bytes.
-const CONFIG_BYTES: usize = 500;
+const CONFIG_BYTES: usize = 520;
 
 #[derive(Clone, Copy)]
 #[repr(transparent)]
@@ -98,6 +104,8 @@ pub enum Watch {
 pub struct Calls {
     /// Holds what is attached.
     _ebpf: Ebpf,
+    /// A program goes on with itself only while this is open.
+    _again: ProgramArray<MapData>,
     watched: HashMap<MapData, u32, u32>,
     ring: RingBuf<MapData>,
     losses: Words,
@@ -115,24 +123,35 @@ impl Calls {
             let why = "its programs are built for processors that keep the low byte first".to_owned();
             return Err(Error::NoCalls { why });
         }
-        let (config, sees_rings) = places::config(choice.everybody, choice.group.as_ref(), choice.page_cache)
+        let (mut config, sees_rings) = places::config(choice.everybody, choice.group.as_ref(), choice.page_cache)
             .map_err(|why| Error::NoCalls { why })?;
-        Calls::load(choice, &config, sees_rings).map_err(|error| Error::NoCalls { why: refusal(error.as_ref()) })
+        Calls::load(choice, &mut config, sees_rings).map_err(|error| Error::NoCalls { why: refusal(error.as_ref()) })
     }
 
-    fn load(choice: &Choice, config: &[u8], sees_rings: bool) -> std::result::Result<Calls, Box<dyn error::Error>> {
+    fn load(choice: &Choice, config: &mut [u8], sees_rings: bool) -> std::result::Result<Calls, Box<dyn error::Error>> {
         let mut ebpf = EbpfLoader::new().map_max_entries("ring", choice.buffer).load(OBJECT)?;
         // While the object still holds its maps.
         let events = || choice.page_cache.then_some(OF_PAGE_CACHE).into_iter().flatten().chain(PROGRAMS);
         for (name, _) in events() {
             program(&mut ebpf, name)?.load()?;
         }
-        let sees_rings = sees_rings && program(&mut ebpf, OF_RINGS.0)?.load().is_ok();
+        let sees_rings = sees_rings && program(&mut ebpf, ON_REQUEST)?.load().is_ok();
+        // Not every kernel lets a program of this kind go on with itself.
+        let on_submitted = program(&mut ebpf, ON_SUBMITTED)?;
+        let on_submitted = match on_submitted.load() {
+            Ok(()) => Some(on_submitted.fd()?.try_clone()?),
+            Err(_) => None,
+        };
+        config[places::SEES_LISTS].copy_from_slice(&u32::from(on_submitted.is_some()).to_ne_bytes());
         let map = |ebpf: &mut Ebpf, name: &str| ebpf.take_map(name).ok_or_else(|| format!("the object has no {name}"));
         Array::try_from(map(&mut ebpf, "config")?)?.set(0, Config(config.try_into()?), 0)?;
         let mut looks: Array<MapData, [u8; 16]> = Array::try_from(map(&mut ebpf, "looks")?)?;
         for (_, number, look) in table::CALLS.iter().chain(table::OLD_CALLS) {
             looks.set(u32::try_from(*number)?, look.bytes(), 0)?;
+        }
+        let mut again = ProgramArray::try_from(map(&mut ebpf, AGAIN)?)?;
+        if let Some(on_submitted) = &on_submitted {
+            again.set(0, on_submitted, 0)?;
         }
         let losses = Words::of(map_fd(&ebpf, "losses")?, 3)?;
         let ring = RingBuf::try_from(map(&mut ebpf, "ring")?)?;
@@ -140,8 +159,12 @@ impl Calls {
         for (name, event) in events() {
             program(&mut ebpf, name)?.attach(event).map_err(|error| format!("the event {event}: {error}"))?;
         }
-        let sees_rings = sees_rings && program(&mut ebpf, OF_RINGS.0)?.attach(OF_RINGS.1).is_ok();
-        Ok(Calls { _ebpf: ebpf, watched, ring, losses, sees_rings })
+        if on_submitted.is_some() {
+            program(&mut ebpf, ON_SUBMITTED)?.attach("sys_exit")?;
+        }
+        let on_request = program(&mut ebpf, ON_REQUEST)?;
+        let sees_rings = sees_rings && REQUESTS.into_iter().any(|event| on_request.attach(event).is_ok());
+        Ok(Calls { _ebpf: ebpf, _again: again, watched, ring, losses, sees_rings })
     }
 
     /// Records a process from now on.
@@ -186,7 +209,7 @@ impl Calls {
         self.losses.all()[LOST].load(Ordering::Acquire)
     }
 
-    /// Requests to io_uring on registered files, which are not told.
+    /// Requests that were submitted and could not be looked at.
     pub fn unseen(&self) -> u64 {
         self.losses.all()[UNSEEN].load(Ordering::Acquire)
     }

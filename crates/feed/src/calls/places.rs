@@ -7,6 +7,9 @@ use super::btf::Btf;
 /// The kernel's description of itself.
 const DESCRIPTION: &str = "/sys/kernel/btf/vmlinux";
 
+/// Where in `struct config` it says whether lists of requests are told.
+pub const SEES_LISTS: std::ops::Range<usize> = 8..12;
+
 /// Bytes of the path of a control group.
 const GROUP_BYTES: usize = 256;
 
@@ -67,6 +70,27 @@ const FIELDS_OF_RINGS: [(&str, &str); 6] = [
     ("io_rw", "len"),
 ];
 
+/// Fields behind those, for files that are registered with a ring: which ring, how many it has and where, and where in
+/// what lies there the file is ([`DIRECTLY`] if that is the file). Linux 6.13 and newer have the first; all zero where
+/// neither is.
+const FIELDS_OF_REGISTERED: [[(&str, &str); 4]; 2] = [
+    [
+        ("io_kiocb", "ctx"),
+        ("io_ring_ctx", "file_table.data.nr"),
+        ("io_ring_ctx", "file_table.data.nodes"),
+        ("io_rsrc_node", "file_ptr"),
+    ],
+    [
+        ("io_kiocb", "ctx"),
+        ("io_ring_ctx", "nr_user_files"),
+        ("io_ring_ctx", "file_table.files"),
+        ("io_fixed_file", "file_ptr"),
+    ],
+];
+
+/// The table holds the files themselves.
+const DIRECTLY: u32 = u32::MAX;
+
 /// Fields behind those, for what the page cache had; the last one is [`ORDER`] on newer kernels.
 const FIELDS_OF_PAGE_CACHE: [(&str, &str); 7] = [
     ("folio", "mapping"),
@@ -107,7 +131,7 @@ pub fn config(everybody: bool, group: Option<&Group>, page_cache: bool) -> Resul
         format!("{DESCRIPTION}: {error}; it needs a kernel that describes itself (CONFIG_DEBUG_INFO_BTF)")
     })?;
     let btf = Btf::parse(&bytes).ok_or_else(|| format!("{DESCRIPTION} cannot be read as a kernel's description"))?;
-    let mut words = vec![u32::from(everybody), std::process::id()];
+    let mut words = vec![u32::from(everybody), std::process::id(), 0];
     words.extend(arguments);
     for (structure, field) in FIELDS {
         words.push(match btf.offset(structure, field) {
@@ -118,6 +142,7 @@ pub fn config(everybody: bool, group: Option<&Group>, page_cache: bool) -> Resul
     let of_rings = FIELDS_OF_RINGS.map(|(structure, field)| btf.offset(structure, field));
     let sees_rings = of_rings.iter().all(Option::is_some);
     words.extend(of_rings.map(|offset| offset.filter(|_| sees_rings).unwrap_or(0)));
+    words.extend(of_registered(&btf));
     words.extend(if page_cache { of_page_cache(&btf)? } else { [0; FIELDS_OF_PAGE_CACHE.len() + 1] });
     if btf.offset("path", "mnt") != Some(0) {
         return Err("this kernel's struct path does not begin with mnt".to_owned());
@@ -133,6 +158,17 @@ pub fn config(everybody: bool, group: Option<&Group>, page_cache: bool) -> Resul
     config.extend(path);
     config.resize(words.len() * 4 + GROUP_BYTES, 0);
     Ok((config, sees_rings))
+}
+
+/// The words for files that are registered with a ring.
+fn of_registered(btf: &Btf) -> [u32; 4] {
+    let found = |fields: [(&str, &str); 4]| {
+        let offsets = fields.map(|(structure, field)| btf.offset(structure, field));
+        offsets.iter().all(Option::is_some).then(|| offsets.map(Option::unwrap_or_default))
+    };
+    let [newer, older] = FIELDS_OF_REGISTERED;
+    let in_table = || found(older).map(|[ring, count, files, _]| [ring, count, files, DIRECTLY]);
+    found(newer).or_else(in_table).unwrap_or_default()
 }
 
 /// The words that only what looks at the page cache needs.

@@ -17,6 +17,8 @@ pub struct Look {
     pub opens: bool,
     /// It is told as it begins: what it gives back is another thread's before it has ended.
     pub at_begin: bool,
+    /// Its third argument lists requests, which are told in its place.
+    pub submits: bool,
 }
 
 const NOTHING: Look = Look {
@@ -27,6 +29,7 @@ const NOTHING: Look = Look {
     answer: None,
     opens: false,
     at_begin: false,
+    submits: false,
 };
 
 const fn file(place: u8) -> Look {
@@ -115,7 +118,7 @@ pub const CALLS: &[Entry] = &[
     ("execveat", libc::SYS_execveat, name_at(0, 1)),
     ("unshare", libc::SYS_unshare, NOTHING),
     ("io_uring_setup", libc::SYS_io_uring_setup, NOTHING),
-    ("io_setup", libc::SYS_io_setup, NOTHING),
+    ("io_submit", libc::SYS_io_submit, Look { submits: true, ..NOTHING }),
 ];
 
 /// Those that newer architectures do without.
@@ -151,7 +154,7 @@ impl Look {
         let place = |place: Option<u8>| place.unwrap_or(255);
         let pair = |pair: [Option<u8>; 2]| pair.map(place);
         let mut bytes = [0; 16];
-        bytes[..4].copy_from_slice(&[1, u8::from(self.at_begin), u8::from(self.opens), 0]);
+        bytes[..4].copy_from_slice(&[1, u8::from(self.at_begin), u8::from(self.opens), u8::from(self.submits)]);
         for (at, places) in [(4, self.file), (6, self.name), (8, self.base), (10, self.value)] {
             bytes[at..at + 2].copy_from_slice(&pair(places));
         }
