@@ -24,6 +24,7 @@ use std::sync::mpsc::Sender;
 use hotset_core::classify::Rules;
 use hotset_core::policy::{PolicySpec, Repartition, Setting};
 use hotset_core::request::{FLAG_FAILED, Kind, Op, Request};
+use hotset_core::storage::Store;
 
 use crate::applications::Applications;
 use crate::background::Background;
@@ -55,6 +56,8 @@ pub struct Settings {
     pub rules: Option<Rules>,
     /// Seed of the policy's random numbers.
     pub seed: u64,
+    /// The storage below, if it is known: then policies that [go by costs](hotset_core::policy::Needs::cost) do so.
+    pub store: Option<Store>,
 }
 
 /// A cache of blocks of files.
@@ -70,8 +73,8 @@ pub struct FileCache {
 impl FileCache {
     /// Builds an empty cache. Whatever it serves is written to `recording`.
     pub fn new(settings: &Settings, recording: Option<Recording>) -> Result<FileCache, CacheError> {
-        let Settings { policy, memory, block, rules, seed } = settings.clone();
-        let plan = Plan { spec: policy.set_in(Setting::Serving), memory, block, rules, seed };
+        let Settings { policy, memory, block, rules, seed, store } = settings.clone();
+        let plan = Plan { spec: policy.set_in(Setting::Serving), memory, block, rules, seed, store };
         let apps = Applications::new(plan.spec.apps().into_iter().map(str::to_owned));
         let mut recording = recording;
         recording.iter_mut().for_each(|recording| apps.known().iter().for_each(|app| recording.app(&app.name)));

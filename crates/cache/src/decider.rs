@@ -12,6 +12,7 @@ use hotset_core::policy::{
     self, App, Args, Done, Explanation, Outcome, PolicySpec, Profiling, Reference, Slot, Work, file_group,
 };
 use hotset_core::request::{Op, Request};
+use hotset_core::storage::{Cost, Idle, Store};
 use hotset_core::view::{
     BlockSize, Blocks, Cutting, Former, Object, Piece, Segments, Space, Spaces, Step, View, Viewer,
 };
@@ -38,6 +39,8 @@ pub(crate) struct Plan {
     pub memory: u64,
     pub rules: Option<Rules>,
     pub seed: u64,
+    /// The storage below, if it is known.
+    pub store: Option<Store>,
 }
 
 impl Plan {
@@ -83,6 +86,8 @@ pub(crate) struct Decider {
     ranges: Vec<Vec<AddressRange>>,
     open: Open,
     pub counts: Counts,
+    /// Where the storage below is known, and the policy wants to know what it takes.
+    prices: Option<Prices>,
     /// Of the request that is decided, kept for their memory.
     steps: Vec<Step>,
     blocks: Vec<Block>,
@@ -120,18 +125,37 @@ enum Addresses {
     Shown(Spaces),
 }
 
+/// What requests would cost the storage below.
+struct Prices {
+    idle: Idle,
+    /// The address behind the block that was read last, where the head is if there is one.
+    head: Option<u64>,
+}
+
+impl Prices {
+    fn new(store: Store) -> Prices {
+        Prices { idle: Idle::new(store), head: None }
+    }
+
+    fn of(&mut self, blocks: &[Block]) -> Cost {
+        self.idle.cost(self.head, blocks.iter().map(|block| (block.address, Some(u64::from(block.bytes)))))
+    }
+}
+
 impl Decider {
     /// An empty cache. `apps` are the applications that are known so far.
     pub fn new(plan: &Plan, apps: &[App]) -> Result<Decider, CacheError> {
         let capacity = plan.capacity()?;
         let args = plan.args();
-        let mut apps = apps.to_vec();
-        let build = Build { spec: &plan.spec, args: &args, capacity, in_bytes: false, seed: plan.seed, apps: &apps };
+        let (mut apps, costs) = (apps.to_vec(), plan.store.is_some());
+        let build =
+            Build { spec: &plan.spec, args: &args, capacity, in_bytes: false, seed: plan.seed, apps: &apps, costs };
         let view = build.view()?;
         if let Some(Profiling::Read { policy, file }) = plan.spec.entry().asks.profiling(&args, capacity) {
             hotset_trace::profile::read(&file, &policy, Some(plan.block), &mut apps)?;
         }
-        let build = Build { spec: &plan.spec, args: &args, capacity, in_bytes: false, seed: plan.seed, apps: &apps };
+        let build =
+            Build { spec: &plan.spec, args: &args, capacity, in_bytes: false, seed: plan.seed, apps: &apps, costs };
         let hosted = Hosted::new(&build, |policy| {
             let sizes = pool_sizes(&view, policy, plan.block, capacity);
             if let Some(size) = sizes.iter().find(|size| size.block > 16 << 20) {
@@ -151,6 +175,7 @@ impl Decider {
                 true => Addresses::Plain(Segments::default()),
                 false => Addresses::Shown(Spaces::default()),
             },
+            prices: plan.store.filter(|_| plan.spec.entry().info.needs.cost).map(Prices::new),
             open: Open::default(),
             counts: Counts { classes: vec![Default::default(); classes], ..Counts::default() },
             steps: Vec::new(),
@@ -348,6 +373,9 @@ impl Decider {
                 ranges.into_iter().map(former_blocks).collect()
             }
         };
+        let priced = self.prices.as_mut().map(|prices| prices.of(&blocks));
+        let Cost { together: cost, apart: cost_apart } = priced.unwrap_or_default();
+        let mut missed = None;
         for (index, block) in blocks.iter().enumerate() {
             let reference = Reference {
                 time: self.hosted.tick(),
@@ -359,6 +387,8 @@ impl Decider {
                 write: piece.write,
                 class: piece.class,
                 object: Some(policy::Object::of_file((block.address >> 32) as u32)),
+                cost,
+                cost_apart,
                 ..Reference::default()
             };
             let hit = match elsewhere.get(index) {
@@ -371,9 +401,13 @@ impl Decider {
                 }
                 _ => self.access(block, reference, serve),
             };
+            missed = if hit { missed } else { Some(block.address) };
             let class = self.viewer.rules().map(|_| piece.class);
             let begins = index == 0 && !piece.continues;
             self.counts.note(&mut self.open, begins, piece.write, hit, request.app, class);
+        }
+        if let (Some(prices), Some(last)) = (&mut self.prices, missed) {
+            prices.head = Some(last.wrapping_add(1));
         }
         self.count_host();
         blocks.clear();

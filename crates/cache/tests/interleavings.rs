@@ -292,7 +292,7 @@ impl User {
 /// A file of so many cells in a cache of 6 blocks, and its users by number; number 0 changes it behind the cache.
 fn users(policy: &str, cells: u64, count: usize) -> Vec<User> {
     let policy = PolicySpec::parse(policy).unwrap();
-    let settings = Settings { policy, memory: 6 * BLOCK, block: BLOCK, rules: None, seed: 1 };
+    let settings = Settings { policy, memory: 6 * BLOCK, block: BLOCK, rules: None, seed: 1, store: None };
     let cache = Arc::new(FileCache::new(&settings, None).unwrap());
     let mut model = Model { seen: vec![Vec::new(); 2 * (BLOCKS * 4) as usize], ..Model::default() };
     model.resize(OTHER, cells);

@@ -6,12 +6,14 @@ mod support;
 
 use std::path::Path;
 
-use hotset_cache::{Counts, FileCache, Recording};
+use hotset_cache::{Counts, FileCache, Recording, Settings};
 use hotset_core::counters::Counters;
 use hotset_core::parts::random::Random;
 use hotset_core::policy::{PolicySpec, Setting};
 use hotset_core::registry;
 use hotset_core::request::{Op, Request};
+use hotset_core::storage::Store;
+use hotset_sim::clock::Options as Clock;
 use hotset_sim::grid::{self, Plan};
 use hotset_sim::{BlockSize, Options, Silent, Tally, prepare};
 use hotset_trace::{Batch, Meta, OpenOptions, Tables, TraceError, TraceReader, formats, open};
@@ -19,7 +21,20 @@ use hotset_trace::{Batch, Meta, OpenOptions, Tables, TraceError, TraceReader, fo
 use support::{Opened, pattern, settings};
 
 const BLOCK: u64 = 4096;
-const MEMORY: u64 = 64 * BLOCK;
+/// What lies below the scheme and how much it may hold.
+#[derive(Clone, Copy)]
+struct Ground {
+    memory: u64,
+    store: Option<&'static str>,
+}
+
+const GROUND: Ground = Ground { memory: 64 * BLOCK, store: None };
+
+impl Ground {
+    fn store(self) -> Option<Store> {
+        self.store.map(|text| Store::parse(text).unwrap())
+    }
+}
 
 /// Specs beyond the defaults: policies in policies, parts of several block sizes.
 const MORE: [&str; 12] = [
@@ -74,10 +89,10 @@ struct Work<'a> {
 }
 
 impl Work<'_> {
-    fn new<'a>(spec: &'a str, memory: u64, recording: &Path) -> Work<'a> {
+    fn new<'a>(spec: &'a str, ground: Ground, recording: &Path) -> Work<'a> {
         let recording = Recording::create(recording, BLOCK, spec).unwrap();
-        let cache =
-            FileCache::new(&settings(spec, memory), Some(recording)).unwrap_or_else(|error| panic!("{spec}: {error}"));
+        let settings = Settings { store: ground.store(), ..settings(spec, ground.memory) };
+        let cache = FileCache::new(&settings, Some(recording)).unwrap_or_else(|error| panic!("{spec}: {error}"));
         let apps = ["blender", "cc1", "cp"].map(|name| cache.app(name));
         let files: Vec<Opened> =
             (0..).zip(FILES).map(|(seed, (path, size))| Opened::new(&cache, path, pattern(seed, size))).collect();
@@ -146,6 +161,18 @@ impl Work<'_> {
         }
     }
 
+    /// Reads of one application, of one block or many, some in a loop and some at random.
+    fn reads(&mut self, step: u64) {
+        let file = self.random.below(5) as usize;
+        let span = self.models[file].len() as u64;
+        let (offset, length) = match self.random.below(3) {
+            0 => (u64::from(self.random.below(span as u32)), 1 + self.random.below(3000) as usize),
+            1 => (u64::from(self.random.below(span as u32)) / 4 / BLOCK * BLOCK, 4 * BLOCK as usize),
+            _ => (step * 60_000 % span, 60_000),
+        };
+        self.read(file, self.apps[0], offset, length);
+    }
+
     /// A read or write within 512 bytes, which are in one block whatever the scheme: one reference to data.
     fn one_reference(&mut self, step: u64) {
         let file = self.random.below(self.files.len() as u32) as usize;
@@ -176,7 +203,7 @@ impl Work<'_> {
 /// Work of every scheme, which is the same for all; gives what each saw, and the recording.
 fn recorded(
     specs: &[String],
-    memory: u64,
+    ground: Ground,
     steps: u64,
     step: impl Fn(&mut Work, u64),
 ) -> (Vec<Vec<(usize, Counts)>>, Held) {
@@ -184,7 +211,7 @@ fn recorded(
     let mut first: Option<Held> = None;
     let seen = specs.iter().map(|spec| {
         let path = folder.path().join("work.hst");
-        let mut work = Work::new(spec, memory, &path);
+        let mut work = Work::new(spec, ground, &path);
         for number in 0..steps {
             step(&mut work, number);
             if number % 100 == 0 {
@@ -228,7 +255,7 @@ impl Held {
     }
 
     /// The tallies of all specs over the first requests.
-    fn simulate(&self, specs: &[String], memory: u64, requests: usize) -> Vec<Tally> {
+    fn simulate(&self, specs: &[String], ground: Ground, requests: usize) -> Vec<Tally> {
         let batch = Batch {
             requests: self.all.requests[..requests].to_vec(),
             file_sizes: self.all.file_sizes[..requests].to_vec(),
@@ -248,13 +275,14 @@ impl Held {
                 Plan {
                     entry: spec.entry(),
                     args: spec.args(Some(BLOCK)),
-                    capacity: (memory / BLOCK) as u32,
+                    capacity: (ground.memory / BLOCK) as u32,
                     bytes: None,
                     seed: 1,
                 }
             })
             .collect();
-        grid::run(&mut prepared, &plans, &Silent).unwrap().tallies
+        let clock = Clock { store: ground.store(), ..Clock::default() };
+        grid::run_timed(&mut prepared, &plans, &clock, &Silent).unwrap().tallies
     }
 }
 
@@ -300,13 +328,13 @@ fn assert_same(spec: &str, requests: usize, live: &Counts, simulated: &Tally) {
 fn a_recording_replayed_gives_the_same_hits_request_by_request() {
     let specs = specs();
     assert!(specs.len() > 45, "every scheme that can run");
-    let (seen, recording) = recorded(&specs, MEMORY, 2500, |work, step| work.everything(step));
+    let (seen, recording) = recorded(&specs, GROUND, 2500, |work, step| work.everything(step));
     let steps = seen[0].len();
     // Every request at first, then now and then, and the last.
     let checks = (0..100).chain((100..steps).step_by(61)).chain([steps - 1]);
     for step in checks.filter(|&step| seen[0][step].0 > 0) {
         let requests = seen[0][step].0;
-        let tallies = recording.simulate(&specs, MEMORY, requests);
+        let tallies = recording.simulate(&specs, GROUND, requests);
         for ((spec, seen), tally) in specs.iter().zip(&seen).zip(&tallies) {
             assert_eq!(seen[step].0, requests);
             assert_same(spec, requests, &seen[step].1, tally);
@@ -322,14 +350,14 @@ fn a_recording_replayed_gives_the_same_hits_request_by_request() {
 #[test]
 fn what_a_scheme_has_written_back_is_what_it_has_in_a_simulation() {
     let specs = specs();
-    let (seen, recording) = recorded(&specs, MEMORY, 800, |work, step| {
+    let (seen, recording) = recorded(&specs, GROUND, 800, |work, step| {
         work.cache.write_later();
         work.everything(step);
     });
     let steps = seen[0].len();
     for step in (0..steps).step_by(83).chain([steps - 1]).filter(|&step| seen[0][step].0 > 0) {
         let requests = seen[0][step].0;
-        let tallies = recording.simulate(&specs, MEMORY, requests);
+        let tallies = recording.simulate(&specs, GROUND, requests);
         for ((spec, seen), tally) in specs.iter().zip(&seen).zip(&tallies) {
             let Counts { write_backs, metadata_write_backs, .. } = seen[step].1;
             assert_same(spec, requests, &seen[step].1, tally);
@@ -348,9 +376,9 @@ fn what_is_decided_by_the_clock_is_decided_again() {
         "qos(arc,prefetch=off,interval=3ms,profile=none,cp=90%)",
     ] {
         let specs = [spec.to_owned()];
-        let (seen, recording) = recorded(&specs, MEMORY, 2500, |work, step| work.everything(step));
+        let (seen, recording) = recorded(&specs, GROUND, 2500, |work, step| work.everything(step));
         for (requests, counts) in seen[0].iter().filter(|(requests, _)| *requests > 0).step_by(250) {
-            assert_same(spec, *requests, counts, &recording.simulate(&specs, MEMORY, *requests)[0]);
+            assert_same(spec, *requests, counts, &recording.simulate(&specs, GROUND, *requests)[0]);
         }
     }
 }
@@ -360,14 +388,35 @@ fn what_is_decided_by_the_clock_is_decided_again() {
 #[test]
 fn a_recording_replayed_gives_the_same_hits_reference_by_reference() {
     let specs = specs();
-    let (seen, recording) = recorded(&specs, MEMORY, 700, |work, step| work.one_reference(step));
+    let (seen, recording) = recorded(&specs, GROUND, 700, |work, step| work.one_reference(step));
     for step in (0..seen[0].len()).filter(|&step| seen[0][step].0 > 0) {
         let requests = seen[0][step].0;
-        let tallies = recording.simulate(&specs, MEMORY, requests);
+        let tallies = recording.simulate(&specs, GROUND, requests);
         for ((spec, seen), tally) in specs.iter().zip(&seen).zip(&tallies) {
             assert_same(spec, requests, &seen[step].1, tally);
         }
     }
     let last = &seen[0].last().expect("there are steps").1.total;
     assert!(last.references == last.requests && last.hits > 100 && last.misses() > 200, "{last:?}");
+}
+
+/// Where it is known what storage takes, a policy that goes by it decides live as it does on a simulated clock; and
+/// otherwise than without.
+#[test]
+fn what_storage_takes_weighs_as_it_does_in_a_simulation() {
+    let specs = [exact("auto")];
+    let seen_on = |store| {
+        let ground = Ground { store, ..GROUND };
+        let (seen, recording) = recorded(&specs, ground, 4000, |work, step| work.reads(step));
+        for (requests, counts) in seen[0].iter().filter(|(requests, _)| *requests > 0).step_by(397) {
+            assert_same(&specs[0], *requests, counts, &recording.simulate(&specs, ground, *requests)[0]);
+        }
+        let total = seen[0].last().expect("there are steps").1.total;
+        assert!(total.hits > 1000 && total.misses() > 1000, "{total:?}");
+        total
+    };
+    let without = seen_on(None);
+    for store in ["latency(time=2ms)", "ssd", "1ms,50M,2", "hdd"] {
+        assert_ne!(seen_on(Some(store)), without, "{store}");
+    }
 }

@@ -97,7 +97,8 @@ struct Work {
 impl Work {
     fn new(policy: &str) -> Work {
         let policy = PolicySpec::parse(policy).unwrap();
-        let settings = Settings { policy, memory: 4 * BLOCK as u64, block: BLOCK as u64, rules: None, seed: 1 };
+        let settings =
+            Settings { policy, memory: 4 * BLOCK as u64, block: BLOCK as u64, rules: None, seed: 1, store: None };
         let cache = FileCache::new(&settings, None).unwrap();
         cache.write_later();
         let open = |path, bytes: usize| {

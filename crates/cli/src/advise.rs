@@ -10,9 +10,9 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 use hotset_capture::record::Recorder;
 use hotset_core::spec::SizeSpec;
+use hotset_core::storage::Store;
 use hotset_results::write_json;
 use hotset_sim::advise::{Advice, Advisor, buffers};
-use hotset_sim::clock::Store;
 use hotset_sim::inspect::{Inspection, Ranking, inspect};
 use serde::Serialize;
 

@@ -17,6 +17,7 @@ use clap::{Args, ValueEnum};
 use hotset_cache::{CacheError, FileCache, Recording, Settings};
 use hotset_core::policy::{PolicySpec, Setting};
 use hotset_core::spec::Value;
+use hotset_core::storage::Store;
 use hotset_mount::{Mode, Options, Staleness, device_at};
 use log::Log;
 use steered::Prepared;
@@ -56,6 +57,10 @@ pub(crate) struct Mount {
     /// 128K]
     #[arg(long, value_name = "SIZE", value_parser = Value::bytes)]
     block: Option<u64>,
+    /// What the storage below takes, for policies that go by it (auto): nvme, ssd, hdd, nfs, s3, disk, latency, or
+    /// LATENCY,BANDWIDTH,PARALLEL such as 5ms,100M,8, as with `hotset simulate`; without it a hit is a hit
+    #[arg(long, value_name = "MODEL")]
+    store: Option<String>,
     /// What applications are told apart by
     #[arg(long, value_enum, default_value_t = By::Exe)]
     app_by: By,
@@ -199,6 +204,7 @@ impl Mount {
             ("--log", self.log.is_some()),
             ("--listen", self.listen.is_some()),
             ("--classes", self.classes.is_some()),
+            ("--store", self.store.is_some()),
             ("--staleness", self.staleness != Staleness::Open),
             ("--write-back", self.write_back.is_some()),
         ];
@@ -217,6 +223,7 @@ impl Mount {
             ("--record", self.record.is_some(), "reads that hit are the kernel's, which a recording would lack"),
             ("--log", self.log.is_some(), "no room is divided there"),
             ("--write-back", self.write_back.is_some(), "there are no frames in which anything could wait"),
+            ("--store", self.store.is_some(), "there a hit is a hit, whatever a miss takes"),
             (
                 "--staleness TIME",
                 matches!(self.staleness, Staleness::For(_)),
@@ -232,7 +239,9 @@ impl Mount {
 
     fn cache(&self, policy: &PolicySpec, block: u64) -> Result<FileCache, Failure> {
         let rules = self.classes.as_deref().map(classes::read).transpose()?;
-        let settings = Settings { policy: policy.clone(), memory: self.memory, block, rules, seed: self.seed };
+        let parse = |text: &String| Store::parse(text).map_err(|error| Failure::spec("--store", text, &error));
+        let store = self.store.as_ref().map(parse).transpose()?;
+        let settings = Settings { policy: policy.clone(), memory: self.memory, block, rules, seed: self.seed, store };
         // The scheme is checked before a recording replaces a file.
         let Some(path) = &self.record else { return Ok(FileCache::new(&settings, None)?) };
         FileCache::new(&settings, None)?;

@@ -43,5 +43,6 @@ pub mod registry;
 pub mod request;
 pub mod schemes;
 pub mod spec;
+pub mod storage;
 pub mod view;
 pub mod words;

@@ -162,7 +162,7 @@ fn main() -> Result<()> {
     fs::create_dir(&ours)?;
     fs::write(source.join("data"), vec![7; SIZE as usize])?;
     let mut places = vec![("hotset".to_owned(), ours.clone())];
-    let settings = Settings { policy, memory: 2 * SIZE, block: 4096, rules: None, seed: 1 };
+    let settings = Settings { policy, memory: 2 * SIZE, block: 4096, rules: None, seed: 1, store: None };
     let cache = Arc::new(FileCache::new(&settings, None)?);
     let mounted = mount(&source, &ours, Some(cache.clone()), Arc::new(Plain), Options::default())?;
     let unmounter = mounted.unmounter();

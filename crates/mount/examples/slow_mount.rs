@@ -108,7 +108,8 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         written: Moved::default(),
     });
     let memory: u64 = memory.parse()?;
-    let settings = Settings { policy: PolicySpec::parse(policy)?, memory, block: 4096, rules: None, seed: 1 };
+    let settings =
+        Settings { policy: PolicySpec::parse(policy)?, memory, block: 4096, rules: None, seed: 1, store: None };
     let cache = if memory == 0 { None } else { Some(Arc::new(FileCache::new(&settings, None)?)) };
     let mode = if mode == "strict" { Mode::Strict } else { Mode::Fast };
     let write_back = write_back.first().map(|seconds| seconds.parse().map(Duration::from_secs_f64)).transpose()?;

@@ -3,7 +3,7 @@
 use hotset_core::spec::SizeSpec;
 use hotset_sim::SimError;
 use hotset_sim::advise::{Advisor, buffers};
-use hotset_sim::clock::Store;
+use hotset_core::storage::Store;
 use hotset_sim::inspect::{Ranking, inspect};
 use hotset_sim::select::Selection;
 use pyo3::prelude::*;

@@ -4,7 +4,8 @@ use std::path::PathBuf;
 
 use hotset_core::policy::PolicySpec;
 use hotset_core::spec::{SizeSpec, SpecError};
-use hotset_sim::clock::{Every, Options as ClockOptions, Store};
+use hotset_core::storage::Store;
+use hotset_sim::clock::{Every, Options as ClockOptions};
 use hotset_sim::paging::Frees;
 use hotset_sim::sweep::{self, Rows, SIZES, Sweep};
 use hotset_sim::{SimError, advise};

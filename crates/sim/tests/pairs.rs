@@ -3,7 +3,8 @@
 
 use hotset_core::policy::PolicySpec;
 use hotset_core::request::{Op, Request};
-use hotset_sim::clock::{Every, Options as Clock, Store};
+use hotset_core::storage::Store;
+use hotset_sim::clock::{Every, Options as Clock};
 use hotset_sim::grid::{self, Plan, Replayed};
 use hotset_sim::{BlockSize, Deletes, Options, Silent, Tally, prepare};
 use hotset_trace::{Addressing, FileInfo, Held, Meta, Tables};

@@ -19,8 +19,8 @@ const HOUSES: &[House] = &[
     House {
         src: "crates/core/src/",
         floors: &[
-            "words", "request", "counters", "spec", "classify", "view", "policy", "host", "parts", "allocate",
-            "families", "policies", "schemes", "registry", "fuzzing",
+            "words", "request", "counters", "spec", "classify", "view", "policy", "storage", "host", "parts",
+            "allocate", "families", "policies", "schemes", "registry", "fuzzing",
         ],
     },
     House {

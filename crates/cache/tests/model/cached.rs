@@ -66,7 +66,7 @@ pub struct Handle {
 impl Cached {
     pub fn new() -> Cached {
         let policy = PolicySpec::parse("lru").expect("it is known");
-        let settings = Settings { policy, memory: 4096, block: 512, rules: None, seed: 1 };
+        let settings = Settings { policy, memory: 4096, block: 512, rules: None, seed: 1, store: None };
         let cache = FileCache::new(&settings, None).expect("it can be built");
         let (cache, between) = (Rc::new(cache), Box::new(|file| file));
         Cached { cache, files: Default::default(), opens: 0, between, is_disturbed: false, is_later: false }

@@ -31,7 +31,7 @@ pub fn tier(policy: &str, frames: u64) -> TierSettings {
 
 pub fn cache(policy: &str, blocks: u64, recording: Option<Recording>) -> FileCache {
     let policy = PolicySpec::parse(policy).unwrap();
-    let settings = Settings { policy, memory: blocks * BLOCK, block: BLOCK, rules: None, seed: 1 };
+    let settings = Settings { policy, memory: blocks * BLOCK, block: BLOCK, rules: None, seed: 1, store: None };
     FileCache::new(&settings, recording).unwrap()
 }
 

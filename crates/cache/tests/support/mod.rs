@@ -15,7 +15,7 @@ pub use memory::Memory;
 /// Settings of a cache with blocks of 4K.
 pub fn settings(policy: &str, memory: u64) -> Settings {
     let policy = PolicySpec::parse(policy).unwrap_or_else(|error| panic!("{policy}: {error}"));
-    Settings { policy, memory, block: 4096, rules: None, seed: 1 }
+    Settings { policy, memory, block: 4096, rules: None, seed: 1, store: None }
 }
 
 /// A file that is open in a cache.

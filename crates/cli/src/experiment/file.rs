@@ -5,8 +5,9 @@ use std::path::Path;
 
 use hotset_core::policy::PolicySpec;
 use hotset_core::spec::{SizeSpec, SpecError, Value};
+use hotset_core::storage::Store;
 use hotset_sim::BlockSize;
-use hotset_sim::clock::{Every, Options, Store};
+use hotset_sim::clock::{Every, Options};
 use hotset_sim::select::{Filter, Selection, Warmup};
 use serde::Deserialize;
 

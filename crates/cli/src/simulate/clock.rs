@@ -3,8 +3,9 @@
 use std::path::{Path, PathBuf};
 
 use clap::Args;
+use hotset_core::storage::Store;
 use hotset_results::write_json;
-use hotset_sim::clock::{Every, Options, Store};
+use hotset_sim::clock::{Every, Options};
 use hotset_sim::results::SeriesRow;
 
 use crate::failure::Failure;

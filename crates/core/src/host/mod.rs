@@ -100,6 +100,8 @@ pub struct Build<'a> {
     pub seed: u64,
     /// The applications that are known so far.
     pub apps: &'a [App],
+    /// References tell what storage takes for blocks, where the policy [wants to know](crate::policy::Needs::cost).
+    pub costs: bool,
 }
 
 impl Build<'_> {
@@ -120,12 +122,12 @@ impl Build<'_> {
 
     /// The policy and the slots that it has room for.
     fn policy(&self) -> Result<(Box<dyn DynPolicy>, u32), Refusal> {
-        let Build { spec, args, capacity, in_bytes, seed, apps } = *self;
+        let Build { spec, args, capacity, in_bytes, seed, apps, costs } = *self;
         let known = spec.identities(capacity, args);
         let blocks = if in_bytes { 0 } else { u64::from(capacity) };
         let slots = known.min(blocks * 4 + 1024).min(1 << 31) as u32;
         let (future, addresses, weighs) = (None, None, in_bytes);
-        let setup = Setup { capacity, slots, seed, args, future, addresses, apps, weighs, costs: false };
+        let setup = Setup { capacity, slots, seed, args, future, addresses, apps, weighs, costs };
         Ok((spec.build(capacity, &setup)?, slots))
     }
 }

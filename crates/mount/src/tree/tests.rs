@@ -144,7 +144,7 @@ fn believing() -> Option<(TempDir, Tree)> {
 fn cached(folder: &Path, options: Options) -> Tree {
     let workers = Arc::new(Workers::new(Limits { part: 1, device: 1, all: 1 }));
     let policy = hotset_core::policy::PolicySpec::parse("lru").unwrap();
-    let settings = hotset_cache::Settings { policy, memory: 1 << 20, block: 4096, rules: None, seed: 1 };
+    let settings = hotset_cache::Settings { policy, memory: 1 << 20, block: 4096, rules: None, seed: 1, store: None };
     let cache = Some(Arc::new(FileCache::new(&settings, None).unwrap()));
     Tree::new(folder, cache, Arc::new(Plain), options, &workers).unwrap().0
 }

@@ -18,6 +18,7 @@ mod told;
 
 use hotset_core::policy::PolicySpec;
 use hotset_core::spec::{SizeSpec, SpecError};
+use hotset_core::storage::Store;
 use hotset_trace::{Trace, TraceError};
 
 use crate::clock::{self, Every};
@@ -68,7 +69,7 @@ pub struct Advisor {
     /// Which requests are replayed, and which of them count.
     pub selection: Selection,
     /// The store behind the cache, to tell seconds.
-    pub store: Option<clock::Store>,
+    pub store: Option<Store>,
 }
 
 /// What runs today, the candidates from the cheapest on, and the bound: what to compare where nobody chose.

@@ -14,17 +14,16 @@ mod read_ahead;
 mod replay;
 mod residents;
 mod series;
-mod store;
 
 pub(crate) use profile::{apps, named};
 pub use replay::{AppTimes, Times};
 pub use residents::{BANDS, Heat};
 pub use series::{Every, Point, Sample};
-pub use store::{STORES, Store};
 
 use std::sync::OnceLock;
 
 use hotset_core::policy::{PolicySpec, Setup};
+use hotset_core::storage::Store;
 
 use crate::engine::{Cell, Dense, Ended, Hashed, Plan, Trace};
 use crate::error::SimError;

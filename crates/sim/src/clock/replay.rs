@@ -6,6 +6,7 @@ use std::ops::Range;
 
 use hotset_core::policy::dynamic::DynPolicy;
 use hotset_core::policy::{Object, Outcome, Reference, Slot};
+use hotset_core::storage::{Cost, Device, Idle};
 
 use super::Options;
 use super::files::Files;
@@ -13,7 +14,6 @@ use super::lanes::{Lane, Run, walk};
 use super::read_ahead::{ReadAhead, Reading};
 use super::residents::Residents;
 use super::series::Series;
-use super::store::{Device, Idle};
 use crate::bits::Bits;
 use crate::engine::{Cell, Count, Counting, Directory, Ended, Host, Plan, Tally, Trace};
 use crate::window::{Event, Window, value_at};
@@ -84,8 +84,7 @@ pub(super) struct Replay<'a, D> {
     /// The store as it would be if nobody else used it, where the policy wants to know what blocks would cost.
     idle: Option<Idle>,
     /// What each block of the request at hand would cost, and what it would on its own.
-    cost: u64,
-    cost_apart: u64,
+    cost: Cost,
     series: Series,
     count: Count,
     hits: Bits,
@@ -114,8 +113,7 @@ impl<'a, D: Directory> Replay<'a, D> {
             ahead: None,
             hit: options.store.map_or(0, |store| store.hit),
             idle: options.store.filter(|_| plan.entry.info.needs.cost).map(Idle::new),
-            cost: 0,
-            cost_apart: 0,
+            cost: Cost::default(),
             series: Series::new(options.every),
             count: Count::new(trace.classes, trace.has_apps),
             hits: Bits::default(),
@@ -228,8 +226,7 @@ impl<'a, D: Directory> Replay<'a, D> {
         let directory = &self.host.directory;
         let bytes = |address: u64| self.bytes_of.get((address >> 32) as usize).copied().or(self.block_bytes);
         let blocks = keys.iter().map(|&key| directory.address(key)).map(|address| (address, bytes(address)));
-        self.cost = idle.serve(device, blocks.clone()) / u64::from(run.references);
-        self.cost_apart = idle.serve_apart(blocks) / u64::from(run.references);
+        self.cost = idle.cost(device.head(), blocks);
     }
 
     /// References one block; true if it hits.
@@ -244,7 +241,7 @@ impl<'a, D: Directory> Replay<'a, D> {
             ahead.look(app, address, wanted, self.host.watch.is_resident(slot));
         }
         let class = value_at(&mut window.class_runs_at(position), position);
-        let (write, cost, cost_apart) = (run.is_write, self.cost, self.cost_apart);
+        let (write, Cost { together: cost, apart: cost_apart }) = (run.is_write, self.cost);
         let reference = Reference { write, class, cost, cost_apart, ..self.reference(window, app, address, clock) };
         self.now += 1;
         let hit = self.hits_elsewhere(window, position, slot, reference) || self.access(slot, reference);

@@ -1,9 +1,10 @@
 use hotset_core::policy::PolicySpec;
 use hotset_core::request::{FLAG_CONTINUED, Kind, Op, Request};
+use hotset_core::storage::Store;
 use hotset_trace::{Addressing, Batch, FileInfo, Held, Meta, Tables};
 
 use super::*;
-use crate::clock::{self, Store};
+use crate::clock;
 use crate::grid::{self, Plan};
 use crate::{Counters, Maps, Prepared, Silent, Tally, prepare};
 
