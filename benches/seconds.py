@@ -51,7 +51,7 @@ def work(args, at):
     waited, behind = [0.0, 0.0], 0
     for step in range(STEPS):
         if step == STEPS // 3:
-            waited, before = [0.0, 0.0], status(args, at)["total"]
+            waited, before = [0.0, 0.0], status(args, at)
         started = time.perf_counter()
         for _ in range(LOOKUPS):
             os.pread(database, PAGE, next(lookups))
@@ -60,7 +60,7 @@ def work(args, at):
             os.pread(scanned, CHUNK, behind)
             behind = (behind + CHUNK) % SCANNED
         waited = [waited[0] + between - started, waited[1] + time.perf_counter() - between]
-    after = status(args, at)["total"]
+    after = status(args, at)
     os.close(database)
     os.close(scanned)
     return [*waited, *(after[key] - before[key] for key in ("references", "hits"))]
