@@ -73,8 +73,9 @@ impl Idle {
         Idle(Device::new(store))
     }
 
-    /// What a request for these blocks would cost, each an address and its bytes. A head is at `head`, or behind the last
-    /// block that was asked for, which may not have been read: a run costs what it does whether it is resident or not.
+    /// What a request for these blocks would cost, each an address and its bytes. A head is at `head`, or behind the
+    /// last block that was asked for, which may not have been read: a run costs what it does whether it is resident or
+    /// not.
     pub fn cost(&mut self, head: Option<u64>, blocks: impl Iterator<Item = (u64, Option<u64>)> + Clone) -> Cost {
         let count = (blocks.clone().count() as u64).max(1);
         Cost { together: self.serve(head, blocks.clone()) / count, apart: self.serve_apart(blocks) / count }
