@@ -92,6 +92,24 @@ pub(crate) fn process(thread: u32) -> Option<u32> {
     text.lines().find_map(|line| line.strip_prefix("Tgid:"))?.trim().parse().ok()
 }
 
+/// The thread is being ended by a signal, and closes what it has open on its way.
+pub(crate) fn is_killed(thread: u32) -> bool {
+    let ends = || {
+        let text = fs::read_to_string(format!("/proc/{thread}/stat")).ok()?;
+        // The name of the program, in brackets, may have anything in it. Behind it come fields 3 to 52.
+        let fields: Vec<&str> = text.rsplit_once(')')?.1.split_ascii_whitespace().collect();
+        let [flags, status] = [9, 52].map(|field: usize| fields.get(field - 3)?.parse::<u32>().ok());
+        Some(flags? & EXITING != 0 && status? & SIGNAL != 0)
+    };
+    ends().unwrap_or(false)
+}
+
+/// Of the flags of a task: it is ending (`PF_EXITING`).
+const EXITING: u32 = 4;
+
+/// Of its status: the signal that ends it, 0 if it has ended itself.
+const SIGNAL: u32 = 0x7f;
+
 /// The last component of the program's path; threads of the kernel have none.
 fn exe(pid: u32) -> Option<String> {
     let path = fs::read_link(format!("/proc/{pid}/exe")).ok()?;

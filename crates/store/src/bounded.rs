@@ -5,13 +5,15 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use async_trait::async_trait;
 use http_body_util::{BodyExt, Limited};
-use object_store::ClientOptions;
 use object_store::client::{
     HttpClient, HttpConnector, HttpError, HttpErrorKind, HttpRequest, HttpResponse, HttpResponseBody, HttpService,
     ReqwestConnector,
 };
+use object_store::{ClientConfigKey, ClientOptions, Error};
+use reqwest::redirect::Policy;
 
 use crate::listed::servable;
+use crate::store::Limits;
 
 /// Bytes of the longest answer that is read.
 pub(crate) const MOST: usize = 64 << 20;
@@ -19,9 +21,11 @@ pub(crate) const MOST: usize = 64 << 20;
 const LISTING: usize = 8 << 20;
 
 /// Makes connections whose answers end there, with an error.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct Bounded {
-    below: ReqwestConnector,
+    pub limits: Limits,
+    /// Where an answer says that what was asked for is elsewhere it is asked for there.
+    pub follows: bool,
     pub asked: Asked,
 }
 
@@ -47,8 +51,27 @@ const LISTS: [&str; 2] = ["list-type=2", "comp=list"];
 
 impl HttpConnector for Bounded {
     fn connect(&self, options: &ClientOptions) -> object_store::Result<HttpClient> {
-        Ok(HttpClient::new(Client { below: self.below.connect(options)?, asked: self.asked.clone() }))
+        let below = match self.follows {
+            true => ReqwestConnector::default().connect(options)?,
+            false => staying(&self.limits, options)?,
+        };
+        Ok(HttpClient::new(Client { below, asked: self.asked.clone() }))
     }
+}
+
+/// A client that goes nowhere else: what is sent has secrets in it (tokens, keys of encryption), and whoever answers
+/// would say what becomes of a change. The library's own can only follow.
+fn staying(limits: &Limits, options: &ClientOptions) -> object_store::Result<HttpClient> {
+    let allows_http = options.get_config_value(&ClientConfigKey::AllowHttp).is_some_and(|told| told == "true");
+    let client = reqwest::Client::builder()
+        .redirect(Policy::none())
+        .http1_only()
+        .https_only(!allows_http)
+        .timeout(limits.for_request())
+        .connect_timeout(limits.for_connection())
+        .pool_max_idle_per_host(limits.requests)
+        .user_agent(concat!("hotset/", env!("CARGO_PKG_VERSION")));
+    client.build().map(HttpClient::new).map_err(|error| Error::Generic { store: "HTTP", source: Box::new(error) })
 }
 
 #[derive(Debug)]

@@ -68,15 +68,13 @@ impl FromIterator<(String, String)> for Environment {
     }
 }
 
-/// A connection is made in this time or not at all.
-const CONNECT: Duration = Duration::from_secs(5);
-
 impl Connected {
     pub fn new(location: &Location, limits: &Limits, environment: &Environment) -> Result<Connected, StoreError> {
         use_ring();
         let (retry, client) = (retries(limits), client(limits));
-        let (bounded, mut account) = (Bounded::default(), None);
-        let asked = bounded.asked.clone();
+        let (asked, mut account) = (Asked::default(), None);
+        let is_web = matches!(location.scheme, Scheme::Https | Scheme::Http);
+        let bounded = Bounded { limits: *limits, follows: is_web, asked: asked.clone() };
         let made = match location.scheme {
             Scheme::S3 => {
                 let told = environment.settings("AWS_");
@@ -136,11 +134,10 @@ fn retries(limits: &Limits) -> RetryConfig {
     RetryConfig { backoff, max_retries: limits.retries, retry_timeout: limits.timeout / 2 }
 }
 
-/// A request that is lost has time to be made again.
 fn client(limits: &Limits) -> ClientOptions {
     ClientOptions::new()
-        .with_timeout(limits.timeout / 2)
-        .with_connect_timeout(CONNECT.min(limits.timeout / 4))
+        .with_timeout(limits.for_request())
+        .with_connect_timeout(limits.for_connection())
         .with_pool_max_idle_per_host(limits.requests)
 }
 

@@ -31,6 +31,20 @@ pub struct Limits {
     pub hedges: bool,
 }
 
+/// A connection is made in this time or not at all.
+const CONNECT: Duration = Duration::from_secs(5);
+
+impl Limits {
+    /// How long one request is waited for: one that is lost has time to be made again.
+    pub(crate) fn for_request(&self) -> Duration {
+        self.timeout / 2
+    }
+
+    pub(crate) fn for_connection(&self) -> Duration {
+        CONNECT.min(self.timeout / 4)
+    }
+}
+
 impl Default for Limits {
     fn default() -> Limits {
         Limits { requests: 64, timeout: Duration::from_secs(60), retries: 8, hedges: true }

@@ -41,6 +41,33 @@ fn nothing_that_a_store_answers_is_repeated() {
     assert!(s3.take_asked().iter().any(|asked| asked.header("x-amz-security-token") == Some(SECRETS[2])));
 }
 
+/// Who answers in a store's place gets no secret by sending us elsewhere, and no change is made there, or nowhere, while
+/// we believe that it was made.
+#[test]
+fn nothing_is_asked_elsewhere() {
+    let (s3, elsewhere) = (S3::start(), S3::start());
+    [&s3, &elsewhere].map(|store| store.put("data/f", [1; 100]));
+    let store = Arc::new(open(&s3));
+    let object = store.head("f").unwrap();
+    for status in [301, 302, 303, 307, 308] {
+        let address = elsewhere.address();
+        s3.fail(move |_| Some(Fault::Elsewhere(status, address)));
+        let done = [
+            store.head("f").err(),
+            store.read(&object, 0..10).err(),
+            store.list("", None).err(),
+            store.put("g", b"new".to_vec(), false).err(),
+            store.delete("f").err(),
+            store.upload("g").and_then(|mut upload| upload.add(vec![0; PART])).err(),
+        ];
+        for error in done {
+            let error = error.unwrap_or_else(|| panic!("{status}: it succeeded"));
+            assert!(matches!(error, StoreError::Answer(Some(told)) if told == status), "{status}: {error:?}");
+        }
+    }
+    assert!(elsewhere.take_asked().is_empty() && elsewhere.objects().len() == 1);
+}
+
 /// Whatever setting says where the store is, and whose it is.
 #[test]
 fn stores_of_one_name_are_told_apart() {

@@ -55,6 +55,8 @@ impl Asked {
 pub enum Fault {
     /// It is answered with this status; the body repeats all that was sent, as stores do.
     Status(u16),
+    /// It is told to ask this address, by this status.
+    Elsewhere(u16, SocketAddr),
     /// Of the body come so many bytes only, then the connection ends.
     Cut(usize),
     /// The body is so many bytes long, and nothing says that it should be longer but the range that was asked for.
@@ -177,6 +179,11 @@ impl S3 {
     /// `http://127.0.0.1:PORT`.
     pub fn url(&self) -> String {
         format!("http://{}", self.address)
+    }
+
+    /// Where it listens.
+    pub fn address(&self) -> SocketAddr {
+        self.address
     }
 
     /// Writes an object: another version, even with the same bytes.
@@ -308,6 +315,10 @@ impl Shared {
             self.arrive(body.len(), link, &mut pace);
             let mut answer = match fault {
                 Some(Fault::Status(status)) => Answer::error(status, &asked),
+                Some(Fault::Elsewhere(status, address)) => Answer {
+                    headers: format!("Location: http://{address}/bucket/{}\r\n", asked.key),
+                    ..Answer::error(status, &asked)
+                },
                 Some(Fault::Text(text)) => Answer::whole(200, text.into()),
                 _ if asked.lists => self.list(&asked, &query),
                 _ if matches!(asked.method.as_str(), "PUT" | "POST" | "DELETE") => self.change(&asked, &query, body),

@@ -22,7 +22,7 @@ use super::nodes::{Node, What};
 use super::writes::Writes;
 use super::written::{Written, refused};
 use super::{Objects, Open, part};
-use crate::apps::process;
+use crate::apps::{is_killed, process};
 use crate::credentials::Caller;
 use crate::handles::Data;
 use crate::metadata::LONGEST as FOR_GOOD;
@@ -79,7 +79,8 @@ impl Objects {
         let node = self.nodes.begin(path, size);
         let app = self.usable().map_or(0, |cache| self.app(cache, caller));
         let opener = process(caller.pid).unwrap_or(caller.pid);
-        let written = Written::new(self.store.clone(), node, (opener, app), before, (keeps, only_new));
+        let (store, place) = (self.store.clone(), writes.place());
+        let written = Written::new(store, node, (opener, app), before, (keeps, only_new), place);
         let written = Arc::new(written);
         writes.begin(written.clone(), promised)?;
         Ok(written)
@@ -129,7 +130,8 @@ impl Objects {
     /// Opens an object for writing; the first time the kernel is to look its name up anew, then it is opened.
     pub(super) fn open_to_write(&self, node: &Arc<Node>, flags: OFlags, caller: Caller) -> io::Result<u64> {
         let writes = self.writes()?;
-        if let Some(written) = writes.claim(node.number, &node.path, caller.pid) {
+        let keeps = !flags.contains(OFlags::TRUNC);
+        if let Some(written) = writes.claim(node.number, &node.path, caller.pid, keeps) {
             return Ok(self.hold(written));
         }
         let object = match &node.what {
@@ -137,7 +139,6 @@ impl Objects {
             What::Object(object) => object,
             What::Written(_) => return Err(self.no_version(node)),
         };
-        let keeps = !flags.contains(OFlags::TRUNC);
         // What was moved is known to the kernel as what it was.
         let is_other = node.is_gone() || self.names.has_changed(&node.path, node.asked());
         let is_same = if is_other { Err(Errno::STALE.into()) } else { Ok(()) };
@@ -209,7 +210,7 @@ impl Objects {
         plain: impl FnOnce(&Written) -> io::Result<T>,
     ) -> io::Result<T> {
         let _held = written.hold();
-        if !written.is_pending() {
+        if !written.is_pending() && !written.is_nameless() {
             written.check()?;
             self.writes()?.go_on(written)?;
         }
@@ -341,6 +342,12 @@ impl Objects {
         let Ok(written) = self.held(handle) else { return Ok(()) };
         if process(caller.pid).unwrap_or(caller.pid) != written.opener {
             return Ok(());
+        }
+        if is_killed(caller.pid) {
+            // It has not said that this is all.
+            written.give_up();
+            self.writes()?.end(&written);
+            return Err(Errno::INTR.into());
         }
         if !written.is_touched() {
             written.leave();

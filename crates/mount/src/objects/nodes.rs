@@ -143,6 +143,8 @@ struct Table {
     next: u64,
     /// Numbers in the cache of what the kernel has forgotten, of which blocks may still be there.
     forgotten: HashMap<Identity, FileNumber>,
+    /// Numbers of what has another one by now, too.
+    lost: Vec<FileNumber>,
     /// So many of these there may be before it is looked which of them the cache still knows.
     most: usize,
 }
@@ -167,6 +169,7 @@ impl Default for Nodes {
             numbers: HashMap::from([(identity("", None), ROOT)]),
             next: ROOT,
             forgotten: HashMap::new(),
+            lost: Vec::new(),
             most: FORGOTTEN,
         }))
     }
@@ -214,11 +217,12 @@ impl Nodes {
     pub fn inherit(&self, path: &str, object: &Object, file: FileNumber) {
         let identity = identity(path, Some(object));
         let mut table = lock(&self.0);
-        match table.find(&identity).cloned() {
+        let lost = match table.find(&identity).cloned() {
             // Whoever knows it may read it already.
-            Some(node) => drop(node.file.set(file)),
-            None => drop(table.forgotten.insert(identity, file)),
-        }
+            Some(node) => node.file.set(file).err(),
+            None => table.forgotten.insert(identity, file),
+        };
+        table.lost.extend(lost);
     }
 
     /// The node of a version of an object, if the kernel knows it.
@@ -278,11 +282,12 @@ impl Nodes {
     /// Whenever much is forgotten: `forget` is asked of each whether the cache has let go of it.
     pub fn sift(&self, forget: impl Fn(FileNumber) -> bool) {
         let mut table = lock(&self.0);
-        if table.forgotten.len() < table.most {
+        if table.forgotten.len() + table.lost.len() < table.most {
             return;
         }
         table.forgotten.retain(|_, file| !forget(*file));
-        table.most = FORGOTTEN.max(2 * table.forgotten.len());
+        table.lost.retain(|file| !forget(*file));
+        table.most = FORGOTTEN.max(2 * (table.forgotten.len() + table.lost.len()));
     }
 }
 

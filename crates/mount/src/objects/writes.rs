@@ -31,6 +31,8 @@ const EXPECTED: Duration = Duration::from_secs(1);
 #[derive(Default)]
 pub(super) struct Writes {
     table: Mutex<Table>,
+    /// Each object that is open for writing has one of these, whether it has a name or not.
+    places: Arc<()>,
     closed: Condvar,
 }
 
@@ -97,6 +99,11 @@ impl Writes {
         self.table.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// A place for one more object.
+    pub fn place(&self) -> Arc<()> {
+        self.places.clone()
+    }
+
     /// What is being written by this name.
     pub fn find(&self, path: &str) -> Option<Arc<Written>> {
         self.lock().written.get(path).map(|entry| entry.written.clone())
@@ -113,7 +120,7 @@ impl Writes {
     /// see, or if it was told to.
     pub fn seen(&self, path: &str, thread: u32) -> Option<Arc<Written>> {
         let table = self.lock();
-        let entry = table.written.get(path)?;
+        let entry = table.written.get(path).filter(|entry| entry.is_wanted())?;
         let is_promised = entry.promised.is_some_and(|(to, _)| to == thread);
         let is_new = entry.promised.is_none() && entry.written.is_pending() && entry.written.replaced().is_none();
         (is_promised || is_new).then(|| entry.written.clone())
@@ -131,7 +138,7 @@ impl Writes {
         if others.is_some_and(|entry| entry.written.is_pending() && entry.promised.is_none()) {
             return Err(Errno::BUSY);
         }
-        if table.written.len() >= MOST {
+        if Arc::strong_count(&self.places) > MOST + 1 {
             return Err(Errno::MFILE);
         }
         let promised = thread.map(|thread| (thread, Instant::now()));
@@ -169,11 +176,14 @@ impl Writes {
         (since.elapsed() < EXPECTED).then_some(keeps)
     }
 
-    /// The thread opens what it was told to.
-    pub fn claim(&self, number: u64, path: &str, thread: u32) -> Option<Arc<Written>> {
+    /// The thread opens what it was told to, to keep what is there or not, as it has said then.
+    pub fn claim(&self, number: u64, path: &str, thread: u32, keeps: bool) -> Option<Arc<Written>> {
         let mut table = self.lock();
-        let entry = table.written.get_mut(path).filter(|entry| entry.written.node.number == number)?;
-        let is_promised = entry.promised.is_some_and(|(to, _)| to == thread);
+        let entry = table.written.get_mut(path).filter(|entry| entry.is_wanted())?;
+        let written = &entry.written;
+        let is_promised = entry.promised.is_some_and(|(to, _)| to == thread)
+            && written.node.number == number
+            && written.keeps() == keeps;
         is_promised.then(|| {
             entry.promised = None;
             entry.written.clone()

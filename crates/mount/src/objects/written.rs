@@ -30,6 +30,8 @@ const DOUBLINGS: usize = 3;
 pub(super) struct Written {
     store: Arc<Store>,
     pub node: Arc<Node>,
+    /// What was there before was to stay when it was opened.
+    keeps: bool,
     /// The process that has opened it.
     pub opener: u32,
     /// The number that the cache has for the application that writes.
@@ -48,13 +50,15 @@ pub(super) struct Written {
     order: Mutex<()>,
     /// Held while parts are sent, and while it is completed.
     state: Mutex<State>,
+    /// It is one of those that can be open.
+    _place: Arc<()>,
 }
 
 #[derive(Default)]
 struct State {
     /// What the object was when it was opened, of which nothing has been changed yet.
     before: Option<Object>,
-    /// It was as long, and was to stay so behind what is written: it must be written so far, or cut.
+    /// It was as long, and what it was behind what is written is to stay: it must be written so far, or cut.
     least: u64,
     /// The window, and where it begins.
     window: Vec<u8>,
@@ -102,12 +106,14 @@ impl Written {
         (opener, app): (u32, u32),
         before: Option<Object>,
         (keeps, only_new): (bool, bool),
+        place: Arc<()>,
     ) -> Written {
         let is_pending = AtomicBool::new(before.is_none() || !keeps);
         let state = State { before: before.clone().filter(|_| keeps), only_new, ..State::default() };
         Written {
             store,
             node,
+            keeps,
             opener,
             app,
             file: Mutex::default(),
@@ -117,6 +123,7 @@ impl Written {
             is_left: AtomicBool::new(false),
             order: Mutex::default(),
             state: Mutex::new(state),
+            _place: place,
         }
     }
 
@@ -160,6 +167,16 @@ impl Written {
     /// The object that the store has, which is to be replaced.
     pub fn replaced(&self) -> Option<Object> {
         self.replaced.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// What was there before was to stay when it was opened.
+    pub fn keeps(&self) -> bool {
+        self.keeps
+    }
+
+    /// It has lost its name.
+    pub fn is_nameless(&self) -> bool {
+        self.lock().is_nameless
     }
 
     /// It has lost its name: what is written from now on, or was and is not complete, is not kept.
@@ -213,14 +230,13 @@ impl Written {
         self.lock().check()
     }
 
-    /// Writes. Where something is refused of what is to be a new version, there will be none: it would lack that.
+    /// Writes. Where something is refused there will be no new version: it would lack that.
     fn write<T>(&self, write: impl FnOnce(&mut State) -> io::Result<T>) -> io::Result<T> {
         self.change(|state| {
             let done = write(state);
-            if let Err(error) = &done
-                && self.is_pending()
-            {
+            if let Err(error) = &done {
                 self.is_touched.store(true, Ordering::SeqCst);
+                self.is_pending.store(true, Ordering::SeqCst);
                 state.fail(Errno::from_io_error(error).unwrap_or(Errno::IO));
             }
             done
@@ -238,7 +254,7 @@ impl Written {
         state.is_told = false;
         self.is_touched.store(true, Ordering::SeqCst);
         self.is_pending.store(true, Ordering::SeqCst);
-        self.growth().into_iter().for_each(|growth| growth.set(state.end()));
+        self.growth().into_iter().for_each(|growth| growth.set(state.length()));
         Ok(done)
     }
 }
@@ -255,8 +271,14 @@ impl State {
         errno.into()
     }
 
+    /// Where the bytes end that are here or were sent.
     fn end(&self) -> u64 {
         self.before.as_ref().map_or(self.sent + self.window.len() as u64, Object::size)
+    }
+
+    /// What lies between the end and this only the old version has.
+    fn length(&self) -> u64 {
+        self.end().max(self.least)
     }
 
     /// Before it is changed from `offset` on: has what it was before, if that stays. A longer one than a part is only
@@ -303,7 +325,8 @@ impl State {
     fn extend(&mut self, offset: u64) -> io::Result<()> {
         let at = offset.checked_sub(self.sent).ok_or(Errno::OPNOTSUPP)?;
         let length = self.window.len() as u64;
-        if at > length + PART as u64 {
+        let is_in_old = at > length && self.end() < self.least;
+        if is_in_old || at > length + PART as u64 {
             return Err(Errno::OPNOTSUPP.into());
         }
         self.window.resize(at.max(length) as usize, 0);
@@ -328,11 +351,14 @@ impl State {
         }
     }
 
+    /// From its begin, as if nothing had been there.
+    fn begin_anew(&mut self) {
+        (self.before, self.upload, self.sent, self.least) = (None, None, 0, 0);
+        (self.window, self.is_sealed) = (Vec::new(), false);
+    }
+
     fn cut(&mut self, store: &Arc<Store>, path: &str, size: u64) -> io::Result<()> {
         if size == 0 {
-            // From its begin, as if nothing had been there.
-            (self.before, self.upload, self.sent, self.least) = (None, None, 0, 0);
-            self.window = Vec::new();
             return Ok(());
         }
         if size > longest() {
@@ -371,8 +397,11 @@ impl State {
 impl Source for Written {
     fn read_at(&self, buffer: &mut [u8], offset: u64) -> io::Result<usize> {
         let state = self.lock();
-        state.check()?;
-        let end = offset.saturating_add(buffer.len() as u64).min(state.end());
+        // Where nothing was changed what was there can be read, whatever was refused.
+        if state.before.is_none() {
+            state.check()?;
+        }
+        let end = offset.saturating_add(buffer.len() as u64).min(state.length());
         if offset >= end {
             return Ok(0);
         }
@@ -382,8 +411,8 @@ impl Source for Written {
             buffer[..length].copy_from_slice(&self.store.read(&before, offset..end)?);
             return Ok(length);
         }
-        // Nobody has any more what was sent.
-        let at = offset.checked_sub(state.sent).ok_or(Errno::OPNOTSUPP)? as usize;
+        // What was sent nobody has any more, and what is to come only the old version.
+        let at = offset.checked_sub(state.sent).filter(|_| end <= state.end()).ok_or(Errno::OPNOTSUPP)? as usize;
         buffer[..length].copy_from_slice(&state.window[at..at + length]);
         Ok(length)
     }
@@ -395,7 +424,7 @@ impl Source for Written {
 
     fn append(&self, bytes: &[u8]) -> io::Result<(u64, usize)> {
         let append = |state: &mut State| {
-            let end = state.end();
+            let end = state.length();
             state.write(&self.store, self.path(), bytes, end).map(|()| end)
         };
         Ok((self.write(append)?, bytes.len()))
@@ -404,9 +433,9 @@ impl Source for Written {
     fn set_len(&self, size: u64) -> io::Result<()> {
         let mut state = self.lock();
         state.check()?;
-        if state.end() == size {
-            // It is to end there.
-            state.least = 0;
+        if size == 0 {
+            state.begin_anew();
+        } else if state.length() == size {
             return Ok(());
         }
         drop(state);
@@ -416,7 +445,7 @@ impl Source for Written {
     /// Another one after each change.
     fn stamp(&self) -> io::Result<Stamp> {
         let state = self.lock();
-        Ok(Stamp::new(state.end(), Version::from(state.changes)))
+        Ok(Stamp::new(state.length(), Version::from(state.changes)))
     }
 
     fn sync(&self, _data_only: bool) -> io::Result<()> {
