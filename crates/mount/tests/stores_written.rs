@@ -631,7 +631,7 @@ fn what_a_killed_program_has_written_replaces_nothing() {
     s3.put("data/f", "the old one");
     let mut mount = Mount::new(s3, 64, options(MODES[0]), LIMITS);
     let path = mount.at("f");
-    for (end, left) in [("kill -9 $$", "the old one"), ("kill -INT $$", "the old one"), ("exit 3", "half")] {
+    for (end, left) in [("kill -9 $$", "the old one"), ("kill -TERM $$", "the old one"), ("exit 3", "half")] {
         let script = format!("exec >{}; printf half; {end}", path.display());
         assert!(!Command::new("sh").args(["-c", &script]).status().unwrap().success());
         // The handle is closed a moment after the program has ended.
