@@ -5,9 +5,8 @@ mod support;
 
 use std::ffi::OsStr;
 use std::fs::{self, File, OpenOptions};
-use std::io::{self, Seek, Write};
+use std::io::Write;
 use std::os::unix::fs::{FileExt, MetadataExt, symlink};
-use std::path::Path;
 use std::process::Command;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
@@ -20,24 +19,7 @@ use rustix::io::Errno;
 
 use support::mounted::{MODES, can_mount, options};
 use support::pattern;
-use support::stored::{LIMITS, Mount, errno};
-
-/// What the store has under a key.
-fn object(s3: &S3, key: &str) -> Option<Vec<u8>> {
-    s3.objects().into_iter().find(|(known, _)| known == key).map(|(_, bytes)| bytes)
-}
-
-/// Closes a file and tells what came of it.
-fn close(file: File) -> io::Result<()> {
-    Ok(nix::unistd::close(file)?)
-}
-
-/// Writes a file anew, and closes it.
-fn write(path: &Path, bytes: &[u8]) -> io::Result<()> {
-    let mut file = File::create(path)?;
-    file.write_all(bytes)?;
-    close(file)
-}
+use support::stored::{LIMITS, Mount, close, errno, object, write};
 
 /// Runs a program, which has to succeed.
 fn run(program: &str, arguments: impl IntoIterator<Item = impl AsRef<OsStr>>) {
@@ -314,14 +296,6 @@ fn what_is_in_memory_is_written_in_any_order_and_the_rest_in_one() {
         assert_eq!(errno(file.write_all_at(b"x", bytes.len() as u64)), Some(Errno::OPNOTSUPP));
         close(file).unwrap();
         assert!(fs::read(&path).unwrap() == [&bytes[..2 * PART], b"0123456789"].concat());
-        let mut file = anew();
-        file.write_all(&bytes).unwrap();
-        file.sync_all().unwrap();
-        file.set_len(0).unwrap();
-        file.write_all_at(b"to nothing, always", 0).unwrap();
-        close(file).unwrap();
-        assert_eq!(fs::read(&path).unwrap(), b"to nothing, always");
-        write(&path, &bytes).unwrap();
 
         // A long one that is there is written anew or not at all.
         let mut file = OpenOptions::new().write(true).open(&path).unwrap();
@@ -562,128 +536,5 @@ fn what_is_synced_while_it_is_moved_is_not_lost() {
         let there = object(&mount.s3, &format!("data/{name}")).unwrap();
         assert_eq!(String::from_utf8(there).unwrap(), format!("v{last:03}"), "turn {turn}: {moved:?}");
     }
-    mount.stop();
-}
-
-/// Of a long object that is written anew from its begin what is not written yet is what it was, to the last byte.
-#[test]
-fn what_a_long_object_was_never_becomes_zeros() {
-    if !can_mount() {
-        return;
-    }
-    let (s3, long) = (S3::start(), 2 * PART + PART / 2);
-    s3.put("data/f", pattern(1, long));
-    let mut mount = Mount::new(s3, 0, options(MODES[0]), LIMITS);
-    let open = || OpenOptions::new().read(true).write(true).open(mount.at("f")).unwrap();
-    let is_old = || object(&mount.s3, "data/f").unwrap() == pattern(1, long);
-
-    // Places in it, the last one included.
-    let file = open();
-    let written = (0..long).step_by(1 << 20).all(|at| file.write_all_at(&[7; 4096], at as u64).is_ok());
-    assert!(!written && close(file).is_err() && is_old());
-    // More than half, and then as long as it was: that changes nothing.
-    let file = open();
-    file.write_all_at(&pattern(2, 13 << 20), 0).unwrap();
-    file.set_len(long as u64).unwrap();
-    assert!(close(file).is_err() && is_old());
-    // It is as long as it was for who asks, and what it was there is not read as nothing.
-    let mut file = open();
-    file.write_all(&[7; 4096]).unwrap();
-    assert_eq!(file.metadata().unwrap().len(), long as u64);
-    assert!(file.read_at(&mut [0; 10], 1 << 20).is_err());
-    assert_eq!(errno(file.set_len(long as u64 - 1)), Some(Errno::OPNOTSUPP));
-    assert_eq!(file.seek(io::SeekFrom::End(0)).unwrap(), long as u64);
-    assert!(file.write_all(&pattern(3, PART)).is_err() && close(file).is_err() && is_old());
-    // As a whole it can be written, and longer.
-    let mut file = open();
-    file.write_all(&pattern(4, long + 5)).unwrap();
-    close(file).unwrap();
-    assert!(object(&mount.s3, "data/f").unwrap() == pattern(4, long + 5));
-    mount.stop();
-}
-
-/// An open that was refused leaves nothing behind: what the thread does next is what it says then.
-#[test]
-fn what_was_replaced_behind_an_open_is_not_mixed_with_the_next() {
-    if !can_mount() {
-        return;
-    }
-    let s3 = S3::start();
-    s3.put("data/f", pattern(1, 6000));
-    let mut mount = Mount::new(s3, 0, options(MODES[0]), LIMITS);
-    fs::metadata(mount.at("f")).unwrap();
-    mount.s3.put("data/f", pattern(2, 6000));
-    let opened = OpenOptions::new().write(true).open(mount.at("f"));
-    assert!(matches!(errno(opened), None | Some(Errno::STALE)));
-    write(&mount.at("f"), b"ten bytes.").unwrap();
-    assert_eq!(object(&mount.s3, "data/f").unwrap(), b"ten bytes.");
-    assert_eq!(fs::read(mount.at("f")).unwrap(), b"ten bytes.");
-    mount.stop();
-}
-
-/// Who is killed has not said that what it wrote is all; who ends has.
-#[test]
-fn what_a_killed_program_has_written_replaces_nothing() {
-    if !can_mount() {
-        return;
-    }
-    let s3 = S3::start();
-    s3.put("data/f", "the old one");
-    let mut mount = Mount::new(s3, 64, options(MODES[0]), LIMITS);
-    let path = mount.at("f");
-    for (end, left) in [("kill -9 $$", "the old one"), ("kill -TERM $$", "the old one"), ("exit 3", "half")] {
-        let script = format!("exec >{}; printf half; {end}", path.display());
-        assert!(!Command::new("sh").args(["-c", &script]).status().unwrap().success());
-        // The handle is closed a moment after the program has ended.
-        assert_eq!(fs::read_to_string(&path).unwrap(), left, "{end}");
-        assert_eq!(object(&mount.s3, "data/f").unwrap(), left.as_bytes(), "{end}");
-    }
-    mount.stop();
-}
-
-#[test]
-fn what_has_no_name_is_one_of_those_that_can_be_open_and_in_nobodys_way() {
-    if !can_mount() {
-        return;
-    }
-    let mut mount = Mount::new(S3::start(), 0, options(MODES[0]), LIMITS);
-    let path = mount.at("log");
-    let nameless = || {
-        let mut file = File::create(&path)?;
-        file.write_all(b"1")?;
-        file.sync_all()?;
-        fs::remove_file(&path)?;
-        file.write_all(b"2").map(|()| file)
-    };
-    let open: Vec<File> = (0..128).map(|_| nameless().unwrap()).collect();
-    assert_eq!(errno(nameless()), Some(Errno::MFILE));
-    drop(open);
-    while errno(nameless()) == Some(Errno::MFILE) {
-        thread::sleep(Duration::from_millis(5));
-    }
-    let rotated = nameless().unwrap();
-    write(&path, b"the next log").unwrap();
-    close(rotated).unwrap();
-    assert_eq!(object(&mount.s3, "data/log").unwrap(), b"the next log");
-    mount.stop();
-}
-
-#[test]
-fn the_first_write_that_is_refused_is_told_at_the_end_too() {
-    if !can_mount() {
-        return;
-    }
-    let s3 = S3::start();
-    s3.put("data/f", "1111111111");
-    let mut mount = Mount::new(s3, 0, options(MODES[0]), LIMITS);
-    let file = OpenOptions::new().read(true).write(true).open(mount.at("f")).unwrap();
-    mount.s3.fail(|asked| (asked.method == "GET").then_some(Fault::Status(403)));
-    assert_eq!(errno(file.write_all_at(b"AAAA", 0)), Some(Errno::ACCESS));
-    mount.s3.fail(|_| None);
-    assert!(file.write_all_at(b"BBBB", 4).is_err());
-    let mut read = [0; 10];
-    file.read_exact_at(&mut read, 0).unwrap();
-    assert!(close(file).is_err() && &read == b"1111111111");
-    assert_eq!(object(&mount.s3, "data/f").unwrap(), b"1111111111");
     mount.stop();
 }

@@ -41,8 +41,8 @@ fn nothing_that_a_store_answers_is_repeated() {
     assert!(s3.take_asked().iter().any(|asked| asked.header("x-amz-security-token") == Some(SECRETS[2])));
 }
 
-/// Who answers in a store's place gets no secret by sending us elsewhere, and no change is made there, or nowhere, while
-/// we believe that it was made.
+/// Who answers in a store's place gets no secret by sending us elsewhere, and no change that we
+/// believe to be made is made there, or nowhere.
 #[test]
 fn nothing_is_asked_elsewhere() {
     let (s3, elsewhere) = (S3::start(), S3::start());

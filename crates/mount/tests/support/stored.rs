@@ -1,7 +1,8 @@
 //! A mount of objects of a small store, for tests that need /dev/fuse.
 
-use std::io;
-use std::path::PathBuf;
+use std::fs::File;
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::Arc;
 use std::thread::{self, JoinHandle};
@@ -68,4 +69,21 @@ impl Drop for Mount {
 /// The error of a call, if it was one of the operating system.
 pub fn errno<T>(done: io::Result<T>) -> Option<Errno> {
     done.err().and_then(|error| Errno::from_io_error(&error))
+}
+
+/// What the store has under a key.
+pub fn object(s3: &S3, key: &str) -> Option<Vec<u8>> {
+    s3.objects().into_iter().find(|(known, _)| known == key).map(|(_, bytes)| bytes)
+}
+
+/// Closes a file and tells what came of it.
+pub fn close(file: File) -> io::Result<()> {
+    Ok(nix::unistd::close(file)?)
+}
+
+/// Writes a file anew, and closes it.
+pub fn write(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    let mut file = File::create(path)?;
+    file.write_all(bytes)?;
+    close(file)
 }
