@@ -10,6 +10,7 @@
 typedef unsigned char u8;
 typedef unsigned int u32;
 typedef unsigned long long u64;
+typedef long long s64;
 
 #define SECTION(name) __attribute__((section(name), used))
 
@@ -17,6 +18,7 @@ typedef unsigned long long u64;
 static void *(*const lookup)(void *map, const void *key) = (void *)1;
 static u64 (*const now)(void) = (void *)5;
 static u64 (*const current_thread)(void) = (void *)14;
+static s64 (*const read_kernel)(void *to, u32 size, u64 from) = (void *)113;
 static void *(*const reserve)(void *ring, u64 size, u64 flags) = (void *)131;
 static void (*const submit)(void *record, u64 flags) = (void *)132;
 static void (*const discard)(void *record, u64 flags) = (void *)133;
@@ -46,6 +48,13 @@ struct map SECTION("maps") files = {HASH, sizeof(struct file), sizeof(struct wat
 struct map SECTION("maps") ring = {RING, 0, 0, 4096, 0};
 struct map SECTION("maps") stamps = {ARRAY, 4, 8, 1, MMAPABLE};
 struct map SECTION("maps") summary = {ARRAY, 4, 8, 1, MMAPABLE};
+
+/* Where fields lie in the kernel's structures, by its own description (BTF): for kernels without the events of touches. */
+struct places {
+	u32 page_shift, call_file, call_position, buffer_length, file_mapping, mapping_inode, inode_number, inode_block, block_device;
+	u32 fault_page, fault_area, area_file;
+};
+struct map SECTION("maps") places = {ARRAY, 4, sizeof(struct places), 1, 0};
 
 /* What both sides write: `waiting` says what wakes the reader, 0 while it is awake; `lost` counts records that found no
  * room; `devices` is how many devices are watched as a whole: each has an entry among the files with inode 0. */
@@ -197,16 +206,15 @@ static inline u64 up_to(const struct watched *watched, u64 last)
 	return last < watched->pages ? last : watched->pages - 1;
 }
 
-SECTION("tracepoint") int on_read(struct range *event)
+/* A thread reads these pages. */
+static inline int read_pages(const struct file *file, u64 first, u64 last)
 {
-	struct file file = {event->device, event->inode};
-	struct watched *known = find(&file);
-	u64 first = event->first, last;
+	struct watched *known = find(file);
 
 	if (!known || first >= known->pages)
 		return 0;
-	last = up_to(known, event->last - known->past);
-	if (is_continued(&file, first, last))
+	last = up_to(known, last - known->past);
+	if (is_continued(file, first, last))
 		return 0;
 	if (known->first_stamp != NO_STAMPS) {
 		u64 from = known->first_stamp + (first >> (known->shift & 63));
@@ -215,26 +223,44 @@ SECTION("tracepoint") int on_read(struct range *event)
 		if (to - from < STAMPS_AT_ONCE)
 			return stamp(from, to);
 	}
-	return tell(READ, &file, first, last - first + 1);
+	return tell(READ, file, first, last - first + 1);
+}
+
+static inline int map_pages(const struct file *file, u64 first, u64 last)
+{
+	struct watched *known = find(file);
+
+	if (!known || first >= known->pages)
+		return 0;
+	return tell(AROUND, file, first, up_to(known, last) - first + 1);
+}
+
+static inline int fault_on(const struct file *file, u64 page)
+{
+	struct watched *known = find(file);
+
+	return known && page < known->pages ? tell(FAULT, file, page, 1) : 0;
+}
+
+SECTION("tracepoint") int on_read(struct range *event)
+{
+	struct file file = {event->device, event->inode};
+
+	return read_pages(&file, event->first, event->last);
 }
 
 SECTION("tracepoint") int on_map(struct range *event)
 {
 	struct file file = {event->device, event->inode};
-	struct watched *known = find(&file);
-	u64 first = event->first;
 
-	if (!known || first >= known->pages)
-		return 0;
-	return tell(AROUND, &file, first, up_to(known, event->last) - first + 1);
+	return map_pages(&file, event->first, event->last);
 }
 
 SECTION("tracepoint") int on_fault(struct fault *event)
 {
 	struct file file = {event->device, event->inode};
-	struct watched *known = find(&file);
 
-	return known && event->page < known->pages ? tell(FAULT, &file, event->page, 1) : 0;
+	return fault_on(&file, event->page);
 }
 
 static inline int on_folio(enum what what, struct folio *event)
@@ -247,6 +273,72 @@ static inline int on_folio(enum what what, struct folio *event)
 SECTION("tracepoint") int on_add(struct folio *event) { return on_folio(ADDED, event); }
 
 SECTION("tracepoint") int on_remove(struct folio *event) { return on_folio(REMOVED, event); }
+
+/* The same by the functions that do it, for kernels without those events. */
+
+static inline u64 load(u64 from)
+{
+	u64 value = 0;
+
+	read_kernel(&value, sizeof(value), from);
+	return value;
+}
+
+/* An argument of the function as a number: as the pointer that it is it could not be counted with. */
+static inline u64 argument(const u64 *arguments, u32 number) { return load((u64)&arguments[number]); }
+
+static inline struct file identity_of(const struct places *at, u64 file)
+{
+	u64 inode = load(load(file + at->file_mapping) + at->mapping_inode);
+	struct file is = {(u32)load(load(inode + at->inode_block) + at->block_device), load(inode + at->inode_number)};
+
+	return is;
+}
+
+/* filemap_read(struct kiocb *, struct iov_iter *, ssize_t) */
+SECTION("fentry") int on_read_function(u64 *arguments)
+{
+	u32 zero = 0;
+	const struct places *at = lookup(&places, &zero);
+	u64 call = argument(arguments, 0), length, position;
+	struct file file;
+
+	if (!at)
+		return 0;
+	length = load(argument(arguments, 1) + at->buffer_length);
+	if (!length)
+		return 0;
+	position = load(call + at->call_position);
+	file = identity_of(at, load(call + at->call_file));
+	return read_pages(&file, position >> (at->page_shift & 63), (position + length - 1) >> (at->page_shift & 63));
+}
+
+/* filemap_map_pages(struct vm_fault *, pgoff_t, pgoff_t) */
+SECTION("fentry") int on_map_function(u64 *arguments)
+{
+	u32 zero = 0;
+	const struct places *at = lookup(&places, &zero);
+	struct file file;
+
+	if (!at)
+		return 0;
+	file = identity_of(at, load(load(argument(arguments, 0) + at->fault_area) + at->area_file));
+	return map_pages(&file, argument(arguments, 1), argument(arguments, 2));
+}
+
+/* filemap_fault(struct vm_fault *) */
+SECTION("fentry") int on_fault_function(u64 *arguments)
+{
+	u32 zero = 0;
+	const struct places *at = lookup(&places, &zero);
+	u64 fault = argument(arguments, 0);
+	struct file file;
+
+	if (!at)
+		return 0;
+	file = identity_of(at, load(load(fault + at->fault_area) + at->area_file));
+	return fault_on(&file, load(fault + at->fault_page));
+}
 
 /* The words by which the kernel knows terms that go with its own. */
 char SECTION("license") licence[] = "Dual MIT/GPL";

@@ -5,28 +5,18 @@ use std::io;
 use std::os::fd::{AsFd, BorrowedFd};
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use aya::maps::{HashMap, MapData, MapError, RingBuf};
-use aya::programs::trace_point::TracePointLinkId;
-use aya::programs::{ProgramError, TracePoint};
+use aya::maps::{Array, HashMap, MapData, MapError, RingBuf};
+use aya::programs::ProgramError;
 use aya::{Ebpf, EbpfLoader, include_bytes_aligned};
 
-use crate::layout::{self, Layout};
+use crate::hooks::{Attached, Hook, Hooks, Places};
+use crate::layout;
 use crate::past;
 use crate::words::Words;
 use crate::{Error, Event, FileId, How, Kind, Options, Result};
 
 /// Built by `make bpf`.
 static OBJECT: &[u8] = include_bytes_aligned!("../bpf/feed.bpf.o");
-
-/// Which program is called by which event.
-const PROGRAMS: [(&str, &Layout); 5] = [
-    ("on_add", &layout::ADDED),
-    ("on_remove", &layout::REMOVED),
-    ("on_map", &layout::AROUND),
-    ("on_fault", &layout::FAULT),
-    (ON_READ, &layout::READ),
-];
-const ON_READ: &str = "on_read";
 
 /// Bits of a stamp's number below those of its word in the summary.
 pub const STAMPS_PER_SUMMARY_SHIFT: u32 = 9;
@@ -53,8 +43,10 @@ pub enum Waking {
 /// Loaded and attached programs; all leave the kernel when this is dropped.
 pub struct Kernel {
     ebpf: Ebpf,
+    /// What tells of reads.
+    on_read: Hook,
     /// While reads are told.
-    reads: Option<TracePointLinkId>,
+    reads: Option<Attached>,
     files: HashMap<MapData, [u64; 2], [u64; 4]>,
     /// What a read's last page is given too high by.
     past: u64,
@@ -76,11 +68,11 @@ impl Kernel {
             return Err(unavailable("its programs are built for processors that keep the low byte first".to_owned()));
         }
         let tracing = layout::tracing().map_err(unavailable)?;
-        layout::check(&tracing).map_err(unavailable)?;
-        Kernel::load(kind, options).map_err(|error| unavailable(refusal(error.as_ref())))
+        let hooks = Hooks::choose(&tracing).map_err(unavailable)?;
+        Kernel::load(kind, options, &hooks).map_err(|error| unavailable(refusal(error.as_ref())))
     }
 
-    fn load(kind: Kind, options: &Options) -> std::result::Result<Kernel, Box<dyn error::Error>> {
+    fn load(kind: Kind, options: &Options, hooks: &Hooks) -> std::result::Result<Kernel, Box<dyn error::Error>> {
         let stamps = if kind == Kind::Stamps { u32::try_from(options.stamps)?.max(1) } else { 1 };
         let summary = stamps.div_ceil(1 << STAMPS_PER_SUMMARY_SHIFT);
         let mut ebpf = EbpfLoader::new()
@@ -89,8 +81,10 @@ impl Kernel {
             .map_max_entries("stamps", stamps)
             .map_max_entries("summary", summary)
             .load(OBJECT)?;
-        for (name, _) in PROGRAMS {
-            program(&mut ebpf, name)?.load()?;
+        hooks.all().try_for_each(|hook| hook.load(&mut ebpf))?;
+        if let Some(places) = hooks.places {
+            let map = ebpf.map_mut("places").ok_or("the object has no places")?;
+            Array::<_, Places>::try_from(map)?.set(0, places, 0)?;
         }
         let words = |name: &str, words: usize| Words::of(map_fd(&ebpf, name)?, words);
         let (control, stamps, summary) =
@@ -98,10 +92,10 @@ impl Kernel {
         let ring = RingBuf::try_from(ebpf.take_map("ring").ok_or("the object has no ring")?)?;
         let files = HashMap::try_from(ebpf.take_map("files").ok_or("the object has no files")?)?;
         let mut reads = None;
-        for (name, layout) in PROGRAMS {
-            reads = Some(program(&mut ebpf, name)?.attach("filemap", layout.event)?);
+        for hook in hooks.all() {
+            reads = Some(hook.attach(&mut ebpf)?);
         }
-        let mut kernel = Kernel { ebpf, reads, files, past: 0, ring, control, stamps, summary };
+        let mut kernel = Kernel { ebpf, on_read: hooks.reads(), reads, files, past: 0, ring, control, stamps, summary };
         kernel.past = past::find(|file, read, heard| {
             kernel.watch(file, u64::MAX, NO_STAMPS, 0).ok()?;
             read();
@@ -140,17 +134,15 @@ impl Kernel {
     /// Attaches or detaches what tells of reads.
     pub fn reading(&mut self, wanted: bool) -> Result<()> {
         let changed = match (wanted, self.reads.take()) {
-            (true, None) => program(&mut self.ebpf, ON_READ)
-                .and_then(|program| Ok(program.attach("filemap", layout::READ.event)?))
-                .map(|link| self.reads = Some(link)),
-            (false, Some(link)) => program(&mut self.ebpf, ON_READ).and_then(|program| Ok(program.detach(link)?)),
+            (true, None) => self.on_read.attach(&mut self.ebpf).map(|attached| self.reads = Some(attached)),
+            (false, Some(attached)) => self.on_read.detach(&mut self.ebpf, attached),
             (_, reads) => {
                 self.reads = reads;
                 Ok(())
             }
         };
         changed.map_err(|error| Error::Io {
-            what: format!("{} the event filemap:{}", if wanted { "attach to" } else { "leave" }, layout::READ.event),
+            what: format!("{} {}", if wanted { "attach to" } else { "leave" }, self.on_read),
             error: io::Error::other(chain(error.as_ref())),
         })
     }
@@ -193,11 +185,6 @@ impl Kernel {
             }
         }
     }
-}
-
-fn program<'a>(ebpf: &'a mut Ebpf, name: &str) -> std::result::Result<&'a mut TracePoint, Box<dyn error::Error>> {
-    let program = ebpf.program_mut(name).ok_or_else(|| format!("the object has no program {name}"))?;
-    Ok(program.try_into()?)
 }
 
 /// The array of this name.

@@ -1,9 +1,10 @@
 //! What the kernel's page cache does with chosen files, as events: pages touched, folios added and removed.
 //!
 //! Idea: the kernel's tracepoints of the page cache tell every read (hit or miss), every first touch of a mapped page,
-//! and what comes and goes. A [`Feed`] hands on those of watched files. No byte of a file passes through it. Nothing
-//! stays in the kernel when it is dropped, nor, by BPF, when its process is killed; what a killed process left in
-//! tracefs goes when the next one opens a feed there.
+//! and what comes and goes; where it has none for touches, programs are called by the functions that do them. A
+//! [`Feed`] hands on those of watched files. No byte of a file passes through it. Nothing stays in the kernel when it
+//! is dropped, nor, by BPF, when its process is killed; what a killed process left in tracefs goes when the next one
+//! opens a feed there.
 //!
 //! ```
 //! use std::time::Duration;
@@ -36,10 +37,12 @@
 //! 1.1 % of a processor by stamps, 2.1 % by the ring and 75 % by tracefs; with nothing to hear less than 0.02 %.
 
 mod bpf;
+mod btf;
 pub mod calls;
 mod clock;
 mod error;
 mod file;
+mod hooks;
 mod kernel;
 mod layout;
 mod lines;

@@ -65,7 +65,7 @@ impl Tracefs {
     pub fn open(options: &Options) -> Result<Tracefs> {
         let unavailable = |why: String| Error::Unavailable { kind: Kind::Tracefs, why };
         let tracing = layout::tracing().map_err(unavailable)?;
-        layout::check(&tracing).map_err(unavailable)?;
+        layout::check(&tracing, &layout::ALL).map_err(unavailable)?;
         let opened = Tracefs::in_instance(&tracing, options).map_err(|error| match error.kind() {
             ErrorKind::PermissionDenied => {
                 unavailable(format!("{} may not be changed: it needs root", tracing.join("instances").display()))

@@ -6,7 +6,6 @@
 //!
 //! Rights: root, or CAP_BPF and CAP_PERFMON.
 
-mod btf;
 mod places;
 mod record;
 mod table;

@@ -1,11 +1,6 @@
 //! What the kernel's side has to know before it can look at anything: `struct config` of `bpf/calls.bpf.c`.
 
-use std::fs;
-
-use super::btf::Btf;
-
-/// The kernel's description of itself.
-const DESCRIPTION: &str = "/sys/kernel/btf/vmlinux";
+use crate::btf::{self, Btf, lacks};
 
 /// Where in `struct config` it says whether lists of requests are told.
 pub const SEES_LISTS: std::ops::Range<usize> = 8..12;
@@ -127,10 +122,8 @@ pub struct Group {
 /// A sentence that names what this kernel lacks.
 pub fn config(everybody: bool, group: Option<&Group>, page_cache: bool) -> Result<(Vec<u8>, bool), String> {
     let arguments = ARGUMENTS.ok_or("it knows the registers of x86-64 and arm64 only")?;
-    let bytes = fs::read(DESCRIPTION).map_err(|error| {
-        format!("{DESCRIPTION}: {error}; it needs a kernel that describes itself (CONFIG_DEBUG_INFO_BTF)")
-    })?;
-    let btf = Btf::parse(&bytes).ok_or_else(|| format!("{DESCRIPTION} cannot be read as a kernel's description"))?;
+    let bytes = btf::bytes()?;
+    let btf = Btf::parse(&bytes).ok_or_else(btf::unreadable)?;
     let mut words = vec![u32::from(everybody), std::process::id(), 0];
     words.extend(arguments);
     for (structure, field) in FIELDS {
@@ -182,8 +175,4 @@ fn of_page_cache(btf: &Btf) -> Result<[u32; FIELDS_OF_PAGE_CACHE.len() + 1], Str
     words[FIELDS_OF_PAGE_CACHE.len()] =
         btf.constant(LARGE).ok_or("this kernel does not describe its flags of pages")?;
     Ok(words)
-}
-
-fn lacks(structure: &str, field: &str) -> String {
-    format!("this kernel's struct {structure} has no {field}, which it has to look at")
 }

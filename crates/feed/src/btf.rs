@@ -1,6 +1,10 @@
 //! Where fields lie in the running kernel's structures, by its own description (BTF).
 
 use std::collections::HashMap;
+use std::fs;
+
+/// The kernel's description of itself.
+const DESCRIPTION: &str = "/sys/kernel/btf/vmlinux";
 
 const MAGIC: u16 = 0xeb9f;
 const STRUCT: u32 = 4;
@@ -34,6 +38,27 @@ pub struct Btf<'a> {
     types: Vec<Type>,
     structures: HashMap<&'a [u8], u32>,
     constants: HashMap<&'a [u8], u32>,
+}
+
+/// The running kernel's description, as bytes.
+///
+/// # Errors
+///
+/// A sentence: it has none.
+pub fn bytes() -> Result<Vec<u8>, String> {
+    fs::read(DESCRIPTION).map_err(|error| {
+        format!("{DESCRIPTION}: {error}; it needs a kernel that describes itself (CONFIG_DEBUG_INFO_BTF)")
+    })
+}
+
+/// A sentence: a description cannot be read.
+pub fn unreadable() -> String {
+    format!("{DESCRIPTION} cannot be read as a kernel's description")
+}
+
+/// A sentence: a structure has no such field.
+pub fn lacks(structure: &str, field: &str) -> String {
+    format!("this kernel's struct {structure} has no {field}, which it has to look at")
 }
 
 impl<'a> Btf<'a> {
