@@ -6,7 +6,7 @@ PROFILE := demo
 # A change to Cargo.lock that was not committed is an error where nobody looks at the working tree.
 LOCKED := $(if $(CI),--locked)
 
-.PHONY: help setup test lint unit demo compare counts truth soak gen dashboard dist experiments book audit sbom bpf miri python ray notebooks
+.PHONY: help setup test lint unit demo compare counts truth soak gen dashboard dist experiments book audit sbom bpf miri python ray notebooks kernels
 .DEFAULT_GOAL := help
 
 help: ## List the targets
@@ -100,6 +100,9 @@ sbom: target/tools/bin/cargo-cyclonedx ## Write what the command is built from, 
 bpf: ## Build the kernel's side of the feed (needs clang)
 	@sh xtask/setup.sh bpf
 	sh xtask/bpf.sh
+
+kernels: setup ## Boot the kernels of SUITES in an emulator and try there what speaks with BPF (needs root, QEMU and debootstrap; fetches packages; an hour)
+	sh xtask/kernels.sh $(SUITES)
 
 miri: setup ## Run what Miri can of the code with unsafe (needs a nightly toolchain with Miri)
 	cargo +nightly miri test $(LOCKED) --package hotset-core --lib parts::prefetch

@@ -1,0 +1,22 @@
+#!/bin/sh
+# Within a kernel that `make kernels` has booted: runs the tests, or starts the units.
+export PATH=/usr/sbin:/usr/bin:/sbin:/bin
+. /payload/settings
+mkdir -p "$(dirname "$root")" "$root/crates"
+ln -s /payload/target "$root/target"
+ln -s /payload/capture "$root/crates/capture"
+mountpoint -q /sys/kernel/tracing || mount -t tracefs none /sys/kernel/tracing
+modprobe fuse 2>/dev/null
+echo 1 >/proc/sys/kernel/printk
+echo "== $(uname -r), control groups of version $(test -e /sys/fs/cgroup/cgroup.controllers && echo 2 || echo 1)"
+case $(cat /proc/cmdline) in
+    *kernels.units*) sh /payload/units.sh ;;
+    *)
+        for binary in /payload/tests/*; do
+            echo "== $(basename "$binary")"
+            (cd "$root" && timeout 1200 "$binary" --nocapture --test-threads 1) 2>&1
+        done
+        ;;
+esac
+echo '== done'
+sync
