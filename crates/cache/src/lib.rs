@@ -33,6 +33,7 @@ mod files;
 mod frames;
 mod in_flight;
 mod key_index;
+mod leaving;
 pub mod machine;
 mod metadata;
 mod objects;

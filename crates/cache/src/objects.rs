@@ -21,6 +21,7 @@ use hotset_core::view::View;
 
 use crate::error::CacheError;
 use crate::key_index::KeyIndex;
+use crate::leaving::Leaving;
 use hotset_core::host::room::{self, Room, Weighed};
 use hotset_core::host::{Build, Hosted, Payload};
 
@@ -62,6 +63,8 @@ struct Objects<K, V> {
     free: Vec<Slot>,
     /// Values that have left by the reference that is being decided.
     left: Vec<(Slot, V)>,
+    /// In a batch, what has left and is not cleared yet.
+    leaving: Option<Leaving>,
     len: usize,
     weight: u64,
 }
@@ -78,15 +81,17 @@ impl<K: Hash + Eq, V> Payload for Objects<K, V> {
     fn admit(&mut self, _slot: Slot) {}
 
     fn release(&mut self, slot: Slot) {
-        if let Some(value) = self.take(slot) {
-            self.left.push((slot, value));
+        match &self.leaving {
+            Some(leaving) if leaving.has(slot) => {}
+            Some(_) => self.put_off(slot),
+            None => self.clear(slot, false),
         }
     }
 
     fn forget(&mut self, slot: Slot) {
-        if let Some(entry) = self.entries[slot as usize].take() {
-            self.index.remove(self.hasher.hash_one(&entry.key), slot);
-            self.free.push(slot);
+        match &mut self.leaving {
+            Some(leaving) => leaving.forget(slot),
+            None => self.clear(slot, true),
         }
     }
 }
@@ -97,6 +102,59 @@ impl<K: Hash + Eq, V> Objects<K, V> {
         K: Borrow<Q>,
     {
         self.index.find(self.hasher.hash_one(key), |slot| is_of(&self.entries, slot, key))
+    }
+
+    /// Has a value leave, and its slot be free if the policy has forgotten it.
+    fn clear(&mut self, slot: Slot, forgotten: bool) {
+        if let Some(value) = self.take(slot) {
+            self.left.push((slot, value));
+        }
+        if forgotten && let Some(entry) = self.entries[slot as usize].take() {
+            self.index.remove(self.hasher.hash_one(&entry.key), slot);
+            self.free.push(slot);
+        }
+    }
+
+    /// Clears what leaves in a batch later, when its entry and its cell have been fetched.
+    fn put_off(&mut self, slot: Slot) {
+        let Some(leaving) = &mut self.leaving else { return };
+        let due = leaving.push(slot);
+        self.fetch(slot);
+        if let Some(entry) = due.seek.and_then(|slot| self.entries[slot as usize].as_ref()) {
+            self.seek(&entry.key);
+        }
+        if let Some((slot, forgotten)) = due.clear {
+            self.clear(slot, forgotten);
+        }
+    }
+
+    /// Fetches the entry of a slot.
+    fn fetch(&self, slot: Slot) {
+        // It may lie in two lines, and the next one begins in the second.
+        (0..2).for_each(|more| prefetch(&self.entries, slot as usize + more));
+    }
+
+    /// Clears what has left and was put off: this slot.
+    fn settle(&mut self, slot: Slot) {
+        if let Some(leaving) = &mut self.leaving
+            && leaving.has(slot)
+            && let Some((slot, forgotten)) = leaving.take(slot)
+        {
+            self.clear(slot, forgotten);
+        }
+    }
+
+    /// Clears all that was put off: the batch ends.
+    fn settle_all(&mut self) {
+        while let Some((slot, forgotten)) = self.leaving.as_mut().and_then(Leaving::pop) {
+            self.clear(slot, forgotten);
+        }
+        self.leaving = None;
+    }
+
+    /// True if the key of the slot is unknown, though that was put off.
+    fn is_forgotten(&self, slot: Slot) -> bool {
+        self.leaving.as_ref().is_some_and(|leaving| leaving.has_forgotten(slot))
     }
 
     /// The hash of a key that will be looked for; where it stands in the index is fetched.
@@ -114,9 +172,10 @@ impl<K: Hash + Eq, V> Objects<K, V> {
 
     /// The same by the hash of the key.
     fn slot_by(&mut self, hash: u64, key: K) -> Slot {
-        let Objects { index, entries, free, .. } = self;
+        let Objects { index, entries, free, leaving, .. } = self;
         let new = || free.pop().unwrap_or(entries.len() as Slot);
-        let (slot, is_new) = index.find_or_add(hash, |slot| is_of(entries, slot, &key), new);
+        let is_known = |slot| leaving.as_ref().is_none_or(|leaving| !leaving.has_forgotten(slot));
+        let (slot, is_new) = index.find_or_add(hash, |slot| is_of(entries, slot, &key) && is_known(slot), new);
         if !is_new {
             return slot;
         }
@@ -313,6 +372,7 @@ impl<K: Hash + Eq, V> Cache<K, V> {
             return hits;
         }
         self.lent = None;
+        self.objects_mut().leaving = Some(Leaving::new());
         let mut ahead = Vec::with_capacity(AHEAD);
         loop {
             ahead.extend(pairs.by_ref().take(AHEAD).map(|(key, value)| Ahead {
@@ -322,15 +382,20 @@ impl<K: Hash + Eq, V> Cache<K, V> {
                 guess: None,
             }));
             if ahead.is_empty() {
+                self.objects_mut().settle_all();
+                self.objects_mut().left.clear();
                 return hits;
             }
             ahead.iter_mut().for_each(|ahead| ahead.guess = self.guess(ahead.hash));
             for Ahead { hash, key, value, guess } in ahead.drain(..) {
                 // References since then may have given the key another slot, or none.
                 let slot = match guess {
-                    Some(slot) if is_of(&self.objects().entries, slot, &key) => slot,
+                    Some(slot) if is_of(&self.objects().entries, slot, &key) && !self.objects().is_forgotten(slot) => {
+                        slot
+                    }
                     _ => self.objects_mut().slot_by(hash, key),
                 };
+                self.objects_mut().settle(slot);
                 hits.push(self.access_slot(slot, value));
             }
         }
@@ -339,8 +404,7 @@ impl<K: Hash + Eq, V> Cache<K, V> {
     /// The slot that the key of this hash may have; what a reference to it will need is fetched.
     fn guess(&self, hash: u64) -> Option<Slot> {
         let slot = self.objects().index.find(hash, |_| true)?;
-        // An entry may lie in two lines, and the next one begins in the second.
-        (0..2).for_each(|more| prefetch(&self.objects().entries, slot as usize + more));
+        self.objects().fetch(slot);
         self.hosted.policy.prefetch(slot);
         Some(slot)
     }
@@ -503,6 +567,7 @@ fn policy_for<K: Hash + Eq, V>(
             weights: Vec::new(),
             free: Vec::new(),
             left: Vec::new(),
+            leaving: None,
             len: 0,
             weight: 0,
         })

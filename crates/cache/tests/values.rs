@@ -80,7 +80,9 @@ fn one_call_for_a_reference_or_many_does_what_two_do() {
     for policy in policies() {
         let weighed = || Cache::with_weights(policy, 9000, |key: &u64, _: &u64| 1 + key % 90).unwrap();
         let plain = || Cache::new(policy, 150).unwrap();
-        for [mut one, mut other, mut many] in [[plain(), plain(), plain()], [weighed(), weighed(), weighed()]] {
+        let small = || Cache::new(policy, 5).unwrap();
+        for make in [&plain as &dyn Fn() -> Cache<u64, u64>, &small, &weighed] {
+            let [mut one, mut other, mut many] = [make(), make(), make()];
             let mut expected = Vec::new();
             for &key in &keys {
                 let is_there = other.get(&key).is_some();

@@ -46,6 +46,7 @@ const HOUSES: &[House] = &[
             "pace",
             "stream",
             "key_index",
+            "leaving",
             "objects",
             "tier",
             "frames",
