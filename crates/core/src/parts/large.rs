@@ -17,14 +17,14 @@ pub fn filled<T: Copy>(value: T, len: usize) -> Vec<T> {
 
 #[cfg(target_os = "linux")]
 fn advise<T>(memory: &mut [T]) {
-    const PAGE: usize = 4096;
     let bytes = size_of_val(memory);
     if bytes < WORTH_BYTES {
         return;
     }
+    let page = rustix::param::page_size();
     let start = memory.as_mut_ptr().cast::<u8>();
-    let skip = start.align_offset(PAGE);
-    let whole = (bytes - skip) / PAGE * PAGE;
+    let skip = start.align_offset(page);
+    let whole = (bytes - skip) / page * page;
     // SAFETY: the range lies inside `memory`, which is borrowed mutably, and this advice does not change its contents.
     // A refusal leaves small pages, which are as correct.
     let _ = unsafe { rustix::mm::madvise(start.add(skip).cast(), whole, rustix::mm::Advice::LinuxHugepage) };

@@ -9,7 +9,14 @@ pub fn prefetch<T>(items: &[T], index: usize) {
         use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
         _mm_prefetch::<_MM_HINT_T0>(items.as_ptr().wrapping_add(index).cast());
     }
-    #[cfg(not(target_arch = "x86_64"))]
+    #[cfg(all(target_arch = "aarch64", not(miri)))]
+    // SAFETY: as above; nothing but the cache is changed.
+    unsafe {
+        use std::arch::asm;
+        let address = items.as_ptr().wrapping_add(index);
+        asm!("prfm pldl1keep, [{}]", in(reg) address, options(readonly, nostack, preserves_flags));
+    }
+    #[cfg(not(any(target_arch = "x86_64", all(target_arch = "aarch64", not(miri)))))]
     let _ = (items, index);
 }
 
