@@ -48,6 +48,7 @@ mod state;
 mod status;
 mod stream;
 mod sync;
+mod system;
 mod tier;
 mod transfers;
 mod unwritten;

@@ -2,11 +2,11 @@
 
 use std::fs::File;
 use std::hash::{DefaultHasher, Hasher};
-use std::io::{self, IoSlice};
+use std::io;
 use std::os::unix::fs::{FileExt, MetadataExt};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use rustix::io::ReadWriteFlags;
+use crate::system;
 
 /// What a store tells versions of a file apart by: a time, a generation, an etag. Nothing is asked of two but whether
 /// they are equal.
@@ -176,11 +176,8 @@ impl Source for File {
         FileExt::write_at(self, bytes, offset)
     }
 
-    /// The file's own position tells where; nothing else uses it.
     fn append(&self, bytes: &[u8]) -> io::Result<(u64, usize)> {
-        const AT_POSITION: u64 = u64::MAX;
-        let done = rustix::io::pwritev2(self, &[IoSlice::new(bytes)], AT_POSITION, ReadWriteFlags::APPEND)?;
-        Ok((rustix::fs::tell(self)? - done as u64, done))
+        system::append(self, bytes)
     }
 
     fn set_len(&self, size: u64) -> io::Result<()> {

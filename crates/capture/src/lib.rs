@@ -1,6 +1,7 @@
 //! Capturing what real programs do: recording their I/O or their memory, and what records leave behind.
 //!
-//! [`Recorder`] runs a program and records it. A log of strace that was made elsewhere is a trace like any other:
+//! `Recorder` runs a program and records it, on Linux alone. A log of strace that was made elsewhere is a trace like
+//! any other:
 //!
 //! ```
 //! use hotset_trace::formats::OpenOptions;
@@ -17,8 +18,11 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+#[cfg(target_os = "linux")]
 pub mod memory;
+#[cfg(target_os = "linux")]
 pub mod record;
 pub mod strace;
 
+#[cfg(target_os = "linux")]
 pub use record::{RecordError, Recorder};

@@ -35,12 +35,14 @@ def record(
     memory: bool = False,
 ) -> Recording:
     """Runs a program under strace and records its I/O, and that of all processes it starts, as the trace ``output``; with
-    ``memory`` under valgrind what it does to its memory, which takes it far longer.
+    ``memory`` under valgrind what it does to its memory, which takes it far longer. On Linux alone.
 
     The program keeps the standard streams. A status that is not 0 is no error here: look at it.
     """
     if isinstance(command, (str, bytes)) or not command:
         raise TypeError('a command is a list of a program and its arguments: expected one such as ["make", "-j4"]')
+    if sys.platform != "linux":
+        raise _native.Error("programs are recorded on Linux alone: record there, and open the trace here")
     import json
     import subprocess
     import tempfile

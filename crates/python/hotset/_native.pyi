@@ -1,5 +1,6 @@
 """What is written in Rust."""
 
+import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, TypedDict, final
@@ -25,10 +26,12 @@ __all__ = [
     "parquet",
     "planned",
     "policies",
-    "record",
     "simulate",
     "write",
 ]
+
+if sys.platform == "linux":
+    __all__ += ["record"]
 
 __version__: str
 
@@ -167,6 +170,8 @@ def mix(
     parts: list[tuple[str, Trace, int, str | None, str | None]], by: str, output: str
 ) -> list[str]: ...
 def write(trace: Trace, output: str) -> list[str]: ...
-def record(command: list[str], output: str, app_by: str, memory: bool) -> tuple[int, list[str]]: ...
+if sys.platform == "linux":
+    def record(command: list[str], output: str, app_by: str, memory: bool) -> tuple[int, list[str]]: ...
+
 def columns(kind: str) -> list[str]: ...
 def parquet(kind: str, lines: str) -> bytes: ...

@@ -14,6 +14,8 @@ mod making;
 mod opener;
 mod part;
 mod policies;
+#[cfg(target_os = "linux")]
+mod recording;
 mod rows;
 mod run;
 mod selection;
@@ -43,7 +45,8 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(advise::advise, module)?)?;
     module.add_function(wrap_pyfunction!(making::mix, module)?)?;
     module.add_function(wrap_pyfunction!(making::write, module)?)?;
-    module.add_function(wrap_pyfunction!(making::record, module)?)?;
+    #[cfg(target_os = "linux")]
+    module.add_function(wrap_pyfunction!(recording::record, module)?)?;
     module.add_function(wrap_pyfunction!(rows::columns, module)?)?;
     module.add_function(wrap_pyfunction!(rows::parquet, module)?)
 }

@@ -72,6 +72,12 @@ def test_a_program_is_recorded(tmp_path: Path) -> None:
         hotset.record("make -j4", tmp_path / "none.hst")
 
 
+def test_programs_are_recorded_on_linux_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "platform", "darwin")
+    with pytest.raises(hotset.Error, match="on Linux alone: record there, and open the trace here"):
+        hotset.record(["true"], tmp_path / "none.hst")
+
+
 @pytest.mark.parametrize(
     ("options", "typed"),
     [({}, []), ({"size": "1M", "store": "nvme", "app": "post*"}, ["--size", "1M", "--store", "nvme", "--app", "post*"])],

@@ -34,6 +34,7 @@ const HOUSES: &[House] = &[
             "division",
             "arena",
             "block_index",
+            "system",
             "source",
             "buffer",
             "files",

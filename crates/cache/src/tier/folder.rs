@@ -2,17 +2,18 @@
 
 use std::fs::File;
 use std::io;
-use std::os::fd::{AsFd, OwnedFd};
+use std::os::fd::OwnedFd;
 use std::os::unix::fs::FileExt;
 use std::path::Path;
 
 use hotset_core::spec::Value;
-use rustix::fs::{Advice, FallocateFlags, FileType, FlockOperation, Mode, OFlags, SeekFrom, Stat};
+use rustix::fs::{FileType, FlockOperation, Mode, OFlags, SeekFrom, Stat};
 use rustix::io::Errno;
 use rustix::process::geteuid;
 
 use crate::source::{Source, Stamp};
 use crate::sync::Arc;
+use crate::system;
 use crate::tier::{TierError, record};
 
 /// The files of a tier, which are this process's until it is dropped.
@@ -116,11 +117,7 @@ fn make_room(files: [&(File, u64); 2]) -> Result<(), TierError> {
         return Err(TierError::NoRoom { wanted: Value::Size(wanted), free: Value::Size(free) });
     }
     for (file, bytes) in files {
-        match rustix::fs::fallocate(file, FallocateFlags::empty(), 0, *bytes) {
-            // Where nothing can be reserved it is found out when it is written.
-            Err(Errno::OPNOTSUPP) => rustix::fs::ftruncate(file, *bytes).map_err(failed)?,
-            reserved => reserved.map_err(failed)?,
-        }
+        system::reserve(file, *bytes).map_err(TierError::Room)?;
     }
     Ok(())
 }
@@ -132,7 +129,7 @@ struct OnDisk(File);
 impl OnDisk {
     fn let_go(&self, offset: u64, bytes: usize) {
         // It costs room in memory that others may take.
-        let _ = rustix::fs::fadvise(self.0.as_fd(), offset, (bytes as u64).try_into().ok(), Advice::DontNeed);
+        system::let_go(&self.0, offset, bytes);
     }
 }
 

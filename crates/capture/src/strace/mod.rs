@@ -12,12 +12,15 @@ mod files;
 mod line;
 mod model;
 mod paths;
+#[cfg(target_os = "linux")]
 mod phrase;
 mod processes;
 mod reader;
 mod shared;
 mod story;
+#[cfg(target_os = "linux")]
 pub(crate) mod told;
+#[cfg(target_os = "linux")]
 mod touches;
 mod unattributed;
 
