@@ -35,7 +35,7 @@ impl Locations {
             TraceError::new(shown, Place::File, format!("cannot open the trace: {error}"))
         };
         let stored = self.stored(path, text).map_err(refused)?;
-        Input::from_reader(path, stored.stream(), Some(stored.size()))
+        Input::from_stranger(path, stored.stream(), Some(stored.size()))
     }
 
     fn stored(&self, path: &Path, text: &str) -> Result<Stored, StoreError> {

@@ -18,8 +18,12 @@ use crate::{TraceError, error::Place};
 /// shows a format to be recognised by.
 pub const PIECE_BYTES: usize = 128 * 1024;
 
-/// The longest window that zstd can write (`--ultra --long=31`), as a power of two.
-const LONGEST_WINDOW_LOG: u32 = 31;
+/// Bytes that unpacking a file may take: the longest window that zstd can write (`--ultra --long=31`).
+const FOR_FILES: u64 = 1 << 31;
+
+/// Bytes that unpacking may take of what somebody else sends: the window that zstd reads if nobody says more. `xz -9`
+/// takes half as much.
+const FOR_STRANGERS: u64 = 1 << 27;
 
 /// How far a trace has been read, to be watched from another thread.
 #[derive(Clone, Debug, Default)]
@@ -91,6 +95,8 @@ pub struct Input {
     path: PathBuf,
     source: Box<dyn Read + Send>,
     compression: Compression,
+    /// Bytes that unpacking may take.
+    memory: u64,
     progress: Progress,
     buffer: Vec<u8>,
     start: usize,
@@ -118,6 +124,24 @@ impl Input {
         source: impl Read + Send + 'static,
         total: Option<u64>,
     ) -> Result<Input, TraceError> {
+        Input::unpacking(path, source, total, FOR_FILES)
+    }
+
+    /// The same of what comes from another machine, and may be meant to fill this one's memory.
+    pub fn from_stranger(
+        path: &Path,
+        source: impl Read + Send + 'static,
+        total: Option<u64>,
+    ) -> Result<Input, TraceError> {
+        Input::unpacking(path, source, total, FOR_STRANGERS)
+    }
+
+    fn unpacking(
+        path: &Path,
+        source: impl Read + Send + 'static,
+        total: Option<u64>,
+        memory: u64,
+    ) -> Result<Input, TraceError> {
         let failed =
             |error| TraceError::io(path, "cannot read the trace", of_source(error).unwrap_or_else(|error| error));
         let progress = Progress { bytes: Arc::default(), total };
@@ -125,11 +149,12 @@ impl Input {
         let mut magic = Vec::with_capacity(Compression::MAGIC_BYTES);
         counted.by_ref().take(Compression::MAGIC_BYTES as u64).read_to_end(&mut magic).map_err(failed)?;
         let compression = Compression::of(&magic);
-        let source = unpack(compression, io::Cursor::new(magic).chain(counted)).map_err(failed)?;
+        let source = unpack(compression, io::Cursor::new(magic).chain(counted), memory).map_err(failed)?;
         Ok(Input {
             path: path.to_owned(),
             source,
             compression,
+            memory,
             progress,
             buffer: Vec::new(),
             start: 0,
@@ -222,9 +247,16 @@ impl Input {
             }
             Err(error) => error,
         };
+        let name = self.compression.name();
+        // Both libraries say so of what they would need more memory for than they may have.
+        if error.to_string().contains("memory") {
+            let most = self.memory >> 20;
+            let message = format!("unpacking the {name} data takes more than {most} MiB: fetch it, and read the file");
+            return Err(TraceError::new(&self.path, place, message));
+        }
         let message = format!(
             "the {} data is truncated or corrupt after {} compressed bytes ({error}); expected it to go on",
-            self.compression.name(),
+            name,
             self.progress.bytes()
         );
         let error = TraceError::new(&self.path, place, message);
@@ -271,7 +303,11 @@ impl<R: Read> Read for Counted<R> {
     }
 }
 
-fn unpack(compression: Compression, packed: impl Read + Send + 'static) -> io::Result<Box<dyn Read + Send>> {
+fn unpack(
+    compression: Compression,
+    packed: impl Read + Send + 'static,
+    memory: u64,
+) -> io::Result<Box<dyn Read + Send>> {
     if compression == Compression::None {
         return Ok(Box::new(packed));
     }
@@ -280,11 +316,14 @@ fn unpack(compression: Compression, packed: impl Read + Send + 'static) -> io::R
         Compression::None => Box::new(packed),
         Compression::Zstd => {
             let mut decoder = zstd::Decoder::with_buffer(packed)?;
-            decoder.window_log_max(LONGEST_WINDOW_LOG)?;
+            decoder.window_log_max(memory.ilog2())?;
             Box::new(decoder)
         }
         Compression::Gzip => Box::new(flate2::bufread::MultiGzDecoder::new(packed)),
-        Compression::Xz => Box::new(liblzma::bufread::XzDecoder::new_multi_decoder(packed)),
+        Compression::Xz => {
+            let stream = liblzma::stream::Stream::new_stream_decoder(memory, liblzma::stream::CONCATENATED)?;
+            Box::new(liblzma::bufread::XzDecoder::new_stream(packed, stream))
+        }
     })
 }
 
@@ -357,7 +396,7 @@ mod tests {
     #[test]
     fn a_long_window_is_read() {
         let mut encoder = zstd::Encoder::new(Vec::new(), 1).unwrap();
-        encoder.window_log(LONGEST_WINDOW_LOG).unwrap();
+        encoder.window_log(FOR_FILES.ilog2()).unwrap();
         encoder.include_contentsize(false).unwrap();
         encoder.write_all(b"1\n2\n").unwrap();
         assert_eq!(read_all(&mut input(encoder.finish().unwrap())).unwrap(), b"1\n2\n");
@@ -394,6 +433,26 @@ mod tests {
             for length in Compression::MAGIC_BYTES..packed.len() {
                 assert!(read_all(&mut input(packed[..length].to_vec())).is_err(), "{length} of {}", packed.len());
             }
+        }
+    }
+
+    #[test]
+    fn what_somebody_sends_is_unpacked_in_bounded_memory() {
+        // A frame with a window of 256 MiB and a block of one byte.
+        let zstd = vec![0x28, 0xb5, 0x2f, 0xfd, 0, 18 << 3, 9, 0, 0, b'a'];
+        // A dictionary of as much, whose first use of memory is refused.
+        let mut options = liblzma::stream::LzmaOptions::new_preset(0).unwrap();
+        options.dict_size(256 << 20).mode(liblzma::stream::Mode::Fast);
+        let mut filters = liblzma::stream::Filters::new();
+        filters.lzma2(&options);
+        let stream = liblzma::stream::Stream::new_stream_encoder(&filters, liblzma::stream::Check::Crc32).unwrap();
+        let mut encoder = liblzma::write::XzEncoder::new_stream(Vec::new(), stream);
+        encoder.write_all(b"a").unwrap();
+        for packed in [zstd, encoder.finish().unwrap()] {
+            assert_eq!(read_all(&mut input(packed.clone())).unwrap(), b"a");
+            let sent = Input::from_stranger(Path::new("t"), io::Cursor::new(packed), None);
+            let error = read_all(&mut sent.unwrap()).unwrap_err().to_string();
+            assert!(error.ends_with("takes more than 128 MiB: fetch it, and read the file"), "{error}");
         }
     }
 
