@@ -1,6 +1,7 @@
 //! The programs in the kernel and what is shared with them: the other side of `bpf/feed.bpf.c`.
 
 use std::error;
+use std::fs;
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -235,11 +236,24 @@ pub fn refusal(error: &(dyn error::Error + 'static)) -> String {
             return format!("the kernel does not take its programs, since {why} ({io_error})");
         }
         if inner.downcast_ref::<io::Error>().is_some_and(|error| error.kind() == io::ErrorKind::PermissionDenied) {
-            return format!("BPF is not allowed here; it needs root, or CAP_BPF and CAP_PERFMON ({})", chain(error));
+            let (why, paranoia) = (chain(error), fs::read_to_string(PARANOIA).unwrap_or_default());
+            let more = of_administrators(&why, &paranoia);
+            return format!("BPF is not allowed here; it needs root, or CAP_BPF and CAP_PERFMON{more} ({why})");
         }
         cause = inner.source();
     }
     format!("the kernel does not take its programs: {}", chain(error))
+}
+
+/// To whom the kernel gives events; Debian's kernels know a 3, which is their default.
+const PARANOIA: &str = "/proc/sys/kernel/perf_event_paranoid";
+
+/// What else is needed where only administrators may have events.
+fn of_administrators(why: &str, paranoia: &str) -> &'static str {
+    match why.contains("perf_event_open") && paranoia.trim().parse::<i32>().is_ok_and(|level| level > 2) {
+        true => " and, while the sysctl kernel.perf_event_paranoid is above 2, CAP_SYS_ADMIN",
+        false => "",
+    }
 }
 
 /// What the kernel's verifier says at the end of its log, which shows every step before; `None` if it says nothing. It
@@ -261,6 +275,16 @@ mod tests {
             verification time 17828 usec\nstack depth 88+80\nprocessed 275 insns (limit 1000000) max_states 0\n\n";
         assert_eq!(of_verifier(log).unwrap(), "its verifier says: R9 invalid mem access 'map_value_or_null'");
         assert_eq!((of_verifier(""), of_verifier("\n")), (None, None));
+    }
+
+    #[test]
+    fn events_for_administrators_alone_are_told() {
+        let why = "`perf_event_open_trace_point` failed: Permission denied (os error 13)";
+        assert!(of_administrators(why, "3\n").contains("CAP_SYS_ADMIN"));
+        assert_eq!(
+            [(why, "2\n"), (why, ""), ("BPF_PROG_LOAD", "3\n")].map(|(why, is)| of_administrators(why, is)),
+            [""; 3]
+        );
     }
 
     fn record(what: u32) -> Vec<u8> {
