@@ -4,7 +4,7 @@
     benches/steer.py --hotset target/release/hotset --folder DIR [--memory 152] [--pairs 3] [--rate 100] [--only NAME]… [--out FILE]
 
 Each row is one way of reading 1.7 times the memory (zipf: 2.5 times), or programs: grep over a tree, gcc, a program that hashes what fits, PostgreSQL (by the
-user postgres; choose them with --only). A pair is the kernel alone and steered, one right after the other, in turns which comes
+user postgres; choose them with --only), TPC-C on it (by go-tpc, named by --go-tpc). A pair is the kernel alone and steered, one right after the other, in turns which comes
 first; every run begins with nothing cached and a new control group. The second half of a run counts: by then steering has begun, if it does. `disk` is what
 was read from disk (read_bytes of /proc/PID/io, for programs the counts of the control group) per byte that was asked for, for programs per byte of their files; differences are means of pairs with 95 % intervals (Student). The disk
 is slowed by the readers' control group (blkio.throttle, or io.max) to RATE MiB/s; where neither can be had that is said, and the disk is as fast as it is.
@@ -28,6 +28,8 @@ import time
 from pathlib import Path
 
 BLOCK = 64 * 1024
+# Of the server of PostgreSQL, on loopback.
+PORT = 54329
 MEMORY_1 = Path("/sys/fs/cgroup/memory")
 BLKIO_1 = Path("/sys/fs/cgroup/blkio")
 # Student's t for 95 %, by degrees of freedom.
@@ -170,21 +172,33 @@ def sources(place):
     return place / "sources"
 
 
-def database(place):
-    """A server of PostgreSQL with little memory of its own and some 300 MiB of accounts."""
+def database(place, fill):
+    """A server of PostgreSQL with little memory of its own, and what fills it: a command by the folder of its socket."""
     folder, programs = place / "database", max(Path("/usr/lib/postgresql").glob("*/bin"))
     folder.mkdir()
     shutil.chown(folder, "postgres")
     place.chmod(0o711)
     as_user = lambda command: f"runuser -u postgres -- {programs}/{command}"
-    quiet = f"-c shared_buffers=16MB -c autovacuum=off -c listen_addresses='' -c unix_socket_directories={folder}"
+    quiet = f"-c shared_buffers=16MB -c autovacuum=off -c listen_addresses=127.0.0.1 -c port={PORT} -c unix_socket_directories={folder}"
     start, stop = as_user(f'pg_ctl -D {folder}/data -w -l {folder}/log -o "{quiet}" start'), as_user(f"pg_ctl -D {folder}/data -m fast -w stop")
-    make = [as_user(f"initdb -D {folder}/data"), start, as_user(f"pgbench -h {folder} -i -q -s 20 postgres"), stop]
+    run = lambda script: as_user(f"{script} 2>&1")
+    make = [as_user(f"initdb -A trust -D {folder}/data"), start, *fill(lambda script: run(f"{script} -h {folder} -p {PORT}")), stop]
     subprocess.run(["sh", "-ec", "\n".join(make)], check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, cwd="/")
-    return folder, start, stop, lambda script: as_user(f"{script} 2>&1")
+    return folder, start, stop, run
 
 
-def workloads(memory, place):
+def accounts(run):
+    """Some 300 MiB of accounts."""
+    return [run("pgbench -i -q -s 20 postgres")]
+
+
+def tpcc(program, what):
+    """A command of go-tpc on the server: three warehouses, some 340 MiB, two clients."""
+    server = f"-d postgres -U postgres -H 127.0.0.1 -P {PORT} -D postgres --conn-params sslmode=disable"
+    return f"{program} tpcc {what} --warehouses 3 -T 2 {server} >/dev/null 2>&1"
+
+
+def workloads(memory, place, go_tpc):
     """By name: what makes the work, on files below a folder."""
     fit = memory * 2**20 // BLOCK
     span = int(fit * 1.7)
@@ -208,14 +222,18 @@ def workloads(memory, place):
         return Programs(sources(place), "for file in *.c; do gcc -O1 -c $file -o ${file%.c}.o; done", 4)
 
     def lookups():
-        folder, start, stop, run = database(place)
-        return Programs(folder, run(f"pgbench -h {folder} -S -n -c 2 -t 15000 postgres"), 4, start, stop)
+        folder, start, stop, run = database(place, accounts)
+        return Programs(folder, run(f"pgbench -h {folder} -p {PORT} -S -n -c 2 -t 15000 postgres"), 4, start, stop)
 
     def scans():
-        folder, start, stop, run = database(place)
+        folder, start, stop, run = database(place, accounts)
         ask = "select count(*), sum(abalance), max(length(filler)) from pgbench_accounts"
-        query = f'psql -h {folder} -qc "set max_parallel_workers_per_gather = 0" -c "{ask}" postgres'
+        query = f'psql -h {folder} -p {PORT} -qc "set max_parallel_workers_per_gather = 0" -c "{ask}" postgres'
         return Programs(folder, run(query), 8, start, stop)
+
+    def orders():
+        folder, start, stop, _ = database(place, lambda run: [tpcc(go_tpc, "prepare --no-check"), run("vacuumdb -z postgres")])
+        return Programs(folder, tpcc(go_tpc, "run --count 2000"), 4, start, stop)
 
     return {
         "loop, reading ahead": readers("ahead", loop),
@@ -230,6 +248,7 @@ def workloads(memory, place):
         "gcc": build,
         "PostgreSQL, look-ups": lookups,
         "PostgreSQL, scans": scans,
+        **({"PostgreSQL, TPC-C": orders} if go_tpc else {}),
     }
 
 
@@ -286,6 +305,7 @@ def main():
     arguments.add_argument("--pairs", type=int, default=3)
     arguments.add_argument("--policy", default="lirs")
     arguments.add_argument("--always", action="store_true", help="steer even where it does not pay")
+    arguments.add_argument("--go-tpc", help="the program, which drives TPC-C; without it that is left out")
     arguments.add_argument("--only", action="append", help="workloads whose names hold this, or another one")
     arguments.add_argument("--out", type=Path)
     args = arguments.parse_args()
@@ -305,7 +325,7 @@ def main():
             for _ in range(int(args.memory * 2.5) + 1):
                 file.write(os.urandom(2**20))
             os.fsync(file.fileno())
-        for name, make in workloads(args.memory, place).items():
+        for name, make in workloads(args.memory, place, args.go_tpc).items():
             if not any(only in name for only in args.only or [""]):
                 continue
             work = make()

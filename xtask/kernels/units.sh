@@ -19,6 +19,7 @@ for service in reader unlimited absent; do
     printf 'DIRECTORIES=/srv/data\nOPTIONS=--policy lirs --always\n' >/etc/hotset/steer-$service.conf
 done
 systemctl daemon-reload
+echo "perf_event_paranoid is $(cat /proc/sys/kernel/perf_event_paranoid)"
 
 failed=0
 # is WHAT COMMAND...: a line for what is to be.
