@@ -75,8 +75,11 @@ def postgres(hotset, way, scratch, data, transactions):
     recorder = None
     if way in ("bpf", "page-cache"):
         pid = Path(data, "postmaster.pid").read_text().split()[0]
+        Path(trace).unlink(missing_ok=True)
         recorder = subprocess.Popen([hotset, "record", *HOW[way], "--pid", pid, "-o", trace], stderr=subprocess.PIPE, text=True)
-        time.sleep(1.5)
+        # It begins its file when it is attached.
+        while not Path(trace).exists() and recorder.poll() is None:
+            time.sleep(0.05)
     started = time.monotonic()
     bench("-S", "-n", "-c", "1", "-t", str(transactions))
     seconds = time.monotonic() - started
