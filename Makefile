@@ -6,7 +6,7 @@ PROFILE := demo
 # A change to Cargo.lock that was not committed is an error where nobody looks at the working tree.
 LOCKED := $(if $(CI),--locked)
 
-.PHONY: help setup test lint unit demo compare counts truth soak gen dashboard dist experiments book audit sbom bpf miri python ray notebooks kernels
+.PHONY: help setup test lint unit demo compare counts truth soak gen dashboard dist experiments book audit sbom bpf miri python wheels ray notebooks kernels
 .DEFAULT_GOAL := help
 
 help: ## List the targets
@@ -70,6 +70,9 @@ dist: setup ## Build what is shipped, in target/package: the command, completion
 
 python: ## Build the package for Python and try it in a fresh virtual environment (fetches maturin and packages of Python)
 	timeout 1800 sh xtask/python.sh release
+
+wheels: ## Build the package for aarch64 Linux and try it under qemu (fetches a compiler, zig and a Python for that)
+	timeout 3600 sh xtask/wheels.sh
 
 ray: ## Try sweeps over a cluster of Ray, two nodes on loopback (after make python; fetches Ray)
 	timeout 900 sh xtask/python.sh ray

@@ -63,6 +63,9 @@ def _unsigned(array: NDArray[Any], what: str, kind: Any) -> NDArray[Any]:
     most = np.iinfo(kind).max
     if array.dtype.itemsize > np.dtype(kind).itemsize and len(array) > 0 and array.max() > most:
         raise ValueError(f"{what} hold {array.max()}: expected numbers up to {most}")
+    if array.dtype.kind == "i" and array.dtype.isnative and array.dtype.itemsize == np.dtype(kind).itemsize:
+        # None is negative, so they are the same bits.
+        array = array.view(kind)
     return np.ascontiguousarray(array, dtype=kind)
 
 

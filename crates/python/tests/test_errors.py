@@ -137,6 +137,15 @@ def test_arrays_at_their_ends() -> None:
         hotset.open([1], [1 << 32])
 
 
+@pytest.mark.parametrize("kind", ["<u8", ">u8", "<i8", ">i8", "<i4", "u1"])
+def test_arrays_of_any_type_of_whole_numbers_are_the_same_keys(kind: str) -> None:
+    keys = np.array([5, 0, 1, 0, 5, 0, 100, 0, 5], dtype=kind)
+    for array in (keys[::2], keys[::2].copy()):
+        assert hotset.Cache("lru", 10).access_many(array).tolist() == [False, False, True, False, True]
+        assert hotset.open(array).to_numpy()["offset"].tolist() == [5, 1, 5, 100, 5]
+    assert keys.dtype == np.dtype(kind), "the array is as it was"
+
+
 def test_caches_that_cannot_be() -> None:
     with pytest.raises(hotset.Error, match="of which it can order 134217728"):
         hotset.Cache("lru", 1 << 31)
