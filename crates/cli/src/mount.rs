@@ -108,12 +108,20 @@ pub(crate) struct Mount {
     /// So long a store of objects is asked, again if it fails, before a program is told [default: 60s]
     #[arg(long, value_name = "TIME", value_parser = parse_age)]
     timeout: Option<Duration>,
+    /// Bytes a second that a store of objects is read and written, all together, at least 64K
+    #[arg(long, value_name = "SIZE", value_parser = parse_bandwidth)]
+    bandwidth: Option<u64>,
+    /// Let other users see objects of a store: all of them may read, and who mounts it alone may write. Without root
+    /// /etc/fuse.conf must have user_allow_other
+    #[arg(long)]
+    allow_other: bool,
     #[command(flatten)]
     ssd: ssd::Ssd,
     /// Go to the background once it is mounted
     #[arg(long)]
     daemon: bool,
-    /// So long a signal to end waits for what is open there; a second signal does not
+    /// So long a signal to end waits for what is open there, and unmounting for what is being sent to a store; a second
+    /// signal does not
     #[arg(long, value_name = "TIME", value_parser = parse_time, default_value = "30s")]
     stop_timeout: Duration,
     /// Seed of policies that draw random numbers
@@ -173,6 +181,8 @@ impl Mount {
             readonly: self.readonly || !served.is_writable(),
             allow_suid: self.allow_suid,
             allow_dev: self.allow_dev,
+            allow_other: self.allow_other,
+            stop_timeout: Some(self.stop_timeout),
             told: steered.as_ref().map(Prepared::told),
         };
         let listening = self.listen.as_deref().map(control::listen).transpose()?;
@@ -276,6 +286,15 @@ fn parse_age(text: &str) -> Result<Duration, String> {
         .ok()
         .filter(|age| !age.is_zero())
         .ok_or_else(|| format!("{text:?} is no time to wait: expected one such as 5s or 500ms"))
+}
+
+/// Bytes a second, of which a block takes seconds at most.
+fn parse_bandwidth(text: &str) -> Result<u64, String> {
+    const LEAST: u64 = 64 << 10;
+    Value::bytes(text)
+        .ok()
+        .filter(|&bytes| bytes >= LEAST)
+        .ok_or_else(|| format!("{text:?} is no rate: expected bytes a second, 64K at least, such as 50M"))
 }
 
 /// A time such as `30s` or `500ms`.

@@ -154,7 +154,12 @@ fn tier(told: &Value) -> String {
 /// What the store was asked, and how much of it twice.
 fn of_store(told: &Value) -> String {
     let [reads, hedges, won] = ["reads", "hedges", "hedges_won"].map(|key| human::count(figure(told, key)));
-    format!("store reads {reads}  hedged {hedges}  answered by the second request {won}")
+    let [read, written] = ["bytes_read", "bytes_written"].map(|key| human::bytes(figure(told, key)));
+    let held_back = told["held_back_seconds"].as_f64().filter(|&seconds| seconds > 0.0);
+    let held_back = held_back.map_or(String::new(), |seconds| format!("  held back {}", human::duration(seconds)));
+    format!(
+        "store reads {reads}  hedged {hedges}  answered by the second request {won}  read {read}  written {written}{held_back}"
+    )
 }
 
 /// Requests that move no data: how many were answered by what was known, how many asked the source, and what is kept.

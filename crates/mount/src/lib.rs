@@ -118,6 +118,10 @@ pub struct Options {
     pub allow_suid: bool,
     /// Device files are devices. Likewise.
     pub allow_dev: bool,
+    /// Other users may read objects of a store, too.
+    pub allow_other: bool,
+    /// So long unmounting waits for what is being sent to a store, from when it was [asked to end](Stopper::refuse).
+    pub stop_timeout: Option<Duration>,
     /// Who is told of files whose pages the kernel keeps, where somebody else decides about them.
     pub told: Option<Sender<Change>>,
 }

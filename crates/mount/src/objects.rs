@@ -6,7 +6,8 @@
 //! pages of the kernel. A name stands for the version that it stood for when the store was asked; an open asks whether
 //! that is so still, and if not, the kernel looks the name up anew. Reads name the version, and fail if it is gone.
 //!
-//! Rights are those of the credentials: who mounts it sees all of it, and nobody else does.
+//! Rights are those of the credentials: who mounts it sees all of it, and nobody else does unless they are let in, to
+//! read.
 
 mod bytes;
 mod changing;
@@ -19,8 +20,7 @@ mod writes;
 mod written;
 
 use std::io;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use hotset_cache::workers::Part;
@@ -58,8 +58,8 @@ pub(crate) struct Objects {
     /// What is being written; none if nothing may be changed.
     writes: Option<Writes>,
     directories: Handles<OpenDirectory>,
-    /// Nothing more is opened.
-    is_stopping: AtomicBool,
+    /// Since when nothing more is opened.
+    stopped: OnceLock<Instant>,
     /// What attributes are made from: the type can be made by the operating system only.
     template: Stat,
     since: SystemTime,
@@ -102,7 +102,7 @@ impl Objects {
             files: Handles::default(),
             writes,
             directories: Handles::default(),
-            is_stopping: AtomicBool::new(false),
+            stopped: OnceLock::new(),
             template,
             since: SystemTime::now(),
         })
@@ -137,7 +137,7 @@ impl Objects {
     }
 
     fn check_goes_on(&self) -> io::Result<()> {
-        if self.is_stopping.load(Ordering::Relaxed) { Err(Errno::SHUTDOWN.into()) } else { Ok(()) }
+        if self.stopped.get().is_some() { Err(Errno::SHUTDOWN.into()) } else { Ok(()) }
     }
 
     /// The node with this number, which is to be a directory.

@@ -213,7 +213,13 @@ pub(crate) trait Served: Send + Sync {
     }
 
     /// It is unmounted: what was closed is completed, and what is open is given up.
-    fn end(&self) {}
+    ///
+    /// # Errors
+    ///
+    /// Something could not be completed in time; the sentence names it.
+    fn end(&self) -> io::Result<()> {
+        Ok(())
+    }
 }
 
 impl dyn Served {

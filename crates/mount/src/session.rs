@@ -92,8 +92,9 @@ pub fn mount(
     Ok(mounted)
 }
 
-/// Mounts a directory of a store at `mountpoint`, for whoever mounts it, and for nobody else. Of the options those
-/// count that say what stands in front, who asks, how old what is known may be, and whether anything may be changed.
+/// Mounts a directory of a store at `mountpoint`, for whoever mounts it, and for nobody else unless that is asked for. Of
+/// the options those count that say what stands in front, who asks, how old what is known may be, whether anything may
+/// be changed, and how it ends.
 pub fn mount_objects(
     store: Arc<hotset_store::Store>,
     mountpoint: &Path,
@@ -101,8 +102,9 @@ pub fn mount_objects(
     options: Options,
 ) -> io::Result<Mounted> {
     let mut config = config(&store.location().to_string(), options.readonly);
-    // Nobody's rights can be checked: what the store allows it allows to who has the credentials.
-    config.acl = SessionACL::Owner;
+    // Nobody's rights can be checked: what the store allows it allows to who has the credentials. The kernel checks the
+    // modes that are shown.
+    config.acl = if options.allow_other { SessionACL::All } else { SessionACL::Owner };
     config.mount_options.extend([MountOption::NoSuid, MountOption::NoDev]);
     let workers = Arc::new(Workers::new(LIMITS));
     start(Arc::new(Objects::new(store, cache, options)?), &workers, mountpoint, &config)
@@ -200,8 +202,8 @@ impl Mounted {
             // Why it ended says more than that it cannot be unmounted.
             let _ = unmount(&self.place, UnmountFlags::empty());
         }
-        at_end.iter().for_each(|served| served.end());
-        served
+        let ended = at_end.map_or(Ok(()), |at_end| at_end.end());
+        served.and(ended)
     }
 }
 

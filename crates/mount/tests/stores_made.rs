@@ -5,6 +5,7 @@ mod support;
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
+use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::Command;
 use std::thread;
@@ -176,6 +177,28 @@ fn what_was_moved_or_replaced_can_be_written_at_once() {
         fs::rename(at("d"), at("f")).unwrap();
         append("f", b"").unwrap();
         assert_eq!(fs::metadata(at("other")).unwrap().len(), 5);
+        mount.stop();
+    }
+}
+
+#[test]
+fn others_may_read_if_they_are_let_in_and_never_write() {
+    if !can_mount() || !rustix::process::geteuid().is_root() {
+        return;
+    }
+    for allow_other in [false, true] {
+        let s3 = S3::start();
+        s3.put("data/f", "for all");
+        let mut mount = Mount::new(s3, 16, Options { allow_other, ..options(Mode::Strict) }, LIMITS);
+        let by_other = |script: &str| {
+            let shell = format!("cd / && {script}").replace("@", &mount.at("f").display().to_string());
+            Command::new("sh").args(["-c", &shell]).uid(65534).gid(65534).output().unwrap()
+        };
+        assert_eq!(by_other("cat @").stdout == b"for all", allow_other);
+        for script in ["echo x > @", "echo x > @-new", "rm -f @", "mv @ @-moved", "mkdir @-made"] {
+            assert!(!by_other(script).status.success(), "{script}");
+        }
+        assert_eq!(mount.s3.objects(), [("data/f".to_owned(), b"for all".to_vec())]);
         mount.stop();
     }
 }

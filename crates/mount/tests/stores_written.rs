@@ -10,7 +10,7 @@ use std::os::unix::fs::{FileExt, MetadataExt, symlink};
 use std::process::Command;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use hotset_mount::{Mode, Options, Staleness};
 use hotset_store::{Limits, PART};
@@ -505,6 +505,38 @@ fn what_lacks_a_write_that_was_refused_replaces_nothing() {
     assert!(close(file).is_err());
     assert_eq!((object(&mount.s3, "data/z").unwrap(), mount.s3.uploads()), (b"old".to_vec(), 0));
     mount.stop();
+}
+
+#[test]
+fn unmounting_waits_for_what_is_sent_and_no_longer_than_was_said() {
+    if !can_mount() {
+        return;
+    }
+    for (late, is_sent) in [(Duration::from_millis(500), true), (Duration::from_secs(8), false)] {
+        let options = Options { stop_timeout: Some(Duration::from_secs(2)), ..options(MODES[0]) };
+        let mut mount = Mount::new(S3::start(), 0, options, LIMITS);
+        mount.s3.put("data/f", "before");
+        let mut file = File::create(mount.at("f")).unwrap();
+        file.write_all(b"after").unwrap();
+        mount.s3.fail(move |asked| (asked.method == "PUT").then_some(Fault::Late(late)));
+        mount.s3.take_asked();
+        let closing = thread::spawn(|| close(file));
+        while mount.s3.take_asked().is_empty() {
+            thread::sleep(Duration::from_millis(1));
+        }
+        let begun = Instant::now();
+        let ended = mount.end();
+        assert!(begun.elapsed() < Duration::from_secs(7), "{:?}", begun.elapsed());
+        if is_sent {
+            ended.unwrap();
+            assert_eq!(object(&mount.s3, "data/f").unwrap(), b"after");
+        } else {
+            let told = ended.unwrap_err().to_string();
+            assert!(told.starts_with("what was written to f was not sent to the store in time"), "{told}");
+        }
+        // It is told when the store has answered, though nobody looks at the mount any more.
+        let _ = closing.join().unwrap();
+    }
 }
 
 /// Each line that was synced is in the object, by whichever name that is.

@@ -58,9 +58,19 @@ impl Calls {
         &self,
         call: impl Future<Output = Result<T, StoreError>> + Send + 'static,
     ) -> UnderWay<T> {
+        self.begin_after(async {}, call)
+    }
+
+    /// The same of a call whose turn is not before `before` has ended.
+    pub fn begin_after<T: Send + 'static>(
+        &self,
+        before: impl Future<Output = ()> + Send + 'static,
+        call: impl Future<Output = Result<T, StoreError>> + Send + 'static,
+    ) -> UnderWay<T> {
         let (tell, told) = sync_channel(1);
         let (at_once, time) = (self.at_once.clone(), self.timeout);
         let task = self.handle.spawn(async move {
+            before.await;
             let Ok(_turn) = at_once.acquire_owned().await else { return };
             let done = timeout(time, call).await.unwrap_or(Err(StoreError::Timeout));
             // Perhaps nobody waits for it any more.

@@ -5,6 +5,8 @@
 //! many are under way at once and no more ([`Limits`]), and what a busy or a broken store answers (5xx, 429, a
 //! connection that ends) is asked again, later and later, within that time.
 //!
+//! How many bytes move a second may be limited, too ([`Moved`]).
+//!
 //! A read that takes much longer than others of late is asked for a second time ([`Hedged`]).
 //!
 //! An object's bytes are asked for with the version that was seen before. If it is another one by then, that is the
@@ -27,6 +29,7 @@
 //! # Ok::<(), hotset_store::StoreError>(())
 //! ```
 
+mod bandwidth;
 mod bounded;
 mod calls;
 mod connect;
@@ -40,6 +43,7 @@ mod store;
 mod stream;
 mod upload;
 
+pub use bandwidth::Moved;
 pub use error::StoreError;
 pub use hedge::Hedged;
 pub use location::Location;

@@ -2,13 +2,15 @@
 
 use std::ops::Range;
 use std::sync::Arc;
-use std::time::Duration;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
 
 use futures_util::StreamExt;
 use object_store::list::PaginatedListOptions;
 use object_store::path::Path;
 use object_store::{Attribute, GetOptions, GetRange, GetResult, ListResult, ObjectMeta, ObjectStore};
 
+use crate::bandwidth::{Bandwidth, Bytes, Moved};
 use crate::bounded::MOST;
 use crate::calls::{Calls, UnderWay};
 use crate::connect::{Connected, Environment};
@@ -29,6 +31,8 @@ pub struct Limits {
     pub retries: usize,
     /// Reads that take much longer than others of late are asked for a second time, one of twenty at most.
     pub hedges: bool,
+    /// Bytes a second that are read and written, all together; none for as many as there may be.
+    pub bandwidth: Option<u64>,
 }
 
 /// A connection is made in this time or not at all.
@@ -47,7 +51,7 @@ impl Limits {
 
 impl Default for Limits {
     fn default() -> Limits {
-        Limits { requests: 64, timeout: Duration::from_secs(60), retries: 8, hedges: true }
+        Limits { requests: 64, timeout: Duration::from_secs(60), retries: 8, hedges: true, bandwidth: None }
     }
 }
 
@@ -60,6 +64,7 @@ pub struct Store {
     location: Location,
     requests: usize,
     hedging: Arc<Hedging>,
+    pub(crate) bandwidth: Arc<Bandwidth>,
 }
 
 /// So often something is asked for again of which less came than was said to; what ends with an error is asked for
@@ -94,7 +99,8 @@ impl Store {
         let connected = Connected::new(location, &limits, &environment)?;
         let hedging = Arc::new(Hedging::new(limits.hedges));
         let (requests, location) = (limits.requests, location.clone());
-        Ok(Store { connected, calls, sending: Room::new(requests, limits.timeout), location, requests, hedging })
+        let (sending, bandwidth) = (Room::new(requests, limits.timeout), Arc::new(Bandwidth::new(limits.bandwidth)));
+        Ok(Store { connected, calls, sending, location, requests, hedging, bandwidth })
     }
 
     /// Requests that are under way at a time, at most.
@@ -105,6 +111,11 @@ impl Store {
     /// What was read so far, and how much of it twice.
     pub fn hedged(&self) -> Hedged {
         self.hedging.counts()
+    }
+
+    /// How many bytes were read and written so far.
+    pub fn moved(&self) -> Moved {
+        self.bandwidth.moved()
     }
 
     /// What tells this store from others of the same [location](Store::location), whatever setting says so: where it
@@ -175,10 +186,19 @@ impl Store {
     /// The same, to be waited for later.
     pub(crate) fn begin_read(&self, object: &Object, range: Range<u64>) -> UnderWay<Vec<u8>> {
         let (store, object) = (self.connected.objects.clone(), object.clone());
-        let (hedging, at_once) = (self.hedging.clone(), self.calls.at_once());
-        self.calls.begin(async move {
-            let length = (range.end - range.start) as usize;
-            hedging.read(length, &at_once, || whole(store.as_ref(), &object, range.clone())).await
+        let (hedging, at_once, bandwidth) = (self.hedging.clone(), self.calls.at_once(), self.bandwidth.clone());
+        let length = (range.end - range.start) as usize;
+        let (turn, bytes) = (self.bandwidth.clone(), Bytes::Read(length as u64));
+        let begun = AtomicBool::new(false);
+        self.calls.begin_after(async move { turn.turn(bytes).await }, async move {
+            let ask = || {
+                // One that is made a second time is not held back, but what comes after it is.
+                if begun.swap(true, Ordering::Relaxed) {
+                    bandwidth.book(bytes, Instant::now());
+                }
+                whole(store.as_ref(), &object, range.clone())
+            };
+            hedging.read(length, &at_once, ask).await
         })
     }
 }

@@ -16,6 +16,7 @@ use object_store::{
     Attribute, Attributes, Error, MultipartUpload, ObjectMeta, ObjectStoreExt, PutMode, PutPayload, PutResult,
 };
 
+use crate::bandwidth::Bytes;
 use crate::calls::UnderWay;
 use crate::error::StoreError;
 use crate::object::{LONGEST, Object};
@@ -86,7 +87,7 @@ impl Store {
         let size = bytes.content_length() as u64;
         let taken = self.sending.take(size);
         let is_new = matches!(mode, PutMode::Create);
-        self.calls.wait(async move {
+        let put = async move {
             let _taken = taken;
             match store.put_opts(&key, bytes, mode.into()).await {
                 Ok(put) => Ok(made(key, size, put)),
@@ -94,7 +95,14 @@ impl Store {
                 Err(Error::NotImplemented { .. }) => Err(StoreError::Answer(Some(NOT_IMPLEMENTED))),
                 Err(error) => Err(error.into()),
             }
-        })
+        };
+        self.calls.begin_after(self.turn(size), put).wait()
+    }
+
+    /// Waits until so many bytes may be sent.
+    fn turn(&self, bytes: u64) -> impl Future<Output = ()> + Send + use<> {
+        let bandwidth = self.bandwidth.clone();
+        async move { bandwidth.turn(Bytes::Written(bytes)).await }
     }
 
     /// Begins an object that is written in parts.
@@ -184,10 +192,11 @@ impl Upload {
         let length = part.len() as u64;
         let taken = self.store.sending.take(length);
         let sent = parts.put_part(part.into());
-        self.under_way.push_back(self.store.calls.begin(async move {
+        let sent = async move {
             let _taken = taken;
             Ok(sent.await?)
-        }));
+        };
+        self.under_way.push_back(self.store.calls.begin_after(self.store.turn(length), sent));
         self.sent += 1;
         self.size += length;
         Ok(())

@@ -8,7 +8,8 @@ use std::time::{Duration, Instant};
 use hotset_store::{Hedged, Limits, Location, Store, StoreError};
 use hotset_testkit::s3::{Fault, Link, S3};
 
-const LIMITS: Limits = Limits { requests: 64, timeout: Duration::from_secs(10), retries: 3, hedges: true };
+const LIMITS: Limits =
+    Limits { requests: 64, timeout: Duration::from_secs(10), retries: 3, hedges: true, bandwidth: None };
 
 /// Long enough that a busy machine does not make reads late.
 const LATENCY: Duration = Duration::from_millis(30);

@@ -8,9 +8,14 @@ use hotset_testkit::s3::{Fault, S3};
 
 const SECRETS: [&str; 3] = ["AKIAKEYOFTHETEST", "SecretOfTheTest", "TokenOfTheTest"];
 
-const LIMITS: Limits = Limits { requests: 8, timeout: Duration::from_secs(4), retries: 3, hedges: false };
+const LIMITS: Limits =
+    Limits { requests: 8, timeout: Duration::from_secs(4), retries: 3, hedges: false, bandwidth: None };
 
 fn open(s3: &S3) -> Store {
+    open_with(s3, LIMITS)
+}
+
+fn open_with(s3: &S3, limits: Limits) -> Store {
     let [key, secret, token] = SECRETS.map(str::to_owned);
     let told = [
         ("AWS_ENDPOINT_URL", s3.url()),
@@ -19,7 +24,7 @@ fn open(s3: &S3) -> Store {
         ("AWS_SESSION_TOKEN", token),
     ];
     let told = told.map(|(name, value)| (name.to_owned(), value));
-    Store::open_with(&Location::parse("s3://bucket/data").unwrap(), LIMITS, told).unwrap()
+    Store::open_with(&Location::parse("s3://bucket/data").unwrap(), limits, told).unwrap()
 }
 
 #[test]
@@ -264,6 +269,35 @@ fn the_object_of_another_is_not_taken_for_ours() {
             assert!(s3.objects()[0].1 == parts.concat());
         }
     }
+}
+
+#[test]
+fn no_more_bytes_move_a_second_than_were_allowed() {
+    const MIB: u64 = 1 << 20;
+    let s3 = S3::start();
+    s3.put("data/f", vec![7; 6 << 20]);
+    let limits = Limits { bandwidth: Some(4 * MIB), ..LIMITS };
+    let store = open_with(&s3, limits);
+    let object = store.head("f").unwrap();
+    let begun = Instant::now();
+    let read =
+        |part: u64| assert_eq!(store.read(&object, part * MIB / 2..(part + 1) * MIB / 2).unwrap().len(), 1 << 19);
+    std::thread::scope(|scope| {
+        for thread in 0..4 {
+            scope.spawn(move || (0..3).for_each(|step| read(3 * thread + step)));
+        }
+        scope.spawn(|| store.put("g", vec![1; 1 << 20], false).unwrap());
+        // What moves no bytes waits for nobody.
+        std::thread::sleep(Duration::from_millis(100));
+        let asked = Instant::now();
+        store.head("f").unwrap();
+        assert!(asked.elapsed() < Duration::from_millis(400), "{:?}", asked.elapsed());
+    });
+    // All but the last one and what had been kept have waited for those before.
+    let (took, moved) = (begun.elapsed().as_secs_f64(), store.moved());
+    assert!((1.4..4.0).contains(&took), "{took}");
+    assert_eq!((moved.read, moved.written), (6 * MIB, MIB));
+    assert!(moved.held_back > Duration::from_secs(1), "{moved:?}");
 }
 
 #[test]

@@ -6,7 +6,8 @@ use std::time::Duration;
 use hotset_store::{Limits, Location, StoreError, Stored};
 use hotset_testkit::s3::{Fault, Link, S3};
 
-const LIMITS: Limits = Limits { requests: 64, timeout: Duration::from_secs(4), retries: 3, hedges: false };
+const LIMITS: Limits =
+    Limits { requests: 64, timeout: Duration::from_secs(4), retries: 3, hedges: false, bandwidth: None };
 
 /// Nine parts and a little more.
 const LONG: usize = (9 << 20) + 1234;

@@ -3,10 +3,10 @@
 use std::fmt::{Display, Write};
 
 use hotset_cache::{Answers, AtRisk, Metadata, Named, Part, Status, TierStatus};
-use hotset_store::Hedged;
+use hotset_store::{Hedged, Moved};
 
 /// All figures, as counters and gauges; of a store what it was asked.
-pub(super) fn text(status: &Status, asked: Option<Hedged>) -> String {
+pub(super) fn text(status: &Status, asked: Option<(Hedged, Moved)>) -> String {
     let mut out = String::new();
     let Status { total, traffic, metadata, .. } = status;
     let counters = [
@@ -82,16 +82,21 @@ fn below(out: &mut String, tier: &TierStatus) {
 }
 
 /// What the store was asked.
-fn of_store(out: &mut String, asked: &Hedged) {
+fn of_store(out: &mut String, (asked, moved): &(Hedged, Moved)) {
     let counters = [
         ("reads", "Reads of ranges of objects", asked.reads),
         ("hedges", "Reads for which a second request was made, since they took long", asked.hedges),
         ("hedges_won", "Those of them that the second request has answered", asked.hedges_won),
+        ("read_bytes", "Bytes that were read, or asked for a second time", moved.read),
+        ("written_bytes", "Bytes that were written", moved.written),
     ];
     for (name, help, value) in counters {
         metric(out, &format!("store_{name}_total"), "counter", help);
         line(out, &format!("store_{name}_total"), None, value);
     }
+    let name = "store_held_back_seconds_total";
+    metric(out, name, "counter", "For so long reads and writes have waited for --bandwidth, all together");
+    line(out, name, None, moved.held_back.as_secs_f64());
 }
 
 /// What waits to be written.

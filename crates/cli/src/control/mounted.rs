@@ -5,7 +5,7 @@ use std::sync::Arc;
 use hotset_cache::{FileCache, Status};
 use hotset_core::policy::{App, Info, ParamKind, PolicySpec};
 use hotset_core::spec::Value as Size;
-use hotset_store::{Hedged, Store};
+use hotset_store::{Hedged, Moved, Store};
 use serde_json::{Value, json};
 
 use super::{Subject, metrics, told};
@@ -26,13 +26,21 @@ impl Subject for Mount {
         let mut status = told(&Status::of(&self.cache))?;
         if let Some(store) = &self.store {
             let Hedged { reads, hedges, hedges_won } = store.hedged();
-            status["store"] = json!({ "reads": reads, "hedges": hedges, "hedges_won": hedges_won });
+            let Moved { read, written, held_back } = store.moved();
+            status["store"] = json!({
+                "reads": reads,
+                "hedges": hedges,
+                "hedges_won": hedges_won,
+                "bytes_read": read,
+                "bytes_written": written,
+                "held_back_seconds": held_back.as_secs_f64(),
+            });
         }
         Ok(status)
     }
 
     fn metrics(&self) -> String {
-        let asked = self.store.as_ref().map(|store| store.hedged());
+        let asked = self.store.as_ref().map(|store| (store.hedged(), store.moved()));
         metrics::text(&Status::of(&self.cache), asked)
     }
 

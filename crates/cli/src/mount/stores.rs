@@ -33,7 +33,9 @@ impl Served {
         let told = [
             ("--requests", mount.requests.is_some()),
             ("--timeout", mount.timeout.is_some()),
+            ("--bandwidth", mount.bandwidth.is_some()),
             ("--writable", mount.writable),
+            ("--allow-other", mount.allow_other),
         ];
         if let Some((option, _)) = told.iter().find(|(_, given)| *given) {
             return Err(Failure::Usage(format!(
@@ -68,6 +70,7 @@ impl Served {
         let limits = Limits {
             requests: mount.requests.map_or(default.requests, usize::from),
             timeout: mount.timeout.unwrap_or(default.timeout),
+            bandwidth: mount.bandwidth,
             ..default
         };
         let mountpoint = checks::mountpoint(&mount.mountpoint)?;

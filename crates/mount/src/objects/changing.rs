@@ -6,7 +6,9 @@
 
 use std::ffi::OsStr;
 use std::io;
+use std::sync::mpsc::channel;
 use std::sync::{Arc, PoisonError};
+use std::thread;
 use std::time::{Duration, Instant};
 
 use hotset_cache::source::{self, Source};
@@ -31,8 +33,11 @@ use crate::served::{Attributes, Closing, Found};
 /// Bytes of an object that stores copy in one request.
 const COPIED: u64 = 5 << 30;
 
-/// So long what was closed is waited for at the end: calls of a store end by themselves.
+/// So long what was closed is waited for at the end, unless something else is said: calls of a store end by themselves.
 const PATIENCE: Duration = Duration::from_secs(120);
+
+/// So long at least the store has to take what was closed, and to delete parts of what is given up.
+const LEAST: Duration = Duration::from_secs(2);
 
 impl Objects {
     /// What is being written, if anything may be.
@@ -296,6 +301,7 @@ impl Objects {
     ) -> io::Result<()> {
         let _held = written.hold();
         let (path, replaced) = (written.path(), written.replaced());
+        let _sending = self.writes.as_ref().map(|writes| writes.sending(path));
         let before = replaced.as_ref().and_then(|object| self.nodes.find(path, object));
         let change = self.names.begin(path);
         let done = finish(written);
@@ -370,12 +376,12 @@ impl Objects {
     pub(super) fn close_file(self: Arc<Self>, handle: u64) -> Closing {
         let Some(open) = self.files.close(handle) else { return Box::new(|| {}) };
         let Some(written) = open.written.clone() else { return Box::new(move || drop(open)) };
-        let closing = BeingClosed::new(self);
+        let closing = BeingClosed::new(self, written);
         Box::new(move || {
-            let objects = &closing.objects;
+            let BeingClosed { objects, written } = &closing;
             // Nobody hears of errors any more.
-            let _ = objects.publish(&written, Written::finish_last);
-            objects.drop_written(&written);
+            let _ = objects.publish(written, Written::finish_last);
+            objects.drop_written(written);
         })
     }
 
@@ -522,29 +528,49 @@ impl Objects {
         Ok(())
     }
 
-    /// It is unmounted.
-    pub(super) fn end_writes(&self) {
-        let open = self.writes.as_ref().map_or(Vec::new(), |writes| writes.wait(PATIENCE));
-        std::thread::scope(|scope| {
-            open.iter().for_each(|written| drop(scope.spawn(|| written.give_up())));
-        });
+    /// It is unmounted: waits for what was closed, but not beyond the time that ending may take, and gives up what is
+    /// still open or being sent.
+    pub(super) fn end_writes(&self) -> io::Result<()> {
+        let Some(writes) = &self.writes else { return Ok(()) };
+        let since = self.stopped.get().copied().unwrap_or_else(Instant::now);
+        let left = || self.options.stop_timeout.unwrap_or(PATIENCE).saturating_sub(since.elapsed()).max(LEAST);
+        let (open, closing) = writes.wait(left());
+        let (tell, told) = channel();
+        for written in &open {
+            let (written, tell) = (written.clone(), tell.clone());
+            thread::spawn(move || {
+                written.give_up();
+                // Nobody may wait for it any more.
+                let _ = tell.send(());
+            });
+        }
+        // Parts are deleted in the store, as far as it answers.
+        let until = Instant::now() + left();
+        let is_over = |_: &_| told.recv_timeout(until.saturating_duration_since(Instant::now())).is_ok();
+        open.iter().take_while(is_over).for_each(drop);
+        let (Some(one), count) = (closing.first(), closing.len()) else { return Ok(()) };
+        let what = if count == 1 { one.clone() } else { format!("{one} and {} other objects", count - 1) };
+        Err(io::Error::other(format!(
+            "what was written to {what} was not sent to the store in time: there may be what was there before"
+        )))
     }
 }
 
 /// A handle that is being closed, until this is dropped.
 struct BeingClosed {
     objects: Arc<Objects>,
+    written: Arc<Written>,
 }
 
 impl BeingClosed {
-    fn new(objects: Arc<Objects>) -> BeingClosed {
-        objects.writes.iter().for_each(Writes::begin_close);
-        BeingClosed { objects }
+    fn new(objects: Arc<Objects>, written: Arc<Written>) -> BeingClosed {
+        objects.writes.iter().for_each(|writes| writes.begin_close(written.path()));
+        BeingClosed { objects, written }
     }
 }
 
 impl Drop for BeingClosed {
     fn drop(&mut self) {
-        self.objects.writes.iter().for_each(Writes::end_close);
+        self.objects.writes.iter().for_each(|writes| writes.end_close(self.written.path()));
     }
 }

@@ -5,8 +5,7 @@ use std::hash::{Hash, Hasher};
 use std::io;
 use std::path::Path;
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use hotset_cache::workers::Part;
 use hotset_cache::{About, FileCache};
@@ -46,7 +45,7 @@ impl Served for Objects {
     }
 
     fn stop(&self) {
-        self.is_stopping.store(true, Ordering::Relaxed);
+        self.stopped.get_or_init(Instant::now);
     }
 
     fn is_idle(&self) -> bool {
@@ -228,7 +227,7 @@ impl Served for Objects {
         true
     }
 
-    fn end(&self) {
-        self.end_writes();
+    fn end(&self) -> io::Result<()> {
+        self.end_writes()
     }
 }

@@ -44,8 +44,8 @@ struct Table {
     moving: HashSet<String>,
     /// Threads that look an object up to write it, and since when: whether they keep what is there.
     expected: HashMap<u32, (bool, Instant)>,
-    /// Handles that are being closed.
-    closing: usize,
+    /// Names of what is being sent, or of which a handle is being closed.
+    closing: Vec<String>,
 }
 
 struct Entry {
@@ -78,6 +78,18 @@ impl Table {
         if !path.is_empty() && self.made.len() < MOST_MADE {
             self.made.insert(path.to_owned());
         }
+    }
+}
+
+/// What is being sent.
+pub(super) struct Sending<'a> {
+    writes: &'a Writes,
+    path: &'a str,
+}
+
+impl Drop for Sending<'_> {
+    fn drop(&mut self) {
+        self.writes.end_close(self.path);
     }
 }
 
@@ -210,22 +222,33 @@ impl Writes {
         }
     }
 
-    /// A handle is being closed.
-    pub fn begin_close(&self) {
-        self.lock().closing += 1;
+    /// A handle is being closed, or what it has written is being sent.
+    pub fn begin_close(&self, path: &str) {
+        self.lock().closing.push(path.to_owned());
     }
 
-    pub fn end_close(&self) {
-        self.lock().closing -= 1;
+    pub fn end_close(&self, path: &str) {
+        let mut table = self.lock();
+        if let Some(place) = table.closing.iter().position(|closing| closing == path) {
+            table.closing.swap_remove(place);
+        }
         self.closed.notify_all();
     }
 
-    /// Waits for what is being closed, not longer than for `patience`; gives what is open then.
-    pub fn wait(&self, patience: Duration) -> Vec<Arc<Written>> {
-        let closing = |table: &mut Table| table.closing > 0;
+    /// What has this name is being sent until this is dropped.
+    pub fn sending<'a>(&'a self, path: &'a str) -> Sending<'a> {
+        self.begin_close(path);
+        Sending { writes: self, path }
+    }
+
+    /// Waits for what is being closed, not longer than for `patience`; gives what is open then, and the names of what
+    /// is still being closed.
+    pub fn wait(&self, patience: Duration) -> (Vec<Arc<Written>>, BTreeSet<String>) {
+        let closing = |table: &mut Table| !table.closing.is_empty();
         let waited = self.closed.wait_timeout_while(self.lock(), patience, closing);
         let (table, _) = waited.unwrap_or_else(PoisonError::into_inner);
-        table.written.values().map(|entry| entry.written.clone()).collect()
+        let opened = table.written.values().filter(|entry| entry.promised.is_none());
+        (opened.map(|entry| entry.written.clone()).collect(), table.closing.iter().cloned().collect())
     }
 
     /// There is a directory now.

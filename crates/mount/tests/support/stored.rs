@@ -9,7 +9,7 @@ use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
 use hotset_cache::FileCache;
-use hotset_mount::{Options, mount_objects};
+use hotset_mount::{Options, Stopper, mount_objects};
 use hotset_store::{Limits, Location, Store};
 use hotset_testkit::s3::S3;
 use rustix::io::Errno;
@@ -23,10 +23,12 @@ pub struct Mount {
     pub s3: S3,
     pub cache: Option<Arc<FileCache>>,
     unmount: Box<dyn Fn() -> io::Result<()> + Send + Sync>,
+    stopper: Stopper,
     server: Option<JoinHandle<io::Result<()>>>,
 }
 
-pub const LIMITS: Limits = Limits { requests: 64, timeout: Duration::from_secs(10), retries: 8, hedges: false };
+pub const LIMITS: Limits =
+    Limits { requests: 64, timeout: Duration::from_secs(10), retries: 8, hedges: false, bandwidth: None };
 
 fn environment(s3: &S3) -> impl Iterator<Item = (String, String)> {
     let told =
@@ -42,12 +44,20 @@ impl Mount {
         let store = Store::open_with(&Location::parse("s3://bucket/data").unwrap(), limits, environment(&s3)).unwrap();
         let mounted = mount_objects(Arc::new(store), at.path(), cache.clone(), options).unwrap();
         let unmount = Box::new(mounted.unmounter());
+        let stopper = mounted.stopper();
         let server = Some(thread::spawn(move || mounted.serve()));
-        Mount { at, s3, cache, unmount, server }
+        Mount { at, s3, cache, unmount, stopper, server }
     }
 
     pub fn at(&self, name: &str) -> PathBuf {
         self.at.path().join(name)
+    }
+
+    /// Ends it though files are open there.
+    pub fn end(&mut self) -> io::Result<()> {
+        self.stopper.refuse();
+        self.stopper.detach()?;
+        self.server.take().unwrap().join().unwrap()
     }
 
     pub fn stop(&mut self) {
