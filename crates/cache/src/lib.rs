@@ -47,6 +47,7 @@ pub mod source;
 mod state;
 mod status;
 mod stream;
+mod stride;
 mod sync;
 mod system;
 mod tier;

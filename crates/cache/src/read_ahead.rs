@@ -1,4 +1,4 @@
-//! Reading ahead of sequential readers.
+//! Reading ahead of readers that go through a file in order, or at one distance.
 //!
 //! What is read ahead is not referenced, so the policy does not know it: it waits beside the frames until somebody asks
 //! for it, or until newer reads push it out. So hits and misses are those of the policy alone; only the misses are
@@ -81,34 +81,62 @@ impl ReadAhead {
         let readers = Arc::strong_count(&self.seats).saturating_sub(1).max(1) as u64;
         // Beside what keeps the source busy, what is just being read, and what has just come.
         let most = (self.pace.worth() + 2 * PART).min(self.budget() / readers);
-        let ahead = stream.follow(range, found, most, &self.seats);
-        if ahead.is_empty() {
+        let places = access.source.reads_at_once().max(OF_FILE) as u64;
+        let ahead = stream.follow(range, found, (most, places), &self.seats);
+        if ahead.row.is_empty() && ahead.apart.is_empty() {
             return;
         }
         let mut state = self.shared.lock();
+        if ahead.apart.is_empty() {
+            self.go_on(&mut state, access, stream, &ahead.row);
+        } else {
+            self.leap(&mut state, access, stream, &ahead.apart, most);
+        }
+        self.trim(&mut state);
+    }
+
+    /// Has the source read what comes next of a file that is read in order.
+    fn go_on(&self, state: &mut State, access: &Access, stream: &Stream, ahead: &Range<u64>) {
         let size = state.files[access.file as usize].size();
         if ahead.end >= size {
             stream.end_at(size);
         }
-        let runs = state.missing(access.file, &(ahead.start..ahead.end.min(size)), size);
+        let ahead = ahead.start..ahead.end.min(size);
+        let runs = state.missing(access.file, &ahead, ahead.start, size);
         // A disk does one thing after the other, and a thread that does it, too.
         let together = if access.source.reads_at_once() > 1 { 1 } else { runs.len().max(1) };
         let mut runs = runs.into_iter().peekable();
         while let Some(first) = runs.peek().map(|run| run.range.start) {
             let job: Vec<Run> = runs.by_ref().take(together).collect();
-            if !self.begin(&mut state, access.file, access.source, job, true) {
+            if !self.begin(state, access.file, access.source, job, true) {
                 stream.stop_at(first);
                 break;
             }
         }
-        self.trim(&mut state);
+    }
+
+    /// Has the source read the blocks of the next places of a file whose reads are always as far apart, `most` bytes of
+    /// them. Being short they do not tell how fast the source is.
+    fn leap(&self, state: &mut State, access: &Access, stream: &Stream, places: &[Range<u64>], most: u64) {
+        let size = state.files[access.file as usize].size();
+        let mut bytes = 0;
+        for (place, range) in places.iter().enumerate().filter(|(_, range)| range.start < size) {
+            let runs = state.missing(access.file, &(range.start..range.end.min(size)), 0, size);
+            bytes += run_bytes(&runs);
+            if runs.is_empty() {
+                continue;
+            }
+            if bytes > most || !self.begin(state, access.file, access.source, runs, false) {
+                return stream.give_back(places.len() - place);
+            }
+        }
     }
 
     /// Has all of a file read that is asked for soon. False if there is no room.
     pub fn expect(&self, state: &mut State, file: FileNumber, source: &Arc<dyn Source>) -> bool {
         let size = state.files[file as usize].size();
         state.decider.expect(file, size);
-        let runs = state.missing(file, &(0..size), size);
+        let runs = state.missing(file, &(0..size), 0, size);
         let has_room = runs.is_empty() || self.begin(state, file, source, runs, false);
         self.trim(state);
         has_room
@@ -216,13 +244,14 @@ impl ReadAhead {
 }
 
 impl State {
-    /// Runs of what is neither resident nor being read of a part of a file of `size` bytes.
-    fn missing(&self, file: FileNumber, range: &Range<u64>, size: u64) -> Vec<Run> {
+    /// Runs of what is neither resident nor being read of a part of a file of `size` bytes, in blocks that begin at
+    /// `from` or later.
+    fn missing(&self, file: FileNumber, range: &Range<u64>, from: u64, size: u64) -> Vec<Run> {
         let mut runs = Vec::new();
         for block in self.decider.ahead(file, range) {
             let index = &self.decider.frames().index;
             let resident = index.find(block.address).is_some_and(|slot| index.entry(slot).frame.is_some());
-            if block.start >= range.start && !resident && self.transfers.find(file, block.address).is_none() {
+            if block.start >= from && !resident && self.transfers.find(file, block.address).is_none() {
                 let below = self.decider.frames().tier.as_ref().and_then(|tier| tier.peek(&block));
                 add_block(&mut runs, &block, size, below);
             }

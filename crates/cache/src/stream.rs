@@ -10,7 +10,8 @@
 
 use std::ops::Range;
 
-use crate::sync::{Arc, Mutex, PoisonError};
+use crate::stride::Stride;
+use crate::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// Bytes ahead of a reader: at first, and of one that never waits at most.
 const WINDOW: Range<u64> = 128 << 10..1 << 20;
@@ -40,30 +41,55 @@ pub(crate) enum Found {
 
 /// What was read through one open so far.
 #[derive(Debug, Default)]
-pub struct Stream(Mutex<Position>);
+pub struct Stream(Mutex<(Position, Stride)>);
+
+/// Bytes to be read ahead.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(crate) struct Ahead {
+    /// Behind a reader in a row.
+    pub row: Range<u64>,
+    /// Of one whose reads are always as far apart.
+    pub apart: Vec<Range<u64>>,
+}
 
 impl Stream {
-    /// Takes note of a read; gives the bytes to be read ahead, no more than `most` of them ahead of it. Who is read
-    /// ahead for has a seat until it stops.
-    pub(crate) fn follow(&self, range: &Range<u64>, found: Found, most: u64, seats: &Arc<()>) -> Range<u64> {
-        let mut position = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let ahead = position.follow(range, found, most);
+    fn lock(&self) -> MutexGuard<'_, (Position, Stride)> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Takes note of a read; gives the bytes to be read ahead, no more than `most` of them ahead of it, and of reads
+    /// that are apart `places` at most. Who is read ahead for has a seat until it stops.
+    pub(crate) fn follow(
+        &self,
+        range: &Range<u64>,
+        found: Found,
+        (most, places): (u64, u64),
+        seats: &Arc<()>,
+    ) -> Ahead {
+        let (position, stride) = &mut *self.lock();
+        let row = position.follow(range, found, most);
         match position.window {
             0 => position.seat = None,
             _ => drop(position.seat.get_or_insert_with(|| seats.clone())),
         }
-        ahead
+        let apart = stride.follow(range, (found == Found::Late, found == Found::Cached), places, seats);
+        Ahead { row, apart }
+    }
+
+    /// So many of the places that are apart could not be read ahead.
+    pub(crate) fn give_back(&self, places: usize) {
+        self.lock().1.give_back(places);
     }
 
     /// Nothing could be read ahead from `place` on.
     pub(crate) fn stop_at(&self, place: u64) {
-        let mut position = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let position = &mut self.lock().0;
         position.ahead = position.ahead.min(place);
     }
 
     /// The file ends at `size`: there is nothing to read ahead from there on, unless it grows.
     pub(crate) fn end_at(&self, size: u64) {
-        let mut position = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let position = &mut self.lock().0;
         (position.end, position.ahead) = (size, position.ahead.min(size));
     }
 }
@@ -221,7 +247,7 @@ mod tests {
     #[test]
     fn at_the_end_of_the_file_the_seat_is_free() {
         let (stream, seats) = (Stream::default(), Arc::new(()));
-        let follow = |range, found| stream.follow(&range, found, 0, &seats);
+        let follow = |range, found| stream.follow(&range, found, (0, 0), &seats).row;
         follow(0..4096, Found::Late);
         assert!(!follow(4096..8192, Found::Late).is_empty());
         assert_eq!(Arc::strong_count(&seats), 2);

@@ -92,9 +92,9 @@ pub fn mount(
     Ok(mounted)
 }
 
-/// Mounts a directory of a store at `mountpoint`, for whoever mounts it, and for nobody else unless that is asked for. Of
-/// the options those count that say what stands in front, who asks, how old what is known may be, whether anything may
-/// be changed, and how it ends.
+/// Mounts a directory of a store at `mountpoint`, for whoever mounts it, and for nobody else unless that is asked for.
+/// Of the options those count that say what stands in front, who asks, how old what is known may be, whether anything
+/// may be changed, and how it ends.
 pub fn mount_objects(
     store: Arc<hotset_store::Store>,
     mountpoint: &Path,

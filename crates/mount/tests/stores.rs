@@ -390,6 +390,43 @@ fn what_is_read_of_a_few_places_is_not_read_ahead_far() {
     assert!(asked <= read + 12 * (1 << 20), "{asked} bytes for {read}");
 }
 
+/// Reads of a page each at one distance, as of a column of a table: what was asked for, and for how long.
+fn read_apart(places: impl Iterator<Item = u64>, bytes: &[u8]) -> (u64, usize, Duration) {
+    let s3 = S3::start();
+    s3.put("data/f", bytes);
+    s3.set_link(Link { latency: Duration::from_millis(40), ..Link::default() });
+    let mut mount = Mount::new(s3, 16384, options(Mode::Strict), LIMITS);
+    let file = File::open(mount.at("f")).unwrap();
+    mount.s3.take_asked();
+    let (begun, mut page) = (Instant::now(), [0; 4096]);
+    for at in places {
+        file.read_exact_at(&mut page, at).unwrap();
+        assert!(page == bytes[at as usize..][..4096]);
+    }
+    let took = begun.elapsed();
+    drop(file);
+    mount.stop();
+    let ranges = asked_once(&mount.s3.take_asked());
+    (ranges.iter().map(|(first, last)| last + 1 - first).sum(), ranges.len(), took)
+}
+
+#[test]
+fn who_reads_at_one_distance_has_the_next_places_read_and_nothing_between() {
+    if !can_mount() {
+        return;
+    }
+    let bytes = pattern(12, LONG);
+    // 100 pages: one after the other they take 4 s.
+    let (asked, requests, took) = read_apart((0..100).map(|place| place * 200_704), &bytes);
+    assert!(took < Duration::from_millis(1600), "{took:?}");
+    assert!((100..=150).contains(&requests) && asked == requests as u64 * 4096, "{requests} requests, {asked} bytes");
+    let (asked, requests, took) = read_apart((0..100).rev().map(|place| place * 200_704), &bytes);
+    assert!(took < Duration::from_millis(1600) && requests == 100, "{took:?}, {requests} requests, {asked} bytes");
+    // Who reads here and there has nothing read.
+    let (_, requests, _) = read_apart((0..20).map(|place: u64| place * place * 40_960), &bytes);
+    assert_eq!(requests, 20);
+}
+
 #[test]
 fn a_range_that_fails_fails_who_reads_it_and_nothing_else() {
     if !can_mount() {

@@ -45,6 +45,7 @@ const HOUSES: &[House] = &[
             "transfers",
             "workers",
             "pace",
+            "stride",
             "stream",
             "key_index",
             "leaving",
