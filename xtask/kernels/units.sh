@@ -49,8 +49,9 @@ pid() { systemctl show -p MainPID --value "$1"; }
 
 systemctl start reader unlimited
 systemctl start hotset-record@reader
-is 'record starts' within 60 active hotset-record@reader
-sleep 20
+recorded() { [ -e /var/lib/private/hotset/reader.hst ] || [ -e /var/lib/hotset/reader.hst ]; }
+is 'record starts' within 240 recorded
+sleep 10
 systemctl stop hotset-record@reader
 is 'record stops' inactive hotset-record@reader
 is 'record ends well' sh -c '[ "$(systemctl show -p Result --value hotset-record@reader)" = success ]'
