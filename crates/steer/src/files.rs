@@ -14,6 +14,7 @@ use std::time::{Duration, Instant};
 use hotset_feed::FileId;
 use rustix::fs::inotify::{self, CreateFlags, WatchFlags};
 use rustix::fs::{AtFlags, Dir, FileType, Mode, OFlags, ResolveFlags};
+use rustix::io::Errno;
 
 use crate::error::{SteerError, io};
 use crate::ground::{Changes, Found};
@@ -104,7 +105,13 @@ impl Files {
         let resolve = ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS | ResolveFlags::NO_MAGICLINKS;
         let mut open = vec![PathBuf::from(".")];
         while let Some(folder) = open.pop() {
-            let Ok(opened) = rustix::fs::openat2(&root, &folder, flags, Mode::empty(), resolve) else { continue };
+            let opened = match rustix::fs::openat2(&root, &folder, flags, Mode::empty(), resolve) {
+                // A kernel before 5.6, or a filter of system calls: nothing below would be found.
+                Err(Errno::NOSYS) => return Err(io(format!("walk {} (openat2)", top.display()))(Errno::NOSYS.into())),
+                // It has gone, or is a link by now.
+                Err(_) => continue,
+                Ok(opened) => opened,
+            };
             self.watch(&opened);
             for entry in Dir::read_from(&opened).into_iter().flatten().flatten() {
                 let name = OsStr::from_bytes(entry.file_name().to_bytes());

@@ -32,8 +32,9 @@ pub const MOST_PARTS: usize = 10_000;
 const ON_THEIR_WAY: usize = 16;
 const AT_FIRST: usize = 2;
 
-/// The name under which an object has the mark of the upload that it comes from, in its metadata.
-const MARK: &str = "hotset-upload";
+/// The name under which an object has the mark of the upload that it comes from, in its metadata: an identifier, since
+/// Azure takes nothing else.
+const MARK: &str = "hotsetupload";
 
 /// The status of what a store cannot do.
 const NOT_IMPLEMENTED: u16 = 501;

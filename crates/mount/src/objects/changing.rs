@@ -503,7 +503,11 @@ impl Objects {
             (_, Some(None)) => return Err(Errno::ISDIR.into()),
             _ => {}
         }
-        let object = self.store.head(&from)?;
+        let object = self.store.head(&from).inspect_err(|error| {
+            if matches!(error, StoreError::Missing) {
+                self.names.change(&from);
+            }
+        })?;
         if object.size() > COPIED {
             return Err(Errno::XDEV.into());
         }
