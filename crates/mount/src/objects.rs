@@ -229,7 +229,7 @@ impl Objects {
         let was_written = self.is_written(&path);
         let (known, asked) = self.find(&path)?;
         let object = known.ok_or(Errno::NOENT)?;
-        if let (Some(keeps), Some(object)) = (expected, &object) {
+        if let (Some((keeps, _)), Some(object)) = (expected, &object) {
             return self.begin_expected(&path, (object, asked), keeps, caller);
         }
         self.expect_write(expected, caller);

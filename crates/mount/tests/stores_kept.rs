@@ -9,6 +9,7 @@ use std::process::Command;
 use std::thread;
 use std::time::Duration;
 
+use hotset_mount::{Options, Staleness};
 use hotset_store::PART;
 use hotset_testkit::s3::{Fault, S3};
 use rustix::io::Errno;
@@ -155,5 +156,24 @@ fn what_was_sent_can_be_cut_to_nothing_and_written_anew() {
     close(file).unwrap();
     assert_eq!(fs::read(mount.at("f")).unwrap(), b"anew");
     assert_eq!(object(&mount.s3, "data/f").unwrap(), b"anew");
+    mount.stop();
+}
+
+/// Who appends to what is not believed to be there has it looked up once more, and opens what is.
+#[test]
+fn what_another_program_has_just_made_is_appended_to() {
+    if !can_mount() {
+        return;
+    }
+    let s3 = S3::start();
+    s3.put("data/d/other", "1");
+    let staleness = Staleness::For(Duration::from_secs(60));
+    let mut mount = Mount::new(s3, 0, Options { staleness, ..options(MODES[0]) }, LIMITS);
+    assert_eq!(fs::read_dir(mount.at("d")).unwrap().count(), 1);
+    mount.s3.put("data/d/log", "1\n");
+    let mut log = OpenOptions::new().append(true).create(true).open(mount.at("d/log")).unwrap();
+    log.write_all(b"2\n").unwrap();
+    close(log).unwrap();
+    assert_eq!(object(&mount.s3, "data/d/log").unwrap(), b"1\n2\n");
     mount.stop();
 }

@@ -113,7 +113,11 @@ impl Objects {
         let flags = OFlags::from_bits_retain(flags);
         let only_new = flags.contains(OFlags::EXCL);
         if !only_new && !flags.contains(OFlags::TRUNC) {
-            self.check_is_missing(&path)?;
+            self.check_is_missing(&path).inspect_err(|error| {
+                if Errno::from_io_error(error) == Some(Errno::STALE) {
+                    self.writes.iter().for_each(|writes| writes.expect(caller.pid, true));
+                }
+            })?;
         }
         let written = self.begin(&path, None, (false, only_new), (caller, None))?;
         let found = self.passing(&written.node);
@@ -158,13 +162,13 @@ impl Objects {
 
     /// Whether the thread is about to write what it looks up, having met another version of it: if so, whether it keeps
     /// what is there. Directories come before that.
-    pub(super) fn take_expected(&self, caller: Caller) -> Option<bool> {
+    pub(super) fn take_expected(&self, caller: Caller) -> Option<(bool, Instant)> {
         self.writes.as_ref()?.take_expected(caller.pid)
     }
 
-    pub(super) fn expect_write(&self, expected: Option<bool>, caller: Caller) {
+    pub(super) fn expect_write(&self, expected: Option<(bool, Instant)>, caller: Caller) {
         let expected = self.writes.iter().zip(expected);
-        expected.for_each(|(writes, keeps)| writes.expect(caller.pid, keeps));
+        expected.for_each(|(writes, expected)| writes.expect_since(caller.pid, expected));
     }
 
     /// The thread that looks an object up, of which the store was asked at this time, is about to write it.

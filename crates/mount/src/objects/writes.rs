@@ -175,17 +175,21 @@ impl Writes {
 
     /// The thread is about to look up what it wants to write.
     pub fn expect(&self, thread: u32, keeps: bool) {
+        self.expect_since(thread, (keeps, Instant::now()));
+    }
+
+    /// It still is, having said so at that time. Threads that are not seen here all have the number 0.
+    pub fn expect_since(&self, thread: u32, expected: (bool, Instant)) {
         let mut table = self.lock();
         table.expected.retain(|_, (_, since)| since.elapsed() < EXPECTED);
-        if table.expected.len() < MOST {
-            table.expected.insert(thread, (keeps, Instant::now()));
+        if table.expected.len() < MOST && thread != 0 {
+            table.expected.insert(thread, expected);
         }
     }
 
-    /// The thread looks something up: whether it keeps what is there, if it wants to write it.
-    pub fn take_expected(&self, thread: u32) -> Option<bool> {
-        let (keeps, since) = self.lock().expected.remove(&thread)?;
-        (since.elapsed() < EXPECTED).then_some(keeps)
+    /// The thread looks something up: whether it keeps what is there, if it wants to write it, and when it said so.
+    pub fn take_expected(&self, thread: u32) -> Option<(bool, Instant)> {
+        self.lock().expected.remove(&thread).filter(|(_, since)| since.elapsed() < EXPECTED)
     }
 
     /// The thread opens what it was told to, to keep what is there or not, as it has said then.
