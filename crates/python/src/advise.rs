@@ -1,9 +1,9 @@
 //! How much memory a cache should have, and which policy.
 
 use hotset_core::spec::SizeSpec;
+use hotset_core::storage::Store;
 use hotset_sim::SimError;
 use hotset_sim::advise::{Advisor, buffers};
-use hotset_core::storage::Store;
 use hotset_sim::inspect::{Ranking, inspect};
 use hotset_sim::select::Selection;
 use pyo3::prelude::*;
