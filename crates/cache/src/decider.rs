@@ -375,7 +375,6 @@ impl Decider {
         };
         let priced = self.prices.as_mut().map(|prices| prices.of(&blocks));
         let Cost { together: cost, apart: cost_apart } = priced.unwrap_or_default();
-        let mut missed = None;
         for (index, block) in blocks.iter().enumerate() {
             let reference = Reference {
                 time: self.hosted.tick(),
@@ -401,13 +400,12 @@ impl Decider {
                 }
                 _ => self.access(block, reference, serve),
             };
-            missed = if hit { missed } else { Some(block.address) };
+            if let (Some(prices), false) = (&mut self.prices, hit) {
+                prices.head = Some(block.address.wrapping_add(1));
+            }
             let class = self.viewer.rules().map(|_| piece.class);
             let begins = index == 0 && !piece.continues;
             self.counts.note(&mut self.open, begins, piece.write, hit, request.app, class);
-        }
-        if let (Some(prices), Some(last)) = (&mut self.prices, missed) {
-            prices.head = Some(last.wrapping_add(1));
         }
         self.count_host();
         blocks.clear();

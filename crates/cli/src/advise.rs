@@ -10,7 +10,6 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 use hotset_capture::record::Recorder;
 use hotset_core::spec::SizeSpec;
-use hotset_core::storage::Store;
 use hotset_results::write_json;
 use hotset_sim::advise::{Advice, Advisor, buffers};
 use hotset_sim::inspect::{Inspection, Ranking, inspect};
@@ -22,6 +21,7 @@ use crate::progress::{Reading, Terminal};
 use crate::report::ReportArgs;
 use crate::results;
 use crate::select::{self, FilterArgs};
+use crate::storage;
 use crate::traces::{CutArgs, Opener, ReadArgs};
 use steps::Steps;
 
@@ -109,12 +109,11 @@ impl Advise {
 
     fn advisor(&self) -> Result<Advisor, Failure> {
         let size = |text: &String| SizeSpec::parse(text).map_err(|error| Failure::spec("--size", text, &error));
-        let store = |text: &String| Store::parse(text).map_err(|error| Failure::spec("--store", text, &error));
         Ok(Advisor {
             memory: self.size.as_ref().map(size).transpose()?,
             options: self.cut.options(),
             selection: self.filter.selection()?,
-            store: self.store.as_ref().map(store).transpose()?,
+            store: storage::read("--store", self.store.as_deref())?,
             ..Advisor::default()
         })
     }

@@ -30,6 +30,7 @@ mod select;
 mod shell;
 mod simulate;
 mod steer;
+mod storage;
 mod text_file;
 mod top;
 mod traces;

@@ -17,7 +17,6 @@ use clap::{Args, ValueEnum};
 use hotset_cache::{CacheError, FileCache, Recording, Settings};
 use hotset_core::policy::{PolicySpec, Setting};
 use hotset_core::spec::Value;
-use hotset_core::storage::Store;
 use hotset_mount::{Mode, Options, Staleness, device_at};
 use log::Log;
 use steered::Prepared;
@@ -27,6 +26,7 @@ use crate::classes;
 use crate::control;
 use crate::destination::Destination;
 use crate::failure::Failure;
+use crate::storage;
 
 /// Serve a directory, or objects of a store, through a cache that decides as the simulator does
 #[derive(Args)]
@@ -249,8 +249,7 @@ impl Mount {
 
     fn cache(&self, policy: &PolicySpec, block: u64) -> Result<FileCache, Failure> {
         let rules = self.classes.as_deref().map(classes::read).transpose()?;
-        let parse = |text: &String| Store::parse(text).map_err(|error| Failure::spec("--store", text, &error));
-        let store = self.store.as_ref().map(parse).transpose()?;
+        let store = storage::read("--store", self.store.as_deref())?;
         let settings = Settings { policy: policy.clone(), memory: self.memory, block, rules, seed: self.seed, store };
         // The scheme is checked before a recording replaces a file.
         let Some(path) = &self.record else { return Ok(FileCache::new(&settings, None)?) };

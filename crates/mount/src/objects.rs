@@ -229,8 +229,8 @@ impl Objects {
         let was_written = self.is_written(&path);
         let (known, asked) = self.find(&path)?;
         let object = known.ok_or(Errno::NOENT)?;
-        if let (Some((keeps, _)), Some(object)) = (expected, &object) {
-            return self.begin_expected(&path, (object, asked), keeps, caller);
+        if let (Some(expected), Some(object)) = (expected, &object) {
+            return self.begin_expected(&path, (object, asked), expected.keeps, caller);
         }
         self.expect_write(expected, caller);
         // What is being written may be there soon, or be there since the store was asked.

@@ -66,6 +66,11 @@ fn staying(limits: &Limits, options: &ClientOptions) -> object_store::Result<Htt
     let client = reqwest::Client::builder()
         .redirect(Policy::none())
         .http1_only()
+        // Lengths and ranges are those of the object.
+        .no_gzip()
+        .no_brotli()
+        .no_zstd()
+        .no_deflate()
         .https_only(!allows_http)
         .timeout(limits.for_request())
         .connect_timeout(limits.for_connection())

@@ -255,8 +255,7 @@ impl Input {
             return Err(TraceError::new(&self.path, place, message));
         }
         let message = format!(
-            "the {} data is truncated or corrupt after {} compressed bytes ({error}); expected it to go on",
-            name,
+            "the {name} data is truncated or corrupt after {} compressed bytes ({error}); expected it to go on",
             self.progress.bytes()
         );
         let error = TraceError::new(&self.path, place, message);

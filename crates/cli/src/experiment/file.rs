@@ -5,7 +5,6 @@ use std::path::Path;
 
 use hotset_core::policy::PolicySpec;
 use hotset_core::spec::{SizeSpec, SpecError, Value};
-use hotset_core::storage::Store;
 use hotset_sim::BlockSize;
 use hotset_sim::clock::{Every, Options};
 use hotset_sim::select::{Filter, Selection, Warmup};
@@ -15,6 +14,7 @@ use super::measure::Measure;
 use super::mixes::Mix;
 use super::row::AnyRow;
 use crate::failure::Failure;
+use crate::storage;
 use crate::traces::{Deletes, Maps};
 
 /// An experiment as it is written.
@@ -182,8 +182,7 @@ impl File {
     /// The machine that it runs on, if it has a clock.
     pub fn machine(&self, path: &Path) -> Result<Option<Options>, Failure> {
         let place = format!("{}, store", path.display());
-        let parse = |text: &String| Store::parse(text).map_err(|error| Failure::spec(&place, text, &error));
-        let store = self.store.as_ref().map(parse).transpose()?;
+        let store = storage::read(&place, self.store.as_deref())?;
         let every = self.every.as_deref().map(Every::parse).transpose();
         let every = every.map_err(|error| Failure::Usage(format!("{}, every: {error}", path.display())))?;
         Ok((store.is_some() || every.is_some()).then_some(Options { store, every, ..Options::default() }))

@@ -3,13 +3,12 @@
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use hotset_core::storage::Store;
 use hotset_results::write_json;
 use hotset_sim::clock::{Every, Options};
 use hotset_sim::results::SeriesRow;
 
 use crate::failure::Failure;
-use crate::results;
+use crate::{results, storage};
 
 /// A store behind the cache, and series over time.
 #[derive(Args)]
@@ -30,8 +29,7 @@ pub(super) struct ClockArgs {
 impl ClockArgs {
     /// What is to be replayed on a clock, or timed itself, if anything is.
     pub(super) fn options(&self, costs: bool) -> Result<Option<Options>, Failure> {
-        let parse = |text: &String| Store::parse(text).map_err(|error| Failure::spec("--store", text, &error));
-        let store = self.store.as_ref().map(parse).transpose()?;
+        let store = storage::read("--store", self.store.as_deref())?;
         let every = self.series.as_ref().map(|_| self.every);
         Ok((store.is_some() || every.is_some() || costs).then_some(Options { store, every, costs }))
     }

@@ -21,7 +21,7 @@ use rustix::io::Errno;
 use super::bytes::stamp;
 use super::names::{Change, parent_of};
 use super::nodes::{Node, What};
-use super::writes::Writes;
+use super::writes::{Expected, Writes};
 use super::written::{Written, refused};
 use super::{Objects, Open, part};
 use crate::apps::{is_killed, process};
@@ -113,11 +113,7 @@ impl Objects {
         let flags = OFlags::from_bits_retain(flags);
         let only_new = flags.contains(OFlags::EXCL);
         if !only_new && !flags.contains(OFlags::TRUNC) {
-            self.check_is_missing(&path).inspect_err(|error| {
-                if Errno::from_io_error(error) == Some(Errno::STALE) {
-                    self.writes.iter().for_each(|writes| writes.expect(caller.pid, true));
-                }
-            })?;
+            self.check_is_missing(&path, caller)?;
         }
         let written = self.begin(&path, None, (false, only_new), (caller, None))?;
         let found = self.passing(&written.node);
@@ -125,11 +121,12 @@ impl Objects {
     }
 
     /// What the kernel believes not to be there may have come meanwhile, and is not to be replaced: then it is to look
-    /// the name up anew.
-    fn check_is_missing(&self, path: &str) -> io::Result<()> {
+    /// the name up anew, for the thread to write it.
+    fn check_is_missing(&self, path: &str, caller: Caller) -> io::Result<()> {
         match self.store.check_is_missing(path) {
             Err(StoreError::Exists) => {
                 self.names.change(path);
+                self.writes()?.expect(caller.pid, Expected::new(true));
                 Err(Errno::STALE.into())
             }
             done => done.map_err(|error| refused(error).into()),
@@ -154,21 +151,22 @@ impl Objects {
         match is_same.and_then(|()| if keeps { self.check_is_same(node) } else { Ok(()) }) {
             Ok(()) => drop(self.begin(&node.path, Some(object.clone()), (keeps, false), (caller, Some(caller.pid)))?),
             // The kernel looks up only once more what the name stands for: it is that which is to be written.
-            Err(error) if Errno::from_io_error(&error) == Some(Errno::STALE) => writes.expect(caller.pid, keeps),
+            Err(error) if Errno::from_io_error(&error) == Some(Errno::STALE) => {
+                writes.expect(caller.pid, Expected::new(keeps));
+            }
             Err(error) => return Err(error),
         }
         Err(Errno::STALE.into())
     }
 
-    /// Whether the thread is about to write what it looks up, having met another version of it: if so, whether it keeps
-    /// what is there. Directories come before that.
-    pub(super) fn take_expected(&self, caller: Caller) -> Option<(bool, Instant)> {
+    /// Whether the thread is about to write what it looks up, having met another version of it.
+    pub(super) fn take_expected(&self, caller: Caller) -> Option<Expected> {
         self.writes.as_ref()?.take_expected(caller.pid)
     }
 
-    pub(super) fn expect_write(&self, expected: Option<(bool, Instant)>, caller: Caller) {
-        let expected = self.writes.iter().zip(expected);
-        expected.for_each(|(writes, expected)| writes.expect_since(caller.pid, expected));
+    /// It has looked up a directory on the way there.
+    pub(super) fn expect_write(&self, expected: Option<Expected>, caller: Caller) {
+        self.writes.iter().zip(expected).for_each(|(writes, expected)| writes.expect(caller.pid, expected));
     }
 
     /// The thread that looks an object up, of which the store was asked at this time, is about to write it.

@@ -155,6 +155,11 @@ impl Table {
         let (node, _) = self.nodes.get(self.numbers.get(identity)?)?;
         Some(node)
     }
+
+    /// Numbers of which blocks may still be there, though the kernel does not know them.
+    fn left(&self) -> usize {
+        self.forgotten.len() + self.lost.len()
+    }
 }
 
 /// [`Table::most`] at least.
@@ -282,12 +287,12 @@ impl Nodes {
     /// Whenever much is forgotten: `forget` is asked of each whether the cache has let go of it.
     pub fn sift(&self, forget: impl Fn(FileNumber) -> bool) {
         let mut table = lock(&self.0);
-        if table.forgotten.len() + table.lost.len() < table.most {
+        if table.left() < table.most {
             return;
         }
         table.forgotten.retain(|_, file| !forget(*file));
         table.lost.retain(|file| !forget(*file));
-        table.most = FORGOTTEN.max(2 * (table.forgotten.len() + table.lost.len()));
+        table.most = FORGOTTEN.max(2 * table.left());
     }
 }
 

@@ -42,8 +42,8 @@ struct Table {
     made: BTreeSet<String>,
     /// Names that are being moved from and to.
     moving: HashSet<String>,
-    /// Threads that look an object up to write it, and since when: whether they keep what is there.
-    expected: HashMap<u32, (bool, Instant)>,
+    /// Threads that look an object up to write it.
+    expected: HashMap<u32, Expected>,
     /// Names of what is being sent, or of which a handle is being closed.
     closing: Vec<String>,
 }
@@ -52,6 +52,21 @@ struct Entry {
     written: Arc<Written>,
     /// The thread that is to open it, and since when.
     promised: Option<(u32, Instant)>,
+}
+
+/// That a thread looks an object up to write it.
+#[derive(Clone, Copy)]
+pub(super) struct Expected {
+    /// It keeps what is there.
+    pub keeps: bool,
+    since: Instant,
+}
+
+impl Expected {
+    /// From now on.
+    pub fn new(keeps: bool) -> Expected {
+        Expected { keeps, since: Instant::now() }
+    }
 }
 
 impl Entry {
@@ -173,23 +188,18 @@ impl Writes {
         Ok(Moving { writes: self, names: names.map(str::to_owned) })
     }
 
-    /// The thread is about to look up what it wants to write.
-    pub fn expect(&self, thread: u32, keeps: bool) {
-        self.expect_since(thread, (keeps, Instant::now()));
-    }
-
-    /// It still is, having said so at that time. Threads that are not seen here all have the number 0.
-    pub fn expect_since(&self, thread: u32, expected: (bool, Instant)) {
+    /// The thread is about to look up what it wants to write. Threads that are not seen here all have the number 0.
+    pub fn expect(&self, thread: u32, expected: Expected) {
         let mut table = self.lock();
-        table.expected.retain(|_, (_, since)| since.elapsed() < EXPECTED);
+        table.expected.retain(|_, expected| expected.since.elapsed() < EXPECTED);
         if table.expected.len() < MOST && thread != 0 {
             table.expected.insert(thread, expected);
         }
     }
 
-    /// The thread looks something up: whether it keeps what is there, if it wants to write it, and when it said so.
-    pub fn take_expected(&self, thread: u32) -> Option<(bool, Instant)> {
-        self.lock().expected.remove(&thread).filter(|(_, since)| since.elapsed() < EXPECTED)
+    /// The thread looks something up: what it wants to write, if it does.
+    pub fn take_expected(&self, thread: u32) -> Option<Expected> {
+        self.lock().expected.remove(&thread).filter(|expected| expected.since.elapsed() < EXPECTED)
     }
 
     /// The thread opens what it was told to, to keep what is there or not, as it has said then.

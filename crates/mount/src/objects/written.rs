@@ -351,14 +351,11 @@ impl State {
         }
     }
 
-    /// From its begin, as if nothing had been there.
-    fn begin_anew(&mut self) {
-        (self.before, self.upload, self.sent, self.least) = (None, None, 0, 0);
-        (self.window, self.is_sealed) = (Vec::new(), false);
-    }
-
     fn cut(&mut self, store: &Arc<Store>, path: &str, size: u64) -> io::Result<()> {
         if size == 0 {
+            // From its begin, as if nothing had been there.
+            (self.before, self.upload, self.sent, self.least) = (None, None, 0, 0);
+            self.window = Vec::new();
             return Ok(());
         }
         if size > longest() {
@@ -433,11 +430,11 @@ impl Source for Written {
     fn set_len(&self, size: u64) -> io::Result<()> {
         let mut state = self.lock();
         state.check()?;
-        if size == 0 {
-            state.begin_anew();
-        } else if state.length() == size {
+        if size > 0 && state.length() == size {
             return Ok(());
         }
+        // What was sent can be cut to nothing alone.
+        state.is_sealed &= size > 0;
         drop(state);
         self.change(|state| state.cut(&self.store, self.path(), size))
     }
