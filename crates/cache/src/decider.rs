@@ -9,7 +9,7 @@ use hotset_core::classify::{Class, FileFacts, Rules};
 use hotset_core::counters::Counters;
 use hotset_core::policy::dynamic::DynPolicy;
 use hotset_core::policy::{
-    self, App, Args, Done, Explanation, Outcome, PolicySpec, Profiling, Reference, Slot, Work, file_group,
+    self, App, Args, Done, Explanation, Outcome, PolicySpec, Profiling, Reference, Slot, Work, block_group, file_group,
 };
 use hotset_core::request::{Op, Request};
 use hotset_core::storage::{Cost, Idle, Store};
@@ -266,11 +266,7 @@ impl Decider {
 
     /// Decides about all blocks of `request`. `serve` is told of each before the next decision may send it away.
     pub fn decide(&mut self, request: &Request, size: Option<u64>, facts: &FileFacts, serve: &mut Serve) {
-        // As in the simulator: where addresses are those of files.
-        let group = match &self.addresses {
-            Addresses::Plain(_) => file_group(facts.path, facts.kind),
-            Addresses::Shown(_) => 0,
-        };
+        let group = file_group(facts.path, facts.kind);
         let mut steps = std::mem::take(&mut self.steps);
         self.viewer.show(request, size, facts, &mut steps);
         for step in steps.drain(..) {
@@ -381,7 +377,7 @@ impl Decider {
                 clock: request.time,
                 file: (block.address >> 32) as u32,
                 block: block.address as u32,
-                group,
+                group: block_group(&piece.space, group),
                 app: request.app,
                 write: piece.write,
                 class: piece.class,

@@ -37,7 +37,7 @@ impl Ground {
 }
 
 /// Specs beyond the defaults: policies in policies, parts of several block sizes.
-const MORE: [&str; 12] = [
+const MORE: [&str; 15] = [
     "bypass(2q,texture)",
     "bypass(arc,config)",
     "demote(arc,mru,client=30%)",
@@ -46,6 +46,9 @@ const MORE: [&str; 12] = [
     "render(adapt=off)",
     "attribute(16K/128 id, x/4K temporal, 128K/64K sequential)",
     "attribute(8K/512 id, x/16K general, lookup=full, atime=off)",
+    "undivided(gdsf, id=256B, block=8K)",
+    "undivided(auto(curves=inline), lookup=full)",
+    "bypass(auto(curves=inline), output)",
     "unix(inodes=8K, block=8K)",
     "qos(lru, interval=100, blender=50%, cc1=20%)",
     "ucp(arc, interval=200)",

@@ -21,7 +21,7 @@ fn a_recording_of_a_mount_replayed_gives_the_same_counts() {
     if !can_mount() {
         return;
     }
-    for policy in ["lru", "2q", "render", "attribute", "bypass(arc,output)"] {
+    for policy in ["lru", "2q", "render", "attribute", "undivided(gdsf)", "bypass(arc,output)"] {
         let record = tempfile::Builder::new().suffix(".hst").tempfile().unwrap().into_temp_path();
         let record = record.to_str().unwrap();
         let mut mount = Mount::new(&["--memory", "256K", "--policy", policy, "--record", record]);

@@ -248,7 +248,7 @@ struct Feed {
     cells: Vec<(Vec<usize>, Box<dyn Cell<u64>>)>,
     /// References so far.
     begin: u64,
-    /// Types of files, by number, in the plain view.
+    /// Types of blocks, by the high half of addresses.
     groups: Vec<u32>,
 }
 
@@ -292,6 +292,7 @@ impl Feed {
             if expanded.is_empty() {
                 break;
             }
+            self.groups.extend_from_slice(&shower.groups()[self.groups.len()..]);
             self.take(expanded, progress);
         }
     }

@@ -147,6 +147,7 @@ pub(crate) fn show(requests: &Requests, view: &View, policy: &str) -> Result<Ref
     }
     let mut shown = numbering.finish();
     shown.classes = shower.classes();
+    shown.groups = shower.groups().to_vec();
     shown.block_bytes = shower.into_block_bytes();
     shown.apps.clone_from(&requests.tables.apps);
     Ok(shown)

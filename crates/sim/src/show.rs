@@ -5,6 +5,7 @@ use std::collections::VecDeque;
 
 use hashbrown::HashMap;
 use hotset_core::classify::{Class, FileFacts};
+use hotset_core::policy::{block_group, file_group};
 use hotset_core::request::Request;
 use hotset_core::view::{Blocks, Former, Object, Piece, Space, Spaces, Step, View, Viewer};
 use hotset_trace::{FileInfo, UNKNOWN_SIZE};
@@ -23,13 +24,17 @@ pub(crate) struct Shower {
     viewer: Viewer,
     times: bool,
     spaces: Spaces,
-    /// By the high half of addresses: bytes of a block there.
+    /// By the high half of addresses: bytes of a block there,
     block_bytes: Vec<u64>,
+    /// and what type they are of.
+    groups: Vec<u32>,
     /// By file, where its blocks lie; empty where no file is deleted or cut.
     of_file: HashMap<u32, Vec<Place>>,
     in_hand: InHand,
-    /// The request at hand, what is left of it, and how many blocks of the first step earlier pieces hold.
+    /// The request at hand, and the type of its file.
     request: Request,
+    group: u32,
+    /// What is left of the request, and how many blocks of the first step earlier pieces hold.
     steps: VecDeque<Step>,
     done: u64,
 }
@@ -52,9 +57,11 @@ impl Shower {
             times: requests.has_time,
             spaces: Spaces::default(),
             block_bytes: Vec::new(),
+            groups: Vec::new(),
             of_file: HashMap::new(),
             in_hand: InHand::default(),
             request: Request::default(),
+            group: 0,
             steps: VecDeque::new(),
             done: 0,
         }
@@ -73,6 +80,11 @@ impl Shower {
     /// By the high half of addresses, bytes of a block there.
     pub fn into_block_bytes(self) -> Vec<u64> {
         self.block_bytes
+    }
+
+    /// By the high half of addresses, the type of what lies there.
+    pub fn groups(&self) -> &[u32] {
+        &self.groups
     }
 
     /// Appends references of `told.requests` from number `at` on to `out` until that is full, and moves `at` on. Does
@@ -99,6 +111,7 @@ impl Shower {
             let facts = FileFacts { path: &info.path, size: info.size, kind: info.kind, app };
             self.viewer.show(&request, size, &facts, &mut shown);
             self.request = request;
+            self.group = if self.viewer.are_objects() { 0 } else { file_group(&info.path, info.kind) };
             self.steps.extend(shown.drain(..));
             *at += 1;
         }
@@ -154,6 +167,7 @@ impl Shower {
     fn note(&mut self, space: Space, bytes: u64, high: u32, number: u64) {
         if self.block_bytes.len() <= high as usize {
             self.block_bytes.resize(high as usize + 1, bytes);
+            self.groups.resize(high as usize + 1, block_group(&space, self.group));
         }
         if let (Object::File(file), true) = (space.object, self.viewer.deletes()) {
             let place = Place { high, first: number >> 32 << 32, bytes, inode: space.inode };

@@ -73,8 +73,8 @@ fn future(trace: &[Slot]) -> Future {
     Future::Told(Told { slots: std::sync::Arc::new(trace.to_vec()), next_use: std::sync::Arc::new(next_use) })
 }
 
-/// Schemes that give each application a part, or each object scores, when it comes.
-const LEFT_OUT: &[&str] = &["apr", "best", "equal", "eta", "qos", "ucp", "virtual"];
+/// Schemes that give each application a part, or each object scores, when it comes, or that resize a policy.
+const LEFT_OUT: &[&str] = &["apr", "best", "equal", "eta", "qos", "ucp", "undivided", "virtual"];
 
 #[test]
 fn no_policy_allocates_once_it_is_built() {

@@ -73,6 +73,22 @@ const SHOWN: &[Shown] = &[
         &[(Op::Open, "/f", 1), (Op::Read, "/f", 1)],
         &["read directory by 4096", "read inode by 128", "read datafile by 4096"],
     ),
+    (
+        "undivided(id=256B, block=8K)",
+        &[(Op::Open, "/f", 1), (Op::Read, "/f", 1)],
+        &["read directory by 256", "read inode by 256", "write inode by 256", "read datafile by 8192"],
+    ),
+    (
+        "undivided(lookup=full, atime=off)",
+        &[(Op::Stat, "/d/f", 1), (Op::Read, "/d/f", 512 * K)],
+        &[
+            "read directory by 128",
+            "read inode by 128",
+            "read directory by 128",
+            "read inode by 128",
+            "read large by 4096",
+        ],
+    ),
 ];
 
 /// A spec, a class, and the blocks of the longest request for it: at first, and when the cache has been made twice as
@@ -87,6 +103,8 @@ const PIECES: &[(&str, &str, [u32; 2])] = &[
     ("unix", "datafile", [64, 128]),
     ("unix(pieces=part)", "datafile", [56, 56]),
     ("unix(pieces=part)", "inode", [256, 256]),
+    ("undivided", "datafile", [64, 128]),
+    ("undivided", "inode", [2048, 4096]),
 ];
 
 fn args(spec: &str) -> (PolicySpec, Args) {

@@ -74,6 +74,14 @@ impl Room {
         }
     }
 
+    /// The most bytes that the policy can be told of.
+    pub fn most(&self) -> u64 {
+        match self.told {
+            Told::Entries { .. } => u64::MAX,
+            Told::Units(unit) => unit * MOST,
+        }
+    }
+
     /// True if so many bytes fit where nothing else is.
     pub fn admits(&self, bytes: u64) -> bool {
         match self.told {

@@ -1,6 +1,7 @@
 //! Types of files, as numbers that every host gives alike.
 
 use crate::request::Kind;
+use crate::view::Space;
 
 /// Longest extension in bytes; what is longer is part of a name.
 const LONGEST: usize = 16;
@@ -15,6 +16,11 @@ pub fn file_group(path: &str, kind: Kind) -> u32 {
     // FNV-1a.
     let bytes = extension.bytes().map(|byte| byte.to_ascii_lowercase()).chain([kind as u8]);
     bytes.fold(0x811c_9dc5, |hash: u32, byte| (hash ^ u32::from(byte)).wrapping_mul(0x0100_0193))
+}
+
+/// The number of a block's type: that of its file, or of inodes or directories if it is a block of these.
+pub fn block_group(space: &Space, of_file: u32) -> u32 {
+    space.metadata().map_or(of_file, |kind| file_group("", kind))
 }
 
 /// Words for the type of such a file.

@@ -22,7 +22,7 @@ pub use args::{Args, Interval, Run};
 pub use argument::{Argument, Part};
 pub use entry::{Catalog, Entry, Requirements};
 pub use explanation::{Came, Explained, Explanation, Flow, Names, Treatment};
-pub use group::file_group;
+pub use group::{block_group, file_group};
 pub use note::{Extra, HitRates, Note, PartRoom, Promise, Repartition, Worth};
 pub use param::{Param, ParamKind};
 pub use spec::PolicySpec;
@@ -498,7 +498,7 @@ pub trait Policy: Sized + Send {
         None
     }
 
-    /// Blocks of `class` that fit. No limit unless a scheme says so.
+    /// Blocks of data of `class` that fit. No limit unless a scheme says so.
     fn room(&self, _class: Class) -> u32 {
         u32::MAX
     }

@@ -97,6 +97,7 @@ entries! {
         shared::Shared,
         size::Size,
         ucp::Ucp,
+        undivided::Undivided,
         unix::Unix,
         virtual_io::VirtualIo,
     }

@@ -19,6 +19,7 @@ pub mod shared;
 pub mod size;
 mod slot_map;
 pub mod ucp;
+pub mod undivided;
 pub mod unix;
 pub mod virtual_io;
 

@@ -73,13 +73,18 @@ pub struct Parted<S> {
 }
 
 /// Bytes of a cache of `capacity` blocks of the run's size.
-fn total_bytes(args: &Args, name: &str, capacity: u32) -> Result<u64, SpecError> {
+pub(super) fn total_bytes(args: &Args, name: &str, capacity: u32) -> Result<u64, SpecError> {
     let block = args.block_bytes().ok_or_else(|| {
         SpecError::new(format!(
             "{name} divides a cache by bytes, but blocks of this trace have no size in bytes: give --block"
         ))
     })?;
     Ok(block * u64::from(capacity))
+}
+
+/// What naming a file touches, by the parameters that say so.
+pub(super) fn metadata(args: &Args) -> Metadata {
+    Metadata { full_lookup: args.word("lookup") == "full", access_times: args.word("atime") == "strict" }
 }
 
 impl<S: Scheme> Policy for Parted<S> {
@@ -99,12 +104,10 @@ impl<S: Scheme> Policy for Parted<S> {
     fn view(args: &Args, capacity: u32) -> Result<View, SpecError> {
         let layout = S::layout(args, total_bytes(args, S::INFO.name, capacity)?)?;
         let block_bytes = layout.parts.iter().map(|part| part.block).collect();
-        let metadata =
-            Metadata { full_lookup: args.word("lookup") == "full", access_times: args.word("atime") == "strict" };
         Ok(View {
             rules: Some(layout.rules),
             parts: Some(Parts { of_class: layout.of_class, block_bytes }),
-            metadata: Some(metadata),
+            metadata: Some(metadata(args)),
         })
     }
 

@@ -21,6 +21,17 @@ pub struct Space {
     pub part: u8,
 }
 
+impl Space {
+    /// The kind of metadata that is here, if it is none of a file's data.
+    pub fn metadata(&self) -> Option<Kind> {
+        match self.object {
+            _ if self.inode => Some(Kind::Inode),
+            Object::Directory(_) => Some(Kind::Directory),
+            Object::File(_) => None,
+        }
+    }
+}
+
 /// Bytes that a request touches, to be cut into blocks. The first block begins a request unless `continues`; the others
 /// go on with it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -112,6 +123,11 @@ impl Viewer {
     /// What naming a file touches, if that is shown.
     pub fn metadata(&self) -> Option<Metadata> {
         self.names.as_ref().map(Names::metadata)
+    }
+
+    /// True if each request is for an object of its own, which is no place in a file.
+    pub fn are_objects(&self) -> bool {
+        self.cutting.objects
     }
 
     /// True if files that are deleted or cut lose their blocks.

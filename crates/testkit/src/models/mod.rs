@@ -57,6 +57,7 @@ mod slru;
 mod two_q;
 mod ubm;
 mod ulc;
+mod undivided;
 mod virtual_io;
 mod w_tinylfu;
 mod weights;
@@ -378,6 +379,17 @@ pub static MODELS: &[Row] = &[
             "client=0, temp=0",
         ],
     ),
+    row::<undivided::Undivided>(
+        "undivided",
+        &[
+            "lru",
+            "gdsf, id=256B",
+            "s3-fifo, id=512B, block=2K, lookup=full, atime=off",
+            "auto(period=11, asks=2), id=1K, block=8K",
+        ],
+    )
+    .in_worlds(SIX_CLASSES)
+    .in_blocks_of(BLOCK_IN_PARTS),
     row::<parted::Parted<parted::Unix>>(
         "unix",
         &["inodes=128B", "inodes=256B, block=2K", "inodes=1M, block=1K, lookup=full, atime=off, pieces=part"],
