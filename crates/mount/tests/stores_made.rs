@@ -231,3 +231,26 @@ fn what_the_store_has_said_before_a_change_is_not_believed_after_it() {
     assert_eq!(fs::metadata(&path).unwrap().len(), 11);
     mount.stop();
 }
+
+/// Who goes on in a directory of which another program has deleted all, and writes into it, finds the file by its path.
+#[test]
+fn a_directory_that_was_gone_comes_back_with_what_is_written_into_it() {
+    if !can_mount() {
+        return;
+    }
+    let s3 = S3::start();
+    s3.put("data/d/e/f", "f");
+    let mount = mounted(s3, LONG);
+    let held = File::open(mount.at("d/e")).unwrap();
+    mount.s3.remove("data/d/e/f");
+    mount.s3.put("data/other", "o");
+    // The listing does not tell of it any more, and is believed for long.
+    assert_eq!(fs::read_dir(mount.at("")).unwrap().count(), 1);
+    let flags = rustix::fs::OFlags::CREATE | rustix::fs::OFlags::WRONLY;
+    let new = rustix::fs::openat(&held, "g", flags, rustix::fs::Mode::RUSR).unwrap();
+    let mut new = File::from(new);
+    new.write_all(b"new").unwrap();
+    nix::unistd::close(new).unwrap();
+    assert_eq!(fs::read(mount.at("d/e/g")).unwrap(), b"new");
+    assert_eq!(fs::read_dir(mount.at("")).unwrap().count(), 2);
+}

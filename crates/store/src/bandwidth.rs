@@ -2,7 +2,8 @@
 //!
 //! Idea: a token bucket. Each read and each write books its bytes before it begins, and begins when what was booked
 //! before it has had its time; so the time that a call has is not spent waiting, and requests that move no data wait
-//! for nobody. What was not used is kept for a tenth of a second.
+//! for nobody. A write books slice after slice: a read waits for slices of those that are sent, not for whole parts.
+//! What was not used is kept for a tenth of a second.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
@@ -12,6 +13,9 @@ use tokio::time::sleep;
 
 /// What was not used is kept for so long.
 const KEPT: Duration = Duration::from_millis(100);
+
+/// Bytes of a write that are booked at a time.
+const SLICE: u64 = 64 << 10;
 
 /// What a store was asked to move, and how long that was held back.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -41,6 +45,16 @@ pub(crate) struct Bandwidth {
 pub(crate) enum Bytes {
     Read(u64),
     Written(u64),
+}
+
+impl Bytes {
+    /// What is to be booked next, and what after that.
+    fn split(self) -> (Bytes, Option<Bytes>) {
+        match self {
+            Bytes::Written(all) if all > SLICE => (Bytes::Written(SLICE), Some(Bytes::Written(all - SLICE))),
+            all => (all, None),
+        }
+    }
 }
 
 impl Bandwidth {
@@ -73,10 +87,15 @@ impl Bandwidth {
 
     /// Waits until so many bytes may go through.
     pub async fn turn(&self, bytes: Bytes) {
-        let wait = self.book(bytes, Instant::now());
-        if !wait.is_zero() {
-            self.held_back.fetch_add(wait.as_micros() as u64, Ordering::Relaxed);
-            sleep(wait).await;
+        let mut left = Some(bytes);
+        while let Some(bytes) = left {
+            let (slice, rest) = bytes.split();
+            let wait = self.book(slice, Instant::now());
+            if !wait.is_zero() {
+                self.held_back.fetch_add(wait.as_micros() as u64, Ordering::Relaxed);
+                sleep(wait).await;
+            }
+            left = rest;
         }
     }
 }

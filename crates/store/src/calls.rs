@@ -3,6 +3,7 @@
 use std::future::Future;
 use std::io;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, TryRecvError, sync_channel};
 use std::thread;
 use std::time::Duration;
@@ -68,21 +69,28 @@ impl Calls {
         call: impl Future<Output = Result<T, StoreError>> + Send + 'static,
     ) -> UnderWay<T> {
         let (tell, told) = sync_channel(1);
+        let is_taken = Arc::new(AtomicBool::new(false));
+        let taken = is_taken.clone();
         let (at_once, time) = (self.at_once.clone(), self.timeout);
         let task = self.handle.spawn(async move {
             before.await;
+            if taken.swap(true, Ordering::Relaxed) {
+                return;
+            }
             let Ok(_turn) = at_once.acquire_owned().await else { return };
             let done = timeout(time, call).await.unwrap_or(Err(StoreError::Timeout));
             // Perhaps nobody waits for it any more.
             let _ = tell.send(done);
         });
-        UnderWay { told, task: task.abort_handle() }
+        UnderWay { told, is_taken, task: task.abort_handle() }
     }
 }
 
 /// A call that was begun. It ends when it is dropped.
 pub(crate) struct UnderWay<T> {
     told: Receiver<Result<T, StoreError>>,
+    /// Its turn has come, or is not to come any more.
+    is_taken: Arc<AtomicBool>,
     task: AbortHandle,
 }
 
@@ -98,6 +106,11 @@ impl<T> UnderWay<T> {
             Err(TryRecvError::Empty) => None,
             done => Some(done.unwrap_or(Err(StoreError::Broken))),
         }
+    }
+
+    /// Its turn is not to come any more; false if it has come.
+    pub fn give_up(&self) -> bool {
+        !self.is_taken.swap(true, Ordering::Relaxed)
     }
 }
 

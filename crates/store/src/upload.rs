@@ -248,7 +248,8 @@ impl Drop for Upload {
     fn drop(&mut self) {
         let Some(mut parts) = self.parts.take() else { return };
         // One that arrives later would stay.
-        mem::take(&mut self.under_way).into_iter().for_each(|sent| drop(sent.wait()));
+        let begun = mem::take(&mut self.under_way).into_iter().filter(|sent| !sent.give_up());
+        begun.for_each(|sent| drop(sent.wait()));
         // What the store keeps all the same ends by a rule of its own.
         let _ = self.store.calls.wait(async move { Ok(parts.abort().await?) });
     }

@@ -300,6 +300,24 @@ fn no_more_bytes_move_a_second_than_were_allowed() {
     assert!(moved.held_back > Duration::from_secs(1), "{moved:?}");
 }
 
+/// On a line that takes half a minute for the parts.
+#[test]
+fn a_short_read_does_not_wait_for_parts_nor_does_their_end() {
+    let s3 = S3::start();
+    s3.put("data/f", vec![7; 4096]);
+    let store = Arc::new(open_with(&s3, Limits { bandwidth: Some(1 << 19), ..LIMITS }));
+    let object = store.head("f").unwrap();
+    let mut upload = store.upload("g").unwrap();
+    (0..2).for_each(|_| upload.add(vec![1; PART]).unwrap());
+    let begun = Instant::now();
+    assert_eq!(store.read(&object, 0..4096).unwrap().len(), 4096);
+    assert!(begun.elapsed() < Duration::from_secs(2), "{:?}", begun.elapsed());
+    drop(upload);
+    assert!(begun.elapsed() < Duration::from_secs(4), "{:?}", begun.elapsed());
+    let asked = s3.take_asked();
+    assert!(asked.iter().any(|asked| asked.method == "DELETE"), "what was begun is given up in the store");
+}
+
 #[test]
 fn keys_that_cannot_be_served_hide_nothing_else() {
     let s3 = S3::start();

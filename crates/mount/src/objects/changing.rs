@@ -328,8 +328,14 @@ impl Objects {
         change.done(Some(object));
         // It may have been this version before, and another one meanwhile.
         self.nodes.find(path, object).into_iter().for_each(|node| node.ask(Instant::now()));
-        let known = self.writes.as_ref().map_or(Vec::new(), |writes| writes.stored(path));
-        known.iter().for_each(|directory| self.names.stored(directory));
+        let Some(writes) = &self.writes else { return };
+        // Names tell of a directory before it is none any more that was made here.
+        let mut directory = parent_of(path);
+        while !directory.is_empty() {
+            self.names.stored(directory, writes.has_made(directory));
+            directory = parent_of(directory);
+        }
+        writes.stored(path);
     }
 
     /// The store does not have a version any more. Who has it open may go on with what is cached of it.

@@ -194,9 +194,16 @@ impl Names {
         Change { names: self, path, is_known: false }
     }
 
-    /// A directory is in the store by now.
-    pub fn stored(&self, path: &str) {
+    /// A directory is in the store by now, which `was_made` here, or where it is known that there was none.
+    pub fn stored(&self, path: &str, was_made: bool) {
         let mut kept = self.lock();
+        let is_denied = match kept.listings.get(parent_of(path)) {
+            Some(listing) => listing.find(name_of(path)).is_none(),
+            None => kept.missing.get(path).is_some(),
+        };
+        if !was_made && !is_denied {
+            return;
+        }
         let listing = kept.listings.remove(path);
         kept.set(path, Some(None));
         listing.into_iter().for_each(|listing| _ = kept.listings.insert(path.to_owned(), listing));

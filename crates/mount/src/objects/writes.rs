@@ -275,18 +275,19 @@ impl Writes {
         Ok(())
     }
 
-    /// The store knows the directories of this object itself now; gives those that it may not have known before.
-    pub fn stored(&self, path: &str) -> Vec<String> {
+    /// The directory was made here, and the store may not know it.
+    pub fn has_made(&self, directory: &str) -> bool {
+        self.lock().made.contains(directory)
+    }
+
+    /// The store knows the directories of this object itself now.
+    pub fn stored(&self, path: &str) {
         let mut table = self.lock();
-        let mut known = Vec::new();
         let mut directory = parent_of(path);
         while !directory.is_empty() {
-            if table.made.remove(directory) {
-                known.push(directory.to_owned());
-            }
+            table.made.remove(directory);
             directory = parent_of(directory);
         }
-        known
     }
 
     /// Something was deleted in a directory, which stays.
