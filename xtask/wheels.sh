@@ -2,22 +2,22 @@
 # Builds the package for Python for other machines than this one, into target/wheels: for aarch64 Linux with a glibc from
 # 2014 on, which is then tried under qemu; with the argument `macos` for macOS on aarch64, which nothing here can try.
 # A compiler with the target's standard library is rustup's where that has it already, or else Debian's, which is unpacked
-# beside the build and installed nowhere; the linker is zig's. What cannot be had is named, and nothing is built. What
-# stands behind `linux` goes to pytest instead of all tests.
+# beside the build and installed nowhere; for macOS that has none, and it is built from its source. The linker is zig's.
+# What cannot be had is named, and nothing is built. What stands behind `linux` goes to pytest instead of all tests.
 set -eu
 cd "$(dirname "$0")/.."
 tree=$PWD
 work=$tree/target/wheels-work
-tools=$work/tools
 root=$work/root
 venv=$work/venv
 pip="$venv/bin/pip install --quiet --disable-pip-version-check"
 
 case ${1:-linux} in
-linux) target=aarch64-unknown-linux-gnu options="--compatibility manylinux2014" ;;
-macos) target=aarch64-apple-darwin options= ;;
+linux) target=aarch64-unknown-linux-gnu options="--compatibility manylinux2014" std=libstd-rust-web-dev:arm64 ;;
+macos) target=aarch64-apple-darwin options= std=rust-web-src ;;
 *) echo "wheels: $1 is no system that it builds for: expected linux or macos" >&2 && exit 2 ;;
 esac
+tools=$work/tools-$target
 
 not_built() {
     echo "NOT BUILT: a wheel for $target: $1" >&2
@@ -47,21 +47,25 @@ END
 
 has_std() { [ -d "$("$1" --print sysroot)/lib/rustlib/$target/lib" ]; }
 
-# Sets RUSTC to a compiler that has the standard library of the target.
+# Sets RUSTC to a compiler that has the standard library of the target, or its source: then it is built, too.
 find_compiler() {
     RUSTC=$(rustup which rustc 2>/dev/null || command -v rustc)
     has_std "$RUSTC" && return
-    [ "$target" = aarch64-unknown-linux-gnu ] || return 1
-    RUSTC=$work/rustc
-    [ ! -x "$RUSTC" ] || return 0
-    command -v apt-get >/dev/null &&
-        unpack "$tools" /var/lib/dpkg/status rustc-web libstd-rust-web-dev libstd-rust-web-dev:arm64 || return 1
-    cat >"$RUSTC" <<END
+    RUSTC=$work/rustc-$target
+    if [ ! -x "$RUSTC" ]; then
+        command -v apt-get >/dev/null &&
+            unpack "$tools" /var/lib/dpkg/status rustc-web libstd-rust-web-dev "$std" || return 1
+        cat >"$RUSTC" <<END
 #!/bin/sh
 LD_LIBRARY_PATH=$(dirname "$(find "$tools" -name 'librustc_driver-*.so' -path "*$(uname -m)*")") exec $tools/usr/bin/rustc "\$@"
 END
-    chmod +x "$RUSTC"
-    has_std "$RUSTC"
+        chmod +x "$RUSTC"
+    fi
+    has_std "$RUSTC" && return
+    # Cargo builds it only where unstable options are allowed.
+    options="$options -Z build-std=std,panic_unwind" RUSTC_BOOTSTRAP=1
+    export RUSTC_BOOTSTRAP
+    [ -e "$tools/usr/lib/rustlib/src/rust/library/Cargo.lock" ]
 }
 
 # A Python for aarch64 with what the tests need, which behaves as if it were installed: $work/python.

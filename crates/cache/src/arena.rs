@@ -3,9 +3,10 @@
 //! A pool is one mapping that holds exactly as many frames as the policy may keep blocks; nothing is allocated while it
 //! serves. Pages of frames that were never used cost nothing.
 
-use memmap2::{MmapMut, RemapOptions};
+use memmap2::MmapMut;
 
 use crate::error::CacheError;
+use crate::system;
 
 /// A frame of a pool.
 pub(crate) type Frame = u32;
@@ -130,9 +131,7 @@ impl Pool {
 
     fn remap(&mut self, frames: u32) -> Result<(), CacheError> {
         let bytes = (self.block as u64 * u64::from(frames)).max(1);
-        // SAFETY: nobody holds a reference into the memory: `self` is borrowed for the call.
-        let done = unsafe { self.memory.remap(bytes as usize, RemapOptions::new().may_move(true)) };
-        done.map_err(|source| CacheError::Memory { bytes, source })?;
+        system::resize(&mut self.memory, bytes as usize).map_err(|source| CacheError::Memory { bytes, source })?;
         self.frames = frames;
         Ok(())
     }

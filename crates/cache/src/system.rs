@@ -1,15 +1,16 @@
-//! What Linux does for files and other systems do otherwise, or not at all.
+//! What Linux does for files and memory, and other systems do otherwise, or not at all.
 
 #[cfg(target_os = "linux")]
-pub(crate) use linux::{append, let_go, reserve};
+pub(crate) use linux::{append, let_go, reserve, resize};
 #[cfg(not(target_os = "linux"))]
-pub(crate) use other::{append, let_go, reserve};
+pub(crate) use other::{append, let_go, reserve, resize};
 
 #[cfg(target_os = "linux")]
 mod linux {
     use std::fs::File;
     use std::io::{self, IoSlice};
 
+    use memmap2::{MmapMut, RemapOptions};
     use rustix::fs::{Advice, FallocateFlags};
     use rustix::io::{Errno, ReadWriteFlags};
 
@@ -34,6 +35,12 @@ mod linux {
     pub(crate) fn let_go(file: &File, offset: u64, bytes: usize) {
         let _ = rustix::fs::fadvise(file, offset, (bytes as u64).try_into().ok(), Advice::DontNeed);
     }
+
+    /// Gives memory another size, perhaps elsewhere. What fits keeps its bytes, and no page is copied.
+    pub(crate) fn resize(memory: &mut MmapMut, bytes: usize) -> io::Result<()> {
+        // SAFETY: nobody holds a reference into the memory: it is borrowed for the call.
+        unsafe { memory.remap(bytes, RemapOptions::new().may_move(true)) }
+    }
 }
 
 #[cfg(not(target_os = "linux"))]
@@ -41,6 +48,8 @@ mod other {
     use std::fs::File;
     use std::io;
     use std::os::unix::fs::FileExt;
+
+    use memmap2::MmapMut;
 
     /// Writes bytes behind the end of a file, perhaps fewer than given; tells where they begin, and how many. What
     /// somebody else appends at the same time may be lost.
@@ -56,4 +65,13 @@ mod other {
 
     /// Nothing can be told.
     pub(crate) fn let_go(_file: &File, _offset: u64, _bytes: usize) {}
+
+    /// Gives memory another size, elsewhere. What fits keeps its bytes, which are copied.
+    pub(crate) fn resize(memory: &mut MmapMut, bytes: usize) -> io::Result<()> {
+        let mut other = MmapMut::map_anon(bytes)?;
+        let kept = memory.len().min(bytes);
+        other[..kept].copy_from_slice(&memory[..kept]);
+        *memory = other;
+        Ok(())
+    }
 }

@@ -5,6 +5,7 @@
 //! them on request.
 
 /// Arrays below this many bytes are left alone.
+#[cfg(target_os = "linux")]
 const WORTH_BYTES: usize = 4 << 20;
 
 /// A vector of `len` copies of `value`, on huge pages if it is large.
