@@ -68,6 +68,23 @@ END
     [ -e "$tools/usr/lib/rustlib/src/rust/library/Cargo.lock" ]
 }
 
+# What macOS links against and zig does not have: CoreFoundation, of which the name is enough, since what is not found is
+# looked up when the package is loaded. Nothing is made where SDKROOT has the real one.
+name_frameworks() {
+    [ "$target" = aarch64-apple-darwin ] && [ -z "${SDKROOT:-}" ] || return 0
+    framework=System/Library/Frameworks/CoreFoundation.framework
+    SDKROOT=$work/sdk
+    export SDKROOT
+    mkdir -p "$SDKROOT/$framework" "$SDKROOT/usr/lib" "$SDKROOT/usr/include"
+    cat >"$SDKROOT/$framework/CoreFoundation.tbd" <<END
+--- !tapi-tbd
+tbd-version: 4
+targets: [ arm64-macos ]
+install-name: /$framework/Versions/A/CoreFoundation
+...
+END
+}
+
 # A Python for aarch64 with what the tests need, which behaves as if it were installed: $work/python.
 find_python() {
     python=$work/python site=$work/site
@@ -95,6 +112,7 @@ mkdir -p "$work"
     $pip maturin==1.16.0 ziglang==0.17.1 || not_built "maturin and ziglang, which are packages of Python, cannot be had"
 }
 find_compiler || not_built "no compiler has its standard library: expected one of rustup target add $target"
+name_frameworks
 
 wheels=$tree/target/wheels/$target
 rm -rf "$wheels"

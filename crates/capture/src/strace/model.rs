@@ -123,6 +123,7 @@ impl Model {
     }
 
     /// Adds a process that runs already; without its directory or program as far as they cannot be told.
+    #[cfg(target_os = "linux")]
     pub(super) fn add_running(&mut self, pid: u32, directory: Option<Box<[u8]>>, program: Option<&[u8]>) {
         let directory = directory.or_else(|| self.directory.take());
         self.processes.add_stray(pid, directory, program.unwrap_or(UNKNOWN_PROGRAM));
@@ -198,6 +199,7 @@ impl Model {
     }
 
     /// What an absolute path leads to that the kernel has told.
+    #[cfg(target_os = "linux")]
     pub(super) fn target_of_path(&mut self, path: &[u8]) -> Target {
         match class_of(path) {
             Some(class) => Target::Object(class),
