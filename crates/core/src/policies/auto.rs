@@ -31,7 +31,7 @@
 //! Cost: a hit looks its flow up, two to three times the cost of LRU; a miss looks at 32 blocks and the 16 worst of
 //! the last time, about a microsecond. Each tenth of the capacity in references, at least 128, brings a computation of
 //! all curves: a cache of a few thousand blocks with many flows spends up to two microseconds a reference on it.
-//! Memory: 51 bytes a block of capacity and 2.5 MB, and 24 bytes a block where time counts.
+//! Memory: 51 bytes a block of capacity and 2.5 MB, and 8 bytes a block where time counts.
 //!
 //! When not to use it: on one loop after another, of one file, each needs a lap until it is known; `lirs` keeps what
 //! it has. Very short traces: it is LRU until it has seen blocks come back.

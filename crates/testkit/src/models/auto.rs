@@ -2,6 +2,7 @@
 
 mod curves;
 mod promises;
+mod runs;
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
@@ -105,7 +106,7 @@ pub(super) struct Auto {
     wanted: BTreeMap<u64, (u64, u32)>,
     /// By the file's low bits: its number, the last block, the length of its run, the block's key.
     runs: BTreeMap<u32, (u32, u32, u32, u32)>,
-    /// Blocks of which the second was referenced right after the first, and is the next of the file.
+    /// Resident blocks of which the second was referenced right after the first, and is the next of the file.
     pairs: Vec<(u32, u32)>,
     worst: Vec<u32>,
 }
@@ -194,15 +195,17 @@ impl Model for Auto {
             self.sweep();
         }
         let is_known = self.blocks.contains_key(&key);
-        self.refer(key, reference);
+        let before = self.refer(key, reference);
         self.account(key, reference.app, is_known);
         if self.resident.contains(&key) {
+            self.pair(before, key);
             return Step::hit();
         }
         let mut evicted = None;
         if self.resident.len() == self.capacity {
             let victim = self.choose();
-            if self.index(key) < self.index(victim) {
+            let kept = before.iter().filter(|before| self.resident.contains(before)).count();
+            if self.index_beside(key, kept) < self.index(victim) {
                 self.ghost(key);
                 return Step::bypassed();
             }
@@ -211,6 +214,7 @@ impl Model for Auto {
         }
         self.ghosts.remove(&key);
         self.resident.push(key);
+        self.pair(before, key);
         Step::admitted(evicted)
     }
 
@@ -252,19 +256,12 @@ impl Auto {
         self.now - self.blocks[&key].last
     }
 
-    /// All that a reference tells, and the block's new flow.
-    fn refer(&mut self, key: u32, reference: Reference) {
+    /// All that a reference tells, and the block's new flow. Gives the block that it follows.
+    fn refer(&mut self, key: u32, reference: Reference) -> Option<u32> {
         self.bytes.insert(key, reference.bytes.max(1));
         let (goes_on, before) = self.follow(key, &reference);
         let hash = (mix(u64::from(reference.file) << 32 | u64::from(reference.block)) >> 32) as u32;
         let known = self.blocks.get(&key).copied();
-        if known.is_none() {
-            self.pairs.retain(|&(one, other)| one != key && other != key);
-        }
-        if let Some(before) = before.filter(|before| self.blocks.contains_key(before)) {
-            self.pairs.retain(|&(one, other)| one != before && other != key);
-            self.pairs.push((before, key));
-        }
         match known {
             Some(known) if self.sample.contains_key(&key) => {
                 let reached = bucket(self.now - known.last).max(known.counted);
@@ -291,20 +288,7 @@ impl Auto {
         let was_dirty = self.resident.contains(&key) && known.is_some_and(|known| known.is_dirty);
         let is_dirty = reference.write || was_dirty;
         self.blocks.insert(key, Block { last: self.now, node, generation, interval, counted: 0, is_dirty, returns });
-    }
-
-    /// Whether a reference goes on with a run, and the block that it follows there.
-    fn follow(&mut self, key: u32, reference: &Reference) -> (bool, Option<u32>) {
-        let run = self.runs.entry(reference.file % 1024).or_insert((reference.file, reference.block, 0, key));
-        let (length, before) = match *run {
-            (_, _, 0, _) => (1, None),
-            (file, ..) if file != reference.file => (1, None),
-            (_, block, length, _) if block == reference.block => (length, None),
-            (_, block, length, before) if block + 1 == reference.block => (length + 1, Some(before)),
-            _ => (1, None),
-        };
-        *run = (reference.file, reference.block, length, key);
-        (length >= 4, before)
+        before
     }
 
     /// The smallest flow of a reference that is there.
@@ -523,6 +507,11 @@ impl Auto {
     }
 
     fn index(&self, key: u32) -> f32 {
+        self.index_beside(key, self.kept_around(key).len())
+    }
+
+    /// Of a block of whose neighbours so many are resident.
+    fn index_beside(&self, key: u32, kept: usize) -> f32 {
         let node = &self.nodes[self.node(self.blocks[&key])];
         let (age, curve) = (self.age(key), &node.index);
         let bucket = bucket(age);
@@ -530,20 +519,13 @@ impl Auto {
         let share = ((u64::from(age) - first) as f32 / (next - first) as f32).min(1.0);
         let worth = curve[bucket] + share * (curve[bucket + 1] - curve[bucket]);
         let worth = if self.is_by_size { worth / self.bytes[&key] as f32 } else { worth };
-        let worth = match self.kept_around(key).len() {
+        let worth = match kept {
             _ if !self.is_by_time => worth,
             0 => worth / node.apart,
             1 => worth,
             _ => worth * node.apart,
         };
         if self.goals.is_empty() { worth } else { worth * self.accounts[&self.of[&key]].weight }
-    }
-
-    /// Resident blocks that come right before or behind this one, in this order.
-    fn kept_around(&self, key: u32) -> Vec<u32> {
-        let before = self.pairs.iter().filter(|pair| pair.1 == key).map(|pair| pair.0);
-        let behind = self.pairs.iter().filter(|pair| pair.0 == key).map(|pair| pair.1);
-        before.chain(behind).filter(|other| self.resident.contains(other)).collect()
     }
 
     fn choose(&mut self) -> u32 {
@@ -570,14 +552,15 @@ impl Auto {
             self.resident.swap_remove(place);
         }
         self.worst.retain(|&other| other != key);
+        self.pairs.retain(|&(one, other)| one != key && other != key);
     }
 
     fn evict(&mut self, key: u32) {
-        self.take_out(key);
         if self.is_by_time {
             let kept = self.kept_around(key);
             self.worst.extend(kept);
         }
+        self.take_out(key);
         self.ghost(key);
     }
 

@@ -2,7 +2,6 @@
 
 use super::curves::{BUCKETS, Computation, Curves, Saved, bucket};
 use super::flows::{Class, Flows, interval, mix};
-use super::neighbours::Neighbours;
 use super::places::Places;
 use super::promises::Promises;
 use super::runs::{Follows, Runs};
@@ -84,8 +83,6 @@ pub(super) struct Memory {
     pub(super) flows: Flows,
     /// What hits save, and what room blocks take.
     values: Values,
-    /// Where hits are worth what they save storage.
-    neighbours: Option<Neighbours>,
     /// What applications were promised, if anything.
     promises: Option<Box<Promises>>,
     /// A computation that somebody else is to make.
@@ -119,11 +116,10 @@ impl Memory {
             made: 0,
             known: large::filled(Known::default(), setup.slots as usize),
             returns: large::filled(0, setup.slots as usize),
-            places: Places::new(0, 0, 0),
+            places: Places::new(values.are_by_time()),
             most_ghosts: most_ghosts(args, setup.capacity),
             sample: Sample { most, bound: u32::MAX, rows: Vec::new() },
             flows: Flows::new(nodes, args.count("asks") as u32, curves),
-            neighbours: values.are_by_time().then(|| Neighbours::new(setup.slots)),
             values,
             promises: Promises::new(setup)?,
             due: None,
@@ -149,7 +145,6 @@ impl Memory {
         self.known.resize(self.known.len().max(slots as usize), Known::default());
         self.returns.resize(self.known.len(), 0);
         self.values.grow(slots);
-        self.neighbours.iter_mut().for_each(|neighbours| neighbours.grow(slots));
         self.promises.iter_mut().for_each(|promises| promises.grow(slots));
         self.fit();
     }
@@ -177,37 +172,39 @@ impl Memory {
         if self.left == 0 {
             self.compute();
         }
-        let is_known = self.refer(slot, reference, fx);
-        let hit = self.known[slot as usize].state & RESIDENT != 0;
+        let (is_known, before) = self.refer(slot, reference, fx);
+        let hit = self.is_resident(slot);
         if let Some(promises) = &mut self.promises {
             promises.note(slot, reference, hit, is_known, fx);
         }
         if hit {
+            self.join(before, slot);
             return Outcome::Hit;
         }
-        if !self.is_full() {
-            self.admit(slot);
-            return Outcome::Admitted;
+        if self.is_full() {
+            let (index, victim) = self.find_victim();
+            if self.index_outside(slot, before) < index {
+                self.remember(slot, fx);
+                return Outcome::Bypassed;
+            }
+            self.evict(victim, fx);
         }
-        let (index, victim) = self.find_victim();
-        if self.index(slot) < index {
-            self.remember(slot, fx);
-            return Outcome::Bypassed;
-        }
-        self.evict(victim, fx);
         self.admit(slot);
+        self.join(before, slot);
         Outcome::Admitted
     }
 
     /// Notes the reference: what it tells of the block's flow, and which flow the block is of from here on. True if the
-    /// block was known.
+    /// block was known, and the resident one that it follows.
     #[inline(always)]
-    fn refer(&mut self, slot: Slot, reference: &Reference, fx: &mut impl Effects) -> bool {
+    fn refer(&mut self, slot: Slot, reference: &Reference, fx: &mut impl Effects) -> (bool, Option<Slot>) {
         let age = self.age(slot);
         let Follows { goes_on, before } = self.runs.follow(reference.file, reference.block, (slot, self.now));
         let known = self.known[slot as usize];
         let is_known = known.state & ANYWHERE != 0;
-        self.meet(slot, is_known, before);
+        // It may have left, and another block may have its slot by now.
+        let is_there = |&(slot, time): &(Slot, u32)| self.is_resident(slot) && self.known[slot as usize].last == time;
+        let before = before.filter(is_there).map(|(slot, _)| slot);
         if known.state & SAMPLED != 0 {
             let saved = self.values.saved(known, reference);
             self.count(slot, bucket(age).max(known.counted()), Some(saved));
@@ -224,7 +221,7 @@ impl Memory {
         // It is no ghost any more: it comes in, or becomes one anew.
         let (counted, state) = (u8::from(is_dirty) * DIRTY, flags & !GHOST | interval << INTERVAL_SHIFT);
         self.known[slot as usize] = Known { last: self.now, class, counted, state };
-        is_known
+        (is_known, before)
     }
 
     /// A block that was not known is sampled if its hash is below the bound.
@@ -238,18 +235,11 @@ impl Memory {
         }
     }
 
-    /// Notes which block this one follows, unless that is another by now.
+    /// Notes which block this one follows, if that is still resident.
     #[inline(always)]
-    fn meet(&mut self, slot: Slot, is_known: bool, before: Option<(Slot, u32)>) {
-        let Some(neighbours) = &mut self.neighbours else { return };
-        if !is_known {
-            neighbours.leave(slot);
-        }
-        if let Some((before, time)) = before {
-            let known = self.known[before as usize];
-            if known.state & ANYWHERE != 0 && known.last == time {
-                neighbours.join(before, slot);
-            }
+    fn join(&mut self, before: Option<Slot>, slot: Slot) {
+        if let Some(before) = before.filter(|&before| self.is_resident(before)) {
+            self.places.join(before, slot);
         }
     }
 
@@ -349,13 +339,21 @@ impl Memory {
         self.index_alike(slot) / self.values.room(slot)
     }
 
-    /// By what it is compared with others.
+    /// By what a resident block is compared with others.
     #[inline(always)]
     fn index(&self, slot: Slot) -> f32 {
-        let worth = match &self.neighbours {
-            Some(_) => self.worth_here(slot),
-            None => self.worth(slot),
-        };
+        self.index_beside(slot, || self.places.beside(slot).count())
+    }
+
+    /// By what a block that is not resident is compared with those that are. Which one comes behind it nobody knows.
+    fn index_outside(&self, slot: Slot, before: Option<Slot>) -> f32 {
+        self.index_beside(slot, || usize::from(before.is_some()))
+    }
+
+    /// By what a block is compared with others, of whose neighbours so many are kept.
+    #[inline(always)]
+    fn index_beside(&self, slot: Slot, kept: impl FnOnce() -> usize) -> f32 {
+        let worth = if self.values.are_by_time() { self.worth_beside(slot, kept) } else { self.worth(slot) };
         match &self.promises {
             Some(promises) => worth * promises.weight(slot),
             None => worth,
@@ -364,22 +362,16 @@ impl Memory {
 
     /// What it is worth to keep a block beside those that are kept: as a hole it would cost a read of its own, and
     /// alone it parts the read of the others.
-    fn worth_here(&self, slot: Slot) -> f32 {
+    fn worth_beside(&self, slot: Slot, kept: impl FnOnce() -> usize) -> f32 {
         let (worth, apart) = (self.worth(slot), self.flows.curves.apart(self.node(slot)));
         if apart <= 1.0 {
             return worth;
         }
-        match self.kept_around(slot).count() {
+        match kept() {
             0 => worth / apart,
             1 => worth,
             _ => worth * apart,
         }
-    }
-
-    /// Neighbours of a block that are resident.
-    fn kept_around(&self, slot: Slot) -> impl Iterator<Item = Slot> + '_ {
-        let neighbours = self.neighbours.iter().flat_map(move |neighbours| neighbours.of(slot));
-        neighbours.filter(|&other| self.known[other as usize].state & RESIDENT != 0)
     }
 
     /// True if something must leave for what comes in.
@@ -401,7 +393,7 @@ impl Memory {
         let drawn = drawn.len();
         let mut worst = std::mem::take(&mut self.worst);
         // In most caches nothing but flow and age tells blocks apart, and what else might is not asked for each.
-        if self.neighbours.is_none() && self.promises.is_none() && !self.values.are_by_size() {
+        if !self.values.are_by_time() && self.promises.is_none() && !self.values.are_by_size() {
             self.look::<true>(&mut worst, &slots[..drawn]);
         } else {
             self.look::<false>(&mut worst, &slots[..drawn]);
@@ -439,18 +431,16 @@ impl Memory {
     }
 
     fn evict(&mut self, slot: Slot, fx: &mut impl Effects) {
+        self.look_around(slot);
         self.release(slot);
         self.known[slot as usize].state &= !RESIDENT;
-        self.look_around(slot);
         fx.evict(slot);
         self.remember(slot, fx);
     }
 
-    /// Beside a block that has left others are worth less now: they are looked at the next time.
+    /// Beside a block that leaves others are worth less: they are looked at the next time.
     fn look_around(&mut self, slot: Slot) {
-        let mut kept = [None; 2];
-        kept.iter_mut().zip(self.kept_around(slot)).for_each(|(kept, other)| *kept = Some(other));
-        kept.into_iter().flatten().for_each(|other| self.worst.look_at(other));
+        self.places.beside(slot).for_each(|other| self.worst.look_at(other));
     }
 
     /// A block that is not resident becomes a ghost. The oldest one makes room for it.
@@ -517,7 +507,6 @@ impl Memory {
             promises.validate((0..self.places.len()).map(|row| self.places.row(row)));
         }
         assert!(self.worst.slots().all(|slot| self.is_resident(slot)));
-        self.neighbours.iter().for_each(Neighbours::validate);
     }
 }
 

@@ -1,70 +1,71 @@
 //! Blocks that come one after the other, as storage reads them: what a hit saves depends on whether the next ones hit.
 
-use crate::parts::large;
 use crate::policy::Slot;
 
 const NOBODY: Slot = Slot::MAX;
 const BEFORE: usize = 0;
 const BEHIND: usize = 1;
 
-/// By slot, the block before it in its file and the block behind it, where one was referenced right after the other. If
-/// a block has a neighbour, it is that one's neighbour.
+/// By row of the resident blocks, the block before it in its file and the block behind it, where both are resident and
+/// one was referenced right after the other. If a block has a neighbour, it is that one's neighbour. `row` tells the
+/// row of a resident block.
 #[derive(Debug)]
 pub(super) struct Neighbours(Vec<[Slot; 2]>);
 
 impl Neighbours {
-    pub(super) fn new(slots: u32) -> Neighbours {
-        Neighbours(large::filled([NOBODY; 2], slots as usize))
+    /// Of no blocks.
+    pub(super) fn new() -> Neighbours {
+        Neighbours(Vec::new())
     }
 
-    pub(super) fn grow(&mut self, slots: u32) {
-        self.0.resize(self.0.len().max(slots as usize), [NOBODY; 2]);
+    pub(super) fn reserve(&mut self, rows: usize) {
+        self.0.reserve_exact(rows.saturating_sub(self.0.len()));
+    }
+
+    /// A block comes in, in the next row.
+    pub(super) fn come_in(&mut self) {
+        self.0.push([NOBODY; 2]);
+    }
+
+    /// The block in a row goes out; the last row fills the gap.
+    pub(super) fn go_out(&mut self, at: u32, row: impl Fn(Slot) -> u32) {
+        [BEFORE, BEHIND].into_iter().for_each(|side| self.cut(at, side, &row));
+        self.0.swap_remove(at as usize);
     }
 
     /// A block was referenced right after the one before it.
     #[inline(always)]
-    pub(super) fn join(&mut self, before: Slot, slot: Slot) {
-        if self.0[before as usize][BEHIND] != slot {
-            self.cut(before);
-            self.cut_before(slot);
-            self.0[before as usize][BEHIND] = slot;
-            self.0[slot as usize][BEFORE] = before;
+    pub(super) fn join(&mut self, before: Slot, slot: Slot, row: impl Fn(Slot) -> u32) {
+        let (first, second) = (row(before), row(slot));
+        if self.0[first as usize][BEHIND] != slot {
+            self.cut(first, BEHIND, &row);
+            self.cut(second, BEFORE, &row);
+            self.0[first as usize][BEHIND] = slot;
+            self.0[second as usize][BEFORE] = before;
         }
     }
 
-    /// Another block has the slot.
-    pub(super) fn leave(&mut self, slot: Slot) {
-        self.cut(slot);
-        self.cut_before(slot);
-    }
-
-    /// Parts a block from the one behind it.
-    fn cut(&mut self, slot: Slot) {
-        let behind = std::mem::replace(&mut self.0[slot as usize][BEHIND], NOBODY);
-        if behind != NOBODY {
-            self.0[behind as usize][BEFORE] = NOBODY;
+    /// Parts the block in a row from the one on this side.
+    fn cut(&mut self, at: u32, side: usize, row: impl Fn(Slot) -> u32) {
+        let other = std::mem::replace(&mut self.0[at as usize][side], NOBODY);
+        if other != NOBODY {
+            self.0[row(other) as usize][1 - side] = NOBODY;
         }
     }
 
-    /// Parts a block from the one before it.
-    fn cut_before(&mut self, slot: Slot) {
-        let before = self.0[slot as usize][BEFORE];
-        if before != NOBODY {
-            self.cut(before);
-        }
-    }
-
-    /// The neighbours of a block that are known, at most two.
+    /// The neighbours of the block in a row, at most two.
     #[inline(always)]
-    pub(super) fn of(&self, slot: Slot) -> impl Iterator<Item = Slot> + use<> {
-        self.0[slot as usize].into_iter().filter(|&other| other != NOBODY)
+    pub(super) fn of(&self, at: u32) -> impl Iterator<Item = Slot> + use<> {
+        self.0[at as usize].into_iter().filter(|&other| other != NOBODY)
     }
 
-    pub(super) fn validate(&self) {
-        for (slot, &[_, behind]) in (0..).zip(&self.0) {
-            assert!(behind == NOBODY || self.0[behind as usize][BEFORE] == slot, "a neighbour on one side");
+    /// Panics unless each neighbour of the block in a row has that for a neighbour on its other side.
+    pub(super) fn validate(&self, rows: &[Slot], row: impl Fn(Slot) -> u32) {
+        assert_eq!(self.0.len(), rows.len());
+        for (sides, &slot) in self.0.iter().zip(rows) {
+            for (side, &other) in sides.iter().enumerate().filter(|&(_, &other)| other != NOBODY) {
+                assert_eq!(self.0[row(other) as usize][1 - side], slot, "a neighbour on one side");
+            }
         }
-        let count = |side: usize| self.0.iter().filter(|sides| sides[side] != NOBODY).count();
-        assert_eq!(count(BEFORE), count(BEHIND), "a neighbour on the other side");
     }
 }

@@ -2,6 +2,7 @@
 
 use std::collections::VecDeque;
 
+use super::neighbours::Neighbours;
 use crate::parts::large;
 use crate::policy::Slot;
 
@@ -16,21 +17,26 @@ pub(super) struct Places {
     taken: u32,
     /// By slot: the row of a resident block, or the number of a ghost's last entry.
     of: Vec<u32>,
+    /// Of the resident blocks, where somebody asks for them.
+    neighbours: Option<Neighbours>,
 }
 
 impl Places {
-    /// Room for slots below `slots`, of which at most so many are resident, and so many entries in the queue.
-    pub(super) fn new(slots: u32, resident: u32, ghosts: usize) -> Places {
-        let of = large::filled(0, slots as usize);
-        let mut places = Places { rows: Vec::new(), left: VecDeque::new(), taken: 0, of };
-        places.grow(slots, resident, ghosts);
-        places
+    /// Of no blocks. `has_neighbours` if somebody asks which of the resident ones come one after the other.
+    pub(super) fn new(has_neighbours: bool) -> Places {
+        let neighbours = has_neighbours.then(Neighbours::new);
+        Places { rows: Vec::new(), left: VecDeque::new(), taken: 0, of: Vec::new(), neighbours }
     }
 
+    /// Room for slots below `slots`, of which at most so many are resident, and so many entries in the queue.
     pub(super) fn grow(&mut self, slots: u32, resident: u32, ghosts: usize) {
-        self.of.resize(self.of.len().max(slots as usize), 0);
+        match self.of.len() {
+            0 => self.of = large::filled(0, slots as usize),
+            known => self.of.resize(known.max(slots as usize), 0),
+        }
         let resident = self.of.len().min(resident as usize);
         self.rows.reserve_exact(resident.saturating_sub(self.rows.len()));
+        self.neighbours.iter_mut().for_each(|neighbours| neighbours.reserve(resident));
         self.left.reserve_exact(ghosts.saturating_sub(self.left.len()));
     }
 
@@ -51,15 +57,30 @@ impl Places {
     pub(super) fn come_in(&mut self, slot: Slot) {
         self.of[slot as usize] = self.len();
         self.rows.push(slot);
+        self.neighbours.iter_mut().for_each(Neighbours::come_in);
     }
 
     /// A resident block goes out; the last row fills the gap.
     pub(super) fn go_out(&mut self, slot: Slot) {
         let at = self.of[slot as usize];
+        self.neighbours.iter_mut().for_each(|neighbours| neighbours.go_out(at, |other| self.of[other as usize]));
         self.rows.swap_remove(at as usize);
         if let Some(&moved) = self.rows.get(at as usize) {
             self.of[moved as usize] = at;
         }
+    }
+
+    /// A resident block was referenced right after the one before it, which is resident, too.
+    #[inline(always)]
+    pub(super) fn join(&mut self, before: Slot, slot: Slot) {
+        let row = |slot: Slot| self.of[slot as usize];
+        self.neighbours.iter_mut().for_each(|neighbours| neighbours.join(before, slot, row));
+    }
+
+    /// The resident neighbours of a resident block.
+    #[inline(always)]
+    pub(super) fn beside(&self, slot: Slot) -> impl Iterator<Item = Slot> + '_ {
+        self.neighbours.iter().flat_map(move |neighbours| neighbours.of(self.of[slot as usize]))
     }
 
     /// Entries in the queue of ghosts.
@@ -87,5 +108,7 @@ impl Places {
         let entry = |slot: Slot| self.left.get(self.of[slot as usize].wrapping_sub(self.taken) as usize);
         let mut ghosts = (0..self.of.len() as Slot).filter(|&slot| is_ghost(slot));
         assert!(ghosts.all(|slot| entry(slot) == Some(&slot)), "a ghost without an entry");
+        let row = |slot: Slot| self.of[slot as usize];
+        self.neighbours.iter().for_each(|neighbours| neighbours.validate(&self.rows, row));
     }
 }
