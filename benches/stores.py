@@ -5,6 +5,7 @@ The store (`crates/testkit/examples/s3.rs`) stands on this machine: each request
 CONNECTION_MB_PER_S, all together ALL_MB_PER_S; it counts what it is asked, and what it sends. Each job has a mount of its own, new, with nothing cached:
   first read   a big file from its begin to its end, 1 MiB a call; then again, which is a row of its own
   grep         `grep -r` over a tree of small files; then again
+  build        sources in C are compiled, two at a time, what comes out lies elsewhere; then again
   random       reads of 8 KiB at random places of a database, 80 % of them in a fifth of it, by one process, after SQLite's habit
   loop         a file of twice the memory, three times
   scan         reads of 64 KiB within a hot set of half the memory, and between them a file of twice the memory is read once
@@ -12,7 +13,8 @@ A cache of hotset lives in memory; those of rclone and s3fs live on the disk, of
 second, s3fs's by a file system in memory of that size with `ensure_diskfree`. The kernel caches rclone's files beside that, and pages of their mounts, of
 which the reader's control group allows few. A job that takes longer than MOST seconds is stopped.
 
-Needs root, /dev/fuse, the memory controller of control groups, rclone and s3fs. Build first:
+Needs root, /dev/fuse, the memory controller of control groups, rclone and s3fs, and for `build` gcc and a library in C (zstd's is among what
+cargo has fetched; `--sources` names another). Build first:
   cargo build --release --bin hotset
   cargo build --release -p hotset-testkit --example s3
   python3 benches/stores.py --bin target/release --out benches/runs/stores.md
@@ -23,6 +25,7 @@ import json
 import math
 import os
 import random
+import shutil
 import statistics
 import subprocess
 import sys
@@ -71,16 +74,21 @@ def jobs(memory, folder):
         path.write_text(json.dumps(plan))
         command[name] = lambda at, path=path: [sys.executable, "-c", READER, str(path), str(at)]
     grep = lambda at: ["grep", "-rc", "zzz", str(at / "tree")]
+    out = Path(folder) / "out"
+    out.mkdir()
+    compile_all = f'cd {out} && find "$0" -name "*.c" | sort | xargs -P2 -n1 gcc -O0 -w -c -I "$0" -I "$0/common"'
+    build = lambda at: ["sh", "-c", compile_all, str(at / "sources")]
     return {
         "big": [("first read of a big file", command["big"]), ("the same again", command["big"])],
         "grep": [("grep over small files", grep), ("the same again", grep)],
+        "build": [("a build", build), ("the same again", build)],
         "random": [("random reads of a database", command["random"])],
         "loop": [("a loop over twice the memory, three laps", command["loop"])],
         "scan": [("a scan beside a hot set", command["scan"])],
     }
 
 
-def fill(folder, memory, files):
+def fill(folder, memory, files, sources):
     """What the store has."""
     draw = random.Random(2)
     for name, size in [("big", memory // 2), ("database", 2 * memory), ("loop", 2 * memory), ("scan", 2 * memory), ("hot", memory // 2)]:
@@ -91,6 +99,13 @@ def fill(folder, memory, files):
         path = folder / "tree" / f"d{number % 8}" / f"f{number}"
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(draw.randbytes(draw.randrange(1 << 10, 16 << 10)))
+    if sources:
+        shutil.copytree(sources, folder / "sources")
+
+
+def fetched_sources():
+    """Those of zstd, if cargo has fetched them."""
+    return next(Path.home().glob(".cargo/registry/src/*/zstd-sys-*/zstd/lib"), None)
 
 
 class Store:
@@ -117,16 +132,20 @@ class Store:
 KEYS = {"AWS_ACCESS_KEY_ID": "key", "AWS_SECRET_ACCESS_KEY": "secret", "AWSACCESSKEYID": "key", "AWSSECRETACCESSKEY": "secret", "AWS_REGION": "us-east-1"}
 
 
+def hotset(args):
+    return args.hotset or f"{args.bin}/hotset"
+
+
 def commands(args, store, at, cache):
     """How each serves the bucket at a place, by name."""
     memory = str(args.memory)
-    hotset = [f"{args.hotset or args.bin + '/hotset'}", "mount", "s3://bucket", str(at), "--memory", memory, "--staleness", "60s"]
+    ours = [hotset(args), "mount", "s3://bucket", str(at), "--memory", memory, "--staleness", "60s"]
     rclone = ["rclone", "mount", ":s3:bucket", str(at), "--config", "/dev/null", "--s3-provider", "Other", "--s3-endpoint", store.url, "--s3-env-auth"]
     rclone += ["--read-only", "--vfs-cache-mode", "full", "--cache-dir", str(cache), "--vfs-cache-max-size", f"{args.memory >> 10}Ki"]
     rclone += ["--vfs-cache-poll-interval", "1s", "--dir-cache-time", "60s", "--use-server-modtime", "--vfs-fast-fingerprint", "--s3-list-version", "2"]
     s3fs = ["s3fs", "bucket", str(at), "-f", "-o", f"ro,url={store.url},use_path_request_style,listobjectsv2,use_cache={cache}"]
     s3fs += ["-o", f"ensure_diskfree={KEPT_FREE},stat_cache_expire=60,parallel_count=8,multipart_size=5"]
-    found = {f"hotset {name}": [*hotset, "--policy", *name.split()] for name in args.policies.split(",")}
+    found = {f"hotset {name}": [*ours, "--policy", *name.split()] for name in args.policies.split(",")}
     return found | {"rclone": [*rclone, "--buffer-size", "16M"], "s3fs": s3fs}
 
 
@@ -139,6 +158,7 @@ class Mount:
         self.at.mkdir()
         self.cache.mkdir()
         self.has_disk = name == "s3fs"
+        self.hotset = hotset(args) if name.startswith("hotset") else None
         if self.has_disk:
             subprocess.run(["mount", "-t", "tmpfs", "-o", f"size={args.memory + KEPT_FREE * MIB}", "cache", str(self.cache)], check=True)
         self.group = Group(args.reader * MIB)
@@ -158,6 +178,14 @@ class Mount:
         status = Path(f"/proc/{self.process.pid}/status").read_text()
         return int(next(line for line in status.splitlines() if line.startswith("VmHWM")).split()[1]) / 1024
 
+    def counted(self):
+        """Hits and misses of data so far, if it tells."""
+        if not self.hotset:
+            return (0, 0)
+        status = json.loads(subprocess.run([self.hotset, "ctl", str(self.at), "status"], capture_output=True, check=True).stdout)
+        total = status.get("total", status)
+        return total["hits"], total["misses"]
+
     def end(self):
         while subprocess.run(["umount", str(self.at)], capture_output=True).returncode and self.process.poll() is None:
             time.sleep(0.05)
@@ -170,15 +198,15 @@ class Mount:
 
 
 def run(args, store, name, job):
-    """Of each row of a job: seconds, what the store counted, MiB of memory."""
-    mount, rows = Mount(args, store, name), []
+    """Of each row of a job: seconds, what the store counted, MiB of memory, the hit ratio if it is told."""
+    mount, rows, before = Mount(args, store, name), [], (0, 0)
     store.counts()
     for _, command in job:
         started = time.monotonic()
         try:
             done = subprocess.run(command(mount.at), capture_output=True, text=True, preexec_fn=mount.group.enter, timeout=args.most)
         except subprocess.TimeoutExpired:
-            rows.append((math.inf, store.counts(), mount.peak()))
+            rows.append((math.inf, store.counts(), mount.peak(), None))
             break
         seconds = time.monotonic() - started
         if done.returncode not in (0, 1) or done.stderr:
@@ -187,7 +215,10 @@ def run(args, store, name, job):
             seconds = float(done.stdout)
         except ValueError:
             pass
-        rows.append((seconds, store.counts(), mount.peak()))
+        counted = mount.counted()
+        hits, misses = (now - then for now, then in zip(counted, before))
+        rows.append((seconds, store.counts(), mount.peak(), hits / (hits + misses) if hits + misses else None))
+        before = counted
     mount.end()
     return rows + (len(job) - len(rows)) * rows[-1:]
 
@@ -205,29 +236,34 @@ def main():
     parser.add_argument("--all-mb-per-s", type=int, default=250)
     parser.add_argument("--slow", type=int, nargs=2, metavar=("EVERY", "MS"), help="one in so many requests takes so much longer")
     parser.add_argument("--files", type=int, default=400)
+    parser.add_argument("--sources", default=fetched_sources(), help="a library in C, all of whose sources compile by themselves")
     parser.add_argument("--policies", default="lru,s3-fifo")
     parser.add_argument("--peers", default="rclone,s3fs")
-    parser.add_argument("--jobs", default="big,grep,random,loop,scan")
+    parser.add_argument("--jobs", default="big,grep,build,random,loop,scan")
     parser.add_argument("--runs", type=int, default=3)
     args = parser.parse_args()
     names = [f"hotset {name}" for name in args.policies.split(",") if name] + [name for name in args.peers.split(",") if name]
     load = os.getloadavg()[0]
-    lines = ["| job | served by | seconds | requests: data, names, listings | MB sent | most at a time | MiB of memory |", "|---|---|---|---|---|---|---|"]
+    wanted = args.jobs.split(",")
+    if "build" in wanted and not args.sources:
+        sys.exit("build: no sources found in cargo's registry: name a library in C by --sources, or leave build out of --jobs")
+    lines = ["| job | served by | seconds | requests: data, names, listings | MB sent | most at a time | MiB of memory | hits |", "|---|---|---|---|---|---|---|---|"]
     with tempfile.TemporaryDirectory() as data, tempfile.TemporaryDirectory() as plans:
-        fill(Path(data), args.memory, args.files)
+        fill(Path(data), args.memory, args.files, args.sources if "build" in wanted else None)
         store = Store(args, data)
         for which, job in jobs(args.memory, plans).items():
-            if which not in args.jobs.split(","):
+            if which not in wanted:
                 continue
             done = {name: [run(args, store, name, job) for _ in range(args.runs)] for name in names}
             for place, (title, _) in enumerate(job):
                 for name, runs in done.items():
                     of_row = sorted((rows[place] for rows in runs), key=lambda row: row[0])
                     seconds = [row[0] for row in of_row]
-                    _, counts, peak = of_row[len(of_row) // 2]
+                    _, counts, peak, ratio = of_row[len(of_row) // 2]
                     spread = f"{statistics.median(seconds):.2f} ({seconds[0]:.2f}–{seconds[-1]:.2f})".replace("inf", f"over {args.most}")
+                    told = "" if ratio is None else f"{ratio:.1%}"
                     asked = f"{counts['gets']}, {counts['heads']}, {counts['lists']}"
-                    lines.append(f"| {title} | {name} | {spread} | {asked} | {counts['bytes'] / 1e6:.1f} | {counts['most']} | {peak:.0f} |")
+                    lines.append(f"| {title} | {name} | {spread} | {asked} | {counts['bytes'] / 1e6:.1f} | {counts['most']} | {peak:.0f} | {told} |")
                     print(lines[-1], flush=True)
         store.end()
     about = (
