@@ -116,18 +116,18 @@ impl ReadAhead {
     }
 
     /// Has the source read the blocks of the next places of a file whose reads are always as far apart, `most` bytes of
-    /// them. Being short they do not tell how fast the source is.
+    /// them with those that were read ahead before. Being short they do not tell how fast the source is.
     fn leap(&self, state: &mut State, access: &Access, stream: &Stream, places: &[Range<u64>], most: u64) {
         let size = state.files[access.file as usize].size();
-        let mut bytes = 0;
-        for (place, range) in places.iter().enumerate().filter(|(_, range)| range.start < size) {
+        // More than that would push out what the same reader has not asked for yet.
+        let blocks = state.decider.ahead(access.file, &places[0]);
+        let bytes: u64 = blocks.iter().map(|block| u64::from(block.bytes)).sum();
+        let left = (most / bytes.max(1)).saturating_sub(stream.leaps().saturating_sub(places.len() as u64));
+        for (place, range) in (0..).zip(places).filter(|(_, range)| range.start < size) {
             let runs = state.missing(access.file, &(range.start..range.end.min(size)), 0, size);
-            bytes += run_bytes(&runs);
-            if runs.is_empty() {
-                continue;
-            }
-            if bytes > most || !self.begin(state, access.file, access.source, runs, false) {
-                return stream.give_back(places.len() - place);
+            let begun = || runs.is_empty() || self.begin(state, access.file, access.source, runs, false);
+            if place >= left || !begun() {
+                return stream.give_back(places.len() as u64 - place);
             }
         }
     }

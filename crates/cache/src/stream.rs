@@ -77,8 +77,13 @@ impl Stream {
     }
 
     /// So many of the places that are apart could not be read ahead.
-    pub(crate) fn give_back(&self, places: usize) {
+    pub(crate) fn give_back(&self, places: u64) {
         self.lock().1.give_back(places);
+    }
+
+    /// Places that are apart and read ahead, or were given to be, and not asked for yet.
+    pub(crate) fn leaps(&self) -> u64 {
+        self.lock().1.ahead()
     }
 
     /// Nothing could be read ahead from `place` on.

@@ -59,6 +59,7 @@ impl Stride {
             Some(start..start.checked_add(length)?)
         };
         let ahead: Vec<_> = (from + 1..=self.ahead).map_while(next).collect();
+        self.ahead = from + ahead.len() as u64;
         match self.window {
             0 => self.seat = None,
             _ => drop(self.seat.get_or_insert_with(|| seats.clone())),
@@ -67,8 +68,13 @@ impl Stride {
     }
 
     /// So many of those that were given could not be read ahead.
-    pub fn give_back(&mut self, left: usize) {
-        self.ahead = self.ahead.saturating_sub(left as u64);
+    pub fn give_back(&mut self, left: u64) {
+        self.ahead = self.ahead.saturating_sub(left);
+    }
+
+    /// So many were given and not asked for yet.
+    pub fn ahead(&self) -> u64 {
+        self.ahead
     }
 }
 

@@ -390,18 +390,18 @@ fn what_is_read_of_a_few_places_is_not_read_ahead_far() {
     assert!(asked <= read + 12 * (1 << 20), "{asked} bytes for {read}");
 }
 
-/// Reads of a page each at one distance, as of a column of a table: what was asked for, and for how long.
-fn read_apart(places: impl Iterator<Item = u64>, bytes: &[u8]) -> (u64, usize, Duration) {
+/// Reads of so many bytes each at one distance, as of a column of a table: what was asked for, and for how long.
+fn read_apart(places: impl Iterator<Item = u64>, length: usize, bytes: &[u8]) -> (u64, usize, Duration) {
     let s3 = S3::start();
     s3.put("data/f", bytes);
     s3.set_link(Link { latency: Duration::from_millis(40), ..Link::default() });
-    let mut mount = Mount::new(s3, 16384, options(Mode::Strict), LIMITS);
+    let mut mount = Mount::new(s3, 4096, options(Mode::Strict), LIMITS);
     let file = File::open(mount.at("f")).unwrap();
     mount.s3.take_asked();
-    let (begun, mut page) = (Instant::now(), [0; 4096]);
+    let (begun, mut page) = (Instant::now(), vec![0; length]);
     for at in places {
         file.read_exact_at(&mut page, at).unwrap();
-        assert!(page == bytes[at as usize..][..4096]);
+        assert!(page == bytes[at as usize..][..length]);
     }
     let took = begun.elapsed();
     drop(file);
@@ -417,14 +417,17 @@ fn who_reads_at_one_distance_has_the_next_places_read_and_nothing_between() {
     }
     let bytes = pattern(12, LONG);
     // 100 pages: one after the other they take 4 s.
-    let (asked, requests, took) = read_apart((0..100).map(|place| place * 200_704), &bytes);
+    let (asked, requests, took) = read_apart((0..100).map(|place| place * 200_704), 4096, &bytes);
     assert!(took < Duration::from_millis(1600), "{took:?}");
     assert!((100..=150).contains(&requests) && asked == requests as u64 * 4096, "{requests} requests, {asked} bytes");
-    let (asked, requests, took) = read_apart((0..100).rev().map(|place| place * 200_704), &bytes);
+    let (asked, requests, took) = read_apart((0..100).rev().map(|place| place * 200_704), 4096, &bytes);
     assert!(took < Duration::from_millis(1600) && requests == 100, "{took:?}, {requests} requests, {asked} bytes");
     // Who reads here and there has nothing read.
-    let (_, requests, _) = read_apart((0..20).map(|place: u64| place * place * 40_960), &bytes);
+    let (_, requests, _) = read_apart((0..20).map(|place: u64| place * place * 40_960), 4096, &bytes);
     assert_eq!(requests, 20);
+    // What there is no room for is not read only to be dropped.
+    let (_, requests, _) = read_apart((0..62).map(|place| place * 401_408), 1 << 17, &bytes);
+    assert!((62..=63).contains(&requests), "{requests} requests");
 }
 
 #[test]
