@@ -222,14 +222,14 @@ impl Objects {
 
     /// What a path stands for, of which the kernel then knows.
     fn look_up_path(&self, path: String, caller: Caller) -> io::Result<Found> {
-        let expected = self.take_expected(caller);
+        let expected = self.take_expected(&path, caller);
         if let Some(found) = self.written(&path, caller) {
             return Ok(found);
         }
         let was_written = self.is_written(&path);
         let (known, asked) = self.find(&path)?;
         let object = known.ok_or(Errno::NOENT)?;
-        if let (Some(expected), Some(object)) = (expected, &object) {
+        if let (Some(expected), Some(object)) = (&expected, &object) {
             return self.begin_expected(&path, (object, asked), expected.keeps, caller);
         }
         self.expect_write(expected, caller);

@@ -4,6 +4,7 @@ mod support;
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{Seek, SeekFrom, Write};
+use std::os::fd::AsRawFd;
 use std::os::unix::fs::FileExt;
 use std::process::Command;
 use std::thread;
@@ -71,6 +72,35 @@ fn what_was_replaced_behind_an_open_is_not_mixed_with_the_next() {
     write(&mount.at("f"), b"ten bytes.").unwrap();
     assert_eq!(object(&mount.s3, "data/f").unwrap(), b"ten bytes.");
     assert_eq!(fs::read(mount.at("f")).unwrap(), b"ten bytes.");
+    mount.stop();
+}
+
+/// Nor does it harm who has written the object and is not done: only who opens it takes it over.
+#[test]
+fn an_open_that_is_refused_leaves_who_writes_alone() {
+    if !can_mount() {
+        return;
+    }
+    let s3 = S3::start();
+    s3.put("data/f", "old");
+    let mut mount = Mount::new(s3, 0, options(MODES[0]), LIMITS);
+    let mut file = File::create(mount.at("f")).unwrap();
+    file.write_all(b"one ").unwrap();
+    file.sync_all().unwrap();
+    let read = File::open(mount.at("f")).unwrap();
+    // The kernel looks no name up for who opens it this way.
+    let open_again = |file: &File| OpenOptions::new().append(true).open(format!("/proc/self/fd/{}", file.as_raw_fd()));
+    assert_eq!(errno(open_again(&read)), Some(Errno::STALE));
+    file.write_all(b"two").unwrap();
+    close(file).unwrap();
+    assert_eq!(object(&mount.s3, "data/f").unwrap(), b"one two");
+    // What the thread looks up then is another file.
+    ["data/g", "data/fresh"].into_iter().for_each(|name| mount.s3.put(name, "old"));
+    let other = File::open(mount.at("g")).unwrap();
+    mount.s3.put("data/g", "new");
+    assert_eq!(errno(open_again(&other)), Some(Errno::STALE));
+    assert_eq!(fs::read(mount.at("fresh")).unwrap(), b"old");
+    drop((read, other));
     mount.stop();
 }
 

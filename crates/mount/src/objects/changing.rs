@@ -126,7 +126,7 @@ impl Objects {
         match self.store.check_is_missing(path) {
             Err(StoreError::Exists) => {
                 self.names.change(path);
-                self.writes()?.expect(caller.pid, Expected::new(true));
+                self.writes()?.expect(caller.pid, Expected::new(path, false, true));
                 Err(Errno::STALE.into())
             }
             done => done.map_err(|error| refused(error).into()),
@@ -152,7 +152,7 @@ impl Objects {
             Ok(()) => drop(self.begin(&node.path, Some(object.clone()), (keeps, false), (caller, Some(caller.pid)))?),
             // The kernel looks up only once more what the name stands for: it is that which is to be written.
             Err(error) if Errno::from_io_error(&error) == Some(Errno::STALE) => {
-                writes.expect(caller.pid, Expected::new(keeps));
+                writes.expect(caller.pid, Expected::new(&node.path, is_other, keeps));
             }
             Err(error) => return Err(error),
         }
@@ -160,8 +160,8 @@ impl Objects {
     }
 
     /// Whether the thread is about to write what it looks up, having met another version of it.
-    pub(super) fn take_expected(&self, caller: Caller) -> Option<Expected> {
-        self.writes.as_ref()?.take_expected(caller.pid)
+    pub(super) fn take_expected(&self, path: &str, caller: Caller) -> Option<Expected> {
+        self.writes.as_ref()?.take_expected(caller.pid, path)
     }
 
     /// It has looked up a directory on the way there.

@@ -52,11 +52,15 @@ struct Entry {
     written: Arc<Written>,
     /// The thread that is to open it, and since when.
     promised: Option<(u32, Instant)>,
+    /// What others have open by this name, complete by now: it cannot be written on once the thread has opened this.
+    before: Option<Arc<Written>>,
 }
 
 /// That a thread looks an object up to write it.
-#[derive(Clone, Copy)]
 pub(super) struct Expected {
+    path: String,
+    /// It may have been moved, so that it is looked up by another path.
+    is_moved: bool,
     /// It keeps what is there.
     pub keeps: bool,
     since: Instant,
@@ -64,8 +68,18 @@ pub(super) struct Expected {
 
 impl Expected {
     /// From now on.
-    pub fn new(keeps: bool) -> Expected {
-        Expected { keeps, since: Instant::now() }
+    pub fn new(path: &str, is_moved: bool, keeps: bool) -> Expected {
+        Expected { path: path.to_owned(), is_moved, keeps, since: Instant::now() }
+    }
+
+    /// What is looked up may be it.
+    fn may_be(&self, path: &str) -> bool {
+        self.is_moved || self.path == path
+    }
+
+    /// What is looked up is a directory on the way there.
+    fn is_below(&self, path: &str) -> bool {
+        !self.is_moved && self.path.strip_prefix(path).is_some_and(|rest| rest.starts_with('/'))
     }
 }
 
@@ -73,6 +87,11 @@ impl Entry {
     /// Somebody has it open, or will soon.
     fn is_wanted(&self) -> bool {
         self.promised.is_none_or(|(_, since)| since.elapsed() < PROMISED)
+    }
+
+    /// What is open by this name, if something else takes its place.
+    fn replaced(self) -> Option<Arc<Written>> {
+        if self.promised.is_some() { self.before } else { Some(self.written) }
     }
 }
 
@@ -154,7 +173,7 @@ impl Writes {
     }
 
     /// From now on it is being written; the `thread` is to open it, if there is one. What others have by this name must
-    /// be complete by then, and cannot be written on.
+    /// be complete by then, and cannot be written on once it is open.
     pub fn begin(&self, written: Arc<Written>, thread: Option<u32>) -> Result<(), Errno> {
         let mut table = self.lock();
         table.written.retain(|_, entry| entry.is_wanted());
@@ -169,11 +188,11 @@ impl Writes {
             return Err(Errno::MFILE);
         }
         let promised = thread.map(|thread| (thread, Instant::now()));
-        let before = table.written.insert(written.path().to_owned(), Entry { written, promised });
+        let before = table.written.remove(written.path()).and_then(Entry::replaced);
+        let (before, sealed) = if thread.is_some() { (before, None) } else { (None, before) };
+        table.written.insert(written.path().to_owned(), Entry { written, promised, before });
         drop(table);
-        if let Some(before) = before {
-            before.written.seal();
-        }
+        sealed.inspect(|before| before.seal());
         Ok(())
     }
 
@@ -189,17 +208,27 @@ impl Writes {
     }
 
     /// The thread is about to look up what it wants to write. Threads that are not seen here all have the number 0.
-    pub fn expect(&self, thread: u32, expected: Expected) {
+    pub fn expect(&self, thread: u32, mut expected: Expected) {
         let mut table = self.lock();
+        // The kernel tries once more, and by then the name stands for another version.
+        let is_known = |before: &Expected| !before.is_moved && before.path == expected.path;
+        expected.is_moved &= !table.expected.get(&thread).is_some_and(is_known);
         table.expected.retain(|_, expected| expected.since.elapsed() < EXPECTED);
         if table.expected.len() < MOST && thread != 0 {
             table.expected.insert(thread, expected);
         }
     }
 
-    /// The thread looks something up: what it wants to write, if it does.
-    pub fn take_expected(&self, thread: u32) -> Option<Expected> {
-        self.lock().expected.remove(&thread).filter(|expected| expected.since.elapsed() < EXPECTED)
+    /// The thread looks something up: that it wants to write it, if it does. Unless it is a directory on the way there
+    /// nothing is expected any more.
+    pub fn take_expected(&self, thread: u32, path: &str) -> Option<Expected> {
+        let mut table = self.lock();
+        let expected = table.expected.remove(&thread).filter(|expected| expected.since.elapsed() < EXPECTED)?;
+        if expected.is_below(path) {
+            table.expected.insert(thread, expected);
+            return None;
+        }
+        Some(expected).filter(|expected| expected.may_be(path))
     }
 
     /// The thread opens what it was told to, to keep what is there or not, as it has said then.
@@ -210,20 +239,26 @@ impl Writes {
         let is_promised = entry.promised.is_some_and(|(to, _)| to == thread)
             && written.node.number == number
             && written.keeps() == keeps;
-        is_promised.then(|| {
-            entry.promised = None;
-            entry.written.clone()
-        })
+        if !is_promised {
+            return None;
+        }
+        entry.promised = None;
+        let (written, before) = (entry.written.clone(), entry.before.take());
+        drop(table);
+        before.inspect(|before| before.seal());
+        Some(written)
     }
 
-    /// What was complete is to be written on, unless somebody else has begun to write meanwhile.
+    /// What was complete is to be written on, unless somebody else has begun to write meanwhile. Who was told to open
+    /// this name and has not done so is too late.
     pub fn go_on(&self, written: &Arc<Written>) -> Result<(), Errno> {
         let mut table = self.lock();
         let others = table.written.get(written.path()).filter(|entry| entry.is_wanted());
-        if table.moving.contains(written.path()) || others.is_some_and(|entry| !Arc::ptr_eq(&entry.written, written)) {
+        let is_open = |entry: &Entry| Arc::ptr_eq(entry.before.as_ref().unwrap_or(&entry.written), written);
+        if table.moving.contains(written.path()) || others.is_some_and(|entry| !is_open(entry)) {
             return Err(Errno::BUSY);
         }
-        let entry = Entry { written: written.clone(), promised: None };
+        let entry = Entry { written: written.clone(), promised: None, before: None };
         table.written.insert(written.path().to_owned(), entry);
         Ok(())
     }
@@ -231,9 +266,10 @@ impl Writes {
     /// It is not written any more, or not by this name.
     pub fn end(&self, written: &Arc<Written>) {
         let mut table = self.lock();
-        if table.written.get(written.path()).is_some_and(|entry| Arc::ptr_eq(&entry.written, written)) {
-            table.written.remove(written.path());
-        }
+        let is_it = table.written.get(written.path()).is_some_and(|entry| Arc::ptr_eq(&entry.written, written));
+        let ended = if is_it { table.written.remove(written.path()) } else { None };
+        drop(table);
+        ended.and_then(|entry| entry.before).inspect(|before| before.seal());
     }
 
     /// A handle is being closed, or what it has written is being sent.
