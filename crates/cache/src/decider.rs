@@ -430,7 +430,7 @@ impl Decider {
         let slot = self.frames_mut().index.slot(block);
         let (outcome, kept) = self.hosted.access(slot, reference);
         let hit = outcome == Outcome::Hit;
-        let below = self.frames_mut().tier.as_mut().and_then(|tier| tier.follow(block, outcome, reference.time));
+        let below = self.frames_mut().tier.as_mut().and_then(|tier| tier.follow(block, outcome, &reference));
         let entry = self.frames_mut().index.entry_mut(slot);
         entry.is_reused = hit || below.is_some();
         if !hit {

@@ -70,5 +70,5 @@ pub use recording::Recording;
 pub use state::Access;
 pub use status::{Named, Part, Status};
 pub use stream::Stream;
-pub use tier::{Admit, Tier, TierError, TierSettings, TierStatus};
+pub use tier::{Admit, Levels, Tier, TierError, TierSettings, TierStatus};
 pub use write_back::{AtRisk, Unsaved};

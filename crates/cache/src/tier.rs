@@ -52,6 +52,8 @@ pub struct TierSettings {
     pub policy: PolicySpec,
     /// Which blocks enter.
     pub admit: Admit,
+    /// Which blocks leave for memory.
+    pub levels: Levels,
     /// Bytes that may be written in a second; none for as many as come.
     pub writes: Option<u64>,
     /// Seed of the policy's random numbers.
@@ -71,6 +73,16 @@ pub enum Admit {
     All,
     /// Those that were asked for more than once since they came from the source.
     Reused,
+}
+
+/// What becomes of a block that memory takes in.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Levels {
+    /// It leaves the tier, so that both levels together hold as much as they are large.
+    #[default]
+    Exclusive,
+    /// It stays there, too, and is not written again when memory lets go of it.
+    Inclusive,
 }
 
 /// What a tier tells of itself.

@@ -10,7 +10,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use hotset_cache::source::{Identity, Source, Stamp};
-use hotset_cache::{Access, Admit, FileCache, Settings, Stream, Tier, TierSettings};
+use hotset_cache::{Access, Admit, FileCache, Levels, Settings, Stream, Tier, TierSettings};
 use hotset_core::policy::PolicySpec;
 use hotset_core::request::Kind;
 use shuttle::rand::Rng;
@@ -210,11 +210,12 @@ impl Source for Plain {
     }
 }
 
-/// A tier that has room for half of the file or so.
+/// A tier that has room for half of the file or so, exclusive or inclusive.
 fn tier() -> Tier {
+    let levels = [Levels::Exclusive, Levels::Inclusive][shuttle::rand::thread_rng().gen_range(0..2)];
     let (policy, size) = (PolicySpec::parse("lru").unwrap(), 4096 + 16 * (BLOCK + 128));
     let (admit, writes, source) = (Admit::All, None, String::new());
-    let settings = TierSettings { size, block: BLOCK, policy, admit, writes, seed: 1, source, device: None };
+    let settings = TierSettings { size, block: BLOCK, policy, admit, levels, writes, seed: 1, source, device: None };
     let files: [Arc<dyn Source>; 2] = [Arc::new(Plain::default()), Arc::new(Plain::default())];
     Tier::over(files, &settings, |_| (), Box::new(())).unwrap()
 }

@@ -8,7 +8,7 @@ use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::Path;
 use std::sync::Arc;
 
-use hotset_cache::{Admit, FileCache, Recording, Tier, TierError, TierSettings, TierStatus};
+use hotset_cache::{Admit, FileCache, Levels, Recording, Tier, TierError, TierSettings, TierStatus};
 use hotset_core::parts::random::Random;
 use hotset_core::policy::PolicySpec;
 use hotset_core::request::Op;
@@ -63,20 +63,23 @@ fn work(cache: &FileCache, files: &[Opened; 3], is_long: bool) {
 fn both_levels_count_what_the_simulator_counts() {
     let folder = tempfile::tempdir().unwrap();
     let memory = 24;
-    for (upper, lower, admit) in [
-        ("lru", "lru", Admit::All),
-        ("arc", "lru", Admit::All),
-        ("s3-fifo", "arc", Admit::All),
-        ("w-tinylfu", "2q", Admit::All),
-        ("lirs", "s3-fifo", Admit::All),
-        ("lru", "w-tinylfu", Admit::All),
-        ("lru", "lru", Admit::Reused),
-        ("arc", "sieve", Admit::Reused),
+    for (upper, lower, admit, levels) in [
+        ("lru", "lru", Admit::All, Levels::Exclusive),
+        ("arc", "lru", Admit::All, Levels::Exclusive),
+        ("s3-fifo", "arc", Admit::All, Levels::Exclusive),
+        ("w-tinylfu", "2q", Admit::All, Levels::Exclusive),
+        ("lirs", "s3-fifo", Admit::All, Levels::Exclusive),
+        ("lru", "w-tinylfu", Admit::All, Levels::Exclusive),
+        ("lru", "lru", Admit::Reused, Levels::Exclusive),
+        ("arc", "sieve", Admit::Reused, Levels::Exclusive),
+        ("lru", "lru", Admit::All, Levels::Inclusive),
+        ("arc", "w-tinylfu", Admit::All, Levels::Inclusive),
+        ("s3-fifo", "lirs", Admit::Reused, Levels::Inclusive),
     ] {
         let path = folder.path().join("work.hst");
         let recording = Recording::create(&path, BLOCK, upper).unwrap();
         let cache = cache(upper, memory, Some(recording));
-        let settings = TierSettings { admit, ..tier(lower, 100) };
+        let settings = TierSettings { admit, levels, ..tier(lower, 100) };
         cache.put_on(Disk::default().open(&settings).unwrap()).unwrap();
         let files = [1, 2, 3].map(|file| Opened::of(&cache, &format!("/f{file}"), stored(file, 40_000)));
         work(&cache, &files, upper == "lru");
@@ -84,7 +87,8 @@ fn both_levels_count_what_the_simulator_counts() {
         cache.finish().unwrap();
         let enter = if admit == Admit::All { "all" } else { "reused" };
         let blocks = u64::from(tier.capacity_blocks);
-        let both = format!("demote({upper},{lower},client={memory},admit={enter})");
+        let kept = if levels == Levels::Exclusive { "exclusive" } else { "inclusive" };
+        let both = format!("demote({upper},{lower},client={memory},admit={enter},levels={kept})");
         let alone = simulated(&path, upper, memory);
         let (hits, references) = simulated(&path, &both, memory + blocks);
         assert_eq!((total.hits, total.references), alone, "{both}: memory");
@@ -118,6 +122,22 @@ fn what_is_in_the_tier_is_read_from_there_also_by_the_next_process() {
         read_all(&next, &Opened::of(&next, "/another/name", store.clone()));
         assert!(missing.contains(&(reads(&store) - before)), "{} reads", reads(&store) - before);
     }
+}
+
+/// What memory takes in stays in the tier as well, and is not written there again.
+#[test]
+fn inclusive_levels_write_each_block_once() {
+    let demoted = [Levels::Exclusive, Levels::Inclusive].map(|levels| {
+        let cache = Disk::default().cache("lru", 4, &TierSettings { levels, ..tier("lru", 64) });
+        let (store, turns) = (stored(1, 20_100), 5);
+        let file = Opened::of(&cache, "/f", store.clone());
+        (0..turns).for_each(|_| read_all(&cache, &file));
+        assert_eq!(reads(&store), 20_100u64.div_ceil(BLOCK), "it comes from the tier");
+        cache.validate();
+        status(&cache).demotions
+    });
+    let blocks = 20_100u64.div_ceil(BLOCK);
+    assert_eq!(demoted, [5 * blocks - 4, blocks]);
 }
 
 /// A tier that was filled and then left: its files, and the files of the source, which it holds in part.

@@ -5,7 +5,7 @@ mod support;
 
 use std::sync::atomic::Ordering;
 
-use hotset_cache::TierSettings;
+use hotset_cache::{Levels, TierSettings};
 use hotset_core::parts::random::Random;
 
 use support::disk::{Disk, read_all, reads, status, stored, tier};
@@ -39,8 +39,10 @@ fn a_file_that_was_changed_comes_from_the_source() {
 
 #[test]
 fn what_was_written_here_never_comes_back_from_the_tier() {
-    for later in [false, true] {
-        let (disk, store, settings) = (Disk::default(), stored(1, 20_000), tier("lru", 64));
+    let ways = [false, true].map(|later| [Levels::Exclusive, Levels::Inclusive].map(|levels| (later, levels)));
+    for (later, levels) in ways.into_iter().flatten() {
+        let (disk, store) = (Disk::default(), stored(1, 20_000));
+        let settings = TierSettings { levels, ..tier("lru", 64) };
         let cache = disk.cache("lru", 4, &settings);
         if later {
             cache.write_later();
@@ -63,7 +65,7 @@ fn what_was_written_here_never_comes_back_from_the_tier() {
                 }
                 _ => {
                     let read = cache.read(&file.access(0), offset as u64, 900).unwrap();
-                    assert!(read == model[offset..offset + 900], "step {step}, later: {later}");
+                    assert!(read == model[offset..offset + 900], "step {step}, later: {later}, {levels:?}");
                 }
             }
             cache.validate();

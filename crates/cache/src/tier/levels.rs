@@ -1,7 +1,8 @@
 //! Which blocks are in a tier: a policy, the blocks that it knows, and their frames. No I/O, under the cache's lock.
 //!
 //! Every step is that of the scheme `demote` (`hotset_core::schemes::demote`), so that a simulation of that one tells
-//! what a tier does: a block that memory admits leaves the tier, one that memory lets go of is referenced there.
+//! what a tier does: a block that memory admits leaves the tier, or is referenced there where levels are inclusive; one
+//! that memory lets go of and that is not there is referenced there.
 
 use std::time::Instant;
 
@@ -20,7 +21,7 @@ use crate::sync::mpsc::{Sender, channel};
 use crate::sync::{Arc, thread};
 use crate::tier::pool::{Job, Lease, Pool};
 use crate::tier::record::{Origin, Record};
-use crate::tier::{Admit, TierError, TierSettings, TierStatus};
+use crate::tier::{Admit, Levels, TierError, TierSettings, TierStatus};
 
 /// The second level of a cache.
 pub struct Tier {
@@ -39,6 +40,7 @@ pub struct Tier {
     leaving_bytes: u64,
     sequence: u64,
     admit: Admit,
+    levels: Levels,
     budget: Option<Budget>,
     told: TierStatus,
     /// What keeps others off, as long as this is there.
@@ -135,7 +137,7 @@ impl Tier {
         frames: u32,
         begin: impl FnOnce() -> Result<Begun, TierError>,
     ) -> Result<Tier, TierError> {
-        let TierSettings { policy, block, admit, writes, seed, device, .. } = settings;
+        let TierSettings { policy, block, admit, levels, writes, seed, device, .. } = settings;
         // Some are read or written while another block has taken the place of theirs.
         let capacity = frames - (frames / 16).clamp(1, 256);
         let args = policy.args(Some(*block));
@@ -169,6 +171,7 @@ impl Tier {
             leaving_bytes: 0,
             sequence: found.last().map_or(0, |(_, record)| record.sequence),
             admit: *admit,
+            levels: *levels,
             budget: writes.map(|rate| Budget::new(rate, *block)),
             told,
             _lock: lock,
@@ -326,23 +329,26 @@ impl Tier {
         self.lease(frame, origin)
     }
 
-    /// Memory has dealt with a reference of a block in this way. Gives the block if it is here, or was: what memory
-    /// takes in leaves. What memory has let go of meanwhile comes in.
-    pub(crate) fn follow(&mut self, block: &Block, outcome: Outcome, time: u64) -> Option<Lease> {
-        let found = if outcome == Outcome::Hit { None } else { self.find(block) };
-        let lease = found.and_then(|(slot, frame, origin)| {
-            let lease = self.lease(frame, origin);
-            self.told.hits += 1;
+    /// Memory has dealt with a reference of a block in this way. Gives the block if it is here, or was, and memory
+    /// lacks it: of exclusive levels what memory takes in leaves, of inclusive ones what is written there. What memory
+    /// has let go of meanwhile comes in.
+    pub(crate) fn follow(&mut self, block: &Block, outcome: Outcome, reference: &Reference) -> Option<Lease> {
+        let is_hit = outcome == Outcome::Hit;
+        // What memory has is here, too, only where levels are inclusive.
+        let may_be_here = !is_hit || (self.levels == Levels::Inclusive && reference.write);
+        let found = if may_be_here { self.find(block) } else { None };
+        let lease = found.and_then(|(_, frame, origin)| if is_hit { None } else { self.lease(frame, origin) });
+        if let Some((slot, ..)) = found {
+            self.told.hits += u64::from(!is_hit);
+            self.told.promotions += u64::from(outcome == Outcome::Admitted);
             match outcome {
-                Outcome::Admitted => {
-                    self.told.promotions += 1;
+                Outcome::Hit | Outcome::Admitted if self.levels == Levels::Exclusive || reference.write => {
                     self.drop_slot(slot);
                 }
-                _ => drop(self.access(slot, time)),
+                _ => drop(self.access(slot, reference.time)),
             }
-            lease
-        });
-        self.settle(time);
+        }
+        self.settle(reference.time);
         lease
     }
 
@@ -356,6 +362,9 @@ impl Tier {
         }
         let here = address(number, &origin).and_then(|address| self.hosted.host.payload.slots.find(address));
         let is_here = here.is_some_and(|slot| self.hosted.host.payload.slots.value(slot).is_some());
+        if is_here && self.levels == Levels::Inclusive {
+            return;
+        }
         let leaving = self.leaving_bytes + bytes.len() as u64;
         let mut may_be_written =
             || self.pool.has_room(leaving) && self.budget.as_mut().is_none_or(|budget| budget.spend(bytes.len()));

@@ -6,7 +6,7 @@ use std::thread;
 use std::time::Duration;
 
 use hotset_cache::source::Source;
-use hotset_cache::{Admit, FileCache, Recording, Settings, Status, Tier, TierError, TierSettings, TierStatus};
+use hotset_cache::{Admit, FileCache, Levels, Recording, Settings, Status, Tier, TierError, TierSettings, TierStatus};
 use hotset_core::policy::PolicySpec;
 
 use super::{Memory, Opened, pattern};
@@ -22,6 +22,7 @@ pub fn tier(policy: &str, frames: u64) -> TierSettings {
         block: BLOCK,
         policy: PolicySpec::parse(policy).unwrap(),
         admit: Admit::All,
+        levels: Levels::Exclusive,
         writes: None,
         seed: 1,
         source: String::new(),

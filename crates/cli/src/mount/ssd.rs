@@ -4,7 +4,7 @@ use std::io::{Write, stderr};
 use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum};
-use hotset_cache::{Admit, Tier, TierError, TierSettings};
+use hotset_cache::{Admit, Levels, Tier, TierError, TierSettings};
 use hotset_core::policy::{PolicySpec, Setting};
 use hotset_core::spec::Value;
 use hotset_mount::Place;
@@ -32,6 +32,10 @@ pub(super) struct Ssd {
     /// from the source, which writes less
     #[arg(long, value_enum, default_value_t = Enters::All, requires = "ssd")]
     ssd_admit: Enters,
+    /// What becomes of a block that memory takes from the second level: it leaves, so that both together hold as much
+    /// as they are large, or it stays there, too, and is not written again, which wears a disk out less
+    #[arg(long, value_enum, default_value_t = Kept::Exclusive, requires = "ssd")]
+    ssd_levels: Kept,
     /// Bytes that are written there in a second, at most; what would be more does not enter [default: no limit]
     #[arg(long, value_name = "SIZE", value_parser = Value::bytes, requires = "ssd")]
     ssd_writes: Option<u64>,
@@ -43,6 +47,14 @@ enum Enters {
     All,
     /// What hit since it came from the source
     Reused,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Kept {
+    /// In one level
+    Exclusive,
+    /// In both
+    Inclusive,
 }
 
 impl Ssd {
@@ -102,6 +114,7 @@ impl Ssd {
             block,
             policy,
             admit: if self.ssd_admit == Enters::All { Admit::All } else { Admit::Reused },
+            levels: if self.ssd_levels == Kept::Exclusive { Levels::Exclusive } else { Levels::Inclusive },
             writes: self.ssd_writes,
             seed,
             source,

@@ -1,19 +1,24 @@
-//! demote(P, P, client=…): two exclusive levels, a client's cache above an array's.
+//! demote(P, P, client=…): two levels, exclusive or inclusive, a client's cache above an array's.
 //!
 //! Idea: what the client still holds need not be held again below it. A block that the client reads leaves the array; a
 //! block that the client evicts is sent down ("demoted") and enters the array as if it were referenced there. With
 //! admit=reused those alone are sent down that hit since they came from storage, so that an array on an SSD is not worn
-//! out by what is read once. `hotset mount --ssd` runs these steps on memory and a disk.
+//! out by what is read once. With levels=inclusive a block that the client reads stays in the array as well, which is
+//! told of the read, and is not sent down again as long as it is there: less room, fewer transfers. These steps are run
+//! on memory and a disk by `hotset mount --ssd`.
 //!
 //! Paper: Wong, Wilkes, "My cache or yours? Making storage more exclusive", USENIX ATC 2002.
 //!
 //! Deviations and readings: the array drops a block on a read at once (the paper puts it at the end that is evicted
 //! next), so one client over LRU and LRU is exactly one LRU cache of the sum. A block that the client does not keep
 //! stays in the array. A hit is a hit in either level. The array is told slot and time of what comes down, not file,
-//! application or class. The adaptive variant with ghosts for read and demoted blocks is not implemented.
+//! application or class. Inclusive levels here are not strictly so: blocks enter the array when they leave the client,
+//! and what leaves the array stays in the client; what the client writes leaves the array, which has an older version.
+//! The adaptive variant with ghosts for read and demoted blocks is not implemented.
 //!
 //! Cost: a client hit that of the client's policy; anything else that of both, with virtual calls. Every client
-//! eviction costs a transfer between the levels, which hit ratios do not show. Memory: that of both policies and three
+//! eviction costs a transfer between the levels, which hit ratios do not show; with levels=inclusive only that of a
+//! block that the array lacks. Memory: that of both policies and three
 //! bits a slot.
 //!
 //! When not to use it: where the transfers down cost as much as reading from storage.
@@ -39,6 +44,8 @@ pub struct Demote {
     reused: SlotSet,
     /// Others are not sent down.
     only_reused: bool,
+    /// A block may be in both levels.
+    is_inclusive: bool,
 }
 
 /// One of the two caches.
@@ -89,6 +96,11 @@ impl Level {
     }
 }
 
+/// What the array is told of a reference to a block besides its slot.
+fn at(time: u64) -> Reference {
+    Reference { time, ..Reference::default() }
+}
+
 /// Room for what one reference makes a level evict or forget; a policy that does more at once makes it grow.
 const EVENTS: usize = 64;
 
@@ -111,7 +123,7 @@ impl Policy for Demote {
         name: "demote",
         aliases: &[],
         family: "composed",
-        summary: "two exclusive levels: what the client evicts is sent down to the array",
+        summary: "two levels: what the client evicts is sent down to the array",
         params: &[
             Param { key: "upper", kind: ParamKind::Policy, default: "lru", doc: "the client's policy" },
             Param { key: "lower", kind: ParamKind::Policy, default: "lru", doc: "the array's policy" },
@@ -121,6 +133,12 @@ impl Policy for Demote {
                 kind: ParamKind::Word(&["all", "reused"]),
                 default: "all",
                 doc: "what is sent down: all that the client evicts, or what was referenced again since it came from storage",
+            },
+            Param {
+                key: "levels",
+                kind: ParamKind::Word(&["exclusive", "inclusive"]),
+                default: "exclusive",
+                doc: "what the client reads leaves the array, or stays there and is not sent down again",
             },
         ],
         offline: false,
@@ -137,6 +155,7 @@ impl Policy for Demote {
             array: Level::new(setup.args.policy("lower"), sizes.array, setup)?,
             reused: SlotSet::new(setup.slots),
             only_reused: setup.args.word("admit") == "reused",
+            is_inclusive: setup.args.word("levels") == "inclusive",
         })
     }
 
@@ -157,9 +176,13 @@ impl Policy for Demote {
     fn access(&mut self, slot: Slot, reference: Reference, fx: &mut impl Effects) -> Outcome {
         let below = self.array.holds(slot);
         let outcome = self.client.access(slot, reference);
+        self.keep_held();
         match outcome {
-            Outcome::Admitted if below => self.array.policy.remove(slot, &mut self.array.left),
             Outcome::Bypassed if below => drop(self.array.access(slot, reference)),
+            _ if below && (!self.is_inclusive || reference.write) => {
+                self.array.policy.remove(slot, &mut self.array.left);
+            }
+            Outcome::Admitted if below => drop(self.array.access(slot, at(reference.time))),
             _ => {}
         }
         match below || outcome == Outcome::Hit {
@@ -188,7 +211,9 @@ impl Policy for Demote {
         if !self.has_array {
             self.empty_array();
         }
+        self.pass_on(fx);
         self.client.policy.resize(sizes.client, &mut self.client.left);
+        self.keep_held();
         self.settle(0, fx);
     }
 
@@ -205,7 +230,8 @@ impl Policy for Demote {
     }
 
     fn len(&self) -> u32 {
-        self.client.policy.len() + self.array.policy.len()
+        let both = if self.is_inclusive { self.in_both().count() as u32 } else { 0 };
+        self.client.policy.len() + self.array.policy.len() - both
     }
 
     fn validate(&self) {
@@ -213,8 +239,7 @@ impl Policy for Demote {
         self.array.policy.validate();
         assert!(Policy::len(self) <= self.capacity, "the levels exceed the capacity");
         assert!(self.has_array || self.array.policy.is_empty(), "blocks in an array without room");
-        let both = self.client.known.iter().find(|&slot| self.client.holds(slot) && self.array.holds(slot));
-        assert_eq!(both, None, "a block in both levels");
+        assert!(self.is_inclusive || self.in_both().next().is_none(), "a block in both levels");
     }
 }
 
@@ -224,10 +249,8 @@ impl Demote {
         self.pass_on(fx);
         let demoted = std::mem::take(&mut self.client.left.evicted);
         for &victim in &demoted {
-            // The array learns nothing of the block but its slot.
-            let reference = Reference { time, ..Reference::default() };
             let enters = self.has_array && (!self.only_reused || self.reused.contains(victim));
-            if !enters || self.array.access(victim, reference) == Outcome::Bypassed {
+            if !enters || self.array.access(victim, at(time)) == Outcome::Bypassed {
                 self.array.left.evict(victim);
             }
             // At once: a block that the array forgets may be the next one to come down.
@@ -243,12 +266,27 @@ impl Demote {
         }
     }
 
+    /// What the array of inclusive levels holds need not be sent down.
+    fn keep_held(&mut self) {
+        if self.is_inclusive {
+            let array = &self.array;
+            self.client.left.evicted.retain(|&victim| !array.holds(victim));
+        }
+    }
+
+    /// Blocks that both levels hold.
+    fn in_both(&self) -> impl Iterator<Item = Slot> + '_ {
+        self.client.known.iter().filter(|&slot| self.client.holds(slot) && self.array.holds(slot))
+    }
+
     /// Passes on what the array did and what either level fetched.
     fn pass_on(&mut self, fx: &mut impl Effects) {
         for level in [&mut self.client, &mut self.array] {
             level.left.fetched.drain(..).for_each(|(slot, why)| fx.fetch(slot, why));
         }
-        self.array.left.evicted.drain(..).for_each(|victim| fx.evict(victim));
+        let (client, is_inclusive) = (&self.client, self.is_inclusive);
+        let gone = |victim: &Slot| !is_inclusive || !client.holds(*victim);
+        self.array.left.evicted.drain(..).filter(gone).for_each(|victim| fx.evict(victim));
         for slot in self.array.left.forgotten.drain(..) {
             self.array.known.remove(slot);
             if !self.client.known.contains(slot) {

@@ -13,6 +13,7 @@ pub(super) struct Demote {
     array: Box<dyn Model>,
     array_size: usize,
     only_reused: bool,
+    is_inclusive: bool,
     /// Blocks that hit when they were referenced last.
     reused: BTreeSet<u32>,
 }
@@ -31,6 +32,7 @@ impl Model for Demote {
             array: models::inner(given, "lower", array_size.max(1)),
             array_size,
             only_reused: given.args.word("admit") == "reused",
+            is_inclusive: given.args.word("levels") == "inclusive",
             reused: BTreeSet::new(),
         }
     }
@@ -38,9 +40,14 @@ impl Model for Demote {
     fn access(&mut self, key: u32, reference: Reference) -> Step {
         let below = self.array.resident().contains(&key);
         let upper = self.client.access(key, reference);
+        let demoted: Vec<u32> = upper.evicted.into_iter().filter(|&victim| !self.stays(victim)).collect();
+        let mut evicted = Vec::new();
         if below && upper.bypassed {
-            self.array.access(key, reference);
-        } else if below {
+            evicted = self.touch(key, reference);
+        } else if below && self.is_inclusive && !upper.hit && !reference.write {
+            let told = Reference { time: reference.time, ..Reference::default() };
+            evicted = self.touch(key, told);
+        } else if below && (!upper.hit || reference.write) {
             self.array.remove(key);
         }
         if upper.hit || below {
@@ -48,7 +55,7 @@ impl Model for Demote {
         } else {
             self.reused.remove(&key);
         }
-        let evicted = self.send_down(upper.evicted, reference.time);
+        evicted.extend(self.send_down(demoted, reference.time));
         Step { hit: upper.hit || below, evicted, bypassed: upper.bypassed && !below, fetched: upper.fetched }
     }
 
@@ -67,7 +74,8 @@ impl Model for Demote {
                 evicted.push(key);
             }
         }
-        let demoted = self.client.resize(client);
+        let mut evicted = self.gone(evicted);
+        let demoted = self.client.resize(client).into_iter().filter(|&victim| !self.stays(victim)).collect();
         // What the client gives up takes the places that the array's own shrinking left.
         evicted.extend(self.send_down(demoted, 0));
         evicted
@@ -79,6 +87,22 @@ impl Model for Demote {
 }
 
 impl Demote {
+    /// The array has what the client evicts.
+    fn stays(&self, victim: u32) -> bool {
+        self.is_inclusive && self.array.resident().contains(&victim)
+    }
+
+    /// The array is told of a reference to what it has.
+    fn touch(&mut self, key: u32, reference: Reference) -> Vec<u32> {
+        let evicted = self.array.access(key, reference).evicted;
+        self.gone(evicted)
+    }
+
+    /// Of what the array evicts that which the client does not hold either.
+    fn gone(&self, evicted: Vec<u32>) -> Vec<u32> {
+        evicted.into_iter().filter(|key| !self.client.resident().contains(key)).collect()
+    }
+
     fn send_down(&mut self, demoted: Vec<u32>, time: u64) -> Vec<u32> {
         let mut evicted = Vec::new();
         for key in demoted {
@@ -87,7 +111,7 @@ impl Demote {
                 continue;
             }
             let step = self.array.access(key, Reference { time, ..Reference::default() });
-            evicted.extend(step.evicted);
+            evicted.extend(self.gone(step.evicted));
             if step.bypassed {
                 evicted.push(key);
             }

@@ -194,6 +194,8 @@ pub static MODELS: &[Row] = &[
             "upper=arc, lower=2q",
             "upper=bypass, lower=lirs, client=80%",
             "upper=arc, lower=lru, client=30%, admit=reused",
+            "upper=lru, lower=lru, client=30%, levels=inclusive",
+            "upper=arc, lower=s3-fifo, client=20%, admit=reused, levels=inclusive",
         ],
     ),
     row::<clock_sweep::ClockSweep>(
