@@ -6,7 +6,7 @@ PROFILE := demo
 # A change to Cargo.lock that was not committed is an error where nobody looks at the working tree.
 LOCKED := $(if $(CI),--locked)
 
-.PHONY: help setup test lint unit demo compare counts truth soak gen dashboard dist experiments book audit sbom bpf miri python wheels ray notebooks kernels
+.PHONY: help setup test lint unit demo compare counts truth soak gen dashboard dist experiments book audit sbom bpf miri python wheels ray notebooks kernels servers
 .DEFAULT_GOAL := help
 
 help: ## List the targets
@@ -106,6 +106,9 @@ bpf: ## Build the kernel's side of the feed (needs clang)
 
 kernels: setup ## Boot the kernels of SUITES in an emulator and try there what speaks with BPF (needs root, QEMU and debootstrap; fetches packages; an hour)
 	sh xtask/kernels.sh $(SUITES)
+
+servers: setup ## Try mounts of versitygw and of Azurite, servers of other makers (needs root, /dev/fuse, Go and npm; fetches both)
+	timeout 900 sh xtask/servers.sh
 
 miri: setup ## Run what Miri can of the code with unsafe (needs a nightly toolchain with Miri)
 	cargo +nightly miri test $(LOCKED) --package hotset-core --lib parts::prefetch
