@@ -26,6 +26,7 @@ import math
 import os
 import random
 import shutil
+import signal
 import statistics
 import subprocess
 import sys
@@ -39,6 +40,9 @@ MIB = 1 << 20
 
 # MiB of its file system that s3fs is to keep free, since it wants room for eight parts of five.
 KEPT_FREE = 64
+
+# MiB that compilers may have.
+COMPILER = 512
 
 READER = """
 import json, os, sys, time
@@ -152,7 +156,7 @@ def commands(args, store, at, cache):
 class Mount:
     """A mount by one of them, until it is ended."""
 
-    def __init__(self, args, store, name):
+    def __init__(self, args, store, name, memory):
         self.folder = tempfile.TemporaryDirectory()
         self.at, self.cache = Path(self.folder.name) / "at", Path(self.folder.name) / "cache"
         self.at.mkdir()
@@ -161,7 +165,7 @@ class Mount:
         self.hotset = hotset(args) if name.startswith("hotset") else None
         if self.has_disk:
             subprocess.run(["mount", "-t", "tmpfs", "-o", f"size={args.memory + KEPT_FREE * MIB}", "cache", str(self.cache)], check=True)
-        self.group = Group(args.reader * MIB)
+        self.group = Group(memory * MIB)
         command = commands(args, store, self.at, self.cache)[name]
         keys = {**os.environ, **KEYS, "AWS_ENDPOINT_URL": store.url}
         keys.pop("AWS_CA_BUNDLE", None)
@@ -184,7 +188,7 @@ class Mount:
             return (0, 0)
         status = json.loads(subprocess.run([self.hotset, "ctl", str(self.at), "status"], capture_output=True, check=True).stdout)
         total = status.get("total", status)
-        return total["hits"], total["misses"]
+        return total["hits"], total["references"] - total["hits"]
 
     def end(self):
         while subprocess.run(["umount", str(self.at)], capture_output=True).returncode and self.process.poll() is None:
@@ -197,14 +201,35 @@ class Mount:
         self.folder.cleanup()
 
 
-def run(args, store, name, job):
+def run(args, store, name, job, memory):
     """Of each row of a job: seconds, what the store counted, MiB of memory, the hit ratio if it is told."""
-    mount, rows, before = Mount(args, store, name), [], (0, 0)
+    mount = Mount(args, store, name, memory)
+    try:
+        rows = rows_of(args, store, mount, name, job)
+    finally:
+        mount.end()
+    return rows + (len(job) - len(rows)) * rows[-1:]
+
+
+def finish(command, before, most):
+    """What a command has told; all of its processes end after `most` seconds."""
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, preexec_fn=before, start_new_session=True)
+    try:
+        told = process.communicate(timeout=most)
+    except subprocess.TimeoutExpired:
+        os.killpg(process.pid, signal.SIGKILL)
+        process.communicate()
+        raise
+    return subprocess.CompletedProcess(command, process.returncode, *told)
+
+
+def rows_of(args, store, mount, name, job):
+    rows, before = [], (0, 0)
     store.counts()
     for _, command in job:
         started = time.monotonic()
         try:
-            done = subprocess.run(command(mount.at), capture_output=True, text=True, preexec_fn=mount.group.enter, timeout=args.most)
+            done = finish(command(mount.at), mount.group.enter, args.most)
         except subprocess.TimeoutExpired:
             rows.append((math.inf, store.counts(), mount.peak(), None))
             break
@@ -219,8 +244,7 @@ def run(args, store, name, job):
         hits, misses = (now - then for now, then in zip(counted, before))
         rows.append((seconds, store.counts(), mount.peak(), hits / (hits + misses) if hits + misses else None))
         before = counted
-    mount.end()
-    return rows + (len(job) - len(rows)) * rows[-1:]
+    return rows
 
 
 def main():
@@ -254,7 +278,8 @@ def main():
         for which, job in jobs(args.memory, plans).items():
             if which not in wanted:
                 continue
-            done = {name: [run(args, store, name, job) for _ in range(args.runs)] for name in names}
+            memory = COMPILER if which == "build" else args.reader
+            done = {name: [run(args, store, name, job, memory) for _ in range(args.runs)] for name in names}
             for place, (title, _) in enumerate(job):
                 for name, runs in done.items():
                     of_row = sorted((rows[place] for rows in runs), key=lambda row: row[0])
@@ -268,7 +293,7 @@ def main():
         store.end()
     about = (
         f"A request takes {args.latency_ms} ms, a connection has {args.connection_mb_per_s} MB/s, all together {args.all_mb_per_s} MB/s. Memory {args.memory >> 20} MiB; "
-        f"the reader may have {args.reader} MiB. {args.files} small files. Seconds are the median of {args.runs} runs (and the least and most). "
+        f"the reader may have {args.reader} MiB, compilers {COMPILER}. {args.files} small files. Seconds are the median of {args.runs} runs (and the least and most). "
         f"Load average {load:.1f} at the start, {os.getloadavg()[0]:.1f} at the end, on {os.cpu_count()} processors."
     )
     Path(args.out).parent.mkdir(parents=True, exist_ok=True)

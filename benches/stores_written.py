@@ -66,20 +66,25 @@ def run(args, name, source, copy):
                     log.seek(0)
                     sys.exit(f"{name} has ended: {log.read()}")
                 time.sleep(0.01)
-            store.counts()
-            started = time.monotonic()
-            done = subprocess.run([*copy, str(source), str(at)], capture_output=True, text=True)
-            returned = time.monotonic() - started
-            if done.returncode:
-                log.seek(0)
-                sys.exit(f"{name}: {done.stderr}{log.read()}")
-            counted, size = store.counts(), sum(path.stat().st_size for path in files)
-            while not stored(store, size, len(files)):
-                if time.monotonic() - started > args.most:
-                    sys.exit(f"{name}: the store never had all")
-                time.sleep(0.05)
-            there = time.monotonic() - started
-            peak = next(line for line in Path(f"/proc/{process.pid}/status").read_text().splitlines() if line.startswith("VmHWM"))
+            try:
+                store.counts()
+                started = time.monotonic()
+                done = subprocess.run([*copy, str(source), str(at)], capture_output=True, text=True)
+                returned = time.monotonic() - started
+                if done.returncode:
+                    log.seek(0)
+                    sys.exit(f"{name}: {done.stderr}{log.read()}")
+                counted, size = store.counts(), sum(path.stat().st_size for path in files)
+                while not stored(store, size, len(files)):
+                    if time.monotonic() - started > args.most:
+                        sys.exit(f"{name}: the store never had all")
+                    time.sleep(0.05)
+                there = time.monotonic() - started
+                peak = next(line for line in Path(f"/proc/{process.pid}/status").read_text().splitlines() if line.startswith("VmHWM"))
+            except BaseException:
+                subprocess.run(["umount", "-l", str(at)])
+                process.kill()
+                raise
             while subprocess.run(["umount", str(at)], capture_output=True).returncode:
                 time.sleep(0.1)
             process.wait()

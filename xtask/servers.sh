@@ -14,7 +14,7 @@ started=
 mounted=
 end() {
     [ -z "$mounted" ] || umount -l "$mounted" 2>/dev/null || true
-    [ -z "$started" ] || kill $started 2>/dev/null || true
+    [ -z "$started" ] || kill -9 $started 2>/dev/null || true
 }
 trap end EXIT
 
