@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any, overload
 
 from . import _native
+from ._optional import bring
 
 if TYPE_CHECKING:
     import pandas
@@ -80,17 +81,17 @@ class Results(Sequence[dict[str, Any]]):
 
     def to_pandas(self) -> pandas.DataFrame:
         """A ``pandas.DataFrame`` (needs pandas)."""
-        import pandas
-
-        return pandas.DataFrame(self._rows, columns=self.columns())
+        module = bring("pandas", "to_pandas", "hotset[pandas]")
+        frame: pandas.DataFrame = module.DataFrame(self._rows, columns=self.columns())
+        return frame
 
     def to_arrow(self) -> pyarrow.Table:
         """A ``pyarrow.Table`` with the columns of the command's Parquet files (needs pyarrow)."""
         import io
 
-        import pyarrow.parquet
-
-        return pyarrow.parquet.read_table(io.BytesIO(_native.parquet(self.kind, self.to_json())))
+        parquet = bring("pyarrow.parquet", "to_arrow", "hotset[arrow]")
+        table: pyarrow.Table = parquet.read_table(io.BytesIO(_native.parquet(self.kind, self.to_json())))
+        return table
 
     def to_parquet(self, path: str | os.PathLike[str]) -> None:
         """Writes a Parquet file, as ``--parquet`` does."""
@@ -101,8 +102,7 @@ class Results(Sequence[dict[str, Any]]):
     def plot(self, field: str = "hit_ratio", *, ax: Axes | None = None) -> Axes:
         """Draws a field by size, a line for each policy (needs matplotlib). Gives the axes."""
         if ax is None:
-            from matplotlib import pyplot
-
+            pyplot = bring("matplotlib.pyplot", "plot", "hotset[plot]")
             ax = pyplot.subplots()[1]
         lines = self._lines(field)
         for label, points in lines.items():

@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 from . import _native
+from ._optional import bring
 from ._options import FILTERS, Filters, Patterns, takes, whole
 
 if TYPE_CHECKING:
@@ -90,21 +91,21 @@ class Trace:
 
     def to_arrow(self) -> pyarrow.Table:
         """The same as a ``pyarrow.Table`` (needs pyarrow)."""
-        import pyarrow
-
-        return pyarrow.table(self._columns())
+        module = bring("pyarrow", "to_arrow", "hotset[arrow]")
+        table: pyarrow.Table = module.table(self._columns())
+        return table
 
     def to_pandas(self) -> pandas.DataFrame:
         """The same as a ``pandas.DataFrame`` (needs pandas)."""
-        import pandas
-
-        return pandas.DataFrame(self._columns(), copy=False)
+        module = bring("pandas", "to_pandas", "hotset[pandas]")
+        table: pandas.DataFrame = module.DataFrame(self._columns(), copy=False)
+        return table
 
     def to_polars(self) -> polars.DataFrame:
         """The same as a ``polars.DataFrame`` (needs polars)."""
-        import polars
-
-        return polars.DataFrame(self._columns())
+        module = bring("polars", "to_polars", "polars")
+        table: polars.DataFrame = module.DataFrame(self._columns())
+        return table
 
     def write(self, path: str | os.PathLike[str]) -> None:
         """Writes it as a native trace, with its files and applications, as ``hotset import`` does; one of memory as a

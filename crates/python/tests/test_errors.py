@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -165,3 +166,21 @@ def test_caches_that_cannot_be() -> None:
         cache.access([])
     with pytest.raises(KeyError):
         cache[1]
+
+
+@pytest.mark.parametrize(
+    ("module", "call", "sentence"),
+    [
+        ("matplotlib", "plot", 'plot needs matplotlib, which is not installed: pip install "hotset[plot]"'),
+        ("pandas", "to_pandas", 'to_pandas needs pandas, which is not installed: pip install "hotset[pandas]"'),
+        ("pyarrow", "to_arrow", 'to_arrow needs pyarrow, which is not installed: pip install "hotset[arrow]"'),
+    ],
+)
+def test_what_is_missing_is_named(monkeypatch: pytest.MonkeyPatch, module: str, call: str, sentence: str) -> None:
+    results = hotset.simulate([1, 2, 1], "lru", 2)
+    for name in [name for name in sys.modules if name.partition(".")[0] == module]:
+        monkeypatch.delitem(sys.modules, name)
+    monkeypatch.setitem(sys.modules, module, None)
+    with pytest.raises(ModuleNotFoundError) as error:
+        getattr(results, call)()
+    assert str(error.value) == sentence
