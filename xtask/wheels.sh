@@ -63,8 +63,9 @@ END
     fi
     has_std "$RUSTC" && return
     # Cargo builds it only where unstable options are allowed.
-    options="$options -Z build-std=std,panic_unwind" RUSTC_BOOTSTRAP=1
-    export RUSTC_BOOTSTRAP
+    # Debian has no rust-objcopy, which takes symbols out for macOS.
+    options="$options -Z build-std=std,panic_unwind" RUSTC_BOOTSTRAP=1 CARGO_PROFILE_RELEASE_STRIP=none
+    export RUSTC_BOOTSTRAP CARGO_PROFILE_RELEASE_STRIP
     [ -e "$tools/usr/lib/rustlib/src/rust/library/Cargo.lock" ]
 }
 
