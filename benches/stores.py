@@ -137,6 +137,7 @@ KEYS = {"AWS_ACCESS_KEY_ID": "key", "AWS_SECRET_ACCESS_KEY": "secret", "AWSACCES
 
 
 def hotset(args):
+    """The command."""
     return args.hotset or f"{args.bin}/hotset"
 
 
@@ -224,6 +225,7 @@ def finish(command, before, most):
 
 
 def rows_of(args, store, mount, name, job):
+    """The same of a mount, as far as the job came in time."""
     rows, before = [], (0, 0)
     store.counts()
     for _, command in job:

@@ -83,10 +83,11 @@ fn read_at_once(readers: usize, memory_bytes: u64, block: u64) -> [u64; 2] {
 fn many_readers_take_little_more_than_the_memory_that_was_given() {
     const FRAMES: u64 = 64 << 20;
     const IN_FLIGHT: u64 = 17 << 20;
+    const MANY: usize = 300;
     let heaps = thread::available_parallelism().unwrap().get() as u64 * 8 * (2 << 20);
-    let kept = heaps + 300 * (16 << 10);
+    let kept = heaps + MANY as u64 * (16 << 10);
     let before = memory("VmRSS:");
-    for (readers, block) in [(64, 16 << 20), (300, 4096)] {
+    for (readers, block) in [(64, 16 << 20), (MANY, 4096)] {
         let [most, thereafter] = read_at_once(readers, FRAMES, block);
         assert!(most < before + FRAMES + IN_FLIGHT + kept, "{most} bytes, {before} before");
         assert!(thereafter < before + FRAMES + kept, "{thereafter} bytes stay, {before} before");

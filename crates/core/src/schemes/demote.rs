@@ -18,8 +18,7 @@
 //!
 //! Cost: a client hit that of the client's policy; anything else that of both, with virtual calls. Every client
 //! eviction costs a transfer between the levels, which hit ratios do not show; with levels=inclusive only that of a
-//! block that the array lacks. Memory: that of both policies and three
-//! bits a slot.
+//! block that the array lacks. Memory: that of both policies and three bits a slot.
 //!
 //! When not to use it: where the transfers down cost as much as reading from storage.
 

@@ -210,10 +210,10 @@ impl Writes {
     /// The thread is about to look up what it wants to write. Threads that are not seen here all have the number 0.
     pub fn expect(&self, thread: u32, mut expected: Expected) {
         let mut table = self.lock();
+        table.expected.retain(|_, expected| expected.since.elapsed() < EXPECTED);
         // The kernel tries once more, and by then the name stands for another version.
         let is_known = |before: &Expected| !before.is_moved && before.path == expected.path;
         expected.is_moved &= !table.expected.get(&thread).is_some_and(is_known);
-        table.expected.retain(|_, expected| expected.since.elapsed() < EXPECTED);
         if table.expected.len() < MOST && thread != 0 {
             table.expected.insert(thread, expected);
         }

@@ -195,16 +195,16 @@ impl Memory {
     }
 
     /// Notes the reference: what it tells of the block's flow, and which flow the block is of from here on. True if the
-    /// block was known, and the resident one that it follows.
+    /// block was known, and where time counts the resident one that it follows.
     #[inline(always)]
     fn refer(&mut self, slot: Slot, reference: &Reference, fx: &mut impl Effects) -> (bool, Option<Slot>) {
         let age = self.age(slot);
         let Follows { goes_on, before } = self.runs.follow(reference.file, reference.block, (slot, self.now));
         let known = self.known[slot as usize];
         let is_known = known.state & ANYWHERE != 0;
-        // It may have left, and another block may have its slot by now.
+        // It may have left, and another block may have its slot by now. Where hits are alike nobody asks.
         let is_there = |&(slot, time): &(Slot, u32)| self.is_resident(slot) && self.known[slot as usize].last == time;
-        let before = before.filter(is_there).map(|(slot, _)| slot);
+        let before = before.filter(|_| self.values.are_by_time()).filter(is_there).map(|(slot, _)| slot);
         if known.state & SAMPLED != 0 {
             let saved = self.values.saved(known, reference);
             self.count(slot, bucket(age).max(known.counted()), Some(saved));
