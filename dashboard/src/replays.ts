@@ -22,7 +22,8 @@ export class Replays {
   private readonly lines = h("ul", { class: "runs" });
   private readonly results = h("div", { id: "results-of-replays" });
   private readonly rows = new Map<number, Row[]>();
-  private readonly under = new Set<number>();
+  /** Lines of the replays that wait or run. */
+  private readonly under = new Map<number, Line>();
 
   constructor(begin: Begin) {
     this.policies = h("input", { value: begin.policies, list: "schemes", size: "60", autocomplete: "off", spellcheck: "false" });
@@ -68,9 +69,12 @@ export class Replays {
       const told = await change<{ number?: number; error?: string }>("run", wanted);
       this.said.textContent = told.error ?? "";
       if (told.number === undefined) return;
-      this.rows.set(told.number, []);
-      this.under.add(told.number);
-      this.lines.prepend(h("li", { id: `run-${told.number}` }, "…"));
+      const { number } = told;
+      const stop = () => void change("stop", { number: String(number) }).catch((error: unknown) => (this.said.textContent = String(error)));
+      const line = new Line(stop);
+      this.rows.set(number, []);
+      this.under.set(number, line);
+      this.lines.prepend(line.element);
     } catch (error) {
       this.said.textContent = String(error);
     }
@@ -78,30 +82,20 @@ export class Replays {
 
   private async look(): Promise<void> {
     let isNew = false;
-    for (const number of [...this.under]) {
+    for (const [number, line] of [...this.under]) {
       const rows = this.rows.get(number)!;
       try {
         const run = await ask<Run>("run", { number: String(number), from: String(rows.length) });
         rows.push(...run.rows);
         isNew ||= run.rows.length > 0;
         if (run.state === "done" || run.state === "stopped") this.under.delete(number);
-        this.line(number, run);
+        line.show(run);
       } catch (error) {
         this.under.delete(number);
-        document.getElementById(`run-${number}`)?.replaceChildren(String(error));
+        line.fail(String(error));
       }
     }
     if (isNew) this.draw();
-  }
-
-  private line(number: number, run: Run): void {
-    const ends = { waiting: "waits", running: `${run.done} of ${run.schemes} schemes`, done: "done", stopped: `stopped after ${run.done} of ${run.schemes} schemes` };
-    const bar = h("progress", { max: String(run.schemes), value: String(run.done), "aria-label": "Schemes that are done" });
-    const stop = h("button", { type: "button", class: "act" }, "Stop");
-    stop.addEventListener("click", () => void change("stop", { number: String(number) }).catch((error: unknown) => (this.said.textContent = String(error))));
-    const isUnder = this.under.has(number);
-    const words = run.words.map((word) => h("p", { class: "soft" }, name(word)));
-    document.getElementById(`run-${number}`)?.replaceChildren(h("code", {}, name(run.command)), " ", bar, ` ${ends[run.state]} `, ...(isUnder ? [stop] : []), ...words);
   }
 
   /** All rows that there are. A trace of which other requests were replayed is another one. */
@@ -109,6 +103,35 @@ export class Replays {
     const of = (row: Row & { filter?: string }) => (row.filter === undefined ? row : { ...row, trace: `${row.trace}, ${row.filter}` });
     const rows = [...this.rows.values()].flat().map(of);
     this.results.replaceChildren(...tracesOf(rows, []).sections.filter((section) => section !== null));
+  }
+}
+
+/** The line of one replay. Its button stays the same element while it is shown: the browser drops a click on one that is replaced under the mouse. */
+class Line {
+  readonly element = h("li", {}, "…");
+  private readonly command = h("code", {});
+  private readonly bar = h("progress", { "aria-label": "Schemes that are done" });
+  private readonly state = h("span", {});
+  private readonly button = h("button", { type: "button", class: "act" }, "Stop");
+  private readonly words = h("div", {});
+
+  constructor(stop: () => void) {
+    this.button.addEventListener("click", stop);
+  }
+
+  show(run: Run): void {
+    const states = { waiting: "waits", running: `${run.done} of ${run.schemes} schemes`, done: "done", stopped: `stopped after ${run.done} of ${run.schemes} schemes` };
+    this.command.replaceChildren(name(run.command));
+    this.bar.max = run.schemes;
+    this.bar.value = run.done;
+    this.state.textContent = ` ${states[run.state]} `;
+    this.words.replaceChildren(...run.words.map((word) => h("p", { class: "soft" }, name(word))));
+    if (!this.button.isConnected) this.element.replaceChildren(this.command, " ", this.bar, this.state, this.button, this.words);
+    if (run.state === "done" || run.state === "stopped") this.button.remove();
+  }
+
+  fail(why: string): void {
+    this.element.replaceChildren(why);
   }
 }
 

@@ -101,7 +101,11 @@ test("what cannot be is told in the command's words, and a replay can be stopped
     await page.waitForFunction(() => document.querySelector("[role=alert]").textContent.includes("sizes:"));
     // Everything, at so many sizes that it takes a while.
     await replay("all", "1..100*1.02");
-    await page.getByRole("button", { name: "Stop" }).click();
+    // A button that is held while the line is drawn again is pressed all the same.
+    await page.getByRole("button", { name: "Stop" }).hover();
+    await page.mouse.down();
+    await page.waitForTimeout(1200);
+    await page.mouse.up();
     await page.waitForFunction(() => document.querySelector(".runs").textContent.includes("stopped after"));
     assert.equal(await page.locator("[role=alert]").innerText(), "");
   });
