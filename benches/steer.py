@@ -198,8 +198,79 @@ def tpcc(program, what):
     return f"{program} tpcc {what} --warehouses 3 -T 2 {server} >/dev/null 2>&1"
 
 
-def workloads(memory, place, go_tpc):
+SCENE = r"""
+import bpy, glob, os, sys
+bpy.ops.wm.read_factory_settings(use_empty=True)
+world, scene = bpy.data.worlds.new("world"), bpy.context.scene
+world.use_nodes = True
+scene.world = world
+for number, path in enumerate(sorted(glob.glob("*.tga"))):
+    bpy.ops.mesh.primitive_plane_add(size=1, location=(number % 4, number // 4, 0))
+    material = bpy.data.materials.new(path)
+    material.use_nodes = True
+    picture = material.node_tree.nodes.new("ShaderNodeTexImage")
+    picture.image = bpy.data.images.load(os.path.abspath(path))
+    shader = next(node for node in material.node_tree.nodes if node.type == "BSDF_PRINCIPLED")
+    material.node_tree.links.new(picture.outputs["Color"], shader.inputs["Base Color"])
+    bpy.context.object.data.materials.append(material)
+bpy.ops.object.camera_add(location=(1.5, 1.5, 7))
+scene.camera = bpy.context.object
+scene.cycles.samples, scene.cycles.use_denoising = 4, False
+scene.render.resolution_x, scene.render.resolution_y = 320, 240
+scene.render.filepath = os.path.abspath("frame")
+bpy.ops.wm.save_as_mainfile(filepath=os.path.abspath("film.blend"))
+"""
+
+
+def scene(place, blender):
+    """A folder with a film of sixteen planes, each with a picture of 12 MiB of its own."""
+    folder, side = place / "film", 2048
+    folder.mkdir()
+    head = bytes([0, 0, 2, 0, 0, 0, 0, 0, 0, 0, 0, 0]) + side.to_bytes(2, "little") * 2 + bytes([24, 0])
+    for number in range(16):
+        (folder / f"{number}.tga").write_bytes(head + os.urandom(3 * side * side))
+    subprocess.run([blender, "-b", "--python-exit-code", "1", "--python-expr", SCENE], cwd=folder, check=True, stdout=subprocess.DEVNULL)
+    return folder
+
+
+def column(name):
+    """A column of TPC-H with its type, which its name tells."""
+    kind = name.split("_")[1]
+    if kind.endswith("key") or kind in ("linenumber", "size", "availqty", "shippriority"):
+        return f"{name} integer"
+    if kind.endswith("date"):
+        return f"{name} date"
+    is_number = kind.endswith(("price", "cost")) or kind in ("quantity", "discount", "tax", "acctbal")
+    return f"{name} numeric(15,2)" if is_number else f"{name} text"
+
+
+def tables(run, folder):
+    """Loads the tables of TPC-H, with an index on what they are joined by."""
+    for path in sorted(folder.glob("*.csv")):
+        columns = path.open().readline().strip().split(",")
+        yield run(f'psql -qc "create table {path.stem} ({", ".join(map(column, columns))})" -c "\\\\copy {path.stem} from {path} csv header" '
+                  f'-c "create index on {path.stem} ({columns[0]})" postgres')
+    yield run("vacuumdb -z postgres")
+
+
+# Four questions of TPC-H in words of our own, with the values that its specification validates them by: the pricing summary, shipping priority,
+# the forecast of revenue and shipping modes (Q1, Q3, Q6, Q12).
+QUESTIONS = [
+    """select l_returnflag, l_linestatus, sum(l_quantity), sum(l_extendedprice), sum(l_extendedprice * (1 - l_discount) * (1 + l_tax)), avg(l_discount), count(*)
+       from lineitem where l_shipdate <= date '1998-09-02' group by 1, 2 order by 1, 2""",
+    """select l_orderkey, sum(l_extendedprice * (1 - l_discount)) as revenue, o_orderdate from customer join orders on o_custkey = c_custkey join lineitem on l_orderkey = o_orderkey
+       where c_mktsegment = 'BUILDING' and o_orderdate < date '1995-03-15' and l_shipdate > date '1995-03-15' group by 1, 3 order by 2 desc limit 10""",
+    """select sum(l_extendedprice * l_discount) from lineitem where l_shipdate >= date '1994-01-01' and l_shipdate < date '1995-01-01'
+       and l_discount between 0.05 and 0.07 and l_quantity < 24""",
+    """select l_shipmode, count(*) filter (where o_orderpriority in ('1-URGENT', '2-HIGH')), count(*) from orders join lineitem on l_orderkey = o_orderkey
+       where l_shipmode in ('MAIL', 'SHIP') and l_commitdate < l_receiptdate and l_shipdate < l_commitdate
+       and l_receiptdate >= date '1994-01-01' and l_receiptdate < date '1995-01-01' group by 1 order by 1""",
+]
+
+
+def workloads(args, place):
     """By name: what makes the work, on files below a folder."""
+    memory, go_tpc = args.memory, args.go_tpc
     fit = memory * 2**20 // BLOCK
     span = int(fit * 1.7)
     loop = [at % span for at in range(8 * span)]
@@ -235,6 +306,15 @@ def workloads(memory, place, go_tpc):
         folder, start, stop, _ = database(place, lambda run: [tpcc(go_tpc, "prepare --no-check"), run("vacuumdb -z postgres")])
         return Programs(folder, tpcc(go_tpc, "run --count 2000"), 4, start, stop)
 
+    def queries():
+        folder, start, stop, _ = database(place, lambda run: tables(run, args.tpch))
+        asked = " ".join(f'-c "{question}"' for question in ["set max_parallel_workers_per_gather = 0", *QUESTIONS])
+        return Programs(folder, run(f"psql -h {folder} -p {PORT} -v ON_ERROR_STOP=1 -q {asked} postgres"), 4, start, stop)
+
+    def film():
+        folder = scene(place, args.blender)
+        return Programs(folder, f"{args.blender} -b film.blend -E CYCLES -f 1", 4)
+
     return {
         "loop, reading ahead": readers("ahead", loop),
         "loop, random advice": readers("random", loop),
@@ -249,6 +329,8 @@ def workloads(memory, place, go_tpc):
         "PostgreSQL, look-ups": lookups,
         "PostgreSQL, scans": scans,
         **({"PostgreSQL, TPC-C": orders} if go_tpc else {}),
+        **({"PostgreSQL, TPC-H": queries} if args.tpch else {}),
+        **({"Blender, twice": film} if args.blender else {}),
     }
 
 
@@ -306,6 +388,8 @@ def main():
     arguments.add_argument("--policy", default="lirs")
     arguments.add_argument("--always", action="store_true", help="steer even where it does not pay")
     arguments.add_argument("--go-tpc", help="the program, which drives TPC-C; without it that is left out")
+    arguments.add_argument("--tpch", type=Path, help="a folder with the tables of TPC-H as CSV, which postgres may read; without it TPC-H is left out")
+    arguments.add_argument("--blender", help="the program; without it rendering is left out")
     arguments.add_argument("--only", action="append", help="workloads whose names hold this, or another one")
     arguments.add_argument("--out", type=Path)
     args = arguments.parse_args()
@@ -325,7 +409,7 @@ def main():
             for _ in range(int(args.memory * 2.5) + 1):
                 file.write(os.urandom(2**20))
             os.fsync(file.fileno())
-        for name, make in workloads(args.memory, place, args.go_tpc).items():
+        for name, make in workloads(args, place).items():
             if not any(only in name for only in args.only or [""]):
                 continue
             work = make()

@@ -9,6 +9,7 @@ random places, by a program in C. Needs root, control groups with memory, a C co
 """
 
 import argparse
+import itertools
 import os
 import signal
 import statistics
@@ -43,6 +44,8 @@ int main(int count, char **words) {
     printf("%.4f\n", (now() - started) / reads);
 }
 """
+# Seconds after which who only watches has stopped listening to reads, since nothing was missed.
+ATTENTIVE = 2
 HASH = """
 import hashlib, os, sys
 file, buffer = os.open(sys.argv[1], 0), [bytearray(65536)]
@@ -109,14 +112,20 @@ class Costs:
         """Microseconds of a cached read."""
         program = self.folder / "read"
         subprocess.run(["cc", "-O2", "-x", "c", "-", "-o", program], input=READ, text=True, check=True)
-        cells = {"nobody watches": None, "other files are watched": ["theirs"], "watched": ["mine"], "steered": ["mine", "--always"], "watched, `--exact`": ["mine", "--exact"]}
+        cells = {
+            "nobody watches": None,
+            "watched, nothing is missed": ["mine"],
+            "other files are steered": ["theirs", "--always"],
+            "steered": ["mine", "--always"],
+            "steered, `--exact`": ["mine", "--always", "--exact"],
+        }
         sizes = {4096: 200_000, 65536: 20_000}
         times = {(cell, size): [] for cell in cells for size in sizes}
         names = list(cells)
         for turn in range(self.args.rounds):
             for cell in names[turn % len(names) :] + names[: turn % len(names)]:
                 command = self.steer(*cells[cell]) if cells[cell] else None
-                time.sleep(0.15)
+                time.sleep(ATTENTIVE)
                 for size, reads in sizes.items():
                     words = [program, self.folder / "mine" / "file", str(size), str(reads)]
                     times[cell, size].append(float(subprocess.run(words, capture_output=True, check=True).stdout))
@@ -142,17 +151,18 @@ class Costs:
             child.returncode = 0
             return usage.ru_utime + usage.ru_stime
 
-        for name, (folder, command) in jobs.items():
+        for (name, (folder, command)), (when, wait) in itertools.product(jobs.items(), {"from its first moment on": 0, "later": ATTENTIVE}.items()):
             took(command)
             times = {False: [], True: []}
             for turn in range(self.args.rounds):
                 for watched in ((False, True), (True, False))[turn % 2]:
                     steer = self.steer(folder) if watched else None
+                    time.sleep(wait)
                     times[watched].append(took(command))
                     if steer:
                         self.end(steer)
             more = with_interval([100 * (one / other - 1) for one, other in zip(times[True], times[False])])
-            yield f"| {name} | {statistics.mean(times[False]):.3f} s | {statistics.mean(times[True]):.3f} s | {more} % |"
+            yield f"| {name} | {when} | {statistics.mean(times[False]):.3f} s | {statistics.mean(times[True]):.3f} s | {more} % |"
 
 
 def main():
@@ -165,7 +175,7 @@ def main():
         costs = Costs(args, folder)
         print("| idle for a minute | |\n|---|---|", *costs.idle(), sep="\n", flush=True)
         print("\n| a cached read | 4 KiB | more | 64 KiB | more |\n|---|---|---|---|---|", *costs.reads(), sep="\n", flush=True)
-        print("\n| nothing to gain | alone | watched | more |\n|---|---|---|---|", *costs.programs(), sep="\n", flush=True)
+        print("\n| nothing to gain | watched | alone | watched | more |\n|---|---|---|---|---|", *costs.programs(), sep="\n", flush=True)
         costs.group.close()
         costs.other.close()
 

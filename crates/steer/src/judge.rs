@@ -26,7 +26,7 @@ const LEAST: u64 = 64;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum State {
-    /// Reads are followed.
+    /// Reads are followed while something is missed.
     Watching,
     /// The kernel is made to hold what the policy holds.
     Steering,

@@ -26,6 +26,8 @@ use crate::steering::{AppCounts, Counts, PAGE, Steering, Telling};
 const SECOND: u64 = 1_000_000_000;
 /// The least time that is waited for events, so that many small things become one.
 const GATHER: Duration = Duration::from_millis(5);
+/// While it only watches, reads are told until nothing has come into the page cache for so many nanoseconds.
+const QUIET: u64 = SECOND;
 /// Nanoseconds from the beginning of steering until reclaim is expected to be still.
 const SETTLED: u64 = SHORTEST;
 /// So long the kernel is asked, at a time, what is resident of files: meanwhile nothing is steered. Of further ones it
@@ -163,6 +165,8 @@ pub struct Session<G = Directories> {
     lag: Lag,
     began: u64,
     looked: u64,
+    /// When something came into the page cache last; at first when it began, since what comes next is likely missed.
+    missed: u64,
     /// When it began to steer, if it does; and how long it did before.
     steering_since: Option<u64>,
     steered: u64,
@@ -215,6 +219,7 @@ impl<G: Ground> Session<G> {
             lag: Lag::default(),
             began: now,
             looked: now,
+            missed: now,
             steering_since: None,
             steered: 0,
             rebuilt: 0,
@@ -226,7 +231,7 @@ impl<G: Ground> Session<G> {
         device.map_or(Ok(()), |device| session.feed.watch_device(device))?;
         session.learn()?;
         if session.settings.when == When::Always {
-            session.enter(State::Steering, now)?;
+            session.enter(State::Steering, now);
         }
         Ok(session)
     }
@@ -247,13 +252,27 @@ impl<G: Ground> Session<G> {
         self.steering.settle(now);
         self.steering.actuator().rest();
         if self.settings.when == When::Proof {
-            self.prove(now)?;
+            self.prove(now);
         }
+        let mut over = None;
         if now - self.looked >= SECOND {
             self.looked = now;
-            return self.look(now);
+            over = self.look(now)?;
         }
-        Ok(None)
+        self.listen(now)?;
+        Ok(over)
+    }
+
+    /// Has reads told while a decision hangs on them. Where all is resident no policy saves anything, and reads cost
+    /// nothing extra until something is missed again.
+    fn listen(&mut self, now: u64) -> Result<(), SteerError> {
+        let is_missing = now.saturating_sub(self.missed) < QUIET;
+        let wanted = match (self.settings.when, self.judge.state()) {
+            (When::Pays, State::Watching) => is_missing,
+            (When::Pays, State::Resting) => false,
+            (When::Pays, State::Steering) | (When::Always | When::Proof, _) => true,
+        };
+        Ok(self.feed.reading(wanted)?)
     }
 
     /// Handles what has happened; true if events were lost.
@@ -268,6 +287,9 @@ impl<G: Ground> Session<G> {
             let age = now.saturating_sub(at) as f64 / SECOND as f64;
             (lag.events, lag.sum, lag.worst) = (lag.events + 1, lag.sum + age, lag.worst.max(age));
             lost |= matches!(event, Event::Lost(_));
+            if matches!(event, Event::Added { .. }) {
+                self.missed = now;
+            }
             steering.handle(at, &event);
         }
         self.batch = batch;
@@ -346,13 +368,13 @@ impl<G: Ground> Session<G> {
         if let Some(state) = self.judge.look(now, misses, self.steering.capacity(), waiting)
             && self.settings.when == When::Pays
         {
-            self.enter(state, now)?;
+            self.enter(state, now);
         }
         Ok(None)
     }
 
     /// Begins the next phase of a proof when this one is over.
-    fn prove(&mut self, now: u64) -> Result<(), SteerError> {
+    fn prove(&mut self, now: u64) {
         let counts = self.steering.counts();
         let sample = Sample {
             at: now,
@@ -364,30 +386,27 @@ impl<G: Ground> Session<G> {
         let waited = || self.pressure.as_ref().and_then(Pressure::waited);
         if self.proof.look(sample, capacity, waited) && self.proof.is_steering() != self.is_steering() {
             if self.is_steering() {
-                self.enter(State::Watching, now)?;
+                self.enter(State::Watching, now);
                 // The kernel took for active what it was made to keep, and would keep that for many turns.
                 self.steering.drop_all();
             } else {
-                self.enter(State::Steering, now)?;
+                self.enter(State::Steering, now);
             }
         }
-        Ok(())
     }
 
     fn is_steering(&self) -> bool {
         self.steering_since.is_some()
     }
 
-    fn enter(&mut self, state: State, now: u64) -> Result<(), SteerError> {
+    fn enter(&mut self, state: State, now: u64) {
         self.steered += self.steering_since.take().map_or(0, |since| now - since);
-        self.feed.reading(state != State::Resting)?;
         if state == State::Steering {
             self.steering_since = Some(now);
             self.steering.act(now);
         } else {
             self.steering.rest();
         }
-        Ok(())
     }
 
     /// What was done so far.

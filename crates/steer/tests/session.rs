@@ -6,6 +6,7 @@ use std::io::{self, Read};
 use std::ops::Range;
 use std::path::Path;
 use std::sync::{Arc, Mutex};
+use std::thread;
 use std::time::{Duration, Instant};
 
 use hotset_core::policy::PolicySpec;
@@ -15,14 +16,14 @@ use hotset_steer::{Actuator, Changes, Found, Ground, Session, Settings, SteerErr
 const FOLDER: &str = env!("CARGO_TARGET_TMPDIR");
 const PAGES: u64 = 256;
 
-fn session(folder: &Path, policy: &str, feed: Box<dyn Feed>) -> Result<Session, SteerError> {
+fn session(folder: &Path, when: When, feed: Box<dyn Feed>) -> Result<Session, SteerError> {
     let settings = Settings {
-        policy: PolicySpec::parse(policy).unwrap(),
+        policy: PolicySpec::parse("lru").unwrap(),
         block: 65536,
         memory: Some(16 << 20),
         group: None,
         directories: vec![folder.to_owned()],
-        when: When::Pays,
+        when,
         fetcher: Vec::new(),
     };
     Session::new(settings, Telling::default(), feed)
@@ -44,7 +45,7 @@ fn what_could_not_be_told_is_counted_and_asked_of_the_kernel() {
     let removed = (0..PAGES).map(|first| (1, Event::Removed { file, first, pages: 1 })).collect();
     let touched = Event::Touched { file, first: 0, pages: 1, how: How::Read, process: 0 };
     let feed = Scripted::new([removed, vec![(2, touched), (3, Event::Lost(7))], vec![(4, Event::Lost(1))]]);
-    let mut session = session(folder.path(), "lru", Box::new(feed)).unwrap();
+    let mut session = session(folder.path(), When::Pays, Box::new(feed)).unwrap();
     assert_eq!(session.report().pages_resident, PAGES, "what is there when it begins is asked, too");
     session.step(Duration::ZERO).unwrap();
     assert_eq!(session.report().pages_resident, 0, "that is what was told");
@@ -64,7 +65,7 @@ fn files_that_are_deleted_are_forgotten_and_others_stay() {
     resident(&kept);
     let touched = Event::Touched { file: first, first: 0, pages: 16, how: How::Read, process: 0 };
     let feed = Scripted::new((0..1000).map(|at| vec![(at, touched)]));
-    let mut session = session(folder.path(), "lru", Box::new(feed)).unwrap();
+    let mut session = session(folder.path(), When::Pays, Box::new(feed)).unwrap();
     assert_eq!((session.report().files, session.report().pages_resident), (2, 2 * PAGES));
     fs::remove_file(&gone).unwrap();
     let began = Instant::now();
@@ -84,6 +85,32 @@ fn files_that_are_deleted_are_forgotten_and_others_stay() {
         lost = session.step(Duration::from_millis(20)).err();
     }
     assert!(lost.unwrap().to_string().starts_with("cannot read "), "the directory itself is gone");
+}
+
+/// Who only watches hears of reads while something is missed; who steers or measures always does.
+#[test]
+fn reads_that_hit_are_not_listened_to_while_nothing_is_missed() {
+    for (when, heard) in [(When::Pays, [1, 1, 2]), (When::Always, [1, 2, 3]), (When::Proof, [1, 2, 3])] {
+        let folder = tempfile::tempdir_in(FOLDER).unwrap();
+        let file = resident(&folder.path().join("file"));
+        let touched = |block: u64| Event::Touched { file, first: 16 * block, pages: 1, how: How::Read, process: 0 };
+        let added = Event::Added { file, first: 64, pages: 1 };
+        let feed = Scripted::new([
+            vec![(1, touched(0))],
+            Vec::new(),
+            vec![(2, touched(1))],
+            vec![(3, added)],
+            vec![(4, touched(2))],
+        ]);
+        let mut session = session(folder.path(), when, Box::new(feed)).unwrap();
+        let mut references = |steps: u32| {
+            (0..steps).for_each(|_| assert_eq!(session.step(Duration::ZERO).unwrap(), None));
+            session.report().counts.references
+        };
+        let at_first = references(1);
+        thread::sleep(Duration::from_millis(1100));
+        assert_eq!([at_first, references(2), references(2)], heard, "{when:?}");
+    }
 }
 
 /// A file system whose server tells of its files.
