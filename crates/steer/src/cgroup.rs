@@ -146,16 +146,8 @@ impl Group {
                 limit: value(&stat, "hierarchical_memory_limit").filter(|&limit| limit < UNLIMITED),
                 fixed: of(&["total_rss", "total_shmem"])
                     + self.number("memory.kmem.usage_in_bytes").unwrap_or_default(),
-                reclaims: self.number("memory.failcnt").unwrap_or_default(),
             },
-            Version::Two => {
-                let events = fs::read_to_string(self.folder.join("memory.events"))?;
-                Reading {
-                    limit: self.least_limit(),
-                    fixed: of(&["anon", "shmem", "kernel"]),
-                    reclaims: ["max", "high"].iter().filter_map(|key| value(&events, key)).sum(),
-                }
-            }
+            Version::Two => Reading { limit: self.least_limit(), fixed: of(&["anon", "shmem", "kernel"]) },
         })
     }
 
@@ -252,15 +244,11 @@ mod tests {
     #[test]
     fn the_first_version_is_read() {
         let stat = "cache 5\nrss 1\nhierarchical_memory_limit 268435456\ntotal_rss 1048576\ntotal_rss_huge 7\ntotal_shmem 4096\n";
-        let files = [
-            ("memory.stat", stat),
-            ("memory.limit_in_bytes", "268435456\n"),
-            ("memory.failcnt", "12\n"),
-            ("memory.kmem.usage_in_bytes", "8192\n"),
-        ];
+        let files =
+            [("memory.stat", stat), ("memory.limit_in_bytes", "268435456\n"), ("memory.kmem.usage_in_bytes", "8192\n")];
         let folder = folder(&files);
         let group = Group::at(folder.path()).unwrap();
-        let expected = Reading { limit: Some(256 * MIB), fixed: MIB + 4096 + 8192, reclaims: 12 };
+        let expected = Reading { limit: Some(256 * MIB), fixed: MIB + 4096 + 8192 };
         assert_eq!(group.read().unwrap(), expected);
         fs::write(folder.path().join("memory.stat"), "hierarchical_memory_limit 9223372036854771712\n").unwrap();
         assert_eq!(group.read().unwrap().limit, None);
@@ -271,13 +259,12 @@ mod tests {
         let outer = folder(&[("memory.max", "134217728\n")]);
         let inner = outer.path().join("inner");
         fs::create_dir(&inner).unwrap();
-        let events = "low 0\nhigh 2\nmax 3\noom 1\n";
         let stat = "anon 1048576\nfile 77\nkernel 4096\nshmem 0\n";
-        for (name, text) in [("memory.max", "max\n"), ("memory.stat", stat), ("memory.events", events)] {
+        for (name, text) in [("memory.max", "max\n"), ("memory.stat", stat)] {
             fs::write(inner.join(name), text).unwrap();
         }
         let group = Group::at(&inner).unwrap();
-        let expected = Reading { limit: Some(128 * MIB), fixed: MIB + 4096, reclaims: 5 };
+        let expected = Reading { limit: Some(128 * MIB), fixed: MIB + 4096 };
         assert_eq!(group.read().unwrap(), expected);
     }
 

@@ -15,7 +15,7 @@ use serde::Serialize;
 use crate::actuate::{Actuator, Advice};
 use crate::cgroup::Group;
 use crate::error::SteerError;
-use crate::governor::{Division, Governor, Reading};
+use crate::governor::{Division, Governor, Moved, Reading};
 use crate::ground::{Directories, Ground};
 use crate::judge::{Judge, Misses, State};
 use crate::pressure::Pressure;
@@ -28,7 +28,7 @@ const SECOND: u64 = 1_000_000_000;
 const GATHER: Duration = Duration::from_millis(5);
 /// While it only watches, reads are told until nothing has come into the page cache for so many nanoseconds.
 const QUIET: u64 = SECOND;
-/// Nanoseconds from the beginning of steering until reclaim is expected to be still.
+/// Nanoseconds from the beginning of steering until the kernel is expected to hold what the policy does.
 const SETTLED: u64 = SHORTEST;
 /// So long the kernel is asked, at a time, what is resident of files: meanwhile nothing is steered. Of further ones it
 /// is known once something happens to them.
@@ -354,16 +354,17 @@ impl<G: Ground> Session<G> {
             Some(Ok(reading)) => reading,
             None => Reading::default(),
         };
-        let is_still = self.steering_since.is_some_and(|since| now - since >= SETTLED);
+        let is_settled = self.steering_since.is_some_and(|since| now - since >= SETTLED);
+        let counts = self.steering.counts();
+        let moved = Moved { read: counts.pages_read, taken: counts.pages_taken };
         // A limit that was taken away while it ran bounds nothing any more: the last division stays.
-        self.division = self.governor.divide(now, &reading, is_still).unwrap_or(self.division);
+        self.division = self.governor.divide(now, &reading, moved, is_settled).unwrap_or(self.division);
         let (policy, kernel) = blocks(&self.division, self.settings.block);
         let policy = policy.max(LEAST);
         if policy.abs_diff(self.steering.capacity()) > self.steering.capacity() / 100 {
             self.steering.resize(policy, kernel.max(LEAST), now);
         }
         let waiting = self.pressure.as_mut().and_then(|pressure| pressure.waiting(now));
-        let counts = self.steering.counts();
         let misses = Misses { policy: counts.misses, kernel: counts.kernel_misses };
         if let Some(state) = self.judge.look(now, misses, self.steering.capacity(), waiting)
             && self.settings.when == When::Pays
@@ -500,7 +501,7 @@ fn begin<A: Actuator>(
     let unlimited = || SteerError::Unlimited {
         cgroup: settings.group.as_ref().map_or_else(PathBuf::new, |group| group.folder().to_owned()),
     };
-    let division = governor.divide(now, &reading, false).ok_or_else(unlimited)?;
+    let division = governor.divide(now, &reading, Moved::default(), false).ok_or_else(unlimited)?;
     let (policy, kernel) = blocks(&division, settings.block);
     if policy < LEAST {
         return Err(SteerError::TooSmall { memory: division.policy, block: settings.block, least: LEAST });

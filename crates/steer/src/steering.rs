@@ -54,6 +54,8 @@ pub struct Counts {
     pub pages_read: u64,
     /// Pages that have left because they were dropped, each time once.
     pub pages_dropped: u64,
+    /// Pages that the kernel took while it was steered though the policy held their blocks.
+    pub pages_taken: u64,
     /// Pages that were fetched because the policy wanted them.
     pub pages_fetched: u64,
     /// Blocks that did not leave however often they were dropped.
@@ -349,8 +351,10 @@ impl<A: Actuator> Steering<A> {
                 }
             }
             Event::Removed { first, pages, .. } => {
+                let folio = first..first + u64::from(pages);
                 self.unheard.remove(&(number, first));
-                self.counts.pages_dropped += self.mirror.remove(number, first..first + u64::from(pages));
+                self.counts.pages_dropped += self.mirror.remove(number, folio.clone());
+                self.counts.pages_taken += if self.is_acting { self.wanted(number, &folio) } else { 0 };
             }
             Event::Lost(_) => {}
         }
@@ -500,6 +504,13 @@ impl<A: Actuator> Steering<A> {
             self.counts.failed += u64::from(self.actuator.drop(file, pages).is_err());
         }
         self.pending.put(block, now + (PATIENCE << attempts), attempts + 1);
+    }
+
+    /// How many of these pages lie in blocks that the policy holds.
+    fn wanted(&self, file: u32, pages: &Range<u64>) -> u64 {
+        let held =
+            self.blocks(file, pages.clone()).filter(|&block| self.policy.holds(block)).map(|block| self.pages(block));
+        held.map(|block| block.end.min(pages.end) - block.start.max(pages.start)).sum()
     }
 
     /// The blocks that pages lie in.

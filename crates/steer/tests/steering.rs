@@ -241,6 +241,28 @@ fn a_folio_is_dropped_when_the_last_of_its_blocks_is_out() {
     assert_eq!((kernel.pages_of(file(2)), steering.counts().pages_dropped - before), (0, 32), "each page once");
 }
 
+/// What the kernel takes is told from what was dropped, and from what it may take.
+#[test]
+fn pages_that_the_kernel_takes_count_if_the_policy_holds_them() {
+    let (kernel, mut steering) = steered("lru");
+    for block in 0..=u64::from(CAPACITY) {
+        kernel.read(file(0), block * PAGES..(block + 1) * PAGES, PAGES);
+        kernel.tell(&mut steering, block);
+    }
+    let pages = |steering: &Steering<Kernel>| (steering.counts().pages_dropped, steering.counts().pages_taken);
+    assert_eq!(pages(&steering), (4, 0));
+    // The first block comes back unasked.
+    kernel.add(file(0), 0, PAGES);
+    kernel.tell(&mut steering, 100);
+    kernel.reclaim(file(0), 0, 2 * PAGES);
+    kernel.tell(&mut steering, 101);
+    assert_eq!(pages(&steering), (4, 4), "what was read ahead is the kernel's");
+    steering.rest();
+    kernel.reclaim(file(0), 2 * PAGES, PAGES);
+    kernel.tell(&mut steering, 102);
+    assert_eq!(pages(&steering), (4, 4), "it is left alone");
+}
+
 /// The kernel tells 16 pages of a fault, and maps all of a huge folio.
 #[test]
 fn a_huge_folio_that_is_mapped_is_touched_as_a_whole() {

@@ -127,6 +127,7 @@ fn text(report: &Report, is_given_up: bool) -> String {
         ("kernel_misses", "Those that a model of the kernel alone would not have held", counts.kernel_misses as f64),
         ("read_bytes", "Bytes that came into the page cache", page(counts.pages_read)),
         ("dropped_bytes", "Bytes that have left because they were dropped", page(counts.pages_dropped)),
+        ("taken_bytes", "Bytes that the kernel took though the policy held them", page(counts.pages_taken)),
         ("fetched_bytes", "Bytes that were fetched because the policy wanted them", page(counts.pages_fetched)),
         ("left_to_kernel", "Blocks that did not leave however often they were dropped", counts.left_to_kernel as f64),
         ("failed", "Drops and fetches that failed as such", counts.failed as f64),

@@ -27,9 +27,10 @@ pub(crate) fn lines(report: &Report) -> Vec<String> {
             of(counts.kernel_misses, counts.references),
         ),
         format!(
-            "{} came into the page cache, {} were dropped, {} would not leave; events were {:.0} ms old at worst, {} were lost",
+            "{} came into the page cache, {} were dropped, {} were taken by the kernel though they were to stay, {} would not leave; events were {:.0} ms old at worst, {} were lost",
             pages(counts.pages_read),
             pages(counts.pages_dropped),
+            pages(counts.pages_taken),
             human::counted(counts.left_to_kernel, "block"),
             report.lag_worst * 1e3,
             human::count(counts.lost),

@@ -31,9 +31,10 @@ pub(super) fn page(now: &Value, before: &Value) -> String {
         human::count(figure(now, "files"))
     ));
     lines.push(format!(
-        "came in {}  dropped {}  fetched {}  to be dropped {} blocks  left to the kernel {}  failed {}",
+        "came in {}  dropped {}  taken by the kernel {}  fetched {}  to be dropped {} blocks  left to the kernel {}  failed {}",
         pages("pages_read"),
         pages("pages_dropped"),
+        pages("pages_taken"),
         pages("pages_fetched"),
         human::count(figure(now, "blocks_pending")),
         human::count(figure(now, "left_to_kernel")),
