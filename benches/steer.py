@@ -324,6 +324,7 @@ def workloads(args, place):
         "zipf 0.9, random advice": readers("random", zipf),
         "two loops out of phase": readers("random", half(loop), half(shifted)),
         "hashing what fits": readers("hash", small),
+        "loop, hashed by two": readers("hash", half(loop), half(loop)),
         "grep over a tree": grep,
         "gcc": build,
         "PostgreSQL, look-ups": lookups,
