@@ -107,7 +107,7 @@ bpf: ## Build the kernel's side of the feed (needs clang)
 kernels: setup ## Boot the kernels of SUITES in an emulator and try there what speaks with BPF (needs root, QEMU and debootstrap; fetches packages; an hour)
 	sh xtask/kernels.sh $(SUITES)
 
-servers: setup ## Try mounts of versitygw and of Azurite, servers of other makers (needs root, /dev/fuse, Go and npm; fetches both)
+servers: setup ## Try mounts of versitygw, Azurite, rclone, nginx and Apache, servers of other makers (needs root, /dev/fuse, Go and npm for the first two, which are fetched)
 	timeout 900 sh xtask/servers.sh
 
 miri: setup ## Run what Miri can of the code with unsafe (needs a nightly toolchain with Miri)

@@ -36,13 +36,15 @@ Examples:
   hotset mount /archive /mnt/archive --memory 512M --policy 'arc' --readonly --record day.hst
   hotset simulate day.hst --policy arc --size 512M      (the same hits and misses)
   hotset mount s3://bucket/prefix /mnt/data --memory 4G --staleness 10s     (also gs://, az://)
+  hotset mount https://host/directory /mnt/data --memory 4G                 (a web server that speaks WebDAV)
   hotset mount s3://bucket/prefix /mnt/data --memory 4G --writable          (objects are written as a whole)
 
-Objects of a store can be read, and not changed unless --writable is given: programs that write are told that the file system is read-only. Credentials come from the environment (AWS_ACCESS_KEY_ID, GOOGLE_APPLICATION_CREDENTIALS, AZURE_STORAGE_ACCOUNT_KEY and the like), from ~/.aws, or from the container or machine; see docs/guide/slow-stores.md.
+Objects of a store can be read, and not changed unless --writable is given: programs that write are told that the file system is read-only. Credentials come from the environment (AWS_ACCESS_KEY_ID, GOOGLE_APPLICATION_CREDENTIALS, AZURE_STORAGE_ACCOUNT_KEY and the like), from ~/.aws, or from the container or machine; web servers are sent none, and their files are never changed; see docs/guide/slow-stores.md.
 
 A running mount is looked at with `hotset top` and changed with `hotset ctl`. Unmount by Ctrl-C, SIGTERM or `umount MOUNTPOINT`. docs/guide/speed-up-a-directory.md tells what the modes cost and what holds when the power fails.")]
 pub(crate) struct Mount {
-    /// The directory to serve, or where objects are: s3://BUCKET/PREFIX, gs://BUCKET/PREFIX, az://CONTAINER/PREFIX
+    /// The directory to serve, or where objects are: s3://BUCKET/PREFIX, gs://BUCKET/PREFIX, az://CONTAINER/PREFIX,
+    /// and by WebDAV https://HOST/DIRECTORY
     source: PathBuf,
     /// Where it is to be seen: an empty directory outside of it
     mountpoint: PathBuf,

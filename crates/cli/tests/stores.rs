@@ -185,7 +185,6 @@ fn what_cannot_be_served_is_refused_before_it_is_mounted() {
     for (source, more, status, words) in [
         ("s3://bucket/ther", &[][..], 1, "no object's key begins so"),
         ("ftp://host/x", &[], 2, "ftp:// is no store that is known: expected s3://, gs:// or az://"),
-        ("https://host/x", &[], 2, "a web server does not tell what is in a directory; expected a directory, s3://"),
         ("s3://u:p@bucket/x", &[], 2, "must not have a user or a password"),
         ("s3://bucket/there", &["--write-back"], 2, "--write-back is of no use with s3://bucket/there"),
         ("s3://bucket/there", &["--allow-dev"], 2, "--allow-dev is of no use"),
@@ -221,6 +220,60 @@ fn what_cannot_be_served_is_refused_before_it_is_mounted() {
         directory.status == 2 && directory.err.contains("--requests is of no use with a directory"),
         "{directory:?}"
     );
+    assert_eq!(fs::read_dir(&at).unwrap().count(), 0);
+}
+
+#[test]
+fn a_web_server_that_cannot_be_served_is_refused_before_it_is_mounted() {
+    if !can_mount() {
+        return;
+    }
+    let (s3, folder) = (S3::start(), Folder::new());
+    s3.put("there/f", "x");
+    let at = folder.path("at");
+    fs::create_dir(&at).unwrap();
+    let run = |source: &str, more: &[&str]| {
+        let arguments = [&[source, &at, "--memory", "1M", "--policy", "lru", "--timeout", "3s"], more].concat();
+        finish(command(&s3, &arguments))
+    };
+    for (source, more, status, words) in [
+        (
+            "https://host/x",
+            &["--writable"][..],
+            2,
+            "--writable is of no use with https://host/x: files of web servers are read",
+        ),
+        ("https://u:p@host/x", &[], 2, "must not have a user or a password"),
+        ("https://host/x?token=p", &[], 2, "expected an address without ? and #"),
+        ("https://host/x#p", &[], 2, "expected an address without ? and #"),
+        ("https:///x", &[], 2, "expected an address of a directory, such as https://host/directory"),
+        ("http://127.0.0.1:1/x", &[], 1, "cannot be reached: Connection refused"),
+    ] {
+        let refused = run(source, more);
+        assert!(refused.status == status && refused.err.contains(words), "{source}: {refused:?}");
+    }
+    let web = format!("{}/bucket/there", s3.url());
+    for (fault, words) in [
+        (
+            Some(Fault::Status(405)),
+            "the server answers 405 to PROPFIND, where WebDAV tells what is in a directory (207): check",
+        ),
+        (Some(Fault::Status(501)), "the server answers 501 to PROPFIND"),
+        (Some(Fault::Status(404)), "the server answers 404 to PROPFIND"),
+        (Some(Fault::Text("<html></html>")), "the store's answer is not what was expected"),
+        (
+            Some(Fault::Status(401)),
+            "lets nobody list it without credentials (401 or 403 to PROPFIND), and web servers are given none",
+        ),
+        (None, "this is a file: expected the address of a directory"),
+    ] {
+        s3.fail(move |_| fault);
+        let web = if fault.is_some() { web.clone() } else { format!("{web}/f") };
+        let refused = run(&web, &[]);
+        assert!(refused.status == 1 && refused.err.contains(words) && refused.err.lines().count() == 1, "{refused:?}");
+    }
+    // Nothing that the environment holds is sent there.
+    assert!(s3.take_asked().iter().all(|asked| asked.header("authorization").is_none()));
     assert_eq!(fs::read_dir(&at).unwrap().count(), 0);
 }
 

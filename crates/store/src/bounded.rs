@@ -14,6 +14,7 @@ use reqwest::redirect::Policy;
 
 use crate::listed::servable;
 use crate::store::Limits;
+use crate::web::LONGEST_LISTING;
 
 /// Bytes of the longest answer that is read.
 pub(crate) const MOST: usize = 64 << 20;
@@ -21,7 +22,7 @@ pub(crate) const MOST: usize = 64 << 20;
 const LISTING: usize = 8 << 20;
 
 /// Makes connections whose answers end there, with an error.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Bounded {
     pub limits: Limits,
     /// Where an answer says that what was asked for is elsewhere it is asked for there.
@@ -34,7 +35,7 @@ pub(crate) struct Bounded {
 pub(crate) struct Asked(Arc<Mutex<Option<String>>>);
 
 impl Asked {
-    fn note(&self, address: &str) {
+    pub fn note(&self, address: &str) {
         // What is behind it may be a secret.
         let address = address.split('?').next().map(str::to_owned);
         *self.0.lock().unwrap_or_else(PoisonError::into_inner) = address;
@@ -93,7 +94,12 @@ impl HttpService for Client {
         if LISTS.iter().any(|what| asks(what)) {
             self.asked.note(&request.uri().to_string());
         }
-        let most = if is_listing { LISTING } else { MOST };
+        let most = match is_listing {
+            true => LISTING,
+            // It is taken in as it comes, and its reader is the one to say that it is too long.
+            false if request.method().as_str() == "PROPFIND" => LONGEST_LISTING as usize + MOST,
+            false => MOST,
+        };
         let (head, body) = self.below.execute(request).await?.into_parts();
         let body = Limited::new(body, most).map_err(|error| match error.downcast::<HttpError>() {
             Ok(error) => *error,

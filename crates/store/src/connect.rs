@@ -7,16 +7,19 @@ use std::time::Duration;
 
 use object_store::aws::{AmazonS3Builder, AmazonS3ConfigKey};
 use object_store::azure::MicrosoftAzureBuilder;
+use object_store::client::HttpConnector;
 use object_store::gcp::GoogleCloudStorageBuilder;
 use object_store::http::HttpBuilder;
 use object_store::list::PaginatedListStore;
 use object_store::{BackoffConfig, ClientOptions, ObjectStore, RetryConfig};
+use reqwest::Url;
 
 use crate::bounded::{Asked, Bounded};
 use crate::error::StoreError;
 use crate::location::{Location, Scheme};
 use crate::profile::Profile;
 use crate::store::Limits;
+use crate::web::Web;
 
 /// What asks a store, about objects and for parts of listings.
 pub(crate) struct Connected {
@@ -111,13 +114,27 @@ impl Connected {
             Scheme::Https | Scheme::Http => {
                 // Nothing secret is sent, and who writes http:// wants it; https:// never becomes http:// on the way.
                 let client = client.with_allow_http(location.scheme == Scheme::Http);
-                let builder = HttpBuilder::new().with_url(location.to_string()).with_retry(retry);
-                let builder = builder.with_client_options(client).with_http_connector(bounded);
-                builder.build().map(|store| (Arc::new(store) as _, None))
+                web(location, retry, client, bounded)
             }
         };
         let (objects, lists) = made.map_err(|error| StoreError::Settings(explain(location.scheme, &error)))?;
         Ok(Connected { objects, lists, asked, account })
+    }
+}
+
+/// A web server: files alone, or one that is to list them.
+fn web(location: &Location, retry: RetryConfig, client: ClientOptions, bounded: Bounded) -> object_store::Result<Made> {
+    let builder = HttpBuilder::new().with_url(location.to_string()).with_retry(retry.clone());
+    let builder = builder.with_client_options(client.clone()).with_http_connector(bounded.clone());
+    let files = builder.build()?;
+    match Url::parse(&location.to_string()) {
+        Ok(base) if location.is_listed => {
+            let asked = bounded.asked.clone();
+            let client = Bounded { follows: false, ..bounded }.connect(&client)?;
+            Ok(connected(Web::new(files, client, base, retry, asked)))
+        }
+        // The library has taken it for an address.
+        _ => Ok((Arc::new(files), None)),
     }
 }
 
@@ -148,7 +165,7 @@ fn explain(scheme: Scheme, error: &object_store::Error) -> String {
         Scheme::Google => "GOOGLE_APPLICATION_CREDENTIALS or GOOGLE_SERVICE_ACCOUNT, a file of credentials",
         Scheme::Azure => "AZURE_STORAGE_ACCOUNT_NAME and AZURE_STORAGE_ACCOUNT_KEY or AZURE_STORAGE_SAS_KEY",
         Scheme::Https | Scheme::Http => {
-            return "the address is malformed: expected one such as https://host/trace.csv.gz".to_owned();
+            return "the address is malformed: expected one such as https://host/directory/file".to_owned();
         }
     };
     let kind = if matches!(error, object_store::Error::UnknownConfigurationKey { .. }) {

@@ -37,6 +37,10 @@ pub enum StoreError {
     Cut,
     /// Another answer than was expected, by its status if it had one.
     Answer(Option<u16>),
+    /// A directory has more names than are read.
+    Long,
+    /// It is a web server that does not tell what is in a directory: what it answers to `PROPFIND`.
+    NoListing(u16),
     /// It gives nothing but whole objects.
     Whole,
     /// It sent fewer bytes than it had said, again and again.
@@ -56,7 +60,7 @@ impl StoreError {
             StoreError::Exists => Errno::EXIST,
             StoreError::Unfit => Errno::INVAL,
             StoreError::TooLong => Errno::NAMETOOLONG,
-            StoreError::Answer(Some(413)) => Errno::FBIG,
+            StoreError::Answer(Some(413)) | StoreError::Long => Errno::FBIG,
             StoreError::Answer(Some(507)) => Errno::NOSPC,
             _ => Errno::IO,
         }
@@ -94,6 +98,12 @@ impl fmt::Display for StoreError {
             StoreError::Answer(None) => {
                 out.write_str("the store's answer is not what was expected: check the address, and whether this store speaks that protocol")
             }
+            StoreError::Long => out.write_str("the directory has more names than are read: serve a part of it"),
+            StoreError::NoListing(status) => write!(
+                out,
+                "the server answers {status} to PROPFIND, where WebDAV tells what is in a directory (207): check the address, have the server \
+                 speak WebDAV there, or copy the files by another program, such as wget, and serve the copy"
+            ),
             StoreError::Whole => out.write_str(
                 "the server gives no parts of a file (HTTP ranges), which reading needs: let another program fetch it, such as curl, and read \
                  what it gives",
@@ -120,6 +130,9 @@ impl From<object_store::Error> for StoreError {
         let mut next: Option<&(dyn Error + 'static)> = Some(&error);
         let mut found = StoreError::Answer(None);
         while let Some(error) = next {
+            if let Some(told) = error.downcast_ref::<StoreError>() {
+                return told.clone();
+            }
             match error.downcast_ref::<object_store::Error>() {
                 Some(NotFound { .. }) => return StoreError::Missing,
                 Some(Precondition { .. } | NotModified { .. }) => return StoreError::Changed,
@@ -143,7 +156,7 @@ impl From<object_store::Error> for StoreError {
 const METADATA: [&str; 3] = ["169.254.169.254", "metadata.google.internal", "metadata/computeMetadata"];
 
 /// A request that got no answer.
-fn on_the_way(error: &HttpError) -> StoreError {
+pub(crate) fn on_the_way(error: &HttpError) -> StoreError {
     match error.kind() {
         HttpErrorKind::Timeout => return StoreError::Timeout,
         HttpErrorKind::Decode => return StoreError::Answer(None),

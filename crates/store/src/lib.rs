@@ -12,6 +12,8 @@
 //! An object's bytes are asked for with the version that was seen before. If it is another one by then, that is the
 //! answer ([`StoreError::Changed`]), so bytes of two versions are never taken for one object's.
 //!
+//! A directory of a web server that speaks WebDAV is one more store, which is read alone (`web.rs`).
+//!
 //! What is read from its beginning to its end is a [`Stream`], which has several parts under way.
 //!
 //! Secrets are read from the environment and from files where others read them, too (`profile.rs`), and are given to
@@ -37,11 +39,14 @@ mod error;
 mod hedge;
 mod listed;
 mod location;
+mod multistatus;
 mod object;
+mod place;
 mod profile;
 mod store;
 mod stream;
 mod upload;
+mod web;
 
 pub use bandwidth::Moved;
 pub use error::StoreError;

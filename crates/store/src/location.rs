@@ -8,7 +8,7 @@ use object_store::path::Path;
 use crate::error::StoreError;
 
 /// A directory of a store, or an object: `s3://bucket/prefix`, `gs://bucket/prefix`, `az://container/prefix`; and a
-/// file of a web server, `https://host/file`.
+/// file or directory of a web server, `https://host/file`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Location {
     pub(crate) scheme: Scheme,
@@ -16,6 +16,8 @@ pub struct Location {
     pub(crate) bucket: String,
     /// What all keys begin with; none for all of it.
     pub(crate) prefix: Path,
+    /// What is there is to be listed, by a protocol for that. Every store can be but web servers.
+    pub(crate) is_listed: bool,
 }
 
 /// How the store is spoken to.
@@ -44,7 +46,8 @@ impl Location {
         })
     }
 
-    /// True if it is on a web server, which does not tell what else there is.
+    /// True if it is on a web server, of which nothing is known but what is asked for by its address, unless it is
+    /// [served](Location::parse_served).
     pub fn is_web(&self) -> bool {
         matches!(self.scheme, Scheme::Https | Scheme::Http)
     }
@@ -59,13 +62,28 @@ impl Location {
         text.strip_prefix("file://").filter(|path| path.starts_with('/')).map(PathBuf::from)
     }
 
-    /// Reads a location.
+    /// Reads the location of a directory, to be listed. Of a web server that is one that speaks WebDAV.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`parse`](Location::parse).
+    pub fn parse_served(text: &str) -> Result<Location, StoreError> {
+        let location = Location::parse_as(text, true)?;
+        let bucket = if location.is_web() { location.bucket.trim_end_matches('/').to_owned() } else { location.bucket };
+        Ok(Location { bucket, ..location })
+    }
+
+    /// Reads a location; of a web server that is a file.
     ///
     /// # Errors
     ///
     /// The scheme is none that is known, there is no bucket, or there is something that may be a secret, which the list
     /// of processes and the table of mounts would show to everybody.
     pub fn parse(text: &str) -> Result<Location, StoreError> {
+        Location::parse_as(text, false)
+    }
+
+    fn parse_as(text: &str, is_served: bool) -> Result<Location, StoreError> {
         let refuse = |why: &str| Err(StoreError::Location(why.to_owned()));
         let Some((scheme, rest)) = text.split_once("://") else {
             return refuse("this is no location of a store: expected one such as s3://bucket/prefix");
@@ -82,7 +100,7 @@ impl Location {
             );
         }
         if matches!(scheme, Scheme::Https | Scheme::Http) {
-            return Location::web(scheme, rest);
+            return Location::web(scheme, rest, is_served);
         }
         if rest.contains(['?', '#']) {
             return refuse(
@@ -96,21 +114,24 @@ impl Location {
         let Ok(prefix) = Path::parse(prefix) else {
             return refuse("the prefix has an empty part, or one that is . or .. or has control characters");
         };
-        Ok(Location { scheme, bucket: bucket.to_owned(), prefix })
+        Ok(Location { scheme, bucket: bucket.to_owned(), prefix, is_listed: true })
     }
 
-    fn web(scheme: Scheme, rest: &str) -> Result<Location, StoreError> {
+    fn web(scheme: Scheme, rest: &str, is_served: bool) -> Result<Location, StoreError> {
         let refuse = |why: &str| Err(StoreError::Location(why.to_owned()));
         if rest.contains(['?', '#']) {
             return refuse(
-                "expected an address without ? and #: what follows them may give access, and the list of processes shows it to everybody; let another program fetch it, such as curl, and read what it gives as -",
+                "expected an address without ? and #: what follows them may give access, and the list of processes shows it to everybody; let another program fetch it, such as curl, and read what it gives",
             );
         }
         let (host, file) = rest.split_once('/').unwrap_or((rest, ""));
-        if host.is_empty() || file.is_empty() || rest.contains(char::is_control) {
-            return refuse("expected an address of a file, such as https://host/trace.csv.gz");
+        if host.is_empty() || file.is_empty() && !is_served || rest.contains(char::is_control) {
+            return refuse(match is_served {
+                true => "expected an address of a directory, such as https://host/directory",
+                false => "expected an address of a file, such as https://host/trace.csv.gz",
+            });
         }
-        Ok(Location { scheme, bucket: rest.to_owned(), prefix: Path::default() })
+        Ok(Location { scheme, bucket: rest.to_owned(), prefix: Path::default(), is_listed: is_served })
     }
 }
 
@@ -143,6 +164,23 @@ mod tests {
         assert!(!Location::is_meant("/a/s3:/b") && !Location::is_meant("a b://c") && !Location::is_meant("://"));
         assert_eq!(Location::directory("file:///a/b"), Some("/a/b".into()));
         assert_eq!(Location::directory("file://host/a"), None);
+    }
+
+    #[test]
+    fn a_directory_of_a_web_server_is_one_with_or_without_a_slash() {
+        for (text, written) in [
+            ("https://host", "https://host"),
+            ("https://host/", "https://host"),
+            ("http://host:80/a%20b//", "http://host:80/a%20b"),
+            ("s3://bucket/a/", "s3://bucket/a"),
+        ] {
+            let location = Location::parse_served(text).unwrap();
+            assert!(location.to_string() == written && location.is_listed, "{location}");
+        }
+        for text in ["https:///a", "https://u:p@host/a", "https://host/a?b", "https://host/a#b", "ftp://host/a"] {
+            assert!(Location::parse_served(text).is_err(), "{text}");
+        }
+        assert!(!Location::parse("https://host/a").unwrap().is_listed);
     }
 
     #[test]

@@ -85,6 +85,18 @@ impl Object {
         self.meta.size == other.meta.size && self.version() == other.version()
     }
 
+    /// True if bytes that came with `told` are of this version. Web servers may tell no etag where they list files and
+    /// one with their bytes, or a weak one first and a strong one when the second is over in which a file was written;
+    /// there the time and the size count.
+    pub(crate) fn is_of(&self, told: &Object) -> bool {
+        if self.tag().is_some() {
+            return self.is_same(told);
+        }
+        let bare = |object: &Object| object.meta.e_tag.as_deref().map(|tag| tag.trim_start_matches("W/").to_owned());
+        let differs = bare(self).zip(bare(told)).is_some_and(|(one, other)| one != other);
+        self.meta.size == told.meta.size && self.modified() == told.modified() && !differs
+    }
+
     /// The etag, if it names bytes. Some stores leave out the quotes in listings.
     fn tag(&self) -> Option<&str> {
         let tag = self.meta.e_tag.as_deref()?;
@@ -102,6 +114,8 @@ impl Object {
 
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
     use super::*;
 
     fn object(tag: Option<&str>, size: u64) -> Object {
@@ -113,6 +127,24 @@ mod tests {
             version: None,
         };
         Object::new(meta)
+    }
+
+    #[test]
+    fn bytes_without_the_etag_of_the_listing_are_not_taken_for_its_version() {
+        let (strong, weak, none) = (object(Some("\"tag\""), 5), object(Some("W/\"tag\""), 5), object(None, 5));
+        assert!(strong.is_of(&strong) && !strong.is_of(&weak) && !strong.is_of(&none));
+        // What was written within that second is read when it is over.
+        for object in [&weak, &none] {
+            assert!([&strong, &weak, &none].iter().all(|told| object.is_of(told)));
+        }
+        for told in [object(Some("W/\"other\""), 5), object(Some("\"other\""), 5)] {
+            assert!(!weak.is_of(&told) && !strong.is_of(&told) && none.is_of(&told));
+        }
+        let mut later = object(None, 5);
+        later.meta.last_modified += Duration::from_secs(1);
+        for object in [&weak, &none] {
+            assert!(!object.is_of(&later) && !object.is_of(&self::object(None, 6)));
+        }
     }
 
     #[test]

@@ -69,7 +69,7 @@ pub struct Store {
 
 /// So often something is asked for again of which less came than was said to; what ends with an error is asked for
 /// again beside that.
-const AGAIN: usize = 3;
+pub(crate) const AGAIN: usize = 3;
 
 /// Bytes that are asked for at once.
 const PIECE: usize = MOST / 2;
@@ -228,9 +228,13 @@ async fn append(
 ) -> Result<(), StoreError> {
     let end = bytes.len() + (range.end - range.start) as usize;
     let asked = GetOptions { range: Some(GetRange::Bounded(range)), ..object.conditions() };
-    let got = store.get_opts(object.location(), asked).await?;
+    let got = match store.get_opts(object.location(), asked).await.map_err(StoreError::from) {
+        // It is shorter than it was.
+        Err(StoreError::Answer(Some(416))) => return Err(StoreError::Changed),
+        got => got?,
+    };
     // Not every server looks at conditions.
-    if !Object::new(got.meta.clone()).is_same(object) {
+    if !object.is_of(&Object::new(got.meta.clone())) {
         return Err(StoreError::Changed);
     }
     let mut stream = got.into_stream();

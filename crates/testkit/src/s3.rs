@@ -1,9 +1,10 @@
 //! A store that speaks as much of S3 as a mount needs, and fails when it is told to: `GET` and `HEAD` of objects with
 //! `Range` and `If-Match`, listings (`list-type=2`), and what changes objects ([`writing`]), over HTTP/1.1 on this
-//! machine.
+//! machine. By WebDAV the same are files ([`webdav`]).
 //!
 //! It checks no signatures; it remembers what it was asked, so that tests can count requests and look at what was sent.
 
+mod webdav;
 mod writing;
 
 use std::collections::BTreeMap;
@@ -14,8 +15,9 @@ use std::ops::Range;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime};
 
+pub use webdav::Tags;
 use writing::{Told, Uploads};
 
 /// The store, with one bucket called `bucket`. Its threads end with the process.
@@ -27,7 +29,7 @@ pub struct S3 {
 /// A request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Asked {
-    /// `GET`, `HEAD`, `PUT`, `POST` or `DELETE`.
+    /// `GET`, `HEAD`, `PUT`, `POST`, `DELETE` or `PROPFIND`.
     pub method: String,
     /// The key; of a listing the prefix.
     pub key: String,
@@ -61,8 +63,10 @@ pub enum Fault {
     Cut(usize),
     /// The body is so many bytes long, and nothing says that it should be longer but the range that was asked for.
     Short(usize),
-    /// It is answered with this text, and 200.
+    /// It is answered with this text, and 200; a `PROPFIND` with 207.
     Text(&'static str),
+    /// The same, and the last of both goes on coming without end.
+    Repeated(&'static str, &'static str),
     /// The answer comes so much later.
     Late(Duration),
     /// The same, and it tells of when the store was asked.
@@ -129,13 +133,17 @@ struct Shared {
     ignores_ranges: AtomicBool,
     skips_copies: AtomicBool,
     names_bytes: AtomicBool,
+    speaks_webdav: AtomicBool,
+    tags: Mutex<Tags>,
+    /// When versions were written, by their etags.
+    times: Mutex<BTreeMap<String, SystemTime>>,
     link: Mutex<Link>,
     all: Mutex<Pace>,
     sent: AtomicU64,
 }
 
 /// The time at which everything was written: nothing may rely on it.
-const WRITTEN: (&str, &str) = ("Mon, 05 Jan 2026 10:00:00 GMT", "2026-01-05T10:00:00.000Z");
+const WRITTEN: &str = "2026-01-05T10:00:00.000Z";
 
 impl Default for S3 {
     fn default() -> S3 {
@@ -161,6 +169,9 @@ impl S3 {
             ignores_ranges: AtomicBool::new(false),
             skips_copies: AtomicBool::new(false),
             names_bytes: AtomicBool::new(false),
+            speaks_webdav: AtomicBool::new(true),
+            tags: Mutex::default(),
+            times: Mutex::default(),
             link: Mutex::default(),
             all: Mutex::default(),
             sent: AtomicU64::new(0),
@@ -229,6 +240,16 @@ impl S3 {
     /// From now on the same bytes have the same etag, as in S3.
     pub fn name_bytes(&self) {
         self.shared.names_bytes.store(true, Ordering::Relaxed);
+    }
+
+    /// From now on it is a web server that knows no `PROPFIND`.
+    pub fn refuse_webdav(&self) {
+        self.shared.speaks_webdav.store(false, Ordering::Relaxed);
+    }
+
+    /// From now on versions are told apart so, by WebDAV and where bytes are read.
+    pub fn set_tags(&self, tags: Tags) {
+        *lock(&self.shared.tags) = tags;
     }
 
     /// Names of a listing that come at once.
@@ -319,7 +340,10 @@ impl Shared {
                     headers: format!("Location: http://{address}/bucket/{}\r\n", asked.key),
                     ..Answer::error(status, &asked)
                 },
-                Some(Fault::Text(text)) => Answer::whole(200, text.into()),
+                Some(Fault::Text(text) | Fault::Repeated(text, _)) => {
+                    Answer::whole(if asked.method == "PROPFIND" { 207 } else { 200 }, text.into())
+                }
+                _ if asked.method == "PROPFIND" => self.find(&asked),
                 _ if asked.lists => self.list(&asked, &query),
                 _ if matches!(asked.method.as_str(), "PUT" | "POST" | "DELETE") => self.change(&asked, &query, body),
                 _ => self.object(&asked),
@@ -335,7 +359,10 @@ impl Shared {
                 answer.length = answer.bytes().len();
             }
             if matches!(fault, Some(Fault::Endless)) {
-                return send_endless(&mut stream, &answer);
+                return send_endless(&mut stream, &answer, &[b' '; 1 << 16]);
+            }
+            if let Some(Fault::Repeated(_, text)) = fault {
+                return send_endless(&mut stream, &answer, text.repeat((1 << 16) / text.len() + 1).as_bytes());
             }
             let mut sent = format!("HTTP/1.1 {} Status\r\nContent-Length: {}\r\n", answer.status, answer.length);
             let _ = write!(sent, "{}\r\n", answer.headers);
@@ -384,10 +411,15 @@ impl Shared {
         let objects = lock(&self.objects);
         let Some((bytes, tag)) = objects.get(&asked.key) else { return Answer::error(404, asked) };
         let looks = !self.ignores_conditions.load(Ordering::Relaxed);
-        if asked.header("if-match").is_some_and(|wanted| looks && wanted != tag) {
+        let tags = *lock(&self.tags);
+        let written = self.written(tag);
+        if asked.header("if-match").is_some_and(|wanted| looks && wanted != tag)
+            || asked.header("if-unmodified-since").is_some_and(|wanted| looks && wanted != written)
+        {
             return Answer::error(412, asked);
         }
-        let mut headers = format!("ETag: {tag}\r\nLast-Modified: {}\r\nAccept-Ranges: bytes\r\n", WRITTEN.0);
+        let mut headers = format!("Last-Modified: {written}\r\nAccept-Ranges: bytes\r\n");
+        tags.with_bytes(tag).into_iter().for_each(|tag| _ = write!(headers, "ETag: {tag}\r\n"));
         headers.push_str(lock(&self.told).get(tag).map_or("", String::as_str));
         let size = bytes.len();
         let (status, part) = match asked.range.filter(|_| !self.ignores_ranges.load(Ordering::Relaxed)) {
@@ -424,7 +456,7 @@ impl Shared {
                 Some((size, tag)) => write!(
                     body,
                     "<Contents><Key>{shown}</Key><LastModified>{}</LastModified><ETag>{}</ETag><Size>{size}</Size></Contents>",
-                    WRITTEN.1,
+                    WRITTEN,
                     tag.replace('"', "&quot;")
                 ),
                 None => write!(body, "<CommonPrefixes><Prefix>{shown}</Prefix></CommonPrefixes>"),
@@ -440,13 +472,13 @@ impl Shared {
     }
 }
 
-fn send_endless(stream: &mut TcpStream, answer: &Answer) -> io::Result<()> {
+fn send_endless(stream: &mut TcpStream, answer: &Answer, more: &[u8]) -> io::Result<()> {
     let Answer { status, headers, .. } = answer;
     write!(stream, "HTTP/1.1 {status} Status\r\nConnection: close\r\n{headers}\r\n")?;
     stream.write_all(answer.bytes())?;
     loop {
         // Until whoever reads has had enough.
-        stream.write_all(&[b' '; 1 << 16])?;
+        stream.write_all(more)?;
     }
 }
 

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use hotset_cache::FileCache;
 use hotset_mount::{Mode, Mounted, Options, PastCache, Plain, Store as Files};
-use hotset_store::{Limits, Location, Store};
+use hotset_store::{Limits, Location, Store, StoreError};
 
 use super::{InFront, Mount, checks};
 use crate::failure::Failure;
@@ -48,11 +48,11 @@ impl Served {
     }
 
     fn objects(mount: &Mount, text: &str) -> Result<Served, Failure> {
-        let location = Location::parse(text).map_err(|error| Failure::Usage(format!("cannot serve this: {error}")))?;
-        if location.is_web() {
+        let unfit = |error| Failure::Usage(format!("cannot serve this: {error}"));
+        let location = Location::parse_served(text).map_err(unfit)?;
+        if location.is_web() && mount.writable {
             return Err(Failure::Usage(format!(
-                "cannot serve {location}: a web server does not tell what is in a directory; expected a directory, s3://, gs:// or az://. A \
-                 trace is read from there as it is: hotset simulate {location}"
+                "--writable is of no use with {location}: files of web servers are read and not changed; leave it out"
             )));
         }
         let told = [
@@ -147,7 +147,13 @@ impl Served {
 
 /// The store, which has answered. Where something may be written there need be nothing yet.
 fn reached(location: &Location, limits: Limits, is_writable: bool) -> Result<Arc<Store>, Failure> {
-    let refused = |error| Failure::Work(format!("cannot serve {location}: {error}"));
+    let refused = |error| match error {
+        StoreError::Denied if location.is_web() => Failure::Work(format!(
+            "cannot serve {location}: the server lets nobody list it without credentials (401 or 403 to PROPFIND), and web servers are given \
+             none: have it let everybody read there, or mount it by another program and serve that directory"
+        )),
+        error => Failure::Work(format!("cannot serve {location}: {error}")),
+    };
     let store = Store::open(location, limits).map_err(refused)?;
     let page = store.list("", None).map_err(refused)?;
     if !page.is_there && location.has_prefix() && !is_writable {

@@ -17,7 +17,7 @@ use tempfile::TempDir;
 
 use super::settings;
 
-/// A mount of `s3://bucket/data`, which ends with the test.
+/// A mount of `s3://bucket/data`, or of the same by WebDAV, which ends with the test.
 pub struct Mount {
     at: TempDir,
     pub s3: S3,
@@ -39,9 +39,19 @@ fn environment(s3: &S3) -> impl Iterator<Item = (String, String)> {
 impl Mount {
     /// With a cache of so many blocks of 4K.
     pub fn new(s3: S3, blocks: u64, options: Options, limits: Limits) -> Mount {
+        Mount::of(s3, "s3://bucket/data", blocks, options, limits)
+    }
+
+    /// The same by WebDAV.
+    pub fn of_web(s3: S3, blocks: u64, options: Options, limits: Limits) -> Mount {
+        let location = format!("{}/bucket/data/", s3.url());
+        Mount::of(s3, &location, blocks, options, limits)
+    }
+
+    fn of(s3: S3, location: &str, blocks: u64, options: Options, limits: Limits) -> Mount {
         let at = TempDir::new().unwrap();
         let cache = (blocks > 0).then(|| Arc::new(FileCache::new(&settings("lru", blocks * 4096), None).unwrap()));
-        let store = Store::open_with(&Location::parse("s3://bucket/data").unwrap(), limits, environment(&s3)).unwrap();
+        let store = Store::open_with(&Location::parse_served(location).unwrap(), limits, environment(&s3)).unwrap();
         let mounted = mount_objects(Arc::new(store), at.path(), cache.clone(), options).unwrap();
         let unmount = Box::new(mounted.unmounter());
         let stopper = mounted.stopper();

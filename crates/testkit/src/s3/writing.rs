@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::hash::{DefaultHasher, Hasher};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
+use std::time::SystemTime;
 
 use super::{Answer, Asked, Body, Query, Shared, decoded, lock};
 
@@ -23,6 +24,7 @@ impl Shared {
     /// Writes an object; gives its etag.
     pub(super) fn put(&self, key: &str, bytes: Body) -> String {
         let tag = if self.names_bytes.load(Ordering::Relaxed) { tag_of(&bytes) } else { self.tag() };
+        lock(&self.times).insert(tag.clone(), SystemTime::now());
         lock(&self.objects).insert(key.to_owned(), (bytes, tag.clone()));
         tag
     }
