@@ -307,7 +307,7 @@ def workloads(args, place):
         return Programs(folder, tpcc(go_tpc, "run --count 2000"), 4, start, stop)
 
     def queries():
-        folder, start, stop, _ = database(place, lambda run: tables(run, args.tpch))
+        folder, start, stop, run = database(place, lambda run: tables(run, args.tpch))
         asked = " ".join(f'-c "{question}"' for question in ["set max_parallel_workers_per_gather = 0", *QUESTIONS])
         return Programs(folder, run(f"psql -h {folder} -p {PORT} -v ON_ERROR_STOP=1 -q {asked} postgres"), 4, start, stop)
 
