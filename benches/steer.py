@@ -4,7 +4,8 @@
     benches/steer.py --hotset target/release/hotset --folder DIR [--memory 152] [--pairs 3] [--rate 100] [--only NAME]… [--out FILE]
 
 Each row is one way of reading 1.7 times the memory (zipf: 2.5 times), or programs: grep over a tree, gcc, a program that hashes what fits, PostgreSQL (by the
-user postgres; choose them with --only), TPC-C on it (by go-tpc, named by --go-tpc). A pair is the kernel alone and steered, one right after the other, in turns which comes
+user postgres; choose them with --only), TPC-C on it (by go-tpc, named by --go-tpc), TPC-H on it (the
+tables that `tpchgen-cli csv -s 0.3` has made in the folder --tpch), Blender (--blender; it takes half a GiB itself, so choose --memory for that). A pair is the kernel alone and steered, one right after the other, in turns which comes
 first; every run begins with nothing cached and a new control group. The second half of a run counts: by then steering has begun, if it does. `disk` is what
 was read from disk (read_bytes of /proc/PID/io, for programs the counts of the control group) per byte that was asked for, for programs per byte of their files; differences are means of pairs with 95 % intervals (Student). The disk
 is slowed by the readers' control group (blkio.throttle, or io.max) to RATE MiB/s; where neither can be had that is said, and the disk is as fast as it is.
@@ -199,7 +200,7 @@ def tpcc(program, what):
 
 
 SCENE = r"""
-import bpy, glob, os, sys
+import bpy, glob, os
 bpy.ops.wm.read_factory_settings(use_empty=True)
 world, scene = bpy.data.worlds.new("world"), bpy.context.scene
 world.use_nodes = True
@@ -331,7 +332,7 @@ def workloads(args, place):
         "PostgreSQL, scans": scans,
         **({"PostgreSQL, TPC-C": orders} if go_tpc else {}),
         **({"PostgreSQL, TPC-H": queries} if args.tpch else {}),
-        **({"Blender, twice": film} if args.blender else {}),
+        **({"Blender": film} if args.blender else {}),
     }
 
 

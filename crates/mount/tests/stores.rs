@@ -18,13 +18,9 @@ use rustix::io::Errno;
 
 use support::mounted::{MODES, can_mount};
 use support::pattern;
-use support::stored::{LIMITS, Mount, errno};
+use support::stored::{self, LIMITS, Mount, errno, options};
 
 /// Of a mount in which nothing can be changed.
-fn options(mode: Mode) -> Options {
-    Options { readonly: true, ..support::mounted::options(mode) }
-}
-
 /// A fault of every `every`th request.
 fn now_and_then(every: usize, fault: Fault) -> impl FnMut(&Asked) -> Option<Fault> + Send + 'static {
     let mut asked = 0;
@@ -34,15 +30,8 @@ fn now_and_then(every: usize, fault: Fault) -> impl FnMut(&Asked) -> Option<Faul
     }
 }
 
-/// Some directories of files: names and bytes.
 fn tree() -> BTreeMap<String, Vec<u8>> {
-    let file = |number: usize| {
-        let name = format!("d{}/é {}/file {number}+&.txt", number % 3, number % 2);
-        let mut bytes = pattern(number as u64, 3000 * number);
-        bytes.extend(format!("\nneedle {number}\n").bytes());
-        (name, bytes)
-    };
-    (0..24).map(file).collect()
+    stored::tree(|number| format!("d{}/é {}/file {number}+&.txt", number % 3, number % 2))
 }
 
 #[test]

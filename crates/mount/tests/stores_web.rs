@@ -17,23 +17,12 @@ use rustix::io::Errno;
 
 use support::mounted::{MODES, can_mount};
 use support::pattern;
-use support::stored::{LIMITS, Mount, errno};
+use support::stored::{self, LIMITS, Mount, errno, options};
 
 const TAGS: [Tags; 5] = [Tags::Strong, Tags::Weak, Tags::WeakListings, Tags::WithBytes, Tags::None];
 
-fn options(mode: Mode) -> Options {
-    Options { readonly: true, ..support::mounted::options(mode) }
-}
-
-/// Some directories of files: names and bytes.
 fn tree() -> BTreeMap<String, Vec<u8>> {
-    let file = |number: usize| {
-        let name = format!("d{}/100% ü {}/#{number} x&y?.txt", number % 3, number % 2);
-        let mut bytes = pattern(number as u64, 3000 * number);
-        bytes.extend(format!("\nneedle {number}\n").bytes());
-        (name, bytes)
-    };
-    (0..24).map(file).collect()
+    stored::tree(|number| format!("d{}/100% ü {}/#{number} x&y?.txt", number % 3, number % 2))
 }
 
 #[test]

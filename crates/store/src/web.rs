@@ -13,7 +13,6 @@
 //! twice within a second, so its bytes are only asked for when that second is over by the server's clock ([`Clock`]).
 
 use std::fmt;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
 use std::time::{Duration, Instant, SystemTime};
 
@@ -69,7 +68,7 @@ pub(crate) struct Web {
     asked: Asked,
     clock: Clock,
     /// Bytes of names that are being read.
-    names: Arc<AtomicU64>,
+    names: AtomicU64,
 }
 
 /// What is asked about.
@@ -81,7 +80,7 @@ enum About {
 
 impl Web {
     pub fn new(files: HttpStore, client: HttpClient, base: Url, retry: RetryConfig, asked: Asked) -> Web {
-        Web { files, client, base, retry, asked, clock: Clock::default(), names: Arc::default() }
+        Web { files, client, base, retry, asked, clock: Clock::default(), names: AtomicU64::default() }
     }
 
     /// What lies right in a directory, and the directory itself, if there is such.

@@ -1,5 +1,6 @@
 //! A mount of objects of a small store, for tests that need /dev/fuse.
 
+use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -9,13 +10,13 @@ use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
 use hotset_cache::FileCache;
-use hotset_mount::{Options, Stopper, mount_objects};
+use hotset_mount::{Mode, Options, Stopper, mount_objects};
 use hotset_store::{Limits, Location, Store};
 use hotset_testkit::s3::S3;
 use rustix::io::Errno;
 use tempfile::TempDir;
 
-use super::settings;
+use super::{mounted, pattern, settings};
 
 /// A mount of `s3://bucket/data`, or of the same by WebDAV, which ends with the test.
 pub struct Mount {
@@ -84,6 +85,21 @@ impl Drop for Mount {
         // A test that failed has files open.
         let _ = Command::new("umount").arg("-l").arg(self.at.path()).stderr(Stdio::null()).status();
     }
+}
+
+/// As tests mount, to be read.
+pub fn options(mode: Mode) -> Options {
+    Options { readonly: true, ..mounted::options(mode) }
+}
+
+/// Some directories of files: names and bytes.
+pub fn tree(name: impl Fn(usize) -> String) -> BTreeMap<String, Vec<u8>> {
+    let file = |number: usize| {
+        let mut bytes = pattern(number as u64, 3000 * number);
+        bytes.extend(format!("\nneedle {number}\n").bytes());
+        (name(number), bytes)
+    };
+    (0..24).map(file).collect()
 }
 
 /// The error of a call, if it was one of the operating system.

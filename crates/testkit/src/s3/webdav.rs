@@ -85,7 +85,7 @@ impl Shared {
             }
         }
         body.push_str("</D:multistatus>\n");
-        Answer { status: 207, ..Answer::whole(207, body.into_bytes()) }
+        Answer::whole(207, body.into_bytes())
     }
 
     /// Adds what is known of a file, or of a directory.
@@ -97,10 +97,9 @@ impl Shared {
             Some((size, tag)) => {
                 let _ = write!(body, "<D:resourcetype/><D:getcontentlength>{size}</D:getcontentlength>");
                 let _ = write!(body, "<D:getlastmodified>{}</D:getlastmodified>", self.written(tag));
-                match tags.listed(tag) {
-                    Some(tag) => write!(body, "<D:getetag>{}</D:getetag>", escaped(&tag)).map_or("", |()| ""),
-                    None => "<D:getetag/>",
-                }
+                let tag = tags.listed(tag);
+                tag.iter().for_each(|tag| _ = write!(body, "<D:getetag>{}</D:getetag>", escaped(tag)));
+                if tag.is_none() { "<D:getetag/>" } else { "" }
             }
             None => {
                 body.push_str("<D:resourcetype><D:collection/></D:resourcetype>");
