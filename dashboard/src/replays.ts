@@ -106,7 +106,10 @@ export class Replays {
   }
 }
 
-/** The line of one replay. Its button stays the same element while it is shown: the browser drops a click on one that is replaced under the mouse. */
+/**
+ * The line of one replay. Its button stays the same element, in the same place, while it is shown: the browser drops a click
+ * whose button is replaced, or moves away, between press and release. So it comes before the words, which change their width.
+ */
 class Line {
   readonly element = h("li", {}, "…");
   private readonly command = h("code", {});
@@ -126,7 +129,7 @@ class Line {
     this.bar.value = run.done;
     this.state.textContent = ` ${states[run.state]} `;
     this.words.replaceChildren(...run.words.map((word) => h("p", { class: "soft" }, name(word))));
-    if (!this.button.isConnected) this.element.replaceChildren(this.command, " ", this.bar, this.state, this.button, this.words);
+    if (!this.button.isConnected) this.element.replaceChildren(this.command, this.button, " ", this.bar, this.state, this.words);
     if (run.state === "done" || run.state === "stopped") this.button.remove();
   }
 
