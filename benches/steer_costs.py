@@ -65,12 +65,12 @@ class Costs:
     def __init__(self, args, folder):
         self.args, self.folder = args, Path(folder)
         self.group, self.other = Group(256 << 20, "-read"), Group(256 << 20, "-other")
-        for name in ("mine", "theirs", "small", "sources", "at"):
+        for name in ("mine", "theirs", "small", "unwatched", "sources", "at"):
             (self.folder / name).mkdir()
         for name in ("mine", "theirs"):
             (self.folder / name / "file").write_bytes(os.urandom(32 << 20))
-        for number in range(10_000):
-            (self.folder / "small" / str(number)).write_text("x")
+        for name, number in itertools.product(("small", "unwatched"), range(10_000)):
+            (self.folder / name / str(number)).write_text("x")
         for number in range(8):
             body = "\n".join(f'int f{number}_{at}(int x) {{ return printf("%d", x * {at}); }}' for at in range(200))
             (self.folder / "sources" / f"{number}.c").write_text(f"#include <stdio.h>\n#include <stdlib.h>\n{body}\n")
@@ -136,6 +136,28 @@ class Costs:
             shown = " | ".join(f"{statistics.median(times[cell, size]):.2f} µs | {more(size) if cells[cell] else ''}" for size in sizes)
             yield f"| {cell} | {shown} |"
 
+    def took(self, command):
+        """Seconds of processor that a command takes."""
+        child = subprocess.Popen(command, preexec_fn=self.group.enter, stdout=subprocess.DEVNULL)
+        usage = os.wait4(child.pid, 0)[2]
+        child.returncode = 0
+        return usage.ru_utime + usage.ru_stime
+
+    def tiny(self, pairs=150):
+        """Grep over tiny files in turns with others, which nobody watches: what the machine does besides is the same for both."""
+        for name, folder in {"nobody watches either": None, "one is watched": "small"}.items():
+            steer = self.steer(folder) if folder else None
+            time.sleep(ATTENTIVE)
+            more = []
+            for turn in range(-5, pairs):
+                names = ("small", "unwatched") if turn % 2 else ("unwatched", "small")
+                times = {name: self.took(["grep", "-rc", "zzz", self.folder / name]) for name in names}
+                if turn >= 0:
+                    more.append(100 * (times["small"] / times["unwatched"] - 1))
+            if steer:
+                self.end(steer)
+            yield f"| {name} | {with_interval(more)} % | {statistics.median(more):+.2f} % |"
+
     def programs(self):
         """Seconds of programs whose files fit."""
         sources = f"cd {self.folder}/sources; for file in *.c; do gcc -O1 -c $file -o ${{file%.c}}.o; done"
@@ -145,20 +167,14 @@ class Costs:
             "grep four times over 10,000 files of a byte": ("small", ["sh", "-c", f"for pass in 1 2 3 4; do grep -rc zzz {self.folder}/small >/dev/null; done; true"]),
         }
 
-        def took(command):
-            child = subprocess.Popen(command, preexec_fn=self.group.enter)
-            usage = os.wait4(child.pid, 0)[2]
-            child.returncode = 0
-            return usage.ru_utime + usage.ru_stime
-
         for (name, (folder, command)), (when, wait) in itertools.product(jobs.items(), {"from its first moment on": 0, "later": ATTENTIVE}.items()):
-            took(command)
+            self.took(command)
             times = {False: [], True: []}
             for turn in range(self.args.rounds):
                 for watched in ((False, True), (True, False))[turn % 2]:
                     steer = self.steer(folder) if watched else None
                     time.sleep(wait)
-                    times[watched].append(took(command))
+                    times[watched].append(self.took(command))
                     if steer:
                         self.end(steer)
             more = with_interval([100 * (one / other - 1) for one, other in zip(times[True], times[False])])
@@ -175,6 +191,7 @@ def main():
         costs = Costs(args, folder)
         print("| idle for a minute | |\n|---|---|", *costs.idle(), sep="\n", flush=True)
         print("\n| a cached read | 4 KiB | more | 64 KiB | more |\n|---|---|---|---|---|", *costs.reads(), sep="\n", flush=True)
+        print("\n| grep over 10,000 tiny files, for 10,000 others | mean | median |\n|---|---|---|", *costs.tiny(), sep="\n", flush=True)
         print("\n| nothing to gain | watched | alone | watched | more |\n|---|---|---|---|---|", *costs.programs(), sep="\n", flush=True)
         costs.group.close()
         costs.other.close()

@@ -1,23 +1,30 @@
 //! The files below directories, and when to look for them again.
 //!
-//! The kernel tells of changes in directories by inotify; then all of them are walked again, not more often than walks
-//! take a twentieth of the time. Where there are more directories than may be watched so, they are walked now and then.
+//! The kernel tells of names that come and go by inotify; then all directories are walked again, not more often than
+//! walks take a twentieth of the time. Where there are more directories than may be watched so, they are walked now and
+//! then.
+//!
+//! inotify is not asked for writes: it then looks at every read of the files too, which makes one of a resident page
+//! dearer by a tenth. That a file has grown or shrunk shows at its end: a page comes behind it, or the last one leaves.
+//! Then its size is looked at.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::ffi::OsStr;
+use std::fs;
 use std::mem::MaybeUninit;
 use std::os::fd::{AsRawFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use hotset_feed::FileId;
+use hotset_feed::{Event, FileId};
 use rustix::fs::inotify::{self, CreateFlags, WatchFlags};
 use rustix::fs::{AtFlags, Dir, FileType, Mode, OFlags, ResolveFlags};
 use rustix::io::Errno;
 
 use crate::error::{SteerError, io};
 use crate::ground::{Changes, Found};
+use crate::steering::PAGE;
 
 /// Files that are steered at most; each costs some hundred bytes here, and a place in the kernel's table.
 pub const MOST: usize = 200_000;
@@ -25,6 +32,8 @@ pub const MOST: usize = 200_000;
 const OFTEN: Duration = Duration::from_secs(1);
 const PART: u32 = 20;
 const SELDOM: Duration = Duration::from_secs(30);
+/// Files whose sizes are looked at in a turn, at most; it takes some milliseconds.
+const LOOKS: usize = 1000;
 
 /// The files below some directories.
 #[derive(Debug)]
@@ -35,6 +44,9 @@ pub(crate) struct Files {
     /// All directories are watched.
     is_complete: bool,
     has_changed: bool,
+    /// Files that may have another size than what is known.
+    resized: HashSet<FileId>,
+    looked: Instant,
     walked: Option<Instant>,
     took: Duration,
 }
@@ -44,8 +56,17 @@ impl Files {
     pub fn new(directories: Vec<PathBuf>) -> Files {
         let watch = inotify::init(CreateFlags::NONBLOCK | CreateFlags::CLOEXEC).ok();
         let is_complete = watch.is_some();
-        let took = Duration::ZERO;
-        Files { directories, known: HashMap::new(), watch, is_complete, has_changed: true, walked: None, took }
+        Files {
+            directories,
+            known: HashMap::new(),
+            watch,
+            is_complete,
+            has_changed: true,
+            resized: HashSet::new(),
+            looked: Instant::now(),
+            walked: None,
+            took: Duration::ZERO,
+        }
     }
 
     /// How many there are.
@@ -70,7 +91,48 @@ impl Files {
                 self.has_changed = true;
             }
         }
+        self.look();
         self.has_changed || !self.is_complete && since >= SELDOM
+    }
+
+    /// What the kernel tells of pages.
+    pub fn hear(&mut self, event: &Event) {
+        match *event {
+            Event::Added { file, first, pages } => self.has_page(file, first + u64::from(pages) - 1),
+            Event::Removed { file, first, pages } => {
+                if self.end(file).is_some_and(|end| end <= first + u64::from(pages)) {
+                    self.resized.insert(file);
+                }
+            }
+            Event::Touched { .. } | Event::Lost(_) => {}
+        }
+    }
+
+    /// The file has this page, whatever is known of it.
+    pub fn has_page(&mut self, file: FileId, page: u64) {
+        if self.end(file).is_some_and(|end| end <= page) {
+            self.resized.insert(file);
+        }
+    }
+
+    /// The page behind the last one of a file, as far as is known.
+    fn end(&self, file: FileId) -> Option<u64> {
+        Some(self.known.get(&file)?.bytes.div_ceil(PAGE))
+    }
+
+    /// Looks at the sizes of files that may have changed. Some have not: their last pages were just dropped.
+    fn look(&mut self) {
+        if self.looked.elapsed() < OFTEN {
+            return;
+        }
+        self.looked = Instant::now();
+        let some: Vec<FileId> = self.resized.iter().take(LOOKS).copied().collect();
+        for file in some {
+            self.resized.remove(&file);
+            let Some(known) = self.known.get(&file) else { continue };
+            // A link in its place misleads nobody: it only has the directories walked.
+            self.has_changed |= fs::symlink_metadata(&known.path).map_or(true, |about| about.len() != known.bytes);
+        }
     }
 
     /// Walks all directories.
@@ -80,6 +142,7 @@ impl Files {
     /// There are more than [`MOST`] files, or a directory that was given cannot be read.
     pub fn walk(&mut self) -> Result<Changes, SteerError> {
         self.has_changed = false;
+        self.resized.clear();
         let started = Instant::now();
         let mut now = HashMap::new();
         for directory in self.directories.clone() {
@@ -142,7 +205,6 @@ impl Files {
             | WatchFlags::DELETE
             | WatchFlags::MOVED_FROM
             | WatchFlags::MOVED_TO
-            | WatchFlags::CLOSE_WRITE
             | WatchFlags::ONLYDIR;
         // The very directory that is open, whatever its name leads to by now.
         let folder = format!("/proc/self/fd/{}", folder.as_raw_fd());
@@ -193,6 +255,47 @@ mod tests {
         assert!(!files.is_due(), "nothing has changed since");
         fs::remove_dir_all(folder.path()).unwrap();
         assert!(files.walk().unwrap_err().to_string().starts_with("cannot read "));
+    }
+
+    #[test]
+    fn a_file_that_grows_or_shrinks_is_noticed_at_its_end() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("file");
+        fs::write(&path, [1; 10_000]).unwrap();
+        let mut files = Files::new(vec![folder.path().to_owned()]);
+        let file = files.walk().unwrap().found[0].0;
+        let added = |first| Event::Added { file, first, pages: 1 };
+        let removed = |first| Event::Removed { file, first, pages: 1 };
+        // Two seconds are enough for what has to be looked at.
+        let is_due_after = |files: &mut Files, event: Event| {
+            files.hear(&event);
+            thread::sleep(2 * OFTEN);
+            files.is_due()
+        };
+        let again = |files: &mut Files| files.walk().unwrap().found.first().map(|(_, found)| found.bytes);
+        assert!(!is_due_after(&mut files, added(2)), "the last page was read");
+        assert!(!is_due_after(&mut files, removed(2)), "the last page was dropped");
+        assert!(files.resized.is_empty(), "what was looked at is not looked at again");
+
+        let mut open = fs::File::options().append(true).open(&path).unwrap();
+        std::io::Write::write_all(&mut open, &[2; 10_000]).unwrap();
+        assert!(!is_due_after(&mut files, added(2)), "it has grown, but nothing tells of it: not even a write");
+        assert!(is_due_after(&mut files, added(3)));
+        assert_eq!((again(&mut files), files.is_due()), (Some(20_000), false));
+
+        open.set_len(5000).unwrap();
+        assert!(!is_due_after(&mut files, removed(1)), "it has shrunk, but a page in its middle tells nothing");
+        assert!(is_due_after(&mut files, removed(4)));
+        assert_eq!(again(&mut files), Some(5000));
+
+        open.set_len(9000).unwrap();
+        files.has_page(file, 2);
+        thread::sleep(2 * OFTEN);
+        assert!(files.is_due(), "a page behind the end was found");
+        fs::remove_file(&path).unwrap();
+        assert_eq!((files.walk().unwrap().gone.len(), files.len()), (1, 0));
+        files.hear(&removed(0));
+        assert!(files.resized.is_empty(), "nobody knows the file any more");
     }
 
     #[test]

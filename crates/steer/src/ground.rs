@@ -5,7 +5,7 @@ use std::io;
 use std::ops::Range;
 use std::path::PathBuf;
 
-use hotset_feed::FileId;
+use hotset_feed::{Event, FileId};
 
 use crate::actuate::{Actuator, Advice};
 use crate::error::SteerError;
@@ -35,6 +35,9 @@ pub trait Ground: Actuator {
     fn device(&self) -> Option<u64> {
         None
     }
+
+    /// What the kernel tells of pages; some tells of files, too.
+    fn hear(&mut self, _event: &Event) {}
 
     /// What has changed since this was asked last; the first time that is all there is. Asked often, so that it looks
     /// only when that is worth it.
@@ -94,6 +97,10 @@ impl Actuator for Directories {
 }
 
 impl Ground for Directories {
+    fn hear(&mut self, event: &Event) {
+        self.files.hear(event);
+    }
+
     fn changes(&mut self) -> Result<Option<Changes>, SteerError> {
         if !self.files.is_due() {
             return Ok(None);
@@ -113,7 +120,10 @@ impl Ground for Directories {
     }
 
     fn resident(&mut self, file: FileId) -> io::Result<Vec<Range<u64>>> {
-        self.advice.resident(file)
+        let resident = self.advice.resident(file)?;
+        // It may have grown since it was walked, before anybody listened to its pages.
+        resident.last().into_iter().for_each(|pages| self.files.has_page(file, pages.end - 1));
+        Ok(resident)
     }
 
     fn rest(&mut self) {

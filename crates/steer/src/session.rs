@@ -290,6 +290,7 @@ impl<G: Ground> Session<G> {
             if matches!(event, Event::Added { .. }) {
                 self.missed = now;
             }
+            steering.actuator().hear(&event);
             steering.handle(at, &event);
         }
         self.batch = batch;

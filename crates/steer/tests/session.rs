@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, VecDeque};
 use std::fs::{self, File};
-use std::io::{self, Read};
+use std::io::{self, Read, Write};
 use std::ops::Range;
 use std::path::Path;
 use std::sync::{Arc, Mutex};
@@ -85,6 +85,27 @@ fn files_that_are_deleted_are_forgotten_and_others_stay() {
         lost = session.step(Duration::from_millis(20)).err();
     }
     assert!(lost.unwrap().to_string().starts_with("cannot read "), "the directory itself is gone");
+}
+
+/// The kernel's notices of writes are not asked for: that a file has grown shows by pages behind its end.
+#[test]
+fn what_a_file_has_grown_by_is_steered_too() {
+    let folder = tempfile::tempdir_in(FOLDER).unwrap();
+    let path = folder.path().join("file");
+    let file = resident(&path);
+    let touched = |at| vec![(at, Event::Touched { file, first: PAGES, pages: 16, how: How::Read, process: 0 })];
+    let added = Event::Added { file, first: PAGES, pages: 16 };
+    let feed = Scripted::new([touched(1), vec![(2, added)]].into_iter().chain((3..3000).map(touched)));
+    let mut session = session(folder.path(), When::Always, Box::new(feed)).unwrap();
+    File::options().append(true).open(&path).unwrap().write_all(&[2; 16 * 4096]).unwrap();
+    session.step(Duration::ZERO).unwrap();
+    assert_eq!(session.report().counts.references, 0, "behind the end, as far as is known");
+    let began = Instant::now();
+    while session.report().counts.references == 0 && began.elapsed() < Duration::from_secs(60) {
+        session.step(Duration::from_millis(20)).unwrap();
+        thread::sleep(Duration::from_millis(20));
+    }
+    assert_ne!(session.report().counts.references, 0);
 }
 
 /// Who only watches hears of reads while something is missed; who steers or measures always does.
