@@ -45,7 +45,7 @@ pub(crate) struct Files {
     is_complete: bool,
     has_changed: bool,
     /// Files that may have another size than what is known.
-    resized: HashSet<FileId>,
+    doubted: HashSet<FileId>,
     looked: Instant,
     walked: Option<Instant>,
     took: Duration,
@@ -62,7 +62,7 @@ impl Files {
             watch,
             is_complete,
             has_changed: true,
-            resized: HashSet::new(),
+            doubted: HashSet::new(),
             looked: Instant::now(),
             walked: None,
             took: Duration::ZERO,
@@ -98,37 +98,27 @@ impl Files {
     /// What the kernel tells of pages.
     pub fn hear(&mut self, event: &Event) {
         match *event {
-            Event::Added { file, first, pages } => self.has_page(file, first + u64::from(pages) - 1),
-            Event::Removed { file, first, pages } => {
-                if self.end(file).is_some_and(|end| end <= first + u64::from(pages)) {
-                    self.resized.insert(file);
-                }
-            }
+            Event::Added { file, first, pages } => self.doubt(file, first + u64::from(pages) - 1),
+            // Of a file that has shrunk the last page has left, too, so the next one lies behind its end.
+            Event::Removed { file, first, pages } => self.doubt(file, first + u64::from(pages)),
             Event::Touched { .. } | Event::Lost(_) => {}
         }
     }
 
-    /// The file has this page, whatever is known of it.
-    pub fn has_page(&mut self, file: FileId, page: u64) {
-        if self.end(file).is_some_and(|end| end <= page) {
-            self.resized.insert(file);
+    /// Has the size of a file looked at if this page lies behind its end, as far as is known.
+    pub fn doubt(&mut self, file: FileId, page: u64) {
+        if self.known.get(&file).is_some_and(|known| known.bytes.div_ceil(PAGE) <= page) {
+            self.doubted.insert(file);
         }
     }
 
-    /// The page behind the last one of a file, as far as is known.
-    fn end(&self, file: FileId) -> Option<u64> {
-        Some(self.known.get(&file)?.bytes.div_ceil(PAGE))
-    }
-
-    /// Looks at the sizes of files that may have changed. Some have not: their last pages were just dropped.
+    /// Looks at sizes that are in doubt. Most have not changed where last pages were just dropped.
     fn look(&mut self) {
         if self.looked.elapsed() < OFTEN {
             return;
         }
         self.looked = Instant::now();
-        let some: Vec<FileId> = self.resized.iter().take(LOOKS).copied().collect();
-        for file in some {
-            self.resized.remove(&file);
+        for file in self.doubted.extract_if(|_| true).take(LOOKS) {
             let Some(known) = self.known.get(&file) else { continue };
             // A link in its place misleads nobody: it only has the directories walked.
             self.has_changed |= fs::symlink_metadata(&known.path).map_or(true, |about| about.len() != known.bytes);
@@ -142,7 +132,7 @@ impl Files {
     /// There are more than [`MOST`] files, or a directory that was given cannot be read.
     pub fn walk(&mut self) -> Result<Changes, SteerError> {
         self.has_changed = false;
-        self.resized.clear();
+        self.doubted.clear();
         let started = Instant::now();
         let mut now = HashMap::new();
         for directory in self.directories.clone() {
@@ -275,7 +265,7 @@ mod tests {
         let again = |files: &mut Files| files.walk().unwrap().found.first().map(|(_, found)| found.bytes);
         assert!(!is_due_after(&mut files, added(2)), "the last page was read");
         assert!(!is_due_after(&mut files, removed(2)), "the last page was dropped");
-        assert!(files.resized.is_empty(), "what was looked at is not looked at again");
+        assert!(files.doubted.is_empty(), "what was looked at is not looked at again");
 
         let mut open = fs::File::options().append(true).open(&path).unwrap();
         std::io::Write::write_all(&mut open, &[2; 10_000]).unwrap();
@@ -289,13 +279,13 @@ mod tests {
         assert_eq!(again(&mut files), Some(5000));
 
         open.set_len(9000).unwrap();
-        files.has_page(file, 2);
+        files.doubt(file, 2);
         thread::sleep(2 * OFTEN);
         assert!(files.is_due(), "a page behind the end was found");
         fs::remove_file(&path).unwrap();
         assert_eq!((files.walk().unwrap().gone.len(), files.len()), (1, 0));
         files.hear(&removed(0));
-        assert!(files.resized.is_empty(), "nobody knows the file any more");
+        assert!(files.doubted.is_empty(), "nobody knows the file any more");
     }
 
     #[test]

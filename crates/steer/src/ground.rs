@@ -122,7 +122,7 @@ impl Ground for Directories {
     fn resident(&mut self, file: FileId) -> io::Result<Vec<Range<u64>>> {
         let resident = self.advice.resident(file)?;
         // It may have grown since it was walked, before anybody listened to its pages.
-        resident.last().into_iter().for_each(|pages| self.files.has_page(file, pages.end - 1));
+        resident.last().into_iter().for_each(|pages| self.files.doubt(file, pages.end - 1));
         Ok(resident)
     }
 
