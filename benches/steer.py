@@ -314,7 +314,7 @@ def workloads(args, place):
 
     def film():
         folder = scene(place, args.blender)
-        return Programs(folder, f"{args.blender} -b film.blend -E CYCLES -f 1", 4)
+        return Programs(folder, f"{args.blender} -b film.blend -E CYCLES -f 1", 12)
 
     return {
         "loop, reading ahead": readers("ahead", loop),
@@ -358,8 +358,9 @@ def run(args, work, steered):
             command = [args.hotset, "steer", str(work.folder), "--cgroup", str(group.memory), "--policy", args.policy]
             command += ["--block", "64K", "--json", str(report)] + (["--always"] if args.always else [])
             daemon = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
-            if "watching" not in daemon.stderr.readline():
-                sys.exit("steer: " + daemon.stderr.read())
+            first = daemon.stderr.readline()
+            if "watching" not in first:
+                sys.exit(f"steer: {first}{daemon.stderr.read()}")
         seconds, disk = work.measure(group)
         if daemon:
             daemon.send_signal(signal.SIGTERM)
