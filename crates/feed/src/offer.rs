@@ -70,7 +70,20 @@ impl fmt::Display for Offers {
             [] => f.write_str("no feed of the page cache can be had here")?,
             had => write!(f, "feeds of the page cache that can be had here: {}", had.join(", "))?,
         }
-        self.0.iter().filter_map(|offer| offer.refusal.as_ref()).try_for_each(|refusal| write!(f, "; {refusal}"))
+        // What stands against several is said once.
+        let mut refusals: Vec<(String, Vec<&str>)> = Vec::new();
+        for Offer { kind, refusal } in &self.0 {
+            let why = match refusal {
+                None => continue,
+                Some(Error::Unavailable { why, .. }) => why.clone(),
+                Some(other) => other.to_string(),
+            };
+            match refusals.last_mut() {
+                Some((known, kinds)) if *known == why => kinds.push(kind.name()),
+                _ => refusals.push((why, vec![kind.name()])),
+            }
+        }
+        refusals.iter().try_for_each(|(why, kinds)| write!(f, "; no feed by {} here: {why}", kinds.join(", ")))
     }
 }
 
@@ -92,6 +105,9 @@ mod tests {
         );
         offers.0.iter_mut().for_each(|offer| offer.refusal = refused(offer.kind));
         assert_eq!(offers.best(), None);
-        assert!(offers.to_string().starts_with("no feed of the page cache can be had here; no feed by stamps"));
+        assert_eq!(
+            offers.to_string(),
+            "no feed of the page cache can be had here; no feed by stamps, ring, tracefs here: no rights"
+        );
     }
 }
