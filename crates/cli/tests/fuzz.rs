@@ -1,4 +1,4 @@
-//! The fuzz targets of `fuzz/` for experiments and command lines, seeded: sound texts and what becomes of them; and
+//! The fuzz targets of `fuzz/` for experiments, command lines and listings, seeded: sound texts and what becomes of them; and
 //! what the fuzzer has kept of all targets.
 
 use std::fs;
@@ -8,6 +8,7 @@ use hotset_cli::all_formats;
 use hotset_cli::fuzzing::{command_line, experiment};
 use hotset_core::fuzzing::{classes, policies, sizes, vary};
 use hotset_core::parts::random::Random;
+use hotset_store::fuzzing::listing;
 use hotset_trace::fuzzing::{detect_and_parse, hst, mix, parse_named};
 
 const LINES: [&str; 6] = [
@@ -43,6 +44,16 @@ fn damaged_experiments_are_read_or_refused() {
     }
 }
 
+#[test]
+fn damaged_listings_are_read_or_refused() {
+    let mut random = Random::new(23);
+    for kind in ["webdav", "s3"] {
+        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fuzz/kept/listing").join(kind);
+        let text = fs::read_to_string(path).unwrap();
+        (0..5000).for_each(|_| listing(vary(&mut random, &text).as_bytes()));
+    }
+}
+
 /// Inputs that once broke something, and those that the fuzzer begins from; a folder a target.
 #[test]
 fn what_was_kept_stays_right() {
@@ -61,6 +72,7 @@ fn what_was_kept_stays_right() {
                 Some("experiment") => experiment(text()),
                 Some("format") => parse_named(&all_formats(), &bytes),
                 Some("hst") => hst(&bytes),
+                Some("listing") => listing(&bytes),
                 Some("mix") => mix(&bytes),
                 Some("policies") => policies(text()),
                 Some("sizes") => sizes(text()),

@@ -36,6 +36,7 @@ mod bounded;
 mod calls;
 mod connect;
 mod error;
+pub mod fuzzing;
 mod hedge;
 mod listed;
 mod location;

@@ -31,7 +31,7 @@ pub(crate) struct Entry {
 }
 
 /// Bytes of the longest text or tag of an answer.
-const LONGEST: usize = 64 << 10;
+pub(crate) const LONGEST: usize = 64 << 10;
 
 /// Elements around each other, at most.
 const DEEPEST: usize = 32;
@@ -272,24 +272,11 @@ where
 mod tests {
     use std::time::Duration;
 
-    use futures_util::{FutureExt, stream};
-
     use super::*;
-
-    /// Reads an answer that comes in pieces of so many bytes.
-    fn read_in(answer: &[u8], piece: usize, most: u64) -> Result<Vec<Entry>, StoreError> {
-        let mut entries = Vec::new();
-        let pieces = stream::iter(answer.chunks(piece).map(Ok));
-        let take = |entry| {
-            entries.push(entry);
-            Ok(())
-        };
-        read(pieces, most, take).now_or_never().expect("all of it is there")?;
-        Ok(entries)
-    }
+    use crate::fuzzing::entries;
 
     fn all(text: &str) -> Result<Vec<Entry>, StoreError> {
-        read_in(text.as_bytes(), 1 << 20, u64::MAX)
+        entries(text.as_bytes(), 1 << 20, u64::MAX)
     }
 
     /// As Apache writes it, and as others do.
@@ -315,7 +302,7 @@ mod tests {
             Entry { href: "/d/a&b%20ü<".into(), size: Some(12), tag: tag("W/\"x\""), ..Entry::default() },
         ];
         for piece in [1, 7, 4096] {
-            assert_eq!(read_in(ANSWER.as_bytes(), piece, u64::MAX).unwrap(), expected, "{piece}");
+            assert_eq!(entries(ANSWER.as_bytes(), piece, u64::MAX).unwrap(), expected, "{piece}");
         }
     }
 
@@ -348,10 +335,10 @@ mod tests {
         }
         assert_eq!(all(&deep(4)), Err(StoreError::Cut));
         assert_eq!(all("<multistatus/>").unwrap(), []);
-        assert_eq!(read_in(b"<multistatus>\xff</multistatus>", 100, u64::MAX), Err(StoreError::Answer(None)));
+        assert_eq!(entries(b"<multistatus>\xff</multistatus>", 100, u64::MAX), Err(StoreError::Answer(None)));
         let length = ANSWER.len() as u64;
-        assert_eq!(read_in(ANSWER.as_bytes(), 10, length - 1), Err(StoreError::Long));
-        assert!(read_in(ANSWER.as_bytes(), 10, length).is_ok());
+        assert_eq!(entries(ANSWER.as_bytes(), 10, length - 1), Err(StoreError::Long));
+        assert!(entries(ANSWER.as_bytes(), 10, length).is_ok());
     }
 
     #[test]
@@ -361,7 +348,7 @@ mod tests {
             let before = bytes[at];
             for other in *b"<>&;/\"\0\xff0" {
                 bytes[at] = other;
-                let _ = read_in(&bytes, 64, u64::MAX);
+                let _ = entries(&bytes, 64, u64::MAX);
             }
             bytes[at] = before;
         }
