@@ -182,18 +182,18 @@ impl FileCache {
     pub fn finish_read(&self, access: &Access, missing: Missing) -> io::Result<Vec<u8>> {
         let Missing { range, mut reply, runs, pieces, _share } = missing;
         let (left, own) = self.read_ahead.share(access, runs);
+        // What comes next is on its way while this is waited for.
+        let is_there = |from: &From| matches!(from, From::Other(transfer, _) if transfer.is_done());
+        let is_ready = pieces.iter().all(|(_, from)| is_there(from));
+        self.follow(access, &range, if is_ready { Found::Ready } else { Found::Late });
         for (run, transfer) in &left {
             self.shared.fetch(access.file, access.source.as_ref(), run, transfer);
         }
-        let mut found = if own.is_empty() { Found::Ready } else { Found::Late };
         let mut end = range.end;
         for (want, from) in pieces {
             let (begin, brought) = match &from {
                 From::Run(number) => (own[*number].range.start, own[*number].wait()?),
                 From::Other(transfer, block) => {
-                    if !transfer.is_done() {
-                        found = Found::Late;
-                    }
                     (transfer.range.start, self.shared.claim(access.file, transfer, block)?)
                 }
             };
@@ -215,7 +215,6 @@ impl FileCache {
             self.shared.lock().reconcile(access.file, stamp);
         }
         reply.truncate((end - range.start) as usize);
-        self.follow(access, &range, found);
         Ok(reply)
     }
 

@@ -1,9 +1,9 @@
 //! What was read through one open so far, and what is worth reading ahead of it.
 //!
-//! Idea: a reader in a row has at first as much read ahead as pays on a disk. One that then waits for what is on its
-//! way is faster than what is read ahead for it, so more is, four times what it has read in the row, up to what keeps
-//! the source busy ([`Pace`](crate::pace::Pace)). One that stops after a few reads has cost little, and one that is
-//! slower than the source has no more read ahead than it needs.
+//! Idea: a reader in a row has at first as much read ahead as pays on a disk, or as it has read in the row. One that
+//! then waits for what is on its way is faster than what is read ahead for it, so more is, four times what it has read
+//! in the row, up to what keeps the source busy ([`Pace`](crate::pace::Pace)). One that stops after a few reads has
+//! cost little, and one that is slower than the source has no more read ahead than it needs.
 //!
 //! Where the kernel reads ahead, too (`fast` mode), its reads come by several threads, and one may overtake the one
 //! before it. That does not end the row.
@@ -16,7 +16,7 @@ use crate::sync::{Arc, Mutex, MutexGuard, PoisonError};
 /// Bytes ahead of a reader: at first, and of one that never waits at most.
 const WINDOW: Range<u64> = 128 << 10..1 << 20;
 
-/// What is read ahead of a reader that waits, in what it has read in the row.
+/// What is read ahead of a reader that waits for what was read ahead, in what it has read in the row.
 const GROWTH: u64 = 4;
 
 /// Bytes that are read at once, at most, unless a single block has more.
@@ -141,15 +141,18 @@ impl Position {
             return 0..0;
         }
         let most = most.max(WINDOW.end);
-        if self.window > 0 && found == Found::Late {
-            self.window = self.window.max(GROWTH * (self.next - self.first));
+        let is_followed = self.window > 0;
+        if found == Found::Late {
+            let times = if is_followed { GROWTH } else { 1 };
+            self.window = self.window.max(times * (self.next - self.first));
         }
         self.window = self.window.min(most);
         let step = PART.min(self.window / 2);
         if self.ahead + step > self.next + self.window {
             return 0..0;
         }
-        self.window = self.window.max((2 * self.window).clamp(WINDOW.start, WINDOW.end));
+        let more = if is_followed { 2 * self.window } else { self.window };
+        self.window = self.window.max(more.clamp(WINDOW.start, WINDOW.end));
         let end = self.next + self.window;
         // In whole parts.
         let end = if self.window > 2 * PART { end / PART * PART } else { end };
@@ -209,7 +212,7 @@ mod tests {
             (position.follow(&(at - step..at), found, most), position.window)
         };
         ahead(Found::Late, most);
-        assert_eq!(ahead(Found::Late, most), (256 << 10..(256 << 10) + (128 << 10), 128 << 10));
+        assert_eq!(ahead(Found::Late, most), (256 << 10..512 << 10, 256 << 10), "as much as was read");
         // Four times three reads.
         assert_eq!(ahead(Found::Late, most).1, 1536 << 10);
         for _ in 0..20 {
@@ -239,7 +242,7 @@ mod tests {
             (ahead.start / 4096..ahead.end / 4096, position.first / 4096, position.next / 4096)
         };
         follow(0..32);
-        assert_eq!(follow(32..64), (64..96, 0, 64));
+        assert_eq!(follow(32..64), (64..128, 0, 64));
         assert_eq!(follow(96..128), (0..0, 0, 64), "it may have overtaken another");
         assert_eq!(follow(64..96), (128..640, 0, 128), "it has: four times all of them is read ahead");
         assert_eq!(follow(160..192).1, 0);

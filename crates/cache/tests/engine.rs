@@ -264,6 +264,28 @@ fn a_file_that_grows_during_a_read_is_read_ahead_to_its_new_end() {
     assert!(cache.read(&access, 50_000, 100_000).unwrap() == file.store.bytes()[50_000..]);
 }
 
+#[test]
+fn what_comes_next_is_asked_for_while_a_read_is_waited_for() {
+    let cache = cache("lru", 64);
+    let file = Opened::new(&cache, "/f", pattern(1, 100_000));
+    let (stream, source): (_, Arc<dyn Source>) = (Stream::default(), file.store.clone());
+    let access = hotset_cache::Access { stream: Some(&stream), source: &source, ..file.access(0) };
+    cache.read(&access, 0, 4096).unwrap();
+    file.store.hang_from(1);
+    thread::scope(|scope| {
+        let second = scope.spawn(|| cache.read(&access, 4096, 4096).unwrap());
+        let begun = Instant::now();
+        // The first, the second, which hangs, and what lies behind it.
+        while file.store.reads.load(Ordering::SeqCst) < 3 && begun.elapsed() < Duration::from_secs(30) {
+            thread::yield_now();
+        }
+        let (is_waiting, reads) = (!second.is_finished(), file.store.reads.load(Ordering::SeqCst));
+        file.store.go_on();
+        assert!(second.join().unwrap() == pattern(1, 100_000)[4096..8192]);
+        assert_eq!((is_waiting, reads), (true, 3));
+    });
+}
+
 /// In a loop each reference has the scheme bring in the block that is referenced next but one. Here the loop goes
 /// backwards, the file ends in that block, and the reference is the write that makes it longer. The scheme is not told
 /// of the cut, as of one behind the mount, so its queue is still the loop's.
