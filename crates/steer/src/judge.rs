@@ -58,14 +58,13 @@ pub struct Judge {
     waiting: Option<f64>,
 }
 
-impl Default for Judge {
-    fn default() -> Judge {
-        let (since, before, doubts) = (0, Misses::default(), 0);
-        Judge { state: State::Watching, since, before, doubts, rest: REST, saved: None, waiting: None }
-    }
-}
-
 impl Judge {
+    /// Begins with the first turn at `now` nanoseconds.
+    pub fn new(now: u64) -> Judge {
+        let (before, doubts) = (Misses::default(), 0);
+        Judge { state: State::Watching, since: now, before, doubts, rest: REST, saved: None, waiting: None }
+    }
+
     /// What is being done.
     pub fn state(&self) -> State {
         self.state
@@ -155,7 +154,9 @@ mod tests {
 
     impl Run {
         fn new() -> Run {
-            Run { judge: Judge::default(), now: 0, misses: Misses::default() }
+            // As on a machine that has been up for a while.
+            let now = 1000 * SECOND;
+            Run { judge: Judge::new(now), now, misses: Misses::default() }
         }
 
         /// So many seconds in which `saved` of 200 misses a second are saved.
@@ -176,6 +177,14 @@ mod tests {
         assert_eq!(Run::new().seconds(2, 20, Some(0.5)), State::Steering);
         assert_eq!(Run::new().seconds(2, 100, Some(0.01)), State::Watching);
         assert_eq!(Run::new().seconds(2, 100, None), State::Steering);
+    }
+
+    #[test]
+    fn the_first_look_is_no_turn_unless_there_was_one() {
+        let mut run = Run::new();
+        run.now += SECOND;
+        run.judge.look(run.now, Misses { policy: 50, kernel: 60 }, 100, Some(0.5));
+        assert_eq!(run.judge.reason(), "the cache has not turned over once");
     }
 
     #[test]

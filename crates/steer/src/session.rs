@@ -213,7 +213,7 @@ impl<G: Ground> Session<G> {
             feed,
             steering,
             governor,
-            judge: Judge::default(),
+            judge: Judge::new(now),
             proof: Proof::default(),
             division,
             lag: Lag::default(),
