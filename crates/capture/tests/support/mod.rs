@@ -4,11 +4,21 @@
 use std::path::Path;
 use std::process::{Command, Stdio};
 
+use hotset_feed::calls::{Calls, Choice};
 use hotset_testkit::inputs::skip;
 
 /// True if the kernel's side can be asked here; otherwise the test is left out, and says why.
 pub fn can_ask_kernel() -> bool {
-    let tried = hotset_feed::calls::Calls::open(&hotset_feed::calls::Choice::default());
+    can_record(&Choice::default())
+}
+
+/// True if it can also be asked what the page cache had.
+pub fn can_ask_page_cache() -> bool {
+    can_record(&Choice { page_cache: true, ..Choice::default() })
+}
+
+fn can_record(choice: &Choice) -> bool {
+    let tried = Calls::open(choice);
     if let Err(refusal) = &tried {
         skip(&refusal.to_string());
     }

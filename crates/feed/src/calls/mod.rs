@@ -15,7 +15,7 @@ use std::io;
 use std::sync::atomic::Ordering;
 
 use aya::maps::{Array, HashMap, MapData, MapError, ProgramArray, RingBuf};
-use aya::programs::RawTracePoint;
+use aya::programs::{ProgramError, RawTracePoint};
 use aya::{Ebpf, EbpfLoader, Pod, include_bytes_aligned};
 
 use crate::kernel::{map_fd, refusal};
@@ -156,7 +156,7 @@ impl Calls {
         let ring = RingBuf::try_from(map(&mut ebpf, "ring")?)?;
         let watched = HashMap::try_from(map(&mut ebpf, "watched")?)?;
         for (name, event) in events() {
-            program(&mut ebpf, name)?.attach(event).map_err(|error| format!("the event {event}: {error}"))?;
+            program(&mut ebpf, name)?.attach(event).map_err(|error| unheard(event, &error))?;
         }
         if on_submitted.is_some() {
             program(&mut ebpf, ON_SUBMITTED)?.attach("sys_exit")?;
@@ -227,4 +227,31 @@ impl Calls {
 fn program<'a>(ebpf: &'a mut Ebpf, name: &str) -> std::result::Result<&'a mut RawTracePoint, Box<dyn error::Error>> {
     let program = ebpf.program_mut(name).ok_or_else(|| format!("the object has no program {name}"))?;
     Ok(program.try_into()?)
+}
+
+/// Why an event cannot be listened to.
+fn unheard(event: &str, error: &ProgramError) -> String {
+    match error {
+        ProgramError::SyscallError(call) if call.io_error.kind() == io::ErrorKind::NotFound => {
+            format!("it does not have the event {event}; Linux 6.12 and newer do: leave out --page-cache")
+        }
+        _ => format!("the event {event}: {error}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use aya::sys::SyscallError;
+
+    use super::*;
+
+    #[test]
+    fn an_event_that_is_not_there_is_told_from_one_that_is_refused() {
+        let refused = |kind: io::ErrorKind| {
+            let (call, io_error) = ("bpf_raw_tracepoint_open", io::Error::from(kind));
+            unheard("mm_filemap_fault", &ProgramError::SyscallError(SyscallError { call, io_error }))
+        };
+        assert!(refused(io::ErrorKind::NotFound).contains("leave out --page-cache"));
+        assert!(!refused(io::ErrorKind::PermissionDenied).contains("--page-cache"));
+    }
 }
