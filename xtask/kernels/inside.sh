@@ -2,9 +2,10 @@
 # Within a kernel that `make kernels` has booted: runs the tests, or starts the units.
 export PATH=/usr/sbin:/usr/bin:/sbin:/bin
 . /payload/settings
-mkdir -p "$(dirname "$root")" "$root/crates"
-ln -s /payload/target "$root/target"
-ln -s /payload/capture "$root/crates/capture"
+mkdir -p "$root/target" "$root/crates/capture"
+mount --bind /payload/target "$root/target"
+mount --bind /payload/capture "$root/crates/capture"
+ip link set lo up
 mountpoint -q /sys/kernel/tracing || mount -t tracefs none /sys/kernel/tracing
 modprobe fuse 2>/dev/null
 echo 1 >/proc/sys/kernel/printk
@@ -20,3 +21,5 @@ case $(cat /proc/cmdline) in
 esac
 echo '== done'
 sync
+# Without systemd this is the first program, and the last.
+[ $$ != 1 ] || poweroff -f

@@ -245,6 +245,7 @@ fn a_mount_that_was_killed_is_cleared_away_by_the_next() {
     let mut mount = steered(&["--memory", "1M"]);
     let reader = file(&mount, "file", 32);
     read(&reader, 32);
+    until("something was dropped", || status(&mount)["pages_dropped"].as_u64() > Some(0));
     mount.kill();
     // What the kernel still has it gives; what it has not nobody gives.
     let read = (0..32).try_for_each(|block| reader.read_exact_at(&mut [0; 4096], block << 16));
