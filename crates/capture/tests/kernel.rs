@@ -356,7 +356,10 @@ fn a_control_group_is_recorded_with_who_is_in_it_and_who_enters() {
         fs::write(&procs, member.id().to_string()).unwrap();
     }
     let trace = place.join("t.hst");
-    let recorder = KernelRecorder::new(Subject::Group(group.0.clone())).limit(Some(Duration::from_secs(4)));
+    // By the name that the kernel tells of who is in it.
+    let groups = fs::read_to_string(format!("/proc/{}/cgroup", inside.id())).unwrap();
+    let name = groups.lines().find(|line| line.contains("hotset-test")).unwrap().rsplit(':').next().unwrap();
+    let recorder = KernelRecorder::new(Subject::Group(name.into())).limit(Some(Duration::from_secs(4)));
     let recorder = recording(recorder.apps(Apps::Group), &trace);
     fs::write(&procs, entering.id().to_string()).unwrap();
     fs::write(group.0.parent().unwrap().join("cgroup.procs"), leaving.id().to_string()).unwrap();
@@ -440,6 +443,6 @@ fn what_is_not_there_is_refused_in_a_sentence() {
         "cannot record process 2147483647: there is no process of this number"
     );
     let no_group = refusal(Subject::Group(directory.path().to_owned()));
-    assert!(no_group.ends_with("there is no cgroup.procs in it"), "{no_group}");
+    assert!(no_group.ends_with("neither a folder with a cgroup.procs in it nor the name of a group"), "{no_group}");
     assert!(refusal(Subject::Command(vec!["no-such-program".into()])).contains("there is no such program"));
 }

@@ -34,8 +34,9 @@ pub(crate) struct Record {
     /// With --via bpf: a process that runs, and all that it starts
     #[arg(long, value_name = "PID")]
     pid: Option<u32>,
-    /// With --via bpf: the folder of a control group, as that of a container, and who enters it
-    #[arg(long, value_name = "FOLDER")]
+    /// With --via bpf: a control group, as that of a container, and who enters it: its folder, or what /proc/PID/cgroup
+    /// calls it
+    #[arg(long, value_name = "GROUP")]
     cgroup: Option<PathBuf>,
     /// With --via bpf: a service of systemd, by its name
     #[arg(long, value_name = "NAME")]

@@ -17,15 +17,16 @@ pub(super) struct Folder {
 }
 
 impl Folder {
-    /// The control group with this folder, as `/sys/fs/cgroup/system.slice/x.service`.
+    /// The control group with this folder, as `/sys/fs/cgroup/system.slice/x.service`, or of this name, as the kernel
+    /// tells it of a process (`/system.slice/x.service`).
     pub(super) fn of(path: &Path) -> Result<Folder, RecordError> {
         let none = |why: String| RecordError::NoGroup { path: path.to_owned(), why };
-        let full = fs::canonicalize(path).map_err(|error| none(error.to_string()))?;
-        if !full.join("cgroup.procs").is_file() {
-            return Err(none("there is no cgroup.procs in it".to_owned()));
-        }
         let read = |name: &str| fs::read_to_string(name).map_err(|error| none(format!("{name}: {error}")));
         let (mounts, groups) = (read("/proc/self/mountinfo")?, read("/proc/self/cgroup")?);
+        let inside = path.strip_prefix("/").unwrap_or(path);
+        let full = first([path.to_owned()].into_iter().chain(below(&mounts, inside)))
+            .ok_or_else(|| none("neither a folder with a cgroup.procs in it nor the name of a group".to_owned()))?;
+        let full = fs::canonicalize(full).map_err(|error| none(error.to_string()))?;
         let group = find(&full, &mounts, &groups).ok_or_else(|| none("no hierarchy is mounted there".to_owned()))?;
         Ok(Folder { path: full, group })
     }
@@ -47,11 +48,20 @@ impl Folder {
 pub fn of_service(name: &str) -> Result<PathBuf, RecordError> {
     let mounts = fs::read_to_string("/proc/self/mountinfo").unwrap_or_default();
     let unit = if name.contains('.') { name.to_owned() } else { format!("{name}.service") };
-    let folders = hierarchies(&mounts).map(|mount| Path::new(mount.point).join("system.slice").join(&unit));
-    folders.into_iter().find(|folder| folder.join("cgroup.procs").is_file()).ok_or_else(|| RecordError::NoGroup {
+    first(below(&mounts, &Path::new("system.slice").join(&unit))).ok_or_else(|| RecordError::NoGroup {
         path: PathBuf::from(unit),
         why: "no control group of the system's services has this name; is it running?".to_owned(),
     })
+}
+
+/// Where a group of this name would be, in each hierarchy.
+fn below<'a>(mounts: &'a str, name: &'a Path) -> impl Iterator<Item = PathBuf> + 'a {
+    hierarchies(mounts).map(move |mount| Path::new(mount.point).join(name))
+}
+
+/// The first that is a group.
+fn first(mut folders: impl Iterator<Item = PathBuf>) -> Option<PathBuf> {
+    folders.find(|folder| folder.join("cgroup.procs").is_file())
 }
 
 /// The control group that a process is in: the one of version 2 unless it is the root, else that of its memory.
