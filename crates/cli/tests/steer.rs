@@ -323,23 +323,38 @@ fn who_steers_may_be_killed_and_the_command_goes_on() {
 }
 
 /// A file system in a file, mounted as long as this lives.
-struct Image(String);
+struct Mounted(String);
 
-impl Image {
-    fn new(folder: &Folder) -> Option<Image> {
-        let (image, at) = (folder.path("image"), folder.path("at"));
-        fs::create_dir(&at).unwrap();
+impl Mounted {
+    /// One of its own, in a file.
+    fn image(folder: &Folder) -> Option<Mounted> {
+        let image = folder.path("image");
         File::create(&image).unwrap().set_len(64 << 20).unwrap();
-        let run = |program: &str, arguments: &[&str]| {
-            let mut command = Command::new(program);
-            command.args(arguments).stdout(Stdio::null()).stderr(Stdio::null());
-            command.status().is_ok_and(|status| status.success())
+        Mounted::by(folder, &[&["mkfs.ext4", "-q", &image], &["mount", "-o", "loop", &image]])
+    }
+
+    /// Two directories merged.
+    fn overlay(folder: &Folder) -> Option<Mounted> {
+        let [lower, upper, work] = ["lower", "upper", "work"].map(|name| folder.path(name));
+        [&lower, &upper, &work].into_iter().for_each(|path| fs::create_dir_all(path).unwrap());
+        let options = format!("lowerdir={lower},upperdir={upper},workdir={work}");
+        Mounted::by(folder, &[&["mount", "-t", "overlay", "overlay", "-o", &options]])
+    }
+
+    /// Runs commands, the last of which mounts.
+    fn by(folder: &Folder, commands: &[&[&str]]) -> Option<Mounted> {
+        let at = folder.path("at");
+        fs::create_dir(&at).unwrap();
+        let run = |(number, words): (usize, &&[&str])| {
+            let mut command = Command::new(words[0]);
+            command.args(&words[1..]).args((number + 1 == commands.len()).then_some(&at));
+            command.stdout(Stdio::null()).stderr(Stdio::null()).status().is_ok_and(|status| status.success())
         };
-        let mounted = run("mkfs.ext4", &["-q", &image]) && run("mount", &["-o", "loop", &image, &at]);
+        let mounted = commands.iter().enumerate().all(run);
         if !mounted {
             println!("NOT RUN: no file system can be mounted here");
         }
-        mounted.then_some(Image(at))
+        mounted.then_some(Mounted(at))
     }
 
     fn unmount(&self) -> bool {
@@ -347,7 +362,7 @@ impl Image {
     }
 }
 
-impl Drop for Image {
+impl Drop for Mounted {
     fn drop(&mut self) {
         let _ = Command::new("umount").arg(&self.0).stderr(Stdio::null()).status();
     }
@@ -356,7 +371,7 @@ impl Drop for Image {
 #[test]
 fn a_file_system_that_is_steered_can_be_unmounted() {
     let folder = Folder::new();
-    let Some(image) = Image::new(&folder) else { return };
+    let Some(image) = Mounted::image(&folder) else { return };
     let Some(group) = group("unmounted") else { return };
     fs::write(format!("{}/file", image.0), vec![1; 8 << 20]).unwrap();
     let mut running = Running::start(&[&image.0, "--cgroup", &group, "--always"]);
@@ -376,6 +391,24 @@ fn a_file_system_that_is_steered_can_be_unmounted() {
         println!("NOT RUN: {line}");
     }
     fs::remove_dir(&group).unwrap();
+}
+
+#[test]
+fn layers_are_steered_and_not_what_is_merged_of_them() {
+    let folder = Folder::new();
+    fs::create_dir(folder.path("lower")).unwrap();
+    fs::write(folder.path("lower/file"), vec![1; 1 << 20]).unwrap();
+    let Some(merged) = Mounted::overlay(&folder) else { return };
+    let script = format!("cat {}/file >/dev/null", merged.0);
+    let steer =
+        |directory: &str| hotset(&["steer", directory, "--memory", "64M", "--always", "--", "sh", "-c", &script]);
+    let run = steer(&merged.0);
+    if cannot(&run) {
+        return;
+    }
+    assert!(run.status == 1 && run.err.contains("it lies on overlayfs") && run.err.contains("lowerdir="), "{run:?}");
+    let run = steer(&folder.path("lower"));
+    assert!(run.status == 0 && run.err.contains(" 16 blocks referenced"), "{run:?}");
 }
 
 #[test]

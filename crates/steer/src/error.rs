@@ -76,6 +76,14 @@ pub enum SteerError {
         /// The bound.
         most: usize,
     },
+    /// The kernel's events do not name the files of this file system as they are found.
+    #[error("nothing can be steered in {directory}: {why}")]
+    Unheard {
+        /// What was given.
+        directory: PathBuf,
+        /// What it lies on, and what to do.
+        why: &'static str,
+    },
     /// The feed has failed.
     #[error(transparent)]
     Feed(#[from] hotset_feed::Error),

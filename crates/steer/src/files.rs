@@ -51,6 +51,23 @@ pub(crate) struct Files {
     took: Duration,
 }
 
+/// Why files of a file system of this kind are not heard of by the names that `stat` gives them.
+fn unheard(kind: u64) -> Option<&'static str> {
+    const OVERLAYFS: u64 = 0x794c_7630;
+    const BTRFS: u64 = 0x9123_683e;
+    match kind {
+        OVERLAYFS => Some(
+            "it lies on overlayfs, whose files the kernel reads in the directories of its layers: name those \
+             (lowerdir= and upperdir= in /proc/mounts; with Docker what docker inspect calls LowerDir and UpperDir)",
+        ),
+        BTRFS => Some(
+            "it lies on btrfs, where the kernel's events do not tell files of different subvolumes apart; `hotset \
+             mount` runs the same policies there",
+        ),
+        _ => None,
+    }
+}
+
 impl Files {
     /// The files below these directories; the first [`walk`](Files::walk) finds them.
     pub fn new(directories: Vec<PathBuf>) -> Files {
@@ -153,8 +170,11 @@ impl Files {
     fn walk_into(&mut self, top: &Path, now: &mut HashMap<FileId, Found>) -> Result<(), SteerError> {
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
         let opened = rustix::fs::open(top, flags, Mode::empty());
-        let looked = opened.and_then(|root| Ok((rustix::fs::fstat(&root)?.st_dev, root)));
-        let (device, root) = looked.map_err(|error| io(format!("read {}", top.display()))(error.into()))?;
+        let looked = opened.and_then(|root| Ok((rustix::fs::fstat(&root)?.st_dev, rustix::fs::fstatfs(&root)?, root)));
+        let (device, system, root) = looked.map_err(|error| io(format!("read {}", top.display()))(error.into()))?;
+        if let Some(why) = unheard(system.f_type as u64) {
+            return Err(SteerError::Unheard { directory: top.to_owned(), why });
+        }
         let resolve = ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS | ResolveFlags::NO_MAGICLINKS;
         let mut open = vec![PathBuf::from(".")];
         while let Some(folder) = open.pop() {
