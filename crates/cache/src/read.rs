@@ -182,10 +182,13 @@ impl FileCache {
     pub fn finish_read(&self, access: &Access, missing: Missing) -> io::Result<Vec<u8>> {
         let Missing { range, mut reply, runs, pieces, _share } = missing;
         let (left, own) = self.read_ahead.share(access, runs);
-        // What comes next is on its way while this is waited for.
         let is_there = |from: &From| matches!(from, From::Other(transfer, _) if transfer.is_done());
-        let is_ready = pieces.iter().all(|(_, from)| is_there(from));
-        self.follow(access, &range, if is_ready { Found::Ready } else { Found::Late });
+        let found = if pieces.iter().all(|(_, from)| is_there(from)) { Found::Ready } else { Found::Late };
+        // What comes next is on its way while this is waited for; but a disk does one thing after the other.
+        let is_shared = access.source.reads_at_once() > 1;
+        if is_shared {
+            self.follow(access, &range, found);
+        }
         for (run, transfer) in &left {
             self.shared.fetch(access.file, access.source.as_ref(), run, transfer);
         }
@@ -215,6 +218,9 @@ impl FileCache {
             self.shared.lock().reconcile(access.file, stamp);
         }
         reply.truncate((end - range.start) as usize);
+        if !is_shared {
+            self.follow(access, &range, found);
+        }
         Ok(reply)
     }
 

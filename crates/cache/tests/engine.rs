@@ -270,6 +270,7 @@ fn what_comes_next_is_asked_for_while_a_read_is_waited_for() {
     let file = Opened::new(&cache, "/f", pattern(1, 100_000));
     let (stream, source): (_, Arc<dyn Source>) = (Stream::default(), file.store.clone());
     let access = hotset_cache::Access { stream: Some(&stream), source: &source, ..file.access(0) };
+    file.store.at_once.store(8, Ordering::SeqCst);
     cache.read(&access, 0, 4096).unwrap();
     file.store.hang_from(1);
     thread::scope(|scope| {

@@ -35,6 +35,8 @@ pub struct Memory {
     /// Bytes that reads have buffers for, now and at most.
     buffers: Mutex<Option<[Arc<AtomicU64>; 2]>>,
     pub reads: AtomicU64,
+    /// Reads that together take as long as one; 0 is one.
+    pub at_once: AtomicU64,
 }
 
 impl Memory {
@@ -128,6 +130,10 @@ impl Source for Memory {
             now.fetch_sub(buffer.len() as u64, Ordering::SeqCst);
         }
         read
+    }
+
+    fn reads_at_once(&self) -> usize {
+        self.at_once.load(Ordering::SeqCst).max(1) as usize
     }
 
     fn write_at(&self, bytes: &[u8], offset: u64) -> io::Result<usize> {
