@@ -408,7 +408,10 @@ fn layers_are_steered_and_not_what_is_merged_of_them() {
     }
     assert!(run.status == 1 && run.err.contains("it lies on overlayfs") && run.err.contains("lowerdir="), "{run:?}");
     let run = steer(&folder.path("lower"));
-    assert!(run.status == 0 && run.err.contains(" 16 blocks referenced"), "{run:?}");
+    // Functions in place of events (before Linux 6.12) did not tell of reads through overlayfs.
+    if Path::new("/sys/kernel/tracing/events/filemap/mm_filemap_get_pages").exists() {
+        assert!(run.status == 0 && run.err.contains(" 16 blocks referenced"), "{run:?}");
+    }
 }
 
 #[test]
@@ -502,7 +505,7 @@ fn steered_with(capabilities: &str, here: &str, group: &str, is_mapped: bool) ->
             None => file.read_exact_at(&mut [0; 1 << 16], at as u64).unwrap(),
         }
     }
-    thread::sleep(Duration::from_millis(500));
+    thread::sleep(Duration::from_millis(1500));
     running.signal(rustix::process::Signal::TERM);
     let (status, said) = running.rest();
     assert_eq!(status, 0, "{said}");
