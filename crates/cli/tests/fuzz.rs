@@ -1,5 +1,5 @@
-//! The fuzz targets of `fuzz/` for experiments, command lines and listings, seeded: sound texts and what becomes of them; and
-//! what the fuzzer has kept of all targets.
+//! The fuzz targets of `fuzz/` for experiments, command lines and listings, seeded: sound texts and what becomes of
+//! them; and what the fuzzer has kept of all targets.
 
 use std::fs;
 use std::path::Path;
