@@ -289,7 +289,7 @@ fn what_is_submitted_is_told() {
         let (file, trace) = (place.join(way), place.join("t.hst"));
         fs::write(&file, vec![b'x'; 18000]).unwrap();
         let command = vec![program.clone().into(), file.clone().into(), way.into()];
-        let recorder = KernelRecorder::new(Subject::Command(command)).page_cache(support::can_ask_page_cache());
+        let recorder = KernelRecorder::new(Subject::Command(command)).page_cache(support::has_page_cache());
         let summary = recorder.run(&trace, |_| {}).unwrap();
         if summary.status.code() == Some(77) {
             hotset_testkit::inputs::skip(&format!("the kernel does not allow requests by {way} here"));
@@ -382,7 +382,7 @@ fn a_control_group_is_recorded_with_who_is_in_it_and_who_enters() {
 fn as_recorder() {
     let Ok(trace) = std::env::var("HOTSET_TEST_TRACE") else { return };
     let command = ["cat", "/etc/hostname"].map(Into::into).to_vec();
-    let recorder = KernelRecorder::new(Subject::Command(command)).page_cache(support::can_ask_page_cache());
+    let recorder = KernelRecorder::new(Subject::Command(command)).page_cache(support::has_page_cache());
     match recorder.run(Path::new(&trace), |_| {}) {
         Ok(summary) => std::process::exit(summary.status.code().unwrap_or(98)),
         Err(error) => {

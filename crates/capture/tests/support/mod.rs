@@ -12,9 +12,14 @@ pub fn can_ask_kernel() -> bool {
     can_record(&Choice::default())
 }
 
-/// True if it can also be asked what the page cache had.
+/// True if it can also be asked what the page cache had; otherwise the test is left out, and says why.
 pub fn can_ask_page_cache() -> bool {
     can_record(&Choice { page_cache: true, ..Choice::default() })
+}
+
+/// The same for who does without it.
+pub fn has_page_cache() -> bool {
+    Calls::open(&Choice { page_cache: true, ..Choice::default() }).is_ok()
 }
 
 fn can_record(choice: &Choice) -> bool {
