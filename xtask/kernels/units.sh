@@ -65,7 +65,7 @@ journalctl --no-pager -o cat -u hotset-record@absent | grep 'hotset: ' | tail -n
 paranoia=$(cat /proc/sys/kernel/perf_event_paranoid)
 if [ "$paranoia" -gt 2 ]; then
     systemctl start hotset-steer@reader
-    # Debian's kernels from 6.12 on take CAP_PERFMON for enough.
+    # Debian's 6.12 takes CAP_PERFMON for enough.
     is "steer works, or is refused in a sentence, while perf_event_paranoid is $paranoia" within 90 \
         sh -c "journalctl --no-pager -o cat -u hotset-steer@reader | grep -qE 'watching|and CAP_PERFMON'"
     journalctl --no-pager -o cat -u hotset-steer@reader | grep 'hotset: ' | tail -n 1

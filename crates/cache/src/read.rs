@@ -185,8 +185,8 @@ impl FileCache {
         let is_there = |from: &From| matches!(from, From::Other(transfer, _) if transfer.is_done());
         let found = if pieces.iter().all(|(_, from)| is_there(from)) { Found::Ready } else { Found::Late };
         // What comes next is on its way while this is waited for; but a disk does one thing after the other.
-        let is_shared = access.source.reads_at_once() > 1;
-        if is_shared {
+        let is_far = access.source.reads_at_once() > 1;
+        if is_far {
             self.follow(access, &range, found);
         }
         for (run, transfer) in &left {
@@ -218,7 +218,7 @@ impl FileCache {
             self.shared.lock().reconcile(access.file, stamp);
         }
         reply.truncate((end - range.start) as usize);
-        if !is_shared {
+        if !is_far {
             self.follow(access, &range, found);
         }
         Ok(reply)
