@@ -9,6 +9,7 @@ mod ssd;
 mod steered;
 mod stores;
 
+use std::io::{Write, stderr};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
@@ -26,6 +27,7 @@ use crate::classes;
 use crate::control;
 use crate::destination::Destination;
 use crate::failure::Failure;
+use crate::output::human;
 use crate::storage;
 
 /// Serve a directory, or objects of a store, through a cache that decides as the simulator does
@@ -55,8 +57,8 @@ pub(crate) struct Mount {
     /// The scheme, e.g. arc, render, s3-fifo(small=5%) (see `hotset policies`); auto needs no choice
     #[arg(short, long, value_name = "SPEC", default_value = "auto")]
     policy: String,
-    /// Bytes of a block, a power of two from 512 to 16M; with --mode steered from 4K to 2M [default: 4K, of objects
-    /// 128K]
+    /// Size of a block, a power of two from 512 to 16M; with --mode steered from 4K to 2M [default: 4K; 128K for
+    /// object stores, network file systems, FUSE and --ssd]
     #[arg(long, value_name = "SIZE", value_parser = Value::bytes)]
     block: Option<u64>,
     /// What the storage below takes, for policies that go by it (auto): nvme, ssd, hdd, nfs, s3, disk, latency, or
@@ -158,7 +160,7 @@ impl Mount {
         if self.readonly && self.write_back.is_some() {
             return Err(Failure::Usage("--write-back is of no use with --readonly: leave one of them out".to_owned()));
         }
-        let block = self.block.unwrap_or(served.block());
+        let block = self.block(&served);
         self.ssd.check(&self, &served)?;
         let steered = self.steered(&policy, block, served.mountpoint())?;
         let cache = match self.memory > 0 && steered.is_none() {
@@ -169,7 +171,7 @@ impl Mount {
         if let Some(cache) = cache.as_ref().filter(|_| self.ssd.is_asked_for()) {
             // Its files are not touched for a scheme that takes none.
             cache.check_takes_tier()?;
-            self.ssd.open(block, self.seed, &served, store.as_deref())?.map_or(Ok(()), |tier| cache.put_on(tier))?;
+            self.ssd.open(&self, block, &served, store.as_deref())?.map_or(Ok(()), |tier| cache.put_on(tier))?;
         }
         let options = Options {
             mode: match self.mode {
@@ -207,6 +209,26 @@ impl Mount {
         steering.map_or(Ok(()), |steering| steering.finish(self.detached))?;
         log.into_iter().for_each(Log::finish);
         Ok(())
+    }
+
+    /// The size of a block. A default that differs from that of local directories is reported.
+    fn block(&self, served: &stores::Served) -> u64 {
+        let steers = matches!(self.mode, InFront::Steered);
+        let (block, why) = match self.block {
+            Some(block) => (block, None),
+            // The kernel's own pages: it reads ahead by itself.
+            None if steers || self.memory == 0 => (stores::BLOCK, None),
+            None => served.block(self.memory, self.ssd.is_asked_for()),
+        };
+        if let Some(why) = why {
+            let size = human::bytes(block);
+            // Nobody may be there to read it.
+            let _ = writeln!(
+                stderr(),
+                "hotset: block size {size}, because {why}; use --block 4K if most reads are small and random"
+            );
+        }
+        block
     }
 
     /// Without a cache there is nothing to tell.

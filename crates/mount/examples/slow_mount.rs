@@ -1,17 +1,17 @@
-//! A mount of a directory as if it lay on a slow disk: every read and write of the source takes a stated time, one
-//! after the other. For `benches/mount.py` and `benches/writes.py`; the files themselves should be in the machine's
-//! memory.
+//! A mount of a directory as if it lay on slow storage. The files themselves should be in the machine's memory.
 //!
-//! `slow_mount SOURCE MOUNTPOINT MEMORY POLICY MODE SEEK_US MB_PER_S [WRITE_BACK]`: MEMORY in bytes, 0 without a cache;
-//! MODE strict or fast; WRITE_BACK seconds that writes may wait. Bytes that were read from the source and written to it
-//! and the counts are printed at the end, which a signal or an unmount brings.
+//! `slow_mount SOURCE MOUNTPOINT MEMORY POLICY MODE LATENCY MB_PER_S [WRITE_BACK]`: MEMORY in bytes, 0 without a cache;
+//! MODE strict or fast; WRITE_BACK seconds that writes may wait. LATENCY is the microseconds of a seek on a disk that
+//! serves one call at a time (`8000`), or the microseconds of each call to a server and the calls that it serves at a
+//! time (`2000/8`). MB_PER_S is shared by all calls. At the end, which a signal or an unmount brings, it prints the
+//! bytes that were read from the source and written to it, and the counts.
 
 use std::fs::File;
 use std::io;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Condvar, Mutex};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -20,14 +20,34 @@ use hotset_cache::{FileCache, Settings, Status};
 use hotset_core::policy::PolicySpec;
 use hotset_mount::{Mode, Options, Store, mount};
 
-/// A disk that does one thing at a time.
+/// Storage with a latency and a bandwidth.
 struct Disk {
-    seek: Duration,
+    latency: Duration,
+    /// Calls that a server serves at a time. `None`: a disk, which serves one and seeks only where a call does not
+    /// continue the last one.
+    servers: Option<Servers>,
     bytes_per_second: f64,
-    /// When it is free again, and where its head is: which file, and the byte behind the last one read.
+    /// When the link or the disk is free again, and where the head is: the file, and the byte after the last call.
     state: Mutex<(Instant, usize, u64)>,
     read: Moved,
     written: Moved,
+}
+
+/// The calls that a server can still take.
+struct Servers {
+    free: Mutex<usize>,
+    freed: Condvar,
+}
+
+impl Servers {
+    fn hold(&self, time: Duration) {
+        let mut free = self.freed.wait_while(self.free.lock().expect("no panic"), |free| *free == 0).expect("no panic");
+        *free -= 1;
+        drop(free);
+        thread::sleep(time);
+        *self.free.lock().expect("no panic") += 1;
+        self.freed.notify_one();
+    }
 }
 
 /// What was moved in one direction.
@@ -43,13 +63,17 @@ struct Slow {
 }
 
 impl Disk {
-    /// Waits as long as it takes to move `length` bytes at `offset` of `file`, behind whoever came first.
+    /// Waits as long as moving `length` bytes at `offset` of `file` takes, after the calls that came before.
     fn wait(&self, moved: &Moved, file: &File, offset: u64, length: usize) -> io::Result<()> {
         let file = file.metadata()?.ino() as usize;
         let transfer = Duration::from_secs_f64(length as f64 / self.bytes_per_second);
+        if let Some(servers) = &self.servers {
+            servers.hold(self.latency);
+        }
         let free = {
-            let mut state = self.state.lock().expect("nobody panics while holding it");
-            let seek = if (state.1, state.2) == (file, offset) { Duration::ZERO } else { self.seek };
+            let mut state = self.state.lock().expect("no panic");
+            let goes_on = self.servers.is_some() || (state.1, state.2) == (file, offset);
+            let seek = if goes_on { Duration::ZERO } else { self.latency };
             *state = (state.0.max(Instant::now()) + seek + transfer, file, offset + length as u64);
             state.0
         };
@@ -97,11 +121,16 @@ impl Store for SlowStore {
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let words: Vec<String> = std::env::args().skip(1).collect();
-    let [source, mountpoint, memory, policy, mode, seek_us, mb_per_s, write_back @ ..] = words.as_slice() else {
-        return Err("expected SOURCE MOUNTPOINT MEMORY POLICY MODE SEEK_US MB_PER_S [WRITE_BACK]".into());
+    let [source, mountpoint, memory, policy, mode, latency, mb_per_s, write_back @ ..] = words.as_slice() else {
+        return Err("expected SOURCE MOUNTPOINT MEMORY POLICY MODE LATENCY MB_PER_S [WRITE_BACK]".into());
+    };
+    let (latency, servers) = match latency.split_once('/') {
+        Some((latency, servers)) => (latency, Some(servers.parse()?)),
+        None => (latency.as_str(), None),
     };
     let disk = Arc::new(Disk {
-        seek: Duration::from_micros(seek_us.parse()?),
+        latency: Duration::from_micros(latency.parse()?),
+        servers: servers.map(|free| Servers { free: Mutex::new(free), freed: Condvar::new() }),
         bytes_per_second: mb_per_s.parse::<f64>()? * 1e6,
         state: Mutex::new((Instant::now(), 0, 0)),
         read: Moved::default(),

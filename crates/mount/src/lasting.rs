@@ -34,6 +34,29 @@ const LASTING: [(u32, &str); 5] = [
     (0x0102_1994, "tmpfs"),
 ];
 
+/// File systems whose files are on other machines, or are served by a program: each request takes a round trip.
+const REMOTE: [u32; 10] = [
+    NFS,
+    0x6573_5546, // FUSE
+    0xff53_4d42, // CIFS
+    0xfe53_4d42, // SMB 2 and later
+    0x0102_1997, // 9P
+    0x00c3_6400, // Ceph
+    0x5346_414f, // AFS
+    0x0bd0_0bd0, // Lustre
+    0x6b41_4653, // the kernel's AFS
+    0x1979_0112, // BeeGFS
+];
+
+/// True if each request to the file system of `directory` takes a round trip to another machine or to a program.
+///
+/// # Errors
+///
+/// The directory cannot be looked at.
+pub fn is_remote(directory: &Path) -> io::Result<bool> {
+    Ok(REMOTE.contains(&(rustix::fs::statfs(directory)?.f_type as u32)))
+}
+
 /// It has no id here: it is named by its server and directory. Inodes and times are those of the server's file system.
 const NFS: u32 = 0x6969;
 
@@ -73,6 +96,12 @@ mod tests {
         let line = "99 28 0:51 / /nas rw,relatime shared:3 - nfs4 nas.example.org:/pool/a\\040b rw,vers=4.2";
         assert_eq!(server(line).as_deref(), Some(r"nfs nas.example.org:/pool/a\040b"));
         assert_eq!(server("99 28 0:51 / /nas rw"), None);
+    }
+
+    #[test]
+    fn a_file_system_of_the_kernel_is_not_remote() {
+        assert!(!is_remote(Path::new("/proc")).unwrap());
+        assert!(is_remote(Path::new("/no/such/directory")).is_err());
     }
 
     #[test]

@@ -32,10 +32,10 @@ pub(super) struct Ssd {
     /// from the source, which writes less
     #[arg(long, value_enum, default_value_t = Enters::All, requires = "ssd")]
     ssd_admit: Enters,
-    /// What becomes of a block that memory takes from the second level: it leaves, so that both together hold as much
-    /// as they are large, or it stays there, too, and is not written again, which wears a disk out less
-    #[arg(long, value_enum, default_value_t = Kept::Exclusive, requires = "ssd")]
-    ssd_levels: Kept,
+    /// Whether a block that memory takes from the SSD leaves the SSD (exclusive: both together hold more) or stays
+    /// there (inclusive: it is not written again) [default: inclusive if --ssd-size is at least --memory]
+    #[arg(long, value_enum, requires = "ssd")]
+    ssd_levels: Option<Kept>,
     /// Bytes that are written there in a second, at most; what would be more does not enter [default: no limit]
     #[arg(long, value_name = "SIZE", value_parser = Value::bytes, requires = "ssd")]
     ssd_writes: Option<u64>,
@@ -85,8 +85,15 @@ impl Ssd {
     }
 
     /// The tier, with what an earlier mount has left there of the same source, which may be this store.
-    pub fn open(&self, block: u64, seed: u64, served: &Served, store: Option<&Store>) -> Result<Option<Tier>, Failure> {
+    pub fn open(
+        &self,
+        mount: &Mount,
+        block: u64,
+        served: &Served,
+        store: Option<&Store>,
+    ) -> Result<Option<Tier>, Failure> {
         let (Some(folder), Some(size)) = (&self.ssd, self.ssd_size) else { return Ok(None) };
+        let levels = self.ssd_levels.unwrap_or(if size >= mount.memory { Kept::Inclusive } else { Kept::Exclusive });
         let policy = PolicySpec::parse(&self.ssd_policy)
             .map_err(|error| Failure::spec("--ssd-policy", &self.ssd_policy, &error))?
             .set_in(Setting::Serving);
@@ -114,9 +121,9 @@ impl Ssd {
             block,
             policy,
             admit: if self.ssd_admit == Enters::All { Admit::All } else { Admit::Reused },
-            levels: if self.ssd_levels == Kept::Exclusive { Levels::Exclusive } else { Levels::Inclusive },
+            levels: if levels == Kept::Exclusive { Levels::Exclusive } else { Levels::Inclusive },
             writes: self.ssd_writes,
-            seed,
+            seed: mount.seed,
             source,
             device,
         };

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use hotset_cache::FileCache;
-use hotset_mount::{Mode, Mounted, Options, PastCache, Plain, Store as Files};
+use hotset_mount::{Mode, Mounted, Options, PastCache, Plain, Store as Files, is_remote};
 use hotset_store::{Limits, Location, Store, StoreError};
 
 use super::{InFront, Mount, checks};
@@ -12,15 +12,18 @@ use crate::failure::Failure;
 
 /// What is served, and where.
 pub(super) enum Served {
-    Directory { source: PathBuf, mountpoint: PathBuf },
+    Directory { source: PathBuf, mountpoint: PathBuf, is_remote: bool },
     Objects { location: Location, limits: Limits, mountpoint: PathBuf, is_writable: bool },
 }
 
-/// Bytes of a block of a file.
-const BLOCK: u64 = 4 << 10;
+/// Bytes of a block where a request costs little: pages of the kernel's.
+pub(super) const BLOCK: u64 = 4 << 10;
 
-/// Bytes of a block of an object: one request of a store takes as long as some megabytes do.
-const OBJECT_BLOCK: u64 = 128 << 10;
+/// Bytes of a block where a request takes a round trip, which costs as much as some hundred kilobytes.
+const LARGE_BLOCK: u64 = 128 << 10;
+
+/// Large blocks that must fit into memory for them to be the default.
+const LEAST_BLOCKS: u64 = 64;
 
 impl Served {
     /// What the command names, checked as far as that can be done without asking a store.
@@ -44,7 +47,9 @@ impl Served {
         }
         let source = directory.as_deref().unwrap_or(&mount.source);
         let (source, mountpoint) = checks::directories(source, &mount.mountpoint)?;
-        Ok(Served::Directory { source, mountpoint })
+        let is_remote = is_remote(&source)
+            .map_err(|error| Failure::Work(format!("cannot look at {}: {error}", source.display())))?;
+        Ok(Served::Directory { source, mountpoint, is_remote })
     }
 
     fn objects(mount: &Mount, text: &str) -> Result<Served, Failure> {
@@ -85,11 +90,19 @@ impl Served {
         }
     }
 
-    /// The bytes of a block, unless the user says.
-    pub fn block(&self) -> u64 {
+    /// The default size of a block in bytes, for a cache of `memory` bytes with or without a tier on an SSD, and the
+    /// reason if it is not the one of local directories.
+    pub fn block(&self, memory: u64, has_tier: bool) -> (u64, Option<&'static str>) {
+        let has_room = memory / LARGE_BLOCK >= LEAST_BLOCKS;
         match self {
-            Served::Directory { .. } => BLOCK,
-            Served::Objects { .. } => OBJECT_BLOCK,
+            Served::Objects { .. } => (LARGE_BLOCK, None),
+            Served::Directory { is_remote: true, .. } if has_room => {
+                (LARGE_BLOCK, Some("each request to this source takes a round trip"))
+            }
+            Served::Directory { .. } if has_tier && has_room => {
+                (LARGE_BLOCK, Some("--ssd reads and writes whole blocks"))
+            }
+            Served::Directory { .. } => (BLOCK, None),
         }
     }
 
