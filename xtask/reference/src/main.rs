@@ -140,7 +140,7 @@ fn paragraph(text: &str, start: &str) -> Option<String> {
 /// `formats.md`: every trace format with an example.
 fn formats() -> String {
     let mut page = format!("{NOTICE}# Trace formats\n\n");
-    page.push_str("Any of them may be compressed by zstd, gzip or xz, or come from standard input as `-`,\nor from [a store](../guide/slow-stores.md#traces-in-a-store), as `s3://bucket/trace.zst` or `https://host/trace.zst`.\n");
+    page.push_str("Any of them may be compressed by zstd, gzip or xz, or come from standard input as `-`,\nor from [a store](stores.md#traces), as `s3://bucket/trace.zst` or `https://host/trace.zst`.\n");
     page.push_str("The format is recognised by the content; `--format NAME` or `NAME:PATH` names it.\n");
     for format in hotset_cli::all_formats() {
         section(&mut page, &format!("## {}\n\n{}.", format.name, format.summary));

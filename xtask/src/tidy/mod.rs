@@ -7,6 +7,7 @@ mod links;
 mod names;
 mod policies;
 mod text;
+mod words;
 
 use std::path::Path;
 
@@ -30,14 +31,19 @@ impl Finding {
     }
 }
 
-/// Checks all files under version control, and those that are new and not ignored.
-pub fn run(root: &Path) -> Result<()> {
+/// Checks all files under version control, and those that are new and not ignored. With `ratchet` the list of allowed
+/// wordings is lowered first.
+pub fn run(root: &Path, ratchet: bool) -> Result<()> {
     let files = source_files(root)?;
+    if ratchet {
+        words::lower(root, &files)?;
+    }
     let places = text::machine_paths(root);
     let mut findings = policies::check(&files);
     findings.extend(links::check(&files));
     findings.extend(names::check(&files)?);
     findings.extend(crates::check(&files)?);
+    findings.extend(words::check(root, &files)?);
     for file in &files {
         findings.extend(text::check(file, &places));
         if file.is_rust() {

@@ -8,7 +8,7 @@
 //! least frequently used policies", IEEE Transactions on Computers 2001.
 //!
 //! Provenance: from the definitions as secondary sources give them, the paper's text was not at hand. On OLTP the best
-//! of five lambdas are within 0.1 points of what the ARC paper prints (`docs/decisions.md`).
+//! of five lambdas are within 0.1 points of what the ARC paper prints (`docs/internals/decisions.md`).
 //!
 //! Deviations and readings: all weights shrink alike as time goes by, so they are told in the unit of the first
 //! reference instead, where a use at time t weighs 2^(lambda t) for ever and nothing is recomputed. Such a sum is an

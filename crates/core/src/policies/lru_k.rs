@@ -7,8 +7,8 @@
 //! Paper: O'Neil, O'Neil, Weikum, "The LRU-K page replacement algorithm for database disk buffering", SIGMOD 1993.
 //!
 //! Provenance: from secondary sources, the paper's text was not at hand. Counts of an independent model on public
-//! traces (`crates/testkit/golden`); `docs/decisions.md` has its figures beside those that the ARC paper prints for
-//! LRU-2.
+//! traces (`crates/testkit/golden`); `docs/internals/decisions.md` has its figures beside those that the ARC paper
+//! prints for LRU-2.
 //!
 //! Deviations and readings: among blocks with fewer than K uses, and wherever K-th last uses are equal, the least
 //! recently used leaves. Uses within `crp` references of the one before count as one; the shift of the history by the
