@@ -6,7 +6,8 @@
 //! Paper: Megiddo, Modha, "ARC: a self-tuning, low overhead replacement cache", FAST 2003.
 //!
 //! Provenance: the ratios that the paper prints for P3 and P12 are met to both decimals (OLTP:
-//! `docs/internals/decisions.md`); equal to libCacheSim 0.3.5 on twelve public traces, within 0.20 points of Caffeine's simulator 3.2.0 on ten.
+//! `docs/internals/decisions.md`); equal to libCacheSim 0.3.5 on twelve public traces, within 0.20 points of Caffeine's
+//! simulator 3.2.0 on ten.
 //!
 //! Deviations and readings: p is a real number, as in the paper; well-known codes round it, which changes counts by a
 //! few hits. The sizes that move p count the referenced ghost itself. A full cache makes room and one with a gap does
