@@ -44,6 +44,29 @@ fn a_loop_gives_apr_the_known_hits() {
     }
 }
 
+/// A loop is found however long it is: no choice is too old to be judged. One lap and 1 % more faults than OPT are
+/// allowed; CLOCK has nearly twice as many.
+#[test]
+fn apr_finds_long_loops() {
+    const LAPS: u32 = 12;
+    for pages in [3_000, 4_200, 10_000] {
+        let (events, frames) = (looped(pages, LAPS), pages / 2);
+        let faults = |policy: &str| {
+            let hits = hits(&paging(policy, frames).in_world(ONE_OBJECT), &events);
+            u64::from(pages * LAPS - frames) - hits
+        };
+        let opt = faults("opt");
+        for decay in ["0.1", "0.5", "0.7", "0.99"] {
+            let found = faults(&format!("apr(decay={decay})"));
+            assert!(
+                found * 100 <= opt * 101 + u64::from(pages) * 100,
+                "{pages} pages, decay {decay}: {found} faults, OPT {opt}, CLOCK {}",
+                faults("clock")
+            );
+        }
+    }
+}
+
 /// On a loop LIFO+ keeps all frames but two for good: a fetched page leaves once another was fetched on top of it. That
 /// is one hit a lap less than a stack that always evicts its top. MRU's victims go round, which is worth a third of a
 /// page more in 100 frames of 300 pages: measured, 99.3 hits a lap where LIFO+ has 98.

@@ -60,7 +60,7 @@ impl Policy for Apr {
         params: &[
             Param {
                 key: "decay",
-                kind: ParamKind::Real { min: 0.0, max: 0.999_999 },
+                kind: ParamKind::Real { min: 0.000_001, max: 0.999_999 },
                 default: "0.7",
                 doc: "what a score keeps from one replacement of its object to the next",
             },
@@ -236,8 +236,8 @@ impl Apr {
     fn replace(&mut self, by_clock: Slot, by_lifo_plus: Slot, fx: &mut impl Effects) -> Option<Slot> {
         let (decay, forced) = (self.memory.decay, self.forced);
         let scores = self.memory.scores(by_clock);
-        let winner = forced.unwrap_or(scores.leader());
-        scores.begin(decay);
+        let winner = forced.unwrap_or_else(|| scores.leader(decay));
+        scores.begin();
         let (victim, spared) = match winner {
             Side::Clock => (by_clock, by_lifo_plus),
             Side::LifoPlus => (by_lifo_plus, by_clock),

@@ -1,6 +1,9 @@
-//! APR: lists as vectors, everything else as sorted maps and sets, step by step as the statement has it.
+//! APR: lists as vectors, everything else as sorted maps and sets, step by step as the statement has it. Scores are
+//! exact numbers of any length.
 
 use std::collections::{BTreeMap, BTreeSet};
+
+use num_bigint::BigInt;
 
 use hotset_core::policy::{Args, Object, Reference};
 
@@ -13,8 +16,27 @@ const LIFO: usize = 1;
 #[derive(Default)]
 struct Owner {
     stack: Stack,
-    scores: [f64; 2],
+    /// In units of `Decay::unit` to the power of `replacements`.
+    scores: [BigInt; 2],
     replacements: u32,
+}
+
+/// A decay between 0 and 1 as a fraction, without rounding: `share` by `unit`, a power of two.
+struct Decay {
+    share: BigInt,
+    unit: BigInt,
+}
+
+impl Decay {
+    fn of(decay: f64) -> Decay {
+        let (mut share, mut unit) = (decay, BigInt::from(1));
+        // Doubling is exact.
+        while share.fract() != 0.0 {
+            share *= 2.0;
+            unit *= 2;
+        }
+        Decay { share: BigInt::from(share as u64), unit }
+    }
 }
 
 pub(super) struct Apr {
@@ -23,7 +45,7 @@ pub(super) struct Apr {
     initial: bool,
     /// Since the bit was last read.
     accessed: BTreeSet<u32>,
-    decay: f64,
+    decay: Decay,
     threshold: u64,
     globals: bool,
     forced: Option<usize>,
@@ -47,7 +69,7 @@ impl Model for Apr {
             capacity: given.capacity,
             initial: given.args.count("initial") == 1,
             accessed: BTreeSet::new(),
-            decay: given.args.real("decay"),
+            decay: Decay::of(given.args.real("decay")),
             threshold: given.args.bytes("threshold"),
             globals: given.args.switch("globals"),
             forced: match given.args.word("use") {
@@ -142,16 +164,16 @@ impl Apr {
         self.records.remove(&page);
     }
 
-    fn score(&mut self, page: u32, sign: f64) {
+    fn score(&mut self, page: u32, sign: i32) {
         if let Some((by, at)) = self.records.remove(&page) {
-            let decay = self.decay;
-            let owner = self.owner(page);
-            owner.scores[by] += sign * decay.powi((owner.replacements - at) as i32);
+            let age = self.owner(page).replacements - at;
+            let weight = self.decay.share.pow(age) * self.decay.unit.pow(at);
+            self.owner(page).scores[by] += weight * sign;
         }
     }
 
     fn used(&mut self, page: u32) {
-        self.score(page, -1.0);
+        self.score(page, -1);
     }
 
     fn harvest(&mut self, page: u32) {
@@ -201,20 +223,21 @@ impl Apr {
     }
 
     fn replacement(&mut self, by_clock: u32, by_lifo: u32) -> Option<u32> {
-        let (decay, forced) = (self.decay, self.forced);
+        let forced = self.forced;
+        let share = self.decay.share.clone();
         let owner = self.owner(by_clock);
         let leader = if owner.scores[CLOCK] >= owner.scores[LIFO] { CLOCK } else { LIFO };
         let winner = forced.unwrap_or(leader);
         owner.replacements += 1;
         let now = owner.replacements;
-        owner.scores = owner.scores.map(|score| score * decay);
+        owner.scores.iter_mut().for_each(|score| *score *= &share);
         let choices = [by_clock, by_lifo];
         if by_clock == by_lifo {
             self.records.remove(&by_clock);
         } else {
             for side in [CLOCK, LIFO] {
                 if self.chosen_by(choices[side], 1 - side) {
-                    self.score(choices[side], 1.0);
+                    self.score(choices[side], 1);
                 } else {
                     self.records.insert(choices[side], (side, now));
                 }

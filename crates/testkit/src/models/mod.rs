@@ -126,7 +126,10 @@ pub static MODELS: &[Row] = &[
         &[
             "use=clock",
             "use=lifo+, globals=on, threshold=1B",
-            "decay=0, ghosts=0%",
+            "decay=0.000001, ghosts=0%",
+            "decay=0.3, threshold=1B",
+            "decay=0.5, threshold=1B",
+            "decay=0.99, threshold=1B",
             "decay=0.999999, ghosts=30%, threshold=40M",
             "initial=0, threshold=1B",
         ],

@@ -253,8 +253,7 @@ impl Memory {
             let owned = |page: Slot| self.pages[page as usize].object as usize == number;
             assert!(object.stack.iter(&self.stack_links).all(owned), "a page on a stack that is not its own");
             stacked += object.stack.len() as usize;
-            let bound = 2.0 / (1.0 - self.decay).max(f64::MIN_POSITIVE);
-            assert!(object.scores.clock <= bound && object.scores.lifo_plus <= bound, "a score beyond its bound");
+            object.scores.validate();
         }
         assert_eq!(count(|known| known.on_stack), stacked);
         for known in &self.pages {

@@ -1,5 +1,6 @@
 //! The figures of the thesis.
 
+use super::scores::Scores;
 use super::*;
 use crate::policy::{Catalog, Extra};
 use crate::spec::Value;
@@ -21,9 +22,12 @@ const E: Slot = 4;
 const F: Slot = 5;
 const G: Slot = 6;
 
+/// Scores of 0.6 and 0.4 after 11 replacements, and what was judged since.
 fn scores(apr: &Apr) -> (f64, f64) {
     let scores = &apr.memory.objects[DEFAULT as usize].scores;
-    (scores.clock, scores.lifo_plus)
+    let [clock, lifo_plus] = scores.in_window(0.5);
+    let faded = 0.5f64.powi(scores.replacements as i32 - 11);
+    (0.6 * faded + clock, 0.4 * faded + lifo_plus)
 }
 
 /// The page came back from disk.
@@ -53,8 +57,7 @@ fn the_figure_to_the_last_digit() {
     for page in [A, B, C, D, E, F, G] {
         apr.memory.enter(page, DEFAULT, false, &mut Idle);
     }
-    let start = &mut apr.memory.objects[DEFAULT as usize].scores;
-    (start.clock, start.lifo_plus, start.replacements) = (0.6, 0.4, 11);
+    apr.memory.objects[DEFAULT as usize].scores = Scores::with(0.6 - 0.4, 11);
 
     assert_eq!(apr.replace(A, B, &mut Idle), Some(A), "replacement 12");
     assert_eq!(scores(&apr), (0.3, 0.2));
