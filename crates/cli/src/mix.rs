@@ -23,7 +23,7 @@ use crate::traces::{Opener, say_remarks};
 #[derive(Args)]
 #[command(after_help = "\
 Examples:
-  hotset mix lu=lu.hst tpcc=tpcc.hst --by lockstep -o two.hst
+  hotset mix lu=lu.hst tpcc=tpcc.hst --by page -o two.hst
   hotset mix lu=lu.hst tpcc=tpcc.hst --by time --start tpcc=10s --loops lu=3 -o two.hst
   hotset mix a=tpcc.hst b=tpcc.hst --by time --span a=120s --span b=120s -o twice.hst
   hotset mix lu=lu.hst tpcc=tpcc.hst --ops reads -o reads.hst
@@ -33,7 +33,7 @@ pub(crate) struct MixTraces {
     /// keeps its files to itself, and all requests of its trace are its own
     #[arg(required = true, value_name = "APP=TRACE", value_parser = parse_pair::<PathBuf>)]
     parts: Vec<(String, PathBuf)>,
-    /// Whose request comes next: one of each in turn (no times are kept), or the earliest since the start of its trace
+    /// The order of the requests. By request or by page applications take turns, and no times are kept
     #[arg(long, value_name = "ORDER", default_value = "time")]
     by: By,
     /// Begin an application so much later
@@ -55,8 +55,10 @@ pub(crate) struct MixTraces {
 #[derive(Clone, Copy, ValueEnum)]
 enum By {
     /// One request of each application in turn
-    Lockstep,
-    /// The earliest request first
+    Request,
+    /// One reference to a page of 4 KB of each in turn; requests without data and mappings take no turn
+    Page,
+    /// The earliest request since the start of its trace
     Time,
 }
 
@@ -66,7 +68,8 @@ impl MixTraces {
         let inputs: Vec<PathBuf> = self.parts.iter().map(|(_, path)| path.clone()).collect();
         let destination = Destination::new(&self.output, &inputs)?;
         let order = match self.by {
-            By::Lockstep => Order::Lockstep,
+            By::Request => Order::Request,
+            By::Page => Order::Page,
             By::Time => Order::Time,
         };
         let selection = self.filter.selection()?;

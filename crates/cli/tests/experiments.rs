@@ -103,12 +103,12 @@ fn a_comparison_may_be_of_one_trace_and_at_a_share_of_the_best() {
     let shown = hotset(&["experiment", &file, "--traces", &folder.path("")]).good().out;
     // All of the loop of 20 hits 1480 of 1500; half of that MRU reaches with some 10 blocks, LRU between 10 and 20,
     // where it hits nothing yet.
-    assert!(shown.contains("mru against lru on loop") && shown.contains("50 % of the best |"), "{shown}");
+    assert!(shown.contains("mru against lru on loop") && shown.contains("50 % of its best |"), "{shown}");
     let alone = text.replace(", \"scan.csv\"", "").replace("trace = \"loop\"\n", "");
     let alone = hotset(&["experiment", &folder.file("alone.toml", alone), "--traces", &folder.path("")]).good().out;
     let saved = |text: &str| {
         text.lines()
-            .find(|line| line.contains("% of the best"))
+            .find(|line| line.contains("% of its best"))
             .unwrap()
             .split('|')
             .nth(3)

@@ -33,10 +33,8 @@ fn what_does_not_fit_together_is_said() {
         let line = [&["mix", &parts[0], &parts[1], "-o", &out], more].concat();
         hotset(&line).err
     };
-    assert!(refused(&[]).contains("b: its requests have no times, so it cannot be mixed by time: mix in lockstep"));
-    assert!(
-        refused(&["--by", "lockstep", "--loops", "c=2"]).contains("no application \"c\" in the mix: expected a, b")
-    );
-    assert!(refused(&["--by", "lockstep", "--loops", "a=2", "--loops", "a=3"]).contains("\"a\" is given twice"));
+    assert!(refused(&[]).contains("b: its requests have no times; mix by request or by page"));
+    assert!(refused(&["--by", "request", "--loops", "c=2"]).contains("no application \"c\" in the mix: expected a, b"));
+    assert!(refused(&["--by", "request", "--loops", "a=2", "--loops", "a=3"]).contains("\"a\" is given twice"));
     assert!(refused(&["--start", "a=soon"]).contains("expected one such as 10s"));
 }

@@ -67,7 +67,7 @@ def mix(
     parts: Mapping[str, Any],
     output: str | os.PathLike[str],
     *,
-    by: Literal["time", "lockstep"] = "time",
+    by: Literal["time", "request", "page"] = "time",
     start: Mapping[str, str] | None = None,
     loops: Mapping[str, int] | None = None,
     span: Mapping[str, str] | None = None,
@@ -76,8 +76,8 @@ def mix(
     """Makes one trace of the traces of several applications, as if they had run side by side, and writes it.
 
     ``parts`` has a trace, or whatever ``open`` takes, for the name of each application. The one with the earliest
-    request since the start of its trace comes next, or with ``by="lockstep"`` one after the other. An application may
-    ``start`` so much later (``{"db": "10s"}``), pass over its trace in several ``loops``, and have its times stretched so
+    request since the start of its trace comes next, or with ``by="request"`` one request of each in turn, or with
+    ``by="page"`` one page of 4 KB of each. An application may ``start`` so much later (``{"db": "10s"}``), pass over its trace in several ``loops``, and have its times stretched so
     that a pass takes a ``span``. The filters choose among the requests of each.
     """
     choice = whole(FILTERS, filters)

@@ -22,7 +22,7 @@ deletes = "ignore"
 
 [[mix]]
 name = "both"
-by = "lockstep"
+by = "page"
 goals = "lu=70%"
 size = "16M"
 apps = [{ name = "lu", trace = "lu.hst", loops = 2 }, { name = "tpcc", trace = "tpcc.hst" }]

@@ -19,7 +19,7 @@ Workload = Callable[[str], str]
     ("options", "typed"),
     [
         ({}, []),
-        ({"by": "lockstep", "loops": {"lu": 2}}, ["--by", "lockstep", "--loops", "lu=2"]),
+        ({"by": "request", "loops": {"lu": 2}}, ["--by", "request", "--loops", "lu=2"]),
         (
             {"start": {"office": "3s"}, "span": {"lu": "10s"}, "ops": "reads"},
             ["--start", "office=3s", "--span", "lu=10s", "--ops", "reads"],

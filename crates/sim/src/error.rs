@@ -114,9 +114,17 @@ pub enum SimError {
     },
     /// A policy does something once in so much time, but the references have no times.
     #[error(
-        "{policy} divides the cache once in so much time, but the trace has no times: give a number of references, such as interval=10000"
+        "{policy} has an interval or a quantum of time, but the trace has no times; give a number of references, such as interval=10000"
     )]
     NoTimes {
+        /// The policy.
+        policy: String,
+    },
+    /// A policy follows the load of the storage, but there is no storage model.
+    #[error(
+        "{policy} with quantum=auto follows the load of the storage, which is unknown here; set a storage model or give a quantum such as quantum=2000"
+    )]
+    NoLoad {
         /// The policy.
         policy: String,
     },

@@ -128,7 +128,7 @@ fn tells(row: &'static Row, key: &str) -> bool {
     variants(row).any(|(_, spec, world)| {
         [2, 3, 7, 20, 40].iter().any(|&capacity| {
             let case = Case::of(&spec, capacity).in_world(world);
-            !case.args.is_default(key) && samples().iter().any(|trace| differ(&case, &case.clone().without(key), trace))
+            case.args.is_given(key) && samples().iter().any(|trace| differ(&case, &case.clone().without(key), trace))
         })
     })
 }

@@ -3,7 +3,7 @@
 //! Each part keeps its files to itself, even those of the same name, and all its requests are those of one application.
 //! Objects of a trace that is addressed by ids stay those of their part too: the ids of part n are shifted by n · 2^56.
 
-use hotset_core::request::{FLAG_CONTINUED, Request};
+use hotset_core::request::{FLAG_CONTINUED, Op, Request};
 
 use crate::batch::{BATCH_REQUESTS, UNKNOWN_SIZE};
 use crate::error::Place;
@@ -12,12 +12,19 @@ use crate::{Addressing, Batch, FileInfo, Meta, Tables, TraceError, TraceReader};
 /// Opens the trace of a part, once for each pass over it.
 pub type Opener = Box<dyn FnMut() -> Result<Box<dyn TraceReader>, TraceError> + Send>;
 
-/// Who comes next.
+/// Bytes of a page.
+const PAGE_BYTES: u64 = 4096;
+
+/// The order of a mix.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Order {
     /// One request of each part in turn, as long as it has any; the mix has no times.
-    Lockstep,
-    /// Whoever has the earliest time. The times of each part count from its own first request.
+    Request,
+    /// One reference to a page of 4 KB of each part in turn, as long as it has any. A read or a write is as many
+    /// requests as it touches pages. Requests without data and mappings take no turn: they come before the next page of
+    /// their part. The mix has no times.
+    Page,
+    /// The earliest time first. The times of each part count from its own first request.
     Time,
 }
 
@@ -56,6 +63,8 @@ struct Player {
     batch: Batch,
     /// The next request in the batch.
     at: usize,
+    /// Pages of a request that wait for their turns, and the size of the file.
+    rest: Option<(Request, Option<u64>)>,
     /// Numbers in the mix by those of the trace.
     files: Vec<u32>,
     passes: u32,
@@ -87,8 +96,8 @@ impl Clock {
 }
 
 impl Mix {
-    /// Opens all parts. Fails if one of them is of memory, has no times where they are wanted, or is addressed
-    /// otherwise than the first.
+    /// Opens all parts. Fails if one of them is of memory, lacks the times or the pages that the order asks for, or is
+    /// addressed otherwise than the first.
     pub fn new(parts: Vec<Part>, order: Order) -> Result<Mix, TraceError> {
         let apps = parts.iter().map(|part| part.name.clone()).collect();
         let players: Vec<Player> = parts.into_iter().map(|part| Player::new(part, order)).collect::<Result<_, _>>()?;
@@ -113,7 +122,7 @@ impl Mix {
             if !self.players[number].is_ready(&mut self.skipped, &mut self.remarks)? {
                 continue;
             }
-            if self.order == Order::Lockstep {
+            if self.order != Order::Time {
                 self.turn = (number + 1) % count;
                 return Ok(Some(number));
             }
@@ -125,6 +134,36 @@ impl Mix {
         Ok(next.map(|(_, number)| number))
     }
 
+    /// Appends the requests of a part until one of them references a page, as far as there is room in the batch.
+    fn take_page(&mut self, number: usize, out: &mut Batch) -> Result<(), TraceError> {
+        let player = &mut self.players[number];
+        while player.is_ready(&mut self.skipped, &mut self.remarks)? {
+            if out.len() >= BATCH_REQUESTS {
+                // The turn goes on in the next batch.
+                self.turn = number;
+                return Ok(());
+            }
+            let (request, size) = match player.rest.take() {
+                Some(rest) => rest,
+                None => player.next(&mut self.tables, number as u32),
+            };
+            let request = Request { time: 0, ..request };
+            if !matches!(request.op(), Op::Read | Op::Write) || request.length == 0 {
+                out.push(request, request.length.into(), size);
+                continue;
+            }
+            let here = (PAGE_BYTES - request.offset % PAGE_BYTES).min(request.length.into()) as u32;
+            let flags = request.flags & !FLAG_CONTINUED;
+            if here < request.length {
+                let (offset, length) = (request.offset + u64::from(here), request.length - here);
+                player.rest = Some((Request { offset, length, ..request }, size));
+            }
+            out.push(Request { length: here, flags, ..request }, here.into(), size);
+            return Ok(());
+        }
+        Ok(())
+    }
+
     /// Appends the next request of a part, with what goes on from it as far as there is room in the batch.
     fn take(&mut self, number: usize, out: &mut Batch) -> Result<(), TraceError> {
         let player = &mut self.players[number];
@@ -132,7 +171,7 @@ impl Mix {
             let (mut request, size) = player.next(&mut self.tables, number as u32);
             match self.order {
                 Order::Time => request.time = player.clock.time(request.time),
-                Order::Lockstep => request.time = 0,
+                Order::Request | Order::Page => request.time = 0,
             }
             if self.meta.addressing == Addressing::Objects {
                 request.offset = request.offset.wrapping_add((number as u64) << 56);
@@ -165,7 +204,10 @@ impl TraceReader for Mix {
                 None => self.next_part()?,
             };
             let Some(number) = next else { break };
-            self.take(number, batch)?;
+            match self.order {
+                Order::Page => self.take_page(number, batch)?,
+                Order::Request | Order::Time => self.take(number, batch)?,
+            }
         }
         Ok(())
     }
@@ -187,7 +229,12 @@ impl Player {
             return refuse("it is a trace of memory, expected one of files".to_owned());
         }
         if order == Order::Time && !reader.meta().has_time {
-            return refuse("its requests have no times, so it cannot be mixed by time: mix in lockstep".to_owned());
+            return refuse("its requests have no times; mix by request or by page".to_owned());
+        }
+        if order == Order::Page && reader.meta().addressing == Addressing::Objects {
+            return refuse(
+                "it is addressed by object, and objects have no pages; mix by request or by time".to_owned(),
+            );
         }
         let stretch = match part.span {
             None => (1, 1),
@@ -197,11 +244,15 @@ impl Player {
             },
         };
         let clock = Clock { base: part.start, first: None, stretch, last: part.start };
-        Ok(Player { part, reader, batch: Batch::new(), at: 0, files: Vec::new(), passes: 1, clock, has_ended: false })
+        let (batch, files) = (Batch::new(), Vec::new());
+        Ok(Player { part, reader, batch, at: 0, rest: None, files, passes: 1, clock, has_ended: false })
     }
 
     /// Makes sure that a request is there; false if the part has ended.
     fn is_ready(&mut self, skipped: &mut u64, remarks: &mut Vec<String>) -> Result<bool, TraceError> {
+        if self.rest.is_some() {
+            return Ok(true);
+        }
         let mut is_fresh = false;
         while self.at == self.batch.len() && !self.has_ended {
             self.reader.read(&mut self.batch)?;

@@ -110,8 +110,8 @@ pub(super) struct Compare {
     /// 100 if only its begin is given).
     pub saved_from: Option<f64>,
     pub saved_to: Option<f64>,
-    /// Or: how much smaller a cache may be where both reach this share, in percent, of the best hit ratio that either
-    /// has at any size.
+    /// Or: how much smaller a cache may be where both reach this share, in percent, of the best hit ratio that the
+    /// other policy has at any size.
     pub saved_best: Option<f64>,
     /// The paper's mean saving in percent.
     pub paper_saved: Option<f64>,

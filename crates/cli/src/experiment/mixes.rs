@@ -23,7 +23,7 @@ use crate::traces::Opener;
 #[serde(deny_unknown_fields)]
 pub(super) struct Mix {
     pub name: String,
-    /// Whose request comes next: the earliest, or one of each in turn.
+    /// The order of the requests.
     #[serde(default)]
     by: By,
     /// What its applications are promised, as in a spec (`lu=70%,tpcc=85%`): for every policy that keeps promises.
@@ -38,7 +38,8 @@ pub(super) struct Mix {
 enum By {
     #[default]
     Time,
-    Lockstep,
+    Request,
+    Page,
 }
 
 /// One application of a mix.
@@ -135,7 +136,8 @@ impl Mix {
         };
         let order = match self.by {
             By::Time => Order::Time,
-            By::Lockstep => Order::Lockstep,
+            By::Request => Order::Request,
+            By::Page => Order::Page,
         };
         let mix = mix::Mix::new(self.apps.iter().map(part).collect(), order)?;
         Ok(Trace { format: "mix", reader: Box::new(mix), progress: Default::default() })

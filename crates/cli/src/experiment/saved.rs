@@ -4,12 +4,12 @@ use super::file::{Compare, File};
 use super::row::AnyRow;
 
 /// The share of the cache that is saved, in percent, mean over all sizes at which the other policy's hit ratio is in
-/// the range. Hit ratios are those of the mean over all traces, as papers plot them; or that at a share of the best hit
-/// ratio, if this is asked for. `None` if there is no such size, or the policy never hits as much.
+/// the range. Hit ratios are those of the mean over all traces, as papers plot them; or that at a share of the other
+/// policy's best hit ratio, if this is asked for. `None` if there is no such size, or the policy never hits as much.
 pub(super) fn saved(file: &File, compare: &Compare, traces: &[&Vec<AnyRow>]) -> Option<f64> {
     let (ours, other) = (curve(file, &compare.better, traces), curve(file, &compare.than, traces));
     if let Some(share) = compare.saved_best {
-        let best = ours.iter().chain(&other).map(|&(_, value)| value).fold(0.0, f64::max);
+        let best = other.iter().map(|&(_, value)| value).fold(0.0, f64::max);
         let value = best * share / 100.0;
         return Some(100.0 * (1.0 - size_for(&ours, value)? / size_for(&other, value)?));
     }

@@ -178,7 +178,7 @@ fn savings(compared: &[Comparison]) -> Option<String> {
     let percent = |figure: Option<f64>| figure.map_or_else(|| "-".to_owned(), |figure| format!("{figure:.1} %"));
     let line = |one: &Comparison| {
         let range = match (one.compare.saved_best, one.compare.saved_from) {
-            (Some(share), _) => format!("{share} % of the best"),
+            (Some(share), _) => format!("{share} % of its best"),
             (None, Some(from)) => format!("{from} to {} %", one.compare.saved_to.unwrap_or(100.0)),
             (None, None) => return None,
         };

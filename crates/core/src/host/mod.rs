@@ -31,6 +31,14 @@ pub enum Refusal {
         /// The spec.
         policy: String,
     },
+    /// It follows the load of the storage, which its host does not measure.
+    #[error(
+        "{policy} with quantum=auto follows the load of the storage, which is measured in simulations alone; give a quantum such as quantum=2000 or quantum=1s"
+    )]
+    Load {
+        /// The spec.
+        policy: String,
+    },
     /// It wants sequential readers to be read ahead of, as a simulation does it.
     #[error("{policy} wants to be read ahead for, but a live cache reads ahead by itself: leave prefetch=linux out")]
     ReadsAhead {
@@ -113,6 +121,9 @@ impl Build<'_> {
         }
         if let Some(Profiling::Alone { .. }) = asks.profiling(self.args, self.capacity) {
             return Err(Refusal::Profiling { policy: policy() });
+        }
+        if self.args.wants_load() {
+            return Err(Refusal::Load { policy: policy() });
         }
         if asks.reads_ahead(self.args) {
             return Err(Refusal::ReadsAhead { policy: policy() });

@@ -18,6 +18,19 @@ pub enum Interval {
     References(u64),
 }
 
+/// How long a quantum of several applications is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Quantum {
+    /// So many references of all applications together.
+    References(u64),
+    /// So many references for each live application.
+    ReferencesPerApp(u64),
+    /// So many nanoseconds.
+    Time(u64),
+    /// The policy's own choice.
+    Auto,
+}
+
 /// How long a run is that is known from its beginning to its end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Run {
@@ -42,8 +55,9 @@ impl Run {
 #[derive(Clone)]
 pub struct Args {
     params: &'static [Param],
-    catalog: &'static Catalog,
     values: Vec<Argument>,
+    /// By parameter: its argument was given, also if it equals the default.
+    given: Vec<bool>,
     block_bytes: Option<u64>,
     rules: Option<Rules>,
     run: Option<Run>,
@@ -62,7 +76,8 @@ impl Args {
     /// when blocks have no size in bytes.
     pub fn defaults(params: &'static [Param], catalog: &'static Catalog, block_bytes: Option<u64>) -> Args {
         let read = |param: &Param| param.default_argument(catalog).expect("the registry test parses every default");
-        Args { params, catalog, values: params.iter().map(read).collect(), block_bytes, rules: None, run: None }
+        let values = params.iter().map(read).collect();
+        Args { params, values, given: vec![false; params.len()], block_bytes, rules: None, run: None }
     }
 
     /// The same arguments for a run of known length.
@@ -110,6 +125,7 @@ impl Args {
     pub fn take(&mut self, key: &str, mut other: Args) {
         let index = self.params.iter().position(|param| param.key == key).or_else(|| by_app(self.params));
         let index = index.expect("a key of these parameters");
+        self.given[index] |= other.given[index];
         match (&mut self.values[index], other.values.swap_remove(index)) {
             (Argument::Apps(known), Argument::Apps(more)) => known.extend(more),
             (value, other) => *value = other,
@@ -119,12 +135,12 @@ impl Args {
     /// Sets the argument of a parameter that has checked it.
     pub(crate) fn put(&mut self, index: usize, value: Argument) {
         self.values[index] = value;
+        self.given[index] = true;
     }
 
-    /// True if the argument is the parameter's default, given or not.
-    pub fn is_default(&self, key: &str) -> bool {
-        let index = self.index(key);
-        self.params[index].default_argument(self.catalog).is_ok_and(|default| default == self.values[index])
+    /// True if the argument was given, also if it equals the parameter's default.
+    pub fn is_given(&self, key: &str) -> bool {
+        self.given[self.index(key)]
     }
 
     /// A [`ParamKind::Share`] as blocks out of `capacity`, rounded down, not above `capacity` unless given in blocks or
@@ -186,11 +202,13 @@ impl Args {
         self.real(key) as u64
     }
 
-    /// A [`ParamKind::CountOrAuto`]; `None` if it is `auto`.
-    pub fn count_unless_auto(&self, key: &str) -> Option<u64> {
+    /// A [`ParamKind::Quantum`].
+    pub fn quantum(&self, key: &str) -> Quantum {
         match *self.value(key) {
-            Value::Number(number) => Some(number as u64),
-            _ => None,
+            Value::Number(references) => Quantum::References(references as u64),
+            Value::PerApp(references) => Quantum::ReferencesPerApp(references as u64),
+            Value::Time(time) => Quantum::Time(time),
+            _ => Quantum::Auto,
         }
     }
 
@@ -263,24 +281,31 @@ impl Args {
         self.values.iter().flat_map(Argument::policies)
     }
 
-    /// True if something is done once in so much time, here or in a policy among the arguments, so that references need
+    /// True if an interval or a quantum is a time, here or in a policy among the arguments, so that references need
     /// clocks.
     pub fn wants_clock(&self) -> bool {
-        self.has_interval(&|value| matches!(value, Value::Time(_)))
+        self.has_period(&|value| matches!(value, Value::Time(_)))
     }
 
     /// True if clocks of references are of use: for times, and for shares of a run, which count references where there
     /// are none.
     pub fn uses_clock(&self) -> bool {
-        self.has_interval(&|value| matches!(value, Value::Time(_) | Value::Percent(_)))
+        self.has_period(&|value| matches!(value, Value::Time(_) | Value::Percent(_)))
     }
 
-    /// True if there is such an interval, here or in a policy among the arguments.
-    fn has_interval(&self, is_such: &dyn Fn(&Value) -> bool) -> bool {
+    /// True if a quantum follows the load of the storage, here or in a policy among the arguments, so that the host
+    /// must know [`Effects::storage_busy`](super::Effects::storage_busy).
+    pub fn wants_load(&self) -> bool {
+        self.has_period(&|value| matches!(value, Value::Word(_)))
+    }
+
+    /// True if there is such an interval or quantum, here or in a policy among the arguments.
+    fn has_period(&self, is_such: &dyn Fn(&Value) -> bool) -> bool {
         let here = |(param, value): (&Param, &Argument)| {
-            param.kind == ParamKind::Interval && matches!(value, Argument::Value(value) if is_such(value))
+            matches!(param.kind, ParamKind::Interval | ParamKind::Quantum)
+                && matches!(value, Argument::Value(value) if is_such(value))
         };
-        let inner = |policy: &PolicySpec| policy.args_within(self).has_interval(is_such);
+        let inner = |policy: &PolicySpec| policy.args_within(self).has_period(is_such);
         self.params.iter().zip(&self.values).any(here) || self.policies().any(inner)
     }
 

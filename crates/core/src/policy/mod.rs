@@ -18,7 +18,7 @@ mod spec;
 use std::any::Any;
 use std::sync::Arc;
 
-pub use args::{Args, Interval, Run};
+pub use args::{Args, Interval, Quantum, Run};
 pub use argument::{Argument, Part};
 pub use entry::{Catalog, Entry, Requirements};
 pub use explanation::{Came, Explained, Explanation, Flow, Names, Treatment};

@@ -6,6 +6,9 @@ use super::entry::Catalog;
 use super::{Argument, PolicySpec};
 use crate::spec::{Spec, SpecError, Value, quote};
 
+/// References of the longest quantum.
+const LONGEST_QUANTUM: f64 = (1u64 << 40) as f64;
+
 /// What a parameter accepts.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum ParamKind {
@@ -25,13 +28,8 @@ pub enum ParamKind {
         /// Greatest value.
         max: u64,
     },
-    /// A whole number from `min` to `max`, or `auto`.
-    CountOrAuto {
-        /// Least value.
-        min: u64,
-        /// Greatest value.
-        max: u64,
-    },
+    /// A number of references of all applications, or of each (`2000/app`), a time, or `auto`.
+    Quantum,
     /// Bytes, at least 1: `512K`.
     Bytes,
     /// How many times the capacity, or `unlimited`.
@@ -113,10 +111,14 @@ impl Param {
             (ParamKind::Share, Value::Size(_)) => true,
             (ParamKind::Share, Value::Number(blocks)) => blocks.fract() == 0.0,
             (ParamKind::Real { min, max }, Value::Number(number)) => (min..=max).contains(number),
-            (ParamKind::CountOrAuto { .. }, Value::Word(word)) => word == "auto",
-            (ParamKind::Count { min, max } | ParamKind::CountOrAuto { min, max }, Value::Number(number)) => {
+            (ParamKind::Count { min, max }, Value::Number(number)) => {
                 number.fract() == 0.0 && (min as f64..=max as f64).contains(number)
             }
+            (ParamKind::Quantum, Value::Number(references) | Value::PerApp(references)) => {
+                references.fract() == 0.0 && (1.0..=LONGEST_QUANTUM).contains(references)
+            }
+            (ParamKind::Quantum, Value::Word(word)) => word == "auto",
+            (ParamKind::Quantum, Value::Time(time)) => *time > 0,
             (ParamKind::Bytes, Value::Size(bytes)) => *bytes > 0,
             (ParamKind::Multiple, Value::Number(_)) => true,
             (ParamKind::Multiple, Value::Word(word)) => word == "unlimited",
@@ -149,7 +151,10 @@ impl fmt::Display for ParamKind {
             }
             ParamKind::Real { min, max } => write!(f, "a number from {min} to {max}"),
             ParamKind::Count { min, max } => write!(f, "a whole number from {min} to {max}"),
-            ParamKind::CountOrAuto { min, max } => write!(f, "a whole number from {min} to {max}, or auto"),
+            ParamKind::Quantum => f.write_str(
+                "a whole number of references of all applications such as 2000, of each such as 2000/app, a time such as \
+                 1s, above 0, or auto",
+            ),
             ParamKind::Bytes => f.write_str("bytes such as 512K"),
             ParamKind::Multiple => f.write_str("how many times the capacity, such as 2, or unlimited"),
             ParamKind::Switch => f.write_str("on or off"),

@@ -507,9 +507,9 @@ fn least(args: &Args, capacity: u32) -> Result<u32, SpecError> {
 
 /// Room of the areas at the start.
 fn first_division(args: &Args, capacity: u32) -> Result<[u32; AREAS], SpecError> {
-    let random = match args.is_default("random") {
-        true => RANDOM_BLOCKS.min((capacity / 10).max(1)),
-        false => args.share("random", capacity)?,
+    let random = match args.is_given("random") {
+        true => args.share("random", capacity)?,
+        false => RANDOM_BLOCKS.min((capacity / 10).max(1)),
     };
     let random = random.min(capacity.saturating_sub(2));
     let rest = capacity - random;

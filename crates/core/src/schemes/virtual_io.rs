@@ -11,37 +11,40 @@
 //!
 //! Deviations and readings. A reference hits if the position that its block had before P moved it is mapped. Then the
 //! blocks that slid over the borders of runs leave or are read in, so that memory holds what stands at mapped positions
-//! and nothing else. A missed block whose new position is not mapped is not kept. Values fade by `alpha` after the
-//! mapping was decided. A quantum is counted in references of the application; at its end the application is mapped
-//! anew, and units move by the best of all choices of one unit more or less each; what others are worth is that of the
-//! ends of their own quanta, and all that got or gave a unit are mapped anew. An application gets its share of units
-//! when it comes, from those that have most, and has left when it made no reference for 30 quanta of all. The unit is 1
-//! MB, or less where the cache has not 32 of them; what does not fill a unit is not used. A block belongs to the
-//! application that referred to it first, as long as its queue remembers it.
+//! and nothing else. A missed block whose new position is not mapped is not kept. One quantum holds for all
+//! applications. At its end every application is weighed with one unit less, as many and one more; units move by the
+//! best choice for the sum, each application by at most one unit; all are mapped anew; then all values fade by `alpha`.
+//! The paper does not say whether its 2,000 requests are those of all applications or of each: `quantum=2000` is the
+//! former, `quantum=2000/app` the latter. An application gets its share of units when it comes, from those that have
+//! most, and has left after 30 quanta in a row without a reference. The unit is 1 MB, or less where the cache has not
+//! 32 of them, unless it is given; a rest that does not fill a unit is not used. A block belongs to the application
+//! that referred to it first, as long as its queue remembers it.
 //!
 //! Not in the paper but in its outlook: `quantum=auto` follows the load of the storage, the share of the last quantum
-//! in which it worked. A quantum has 2,000 references, or as many as the cache has blocks. A block that is read unasked
-//! costs as much of a hit as the load is. So a run is mapped only if it hits more than that costs; it stays mapped
-//! until another one gains more than reading it costs; and `alpha` is the load: what idle storage can afford to follow
-//! at once, a busy one follows slowly. Storage that never rests leaves the head alone, P as it is. Where nobody knows
-//! the load (without `--store`, in a mount) this is the paper's scheme. `objective=fair` and `promise` move units for
-//! something else than the sum of hits; the latter sees one unit ahead as the rest does, and no cliff behind.
+//! in which it was busy. A quantum has 2,000 references, or as many as the cache has blocks. A block that is read
+//! without a request costs as much of a hit as the load is. So a run is mapped only if it hits more than that costs; it
+//! stays mapped until another one gains more than reading it costs; and `alpha` is the load: idle storage allows to
+//! follow at once, busy storage slowly. At full load only the head is mapped, which is P. Hosts that do not know the
+//! load refuse `quantum=auto`: simulations without a storage model, and live caches. `objective=fair` and `promise` move
+//! units for another goal than the sum of hits; the latter sees one unit ahead as the rest does, and no cliff behind.
 //!
 //! Where the mapped runs are not at the head this is a prefetcher: each reference beyond a run reads a block into it
-//! that nobody asked for (`fragment_reads`), and a new mapping reads what it holds (`allocation_reads`). Look at hit
-//! ratios and extra reads together: on a loop, misses become extra reads, one for one.
+//! without a request (`fragment_reads`), and a new mapping reads what it holds (`allocation_reads`). Look at hit ratios
+//! and extra reads together: on a loop, misses become extra reads, one for one.
 //!
 //! Cost: that of P, and a look-up of a position and of the blocks at the borders that moved: O(log n), or a scan of
-//! counts that is as short. A quantum costs O(n log n) for a queue of n units. Memory: that of P for the whole virtual
-//! queue, 24 bytes a block with LRU.
+//! counts that is as short. The end of a quantum costs O(n log n) for each queue of n units, on the path of a reference.
+//! Memory: that of P for the whole virtual queue, 24 bytes a block with LRU.
 //!
 //! When not to use it: where the disk is busy, since it saves waiting, not reading (but see `quantum=auto`); where hits
 //! are spread thin over the queue, it is P.
 
+mod quantum;
 mod vrm;
 
 use std::ops::Range;
 
+use self::quantum::Quanta;
 use self::vrm::{Settings, Side, Vrm};
 
 use crate::allocate::moves::{self, Stake};
@@ -60,7 +63,7 @@ const UNIT_BYTES: u64 = 1 << 20;
 const UNIT_BLOCKS: u64 = 256;
 /// A cache has so many units at least, unless the unit is given.
 const FEWEST_UNITS: u32 = 32;
-/// Quanta of all applications without a reference after which one has left.
+/// An application has left after so many quanta in a row without a reference.
 const AWAY: u64 = 30;
 
 /// The scheme.
@@ -79,10 +82,7 @@ pub struct VirtualIo {
     queues: Vec<Vrm>,
     /// Units go where they shorten what applications wait for, each by its own measure.
     is_fair: bool,
-    /// References so far.
-    now: u64,
-    /// The queue whose quantum is over.
-    due: Option<usize>,
+    quanta: Quanta,
 }
 
 const POLICY: Param = Param {
@@ -108,9 +108,9 @@ impl Policy for VirtualIo {
             },
             Param {
                 key: "quantum",
-                kind: ParamKind::CountOrAuto { min: 1, max: 1 << 40 },
+                kind: ParamKind::Quantum,
                 default: "2000",
-                doc: "references of an application after which it is mapped anew (paper: 2000 requests); auto: quantum, alpha and fragments follow the load of the storage",
+                doc: "references of all applications after which all are mapped anew (paper: 2000 requests); 2000/app: of each live application; 1s: a time; auto: quantum, alpha and fragments follow the load of the storage",
             },
             Param {
                 key: "fragments",
@@ -165,9 +165,9 @@ impl Policy for VirtualIo {
             part_of: PartMap::default(),
             queues: Vec::new(),
             is_fair: setup.args.word("objective") == "fair",
-            now: 0,
-            due: None,
+            quanta: Quanta::new(setup.args.quantum("quantum")),
         };
+        scheme.quanta.fit(0, setup.capacity);
         scheme.unit = scheme.unit_blocks()?;
         scheme.units = (scheme.capacity / scheme.unit) as usize;
         scheme.own.iter().map(|(app, _)| *app).chain([u32::MAX]).try_for_each(|app| scheme.vrm(app).map(drop))?;
@@ -187,20 +187,15 @@ impl Policy for VirtualIo {
 
     #[inline(always)]
     fn access(&mut self, slot: Slot, reference: Reference, fx: &mut impl Effects) -> Outcome {
-        if let Some(part) = self.due.take() {
-            self.end_quantum(part, &reference, fx);
+        if self.quanta.has_ended(reference.clock) {
+            self.end_quantum(&reference, fx);
         }
         let part = match self.part_of.find(reference.app) {
             Some(part) if !self.queues[part].is_away => part,
             known => self.arrive(known, &reference, fx),
         };
-        self.now += 1;
-        let queue = &mut self.queues[part];
-        queue.last = self.now;
-        queue.count += 1;
-        if queue.count >= queue.settings.quantum(self.capacity) {
-            self.due = Some(part);
-        }
+        self.quanta.count();
+        self.queues[part].last = self.quanta.number;
         let (part, number) = self.slot_map.find(slot).unwrap_or_else(|| (part, self.slot_map.insert(part, slot)));
         let Self { queues, slot_map, unit, .. } = self;
         queues[part].access(number, *unit, reference, &mut Side { part, slot_map, fx })
@@ -224,6 +219,7 @@ impl Policy for VirtualIo {
             self.queues.iter_mut().for_each(|queue| queue.begin(unit));
         }
         self.units = units;
+        self.fit_quantum();
         self.share_anew();
         self.install(&Reference::default(), &(0..self.queues.len()).collect::<Vec<_>>(), fx);
     }
@@ -253,12 +249,12 @@ impl Policy for VirtualIo {
 impl VirtualIo {
     /// Blocks of a unit.
     fn unit_blocks(&self) -> Result<u32, SpecError> {
-        let (asked, most) = match self.args.is_default("unit") {
-            true => {
+        let (asked, most) = match self.args.is_given("unit") {
+            true => (u64::from(self.args.share("unit", self.capacity)?), self.capacity),
+            false => {
                 let asked = self.args.block_bytes().map_or(UNIT_BLOCKS, |block| UNIT_BYTES / block);
                 (asked, self.capacity / FEWEST_UNITS)
             }
-            false => (u64::from(self.args.share("unit", self.capacity)?), self.capacity),
         };
         Ok(asked.clamp(1, u64::from(most.max(1))) as u32)
     }
@@ -269,6 +265,11 @@ impl VirtualIo {
         let (spec, args) = match own {
             Some(spec) if spec.info().name == Self::INFO.name => {
                 let args = spec.args_within(&self.args);
+                if let Some(key) = ["quantum", "unit", "objective", "APP"].into_iter().find(|key| args.is_given(key)) {
+                    return Err(SpecError::new(format!(
+                        "{spec} sets {key} for one application, but it holds for all: give it outside of the application"
+                    )));
+                }
                 (args.policy("policy").clone(), args)
             }
             Some(spec) => (spec.clone(), self.args.clone()),
@@ -303,9 +304,10 @@ impl VirtualIo {
             self.slot_map.add_part();
             self.part_of.add(reference.app)
         });
+        self.quanta.begin(reference.clock, fx.storage_busy());
         self.queues[part].is_away = false;
-        self.queues[part].look(reference.clock, fx.storage_busy());
-        let live = self.queues.iter().filter(|queue| !queue.is_away).count();
+        self.queues[part].load = self.quanta.load;
+        let live = self.fit_quantum();
         let share = (self.units / live).min(self.queues[part].most_units);
         let mut changed = vec![part];
         while self.queues[part].units < share {
@@ -323,13 +325,20 @@ impl VirtualIo {
         part
     }
 
-    /// Divides all units equally among those who are here.
+    /// Fits the quantum to the live applications and the capacity; returns how many are live.
+    fn fit_quantum(&mut self) -> usize {
+        let live = self.queues.iter().filter(|queue| !queue.is_away).count();
+        self.quanta.fit(live, self.capacity);
+        live
+    }
+
+    /// Divides all units equally among the live applications.
     fn share_anew(&mut self) {
         self.queues.iter_mut().for_each(|queue| queue.units = 0);
         self.hand_out();
     }
 
-    /// Gives units that nobody has to those who have fewest.
+    /// Gives free units to the live applications that have fewest.
     fn hand_out(&mut self) {
         let mut free = self.units - self.queues.iter().map(|queue| queue.units).sum::<usize>();
         while free > 0 {
@@ -340,48 +349,43 @@ impl VirtualIo {
         }
     }
 
-    /// The end of a quantum of the queue `part`.
-    fn end_quantum(&mut self, part: usize, reference: &Reference, fx: &mut impl Effects) {
+    /// Weighs all applications, moves units, and maps all anew.
+    #[cold]
+    fn end_quantum(&mut self, reference: &Reference, fx: &mut impl Effects) {
+        self.quanta.look(reference.clock, fx.storage_busy());
         let equal = self.units / self.queues.iter().filter(|queue| !queue.is_away).count().max(1);
-        let queue = &mut self.queues[part];
-        queue.look(reference.clock, fx.storage_busy());
-        if self.is_fair {
-            queue.weigh_by_misses(equal);
+        for queue in &mut self.queues {
+            queue.load = self.quanta.load;
+            if self.is_fair {
+                queue.weigh_by_misses(equal);
+            }
+            queue.weigh();
         }
-        queue.weigh();
         let stakes: Vec<Stake> = self.queues.iter().map(Vrm::stake).collect();
-        let changes = moves::choose(&stakes);
-        let mut changed = vec![part];
-        for (other, &change) in changes.iter().enumerate().filter(|(_, change)| **change != 0) {
-            let queue = &mut self.queues[other];
+        for (queue, change) in self.queues.iter_mut().zip(moves::choose(&stakes)) {
             queue.units = queue.units.saturating_add_signed(change as isize);
-            changed.push(other);
         }
-        changed.extend(self.part_with_the_absent());
-        changed.sort_unstable();
-        changed.dedup();
-        self.install(reference, &changed, fx);
-        let queue = &mut self.queues[part];
-        fx.note(&Note::Worth(&queue.worth(self.unit)));
-        queue.count = 0;
-        queue.fade();
+        self.part_with_the_absent();
+        self.install(reference, &(0..self.queues.len()).collect::<Vec<_>>(), fx);
+        for queue in &mut self.queues {
+            fx.note(&Note::Worth(&queue.worth(self.unit)));
+            queue.fade();
+        }
+        self.quanta.advance(reference.clock);
     }
 
-    /// Takes the units of those who have left; gives the queues whose room that changes.
-    fn part_with_the_absent(&mut self) -> Vec<usize> {
-        let before: Vec<usize> = self.queues.iter().map(|queue| queue.units).collect();
-        let live = self.queues.iter().filter(|queue| !queue.is_away);
-        let quanta: u64 = live.map(|queue| queue.settings.quantum(self.capacity)).sum();
+    /// Takes the units of applications that have left.
+    fn part_with_the_absent(&mut self) {
         for queue in &mut self.queues {
-            if !queue.is_away && self.now - queue.last > quanta.saturating_mul(AWAY) {
+            if !queue.is_away && self.quanta.number - queue.last >= AWAY {
                 queue.is_away = true;
                 queue.units = 0;
             }
         }
         if self.queues.iter().any(|queue| queue.is_away) {
             self.hand_out();
+            self.fit_quantum();
         }
-        (0..before.len()).filter(|&part| self.queues[part].units != before[part]).collect()
     }
 
     /// Maps these queues anew. All that leaves does so before anything is read.

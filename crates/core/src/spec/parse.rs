@@ -121,10 +121,13 @@ fn term(input: &mut Input<'_>, depth: u32) -> Parsed<Term> {
     }
 }
 
-/// The rest of `64K/128 id`, from behind the slash.
+/// The rest of `64K/128 id` or `2000/app`, from behind the slash.
 fn clause(input: &mut Input<'_>, size: Value) -> Parsed<Term> {
     space(input)?;
     let block = value(input)?;
+    if let (Value::Number(number), true) = (&size, block == Value::Word("app".to_owned())) {
+        return Ok(Term::Value(Value::PerApp(*number)));
+    }
     space(input)?;
     let class = name(input, "the class of blocks that this part is for, as in 64K/128 id")?;
     Ok(Term::Clause { size, block, class })

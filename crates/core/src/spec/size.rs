@@ -194,7 +194,7 @@ fn size(text: &str) -> Result<Value, SpecError> {
             "{blocks} is not a size: expected a whole number of blocks, bytes (64M) or a share of the footprint (10%)"
         ))),
         value @ (Value::Number(_) | Value::Size(_) | Value::Percent(_)) => Ok(value),
-        Value::Time(_) | Value::Word(_) | Value::Quoted(_) => Err(SpecError::new(format!(
+        Value::Time(_) | Value::PerApp(_) | Value::Word(_) | Value::Quoted(_) => Err(SpecError::new(format!(
             "{} is not a size: expected blocks (1000), bytes (64M), a share of the footprint (10%) or a range (16M..1G*2)",
             quote(text.trim())
         ))),
@@ -214,7 +214,7 @@ fn amount(size: &Value) -> f64 {
     match size {
         Value::Number(number) | Value::Percent(number) => *number,
         Value::Size(bytes) => *bytes as f64,
-        Value::Time(_) | Value::Word(_) | Value::Quoted(_) => unreachable!("no such size is read"),
+        Value::Time(_) | Value::PerApp(_) | Value::Word(_) | Value::Quoted(_) => unreachable!("no such size is read"),
     }
 }
 

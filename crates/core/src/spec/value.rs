@@ -16,6 +16,8 @@ pub enum Value {
     Percent(f64),
     /// `2s`, `10ms`, `5us`, `100ns`, in nanoseconds.
     Time(u64),
+    /// `2000/app`: so many for each application.
+    PerApp(f64),
     /// Anything that starts with a letter.
     Word(String),
     /// Anything in quotes: the name of a file.
@@ -31,6 +33,11 @@ impl Value {
     /// a byte or nanosecond are rounded.
     pub fn parse(text: &str) -> Result<Value, SpecError> {
         let text = text.trim();
+        if let Some(number) = text.strip_suffix("/app")
+            && let Some(Value::Number(number)) = Self::literal(number)?
+        {
+            return Ok(Value::PerApp(number));
+        }
         Self::literal(text)?.ok_or_else(|| Self::unknown_unit(text))
     }
 
@@ -127,6 +134,7 @@ impl fmt::Display for Value {
         match self {
             Value::Number(number) => write!(f, "{number}"),
             Value::Percent(share) => write!(f, "{share}%"),
+            Value::PerApp(number) => write!(f, "{number}/app"),
             Value::Size(bytes) => whole_units(f, *bytes, &SIZES),
             Value::Time(nanoseconds) => whole_units(f, *nanoseconds, &TIMES),
             Value::Word(word) => f.write_str(word),
@@ -159,6 +167,7 @@ mod tests {
             ("0.1%", Value::Percent(0.1), "0.1%"),
             ("2s", Value::Time(2_000_000_000), "2s"),
             ("10ms", Value::Time(10_000_000), "10ms"),
+            ("2000/app", Value::PerApp(2000.0), "2000/app"),
             ("on", Value::Word("on".into()), "on"),
         ];
         for (text, value, shown) in cases {
@@ -171,7 +180,9 @@ mod tests {
 
     #[test]
     fn nonsense_is_refused_in_a_sentence() {
-        for text in ["", "-1", "1e999", "3parsecs", "..", "%", "--", "1.2.3", "-0", "1e300G", "16777216T"] {
+        for text in
+            ["", "-1", "1e999", "3parsecs", "..", "%", "--", "1.2.3", "-0", "1e300G", "16777216T", "2K/app", "/app"]
+        {
             let error = Value::parse(text).unwrap_err();
             assert!(error.message.contains("expected") || error.message.contains("is not"), "{text}: {error}");
         }

@@ -106,6 +106,9 @@ pub(crate) fn check(plan: &Plan, options: &Options, trace: &Trace) -> Result<(),
         (false, _, true) => return Err(SimError::NoTimes { policy: policy() }),
         _ => {}
     }
+    if options.store.is_none() && plan.args.wants_load() {
+        return Err(SimError::NoLoad { policy: policy() });
+    }
     if plan.bytes.is_some() {
         check_in_bytes(plan, options)?;
     }

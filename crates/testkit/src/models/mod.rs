@@ -369,7 +369,8 @@ pub static MODELS: &[Row] = &[
     .in_worlds(&[World::PLAIN, World { file_blocks: 60, ..World::PLAIN }]),
     row::<shared::Shared>("shared", &["arc", "lirs"]),
     row::<sieve::Sieve>("sieve", &[]),
-    row::<filtered::Filtered<filtered::Larger>>("max-size", &["max=600B", "gdsf, max=400B", "s3-fifo, max=800B"]).in_worlds(OBJECTS),
+    row::<filtered::Filtered<filtered::Larger>>("max-size", &["max=600B", "gdsf, max=400B", "s3-fifo, max=800B"])
+        .in_worlds(OBJECTS),
     row::<slru::Slru>("slru", &["protected=0", "protected=50%", "protected=100%"]).in_worlds(OBJECTS),
     row::<ubm::Ubm>("ubm", &["files=1, broken=ignore", "files=2, run=3, broken=ignore", "run=4294967295"]),
     row::<applications::Applications<applications::Ucp>>("ucp", &["interval=10", "interval=300ms, policy=arc"])
@@ -408,11 +409,13 @@ pub static MODELS: &[Row] = &[
             "queue=9, unit=2, quantum=3, alpha=0, fragments=1, policy=lfu",
             "queue=12, unit=1, quantum=7, alpha=1, policy=arc, fragments=3",
             "queue=12, unit=3, quantum=7, alpha=0.5, policy=2q",
-            "queue=7, unit=1, quantum=3, a0=virtual(arc,queue=9,quantum=2,alpha=0), policy=lfu, alpha=1",
+            "queue=7, unit=1, quantum=3, a0=virtual(arc,queue=9,alpha=0), policy=lfu, alpha=1",
             "queue=30, unit=2, quantum=4, alpha=0.5, policy=lfu",
             "queue=20, unit=1, quantum=auto, fragments=3",
             "queue=16, unit=1, quantum=4, alpha=0.5, objective=fair",
-            "queue=16, unit=1, quantum=auto, a0=virtual(lru,promise=0.75,quantum=3,alpha=0.5), promise=0.25, objective=fair",
+            "queue=16, unit=1, quantum=auto, a0=virtual(lru,promise=0.75,alpha=0.5), promise=0.25, objective=fair",
+            "queue=20, unit=2, quantum=2/app, alpha=0.5",
+            "queue=20, unit=1, quantum=3s, alpha=0.5, policy=arc",
         ],
     )
     .in_worlds(&[World { apps: 1, ..World::PLAIN }, World { apps: 4, ..World::PLAIN }]),

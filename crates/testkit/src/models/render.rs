@@ -50,8 +50,7 @@ impl Rooms {
     }
 
     fn first(args: &Args, capacity: usize) -> Rooms {
-        let o1 =
-            if args.is_default("random") { 16.min((capacity / 10).max(1)) } else { share(args, "random", capacity) };
+        let o1 = if args.is_given("random") { share(args, "random", capacity) } else { 16.min((capacity / 10).max(1)) };
         let rest = capacity - o1.min(capacity.saturating_sub(2));
         let t1 = share(args, "texture", rest).min(rest);
         Rooms::bounded(capacity, rest - t1, o1)

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use hotset_core::policy::{Args, PolicySpec, Reference};
+use hotset_core::policy::{Args, PolicySpec, Quantum, Reference};
 
 use crate::model::{Given, Model, Step};
 use crate::models;
@@ -16,16 +16,22 @@ pub(super) struct VirtualIo {
     queues: Vec<Vrm>,
     home: BTreeMap<u32, usize>,
     resident: BTreeSet<u32>,
-    now: u64,
-    due: Option<usize>,
+    /// By quantum: the applications of its references, in their order. The last one goes on.
+    quanta: Vec<Vec<u32>>,
+    /// The clock of the first reference.
+    first: Option<u64>,
+    /// Quanta of the clock that have passed, where the quantum is a time.
+    passed: u64,
+    /// The share of the last quantum in which storage was busy, if it is followed.
+    load: Option<f64>,
+    /// The clock when that was measured, and for how long storage had been busy.
+    looked: Option<(u64, u64)>,
 }
 
 struct Vrm {
     app: u32,
     model: Box<dyn Model>,
     alpha: f64,
-    /// Absent if it follows the load.
-    quantum: Option<u64>,
     fragments: usize,
     promise: f64,
     /// Positions of the queue.
@@ -36,8 +42,6 @@ struct Vrm {
     beyond: f64,
     /// The share of the last quantum in which storage worked, if it follows that.
     load: Option<f64>,
-    /// The clock when that was looked at, and for how long storage had worked.
-    looked: Option<(u64, u64)>,
     /// What a hit counts when units move.
     weight: f64,
     units: usize,
@@ -46,8 +50,6 @@ struct Vrm {
     gain: Option<f64>,
     /// By unit: it is mapped.
     mapped: Vec<bool>,
-    count: u64,
-    last: u64,
     away: bool,
 }
 
@@ -67,21 +69,17 @@ impl Vrm {
             app,
             model: models::model(spec.info().name, &inner).expect("it has a model"),
             alpha: args.real("alpha"),
-            quantum: args.count_unless_auto("quantum"),
             fragments: args.count("fragments") as usize,
             promise: args.real("promise"),
             queue,
             values: Vec::new(),
             beyond: 0.0,
             load: None,
-            looked: None,
             weight: 1.0,
             units: 0,
             loss: None,
             gain: None,
             mapped: Vec::new(),
-            count: 0,
-            last: 0,
             away: false,
         }
     }
@@ -102,23 +100,6 @@ impl Vrm {
     fn held(&self, unit: usize) -> Vec<u32> {
         let order = self.order().into_iter().enumerate();
         order.filter(|(position, _)| self.is_mapped(*position, unit)).map(|(_, key)| key).collect()
-    }
-
-    fn quantum(&self, capacity: usize) -> u64 {
-        self.quantum.unwrap_or(capacity.min(2000) as u64)
-    }
-
-    fn look(&mut self, clock: u64) {
-        if self.quantum.is_some() {
-            return;
-        }
-        let busy = crate::world::storage_busy(clock);
-        if let Some((clock_before, busy_before)) = self.looked
-            && clock > clock_before
-        {
-            self.load = Some(((busy - busy_before) as f64 / (clock - clock_before) as f64).min(1.0));
-        }
-        self.looked = Some((clock, busy));
     }
 
     fn hits(&self, mapped: &[bool]) -> f64 {
@@ -231,8 +212,11 @@ impl Model for VirtualIo {
             queues: Vec::new(),
             home: BTreeMap::new(),
             resident: BTreeSet::new(),
-            now: 0,
-            due: None,
+            quanta: vec![Vec::new()],
+            first: None,
+            passed: 0,
+            load: None,
+            looked: None,
         };
         model.unit = model.unit_blocks();
         model
@@ -240,16 +224,11 @@ impl Model for VirtualIo {
 
     fn access(&mut self, key: u32, reference: Reference) -> Step {
         let mut step = Step::default();
-        if let Some(part) = self.due.take() {
-            self.end_quantum(part, reference.clock, &mut step);
+        if self.has_ended(reference.clock) {
+            self.end_quantum(reference.clock, &mut step);
         }
         let part = self.come(reference, &mut step);
-        self.now += 1;
-        self.queues[part].last = self.now;
-        self.queues[part].count += 1;
-        if self.queues[part].count >= self.queues[part].quantum(self.capacity) {
-            self.due = Some(part);
-        }
+        self.quanta.last_mut().expect("one goes on").push(reference.app);
         let at = *self.home.entry(key).or_insert(part);
         let unit = self.unit;
         let queue = &mut self.queues[at];
@@ -292,7 +271,7 @@ impl Model for VirtualIo {
             self.unit = unit;
             for queue in &mut self.queues {
                 queue.values.fill(0.0);
-                (queue.beyond, queue.load, queue.weight) = (0.0, None, 1.0);
+                (queue.beyond, queue.weight) = (0.0, 1.0);
             }
         }
         self.queues.iter_mut().for_each(|queue| queue.units = 0);
@@ -309,10 +288,10 @@ impl Model for VirtualIo {
 
 impl VirtualIo {
     fn unit_blocks(&self) -> usize {
-        let (asked, most) = if self.args.is_default("unit") {
-            (256, self.capacity / 32)
-        } else {
+        let (asked, most) = if self.args.is_given("unit") {
             (self.args.share("unit", self.capacity as u32).expect("a share") as usize, self.capacity)
+        } else {
+            (256, self.capacity / 32)
         };
         asked.clamp(1, most.max(1))
     }
@@ -344,8 +323,12 @@ impl VirtualIo {
             self.queues.push(self.waiting.remove(&app).expect("it is in the trace"));
             self.queues.len() - 1
         });
+        if self.first.is_none() {
+            self.first = Some(reference.clock);
+            self.look(reference.clock);
+        }
         self.queues[part].away = false;
-        self.queues[part].look(reference.clock);
+        self.queues[part].load = self.load;
         let live = self.queues.iter().filter(|queue| !queue.away).count();
         let share = (self.all_units() / live).min(self.queues[part].by_unit(self.unit));
         let mut changed = BTreeSet::from([part]);
@@ -372,38 +355,66 @@ impl VirtualIo {
         }
     }
 
-    fn end_quantum(&mut self, part: usize, clock: u64, step: &mut Step) {
-        let before: Vec<usize> = self.queues.iter().map(|queue| queue.units).collect();
-        self.queues[part].look(clock);
-        if self.args.word("objective") == "fair" {
-            let live = self.queues.iter().filter(|queue| !queue.away).count();
-            let equal = self.all_units() / live.max(1);
-            let queue = &mut self.queues[part];
-            let misses = queue.references() - queue.map(equal, self.unit).1;
-            queue.weight = 1.0 / misses.max(1.0);
+    /// True if the quantum is over before a reference at this time.
+    fn has_ended(&self, clock: u64) -> bool {
+        let count = self.quanta.last().map_or(0, Vec::len) as u64;
+        let live = self.queues.iter().filter(|queue| !queue.away).count() as u64;
+        match self.args.quantum("quantum") {
+            Quantum::References(most) => count >= most,
+            Quantum::ReferencesPerApp(most) => count >= most * live.max(1),
+            Quantum::Time(time) => self.first.is_some_and(|first| (clock - first) / time > self.passed),
+            Quantum::Auto => count >= self.capacity.min(2000) as u64,
         }
-        self.queues[part].weigh(self.unit);
+    }
+
+    fn look(&mut self, clock: u64) {
+        if self.args.quantum("quantum") != Quantum::Auto {
+            return;
+        }
+        let busy = crate::world::storage_busy(clock);
+        if let Some((clock_before, busy_before)) = self.looked
+            && clock > clock_before
+        {
+            self.load = Some(((busy - busy_before) as f64 / (clock - clock_before) as f64).min(1.0));
+        }
+        self.looked = Some((clock, busy));
+    }
+
+    fn end_quantum(&mut self, clock: u64, step: &mut Step) {
+        self.look(clock);
+        let live = self.queues.iter().filter(|queue| !queue.away).count();
+        let equal = self.all_units() / live.max(1);
+        for queue in &mut self.queues {
+            queue.load = self.load;
+            if self.args.word("objective") == "fair" {
+                let misses = queue.references() - queue.map(equal, self.unit).1;
+                queue.weight = 1.0 / misses.max(1.0);
+            }
+            queue.weigh(self.unit);
+        }
         for (at, change) in self.best_changes().into_iter().enumerate() {
             self.queues[at].units = self.queues[at].units.saturating_add_signed(change);
         }
-        let live = self.queues.iter().filter(|queue| !queue.away);
-        let quanta: u64 = live.map(|queue| queue.quantum(self.capacity)).sum();
+        // An application without a reference in 30 quanta in a row, this one included, has left.
         for queue in &mut self.queues {
-            if !queue.away && self.now - queue.last > 30 * quanta {
+            let quiet = self.quanta.iter().rev().take_while(|quantum| !quantum.contains(&queue.app)).count();
+            if quiet >= 30 {
                 (queue.away, queue.units) = (true, 0);
             }
         }
         if self.queues.iter().any(|queue| queue.away) {
             self.hand_out();
         }
-        let changed: Vec<usize> =
-            (0..before.len()).filter(|&at| at == part || self.queues[at].units != before[at]).collect();
-        self.install(&changed, step);
-        let queue = &mut self.queues[part];
-        queue.count = 0;
-        let alpha = queue.load.map_or(queue.alpha, |load| load.min(queue.alpha));
-        queue.beyond *= alpha;
-        queue.values.iter_mut().for_each(|value| *value *= alpha);
+        self.install(&(0..self.queues.len()).collect::<Vec<_>>(), step);
+        for queue in &mut self.queues {
+            let alpha = queue.load.map_or(queue.alpha, |load| load.min(queue.alpha));
+            queue.beyond *= alpha;
+            queue.values.iter_mut().for_each(|value| *value *= alpha);
+        }
+        self.quanta.push(Vec::new());
+        if let (Some(first), Quantum::Time(time)) = (self.first, self.args.quantum("quantum")) {
+            self.passed = (clock - first) / time;
+        }
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use hotset_core::request::{FLAG_CONTINUED, Request};
+use hotset_core::request::{FLAG_CONTINUED, Op, Request};
 
 use super::input;
 use crate::formats::{BUILTIN, by_name, open_input};
@@ -35,8 +35,8 @@ struct Told<'a> {
 /// what it should not, or the reverse.
 pub fn mix(bytes: &[u8]) {
     let Some((&first, rest)) = bytes.split_first() else { return };
-    let order = if first % 2 == 0 { Order::Lockstep } else { Order::Time };
-    let count = 1 + usize::from(first / 2 % 3);
+    let order = [Order::Request, Order::Time, Order::Page][usize::from(first % 3)];
+    let count = 1 + usize::from(first / 3 % 3);
     let Some((heads, mut rest)) = rest.split_at_checked(count * HEAD) else { return };
     let mut told = Vec::new();
     for &[format, loops, start, span, low, high] in heads.as_chunks::<HEAD>().0 {
@@ -89,7 +89,8 @@ fn mixed(told: &[Told<'_>], order: Order) -> Result<Vec<Request>, TraceError> {
 fn expected(told: &[Told<'_>], order: Order) -> Option<Vec<Request>> {
     let read: Vec<(Meta, Vec<Request>)> = told.iter().map(|told| part(told, order)).collect::<Option<_>>()?;
     let by_id = |meta: &Meta| meta.addressing == Addressing::Objects;
-    if read.iter().any(|(meta, _)| by_id(meta) != by_id(&read[0].0)) {
+    let is_mixed = read.iter().any(|(meta, _)| by_id(meta) != by_id(&read[0].0));
+    if is_mixed || order == Order::Page && by_id(&read[0].0) {
         return None;
     }
     let mut parts: Vec<_> = (0..)
@@ -101,7 +102,11 @@ fn expected(told: &[Told<'_>], order: Order) -> Option<Vec<Request>> {
                 offset: request.offset.wrapping_add(shift),
                 ..request
             };
-            requests.into_iter().map(own).peekable()
+            let requests = requests.into_iter().map(own);
+            match order {
+                Order::Page => requests.flat_map(pages).collect::<Vec<_>>().into_iter().peekable(),
+                Order::Request | Order::Time => requests.collect::<Vec<_>>().into_iter().peekable(),
+            }
         })
         .collect();
     let (mut all, mut turn) = (Vec::new(), 0);
@@ -109,18 +114,46 @@ fn expected(told: &[Told<'_>], order: Order) -> Option<Vec<Request>> {
         let waiting = (turn..turn + parts.len()).map(|at| at % told.len());
         let waiting: Vec<(usize, u64)> = waiting.filter_map(|at| Some((at, parts[at].peek()?.time))).collect();
         let next = match order {
-            Order::Lockstep => waiting.first(),
+            Order::Request | Order::Page => waiting.first(),
             Order::Time => waiting.iter().min_by_key(|(_, time)| *time),
         };
         let Some(&(next, _)) = next else { return Some(all) };
+        if order == Order::Page {
+            for request in parts[next].by_ref() {
+                all.push(request);
+                if is_page(&request) {
+                    break;
+                }
+            }
+            turn = next + 1;
+            continue;
+        }
         all.extend(parts[next].next());
         while let Some(goes_on) = parts[next].next_if(|request| request.flags & FLAG_CONTINUED != 0) {
             all.push(goes_on);
         }
-        if order == Order::Lockstep {
+        if order == Order::Request {
             turn = next + 1;
         }
     }
+}
+
+fn is_page(request: &Request) -> bool {
+    matches!(request.op(), Op::Read | Op::Write) && request.length > 0
+}
+
+/// A request as one for each page that it touches.
+fn pages(request: Request) -> Vec<Request> {
+    if !is_page(&request) {
+        return vec![request];
+    }
+    let (begin, end) = (request.offset, request.offset + u64::from(request.length));
+    let pages = begin / 4096..=(end - 1) / 4096;
+    let page = |page: u64| {
+        let (from, to) = (begin.max(page * 4096), end.min((page + 1) * 4096));
+        Request { offset: from, length: (to - from) as u32, flags: request.flags & !FLAG_CONTINUED, ..request }
+    };
+    pages.map(page).collect()
 }
 
 /// All passes over a part, at the times of the mix; `None` if it cannot be mixed.

@@ -49,7 +49,7 @@ fn all(parts: Vec<Part>, order: Order) -> Vec<(u32, u64, u64)> {
 #[test]
 fn in_lockstep_everybody_has_a_turn() {
     let parts = vec![part("a", &[5, 6, 7]), part("b", &[0]), part("c", &[9, 9])];
-    assert_eq!(all(parts, Order::Lockstep), [(0, 0, 0), (1, 0, 0), (2, 0, 0), (0, 1, 0), (2, 1, 0), (0, 2, 0)]);
+    assert_eq!(all(parts, Order::Request), [(0, 0, 0), (1, 0, 0), (2, 0, 0), (0, 1, 0), (2, 1, 0), (0, 2, 0)]);
 }
 
 #[test]
@@ -64,7 +64,7 @@ fn passes_follow_one_another() {
     let twice = Part { loops: 2, ..part("a", &[10, 14]) };
     assert_eq!(all(vec![twice], Order::Time), [(0, 0, 0), (0, 1, 4), (0, 0, 4), (0, 1, 8)]);
     let empty = Part { loops: 1000, ..part("a", &[]) };
-    assert_eq!(all(vec![empty, part("b", &[1])], Order::Lockstep), [(1, 0, 0)]);
+    assert_eq!(all(vec![empty, part("b", &[1])], Order::Request), [(1, 0, 0)]);
 }
 
 #[test]
@@ -98,7 +98,7 @@ fn continued(part: Part, which: std::ops::Range<usize>) -> Part {
 
 #[test]
 fn a_long_request_stays_whole() {
-    let order = |parts| all(parts, Order::Lockstep).iter().map(|seen| (seen.0, seen.1)).collect::<Vec<_>>();
+    let order = |parts| all(parts, Order::Request).iter().map(|seen| (seen.0, seen.1)).collect::<Vec<_>>();
     let long = continued(part("a", &[1, 1, 2]), 1..2);
     assert_eq!(order(vec![long, part("b", &[1, 1])]), [(0, 0), (0, 1), (1, 0), (0, 2), (1, 1)]);
     // It may take several batches.
@@ -108,12 +108,70 @@ fn a_long_request_stays_whole() {
     assert_eq!(order(vec![longer, part("b", &[1, 1])]), expected);
 }
 
+/// The part with these requests instead: operation, offset and length.
+fn requests(name: &str, requests: &[(Op, u64, u32)]) -> Part {
+    let request =
+        |&(op, offset, length): &(Op, u64, u32)| Request { offset, length, op: op as u8, ..Request::default() };
+    let requests: Vec<Request> = requests.iter().map(request).collect();
+    let open = move || {
+        let tables = Tables { files: vec![FileInfo::default()], apps: Vec::new() };
+        Ok(Box::new(Held::new(META, tables, requests.clone())) as Box<dyn TraceReader>)
+    };
+    Part { open: Box::new(open), ..part(name, &[]) }
+}
+
+#[test]
+fn by_page_a_turn_is_a_reference_to_a_page() {
+    let one = requests("a", &[(Op::Open, 0, 0), (Op::Read, 4000, 5000), (Op::Stat, 0, 0), (Op::Write, 8192, 4096)]);
+    let other = requests("b", &[(Op::Read, 0, 4096), (Op::Map, 0, 1 << 20), (Op::Read, 0, 0), (Op::Read, 1, 2)]);
+    let mut mix = Mix::new(vec![one, other], Order::Page).unwrap();
+    let mut batch = Batch::new();
+    mix.read(&mut batch).unwrap();
+    let seen: Vec<_> = batch.requests.iter().map(|one| (one.app, one.op(), one.offset, one.length)).collect();
+    let expected = [
+        (0, Op::Open, 0, 0),
+        (0, Op::Read, 4000, 96),
+        (1, Op::Read, 0, 4096),
+        (0, Op::Read, 4096, 4096),
+        (1, Op::Map, 0, 1 << 20),
+        (1, Op::Read, 0, 0),
+        (1, Op::Read, 1, 2),
+        (0, Op::Read, 8192, 808),
+        (0, Op::Stat, 0, 0),
+        (0, Op::Write, 8192, 4096),
+    ];
+    assert_eq!(seen, expected);
+}
+
+/// A request of many pages leaves its turn to others after each page, across batches too.
+#[test]
+fn by_page_a_long_request_is_cut() {
+    let pages = 3 * BATCH_REQUESTS as u32 + 5;
+    let cut = |flags: u16| {
+        let mut inner = requests("a", &[(Op::Read, 0, 4096 * (pages / 2)), (Op::Read, 0, 4096 * (pages - pages / 2))]);
+        if flags != 0 {
+            inner = continued(inner, 1..2);
+        }
+        all(vec![inner, part("b", &[1, 1])], Order::Page).iter().map(|seen| seen.0).collect::<Vec<_>>()
+    };
+    let expected: Vec<u32> = [0, 1, 0, 1].into_iter().chain(vec![0; pages as usize - 2]).collect();
+    assert_eq!(cut(0), expected);
+    assert_eq!(cut(FLAG_CONTINUED), expected);
+}
+
 #[test]
 fn unlike_parts_are_refused() {
     let timeless = || with_meta("b", &[0], Meta { has_time: false, ..META });
     let refused = |order, other| Mix::new(vec![part("a", &[1]), other], order).err().unwrap().to_string();
     assert!(refused(Order::Time, timeless()).starts_with("b: its requests have no times"));
-    assert!(Mix::new(vec![part("a", &[1]), timeless()], Order::Lockstep).is_ok());
-    let objects = with_meta("b", &[0], Meta { addressing: Addressing::Objects, ..META });
-    assert_eq!(refused(Order::Lockstep, objects), "b: it is addressed by object, expected by byte as the first part");
+    assert!(Mix::new(vec![part("a", &[1]), timeless()], Order::Request).is_ok());
+    let of_objects = || with_meta("b", &[0], Meta { addressing: Addressing::Objects, ..META });
+    assert_eq!(
+        refused(Order::Page, of_objects()),
+        "b: it is addressed by object, and objects have no pages; mix by request or by time"
+    );
+    assert_eq!(
+        refused(Order::Request, of_objects()),
+        "b: it is addressed by object, expected by byte as the first part"
+    );
 }

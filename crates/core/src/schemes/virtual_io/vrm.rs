@@ -14,8 +14,6 @@ use crate::spec::SpecError;
 const QUEUE_BLOCKS: u64 = 1 << 18;
 /// Blocks of a virtual queue at most: a quarter of a terabyte of 4 KB.
 const MOST_BLOCKS: u64 = 1 << 26;
-/// References after which a mapping that follows the load is looked at; fewer in a cache of fewer blocks.
-const QUANTUM: u64 = 2000;
 /// What a hit that a promise is short of counts when units are moved: more than all others can.
 const PROMISED: f64 = 1e9;
 
@@ -30,10 +28,8 @@ pub(super) struct Vrm {
     values: Vec<f64>,
     /// References to what the queue did not have, faded.
     beyond: f64,
-    /// The share of its last quantum in which storage worked, where it follows that and it is known.
-    load: Option<f64>,
-    /// The clock, and for how long storage had worked, when that was looked at last.
-    looked: Option<(u64, u64)>,
+    /// The share of the last quantum in which the storage was busy, if the scheme follows it and the host knows it.
+    pub load: Option<f64>,
     /// What a hit counts when units are moved, for speed-ups to be fair.
     pub weight: f64,
     /// Units of the queue.
@@ -44,14 +40,14 @@ pub(super) struct Vrm {
     pub runs: Vec<Range<u32>>,
     /// What one unit less and one more would change, when that was looked at last.
     stake: Stake,
+    /// The best mappings of one unit less, as many and one more, by units, from weighing until the next mapping.
+    weighed: Vec<(usize, Mapping)>,
     /// By number: its data is in memory.
     pub resident: SlotSet,
     /// Numbers of blocks that slid into runs at this reference.
     coming: Vec<u32>,
     pub len: u32,
-    /// References since its last quantum.
-    pub count: u64,
-    /// When it was referred to last.
+    /// Number of the quantum of its last reference.
     pub last: u64,
     pub is_away: bool,
 }
@@ -60,8 +56,6 @@ pub(super) struct Vrm {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Settings {
     pub alpha: f64,
-    /// References of a quantum; `None` if it, alpha and fragments follow the load of the storage.
-    quantum: Option<u64>,
     pub fragments: usize,
     /// Blocks of the virtual queue.
     pub queue: u32,
@@ -71,22 +65,16 @@ pub(super) struct Settings {
 
 impl Settings {
     pub fn of(args: &Args) -> Result<Settings, SpecError> {
-        let queue = match args.is_default("queue") {
-            true => args.block_bytes().map_or(QUEUE_BLOCKS, |block| (QUEUE_BLOCKS * 4096 / block).max(1)),
-            false => u64::from(args.share("queue", u32::MAX)?.max(1)),
+        let queue = match args.is_given("queue") {
+            true => u64::from(args.share("queue", u32::MAX)?.max(1)),
+            false => args.block_bytes().map_or(QUEUE_BLOCKS, |block| (QUEUE_BLOCKS * 4096 / block).max(1)),
         };
         Ok(Settings {
             alpha: args.real("alpha"),
-            quantum: args.count_unless_auto("quantum"),
             fragments: args.count("fragments") as usize,
             queue: queue.min(MOST_BLOCKS) as u32,
             promise: args.real("promise"),
         })
-    }
-
-    /// References of a quantum in a cache of so many blocks.
-    pub fn quantum(&self, capacity: u32) -> u64 {
-        self.quantum.unwrap_or(QUANTUM.min(u64::from(capacity)))
     }
 }
 
@@ -136,16 +124,15 @@ impl Vrm {
             values: Vec::new(),
             beyond: 0.0,
             load: None,
-            looked: None,
             weight: 1.0,
             most_units: 0,
             units: 0,
             runs: Vec::new(),
             stake: Stake::default(),
+            weighed: Vec::new(),
             resident: SlotSet::new(0),
             coming: Vec::new(),
             len: 0,
-            count: 0,
             last: 0,
             is_away: false,
         };
@@ -157,8 +144,9 @@ impl Vrm {
     pub fn begin(&mut self, unit: u32) {
         self.most_units = self.settings.queue.div_ceil(unit).max(1) as usize;
         self.values = Vec::with_capacity(self.most_units);
-        (self.beyond, self.load, self.weight) = (0.0, None, 1.0);
+        (self.beyond, self.weight) = (0.0, 1.0);
         self.stake = Stake::default();
+        self.weighed.clear();
     }
 
     /// What a host is shown of it.
@@ -171,16 +159,6 @@ impl Vrm {
         let alpha = self.load.map_or(self.settings.alpha, |load| load.min(self.settings.alpha));
         self.beyond *= alpha;
         self.values.iter_mut().for_each(|value| *value *= alpha);
-    }
-
-    /// At the beginning, and at the end of a quantum: how much storage had to do in it.
-    pub fn look(&mut self, clock: u64, busy: Option<u64>) {
-        let Some(busy) = busy.filter(|_| self.settings.quantum.is_none()) else { return };
-        if let Some((clock_before, busy_before)) = self.looked.replace((clock, busy))
-            && clock > clock_before
-        {
-            self.load = Some(((busy - busy_before) as f64 / (clock - clock_before) as f64).min(1.0));
-        }
     }
 
     /// What a block that is read unasked costs, in hits: nothing while storage is idle, one when it is never idle.
@@ -309,21 +287,33 @@ impl Vrm {
         self.follow(u32::MAX, None, None, side);
     }
 
-    /// Looks at what the room is worth, and would be with a unit less or more; gives the best mapping of it.
-    pub fn weigh(&mut self) -> Mapping {
-        let most = self.settings.fragments;
-        // What was never hit is worth nothing, and of equal units the first are taken: those further back cannot be.
+    /// The best mapping of so many units.
+    fn best(&mut self, units: usize) -> Mapping {
+        // Units without a hit are worth nothing, and of equal units the first are taken: those further back cannot be.
         let hit = self.values.iter().rposition(|&value| value > 0.0).map_or(0, |last| last + 1);
-        let known = (hit + self.units + 2).min(self.most_units);
+        let known = (hit + units + 1).min(self.most_units);
         self.reach(known);
-        let map = |units: usize| fragments::map_at(self.price(), self.beyond, &self.values[..known], units, most);
-        let best = map(self.units);
-        let now = self.counted(&best);
+        fragments::map_at(self.price(), self.beyond, &self.values[..known], units, self.settings.fragments)
+    }
+
+    /// Finds the best mappings of one unit less, as many and one more, and what the changes are worth.
+    pub fn weigh(&mut self) {
+        let now = self.best(self.units);
+        let value = self.counted(&now);
+        self.stake = Stake::default();
+        self.weighed.clear();
         // The last unit stays.
-        let loss = (self.units > 1).then(|| now - self.counted(&map(self.units - 1)));
-        let gain = (self.units < self.most_units).then(|| self.counted(&map(self.units + 1)) - now);
-        self.stake = Stake { loss, gain };
-        best
+        if self.units > 1 {
+            let less = self.best(self.units - 1);
+            self.stake.loss = Some(value - self.counted(&less));
+            self.weighed.push((self.units - 1, less));
+        }
+        if self.units < self.most_units {
+            let more = self.best(self.units + 1);
+            self.stake.gain = Some(self.counted(&more) - value);
+            self.weighed.push((self.units + 1, more));
+        }
+        self.weighed.push((self.units, now));
     }
 
     pub fn stake(&self) -> Stake {
@@ -356,7 +346,8 @@ impl Vrm {
 
     /// Decides which positions are mapped; gives those that were.
     pub fn map(&mut self, unit: u32) -> Vec<Range<u32>> {
-        let mapping = self.weigh();
+        let weighed = std::mem::take(&mut self.weighed).into_iter().find(|(units, _)| *units == self.units);
+        let mapping = weighed.map_or_else(|| self.best(self.units), |(_, mapping)| mapping);
         let blocks = |unit_at: usize| u32::try_from(unit_at as u64 * u64::from(unit)).unwrap_or(u32::MAX);
         let runs: Vec<Range<u32>> = mapping.runs.iter().map(|run| blocks(run.start)..blocks(run.end)).collect();
         if self.load.is_some() && !self.pays(mapping.value, &runs, unit) {
