@@ -63,6 +63,21 @@ fn sizes_and_parts_that_do_not_fit_are_refused() {
     }
 }
 
+/// A read four times as long as the cache is one request that misses, and four accesses to storage.
+#[test]
+fn reads_and_writes_make_accesses() {
+    let folder = Folder::new();
+    let long = "O,/d/long,0,0,262144,\nR,/d/long,0,262144,262144,datafile\n";
+    let trace = folder.file("t.csv", format!("{TRACE}{long}"));
+    for policy in ["unix", "attribute"] {
+        let row = hotset(&["simulate", &trace, "-p", policy, "-s", "64K", "--json", "-"]).rows().remove(0);
+        let classes = row["classes"].as_array().unwrap();
+        let sum = |field: &str| classes.iter().map(|class| class[field].as_u64().unwrap()).sum::<u64>();
+        assert_eq!(Value::from(sum("read_accesses") + sum("write_backs")), row["disk_accesses"], "{row}");
+        assert_eq!(Value::from(sum("read_accesses") - 3), row["read_request_misses"], "{row}");
+    }
+}
+
 #[test]
 fn an_experiment_prints_the_papers_figures_beside_ours() {
     let folder = Folder::new();

@@ -51,6 +51,17 @@ pub struct Metadata {
     /// Every component of a path costs a look-up; without it only the last one does, and a name cache holds the
     /// others.
     pub full_lookup: bool,
-    /// The first read through an open writes the inode, and so does the first write.
-    pub access_times: bool,
+    /// When a use of a file writes its inode.
+    pub access_times: AccessTimes,
+}
+
+/// When the first read and the first write through an open write the inode, besides changes of names.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum AccessTimes {
+    /// Always.
+    Strict,
+    /// The first write always; the first read only if the file was written since its last one, or was not read before.
+    Relatime,
+    /// Never.
+    Off,
 }

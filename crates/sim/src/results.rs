@@ -229,6 +229,10 @@ pub struct NamedClass {
     /// Its counts.
     #[serde(flatten)]
     pub counts: Counts,
+    /// Reading accesses to storage: a request that misses is as many as it has pieces with a miss. Absent in rows of
+    /// earlier versions.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub read_accesses: Option<u64>,
     /// Its blocks written to storage.
     pub write_backs: u64,
     /// Bytes read from storage.
@@ -243,6 +247,7 @@ impl NamedClass {
             name: tally.name.clone(),
             block_bytes: tally.block_bytes,
             counts: Counts::new(&tally.counters, true),
+            read_accesses: Some(tally.read_accesses),
             write_backs: tally.write_backs,
             bytes_read: tally.blocks_read * tally.block_bytes,
             bytes_written: tally.write_backs * tally.block_bytes,

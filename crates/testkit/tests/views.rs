@@ -69,6 +69,19 @@ const SHOWN: &[Shown] = &[
         &["read directory by 128", "read inode by 128", "read datafile by 4096", "write datafile by 4096"],
     ),
     (
+        "attribute(atime=relatime)",
+        &[(Op::Open, "/f", 1), (Op::Read, "/f", 1), (Op::Open, "/f", 1), (Op::Read, "/f", 1)],
+        &[
+            "read directory by 128",
+            "read inode by 128",
+            "write inode by 128",
+            "read datafile by 4096",
+            "read directory by 128",
+            "read inode by 128",
+            "read datafile by 4096",
+        ],
+    ),
+    (
         "unix(atime=off)",
         &[(Op::Open, "/f", 1), (Op::Read, "/f", 1)],
         &["read directory by 4096", "read inode by 128", "read datafile by 4096"],

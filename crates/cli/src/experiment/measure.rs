@@ -16,8 +16,11 @@ pub(super) enum Measure {
     HitRatio,
     /// Missed reading requests per reading request.
     ReadRequestMissRatio,
-    /// Reading requests that miss.
+    /// Reading requests that miss; where a scheme tells classes apart, in pieces of at most its size, so that these and
+    /// [`Measure::WriteBacks`] make [`Measure::DiskAccesses`].
     ReadRequestMisses,
+    /// Missed requests per request, reads and writes.
+    RequestMissRatio,
     /// Blocks written to storage.
     WriteBacks,
     /// Blocks written to storage per writing request.
@@ -53,6 +56,7 @@ impl Measure {
             Measure::HitRatio => "hit ratio in %",
             Measure::ReadRequestMissRatio => "missed read requests in %",
             Measure::ReadRequestMisses => "missed read requests",
+            Measure::RequestMissRatio => "missed requests in %",
             Measure::WriteBacks => "blocks written back",
             Measure::WriteBackRatio => "blocks written back per 100 write requests",
             Measure::DiskAccesses => "accesses to storage",
@@ -128,7 +132,8 @@ impl Measure {
         match self {
             Measure::HitRatio => ratio(sums.hits, sums.references),
             Measure::ReadRequestMissRatio => ratio(sums.read_request_misses, sums.read_requests),
-            Measure::ReadRequestMisses => Some(sums.read_request_misses as f64),
+            Measure::RequestMissRatio => ratio(sums.request_misses, sums.requests),
+            Measure::ReadRequestMisses => Some(sums.read_accesses as f64),
             Measure::WriteBacks => Some(sums.write_backs as f64),
             Measure::WriteBackRatio => ratio(sums.write_backs, sums.write_requests),
             Measure::DiskAccesses => Some(sums.disk_accesses as f64),
@@ -155,8 +160,10 @@ impl Measure {
         match (self, value) {
             (_, None) => "-".to_owned(),
             (Measure::BytesRead, Some(bytes)) => human::bytes(bytes as u64),
-            (Measure::HitRatio | Measure::ReadRequestMissRatio | Measure::WriteBackRatio, Some(ratio))
-            | (Measure::TransfersPerReference | Measure::DiskUse, Some(ratio)) => human::percent(ratio),
+            (Measure::HitRatio | Measure::ReadRequestMissRatio | Measure::RequestMissRatio, Some(ratio))
+            | (Measure::WriteBackRatio | Measure::TransfersPerReference | Measure::DiskUse, Some(ratio)) => {
+                human::percent(ratio)
+            }
             (Measure::FinishSeconds | Measure::ServiceMilliseconds, Some(time)) => format!("{time:.2}"),
             (Measure::RefaultDistanceToClock, Some(ratio)) => format!("{ratio:.3}"),
             (_, Some(rate)) if self.is_of_memory() => format!("{rate:.2}"),
@@ -192,8 +199,11 @@ impl Measure {
 struct Sums {
     references: u64,
     hits: u64,
+    requests: u64,
+    request_misses: u64,
     read_requests: u64,
     read_request_misses: u64,
+    read_accesses: u64,
     write_requests: u64,
     write_backs: u64,
     disk_accesses: u64,
@@ -208,9 +218,11 @@ impl Sums {
     fn of(row: &Row) -> Sums {
         let counts = &row.counts;
         let write_backs = row.write_backs.unwrap_or(0);
+        let disk_accesses = row.disk_accesses.unwrap_or(counts.read_request_misses + write_backs);
         Sums {
             write_backs,
-            disk_accesses: row.disk_accesses.unwrap_or(counts.read_request_misses + write_backs),
+            read_accesses: disk_accesses - write_backs,
+            disk_accesses,
             bytes_read: row.bytes_read.unwrap_or(counts.misses * row.block_bytes.unwrap_or(1)),
             transfers: counts.misses + row.extra_reads.unwrap_or(0) + write_backs,
             finish_seconds: row.finish_seconds,
@@ -223,17 +235,24 @@ impl Sums {
     /// `None` if the row has none of these classes. A class that occurs in no reference adds nothing.
     fn of_classes(row: &Row, classes: &[String]) -> Option<Sums> {
         let named = row.classes.iter().filter(|class| classes.contains(&class.name));
-        let sums = named.map(|class| Sums {
-            write_backs: class.write_backs,
-            disk_accesses: class.counts.read_request_misses + class.write_backs,
-            bytes_read: class.bytes_read,
-            ..Sums::of_counts(&class.counts)
+        let sums = named.map(|class| {
+            let read_accesses = class.read_accesses.unwrap_or(class.counts.read_request_misses);
+            Sums {
+                write_backs: class.write_backs,
+                read_accesses,
+                disk_accesses: read_accesses + class.write_backs,
+                bytes_read: class.bytes_read,
+                ..Sums::of_counts(&class.counts)
+            }
         });
         sums.reduce(|one, other| Sums {
             references: one.references + other.references,
             hits: one.hits + other.hits,
+            requests: one.requests + other.requests,
+            request_misses: one.request_misses + other.request_misses,
             read_requests: one.read_requests + other.read_requests,
             read_request_misses: one.read_request_misses + other.read_request_misses,
+            read_accesses: one.read_accesses + other.read_accesses,
             write_requests: one.write_requests + other.write_requests,
             write_backs: one.write_backs + other.write_backs,
             disk_accesses: one.disk_accesses + other.disk_accesses,
@@ -246,8 +265,11 @@ impl Sums {
         Sums {
             references: counts.references,
             hits: counts.hits,
+            requests: counts.requests,
+            request_misses: counts.request_misses,
             read_requests: counts.read_requests,
             read_request_misses: counts.read_request_misses,
+            read_accesses: counts.read_request_misses,
             write_requests: counts.write_requests.unwrap_or(0),
             ..Sums::default()
         }

@@ -34,9 +34,9 @@ fn render_rules() -> Vec<Rule> {
 }
 
 /// Read once per launch: programs and their settings, and the scenes.
-const CONFIG_FILES: [&str; 22] = [
+const CONFIG_FILES: [&str; 23] = [
     "*.py", "*.pyc", "*.so", "*.so.*", "*.conf", "*.cfg", "*.ini", "*.json", "*.xml", "*.ttf", "*.pak", "*.dat",
-    "*.cube", "*.spi1d", "*.blend", "*.abc", "*.obj", "*.fbx", "*.usd", "*.usda", "*.usdc", "*.mtl",
+    "*.cube", "*.spi1d", "*.spi3d", "*.blend", "*.abc", "*.obj", "*.fbx", "*.usd", "*.usda", "*.usdc", "*.mtl",
 ];
 
 /// The built-in rules, those with a parameter at its default.
@@ -95,6 +95,7 @@ mod tests {
         let class = |path, op| class_of(render(), path, Kind::Datafile, 1, op);
         assert_eq!(class("/usr/lib/libm.so.6", Op::Map), "config");
         assert_eq!(class("/home/me/scene.blend", Op::Read), "config");
+        assert_eq!(class("/opt/luts/film.spi3d", Op::Read), "config");
         assert_eq!(class("/home/me/wood.JPG", Op::Read), "texture");
         assert_eq!(class("/tmp/frame0001.png", Op::Write), "output");
     }

@@ -62,7 +62,7 @@ const LOOKUP: Param = Param {
     key: "lookup",
     kind: ParamKind::Word(&["last", "full"]),
     default: "last",
-    doc: "naming a file reads directory and inode of its last component, or of every one (full)",
+    doc: "naming a file reads directory and inode of its last component, or of every one (full, paper)",
 };
 
 const PIECES: Param = Param {
@@ -74,7 +74,7 @@ const PIECES: Param = Param {
 
 const ACCESS_TIMES: Param = Param {
     key: "atime",
-    kind: ParamKind::Word(&["strict", "off"]),
+    kind: ParamKind::Word(&["strict", "relatime", "off"]),
     default: "strict",
-    doc: "the first read and the first write through an open write the inode (strict), or not",
+    doc: "the first read and the first write through an open write the inode (strict, paper), only the first read since the last write does (relatime, as in Linux), or none (off)",
 };

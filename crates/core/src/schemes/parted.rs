@@ -7,7 +7,7 @@ use crate::classify::{Class, Rules};
 use crate::policies::lru::Lru;
 use crate::policy::{Args, Effects, Info, Needs, OnePass, Outcome, Policy, Reference, Setup, Slot};
 use crate::spec::{SpecError, Value};
-use crate::view::{Metadata, Parts, View};
+use crate::view::{AccessTimes, Metadata, Parts, View};
 
 /// What tells one parted scheme from another.
 pub trait Scheme: Send + 'static {
@@ -84,7 +84,12 @@ pub(super) fn total_bytes(args: &Args, name: &str, capacity: u32) -> Result<u64,
 
 /// What naming a file touches, by the parameters that say so.
 pub(super) fn metadata(args: &Args) -> Metadata {
-    Metadata { full_lookup: args.word("lookup") == "full", access_times: args.word("atime") == "strict" }
+    let access_times = match args.word("atime") {
+        "strict" => AccessTimes::Strict,
+        "relatime" => AccessTimes::Relatime,
+        _ => AccessTimes::Off,
+    };
+    Metadata { full_lookup: args.word("lookup") == "full", access_times }
 }
 
 impl<S: Scheme> Policy for Parted<S> {

@@ -8,14 +8,18 @@
 //!
 //! Paper: Shin, Cho, Bahn, "A rendering buffer cache" (2020).
 //!
-//! Deviations and readings. The random area has 16 blocks, the paper's 64K, at most a tenth of the cache, unless
-//! `random` is given; of the rest 90% are for textures. Each area keeps at least one block; of two blocks T1 and C1
-//! have one each, a single one is T1's. A shadow holds as many blocks as its area leaves of the cache. A hit in T2
-//! takes room from C1, one in C2 or O2 from T1, `step` blocks (paper: not stated, here 1), or none at all if less than
-//! `min_frac` were left. A block may be in T2 and O2 at once: with `hits=first` only T2 counts. A block that is missed
-//! leaves all shadows. Areas are cut to their new sizes before it enters, since it would be the first to leave again. A
-//! missed block enters the area of its class, also one that O2 remembers: O1 takes only what T1 gives up. A class that
-//! is none of the three counts as texture.
+//! Deviations and readings. The random area starts with 16 blocks, the paper's 64K, at most a tenth of the cache, unless
+//! `random` is given; of the rest 90% are for textures. Each area's room is at least one block; of two blocks T1 and C1
+//! have one each, a single one is T1's. A shadow holds as many blocks as its area's room leaves of the cache. A hit in
+//! T2 takes room from C1, one in C2 or O2 from T1, `step` blocks (paper: not stated, here 1), or none at all if less
+//! than `min_frac` were left. A block may be in T2 and O2 at once: with `hits=first` only T2 counts. A block that is
+//! missed leaves all shadows and enters the area of its class, also one that O2 remembers: O1 takes only what T1 gives
+//! up. A class that is none of the three counts as texture.
+//!
+//! The paper evicts "if free space is necessary", and all its policies hit alike in a cache that holds everything. So a
+//! block that leaves its area stays in a free frame while there is one: a reference to it is a hit, although areas and
+//! shadows go on as if it had missed. When an area needs a frame, the block that left its area last gives it up. In a
+//! full cache this is the published scheme, and it never hits less than areas that keep to their rooms.
 //!
 //! Taken literally, a block that leaves O1 enters O2. Then every block of a long loop goes from T1 through O1 to O2, O2
 //! is hit all the time, O1 takes all the room and the cache becomes LRU. So by default (`shadow=dedupe`) a block that
@@ -23,24 +27,24 @@
 //! `shadow=literal` is the published rule, which forgets the block in T2 when it is hit in O1; `shadow=fixed` is the
 //! same with an O2 of 16 blocks. `adapt=off` keeps the first division and no shadows.
 //!
-//! The published rule counts every shadow hit alike, and also says that room is given by "the period of the loops,
-//! which reflects the gain of the loop per unit time when it is cached". `weight=period` is our reading of that: a hit
-//! in a shadow moves `step` blocks if the loop of its area is the shortest of the three, and as much less as it is
-//! longer. The period of a loop is the mean time, in references, between two uses of a block that the shadow remembers;
-//! parts of blocks are kept until they are a whole one.
+//! The published rule for shadow hits counts them alike (`weight=step`). The paper also gives room by "the period of the
+//! loops, which reflects the gain of the loop per unit time when it is cached", which is the default here
+//! (`weight=period`): a shadow hit moves `step` blocks if the loop of its area is the shortest of the three, and
+//! proportionally fewer if it is longer. The period of a loop is the mean time, in references, between two uses of a
+//! block that the shadow remembers; fractions of a block are carried over.
 //!
 //! A block whose file becomes output after it came in leaves the cache at its next reference, which is no hit. A resize
 //! adds to the areas, or takes from them, what the first division of the new size has more or less than that of the old
 //! one, so what was learnt stays.
 //!
 //! Cost: a hit in T1 or C1 is one test and one append to a log. A miss of a texture moves up to three blocks: T1 to O1,
-//! O1 out, T2's oldest out. Memory: 8 bytes a slot, 72 to 144 bytes a block of the cache, of which half are the
+//! O1 out, T2's oldest out. Memory: 12 bytes a slot, 72 to 144 bytes a block of the cache, of which half are the
 //! shadows.
 //!
-//! When not to use it: anything without classes, or whose loops change: MRU never lets go of dead blocks. When a
-//! program is launched again, every configuration block is found in C2 and takes room from T1, though it is not wanted
-//! until the next launch: with few launches `adapt=off` does better. In a small cache random textures that it could not
-//! hold anyway take the room of the loop by way of O2; `shadow=fixed` bounds that. See docs/render.md for figures.
+//! When not to use it: anything without classes, or whose loops change: MRU never evicts dead blocks. With few launches
+//! `weight=step` takes room from the textures at each launch, for configuration that is not read again until the next
+//! one. In a small cache random textures that it could not hold anyway take the room of the loop by way of O2;
+//! `shadow=fixed` bounds that. docs/schemes/render.md has figures.
 
 mod periods;
 
@@ -62,20 +66,32 @@ const AREAS: usize = 3;
 /// The tag of an area is its number, that of its shadow is this more.
 const SHADOW: usize = AREAS;
 
+/// The tag of the blocks in free frames.
+const SPARE: Tag = 2 * AREAS as Tag;
+
 /// Blocks of the random area unless told otherwise (paper: 64 KB), and of O2 where that is fixed.
 const RANDOM_BLOCKS: u32 = 16;
 
-/// A slot has two places side by side, so that one fetch brings both: in an area, C2 or O2...
+/// Places of a slot, side by side, so that one fetch brings all: in an area, C2 or O2...
 #[inline(always)]
 fn in_area(slot: Slot) -> Slot {
-    2 * slot
+    PLACES * slot
 }
 
-/// ...and in T2, which remembers blocks that are in O1.
+/// ...in T2, which remembers blocks that are in O1...
 #[inline(always)]
 fn in_t2(slot: Slot) -> Slot {
-    2 * slot + 1
+    PLACES * slot + 1
 }
+
+/// ...and among the blocks that stay in free frames, which shadows remember.
+#[inline(always)]
+fn in_spare(slot: Slot) -> Slot {
+    PLACES * slot + 2
+}
+
+/// Places of a slot.
+const PLACES: u32 = 3;
 
 /// The place of `slot` in the shadow of `area`.
 #[inline(always)]
@@ -101,6 +117,8 @@ pub struct Render {
     areas: [Queue; AREAS],
     /// T2, C2 and O2, from the first to enter to the last. The mark of a block in T2 says that it was hit in O1.
     shadows: [Queue; AREAS],
+    /// Blocks that have left their areas and stay in free frames, from the first to leave to the last.
+    spare: Queue,
     /// Where the periods of loops count.
     periods: Option<Periods>,
 }
@@ -182,9 +200,9 @@ impl Policy for Render {
             },
             Param {
                 key: "weight",
-                kind: ParamKind::Word(&["step", "period"]),
-                default: "step",
-                doc: "what shadow hits count: all alike (the paper's rule), or less the longer the period of their loop is (the gain a unit of time of the paper's text)",
+                kind: ParamKind::Word(&["period", "step"]),
+                default: "period",
+                doc: "what shadow hits count: less the longer the period of their loop is (the paper's gain per unit time), or all alike (step, the paper's rule for shadow hits)",
             },
             Param {
                 key: "min_frac",
@@ -212,9 +230,10 @@ impl Policy for Render {
             step: setup.args.count("step") as u32,
             least: least(setup.args, setup.capacity)?,
             room: first_division(setup.args, setup.capacity)?,
-            places: Places::new(2 * setup.slots),
+            places: Places::new(PLACES * setup.slots),
             areas: std::array::from_fn(|area| Queue::new(area as Tag, 0)),
             shadows: std::array::from_fn(|area| Queue::new((SHADOW + area) as Tag, 0)),
+            spare: Queue::new(SPARE, 0),
             periods: (setup.args.word("weight") == "period").then(|| Periods::new(setup.slots)),
         };
         render.fit_queues();
@@ -268,8 +287,9 @@ impl Policy for Render {
         if area < AREAS {
             self.areas[area].take(&mut self.places, in_area(slot));
         }
+        let was_spare = self.take_spare(slot);
         let remembered = self.leave_shadows(slot).contains(&true);
-        if area < AREAS || remembered {
+        if area < AREAS || was_spare || remembered {
             fx.forget(slot);
         }
     }
@@ -284,10 +304,13 @@ impl Policy for Render {
         self.least = least(&self.args, capacity).expect("new accepted the same arguments");
         self.fit_queues();
         self.cut_all(fx);
+        while self.len() > capacity {
+            self.evict_spare(fx);
+        }
     }
 
     fn grow(&mut self, slots: u32) {
-        self.places.grow(2 * slots);
+        self.places.grow(PLACES * slots);
         if let Some(periods) = &mut self.periods {
             periods.grow(slots);
         }
@@ -295,22 +318,24 @@ impl Policy for Render {
     }
 
     fn contains(&self, slot: Slot) -> bool {
-        (self.places.tag(in_area(slot)) as usize) < AREAS
+        (self.places.tag(in_area(slot)) as usize) < AREAS || self.is_spare(slot)
     }
 
     fn len(&self) -> u32 {
-        self.areas.iter().map(Queue::len).sum()
+        self.areas.iter().map(Queue::len).sum::<u32>() + self.spare.len()
     }
 
     fn validate(&self) {
         assert_eq!(self.room.iter().map(|&room| u64::from(room)).sum::<u64>(), self.capacity.into(), "rooms");
+        assert!(self.len() <= self.capacity, "more blocks than frames");
+        self.spare.validate(&self.places);
         for area in 0..AREAS {
             self.areas[area].validate(&self.places);
             self.shadows[area].validate(&self.places);
             assert!(self.areas[area].len() <= self.room[area], "area {area} exceeds its room");
             assert!(self.shadows[area].len() <= self.shadow_room(area), "shadow {area} exceeds its room");
         }
-        for slot in self.shadows[TEXTURE].iter().map(|place| place / 2) {
+        for slot in self.shadows[TEXTURE].iter().map(|place| place / PLACES) {
             let area = self.places.tag(in_area(slot)) as usize;
             assert!(area >= RANDOM, "T2 remembers a block of T1 or C1");
             assert_ne!(area, SHADOW + CONFIG, "a block in T2 and C2");
@@ -327,8 +352,9 @@ impl Render {
 
     /// Rings large enough for all that areas and shadows may come to hold.
     fn fit_queues(&mut self) {
-        let slots = self.places.slots() / 2;
+        let slots = self.places.slots() / PLACES;
         let bound = self.capacity.min(slots);
+        self.spare.grow(&mut self.places, bound);
         for area in 0..AREAS {
             let remembered = match self.mode {
                 Mode { adapts: false, .. } => 0,
@@ -354,6 +380,8 @@ impl Render {
         let area = self.places.tag(in_area(slot)) as usize;
         if area < AREAS {
             self.areas[area].take(&mut self.places, in_area(slot));
+        }
+        if area < AREAS || self.take_spare(slot) {
             fx.evict(slot);
         }
         self.leave_shadows(slot);
@@ -380,12 +408,53 @@ impl Render {
     fn miss(&mut self, slot: Slot, area: usize, time: u64, fx: &mut impl Effects) -> Outcome {
         self.recall(slot, time, fx);
         let Some(others) = self.room[area].checked_sub(1) else {
+            if self.is_spare(slot) {
+                return Outcome::Hit;
+            }
             fx.forget(slot);
             return Outcome::Bypassed;
         };
+        let was_spare = self.take_spare(slot);
         self.cut(area, others, fx);
+        while self.len() >= self.capacity {
+            self.evict_spare(fx);
+        }
         self.areas[area].push(&mut self.places, in_area(slot));
-        Outcome::Admitted
+        if was_spare { Outcome::Hit } else { Outcome::Admitted }
+    }
+
+    /// True if the block stays in a free frame.
+    #[inline(always)]
+    fn is_spare(&self, slot: Slot) -> bool {
+        self.places.tag(in_spare(slot)) == SPARE
+    }
+
+    /// Takes a block out of the free frames; false if it is in none.
+    #[inline(always)]
+    fn take_spare(&mut self, slot: Slot) -> bool {
+        let is_spare = self.is_spare(slot);
+        if is_spare {
+            self.spare.take(&mut self.places, in_spare(slot));
+        }
+        is_spare
+    }
+
+    /// The block that left its area last gives its frame up.
+    #[inline(always)]
+    fn evict_spare(&mut self, fx: &mut impl Effects) {
+        let place =
+            self.spare.pop_youngest(&mut self.places).expect("areas keep to their rooms, the capacity together");
+        let slot = place / PLACES;
+        fx.evict(slot);
+        self.forget_unless_placed(slot, fx);
+    }
+
+    /// Gives the slot up if no area, shadow or free frame has its block.
+    #[inline(always)]
+    fn forget_unless_placed(&self, slot: Slot, fx: &mut impl Effects) {
+        if [in_area(slot), in_t2(slot), in_spare(slot)].iter().all(|&place| self.places.tag(place) == ABSENT) {
+            fx.forget(slot);
+        }
     }
 
     /// Moves room to the areas whose shadows remember the block that is missed.
@@ -449,26 +518,26 @@ impl Render {
     fn pass_on(&mut self, fx: &mut impl Effects) {
         let Some(place) = self.areas[TEXTURE].pop_youngest(&mut self.places) else { return };
         self.areas[RANDOM].push(&mut self.places, place);
-        self.remember(TEXTURE, place / 2, fx);
+        self.remember(TEXTURE, place / PLACES, fx);
         while self.areas[RANDOM].len() > self.room[RANDOM] {
             self.evict_random(fx);
         }
     }
 
-    /// The block used last in C1 leaves.
+    /// The block used last in C1 leaves the area.
     #[inline(always)]
     fn evict_config(&mut self, fx: &mut impl Effects) {
         let Some(place) = self.areas[CONFIG].pop_youngest(&mut self.places) else { return };
-        fx.evict(place / 2);
-        self.remember(CONFIG, place / 2, fx);
+        self.spare.push(&mut self.places, in_spare(place / PLACES));
+        self.remember(CONFIG, place / PLACES, fx);
     }
 
-    /// The block not used for longest in O1 leaves.
+    /// The block not used for longest in O1 leaves the area.
     #[inline(always)]
     fn evict_random(&mut self, fx: &mut impl Effects) {
         let Some(place) = self.areas[RANDOM].pop_oldest(&mut self.places) else { return };
-        let slot = place / 2;
-        fx.evict(slot);
+        let slot = place / PLACES;
+        self.spare.push(&mut self.places, in_spare(slot));
         if !self.mode.dedupes || self.places.tag(in_t2(slot)) == ABSENT {
             self.remember(RANDOM, slot, fx);
         }
@@ -486,10 +555,7 @@ impl Render {
     fn cut_shadow(&mut self, area: usize, fx: &mut impl Effects) {
         while self.shadows[area].len() > self.shadow_room(area) {
             let Some(place) = self.shadows[area].pop_oldest(&mut self.places) else { return };
-            let slot = place / 2;
-            if self.places.tag(in_area(slot)) == ABSENT && self.places.tag(in_t2(slot)) == ABSENT {
-                fx.forget(slot);
-            }
+            self.forget_unless_placed(place / PLACES, fx);
         }
     }
 }

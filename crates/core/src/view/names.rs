@@ -3,7 +3,7 @@
 
 use hashbrown::{HashMap, HashSet};
 
-use super::Metadata;
+use super::{AccessTimes, Metadata};
 use crate::request::{Kind, Op, Request};
 
 /// An inode or a directory.
@@ -48,6 +48,8 @@ pub struct Names {
     /// Files that nobody has read, or written, since they were opened last.
     unread: HashSet<u32>,
     unwritten: HashSet<u32>,
+    /// Files whose inode notes a read after the last write.
+    accessed: HashSet<u32>,
 }
 
 /// One directory.
@@ -69,6 +71,7 @@ impl Names {
             gone: HashSet::new(),
             unread: HashSet::new(),
             unwritten: HashSet::new(),
+            accessed: HashSet::new(),
         }
     }
 
@@ -79,7 +82,7 @@ impl Names {
 
     /// The number of a file may be another file's from now on.
     pub fn forget(&mut self, file: u32) {
-        for files in [&mut self.gone, &mut self.unread, &mut self.unwritten] {
+        for files in [&mut self.gone, &mut self.unread, &mut self.unwritten, &mut self.accessed] {
             files.remove(&file);
         }
     }
@@ -179,7 +182,17 @@ impl Names {
     /// The first read or write through an open notes the time in the inode.
     fn first_use(&mut self, file: u32, write: bool, out: &mut Vec<Touch>) {
         let fresh = if write { &mut self.unwritten } else { &mut self.unread };
-        if self.metadata.access_times && fresh.remove(&file) {
+        let is_first = fresh.remove(&file);
+        let is_noted = match self.metadata.access_times {
+            AccessTimes::Off => false,
+            AccessTimes::Strict => is_first,
+            AccessTimes::Relatime if write => {
+                self.accessed.remove(&file);
+                is_first
+            }
+            AccessTimes::Relatime => is_first && self.accessed.insert(file),
+        };
+        if is_noted {
             out.push(Touch { write: true, ..inode(Object::File(file)) });
         }
     }
@@ -205,7 +218,7 @@ mod tests {
     use super::*;
     use crate::request::FLAG_FAILED;
 
-    const LAST: Metadata = Metadata { full_lookup: false, access_times: true };
+    const LAST: Metadata = Metadata { full_lookup: false, access_times: AccessTimes::Strict };
 
     fn request(op: Op, file: u32) -> Request {
         Request { op: op as u8, file, ..Request::default() }
@@ -237,7 +250,7 @@ mod tests {
 
     #[test]
     fn every_component_costs_if_there_is_no_name_cache() {
-        let mut names = Names::new(Metadata { full_lookup: true, access_times: true });
+        let mut names = Names::new(Metadata { full_lookup: true, access_times: AccessTimes::Strict });
         let touches = touched(&mut names, request(Op::Open, 1), "/usr/lib/x");
         assert_eq!(touches.iter().map(|touch| touch.0).collect::<String>(), "dididi");
     }
@@ -250,9 +263,28 @@ mod tests {
         assert_eq!(touched(&mut names, request(Op::Read, 1), "/f"), []);
         assert_eq!(touched(&mut names, request(Op::Write, 1), "/f"), [('i', 'w', 0)]);
         assert_eq!(touched(&mut names, request(Op::Write, 2), "/g"), [], "its open is not in the trace");
-        let mut careless = Names::new(Metadata { full_lookup: false, access_times: false });
+        let mut careless = Names::new(Metadata { full_lookup: false, access_times: AccessTimes::Off });
         touched(&mut careless, request(Op::Open, 1), "/f");
         assert_eq!(touched(&mut careless, request(Op::Read, 1), "/f"), []);
+    }
+
+    #[test]
+    fn relatime_notes_a_read_once_until_the_file_is_written() {
+        let mut names = Names::new(Metadata { full_lookup: false, access_times: AccessTimes::Relatime });
+        let written = [('i', 'w', 0)];
+        for (op, noted) in
+            [(Op::Read, &written[..]), (Op::Read, &[]), (Op::Write, &written), (Op::Read, &written), (Op::Map, &[])]
+        {
+            touched(&mut names, request(Op::Open, 1), "/f");
+            assert_eq!(touched(&mut names, request(op, 1), "/f"), noted, "{op:?}");
+        }
+        // A write that is not the first of its open makes the next read the first of its kind, too.
+        touched(&mut names, request(Op::Open, 1), "/f");
+        assert_eq!(touched(&mut names, request(Op::Write, 1), "/f"), written);
+        assert_eq!(touched(&mut names, request(Op::Read, 1), "/f"), written);
+        assert_eq!(touched(&mut names, request(Op::Write, 1), "/f"), []);
+        touched(&mut names, request(Op::Open, 1), "/f");
+        assert_eq!(touched(&mut names, request(Op::Read, 1), "/f"), written);
     }
 
     #[test]

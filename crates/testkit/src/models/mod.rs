@@ -315,8 +315,8 @@ pub static MODELS: &[Row] = &[
             "texture=60%, random=3, hits=all, step=1000000000",
             "adapt=off, random=40%",
             "min_frac=30%, random=30%, texture=50%, step=2",
-            "weight=period",
-            "weight=period, hits=all, step=3, shadow=literal",
+            "weight=step",
+            "weight=step, hits=all, step=3, shadow=literal",
         ],
     )
     .in_worlds(&[World::PLAIN, World { class_lasts: 40, ..World::PLAIN }]),

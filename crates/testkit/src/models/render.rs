@@ -20,6 +20,8 @@ pub(super) struct Render {
     o2: VecDeque<u32>,
     /// Blocks in O1 whose stay in T2 has been counted.
     counted: BTreeSet<u32>,
+    /// Blocks that have left their areas and stay in free frames.
+    spare: Vec<u32>,
     evicted: Vec<u32>,
     /// When each block was referenced last.
     uses: BTreeMap<u32, u64>,
@@ -70,6 +72,7 @@ impl Model for Render {
             c2: VecDeque::new(),
             o2: VecDeque::new(),
             counted: BTreeSet::new(),
+            spare: Vec::new(),
             evicted: Vec::new(),
             uses: BTreeMap::new(),
             loops: BTreeMap::new(),
@@ -85,14 +88,15 @@ impl Model for Render {
             return Step { evicted: evicted.into_iter().collect(), ..Step::bypassed() };
         }
         let hit = self.resident().contains(&key);
+        let is_in_area = hit && !self.spare.contains(&key);
         self.adapt(key, reference.time);
         self.uses.insert(key, reference.time);
-        if !hit {
+        if !is_in_area {
             self.leave_shadows(key);
         }
         self.cut();
-        let bypassed = !hit && !self.insert(key, class == "config");
-        if hit {
+        let bypassed = !is_in_area && !self.insert(key, class == "config") && !hit;
+        if is_in_area {
             let area = [&mut self.t1, &mut self.c1, &mut self.o1].into_iter().find(|area| area.contains(&key));
             let area = area.expect("the block that is hit is safe");
             area.retain(|&other| other != key);
@@ -105,6 +109,7 @@ impl Model for Render {
         for area in [&mut self.t1, &mut self.c1, &mut self.o1] {
             area.retain(|&other| other != key);
         }
+        self.spare.retain(|&other| other != key);
         self.leave_shadows(key);
     }
 
@@ -115,11 +120,12 @@ impl Model for Render {
         self.room = Rooms::bounded(capacity, c1, o1);
         self.capacity = capacity;
         self.cut();
+        self.free_frames(capacity);
         std::mem::take(&mut self.evicted)
     }
 
     fn resident(&self) -> BTreeSet<u32> {
-        self.t1.iter().chain(&self.c1).chain(&self.o1).copied().collect()
+        self.t1.iter().chain(&self.c1).chain(&self.o1).chain(&self.spare).copied().collect()
     }
 }
 
@@ -186,9 +192,18 @@ impl Render {
         while !is_config && self.t1.len() >= room {
             self.evict_texture();
         }
+        self.spare.retain(|&other| other != key);
+        self.free_frames(self.capacity - 1);
         let area = if is_config { &mut self.c1 } else { &mut self.t1 };
         area.push_back(key);
         true
+    }
+
+    /// Blocks in free frames are evicted, the last to come first, until the cache has at most so many blocks.
+    fn free_frames(&mut self, most: usize) {
+        while self.resident().len() > most {
+            self.evicted.push(self.spare.pop().expect("areas alone are not too large"));
+        }
     }
 
     fn evict_texture(&mut self) {
@@ -203,14 +218,14 @@ impl Render {
 
     fn evict_config(&mut self) {
         let victim = self.c1.pop_back().expect("C1 is full");
-        self.evicted.push(victim);
+        self.spare.push(victim);
         self.c2.push_back(victim);
         self.trim("c2");
     }
 
     fn evict_random(&mut self) {
         let victim = self.o1.pop_front().expect("O1 is full");
-        self.evicted.push(victim);
+        self.spare.push(victim);
         self.counted.remove(&victim);
         if self.args.word("shadow") != "dedupe" || !self.t2.contains(&victim) {
             self.o2.push_back(victim);
