@@ -262,6 +262,7 @@ impl Held {
         let batch = Batch {
             requests: self.all.requests[..requests].to_vec(),
             file_sizes: self.all.file_sizes[..requests].to_vec(),
+            ..Batch::default()
         };
         let reader = Prefix { meta: self.meta.clone(), tables: self.tables.clone(), batch };
         let options = Options {

@@ -191,7 +191,7 @@ fn blind_policies() -> Vec<&'static str> {
 fn simulated(keys: &[u64], names: &[&str], capacity: u32) -> Vec<Tally> {
     let requests = keys.iter().map(|key| Request { offset: key * BLOCK, length: BLOCK as u32, ..Request::default() });
     let meta = Meta { format: "keys", addressing: Addressing::Bytes { unit: None }, has_time: false, has_ops: false };
-    let batch = Batch { requests: requests.collect(), file_sizes: Vec::new() };
+    let batch = Batch { requests: requests.collect(), ..Batch::default() };
     let reader = Keys(Some(batch), meta, Tables::default());
     let options = Options { block: Some(BlockSize::Bytes(BLOCK)), ..Options::default() };
     let (mut prepared, _) = prepare(Box::new(reader), &options, &Silent).unwrap();
@@ -253,7 +253,7 @@ fn what_is_simulated_in_bytes_is_what_runs() {
     };
     let plans: Vec<Plan> = names.iter().map(plan).collect();
     let simulated = [u64::MAX, 1].map(|memory_bytes| {
-        let batch = Batch { requests: keys.iter().map(request).collect(), file_sizes: Vec::new() };
+        let batch = Batch { requests: keys.iter().map(request).collect(), ..Batch::default() };
         let reader = Keys(Some(batch), meta.clone(), Tables::default());
         let options = Options { memory_bytes, keep_sizes: true, ..Options::default() };
         let (mut prepared, _) = prepare(Box::new(reader), &options, &Silent).unwrap();

@@ -1,11 +1,13 @@
 //! `hotset curve`: the hit ratio at every cache size.
 
+mod bytes;
 mod show;
 
-use clap::Args;
+use clap::{Args, ValueEnum};
 use hotset_core::policy::PolicySpec;
 use hotset_results::CURVE_COLUMNS;
 use hotset_sim::curve::{Curves, Points, Sample};
+use hotset_sim::results::Metric;
 
 use crate::failure::Failure;
 use crate::output::words;
@@ -22,13 +24,22 @@ Examples:
   hotset curve app.hst                              LRU and OPT, exact
   hotset curve huge.hst --policy lru --sample 0.01  LRU from one block in a hundred, with its error
   hotset curve app.hst --policy lru,arc,opt --points 30 --csv curves.csv
+  hotset curve cdn.oracleGeneral.zst --bytes --policy lru,s3-fifo   over bytes of objects of many sizes
   hotset curve app.hst --policy lru,s3-fifo,opt --report app.html")]
 pub(crate) struct Curve {
     #[command(flatten)]
     trace: OneTrace,
     /// Schemes, separated by commas. LRU and OPT take one pass for all sizes; any other is simulated at each point
-    #[arg(short, long, value_name = "SPEC", default_value = "lru,opt")]
-    policy: String,
+    /// [default: lru,opt, with --bytes lru]
+    #[arg(short, long, value_name = "SPEC")]
+    policy: Option<String>,
+    /// Sizes in bytes of objects, with hit ratios of references and of bytes, and a bound on both (PFOO-L). LRU takes
+    /// one pass from the largest object on, unless objects shrink or are removed
+    #[arg(long, conflicts_with_all = ["sample", "sample_size", "report"])]
+    bytes: bool,
+    /// What the curves tell of references
+    #[arg(long, value_name = "WHAT", default_value = "references", help_heading = "Results")]
+    metric: Told,
     /// Estimate the LRU curve from this share of the blocks (0.01, 1%), and say how far it may err
     #[arg(long, value_name = "RATE", value_parser = Sample::parse_rate, conflicts_with = "sample_size")]
     sample: Option<f64>,
@@ -57,11 +68,29 @@ pub(crate) struct Curve {
     seed: u64,
 }
 
+/// What curves tell: [`Metric`] as it is written.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum Told {
+    /// Those that hit
+    References,
+    /// Those that miss
+    Miss,
+}
+
+impl From<Told> for Metric {
+    fn from(told: Told) -> Metric {
+        match told {
+            Told::References => Metric::References,
+            Told::Miss => Metric::Misses,
+        }
+    }
+}
+
 impl Curve {
     pub(crate) fn run(self, typed: &str) -> Result<(), Failure> {
         self.results.check(None)?;
-        let policies =
-            PolicySpec::parse_list(&self.policy).map_err(|error| Failure::spec("--policy", &self.policy, &error))?;
+        let policy = self.policy.as_deref().unwrap_or(if self.bytes { "lru" } else { "lru,opt" });
+        let policies = PolicySpec::parse_list(policy).map_err(|error| Failure::spec("--policy", policy, &error))?;
         let name = self.trace.path.display().to_string();
         let page = self.report.prepare(std::slice::from_ref(&self.trace.path))?;
         let curves = Curves {
@@ -74,6 +103,14 @@ impl Curve {
         };
         let (opener, path) = (self.read.opener()?, &self.trace.path);
         select::check(path, &curves.selection)?;
+        if self.bytes {
+            let (drawn, rows) = curves.run_bytes(&name, || opener.open(path), &Terminal::default())?;
+            self.results.write(&CURVE_COLUMNS, &rows)?;
+            return match self.results.has_stdout() {
+                true => Ok(()),
+                false => bytes::show(&words::named(&name, &rows[0].choice), &drawn, self.metric.into()),
+            };
+        }
         let drawn = curves.run(&name, || opener.open(path), &Terminal::default())?;
         self.results.write(&CURVE_COLUMNS, &drawn.rows)?;
         if let Some(page) = page {
@@ -81,7 +118,12 @@ impl Curve {
             page.write(typed, Rows { rows: &drawn.rows, series: &[], reading })?;
         }
         if !self.results.has_stdout() {
-            show::show(&words::named(&name, &drawn.rows[0].choice), &drawn.lines, drawn.block_bytes)?;
+            show::show(
+                &words::named(&name, &drawn.rows[0].choice),
+                &drawn.lines,
+                drawn.block_bytes,
+                self.metric.into(),
+            )?;
         }
         Ok(())
     }

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use hotset_core::request::Op;
-use hotset_sim::{Options, Progress};
+use hotset_sim::{Options, Progress, Ttl};
 use hotset_trace::native::{Header, Stats, Writer};
 use hotset_trace::{Batch, Trace};
 
@@ -51,7 +51,9 @@ impl Import {
         let destination = Destination::new(&self.output, &self.inputs)?;
         let opener = self.read.opener()?;
         let selection = self.filter.selection()?;
-        let open = |path: &Path| select::select(&opener, path, &selection, &Options::default());
+        // Times to live stay with the requests; the command that replays the trace expires objects.
+        let options = Options { ttl: Ttl::Ignore, ..Options::default() };
+        let open = |path: &Path| select::select(&opener, path, &selection, &options);
         let mut first = open(&self.inputs[0])?;
         if first.reader.memory().is_some() {
             return self.import_memory(first, destination);

@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use clap::{Args, ValueEnum};
 use hotset_results::write_json;
 use hotset_sim::inspect::{self, By, Pattern, Ranking, Told};
+use hotset_sim::{Options, Ttl};
 use serde::Serialize;
 
 use crate::failure::Failure;
@@ -92,7 +93,9 @@ impl Inspect {
     pub(crate) fn run(self, typed: &str) -> Result<(), Failure> {
         let page = self.report.prepare(std::slice::from_ref(&self.trace.path))?;
         let mut pattern = page.is_some().then(Pattern::default);
-        let (selection, options, path) = (self.filter.selection()?, self.cut.options(), &self.trace.path);
+        let (selection, path) = (self.filter.selection()?, &self.trace.path);
+        // Removals of objects that expire are not in the trace.
+        let options = Options { ttl: Ttl::Ignore, ..self.cut.options() };
         let trace = select::select(&self.read.opener()?, path, &selection, &options)?;
         let choice = inspect::choice(&selection, &options, trace.meta().has_ops);
         let name = self.trace.path.display().to_string();

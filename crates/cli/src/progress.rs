@@ -10,7 +10,7 @@ use hotset_trace::TraceReader;
 use hotset_trace::input::Progress as Position;
 use indicatif::{HumanCount, HumanDuration, ProgressBar, ProgressDrawTarget, ProgressState, ProgressStyle};
 
-use crate::traces::say_remarks;
+use crate::traces::{say, say_remarks};
 
 /// Shows the stages of a sweep, and says what readers remark: once a trace, however often it is read.
 #[derive(Default)]
@@ -28,6 +28,10 @@ impl Observer for Terminal {
         if is_new {
             say_remarks(trace, reader);
         }
+    }
+
+    fn note(&self, trace: &str, note: &str) {
+        say(trace, note);
     }
 
     fn replaying<'a>(&'a self, cells: usize, references: Option<u64>) -> Box<dyn Progress + 'a> {

@@ -99,6 +99,8 @@ enum Ranked {
     References,
     /// Requests that read and find all their blocks
     Requests,
+    /// Misses of blocks read and written, in place of hits
+    Miss,
 }
 
 impl From<Ranked> for Metric {
@@ -107,6 +109,7 @@ impl From<Ranked> for Metric {
             Ranked::Reads => Metric::Reads,
             Ranked::References => Metric::References,
             Ranked::Requests => Metric::Requests,
+            Ranked::Miss => Metric::Misses,
         }
     }
 }
@@ -160,6 +163,8 @@ impl Simulate {
             seed: self.seed,
             clock: self.clock.options(self.costs)?,
             explain: self.explain,
+            is_all: self.policy.as_deref() == Some("all"),
+            bounds: true,
             frees: if self.keep_freed { Frees::Keep } else { Frees::Drop },
             ..Sweep::new(policies, sizes)
         })
@@ -316,7 +321,13 @@ fn show_plain(rows: &[Row], metric: Metric, marks: &Marks) -> Result<(), Failure
             writeln!(out, "{before}{title} by cache size\n{}", table::hit_ratios(rows, shown, marks))?;
         }
         if rows.iter().any(|row| row.byte_hit_ratio.is_some()) {
-            writeln!(out, "\nhit ratio of bytes in % by cache size\n{}", table::byte_hits(rows))?;
+            let what = if metric == Metric::Misses { "miss" } else { "hit" };
+            writeln!(out, "\n{what} ratio of bytes in % by cache size\n{}", table::byte_hits(rows, metric))?;
+        }
+        if rows.iter().any(|row| row.bound_hit_ratio.is_some()) {
+            let (what, which) = if metric == Metric::Misses { ("miss", "lower") } else { ("hit", "upper") };
+            let bounds = table::bounds(rows, metric);
+            writeln!(out, "\n{which} bound on the {what} ratios of any policy in % (PFOO-L)\n{bounds}")?;
         }
         if rows.iter().any(|row| row.finish_seconds.is_some()) {
             writeln!(out, "\nseconds until the end by cache size\n{}", table::finishes(rows))?;

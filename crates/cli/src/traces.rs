@@ -120,13 +120,37 @@ impl From<Maps> for hotset_sim::Maps {
     }
 }
 
-/// What becomes of blocks of files that are deleted, replaced or cut.
+/// What becomes of blocks of files that are deleted, replaced or cut, and of objects that expire.
 #[derive(Args, Clone)]
 pub(crate) struct DeleteArgs {
     /// What becomes of blocks of files that are deleted, replaced or cut, in all schemes but those that see inodes,
     /// which are always told
     #[arg(long, value_name = "WHAT", default_value = "apply", help_heading = "Cutting it into blocks")]
     deletes: Deletes,
+    /// Whether objects expire, in traces that carry times to live. The end of an object is set by the request that
+    /// writes it, or by the first that finds none, and is the same for every cache
+    #[arg(long, value_name = "WHAT", default_value = "apply", help_heading = "Cutting it into blocks")]
+    ttl: Ttl,
+}
+
+/// [`hotset_sim::Ttl`] as it is written.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum Ttl {
+    /// An object that has expired is removed before the next request to it, which misses
+    #[default]
+    Apply,
+    /// Objects stay until they are evicted, as in counts of the literature
+    Ignore,
+}
+
+impl From<Ttl> for hotset_sim::Ttl {
+    fn from(ttl: Ttl) -> hotset_sim::Ttl {
+        match ttl {
+            Ttl::Apply => hotset_sim::Ttl::Apply,
+            Ttl::Ignore => hotset_sim::Ttl::Ignore,
+        }
+    }
 }
 
 /// [`hotset_sim::Deletes`] as it is written.
@@ -163,7 +187,7 @@ impl CutArgs {
 
     /// The same with what becomes of deleted files.
     pub(crate) fn options_with(&self, deletes: &DeleteArgs) -> Options {
-        Options { deletes: deletes.deletes.into(), ..self.options() }
+        Options { deletes: deletes.deletes.into(), ttl: deletes.ttl.into(), ..self.options() }
     }
 
     /// The simulator's options.
@@ -184,6 +208,11 @@ pub(crate) struct OneTrace {
     /// the format; s3://, gs://, az:// and https:// are read as files are (see docs/guide/slow-stores.md)
     #[arg(value_name = "TRACE")]
     pub(crate) path: PathBuf,
+}
+
+/// Writes a note on a trace. An error of writing it has no reader.
+pub(crate) fn say(name: &str, note: &str) {
+    let _ = writeln!(stderr().lock(), "hotset: {name}: {note}");
 }
 
 /// Tells what was skipped and what the reader has to say. Where nobody reads the errors there is nobody to tell.

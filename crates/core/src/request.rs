@@ -136,6 +136,8 @@ pub const FLAG_FETCHED: u16 = 64;
 /// Pages around a touched one, which the kernel has mapped along if its page cache had them: whether the program looks
 /// at them is never heard of. With [`FLAG_TOUCHED`] the touched one is among them, and which it is was not told.
 pub const FLAG_AROUND: u16 = 128;
+/// An unlink that no program made: the object's time to live has ended. Set while a trace is read; no trace holds it.
+pub const FLAG_EXPIRED: u16 = 256;
 
 /// One request: 32 bytes, plain data, copied freely.
 ///

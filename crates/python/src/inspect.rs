@@ -17,7 +17,7 @@ const KNOWN: [(&str, By); 5] =
 /// What is in a trace, as a line of JSON; at most `top` of each ranking, one of them by something chosen.
 #[pyfunction]
 pub fn inspect(py: Python<'_>, trace: &Trace, cut: Cut, by: Option<&str>, top: usize) -> PyResult<String> {
-    let (selection, options) = (Selection { only: trace.chosen().filter()?, ..Selection::default() }, cut.options()?);
+    let (selection, options) = (Selection { only: trace.chosen().filter()?, ..Selection::default() }, Options { ttl: Ttl::Ignore, ..cut.options()? });
     let ranking = Ranking { top, by: by.map(|by| one_of("--by", by, &KNOWN)).transpose()? };
     let opener = trace.opener().clone();
     let told = run(py, None, None, move |watch| {

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use hotset_capture::strace;
 use hotset_sim::select::{Filter, Selection};
-use hotset_sim::{Options, SimError};
+use hotset_sim::{Options, SimError, Ttl};
 use hotset_trace::error::Place;
 use hotset_trace::formats::{BUILTIN, by_name, open_input, split_prefix};
 use hotset_trace::input::{Input, Progress as Position};
@@ -100,7 +100,7 @@ impl Choice {
     /// Opens what is chosen.
     pub fn open(&self) -> Result<Trace, SimError> {
         let selection = Selection { only: self.only.clone(), ..Selection::default() };
-        selection.open(self.opener.name(), || self.opener.open(), &Options::default())
+        selection.open(self.opener.name(), || self.opener.open(), &Options { ttl: Ttl::Ignore, ..Options::default() })
     }
 
     /// The same, for a reader that reads from it.

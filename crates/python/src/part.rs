@@ -39,6 +39,7 @@ impl TraceReader for Part {
             self.at += length;
             keep(&mut batch.requests, before, end);
             keep(&mut batch.file_sizes, before, end);
+            keep(&mut batch.ttls, before, end);
         }
         Ok(())
     }

@@ -1,7 +1,7 @@
 //! The columns of files of results, which are also the first ones of a Parquet file.
 
 /// Of results of caches.
-pub const CACHE_COLUMNS: [&str; 44] = [
+pub const CACHE_COLUMNS: [&str; 48] = [
     "version",
     "trace",
     "policy",
@@ -14,10 +14,12 @@ pub const CACHE_COLUMNS: [&str; 44] = [
     "count_only",
     "maps",
     "deletes",
+    "ttl",
     "references",
     "hits",
     "misses",
     "hit_ratio",
+    "miss_ratio",
     "read_references",
     "read_hits",
     "read_hit_ratio",
@@ -40,6 +42,8 @@ pub const CACHE_COLUMNS: [&str; 44] = [
     "object_bytes",
     "object_bytes_hit",
     "byte_hit_ratio",
+    "bound_hit_ratio",
+    "bound_byte_hit_ratio",
     "distinct_blocks",
     "finish_seconds",
     "disk_busy_seconds",
@@ -72,7 +76,7 @@ pub const PAGING_COLUMNS: [&str; 19] = [
 ];
 
 /// Of points of curves.
-pub const CURVE_COLUMNS: [&str; 21] = [
+pub const CURVE_COLUMNS: [&str; 28] = [
     "version",
     "trace",
     "policy",
@@ -85,10 +89,17 @@ pub const CURVE_COLUMNS: [&str; 21] = [
     "count_only",
     "maps",
     "deletes",
+    "ttl",
     "references",
     "hits",
     "misses",
     "hit_ratio",
+    "miss_ratio",
+    "object_bytes",
+    "object_bytes_hit",
+    "byte_hit_ratio",
+    "bound_hit_ratio",
+    "bound_byte_hit_ratio",
     "distinct_blocks",
     "sampling_rate",
     "sampled_blocks",

@@ -18,7 +18,7 @@ const TEXTS: [&str; 2] = ["trace", "policy"];
 /// Versions of the schema that are read: what version 2 has more than version 1 is added to it.
 const READ: std::ops::RangeInclusive<u64> = 1..=SCHEMA_VERSION as u64;
 /// Further columns of text in a CSV file.
-const CHOICES: [&str; 5] = ["filter", "warmup", "count_only", "maps", "deletes"];
+const CHOICES: [&str; 6] = ["filter", "warmup", "count_only", "maps", "deletes", "ttl"];
 const NUMBERS: [&str; 5] = ["size_blocks", "references", "hits", "misses", "hit_ratio"];
 /// The same of a row of `kind` series.
 const SERIES_TEXTS: [&str; 3] = ["trace", "policy", "app"];

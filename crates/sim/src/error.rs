@@ -150,6 +150,14 @@ pub enum SimError {
         /// Why not.
         why: &'static str,
     },
+    /// A curve over bytes of a trace without objects of many sizes.
+    #[error("--bytes: {trace}: {why}; leave --bytes out for the curve over blocks")]
+    NoObjectSizes {
+        /// The trace.
+        trace: String,
+        /// Why there is none.
+        why: &'static str,
+    },
     /// A ranking of something that the trace does not tell.
     #[error("--by {}: {why}; expected another of file, dir, app, class, object", by.name())]
     NotRanked {

@@ -4,7 +4,7 @@
 //! one.
 
 use hotset_core::classify::Class;
-use hotset_core::request::{FLAG_CONTINUED, Op, Request};
+use hotset_core::request::{FLAG_CONTINUED, FLAG_EXPIRED, Op, Request};
 use hotset_core::view::{BlockSize, Blocks, Cutting, Segments};
 
 use crate::bits::Bits;
@@ -178,7 +178,7 @@ impl Expander {
                 if self.done < blocks.count {
                     return Ok(());
                 }
-            } else if self.cutting.deletes {
+            } else if self.cutting.deletes || request.flags & FLAG_EXPIRED != 0 {
                 self.invalidate(request, out)?;
             }
             self.done = 0;

@@ -15,7 +15,9 @@ use hotset_core::view::View;
 use rayon::prelude::*;
 
 use crate::clock::{self, Clock, Options, Sample};
-use crate::engine::{Bytes, Cell, Dense, Directory, Hashed, OnePassCell, PolicyCell, Timed, Trace, cells_of, check};
+use crate::engine::{
+    Bytes, Cell, Dense, Directory, Hashed, OnePassCell, PolicyCell, Timed, Trace, cells_of, check, check_in_bytes,
+};
 use crate::error::SimError;
 use crate::expand::Expanded;
 use crate::future;
@@ -34,6 +36,12 @@ use crate::engine::{Ended, Tally};
 /// be kept.
 pub fn wants_requests(entry: &Entry, args: &Args) -> bool {
     entry.asks.view(args, 1 << 20).is_ok_and(|view| view != View::default())
+}
+
+/// Why the policy cannot be measured in bytes of objects, if it cannot.
+pub(crate) fn refused_in_bytes(entry: &'static Entry, args: &Args) -> Option<SimError> {
+    let plan = Plan { entry, args: args.clone(), capacity: 1 << 20, bytes: Some(1 << 30), seed: 1 };
+    check_in_bytes(&plan, &Options::default()).err()
 }
 
 /// What a whole replay found out about the trace, with what each plan gave, in the order of the plans.

@@ -7,6 +7,7 @@ use hotset_trace::{Addressing, Batch, Meta, TraceReader};
 use crate::deletes::Deletes;
 use crate::error::SimError;
 use crate::expand::{Expanded, Expander, Kept};
+use crate::expire::Ttl;
 use crate::numbering::Numbering;
 use crate::progress::Progress;
 use crate::references::References;
@@ -22,6 +23,8 @@ pub struct Options {
     pub maps: Maps,
     /// What becomes of blocks of files that are deleted or cut.
     pub deletes: Deletes,
+    /// Whether objects with a time to live expire.
+    pub ttl: Ttl,
     /// Bytes that the renumbered trace may take before it is streamed through a hash directory instead.
     pub memory_bytes: u64,
     /// Keep the requests, for policies that want to see them in another view than the plain one.
@@ -38,6 +41,7 @@ impl Default for Options {
             block: None,
             maps: Maps::Auto,
             deletes: Deletes::Apply,
+            ttl: Ttl::Apply,
             memory_bytes: 4 << 30,
             keep_requests: false,
             keep_times: false,

@@ -17,6 +17,9 @@ pub trait Observer: Sync {
     /// The trace of this name has been read: its reader knows what it skipped and has remarks.
     fn read(&self, trace: &str, reader: &dyn TraceReader);
 
+    /// Something that a user should know of a replay of the trace of this name: a sentence.
+    fn note(&self, _trace: &str, _note: &str) {}
+
     /// So many cells are being replayed, each over so many references; `None` if nobody knows how many.
     fn replaying<'a>(&'a self, cells: usize, references: Option<u64>) -> Box<dyn Progress + 'a>;
 }

@@ -248,6 +248,18 @@ impl References {
         Ok(curve.map(|curve| (curve.clone(), curve.by_total(block, fixed, rest.block))))
     }
 
+    /// Bytes of the object of each reference, if they were kept.
+    pub(crate) fn sizes(&self) -> &[u32] {
+        &self.columns.sizes
+    }
+
+    /// The same with sizes of objects, one a reference.
+    #[cfg(test)]
+    pub(crate) fn with_sizes(mut self, sizes: Vec<u32>) -> References {
+        self.columns.sizes = sizes;
+        self
+    }
+
     /// Bytes of an object on average over references; `None` if no sizes were kept, or all are 0.
     pub(crate) fn mean_bytes(&self) -> Option<f64> {
         let bytes: u64 = self.columns.sizes.iter().map(|&size| u64::from(size)).sum();

@@ -54,6 +54,13 @@ pub struct Row {
     /// The one per the other, 0 to 1.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub byte_hit_ratio: Option<f64>,
+    /// The hit ratio that no policy exceeds at so many bytes (PFOO-L); absent where the capacity is not measured in
+    /// bytes of objects, or the trace was too large to be held.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub bound_hit_ratio: Option<f64>,
+    /// The same of bytes.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub bound_byte_hit_ratio: Option<f64>,
     /// Distinct blocks of what the cache saw; absent when the trace was too large to number them.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub distinct_blocks: Option<u32>,
@@ -126,6 +133,15 @@ pub enum Metric {
     References,
     /// Requests that read: one hits if all its blocks do.
     Requests,
+    /// All references, of which the misses are shown.
+    Misses,
+}
+
+impl Metric {
+    /// What is shown for this share of hits, 0 to 1.
+    pub fn shown(self, hits: f64) -> f64 {
+        if self == Metric::Misses { 1.0 - hits } else { hits }
+    }
 }
 
 /// How many there were, and how many of them hit.
@@ -156,7 +172,7 @@ impl Row {
             self.counts;
         match metric {
             Metric::Reads => Share { hits: read_hits, of: read_references },
-            Metric::References => Share { hits, of: references },
+            Metric::References | Metric::Misses => Share { hits, of: references },
             Metric::Requests => Share { hits: read_requests - read_request_misses, of: read_requests },
         }
     }
@@ -165,9 +181,16 @@ impl Row {
     pub fn fresh(&self, metric: Metric) -> Share {
         let Share { hits, of } = self.share(metric);
         match metric {
-            Metric::Reads | Metric::References => Share { hits: hits - self.repeat_hits, of: of - self.repeats },
+            Metric::Reads | Metric::References | Metric::Misses => {
+                Share { hits: hits - self.repeat_hits, of: of - self.repeats }
+            }
             Metric::Requests => Share { hits, of },
         }
+    }
+
+    /// The share that a table of `metric` shows, 0 to 1: of hits, or of misses.
+    pub fn ratio(&self, metric: Metric) -> f64 {
+        metric.shown(self.share(metric).ratio())
     }
 
     /// True if some request writes, so that reads are not all there is.
@@ -196,6 +219,9 @@ pub struct Choice {
     /// at once, or `ignore`; absent when the trace does not tell operations.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub deletes: Option<Cow<'static, str>>,
+    /// `ignore` if times to live were ignored; absent otherwise.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ttl: Option<Cow<'static, str>>,
 }
 
 /// All of a trace that does not tell operations.
@@ -215,6 +241,7 @@ impl Choice {
             count_only: told(&selection.count_only),
             maps: has_ops.then_some(Cow::Borrowed(options.maps.name())),
             deletes: has_ops.then_some(Cow::Borrowed(if options.deletes.apply() { "apply" } else { "ignore" })),
+            ttl: (!options.ttl.apply()).then_some(Cow::Borrowed("ignore")),
         }
     }
 }
@@ -325,6 +352,9 @@ pub struct Counts {
     pub misses: u64,
     /// Hits per reference, reads and writes.
     pub hit_ratio: f64,
+    /// Misses per reference, reads and writes.
+    #[serde(default)]
+    pub miss_ratio: f64,
     /// Of the references, those that read.
     pub read_references: u64,
     /// Of these, those that found their block.
@@ -351,6 +381,7 @@ impl Counts {
             hits: counters.hits,
             misses: counters.misses(),
             hit_ratio: counters.hit_ratio(),
+            miss_ratio: if counters.references == 0 { 0.0 } else { 1.0 - counters.hit_ratio() },
             read_references: counters.read_references,
             read_hits: counters.read_hits,
             read_hit_ratio: counters.read_hit_ratio(),
@@ -468,6 +499,8 @@ impl TraceFacts {
             object_bytes: bytes.map(|_| tally.bytes.all),
             object_bytes_hit: bytes.map(|_| tally.bytes.hit),
             byte_hit_ratio: bytes.map(|_| tally.bytes.hit as f64 / tally.bytes.all.max(1) as f64),
+            bound_hit_ratio: None,
+            bound_byte_hit_ratio: None,
             distinct_blocks: self.distinct,
             write_backs: (self.has_ops || !classes.is_empty()).then_some(tally.write_backs),
             extra_reads: (tally.extra_reads > 0).then_some(tally.extra_reads),

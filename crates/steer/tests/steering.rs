@@ -140,7 +140,7 @@ impl Reads {
             file: file as u32,
             ..Request::default()
         };
-        let batch = Batch { requests: (0..).zip(blocks).map(read).collect(), file_sizes: Vec::new() };
+        let batch = Batch { requests: (0..).zip(blocks).map(read).collect(), ..Batch::default() };
         let addressing = Addressing::Bytes { unit: None };
         Reads(Meta { format: "reads", addressing, has_time: true, has_ops: false }, Tables::default(), batch)
     }

@@ -16,18 +16,22 @@ pub struct Batch {
     /// The file's size in bytes at each request ([`UNKNOWN_SIZE`] where not known); empty when the format never tells
     /// it.
     pub file_sizes: Vec<u64>,
+    /// The time to live in nanoseconds that each request gives its object, 0 for none. May be shorter than `requests`:
+    /// the rest give none.
+    pub ttls: Vec<u64>,
 }
 
 impl Batch {
     /// An empty batch with room for [`BATCH_REQUESTS`].
     pub fn new() -> Batch {
-        Batch { requests: Vec::with_capacity(BATCH_REQUESTS), file_sizes: Vec::new() }
+        Batch { requests: Vec::with_capacity(BATCH_REQUESTS), file_sizes: Vec::new(), ttls: Vec::new() }
     }
 
     /// Drops the contents, keeps the memory.
     pub fn clear(&mut self) {
         self.requests.clear();
         self.file_sizes.clear();
+        self.ttls.clear();
     }
 
     /// Requests held.
@@ -38,6 +42,21 @@ impl Batch {
     /// True if it holds no request.
     pub fn is_empty(&self) -> bool {
         self.requests.is_empty()
+    }
+
+    /// The time to live in nanoseconds that request `index` gives its object; 0 for none.
+    pub fn ttl(&self, index: usize) -> u64 {
+        self.ttls.get(index).copied().unwrap_or(0)
+    }
+
+    /// Sets the time to live, in nanoseconds, that the last request gives its object.
+    pub fn set_ttl(&mut self, nanoseconds: u64) {
+        if nanoseconds > 0
+            && let Some(last) = self.len().checked_sub(1)
+        {
+            self.ttls.resize(last, 0);
+            self.ttls.push(nanoseconds);
+        }
     }
 
     /// Appends `request` over `length` bytes. A length that does not fit a record becomes several requests, all but the

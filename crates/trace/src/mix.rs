@@ -87,11 +87,16 @@ struct Clock {
 impl Clock {
     fn time(&mut self, time: u64) -> u64 {
         let since = time.saturating_sub(*self.first.get_or_insert(time));
-        let stretched = u128::from(since) * u128::from(self.stretch.0) / u128::from(self.stretch.1);
-        let time = self.base.saturating_add(u64::try_from(stretched).unwrap_or(u64::MAX));
+        let time = self.base.saturating_add(self.stretched(since));
         // Traces may step back a little; a mix does not.
         self.last = self.last.max(time);
         self.last
+    }
+
+    /// The length in the mix of a time of the trace.
+    fn stretched(&self, time: u64) -> u64 {
+        let stretched = u128::from(time) * u128::from(self.stretch.0) / u128::from(self.stretch.1);
+        u64::try_from(stretched).unwrap_or(u64::MAX)
     }
 }
 
@@ -145,7 +150,11 @@ impl Mix {
             }
             let (request, size) = match player.rest.take() {
                 Some(rest) => rest,
-                None => player.next(&mut self.tables, number as u32),
+                None => {
+                    // Only objects expire, and these are pages.
+                    let (request, size, _) = player.next(&mut self.tables, number as u32);
+                    (request, size)
+                }
             };
             let request = Request { time: 0, ..request };
             if !matches!(request.op(), Op::Read | Op::Write) || request.length == 0 {
@@ -168,15 +177,20 @@ impl Mix {
     fn take(&mut self, number: usize, out: &mut Batch) -> Result<(), TraceError> {
         let player = &mut self.players[number];
         loop {
-            let (mut request, size) = player.next(&mut self.tables, number as u32);
+            let (mut request, size, mut ttl) = player.next(&mut self.tables, number as u32);
             match self.order {
-                Order::Time => request.time = player.clock.time(request.time),
-                Order::Request | Order::Page => request.time = 0,
+                Order::Time => {
+                    request.time = player.clock.time(request.time);
+                    ttl = player.clock.stretched(ttl);
+                }
+                // Without times nothing expires.
+                Order::Request | Order::Page => (request.time, ttl) = (0, 0),
             }
             if self.meta.addressing == Addressing::Objects {
                 request.offset = request.offset.wrapping_add((number as u64) << 56);
             }
             out.push(request, request.length.into(), size);
+            out.set_ttl(ttl);
             let goes_on = player.is_ready(&mut self.skipped, &mut self.remarks)?
                 && player.batch.requests[player.at].flags & FLAG_CONTINUED != 0;
             self.open = goes_on.then_some(number);
@@ -282,10 +296,12 @@ impl Player {
         self.clock.time(self.batch.requests[self.at].time)
     }
 
-    /// The next request, with the numbers of the mix, and the size of its file if it is told.
-    fn next(&mut self, tables: &mut Tables, app: u32) -> (Request, Option<u64>) {
+    /// The next request, with the numbers of the mix, the size of its file if that is known, and the time to live that
+    /// it gives its object.
+    fn next(&mut self, tables: &mut Tables, app: u32) -> (Request, Option<u64>, u64) {
         let request = self.batch.requests[self.at];
         let size = self.batch.file_sizes.get(self.at).copied().filter(|&size| size != UNKNOWN_SIZE);
+        let ttl = self.batch.ttl(self.at);
         self.at += 1;
         let known = &self.reader.tables().files;
         while self.files.len() <= request.file as usize {
@@ -295,7 +311,7 @@ impl Player {
             self.files.push(tables.files.len() as u32);
             tables.files.push(info);
         }
-        (Request { file: self.files[request.file as usize], app, ..request }, size)
+        (Request { file: self.files[request.file as usize], app, ..request }, size, ttl)
     }
 }
 

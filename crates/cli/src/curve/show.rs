@@ -4,6 +4,7 @@ use std::io::{Write, stdout};
 
 use hotset_core::policy::PolicySpec;
 use hotset_sim::curve::{Line, spread};
+use hotset_sim::results::Metric;
 
 use crate::failure::Failure;
 use crate::output::style::{self, Role};
@@ -15,36 +16,37 @@ const SIZES: usize = 10;
 /// The hit ratios whose price is told.
 const GOALS: [f64; 4] = [0.25, 0.5, 0.75, 0.9];
 
-pub(super) fn show(name: &str, lines: &[Line], block_bytes: Option<u64>) -> Result<(), Failure> {
+pub(super) fn show(name: &str, lines: &[Line], block_bytes: Option<u64>, metric: Metric) -> Result<(), Failure> {
     let mut out = stdout().lock();
     let about = if lines[0].sampling.is_some() { "about " } else { "" };
     let unit = block_bytes.map_or(String::new(), |block| format!(" of {}", human::bytes(block)));
+    let what = if metric == Metric::Misses { "miss" } else { "hit" };
     let (references, distinct) = (human::count(lines[0].references), human::count(lines[0].distinct));
     writeln!(
         out,
-        "{name}: {references} references to {about}{distinct} distinct blocks{unit}; hit ratio by cache size\n"
+        "{name}: {references} references to {about}{distinct} distinct blocks{unit}; {what} ratio by cache size\n"
     )?;
-    writeln!(out, "{}\n", draw(lines, block_bytes))?;
-    writeln!(out, "{}\n", ratios(lines, block_bytes))?;
+    writeln!(out, "{}\n", draw(lines, block_bytes, metric))?;
+    writeln!(out, "{}\n", ratios(lines, block_bytes, metric))?;
     for line in lines {
-        writeln!(out, "{}", human::wrap(&prices(line, block_bytes), style::width()))?;
+        writeln!(out, "{}", human::wrap(&prices(line, block_bytes, metric), style::width()))?;
     }
     Ok(out.flush()?)
 }
 
-fn draw(lines: &[Line], block_bytes: Option<u64>) -> String {
-    let curves: Vec<plot::Curve> = lines.iter().map(drawn).collect();
+fn draw(lines: &[Line], block_bytes: Option<u64>, metric: Metric) -> String {
+    let curves: Vec<plot::Curve> = lines.iter().map(|line| drawn(line, metric)).collect();
     plot::curves(&curves, lines[0].distinct, block_bytes, style::width())
 }
 
-fn drawn(line: &Line) -> plot::Curve<'_> {
+fn drawn(line: &Line, metric: Metric) -> plot::Curve<'_> {
     let is_bound = PolicySpec::parse(&line.policy).is_ok_and(|policy| policy.is_offline());
     let role = if is_bound { Role::Bound } else { Role::Best };
-    plot::Curve { name: line.policy.clone(), role, ratio: Box::new(|size| line.drawn(size)) }
+    plot::Curve { name: line.policy.clone(), role, ratio: Box::new(move |size| metric.shown(line.drawn(size))) }
 }
 
-/// Hit ratios in percent: a line a size, a column a policy.
-fn ratios(lines: &[Line], block_bytes: Option<u64>) -> String {
+/// Hit or miss ratios in percent: a line a size, a column a policy.
+fn ratios(lines: &[Line], block_bytes: Option<u64>, metric: Metric) -> String {
     let sizes = match lines.iter().find(|line| line.simulated) {
         Some(line) => thinned(&line.steps(), SIZES),
         None => spread(lines[0].distinct, SIZES),
@@ -56,7 +58,7 @@ fn ratios(lines: &[Line], block_bytes: Option<u64>) -> String {
     for size in sizes {
         let mut cells = vec![human::count(size)];
         cells.extend(block_bytes.map(|block| human::bytes(block.saturating_mul(size))));
-        cells.extend(lines.iter().map(|line| human::percent(line.ratio(size))));
+        cells.extend(lines.iter().map(|line| human::percent(metric.shown(line.ratio(size)))));
         table.add_row(cells);
     }
     table.trim_fmt()
@@ -71,7 +73,7 @@ fn thinned(sizes: &[u64], count: usize) -> Vec<u64> {
 }
 
 /// What hit ratios cost, and how far the policy can get.
-fn prices(line: &Line, block_bytes: Option<u64>) -> String {
+fn prices(line: &Line, block_bytes: Option<u64>, metric: Metric) -> String {
     let cost = |size| human::blocks(size, block_bytes);
     let (best, enough) = line.best();
     let name = &line.policy;
@@ -79,9 +81,11 @@ fn prices(line: &Line, block_bytes: Option<u64>) -> String {
         return format!("{name}: nothing hits at any size.");
     }
     let reached = GOALS.iter().filter(|&&goal| goal < best);
-    let goals = reached.filter_map(|&goal| Some(format!("{:.0} % needs {}", goal * 100.0, cost(line.size_for(goal)?))));
+    let goals = reached
+        .filter_map(|&goal| Some(format!("{:.0} % needs {}", metric.shown(goal) * 100.0, cost(line.size_for(goal)?))));
     let about = if line.sampling.is_some() { "about " } else { "" };
-    let most = format!("at most {about}{} %, from {} on", human::percent(best), cost(enough));
+    let end = if metric == Metric::Misses { "least" } else { "most" };
+    let most = format!("at {end} {about}{} %, from {} on", human::percent(metric.shown(best)), cost(enough));
     let mut text = format!("{name}: {}.", goals.chain([most]).collect::<Vec<_>>().join("; "));
     if line.simulated {
         text += " Simulated at the points given, so sizes are the least of these.";
@@ -93,9 +97,7 @@ fn prices(line: &Line, block_bytes: Option<u64>) -> String {
         text += &match sampling.expected_error {
             Some(error) => {
                 let error = human::percent(error);
-                format!(
-                    " Hit ratios are expected to be off by about {error} points; below {resolution} they are a guess."
-                )
+                format!(" Ratios are expected to be off by about {error} points; below {resolution} they are a guess.")
             }
             None if sampling.sampling_rate < 1.0 => " That is too few to state an error.".to_owned(),
             None => " That is exact.".to_owned(),

@@ -36,7 +36,8 @@ const MARGIN: usize = 8;
 pub(crate) fn curves(curves: &[Curve], largest: u64, block_bytes: Option<u64>, width: usize) -> String {
     let columns = width.saturating_sub(MARGIN + 1).clamp(20, 100);
     let axis = Axis { columns, largest: (largest as f64).max(2.0) };
-    let top = ceiling(curves.iter().map(|curve| (curve.ratio)(axis.largest)).fold(0.0, f64::max));
+    let top =
+        ceiling(curves.iter().flat_map(|curve| [(curve.ratio)(1.0), (curve.ratio)(axis.largest)]).fold(0.0, f64::max));
     let mut cells: Vec<Vec<Option<usize>>> = vec![vec![None; columns]; ROWS];
     for (index, curve) in curves.iter().enumerate().rev() {
         let heights: Vec<usize> = (0..columns).map(|column| height((curve.ratio)(axis.size(column)), top)).collect();

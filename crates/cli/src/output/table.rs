@@ -65,6 +65,9 @@ impl Marks<'_> {
 /// What the tables of one trace show, first what comes first: reads where there are writes, all references, and what
 /// was asked for besides.
 pub(crate) fn metrics(rows: &[Row], asked: Metric) -> Vec<Metric> {
+    if asked == Metric::Misses {
+        return vec![asked];
+    }
     let mut metrics = Vec::from_iter((asked == Metric::Requests).then_some(asked));
     metrics.extend(rows.iter().any(Row::has_writes).then_some(Metric::Reads));
     metrics.push(Metric::References);
@@ -78,6 +81,7 @@ pub(crate) fn title(metric: Metric, metrics: &[Metric]) -> &'static str {
         Metric::References if metrics.len() == 1 => "hit ratio in %",
         Metric::References => "hit ratio of reads and writes in %",
         Metric::Requests => "requests to read that find all their blocks in %",
+        Metric::Misses => "miss ratio in %",
     }
 }
 
@@ -86,13 +90,29 @@ pub(crate) fn hit_ratios(rows: &[Row], metric: Metric, marks: &Marks) -> String 
     by_size(rows, marks, |line: &[&Row], row| ratio_cell(row, best_hits(line, metric), metric))
 }
 
-/// Bytes of objects that hit of one trace in percent, by size.
-pub(crate) fn byte_hits(rows: &[Row]) -> String {
+/// Bytes of objects that hit, or miss, of one trace in percent, by size.
+pub(crate) fn byte_hits(rows: &[Row], metric: Metric) -> String {
     by_size(rows, &Marks::None, |line: &[&Row], row| {
         let best = line.iter().filter_map(|row| row.object_bytes_hit).max();
         let role = if row.object_bytes_hit == best { Role::Best } else { Role::Plain };
-        cell(row.byte_hit_ratio.map_or_else(|| "-".to_owned(), human::percent), role)
+        cell(row.byte_hit_ratio.map_or_else(|| "-".to_owned(), |ratio| human::percent(metric.shown(ratio))), role)
     })
+}
+
+/// What no policy exceeds at each size in bytes, in percent: requests and bytes.
+pub(crate) fn bounds(rows: &[Row], metric: Metric) -> String {
+    let at_sizes: Vec<&Row> = rows.iter().take_while(|row| row.policy == rows[0].policy).collect();
+    let header: Vec<String> = std::iter::once("of".to_owned()).chain(at_sizes.iter().map(|row| size(row))).collect();
+    let mut table = numbers(&header.iter().map(String::as_str).collect::<Vec<_>>(), 1..);
+    let bounds: [(&str, fn(&Row) -> Option<f64>); 2] =
+        [("references", |row| row.bound_hit_ratio), ("bytes", |row| row.bound_byte_hit_ratio)];
+    for (name, bound) in bounds {
+        let told = |row: &&Row| {
+            cell(bound(row).map_or_else(|| "-".to_owned(), |ratio| human::percent(metric.shown(ratio))), Role::Bound)
+        };
+        table.add_row(std::iter::once(cell(name, Role::Plain)).chain(at_sizes.iter().map(told)));
+    }
+    table.trim_fmt()
 }
 
 /// Seconds until the end of one trace, by size.
@@ -168,8 +188,10 @@ pub(crate) fn costs(rows: &[Row]) -> Option<(&Row, Table)> {
 /// Everything counted, of one trace at one size: a line a policy. Where there are seconds, also what is saved of those
 /// of [`USUAL`].
 pub(crate) fn counts(rows: &[Row], metrics: &[Metric]) -> Table {
-    let more: [Figure; 6] = [
+    let more: [Figure; 8] = [
         ("bytes hit %", |row| row.byte_hit_ratio.map(human::percent)),
+        ("bound %", |row| row.bound_hit_ratio.map(human::percent)),
+        ("bytes bound %", |row| row.bound_byte_hit_ratio.map(human::percent)),
         ("write-backs", |row| row.write_backs.map(human::count)),
         ("extra reads", |row| row.extra_reads.map(human::count)),
         ("seconds", |row| row.finish_seconds.map(seconds)),
@@ -181,6 +203,7 @@ pub(crate) fn counts(rows: &[Row], metrics: &[Metric]) -> Table {
         Metric::Reads => "read hits %",
         Metric::References => "hit ratio %",
         Metric::Requests => "requests hit %",
+        Metric::Misses => "miss ratio %",
     };
     let mut header = vec!["policy"];
     header.extend(metrics.iter().map(ratio));
@@ -342,7 +365,7 @@ fn ratio_cell(row: &Row, best: u64, metric: Metric) -> comfy_table::Cell {
         hits if hits == best => Role::Best,
         _ => Role::Plain,
     };
-    cell(human::percent(share.ratio()), role)
+    cell(human::percent(row.ratio(metric)), role)
 }
 
 /// A size in blocks, with bytes above it where blocks have a size; in bytes where objects are measured.

@@ -17,7 +17,8 @@ pub(crate) fn named(trace: &str, choice: &Choice) -> String {
     let maps = (choice.maps.as_deref() == Some("all")).then(|| "mapped ranges as reads".to_owned());
     let deletes = (choice.deletes.as_deref() == Some("ignore")).then(|| "deletes ignored".to_owned());
     let chosen = [said("only", &choice.filter), said("warm-up", &choice.warmup), said("counted", &choice.count_only)];
-    let told = chosen.into_iter().chain([maps, deletes]);
+    let ttl = (choice.ttl.as_deref() == Some("ignore")).then(|| "times to live ignored".to_owned());
+    let told = chosen.into_iter().chain([maps, deletes, ttl]);
     match told.flatten().collect::<Vec<_>>().join("; ") {
         none if none.is_empty() => trace.to_owned(),
         told => format!("{trace} [{told}]"),
@@ -27,8 +28,11 @@ pub(crate) fn named(trace: &str, choice: &Choice) -> String {
 /// What is worth telling of the rows of one trace, by `metric`: how far the best policy is ahead of LRU (of the worst
 /// policy, where LRU is not among them) at the middle one of the sizes, which nobody has chosen for its figures, how
 /// far that is from the bound, what LRU would need for as much, and who is best most often. Repeats are left out: they
-/// hit in any cache.
+/// hit in any cache. The sentences speak of hits, so there is none beside misses.
 pub(crate) fn summary(rows: &[Row], metric: Metric) -> Option<String> {
+    if metric == Metric::Misses {
+        return None;
+    }
     let sizes = sizes(rows);
     let middle = *sizes.get(sizes.len().checked_sub(1)? / 2)?;
     let verdict = Verdict::at(rows, middle, metric)?;
@@ -117,7 +121,7 @@ impl<'a> Verdict<'a> {
         let noun = match self.metric {
             Metric::Requests => return "of the requests to read".to_owned(),
             Metric::Reads if self.usual.has_writes() => "of reads",
-            Metric::Reads | Metric::References => "of references",
+            Metric::Reads | Metric::References | Metric::Misses => "of references",
         };
         let repeats = if self.usual.repeats > 0 { " (repeats left out)" } else { "" };
         format!("{noun}{repeats}")
@@ -126,7 +130,7 @@ impl<'a> Verdict<'a> {
     /// The least misses of all references are a bound on these only if they are all of them.
     fn bounds_all(&self) -> bool {
         match self.metric {
-            Metric::References => true,
+            Metric::References | Metric::Misses => true,
             Metric::Reads => !self.usual.has_writes(),
             Metric::Requests => false,
         }

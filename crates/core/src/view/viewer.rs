@@ -8,7 +8,7 @@ use hashbrown::HashMap;
 
 use super::{Cutting, Metadata, Names, Object, Parts, Touch, View};
 use crate::classify::{Class, Classifier, FileFacts, Rules};
-use crate::request::{FLAG_CONTINUED, FLAG_EXECUTABLE, Kind, Op, Request};
+use crate::request::{FLAG_CONTINUED, FLAG_EXECUTABLE, FLAG_EXPIRED, Kind, Op, Request};
 
 /// What a block is a block of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -172,7 +172,9 @@ impl Viewer {
         } else if request.op() == Op::Exec && !request.failed() && self.names.is_some() {
             // A program that is run is read as a whole.
             self.whole_file(request, facts, steps);
-        } else if let Some(from) = self.cutting.lost(request).filter(|_| self.deletes()) {
+        } else if let Some(from) =
+            self.cutting.lost(request).filter(|_| self.deletes() || request.flags & FLAG_EXPIRED != 0)
+        {
             let from = (request.op() != Op::Unlink).then_some(from);
             steps.push(Step::Invalidate { file: request.file, from });
         }

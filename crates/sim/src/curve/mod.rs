@@ -6,8 +6,11 @@
 //! | [`LruCurve`] | LRU, exact | 14 bytes a block |
 //! | [`OptCurve`] | OPT, exact | 32 bytes a reference |
 //! | [`PartsCurve`] | a cache in LRU parts by the size of one, exact | 20 bytes a block |
+//! | [`ByteCurves`] | LRU over bytes of objects, exact, and a bound | 36 bytes a reference |
 //! | [`Shards`] | LRU, from a sample, with an estimate of its error | memory of the sample |
 
+mod by_bytes;
+mod bytes;
 mod holes;
 mod line;
 mod lines;
@@ -18,6 +21,7 @@ mod recency;
 mod row;
 mod shards;
 
+pub use bytes::{ByteCurves, ByteLine, BytePoint, bounds};
 pub use line::{Line, Sampling, spread};
 pub use lines::{Curves, Drawn, Points, Sample};
 pub use lru::LruCurve;

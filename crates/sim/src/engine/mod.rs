@@ -18,7 +18,7 @@ pub(crate) use directory::{Dense, Directory, Hashed};
 pub(crate) use host::{Counting, Host, Watch};
 pub(crate) use one_pass::OnePassCell;
 pub use plan::Plan;
-pub(crate) use plan::{Trace, cells_of, check};
+pub(crate) use plan::{Trace, cells_of, check, check_in_bytes};
 pub use tally::{ByteTally, ClassTally, Ended, ExtraTally, Repeats, Tally};
 pub(crate) use tally::{ClassFacts, Transfers};
 pub(crate) use timed::Timed;

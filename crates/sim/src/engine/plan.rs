@@ -120,7 +120,7 @@ pub(crate) fn check(plan: &Plan, options: &Options, trace: &Trace) -> Result<(),
 }
 
 /// Refuses what makes no sense, or is not known, where a cache is measured in bytes of objects.
-fn check_in_bytes(plan: &Plan, options: &Options) -> Result<(), SimError> {
+pub(crate) fn check_in_bytes(plan: &Plan, options: &Options) -> Result<(), SimError> {
     let asks = &plan.entry.asks;
     let wrong = [
         (plan.is_offline(), "the next use alone does not say which of two objects of different sizes should leave"),

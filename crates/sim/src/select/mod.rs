@@ -15,6 +15,7 @@ use hotset_core::spec::Value;
 use hotset_trace::{Trace, TraceError, TraceReader};
 
 use crate::error::SimError;
+use crate::expire::Expiring;
 use crate::prepare::Options;
 use crate::scan::{Scanned, scan};
 
@@ -87,7 +88,8 @@ impl Selection {
     }
 
     /// What is chosen of the trace `name`, which `open` opens: twice if [its length must be
-    /// known](Selection::needs_length). A trace of memory has no requests to choose from.
+    /// known](Selection::needs_length). Its objects expire as `options` say. A trace of memory has no requests to choose
+    /// from.
     pub fn open(
         &self,
         name: &str,
@@ -114,7 +116,7 @@ impl Selection {
             error @ SimError::Trace(_) => error,
             error => refused(error),
         })?;
-        Ok(Trace { reader: Box::new(reader), ..trace })
+        Ok(Trace { reader: Box::new(Expiring::new(reader, options.ttl)), ..trace })
     }
 
     /// The same with a warm-up in references instead of a share of them. Reads `reader`, the trace once more, to its

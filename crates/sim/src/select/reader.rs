@@ -117,11 +117,15 @@ impl<R: TraceReader> Selected<R> {
                 if let Some(&size) = batch.file_sizes.get(at) {
                     batch.file_sizes[kept] = size;
                 }
+                if let Some(&ttl) = batch.ttls.get(at) {
+                    batch.ttls[kept] = ttl;
+                }
                 kept += 1;
             }
         }
         batch.requests.truncate(kept);
         batch.file_sizes.truncate(kept);
+        batch.ttls.truncate(kept);
     }
 
     /// True if every request stays as it is.

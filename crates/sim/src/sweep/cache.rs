@@ -6,6 +6,7 @@ use hotset_core::spec::ObjectSize;
 use hotset_trace::{Meta, Tables, Trace, TraceReader};
 
 use super::{Rows, Sweep, Swept};
+use crate::curve::{BytePoint, bounds};
 use crate::error::SimError;
 use crate::grid::{self, Plan, Replayed};
 use crate::prepare::{Options, Prepared, prepare};
@@ -18,6 +19,10 @@ impl Sweep {
     pub(super) fn over_requests(&self, name: &str, trace: Trace, observer: &dyn Observer) -> Result<Swept, SimError> {
         let meta = trace.meta().clone();
         let block_bytes = self.options.block_bytes(&meta);
+        if self.is_all && self.is_in_bytes(block_bytes) {
+            let able = self.able_in_bytes(name, observer);
+            return able.over_requests(name, trace, observer);
+        }
         let options = self.keeping(block_bytes);
         let (mut prepared, reader) = {
             let reading = observer.reading(name, &trace.progress);
@@ -32,12 +37,23 @@ impl Sweep {
             let clock = self.clock.clone().unwrap_or_default();
             grid::run_timed(&mut prepared, &plans, &clock, replaying.as_ref())?
         };
+        let bounds = self.bounds_of(&prepared, &plans);
         let reader = reader.unwrap_or_else(|| streamed(name, prepared, observer));
         if cells.tallies.iter().all(|tally| tally.total.references == 0) {
             return Err(SimError::nothing(name, &self.selection));
         }
         let mut swept =
             self.told(self.facts(name, &meta, reader.as_ref(), block_bytes, cells.distinct), &plans, &cells);
+        if let Rows::Cache(rows) = &mut swept.rows {
+            for row in rows.iter_mut() {
+                let bound =
+                    bounds.iter().find(|bound| row.object_bytes.is_some() && row.size_bytes == Some(bound.size));
+                let counts = row.counts;
+                row.bound_hit_ratio = bound.map(|bound| bound.hits as f64 / counts.references.max(1) as f64);
+                let bytes = row.object_bytes.unwrap_or(0).max(1);
+                row.bound_byte_hit_ratio = bound.map(|bound| bound.bytes_hit as f64 / bytes as f64);
+            }
+        }
         if let (true, Rows::Cache(rows)) = (self.explain, &mut swept.rows) {
             let names = TraceNames(reader.tables());
             for (row, told) in rows.iter_mut().zip(cells.explanations) {
@@ -45,6 +61,32 @@ impl Sweep {
             }
         }
         Ok(swept)
+    }
+
+    /// The same without the policies that cannot be measured in bytes of objects; the observer is told their names.
+    fn able_in_bytes(&self, name: &str, observer: &dyn Observer) -> Sweep {
+        let is_able = |policy: &&PolicySpec| grid::refused_in_bytes(policy.entry(), &self.args(policy, None)).is_none();
+        let (able, left_out): (Vec<&PolicySpec>, Vec<&PolicySpec>) = self.policies.iter().partition(is_able);
+        if !left_out.is_empty() {
+            let names: Vec<String> = left_out.iter().map(|policy| policy.to_string()).collect();
+            let names = names.join(", ");
+            observer.note(name, &format!("left out, since they cannot be measured in bytes of objects: {names}"));
+        }
+        Sweep { policies: able.into_iter().cloned().collect(), is_all: false, ..self.clone() }
+    }
+
+    /// What no policy exceeds at the size of each plan, if that was asked for and is known.
+    fn bounds_of(&self, prepared: &Prepared, plans: &[Plan]) -> Vec<BytePoint> {
+        let sizes: Vec<u64> = plans.iter().filter_map(|plan| plan.bytes).collect();
+        match prepared {
+            Prepared::Held(references) if self.bounds && !sizes.is_empty() => {
+                let mut distinct = sizes;
+                distinct.sort_unstable();
+                distinct.dedup();
+                bounds(references, &distinct)
+            }
+            _ => Vec::new(),
+        }
     }
 
     /// The options with what the policies want to be kept.

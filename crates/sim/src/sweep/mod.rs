@@ -63,6 +63,11 @@ pub struct Sweep {
     pub frees: Frees,
     /// Rows tell what policies have learnt.
     pub explain: bool,
+    /// The policies are all there are: those that cannot be measured in bytes of objects are left out where sizes are,
+    /// and the observer is told.
+    pub is_all: bool,
+    /// Rows of caches measured in bytes of objects tell what no policy exceeds.
+    pub bounds: bool,
 }
 
 /// What a sweep over one trace gave.
@@ -99,6 +104,8 @@ impl Sweep {
             clock: None,
             frees: Frees::Drop,
             explain: false,
+            is_all: false,
+            bounds: false,
         }
     }
 

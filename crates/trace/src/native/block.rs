@@ -22,10 +22,12 @@ enum Field {
     Flags = 7,
     /// The file's size plus 1; 0 = not known.
     FileSize = 8,
+    /// The time to live in nanoseconds; 0 = none.
+    Ttl = 9,
 }
 
 impl Field {
-    const ALL: [Field; 9] = [
+    const ALL: [Field; 10] = [
         Field::File,
         Field::Length,
         Field::Offset,
@@ -35,13 +37,14 @@ impl Field {
         Field::Kind,
         Field::Flags,
         Field::FileSize,
+        Field::Ttl,
     ];
 
     /// The greatest value that a request can hold.
     fn greatest(self) -> u64 {
         match self {
             Field::File | Field::Length | Field::App => u64::from(u32::MAX),
-            Field::Offset | Field::Time | Field::FileSize => u64::MAX,
+            Field::Offset | Field::Time | Field::FileSize | Field::Ttl => u64::MAX,
             Field::Op => Op::ALL.len() as u64 - 1,
             Field::Kind => Kind::ALL.len() as u64 - 1,
             Field::Flags => u64::from(u16::MAX),
@@ -58,7 +61,7 @@ impl Field {
             Field::Op => request.op.into(),
             Field::Kind => request.kind.into(),
             Field::Flags => request.flags.into(),
-            Field::FileSize => 0,
+            Field::FileSize | Field::Ttl => 0,
         }
     }
 
@@ -74,7 +77,7 @@ impl Field {
             Field::Op => request.op = value as u8,
             Field::Kind => request.kind = value as u8,
             Field::Flags => request.flags = value as u16,
-            Field::FileSize => {}
+            Field::FileSize | Field::Ttl => {}
         }
     }
 
@@ -121,15 +124,16 @@ impl BlockEncoder {
         Ok(BlockEncoder { columns: Encoder::new()?, values: Vec::new(), files: Vec::new(), lengths: Vec::new() })
     }
 
-    /// The content of a section of `requests`, the first of which has number `first`. `sizes` has an entry for each.
-    pub(super) fn encode(&mut self, first: u64, requests: &[Request], sizes: &[u64]) -> std::io::Result<Vec<u8>> {
+    /// The content of a section of the requests of `batch`, the first of which has number `first`. Their file sizes are all told.
+    pub(super) fn encode(&mut self, first: u64, batch: &Batch) -> std::io::Result<Vec<u8>> {
+        let requests = &batch.requests;
         self.files.clear();
         self.files.extend(requests.iter().map(|request| request.file));
         self.lengths.clear();
         self.lengths.extend(requests.iter().map(|request| request.length));
         let mut columns = Vec::new();
         for field in Field::ALL {
-            self.gather(field, requests, sizes);
+            self.gather(field, batch);
             let context = Context {
                 files: (field != Field::File).then_some(self.files.as_slice()),
                 lengths: (field == Field::Offset).then_some(self.lengths.as_slice()),
@@ -142,11 +146,12 @@ impl BlockEncoder {
         Ok(assemble(first, requests.len(), &columns))
     }
 
-    fn gather(&mut self, field: Field, requests: &[Request], sizes: &[u64]) {
+    fn gather(&mut self, field: Field, batch: &Batch) {
         self.values.clear();
         match field {
-            Field::FileSize => self.values.extend(sizes.iter().map(|size| size.wrapping_sub(UNKNOWN_SIZE))),
-            field => self.values.extend(requests.iter().map(|request| field.get(request))),
+            Field::FileSize => self.values.extend(batch.file_sizes.iter().map(|size| size.wrapping_sub(UNKNOWN_SIZE))),
+            Field::Ttl => self.values.extend((0..batch.len()).map(|index| batch.ttl(index))),
+            field => self.values.extend(batch.requests.iter().map(|request| field.get(request))),
         }
     }
 }
@@ -178,6 +183,8 @@ pub(super) struct Block {
     same: Request,
     /// The file size, if that has only one value.
     same_size: Option<u64>,
+    /// The time to live, if that has only one value; 0 for none.
+    same_ttl: u64,
     columns: Vec<(Field, Decoder)>,
     /// The piece being decoded: of one column, and of the columns that others depend on.
     values: Vec<u64>,
@@ -196,6 +203,7 @@ impl Block {
             known: Known::BEHIND_DAMAGE,
             same: Request::default(),
             same_size: None,
+            same_ttl: 0,
             columns: Vec::new(),
             values: vec![0; PIECE],
             files: vec![0; PIECE],
@@ -237,7 +245,7 @@ impl Block {
             return Err(format!("a block has {count} requests from number {first}; expected 1 to {BLOCK_REQUESTS}"));
         }
         (self.first, self.count, self.done) = (first, count, 0);
-        (self.same, self.same_size) = (Request::default(), None);
+        (self.same, self.same_size, self.same_ttl) = (Request::default(), None, 0);
         self.columns.clear();
         let mut before = None;
         for _ in 0..columns {
@@ -273,6 +281,7 @@ impl Block {
         field.check(value, self.known)?;
         match field {
             Field::FileSize => self.same_size = Some(value.wrapping_add(UNKNOWN_SIZE)),
+            Field::Ttl => self.same_ttl = value,
             field => field.set(&mut self.same, value),
         }
         Ok(())
@@ -282,14 +291,22 @@ impl Block {
     pub(super) fn read(&mut self, batch: &mut Batch, limit: usize) -> Result<(), Fault> {
         let count = self.left().min(limit);
         batch.requests.resize(count, self.same);
-        if self.same_size.is_some() || self.columns.last().is_some_and(|(field, _)| *field == Field::FileSize) {
+        let has = |wanted| self.columns.iter().any(|&(field, _)| field == wanted);
+        if self.same_size.is_some() || has(Field::FileSize) {
             batch.file_sizes.resize(count, self.same_size.unwrap_or(UNKNOWN_SIZE));
+        }
+        if self.same_ttl > 0 || has(Field::Ttl) {
+            batch.ttls.resize(count, self.same_ttl);
         }
         let mut start = 0;
         while start < count {
             let end = count.min(start + PIECE);
-            let sizes = batch.file_sizes.get_mut(start..end).unwrap_or_default();
-            if let Err(fault) = self.read_piece(&mut batch.requests[start..end], sizes) {
+            let piece = Piece {
+                requests: &mut batch.requests[start..end],
+                sizes: batch.file_sizes.get_mut(start..end).unwrap_or_default(),
+                ttls: batch.ttls.get_mut(start..end).unwrap_or_default(),
+            };
+            if let Err(fault) = self.read_piece(piece) {
                 self.close();
                 return Err(fault);
             }
@@ -299,13 +316,13 @@ impl Block {
         Ok(())
     }
 
-    fn read_piece(&mut self, requests: &mut [Request], sizes: &mut [u64]) -> Result<(), Fault> {
-        let values = &mut self.values[..requests.len()];
+    fn read_piece(&mut self, mut piece: Piece) -> Result<(), Fault> {
+        let values = &mut self.values[..piece.requests.len()];
         for (field, decoder) in &mut self.columns {
             let lengths = (*field == Field::Offset).then_some(self.lengths.as_slice());
             decoder.decode(&self.raw, Context { files: Some(&self.files), lengths }, values)?;
             field.check(values.iter().copied().max().unwrap_or(0), self.known)?;
-            store(*field, values, requests, sizes);
+            store(*field, values, &mut piece);
             match field {
                 Field::File => narrow(values, &mut self.files),
                 Field::Length => narrow(values, &mut self.lengths),
@@ -321,11 +338,18 @@ fn narrow(values: &[u64], kept: &mut [u32]) {
     kept.iter_mut().zip(values).for_each(|(kept, &value)| *kept = value as u32);
 }
 
+/// Consecutive requests of a batch with their side columns, which are empty where the block has none.
+struct Piece<'a> {
+    requests: &'a mut [Request],
+    sizes: &'a mut [u64],
+    ttls: &'a mut [u64],
+}
+
 /// Puts a piece of a column into the requests; the values have been checked.
-fn store(field: Field, values: &[u64], requests: &mut [Request], sizes: &mut [u64]) {
+fn store(field: Field, values: &[u64], piece: &mut Piece) {
     macro_rules! scatter {
         ($field:ident) => {
-            for (request, &value) in requests.iter_mut().zip(values) {
+            for (request, &value) in piece.requests.iter_mut().zip(values) {
                 Field::$field.set(request, value);
             }
         };
@@ -340,8 +364,10 @@ fn store(field: Field, values: &[u64], requests: &mut [Request], sizes: &mut [u6
         Field::Kind => scatter!(Kind),
         Field::Flags => scatter!(Flags),
         Field::FileSize => {
-            sizes.iter_mut().zip(values).for_each(|(size, &value)| *size = value.wrapping_add(UNKNOWN_SIZE));
+            let sizes = piece.sizes.iter_mut().zip(values);
+            sizes.for_each(|(size, &value)| *size = value.wrapping_add(UNKNOWN_SIZE));
         }
+        Field::Ttl => piece.ttls.copy_from_slice(values),
     }
 }
 

@@ -1,14 +1,10 @@
 //! Round trips, interruptions, damage and hostile files.
 
-use std::{
-    io::{Cursor, Read},
-    path::Path,
-};
+use std::io::{Cursor, Read};
+use std::path::Path;
 
-use hotset_core::{
-    parts::random::Random,
-    request::{Kind, Op, Request},
-};
+use hotset_core::parts::random::Random;
+use hotset_core::request::{Kind, Op, Request};
 use proptest::prelude::*;
 use proptest::test_runner::RngSeed;
 
@@ -53,6 +49,7 @@ fn writer(meta: &Meta) -> (Sink, Writer<Sink>) {
 struct Content {
     requests: Vec<Request>,
     sizes: Vec<u64>,
+    ttls: Vec<u64>,
     tables: Tables,
 }
 
@@ -67,6 +64,7 @@ fn drain(reader: &mut dyn TraceReader) -> Result<Content, TraceError> {
         }
         let size = |index| batch.file_sizes.get(index).copied().unwrap_or(UNKNOWN_SIZE);
         content.sizes.extend((0..batch.len()).map(size));
+        content.ttls.extend((0..batch.len()).map(|index| batch.ttl(index)).filter(|&ttl| ttl > 0));
         content.requests.append(&mut batch.requests);
     }
 }
@@ -171,9 +169,11 @@ fn any_request() -> impl Strategy<Value = Request> {
 fn any_batch() -> impl Strategy<Value = (Batch, bool)> {
     let sizes = prop_oneof![Just(UNKNOWN_SIZE), 0u64..5000, any::<u64>()];
     let rows = prop::collection::vec((any_request(), sizes), 0..300);
-    (rows, any::<bool>(), any::<bool>()).prop_map(|(rows, sized, flush)| {
+    let ttls = prop::collection::vec(prop_oneof![Just(0u64), 1u64..99, any::<u64>()], 0..300);
+    (rows, ttls, any::<bool>(), any::<bool>()).prop_map(|(rows, mut ttls, sized, flush)| {
         let (requests, file_sizes): (Vec<_>, Vec<_>) = rows.into_iter().unzip();
-        (Batch { requests, file_sizes: if sized { file_sizes } else { Vec::new() } }, flush)
+        ttls.truncate(requests.len());
+        (Batch { requests, file_sizes: if sized { file_sizes } else { Vec::new() }, ttls }, flush)
     })
 }
 
@@ -214,6 +214,7 @@ proptest! {
             content.requests.extend(&batch.requests);
             let size = |index| batch.file_sizes.get(index).copied().unwrap_or(UNKNOWN_SIZE);
             content.sizes.extend((0..batch.len()).map(size));
+            content.ttls.extend(batch.ttls.iter().filter(|&&ttl| ttl > 0));
             writer.push(&batch, &content.tables).unwrap();
             if flush {
                 writer.flush().unwrap();
@@ -257,7 +258,7 @@ fn medium_trace() -> Content {
 fn write(content: &Content) -> Vec<u8> {
     let (sink, mut writer) = writer(&BYTES);
     for (requests, sizes) in content.requests.chunks(10_000).zip(content.sizes.chunks(10_000)) {
-        let batch = Batch { requests: requests.to_vec(), file_sizes: sizes.to_vec() };
+        let batch = Batch { requests: requests.to_vec(), file_sizes: sizes.to_vec(), ttls: Vec::new() };
         writer.push(&batch, &content.tables).unwrap();
     }
     writer.finish(&content.tables).unwrap();
@@ -343,7 +344,7 @@ fn an_interrupted_trace_gives_its_whole_blocks_and_says_so() {
 fn a_writer_that_is_dropped_leaves_what_was_pushed() {
     let content = long_trace();
     let (sink, mut writer) = writer(&BYTES);
-    let batch = Batch { requests: content.requests[..100_000].to_vec(), file_sizes: Vec::new() };
+    let batch = Batch { requests: content.requests[..100_000].to_vec(), file_sizes: Vec::new(), ttls: Vec::new() };
     writer.push(&batch, &content.tables).unwrap();
     drop(writer);
     let (found, remarks, _) = read(&sink.bytes(), false).unwrap();
@@ -533,7 +534,8 @@ fn sections_that_are_not_known_are_passed_over_unless_essential() {
 #[test]
 fn what_cannot_be_written_is_refused() {
     let (_, mut broken) = writer(&BYTES);
-    let batch = Batch { requests: vec![Request { op: 11, ..Request::default() }], file_sizes: Vec::new() };
+    let batch =
+        Batch { requests: vec![Request { op: 11, ..Request::default() }], file_sizes: Vec::new(), ttls: Vec::new() };
     let error = broken.push(&batch, &Tables::default()).unwrap_err().to_string();
     let expected = "t.hst: request 0 has operation 11, kind 0, file 0 and application 0, which do not all exist: \
                     the tables hold 0 files and 0 applications";

@@ -30,8 +30,8 @@ pub struct Writer<W: Write> {
     position: u64,
     packer: Packer,
     encoder: BlockEncoder,
-    requests: Vec<Request>,
-    sizes: Vec<u64>,
+    /// Requests of the block at hand.
+    waiting: Batch,
     files: Entries,
     apps: Entries,
     /// Requests until all table entries are looked through for changes.
@@ -60,8 +60,11 @@ impl<W: Write> Writer<W> {
             position: 0,
             packer: Packer::new().map_err(failed)?,
             encoder: BlockEncoder::new().map_err(failed)?,
-            requests: Vec::with_capacity(BLOCK_REQUESTS),
-            sizes: Vec::with_capacity(BLOCK_REQUESTS),
+            waiting: Batch {
+                requests: Vec::with_capacity(BLOCK_REQUESTS),
+                file_sizes: Vec::with_capacity(BLOCK_REQUESTS),
+                ttls: Vec::new(),
+            },
             files: Entries::default(),
             apps: Entries::default(),
             until_sweep: 0,
@@ -89,9 +92,10 @@ impl<W: Write> Writer<W> {
             }
             for (index, request) in batch.requests.iter().enumerate() {
                 writer.stats.note(request);
-                writer.requests.push(*request);
-                writer.sizes.push(batch.file_sizes.get(index).copied().unwrap_or(UNKNOWN_SIZE));
-                if writer.requests.len() == BLOCK_REQUESTS {
+                writer.waiting.requests.push(*request);
+                writer.waiting.file_sizes.push(batch.file_sizes.get(index).copied().unwrap_or(UNKNOWN_SIZE));
+                writer.waiting.set_ttl(batch.ttl(index));
+                if writer.waiting.len() == BLOCK_REQUESTS {
                     writer.cut()?;
                 }
             }
@@ -206,12 +210,11 @@ impl<W: Write> Writer<W> {
     fn cut(&mut self) -> io::Result<()> {
         self.write_files()?;
         self.write_apps()?;
-        let Some(request) = self.requests.first() else { return Ok(()) };
-        let first = self.stats.requests - self.requests.len() as u64;
+        let Some(request) = self.waiting.requests.first() else { return Ok(()) };
+        let first = self.stats.requests - self.waiting.len() as u64;
         let place = BlockPlace { offset: self.position, first, time: request.time };
-        let raw = self.encoder.encode(first, &self.requests, &self.sizes)?;
-        self.requests.clear();
-        self.sizes.clear();
+        let raw = self.encoder.encode(first, &self.waiting)?;
+        self.waiting.clear();
         self.section(Type::REQUESTS, &raw)?;
         self.index.blocks.push(place);
         Ok(())

@@ -125,6 +125,7 @@ impl<F: LineFormat> Lines<F> {
             {
                 batch.requests.truncate(requests);
                 batch.file_sizes.truncate(sizes);
+                batch.ttls.truncate(requests);
                 if !self.skip_bad {
                     failed = Some(TraceError::new(self.input.path(), Place::Line(self.line), message));
                     break;

@@ -32,6 +32,8 @@ pub(super) enum Role {
     FileSize,
     /// The kind of file.
     Kind,
+    /// The time to live that the request gives its object, in units of `unit` nanoseconds; 0 or nothing for none.
+    Ttl { unit: u32 },
     /// The object's id.
     Id,
     /// Nothing that is used.
@@ -111,6 +113,8 @@ const ROLES: &[(&[&str], Role)] = &[
     (&["sectors", "nsectors", "sector_count"], Role::Length { unit: SECTOR_BYTES }),
     (&["filesize", "file_size"], Role::FileSize),
     (&["kind", "class", "file_type"], Role::Kind),
+    (&["ttl", "ttl_s", "time_to_live"], Role::Ttl { unit: 1_000_000_000 }),
+    (&["ttl_ms"], Role::Ttl { unit: 1_000_000 }),
     (
         &["id", "obj_id", "object", "object_id", "obj", "objid", "key", "item", "item_id", "block", "block_id", "page"],
         Role::Id,
@@ -165,6 +169,13 @@ impl Columns {
             }
         }
         let addressing = resolve(&mut roles)?;
+        let has_time = roles.iter().any(|role| matches!(role, Role::Time { .. }));
+        if let Some(ttl) = roles.iter().position(|role| matches!(role, Role::Ttl { .. }))
+            && (!has_time || addressing != Addressing::Objects)
+        {
+            remarks.push(format!("column `{}` is not used: only objects with ids expire, at a time", names[ttl]));
+            roles[ttl] = Role::Ignored;
+        }
         Ok(Columns { roles, separator, addressing, remarks })
     }
 

@@ -71,6 +71,8 @@ struct Row {
     length: u64,
     file_size: Option<u64>,
     kind: Option<u32>,
+    /// Nanoseconds; 0 for none.
+    ttl: u64,
 }
 
 impl LineFormat for Csv {
@@ -130,7 +132,7 @@ impl Csv {
 
     #[inline]
     fn row(&mut self, mut fields: Fields, batch: &mut Batch) -> Result<(), Malformed> {
-        let mut row = Row { request: Request::default(), op: Op::Read, length: 0, file_size: None, kind: None };
+        let mut row = Row { request: Request::default(), op: Op::Read, length: 0, file_size: None, kind: None, ttl: 0 };
         for at in 0..self.columns.roles.len() {
             if fields.is_done() {
                 return Err(self.too_few(at));
@@ -151,6 +153,7 @@ impl Csv {
             Role::Offset { unit } => row.request.offset = fields.optional_number("the offset", unit)?.unwrap_or(0),
             Role::Length { .. } if fields.skip(b"-1") => row.request.flags |= FLAG_FAILED,
             Role::Length { unit } => row.length = fields.optional_number("the length", unit)?.unwrap_or(0),
+            Role::Ttl { unit } => row.ttl = fields.optional_number("the time to live", unit)?.unwrap_or(0),
             Role::FileSize => row.file_size = fields.optional_number("the file's size", 1)?,
             Role::Id if self.ids.are_numbers() => match fields.plain_number() {
                 Some(id) => row.request.offset = id,
@@ -225,6 +228,7 @@ impl Csv {
                     return Err(format!("found an object of {} bytes; expected less than 4 GiB", row.length).into());
                 }
                 batch.push(request, row.length, row.file_size);
+                batch.set_ttl(row.ttl);
                 Ok(())
             }
         }

@@ -1,0 +1,56 @@
+//! Curves over bytes of objects for people: a table of ratios of references and of bytes, with the bound on both.
+
+use std::io::{Write, stdout};
+
+use hotset_sim::curve::{ByteCurves, ByteLine, BytePoint};
+use hotset_sim::results::Metric;
+
+use crate::failure::Failure;
+use crate::output::{human, style, table};
+
+pub(super) fn show(name: &str, curves: &ByteCurves, metric: Metric) -> Result<(), Failure> {
+    let what = if metric == Metric::Misses { "miss" } else { "hit" };
+    let (references, distinct) = (human::count(curves.references), human::count(curves.distinct));
+    let mut out = stdout().lock();
+    writeln!(
+        out,
+        "{name}: {references} references to {distinct} objects of {} in all; {what} ratios in % by bytes of the cache\n",
+        human::bytes(curves.footprint)
+    )?;
+    writeln!(out, "{}\n", ratios(curves, metric))?;
+    for line in &curves.lines {
+        writeln!(out, "{}", human::wrap(&told(line), style::width()))?;
+    }
+    let which = if metric == Metric::Misses { "below" } else { "above" };
+    let text = format!(
+        "The bound is PFOO-L: no policy is {which} it, and the best that is possible may be far from it, since to find \
+         that is NP-hard for objects of many sizes."
+    );
+    Ok(writeln!(out, "{}", human::wrap(&text, style::width()))?)
+}
+
+/// A line a size; of each policy and the bound a column for references and one for bytes.
+fn ratios(curves: &ByteCurves, metric: Metric) -> String {
+    let names: Vec<String> = curves.lines.iter().map(|line| line.policy.clone()).chain(["bound".to_owned()]).collect();
+    let of_names = names.iter().flat_map(|name| [name.clone(), format!("{name} bytes")]);
+    let header: Vec<String> = std::iter::once("size".to_owned()).chain(of_names).collect();
+    let mut table = table::numbers(&header.iter().map(String::as_str).collect::<Vec<_>>(), ..);
+    let ratio = |part: u64, of: u64| human::percent(metric.shown(part as f64 / of.max(1) as f64));
+    let both = |point: &BytePoint| [ratio(point.hits, curves.references), ratio(point.bytes_hit, curves.bytes)];
+    for (number, bound) in curves.bounds.iter().enumerate() {
+        let points = curves.lines.iter().map(|line| &line.points[number]).chain([bound]);
+        table.add_row(std::iter::once(human::bytes(bound.size)).chain(points.flat_map(both)));
+    }
+    table.trim_fmt()
+}
+
+/// How a line was found.
+fn told(line: &ByteLine) -> String {
+    let name = &line.policy;
+    match line.exact_from {
+        u64::MAX => format!("{name}: simulated at each size."),
+        from => {
+            format!("{name}: exact in one pass from {}, the largest object, on; simulated below.", human::bytes(from))
+        }
+    }
+}

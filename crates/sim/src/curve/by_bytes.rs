@@ -1,0 +1,145 @@
+//! Curves over bytes, for objects of many sizes.
+
+use hotset_core::policy::PolicySpec;
+use hotset_trace::{Trace, TraceError};
+
+use super::bytes::{ByteCurves, ByteLine, BytePoint, Weights, bounds, is_lru, is_of_one_pass, lru};
+use super::{CurveRow, Curves, Points, log_spread};
+use crate::error::SimError;
+use crate::grid::{self, Plan};
+use crate::prepare::{Options, Prepared, prepare};
+use crate::progress::Observer;
+use crate::references::References;
+use crate::results::Choice;
+
+impl Curves {
+    /// Draws curves over bytes of the trace that `open` opens, whose objects are a block each and have sizes. Rows and
+    /// errors call it `name`.
+    pub fn run_bytes(
+        &self,
+        name: &str,
+        open: impl Fn() -> Result<Trace, TraceError>,
+        observer: &dyn Observer,
+    ) -> Result<(ByteCurves, Vec<CurveRow>), SimError> {
+        let trace = self.selection.open(name, open, &self.options)?;
+        let choice = Choice::new(&self.selection, &self.options, trace.meta().has_ops);
+        if self.options.block_bytes(trace.meta()).is_some() {
+            return Err(SimError::NoObjectSizes { trace: name.to_owned(), why: "its blocks all have one size" });
+        }
+        let keep_times = self.policies.iter().any(|policy| policy.args(None).uses_clock());
+        let options = Options { keep_sizes: true, keep_times, ..self.options.clone() };
+        let (mut prepared, reader) = {
+            let reading = observer.reading(name, &trace.progress);
+            prepare(trace.reader, &options, reading.as_ref())?
+        };
+        if let Some(reader) = &reader {
+            observer.read(name, reader.as_ref());
+        }
+        let references = match &prepared {
+            Prepared::Held(references) => references,
+            Prepared::Stream(stream) => return Err(stream.refuse("a curve over bytes", "or import a sample of it")),
+        };
+        if references.mean_bytes().is_none() {
+            return Err(SimError::NoObjectSizes { trace: name.to_owned(), why: "it tells no sizes of objects" });
+        }
+        let weights = Weights::of(references);
+        let sizes = self.byte_sizes(&weights)?;
+        let bounds = bounds(references, &sizes);
+        let mut curves = ByteCurves {
+            lines: Vec::with_capacity(self.policies.len()),
+            bounds,
+            references: 0,
+            bytes: 0,
+            distinct: references.distinct().into(),
+            footprint: weights.footprint,
+        };
+        for policy in &self.policies {
+            let line = self.byte_line(policy, &mut prepared, &weights, &sizes, &mut curves, observer)?;
+            curves.lines.push(line);
+        }
+        if curves.references == 0 {
+            return Err(SimError::nothing(name, &self.selection));
+        }
+        let rows = self.byte_rows(&curves, name, &choice);
+        Ok((curves, rows))
+    }
+
+    /// Sizes on a logarithmic scale from a thousandth of all objects to all.
+    fn byte_sizes(&self, weights: &Weights) -> Result<Vec<u64>, SimError> {
+        match self.points {
+            Points::Some(points) => Ok(log_spread((weights.footprint / 1000).max(1), weights.footprint, points)),
+            Points::All => Err(SimError::EverySize { policy: "a curve over bytes".to_owned() }),
+        }
+    }
+
+    /// The line of a policy; notes how many references and bytes are counted.
+    fn byte_line(
+        &self,
+        policy: &PolicySpec,
+        prepared: &mut Prepared,
+        weights: &Weights,
+        sizes: &[u64],
+        curves: &mut ByteCurves,
+        observer: &dyn Observer,
+    ) -> Result<ByteLine, SimError> {
+        let Prepared::Held(references) = &*prepared else { unreachable!("a stream has been refused") };
+        let is_exact = is_lru(policy) && is_of_one_pass(references, weights);
+        let exact_from = if is_exact { weights.largest } else { u64::MAX };
+        let (below, above) = sizes.split_at(sizes.partition_point(|&size| size < exact_from));
+        let exact = if above.is_empty() { Vec::new() } else { lru(references, above) };
+        if is_exact {
+            curves.references = references.len();
+            curves.bytes = references.sizes().iter().map(|&size| u64::from(size)).sum();
+        }
+        let mut points = self.replayed_bytes(policy, prepared, below, curves, observer)?;
+        points.extend(exact);
+        Ok(ByteLine { policy: policy.to_string(), exact_from, points })
+    }
+
+    /// Points of a policy that is replayed at each size.
+    fn replayed_bytes(
+        &self,
+        policy: &PolicySpec,
+        prepared: &mut Prepared,
+        sizes: &[u64],
+        curves: &mut ByteCurves,
+        observer: &dyn Observer,
+    ) -> Result<Vec<BytePoint>, SimError> {
+        if sizes.is_empty() {
+            return Ok(Vec::new());
+        }
+        let Prepared::Held(references) = &*prepared else { unreachable!("a stream has been refused") };
+        let (length, mean) = (references.len(), mean(references));
+        let plan = |&size: &u64| Plan {
+            entry: policy.entry(),
+            args: policy.args(None),
+            capacity: (size as f64 / mean.max(1.0)).clamp(1.0, f64::from(u32::MAX)) as u32,
+            bytes: Some(size),
+            seed: self.seed,
+        };
+        let plans: Vec<Plan> = sizes.iter().map(plan).collect();
+        let replayed = {
+            let replaying = observer.replaying(plans.len(), Some(length));
+            grid::run(prepared, &plans, replaying.as_ref())?
+        };
+        let points = sizes.iter().zip(&replayed.tallies).map(|(&size, tally)| {
+            (curves.references, curves.bytes) = (tally.total.references, tally.bytes.all);
+            BytePoint { size, hits: tally.total.hits, bytes_hit: tally.bytes.hit }
+        });
+        Ok(points.collect())
+    }
+
+    fn byte_rows(&self, curves: &ByteCurves, name: &str, choice: &Choice) -> Vec<CurveRow> {
+        let row = |line: &ByteLine, point: &BytePoint, bound: &BytePoint| {
+            CurveRow::of_bytes(name, &line.policy, curves, (point, bound), self.seed, choice)
+        };
+        let of_line = |line: &ByteLine| -> Vec<CurveRow> {
+            line.points.iter().zip(&curves.bounds).map(|(point, bound)| row(line, point, bound)).collect()
+        };
+        curves.lines.iter().flat_map(of_line).collect()
+    }
+}
+
+fn mean(references: &References) -> f64 {
+    references.mean_bytes().unwrap_or(1.0)
+}
