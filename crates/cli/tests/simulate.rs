@@ -34,6 +34,7 @@ fn a_row_has_the_documented_fields_and_no_others() {
         "hits",
         "misses",
         "hit_ratio",
+        "miss_ratio",
         "read_references",
         "read_hits",
         "read_hit_ratio",
