@@ -104,14 +104,13 @@ pub(crate) fn bounds(rows: &[Row], metric: Metric) -> String {
     let at_sizes: Vec<&Row> = rows.iter().take_while(|row| row.policy == rows[0].policy).collect();
     let header: Vec<String> = std::iter::once("of".to_owned()).chain(at_sizes.iter().map(|row| size(row))).collect();
     let mut table = numbers(&header.iter().map(String::as_str).collect::<Vec<_>>(), 1..);
-    let bounds: [(&str, fn(&Row) -> Option<f64>); 2] =
-        [("references", |row| row.bound_hit_ratio), ("bytes", |row| row.bound_byte_hit_ratio)];
-    for (name, bound) in bounds {
-        let told = |row: &&Row| {
-            cell(bound(row).map_or_else(|| "-".to_owned(), |ratio| human::percent(metric.shown(ratio))), Role::Bound)
-        };
-        table.add_row(std::iter::once(cell(name, Role::Plain)).chain(at_sizes.iter().map(told)));
-    }
+    let bound = |ratio: Option<f64>| {
+        cell(ratio.map_or_else(|| "-".to_owned(), |ratio| human::percent(metric.shown(ratio))), Role::Bound)
+    };
+    let requests = at_sizes.iter().map(|row| bound(row.bound_hit_ratio));
+    table.add_row(std::iter::once(cell("references", Role::Plain)).chain(requests));
+    let bytes = at_sizes.iter().map(|row| bound(row.bound_byte_hit_ratio));
+    table.add_row(std::iter::once(cell("bytes", Role::Plain)).chain(bytes));
     table.trim_fmt()
 }
 
