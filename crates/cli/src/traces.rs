@@ -21,9 +21,22 @@ pub(crate) struct ReadArgs {
     /// Format of the trace (see `hotset formats`) [default: recognised by the content]
     #[arg(long, value_name = "FMT", help_heading = "Reading the trace")]
     format: Option<String>,
-    /// Names of the columns of a csv trace without a header, e.g. time_s,file,offset,bytes,op
+    /// What the columns of a csv trace are, e.g. time_s,file,offset,bytes,op or time,key:name,value+,key+,repeat,_
+    /// (docs/reference/formats.md)
     #[arg(long, value_name = "NAMES", help_heading = "Reading the trace")]
     columns: Option<String>,
+    /// Columns of a csv trace that are not used, though their names are not understood
+    #[arg(long, value_name = "NAMES", help_heading = "Reading the trace")]
+    ignore_columns: Option<String>,
+    /// What separates the fields of a csv trace: a character, `tab` or `space` [default: recognised]
+    #[arg(long, value_name = "CHAR", help_heading = "Reading the trace")]
+    separator: Option<String>,
+    /// The first line of a csv trace names its columns [default: recognised]
+    #[arg(long, overrides_with = "no_header", help_heading = "Reading the trace")]
+    header: bool,
+    /// The first line of a csv trace is a request
+    #[arg(long, overrides_with = "header", help_heading = "Reading the trace")]
+    no_header: bool,
     /// Count malformed records and go on, instead of stopping at the first
     #[arg(long, help_heading = "Reading the trace")]
     skip_bad: bool,
@@ -40,9 +53,16 @@ pub(crate) struct Opener {
 impl ReadArgs {
     /// The options as they are typed.
     pub(crate) fn typed(&self) -> Vec<String> {
-        let named = [("--format", &self.format), ("--columns", &self.columns)];
+        let named = [
+            ("--format", &self.format),
+            ("--columns", &self.columns),
+            ("--ignore-columns", &self.ignore_columns),
+            ("--separator", &self.separator),
+        ];
         let given = named.into_iter().filter_map(|(option, value)| Some([option.to_owned(), value.clone()?]));
-        given.flatten().chain(self.skip_bad.then(|| "--skip-bad".to_owned())).collect()
+        let flags = [("--header", self.header), ("--no-header", self.no_header), ("--skip-bad", self.skip_bad)];
+        let flags = flags.into_iter().filter(|(_, is_given)| *is_given).map(|(flag, _)| flag.to_owned());
+        given.flatten().chain(flags).collect()
     }
 
     /// What opens traces.
@@ -51,8 +71,14 @@ impl ReadArgs {
         if let Some(name) = &self.format {
             by_name(name, &formats).map_err(|message| Failure::Usage(format!("--format: {message}")))?;
         }
-        let options =
-            OpenOptions { format: self.format.clone(), skip_bad: self.skip_bad, columns: self.columns.clone() };
+        let options = OpenOptions {
+            format: self.format.clone(),
+            skip_bad: self.skip_bad,
+            columns: self.columns.clone(),
+            ignore_columns: self.ignore_columns.clone(),
+            separator: self.separator.clone(),
+            header: (self.header || self.no_header).then_some(self.header),
+        };
         Ok(Opener { formats, options, ..Opener::default() })
     }
 }

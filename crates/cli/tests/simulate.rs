@@ -145,7 +145,7 @@ fn the_table_of_several_sizes() {
     let trace = folder.file("loop.ids", "1\n2\n3\n".repeat(100));
     let run = hotset(&["simulate", &trace, "-p", "lru,mru,opt", "-s", "1,2,3", "--format", "ids"]).good();
     let expected = "\
-: 300 references to 3 distinct blocks; hit ratio in % by cache size
+ (ids): 300 references to 3 distinct blocks; hit ratio in % by cache size
 policy      1       2       3
 ─────────────────────────────
 lru      0.00    0.00   99.00

@@ -88,7 +88,7 @@ impl Opener {
     pub fn made_of(&self) -> String {
         match &self.source {
             Source::File(_) | Source::Memory(_) | Source::Columns(_) => {
-                let OpenOptions { format, columns, skip_bad } = &self.options;
+                let OpenOptions { format, columns, skip_bad, .. } = &self.options;
                 format!("{format:?} {columns:?} {skip_bad}")
             }
             Source::Part(part) => format!("{}[{}:{}]", part.0.made_of(), part.1, part.2),

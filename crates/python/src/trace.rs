@@ -310,5 +310,5 @@ fn open_options(format: Option<String>, columns: Option<String>, skip_bad: bool)
     if let Some(name) = &format {
         of_option("--format", by_name(name, &formats()).map(|_| ()))?;
     }
-    Ok(OpenOptions { format, skip_bad, columns })
+    Ok(OpenOptions { format, skip_bad, columns, ..OpenOptions::default() })
 }

@@ -35,6 +35,7 @@ pub mod future;
 pub mod grid;
 pub mod inspect;
 mod intern;
+mod last_sizes;
 mod maps;
 mod numbering;
 pub mod paging;

@@ -202,6 +202,9 @@ impl Row {
 /// What was chosen of a trace, as it is written.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Choice {
+    /// Name of the format that the trace was read in; empty where results are read from a file.
+    #[serde(skip)]
+    pub format: &'static str,
     /// Requests that the cache saw; absent for all.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub filter: Option<String>,
@@ -236,6 +239,7 @@ impl Choice {
     pub fn new(selection: &Selection, options: &Options, has_ops: bool) -> Choice {
         let told = |filter: &Filter| (!filter.is_everything()).then(|| filter.to_string());
         Choice {
+            format: "",
             filter: told(&selection.only),
             warmup: selection.warmup.map(|warmup| warmup.to_string()),
             count_only: told(&selection.count_only),

@@ -142,6 +142,7 @@ fn formats() -> String {
     let mut page = format!("{NOTICE}# Trace formats\n\n");
     page.push_str("Any of them may be compressed by zstd, gzip or xz, or come from standard input as `-`,\nor from [a store](stores.md#traces), as `s3://bucket/trace.zst` or `https://host/trace.zst`.\n");
     page.push_str("The format is recognised by the content; `--format NAME` or `NAME:PATH` names it.\n");
+    page.push_str(include_str!("formats.md"));
     for format in hotset_cli::all_formats() {
         section(&mut page, &format!("## {}\n\n{}.", format.name, format.summary));
         section(&mut page, &format!("```text\n{}\n```", format.example));

@@ -11,7 +11,7 @@ pub(crate) fn chosen(row: &Row) -> String {
     named(&row.trace, &row.choice)
 }
 
-/// The same for any trace.
+/// The same for any trace, with the format that it was read in.
 pub(crate) fn named(trace: &str, choice: &Choice) -> String {
     let said = |word: &str, told: &Option<String>| told.as_ref().map(|told| format!("{word} {told}"));
     let maps = (choice.maps.as_deref() == Some("all")).then(|| "mapped ranges as reads".to_owned());
@@ -19,8 +19,12 @@ pub(crate) fn named(trace: &str, choice: &Choice) -> String {
     let chosen = [said("only", &choice.filter), said("warm-up", &choice.warmup), said("counted", &choice.count_only)];
     let ttl = (choice.ttl.as_deref() == Some("ignore")).then(|| "times to live ignored".to_owned());
     let told = chosen.into_iter().chain([maps, deletes, ttl]);
+    let trace = match choice.format {
+        "" => trace.to_owned(),
+        format => format!("{trace} ({format})"),
+    };
     match told.flatten().collect::<Vec<_>>().join("; ") {
-        none if none.is_empty() => trace.to_owned(),
+        none if none.is_empty() => trace,
         told => format!("{trace} [{told}]"),
     }
 }

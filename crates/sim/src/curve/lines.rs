@@ -131,6 +131,7 @@ impl Curves {
     ) -> Result<Drawn, SimError> {
         let trace = self.selection.open(name, open, &self.options)?;
         let choice = Choice::new(&self.selection, &self.options, trace.meta().has_ops);
+        let choice = Choice { format: trace.meta().format, ..choice };
         let block_bytes = self.options.block_bytes(trace.meta());
         let lines = match self.sample {
             Some(sample) => vec![self.sampled(sample, name, trace, observer)?],

@@ -166,7 +166,7 @@ impl Sweep {
     ) -> TraceFacts {
         TraceFacts {
             name: name.to_owned(),
-            choice: Choice::new(&self.selection, &self.options, meta.has_ops),
+            choice: Choice { format: meta.format, ..Choice::new(&self.selection, &self.options, meta.has_ops) },
             block_bytes,
             distinct,
             has_ops: meta.has_ops,

@@ -4,13 +4,12 @@
 
 use hotset_core::request::Request;
 
-use super::{Confidence, Format, Head};
+use super::{Confidence, Format, Head, integers::Columns};
 use crate::{
     Addressing, Batch, Meta,
     runner::{
         Malformed, SECTOR_BYTES,
         lines::{Line, LineFormat, Lines},
-        number::whole,
         push_blocks,
         words::Words,
     },
@@ -47,14 +46,13 @@ impl LineFormat for Arc {
     }
 }
 
+/// Without the name that the traces have, only a last column that counts up speaks for it.
 fn detect(head: &Head) -> Confidence {
-    let fits = head.all_lines(|line| {
-        let words: Vec<&[u8]> = Words::new(Line::new(line)).collect();
-        words.len() == 4 && words.iter().all(|word| whole(word).is_some())
-    });
-    match fits {
+    let Some(columns) = Columns::of(head) else { return Confidence::No };
+    match columns.count() == 4 {
         true if head.name.ends_with(".lis") => Confidence::Sure,
-        true => Confidence::Likely,
+        true if columns.counts_up(3) => Confidence::Likely,
+        true => Confidence::Possible,
         false => Confidence::No,
     }
 }

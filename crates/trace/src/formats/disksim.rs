@@ -4,11 +4,11 @@
 
 use hotset_core::request::{Op, Request};
 
-use super::{Confidence, Format, Head};
+use super::{Confidence, Format, Head, integers::Columns};
 use crate::{
     Addressing, Batch, Meta, Tables,
     runner::{
-        Malformed, SECTOR_BYTES,
+        LONGEST_TRANSFER, Malformed, SECTOR_BYTES,
         lines::{Line, LineFormat, Lines},
         number::{scaled, unexpected, whole},
         numbering::Numbering,
@@ -78,16 +78,21 @@ fn parse_op(word: &[u8]) -> Option<Op> {
     }
 }
 
+/// A device has many addresses, which an object does not have sizes.
 fn detect(head: &Head) -> Confidence {
-    let fits = head.all_lines(|line| {
-        let words: Vec<&[u8]> = Words::new(Line::new(line)).collect();
-        words.len() == 5
-            && parse_time(words[0]).is_some()
-            && words[1..4].iter().all(|word| whole(word).is_some())
-            && parse_op(words[4]).is_some()
-    });
-    if fits { Confidence::Likely } else { Confidence::No }
+    let Some(columns) = Columns::of(head) else { return Confidence::No };
+    if columns.count() != 5 || !columns.at_most(4, 1) || !columns.at_most(3, LONGEST_SECTORS) {
+        return Confidence::No;
+    }
+    match columns.decides(1, 2) {
+        Some(true) => Confidence::No,
+        Some(false) => Confidence::Likely,
+        None => Confidence::Possible,
+    }
 }
+
+/// Sectors of the longest transfer.
+const LONGEST_SECTORS: u64 = LONGEST_TRANSFER / SECTOR_BYTES as u64;
 
 #[cfg(test)]
 mod tests {

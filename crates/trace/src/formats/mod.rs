@@ -10,8 +10,11 @@ mod blkparse;
 mod csv;
 mod disksim;
 mod ids;
+mod integers;
+mod lcs;
 mod lirs;
 mod msr;
+mod noted;
 mod oracle_general;
 mod spc;
 #[cfg(test)]
@@ -19,6 +22,7 @@ mod testing;
 #[cfg(test)]
 mod tests;
 mod vscsi;
+mod webcachesim;
 
 use std::path::{Path, PathBuf};
 
@@ -39,11 +43,13 @@ pub const BUILTIN: &[Format] = &[
     csv::FORMAT,
     ids::FORMAT,
     oracle_general::FORMAT,
+    lcs::FORMAT,
     vscsi::FORMAT,
     blkparse::FORMAT,
     big_endian::U32BE,
     big_endian::U64BE,
     disksim::FORMAT,
+    webcachesim::FORMAT,
     crate::memory::pgt::FORMAT,
 ];
 
@@ -122,6 +128,19 @@ pub struct OpenOptions {
     /// Names of the columns of a `csv` trace without a header, separated by commas; they replace the header of one
     /// that has it.
     pub columns: Option<String>,
+    /// Names of columns of a `csv` trace that are not used, separated by commas.
+    pub ignore_columns: Option<String>,
+    /// What keeps the fields of a `csv` trace apart: a character, `tab` or `space`; otherwise it is recognised.
+    pub separator: Option<String>,
+    /// Whether the first line of a `csv` trace names its columns; otherwise it is recognised.
+    pub header: Option<bool>,
+}
+
+impl OpenOptions {
+    /// True if something is said that only a `csv` trace has.
+    fn is_of_csv(&self) -> bool {
+        self.columns.is_some() || self.ignore_columns.is_some() || self.separator.is_some() || self.header.is_some()
+    }
 }
 
 /// A trace that has been opened.
@@ -157,7 +176,7 @@ pub fn open_by(
     let named = match options.format.as_deref() {
         Some(name) => Some(by_name(name, formats).map_err(|message| TraceError::new(&path, Place::File, message))?),
         // Naming columns is asking for the only format that has names for them.
-        None if prefix.is_none() && options.columns.is_some() => by_name("csv", formats).ok(),
+        None if prefix.is_none() && options.is_of_csv() => by_name("csv", formats).ok(),
         None => prefix,
     };
     open_input(input(&path)?, named, formats, options)
@@ -182,7 +201,7 @@ pub fn open_input(
         None => detect(&mut input, formats)?,
     };
     let progress = input.progress().clone();
-    Ok(Trace { format: format.name, reader: (format.open)(input, options)?, progress })
+    Ok(Trace { format: format.name, reader: noted::Noted::around((format.open)(input, options)?), progress })
 }
 
 /// The format with this name; the error lists those there are.
@@ -211,18 +230,59 @@ pub fn split_prefix<'a>(path: &Path, formats: &'a [Format]) -> (Option<&'a Forma
     (None, path.to_owned())
 }
 
-/// The format that is surest of the input, which stands at its first byte, and how sure it is.
+/// The format that is surest of the input, which stands at its first byte, and how sure it is; none where several fit.
 pub fn recognise<'a>(input: &mut Input, formats: &'a [Format]) -> Result<Option<(&'a Format, Confidence)>, TraceError> {
     let name = bare_name(input.path());
-    Ok(surest(&head(input, &name)?, formats))
+    let head = head(input, &name)?;
+    Ok(surest(&head, formats).filter(|&(_, confidence)| rivals(&head, formats, confidence).is_empty()))
 }
 
 fn detect<'a>(input: &mut Input, formats: &'a [Format]) -> Result<&'a Format, TraceError> {
     let (name, path, compression) = (bare_name(input.path()), input.path().to_owned(), input.compression());
     let head = head(input, &name)?;
-    surest(&head, formats)
-        .map(|(format, _)| format)
-        .ok_or_else(|| TraceError::new(&path, Place::File, unrecognised(&head, compression)))
+    let refused = |message| TraceError::new(&path, Place::File, message);
+    let (format, confidence) = surest(&head, formats).ok_or_else(|| refused(unrecognised(&head, compression)))?;
+    let rivals = rivals(&head, formats, confidence);
+    if rivals.is_empty() { Ok(format) } else { Err(refused(ambiguous(&head, &rivals))) }
+}
+
+/// Formats of nothing but integers between blanks.
+const OF_INTEGERS: [&str; 3] = ["arc", "disksim", "webcachesim"];
+
+/// Where integers fit several formats as well as the surest one, or that one not well, the formats that they fit.
+fn rivals<'a>(head: &Head, formats: &'a [Format], best: Confidence) -> Vec<&'a Format> {
+    let of_integers = formats.iter().filter(|format| OF_INTEGERS.contains(&format.name));
+    let fitting: Vec<(&Format, Confidence)> = of_integers
+        .map(|format| (format, confidence(format, head)))
+        .filter(|&(_, confidence)| confidence > Confidence::No)
+        .collect();
+    let as_sure = fitting.iter().filter(|(_, confidence)| *confidence == best).count();
+    let is_plain = as_sure == 0 || as_sure == 1 && best > Confidence::Possible;
+    if is_plain { Vec::new() } else { fitting.into_iter().map(|(format, _)| format).collect() }
+}
+
+fn ambiguous(head: &Head, rivals: &[&Format]) -> String {
+    let line = head.lines(1).next().unwrap_or_default();
+    let named: Vec<String> =
+        rivals.iter().map(|format| format!("--format {} ({})", format.name, format.summary)).collect();
+    let columns = line.split(u8::is_ascii_whitespace).filter(|word| !word.is_empty()).count();
+    let rest = ",_".repeat(columns.saturating_sub(3));
+    format!(
+        "numbers such as {} do not tell what they are; expected the format to be named: {}, or the columns: --columns \
+         time,id,size{rest}",
+        quote(line),
+        named.join(", ")
+    )
+}
+
+/// How sure a format is of a trace; one that the file is named after, and that fits, is sure.
+fn confidence(format: &Format, head: &Head) -> Confidence {
+    let is_named = head.name.rsplit_once('.').is_some_and(|(_, ending)| is_spelt(format.name, ending));
+    match (format.detect)(head) {
+        Confidence::No => Confidence::No,
+        _ if is_named => Confidence::Sure,
+        confidence => confidence,
+    }
 }
 
 fn head<'a>(input: &'a mut Input, name: &'a str) -> Result<Head<'a>, TraceError> {
@@ -234,7 +294,7 @@ fn head<'a>(input: &'a mut Input, name: &'a str) -> Result<Head<'a>, TraceError>
 fn surest<'a>(head: &Head, formats: &'a [Format]) -> Option<(&'a Format, Confidence)> {
     let mut best: Option<(&Format, Confidence)> = None;
     for format in formats {
-        let confidence = (format.detect)(head);
+        let confidence = confidence(format, head);
         if confidence > best.map_or(Confidence::No, |(_, best)| best) {
             best = Some((format, confidence));
         }

@@ -28,6 +28,10 @@ fn examples_of_text_formats_are_recognised() {
     let expected = |name: &'static str| if name == "lirs" { "ids" } else { name };
     for format in BUILTIN.iter().filter(|format| format.sample.is_ascii() && !["csv", "pgt"].contains(&format.name)) {
         if std::str::from_utf8(format.sample).is_ok_and(|text| text.contains('\n')) {
+            if OF_INTEGERS.contains(&format.name) {
+                assert!(recognised(format.example.as_bytes()).is_err_and(|error| error.contains("--format")));
+                continue;
+            }
             assert_eq!(recognised(format.example.as_bytes()), Ok(expected(format.name)), "{}", format.example);
         }
     }
@@ -68,7 +72,7 @@ fn an_empty_file_is_refused_in_every_format() {
 #[test]
 fn a_format_may_stand_before_the_path() {
     let path = std::env::temp_dir().join(format!("hotset-prefix-{}", std::process::id()));
-    std::fs::write(&path, "1 2 3 4\n").unwrap();
+    std::fs::write(&path, "9 2 3 4\n1 2 3 5\n").unwrap();
     let prefixed = PathBuf::from(format!("lirs:{}", path.display()));
     let open_it = |path: &Path| open(path, BUILTIN, &OpenOptions::default()).map(|trace| trace.format);
     let formats = (open_it(&path).unwrap(), open_it(&prefixed).unwrap());
@@ -98,4 +102,30 @@ fn skipping_goes_on_to_where_packed_bytes_break() {
     );
     assert_eq!(whole.skipped, 1);
     assert!(whole.remarks[0].contains("the zstd data is truncated or corrupt"), "{:?}", whole.remarks);
+}
+
+#[test]
+fn bare_integers_are_told_apart_by_what_columns_do() {
+    let objects = |feature: &str| {
+        let row = |time: u64| format!("{time} {} {}{feature}\n", time * 7 % 5, 100 + time * 7 % 5);
+        (0..40).map(row).collect::<String>()
+    };
+    for feature in ["", " 7", " 1 0", " 1 1 1 1"] {
+        assert_eq!(recognised(objects(feature).as_bytes()), Ok("webcachesim"), "{feature}");
+    }
+    let disks: String = (0..40u64).map(|n| format!("{n} {} {} 8 {}\n", n % 3, n * 7919 % 1000, n % 2)).collect();
+    assert_eq!(recognised(disks.as_bytes()), Ok("disksim"));
+    let blocks: String = (0..40u64).map(|n| format!("{} 8 0 {n}\n", n * 7919 % 1000)).collect();
+    assert_eq!(recognised(blocks.as_bytes()), Ok("arc"));
+
+    let refused = |text: &str, formats: &[&str]| {
+        let error = recognised(text.as_bytes()).unwrap_err();
+        assert!(formats.iter().all(|format| error.contains(&format!("--format {format} "))), "{error}");
+        assert!(error.contains("--columns time,id,size"), "{error}");
+    };
+    let both: String = (0..40u64).map(|n| format!("{n} {} 1 {n}\n", 1000 + n)).collect();
+    refused(&both, &["arc", "webcachesim"]);
+    refused("5 1 0 1\n3 8 0 1\n", &["arc", "webcachesim"]);
+    refused("1 2 3 4 0\n", &["disksim", "webcachesim"]);
+    refused("9 8 7\n3 2 1\n", &["webcachesim"]);
 }

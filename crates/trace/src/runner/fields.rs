@@ -3,7 +3,7 @@
 use super::{
     Malformed,
     lines::Line,
-    number::{SAFE_DIGITS, scaled, scaled_at, unexpected, whole},
+    number::{SAFE_DIGITS, scaled, scaled_at, scaled_in_any_notation, unexpected, whole, whole_in_any_notation},
     scan::{digits, find},
 };
 
@@ -56,9 +56,19 @@ impl<'a> Fields<'a> {
 
     /// The next field, if it is nothing but up to 19 digits.
     #[inline]
-    pub fn plain_number(&mut self) -> Option<u64> {
+    fn plain_number(&mut self) -> Option<u64> {
         let (value, count) = digits(self.line.with_next(), self.at);
         let plain = (1..=SAFE_DIGITS).contains(&count) && self.end_field(self.at + count);
+        plain.then_some(value)
+    }
+
+    /// The next field, if it is nothing but up to 19 digits, the first of several being no 0.
+    #[inline]
+    pub fn plain_id(&mut self) -> Option<u64> {
+        let (value, count) = digits(self.line.with_next(), self.at);
+        let plain = (1..=SAFE_DIGITS).contains(&count)
+            && (count == 1 || self.line.get(self.at) != Some(&b'0'))
+            && self.end_field(self.at + count);
         plain.then_some(value)
     }
 
@@ -101,7 +111,8 @@ impl<'a> Fields<'a> {
     #[cold]
     fn odd_number(&mut self, expected: &str) -> Result<u64, Malformed> {
         let field = self.next().unwrap_or_default().trim_ascii();
-        whole(field).ok_or_else(|| unexpected(field, &format!("{expected}, a whole number below 2^64")))
+        let number = whole(field).or_else(|| whole_in_any_notation(field));
+        number.ok_or_else(|| unexpected(field, &format!("{expected}, a whole number below 2^64")))
     }
 
     #[cold]
@@ -113,7 +124,7 @@ impl<'a> Fields<'a> {
             3 => "microseconds",
             _ => "nanoseconds",
         };
-        scaled(field, digits).ok_or_else(|| {
+        scaled(field, digits).or_else(|| scaled_in_any_notation(field, digits)).ok_or_else(|| {
             unexpected(field, &format!("the time in {unit}, below 2^64 nanoseconds (names of other units: time_s, time_ms, time_us, time_ns)"))
         })
     }

@@ -79,6 +79,9 @@ pub trait LineFormat: Send {
     /// blank line may be malformed.
     fn line(&mut self, line: Line, batch: &mut Batch) -> Result<(), Malformed>;
 
+    /// Appends requests of the line before that are still to come, as far as the batch has room.
+    fn go_on(&mut self, _: &mut Batch) {}
+
     /// Things to tell about the trace once it has been read.
     fn remarks(&self) -> Vec<String> {
         Vec::new()
@@ -115,6 +118,7 @@ impl<F: LineFormat> Lines<F> {
         let mut rest = &data[..whole];
         self.format.piece(rest);
         let mut failed = None;
+        self.format.go_on(batch);
         while !rest.is_empty() && batch.len() < BATCH_REQUESTS {
             let (line, length) = Line::first(rest);
             rest = &rest[length..];
@@ -133,6 +137,7 @@ impl<F: LineFormat> Lines<F> {
                 self.skipped += 1;
             }
             self.line += 1;
+            self.format.go_on(batch);
         }
         let parsed = whole - rest.len();
         self.input.consume(parsed);

@@ -24,6 +24,56 @@ pub fn whole_or_hex(text: &[u8]) -> Option<u64> {
     }
 }
 
+/// The whole number below 2^64 that `text` is in any notation of decimal numbers: `4096.0`, `1e3`, `+7`.
+#[cold]
+pub fn whole_in_any_notation(text: &[u8]) -> Option<u64> {
+    let (digits, exponent) = decimal(text)?;
+    shifted(&digits, exponent, false)
+}
+
+/// A decimal number of a unit of `10^places` nanoseconds in any notation, in nanoseconds; what is smaller than a
+/// nanosecond is cut.
+#[cold]
+pub fn scaled_in_any_notation(text: &[u8], places: usize) -> Option<u64> {
+    let (digits, exponent) = decimal(text)?;
+    shifted(&digits, exponent.checked_add(places as i64)?, true)
+}
+
+/// The digits of a decimal number that is not negative, and the power of ten that they are multiplied by.
+fn decimal(text: &[u8]) -> Option<(Vec<u8>, i64)> {
+    let text = text.strip_prefix(b"+").unwrap_or(text);
+    let (number, exponent) = match text.iter().position(|byte| b"eE".contains(byte)) {
+        Some(at) => (&text[..at], std::str::from_utf8(&text[at + 1..]).ok()?.parse::<i32>().ok()?),
+        None => (text, 0),
+    };
+    let (front, back) = match memchr::memchr(b'.', number) {
+        Some(at) => (&number[..at], &number[at + 1..]),
+        None => (number, &[][..]),
+    };
+    let digits = [front, back].concat();
+    let is_number = !digits.is_empty() && digits.iter().all(u8::is_ascii_digit);
+    is_number.then(|| (digits, i64::from(exponent) - back.len() as i64))
+}
+
+/// The number below 2^64 that `digits` are, times `10^exponent`. A fraction is cut, or else must be 0.
+fn shifted(digits: &[u8], exponent: i64, cuts: bool) -> Option<u64> {
+    let first = digits.iter().position(|&digit| digit != b'0').unwrap_or(digits.len());
+    let digits = &digits[first..];
+    let count = digits.len() as i64 + exponent;
+    if digits.is_empty() || count <= 0 && cuts {
+        return Some(0);
+    }
+    if !(1..=20).contains(&count) {
+        return None;
+    }
+    let kept = digits.len().min(count as usize);
+    if !cuts && digits[kept..].iter().any(|&digit| digit != b'0') {
+        return None;
+    }
+    let number = std::str::from_utf8(&digits[..kept]).ok()?.parse::<u64>().ok()?;
+    number.checked_mul(10u64.checked_pow(u32::try_from(count).ok()? - kept as u32)?)
+}
+
 /// The number that hexadecimal digits are.
 pub fn hex(digits: &[u8]) -> Option<u64> {
     if !digits.iter().all(u8::is_ascii_hexdigit) {
@@ -96,6 +146,33 @@ mod tests {
         for bad in ["0x", "0x1_0", "0x+1", "0x10000000000000000", "ff"] {
             assert_eq!(whole_or_hex(bad.as_bytes()), None, "{bad}");
         }
+    }
+
+    #[test]
+    fn whole_numbers_may_be_written_as_fractions_and_powers() {
+        let cases = [
+            ("4096.0", 4096),
+            ("1e3", 1000),
+            ("1.6E+03", 1600),
+            ("1500e-2", 15),
+            ("+7", 7),
+            ("0.000", 0),
+            ("0e99", 0),
+            (".5e1", 5),
+            ("18446744073709551615.0", u64::MAX),
+            ("1.8446744073709551615e19", u64::MAX),
+        ];
+        for (text, number) in cases {
+            assert_eq!(whole_in_any_notation(text.as_bytes()), Some(number), "{text}");
+        }
+        let bad = ["", "-1", "1.5", "1e-1", "1e20", "18446744073709551616.0", "e5", "1e", ".", "nan", "1e3x", "1.2.3"];
+        for text in bad.into_iter().chain(["1e99999999999", "0x10", "1e-2147483648"]) {
+            assert_eq!(whole_in_any_notation(text.as_bytes()), None, "{text}");
+        }
+        assert_eq!(scaled_in_any_notation(b"1.5e3", 9), Some(1_500_000_000_000));
+        assert_eq!(scaled_in_any_notation(b"1e-10", 9), Some(0));
+        assert_eq!(scaled_in_any_notation(b"1577808144.3607671", 9), Some(1_577_808_144_360_767_100));
+        assert_eq!(scaled_in_any_notation(b"-1", 9), None);
     }
 
     #[test]

@@ -3,7 +3,7 @@
 use super::{
     Malformed,
     lines::Line,
-    number::{SAFE_DIGITS, unexpected, whole},
+    number::{SAFE_DIGITS, unexpected, whole, whole_in_any_notation},
     scan::digits,
 };
 
@@ -37,7 +37,8 @@ impl<'a> Words<'a> {
     #[cold]
     fn odd_number(&mut self, expected: &str) -> Result<u64, Malformed> {
         let word = self.next().unwrap_or_default();
-        whole(word).ok_or_else(|| unexpected(word, &format!("{expected}, a whole number below 2^64")))
+        let number = whole(word).or_else(|| whole_in_any_notation(word));
+        number.ok_or_else(|| unexpected(word, &format!("{expected}, a whole number below 2^64")))
     }
 
     /// The byte that the next word begins with.

@@ -1,31 +1,36 @@
 //! `csv`: a row for each request, with columns named by a header or by the user.
 //!
 //! The full set is `time_s,pid,op,file,offset,bytes,filesize,kind`; any subset with an `id`, an `offset` (or `lba`), or
-//! a `file` will do, in any order, under the usual other names, between commas, semicolons, tabs or bars. With an
-//! offset the trace is addressed by byte, otherwise by object. `bytes` of -1 mark a failed call. `NAME.files.csv`
+//! a `file` will do, in any order, under the usual other names, between commas, semicolons, tabs, bars or blanks. With
+//! an offset the trace is addressed by byte, otherwise by object. `bytes` of -1 mark a failed call. `NAME.files.csv`
 //! beside `NAME.csv` (columns `id,kind,size,path`) tells about the files.
 
 mod columns;
 mod files;
+mod operations;
 mod quotes;
+mod roles;
 
 use hotset_core::request::{FLAG_FAILED, Kind, Op, Request};
 use memchr::memchr;
 
 use self::{
-    columns::{Columns, Role, is_header, parse_op, parse_op_bit},
+    columns::{Columns, Separator, is_header},
     files::{Files, kind_of},
-    quotes::{UNIT_SEPARATOR, unquote},
+    operations::{parse_op, parse_op_bit},
+    quotes::{UNIT_SEPARATOR, by_blanks, unquote},
+    roles::{Role, squeezed},
 };
 use super::{Confidence, Format, Head, OpenOptions, Opened};
 use crate::{
     Addressing, Batch, Meta, Tables, TraceError,
+    batch::BATCH_REQUESTS,
     error::Place,
     input::Input,
     runner::{
         Malformed,
         fields::Fields,
-        ids::Ids,
+        ids::{of_id, of_name},
         lines::{LONGEST_LINE, Line, LineFormat, Lines},
         number::unexpected,
         numbering::Numbering,
@@ -54,14 +59,25 @@ struct Csv {
     kinds: Numbering,
     /// What the words for kinds stand for, by their number.
     known_kinds: Vec<(Kind, String)>,
-    ids: Ids,
     has_id: bool,
     has_file: bool,
+    has_length: bool,
     /// True if the piece that is being parsed holds quotation marks.
     quotes: bool,
     remarks: Vec<String>,
     /// A line freed of quotation marks.
     plain: Vec<u8>,
+    /// A request that is made more often, and how often.
+    pending: Option<(Pending, u64)>,
+}
+
+/// A request that is ready to be given.
+#[derive(Clone, Copy)]
+struct Pending {
+    request: Request,
+    length: u64,
+    file_size: Option<u64>,
+    ttl: u64,
 }
 
 /// What the fields of a row tell.
@@ -69,6 +85,9 @@ struct Row {
     request: Request,
     op: Op,
     length: u64,
+    /// Bytes besides, such as those of the key.
+    extra: u64,
+    repeat: u64,
     file_size: Option<u64>,
     kind: Option<u32>,
     /// Nanoseconds; 0 for none.
@@ -90,14 +109,26 @@ impl LineFormat for Csv {
 
     #[inline]
     fn line(&mut self, line: Line, batch: &mut Batch) -> Result<(), Malformed> {
-        if !self.quotes || memchr(b'"', &line).is_none() {
-            return self.row(Fields::new(line, self.columns.separator), batch);
+        if let Separator::Byte(separator) = self.columns.separator
+            && (!self.quotes || memchr(b'"', &line).is_none())
+        {
+            return self.row(Fields::new(line, separator), batch);
         }
         let mut plain = std::mem::take(&mut self.plain);
-        let result = unquote(&line, self.columns.separator, &mut plain)
-            .and_then(|()| self.row(Fields::new(Line::new(&plain), UNIT_SEPARATOR), batch));
+        let rewritten = match self.columns.separator {
+            Separator::Byte(separator) => unquote(&line, separator, &mut plain),
+            Separator::Blanks => by_blanks(&line, &mut plain),
+        };
+        let result = rewritten.and_then(|()| self.row(Fields::new(Line::new(&plain), UNIT_SEPARATOR), batch));
         self.plain = plain;
         result
+    }
+
+    #[inline]
+    fn go_on(&mut self, batch: &mut Batch) {
+        if self.pending.is_some() {
+            self.repeat(batch);
+        }
     }
 
     fn remarks(&self) -> Vec<String> {
@@ -120,19 +151,29 @@ impl Csv {
             apps: Numbering::default(),
             kinds: Numbering::default(),
             known_kinds: Vec::new(),
-            ids: Ids::default(),
-            has_id: columns.any(|role| *role == Role::Id),
+            has_id: columns.any(|role| matches!(role, Role::Id | Role::Name)),
             has_file: columns.any(|role| *role == Role::File),
+            has_length: columns.any(|role| matches!(role, Role::Length { .. })),
             quotes: false,
             remarks: [columns.remarks.clone(), files.remarks].concat(),
             columns,
             plain: Vec::new(),
+            pending: None,
         }
     }
 
     #[inline]
     fn row(&mut self, mut fields: Fields, batch: &mut Batch) -> Result<(), Malformed> {
-        let mut row = Row { request: Request::default(), op: Op::Read, length: 0, file_size: None, kind: None, ttl: 0 };
+        let mut row = Row {
+            request: Request::default(),
+            op: Op::Read,
+            length: 0,
+            extra: 0,
+            repeat: 1,
+            file_size: None,
+            kind: None,
+            ttl: 0,
+        };
         for at in 0..self.columns.roles.len() {
             if fields.is_done() {
                 return Err(self.too_few(at));
@@ -151,11 +192,16 @@ impl Csv {
         match role {
             Role::Time { digits } => row.request.time = fields.time(digits)?,
             Role::Offset { unit } => row.request.offset = fields.optional_number("the offset", unit)?.unwrap_or(0),
-            Role::Length { .. } if fields.skip(b"-1") => row.request.flags |= FLAG_FAILED,
+            Role::Length { .. } if fields.skip(b"-1") || fields.skip(b"-1.0") => row.request.flags |= FLAG_FAILED,
             Role::Length { unit } => row.length = fields.optional_number("the length", unit)?.unwrap_or(0),
+            Role::Extra => {
+                let more = fields.optional_number("the size", 1)?.unwrap_or(0);
+                row.extra = row.extra.checked_add(more).ok_or("found sizes that add up to more than 2^64 bytes")?;
+            }
+            Role::Repeat => row.repeat = repeat_of(fields.number("how often the request is made")?)?,
             Role::Ttl { unit } => row.ttl = fields.optional_number("the time to live", unit)?.unwrap_or(0),
             Role::FileSize => row.file_size = fields.optional_number("the file's size", 1)?,
-            Role::Id if self.ids.are_numbers() => match fields.plain_number() {
+            Role::Id => match fields.plain_id() {
                 Some(id) => row.request.offset = id,
                 None => self.word(role, fields.next().unwrap_or_default().trim_ascii(), row)?,
             },
@@ -184,7 +230,8 @@ impl Csv {
                 self.tables.name_file(row.request.file, || text(word));
             }
             Role::Kind => row.kind = Some(self.kind(word)?),
-            _ => row.request.offset = self.ids.number(word)?,
+            Role::Name => row.request.offset = of_name(word)?,
+            _ => row.request.offset = of_id(word)?,
         }
         Ok(())
     }
@@ -217,18 +264,42 @@ impl Csv {
             kind = kind.or(Some(file.kind));
         }
         request.kind = touched(row.op, kind.unwrap_or_default()) as u8;
+        // Where the size of the value is not told, that of the key alone is no size.
+        let is_told = row.length > 0 || !self.has_length || row.op == Op::Write;
+        let length = if is_told { row.length.saturating_add(row.extra) } else { 0 };
+        let one = Pending { request, length, file_size: row.file_size, ttl: row.ttl };
+        self.push_one(one, batch)?;
+        self.pending = (row.repeat > 1).then_some((one, row.repeat - 1));
+        Ok(())
+    }
+
+    /// Gives a request that is made more often, as often as the batch takes it.
+    #[cold]
+    fn repeat(&mut self, batch: &mut Batch) {
+        while batch.len() < BATCH_REQUESTS
+            && let Some((one, left)) = self.pending
+        {
+            // It was sound the first time.
+            let _ = self.push_one(one, batch);
+            self.pending = (left > 1).then_some((one, left - 1));
+        }
+    }
+
+    #[inline]
+    fn push_one(&mut self, one: Pending, batch: &mut Batch) -> Result<(), Malformed> {
+        let Pending { mut request, length, file_size, ttl } = one;
         match self.columns.addressing {
-            Addressing::Bytes { .. } => push_range(batch, request, row.length, row.file_size),
+            Addressing::Bytes { .. } => push_range(batch, request, length, file_size),
             Addressing::Objects => {
                 if !self.has_id {
                     request.offset = request.file.into();
                 }
                 // An object is not a range: it cannot be cut into several requests.
-                if row.length > u32::MAX.into() {
-                    return Err(format!("found an object of {} bytes; expected less than 4 GiB", row.length).into());
+                if length > u32::MAX.into() {
+                    return Err(format!("found an object of {length} bytes; expected less than 4 GiB").into());
                 }
-                batch.push(request, row.length, row.file_size);
-                batch.set_ttl(row.ttl);
+                batch.push(request, length, file_size);
+                batch.set_ttl(ttl);
                 Ok(())
             }
         }
@@ -256,6 +327,15 @@ fn touched(op: Op, file: Kind) -> Kind {
     }
 }
 
+/// How often a request is made.
+#[inline]
+fn repeat_of(count: u64) -> Result<u64, Malformed> {
+    match count {
+        1..=0xffff_ffff => Ok(count),
+        _ => Err(format!("found {count}; expected how often the request is made, from 1 to 2^32 - 1").into()),
+    }
+}
+
 #[cold]
 fn unknown_op(word: &[u8]) -> Malformed {
     let expected = match word {
@@ -267,22 +347,38 @@ fn unknown_op(word: &[u8]) -> Malformed {
 
 fn open(mut input: Input, options: &OpenOptions) -> Opened {
     let first = first_line(&mut input)?;
-    let header = is_header(&first);
-    let columns = match &options.columns {
-        Some(names) => Columns::from_user(names, &first),
-        None if header => Columns::from_header(&first),
-        None => Err(format!(
-            "found {}; expected a line of column names such as time,op,offset,size, or the names with --columns",
-            quote(&first)
-        )),
-    };
-    let columns = columns.map_err(|message| TraceError::new(input.path(), Place::Line(1), message))?;
+    let (columns, header) =
+        columns_of(&first, options).map_err(|message| TraceError::new(input.path(), Place::Line(1), message))?;
     if header {
         take_line(&mut input)?;
     }
     let files = Files::beside(input.path(), options)?;
     let first_row = if header { 2 } else { 1 };
     Ok(Box::new(Lines::new(input, Csv::new(columns, files), first_row, options.skip_bad)))
+}
+
+/// The columns of a trace that begins with this line, and whether the line names columns.
+fn columns_of(first: &[u8], options: &OpenOptions) -> Result<(Columns, bool), String> {
+    let separator = match &options.separator {
+        Some(text) => Separator::parse(text)?,
+        None => Separator::of(first),
+    };
+    let ignored: Vec<String> =
+        options.ignore_columns.iter().flat_map(|names| names.split(',')).map(|name| squeezed(name.trim())).collect();
+    match &options.columns {
+        Some(names) => {
+            let columns = Columns::from_user(names, separator, &ignored)?;
+            let header = options.header.unwrap_or_else(|| columns.is_named_by(first));
+            Ok((columns, header))
+        }
+        None if options.header.unwrap_or_else(|| is_header(first, separator)) => {
+            Ok((Columns::from_header(first, separator, &ignored)?, true))
+        }
+        None => Err(format!(
+            "found {}; expected a line of column names such as time,op,offset,size, or the names with --columns",
+            quote(first)
+        )),
+    }
 }
 
 /// The first line, without its end, left in the input.
@@ -308,7 +404,7 @@ fn take_line(input: &mut Input) -> Result<Vec<u8>, TraceError> {
 
 fn detect(head: &Head) -> Confidence {
     match head.lines(1).next() {
-        Some(line) if is_header(line) => Confidence::Sure,
+        Some(line) if is_header(line, Separator::of(line)) => Confidence::Sure,
         _ => Confidence::No,
     }
 }

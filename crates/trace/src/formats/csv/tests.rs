@@ -127,9 +127,82 @@ fn a_file_without_names_for_its_columns_is_refused() {
 }
 
 #[test]
-fn columns_that_tell_the_same_are_remarked() {
-    let whole = read(&FORMAT, b"offset,lba\n5,6\n");
-    assert_eq!((whole.requests[0].offset, whole.remarks.len()), (5, 1));
+fn columns_that_tell_the_same_are_remarked_or_refused() {
+    let whole = read(&FORMAT, b"time,ts,offset\n1,2,6\n");
+    assert_eq!((whole.requests[0].time, whole.remarks.len()), (1_000_000_000, 1));
+    assert!(refused(&FORMAT, b"offset,lba\n5,6\n").contains("accept the loss of one with --ignore-columns lba"));
+    let options = OpenOptions { ignore_columns: Some("LBA".to_owned()), ..OpenOptions::default() };
+    assert_eq!(read_with(&FORMAT, b"offset,lba\n5,6\n", &options).unwrap().requests[0].offset, 5);
+}
+
+#[test]
+fn layouts_of_researchers_are_read_by_their_headers() {
+    let systor =
+        b"Timestamp,Response,IOType,LUN,Offset,Size\n1.5,0.1,R,0,512,1024\n2,,W,1,512,1024\n3,0.2,W,0,512,1024\n";
+    let whole = read(&FORMAT, systor);
+    let ops = whole.requests.iter().map(|request| (request.op(), request.file, request.offset, request.length));
+    let expected = [(Op::Read, 0), (Op::Write, 1), (Op::Write, 0)].map(|(op, file)| (op, file, 512, 1024));
+    assert_eq!((ops.collect::<Vec<_>>(), whole.remarks.len()), (expected.to_vec(), 0));
+
+    let cbs = read(&FORMAT, b"Timestamp,Offset,Size,IOType,VolumeID\n1,8,16,0,7\n2,8,16,1,9\n2,8,16,1,7\n");
+    let rows = cbs.requests.iter().map(|request| (request.op(), request.file, request.offset, request.length));
+    let expected = [(Op::Read, 0), (Op::Write, 1), (Op::Write, 0)].map(|(op, file)| (op, file, 4096, 8192));
+    assert_eq!(rows.collect::<Vec<_>>(), expected);
+
+    let kv = b"key,op,size,op_count,key_size\n7,SET,82,1,40\n7,GET,0,3,40\n7,GET_LEASE,82,2,40\n7,DELETE,0,1,40\n";
+    let whole = read(&FORMAT, kv);
+    let rows: Vec<(Op, u32)> = whole.requests.iter().map(|request| (request.op(), request.length)).collect();
+    let gets = [(Op::Read, 0); 3];
+    let leases = [(Op::Read, 122); 2];
+    assert_eq!(rows, [&[(Op::Write, 122)], &gets[..], &leases, &[(Op::Unlink, 0)]].concat());
+}
+
+#[test]
+fn repetitions_go_on_over_batches() {
+    let whole = read(&FORMAT, b"id,repeat\n1,10000\n2,1\n3,5000\n");
+    let ids: Vec<u64> = whole.requests.iter().map(|request| request.offset).collect();
+    assert_eq!(ids, [&[1; 10_000][..], &[2], &[3; 5000]].concat());
+    assert!(refused(&FORMAT, b"id,repeat\n1,0\n").starts_with("t, line 2: found 0; expected how often"));
+    assert!(refused(&FORMAT, b"id,repeat\n1,4294967296\n").starts_with("t, line 2: found 4294967296; "));
+}
+
+#[test]
+fn users_name_columns_separators_and_headers() {
+    let with = |columns: &str, separator: Option<&str>, header| OpenOptions {
+        columns: Some(columns.to_owned()),
+        separator: separator.map(str::to_owned),
+        header,
+        ..OpenOptions::default()
+    };
+    let rows = |bytes: &[u8], options: &OpenOptions| {
+        let whole = read_with(&FORMAT, bytes, options).unwrap_or_else(|error| panic!("{error}"));
+        whole.requests.iter().map(|request| (request.offset, request.length)).collect::<Vec<_>>()
+    };
+    assert_eq!(rows(b"0 2 100\n1  5\t70\n", &with("time,id,size", None, None)), [(2, 100), (5, 70)]);
+    assert_eq!(rows(b"0 2 100\n", &with("time,id,size", Some(" "), None)), [(2, 100)]);
+    assert_eq!(rows(b"when,what,bulk\n1,5,70\n", &with("time,id,size", None, None)), [(5, 70)]);
+    assert_eq!(rows(b"2,100\n5,70\n", &with("id,size", None, Some(true))), [(5, 70)]);
+    assert_eq!(rows(b"5,100,30\n", &with("id,value+,key+", None, None)), [(5, 130)]);
+    let names = rows(b"12,1\n7,1\n12,1\n", &with("key:name,size", None, None));
+    assert!(names[0] == names[2] && names[0] != names[1] && names[0].0 != 12);
+    let ttl = read_with(&FORMAT, b"5,100,30\n", &with("id,size,ttl", None, None)).unwrap();
+    assert_eq!(ttl.remarks, ["column `ttl` is read and has no effect: objects do not expire"]);
+    let error = read_with(&FORMAT, b"1,2\n", &with("id,size", Some("ab"), None)).err().unwrap().to_string();
+    assert!(error.starts_with("t, line 1: `ab` cannot separate fields; expected one character"), "{error}");
+}
+
+#[test]
+fn numbers_of_other_programs_are_read() {
+    let pandas = read(&FORMAT, b"time,id,size\n1577808144.360767,10.0,4096.0\n1.6E+03,-7,1e3\n2,10,-1.0\n");
+    let rows: Vec<(u64, u64, u32)> =
+        pandas.requests.iter().map(|request| (request.time, request.offset, request.length)).collect();
+    assert_eq!(
+        rows,
+        [(1_577_808_144_360_767_000, 10, 4096), (1_600_000_000_000, (-7i64) as u64, 1000), (2_000_000_000, 10, 0)]
+    );
+    assert!(pandas.requests[2].failed());
+    assert!(refused(&FORMAT, b"id,size\n1,1.5\n").contains("found `1.5`; expected the length, a whole number"));
+    assert!(refused(&FORMAT, b"id,size\n1,-100\n").contains("found `-100`; expected the length"));
 }
 
 #[test]

@@ -1,0 +1,351 @@
+//! Names of columns, and what each tells.
+
+use hotset_core::request::Op;
+
+use crate::runner::SECTOR_BYTES;
+
+/// What a column tells.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Role {
+    /// The time, in a unit of `10^digits` nanoseconds.
+    Time { digits: usize },
+    /// The application or process.
+    App,
+    /// The operation as a letter, word or SCSI code.
+    Op,
+    /// The operation as 0 or 1, of which `one` is what 1 means.
+    OpBit { one: Op },
+    /// The file, by name or number.
+    File,
+    /// The first byte, in units of `unit` bytes.
+    Offset { unit: u32 },
+    /// The bytes, in units of `unit` bytes; -1 tells of a failed call.
+    Length { unit: u32 },
+    /// Bytes that are added to the length where that is known, such as those of a key.
+    Extra,
+    /// The file's size in bytes.
+    FileSize,
+    /// The kind of file.
+    Kind,
+    /// The object's id, a number or a name.
+    Id,
+    /// The object's id, a name even where all are digits.
+    Name,
+    /// How many times in a row the request is made.
+    Repeat,
+    /// The time to live that the request gives its object, in units of `unit` nanoseconds; 0 or nothing for none.
+    Ttl { unit: u32 },
+    /// Nothing that is used.
+    Ignored,
+}
+
+/// Names, the first of each line being the one to suggest, and what they tell. Names are compared in lower case,
+/// without blanks, hyphens and underlines.
+const ROLES: &[(&[&str], Role)] = &[
+    (
+        &[
+            "time_s",
+            "time",
+            "timestamp",
+            "ts",
+            "timesec",
+            "seconds",
+            "sec",
+            "clock",
+            "clocktime",
+            "optime",
+            "timestamps",
+        ],
+        Role::Time { digits: 9 },
+    ),
+    (&["time_ms", "timestampms", "tsms", "ms", "milliseconds"], Role::Time { digits: 6 }),
+    (&["time_us", "timestampus", "tsus", "us", "microseconds"], Role::Time { digits: 3 }),
+    (&["time_ns", "timestampns", "tsns", "ns", "nanoseconds"], Role::Time { digits: 0 }),
+    (
+        &[
+            "app",
+            "pid",
+            "application",
+            "tenant",
+            "tenantid",
+            "client",
+            "clientid",
+            "appid",
+            "comm",
+            "process",
+            "namespace",
+            "user",
+            "host",
+            "hostname",
+            "userid",
+            "usecase",
+        ],
+        Role::App,
+    ),
+    (&["op", "type", "operation", "rw", "iotype", "optype", "opcode", "cmd", "command", "optypename"], Role::Op),
+    (&["is_write"], Role::OpBit { one: Op::Write }),
+    (&["is_read"], Role::OpBit { one: Op::Read }),
+    (
+        &[
+            "file",
+            "fileid",
+            "path",
+            "filename",
+            "inode",
+            "ino",
+            "volume",
+            "volumeid",
+            "device",
+            "deviceid",
+            "dev",
+            "disk",
+            "diskid",
+            "disknumber",
+            "asu",
+            "lun",
+            "lunid",
+            "vol",
+            "volid",
+        ],
+        Role::File,
+    ),
+    (&["offset", "offsetbytes", "pos", "position", "addr", "address"], Role::Offset { unit: 1 }),
+    (&["lba", "lbn", "sector"], Role::Offset { unit: SECTOR_BYTES }),
+    (
+        &[
+            "bytes",
+            "size",
+            "length",
+            "len",
+            "objsize",
+            "objectsize",
+            "valuesize",
+            "valsize",
+            "sizebytes",
+            "lengthbytes",
+            "nbytes",
+        ],
+        Role::Length { unit: 1 },
+    ),
+    (&["sectors", "nsectors", "sectorcount", "numsectors"], Role::Length { unit: SECTOR_BYTES }),
+    (&["key_size", "keysize", "keylen", "keylength", "keybytes"], Role::Extra),
+    (&["filesize"], Role::FileSize),
+    (&["kind", "class", "filetype"], Role::Kind),
+    (
+        &[
+            "id",
+            "objid",
+            "object",
+            "objectid",
+            "obj",
+            "key",
+            "item",
+            "itemid",
+            "block",
+            "blockid",
+            "page",
+            "cachekey",
+            "anonymizedkey",
+            "url",
+        ],
+        Role::Id,
+    ),
+    (&["repeat", "opcount", "repeats", "repetitions"], Role::Repeat),
+    (&["ttl", "ttls", "timetolive"], Role::Ttl { unit: 1_000_000_000 }),
+    (&["ttlms"], Role::Ttl { unit: 1_000_000 }),
+];
+
+/// Names of columns that tell nothing about what is cached: what came of the request, and who else saw it.
+const IDLE: [&str; 17] = [
+    "response",
+    "responsetime",
+    "latency",
+    "duration",
+    "nextaccessvtime",
+    "cachehits",
+    "cachehit",
+    "hit",
+    "subusecase",
+    "samplingrate",
+    "itemvalue",
+    "requesthandler",
+    "cdncontenttypeid",
+    "viptype",
+    "responsesize",
+    "responseheadersize",
+    "index",
+];
+
+/// Words of names that speak of something that decides what is cached.
+const VITAL: [&str; 47] = [
+    "op",
+    "ops",
+    "operation",
+    "opcode",
+    "optype",
+    "io",
+    "iotype",
+    "rw",
+    "type",
+    "cmd",
+    "command",
+    "method",
+    "verb",
+    "action",
+    "request",
+    "device",
+    "dev",
+    "disk",
+    "lun",
+    "volume",
+    "vol",
+    "asu",
+    "partition",
+    "bucket",
+    "drive",
+    "count",
+    "cnt",
+    "repeat",
+    "num",
+    "times",
+    "freq",
+    "frequency",
+    "key",
+    "size",
+    "len",
+    "length",
+    "bytes",
+    "block",
+    "blocks",
+    "sector",
+    "sectors",
+    "lba",
+    "offset",
+    "unit",
+    "write",
+    "read",
+    "kb",
+];
+
+/// What `--columns` takes for a column to be ignored.
+const IGNORED: [&str; 4] = ["_", "-", "ignore", ""];
+
+/// True if a user says so of a column that is not to be used.
+pub(super) fn is_ignored(name: &str) -> bool {
+    IGNORED.contains(&name)
+}
+
+/// What a column of this name tells.
+pub(super) fn role(name: &str) -> Option<Role> {
+    let wanted = squeezed(name);
+    let idle = || IDLE.contains(&wanted.as_str()).then_some(Role::Ignored);
+    ROLES
+        .iter()
+        .find(|(names, _)| names.iter().any(|known| squeezed(known) == wanted))
+        .map(|(_, role)| *role)
+        .or_else(idle)
+}
+
+/// What a column tells by a name that a user gives: `key:name`, `value+`, or one of the names of headers.
+pub(super) fn role_of_user(name: &str) -> Option<Role> {
+    if let Some(part) = name.strip_suffix('+') {
+        let part = squeezed(part);
+        let is_size =
+            ["key", "value"].contains(&part.as_str()) || matches!(role(&part), Some(Role::Length { .. } | Role::Extra));
+        return is_size.then_some(Role::Extra);
+    }
+    let Some((name, kind)) = name.split_once(':') else { return role(name) };
+    match (role(name)?, kind) {
+        (Role::Id, "name" | "text" | "string") => Some(Role::Name),
+        (known @ Role::Id, "number" | "id") => Some(known),
+        (Role::Op, "is_write") => Some(Role::OpBit { one: Op::Write }),
+        (Role::Op, "is_read") => Some(Role::OpBit { one: Op::Read }),
+        (Role::Offset { .. }, "sectors") => Some(Role::Offset { unit: SECTOR_BYTES }),
+        (Role::Offset { .. }, "bytes") => Some(Role::Offset { unit: 1 }),
+        (Role::Length { .. }, "sectors") => Some(Role::Length { unit: SECTOR_BYTES }),
+        (Role::Length { .. }, "bytes") => Some(Role::Length { unit: 1 }),
+        (Role::Time { .. }, "s") => Some(Role::Time { digits: 9 }),
+        (Role::Time { .. }, "ms") => Some(Role::Time { digits: 6 }),
+        (Role::Time { .. }, "us") => Some(Role::Time { digits: 3 }),
+        (Role::Time { .. }, "ns") => Some(Role::Time { digits: 0 }),
+        _ => None,
+    }
+}
+
+/// True if an unknown name speaks of an operation, a device, a count, a size or a unit.
+pub(super) fn is_vital(name: &str) -> bool {
+    words(name).iter().any(|word| VITAL.contains(&word.as_str()) || VITAL.contains(&word.trim_end_matches('s')))
+        || VITAL.contains(&squeezed(name).as_str())
+}
+
+/// The first name of each role.
+pub(super) fn candidates() -> String {
+    ROLES.iter().map(|(names, _)| names[0]).collect::<Vec<_>>().join(", ")
+}
+
+/// A name in lower case, without what keeps its words apart.
+pub(super) fn squeezed(name: &str) -> String {
+    name.chars().filter(|letter| !" -_.".contains(*letter)).flat_map(char::to_lowercase).collect()
+}
+
+/// The words of a name, in lower case: `numBlocks`, `num_blocks` and `Num blocks` have the same ones.
+fn words(name: &str) -> Vec<String> {
+    let mut words = vec![String::new()];
+    let mut was_lower = false;
+    for letter in name.chars() {
+        if !letter.is_alphabetic() || letter.is_uppercase() && was_lower {
+            words.push(String::new());
+        }
+        was_lower = letter.is_lowercase();
+        if let Some(word) = words.last_mut() {
+            word.extend(letter.is_alphabetic().then(|| letter.to_lowercase()).into_iter().flatten());
+        }
+    }
+    words.retain(|word| !word.is_empty());
+    words
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_known_however_they_are_written() {
+        for name in ["IOType", "io_type", "Io Type", "io-type"] {
+            assert_eq!(role(name), Some(Role::Op), "{name}");
+        }
+        assert_eq!(role("LUN"), Some(Role::File));
+        assert_eq!(role("op_count"), Some(Role::Repeat));
+        assert_eq!(role("Response"), Some(Role::Ignored));
+        assert_eq!(role("num_blocks"), None);
+    }
+
+    #[test]
+    fn unknown_names_that_matter_are_told_from_others() {
+        for name in ["num_blocks", "numBlocks", "io_kind", "DiskNo", "requestType", "n_sectors_", "kb", "value_len_kb"]
+        {
+            assert!(is_vital(name), "{name}");
+        }
+        for name in ["whatever", "comment", "region", "feature_1", "colour"] {
+            assert!(!is_vital(name), "{name}");
+        }
+    }
+
+    #[test]
+    fn users_name_types() {
+        let cases = [
+            ("key:name", Some(Role::Name)),
+            ("key:number", Some(Role::Id)),
+            ("value+", Some(Role::Extra)),
+            ("key+", Some(Role::Extra)),
+            ("op:is_write", Some(Role::OpBit { one: Op::Write })),
+            ("offset:sectors", Some(Role::Offset { unit: 512 })),
+            ("time:ms", Some(Role::Time { digits: 6 })),
+            ("key:colour", None),
+            ("app+", None),
+        ];
+        for (name, role) in cases {
+            assert_eq!(role_of_user(name), role, "{name}");
+        }
+    }
+}
