@@ -1,17 +1,17 @@
-//! `hotset advise`: how much memory, and which policy, in plain words.
+//! `hotset advise`: whether storage is the problem, what would help, and how to verify it.
 
+mod recorded;
 mod steps;
 mod words;
 
 use std::ffi::OsString;
-use std::io::{Write, stderr, stdout};
+use std::io::{Write, stdout};
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use hotset_capture::record::Recorder;
 use hotset_core::spec::SizeSpec;
 use hotset_results::write_json;
-use hotset_sim::advise::{Advice, Advisor, buffers};
+use hotset_sim::advise::{Advice, Advisor, Evidence, buffers};
 use hotset_sim::inspect::{Inspection, Ranking, inspect};
 use serde::Serialize;
 
@@ -21,11 +21,12 @@ use crate::progress::{Reading, Terminal};
 use crate::report::ReportArgs;
 use crate::results;
 use crate::select::{self, FilterArgs};
+use crate::shell;
 use crate::storage;
 use crate::traces::{CutArgs, Opener, ReadArgs};
 use steps::Steps;
 
-/// Tell how much memory a cache should have, which policy, what that gives, and what to do next
+/// Say whether storage is the problem, what would help and by how much, and how to verify it
 #[derive(Args)]
 #[command(after_help = "\
 The rules are those of docs/guide/advice.md; the commands at the end of each piece of advice check its figures.
@@ -35,13 +36,13 @@ Examples:
   hotset advise app.hst --size 512M --store nvme
   hotset advise app.hst --report advice.html         the same as a page to look at
   hotset advise app.hst --app postgres --json -      a database: its own buffers are compared, too
-  hotset advise -- make -j4                          records the command first")]
+  hotset advise -- make -j4                          records the command first, in a temporary file")]
 pub(crate) struct Advise {
     /// The traces: any known format, plain or packed by zstd, gzip or xz; `FORMAT:PATH` names the format; s3://,
     /// gs://, az:// and https:// are read as files are
     #[arg(required_unless_present = "command", value_name = "TRACE")]
     traces: Vec<PathBuf>,
-    /// A program and its arguments, recorded to a trace that stays
+    /// A program and its arguments, recorded first: by BPF with mapped pages where that is permitted, else by strace
     #[arg(last = true, conflicts_with = "traces", value_name = "COMMAND")]
     command: Vec<OsString>,
     /// The memory that the cache has [default: as much as is advised]
@@ -63,6 +64,9 @@ pub(crate) struct Advise {
     report: ReportArgs,
 }
 
+/// Name of a recording of the command, in the lines that check the figures.
+const RECORDED: &str = "recorded.hst";
+
 /// What stands on the page.
 #[derive(Serialize)]
 struct Content<'a> {
@@ -83,16 +87,23 @@ impl Advise {
         let page = self.report.prepare(&self.traces)?;
         let advisor = self.advisor()?;
         let opener = self.read.opener()?;
-        let traces = match self.command.is_empty() {
-            true => self.traces.clone(),
-            false => vec![record(&self.command)?],
+        let recorded = (!self.command.is_empty()).then(|| recorded::record(&self.command)).transpose()?;
+        let traces = match &recorded {
+            Some(recorded) => vec![recorded.trace.clone()],
+            None => self.traces.clone(),
         };
+        let quoted = self.command.iter().map(|word| shell::quoted(&word.to_string_lossy()));
+        let command = recorded.as_ref().map(|_| quoted.collect::<Vec<_>>().join(" "));
         let mut all = Vec::with_capacity(traces.len());
         for path in &traces {
             let inspection = inspected(&advisor, &opener, path)?;
-            let advisor = Advisor { beside: buffers(&inspection), ..advisor.clone() };
-            let advice = self.advise(&advisor, &opener, path)?;
-            let steps = steps::next(&advice, &inspection, &self.trace(path));
+            let evidence = Evidence::of(&inspection, &advisor.options);
+            let advisor = Advisor { beside: buffers(&inspection), evidence, ..advisor.clone() };
+            let mut advice = self.advise(&advisor, &opener, path)?;
+            if let Some(command) = &command {
+                advice.trace.clone_from(command);
+            }
+            let steps = steps::next(&advice, &inspection, &self.trace(path, command.is_some()), command.as_deref());
             if self.json.as_deref() != Some(Path::new("-")) {
                 Failure::shown(show(&advice, &steps), page.is_some() || self.json.is_some())?;
             }
@@ -125,8 +136,9 @@ impl Advise {
     }
 
     /// What names a trace on a command line, with the options that say how it is read.
-    fn trace(&self, path: &Path) -> Vec<String> {
-        [vec![path.display().to_string()], select::reading(&self.read, &self.cut, &self.filter)].concat()
+    fn trace(&self, path: &Path, is_temporary: bool) -> Vec<String> {
+        let name = if is_temporary { RECORDED.to_owned() } else { path.display().to_string() };
+        [vec![name], select::reading(&self.read, &self.cut, &self.filter)].concat()
     }
 }
 
@@ -136,7 +148,7 @@ fn show(advice: &Advice, steps: &Steps) -> Result<(), Failure> {
         writeln!(out, "{}\n", human::wrap(&paragraph, style::width()))?;
     }
     if advice.memory.is_some() {
-        writeln!(out, "Hits in % of the reads:\n{}\n", words::table(advice))?;
+        writeln!(out, "Reads that hit, in %:\n{}\n", words::table(advice))?;
     }
     for line in steps.lines() {
         writeln!(out, "{line}")?;
@@ -156,18 +168,4 @@ fn inspected(advisor: &Advisor, opener: &Opener, path: &Path) -> Result<Inspecti
     let reading = Reading::new(&name, &trace.progress);
     let mut reader = trace.reader;
     Ok(inspect(reader.as_mut(), options, &Ranking::default(), None, &reading)?)
-}
-
-/// Records a command; gives the trace.
-fn record(command: &[OsString]) -> Result<PathBuf, Failure> {
-    let folder = tempfile::Builder::new().prefix("hotset-advise-").tempdir();
-    let folder = folder.map_err(|error| Failure::Work(format!("cannot make a directory for the trace: {error}")))?;
-    let trace = folder.keep().join("recorded.hst");
-    let summary = Recorder::new(command.to_vec()).run(&trace, |_| ())?;
-    let mut err = stderr().lock();
-    writeln!(err, "hotset: the recording is {}", trace.display())?;
-    for remark in &summary.remarks {
-        writeln!(err, "hotset: {remark}")?;
-    }
-    Ok(trace)
 }

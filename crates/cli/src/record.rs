@@ -207,7 +207,7 @@ fn say(output: &Path, summary: &Summary) -> Result<(), Failure> {
 }
 
 /// The status a shell would give.
-fn status(ended: ExitStatus) -> u8 {
+pub(crate) fn status(ended: ExitStatus) -> u8 {
     match (ended.code(), ended.signal()) {
         (Some(code), _) => code as u8,
         (None, Some(signal)) => 128 + signal as u8,

@@ -3,7 +3,7 @@
 use hotset_core::spec::SizeSpec;
 use hotset_core::storage::Store;
 use hotset_sim::SimError;
-use hotset_sim::advise::{Advisor, buffers};
+use hotset_sim::advise::{Advisor, Evidence, buffers};
 use hotset_sim::inspect::{Ranking, inspect};
 use hotset_sim::select::Selection;
 use pyo3::prelude::*;
@@ -37,7 +37,8 @@ pub fn advise(
         let name = opener.name();
         let mut trace = advisor.selection.open(name, || opener.open(), &advisor.options)?;
         let inspection = inspect(trace.reader.as_mut(), &advisor.options, &Ranking::default(), None, &watch)?;
-        let advisor = Advisor { beside: buffers(&inspection), ..advisor };
+        let evidence = Evidence::of(&inspection, &advisor.options);
+        let advisor = Advisor { beside: buffers(&inspection), evidence, ..advisor };
         Ok::<_, SimError>((advisor.run(name, || opener.open(), watch)?, watch.remarks()))
     })?;
     let (advice, remarks) = advised.map_err(|error| of_sim(&error, size.unwrap_or_default()))?;

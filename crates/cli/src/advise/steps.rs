@@ -2,23 +2,20 @@
 
 use std::path::Path;
 
-use hotset_sim::advise::{Advice, Change, database_of};
-use hotset_sim::inspect::{File, Inspection};
+use hotset_sim::advise::{Action, Advice, Change, Finding, Measure, Memory, database_of};
+use hotset_sim::inspect::Inspection;
 use serde::Serialize;
 
 use crate::output::human;
 use crate::shell::quoted;
 
-/// The share of the references to ranked files that a directory must have to be worth a mount.
-const MOUNTED: f64 = 0.8;
+/// The share of the references to ranked files that a directory must have to be steered or mounted.
+const BELOW: f64 = 0.8;
 
-/// Files that are read once and make up less of the references than this do not matter.
-const MATTERS: f64 = 0.01;
-
-/// What is to be done, a line each.
+/// What to do, a line each.
 #[derive(Default, Serialize)]
 pub(super) struct Steps {
-    /// Commands and calls.
+    /// Commands and calls, the most gain first.
     next: Vec<String>,
     /// Commands that check the figures.
     checks: Vec<String>,
@@ -27,7 +24,7 @@ pub(super) struct Steps {
 impl Steps {
     /// Lines to print, under their headings.
     pub(super) fn lines(&self) -> impl Iterator<Item = String> {
-        let lists = [("What to do:", &self.next), ("To check the figures:", &self.checks)];
+        let lists = [("What to do, the most gain first:", &self.next), ("To verify:", &self.checks)];
         let told = lists.into_iter().filter(|(_, steps)| !steps.is_empty());
         told.flat_map(|(heading, steps)| {
             std::iter::once(heading.to_owned()).chain(steps.iter().map(|step| format!("  {step}")))
@@ -35,24 +32,66 @@ impl Steps {
     }
 }
 
-/// The steps. `trace` is what names the trace on a command line, with the options that say how it is read.
-pub(super) fn next(advice: &Advice, inspection: &Inspection, trace: &[String]) -> Steps {
-    let (Some(memory), Some(change)) = (&advice.memory, &advice.change) else { return Steps::default() };
+/// The steps. `trace` names the trace on a command line, with the options that say how it is read; `command` is the
+/// command that was recorded, if this program recorded it.
+pub(super) fn next(advice: &Advice, inspection: &Inspection, trace: &[String], command: Option<&str>) -> Steps {
+    let typed = command.unwrap_or("COMMAND");
+    let record = format!("hotset record --via bpf --page-cache -o {} -- {typed}", quoted(&trace[0]));
+    let (Some(memory), Some(change)) = (&advice.memory, &advice.change) else {
+        let next = match advice.finding {
+            Finding::Unseen => vec![record],
+            Finding::TooLittle => vec![format!("hotset advise -- {typed}    (a longer run, or more input)")],
+            _ => Vec::new(),
+        };
+        return Steps { next, checks: Vec::new() };
+    };
+    let next = advice.measures.iter().map(|measure| step(measure, inspection, typed)).collect();
+    let megabytes = change.size_bytes.map_or_else(|| "SIZE".to_owned(), megabytes);
+    let mut checks: Vec<String> = command.map(|_| record).into_iter().collect();
+    checks.push(simulate(advice, memory, change, trace));
+    checks.push(format!("hotset steer --prove --memory {megabytes} -- {typed}    (measures)"));
+    Steps { next, checks }
+}
+
+/// What a measure is done with.
+fn step(measure: &Measure, inspection: &Inspection, typed: &str) -> String {
+    let gain = gain(measure);
+    let size = measure.size_bytes.map_or_else(|| "SIZE".to_owned(), megabytes);
+    let policy = measure.policy.as_deref().map(quoted).unwrap_or_default();
+    let folder = || directory(inspection).map_or_else(|| "DIR".to_owned(), |directory| quoted(&directory));
+    match &measure.action {
+        Action::Memory => format!("give the page cache {size}: {gain}"),
+        Action::Steer => format!("hotset steer {} --policy {policy} --memory {size} -- {typed}: {gain}", folder()),
+        Action::Mount => {
+            format!(
+                "hotset mount {} MOUNTPOINT --policy {policy} --memory {size} (without root's steer): {gain}",
+                folder()
+            )
+        }
+        Action::Buffers => {
+            let setting = database_of(inspection).map_or("the buffers", |database| database.setting);
+            format!("give {setting} {size} in place of the page cache: {gain}")
+        }
+        Action::DropBehind { file } => {
+            format!("posix_fadvise(POSIX_FADV_DONTNEED) behind the reader of {file}, which is read once: {gain}")
+        }
+    }
+}
+
+fn gain(measure: &Measure) -> String {
+    let reads = human::counted(measure.fewer_reads.max(0) as u64, "read");
+    match measure.fewer_seconds {
+        Some(seconds) => format!("saves {seconds:.2} s by the storage model"),
+        None => format!("saves {reads} from storage; seconds unknown (give --store)"),
+    }
+}
+
+fn megabytes(bytes: u64) -> String {
+    format!("{}M", bytes.div_ceil(1 << 20))
+}
+
+fn simulate(advice: &Advice, memory: &Memory, change: &Change, trace: &[String]) -> String {
     let trace = trace.iter().map(|word| quoted(word)).collect::<Vec<_>>().join(" ");
-    let mut steps = Vec::new();
-    steps.extend(change.pays.then(|| mount(advice, change, inspection)));
-    if let (Some(database), Some(bytes)) = (database_of(inspection), memory.size_bytes) {
-        let (megabytes, setting) = (bytes.div_ceil(1 << 20), database.setting);
-        steps.push(format!("{megabytes}MB more of {setting}, or as much left to the page cache behind them"));
-    }
-    for file in read_once(inspection) {
-        let share = human::percent(file.share);
-        steps.push(format!(
-            "{}: read once ({share} % of the references); posix_fadvise(POSIX_FADV_DONTNEED) behind the reader keeps others in",
-            file.path
-        ));
-    }
-    steps.push(format!("hotset advise {trace} --size SIZE    (if there is less memory, or more)"));
     let mut policies = vec![advice.today.as_str(), advice.policy.as_str(), &advice.bound];
     policies.dedup();
     policies.extend(advice.beside.iter().map(|beside| beside.policy.as_str()));
@@ -62,22 +101,7 @@ pub(super) fn next(advice: &Advice, inspection: &Inspection, trace: &[String]) -
     sizes.sort_unstable();
     sizes.dedup();
     let sizes = sizes.iter().map(u32::to_string).collect::<Vec<_>>().join(",");
-    let check = format!("hotset simulate {trace} --policy {} --size {sizes}", quoted(&policies.join(",")));
-    Steps { next: steps, checks: vec![check] }
-}
-
-/// The mount that runs the policy.
-fn mount(advice: &Advice, change: &Change, inspection: &Inspection) -> String {
-    let directory = directory(inspection).map_or_else(|| "DIRECTORY".to_owned(), |directory| quoted(&directory));
-    let megabytes = change.size_bytes.map_or(1, |bytes| bytes.div_ceil(1 << 20));
-    format!("hotset mount {directory} MOUNTPOINT --memory {megabytes}M --policy {}", quoted(&advice.policy))
-}
-
-/// The files that matter of which no block is read twice.
-fn read_once(inspection: &Inspection) -> impl Iterator<Item = &File> {
-    let files = inspection.files.iter().flat_map(|files| &files.top);
-    let once = |file: &&File| file.share >= MATTERS && file.distinct_blocks == Some(file.references);
-    files.filter(once).filter(|file| file.write_requests == 0).take(3)
+    format!("hotset simulate {trace} --policy {} --size {sizes}", quoted(&policies.join(",")))
 }
 
 /// The directory below which most of what is referenced most lies; `None` if that is the root, or no path is known.
@@ -93,6 +117,6 @@ fn directory(inspection: &Inspection) -> Option<String> {
         .filter(|file| file.path.starts_with('/'))
         .flat_map(|file| Path::new(&file.path).ancestors().skip(1));
     let enough =
-        parents.filter(|directory| directory.parent().is_some() && below(directory) as f64 >= MOUNTED * all as f64);
+        parents.filter(|directory| directory.parent().is_some() && below(directory) as f64 >= BELOW * all as f64);
     enough.max_by_key(|directory| directory.components().count()).map(|directory| directory.display().to_string())
 }

@@ -1,23 +1,62 @@
 //! Advice in plain words.
 
 use comfy_table::Table;
-use hotset_sim::advise::{Advice, Beside, Change, ENOUGH, Memory};
+use hotset_sim::advise::{Advice, Beside, Change, ENOUGH, Finding, Memory, REPEATED};
 
 use crate::output::{human, table, words};
 
 /// What there is to say, a paragraph a subject.
 pub(super) fn paragraphs(advice: &Advice) -> Vec<String> {
-    let (Some(memory), Some(change)) = (&advice.memory, &advice.change) else {
-        let why = match advice.attainable_hits {
-            0 => "No block is read twice".to_owned(),
-            hits => format!("Memory for everything would save {}", human::counted(hits, "read")),
-        };
-        return vec![format!("{} {why}: no cache helps, whatever its size and policy.", heading(advice))];
-    };
-    let mut paragraphs = vec![heading(advice), of_memory(advice, memory), of_policy(advice, change)];
-    paragraphs.extend((!advice.beside.is_empty()).then(|| of_buffers(advice, change)));
-    paragraphs.push(certainty(advice, change));
+    let mut paragraphs = vec![heading(advice)];
+    match (&advice.memory, &advice.change) {
+        (Some(memory), Some(change)) => {
+            paragraphs.extend([of_memory(advice, memory), of_policy(advice, change)]);
+            paragraphs.extend((!advice.beside.is_empty()).then(|| of_buffers(advice, change)));
+            paragraphs.extend((!change.gains.is_empty()).then(|| certainty(advice, change)));
+        }
+        _ => paragraphs.push(without_figures(advice)),
+    }
+    paragraphs.extend(unseen(advice));
     paragraphs
+}
+
+/// The result where no figures are given.
+fn without_figures(advice: &Advice) -> String {
+    let cached = human::percent(advice.evidence.cached.unwrap_or(0.0));
+    match advice.finding {
+        Finding::FromMemory => format!(
+            "Nothing to gain: {cached} % of these reads came from the page cache while this was recorded, so storage is not the bottleneck. To ask what less memory would do, give --size."
+        ),
+        Finding::Unseen => {
+            "No figures: too much of the data is mapped, and the recording lacks what was touched of it.".to_owned()
+        }
+        Finding::NothingRepeats => {
+            let why = match advice.attainable_hits {
+                0 => "no block is read twice".to_owned(),
+                hits => format!("memory for everything would save {}", human::counted(hits, "read")),
+            };
+            format!(
+                "Nothing to gain within one run: {why}, so no cache helps, whatever its size and policy. The next run is another question: it would find {} in memory if that much stays free.",
+                human::blocks(advice.distinct_blocks.into(), advice.block_bytes)
+            )
+        }
+        _ => format!(
+            "Too little evidence for figures: {}, where {} are needed. Record a longer run.",
+            human::counted(advice.attainable_hits, "repeated read"),
+            human::count(REPEATED)
+        ),
+    }
+}
+
+/// Mapped data that the figures lack.
+fn unseen(advice: &Advice) -> Option<String> {
+    let unseen = advice.evidence.unseen.as_ref()?;
+    Some(format!(
+        "Not counted: {} of {}, mapped, such as {}. `hotset record --via bpf --page-cache` records the pages that are touched.",
+        human::bytes(unseen.bytes),
+        human::counted(unseen.files, "file"),
+        unseen.largest
+    ))
 }
 
 fn heading(advice: &Advice) -> String {
@@ -43,7 +82,8 @@ fn of_memory(advice: &Advice, memory: &Memory) -> String {
     if let Some(next) = &memory.next {
         let more = self::size(next.size_blocks - memory.size_blocks, advice);
         let reads = human::counted(next.fewer_reads, "read");
-        let seconds = next.fewer_seconds.map_or(String::new(), |saved| format!(" and {saved:.2} s"));
+        let seconds = next.fewer_seconds.filter(|saved| *saved >= 0.005);
+        let seconds = seconds.map_or(String::new(), |saved| format!(" and {saved:.2} s"));
         text += &format!(" {more} more would save {reads} from storage{seconds}.");
     }
     text
@@ -52,7 +92,12 @@ fn of_memory(advice: &Advice, memory: &Memory) -> String {
 fn of_policy(advice: &Advice, change: &Change) -> String {
     let Advice { today, policy, reads, .. } = advice;
     if policy == today {
-        return format!("Policy: keep {today}. No other is better by a point on average over the sizes below.");
+        let than = if change.today_seconds.is_some() {
+            "quicker by 1 % there"
+        } else {
+            "better by a point on average over the sizes below"
+        };
+        return format!("Policy: keep {today}. No other is {than}.");
     }
     let size = size(change.size_blocks, advice);
     let compared = format!(
@@ -79,7 +124,7 @@ fn of_policy(advice: &Advice, change: &Change) -> String {
                 mean(policy),
                 mean(today)
             );
-            format!("Policy: keep {today}. {compared}{seconds}: not worth a change. {means}{less}")
+            format!("Policy: keep {today}. {compared}{seconds}: not worth a change. {means}")
         }
     }
 }
@@ -95,9 +140,6 @@ fn of_buffers(advice: &Advice, change: &Change) -> String {
 }
 
 fn certainty(advice: &Advice, change: &Change) -> String {
-    if change.gains.is_empty() {
-        return "How sure: nothing is to be changed that could turn out otherwise.".to_owned();
-    }
     let ahead = change.gains.iter().filter(|&&gain| gain > 0.0).count();
     let [least, most] = [f64::min, f64::max].map(|pick| change.gains.iter().copied().reduce(pick).unwrap_or(0.0));
     format!(

@@ -209,6 +209,10 @@ pub(crate) fn counts(rows: &[Row], metrics: &[Metric]) -> Table {
     header.extend(["hits", "misses", "request misses"]);
     header.extend(more.iter().map(|(name, _)| name));
     let usual = rows.iter().find(|row| row.policy == USUAL && rows.len() > 1).and_then(|row| row.finish_seconds);
+    // A column of zeros says nothing.
+    let differs =
+        |usual: &f64| rows.iter().any(|row| row.finish_seconds.is_some_and(|ours| (usual - ours).abs() >= 0.005));
+    let usual = usual.filter(differs);
     header.extend(usual.map(|_| "time saved"));
     let mut table = numbers(&header, 1..);
     let all: Vec<&Row> = rows.iter().collect();

@@ -61,11 +61,14 @@ fn time_saved(rows: &[Row], sizes: &[u32]) -> Option<String> {
     let quickest = competing(rows, sizes[middle]).min_by(|one, other| finish(one).total_cmp(&finish(other)))?;
     let (name, ours) = (quickest.policy.as_str(), quickest.finish_seconds?);
     let saved = of(USUAL, sizes[middle]).map_or(String::new(), |usual| match usual - ours {
-        saved if name == USUAL || saved <= 0.0 => String::new(),
+        saved if name == USUAL || saved < 0.005 => String::new(),
         saved => format!(", {saved:.2} s less than {USUAL}"),
     });
     let more = sizes.get(middle + 1).and_then(|&next| {
         let (saved, bytes) = (ours - of(name, next)?, quickest.block_bytes? * u64::from(next - sizes[middle]));
+        if saved < 0.005 {
+            return None;
+        }
         let a_megabyte = saved / (bytes as f64 / f64::from(1 << 20));
         Some(format!(" {} more save {saved:.2} s, {a_megabyte:.2} s for each 1M.", human::bytes(bytes)))
     });

@@ -8,12 +8,16 @@
 //!   reaches when everything fits: more memory gives little more, whatever it costs.
 //! * **The policy to have** is the first of the candidates, which stand from the cheapest to the dearest, whose mean
 //!   ratio over [`COMPARED`] is within [`NEAR`] of the best one's.
-//! * **A change of policy pays** if at the memory to have, or at that which the user has, it hits [`NEAR`] more of the
-//!   reads, or does with [`LESS`] of the memory for as many hits.
+//! * **With a storage model** the policy to have is instead the one with the least seconds in that memory.
+//! * **A change of policy pays** if it is among the measures that gain ([`Measure`]): it saves seconds where these are
+//!   known, else reads.
+//! * **No figures** are given where the recording does not carry them ([`Evidence`], [`Finding`]).
 //! * **What a database does** with the same memory tells the policy of its buffers, if the caller names one.
 //! * **How sure that is** tell the gains in [`WINDOWS`] stretches of the trace, one after the other.
 
 mod database;
+mod evidence;
+mod measures;
 mod told;
 
 use hotset_core::policy::PolicySpec;
@@ -26,10 +30,12 @@ use crate::error::SimError;
 use crate::prepare::Options;
 use crate::progress::Observer;
 use crate::results::{Metric, Row, SCHEMA_VERSION, Share};
-use crate::select::{Filter, Ops, Selection};
+use crate::select::{Filter, Names, Ops, Selection};
 use crate::sweep::{Rows, Sweep, Swept};
 
 pub use database::{Database, buffers, database_of};
+pub use evidence::{Evidence, Finding, REPEATED, SERVED, UNSEEN};
+pub use measures::{Action, MOUNT_HIT, Measure, SAVED, SAVED_BY_MOUNT};
 pub use told::{Advice, AtSize, Beside, Change, Memory, NextStep, Standing};
 
 /// What most programs run on today.
@@ -48,8 +54,6 @@ pub const ENOUGH: f64 = 0.9;
 pub const WORTHWHILE: f64 = 0.01;
 /// Shares of hits that are as good as equal: one point.
 pub const NEAR: f64 = 0.01;
-/// The share of the memory that a policy must do with to be worth a change, if it hits no more.
-pub const LESS: f64 = 0.75;
 /// Stretches of the trace in which gains are told apart.
 pub const WINDOWS: u64 = 5;
 
@@ -62,6 +66,8 @@ pub struct Advisor {
     pub today: PolicySpec,
     /// What else runs today, above or beside that, as the buffers of a database do.
     pub beside: Vec<PolicySpec>,
+    /// What the recording shows beside its references.
+    pub evidence: Evidence,
     /// The memory there is; `None` to be told how much there should be.
     pub memory: Option<SizeSpec>,
     /// How traces are cut into blocks.
@@ -87,6 +93,7 @@ impl Default for Advisor {
             candidates: known(CANDIDATES),
             today: known(TODAY).remove(0),
             beside: Vec::new(),
+            evidence: Evidence::default(),
             memory: None,
             options: Options::default(),
             selection: Selection::default(),
@@ -103,7 +110,7 @@ impl Advisor {
         open: impl Fn() -> Result<Trace, TraceError>,
         observer: &dyn Observer,
     ) -> Result<Advice, SimError> {
-        let replay = Replay { advisor: self, name, open: &open, observer, counted: None };
+        let replay = Replay { advisor: self, name, open: &open, observer, counted: None, without: None };
         let bound = known(BOUND).remove(0);
         let mut all = self.candidates.clone();
         all.extend([self.today.clone(), bound.clone()]);
@@ -114,44 +121,84 @@ impl Advisor {
             let name = policy.to_string();
             standings.iter().any(|standing| standing.policy == name && standing.mean_ratio >= best - NEAR)
         };
-        let pick = [&self.today].into_iter().chain(&self.candidates).find(is_near).unwrap_or(&self.today).clone();
-        let three = distinct([self.today.clone(), pick.clone(), bound]);
-        let rows = replay.rows(&three, shares(SIZES)?, None)?;
-        let sizes = told::sizes(&rows, &self.today.to_string(), &pick.to_string(), BOUND);
+        let rows = replay.rows(&distinct([self.today.clone(), bound.clone()]), shares(SIZES)?, None)?;
+        let today = self.today.to_string();
         let first = &rows[0];
         let mut advice = Advice {
             version: SCHEMA_VERSION,
             trace: name.to_owned(),
             choice: first.choice.clone(),
+            evidence: self.evidence.clone(),
+            finding: Finding::NothingHelps,
             reads: share(first).of,
-            attainable_hits: sizes.last().map_or(0, |size| size.today_hits),
+            attainable_hits: 0,
             distinct_blocks: first.distinct_blocks.unwrap_or(0),
             block_bytes: first.block_bytes,
-            today: self.today.to_string(),
-            policy: pick.to_string(),
+            today: today.clone(),
+            policy: today.clone(),
             bound: BOUND.to_owned(),
-            standings,
+            standings: standings.clone(),
             memory: None,
             change: None,
+            measures: Vec::new(),
             beside: Vec::new(),
-            sizes,
+            sizes: told::sizes(&rows, &today, &today, BOUND),
         };
-        let attainable = Share { hits: advice.attainable_hits, of: advice.reads };
-        if attainable.ratio() >= WORTHWHILE {
-            self.finish(&mut advice, &pick, &replay)?;
+        advice.attainable_hits = advice.sizes.last().map_or(0, |size| size.today_hits);
+        if let Some(finding) = self.evidence.finding(self.memory.is_some()).or_else(|| told::too_little(&advice)) {
+            advice.finding = finding;
+            return Ok(advice);
         }
+        let memory = told::memory(&advice.sizes, advice.attainable_hits);
+        let at = match &self.memory {
+            Some(size) => replay.blocks_of(size, &advice)?,
+            None => memory.size_blocks,
+        };
+        let quickest = self.store.map(|_| self.quickest(at, &replay)).transpose()?.flatten();
+        let pick = match quickest {
+            Some(pick) => pick,
+            None => [&self.today].into_iter().chain(&self.candidates).find(is_near).unwrap_or(&self.today).clone(),
+        };
+        let rows = replay.rows(&distinct([self.today.clone(), pick.clone(), bound]), shares(SIZES)?, None)?;
+        advice.policy = pick.to_string();
+        advice.sizes = told::sizes(&rows, &today, &advice.policy, BOUND);
+        self.finish(&mut advice, memory, at, &pick, &replay)?;
         Ok(advice)
     }
 
-    /// Adds what depends on the memory to have.
-    fn finish(&self, advice: &mut Advice, pick: &PolicySpec, replay: &Replay) -> Result<(), SimError> {
-        let mut memory = told::memory(&advice.sizes, advice.attainable_hits);
-        let at = match &self.memory {
-            Some(size) => replay.blocks_of(size, advice)?,
-            None => memory.size_blocks,
+    /// The candidate with the least seconds in `at` blocks; today's policy unless another saves [`SAVED`] of them.
+    /// `None` where seconds are unknown.
+    fn quickest(&self, at: u32, replay: &Replay) -> Result<Option<PolicySpec>, SimError> {
+        let all = [&[self.today.clone()], &self.candidates[..]].concat();
+        let rows = replay.rows(&all, blocks(&[at])?, Some(self.clock()))?;
+        let seconds = |policy: &PolicySpec| {
+            let row = rows.iter().find(|row| row.policy == policy.to_string());
+            row.and_then(|row| row.finish_seconds).unwrap_or(f64::INFINITY)
         };
+        let best = all.iter().min_by(|one, other| seconds(one).total_cmp(&seconds(other))).unwrap_or(&self.today);
+        if seconds(&self.today).is_infinite() {
+            return Ok(None);
+        }
+        let is_quicker = seconds(best) < (1.0 - SAVED) * seconds(&self.today);
+        Ok(Some(if is_quicker { best } else { &self.today }.clone()))
+    }
+
+    fn clock(&self) -> clock::Options {
+        clock::Options { store: self.store, ..clock::Options::default() }
+    }
+
+    /// Adds what depends on the memory to have.
+    fn finish(
+        &self,
+        advice: &mut Advice,
+        mut memory: Memory,
+        at: u32,
+        pick: &PolicySpec,
+        replay: &Replay,
+    ) -> Result<(), SimError> {
         let two = distinct([self.today.clone(), pick.clone()]);
-        let rows = replay.rows(&[&two[..], &self.beside].concat(), blocks(&[at])?, None)?;
+        let all = [&two[..], &self.beside].concat();
+        let rows = replay.rows(&all, blocks(&[at])?, None)?;
         let hits = |policy: &PolicySpec| {
             let row = rows.iter().find(|row| row.policy == policy.to_string());
             row.map_or(0, |row| share(row).hits)
@@ -160,26 +207,50 @@ impl Advisor {
         advice.beside = self.beside.iter().map(beside).collect();
         let mut change = told::change(advice, at, hits(&self.today), hits(pick));
         change.gains = self.gains(&two, at, advice, replay)?;
-        if let Some(store) = self.store {
+        let mut timed = Vec::new();
+        if self.store.is_some() {
             let next = memory.next.as_ref().map(|next| next.size_blocks);
             let mut sizes = vec![at, memory.size_blocks];
             sizes.extend(next);
-            let options = clock::Options { store: Some(store), ..clock::Options::default() };
-            let rows = replay.rows(&two, blocks(&sizes)?, Some(options))?;
-            let seconds = |policy: &PolicySpec, size| {
-                let row = rows.iter().find(|row| row.policy == policy.to_string() && row.size_blocks == size)?;
-                row.finish_seconds
-            };
-            change.seconds = seconds(pick, at);
-            change.today_seconds = seconds(&self.today, at);
-            if let Some(next) = &mut memory.next {
-                let [less, more] = [memory.size_blocks, next.size_blocks].map(|size| seconds(&self.today, size));
-                next.fewer_seconds = less.zip(more).map(|(less, more)| less - more);
-            }
+            timed = replay.rows(&all, blocks(&sizes)?, Some(self.clock()))?;
         }
+        let seconds = |policy: &str, size| {
+            let row = timed.iter().find(|row| row.policy == policy && row.size_blocks == size)?;
+            row.finish_seconds
+        };
+        change.seconds = seconds(&advice.policy, at);
+        change.today_seconds = seconds(&advice.today, at);
+        if let Some(next) = &mut memory.next {
+            let [less, more] = [memory.size_blocks, next.size_blocks].map(|size| seconds(&advice.today, size));
+            next.fewer_seconds = less.zip(more).map(|(less, more)| less - more);
+        }
+        let mut measures = told::measures(advice, &memory, &change, seconds);
+        for file in &self.evidence.read_once {
+            measures.extend(self.behind(file, &change, replay)?);
+        }
+        advice.measures = measures::ranked(measures, advice, change.today_seconds);
+        change.pays = advice.measures.iter().any(|measure| measure.action == Action::Steer);
+        advice.finding = if advice.measures.is_empty() { Finding::NothingHelps } else { Finding::Gains };
         advice.memory = Some(memory);
         advice.change = Some(change);
         Ok(())
+    }
+
+    /// What is gained if `file`, which is read once, never enters the cache.
+    fn behind(&self, file: &str, change: &Change, replay: &Replay) -> Result<Option<Measure>, SimError> {
+        if !self.selection.only.exclude.is_empty() {
+            return Ok(None);
+        }
+        let replay = Replay { without: Some(file), counted: None, ..*replay };
+        let rows = replay.rows(std::slice::from_ref(&self.today), blocks(&[change.size_blocks])?, None)?;
+        Ok(rows.first().map(|row| Measure {
+            action: Action::DropBehind { file: file.to_owned() },
+            policy: None,
+            size_blocks: change.size_blocks,
+            size_bytes: change.size_bytes,
+            fewer_reads: share(row).hits as i64 - change.today_hits as i64,
+            fewer_seconds: None,
+        }))
     }
 
     /// What the second policy hits more than the first, as a share of the reads of each stretch of the trace.
@@ -207,6 +278,8 @@ struct Replay<'a> {
     observer: &'a dyn Observer,
     /// What counts, where that is not all.
     counted: Option<Filter>,
+    /// A file whose requests are left out.
+    without: Option<&'a str>,
 }
 
 impl Replay<'_> {
@@ -226,7 +299,10 @@ impl Replay<'_> {
     }
 
     fn selection(&self) -> Selection {
-        let selection = self.advisor.selection.clone();
+        let mut selection = self.advisor.selection.clone();
+        if let Some(Ok(names)) = self.without.map(|file| Names::new(vec![file.to_owned()])) {
+            selection.only.exclude = names;
+        }
         match &self.counted {
             Some(counted) => Selection { count_only: counted.clone(), ..selection },
             None => selection,

@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use super::{ENOUGH, LESS, NEAR, share};
+use super::{Action, ENOUGH, Evidence, Finding, MOUNT_HIT, Measure, REPEATED, WORTHWHILE, share};
 use crate::results::{Choice, Row, SeriesRow};
 
 /// Advice on one trace. Hits and reads leave repeats out.
@@ -15,6 +15,10 @@ pub struct Advice {
     /// What was chosen of it, and how it was counted.
     #[serde(flatten)]
     pub choice: Choice,
+    /// What the recording shows beside its references.
+    pub evidence: Evidence,
+    /// What the advice comes to.
+    pub finding: Finding,
     /// Reads of blocks.
     pub reads: u64,
     /// Reads that hit when everything fits: the others are the first of their blocks, which no cache serves.
@@ -38,6 +42,8 @@ pub struct Advice {
     /// What a change of policy gives; absent where no cache is worth having.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub change: Option<Change>,
+    /// What would help, the most seconds saved first.
+    pub measures: Vec<Measure>,
     /// What else runs today, in the memory of `change`.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub beside: Vec<Beside>,
@@ -128,7 +134,7 @@ pub struct Change {
     /// The least size at which the policy to have hits as much as today's does; absent if that is none smaller.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub enough_blocks: Option<u32>,
-    /// True if it pays by the rule.
+    /// True if it is among the measures that gain.
     pub pays: bool,
     /// What it hits more, by stretch of the trace, as a share of the stretch's reads; negative is less.
     pub gains: Vec<f64>,
@@ -188,20 +194,65 @@ pub(super) fn memory(sizes: &[AtSize], attainable: u64) -> Memory {
 /// What the policy to have gives in `at` blocks, where it and today's have so many hits.
 pub(super) fn change(advice: &Advice, at: u32, today_hits: u64, hits: u64) -> Change {
     let enough = advice.sizes.iter().find(|size| size.size_blocks < at && size.hits >= today_hits);
-    let enough_blocks = enough.map(|size| size.size_blocks).filter(|_| advice.policy != advice.today);
-    let hits_more = hits as f64 - today_hits as f64 >= NEAR * advice.reads as f64;
-    let needs_less = enough_blocks.is_some_and(|blocks| f64::from(blocks) <= LESS * f64::from(at));
+    // As much as next to nothing is no comparison.
+    let compares = advice.policy != advice.today && today_hits as f64 >= WORTHWHILE * advice.reads as f64;
+    let enough_blocks = enough.map(|size| size.size_blocks).filter(|_| compares);
     Change {
         size_blocks: at,
         size_bytes: advice.block_bytes.map(|block| block * u64::from(at)),
         today_hits,
         hits,
         enough_blocks,
-        pays: advice.policy != advice.today && (hits_more || needs_less && hits >= today_hits),
+        pays: false,
         gains: Vec::new(),
         seconds: None,
         today_seconds: None,
     }
+}
+
+/// Why no figures are given: nothing repeats, or too little was recorded to tell.
+pub(super) fn too_little(advice: &Advice) -> Option<Finding> {
+    let attainable = advice.attainable_hits as f64;
+    if advice.reads >= REPEATED && attainable < WORTHWHILE * advice.reads as f64 {
+        return Some(Finding::NothingRepeats);
+    }
+    (advice.attainable_hits < REPEATED).then_some(Finding::TooLittle)
+}
+
+/// All measures with figures, whether they gain or not. `seconds` are those of a policy at a size, where known.
+pub(super) fn measures(
+    advice: &Advice,
+    memory: &Memory,
+    change: &Change,
+    seconds: impl Fn(&str, u32) -> Option<f64>,
+) -> Vec<Measure> {
+    let at = change.size_blocks;
+    let measure = |action: Action, policy: Option<&str>, size_blocks: u32, hits: u64| {
+        let ours = seconds(policy.unwrap_or(&advice.today), size_blocks);
+        Measure {
+            action,
+            policy: policy.map(str::to_owned),
+            size_blocks,
+            size_bytes: advice.block_bytes.map(|block| block * u64::from(size_blocks)),
+            fewer_reads: hits as i64 - change.today_hits as i64,
+            fewer_seconds: ours.zip(change.today_seconds).map(|(ours, todays)| todays - ours),
+        }
+    };
+    let mut measures = Vec::new();
+    if memory.size_blocks > at {
+        measures.push(measure(Action::Memory, None, memory.size_blocks, memory.hits));
+    }
+    if advice.policy != advice.today {
+        measures.push(measure(Action::Steer, Some(&advice.policy), at, change.hits));
+        let mut mount = measure(Action::Mount, Some(&advice.policy), at, change.hits);
+        mount.fewer_seconds = mount.fewer_seconds.map(|saved| saved - MOUNT_HIT * advice.reads as f64);
+        // Without a storage model nothing shows that the source is slower than a hit in a mount.
+        if mount.fewer_seconds.is_some() && !advice.evidence.is_database && advice.beside.is_empty() {
+            measures.push(mount);
+        }
+    }
+    measures.extend(advice.beside.iter().map(|one| measure(Action::Buffers, Some(&one.policy), at, one.hits)));
+    measures
 }
 
 /// References and hits of a policy, all applications together, one stretch after the other.

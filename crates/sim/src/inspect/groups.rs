@@ -3,7 +3,7 @@
 use std::cmp::Reverse;
 
 use hashbrown::HashMap;
-use hotset_core::request::{Kind, Op, Request};
+use hotset_core::request::{FLAG_EXECUTABLE, FLAG_TOUCHED, Kind, Op, Request};
 use hotset_trace::{Addressing, FileInfo, Meta, Tables};
 use serde::Serialize;
 
@@ -55,6 +55,19 @@ pub struct File {
     pub read_requests: u64,
     /// Requests that write to it.
     pub write_requests: u64,
+    /// It was mapped.
+    pub is_mapped: bool,
+}
+
+/// Mapped data files of which the trace does not hold the touched pages. Mapped programs and libraries are left out.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Unseen {
+    /// Number of files.
+    pub files: u64,
+    /// Their mapped bytes, each counted once.
+    pub bytes: u64,
+    /// The file with most of these bytes.
+    pub largest: String,
 }
 
 /// References to consecutive blocks of one file.
@@ -96,6 +109,11 @@ struct FileCount {
     distinct: u64,
     reads: u64,
     writes: u64,
+    /// It was mapped, and executable.
+    is_mapped: bool,
+    is_program: bool,
+    /// End of the mappings without a reference.
+    unseen: u64,
 }
 
 impl Count {
@@ -138,6 +156,25 @@ impl Groups {
             Op::Write => file.writes += u64::from(!continued),
             _ => {}
         }
+        if request.op() == Op::Map {
+            file.is_mapped = true;
+            file.is_program |= request.flags & FLAG_EXECUTABLE != 0;
+            if request.flags & FLAG_TOUCHED == 0 && references == 0 {
+                file.unseen = file.unseen.max(request.offset.saturating_add(request.length.into()));
+            }
+        }
+    }
+
+    /// Mapped data without references, if there is any.
+    pub fn unseen(&self, tables: &Tables) -> Option<Unseen> {
+        let files = || self.files.iter().filter(|(_, count)| !count.is_program && count.unseen > 0);
+        let (&largest, _) = files().max_by_key(|&(&file, count)| (count.unseen, Reverse(file)))?;
+        let path = tables.files.get(largest as usize).map_or("", |info| info.path.as_str());
+        Some(Unseen {
+            files: files().count() as u64,
+            bytes: files().map(|(_, count)| count.unseen).fold(0, u64::saturating_add),
+            largest: if path.is_empty() { format!("file {largest}") } else { path.to_owned() },
+        })
     }
 
     /// So many blocks of `file` were seen for the first time.
@@ -213,6 +250,7 @@ impl Groups {
                 distinct_blocks: numbered.then_some(count.distinct),
                 read_requests: count.reads,
                 write_requests: count.writes,
+                is_mapped: count.is_mapped,
             }
         });
         Some(Ranked { total: files.len() as u64, top: top.collect() })

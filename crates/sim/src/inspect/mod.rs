@@ -22,7 +22,7 @@ use hotset_trace::{Batch, Meta, Tables, TraceReader};
 use serde::Serialize;
 
 pub use blocks::{Bin, Reuse};
-pub use groups::{File, Group, Ranked};
+pub use groups::{File, Group, Ranked, Unseen};
 pub use operations::Operation;
 pub use page_cache::PageCache;
 pub use pattern::{Grid, Pattern};
@@ -80,6 +80,9 @@ pub struct Inspection {
     /// What the recorded machine's own page cache did; absent when the recording does not tell.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub page_cache: Option<PageCache>,
+    /// Mapped data that is not among the references; absent where there is none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub unseen: Option<Unseen>,
     /// Kinds of what is touched, the most referenced first; empty when the trace does not tell them.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub kinds: Vec<Group>,
@@ -257,6 +260,7 @@ impl Inspector {
             request_sizes: self.sizes.finish(),
             sequences: if self.cutting.objects { None } else { self.sequences.finish() },
             page_cache: self.page_cache.finish(),
+            unseen: self.groups.unseen(tables),
             kinds: self.groups.kinds(tables),
             apps: self.groups.apps(tables, top),
             files: self.groups.files(tables, self.references, known.sampling_rate.is_none(), top),
