@@ -34,6 +34,7 @@ mod storage;
 mod text_file;
 mod top;
 mod traces;
+mod trial;
 mod view;
 
 use std::process::ExitCode;
@@ -63,6 +64,7 @@ First steps:
   hotset demo                                        the whole story on a real program, in a minute
   hotset record -o app.hst -- COMMAND ARGS…          record the I/O of your own program
   hotset advise app.hst                              how much memory, which scheme, what to do
+  hotset try --memory 256M -- COMMAND                what steering or more memory gains, measured
   hotset inspect app.hst                             what is in the trace
   hotset simulate app.hst                            what a choice of schemes would have given
   hotset curve app.hst                               the hit ratio at every size, exactly
@@ -83,6 +85,7 @@ enum Command {
     Generate(generate::Generate),
     Mount(mount::Mount),
     Steer(steer::Steer),
+    Try(trial::Try),
     Top(top::Top),
     Ctl(ctl::Ctl),
     Policies(policies::Policies),
@@ -127,6 +130,7 @@ impl Command {
             Command::Generate(command) => command.run(),
             Command::Mount(command) => command.run(),
             Command::Steer(command) => command.run(),
+            Command::Try(command) => command.run(),
             Command::Top(command) => command.run(),
             Command::Ctl(command) => command.run(),
             Command::Policies(command) => command.run(),

@@ -2,7 +2,7 @@
 
 pub(crate) mod feeding;
 mod proved;
-mod running;
+pub(crate) mod running;
 pub(crate) mod shown;
 pub(crate) mod words;
 
@@ -164,7 +164,7 @@ impl Steer {
     }
 }
 
-fn claims(directories: &[PathBuf]) -> Result<Vec<Claim>, Failure> {
+pub(crate) fn claims(directories: &[PathBuf]) -> Result<Vec<Claim>, Failure> {
     directories.iter().map(|directory| claimed(directory)).collect()
 }
 

@@ -193,6 +193,14 @@ fn gain(phases: &[Phase], figure: impl Fn(&Phase) -> Option<f64>) -> Option<Gain
         Some((of(false)?, of(true)?))
     };
     let pairs = phases.chunks_exact(2).map(pair).collect::<Option<Vec<_>>>().filter(|pairs| !pairs.is_empty())?;
+    paired(&pairs)
+}
+
+/// What pairs of figures, one of the kernel alone and one steered, come to; `None` without a pair.
+pub fn paired(pairs: &[(f64, f64)]) -> Option<Gain> {
+    if pairs.is_empty() {
+        return None;
+    }
     let count = pairs.len() as f64;
     let mean = |of: &dyn Fn(&(f64, f64)) -> f64| pairs.iter().map(of).sum::<f64>() / count;
     let saved = mean(&|(kernel, steered)| kernel - steered);

@@ -49,7 +49,7 @@ pub(super) fn next(advice: &Advice, inspection: &Inspection, trace: &[String], c
     let megabytes = change.size_bytes.map_or_else(|| "SIZE".to_owned(), megabytes);
     let mut checks: Vec<String> = command.map(|_| record).into_iter().collect();
     checks.push(simulate(advice, memory, change, trace));
-    checks.push(format!("hotset steer --prove --memory {megabytes} -- {typed}    (measures)"));
+    checks.push(format!("hotset try --memory {megabytes} -- {typed}    (measures)"));
     Steps { next, checks }
 }
 

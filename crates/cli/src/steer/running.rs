@@ -24,10 +24,10 @@ use crate::results;
 const STEP: Duration = Duration::from_millis(100);
 
 /// The signals that ask for an end, the last of them.
-struct Asked(Arc<AtomicUsize>);
+pub(crate) struct Asked(Arc<AtomicUsize>);
 
 impl Asked {
-    fn new() -> Result<Asked, Failure> {
+    pub(crate) fn new() -> Result<Asked, Failure> {
         let asked = Arc::new(AtomicUsize::new(0));
         for signal in [SIGINT, SIGTERM, SIGHUP] {
             signal_hook::flag::register_usize(signal, asked.clone(), signal as usize)
@@ -36,7 +36,7 @@ impl Asked {
         Ok(Asked(asked))
     }
 
-    fn take(&self) -> Option<i32> {
+    pub(crate) fn take(&self) -> Option<i32> {
         Some(self.0.swap(0, Ordering::Relaxed) as i32).filter(|signal| *signal != 0)
     }
 }
