@@ -26,29 +26,29 @@ use crate::storage;
 use crate::traces::{CutArgs, Opener, ReadArgs};
 use steps::Steps;
 
-/// Say whether storage is the problem, what would help and by how much, and how to verify it
+/// Say whether storage limits a program, what would help and by how much, and how to verify it
 #[derive(Args)]
 #[command(after_help = "\
-The rules are those of docs/guide/advice.md; the commands at the end of each piece of advice check its figures.
+docs/guide/advice.md explains the rules. Each recommendation ends with commands that check it.
 
 Examples:
   hotset advise app.hst
   hotset advise app.hst --size 512M --store nvme
-  hotset advise app.hst --report advice.html         the same as a page to look at
-  hotset advise app.hst --app postgres --json -      a database: its own buffers are compared, too
-  hotset advise -- make -j4                          records the command first, in a temporary file")]
+  hotset advise app.hst --report advice.html
+  hotset advise app.hst --app postgres --json -
+  hotset advise -- make -j4")]
 pub(crate) struct Advise {
-    /// The traces: any known format, plain or packed by zstd, gzip or xz; `FORMAT:PATH` names the format; s3://,
-    /// gs://, az:// and https:// are read as files are
+    /// Traces in any known format, plain or compressed (zstd, gzip, xz): files or s3://, gs://, az:// or https://
+    /// addresses. `FORMAT:PATH` names the format
     #[arg(required_unless_present = "command", value_name = "TRACE")]
     traces: Vec<PathBuf>,
-    /// A program and its arguments, recorded first: by BPF with mapped pages where that is permitted, else by strace
+/// Program to record first, with its arguments: by BPF with mapped pages where permitted, otherwise by strace
     #[arg(last = true, conflicts_with = "traces", value_name = "COMMAND")]
     command: Vec<OsString>,
-    /// The memory that the cache has [default: as much as is advised]
+    /// Memory that the cache has [default: the recommended size]
     #[arg(short, long, value_name = "SIZE")]
     size: Option<String>,
-    /// The store behind the cache, to tell seconds, as in `hotset simulate`
+    /// Storage model behind the cache, for estimates in seconds (as in `hotset simulate`)
     #[arg(long, value_name = "MODEL")]
     store: Option<String>,
     #[command(flatten)]
@@ -57,8 +57,8 @@ pub(crate) struct Advise {
     cut: CutArgs,
     #[command(flatten)]
     filter: FilterArgs,
-    /// Write the advice as JSON, one object a trace; `-` is standard output, then without words
-    #[arg(long, value_name = "FILE", help_heading = "Results")]
+    /// Write the advice as JSON, one object per trace; `-` writes to standard output instead of text
+    #[arg(long, value_name = "FILE", help_heading = "Output")]
     json: Option<PathBuf>,
     #[command(flatten)]
     report: ReportArgs,

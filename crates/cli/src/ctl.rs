@@ -10,7 +10,7 @@ use crate::control::{self, Wish};
 use crate::failure::Failure;
 use crate::output::explained;
 
-/// Change a mount while it serves, or ask for its status
+/// Change the settings of a running mount, or print its status
 #[derive(Args)]
 #[command(after_help = "\
 Examples:
@@ -20,7 +20,7 @@ Examples:
   hotset ctl /mnt/project explain cc1
   hotset ctl /mnt/project status")]
 pub(crate) struct Ctl {
-    /// The mountpoint
+    /// Mountpoint
     mountpoint: PathBuf,
     #[command(subcommand)]
     action: Action,
@@ -28,20 +28,20 @@ pub(crate) struct Ctl {
 
 #[derive(Subcommand)]
 enum Action {
-    /// Change settings: policy=SPEC, memory=SIZE, SCHEME.KEY=VALUE. Blocks that still fit stay
+    /// Change settings: policy=SPEC, memory=SIZE, POLICY.KEY=VALUE. Blocks that still fit stay cached
     Set {
-        /// What to change
+        /// Settings to change
         #[arg(required = true, value_name = "KEY=VALUE", value_parser = setting)]
         settings: Vec<(String, String)>,
     },
     /// Print the status as JSON
     Status,
-    /// Tell what the scheme has learnt, and what it does with that
+    /// Print the state that the policy has learnt
     Explain {
-        /// Only of this application, or of files whose path contains this
+        /// Limit the output to this application, or to files whose path contains this text
         #[arg(value_name = "FILE|APP")]
         about: Option<String>,
-        /// As JSON
+        /// Print JSON
         #[arg(long)]
         json: bool,
     },

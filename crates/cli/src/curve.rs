@@ -17,36 +17,40 @@ use crate::results::ResultArgs;
 use crate::select::{self, CountArgs, FilterArgs};
 use crate::traces::{CutArgs, DeleteArgs, OneTrace, ReadArgs};
 
-/// Draw the hit ratio by cache size: LRU and OPT exactly at every size, other schemes at chosen ones
+/// Draw the hit ratio by cache size: LRU and OPT exactly at every size, other policies at selected sizes
 #[derive(Args)]
 #[command(after_help = "\
 Examples:
-  hotset curve app.hst                              LRU and OPT, exact
-  hotset curve huge.hst --policy lru --sample 0.01  LRU from one block in a hundred, with its error
-  hotset curve app.hst --policy lru,arc,opt --points 30 --csv curves.csv
-  hotset curve cdn.oracleGeneral.zst --bytes --policy lru,s3-fifo   over bytes of objects of many sizes
-  hotset curve app.hst --policy lru,s3-fifo,opt --report app.html")]
+  LRU and OPT, exactly:
+    hotset curve app.hst
+  LRU, estimated from 1% of the blocks:
+    hotset curve huge.hst --policy lru --sample 0.01
+  Other policies, at 30 sizes:
+    hotset curve app.hst --policy lru,arc,opt --points 30 --csv curves.csv
+    hotset curve app.hst --policy lru,s3-fifo,opt --report app.html
+  Objects of different sizes, over bytes:
+    hotset curve cdn.oracleGeneral.zst --bytes --policy lru,s3-fifo")]
 pub(crate) struct Curve {
     #[command(flatten)]
     trace: OneTrace,
-    /// Schemes, separated by commas. LRU and OPT take one pass for all sizes; any other is simulated at each point
-    /// [default: lru,opt, with --bytes lru]
+    /// Policies, separated by commas. LRU and OPT take one pass for all sizes; others are simulated at each point
+    /// [default: lru,opt; with --bytes lru]
     #[arg(short, long, value_name = "SPEC")]
     policy: Option<String>,
-    /// Sizes in bytes of objects, with hit ratios of references and of bytes, and a bound on both (PFOO-L). LRU takes
-    /// one pass from the largest object on, unless objects shrink or are removed
+    /// Sizes in bytes, for objects of different sizes, with a bound on hits (PFOO-L). LRU takes one pass for all
+    /// sizes from the largest object on, unless objects shrink or are removed
     #[arg(long, conflicts_with_all = ["sample", "sample_size", "report"])]
     bytes: bool,
-    /// What the curves tell of references
+    /// References to report
     #[arg(long, value_name = "WHAT", default_value = "references", help_heading = "Results")]
     metric: Told,
-    /// Estimate the LRU curve from this share of the blocks (0.01, 1%), and say how far it may err
+    /// Estimate the LRU curve from this share of the blocks (0.01, 1%), with an error bound
     #[arg(long, value_name = "RATE", value_parser = Sample::parse_rate, conflicts_with = "sample_size")]
     sample: Option<f64>,
-    /// Estimate the LRU curve from so many blocks, whatever the size of the trace
+    /// Estimate the LRU curve from this number of blocks
     #[arg(long, value_name = "BLOCKS", value_parser = clap::value_parser!(u32).range(1..))]
     sample_size: Option<u32>,
-    /// Sizes in the results, on a logarithmic scale from one block to all; `all` is every size at which hits rise
+    /// Number of sizes in the results, spaced logarithmically; `all` for every size at which hits rise
     #[arg(long, value_name = "N", value_parser = Points::parse, default_value = "20")]
     points: Points,
     #[command(flatten)]
@@ -63,8 +67,8 @@ pub(crate) struct Curve {
     results: ResultArgs,
     #[command(flatten)]
     report: ReportArgs,
-    /// Seed of the sample and of the schemes that draw random numbers
-    #[arg(long, default_value_t = 1, help_heading = "Results")]
+    /// Seed for sampling and for policies that use random numbers
+    #[arg(long, default_value_t = 1, help_heading = "Output")]
     seed: u64,
 }
 

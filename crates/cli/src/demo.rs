@@ -11,11 +11,10 @@ use crate::output::human;
 use crate::output::style::{self, Role, paint};
 use crate::shell::{self, quoted};
 
-/// Record a real program on this machine, look at its I/O, and see what every cache scheme would have made of it
+/// Record a real program on this machine, analyse its I/O and compare all policies on it
 #[derive(Args)]
 pub(crate) struct Demo {
-    /// Directory for the program and its trace, made if it does not exist [default: a new one among the temporary
-    /// files]
+    /// Directory for the program and its trace, created if missing [default: a new temporary directory]
     #[arg(long, value_name = "DIR")]
     keep: Option<PathBuf>,
 }

@@ -35,7 +35,7 @@ use mixes::Mix;
 use page::{Content, Shown};
 use row::AnyRow;
 
-/// Run an experiment from a file: a figure of a paper on the traces at hand, the paper's figures beside ours
+/// Run an experiment file: repeat a figure of a paper and compare it with the published values
 #[derive(Args)]
 #[command(after_help = "\
 Examples:
@@ -44,27 +44,26 @@ Examples:
   hotset experiment experiments/render/*.toml --report render.html
   hotset experiment sweep.toml --on ray --keep done --parquet rows.parquet")]
 pub(crate) struct Experiment {
-    /// The experiments (TOML; see docs/guide/repeat-a-figure.md)
+    /// Experiment files (TOML; see docs/guide/repeat-a-figure.md)
     #[arg(required = true, value_name = "FILE")]
     files: Vec<PathBuf>,
-    /// Directory that the names of traces begin at, but for those that begin with a dot, which lie beside the
-    /// experiment's file [default: $HOTSET_TRACES, or that of the experiment's file]
+    /// Directory of the traces; names that begin with a dot are relative to the experiment file [default:
+    /// $HOTSET_TRACES, or the directory named in the file]
     #[arg(long, value_name = "DIR")]
     traces: Option<PathBuf>,
-    /// Where it is replayed: on this machine (local), over the cluster of Ray that it is part of or a new one of this
-    /// machine alone (ray), or over another cluster; what is not local needs the package for Python (see
-    /// docs/guide/scale.md)
+    /// Where to run: on this machine (local), on the Ray cluster that this machine belongs to, or a new local one
+    /// (ray), or on the Ray cluster at an address; Ray needs the Python package (see docs/guide/scale.md)
     #[arg(long, value_name = "local|ray|ray://HOST:PORT", default_value = LOCAL, value_parser = where_it_is)]
     on: String,
-    /// With a cluster: keep what is done in this folder, and go on from there
+    /// With Ray: keep finished work in this directory and resume from it
     #[arg(long, value_name = "DIR")]
     keep: Option<PathBuf>,
     #[command(flatten)]
     results: ResultArgs,
     #[command(flatten)]
     report: ReportArgs,
-    /// Print Markdown, for a page of documentation
-    #[arg(long, help_heading = "Results")]
+    /// Print Markdown
+    #[arg(long, help_heading = "Output")]
     markdown: bool,
     #[arg(skip)]
     terminal: Terminal,

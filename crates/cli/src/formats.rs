@@ -9,7 +9,7 @@ use hotset_trace::formats::BUILTIN;
 use crate::failure::Failure;
 use crate::output::table;
 
-/// List the trace formats that can be read, each with an example line
+/// List the supported trace formats, each with an example
 #[derive(Args)]
 pub(crate) struct Formats {}
 

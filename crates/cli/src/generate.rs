@@ -15,7 +15,7 @@ use crate::import::describe;
 use crate::output::table;
 use crate::progress::Making;
 
-/// Make a trace by rule, the same for the same seed; without KIND, list the kinds and what can be set
+/// Generate a synthetic trace, reproducible by its seed; without KIND, list the kinds and their parameters
 #[derive(Args)]
 #[command(after_help = "\
 Examples:
@@ -23,12 +23,12 @@ Examples:
   hotset generate zipf -o zipf.hst
   hotset generate loop objects=500 laps=20 -o loop.hst")]
 pub(crate) struct Generate {
-    /// What kind of trace
+    /// Kind of trace
     kind: Option<String>,
     /// Parameters of the kind
     #[arg(value_name = "KEY=VALUE")]
     arguments: Vec<String>,
-    /// The native trace to write
+    /// Trace file to write
     #[arg(short, long, value_name = "OUT.hst")]
     output: Option<PathBuf>,
 }

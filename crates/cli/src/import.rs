@@ -21,7 +21,7 @@ use crate::select::{self, FilterArgs};
 use crate::traces::{ReadArgs, say_remarks};
 use chain::Chain;
 
-/// Convert traces to the native format: smaller, faster to read, with all fields kept
+/// Convert traces to the native format, which is smaller, faster to read and keeps all fields
 #[derive(Args)]
 #[command(after_help = "\
 Examples:
@@ -30,14 +30,14 @@ Examples:
   hotset import app.hst -o reads.hst --app 'cc*' --ops reads
   zcat disk.txt.gz | hotset import - --format spc -o disk.hst")]
 pub(crate) struct Import {
-    /// The traces, one after the other: any known format, plain or packed; `-` is standard input; `FORMAT:PATH` names
-    /// the format; s3://, gs://, az:// and https:// are read as files are
+    /// Traces to concatenate, in any known format, plain or compressed: files, s3://, gs://, az:// or https://
+    /// addresses, or `-` for standard input. `FORMAT:PATH` names the format
     #[arg(required = true, value_name = "IN")]
     inputs: Vec<PathBuf>,
-    /// The native trace to write
+    /// Trace file to write
     #[arg(short, long, value_name = "OUT.hst")]
     output: PathBuf,
-    /// Name of the application that makes all requests, in place of those that the traces name
+    /// Assign all requests to this application
     #[arg(long = "as", value_name = "NAME")]
     renamed: Option<String>,
     #[command(flatten)]

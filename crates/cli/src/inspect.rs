@@ -19,7 +19,7 @@ use crate::results;
 use crate::select::{self, FilterArgs};
 use crate::traces::{CutArgs, OneTrace, ReadArgs, say_remarks};
 
-/// Tell what is in a trace: footprint, operations, applications, sizes, sequences, reuse distances, hottest files
+/// Describe a trace: footprint, operations, applications, sizes, sequences, reuse distances, hottest files
 #[derive(Args)]
 #[command(after_help = "\
 Examples:
@@ -37,14 +37,14 @@ pub(crate) struct Inspect {
     cut: CutArgs,
     #[command(flatten)]
     filter: FilterArgs,
-    /// Only tell what is referenced most, by this
-    #[arg(long, value_name = "WHAT", help_heading = "Results")]
+    /// Print only the most referenced, grouped by this
+    #[arg(long, value_name = "WHAT", help_heading = "Output")]
     by: Option<What>,
-    /// Tell so many files, applications and the like
-    #[arg(long, value_name = "N", default_value_t = Ranking::default().top, help_heading = "Results")]
+    /// Number of files, applications and other entries to print
+    #[arg(long, value_name = "N", default_value_t = Ranking::default().top, help_heading = "Output")]
     top: usize,
-    /// Write everything as one JSON object; `-` is standard output, then without the page
-    #[arg(long, value_name = "FILE", help_heading = "Results")]
+    /// Write everything as one JSON object; `-` writes to standard output instead of text
+    #[arg(long, value_name = "FILE", help_heading = "Output")]
     json: Option<PathBuf>,
     #[command(flatten)]
     report: ReportArgs,

@@ -3,6 +3,7 @@
 
 mod advise;
 mod app_by;
+mod brief;
 mod classes;
 mod control;
 mod ctl;
@@ -39,13 +40,13 @@ mod view;
 
 use std::process::ExitCode;
 
-use clap::{CommandFactory, Parser, Subcommand};
+use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 
 pub use formats::all_formats;
 
 use failure::Failure;
 
-/// Measure, decide and run storage caches that know what they hold.
+/// Measure storage caches, find the best replacement policy, and run it
 #[derive(Parser)]
 #[command(name = "hotset", version, about, long_about = ABOUT, after_help = AFTER, arg_required_else_help = true)]
 struct Cli {
@@ -54,21 +55,21 @@ struct Cli {
 }
 
 const ABOUT: &str = "\
-Measure, decide and run storage caches that know what they hold.
+Measure storage caches, find the best replacement policy, and run it.
 
-hotset records the I/O of an unmodified program, replays it against every known cache scheme at every size, exactly and in \
-seconds, and shows what each would have given.";
+hotset records the I/O of an unmodified program, replays the trace with every known replacement policy at any number of \
+cache sizes, exactly, and runs the chosen policy as a cached mount or by steering the page cache.";
 
 const AFTER: &str = "\
 First steps:
-  hotset demo                                        the whole story on a real program, in a minute
-  hotset record -o app.hst -- COMMAND ARGS…          record the I/O of your own program
-  hotset advise app.hst                              how much memory, which scheme, what to do
-  hotset try --memory 256M -- COMMAND                what steering or more memory gains, measured
-  hotset inspect app.hst                             what is in the trace
-  hotset simulate app.hst                            what a choice of schemes would have given
-  hotset curve app.hst                               the hit ratio at every size, exactly
-  hotset policies arc                                what a scheme does, and when not to use it";
+  hotset demo                                try everything on a real program
+  hotset record -o app.hst -- COMMAND ARGS   record a program's I/O
+  hotset advise app.hst                      find what would make it faster
+  hotset try --memory 256M -- COMMAND        measure what steering or more memory gains
+  hotset inspect app.hst                     describe the trace
+  hotset simulate app.hst                    compare policies
+  hotset curve app.hst                       hit ratio at every cache size
+  hotset policies arc                        describe a policy";
 
 #[derive(Subcommand)]
 enum Command {
@@ -94,13 +95,14 @@ enum Command {
 
 /// The whole command line, for generated documentation.
 pub fn command() -> clap::Command {
-    Cli::command()
+    brief::shorten(Cli::command())
 }
 
 /// Runs the command line of this process.
 pub fn run() -> ExitCode {
     let typed = shell::line(std::env::args_os());
-    match Cli::parse().command.run(&typed) {
+    let parsed = Cli::from_arg_matches(&command().get_matches()).unwrap_or_else(|error| error.exit());
+    match parsed.command.run(&typed) {
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) => failure.report(),
     }

@@ -19,7 +19,7 @@ use crate::progress::Making;
 use crate::select::FilterArgs;
 use crate::traces::{Opener, say_remarks};
 
-/// Make one trace of the traces of several applications, as if they had run side by side
+/// Combine the traces of several applications as if they had run at the same time
 #[derive(Args)]
 #[command(after_help = "\
 Examples:
@@ -29,23 +29,22 @@ Examples:
   hotset mix lu=lu.hst tpcc=tpcc.hst --ops reads -o reads.hst
   hotset simulate two.hst --policy 'shared(lru),qos(lru,lu=70%,tpcc=85%),virtual(lru)' --size 64M")]
 pub(crate) struct MixTraces {
-    /// Applications and their traces, of any known format, files or in a store (s3://bucket/trace). Each
-    /// keeps its files to itself, and all requests of its trace are its own
+    /// Applications and their traces. Each application has its own files, and all requests of its trace belong to it
     #[arg(required = true, value_name = "APP=TRACE", value_parser = parse_pair::<PathBuf>)]
     parts: Vec<(String, PathBuf)>,
-    /// The order of the requests. By request or by page applications take turns, and no times are kept
+    /// Order of requests. Orders that take turns keep no times
     #[arg(long, value_name = "ORDER", default_value = "time")]
     by: By,
-    /// Begin an application so much later
+    /// Delay the start of an application by this time
     #[arg(long, value_name = "APP=TIME", value_parser = parse_time)]
     start: Vec<(String, u64)>,
-    /// Pass over the trace of an application so often
+    /// Repeat the trace of an application this many times
     #[arg(long, value_name = "APP=COUNT", value_parser = parse_loops)]
     loops: Vec<(String, u32)>,
-    /// Stretch the times of an application, or press them together, so that a pass takes so long
+    /// Scale the times of an application so that one pass takes this long
     #[arg(long, value_name = "APP=TIME", value_parser = parse_time)]
     span: Vec<(String, u64)>,
-    /// The native trace to write
+    /// Trace file to write
     #[arg(short, long, value_name = "OUT.hst")]
     output: PathBuf,
     #[command(flatten)]
@@ -56,9 +55,9 @@ pub(crate) struct MixTraces {
 enum By {
     /// One request of each application in turn
     Request,
-    /// One reference to a page of 4 KB of each in turn; requests without data and mappings take no turn
+    /// One reference of each application to a 4 KB page in turn; requests without data and mappings take no turn
     Page,
-    /// The earliest request since the start of its trace
+    /// The earliest request first, by time since the start of its trace
     Time,
 }
 

@@ -30,119 +30,122 @@ use crate::failure::Failure;
 use crate::output::human;
 use crate::storage;
 
-/// Serve a directory, or objects of a store, through a cache that decides as the simulator does
+/// Serve a directory or an object store through a cache with a chosen policy
 #[derive(Args)]
 #[command(after_help = "\
 Examples:
-  hotset mount /nas/project /mnt/project --memory 2G --policy render
-  hotset mount /archive /mnt/archive --memory 512M --policy 'arc' --readonly --record day.hst
-  hotset simulate day.hst --policy arc --size 512M      (the same hits and misses)
-  hotset mount s3://bucket/prefix /mnt/data --memory 4G --staleness 10s     (also gs://, az://)
-  hotset mount https://host/directory /mnt/data --memory 4G                 (a web server that speaks WebDAV)
-  hotset mount s3://bucket/prefix /mnt/data --memory 4G --writable          (objects are written as a whole)
+  A directory:
+    hotset mount /nas/project /mnt/project --memory 2G --policy render
+  Record what is served, and replay it:
+    hotset mount /archive /mnt/archive --memory 512M -p arc --record day.hst
+    hotset simulate day.hst --policy arc --size 512M
+  An object store (also gs:// and az://), read-only:
+    hotset mount s3://bucket/prefix /mnt/data --memory 4G --staleness 10s
+  The same, writable; an object is written as a whole:
+    hotset mount s3://bucket/prefix /mnt/data --memory 4G --writable
+  A WebDAV server, always read-only:
+    hotset mount https://host/directory /mnt/data --memory 4G
 
-Objects of a store can be read, and not changed unless --writable is given: programs that write are told that the file system is read-only. Credentials come from the environment (AWS_ACCESS_KEY_ID, GOOGLE_APPLICATION_CREDENTIALS, AZURE_STORAGE_ACCOUNT_KEY and the like), from ~/.aws, or from the container or machine; web servers are sent none, and their files are never changed; see docs/guide/slow-stores.md.
+Credentials come from the environment (AWS_ACCESS_KEY_ID, GOOGLE_APPLICATION_CREDENTIALS, AZURE_STORAGE_ACCOUNT_KEY and others), from ~/.aws, or from the container or machine; see docs/guide/slow-stores.md. Web servers receive no credentials.
 
-A running mount is looked at with `hotset top` and changed with `hotset ctl`. Unmount by Ctrl-C, SIGTERM or `umount MOUNTPOINT`. docs/guide/speed-up-a-directory.md tells what the modes cost and what holds when the power fails.")]
+`hotset top` shows a running mount and `hotset ctl` changes it. To unmount, press Ctrl-C, send SIGTERM or run `umount MOUNTPOINT`. docs/reference/mount.md lists the guarantees, docs/guide/speed-up-a-directory.md the cost of each mode.")]
 pub(crate) struct Mount {
-    /// The directory to serve, or where objects are: s3://BUCKET/PREFIX, gs://BUCKET/PREFIX, az://CONTAINER/PREFIX,
-    /// and by WebDAV https://HOST/DIRECTORY
+    /// Directory to serve, or an address: s3://BUCKET/PREFIX, gs://BUCKET/PREFIX, az://CONTAINER/PREFIX, or
+    /// https://HOST/DIRECTORY (WebDAV)
     source: PathBuf,
-    /// Where it is to be seen: an empty directory outside of it
+    /// Where to mount it: an empty directory outside the source
     mountpoint: PathBuf,
-    /// Memory for cached blocks, a hard limit; 0 passes everything through without a cache. With --mode steered: what
-    /// the policy may hold in the kernel's page cache
-    #[arg(long, value_name = "SIZE", value_parser = Value::bytes)]
+    /// Memory for cached blocks (hard limit); 0 disables the cache. With --mode steered, the share of the page cache
+    /// that the policy may use
+    #[arg(long, value_name = "SIZE", value_parser = Value::bytes, help_heading = "Cache")]
     memory: u64,
-    /// The scheme, e.g. arc, render, s3-fifo(small=5%) (see `hotset policies`); auto needs no choice
-    #[arg(short, long, value_name = "SPEC", default_value = "auto")]
+    /// Policy, e.g. arc, render, s3-fifo(small=5%) (see `hotset policies`); auto adapts to the workload
+    #[arg(short, long, value_name = "SPEC", default_value = "auto", help_heading = "Cache")]
     policy: String,
-    /// Size of a block, a power of two from 512 to 16M; with --mode steered from 4K to 2M [default: 4K; 128K for
-    /// object stores, network file systems, FUSE and --ssd]
-    #[arg(long, value_name = "SIZE", value_parser = Value::bytes)]
+    /// Block size, a power of two from 512 to 16M; from 4K to 2M with --mode steered [default: 4K; 128K for object
+    /// stores, network file systems, FUSE and --ssd]
+    #[arg(long, value_name = "SIZE", value_parser = Value::bytes, help_heading = "Cache")]
     block: Option<u64>,
-    /// What the storage below takes, for policies that go by it (auto): nvme, ssd, hdd, nfs, s3, disk, latency, or
-    /// LATENCY,BANDWIDTH,PARALLEL such as 5ms,100M,8, as with `hotset simulate`; without it a hit is a hit
-    #[arg(long, value_name = "MODEL")]
+    /// Storage model of the source, for policies that weigh misses by cost (auto): nvme, ssd, hdd, nfs, s3, disk,
+    /// latency, or LATENCY,BANDWIDTH,PARALLEL such as 5ms,100M,8
+    #[arg(long, value_name = "MODEL", help_heading = "Cache")]
     store: Option<String>,
-    /// What applications are told apart by
-    #[arg(long, value_enum, default_value_t = By::Exe)]
+    /// What identifies an application
+    #[arg(long, value_enum, default_value_t = By::Exe, help_heading = "Cache")]
     app_by: By,
-    /// strict: every read reaches the cache; fast: the kernel's page cache stands in front; steered: the kernel's page
-    /// cache is all there is, and is made to keep what the policy would keep
-    #[arg(long, value_enum, default_value_t = InFront::Strict)]
+    /// How the kernel's page cache is used
+    #[arg(long, value_enum, default_value_t = InFront::Strict, help_heading = "Cache")]
     mode: InFront,
-    /// How old may be what is known of names, attributes and listings, and what an open believes of the file: a time,
-    /// forever, or revalidate, with which the source is asked each time. open: names and attributes 1s, and each open
-    /// asks the source
-    #[arg(long, value_name = "TIME", value_parser = parse_staleness, default_value = "open")]
+    /// Maximum age of cached names, attributes and listings, and of the check that an open makes: a time, `forever`,
+    /// or `revalidate` to ask the source every time. `open` means 1s for names and attributes, and a check at each
+    /// open
+    #[arg(long, value_name = "TIME", value_parser = parse_staleness, default_value = "open", help_heading = "Consistency")]
     staleness: Staleness,
-    /// What is written may wait in the cache for so long before it goes to the source: lost if this process is killed
-    /// or the power fails, unless it was synced or the file closed. Without a time 5s
-    #[arg(long, value_name = "TIME", value_parser = parse_age, num_args = 0..=1, default_missing_value = "5s")]
+    /// Delay writes to the source by up to this time (5s if no time is given). Delayed writes are lost if the process
+    /// is killed or the power fails, unless the file was synced or closed
+    #[arg(long, value_name = "TIME", value_parser = parse_age, num_args = 0..=1, default_missing_value = "5s", help_heading = "Consistency")]
     write_back: Option<Duration>,
-    /// Classes of data by path, kind, size and application, for schemes that tell them apart (see
-    /// docs/reference/classes.md)
-    #[arg(long, value_name = "FILE")]
+    /// Rules that assign classes of data by path, kind, size and application (see docs/reference/classes.md)
+    #[arg(long, value_name = "FILE", help_heading = "Cache")]
     classes: Option<PathBuf>,
-    /// Record the requests as they are served
-    #[arg(long, value_name = "OUT.hst")]
+    /// Record all served requests to a trace
+    #[arg(long, value_name = "OUT.hst", help_heading = "Monitoring")]
     record: Option<PathBuf>,
-    /// Append a line for each new division of the room to this file; without it, to the terminal
-    #[arg(long, value_name = "FILE")]
+    /// Append a line per repartition to this file [default: print it to the terminal]
+    #[arg(long, value_name = "FILE", help_heading = "Monitoring")]
     log: Option<PathBuf>,
-    /// Serve metrics for Prometheus and a JSON status over HTTP, e.g. at 127.0.0.1:9400; port 0 takes any that is free
-    #[arg(long, value_name = "HOST:PORT")]
+    /// Serve Prometheus metrics and a JSON status over HTTP, e.g. at 127.0.0.1:9400; port 0 picks a free port
+    #[arg(long, value_name = "HOST:PORT", help_heading = "Monitoring")]
     listen: Option<String>,
     /// Refuse all changes
-    #[arg(long)]
+    #[arg(long, help_heading = "Access")]
     readonly: bool,
-    /// Let objects of a store be written, as a whole, and deleted; without it they can only be read
-    #[arg(long, conflicts_with = "readonly")]
+    /// Allow objects to be written (as a whole) and deleted [default: read-only]
+    #[arg(long, conflicts_with = "readonly", help_heading = "Access")]
     writable: bool,
-    /// Let set-user-id programs run with their owner's rights, as far as the source's file system does; root only
-    #[arg(long)]
+    /// Honour set-user-id bits if the source's file system does; root only
+    #[arg(long, help_heading = "Access")]
     allow_suid: bool,
-    /// Let device files be devices, as far as the source's file system does; root only
-    #[arg(long)]
+    /// Honour device files if the source's file system does; root only
+    #[arg(long, help_heading = "Access")]
     allow_dev: bool,
-    /// Requests that a store of objects is asked at a time [default: 64]
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
+    /// Maximum number of concurrent requests to the object store [default: 64]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..), help_heading = "Object stores")]
     requests: Option<u16>,
-    /// So long a store of objects is asked, again if it fails, before a program is told [default: 60s]
-    #[arg(long, value_name = "TIME", value_parser = parse_age)]
+    /// Time limit for an operation on the object store, including retries [default: 60s]
+    #[arg(long, value_name = "TIME", value_parser = parse_age, help_heading = "Object stores")]
     timeout: Option<Duration>,
-    /// Bytes a second that a store of objects is read and written, all together, at least 64K
-    #[arg(long, value_name = "SIZE", value_parser = parse_bandwidth)]
+    /// Maximum bytes per second to and from the object store, at least 64K
+    #[arg(long, value_name = "SIZE", value_parser = parse_bandwidth, help_heading = "Object stores")]
     bandwidth: Option<u64>,
-    /// Let other users see objects of a store: all of them may read, and who mounts it alone may write. Without root
-    /// /etc/fuse.conf must have user_allow_other
-    #[arg(long)]
+    /// Let all users read the mount of an object store; only the mounting user may write. Without root,
+    /// /etc/fuse.conf must contain user_allow_other
+    #[arg(long, help_heading = "Access")]
     allow_other: bool,
     #[command(flatten)]
     ssd: ssd::Ssd,
-    /// Go to the background once it is mounted
-    #[arg(long)]
+    /// Run in the background once mounted
+    #[arg(long, help_heading = "Process")]
     daemon: bool,
-    /// So long a signal to end waits for what is open there, and unmounting for what is being sent to a store; a second
-    /// signal does not
-    #[arg(long, value_name = "TIME", value_parser = parse_time, default_value = "30s")]
+    /// On a termination signal, how long to wait for open files, and at unmount for uploads; a second signal stops at
+    /// once
+    #[arg(long, value_name = "TIME", value_parser = parse_time, default_value = "30s", help_heading = "Process")]
     stop_timeout: Duration,
-    /// Seed of policies that draw random numbers
-    #[arg(long, default_value_t = 1)]
+    /// Seed for policies that use random numbers
+    #[arg(long, default_value_t = 1, help_heading = "Cache")]
     seed: u64,
-    /// This process is the one in the background
+    /// Internal: this process is the background process
     #[arg(long, hide = true, conflicts_with = "daemon")]
     detached: bool,
 }
 
 #[derive(Clone, Copy, ValueEnum)]
 enum InFront {
-    /// Every read reaches the cache
+    /// The kernel caches no file data; every read reaches hotset's cache
     Strict,
-    /// The kernel's page cache in front
+    /// The page cache in front of hotset's cache answers repeated reads
     Fast,
-    /// The kernel's page cache alone, under the policy
+    /// The page cache is the only cache; hotset drops the pages that the policy evicts (needs BPF)
     Steered,
 }
 

@@ -9,10 +9,10 @@ use hotset_core::registry;
 use crate::failure::Failure;
 use crate::output::table;
 
-/// List the cache schemes, or explain one: idea, paper, costs, parameters, when not to use it
+/// List the policies, or describe one: idea, paper, costs, parameters, when not to use it
 #[derive(Args)]
 pub(crate) struct Policies {
-    /// Name or alias of a scheme
+    /// Name or alias of a policy
     name: Option<String>,
 }
 

@@ -10,7 +10,7 @@ use std::process::ExitStatus;
 use std::time::Duration;
 
 use clap::{ArgGroup, Args, ValueEnum};
-use hotset_capture::record::{FLAGS, KernelRecorder, Progress, RecordError, Recorder, Subject, Summary, of_service};
+use hotset_capture::record::{KernelRecorder, Progress, RecordError, Recorder, Subject, Summary, of_service};
 use hotset_capture::strace::Apps;
 
 use crate::destination::Destination;
@@ -20,48 +20,61 @@ use crate::mount::parse_time;
 use crate::output::human;
 use crate::progress::Recording;
 
-/// Record the I/O of an unmodified program and of all processes it starts, or its references to memory
+const AFTER: &str = "\
+Examples:
+  hotset record -o build.hst -- make -j4
+  hotset record -o sh.hst -- sh -c 'grep -r main src | wc -l'
+  hotset record --via bpf --service postgresql --for 30s -o pg.hst
+  hotset record --memory --progress -o sort.hst -- sort words.txt
+
+The program keeps its standard streams and its working directory; hotset returns its exit status. Under strace it takes two to six times as long. Touched pages of mapped files are not visible to strace; a mapping counts as one read of its range.
+
+With --via bpf, nothing is stopped and running processes can be recorded, until they end, --for is over or Ctrl-C is pressed. It needs root, or CAP_BPF and CAP_PERFMON (docs/guide/record-what-runs.md).
+
+With --memory, the program runs under valgrind and the trace contains references to pages (docs/guide/fit-a-program.md).
+
+`hotset import` converts a strace log that was made elsewhere (docs/reference/strace.md).";
+
+/// Record the I/O of an unmodified program and its child processes, or its memory references
 #[derive(Args)]
-#[command(after_help = after_help(), group = ArgGroup::new("running").args(["pid", "cgroup", "service", "system"]))]
+#[command(after_help = AFTER, group = ArgGroup::new("running").args(["pid", "cgroup", "service", "system"]))]
 pub(crate) struct Record {
-    /// The native trace to write
+    /// Trace file to write
     #[arg(short, long, value_name = "OUT.hst")]
     output: PathBuf,
-    /// Who tells what is done: strace, which needs no rights, or the kernel itself (BPF), which does not slow the
-    /// program down, and records what runs already
+    /// Recorder: strace needs no privileges; bpf does not slow the program down and can attach to running processes
     #[arg(long, value_enum, default_value_t = Via::Strace, conflicts_with = "memory")]
     via: Via,
-    /// With --via bpf: a process that runs, and all that it starts
-    #[arg(long, value_name = "PID")]
+    /// Record this running process and its future children (needs --via bpf)
+    #[arg(long, value_name = "PID", help_heading = "What to record")]
     pid: Option<u32>,
-    /// With --via bpf: a control group, as that of a container, and who enters it: its folder, or what /proc/PID/cgroup
-    /// calls it
-    #[arg(long, value_name = "GROUP")]
+    /// Record all processes of a control group: its directory, or its name in /proc/PID/cgroup (needs --via bpf)
+    #[arg(long, value_name = "GROUP", help_heading = "What to record")]
     cgroup: Option<PathBuf>,
-    /// With --via bpf: a service of systemd, by its name
-    #[arg(long, value_name = "NAME")]
+    /// Record a systemd service by name (needs --via bpf)
+    #[arg(long, value_name = "NAME", help_heading = "What to record")]
     service: Option<String>,
-    /// With --via bpf: every process of the machine
-    #[arg(long)]
+    /// Record every process of the machine (needs --via bpf)
+    #[arg(long, help_heading = "What to record")]
     system: bool,
-    /// With --via bpf: end the recording after this time, e.g. 30s, 5m; a program that was started runs on
-    #[arg(long = "for", value_name = "TIME", value_parser = parse_time)]
+    /// Stop recording after this time, e.g. 30s, 5m; the program continues (needs --via bpf)
+    #[arg(long = "for", value_name = "TIME", value_parser = parse_time, help_heading = "What to record")]
     limit: Option<Duration>,
-    /// With --via bpf: also tell of each read what the kernel's page cache had, and record pages of mapped files as
-    /// they are touched, in place of mappings as a whole
-    #[arg(long)]
+    /// Record whether each read hit the page cache, and record touched pages instead of whole mappings (needs --via
+    /// bpf)
+    #[arg(long, help_heading = "Content of the trace")]
     page_cache: bool,
-    /// What counts as an application
-    #[arg(long, value_enum, default_value_t = By::Program, conflicts_with = "memory")]
+    /// What identifies an application
+    #[arg(long, value_enum, default_value_t = By::Program, conflicts_with = "memory", help_heading = "Content of the trace")]
     app_by: By,
-    /// Record references to pages of memory and allocations in place of I/O, of the program alone (thousands of times
-    /// slower; needs valgrind)
-    #[arg(long)]
+    /// Record references to memory pages and allocations instead of I/O, without child processes (needs valgrind;
+    /// thousands of times slower)
+    #[arg(long, help_heading = "Content of the trace")]
     memory: bool,
-    /// Show how far the recording is; for programs that do not write to the terminal themselves
+    /// Show progress; for programs that do not print to the terminal
     #[arg(long)]
     progress: bool,
-    /// The program and its arguments
+    /// Program to run, and its arguments
     #[arg(
         required_unless_present = "running",
         conflicts_with = "running",
@@ -74,39 +87,22 @@ pub(crate) struct Record {
 
 #[derive(Clone, Copy, ValueEnum)]
 enum By {
-    /// A program, whichever processes run it
+    /// The program
     #[value(alias = "exe")]
     Program,
-    /// A process with its threads
+    /// The process, with all its threads
     #[value(alias = "pid")]
     Process,
-    /// The control group (with --via bpf)
+    /// The control group (needs --via bpf)
     Cgroup,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum Via {
-    /// The program runs under strace
+    /// Run the program under strace
     Strace,
-    /// The kernel tells; needs root, or CAP_BPF and CAP_PERFMON
+    /// Record in the kernel; needs root, or CAP_BPF and CAP_PERFMON
     Bpf,
-}
-
-fn after_help() -> String {
-    format!(
-        "The program runs under strace: it keeps its standard streams, its working directory and its exit status, which becomes that of \
-         hotset, and takes two to six times as long. What goes on inside of mapped files is not seen; a mapping counts as a read of its \
-         range.\n\n\
-         With --via bpf the kernel tells what is done: nothing is stopped, positions are exact, and what runs already is recorded as well, \
-         without being touched, until it ends, --for is over or Ctrl-C is typed. It needs root, or CAP_BPF and CAP_PERFMON \
-         (docs/guide/record-what-runs.md).\n\n\
-         With --memory it runs under valgrind, and the trace is one of references to pages (docs/guide/fit-a-program.md).\n\n\
-         Examples:\n  hotset record -o build.hst -- make -j4\n  hotset record -o sh.hst -- sh -c 'grep -r main src | wc -l'\n  \
-         hotset record --memory --progress -o sort.hst -- sort words.txt -o sorted.txt\n  \
-         hotset record --via bpf --service postgresql --for 30s -o pg.hst\n\n\
-         A log made elsewhere becomes a trace with `hotset import LOG -o OUT.hst`. Make it with:\n  strace {} -o LOG COMMAND",
-        FLAGS.map(|flag| if flag.contains('?') { format!("'{flag}'") } else { flag.to_owned() }).join(" ")
-    )
 }
 
 impl Record {

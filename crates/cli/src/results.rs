@@ -13,14 +13,14 @@ use crate::failure::Failure;
 /// Where the rows of simulations go.
 #[derive(Args)]
 pub(crate) struct ResultArgs {
-    /// Write results as JSON Lines, one object a row; `-` is standard output, then without tables
-    #[arg(long, value_name = "FILE", help_heading = "Results")]
+    /// Write results as JSON Lines, one object per row; `-` writes to standard output instead of tables
+    #[arg(long, value_name = "FILE", help_heading = "Output")]
     json: Option<PathBuf>,
-    /// Write results as CSV; `-` is standard output, then without tables
-    #[arg(long, value_name = "FILE", help_heading = "Results")]
+    /// Write results as CSV; `-` writes to standard output instead of tables
+    #[arg(long, value_name = "FILE", help_heading = "Output")]
     csv: Option<PathBuf>,
-    /// Write results as Parquet; `-` is standard output, then without tables
-    #[arg(long, value_name = "FILE", help_heading = "Results")]
+    /// Write results as Parquet; `-` writes to standard output instead of tables
+    #[arg(long, value_name = "FILE", help_heading = "Output")]
     parquet: Option<PathBuf>,
 }
 

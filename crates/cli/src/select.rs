@@ -14,38 +14,38 @@ use crate::traces::{CutArgs, Opener, ReadArgs, can_be_read_again};
 /// Which requests are taken out of a trace as it is read.
 #[derive(Args, Clone, Default)]
 pub(crate) struct FilterArgs {
-    /// Only requests of applications with this name, or one that fits a pattern (cc*); may be given several times
-    #[arg(long = "app", value_name = "NAME", help_heading = "Choosing requests")]
+    /// Only requests of this application; a pattern such as cc* is allowed; repeatable
+    #[arg(long = "app", value_name = "NAME", help_heading = "Filters")]
     apps: Vec<String>,
-    /// Only requests to files that fit, or lie below a directory that does: *.db, /usr/include; may be given several
-    /// times
-    #[arg(long = "file", value_name = "GLOB", help_heading = "Choosing requests")]
+    /// Only requests to files that match this pattern or are below a matching directory, e.g. *.db, /usr/include;
+    /// repeatable
+    #[arg(long = "file", value_name = "GLOB", help_heading = "Filters")]
     files: Vec<String>,
-    /// No requests to files that fit so; may be given several times
-    #[arg(long, value_name = "GLOB", help_heading = "Choosing requests")]
+    /// No requests to files that match this pattern; repeatable
+    #[arg(long, value_name = "GLOB", help_heading = "Filters")]
     exclude: Vec<String>,
-    /// Only these operations: reads (with mapped ranges), writes, data (both), metadata, or names as in `hotset
-    /// inspect`
-    #[arg(long, value_name = "OPS", value_parser = Ops::parse, help_heading = "Choosing requests")]
+    /// Only these operations: reads (including mapped ranges), writes, data (both), metadata, or the names that
+    /// `hotset inspect` prints
+    #[arg(long, value_name = "OPS", value_parser = Ops::parse, help_heading = "Filters")]
     ops: Option<Ops>,
-    /// Only requests from here on: a time since the first request (10s), or a number of references
-    #[arg(long, value_name = "PLACE", value_parser = Place::parse, help_heading = "Choosing requests")]
+    /// Start here: a time since the first request (10s) or a number of references
+    #[arg(long, value_name = "PLACE", value_parser = Place::parse, help_heading = "Filters")]
     from: Option<Place>,
-    /// Only requests before this
-    #[arg(long, value_name = "PLACE", value_parser = Place::parse, help_heading = "Choosing requests")]
+    /// Stop before this time or number of references
+    #[arg(long, value_name = "PLACE", value_parser = Place::parse, help_heading = "Filters")]
     to: Option<Place>,
 }
 
 /// Which of the requests that are left count.
 #[derive(Args, Clone, Default)]
 pub(crate) struct CountArgs {
-    /// The beginning of what is left fills the cache and does not count: a share (20%), a time (10s) or a number of
-    /// references
-    #[arg(long, value_name = "AMOUNT", value_parser = Warmup::parse, help_heading = "Choosing requests")]
+    /// Fill the cache with the first part of the trace without counting it: a share (20%), a time (10s) or a number
+    /// of references
+    #[arg(long, value_name = "AMOUNT", value_parser = Warmup::parse, help_heading = "Filters")]
     warmup: Option<Warmup>,
-    /// Count only requests that fit, while all go through the cache:
-    /// app=NAME,file=GLOB,exclude=GLOB,ops=OPS,from=PLACE,to=PLACE, each as above
-    #[arg(long, value_name = "FILTER", value_parser = Filter::parse, help_heading = "Choosing requests")]
+    /// Count only matching requests; all requests still go through the cache. Format:
+    /// app=NAME,file=GLOB,exclude=GLOB,ops=OPS,from=PLACE,to=PLACE
+    #[arg(long, value_name = "FILTER", value_parser = Filter::parse, help_heading = "Filters")]
     count_only: Option<Filter>,
 }
 

@@ -28,29 +28,37 @@ use crate::results::ResultArgs;
 use crate::select::{self, CountArgs, FilterArgs};
 use crate::traces::{CutArgs, DeleteArgs, ReadArgs};
 
-/// Replay traces against cache schemes at given sizes, exactly
+/// Replay traces through replacement policies at given cache sizes, exactly
 #[derive(Args)]
 #[command(after_help = "\
 Examples:
-  hotset simulate app.hst                            a choice of schemes at six sizes, the best first
-  hotset simulate app.hst --policy lru,arc,lirs,opt --size 64M
-  hotset simulate OLTP.lis.zst --policy all --size 1%..50%*2 --csv results.csv
-  hotset simulate trace.csv --columns time,id,size --policy 's3-fifo(small=5%),sieve' --size 1000,10000 --json -
-  hotset simulate app.hst --policy lru,arc,s3-fifo,opt --size 1%..100%*1.5 --report app.html
-  hotset simulate mix.hst --policy 'shared(lru),qos(lru,lu=70%)' --size 64M --store disk --series over-time.jsonl --every 2s
-  hotset simulate s3://bucket/trace.oracleGeneral.zst --policy lru --size 5%   (docs/guide/slow-stores.md)
-  hotset simulate program.pgt.zst --policy apr,clock,opt --size 10%,50%    (a trace of memory)")]
+  A selection of policies at six sizes:
+    hotset simulate app.hst
+  Chosen policies at one size:
+    hotset simulate app.hst -p lru,arc,lirs,opt -s 64M
+  Every policy over a range of sizes, as CSV:
+    hotset simulate OLTP.lis.zst -p all -s 1%..50%*2 --csv results.csv
+  A CSV trace without a header:
+    hotset simulate trace.csv --columns time,id,size -p sieve -s 1000,10000
+  An HTML report:
+    hotset simulate app.hst -p lru,opt -s 1%..100%*1.5 --report app.html
+  Partitioned caches, with estimated times:
+    hotset simulate mix.hst -p 'shared(lru),qos(lru,lu=70%)' -s 64M --store disk
+  A trace in an object store:
+    hotset simulate s3://bucket/trace.oracleGeneral.zst -p lru -s 5%
+  A trace of memory references:
+    hotset simulate program.pgt.zst -p apr,clock,opt -s 10%,50%")]
 pub(crate) struct Simulate {
-    /// The traces: any known format, plain or packed by zstd, gzip or xz; `-` is standard input; `FORMAT:PATH` names
-    /// the format; s3://, gs://, az:// and https:// are read as files are (see docs/guide/slow-stores.md)
+    /// Traces in any known format, plain or compressed (zstd, gzip, xz): files, s3://, gs://, az:// or https://
+    /// addresses, or `-` for standard input. `FORMAT:PATH` names the format
     #[arg(required = true, value_name = "TRACE")]
     traces: Vec<PathBuf>,
-    /// Schemes, separated by commas, e.g. lru,arc,2q(kin=30%),opt; `all` is every one (see `hotset policies`)
-    /// [default: a choice of them, the best first]
+    /// Policies, separated by commas, e.g. lru,arc,2q(kin=30%),opt; `all` for every one (see `hotset policies`)
+    /// [default: a selection, best first]
     #[arg(short, long, value_name = "SPEC")]
     policy: Option<String>,
-    /// Cache sizes, separated by commas: blocks or objects (1000), bytes (64M), share of the footprint (10%), geometric
-    /// range (16M..1G*2) [default: six shares of the footprint]
+    /// Cache sizes, separated by commas: blocks or objects (1000), bytes (64M), share of the footprint (10%),
+    /// geometric range (16M..1G*2) [default: six shares of the footprint]
     #[arg(short, long, value_name = "SIZE", allow_hyphen_values = true)]
     size: Option<String>,
     #[command(flatten)]
@@ -59,9 +67,8 @@ pub(crate) struct Simulate {
     cut: CutArgs,
     #[command(flatten)]
     deletes: DeleteArgs,
-    /// Classes of data by path, kind, size and application, for schemes that tell them apart (see
-    /// docs/reference/classes.md)
-    #[arg(long, value_name = "FILE", help_heading = "Cutting it into blocks")]
+    /// Rules that assign classes of data by path, kind, size and application (see docs/reference/classes.md)
+    #[arg(long, value_name = "FILE", help_heading = "Blocks")]
     classes: Option<PathBuf>,
     #[command(flatten)]
     filter: FilterArgs,
@@ -73,31 +80,31 @@ pub(crate) struct Simulate {
     clock: clock::ClockArgs,
     #[command(flatten)]
     report: ReportArgs,
-    /// What policies are ranked by, and what is told first
-    #[arg(long, value_name = "WHAT", default_value = "reads", help_heading = "Results")]
+    /// Metric that policies are ranked by; its table is printed first
+    #[arg(long, value_name = "WHAT", default_value = "reads", help_heading = "Output")]
     metric: Ranked,
-    /// Tell what policies have learnt at the end, as far as they do (auto does)
-    #[arg(long, help_heading = "Results")]
+    /// Print the state that adaptive policies have learnt by the end of the trace
+    #[arg(long, help_heading = "Output")]
     explain: bool,
-    /// Tell what policies cost: time on a processor for each reference, and memory for each block of the cache
-    #[arg(long, conflicts_with_all = ["store", "series"], help_heading = "Results")]
+    /// Print the cost of each policy: processor time per reference and memory per block
+    #[arg(long, conflicts_with_all = ["store", "series"], help_heading = "Output")]
     costs: bool,
-    /// Seed of the policies that draw random numbers
-    #[arg(long, default_value_t = 1, help_heading = "Results")]
+    /// Seed for policies that use random numbers
+    #[arg(long, default_value_t = 1, help_heading = "Output")]
     seed: u64,
-    /// In traces of memory, leave pages that the program frees in memory, as when it keeps them for itself
-    #[arg(long, help_heading = "Traces of memory")]
+    /// Keep pages in the cache after the program has freed them
+    #[arg(long, help_heading = "Memory traces")]
     keep_freed: bool,
 }
 
 /// What policies are ranked by: [`Metric`] as it is written.
 #[derive(Clone, Copy, Debug, ValueEnum)]
 enum Ranked {
-    /// Blocks read
+    /// Hit ratio of blocks read
     Reads,
-    /// Blocks read and written, as in the literature
+    /// Hit ratio of blocks read and written, as in most papers
     References,
-    /// Requests that read and find all their blocks
+    /// Share of read requests that find all their blocks in the cache
     Requests,
     /// Misses of blocks read and written, in place of hits
     Miss,

@@ -22,61 +22,61 @@ use crate::failure::Failure;
 use feeding::{feed, naming};
 use shown::Shown;
 
-/// Have the kernel keep in its page cache what a policy would keep
+/// Make the kernel's page cache follow a replacement policy
 #[derive(Args)]
 #[command(after_help = "\
 Examples:
-  hotset steer --policy lirs --memory 512M -- ./train.py data      (files below the working directory)
-  hotset steer /srv/data --policy lirs --cgroup /system.slice/postgresql.service
-  hotset steer /srv/data --policy arc --cgroup batch --memory 2G
-  hotset steer /srv/data --cgroup batch --prove                     (is anything gained? Ctrl-C tells)
+  Run a command; its working directory is steered:
+    hotset steer --policy lirs --memory 512M -- ./train.py data
+  Steer the reads of a running service:
+    hotset steer /srv/data --cgroup /system.slice/postgresql.service
+  Measure the gain; Ctrl-C ends and reports it:
+    hotset steer /srv/data --cgroup batch --prove
 
-No byte passes through hotset: it listens to what is read, and advises the kernel what to drop. It steers while that saves at least a tenth \
-of the misses and somebody waits for storage, and only watches otherwise. End it by Ctrl-C or SIGTERM; killed in any way, it leaves a plain \
-kernel behind. `hotset top DIR` shows what it does meanwhile. It needs root, or some capabilities (docs/guide/steer-the-page-cache.md tells which, what it costs and what it cannot do).")]
+hotset observes reads with BPF and tells the kernel which pages to drop; no data passes through it. It steers only while that saves at least a tenth of the misses and processes wait for storage. Ctrl-C or SIGTERM ends it; if it is killed, the kernel continues unchanged. `hotset top DIR` shows its state. It needs root or the capabilities in docs/reference/steer.md.")]
 pub(crate) struct Steer {
-    /// Directories whose files are steered; the working directory where a command is given
+    /// Directories whose files are steered [default with a command: the working directory]
     #[arg(value_name = "DIR")]
     directories: Vec<PathBuf>,
-    /// The scheme, e.g. lirs, arc, render, qos(cc1=60%) (see `hotset policies`)
-    #[arg(short, long, value_name = "SPEC", default_value = "lirs")]
+    /// Policy, e.g. lirs, arc, render, qos(cc1=60%) (see `hotset policies`)
+    #[arg(short, long, value_name = "SPEC", default_value = "lirs", help_heading = "Policy")]
     policy: String,
-    /// The control group of the programs that read; its limit of memory is never changed
+    /// Control group of the programs that read; its memory limit is not changed
     #[arg(long, value_name = "CGROUP", conflicts_with = "command")]
     cgroup: Option<PathBuf>,
-    /// With a command: the limit of its memory. With --cgroup: the most that the policy may hold, else what the limit
-    /// leaves
-    #[arg(long, value_name = "SIZE", value_parser = Value::bytes)]
+    /// Memory limit of the command. With --cgroup, the maximum that the policy may use [default: what the group's
+    /// limit leaves]
+    #[arg(long, value_name = "SIZE", value_parser = Value::bytes, help_heading = "Policy")]
     memory: Option<u64>,
-    /// Bytes of a block, a power of two from 4K to 2M
-    #[arg(long, value_name = "SIZE", value_parser = Value::bytes, default_value = "64K")]
+    /// Block size, a power of two from 4K to 2M
+    #[arg(long, value_name = "SIZE", value_parser = Value::bytes, default_value = "64K", help_heading = "Policy")]
     block: u64,
-    /// Steer even where it does not pay
-    #[arg(long)]
+    /// Steer even if the model predicts no gain
+    #[arg(long, help_heading = "Policy")]
     always: bool,
-    /// Measure what is gained: steer and leave the kernel alone in turns, and tell the difference with an interval.
-    /// A phase takes three turns of the cache and 15 s at least; its first turn is left out
-    #[arg(long, conflicts_with = "always")]
+    /// Measure the gain: alternate between steering and the plain kernel, and report the difference with a confidence
+    /// interval. A phase lasts three turns of the cache, at least 15 s; its first third is not counted
+    #[arg(long, conflicts_with = "always", help_heading = "Measuring and monitoring")]
     prove: bool,
-    /// Listen to every single read in order, which costs each reader a little more
-    #[arg(long)]
+    /// Process every read in order; costs each reader a little more
+    #[arg(long, help_heading = "Policy")]
     exact: bool,
-    /// What applications are told apart by, for schemes that do; each single read is listened to then, as with --exact
-    #[arg(long, value_enum, default_value_t = By::Exe)]
+    /// What identifies an application, for policies that partition by application; implies --exact
+    #[arg(long, value_enum, default_value_t = By::Exe, help_heading = "Policy")]
     app_by: By,
-    /// Classes of data by path, size and application, for schemes that tell them apart (see docs/reference/classes.md)
-    #[arg(long, value_name = "FILE")]
+    /// Rules that assign classes of data by path, size and application (see docs/reference/classes.md)
+    #[arg(long, value_name = "FILE", help_heading = "Policy")]
     classes: Option<PathBuf>,
-    /// Serve metrics for Prometheus and a JSON status over HTTP, e.g. at 127.0.0.1:9400; port 0 takes any that is free
-    #[arg(long, value_name = "HOST:PORT")]
+    /// Serve Prometheus metrics and a JSON status over HTTP, e.g. at 127.0.0.1:9400; port 0 picks a free port
+    #[arg(long, value_name = "HOST:PORT", help_heading = "Measuring and monitoring")]
     listen: Option<String>,
-    /// Write what was done as JSON as well; `-` is standard output, in place of words
-    #[arg(long, value_name = "FILE")]
+    /// Write the summary as JSON; `-` writes to standard output instead of text
+    #[arg(long, value_name = "FILE", help_heading = "Measuring and monitoring")]
     json: Option<PathBuf>,
-    /// This process fetches for the one that steers
+    /// Internal: this process prefetches for the steering process
     #[arg(long, hide = true)]
     fetcher: bool,
-    /// A command to run in a control group of its own with a limit of --memory; its exit status becomes that of hotset
+    /// Command to run in its own control group with the limit --memory; hotset returns its exit status
     #[arg(last = true, value_name = "COMMAND")]
     command: Vec<OsString>,
 }

@@ -16,15 +16,15 @@ use crate::control::{self, Wish};
 use crate::failure::Failure;
 use crate::output::{explained, human};
 
-/// Show what a mount is doing: hit rates, bytes, evictions, by application and class; or what `hotset steer` is
+/// Show the state of a mount or of `hotset steer`: hit ratios, bytes, evictions, applications, classes
 #[derive(Args)]
 pub(crate) struct Top {
-    /// The mountpoint; or a directory or control group that is steered
+    /// Mountpoint, or a steered directory or control group
     mountpoint: PathBuf,
-    /// Seconds between two looks
+    /// Seconds between updates
     #[arg(long, default_value_t = 2.0, value_parser = seconds)]
     every: f64,
-    /// Look once and end, as when the output is no terminal
+    /// Print the state once and exit (default if the output is not a terminal)
     #[arg(long)]
     once: bool,
 }

@@ -18,27 +18,27 @@ use crate::locations::{self, Locations};
 /// How traces are read.
 #[derive(Args, Clone, Default)]
 pub(crate) struct ReadArgs {
-    /// Format of the trace (see `hotset formats`) [default: recognised by the content]
-    #[arg(long, value_name = "FMT", help_heading = "Reading the trace")]
+    /// Trace format (see `hotset formats`) [default: detected from the content]
+    #[arg(long, value_name = "FMT", help_heading = "Input")]
     format: Option<String>,
-    /// What the columns of a csv trace are, e.g. time_s,file,offset,bytes,op or time,key:name,value+,key+,repeat,_
+    /// Columns of a CSV trace, e.g. time_s,file,offset,bytes,op or time,key:name,value+,key+,repeat,_
     /// (docs/reference/formats.md)
-    #[arg(long, value_name = "NAMES", help_heading = "Reading the trace")]
+    #[arg(long, value_name = "NAMES", help_heading = "Input")]
     columns: Option<String>,
-    /// Columns of a csv trace that are not used, though their names are not understood
-    #[arg(long, value_name = "NAMES", help_heading = "Reading the trace")]
+    /// Columns of a CSV trace to ignore although their names are not understood
+    #[arg(long, value_name = "NAMES", help_heading = "Input")]
     ignore_columns: Option<String>,
-    /// What separates the fields of a csv trace: a character, `tab` or `space` [default: recognised]
-    #[arg(long, value_name = "CHAR", help_heading = "Reading the trace")]
+    /// Separator of the fields of a CSV trace: a character, `tab` or `space` [default: detected]
+    #[arg(long, value_name = "CHAR", help_heading = "Input")]
     separator: Option<String>,
-    /// The first line of a csv trace names its columns [default: recognised]
-    #[arg(long, overrides_with = "no_header", help_heading = "Reading the trace")]
+    /// The first line of a CSV trace names its columns [default: detected]
+    #[arg(long, overrides_with = "no_header", help_heading = "Input")]
     header: bool,
-    /// The first line of a csv trace is a request
-    #[arg(long, overrides_with = "header", help_heading = "Reading the trace")]
+    /// The first line of a CSV trace is a request
+    #[arg(long, overrides_with = "header", help_heading = "Input")]
     no_header: bool,
-    /// Count malformed records and go on, instead of stopping at the first
-    #[arg(long, help_heading = "Reading the trace")]
+    /// Skip and count malformed records instead of stopping at the first
+    #[arg(long, help_heading = "Input")]
     skip_bad: bool,
 }
 
@@ -105,15 +105,15 @@ pub(crate) fn can_be_read_again(path: &Path) -> bool {
 /// How traces are cut into blocks.
 #[derive(Args, Clone)]
 pub(crate) struct CutArgs {
-    /// Block size: bytes (4K), or `object` to count every object as one block whatever its size
-    /// [default: 4K, or the trace's own unit where it has one]
-    #[arg(long, value_name = "SIZE", value_parser = BlockSize::parse, help_heading = "Cutting it into blocks")]
+    /// Block size in bytes (4K), or `object` to count each object as one block of any size [default: 4K, or the
+    /// trace's own unit]
+    #[arg(long, value_name = "SIZE", value_parser = BlockSize::parse, help_heading = "Blocks")]
     block: Option<BlockSize>,
-    /// Which mapped file ranges count as reads
-    #[arg(long, value_name = "WHICH", default_value = "auto", help_heading = "Cutting it into blocks")]
+    /// Mapped file ranges that count as reads
+    #[arg(long, value_name = "WHICH", default_value = "auto", help_heading = "Blocks")]
     maps: Maps,
-    /// Memory that the trace may take; a larger one is streamed instead of held [default: half of what is available]
-    #[arg(long, value_name = "SIZE", value_parser = Value::bytes, help_heading = "Cutting it into blocks")]
+    /// Memory for holding the trace; a larger trace is streamed [default: half of the available memory]
+    #[arg(long, value_name = "SIZE", value_parser = Value::bytes, help_heading = "Blocks")]
     memory: Option<u64>,
 }
 
@@ -121,13 +121,13 @@ pub(crate) struct CutArgs {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum Maps {
-    /// Those of which the recording knows that they were touched (record --via bpf --page-cache); a line says how
-    /// much is left out
+    /// Only ranges that the recording saw being touched (record --via bpf --page-cache); the output says how much is
+    /// left out
     #[default]
     Auto,
-    /// All, each as a read of its whole range
+    /// Every mapping, as one read of its whole range
     All,
-    /// None
+    /// No mappings
     None,
 }
 
@@ -146,16 +146,15 @@ impl From<Maps> for hotset_sim::Maps {
     }
 }
 
-/// What becomes of blocks of files that are deleted, replaced or cut, and of objects that expire.
+/// Effect of deletion and expiry on cached blocks.
 #[derive(Args, Clone)]
 pub(crate) struct DeleteArgs {
-    /// What becomes of blocks of files that are deleted, replaced or cut, in all schemes but those that see inodes,
-    /// which are always told
-    #[arg(long, value_name = "WHAT", default_value = "apply", help_heading = "Cutting it into blocks")]
+    /// Effect of deleting, replacing or truncating a file on its cached blocks; policies that cache inodes always
+    /// apply it
+    #[arg(long, value_name = "WHAT", default_value = "apply", help_heading = "Blocks")]
     deletes: Deletes,
-    /// Whether objects expire, in traces that carry times to live. The end of an object is set by the request that
-    /// writes it, or by the first that finds none, and is the same for every cache
-    #[arg(long, value_name = "WHAT", default_value = "apply", help_heading = "Cutting it into blocks")]
+    /// Whether objects expire, in traces with times to live. The request that writes an object sets its expiry
+    #[arg(long, value_name = "WHAT", default_value = "apply", help_heading = "Blocks")]
     ttl: Ttl,
 }
 
@@ -166,7 +165,7 @@ pub(crate) enum Ttl {
     /// An object that has expired is removed before the next request to it, which misses
     #[default]
     Apply,
-    /// Objects stay until they are evicted, as in counts of the literature
+    /// Objects stay until they are evicted
     Ignore,
 }
 
@@ -183,10 +182,10 @@ impl From<Ttl> for hotset_sim::Ttl {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum Deletes {
-    /// They leave every cache at once and are not written; their places are free
+    /// The blocks leave the cache at once, without being written back
     #[default]
     Apply,
-    /// They stay until they are evicted, as in counts of the literature
+    /// The blocks stay until they are evicted, as in most papers
     Ignore,
 }
 
@@ -230,8 +229,8 @@ impl CutArgs {
 /// One trace to be read.
 #[derive(Args, Clone)]
 pub(crate) struct OneTrace {
-    /// The trace: any known format, plain or packed by zstd, gzip or xz; `-` is standard input; `FORMAT:PATH` names
-    /// the format; s3://, gs://, az:// and https:// are read as files are (see docs/guide/slow-stores.md)
+    /// Trace in any known format, plain or compressed (zstd, gzip, xz): a file, an s3://, gs://, az:// or https://
+    /// address, or `-` for standard input. `FORMAT:PATH` names the format
     #[arg(value_name = "TRACE")]
     pub(crate) path: PathBuf,
 }

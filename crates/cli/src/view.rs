@@ -25,23 +25,22 @@ use crate::http::{Page, Server};
 use crate::report;
 use shelf::Shelf;
 
-/// Show results in the browser, or directories with results and traces to replay, from a server that only this user of
-/// this machine reaches
+/// Show results in the browser, or browse directories of results and traces; served to the local user only
 #[derive(Args)]
 #[command(after_help = "\
 Examples:
   hotset view results.jsonl
   hotset view monday.jsonl tuesday.csv.zst --no-open --port 8000
-  hotset view traces/                                   choose traces, schemes and sizes; watch mounts")]
+  hotset view traces/")]
 pub(crate) struct View {
-    /// Results of simulate, curve or experiment (JSON Lines, CSV or Parquet) and series over time (JSON Lines), plain
-    /// or packed by zstd, gzip or xz; with a directory among them a page to choose from what is there
+    /// Results of simulate, curve or experiment (JSON Lines, CSV or Parquet) and series (JSON Lines), plain or
+    /// compressed; with a directory, a page to choose from
     #[arg(required = true, value_name = "RESULTS|DIR")]
     files: Vec<PathBuf>,
-    /// Port to serve at [default: any that is free]
+    /// Port to listen on [default: any free port]
     #[arg(long, default_value_t = 0, hide_default_value = true)]
     port: u16,
-    /// Print the address, and leave it to you to open it
+    /// Print the address without opening a browser
     #[arg(long)]
     no_open: bool,
 }

@@ -17,43 +17,41 @@ use crate::failure::Failure;
 /// The tier on an SSD.
 #[derive(Args)]
 pub(super) struct Ssd {
-    /// A directory on a disk that is faster than the source, for a second level: blocks that memory lets go of are kept
-    /// there and read from there, also after this process has ended. It holds bytes of the source, so it is private to
-    /// who mounts; it is made if it is missing
-    #[arg(long, value_name = "DIR", requires = "ssd_size")]
+    /// Directory on a disk faster than the source, used as a second cache level that survives restarts. It is created
+    /// if missing and is private to the mounting user
+    #[arg(long, value_name = "DIR", requires = "ssd_size", help_heading = "SSD tier")]
     ssd: Option<PathBuf>,
-    /// Bytes on that disk, a hard limit, reserved when it is mounted
-    #[arg(long, value_name = "SIZE", value_parser = Value::bytes, requires = "ssd")]
+    /// Size of the SSD tier (hard limit), reserved when mounting
+    #[arg(long, value_name = "SIZE", value_parser = Value::bytes, requires = "ssd", help_heading = "SSD tier")]
     ssd_size: Option<u64>,
-    /// The scheme of the second level
-    #[arg(long, value_name = "SPEC", default_value = "lru", requires = "ssd")]
+    /// Policy of the SSD tier
+    #[arg(long, value_name = "SPEC", default_value = "lru", requires = "ssd", help_heading = "SSD tier")]
     ssd_policy: String,
-    /// What enters the second level: all that memory lets go of, or what was asked for more than once since it came
-    /// from the source, which writes less
-    #[arg(long, value_enum, default_value_t = Enters::All, requires = "ssd")]
+    /// Blocks that enter the SSD tier
+    #[arg(long, value_enum, default_value_t = Enters::All, requires = "ssd", help_heading = "SSD tier")]
     ssd_admit: Enters,
-    /// Whether a block that memory takes from the SSD leaves the SSD (exclusive: both together hold more) or stays
-    /// there (inclusive: it is not written again) [default: inclusive if --ssd-size is at least --memory]
-    #[arg(long, value_enum, requires = "ssd")]
+    /// Whether a block that memory takes from the SSD leaves the SSD (exclusive: the two levels add up) or stays there
+    /// (inclusive: it is not written again) [default: inclusive if --ssd-size is at least --memory]
+    #[arg(long, value_enum, requires = "ssd", help_heading = "SSD tier")]
     ssd_levels: Option<Kept>,
-    /// Bytes that are written there in a second, at most; what would be more does not enter [default: no limit]
-    #[arg(long, value_name = "SIZE", value_parser = Value::bytes, requires = "ssd")]
+    /// Maximum bytes per second written to the SSD tier; further blocks are not admitted [default: unlimited]
+    #[arg(long, value_name = "SIZE", value_parser = Value::bytes, requires = "ssd", help_heading = "SSD tier")]
     ssd_writes: Option<u64>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum Enters {
-    /// Whatever memory lets go of
+    /// Every block that memory evicts
     All,
-    /// What hit since it came from the source
+    /// Blocks that were hit since they came from the source; writes less
     Reused,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum Kept {
-    /// In one level
+    /// The block leaves the tier: the two levels add up
     Exclusive,
-    /// In both
+    /// The block stays in the tier: fewer writes, smaller combined capacity
     Inclusive,
 }
 

@@ -35,8 +35,8 @@ const VERSION: u32 = 1;
 /// The option of every command that writes a report.
 #[derive(Args)]
 pub(crate) struct ReportArgs {
-    /// Write a page to look at: one file for any browser, that needs no network (see docs/guide/look-at-results.md)
-    #[arg(long, value_name = "FILE.html", help_heading = "Results")]
+    /// Write a self-contained HTML report that any browser can open offline
+    #[arg(long, value_name = "FILE.html", help_heading = "Output")]
     report: Option<PathBuf>,
 }
 

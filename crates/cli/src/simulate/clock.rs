@@ -13,16 +13,15 @@ use crate::{results, storage};
 /// A store behind the cache, and series over time.
 #[derive(Args)]
 pub(super) struct ClockArgs {
-    /// Replay on a clock, with a store behind the cache: `nvme`, `ssd`, `hdd`, `nfs`, `s3`; the papers' `disk`, which
-    /// turns, or `latency`; or LATENCY,BANDWIDTH,PARALLEL such as 5ms,100M,8 (see docs/guide/estimate-times.md).
-    /// Applications wait for what they miss, and work between requests as long as in the trace
-    #[arg(long, value_name = "MODEL", help_heading = "Time")]
+    /// Estimate times with a storage model behind the cache: nvme, ssd, hdd, nfs, s3, disk, latency, or
+    /// LATENCY,BANDWIDTH,PARALLEL such as 5ms,100M,8 (see docs/guide/estimate-times.md)
+    #[arg(long, value_name = "MODEL", help_heading = "Timing")]
     store: Option<String>,
-    /// Write what each application hit and held in one stretch after another, as JSON Lines; `-` is standard output
-    #[arg(long, value_name = "FILE", help_heading = "Time")]
+    /// Write hits and cache contents per application and interval as JSON Lines; `-` is standard output
+    #[arg(long, value_name = "FILE", help_heading = "Timing")]
     series: Option<PathBuf>,
-    /// How long a stretch is: a time, or a number of references
-    #[arg(long, value_name = "INTERVAL", default_value = "1s", value_parser = Every::parse, help_heading = "Time")]
+    /// Length of an interval for --series: a time or a number of references
+    #[arg(long, value_name = "INTERVAL", default_value = "1s", value_parser = Every::parse, help_heading = "Timing")]
     every: Every,
 }
 
