@@ -71,12 +71,13 @@ const PATIENCE: Duration = Duration::from_secs(30);
 const LONGEST: u64 = 64 << 20;
 
 /// What others are told.
-const ONLY_OWNER: &str = "only root and the user who mounted may ask";
+const ONLY_OWNER: &str = "only root and the mounting user have access";
 
 /// Answers clients for a mount as long as what is returned lives. Without a place to listen at it serves all the same.
 pub(crate) fn serve_mount(device: io::Result<Device>, subject: Arc<dyn Subject>) -> Option<Place> {
     let served = device.and_then(|device| server::serve(place::of_mount(device), subject));
-    let explain = |error| eprintln!("hotset: it is served, but `hotset ctl` and `hotset top` cannot reach it: {error}");
+    let explain =
+        |error| eprintln!("hotset: the mount works, but `hotset ctl` and `hotset top` cannot reach it: {error}");
     served.map_err(explain).ok()
 }
 
@@ -85,7 +86,7 @@ pub(crate) fn serve_steered(steered: &[PathBuf], subject: &Arc<dyn Subject>) -> 
     let serve = |path: &PathBuf| {
         let served = fs::metadata(path).and_then(|about| server::serve(place::of_steered(&about), subject.clone()));
         let explain = |error| {
-            eprintln!("hotset: {} is steered, but `hotset top` cannot reach that: {error}", path.display());
+            eprintln!("hotset: {} is steered, but `hotset top` cannot reach it: {error}", path.display());
         };
         served.map_err(explain).ok()
     };
@@ -98,7 +99,7 @@ pub(crate) fn ask(path: &Path, wish: &Wish) -> Result<Value, Failure> {
     let about = fs::metadata(path).or_else(|error| group(path).ok_or(error)).map_err(|error| {
         Failure::Work(match error.raw_os_error() {
             Some(NOT_CONNECTED | ABORTED) => {
-                format!("the mount at {shown} is dead: its process was killed; mounting there again clears it away")
+                format!("the mount at {shown} is dead, because its process was killed; mount again to clear it")
             }
             _ => format!("there is no mount at {shown}: {error}"),
         })
@@ -121,7 +122,7 @@ pub(crate) fn ask(path: &Path, wish: &Wish) -> Result<Value, Failure> {
     match exchange(stream, wish) {
         Ok(Answer::Done(value)) => Ok(value),
         Ok(Answer::Refused(why)) => Err(Failure::Work(why)),
-        Err(error) => Err(Failure::Work(format!("the mount at {shown} gave no answer: {error}"))),
+        Err(error) => Err(Failure::Work(format!("the mount at {shown} did not answer: {error}"))),
     }
 }
 
@@ -168,7 +169,7 @@ fn check_server(stream: &UnixStream, owner: Uid, shown: &str) -> Result<(), Fail
         return Ok(());
     }
     Err(Failure::Work(format!(
-        "user {} listens in place of the mount at {shown}, and is neither root nor who mounted it",
+        "user {} answers for the mount at {shown}, but is neither root nor the mounting user",
         server.as_raw()
     )))
 }

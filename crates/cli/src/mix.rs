@@ -167,7 +167,7 @@ fn parse_time(text: &str) -> Result<(String, u64), String> {
     let (name, value) = pair(text)?;
     match Value::parse(&value) {
         Ok(Value::Time(time)) => Ok((name, time)),
-        _ => Err(format!("{value:?} is no time: expected one such as 10s or 500ms")),
+        _ => Err(format!("{value:?} is not a valid time; expected one such as 10s or 500ms")),
     }
 }
 

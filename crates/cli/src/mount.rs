@@ -161,7 +161,9 @@ impl Mount {
         }
         self.check_passing_through()?;
         if self.readonly && self.write_back.is_some() {
-            return Err(Failure::Usage("--write-back is of no use with --readonly: leave one of them out".to_owned()));
+            return Err(Failure::Usage(
+                "--write-back cannot be combined with --readonly; remove one of them".to_owned(),
+            ));
         }
         let block = self.block(&served);
         self.ssd.check(&self, &served)?;
@@ -247,7 +249,7 @@ impl Mount {
         ];
         match told.into_iter().find(|&(_, given)| given && self.memory == 0) {
             Some((option, _)) => Err(Failure::Usage(format!(
-                "{option} is of no use with --memory 0, which passes everything through without a cache: leave one of them out"
+                "{option} cannot be combined with --memory 0, which disables the cache; remove one of them"
             ))),
             None => Ok(()),
         }
@@ -268,7 +270,7 @@ impl Mount {
             ),
         ];
         if let Some((option, _, why)) = no_use.into_iter().find(|&(_, given, _)| given) {
-            return Err(Failure::Usage(format!("{option} is of no use with --mode steered: {why}")));
+            return Err(Failure::Usage(format!("{option} cannot be combined with --mode steered: {why}")));
         }
         let rules = self.classes.as_deref().map(classes::read).transpose()?;
         Prepared::new(policy, self.memory, block, mountpoint, rules, self.app_by.into()).map(Some)
@@ -303,7 +305,7 @@ fn parse_staleness(text: &str) -> Result<Staleness, String> {
         ("revalidate", _) => Ok(Staleness::Revalidate),
         ("forever", _) => Ok(Staleness::For(Duration::MAX)),
         (_, Ok(time)) if !time.is_zero() => Ok(Staleness::For(time)),
-        _ => Err(format!("{text:?} is no time: expected one such as 10s, or forever, revalidate, open")),
+        _ => Err(format!("{text:?} is not a valid age; expected one such as 10s, or forever, revalidate, open")),
     }
 }
 
@@ -311,7 +313,7 @@ fn parse_age(text: &str) -> Result<Duration, String> {
     parse_time(text)
         .ok()
         .filter(|age| !age.is_zero())
-        .ok_or_else(|| format!("{text:?} is no time to wait: expected one such as 5s or 500ms"))
+        .ok_or_else(|| format!("{text:?} is not a valid delay; expected one such as 5s or 500ms"))
 }
 
 /// Bytes a second, of which a block takes seconds at most.
@@ -320,13 +322,13 @@ fn parse_bandwidth(text: &str) -> Result<u64, String> {
     Value::bytes(text)
         .ok()
         .filter(|&bytes| bytes >= LEAST)
-        .ok_or_else(|| format!("{text:?} is no rate: expected bytes a second, 64K at least, such as 50M"))
+        .ok_or_else(|| format!("{text:?} is not a valid rate; expected bytes per second, at least 64K, such as 50M"))
 }
 
 /// A time such as `30s` or `500ms`.
 pub(crate) fn parse_time(text: &str) -> Result<Duration, String> {
     match Value::parse(text) {
         Ok(Value::Time(nanos)) => Ok(Duration::from_nanos(nanos)),
-        _ => Err(format!("{text:?} is no time: expected one such as 30s or 500ms")),
+        _ => Err(format!("{text:?} is not a valid time; expected one such as 30s or 500ms")),
     }
 }

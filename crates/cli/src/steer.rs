@@ -100,11 +100,11 @@ impl Steer {
                 running::watch(Shown::new(session, listening)?, self.json.as_deref())
             }
             (None, _) if self.command.is_empty() => Err(Failure::Usage(
-                "whose memory is it? Expected --cgroup with that of the programs that read, or a command behind --"
+                "no control group; give --cgroup with the group of the reading programs, or a command after --"
                     .to_owned(),
             )),
             (None, None) => Err(Failure::Usage(
-                "a command needs a limit of memory: expected --memory SIZE, such as --memory 512M".to_owned(),
+                "a command needs a memory limit; expected --memory SIZE, such as --memory 512M".to_owned(),
             )),
             (None, Some(limit)) => {
                 let _claims = claims(&directories)?;
@@ -125,7 +125,11 @@ impl Steer {
     fn directories(&self) -> Result<Vec<PathBuf>, Failure> {
         let here = [PathBuf::from(".")];
         let given = match (self.directories.is_empty(), self.command.is_empty()) {
-            (true, true) => return Err(Failure::Usage("which files? Expected one or more directories".to_owned())),
+            (true, true) => {
+                return Err(Failure::Usage(
+                    "no directories; give one or more directories whose files are read".to_owned(),
+                ));
+            }
             (true, false) => &here[..],
             (false, _) => &self.directories,
         };
@@ -134,7 +138,7 @@ impl Steer {
             let found = fs::canonicalize(directory).map_err(|error| Failure::Usage(format!("{shown}: {error}")))?;
             match found.is_dir() {
                 true => Ok(found),
-                false => Err(Failure::Usage(format!("{shown} is no directory: expected one whose files are read"))),
+                false => Err(Failure::Usage(format!("{shown} is not a directory; expected one whose files are read"))),
             }
         });
         named.collect()
@@ -155,7 +159,7 @@ impl Steer {
         let rules = self.classes.as_deref().map(classes::read).transpose()?;
         let telling = Telling { rules, naming: naming(&policy, self.app_by.into()) };
         let feed = feed(&policy, self.block, self.exact)
-            .map_err(|why| Failure::Work(format!("{why}. `hotset mount` runs the same policies without")))?;
+            .map_err(|why| Failure::Work(format!("{why}. `hotset mount` runs the same policies without BPF")))?;
         // What has to be fetched is fetched by this very program.
         let program = std::env::current_exe().map(OsString::from);
         let fetcher = program.map_or(Vec::new(), |program| vec![program, "steer".into(), "--fetcher".into()]);
@@ -171,11 +175,11 @@ pub(crate) fn claims(directories: &[PathBuf]) -> Result<Vec<Claim>, Failure> {
 /// Makes sure that nobody else steers what is at `place`.
 fn claimed(place: &Path) -> Result<Claim, Failure> {
     let shown = place.display();
-    let failed = |error| Failure::Work(format!("cannot find out whether {shown} is steered already: {error}"));
+    let failed = |error| Failure::Work(format!("cannot check whether {shown} is already steered: {error}"));
     let about = fs::metadata(place).map_err(failed)?;
     let claimed = claim(&about).map_err(failed)?;
     claimed.ok_or_else(|| {
-        Failure::Work(format!("{shown} is steered by another hotset already: end that one first, or name another"))
+        Failure::Work(format!("{shown} is already steered by another hotset; end that one first, or name another"))
     })
 }
 

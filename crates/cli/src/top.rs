@@ -1,4 +1,4 @@
-//! `hotset top`: what a mount, or who steers, is doing, refreshed.
+//! `hotset top`: the state of a mount or of a steering session, refreshed.
 
 mod steered;
 
@@ -31,7 +31,7 @@ pub(crate) struct Top {
 
 fn seconds(text: &str) -> Result<f64, String> {
     let seconds = text.parse().ok().filter(|seconds| (0.1..=86_400.0).contains(seconds));
-    seconds.ok_or_else(|| format!("{text:?} is no time between looks: expected seconds from 0.1 to 86400"))
+    seconds.ok_or_else(|| format!("{text:?} is not a valid interval; expected 0.1 to 86400 seconds"))
 }
 
 impl Top {
@@ -58,7 +58,7 @@ fn figure(status: &Value, key: &str) -> u64 {
     status[key].as_u64().unwrap_or(0)
 }
 
-/// Hits per reference since the mount, and since the look before.
+/// Hit ratios since the mount, and since the previous update.
 fn ratios(now: &Value, before: &Value) -> (String, String) {
     let ratio = |hits: u64, references: u64| match references {
         0 => "-".to_owned(),
@@ -101,9 +101,9 @@ fn page(now: &Value, before: &Value) -> String {
         line(at_risk(now));
     }
     if now["broken"] == true {
-        line("OUT OF USE since a thread has panicked: the source is served without the cache; mount again".to_owned());
+        line("CACHE NOT USED: a thread has panicked; the source is served directly; mount again".to_owned());
     }
-    line(format!("{:<30} {:>14} {:>9} {:>9}", "", "references", "hit", "lately"));
+    line(format!("{:<30} {:>14} {:>9} {:>9}", "", "references", "hit", "recent"));
     line(format!("{:<30} {:>14} {all:>9} {lately:>9}", "all", human::count(figure(now, "references"))));
     for (title, key) in [("app", "apps"), ("class", "classes")] {
         let list = |status: &Value| status[key].as_array().cloned().unwrap_or_default();
@@ -122,16 +122,16 @@ fn page(now: &Value, before: &Value) -> String {
     out
 }
 
-/// The most important of what the scheme has learnt.
+/// The most important parts of the policy's learnt state.
 fn learnt(told: &Value) -> Vec<String> {
     let all: Vec<Explained> = serde_json::from_value(told.clone()).unwrap_or_default();
     explained::lines(&all, LEARNT)
 }
 
-/// Lines about what the scheme has learnt, at most.
+/// Maximum number of lines of learnt state.
 const LEARNT: usize = 6;
 
-/// The second level: what it holds, and what was moved.
+/// The SSD tier: contents and traffic.
 fn tier(told: &Value) -> String {
     if let Some(off) = told["off"].as_str() {
         return off.to_owned();
@@ -151,22 +151,22 @@ fn tier(told: &Value) -> String {
     )
 }
 
-/// What the store was asked, and how much of it twice.
+/// Requests to the object store.
 fn of_store(told: &Value) -> String {
     let [reads, hedges, won] = ["reads", "hedges", "hedges_won"].map(|key| human::count(figure(told, key)));
     let [read, written] = ["bytes_read", "bytes_written"].map(|key| human::bytes(figure(told, key)));
     let held_back = told["held_back_seconds"].as_f64().filter(|&seconds| seconds > 0.0);
-    let held_back = held_back.map_or(String::new(), |seconds| format!("  held back {}", human::duration(seconds)));
+    let held_back = held_back.map_or(String::new(), |seconds| format!("  throttled {}", human::duration(seconds)));
     format!(
-        "store reads {reads}  hedged {hedges}  answered by the second request {won}  read {read}  written {written}{held_back}"
+        "object store reads {reads}  hedged {hedges}  won by the second request {won}  read {read}  written {written}{held_back}"
     )
 }
 
-/// Requests that move no data: how many were answered by what was known, how many asked the source, and what is kept.
+/// Metadata requests: answered from memory, sent to the source, and the number of cached files.
 fn metadata(told: &Value) -> String {
     let sum = |key| ABOUT.iter().map(|about| figure(&told[*about], key)).sum();
     format!(
-        "names and attributes known {}  asked {}  files kept {}  kept open {}",
+        "metadata cached {}  asked {}  files cached {}  open {}",
         human::count(sum("known")),
         human::count(sum("asked")),
         human::count(figure(told, "kept")),
@@ -174,14 +174,14 @@ fn metadata(told: &Value) -> String {
     )
 }
 
-/// What waits to be written, for how long, and what could not be.
+/// Delayed writes: bytes at risk, their age, and failures.
 fn at_risk(now: &Value) -> String {
     let failed = match figure(now, "failed_files") {
         0 => String::new(),
         files => format!("  CANNOT BE WRITTEN: {} files", human::count(files)),
     };
     format!(
-        "at risk {} of at most {} in {} files, {:.1} s old at most  written back {} blocks{failed}",
+        "at risk {} of at most {} in {} files, oldest {:.1} s  written back {} blocks{failed}",
         human::bytes(figure(now, "waiting_bytes")),
         human::bytes(figure(now, "waiting_most_bytes")),
         human::count(figure(now, "waiting_files")),
@@ -190,21 +190,21 @@ fn at_risk(now: &Value) -> String {
     )
 }
 
-/// What requests that move no data are about.
+/// Kinds of metadata requests.
 const ABOUT: [&str; 4] = ["names", "attributes", "opens", "listings"];
 
-/// The part of an application: its room, what it was promised, and what came of it.
+/// The partition of an application: quota, target and outcome.
 fn part(app: &Value) -> String {
     let Some(room) = app["room_bytes"].as_u64() else { return String::new() };
     let room = human::bytes(room);
-    let Some(promised) = app["promised_percent"].as_f64() else { return format!("  room {room}") };
+    let Some(promised) = app["promised_percent"].as_f64() else { return format!("  quota {room}") };
     let outcome = match (app["reached_percent"].as_f64(), app["flagged"].as_bool()) {
         (Some(reached), _) if reached >= promised => "met",
-        (_, Some(true)) => "missed, out of reach",
+        (_, Some(true)) => "missed (infeasible)",
         (Some(_), _) => "missed",
-        (None, _) => "not asked for yet",
+        (None, _) => "no references yet",
     };
-    format!("  room {room}  promised {promised:.1} %: {outcome}")
+    format!("  quota {room}  target {promised:.1} %: {outcome}")
 }
 
 #[cfg(test)]
@@ -214,7 +214,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_page_tells_ratios_since_the_mount_and_since_the_last_look() {
+    fn a_page_has_ratios_since_the_mount_and_since_the_last_update() {
         let status = |references: u64, hits: u64| {
             let app = json!({"name": "cc1", "references": references, "hits": hits});
             let metadata = json!({"names": {"known": 1, "asked": 2}, "opens": {"known": 3, "asked": 4}, "kept": 5});
@@ -224,19 +224,19 @@ mod tests {
         let lines: Vec<&str> = page.lines().collect();
         assert!(lines[0].starts_with("arc  memory "), "{page}");
         assert!(lines[4].ends_with("60.0 %    30.0 %") && lines[5].starts_with("app cc1"), "{page}");
-        assert_eq!(lines[2], "names and attributes known 4  asked 6  files kept 5  kept open 0");
+        assert_eq!(lines[2], "metadata cached 4  asked 6  files cached 5  open 0");
         let waiting = json!({"waiting_bytes": 8192, "waiting_most_bytes": 1 << 20, "waiting_files": 2, "waiting_seconds": 1.25, "failed_files": 1});
         assert_eq!(
             at_risk(&waiting),
-            "at risk 8K of at most 1M in 2 files, 1.2 s old at most  written back 0 blocks  CANNOT BE WRITTEN: 1 files"
+            "at risk 8K of at most 1M in 2 files, oldest 1.2 s  written back 0 blocks  CANNOT BE WRITTEN: 1 files"
         );
         let promised = |reached: f64, flagged: bool| {
             part(&json!({"room_bytes": 8192, "promised_percent": 80, "reached_percent": reached, "flagged": flagged}))
         };
-        assert_eq!(promised(80.0, true), "  room 8K  promised 80.0 %: met");
-        assert_eq!(promised(79.9, false), "  room 8K  promised 80.0 %: missed");
-        assert_eq!(promised(12.0, true), "  room 8K  promised 80.0 %: missed, out of reach");
-        assert_eq!((part(&json!({"room_bytes": 8192})), part(&Value::Null)), ("  room 8K".into(), String::new()));
+        assert_eq!(promised(80.0, true), "  quota 8K  target 80.0 %: met");
+        assert_eq!(promised(79.9, false), "  quota 8K  target 80.0 %: missed");
+        assert_eq!(promised(12.0, true), "  quota 8K  target 80.0 %: missed (infeasible)");
+        assert_eq!((part(&json!({"room_bytes": 8192})), part(&Value::Null)), ("  quota 8K".into(), String::new()));
         assert_eq!(ratios(&Value::Null, &Value::Null), ("-".to_owned(), "-".to_owned()));
     }
 }

@@ -212,7 +212,7 @@ fn slow_and_endless_requests_are_in_nobodys_way() {
     let crowd: Vec<UnixStream> = (0..200).map(|_| connect()).collect();
     assert!(figure(mount.pid(), "Threads") < 60, "{} threads", figure(mount.pid(), "Threads"));
     let run = status(&mount);
-    assert!(run.status == 1 && run.err.contains("too many ask at once"), "{run:?}");
+    assert!(run.status == 1 && run.err.contains("too many clients"), "{run:?}");
     drop(crowd);
     let since = Instant::now();
     while status(&mount).status != 0 {
@@ -266,6 +266,6 @@ fn others_cannot_connect_and_are_refused_unread() {
     }
     let mut answer = String::new();
     as_other(socket.clone()).unwrap().read_to_string(&mut answer).unwrap();
-    assert!(answer.contains("only root and the user who mounted may ask"), "{answer}");
+    assert!(answer.contains("only root and the mounting user have access"), "{answer}");
     mount.stop();
 }

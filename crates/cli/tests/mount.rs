@@ -73,7 +73,7 @@ fn what_was_synced_survives_a_kill_and_the_place_is_mounted_again() {
         assert!(bytes[number as usize * 4096..][..4096] == pattern(number, 4096));
     }
     let run = hotset(&["ctl", mount.at("").to_str().unwrap(), "status"]);
-    assert!(run.status == 1 && run.err.contains("is dead: its process was killed"), "{run:?}");
+    assert!(run.status == 1 && run.err.contains("is dead, because its process was killed"), "{run:?}");
     assert!(fs::metadata(mount.at("")).is_err(), "a stale mount is left");
     mount.start();
     assert_eq!(fs::read(mount.at("log")).unwrap(), bytes);
@@ -97,7 +97,7 @@ fn it_goes_to_the_background_and_refuses_what_cannot_be() {
     for option in ["--record", "--log"] {
         let (file, run) = (folder.path("told"), ["mount", &source, &at, "--policy", "lru", "--memory", "0"]);
         let run = hotset(&[&run[..], &[option, &file]].concat());
-        assert!(run.status == 2 && run.err.contains("is of no use with --memory 0"), "{run:?}");
+        assert!(run.status == 2 && run.err.contains("cannot be combined with --memory 0"), "{run:?}");
     }
     let run = mount(&["--policy", "lru", "--daemon", "--block", "1"]);
     assert!(run.status == 2 && run.err.contains("a block of 1B is not possible here"), "{run:?}");
@@ -273,7 +273,10 @@ fn writes_that_wait_are_at_risk_until_the_mount_ends() {
         let words = ["mount", source.to_str().unwrap(), at.to_str().unwrap(), "--policy", "lru", "--write-back", more];
         let words = if more == "--readonly" { [&words[..], &["--memory", "1M"]].concat() } else { words.to_vec() };
         let run = hotset(&words);
-        assert!(run.status == 2 && run.err.contains(&format!("--write-back is of no use with {word}")), "{run:?}");
+        assert!(
+            run.status == 2 && run.err.contains(&format!("--write-back cannot be combined with {word}")),
+            "{run:?}"
+        );
     }
 }
 

@@ -93,7 +93,7 @@ fn promises_are_kept_changed_and_shown_while_applications_come() {
 
     // What cannot be changes nothing.
     for (words, expected) in [
-        (&["set", "arc.k=1"][..], "arc.k is no setting of qos("),
+        (&["set", "arc.k=1"][..], "arc.k is not a setting of qos("),
         (&["set", "qos.cat=150%"], "is not allowed"),
         (&["set", "qos.interval=never"], "is not allowed"),
         (&["set", "memory=64K", "policy=opt"], "must know the future"),

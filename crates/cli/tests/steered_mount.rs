@@ -108,7 +108,7 @@ fn what_makes_no_sense_is_refused_in_a_sentence() {
     let no_use = [&["--record", "x.hst"][..], &["--log", "x"], &["--write-back"], &["--staleness", "10s"]];
     for option in no_use {
         let said = refused(&[&["--memory", "1M"], option].concat());
-        assert!(said.contains(option[0]) && said.contains("is of no use with --mode steered"), "{said}");
+        assert!(said.contains(option[0]) && said.contains("cannot be combined with --mode steered"), "{said}");
     }
 }
 
@@ -121,7 +121,7 @@ fn without_a_feed_nothing_is_mounted() {
     let arguments = format!("mount {source} {at} --mode steered --memory 1M --policy lirs");
     let Some(run) = hotset_without_events(&arguments) else { return };
     assert_eq!(run.status, 1, "{run:?}");
-    assert!(run.err.contains("--mode steered needs to hear from the kernel what is read"), "{run:?}");
+    assert!(run.err.contains("--mode steered needs reports of reads from the kernel"), "{run:?}");
     assert!(
         run.err.contains("no feed of the page cache can be had here") && run.err.contains("--mode strict"),
         "{run:?}"

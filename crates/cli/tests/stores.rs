@@ -186,8 +186,8 @@ fn what_cannot_be_served_is_refused_before_it_is_mounted() {
         ("s3://bucket/ther", &[][..], 1, "no object's key begins so"),
         ("ftp://host/x", &[], 2, "ftp:// is no store that is known: expected s3://, gs:// or az://"),
         ("s3://u:p@bucket/x", &[], 2, "must not have a user or a password"),
-        ("s3://bucket/there", &["--write-back"], 2, "--write-back is of no use with s3://bucket/there"),
-        ("s3://bucket/there", &["--allow-dev"], 2, "--allow-dev is of no use"),
+        ("s3://bucket/there", &["--write-back"], 2, "--write-back is not supported for s3://bucket/there"),
+        ("s3://bucket/there", &["--allow-dev"], 2, "--allow-dev is not supported"),
         (
             "az://container/x",
             &[],
@@ -216,10 +216,7 @@ fn what_cannot_be_served_is_refused_before_it_is_mounted() {
     });
     assert!(half.status == 1 && half.err.contains("check AWS_ACCESS_KEY_ID with AWS_SECRET_ACCESS_KEY"), "{half:?}");
     let directory = hotset(&["mount", &folder.path("x"), &at, "--memory", "1M", "--requests", "3"]);
-    assert!(
-        directory.status == 2 && directory.err.contains("--requests is of no use with a directory"),
-        "{directory:?}"
-    );
+    assert!(directory.status == 2 && directory.err.contains("--requests needs an object store"), "{directory:?}");
     assert_eq!(fs::read_dir(&at).unwrap().count(), 0);
 }
 
@@ -237,12 +234,7 @@ fn a_web_server_that_cannot_be_served_is_refused_before_it_is_mounted() {
         finish(command(&s3, &arguments))
     };
     for (source, more, status, words) in [
-        (
-            "https://host/x",
-            &["--writable"][..],
-            2,
-            "--writable is of no use with https://host/x: files of web servers are read",
-        ),
+        ("https://host/x", &["--writable"][..], 2, "--writable: https://host/x is a web server"),
         ("https://u:p@host/x", &[], 2, "must not have a user or a password"),
         ("https://host/x?token=p", &[], 2, "expected an address without ? and #"),
         ("https://host/x#p", &[], 2, "expected an address without ? and #"),

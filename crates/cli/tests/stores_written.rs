@@ -156,7 +156,7 @@ fn without_the_option_nothing_is_written_and_directories_have_none() {
     assert_eq!(refused.kind(), std::io::ErrorKind::ReadOnlyFilesystem);
     stop(mount);
     let run = hotset(&["mount", &folder.path(""), &at, "--memory", "1M", "--writable"]);
-    assert!(run.status == 2 && run.err.contains("--writable is of no use with a directory"), "{run:?}");
+    assert!(run.status == 2 && run.err.contains("--writable needs an object store"), "{run:?}");
     let run = hotset(&["mount", "s3://bucket/data", &at, "--memory", "1M", "--writable", "--readonly"]);
     assert!(run.status == 2 && run.err.contains("cannot be used with"), "{run:?}");
 }

@@ -64,7 +64,7 @@ fn set(cache: &FileCache, settings: &[(String, String)]) -> Result<(), String> {
                 let now = policy.take().unwrap_or_else(|| cache.policy());
                 policy = Some(with_parameter(now, scheme, parameter, value)?);
             }
-            _ => return Err(format!("unknown setting {key:?}: known are policy, memory and SCHEME.PARAMETER")),
+            _ => return Err(format!("unknown setting {key:?}; expected policy, memory or POLICY.PARAMETER")),
         }
     }
     cache.reconfigure(memory, policy).map_err(|error| error.to_string())
@@ -75,7 +75,7 @@ fn with_parameter(policy: PolicySpec, scheme: &str, parameter: &str, value: &str
     let Info { name, aliases, params, .. } = policy.info();
     if scheme != *name && aliases.iter().all(|alias| *alias != scheme) {
         return Err(format!(
-            "{scheme}.{parameter} is no setting of {policy}: expected {name}.PARAMETER, or another policy=SPEC first"
+            "{scheme}.{parameter} is not a setting of {policy}; expected {name}.PARAMETER, or set policy=SPEC first"
         ));
     }
     let is_promise =

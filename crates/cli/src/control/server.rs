@@ -40,7 +40,7 @@ fn accept(listener: &UnixListener, subject: &Arc<dyn Subject>) {
         let place = clients.clone();
         let refused = match rustix::net::sockopt::socket_peercred(&stream) {
             Ok(peer) if peer.uid.is_root() || peer.uid == rustix::process::geteuid() => {
-                (Arc::strong_count(&place) > MOST_CLIENTS + 1).then_some("too many ask at once: try again")
+                (Arc::strong_count(&place) > MOST_CLIENTS + 1).then_some("too many clients; try again")
             }
             _ => Some(ONLY_OWNER),
         };
@@ -65,13 +65,13 @@ fn answer(mut stream: &UnixStream, answer: &Answer) -> io::Result<()> {
 fn converse(stream: &UnixStream, subject: &dyn Subject) -> Answer {
     let line = match request(stream) {
         Ok(line) => line,
-        Err(error) => return Answer::Refused(format!("no request has come: {error}")),
+        Err(error) => return Answer::Refused(format!("no request received: {error}")),
     };
     let done = match serde_json::from_slice(&line) {
         Ok(Wish::Status) => subject.status(),
         Ok(Wish::Explain) => subject.explain(),
         Ok(Wish::Set(settings)) => subject.set(&settings).and_then(|()| subject.status()),
-        Err(error) => Err(format!("the request cannot be understood: {error}")),
+        Err(error) => Err(format!("malformed request: {error}")),
     };
     match done {
         Ok(status) => Answer::Done(status),

@@ -67,7 +67,7 @@ fn time<'de, D: Deserializer<'de>>(from: D) -> Result<u64, D::Error> {
     let text = String::deserialize(from)?;
     match Value::parse(&text) {
         Ok(Value::Time(time)) => Ok(time),
-        _ => Err(serde::de::Error::custom(format!("{text:?} is no time: expected one such as 10s or 500ms"))),
+        _ => Err(serde::de::Error::custom(format!("{text:?} is not a valid time; expected one such as 10s or 500ms"))),
     }
 }
 

@@ -80,7 +80,7 @@ fn clear_stale(mountpoint: &Path) -> Result<(), Failure> {
         return Ok(());
     }
     let shown = mountpoint.display();
-    eprintln!("hotset: {shown} is what a mount left behind when its process was killed; unmounting it");
+    eprintln!("hotset: {shown} is the mountpoint of a killed mount; unmounting it");
     let by_ourselves = rustix::mount::unmount(mountpoint, rustix::mount::UnmountFlags::DETACH).is_ok();
     let by_helper = || Command::new("fusermount3").arg("-uz").arg(mountpoint).status().is_ok_and(|done| done.success());
     match by_ourselves || by_helper() {

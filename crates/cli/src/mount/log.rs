@@ -1,4 +1,4 @@
-//! The log: what a scheme has decided each time that it divided its room among applications in another way.
+//! The log of repartitions: the quota of each application after each change.
 
 use std::fs::File;
 use std::io::{Write, stderr};
@@ -14,12 +14,11 @@ use hotset_core::policy::{PartRoom, Repartition};
 use crate::failure::Failure;
 use crate::output::human;
 
-/// A thread that writes a line for each decision. It ends with the cache, see [`FileCache::finish`].
+/// A thread that writes a line for each repartition. It ends with the cache, see [`FileCache::finish`].
 pub(super) struct Log(JoinHandle<()>);
 
 impl Log {
-    /// Writes decisions of `cache`, whose blocks have `block` bytes, behind what is in the file `to`; without one, to
-    /// the terminal.
+    /// Appends repartitions of `cache`, whose blocks have `block` bytes, to the file `to`, or to the terminal.
     pub fn start(cache: &Arc<FileCache>, block: u64, to: Option<&Path>) -> Result<Log, Failure> {
         let mut out: Box<dyn Write + Send> = match to {
             Some(path) => {
@@ -37,28 +36,24 @@ impl Log {
             for decision in decisions {
                 let (when, names) = (started.elapsed().as_secs_f64(), cache.apps());
                 let parts: Vec<String> = decision.parts.iter().map(|part| words(part, &names, block)).collect();
-                // A full disk or a closed terminal is no reason to serve no more.
+                // Serving continues with a full disk or a closed terminal.
                 let _ = writeln!(out, "hotset: after {}: {}", human::duration(when), parts.join(", "));
             }
         })))
     }
 
-    /// Waits until all is written.
+    /// Waits until all lines are written.
     pub fn finish(self) {
-        // It does not panic.
+        // The thread does not panic.
         let _ = self.0.join();
     }
 }
 
-/// `cc1 12M, promised 80 %, out of reach`.
+/// Formats a partition as `cc1 12M, target 80 % (infeasible)`.
 fn words(part: &PartRoom, names: &[String], block: u64) -> String {
     let name = names.get(part.app as usize).map_or("?", String::as_str);
     let promised = part.target.map_or(String::new(), |millionths| {
-        format!(
-            ", promised {} %{}",
-            f64::from(millionths) / 1e4,
-            if part.is_infeasible { ", out of reach" } else { "" }
-        )
+        format!(", target {} %{}", f64::from(millionths) / 1e4, if part.is_infeasible { " (infeasible)" } else { "" })
     });
     format!("{name} {}{promised}", human::bytes(u64::from(part.blocks) * block))
 }
@@ -68,10 +63,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_line_tells_rooms_and_promises() {
+    fn a_line_has_quotas_and_targets() {
         let names = ["cc1".to_owned(), "ld".to_owned()];
         let part = PartRoom { app: 1, blocks: 3, target: Some(805_000), is_infeasible: true };
-        assert_eq!(words(&part, &names, 4096), "ld 12K, promised 80.5 %, out of reach");
+        assert_eq!(words(&part, &names, 4096), "ld 12K, target 80.5 % (infeasible)");
         assert_eq!(words(&PartRoom { app: 0, blocks: 1, ..PartRoom::default() }, &names, 4096), "cc1 4K");
     }
 }

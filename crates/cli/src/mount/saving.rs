@@ -23,7 +23,7 @@ pub(super) fn save(cache: &Arc<FileCache>, patience: Duration) -> Result<(), Fai
     let names: Vec<String> = unsaved.iter().take(NAMED).map(name).collect();
     let more = unsaved.len().saturating_sub(NAMED);
     let others = if more > 0 { format!(", and {more} others") } else { String::new() };
-    Err(Failure::Work(format!("what was written could not be saved and is lost{why}; {}{others}", names.join(", "))))
+    Err(Failure::Work(format!("delayed writes could not be saved and are lost{why}; {}{others}", names.join(", "))))
 }
 
 fn name(Unsaved { path, bytes }: &Unsaved) -> String {

@@ -93,9 +93,9 @@ fn stop(
     let unmounted = unmount();
     if let Err(error) = &unmounted {
         let limit = human::duration(patience.as_secs_f64());
-        let hint = if error.kind() == ErrorKind::ResourceBusy { ", something is open there" } else { "" };
+        let hint = if error.kind() == ErrorKind::ResourceBusy { ", files are open there" } else { "" };
         eprintln!(
-            "hotset: cannot unmount {shown} yet: {error}{hint}. Nothing more can be opened; it ends with the last close, after {limit}, or when \
+            "hotset: cannot unmount {shown} yet: {error}{hint}. No more files can be opened; it ends at the last close, after {limit}, or when \
              Ctrl-C is pressed or the signal sent again"
         );
     }
@@ -109,7 +109,7 @@ fn stop(
                 }
             }
             _ => {
-                eprintln!("hotset: {shown} ends while something is open there, which fails from now on");
+                eprintln!("hotset: {shown} ends while files are open there; they fail from now on");
                 break;
             }
         }
@@ -130,8 +130,8 @@ pub(super) fn explain_panics(source: &Path) {
         // Nobody may be there to hear it.
         let _ = writeln!(
             stderr(),
-            "hotset: this is a mistake in hotset; what asked for it fails, and if it was a request for files {shown} is served without a cache \
-             from now on: mount again to have one, and please report it"
+            "hotset: this is a bug in hotset; the current request fails, and if it was a file request, {shown} is served without a cache \
+             from now on; mount again to restore the cache, and please report the bug"
         );
     }));
 }

@@ -59,19 +59,20 @@ impl Ssd {
     /// There is a cache for it, and it is no part of what is served.
     pub fn check(&self, mount: &Mount, served: &Served) -> Result<(), Failure> {
         let Some(folder) = &self.ssd else { return Ok(()) };
-        let refused = |why: &str| Err(Failure::Usage(format!("--ssd is of no use with {why}: leave one of them out")));
+        let refused =
+            |why: &str| Err(Failure::Usage(format!("--ssd cannot be combined with {why}; remove one of them")));
         if mount.memory == 0 {
-            return refused("--memory 0, which passes everything through without a cache");
+            return refused("--memory 0, which disables the cache");
         }
         if let InFront::Steered = mount.mode {
-            return refused("--mode steered, where nothing is kept but the kernel's page cache");
+            return refused("--mode steered, which caches only in the page cache");
         }
         let full = full_path(folder);
         for (place, what) in [(served.source(), "source"), (Some(served.mountpoint()), "mountpoint")] {
             if let Some(place) = place.filter(|place| full.starts_with(place)) {
                 let (folder, place) = (folder.display(), place.display());
                 return Err(Failure::Usage(format!(
-                    "--ssd {folder} is in the {what} {place}, so the mount would serve what it keeps: choose a directory outside"
+                    "--ssd {folder} is in the {what} {place}, so the mount would serve its own cache; choose a directory outside"
                 )));
             }
         }

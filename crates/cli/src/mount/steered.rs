@@ -59,7 +59,7 @@ impl Prepared {
         check(&settings, Telling { rules: rules.clone(), naming: naming(policy, by) })?;
         let feed = feed(policy, block, false).map_err(|why| {
             Failure::Work(format!(
-                "--mode steered needs to hear from the kernel what is read, and {why}; --mode strict does without"
+                "--mode steered needs reports of reads from the kernel, but {why}; --mode strict does not need them"
             ))
         })?;
         let (tell, told) = channel();
@@ -116,7 +116,7 @@ fn steer(mut shown: Shown<Files>, asked: &AtomicBool) -> Option<Report> {
     while !asked.load(Ordering::Relaxed) {
         if let Err(error) = shown.step(STEP) {
             // The mount serves on, and the kernel keeps what it likes.
-            let _ = writeln!(stderr(), "hotset: {error}; the mount goes on without being steered");
+            let _ = writeln!(stderr(), "hotset: {error}; the mount continues without steering");
             shown.give_up(&error.to_string());
             return None;
         }

@@ -42,7 +42,7 @@ impl Served {
         ];
         if let Some((option, _)) = told.iter().find(|(_, given)| *given) {
             return Err(Failure::Usage(format!(
-                "{option} is of no use with a directory, only with a store such as s3://bucket/prefix: leave it out"
+                "{option} needs an object store such as s3://bucket/prefix; remove it for a directory"
             )));
         }
         let source = directory.as_deref().unwrap_or(&mount.source);
@@ -57,7 +57,7 @@ impl Served {
         let location = Location::parse_served(text).map_err(unfit)?;
         if location.is_web() && mount.writable {
             return Err(Failure::Usage(format!(
-                "--writable is of no use with {location}: files of web servers are read and not changed; leave it out"
+                "--writable: {location} is a web server, which is always read-only; remove the option"
             )));
         }
         let told = [
@@ -68,7 +68,7 @@ impl Served {
         ];
         if let Some((option, _)) = told.iter().find(|(_, given)| *given) {
             return Err(Failure::Usage(format!(
-                "{option} is of no use with {location}: it is for files of a directory; leave it out"
+                "{option} is not supported for {location}, only for directories; remove it"
             )));
         }
         let default = Limits::default();

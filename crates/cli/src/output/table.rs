@@ -248,13 +248,13 @@ pub(crate) fn applications(row: &Row) -> Table {
     let more: [AppFigure; 4] = [
         ("blocks", |app| app.room_blocks.map(|blocks| human::count(blocks.into()))),
         ("seconds", |app| app.finish_seconds.map(seconds)),
-        ("promised %", |app| app.promised.map(human::percent)),
-        ("promise", promise),
+        ("target %", |app| app.promised.map(human::percent)),
+        ("outcome", promise),
     ];
     let more: Vec<_> = more.into_iter().filter(|(_, of)| row.apps.iter().any(|app| of(app).is_some())).collect();
     let mut header = vec!["application", "references", "hit ratio %"];
     header.extend(more.iter().map(|(name, _)| name));
-    let words = header.iter().position(|&name| name == "promise").unwrap_or(header.len());
+    let words = header.iter().position(|&name| name == "outcome").unwrap_or(header.len());
     let mut table = numbers(&header, 1..words);
     for app in &row.apps {
         let counts = &app.counts;
@@ -279,9 +279,9 @@ fn promise(app: &Named) -> Option<String> {
     let why = match (app.needs_blocks, app.flagged) {
         (Some(needs), Some(true)) => format!(": needs {}, has {has}", human::counted(needs.into(), "block")),
         (Some(needs), _) => {
-            format!(": has {has}, and {} were taken to be enough", human::counted(needs.into(), "block"))
+            format!(": has {has}, {} assumed to be enough", human::counted(needs.into(), "block"))
         }
-        (None, Some(true)) => format!(": no size is known to do, has {has}"),
+        (None, Some(true)) => format!(": infeasible, has {has}"),
         (None, _) => String::new(),
     };
     Some(format!("missed{since}{why}"))

@@ -1,34 +1,34 @@
-//! What a proof has come to, in words.
+//! The result of a proof as text.
 
 use hotset_steer::{Gain, Proven, SHORTEST, TURNS, Verdict};
 
 use crate::output::human;
 
-/// Lines about what was gained, measured.
+/// Returns the lines of the result.
 pub(super) fn lines(proof: &Proven) -> Vec<String> {
     let Some(read) = proof.read else {
         return vec![format!(
-            "nothing is proved: no pair of phases, one steered and one not, was completed; a phase goes on until the kernel alone would have missed {TURNS} times what it holds, and for {} s at least",
+            "no result: no pair of phases was completed; run for longer (a phase takes {TURNS} turns of the cache, at least {} s)",
             TURNS * SHORTEST / 1_000_000_000
         )];
     };
     let verdict = match proof.verdict {
         Verdict::Gained => "steering gains here",
-        Verdict::Nothing => "nothing gained can be told, since the interval includes none",
+        Verdict::Nothing => "the difference is not significant",
         Verdict::Lost => "steering loses here",
-        Verdict::Unknown => "a single pair has no interval, so nothing is proved: let it run for longer",
+        Verdict::Unknown => "one pair has no confidence interval; run for longer",
     };
     let pairs = human::counted_as(proof.pairs as u64, "pair", "pairs");
     let mut lines = vec![format!(
-        "{pairs} of phases, one steered and one not: {} % of what was referenced had to be read with the kernel alone, {} % steered, {} points less: {verdict}",
+        "{pairs} of phases: read from storage per byte referenced: kernel alone {} %, steered {} %, {} points less; {verdict}",
         human::percent(read.kernel),
         human::percent(read.steered),
         difference(&read, 100.0),
     )];
     if let Some(waited) = proof.waited {
-        let whom = if proof.waited_by_group { "the group" } else { "somebody on this machine" };
+        let waiting = if proof.waited_by_group { "the group" } else { "processes of this machine" };
         lines.push(format!(
-            "{whom} waited for storage {:.2} s for each GiB referenced with the kernel alone, {:.2} s steered, {} s less",
+            "{waiting} waited for storage per GiB referenced: kernel alone {:.2} s, steered {:.2} s, {} s less",
             waited.kernel,
             waited.steered,
             difference(&waited, 1.0),
@@ -47,7 +47,7 @@ fn difference(gain: &Gain, scale: f64) -> String {
 mod tests {
     use super::*;
 
-    fn told(saved: f64, half: Option<f64>) -> String {
+    fn text_of(saved: f64, half: Option<f64>) -> String {
         let read = Gain { kernel: 1.0, steered: 1.0 - saved, saved, half };
         let proof = Proven {
             pairs: if half.is_some() { 4 } else { 1 },
@@ -61,12 +61,12 @@ mod tests {
     }
 
     #[test]
-    fn what_was_gained_is_said_plainly_and_what_was_not_too() {
-        let text = told(0.5, Some(0.013));
+    fn gains_losses_and_missing_results_are_stated() {
+        let text = text_of(0.5, Some(0.013));
         assert!(text.starts_with("4 pairs of phases") && text.contains("50.00 ± 1.30 (95 %) points less"), "{text}");
-        assert!(text.contains("steering gains here") && text.contains("somebody on this machine waited"), "{text}");
-        assert!(told(0.01, Some(0.013)).contains("the interval includes none"));
-        assert!(told(-0.5, Some(0.013)).contains("steering loses here"));
-        assert!(told(0.5, None).contains("1 pair of phases") && told(0.5, None).contains("let it run for longer"));
+        assert!(text.contains("steering gains here") && text.contains("processes of this machine waited"), "{text}");
+        assert!(text_of(0.01, Some(0.013)).contains("not significant"));
+        assert!(text_of(-0.5, Some(0.013)).contains("steering loses here"));
+        assert!(text_of(0.5, None).contains("1 pair of phases") && text_of(0.5, None).contains("run for longer"));
     }
 }

@@ -41,7 +41,7 @@ impl Asked {
     }
 }
 
-/// Steers until it is asked to end, or there is nothing left to steer.
+/// Steers until it is asked to end, or the control group is removed.
 pub(super) fn watch(mut shown: Shown, json: Option<&Path>) -> Result<(), Failure> {
     let asked = Asked::new()?;
     writeln!(
@@ -51,7 +51,7 @@ pub(super) fn watch(mut shown: Shown, json: Option<&Path>) -> Result<(), Failure
     )?;
     while asked.take().is_none() {
         if let Some(Over::GroupGone) = shown.step(STEP)? {
-            writeln!(stderr(), "hotset: the control group was removed, so there is nothing left to steer")?;
+            writeln!(stderr(), "hotset: the control group was removed; steering ends")?;
             break;
         }
     }
@@ -99,7 +99,7 @@ fn waiting(error: std::io::Error) -> Failure {
 fn give_up(shown: &mut Option<Shown>, why: &str) {
     shown.take().into_iter().for_each(|shown| shown.give_up(why));
     // The command may have taken the terminal with it.
-    let _ = writeln!(stderr(), "hotset: {why}; the command goes on without being steered");
+    let _ = writeln!(stderr(), "hotset: {why}; the command continues without steering");
 }
 
 /// A signal that was meant for all. Ctrl-C has reached the command already.

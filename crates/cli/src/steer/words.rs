@@ -1,11 +1,11 @@
-//! What was done, in words.
+//! The summary of a steering session as text.
 
 use hotset_steer::{PAGE, Report, State};
 
 use super::proved;
 use crate::output::human;
 
-/// Lines about what was done.
+/// Returns the lines of the summary.
 pub(crate) fn lines(report: &Report) -> Vec<String> {
     let counts = &report.counts;
     let pages = |pages: u64| human::bytes(pages * PAGE);
@@ -14,8 +14,8 @@ pub(crate) fn lines(report: &Report) -> Vec<String> {
         (true, _) => {
             format!("steered {} of {}", human::duration(report.seconds_steered), human::duration(report.seconds))
         }
-        (false, State::Resting) => format!("did not steer in {}, and rests", human::duration(report.seconds)),
-        (false, _) => format!("watched for {} and did not steer", human::duration(report.seconds)),
+        (false, State::Resting) => format!("did not steer in {}; resting", human::duration(report.seconds)),
+        (false, _) => format!("watched for {}, did not steer", human::duration(report.seconds)),
     };
     let mut lines = vec![
         format!("{did}: {}", report.reason),
@@ -27,7 +27,7 @@ pub(crate) fn lines(report: &Report) -> Vec<String> {
             of(counts.kernel_misses, counts.references),
         ),
         format!(
-            "{} came into the page cache, {} were dropped, {} were taken by the kernel though they were to stay, {} would not leave; events were {:.0} ms old at worst, {} were lost",
+            "{} read into the page cache, {} dropped, {} of resident blocks evicted by the kernel, {} could not be dropped; maximum event delay {:.0} ms, {} events lost",
             pages(counts.pages_read),
             pages(counts.pages_dropped),
             pages(counts.pages_taken),
@@ -38,7 +38,7 @@ pub(crate) fn lines(report: &Report) -> Vec<String> {
     ];
     if let Some(memory) = report.memory {
         lines.push(format!(
-            "the policy may hold {} of {}; {} of processor time",
+            "memory available to the policy: {} of {}; processor time {}",
             human::bytes(memory.policy),
             human::bytes(memory.kernel),
             human::duration(report.cpu_seconds),
@@ -47,24 +47,24 @@ pub(crate) fn lines(report: &Report) -> Vec<String> {
     lines.extend(report.proof.iter().flat_map(proved::lines));
     if report.files_unwatched > 0 {
         let left = human::counted(report.files_unwatched, "file");
-        lines.push(format!("{left} found no place in the kernel's table and were left to the kernel"));
+        lines.push(format!("{left} not steered: the kernel's table of watched files is full"));
     }
     if report.files_unasked > 0 {
         let left = human::counted(report.files_unasked, "file");
         lines.push(format!(
-            "of {left} of other users the kernel does not say what was in memory before, which stays until it is read: \
-             that needs root or CAP_FOWNER"
+            "{left} of other users: pages resident before the start are unknown and stay until read; root or \
+             CAP_FOWNER is needed to query them"
         ));
     }
     if report.files_late > 0 {
         let left = human::counted(report.files_late, "file");
-        lines.push(format!("there was no time to ask what was in memory of {left}, which stays until it is read"));
+        lines.push(format!("{left} not queried in time: pages resident before the start stay until read"));
     }
     if counts.failed > 0 {
         let failed = human::counted(counts.failed, "time");
         lines.push(format!(
-            "{failed} pages could not be dropped or fetched: the file was gone or another one, too many drops waited, \
-             or a right is missing"
+            "pages could not be dropped or prefetched {failed}: the file was deleted or replaced, too many drops were \
+             pending, or a capability is missing"
         ));
     }
     lines

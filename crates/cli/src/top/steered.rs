@@ -1,28 +1,28 @@
-//! What is steered, and what comes of it.
+//! The page of a steering session.
 
 use serde_json::Value;
 
 use super::figure;
 use crate::output::human;
 
-/// A page about what is steered.
+/// Returns the page for a status and the one before it.
 pub(super) fn page(now: &Value, before: &Value) -> String {
     let word = |key: &str| now[key].as_str().unwrap_or("?");
     let seconds = |key: &str| now[key].as_f64().unwrap_or(0.0);
     let pages = |key: &str| human::bytes(figure(now, key) * 4096);
     let mut lines = vec![match now["given_up"].as_str() {
-        Some(why) => format!("{}  GIVEN UP: {why}", word("policy")),
+        Some(why) => format!("{}  STOPPED: {why}", word("policy")),
         None => format!("{}  {}: {}", word("policy"), word("state"), word("reason")),
     }];
     lines.push(format!(
-        "{}  steered {} of {}  {} of processor time",
+        "{}  steered {} of {}  processor time {}",
         now["cgroup"].as_str().or(now["directories"][0].as_str()).unwrap_or("?"),
         human::duration(seconds("seconds_steered")),
         human::duration(seconds("seconds")),
         human::duration(seconds("cpu_seconds"))
     ));
     lines.push(format!(
-        "{} of {} blocks of {} held{}  resident {}  files {}",
+        "{} of {} blocks of {} resident{}  page cache {}  files {}",
         human::count(figure(now, "blocks_held")),
         human::count(figure(now, "blocks")),
         human::bytes(figure(now, "block_bytes")),
@@ -31,7 +31,7 @@ pub(super) fn page(now: &Value, before: &Value) -> String {
         human::count(figure(now, "files"))
     ));
     lines.push(format!(
-        "came in {}  dropped {}  taken by the kernel {}  fetched {}  to be dropped {} blocks  left to the kernel {}  failed {}",
+        "read {}  dropped {}  evicted by the kernel {}  prefetched {}  blocks to drop {}  not droppable {}  failed {}",
         pages("pages_read"),
         pages("pages_dropped"),
         pages("pages_taken"),
@@ -41,12 +41,12 @@ pub(super) fn page(now: &Value, before: &Value) -> String {
         human::count(figure(now, "failed"))
     ));
     lines.push(format!(
-        "events {:.1} ms old, {:.0} at worst  lost {}",
+        "event delay {:.1} ms, maximum {:.0} ms  lost {}",
         seconds("lag_mean") * 1e3,
         seconds("lag_worst") * 1e3,
         human::count(figure(now, "lost"))
     ));
-    lines.push(format!("{:<30} {:>14} {:>9}", "", "all", "lately"));
+    lines.push(format!("{:<30} {:>14} {:>9}", "", "all", "recent"));
     lines.push(format!("{:<30} {:>14}", "references", human::count(figure(now, "references"))));
     lines.push(missed(now, before, "missed by the policy", "misses"));
     lines.push(missed(now, before, "missed by the kernel's model", "kernel_misses"));
@@ -60,7 +60,7 @@ pub(super) fn page(now: &Value, before: &Value) -> String {
     lines.join("\n") + "\n"
 }
 
-/// The share of the references that was missed, in all and since the last look.
+/// Miss ratio since the start, and since the previous update.
 fn missed(now: &Value, before: &Value, title: &str, key: &str) -> String {
     let grown = |key: &str| figure(now, key).saturating_sub(figure(before, key));
     let all = share(figure(now, key), figure(now, "references"));
@@ -71,7 +71,7 @@ fn share(part: u64, all: u64) -> String {
     if all == 0 { "-".to_owned() } else { format!("{:.1} %", 100.0 * part as f64 / all as f64) }
 }
 
-/// How memory is divided.
+/// The memory of policy and kernel.
 fn division(memory: &Value) -> String {
     if !memory.is_object() {
         return String::new();
@@ -80,13 +80,13 @@ fn division(memory: &Value) -> String {
     format!("  policy {} of the kernel's {}  slack {}", of("policy"), of("kernel"), of("slack"))
 }
 
-/// What a proof has come to so far.
+/// The preliminary result of a proof.
 fn proved(proof: &Value) -> Option<String> {
     let gain = proof["read"].as_object()?;
     let of = |key: &str| gain.get(key).and_then(Value::as_f64).map(|share| 100.0 * share);
     let half = of("half").map_or(String::new(), |half| format!(" \u{b1} {half:.1}"));
     Some(format!(
-        "measured in {} pairs of phases: read {:.1} % alone, {:.1} % steered, {:.1}{half} points less ({})",
+        "measured in {} pairs of phases: read {:.1} % kernel alone, {:.1} % steered, {:.1}{half} points less ({})",
         figure(proof, "pairs"),
         of("kernel")?,
         of("steered")?,
@@ -102,7 +102,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_page_tells_state_misses_and_what_was_measured() {
+    fn a_page_has_state_misses_and_the_measured_gain() {
         let status = |references: u64, misses: u64| {
             json!({
                 "policy": "lirs", "state": "steering", "reason": "it pays", "cgroup": "/g", "references": references,
@@ -116,17 +116,19 @@ mod tests {
         let page = page(&status(200, 100), &status(100, 10));
         assert!(page.starts_with("lirs  steering: it pays\n/g  steered "), "{page}");
         assert!(
-            page.contains("1,900 of 2,000 blocks of 64K held  policy 134M of the kernel's 145M  slack 11M"),
+            page.contains("1,900 of 2,000 blocks of 64K resident  policy 134M of the kernel's 145M  slack 11M"),
             "{page}"
         );
         assert!(page.contains("missed by the policy                   50.0 %    90.0 %"), "{page}");
         assert!(page.contains("missed by the kernel's model          100.0 %   100.0 %"), "{page}");
         assert!(page.contains("app cc1                                25.0 %     0.0 %"), "{page}");
         assert!(
-            page.contains("in 4 pairs of phases: read 100.0 % alone, 50.0 % steered, 50.0 \u{b1} 1.0 points less"),
+            page.contains(
+                "in 4 pairs of phases: read 100.0 % kernel alone, 50.0 % steered, 50.0 \u{b1} 1.0 points less"
+            ),
             "{page}"
         );
         let given_up = json!({"policy": "lirs", "kernel_misses": 0, "given_up": "the control group was removed"});
-        assert!(super::page(&given_up, &Value::Null).starts_with("lirs  GIVEN UP: the control group was removed\n"));
+        assert!(super::page(&given_up, &Value::Null).starts_with("lirs  STOPPED: the control group was removed\n"));
     }
 }

@@ -4,7 +4,10 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use anyhow::{Context, Result};
 use syn::visit::{self, Visit};
-use syn::{Ident, ItemEnum, ItemStruct, ItemTrait, ItemType, ItemUnion, ReturnType, Signature, Type, Visibility};
+use syn::{
+    GenericArgument, Ident, ItemEnum, ItemStruct, ItemTrait, ItemType, ItemUnion, PathArguments, ReturnType, Signature,
+    Type, Visibility,
+};
 use xtask::SourceFile;
 
 use super::super::Finding;
@@ -111,10 +114,16 @@ impl<'ast> Visit<'ast> for Walk<'_> {
     }
 }
 
+/// True for `bool`, and for a `Result` of it.
 fn returns_bool(output: &ReturnType) -> bool {
-    match output {
-        ReturnType::Default => false,
-        ReturnType::Type(_, of) => matches!(&**of, Type::Path(path) if path.path.is_ident("bool")),
+    let ReturnType::Type(_, of) = output else { return false };
+    let Type::Path(path) = &**of else { return false };
+    let Some(last) = path.path.segments.last() else { return false };
+    match &last.arguments {
+        PathArguments::AngleBracketed(inner) if last.ident == "Result" => {
+            matches!(inner.args.first(), Some(GenericArgument::Type(Type::Path(of))) if of.path.is_ident("bool"))
+        }
+        _ => path.path.is_ident("bool"),
     }
 }
 
@@ -130,7 +139,7 @@ mod tests {
 
     #[test]
     fn predicates_return_bool() {
-        let text = "fn is_a(&self) -> bool { true }\nfn has_b() -> Option<u8> { None }\nfn island() {}\n";
+        let text = "fn is_a(&self) -> bool { true }\nfn has_b() -> Option<u8> { None }\nfn island() {}\nfn is_c() -> io::Result<bool> { Ok(true) }\n";
         assert_eq!(found(&[("crates/a/src/x.rs", &format!("impl A {{\n{text}}}"))]), ["crates/a/src/x.rs:3"]);
         assert_eq!(found(&[("crates/a/src/x.rs", "fn is_set(&mut self) {}")]), ["crates/a/src/x.rs:1"]);
     }
