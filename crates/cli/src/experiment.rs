@@ -3,6 +3,7 @@
 mod compare;
 mod elsewhere;
 mod file;
+mod least;
 mod measure;
 mod mixes;
 mod over_time;

@@ -53,6 +53,31 @@ fn mixes_are_made_as_they_run_and_applications_told_apart() {
 }
 
 #[test]
+fn the_least_size_that_keeps_promises_is_shown() {
+    let folder = Folder::new();
+    traces(&folder);
+    let mix = MIX.split("[[compare]]").next().unwrap();
+    let mix = mix.replace("applications = true", "measure = \"promises_kept\"");
+    let mix = mix.replace("name = \"both\"", "name = \"both\"\ngoals = \"loop=90%,scan=0%\"");
+    let mix = mix.replace("lru,qos(lru,prefetch=off,loop=90%,scan=0%)", "lru,qos(lru,prefetch=off,least=1)");
+    let cells = |sizes: &str| {
+        let file = folder.file("least.toml", mix.replace("30,400", sizes));
+        let shown = hotset(&["experiment", &file]).good().out;
+        let table =
+            shown.split_once("Least of the sizes at which a promise is kept").map(|(_, table)| table.to_owned());
+        let words =
+            |line: &str| line.split('|').map(str::trim).filter(|cell| !cell.is_empty()).collect::<Vec<_>>().join("; ");
+        table.map(|table| table.lines().filter(|line| line.contains("both")).map(words).collect::<Vec<_>>())
+    };
+    // Between two rounds of 20 blocks the scan reads 10 others, so one cache needs 30 blocks and a part 20.
+    let expected = ["both; loop 90.00 %; 160K; 100K", "both; scan 0.00 %; 60K; 60K", "both; all; 160K; 100K"];
+    assert_eq!(cells("15,25,40").unwrap(), expected);
+    let too_small = ["both; loop 90.00 %; -; -", "both; scan 0.00 %; 40K; 40K", "both; all; -; -"];
+    assert_eq!(cells("10,15").unwrap(), too_small);
+    assert!(cells("25").is_none(), "one size is no sweep");
+}
+
+#[test]
 fn an_experiment_may_have_a_disk() {
     let folder = Folder::new();
     traces(&folder);

@@ -7,6 +7,7 @@ use hotset_sim::results::SeriesRow;
 
 use super::compare::{Comparison, NO_GAIN, OnTrace};
 use super::file::{File, file_name, label};
+use super::least::least_sizes;
 use super::measure::Measure;
 use super::over_time::{fitted, heat, over_time};
 use super::row::AnyRow;
@@ -62,6 +63,9 @@ pub(super) fn show(
             let name = file_name(rows[0].trace());
             writeln!(out, "\n{name}: {what}\n\n{}", table(&grid(rows, file)))?;
         }
+    }
+    if let Some(lines) = least_sizes(traces, file) {
+        writeln!(out, "\nLeast of the sizes at which a promise is kept\n\n{}", table(&lines))?;
     }
     if !file.compare.is_empty() {
         writeln!(out, "{}", comparisons(file, compared))?;
@@ -145,7 +149,8 @@ fn at_one_size(traces: &[Vec<AnyRow>], file: &File) -> Option<Vec<Vec<String>>> 
     Some(lines)
 }
 
-fn size(row: &AnyRow) -> String {
+/// The size of a row's cache, in bytes where blocks have a size.
+pub(super) fn size(row: &AnyRow) -> String {
     row.size_bytes().map_or_else(|| human::count(row.size_blocks().into()), human::bytes)
 }
 
