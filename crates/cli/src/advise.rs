@@ -42,7 +42,7 @@ pub(crate) struct Advise {
     /// addresses. `FORMAT:PATH` names the format
     #[arg(required_unless_present = "command", value_name = "TRACE")]
     traces: Vec<PathBuf>,
-/// Program to record first, with its arguments: by BPF with mapped pages where permitted, otherwise by strace
+    /// Program to record first, with its arguments: by BPF with mapped pages where permitted, otherwise by strace
     #[arg(last = true, conflicts_with = "traces", value_name = "COMMAND")]
     command: Vec<OsString>,
     /// Memory that the cache has [default: the recommended size]

@@ -22,7 +22,7 @@ fn replay(lines: &[Line], policies: &str, sizes: &str, options: Options) -> Vec<
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("t.csv");
     std::fs::write(&path, csv(lines)).unwrap();
-    let open = || hotset_trace::open(Path::new(&path), &BUILTIN, &OpenOptions::default());
+    let open = || hotset_trace::open(Path::new(&path), BUILTIN, &OpenOptions::default());
     let sweep = Sweep { options, ..Sweep::parse(policies, sizes).unwrap() };
     match sweep.run("t", open, &Silent).unwrap().rows {
         Rows::Cache(rows) => rows,
@@ -104,7 +104,7 @@ fn the_curve_of_a_trace_that_expires_is_exact() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("t.csv");
     std::fs::write(&path, csv(&lines)).unwrap();
-    let open = || hotset_trace::open(&path, &BUILTIN, &OpenOptions::default());
+    let open = || hotset_trace::open(&path, BUILTIN, &OpenOptions::default());
     let drawn = Curves::parse("lru").unwrap().run("t", open, &Silent).unwrap();
     for capacity in [1, 3, 9, 30] {
         assert_eq!(drawn.lines[0].hits(capacity) as u64, by_the_book(&lines, capacity as usize), "{capacity}");
@@ -116,7 +116,7 @@ fn by_bytes(lines: &[Line], policies: &str) -> (Vec<Vec<BytePoint>>, Vec<Row>, V
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("t.csv");
     std::fs::write(&path, csv(lines)).unwrap();
-    let open = || hotset_trace::open(&path, &BUILTIN, &OpenOptions::default());
+    let open = || hotset_trace::open(&path, BUILTIN, &OpenOptions::default());
     let curves = Curves { points: Points::Some(12), ..Curves::parse(policies).unwrap() };
     let (drawn, _) = curves.run_bytes("t", open, &Silent).unwrap();
     let sizes: Vec<String> = drawn.bounds.iter().map(|bound| format!("{}B", bound.size)).collect();

@@ -18,7 +18,8 @@ pub(super) struct Recorded {
     _folder: TempDir,
 }
 
-/// Records a command by BPF with its mapped pages, else by strace. A command that fails ends the advice with its status.
+/// Records a command by BPF with its mapped pages, else by strace. If the command fails, so does the advice, with
+/// its status.
 pub(super) fn record(command: &[OsString]) -> Result<Recorded, Failure> {
     let folder = tempfile::Builder::new().prefix("hotset-advise-").tempdir();
     let folder = folder.map_err(|error| Failure::Work(format!("cannot make a directory for the trace: {error}")))?;

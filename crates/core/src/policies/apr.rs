@@ -9,8 +9,8 @@
 //!
 //! Paper: Lee, Seoul National University M.S. thesis 2020.
 //!
-//! Provenance: before scores were exact, an independent prototype of the same statement faulted as often within 3.6 % on
-//! four programs; it was not run again. The figures of the thesis are tests, and the slow model counts scores with
+//! Provenance: before scores were exact, an independent prototype of the same statement faulted as often within 3.6 %
+//! on four programs; it was not run again. The figures of the thesis are tests, and the slow model counts scores with
 //! integers of any length.
 //!
 //! Deviations and readings: an object is an allocation of at least `threshold` bytes; all other pages share one default

@@ -9,8 +9,8 @@
 //! Paper: Shin, Cho, Bahn, "A rendering buffer cache" (2020).
 //!
 //! Deviations and readings. The random area starts with 16 blocks, the paper's 64K, at most a tenth of the cache, unless
-//! `random` is given; of the rest 90% are for textures. Each area's room is at least one block; of two blocks T1 and C1
-//! have one each, a single one is T1's. A shadow holds as many blocks as its area's room leaves of the cache. A hit in
+//! `random` is given; of the rest 90% are for textures. Each area has at least one block; of two blocks T1 and C1 have
+//! one each, a single one is T1's. A shadow holds as many blocks as its area's room leaves of the cache. A hit in
 //! T2 takes room from C1, one in C2 or O2 from T1, `step` blocks (paper: not stated, here 1), or none at all if less
 //! than `min_frac` were left. A block may be in T2 and O2 at once: with `hits=first` only T2 counts. A block that is
 //! missed leaves all shadows and enters the area of its class, also one that O2 remembers: O1 takes only what T1 gives
@@ -27,7 +27,7 @@
 //! `shadow=literal` is the published rule, which forgets the block in T2 when it is hit in O1; `shadow=fixed` is the
 //! same with an O2 of 16 blocks. `adapt=off` keeps the first division and no shadows.
 //!
-//! The published rule for shadow hits counts them alike (`weight=step`). The paper also gives room by "the period of the
+//! The published rule for shadow hits counts them alike (`weight=step`). The paper also allots by "the period of the
 //! loops, which reflects the gain of the loop per unit time when it is cached", which is the default here
 //! (`weight=period`): a shadow hit moves `step` blocks if the loop of its area is the shortest of the three, and
 //! proportionally fewer if it is longer. The period of a loop is the mean time, in references, between two uses of a

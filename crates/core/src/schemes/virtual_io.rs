@@ -25,16 +25,16 @@
 //! without a request costs as much of a hit as the load is. So a run is mapped only if it hits more than that costs; it
 //! stays mapped until another one gains more than reading it costs; and `alpha` is the load: idle storage allows to
 //! follow at once, busy storage slowly. At full load only the head is mapped, which is P. Hosts that do not know the
-//! load refuse `quantum=auto`: simulations without a storage model, and live caches. `objective=fair` and `promise` move
-//! units for another goal than the sum of hits; the latter sees one unit ahead as the rest does, and no cliff behind.
+//! load refuse `quantum=auto`: simulations without a storage model, and live caches. `objective=fair` and `promise`
+//! move units for another goal than the sum of hits; the latter sees one unit ahead as the rest does, and no cliff behind.
 //!
 //! Where the mapped runs are not at the head this is a prefetcher: each reference beyond a run reads a block into it
 //! without a request (`fragment_reads`), and a new mapping reads what it holds (`allocation_reads`). Look at hit ratios
 //! and extra reads together: on a loop, misses become extra reads, one for one.
 //!
 //! Cost: that of P, and a look-up of a position and of the blocks at the borders that moved: O(log n), or a scan of
-//! counts that is as short. The end of a quantum costs O(n log n) for each queue of n units, on the path of a reference.
-//! Memory: that of P for the whole virtual queue, 24 bytes a block with LRU.
+//! counts that is as short. The end of a quantum costs O(n log n) for each queue of n units, on the path of a
+//! reference. Memory: that of P for the whole virtual queue, 24 bytes a block with LRU.
 //!
 //! When not to use it: where the disk is busy, since it saves waiting, not reading (but see `quantum=auto`); where hits
 //! are spread thin over the queue, it is P.

@@ -169,7 +169,7 @@ impl Advisor {
     /// The candidate with the least seconds in `at` blocks; today's policy unless another saves [`SAVED`] of them.
     /// `None` where seconds are unknown.
     fn quickest(&self, at: u32, replay: &Replay) -> Result<Option<PolicySpec>, SimError> {
-        let all = [&[self.today.clone()], &self.candidates[..]].concat();
+        let all: Vec<PolicySpec> = std::iter::once(&self.today).chain(&self.candidates).cloned().collect();
         let rows = replay.rows(&all, blocks(&[at])?, Some(self.clock()))?;
         let seconds = |policy: &PolicySpec| {
             let row = rows.iter().find(|row| row.policy == policy.to_string());

@@ -301,7 +301,8 @@ mod tests {
     fn the_bound_takes_the_cheapest_reuses_first() {
         let trace = References::from_ids(vec![0, 1, 1, 1, 0]).with_sizes(vec![10, 1, 1, 1, 10]);
         let points = bounds(&trace, &[1, 9, 10]);
-        // Of 5, 45 and 50 byte-references the small reuses take 2; the large one fits into 10 bytes alone, and takes 40.
+        // Of 5, 45 and 50 byte-references the small reuses take 2; the large one fits into 10 bytes alone, and takes
+        // 40.
         let found: Vec<(u64, u64)> = points.iter().map(|point| (point.hits, point.bytes_hit)).collect();
         assert_eq!(found, [(2, 2), (2, 2), (3, 12)]);
         let tight = References::from_ids(vec![0, 1, 1, 0]).with_sizes(vec![3, 1, 1, 3]);

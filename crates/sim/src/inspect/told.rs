@@ -25,7 +25,7 @@ impl<'a> Told<'a> {
     }
 }
 
-/// What was chosen of a trace, which tells operations or not. What becomes of deleted and expired blocks matters to caches alone.
+/// Selection of a trace with or without operations. Effects of deletion and expiry concern caches alone.
 pub fn choice(selection: &Selection, options: &Options, has_ops: bool) -> Choice {
     Choice { deletes: None, ttl: None, ..Choice::new(selection, options, has_ops) }
 }

@@ -87,8 +87,8 @@ impl Selection {
         matches!(self.warmup, Some(Warmup::Share(_)))
     }
 
-    /// What is chosen of the trace `name`, which `open` opens: twice if [its length must be
-    /// known](Selection::needs_length). Its objects expire as `options` say. A trace of memory has no requests to choose
+    /// Opens the selected requests of the trace `name` by `open`: twice if [its length is
+    /// needed](Selection::needs_length). Its objects expire as `options` say. A trace of memory has no requests to choose
     /// from.
     pub fn open(
         &self,

@@ -124,7 +124,7 @@ impl BlockEncoder {
         Ok(BlockEncoder { columns: Encoder::new()?, values: Vec::new(), files: Vec::new(), lengths: Vec::new() })
     }
 
-    /// The content of a section of the requests of `batch`, the first of which has number `first`. Their file sizes are all told.
+    /// Section with the requests of `batch`, whose first request has number `first`. All their file sizes are announced.
     pub(super) fn encode(&mut self, first: u64, batch: &Batch) -> std::io::Result<Vec<u8>> {
         let requests = &batch.requests;
         self.files.clear();
