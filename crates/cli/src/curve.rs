@@ -90,10 +90,16 @@ impl From<Told> for Metric {
     }
 }
 
+/// Policies drawn by default. OPT is not optimal over bytes.
+fn default_policies(over_bytes: bool) -> &'static str {
+    const POLICIES: &str = "lru,opt";
+    if over_bytes { POLICIES.trim_end_matches(",opt") } else { POLICIES }
+}
+
 impl Curve {
     pub(crate) fn run(self, typed: &str) -> Result<(), Failure> {
         self.results.check(None)?;
-        let policy = self.policy.as_deref().unwrap_or(if self.bytes { "lru" } else { "lru,opt" });
+        let policy = self.policy.as_deref().unwrap_or_else(|| default_policies(self.bytes));
         let policies = PolicySpec::parse_list(policy).map_err(|error| Failure::spec("--policy", policy, &error))?;
         let name = self.trace.path.display().to_string();
         let page = self.report.prepare(std::slice::from_ref(&self.trace.path))?;

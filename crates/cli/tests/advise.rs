@@ -248,7 +248,7 @@ fn a_command_is_recorded_first_and_leaves_nothing_behind() {
         line.env("TMPDIR", temporary.path(""));
         line
     });
-    // What was just written is in the page cache; a recording by strace does not show that.
+    // The file was just written, so it is in the page cache; a recording by strace does not show that.
     let is_advice = run.out.contains("came from the page cache") || run.out.contains("Memory: ");
     assert!(run.status == 0 && is_advice, "{run:?}");
     assert_eq!(temporary.names(), [""; 0], "{run:?}");

@@ -74,7 +74,7 @@ fn the_least_size_that_keeps_promises_is_shown() {
     assert_eq!(cells("15,25,40").unwrap(), expected);
     let too_small = ["both; loop 90.00 %; -; -", "both; scan 0.00 %; 40K; 40K", "both; all; -; -"];
     assert_eq!(cells("10,15").unwrap(), too_small);
-    assert!(cells("25").is_none(), "one size is no sweep");
+    assert!(cells("25").is_none(), "a sweep has two sizes or more");
 }
 
 #[test]

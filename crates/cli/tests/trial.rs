@@ -1,4 +1,4 @@
-//! `hotset try` as its users meet it. What is measured needs root and control groups with memory.
+//! `hotset try` as users meet it. Measurements need root and control groups with memory.
 
 mod support;
 

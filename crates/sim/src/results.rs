@@ -35,7 +35,7 @@ pub struct Row {
     pub block_bytes: Option<u64>,
     /// Seed of the policy's random numbers.
     pub seed: u64,
-    /// What was chosen of the trace, and how it was counted.
+    /// Selected requests and the way of counting.
     #[serde(flatten)]
     pub choice: Choice,
     /// The counts over what is counted.

@@ -106,7 +106,7 @@ fn a_texture_goes_through_the_random_area_and_is_remembered_once() {
         assert_eq!(cache.render.room(), room, "{shadow}");
     }
 
-    // T2 has room for two.
+    // T2 has two blocks.
     let mut cache = six_textures("render");
     cache.texture(7);
     assert_eq!((&*cache.seen.evicted, &*cache.seen.forgotten), (&[4, 5][..], &[4][..]));

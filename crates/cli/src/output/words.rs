@@ -29,10 +29,10 @@ pub(crate) fn named(trace: &str, choice: &Choice) -> String {
     }
 }
 
-/// What is worth telling of the rows of one trace, by `metric`: how far the best policy is ahead of LRU (of the worst
-/// policy, where LRU is not among them) at the middle one of the sizes, which nobody has chosen for its figures, how
-/// far that is from the bound, what LRU would need for as much, and who is best most often. Repeats are left out: they
-/// hit in any cache. The sentences speak of hits, so there is none beside misses.
+/// Summarises the rows of one trace. At the middle size, so that the choice favours no policy: the lead of the best
+/// policy over LRU (over the worst policy, if LRU is missing), its distance from the bound, and the size at which LRU
+/// hits as much. Also the policy that is best at most sizes. Repeats are excluded: they hit in any cache. `None` for
+/// `metric` misses, as the sentences are about hits.
 pub(crate) fn summary(rows: &[Row], metric: Metric) -> Option<String> {
     if metric == Metric::Misses {
         return None;

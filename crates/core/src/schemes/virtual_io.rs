@@ -26,7 +26,8 @@
 //! stays mapped until another one gains more than reading it costs; and `alpha` is the load: idle storage allows to
 //! follow at once, busy storage slowly. At full load only the head is mapped, which is P. Hosts that do not know the
 //! load refuse `quantum=auto`: simulations without a storage model, and live caches. `objective=fair` and `promise`
-//! move units for another goal than the sum of hits; the latter sees one unit ahead as the rest does, and no cliff behind.
+//! move units for another goal than the sum of hits; the latter sees one unit ahead as the rest does, and no cliff
+//! behind.
 //!
 //! Where the mapped runs are not at the head this is a prefetcher: each reference beyond a run reads a block into it
 //! without a request (`fragment_reads`), and a new mapping reads what it holds (`allocation_reads`). Look at hit ratios

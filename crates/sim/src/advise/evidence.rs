@@ -71,7 +71,7 @@ impl Evidence {
         }
     }
 
-    /// What can be said before any figure; `None` if figures are worth having.
+    /// Finding that needs no figures; `None` if the trace is worth simulating.
     pub(super) fn finding(&self, has_memory: bool) -> Option<Finding> {
         if !has_memory && self.cached.is_some_and(|cached| cached >= SERVED) {
             return Some(Finding::FromMemory);

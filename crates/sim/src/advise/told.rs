@@ -12,7 +12,7 @@ pub struct Advice {
     pub version: u32,
     /// The trace as the user named it.
     pub trace: String,
-    /// What was chosen of it, and how it was counted.
+    /// Selected requests and the way of counting.
     #[serde(flatten)]
     pub choice: Choice,
     /// What the recording shows beside its references.

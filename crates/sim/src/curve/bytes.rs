@@ -14,7 +14,7 @@
 //!
 //! Cost: LRU O(log n) a reference, the bound a sort. Memory: 12 bytes an object and 16 a position, 24 bytes a reuse.
 
-use hotset_core::policy::PolicySpec;
+use hotset_core::policy::{OnePass, PolicySpec};
 use rayon::prelude::*;
 
 use crate::references::References;
@@ -260,9 +260,9 @@ fn reuses(trace: &References) -> Vec<Reuse> {
     reuses
 }
 
-/// True if the policy is LRU as one pass counts it.
+/// True if one pass gives the hits of the policy at every size.
 pub(super) fn is_lru(policy: &PolicySpec) -> bool {
-    policy.to_string() == "lru"
+    policy.entry().asks.one_pass() == Some(OnePass::LastUse)
 }
 
 #[cfg(test)]

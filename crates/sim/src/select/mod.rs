@@ -87,9 +87,9 @@ impl Selection {
         matches!(self.warmup, Some(Warmup::Share(_)))
     }
 
-    /// Opens the selected requests of the trace `name` by `open`: twice if [its length is
-    /// needed](Selection::needs_length). Its objects expire as `options` say. A trace of memory has no requests to choose
-    /// from.
+    /// Opens the selected requests of the trace `name` by `open`, twice if [its length is
+    /// needed](Selection::needs_length). Its objects expire as `options` say. A trace of memory has no
+    /// requests to choose from.
     pub fn open(
         &self,
         name: &str,

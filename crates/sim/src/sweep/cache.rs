@@ -63,7 +63,7 @@ impl Sweep {
         Ok(swept)
     }
 
-    /// The same without the policies that cannot be measured in bytes of objects; the observer is told their names.
+    /// The same without the policies that cannot be measured in bytes of objects. Reports their names to `observer`.
     fn able_in_bytes(&self, name: &str, observer: &dyn Observer) -> Sweep {
         let is_able = |policy: &&PolicySpec| grid::refused_in_bytes(policy.entry(), &self.args(policy, None)).is_none();
         let (able, left_out): (Vec<&PolicySpec>, Vec<&PolicySpec>) = self.policies.iter().partition(is_able);

@@ -25,7 +25,7 @@ use crate::select::Selection;
 
 pub use driven::Driven;
 
-/// Sizes where nobody gives any, each of at least one block.
+/// Default sizes, each of at least one block.
 pub const SIZES: &str = "2%,5%,10%,20%,40%,80%";
 
 /// The sizes of a text as `--size` has it, or [`SIZES`].

@@ -419,8 +419,8 @@ impl VirtualIo {
 }
 
 impl VirtualIo {
-    /// The best of all choices; of equal ones that which moves least, then that which a table from the first queue on
-    /// finds first.
+    /// The best of all choices; of equal ones the one with the fewest moves, then the one that a table from the first
+    /// queue on finds first.
     fn best_changes(&self) -> Vec<isize> {
         let count = self.queues.len() as u32;
         let mut best: Option<(f64, usize, Vec<usize>, Vec<isize>)> = None;

@@ -1,4 +1,4 @@
-//! What columns of bare integers can be: formats that hold nothing else are told apart by what the columns do.
+//! Formats that columns of bare integers can have, distinguished by the behaviour of the columns.
 
 use std::collections::HashMap;
 

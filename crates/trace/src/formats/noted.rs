@@ -14,7 +14,7 @@ pub(super) struct Noted {
 }
 
 impl Noted {
-    /// Counts what `reader` gives, where that can tell of such requests.
+    /// Counts the requests of `reader`, if its format can have such requests.
     pub(super) fn around(reader: Box<dyn TraceReader>) -> Box<dyn TraceReader> {
         let meta = reader.meta();
         match meta.addressing == Addressing::Objects || meta.format == "csv" {

@@ -124,7 +124,7 @@ impl BlockEncoder {
         Ok(BlockEncoder { columns: Encoder::new()?, values: Vec::new(), files: Vec::new(), lengths: Vec::new() })
     }
 
-    /// Section with the requests of `batch`, whose first request has number `first`. All their file sizes are announced.
+    /// Encodes the requests of `batch`, whose first request has number `first`. File sizes are known.
     pub(super) fn encode(&mut self, first: u64, batch: &Batch) -> std::io::Result<Vec<u8>> {
         let requests = &batch.requests;
         self.files.clear();

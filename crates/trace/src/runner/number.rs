@@ -31,8 +31,7 @@ pub fn whole_in_any_notation(text: &[u8]) -> Option<u64> {
     shifted(&digits, exponent, false)
 }
 
-/// A decimal number of a unit of `10^places` nanoseconds in any notation, in nanoseconds; what is smaller than a
-/// nanosecond is cut.
+/// A decimal number of a unit of `10^places` nanoseconds in any notation, in nanoseconds, rounded down.
 #[cold]
 pub fn scaled_in_any_notation(text: &[u8], places: usize) -> Option<u64> {
     let (digits, exponent) = decimal(text)?;
@@ -88,7 +87,7 @@ pub fn seconds(text: &[u8]) -> Option<u64> {
     scaled(text, 9)
 }
 
-/// A decimal number of a unit of `10^places` nanoseconds, in nanoseconds; what is smaller than a nanosecond is cut.
+/// A decimal number of a unit of `10^places` nanoseconds, in nanoseconds, rounded down.
 #[inline]
 pub fn scaled(text: &[u8], places: usize) -> Option<u64> {
     let (value, length) = scaled_at(text, 0, places);

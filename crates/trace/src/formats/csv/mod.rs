@@ -213,7 +213,7 @@ impl Csv {
         Ok(())
     }
 
-    /// Reads a field that is no number.
+    /// Reads a field that is not a number.
     #[inline]
     fn word(&mut self, role: Role, word: &[u8], row: &mut Row) -> Result<(), Malformed> {
         match role {
@@ -264,7 +264,7 @@ impl Csv {
             kind = kind.or(Some(file.kind));
         }
         request.kind = touched(row.op, kind.unwrap_or_default()) as u8;
-        // Where the size of the value is not told, that of the key alone is no size.
+        // The size of the key alone does not count as a size.
         let is_told = row.length > 0 || !self.has_length || row.op == Op::Write;
         let length = if is_told { row.length.saturating_add(row.extra) } else { 0 };
         let one = Pending { request, length, file_size: row.file_size, ttl: row.ttl };

@@ -19,7 +19,7 @@ pub(super) enum Role {
     File,
     /// The first byte, in units of `unit` bytes.
     Offset { unit: u32 },
-    /// The bytes, in units of `unit` bytes; -1 tells of a failed call.
+    /// The bytes, in units of `unit` bytes; -1 marks a failed call.
     Length { unit: u32 },
     /// Bytes that are added to the length where that is known, such as those of a key.
     Extra,
@@ -31,7 +31,7 @@ pub(super) enum Role {
     Id,
     /// The object's id, a name even where all are digits.
     Name,
-    /// How many times in a row the request is made.
+    /// Number of consecutive repetitions of the request.
     Repeat,
     /// The time to live that the request gives its object, in units of `unit` nanoseconds; 0 or nothing for none.
     Ttl { unit: u32 },
@@ -155,7 +155,7 @@ const ROLES: &[(&[&str], Role)] = &[
     (&["ttlms"], Role::Ttl { unit: 1_000_000 }),
 ];
 
-/// Names of columns that tell nothing about what is cached: what came of the request, and who else saw it.
+/// Columns that do not affect caching: outcomes of the request, and other observers.
 const IDLE: [&str; 17] = [
     "response",
     "responsetime",
@@ -176,7 +176,7 @@ const IDLE: [&str; 17] = [
     "index",
 ];
 
-/// Words of names that speak of something that decides what is cached.
+/// Words of names of columns that may affect caching.
 const VITAL: [&str; 47] = [
     "op",
     "ops",
@@ -272,7 +272,7 @@ pub(super) fn role_of_user(name: &str) -> Option<Role> {
     }
 }
 
-/// True if an unknown name speaks of an operation, a device, a count, a size or a unit.
+/// True if an unknown name may mean an operation, a device, a count, a size or a unit.
 pub(super) fn is_vital(name: &str) -> bool {
     words(name).iter().any(|word| VITAL.contains(&word.as_str()) || VITAL.contains(&word.trim_end_matches('s')))
         || VITAL.contains(&squeezed(name).as_str())
