@@ -8,7 +8,7 @@ const SHOWN: [(&str, &[&str]); 8] = [
     ("curve", &["policy", "sample", "points", "block", "maps", "app", "ops", "csv", "report"]),
     ("import", &["output", "format", "columns", "app", "ops"]),
     ("inspect", &["by", "top", "block", "app", "file", "report", "json"]),
-    ("mount", &["memory", "policy", "block", "mode", "staleness", "write_back", "writable", "record", "listen", "ssd"]),
+    ("mount", &["memory", "policy", "block", "mode", "staleness", "write-back", "writable", "record", "listen", "ssd"]),
     ("record", &["output", "via", "pid", "service", "limit", "memory"]),
     (
         "simulate",
@@ -26,7 +26,7 @@ pub(crate) fn shorten(command: Command) -> Command {
             let examples = subcommand.get_after_help().map(ToString::to_string).unwrap_or_default();
             subcommand
                 .mut_args(|argument| {
-                    let is_shown = argument.is_positional() || shown.contains(&argument.get_id().as_str());
+                    let is_shown = argument.is_positional() || argument.get_long().is_some_and(|long| shown.contains(&long));
                     argument.hide_short_help(!is_shown)
                 })
                 .after_help(MORE)
@@ -47,8 +47,8 @@ mod tests {
         for (name, shown) in SHOWN {
             let mut command = crate::command();
             let subcommand = command.find_subcommand_mut(name).unwrap();
-            for id in shown {
-                assert!(subcommand.get_arguments().any(|argument| argument.get_id() == id), "{name} {id}");
+            for long in shown {
+                assert!(subcommand.get_arguments().any(|argument| argument.get_long() == Some(long)), "{name} {long}");
             }
             let help = subcommand.render_help().to_string();
             assert!(help.lines().count() <= SCREEN, "{name}: {} lines\n{help}", help.lines().count());

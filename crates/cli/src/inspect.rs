@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use clap::{Args, ValueEnum};
 use hotset_results::write_json;
 use hotset_sim::inspect::{self, By, Pattern, Ranking, Told};
+use hotset_sim::results::Choice;
 use hotset_sim::{Options, Ttl};
 use serde::Serialize;
 
@@ -116,6 +117,7 @@ impl Inspect {
             page.write(typed, Content { inspection: told, pattern, reading })?;
         }
         if self.json.as_deref() != Some(Path::new("-")) {
+            let choice = Choice { format: inspection.format, ..choice };
             page::write(&mut stdout().lock(), &words::named(&name, &choice), &inspection)?;
             stdout().flush()?;
         }

@@ -56,7 +56,7 @@ fn what_cannot_be_divided_is_refused_in_a_sentence() {
         (&trace, "qos(lru,hit_time=10ms)", "expected a miss_time above the hit_time"),
         (&trace, "equal(opt,prefetch=off)", "equal cannot be put around opt"),
         (&trace, "shared(opt)", "shared must know the future, which reading ahead changes: give prefetch=off"),
-        (&ids, "qos(lru,interval=2s)", "the trace has no times: give a number of references, such as interval=10000"),
+        (&ids, "qos(lru,interval=2s)", "the trace has no times; give a number of references, such as interval=10000"),
     ];
     for (trace, policy, message) in cases {
         let run = hotset(&["simulate", trace, "-p", policy, "-s", "10"]);

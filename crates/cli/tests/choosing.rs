@@ -110,11 +110,11 @@ fn the_heading_tells_what_was_chosen() {
     let trace = folder.file("t.csv", csv());
     let more = ["--exclude", "1", "--warmup", "10s", "--count-only", "ops=reads"];
     let out = hotset(&[&["simulate", &trace, "-p", "lru", "-s", "64"], &more[..]].concat()).good().out;
-    assert!(out.contains("t.csv [only exclude=1; warm-up 10s; counted ops=reads]: "), "{out}");
+    assert!(out.contains("t.csv (csv) [only exclude=1; warm-up 10s; counted ops=reads]: "), "{out}");
     let out = hotset(&["inspect", &trace, "--ops", "writes"]).good().out;
-    assert!(out.contains("t.csv [only ops=writes] (csv)"), "{out}");
+    assert!(out.contains("t.csv (csv) [only ops=writes]"), "{out}");
     let out = hotset(&["curve", &trace, "--maps", "all"]).good().out;
-    assert!(out.contains("t.csv [mapped ranges as reads]: "), "{out}");
+    assert!(out.contains("t.csv (csv) [mapped ranges as reads]: "), "{out}");
 }
 
 #[test]

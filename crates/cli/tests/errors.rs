@@ -179,7 +179,7 @@ fn programs_that_cannot_be_recorded() {
 
 #[test]
 fn standard_input_is_named_in_errors() {
-    let run = hotset_fed(&["inspect", "-", "--format", "ids"], b"1\nx\n");
+    let run = hotset_fed(&["inspect", "-", "--format", "arc"], b"1 1 0 0\nx\n");
     assert_eq!(run.status, 1);
     assert!(run.err.contains("-, line 2"), "{}", run.err);
     assert!(hotset_fed(&["inspect", "-"], b"").err.contains("empty"));

@@ -89,7 +89,7 @@ fn promises_are_kept_changed_and_shown_while_applications_come() {
     let rooms: u64 = now["apps"].as_array().unwrap().iter().filter_map(|app| app["room_bytes"].as_u64()).sum();
     assert!(rooms == 256 << 10 && now["repartitions"].as_u64().unwrap() >= 3, "{now}");
     let top = hotset(&["top", "--once", mount.at("").to_str().unwrap()]).good().out;
-    assert!(top.contains("promised 30.0 %: met") && top.contains("app cat"), "{top}");
+    assert!(top.contains("target 30.0 %: met") && top.contains("app cat"), "{top}");
 
     // What cannot be changes nothing.
     for (words, expected) in [

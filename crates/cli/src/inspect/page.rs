@@ -18,7 +18,7 @@ const BAR: usize = 30;
 
 /// Writes all that applies to the trace, or the ranking that was asked for.
 pub(super) fn write(out: &mut impl Write, name: &str, seen: &Inspection) -> io::Result<()> {
-    writeln!(out, "{} ({})\n", paint(&human::name(name, 200), Role::Heading), seen.format)?;
+    writeln!(out, "{}\n", paint(&human::name(name, 200), Role::Heading))?;
     summary(out, seen)?;
     if let Some(RankedBy { by, groups: Ranked { total, top } }) = &seen.ranked {
         let title = title(&format!("By {}", by.name()), top.len(), *total);
