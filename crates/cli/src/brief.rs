@@ -26,7 +26,8 @@ pub(crate) fn shorten(command: Command) -> Command {
             let examples = subcommand.get_after_help().map(ToString::to_string).unwrap_or_default();
             subcommand
                 .mut_args(|argument| {
-                    let is_shown = argument.is_positional() || argument.get_long().is_some_and(|long| shown.contains(&long));
+                    let is_shown =
+                        argument.is_positional() || argument.get_long().is_some_and(|long| shown.contains(&long));
                     argument.hide_short_help(!is_shown)
                 })
                 .after_help(MORE)

@@ -82,8 +82,8 @@ fn what_was_asked_and_what_was_known_is_shown() {
     assert_eq!((number("opens", "asked"), number("opens", "known")), (1, 4), "{told}");
     assert_eq!(number("names", "asked"), 1, "{told}");
     let page = ask(&mount, &["top", "--once"]).out;
-    let line = page.lines().find(|line| line.starts_with("names and attributes")).unwrap_or_else(|| panic!("{page}"));
-    assert!(line.contains("known") && line.contains("asked"), "{line}");
+    let line = page.lines().find(|line| line.starts_with("metadata cached")).unwrap_or_else(|| panic!("{page}"));
+    assert!(line.contains("asked") && line.contains("files cached"), "{line}");
     mount.stop();
 }
 

@@ -47,7 +47,7 @@ fn what_makes_no_sense_is_refused_in_a_sentence() {
     assert!(refused(&[]).contains("no directories; give one or more"));
     assert!(refused(&[&here]).contains("no control group; give --cgroup"));
     assert!(refused(&[&here, "--", "true"]).contains("expected --memory SIZE, such as --memory 512M"));
-    assert!(refused(&[&file, "--memory", "64M", "--", "true"]).contains("is no directory"));
+    assert!(refused(&[&file, "--memory", "64M", "--", "true"]).contains("is not a directory"));
     assert!(refused(&[&here, "--policy", "lirz", "--memory", "64M", "--", "true"]).contains("did you mean lirs?"));
     let both = ["--always", "--prove", "--memory", "64M", "--", "true"];
     assert!(refused(&[&[&here[..]], &both[..]].concat()).contains("cannot be used with"));
@@ -553,7 +553,7 @@ fn the_rights_that_the_guide_names_suffice_and_none_can_be_left_out() {
     }
     let (told, said) = with(&left_out("+fowner"), false).unwrap();
     assert_eq!(figure(&told, "files_unasked"), 1, "{told}");
-    assert!(said.contains("that needs root or CAP_FOWNER"), "{said}");
+    assert!(said.contains("root or CAP_FOWNER is needed"), "{said}");
     // Pages of others' mappings are another matter.
     let (told, said) = with(&files, true).unwrap();
     if figure(&told, "references") > 0 {

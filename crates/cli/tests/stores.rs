@@ -83,7 +83,7 @@ fn a_store_is_mounted_recorded_and_nobody_sees_a_secret() {
     let told: serde_json::Value = serde_json::from_str(&status.out).unwrap();
     assert!(told["store"]["reads"].as_u64() > Some(20) && told["store"]["hedges"].is_u64(), "{told}");
     let top = hotset(&["top", &at, "--once"]).good();
-    assert!(top.out.lines().any(|line| line.starts_with("store reads ") && line.contains("hedged")), "{top:?}");
+    assert!(top.out.lines().any(|line| line.starts_with("object store reads ") && line.contains("hedged")), "{top:?}");
     check_has_no_secrets("the table of mounts", &fs::read("/proc/self/mountinfo").unwrap());
     assert!(String::from_utf8_lossy(&fs::read("/proc/self/mounts").unwrap()).contains("s3://bucket/shots "));
     let said = stop(child);
