@@ -51,8 +51,10 @@ impl Import {
         let destination = Destination::new(&self.output, &self.inputs)?;
         let opener = self.read.opener()?;
         let selection = self.filter.selection()?;
-        // Times to live stay with the requests; the command that replays the trace expires objects.
-        let options = Options { ttl: Ttl::Ignore, ..Options::default() };
+        // Times to live stay with the requests; the command that replays the trace expires objects. Sizes are filled
+        // in where the request that gives one may be left out.
+        let keep_sizes = !selection.is_everything();
+        let options = Options { ttl: Ttl::Ignore, keep_sizes, ..Options::default() };
         let open = |path: &Path| select::select(&opener, path, &selection, &options);
         let mut first = open(&self.inputs[0])?;
         if first.reader.memory().is_some() {

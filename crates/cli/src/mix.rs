@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use clap::{Args, ValueEnum};
 use hotset_core::spec::Value;
 use hotset_sim::select::{Selected, Selection};
-use hotset_sim::{Options, Progress, SimError};
+use hotset_sim::{Completed, Options, Progress, SimError};
 use hotset_trace::error::Place;
 use hotset_trace::mix::{self, Mix, Order, Part};
 use hotset_trace::native::{Header, Writer};
@@ -129,7 +129,9 @@ pub(crate) fn chosen(path: &Path, opener: &Opener, selection: &Selection) -> mix
             return Ok(reader);
         }
         let refused = |error: SimError| TraceError::new(&path, Place::File, error.to_string());
-        Ok(Box::new(Selected::new(reader, &selection, &Options::default()).map_err(refused)?))
+        let options = Options { keep_sizes: true, ..Options::default() };
+        let completed = Completed::new(reader, &options);
+        Ok(Box::new(Selected::new(completed, &selection, &options).map_err(refused)?))
     })
 }
 

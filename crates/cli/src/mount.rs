@@ -57,7 +57,7 @@ pub(crate) struct Mount {
     mountpoint: PathBuf,
     /// Memory for cached blocks (hard limit); 0 disables the cache. With --mode steered, the share of the page cache
     /// that the policy may use
-    #[arg(long, value_name = "SIZE", value_parser = Value::bytes, help_heading = "Cache")]
+    #[arg(long, value_name = "SIZE", value_parser = Value::capacity, help_heading = "Cache")]
     memory: u64,
     /// Policy, e.g. arc, render, s3-fifo(small=5%) (see `hotset policies`); auto adapts to the workload
     #[arg(short, long, value_name = "SPEC", default_value = "auto", help_heading = "Cache")]
@@ -319,7 +319,7 @@ fn parse_age(text: &str) -> Result<Duration, String> {
 /// Bytes a second, of which a block takes seconds at most.
 fn parse_bandwidth(text: &str) -> Result<u64, String> {
     const LEAST: u64 = 64 << 10;
-    Value::bytes(text)
+    Value::capacity(text)
         .ok()
         .filter(|&bytes| bytes >= LEAST)
         .ok_or_else(|| format!("{text:?} is not a valid rate; expected bytes per second, at least 64K, such as 50M"))

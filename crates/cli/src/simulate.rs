@@ -39,7 +39,7 @@ Examples:
   Every policy over a range of sizes, as CSV:
     hotset simulate OLTP.lis.zst -p all -s 1%..50%*2 --csv results.csv
   A CSV trace without a header:
-    hotset simulate trace.csv --columns time,id,size -p sieve -s 1000,10000
+    hotset simulate trace.csv --columns time,id,size -p sieve -s '1000,10000 blocks'
   An HTML report:
     hotset simulate app.hst -p lru,opt -s 1%..100%*1.5 --report app.html
   Partitioned caches, with estimated times:
@@ -57,7 +57,7 @@ pub(crate) struct Simulate {
     /// [default: a selection, best first]
     #[arg(short, long, value_name = "SPEC")]
     policy: Option<String>,
-    /// Cache sizes, separated by commas: blocks or objects (1000), bytes (64M), share of the footprint (10%),
+    /// Cache sizes, separated by commas: '64 blocks', bytes (64M), share of the footprint (10% or 0.1),
     /// geometric range (16M..1G*2) [default: six shares of the footprint]
     #[arg(short, long, value_name = "SIZE", allow_hyphen_values = true)]
     size: Option<String>,

@@ -46,7 +46,7 @@ pub(crate) struct Steer {
     cgroup: Option<PathBuf>,
     /// Memory limit of the command. With --cgroup, the maximum that the policy may use [default: what the group's
     /// limit leaves]
-    #[arg(long, value_name = "SIZE", value_parser = Value::bytes, help_heading = "Policy")]
+    #[arg(long, value_name = "SIZE", value_parser = Value::capacity, help_heading = "Policy")]
     memory: Option<u64>,
     /// Block size, a power of two from 4K to 2M
     #[arg(long, value_name = "SIZE", value_parser = Value::bytes, default_value = "64K", help_heading = "Policy")]

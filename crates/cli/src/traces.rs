@@ -113,7 +113,7 @@ pub(crate) struct CutArgs {
     #[arg(long, value_name = "WHICH", default_value = "auto", help_heading = "Blocks")]
     maps: Maps,
     /// Memory for holding the trace; a larger trace is streamed [default: half of the available memory]
-    #[arg(long, value_name = "SIZE", value_parser = Value::bytes, help_heading = "Blocks")]
+    #[arg(long, value_name = "SIZE", value_parser = Value::capacity, help_heading = "Blocks")]
     memory: Option<u64>,
 }
 

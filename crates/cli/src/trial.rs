@@ -36,7 +36,7 @@ pub(crate) struct Try {
     #[arg(value_name = "DIR")]
     directories: Vec<PathBuf>,
     /// Limit of the command's memory
-    #[arg(long, value_name = "SIZE", value_parser = Value::bytes, default_value = "256M")]
+    #[arg(long, value_name = "SIZE", value_parser = Value::capacity, default_value = "256M")]
     memory: u64,
     /// Policies that steer the kernel
     #[arg(short, long, value_name = "LIST", default_value = "lirs,arc")]

@@ -107,12 +107,12 @@ fn advice_is_half_a_page_and_names_commands_that_run() {
 #[test]
 fn the_memory_that_there_is_decides_what_a_policy_gives() {
     let trace = workload("render");
-    let told = advice(&[&trace, "--size", "1000"]);
+    let told = advice(&[&trace, "--size", "1000 blocks"]);
     assert_eq!(told["change"]["size_blocks"], 1000);
     let rows = simulated(&trace, &format!("linux,{}", told["policy"].as_str().unwrap()), &[1000]);
     assert_eq!(number(&told["change"]["today_hits"]), hits(&rows[0]));
     assert_eq!(told["change"]["pays"], true, "{told}");
-    let run = hotset(&["advise", &trace, "--size", "1000,2000"]);
+    let run = hotset(&["advise", &trace, "--size", "1000 blocks,2000 blocks"]);
     assert!(run.status == 2 && run.err.contains("expected one"), "{run:?}");
 }
 

@@ -18,7 +18,7 @@ fn promises_are_kept_and_rows_tell_the_rooms() {
     let folder = Folder::new();
     let trace = folder.file("t.csv", trace());
     let specs = "shared(lru,prefetch=off),equal(lru,prefetch=off),qos(lru,prefetch=off,lu=90%,scan=99%),ucp(lru,prefetch=off,interval=200),lru";
-    let rows = hotset(&["simulate", &trace, "-p", specs, "-s", "30", "--json", "-"]).rows();
+    let rows = hotset(&["simulate", &trace, "-p", specs, "-s", "30 blocks", "--json", "-"]).rows();
     let hits = |row: usize, app: usize| rows[row]["apps"][app]["hits"].as_u64().unwrap();
     assert_eq!(rows[0]["hits"], rows[4]["hits"]);
     assert_eq!([hits(0, 0), hits(1, 0)], [0, 0], "without a division, or an equal one, the loop does not fit");
@@ -40,7 +40,8 @@ fn held_and_streamed_are_divided_alike() {
     let trace = folder.file("t.csv", trace());
     let specs = "equal(arc,prefetch=off),qos(lru,prefetch=off,profile=none,interval=2s,lu=90%),ucp(lru,prefetch=off,interval=200)";
     let run = |memory: &str| {
-        let rows = hotset(&["simulate", &trace, "-p", specs, "-s", "30,100", "--memory", memory, "--json", "-"]).rows();
+        let rows =
+            hotset(&["simulate", &trace, "-p", specs, "-s", "30 blocks,100 blocks", "--memory", memory, "--json", "-"]).rows();
         rows.iter().map(|row| (row["apps"].clone(), row["repartitions"].clone())).collect::<Vec<_>>()
     };
     assert_eq!(run("1G"), run("1K"));
@@ -59,11 +60,12 @@ fn what_cannot_be_divided_is_refused_in_a_sentence() {
         (&ids, "qos(lru,interval=2s)", "the trace has no times; give a number of references, such as interval=10000"),
     ];
     for (trace, policy, message) in cases {
-        let run = hotset(&["simulate", trace, "-p", policy, "-s", "10"]);
+        let run = hotset(&["simulate", trace, "-p", policy, "-s", "10 blocks"]);
         assert!(run.status != 0 && run.err.contains(message), "{policy}: {}", run.err);
     }
     let alone =
-        hotset(&["simulate", &ids, "-p", "qos(lru,prefetch=off,interval=1),lru", "-s", "10", "--json", "-"]).rows();
+        hotset(&["simulate", &ids, "-p", "qos(lru,prefetch=off,interval=1),lru", "-s", "10 blocks", "--json", "-"])
+            .rows();
     assert_eq!(alone[0]["hits"], alone[1]["hits"]);
 }
 
@@ -74,13 +76,13 @@ fn a_profile_can_be_read_from_results() {
     let (trace, curves) = (folder.file("t.csv", trace()), folder.path("curves.json"));
     let measured = |name: &str, extra: &[&str]| {
         let alone = trace_of(&folder, name);
-        let line = [&["simulate", &*alone, "-p", "lru", "-s", "1,15,30", "--json", "-"], extra].concat();
+        let line = [&["simulate", &*alone, "-p", "lru", "-s", "1 blocks,15 blocks,30 blocks", "--json", "-"], extra].concat();
         hotset(&line).good().out
     };
     std::fs::write(&curves, measured("lu", &[]) + &measured("scan", &[])).unwrap();
     let of = |profile: &str| {
         let spec = format!("qos(lru,prefetch=off,lu=90%,scan=99%{profile})");
-        let mut row = hotset(&["simulate", &trace, "-p", &spec, "-s", "30", "--json", "-"]).rows().remove(0);
+        let mut row = hotset(&["simulate", &trace, "-p", &spec, "-s", "30 blocks", "--json", "-"]).rows().remove(0);
         row.as_object_mut().unwrap().remove("policy");
         row
     };
@@ -90,10 +92,10 @@ fn a_profile_can_be_read_from_results() {
     // With so many points the loop of 20 blocks is seen to need no more than those.
     let room = |row: &serde_json::Value| row["apps"][0]["room_blocks"].as_u64().unwrap();
     assert!(room(&of(",points=30")) < room(&read), "{read}");
-    let missing = hotset(&["simulate", &trace, "-p", "qos(lru,profile=none.json)", "-s", "30"]);
+    let missing = hotset(&["simulate", &trace, "-p", "qos(lru,profile=none.json)", "-s", "30 blocks"]);
     assert!(missing.err.contains("none.json: cannot read it"), "{}", missing.err);
     let streamed =
-        hotset(&["simulate", &trace, "-p", "qos(lru,prefetch=off,profile=none)", "-s", "30", "--memory", "1K"]);
+        hotset(&["simulate", &trace, "-p", "qos(lru,prefetch=off,profile=none)", "-s", "30 blocks", "--memory", "1K"]);
     assert!(streamed.err.contains("interval=10% is a share of the run, whose length is not known"), "{}", streamed.err);
 }
 
@@ -110,13 +112,14 @@ fn sequential_applications_are_read_ahead_of() {
     let folder = Folder::new();
     let trace = folder.file("t.csv", trace());
     let rows =
-        hotset(&["simulate", &trace, "-p", "shared(lru),shared(lru,prefetch=off)", "-s", "200", "--json", "-"]).rows();
+        hotset(&["simulate", &trace, "-p", "shared(lru),shared(lru,prefetch=off)", "-s", "200 blocks", "--json", "-"])
+            .rows();
     let misses = |row: usize| rows[row]["misses"].as_u64().unwrap();
     assert!(misses(0) * 10 < misses(1), "{rows:?}");
     assert_eq!(rows[0]["prefetch_reads"], rows[0]["extra_reads"]);
     assert!(rows[0]["prefetch_reads"].as_u64().unwrap() + misses(0) >= misses(1));
     assert!(!keys(&rows[1]).contains(&"prefetch_reads"));
-    let streamed = hotset(&["simulate", &trace, "-p", "shared(lru)", "-s", "200", "--memory", "1K"]);
+    let streamed = hotset(&["simulate", &trace, "-p", "shared(lru)", "-s", "200 blocks", "--memory", "1K"]);
     assert!(streamed.err.contains("prefetch=off"), "{}", streamed.err);
 }
 

@@ -29,7 +29,7 @@ fn within(mebibytes: u64, arguments: &[&str]) -> Run {
 fn a_scheme_whose_blocks_are_its_own_at_some_sizes_only_is_shown_whole() {
     let folder = Folder::new();
     let trace = folder.file("t.spc", spc());
-    let out = hotset(&["simulate", &trace, "-p", "lru,attribute", "-s", "1..1000*10"]).good().out;
+    let out = hotset(&["simulate", &trace, "-p", "lru,attribute", "-s", "1..1000*10 blocks"]).good().out;
     let (plain, aware) = out.split_once("in blocks of the schemes' own sizes").expect("two tables");
     assert!(plain.contains("\nlru ") && !plain.contains("\nattribute "), "{out}");
     assert_eq!(aware.matches("\nattribute ").count(), 4, "{out}");
@@ -56,7 +56,7 @@ fn every_sample_is_simulated_or_refused_at_every_tiny_size() {
 fn who_cannot_be_built_is_named_with_its_size() {
     let folder = Folder::new();
     let trace = folder.file("t.spc", spc());
-    let run = hotset(&["simulate", &trace, "-p", "lru,unix", "-s", "10,1"]);
+    let run = hotset(&["simulate", &trace, "-p", "lru,unix", "-s", "10 blocks,1 blocks"]);
     assert_eq!(run.status, 2);
     assert!(run.err.starts_with("hotset: unix of 1 block: 2K are left for everything but inodes"), "{}", run.err);
 }
@@ -85,7 +85,7 @@ fn a_record_that_claims_a_tebibyte_is_refused_with_its_line() {
         let line = format!("{header}{sound}{claim}").lines().count();
         let out = folder.path("out.hst");
         let commands: [&[&str]; 4] = [
-            &["simulate", &trace, "-p", "lru", "-s", "10"],
+            &["simulate", &trace, "-p", "lru", "-s", "10 blocks"],
             &["curve", &trace],
             &["inspect", &trace],
             &["import", &trace, "-o", &out],
@@ -109,14 +109,14 @@ fn the_longest_record_is_never_held_as_blocks() {
     let folder = Folder::new();
     let trace = folder.file("t.csv", "time_s,op,file,offset,bytes\n0,R,1,0,17179869184\n");
     let bounded = |arguments: &[&str]| within(512, &[arguments, &["--block", "512", "--memory", "16M"]].concat());
-    let rows = bounded(&["simulate", &trace, "-p", "lru,arc", "-s", "100", "--json", "-"]).rows();
+    let rows = bounded(&["simulate", &trace, "-p", "lru,arc", "-s", "100 blocks", "--json", "-"]).rows();
     assert_eq!(rows.iter().map(|row| row["misses"].as_u64()).collect::<Vec<_>>(), [Some(1 << 25); 2]);
     assert_eq!(rows[0]["requests"], 1);
     let inspected = bounded(&["inspect", &trace, "--json", "-"]).good();
     assert!(inspected.out.contains("\"references\":33554432"), "{}", inspected.out);
     bounded(&["curve", &trace, "--policy", "lru", "--sample-size", "1000"]).good();
-    bounded(&["simulate", &trace, "-p", "attribute", "-s", "100"]).good();
-    let needs_all = bounded(&["simulate", &trace, "-p", "opt", "-s", "100"]);
+    bounded(&["simulate", &trace, "-p", "attribute", "-s", "100 blocks"]).good();
+    let needs_all = bounded(&["simulate", &trace, "-p", "opt", "-s", "100 blocks"]);
     assert!(needs_all.status == 1 && needs_all.err.contains("raise --memory"), "{needs_all:?}");
 }
 
@@ -126,7 +126,7 @@ fn a_view_is_bounded_too() {
     let folder = Folder::new();
     let trace = folder.file("t.csv", "time_s,op,file,offset,bytes\n0,R,1,0,17179869184\n");
     let policy = "attribute(1M/128 id, x/512 general)";
-    let run = within(1024, &["simulate", &trace, "-p", policy, "-s", "100", "--block", "1M", "--memory", "64M"]);
+    let run = within(1024, &["simulate", &trace, "-p", policy, "-s", "100 blocks", "--block", "1M", "--memory", "64M"]);
     assert_eq!(run.status, 1, "{run:?}");
     assert!(
         run.err.contains("attribute needs every distinct block numbered") && run.err.contains("64 MiB"),
@@ -139,7 +139,7 @@ fn a_view_is_bounded_too() {
 fn what_an_experiment_says_is_checked_before_it_runs() {
     let folder = Folder::new();
     let trace = folder.file("t.spc", spc());
-    let head = "title = \"t\"\nsource = \"s\"\npolicies = \"lru\"\nsizes = \"10\"\n";
+    let head = "title = \"t\"\nsource = \"s\"\npolicies = \"lru\"\nsizes = \"10 blocks\"\n";
     let app = |more: &str| format!("{{name = \"a\", trace = {trace:?}{more}}}");
     let mix = |apps: &str| format!("{head}[[mix]]\nname = \"m\"\napps = [{apps}]\n");
     let cases = [
@@ -153,7 +153,7 @@ fn what_an_experiment_says_is_checked_before_it_runs() {
         let run = within(1024, &["experiment", &folder.file("e.toml", text)]);
         assert!([1, 2].contains(&run.status) && run.err.contains(message), "{message}: {run:?}");
     }
-    let run = within(1024, &["simulate", &trace, "-p", "lru", "-s", "10", "--classes", "/dev/zero"]);
+    let run = within(1024, &["simulate", &trace, "-p", "lru", "-s", "10 blocks", "--classes", "/dev/zero"]);
     assert!(run.status == 1 && run.err.contains("/dev/zero: it is longer than 1 MiB"), "{run:?}");
     let run = hotset(&["mix", &format!("a={trace}"), "--loops", "a=0", "-o", &folder.path("m.hst")]);
     assert!(run.status == 2 && run.err.contains("a would not occur with 0 passes: expected 1 or more"), "{run:?}");
@@ -172,5 +172,5 @@ fn a_curve_of_a_scheme_that_looks_at_the_clock() {
 fn a_disk_may_be_as_slow_as_can_be_written() {
     let folder = Folder::new();
     let disk = "disk(seek=18446744073s,rotation=18446744073s)";
-    hotset(&["simulate", &folder.file("t.spc", spc()), "-p", "lru", "-s", "10", "--store", disk]).good();
+    hotset(&["simulate", &folder.file("t.spc", spc()), "-p", "lru", "-s", "10 blocks", "--store", disk]).good();
 }

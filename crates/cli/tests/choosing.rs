@@ -13,7 +13,7 @@ time_s,pid,op,file,offset,bytes,filesize,kind
 
 /// The first row of `simulate --policy lru`.
 fn row(trace: &str, more: &[&str]) -> serde_json::Value {
-    hotset(&[&["simulate", trace, "-p", "lru", "-s", "64", "--json", "-"], more].concat()).rows().swap_remove(0)
+    hotset(&[&["simulate", trace, "-p", "lru", "-s", "64 blocks", "--json", "-"], more].concat()).rows().swap_remove(0)
 }
 
 #[test]
@@ -54,7 +54,7 @@ fn what_is_imported_or_mixed_is_chosen_alike() {
         let [references, _, requests, _] = counts(row(&both, &["--app", app]));
         assert_eq!([references, requests], [expected[0], expected[2]], "{app}");
     }
-    let text = "title = \"T\"\nsource = \"S\"\ntraces = [\"./t.csv\"]\npolicies = \"lru\"\nsizes = \"64\"\n";
+    let text = "title = \"T\"\nsource = \"S\"\ntraces = [\"./t.csv\"]\npolicies = \"lru\"\nsizes = \"64 blocks\"\n";
     let experiment =
         |more: &str| hotset(&["experiment", &folder.file("e.toml", format!("{text}{more}")), "--json", "-"]);
     let only = "only = \"ops=reads,app=7[01],from=10s,to=5000\"\n";
@@ -109,7 +109,7 @@ fn the_heading_tells_what_was_chosen() {
     let folder = Folder::new();
     let trace = folder.file("t.csv", csv());
     let more = ["--exclude", "1", "--warmup", "10s", "--count-only", "ops=reads"];
-    let out = hotset(&[&["simulate", &trace, "-p", "lru", "-s", "64"], &more[..]].concat()).good().out;
+    let out = hotset(&[&["simulate", &trace, "-p", "lru", "-s", "64 blocks"], &more[..]].concat()).good().out;
     assert!(out.contains("t.csv (csv) [only exclude=1; warm-up 10s; counted ops=reads]: "), "{out}");
     let out = hotset(&["inspect", &trace, "--ops", "writes"]).good().out;
     assert!(out.contains("t.csv (csv) [only ops=writes]"), "{out}");
@@ -122,7 +122,7 @@ fn what_cannot_be_chosen_is_refused_in_words() {
     let folder = Folder::new();
     let trace = folder.file("t.csv", csv());
     let refused = |arguments: &[&str]| {
-        let run = hotset(&[&["simulate", &trace, "-p", "lru", "-s", "64"], arguments].concat());
+        let run = hotset(&[&["simulate", &trace, "-p", "lru", "-s", "64 blocks"], arguments].concat());
         assert!(run.status > 0 && run.out.is_empty(), "{run:?}");
         run.err
     };
@@ -133,10 +133,10 @@ fn what_cannot_be_chosen_is_refused_in_words() {
     assert!(nothing.contains("app=postgres is the name of no application"), "{nothing}");
     assert!(nothing.contains("no request of those chosen (only app=postgres) reads or writes data"), "{nothing}");
     assert!(refused(&["--warmup", "1000000"]).contains("expected a shorter --warmup"));
-    let piped = hotset_fed(&["simulate", "-", "-p", "lru", "-s", "64", "--warmup", "20%"], csv().as_bytes());
+    let piped = hotset_fed(&["simulate", "-", "-p", "lru", "-s", "64 blocks", "--warmup", "20%"], csv().as_bytes());
     assert!(piped.err.contains("expected a time or a number of references"), "{piped:?}");
     let timeless = folder.file("t.ids", "1\n2\n");
-    let run = hotset(&["simulate", &timeless, "--format", "ids", "-p", "lru", "-s", "1", "--from", "1s"]);
+    let run = hotset(&["simulate", &timeless, "--format", "ids", "-p", "lru", "-s", "1 blocks", "--from", "1s"]);
     assert!(run.err.contains("the trace has no times"), "{run:?}");
 }
 
@@ -145,7 +145,7 @@ fn what_cannot_be_chosen_is_refused_in_words() {
 fn mapped_files_are_left_out_and_said_to_be() {
     let folder = Folder::new();
     let trace = folder.file("m.csv", MAPPED);
-    let run = hotset(&["simulate", &trace, "-p", "lru", "-s", "9", "--json", "-"]);
+    let run = hotset(&["simulate", &trace, "-p", "lru", "-s", "9 blocks", "--json", "-"]);
     assert_eq!(
         run.err,
         format!(
@@ -155,7 +155,7 @@ fn mapped_files_are_left_out_and_said_to_be() {
     let row: serde_json::Value = serde_json::from_str(run.out.trim()).unwrap();
     assert_eq!((&row["references"], &row["maps"]), (&2.into(), &"touched".into()));
     let references = |maps: &str| {
-        let rows = hotset(&["simulate", &trace, "-p", "lru", "-s", "9", "--maps", maps, "--json", "-"]).rows();
+        let rows = hotset(&["simulate", &trace, "-p", "lru", "-s", "9 blocks", "--maps", maps, "--json", "-"]).rows();
         (rows[0]["references"].as_u64(), rows[0]["read_requests"].as_u64(), rows[0]["write_requests"].as_u64())
     };
     assert_eq!(references("all"), (Some(22), Some(2), Some(1)));

@@ -23,7 +23,7 @@ fn mixed(folder: &Folder) -> String {
 fn a_disk_gives_times() {
     let folder = Folder::new();
     let trace = mixed(&folder);
-    let line = ["simulate", &trace, "-p", "lru", "-s", "4,64", "--store", "latency(time=100ms,hit=1ms)", "--json", "-"];
+    let line = ["simulate", &trace, "-p", "lru", "-s", "4,64 blocks", "--store", "latency(time=100ms,hit=1ms)", "--json", "-"];
     let rows = hotset(&line).rows();
     let apps = |row: usize| {
         let app = |app: usize| rows[row]["apps"][app]["finish_seconds"].as_f64().expect("a finish");
@@ -38,7 +38,7 @@ fn a_disk_gives_times() {
     assert!(apps(0).0 > looping, "a smaller cache keeps it longer");
     assert_eq!(rows[1]["disk_busy_seconds"].as_f64(), Some(4.4), "44 misses");
     assert_eq!(rows[1]["hits"], 16);
-    let shown = hotset(&["simulate", &trace, "-p", "lru", "-s", "64", "--store", "latency(time=100ms)"]).good().out;
+    let shown = hotset(&["simulate", &trace, "-p", "lru", "-s", "64 blocks", "--store", "latency(time=100ms)"]).good().out;
     assert!(shown.contains("seconds") && shown.contains("lru, application by application"), "{shown}");
 }
 
@@ -46,7 +46,7 @@ fn a_disk_gives_times() {
 fn series_say_what_each_application_hits_and_holds() {
     let folder = Folder::new();
     let trace = mixed(&folder);
-    let line = ["simulate", &trace, "-p", "qos(lru,loop=50%,interval=10)", "-s", "8", "--series", "-", "--every", "5s"];
+    let line = ["simulate", &trace, "-p", "qos(lru,loop=50%,interval=10)", "-s", "8 blocks", "--series", "-", "--every", "5s"];
     let rows = hotset(&line).rows();
     assert_eq!(rows.len(), 8, "4 stretches of two applications: {rows:?}");
     assert!(rows.iter().all(|row| row["kind"] == "series" && row["policy"].as_str().unwrap().starts_with("qos")));
@@ -59,7 +59,7 @@ fn series_say_what_each_application_hits_and_holds() {
     // What was measured beforehand at 1, 4 and 8 blocks, and what was seen since.
     let table = rows[6]["table"].as_array().expect("the table of an application");
     assert!(table.len() >= 3 && table[0][0] == 1 && table.iter().all(|point| point[1].as_f64().unwrap() <= 1.0));
-    let counted = ["simulate", &trace, "-p", "lru", "-s", "8", "--series", "-", "--every", "30"];
+    let counted = ["simulate", &trace, "-p", "lru", "-s", "8 blocks", "--series", "-", "--every", "30"];
     assert_eq!(hotset(&counted).rows().len(), 4, "two stretches of 30 references");
 }
 
@@ -68,7 +68,7 @@ fn what_cannot_be_timed_is_said() {
     let folder = Folder::new();
     let trace = mixed(&folder);
     let ids = folder.file("t.ids", "1\n2\n1\n");
-    let refused = |trace: &str, more: &[&str]| hotset(&[&["simulate", trace, "-s", "8"], more].concat()).err;
+    let refused = |trace: &str, more: &[&str]| hotset(&[&["simulate", trace, "-s", "8 blocks"], more].concat()).err;
     assert!(refused(&trace, &["-p", "opt", "--store", "disk"]).contains("opt"));
     assert!(refused(&trace, &["-p", "lru", "--store", "tape"]).contains("unknown store \"tape\""));
     assert!(refused(&trace, &["-p", "lru", "--series", "-", "--every", "soon"]).contains("expected a time such as 2s"));
@@ -81,12 +81,12 @@ fn times_are_told_at_every_size_and_for_every_store() {
     let folder = Folder::new();
     let trace = mixed(&folder);
     let line =
-        |store: &str| hotset(&["simulate", &trace, "-p", "lru,fifo", "-s", "4,64,128", "--store", store]).good().out;
+        |store: &str| hotset(&["simulate", &trace, "-p", "lru,fifo", "-s", "4,64,128 blocks", "--store", store]).good().out;
     let shown = line("latency(time=100ms)");
     assert!(shown.contains("seconds until the end by cache size"), "{shown}");
     let words = shown.split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(words.contains("At 256K, lru is quickest: ") && !words.contains("save 0.00 s"), "{words}");
-    let words = ["simulate", &trace, "-p", "fifo,lru", "-s", "64", "--store", "latency(time=100ms)"];
+    let words = ["simulate", &trace, "-p", "fifo,lru", "-s", "64 blocks", "--store", "latency(time=100ms)"];
     let seconds = |row: &Value| row["finish_seconds"].as_f64().unwrap();
     let rows = hotset(&[&words[..], &["--json", "-"]].concat()).rows();
     let saved = format!("{:.2}", seconds(&rows[1]) - seconds(&rows[0]));

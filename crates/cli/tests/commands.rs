@@ -101,7 +101,7 @@ fn a_sampled_curve_says_so_and_is_near() {
     assert!(page.contains("Estimated from") && page.contains("about"), "{page}");
     // A stream will do.
     let streamed =
-        hotset(&["curve", &trace, "-p", "lru", "--sample-size", "800", "--memory", "1", "--json", "-"]).rows();
+        hotset(&["curve", &trace, "-p", "lru", "--sample-size", "800", "--memory", "1B", "--json", "-"]).rows();
     assert_eq!(streamed, sampled);
 }
 
@@ -181,7 +181,7 @@ fn generated_traces_are_known_exactly() {
     let folder = Folder::new();
     let out = folder.path("loop.hst");
     hotset(&["generate", "loop", "objects=100", "laps=10", "-o", &out]).good();
-    let rows = hotset(&["simulate", &out, "-p", "lru", "-s", "99,100", "--json", "-"]).rows();
+    let rows = hotset(&["simulate", &out, "-p", "lru", "-s", "99 blocks,100 blocks", "--json", "-"]).rows();
     let hits: Vec<u64> = rows.iter().map(|row| row["hits"].as_u64().unwrap()).collect();
     assert_eq!((hits, &rows[0]["distinct_blocks"]), (vec![0, 900], &Value::from(100)));
 

@@ -13,7 +13,7 @@ title = "T"
 source = "S"
 traces = ["./loop.csv", "./scan.csv"]
 policies = "lru,2q(kin=30%),opt"
-sizes = "30,50%"
+sizes = "30 blocks,50%"
 only = "app=one,ops=reads"
 warmup = "10%"
 deletes = "ignore"

@@ -20,7 +20,7 @@ fn refused(arguments: &[&str], status: i32, parts: &[&str]) -> String {
 #[test]
 fn traces_that_are_none() {
     let folder = Folder::new();
-    let simulate = |path: &str| ["simulate", path, "-p", "lru", "-s", "10"].map(str::to_owned);
+    let simulate = |path: &str| ["simulate", path, "-p", "lru", "-s", "10 blocks"].map(str::to_owned);
     let cases: [(String, &[&str]); 7] = [
         (folder.file("times.tsv", "1000\t5\n2000\t6\n3000\t5\n"), &["times.tsv: no known format fits", "--format"]),
         (folder.path("missing"), &["missing: cannot open the trace: No such file"]),
@@ -96,7 +96,7 @@ fn wrong_usage_points_at_the_place() {
         assert!(simulate("lru", size).contains("--size"), "{size}");
     }
     for block in ["0", "x", "-1"] {
-        refused(&["simulate", &trace, "-p", "lru", "-s", "10", &format!("--block={block}")], 2, &["block"]);
+        refused(&["simulate", &trace, "-p", "lru", "-s", "10 blocks", &format!("--block={block}")], 2, &["block"]);
     }
     refused(&["inspect", &trace, "--format", "idz"], 2, &["unknown format `idz`", "expected one of: ", "ids"]);
     refused(&["policies", "siev"], 2, &["unknown policy", "did you mean sieve"]);
@@ -112,7 +112,7 @@ fn wrong_usage_points_at_the_place() {
 fn results_for_programs_do_not_interleave_and_a_full_disk_names_the_file() {
     let folder = Folder::new();
     let trace = folder.file("t.ids", ids());
-    let simulate = ["simulate", &trace, "--format", "ids", "-p", "lru", "-s", "10"];
+    let simulate = ["simulate", &trace, "--format", "ids", "-p", "lru", "-s", "10 blocks"];
     for (one, other) in [("--json", "--csv"), ("--csv", "--parquet"), ("--json", "--series")] {
         let both = [&simulate[..], &[one, "-", other, "-"]].concat();
         refused(&both, 2, &[&format!("{one} - and {other} - would both write to standard output")]);
@@ -129,16 +129,20 @@ fn results_for_programs_do_not_interleave_and_a_full_disk_names_the_file() {
 fn a_stream_says_what_it_cannot_give() {
     let folder = Folder::new();
     let trace = folder.file("t.ids", ids());
-    let simulate = ["simulate", &trace, "--format", "ids", "--memory", "1", "-p", "lru", "-s", "10%"];
+    let simulate = ["simulate", &trace, "--format", "ids", "--memory", "1B", "-p", "lru", "-s", "10%"];
     refused(&simulate, 1, &["a size in percent", "raise --memory", "sizes in blocks"]);
-    refused(&["curve", &trace, "--format", "ids", "--memory", "1"], 1, &["an exact curve", "--sample-size"]);
+    refused(&["curve", &trace, "--format", "ids", "--memory", "1B"], 1, &["an exact curve", "--sample-size"]);
 }
 
 #[test]
 fn nothing_to_cache_is_no_result() {
     let folder = Folder::new();
     let metadata = folder.file("m.csv", "time_s,pid,op,file,offset,bytes,filesize,kind\n0.5,1,S,1,0,0,,inode\n");
-    refused(&["simulate", &metadata, "-p", "lru", "-s", "10"], 1, &["no request in the trace reads or writes data"]);
+    refused(
+        &["simulate", &metadata, "-p", "lru", "-s", "10 blocks"],
+        1,
+        &["no request in the trace reads or writes data"],
+    );
     refused(&["curve", &metadata], 1, &["nothing to cache"]);
     let page = hotset(&["inspect", &metadata]).good().out;
     assert!(page.contains("references  none") && page.contains("stat"), "{page}");
@@ -149,7 +153,11 @@ fn outputs_that_cannot_be_written() {
     let folder = Folder::new();
     let trace = folder.file("t.ids", ids());
     let nowhere = folder.path("no/where");
-    refused(&["simulate", &trace, "-p", "lru", "-s", "10", "--json", &nowhere, "--csv", "-"], 1, &["cannot create"]);
+    refused(
+        &["simulate", &trace, "-p", "lru", "-s", "10 blocks", "--json", &nowhere, "--csv", "-"],
+        1,
+        &["cannot create"],
+    );
     refused(&["import", &trace, "-o", &nowhere], 1, &["cannot write", "into the directory"]);
     refused(&["record", "-o", &nowhere, "--", "true"], 1, &["cannot write"]);
     refused(&["import", &trace, "-o", &folder.path(".")], 1, &["is a directory"]);

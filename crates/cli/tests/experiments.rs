@@ -20,7 +20,7 @@ const MIX: &str = r#"
 title = "T"
 source = "S"
 policies = "lru,qos(lru,prefetch=off,loop=90%,scan=0%)"
-sizes = "30,400"
+sizes = "30 blocks,400 blocks"
 applications = true
 
 [[mix]]
@@ -48,7 +48,7 @@ fn mixes_are_made_as_they_run_and_applications_told_apart() {
     let (out, apps) =
         (folder.path("mix.hst"), ["loop", "scan"].map(|app| format!("{app}={}", folder.path(&format!("{app}.csv")))));
     hotset(&["mix", &apps[0], &apps[1], "--start", "scan=5s", "--span", "scan=30s", "-o", &out]).good();
-    let of_file = hotset(&["simulate", &out, "-p", "lru", "-s", "30", "--json", "-"]).rows();
+    let of_file = hotset(&["simulate", &out, "-p", "lru", "-s", "30 blocks", "--json", "-"]).rows();
     assert_eq!((&rows[0]["hits"], &rows[0]["references"]), (&of_file[0]["hits"], &of_file[0]["references"]));
 }
 
@@ -108,13 +108,13 @@ fn applications_are_shown_over_time() {
 fn the_cache_saved_is_read_off_the_mean_curve() {
     let folder = Folder::new();
     traces(&folder);
-    let text = "title = \"T\"\nsource = \"S\"\ntraces = [\"loop.csv\", \"loop.csv\"]\npolicies = \"lru,mru\"\nsizes = \"5,10,19,20\"\n\n\
+    let text = "title = \"T\"\nsource = \"S\"\ntraces = [\"loop.csv\", \"loop.csv\"]\npolicies = \"lru,mru\"\nsizes = \"5,10,19,20 blocks\"\n\n\
                 [[compare]]\nbetter = \"mru\"\nthan = \"lru\"\nsaved_from = 90\npaper_saved = 10\n";
     let shown = hotset(&["experiment", &folder.file("saved.toml", text), "--traces", &folder.path("")]).good().out;
     // LRU hits nothing until it holds the whole loop, and then as much as MRU.
     assert!(shown.contains("90 to 100 % |") && shown.contains("0.0 % | 10.0 % |"), "{shown}");
     assert!(shown.contains("± 0.0"), "{shown}");
-    let none = folder.file("none.toml", "title = \"T\"\nsource = \"S\"\npolicies = \"lru\"\nsizes = \"5\"\n");
+    let none = folder.file("none.toml", "title = \"T\"\nsource = \"S\"\npolicies = \"lru\"\nsizes = \"5 blocks\"\n");
     assert!(hotset(&["experiment", &none]).err.contains("it has no traces"));
 }
 
@@ -122,7 +122,7 @@ fn the_cache_saved_is_read_off_the_mean_curve() {
 fn a_comparison_may_be_of_one_trace_and_at_a_share_of_the_best() {
     let folder = Folder::new();
     traces(&folder);
-    let text = "title = \"T\"\nsource = \"S\"\ntraces = [\"loop.csv\", \"scan.csv\"]\npolicies = \"lru,mru\"\nsizes = \"5,10,20\"\n\n\
+    let text = "title = \"T\"\nsource = \"S\"\ntraces = [\"loop.csv\", \"scan.csv\"]\npolicies = \"lru,mru\"\nsizes = \"5,10,20 blocks\"\n\n\
                 [[compare]]\nbetter = \"mru\"\nthan = \"lru\"\ntrace = \"loop\"\nsaved_best = 50\npaper_saved = 40\n";
     let file = folder.file("one.toml", text);
     let shown = hotset(&["experiment", &file, "--traces", &folder.path("")]).good().out;
@@ -150,7 +150,7 @@ fn a_comparison_may_be_of_one_trace_and_at_a_share_of_the_best() {
 fn experiments_run_together_show_what_each_shows_alone() {
     let folder = Folder::new();
     traces(&folder);
-    let text = "title = \"T\"\nsource = \"S\"\ntraces = [\"loop.csv\"]\npolicies = \"lru,mru\"\nsizes = \"5,10\"\n";
+    let text = "title = \"T\"\nsource = \"S\"\ntraces = [\"loop.csv\"]\npolicies = \"lru,mru\"\nsizes = \"5,10 blocks\"\n";
     let files = [
         ("hits", text.to_owned()),
         ("moved", format!("{text}measure = \"transfers_per_reference\"\n")),
@@ -172,7 +172,7 @@ fn experiments_run_together_show_what_each_shows_alone() {
 fn what_moves_is_stacked() {
     let folder = Folder::new();
     traces(&folder);
-    let text = "title = \"T\"\nsource = \"S\"\ntraces = [\"loop.csv\"]\npolicies = \"lru,virtual(lru,unit=4K,quantum=20,queue=256K)\"\nsizes = \"8,10\"\n\
+    let text = "title = \"T\"\nsource = \"S\"\ntraces = [\"loop.csv\"]\npolicies = \"lru,virtual(lru,unit=4K,quantum=20,queue=256K)\"\nsizes = \"8,10 blocks\"\n\
                 measure = \"transfers_per_reference\"\nstacked = true\n";
     let file = folder.file("stack.toml", text);
     let shown = hotset(&["experiment", &file, "--traces", &folder.path("")]).good().out;

@@ -82,7 +82,7 @@ fn reads_and_writes_make_accesses() {
 fn an_experiment_prints_the_papers_figures_beside_ours() {
     let folder = Folder::new();
     folder.file("t.csv", TRACE);
-    let text = "title = \"T\"\nsource = \"S, figure 1\"\nclaim = \"C\"\ntraces = [\"t.csv\"]\npolicies = \"lru,opt\"\nsizes = \"1,4\"\n\
+    let text = "title = \"T\"\nsource = \"S, figure 1\"\nclaim = \"C\"\ntraces = [\"t.csv\"]\npolicies = \"lru,opt\"\nsizes = \"1,4 blocks\"\n\
                 [[compare]]\nbetter = \"opt\"\nthan = \"lru\"\npaper_mean = 10\n";
     let file = folder.file("e.toml", text);
     let shown = hotset(&["experiment", &file, "--traces", &folder.path("")]).good().out;
@@ -123,7 +123,7 @@ fn an_experiment_counts_some_classes_and_tells_how_near_a_bound_is() {
     let none = folder.file("n.toml", text.replace("\"inode\"", "\"picture\""));
     assert!(run(&none).lines().any(|line| line.starts_with("| unix") && line.ends_with("- |")));
 
-    let bound = "title = \"T\"\nsource = \"S\"\ntraces = [\"./t.csv\"]\npolicies = \"mru,lru,opt\"\nsizes = \"1,4\"\n\
+    let bound = "title = \"T\"\nsource = \"S\"\ntraces = [\"./t.csv\"]\npolicies = \"mru,lru,opt\"\nsizes = \"1,4 blocks\"\n\
                  [[compare]]\nbetter = \"lru\"\nthan = \"mru\"\nbound = \"opt\"\n";
     let shown = run(&folder.file("b.toml", bound));
     assert!(shown.contains("lru on the way from mru to opt"), "{shown}");

@@ -94,7 +94,7 @@ fn bears_attacks(pid: u32, address: &str, path: &str) {
 fn view_bears_attacks() {
     let folder = Folder::new();
     let (trace, json) = (folder.file("t.ids", ids()), folder.path("r.jsonl"));
-    hotset(&["simulate", &trace, "-p", "lru", "-s", "3", "--json", &json]).good();
+    hotset(&["simulate", &trace, "-p", "lru", "-s", "3 blocks", "--json", &json]).good();
     // A page of results, and the page of the directory that they are in.
     for shown in [&json, &folder.path("")] {
         let viewer = Viewer::of(&[shown]);

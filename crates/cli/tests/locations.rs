@@ -75,8 +75,9 @@ fn counts_are_those_of_the_file_whatever_the_trace_lies_in() {
     }
     // The name of a format stands before a location as before a path.
     let (rows, names) =
-        told(run(&s3, &["simulate", "ids:s3://bucket/traces/long.ids", "-p", "lru", "-s", "9", "--json", "-"]));
-    let (expected, _) = told(hotset(&["simulate", &folder.path("long.ids"), "-p", "lru", "-s", "9", "--json", "-"]));
+        told(run(&s3, &["simulate", "ids:s3://bucket/traces/long.ids", "-p", "lru", "-s", "9 blocks", "--json", "-"]));
+    let (expected, _) =
+        told(hotset(&["simulate", &folder.path("long.ids"), "-p", "lru", "-s", "9 blocks", "--json", "-"]));
     assert_eq!((rows, &*names[0]), (expected, "ids:s3://bucket/traces/long.ids"));
 }
 
@@ -182,7 +183,7 @@ fn what_cannot_be_read_is_told_in_a_sentence_without_secrets() {
         assert!(run.status == 1 && run.err.contains(words) && !run.err.contains("PASSWORD"), "{trace}: {run:?}");
         assert_eq!(run.err.lines().count(), 1, "{run:?}");
     }
-    let there = ["simulate", "s3://bucket/there/t.ids", "-p", "lru", "-s", "1"];
+    let there = ["simulate", "s3://bucket/there/t.ids", "-p", "lru", "-s", "1 blocks"];
     s3.fail(|_| Some(Fault::Status(403)));
     let refused = run(&s3, &there);
     assert!(refused.status == 1 && refused.err.contains("the store refuses it (401 or 403)"), "{refused:?}");
@@ -198,7 +199,7 @@ fn what_cannot_be_read_is_told_in_a_sentence_without_secrets() {
     assert!(gone.status == 1 && gone.err.contains("cannot be reached: Connection refused"), "{gone:?}");
     // A file is one, whatever stands before it.
     let file = folder.file("t.ids", "1\n2\n1\n");
-    let run = run(&s3, &["simulate", &format!("file://{file}"), "-p", "lru", "-s", "2", "--json", "-"]);
+    let run = run(&s3, &["simulate", &format!("file://{file}"), "-p", "lru", "-s", "2 blocks", "--json", "-"]);
     assert_eq!(run.rows()[0]["hits"], 1);
 }
 

@@ -17,7 +17,7 @@ fn applications_keep_their_names_and_files() {
     let (one, other) = (format!("fast={fast}"), format!("slow={slow}"));
     let said = hotset(&["mix", &one, &other, "--start", "slow=3s", "--loops", "fast=2", "-o", &out]).good().out;
     assert!(said.contains("30 requests") && said.contains("2 files") && said.contains("2 applications"), "{said}");
-    let row = &hotset(&["simulate", &out, "-p", "lru", "-s", "30", "--json", "-"]).rows()[0];
+    let row = &hotset(&["simulate", &out, "-p", "lru", "-s", "30 blocks", "--json", "-"]).rows()[0];
     assert_eq!(row["distinct_blocks"], 20, "both have a file of the same name");
     assert_eq!((&row["apps"][0]["name"], &row["apps"][1]["name"]), (&"fast".into(), &"slow".into()));
     assert_eq!((row["apps"][0]["hits"].as_u64(), row["apps"][1]["hits"].as_u64()), (Some(10), Some(0)));

@@ -95,7 +95,7 @@ fn it_goes_to_the_background_and_refuses_what_cannot_be() {
     let run = mount(&["--policy", "lru", "--block", "5000"]);
     assert!(run.status == 2 && run.err.contains("a block of 5000B is not possible here"), "{run:?}");
     for option in ["--record", "--log"] {
-        let (file, run) = (folder.path("told"), ["mount", &source, &at, "--policy", "lru", "--memory", "0"]);
+        let (file, run) = (folder.path("told"), ["mount", &source, &at, "--policy", "lru", "--memory", "0B"]);
         let run = hotset(&[&run[..], &[option, &file]].concat());
         assert!(run.status == 2 && run.err.contains("cannot be combined with --memory 0"), "{run:?}");
     }
@@ -268,7 +268,7 @@ fn writes_that_wait_are_at_risk_until_the_mount_ends() {
     mount.kill();
     assert_eq!(fs::read(mount.source("f")).unwrap(), [2; 5000], "what was synced is there");
     drop(file);
-    for (more, word) in [("--readonly", "--readonly"), ("--memory=0", "--memory 0")] {
+    for (more, word) in [("--readonly", "--readonly"), ("--memory=0B", "--memory 0")] {
         let (source, at) = (mount.source(""), mount.at(""));
         let words = ["mount", source.to_str().unwrap(), at.to_str().unwrap(), "--policy", "lru", "--write-back", more];
         let words = if more == "--readonly" { [&words[..], &["--memory", "1M"]].concat() } else { words.to_vec() };

@@ -42,7 +42,7 @@ fn folder() -> Folder {
 fn a_trace_of_memory_is_replayed_by_policies_that_a_bit_is_enough_for() {
     let folder = folder();
     let trace = folder.path("loop.pgt");
-    let rows = hotset(&["simulate", &trace, "-p", "apr,clock,opt", "-s", "100", "--json", "-"]).rows();
+    let rows = hotset(&["simulate", &trace, "-p", "apr,clock,opt", "-s", "100 blocks", "--json", "-"]).rows();
     let hits: Vec<u64> = rows.iter().map(|row| row["hits"].as_u64().unwrap()).collect();
     assert_eq!(hits, [2842, 0, 2900], "as the published prototype counts");
     assert_eq!(rows[1]["faults_after_fill"], Value::from(8900));
@@ -53,7 +53,7 @@ fn a_trace_of_memory_is_replayed_by_policies_that_a_bit_is_enough_for() {
     assert!(table.contains("faults after memory was full") && table.contains("apr"), "{table}");
     let native = folder.path("loop.hst");
     hotset(&["import", &trace, "-o", &native]).good();
-    let from_native = hotset(&["simulate", &native, "-p", "apr,clock,opt", "-s", "100", "--json", "-"]).rows();
+    let from_native = hotset(&["simulate", &native, "-p", "apr,clock,opt", "-s", "100 blocks", "--json", "-"]).rows();
     assert!(from_native.iter().zip(&rows).all(|(native, pgt)| native["hits"] == pgt["hits"]));
 }
 
@@ -61,14 +61,15 @@ fn a_trace_of_memory_is_replayed_by_policies_that_a_bit_is_enough_for() {
 fn policies_of_caches_run_on_memory_and_those_of_paging_on_requests() {
     let folder = folder();
     let trace = folder.path("loop.pgt");
-    let of =
-        |arguments: &[&str]| hotset(&[&["simulate", &trace, "-s", "100", "--json", "-"], arguments].concat()).rows();
+    let of = |arguments: &[&str]| {
+        hotset(&[&["simulate", &trace, "-s", "100 blocks", "--json", "-"], arguments].concat()).rows()
+    };
     let rows = of(&["-p", "sieve,s3-fifo(promote=1),random,lifo"]);
     assert!(rows.len() == 4 && rows.iter().all(|row| row.get("faults_after_fill").is_some()), "{rows:?}");
     let all = of(&["-p", "all"]);
     assert!(all.len() >= 10 && all.iter().all(|row| row["policy"] != "lru"), "{all:?}");
     let file = folder.file("t.ids", "1\n2\n3\n1\n2\n3\n");
-    let rows = hotset(&["simulate", &file, "-p", "apr,lifo+,opt", "-s", "2", "--json", "-"]).rows();
+    let rows = hotset(&["simulate", &file, "-p", "apr,lifo+,opt", "-s", "2 blocks", "--json", "-"]).rows();
     assert!(rows.iter().all(|row| row["hits"].as_u64() <= rows[2]["hits"].as_u64()), "{rows:?}");
     let told = hotset(&["policies", "apr"]).good().out;
     assert!(told.contains("APR: CLOCK, unless") && told.contains("threshold"), "{told}");
@@ -79,14 +80,14 @@ fn what_paging_cannot_do_is_refused_in_a_sentence() {
     let folder = folder();
     let (trace, file) = (folder.path("loop.pgt"), folder.file("t.ids", "1\n2\n"));
     let cases: [(&[&str], &str); 8] = [
-        (&[&trace, "-p", "lru", "-s", "10"], "lru sees every reference"),
-        (&[&trace, "-p", "clock,lirs", "-s", "10"], "clock,lirs\n        ^^^^"),
-        (&[&trace, "-p", "s3-fifo", "-s", "10"], "`hotset policies s3-fifo` tells"),
-        (&[&trace, "-p", "clock", "-s", "0"], "the size is less than one block"),
-        (&[&trace, "-p", "apr(decay=2)", "-s", "10"], "expected"),
-        (&[&trace, "-p", "apr(threshold=99999999999999999999T)", "-s", "10"], "threshold"),
-        (&[&trace, &file, "-p", "clock", "-s", "10"], "is no trace of memory"),
-        (&[&trace, "-p", "clock", "-s", "10", "--block", "8K"], "cannot be cut again"),
+        (&[&trace, "-p", "lru", "-s", "10 blocks"], "lru sees every reference"),
+        (&[&trace, "-p", "clock,lirs", "-s", "10 blocks"], "clock,lirs\n        ^^^^"),
+        (&[&trace, "-p", "s3-fifo", "-s", "10 blocks"], "`hotset policies s3-fifo` tells"),
+        (&[&trace, "-p", "clock", "-s", "0 blocks"], "the size is less than one block"),
+        (&[&trace, "-p", "apr(decay=2)", "-s", "10 blocks"], "expected"),
+        (&[&trace, "-p", "apr(threshold=99999999999999999999T)", "-s", "10 blocks"], "threshold"),
+        (&[&trace, &file, "-p", "clock", "-s", "10 blocks"], "is no trace of memory"),
+        (&[&trace, "-p", "clock", "-s", "10 blocks", "--block", "8K"], "cannot be cut again"),
     ];
     for (arguments, message) in cases {
         let run = hotset(&[&["simulate"], arguments].concat());
@@ -145,7 +146,7 @@ fn an_experiment_that_mixes_kinds_is_refused() {
     refused(EXPERIMENT.replace("other.pgt", "other.pgt\", \"t.ids"), 2, "t.ids is no trace of memory");
     let of_requests = EXPERIMENT.replace("\"faults_per_million_references\"", "\"hit_ratio\"");
     hotset(&["experiment", &folder.file("h.toml", of_requests), "--traces", &base]).good();
-    let text = "title = \"T\"\nsource = \"S\"\ntraces = [\"t.ids\"]\npolicies = \"lru\"\nsizes = \"1\"\n";
+    let text = "title = \"T\"\nsource = \"S\"\ntraces = [\"t.ids\"]\npolicies = \"lru\"\nsizes = \"1 blocks\"\n";
     let caches = folder.file("c.toml", text);
     let both = |more: &[&str]| hotset(&[&["experiment", &file, &caches, "--traces", &base], more].concat());
     assert_eq!(both(&["--json", "-"]).rows().len(), 9);

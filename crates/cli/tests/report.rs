@@ -19,7 +19,7 @@ fn a_page_holds_the_rows_the_command_and_the_trace() {
     let folder = Folder::new();
     let (trace, page) = (folder.file("t.csv", csv()), folder.path("t.html"));
     let commands: [&[&str]; 2] = [
-        &["simulate", &trace, "-p", "lru,s3-fifo(small=5%),opt", "-s", "1,7,100"],
+        &["simulate", &trace, "-p", "lru,s3-fifo(small=5%),opt", "-s", "1 blocks,7 blocks,100 blocks"],
         &["curve", &trace, "-p", "lru,opt", "--points", "5"],
     ];
     for command in commands {
@@ -100,7 +100,7 @@ fn a_page_of_an_inspection_holds_it_and_every_reference_of_the_picture() {
     let of_hottest = |place: &&[u64]| places["files"][place[0] as usize] == hottest["path"];
     let named = rows.iter().flat_map(|row| row.chunks(4)).filter(of_hottest).map(|place| place[3]).sum::<u64>();
     assert_eq!(hottest["distinct_blocks"], named, "{hottest}");
-    hotset(&["inspect", &trace, "--memory", "1", "--report", &page]).good();
+    hotset(&["inspect", &trace, "--memory", "1B", "--report", &page]).good();
     assert!(data(&page).get("pattern").is_none(), "more blocks than memory is allowed for");
 }
 
@@ -128,7 +128,8 @@ fn pages_tell_how_other_commands_read_the_trace() {
     let folder = Folder::new();
     let (trace, page) = (folder.file("t.csv", csv()), folder.path("t.html"));
     let reading = ["--format", "csv", "--block", "8192", "--to", "40"];
-    let commands: [&[&str]; 3] = [&["simulate", "-p", "lru", "-s", "5"], &["curve", "--points", "5"], &["inspect"]];
+    let commands: [&[&str]; 3] =
+        [&["simulate", "-p", "lru", "-s", "5 blocks"], &["curve", "--points", "5"], &["inspect"]];
     for name in commands {
         hotset(&[name, &reading, &[&trace, "--report", &page]].concat()).good();
         assert_eq!(data(&page)["reading"], serde_json::json!(reading), "{name:?}");
@@ -141,7 +142,7 @@ fn pages_of_results_and_experiments_tell_how_the_traces_were_read() {
     let folder = Folder::new();
     let (trace, page) = (folder.file("t.csv", csv()), folder.path("t.html"));
     let [one, other] = ["1.jsonl", "2.jsonl"].map(|name| folder.path(name));
-    let run = ["simulate", &trace, "-p", "lru", "-s", "5"];
+    let run = ["simulate", &trace, "-p", "lru", "-s", "5 blocks"];
     hotset(&[&run[..], &["--block", "8K", "--to", "40", "--ops", "reads", "--json", &one]].concat()).good();
     hotset(&[&run[..], &["--json", &other]].concat()).good();
     let reading = serde_json::json!(["--block", "8192", "--ops", "reads", "--to", "40"]);
@@ -149,7 +150,7 @@ fn pages_of_results_and_experiments_tell_how_the_traces_were_read() {
     assert_eq!(Viewer::of(&[&one, &other]).data().get("reading"), None, "they were read in two ways");
     let experiment = folder.file(
         "e.toml",
-        "title = \"t\"\nsource = \"s\"\ntraces = [\"./t.csv\"]\npolicies = \"lru\"\nsizes = \"5\"\nblock = 8192\n",
+        "title = \"t\"\nsource = \"s\"\ntraces = [\"./t.csv\"]\npolicies = \"lru\"\nsizes = \"5 blocks\"\nblock = 8192\n",
     );
     hotset(&["experiment", &experiment, "--report", &page]).good();
     assert_eq!(data(&page)["reading"], serde_json::json!(["--block", "8192"]));
@@ -160,7 +161,7 @@ fn pages_of_results_and_experiments_tell_how_the_traces_were_read() {
 fn a_page_is_written_though_nobody_reads_what_is_shown() {
     let folder = Folder::new();
     let trace = folder.file("t.csv", csv());
-    let commands: [&[&str]; 2] = [&["advise"], &["simulate", "-p", "lru", "-s", "5"]];
+    let commands: [&[&str]; 2] = [&["advise"], &["simulate", "-p", "lru", "-s", "5 blocks"]];
     for (number, arguments) in commands.into_iter().enumerate() {
         let page = folder.path(&format!("{number}.html"));
         let mut run = command(&[arguments, &[&trace, "--report", &page]].concat());
@@ -177,7 +178,7 @@ fn a_hostile_name_stays_a_name() {
     let folder = Folder::new();
     let name = "<!--<script>'\"&lt;\u{202e}.ids";
     let (trace, page) = (folder.file(name, ids()), folder.path("t.html"));
-    hotset(&["simulate", &trace, "-p", "lru", "-s", "10", "--report", &page]).good();
+    hotset(&["simulate", &trace, "-p", "lru", "-s", "10 blocks", "--report", &page]).good();
     assert_eq!(data(&page)["rows"][0]["trace"], trace.as_str());
     assert_eq!(data(&page)["traces"][0]["name"], trace.as_str());
 }
@@ -186,7 +187,7 @@ fn a_hostile_name_stays_a_name() {
 fn a_page_that_cannot_be_written_is_refused_before_the_work() {
     let folder = Folder::new();
     let trace = folder.file("t.ids", ids());
-    let run = |page: &str| hotset(&["simulate", &trace, "-p", "lru", "-s", "10", "--report", page]);
+    let run = |page: &str| hotset(&["simulate", &trace, "-p", "lru", "-s", "10 blocks", "--report", page]);
     let refused = run("-");
     assert_eq!(refused.status, 2);
     assert!(refused.out.is_empty() && refused.err.contains("expected the name of a file"), "{refused:?}");

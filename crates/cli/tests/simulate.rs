@@ -9,7 +9,7 @@ use support::{Folder, command, csv, finish, gzip, hotset, hotset_fed, ids, keys,
 
 /// Rows of a trace under every policy at four sizes.
 fn rows(trace: &str, more: &[&str]) -> Vec<Value> {
-    hotset(&[&["simulate", trace, "-p", "all", "-s", "1,7,100,1500", "--json", "-"], more].concat()).rows()
+    hotset(&[&["simulate", trace, "-p", "all", "-s", "1,7,100,1500 blocks", "--json", "-"], more].concat()).rows()
 }
 
 /// Rows without the fields named.
@@ -46,11 +46,11 @@ fn a_row_has_the_documented_fields_and_no_others() {
         "read_request_misses",
         "distinct_blocks",
     ];
-    let of_ids = hotset(&["simulate", &folder.file("t.ids", ids()), "-p", "lru", "-s", "10", "--json", "-"]).rows();
+    let of_ids = hotset(&["simulate", &folder.file("t.ids", ids()), "-p", "lru", "-s", "10 blocks", "--json", "-"]).rows();
     let expected: std::collections::BTreeSet<&str> = plain.into();
     assert_eq!(keys(&of_ids[0]).into_iter().collect::<std::collections::BTreeSet<_>>(), expected);
 
-    let of_csv = hotset(&["simulate", &folder.file("t.csv", csv()), "-p", "lru", "-s", "10", "--json", "-"]).rows();
+    let of_csv = hotset(&["simulate", &folder.file("t.csv", csv()), "-p", "lru", "-s", "10 blocks", "--json", "-"]).rows();
     let more = ["size_bytes", "block_bytes", "maps", "deletes", "write_requests", "write_backs", "apps"];
     let expected: std::collections::BTreeSet<&str> = plain.into_iter().chain(more).collect();
     assert_eq!(keys(&of_csv[0]).into_iter().collect::<std::collections::BTreeSet<_>>(), expected);
@@ -70,7 +70,7 @@ fn csv_says_what_json_says() {
     let folder = Folder::new();
     let trace = folder.file("t.csv", csv());
     let table = folder.path("out.csv");
-    let rows = hotset(&["simulate", &trace, "-p", "lru,arc", "-s", "5,50", "--json", "-", "--csv", &table]).rows();
+    let rows = hotset(&["simulate", &trace, "-p", "lru,arc", "-s", "5,50 blocks", "--json", "-", "--csv", &table]).rows();
     let text = std::fs::read_to_string(&table).unwrap();
     let mut lines = text.lines();
     let header: Vec<&str> = lines.next().unwrap().split(',').collect();
@@ -98,7 +98,7 @@ fn packed_and_piped_traces_give_the_same_rows() {
     let native = folder.path("t.hst");
     hotset(&["import", &folder.path("t.csv"), "-o", &native]).good();
     assert_eq!(without(rows(&native, &[]), &["trace"]), expected, "the native format keeps all");
-    let arguments = ["simulate", "-", "-p", "all", "-s", "1,7,100,1500", "--json", "-"];
+    let arguments = ["simulate", "-", "-p", "all", "-s", "1,7,100,1500 blocks", "--json", "-"];
     let piped = hotset_fed(&arguments, &gzip(&text)).rows();
     assert_eq!(without(piped, &["trace"]), expected, "standard input");
     let native = std::fs::read(&native).unwrap();
@@ -135,7 +135,7 @@ fn a_stream_gives_the_same_rows_as_a_trace_that_is_held() {
         };
         let held = simulate(&[]);
         assert_eq!(held.len(), sizes.split(',').count() * online.len());
-        assert_eq!(simulate(&["--memory", "1"]), held, "{relative}");
+        assert_eq!(simulate(&["--memory", "1B"]), held, "{relative}");
     }
 }
 
@@ -143,7 +143,7 @@ fn a_stream_gives_the_same_rows_as_a_trace_that_is_held() {
 fn the_table_of_several_sizes() {
     let folder = Folder::new();
     let trace = folder.file("loop.ids", "1\n2\n3\n".repeat(100));
-    let run = hotset(&["simulate", &trace, "-p", "lru,mru,opt", "-s", "1,2,3", "--format", "ids"]).good();
+    let run = hotset(&["simulate", &trace, "-p", "lru,mru,opt", "-s", "1,2,3 blocks", "--format", "ids"]).good();
     let expected = "\
 (ids): 300 references to 3 distinct blocks; hit ratio in % by cache size
 policy      1       2       3
@@ -174,7 +174,7 @@ fn the_reader_may_stop_reading() {
     use std::io::{BufRead, BufReader};
     let folder = Folder::new();
     let trace = folder.file("t.ids", ids());
-    let arguments = ["simulate", &trace, "-p", "all", "-s", "1..2000*1.01", "--json", "-"];
+    let arguments = ["simulate", &trace, "-p", "all", "-s", "1..2000*1.01 blocks", "--json", "-"];
     let mut child = command(&arguments).spawn().unwrap();
     let mut line = String::new();
     BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
@@ -195,16 +195,16 @@ fn a_write_that_finds_its_block_is_no_read_that_hits() {
     let folder = Folder::new();
     let lines = (0..300).map(|step| format!("W,1,0,100\nR,2,{},100\n", step % 3 * 4096));
     let trace = folder.file("log.csv", format!("op,file,offset,bytes\n{}", lines.collect::<String>()));
-    let row = &hotset(&["simulate", &trace, "-p", "lru", "-s", "2", "--json", "-"]).rows()[0];
+    let row = &hotset(&["simulate", &trace, "-p", "lru", "-s", "2 blocks", "--json", "-"]).rows()[0];
     let counts = ["hits", "references", "read_hits", "read_references"].map(|field| row[field].as_u64().unwrap());
     assert_eq!((counts, &row["read_hit_ratio"]), ([299, 600, 0, 300], &0.0.into()));
-    let simulate = ["simulate", &trace, "-p", "lru,mru,lirs,opt", "-s", "2"];
+    let simulate = ["simulate", &trace, "-p", "lru,mru,lirs,opt", "-s", "2 blocks"];
     let out = unwrapped(&hotset(&simulate).good().out);
     assert!(out.contains("read hits % hit ratio %") && out.contains("mru hits 33.00 % of reads"), "{out}");
     assert!(!out.contains("bound"), "opt, which hits no read, is no bound on reads: {out}");
     let out = unwrapped(&hotset(&[&simulate[..], &["--metric", "references"]].concat()).good().out);
     assert!(out.contains("No online policy here hits a larger share of references"), "{out}");
-    let out = hotset(&["simulate", &trace, "-p", "lru,opt", "-s", "1,2,3"]).good().out;
+    let out = hotset(&["simulate", &trace, "-p", "lru,opt", "-s", "1,2,3 blocks"]).good().out;
     let titles = ["hit ratio of reads in % by cache size", "hit ratio of reads and writes in % by cache size"];
     let [reads, all] = titles.map(|title| out.find(title).unwrap_or_else(|| panic!("{out}")));
     assert!(reads < all, "{out}");
@@ -216,12 +216,12 @@ fn several_reads_within_one_block_are_told() {
     let folder = Folder::new();
     let lines = (0..400).map(|step| format!("R,1,{},1024\n", step * 1024 % (40 * 4096)));
     let trace = folder.file("parts.csv", format!("op,file,offset,bytes\n{}", lines.collect::<String>()));
-    for more in [&[][..], &["--memory", "1"]] {
-        let rows = hotset(&[&["simulate", &trace, "-p", "lru", "-s", "1", "--json", "-"], more].concat()).rows();
+    for more in [&[][..], &["--memory", "1B"]] {
+        let rows = hotset(&[&["simulate", &trace, "-p", "lru", "-s", "1 blocks", "--json", "-"], more].concat()).rows();
         let counts = ["hits", "references", "repeats", "repeat_hits"].map(|field| rows[0][field].as_u64().unwrap());
         assert_eq!(counts, [300, 400, 300, 300]);
     }
-    let out = unwrapped(&hotset(&["simulate", &trace, "-p", "lru,opt", "-s", "20"]).good().out);
+    let out = unwrapped(&hotset(&["simulate", &trace, "-p", "lru,opt", "-s", "20 blocks"]).good().out);
     assert!(out.contains("opt hits 38.00 % of references (repeats left out) where lru hits 0.00 %"), "{out}");
 }
 
@@ -243,7 +243,7 @@ fn a_bare_simulation_compares_a_choice_the_best_first() {
 #[test]
 fn what_policies_cost_is_told_beside_the_same_counts() {
     let trace = format!("{}/../../workloads/film.hst", env!("CARGO_MANIFEST_DIR"));
-    let words = ["simulate", &trace, "--maps", "none", "-p", "lru,auto,opt", "-s", "1000,2000,4000"];
+    let words = ["simulate", &trace, "--maps", "none", "-p", "lru,auto,opt", "-s", "1000,2000,4000 blocks"];
     let told = |more: &[&str]| hotset(&[&words, more].concat()).rows();
     let plain = told(&["--json", "-"]);
     let mut rows = told(&["--json", "-", "--costs"]);
@@ -256,7 +256,7 @@ fn what_policies_cost_is_told_beside_the_same_counts() {
         row.as_object_mut().unwrap().retain(|field, _| expected.get(field).is_some());
         assert_eq!(row, expected);
     }
-    let streamed = ["-p", "lru", "-s", "1000", "--memory", "100K", "--costs", "--json", "-"];
+    let streamed = ["-p", "lru", "-s", "1000 blocks", "--memory", "100K", "--costs", "--json", "-"];
     let streamed = [&["simulate", &trace, "--maps", "none"][..], &streamed].concat();
     assert!(hotset(&streamed).rows()[0]["reference_nanoseconds"].as_f64().is_some_and(|time| time > 0.0));
     let out = hotset(&[&words[..], &["--costs"]].concat()).good().out;
@@ -302,7 +302,7 @@ fn a_size_in_bytes_is_that_of_objects() {
         let all = requests.iter().map(|(_, size)| size).sum::<u64>();
         assert_eq!(found.map(|value| value.as_u64().unwrap()), [capacity << 10, hits, bytes, all]);
     }
-    let streamed = run(&["-s", "3K,20K,1M", "--memory", "1", "--json", "-"]).rows();
+    let streamed = run(&["-s", "3K,20K,1M", "--memory", "1B", "--json", "-"]).rows();
     // A bound needs the references in memory.
     let held = ["distinct_blocks", "size_blocks", "bound_hit_ratio", "bound_byte_hit_ratio"];
     assert!(rows.iter().all(|row| row["bound_hit_ratio"].as_f64() >= row["hit_ratio"].as_f64()));
@@ -312,7 +312,7 @@ fn a_size_in_bytes_is_that_of_objects() {
     assert!(table.contains("cache of 20K of objects") && table.contains("bytes hit %"), "{table}");
     let table = run(&["-s", "3K,20K"]).good().out;
     assert!(table.contains("hit ratio of bytes in % by cache size\n"), "{table}");
-    let by_count = run(&["-s", "10,50%", "--json", "-"]).rows();
+    let by_count = run(&["-s", "10 blocks,50%", "--json", "-"]).rows();
     assert!(by_count.iter().all(|row| row.get("byte_hit_ratio").is_none() && row["size_blocks"].as_u64() > Some(9)));
     for (more, words) in [
         (vec!["-s", "1K", "-p", "opt"], "opt cannot be measured in bytes of objects"),
@@ -333,7 +333,7 @@ fn what_a_policy_has_learnt_is_told_on_request() {
     let references = (0..40_000u64).map(|step| if step % 2 == 0 { step / 2 % 300 } else { 1_000 + step });
     let lines: String = references.map(|block| format!("{block}\n")).collect();
     let trace = folder.file("loop.lirs", lines);
-    let arguments = ["simulate", &format!("lirs:{trace}"), "-p", "auto,lru", "-s", "100", "--explain"];
+    let arguments = ["simulate", &format!("lirs:{trace}"), "-p", "auto,lru", "-s", "100 blocks", "--explain"];
     let text = hotset(&arguments).good().out;
     assert!(text.contains("What auto has learnt with 100 blocks"), "{text}");
     assert!(text.contains("keeps those that it has, lets others pass") && text.contains("lets them pass"), "{text}");

@@ -121,7 +121,7 @@ fn what_is_kept_of_files_that_are_not_known_again_ends_with_the_mount() {
     if !can_mount() {
         return;
     }
-    let (below, folder) = (Mount::new(&["--memory", "0"]), Folder::new());
+    let (below, folder) = (Mount::new(&["--memory", "0B"]), Folder::new());
     fill(&below);
     let (at, ssd) = (folder.path("at"), folder.path("ssd"));
     fs::create_dir(&at).unwrap();
@@ -170,7 +170,7 @@ fn what_cannot_work_is_refused_in_words() {
     };
     for (more, why) in [
         (&["--memory", "1M", "--ssd", &ssd, "--ssd-size", "8M"][..], "another mount uses it"),
-        (&["--memory", "0", "--ssd", &ssd, "--ssd-size", "8M"], "--memory 0"),
+        (&["--memory", "0B", "--ssd", &ssd, "--ssd-size", "8M"], "--memory 0"),
         (&["--memory", "1M", "--ssd", &within, "--ssd-size", "8M"], "is in the source"),
         (&["--memory", "1M", "--ssd", &ssd], "--ssd-size"),
         (&["--memory", "16M", "--ssd", &folder.path("new"), "--ssd-size", "1000000G", "--block", "16M"], "free"),

@@ -102,7 +102,7 @@ fn what_makes_no_sense_is_refused_in_a_sentence() {
         assert_eq!((run.status, run.out.as_str()), (2, ""), "{run:?}");
         run.err
     };
-    assert!(refused(&["--memory", "0"]).contains("0B of memory hold no 16 blocks of 4K"));
+    assert!(refused(&["--memory", "0B"]).contains("0B of memory hold no 16 blocks of 4K"));
     assert!(refused(&["--memory", "1M", "--block", "512"]).contains("expected a power of two from 4K to 2M"));
     assert!(refused(&["--memory", "1M", "--policy", "attribute"]).contains("choose another policy"));
     let no_use = [&["--record", "x.hst"][..], &["--log", "x"], &["--write-back"], &["--staleness", "10s"]];

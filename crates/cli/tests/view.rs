@@ -20,7 +20,7 @@ fn series_are_shown_in_reports_and_when_they_are_read_again() {
     let folder = Folder::new();
     let trace = folder.file("t.csv", csv());
     let [json, series, page] = ["r.jsonl", "s.jsonl", "r.html"].map(|name| folder.path(name));
-    let run = ["simulate", &trace, "-p", "equal(lru)", "-s", "20", "--json", &json, "--report", &page];
+    let run = ["simulate", &trace, "-p", "equal(lru)", "-s", "20 blocks", "--json", &json, "--report", &page];
     hotset(&[&run[..], &["--series", &series, "--every", "5"]].concat()).good();
     let (rows, stretches) = (lines_of(&json), lines_of(&series));
     assert!(stretches.len() > 1 && stretches.iter().all(|row| row["kind"] == "series"), "{stretches:?}");
@@ -56,7 +56,7 @@ fn results_of_every_kind_are_shown_as_they_were_written() {
 fn the_server_answers_this_machine_alone_and_ends_on_interrupt() {
     let folder = Folder::new();
     let (trace, json) = (folder.file("t.ids", ids()), folder.path("r.jsonl"));
-    hotset(&["simulate", &trace, "-p", "lru", "-s", "3", "--json", &json]).good();
+    hotset(&["simulate", &trace, "-p", "lru", "-s", "3 blocks", "--json", &json]).good();
     let viewer = Viewer::of(&[&json]);
     let own = viewer.address.clone();
     let (place, port) = (viewer.place.as_str(), own.split(':').nth(1).unwrap());

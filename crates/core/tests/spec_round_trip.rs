@@ -80,7 +80,7 @@ proptest! {
 
     #[test]
     fn sizes_read_back(texts in vec("[1-9][0-9]{0,6}(K|M|G|%|)", 1..5), factor in 1.5..9.0) {
-        let text = format!("{},1..9000*{factor}", texts.join(","));
+        let text = format!("{},1..9000*{factor} blocks", texts.join(","));
         let sizes = SizeSpec::parse(&text).unwrap();
         prop_assert_eq!(SizeSpec::parse(&sizes.to_string()).unwrap(), sizes);
     }

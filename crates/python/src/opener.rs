@@ -100,7 +100,9 @@ impl Choice {
     /// Opens what is chosen.
     pub fn open(&self) -> Result<Trace, SimError> {
         let selection = Selection { only: self.only.clone(), ..Selection::default() };
-        selection.open(self.opener.name(), || self.opener.open(), &Options { ttl: Ttl::Ignore, ..Options::default() })
+        let keep_sizes = !selection.is_everything();
+        let options = Options { ttl: Ttl::Ignore, keep_sizes, ..Options::default() };
+        selection.open(self.opener.name(), || self.opener.open(), &options)
     }
 
     /// The same, for a reader that reads from it.

@@ -97,7 +97,7 @@ pub struct Cut {
 impl Cut {
     /// The simulator's options.
     pub fn options(&self) -> PyResult<Options> {
-        let memory = of_option("--memory", self.memory.as_deref().map(Value::bytes).transpose())?;
+        let memory = of_option("--memory", self.memory.as_deref().map(Value::capacity).transpose())?;
         let maps = one_of("--maps", &self.maps, &[("auto", Maps::Auto), ("all", Maps::All), ("none", Maps::None)])?;
         let deletes = one_of("--deletes", &self.deletes, &[("apply", Deletes::Apply), ("ignore", Deletes::Ignore)])?;
         Ok(Options {
@@ -120,7 +120,7 @@ pub fn one_of<T: Copy>(option: &str, word: &str, known: &[(&str, T)]) -> PyResul
 /// Bytes of a size, in the words of `--memory`.
 #[pyfunction]
 pub fn bytes_of(text: &str) -> PyResult<u64> {
-    of_option("--memory", Value::bytes(text))
+    of_option("--memory", Value::capacity(text))
 }
 
 /// Memory that this machine has to give, in bytes: half of what is available.

@@ -14,11 +14,11 @@ import pytest
 Workload = Callable[[str], str]
 
 REFUSED: list[tuple[dict[str, Any], list[str]]] = [
-    ({"policies": "lrv"}, ["--policy", "lrv", "--size", "10"]),
-    ({"policies": "lru,2q(kin=200%)"}, ["--policy", "lru,2q(kin=200%)", "--size", "10"]),
-    ({"policies": "lru,"}, ["--policy", "lru,", "--size", "10"]),
+    ({"policies": "lrv"}, ["--policy", "lrv", "--size", "10 blocks"]),
+    ({"policies": "lru,2q(kin=200%)"}, ["--policy", "lru,2q(kin=200%)", "--size", "10 blocks"]),
+    ({"policies": "lru,"}, ["--policy", "lru,", "--size", "10 blocks"]),
     ({"policies": "lru", "sizes": "ten"}, ["--policy", "lru", "--size", "ten"]),
-    ({"policies": "lru", "sizes": 0}, ["--policy", "lru", "--size", "0"]),
+    ({"policies": "lru", "sizes": 0}, ["--policy", "lru", "--size", "0 blocks"]),
     ({"policies": "lru", "sizes": -1}, ["--policy", "lru", "--size", "-1"]),
     ({"policies": "lru", "sizes": 1 << 70}, ["--policy", "lru", "--size", str(1 << 70)]),
     ({"policies": "lru", "sizes": "1%..0%*2"}, ["--policy", "lru", "--size", "1%..0%*2"]),
@@ -26,7 +26,7 @@ REFUSED: list[tuple[dict[str, Any], list[str]]] = [
     ({"app": "["}, ["--app", "["]),
     ({"to": 0}, ["--to", "0"]),
     ({"store": "tape"}, ["--store", "tape"]),
-    ({"policies": "opt", "memory": "64K", "sizes": 10}, ["--policy", "opt", "--memory", "64K", "--size", "10"]),
+    ({"policies": "opt", "memory": "64K", "sizes": 10}, ["--policy", "opt", "--memory", "64K", "--size", "10 blocks"]),
 ]
 
 #: What the parser of the command line says within a sentence of its own.
@@ -89,11 +89,11 @@ def test_files_that_are_no_traces(command: Any, tmp_path: Path) -> None:
         assert f"hotset: {raised.value}\n" == command.refusal("simulate", path)
     with pytest.raises(hotset.Error) as raised:
         hotset.simulate(bad, "lru", 1)
-    assert f"hotset: {raised.value}\n" == command.refusal("simulate", bad, "--policy", "lru", "--size", "1")
+    assert f"hotset: {raised.value}\n" == command.refusal("simulate", bad, "--policy", "lru", "--size", "1 blocks")
     with pytest.raises(hotset.Error) as raised:
         hotset.simulate([1, 2], "lru", 1, classes=classes)
     (tmp_path / "ids").write_text("1\n2\n")
-    typed = ["--format", "ids", "--policy", "lru", "--size", "1", "--classes", classes]
+    typed = ["--format", "ids", "--policy", "lru", "--size", "1 blocks", "--classes", classes]
     assert f"hotset: {raised.value}\n" == command.refusal("simulate", tmp_path / "ids", *typed)
     with pytest.raises(hotset.Error) as raised:
         hotset.open(bad, format="xml")

@@ -15,7 +15,7 @@ title = "T"
 source = "S"
 traces = ["tpcc.hst", "lu.hst"]
 policies = "lru,qos(lru),opt"
-sizes = "1%,300"
+sizes = "1%,300 blocks"
 only = "ops=reads"
 warmup = "10%"
 deletes = "ignore"

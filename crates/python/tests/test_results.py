@@ -56,7 +56,7 @@ def test_filters_of_the_trace_are_those_of_the_command(command: Any, workload: W
 
 def test_series_and_what_is_learnt(command: Any, workload: Workload, tmp_path: Path) -> None:
     path, series = workload("tpcc"), tmp_path / "series.jsonl"
-    options = ["--policy", "auto", "--size", "500", "--explain"]
+    options = ["--policy", "auto", "--size", "500 blocks", "--explain"]
     expected = command.rows("simulate", path, *options, "--series", series, "--every", "10000")
     results = hotset.simulate(path, "auto", 500, explain=True, every=10000)
     assert list(results) == expected and "explained" in results[0]
@@ -84,14 +84,14 @@ def test_arrays_are_traces_of_objects(command: Any, tmp_path: Path) -> None:
     keys = random.zipf(1.2, 30_000).astype(np.uint64)
     file = tmp_path / "keys.txt"
     file.write_text("".join(f"{key}\n" for key in keys))
-    expected = command.rows("simulate", file, "--format", "ids", "--policy", "lru,sieve,opt", "--size", "10,5%")
+    expected = command.rows("simulate", file, "--format", "ids", "--policy", "lru,sieve,opt", "--size", "10 blocks,5%")
     for source in (keys, keys.tolist(), iter(keys.tolist()), keys.astype(np.int64), np.repeat(keys, 2)[::2]):
         rows = list(hotset.simulate(hotset.open(source, name=str(file)), "lru,sieve,opt", "10,5%"))
         assert rows == expected
     sizes = keys % 1000 + 1
     table = tmp_path / "sized.csv"
     table.write_text("id,size\n" + "".join(f"{key},{size}\n" for key, size in zip(keys, sizes)))
-    expected = command.rows("simulate", table, "--policy", "lru,gdsf", "--size", "100K,2000")
+    expected = command.rows("simulate", table, "--policy", "lru,gdsf", "--size", "100K,2000 blocks")
     for trace in (
         hotset.open(keys, sizes, name=str(table)),
         hotset.open(np.stack([keys, sizes], axis=1), name=str(table)),
@@ -153,9 +153,9 @@ def test_tables(workload: Workload, tmp_path: Path, command: Any) -> None:
     assert isinstance(arrow, table.Table) and arrow.column("hits").to_pylist() == [row["hits"] for row in results]
     file, theirs = tmp_path / "rows.parquet", tmp_path / "theirs.parquet"
     results.to_parquet(file)
-    command.rows("simulate", workload("lu"), "--policy", "lru,arc", "--size", "10,100", "--parquet", theirs)
+    command.rows("simulate", workload("lu"), "--policy", "lru,arc", "--size", "10 blocks,100 blocks", "--parquet", theirs)
     assert file.read_bytes() == theirs.read_bytes()
-    lines = command.run("simulate", workload("lu"), "--policy", "lru,arc", "--size", "10,100", "--json", "-").stdout
+    lines = command.run("simulate", workload("lu"), "--policy", "lru,arc", "--size", "10 blocks,100 blocks", "--json", "-").stdout
     assert [json.loads(line) for line in results.to_json().splitlines()] == [json.loads(line) for line in lines.splitlines()]
 
 

@@ -36,7 +36,7 @@ def test_rows_are_those_of_the_command(workload: Workload, command: Any, tmp_pat
     paths = [workload(name) for name in ("tpcc", "office", "lu")]
     options = {"ops": "reads", "seed": 3, "deletes": "ignore"}
     results = hotset.sweep(paths, POLICIES, SIZES, **options)  # type: ignore[arg-type]
-    typed = ["--policy", ",".join(POLICIES), "--size", "1%,10%,300", "--ops", "reads", "--seed", 3, "--deletes", "ignore"]
+    typed = ["--policy", ",".join(POLICIES), "--size", "1%,10%,300 blocks", "--ops", "reads", "--seed", 3, "--deletes", "ignore"]
     expected = command.rows("simulate", *paths, *typed)
     assert list(results) == expected and len(results) == 3 * 6 * 3
     theirs = tmp_path / "theirs.parquet"

@@ -9,7 +9,6 @@ use hotset_core::view::{BlockSize, Blocks, Cutting, Segments};
 
 use crate::bits::Bits;
 use crate::error::SimError;
-use crate::last_sizes::LastSizes;
 use crate::window::{Event, WINDOW, What};
 
 /// References that are cut at a time, at most: those of a window.
@@ -154,20 +153,11 @@ pub(crate) struct Expander {
     /// Blocks of the request at hand that earlier pieces hold.
     done: u64,
     in_hand: InHand,
-    /// Where sizes of objects count: what each object was last.
-    last_sizes: Option<LastSizes>,
 }
 
 impl Expander {
     pub fn new(cutting: Cutting, kept: Kept) -> Expander {
-        let counts_sizes = cutting.objects && (kept.sizes || cutting.block().bytes().is_some());
-        let last_sizes = counts_sizes.then(LastSizes::default);
-        Expander { cutting, kept, segments: Segments::default(), done: 0, in_hand: InHand::default(), last_sizes }
-    }
-
-    /// Bytes of memory held.
-    pub fn memory_bytes(&self) -> u64 {
-        self.last_sizes.as_ref().map_or(0, LastSizes::memory_bytes)
+        Expander { cutting, kept, segments: Segments::default(), done: 0, in_hand: InHand::default() }
     }
 
     /// Appends references of `requests` to `out` until that is full, and takes the requests that are cut to their end
@@ -178,8 +168,6 @@ impl Expander {
             && !out.is_full()
         {
             if self.cutting.is_data(request) {
-                let sized = self.last_sizes.as_mut().map(|sizes| sizes.sized(request, self.done > 0));
-                let request = sized.as_ref().unwrap_or(request);
                 let blocks = self.cutting.blocks(request);
                 let room = (PIECE - out.keys.len()) as u64;
                 let now = room.min(blocks.count - self.done);

@@ -9,7 +9,7 @@
 //! A write without a time to live makes a version that does not end. A read changes nothing while a version lasts. A
 //! copy that is evicted and read again keeps the end of its version.
 //!
-//! Memory: 16 bytes and the slack of a hash table for each object with a time to live.
+//! Memory: 17 bytes and the slack of a hash table for each object with a time to live.
 
 use hashbrown::HashMap;
 use hotset_core::request::{FLAG_CONTINUED, FLAG_EXPIRED, FLAG_UNCOUNTED, Op, Request};
@@ -117,6 +117,10 @@ impl<R: TraceReader> TraceReader for Expiring<R> {
 
     fn skipped(&self) -> u64 {
         self.reader.skipped()
+    }
+
+    fn held_bytes(&self) -> u64 {
+        self.reader.held_bytes() + self.ends.capacity() as u64 * 17
     }
 
     fn remarks(&self) -> Vec<String> {

@@ -58,6 +58,7 @@ pub use hotset_core::counters::Counters;
 pub use hotset_core::view::BlockSize;
 pub use hotset_core::view::Maps;
 pub use intern::{Interner, TooManyBlocks};
+pub use last_sizes::Completed;
 pub use prepare::{Options, Prepared, Stream, prepare};
 pub use progress::{Observer, Progress, Silent};
 pub use references::References;

@@ -180,7 +180,7 @@ pub fn prepare(
         while source.cut(&mut expanded)? {
             numbering.append(&expanded)?;
             progress.advance(expanded.keys.len() as u64);
-            let kept = requests.as_ref().map_or(0, |requests| requests.memory_bytes()) + source.expander.memory_bytes();
+            let kept = requests.as_ref().map_or(0, |requests| requests.memory_bytes()) + source.reader.held_bytes();
             if numbering.memory_bytes() + kept > options.memory_bytes {
                 let mut begun = numbering.begun();
                 begun.apps.clone_from(&source.reader.tables().apps);

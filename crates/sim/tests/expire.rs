@@ -74,9 +74,10 @@ fn a_version_ends_after_its_time() {
     // renew; a write without a time at 15 lasts.
     let lines = [(0, 1, true, 1, 10), (9, 1, false, 1, 5), (10, 1, false, 1, 5), (14, 1, false, 1, 5)];
     let more = [(15, 1, false, 1, 0), (16, 1, true, 1, 0), (999, 1, false, 1, 0)];
-    let rows = replay(&[&lines[..], &more].concat(), "lru", "2", Options::default());
+    let rows = replay(&[&lines[..], &more].concat(), "lru", "2 blocks", Options::default());
     assert_eq!(hits(&rows), [4], "at 9, 14, 16 and 999");
-    let ignored = replay(&[&lines[..], &more].concat(), "lru", "2", Options { ttl: Ttl::Ignore, ..Options::default() });
+    let ignored =
+        replay(&[&lines[..], &more].concat(), "lru", "2 blocks", Options { ttl: Ttl::Ignore, ..Options::default() });
     assert_eq!((hits(&ignored), ignored[0].choice.ttl.as_deref()), (vec![6], Some("ignore")));
 }
 
@@ -84,15 +85,19 @@ fn a_version_ends_after_its_time() {
 fn expiry_is_that_of_the_book_held_and_streamed() {
     for seed in 0..20 {
         let lines = random_lines(seed, 600);
-        let held = replay(&lines, "lru,fifo,arc,s3-fifo,lirs", "3,8,20", Options::default());
+        let held = replay(&lines, "lru,fifo,arc,s3-fifo,lirs", "3,8,20 blocks", Options::default());
         let book = [3, 8, 20].map(|capacity| by_the_book(&lines, capacity));
         assert_eq!(hits(&held)[..3], book, "seed {seed}");
         let streamed = Options { memory_bytes: 0, ..Options::default() };
-        assert_eq!(hits(&held), hits(&replay(&lines, "lru,fifo,arc,s3-fifo,lirs", "3,8,20", streamed)), "seed {seed}");
+        assert_eq!(
+            hits(&held),
+            hits(&replay(&lines, "lru,fifo,arc,s3-fifo,lirs", "3,8,20 blocks", streamed)),
+            "seed {seed}"
+        );
         let kept = Options { deletes: hotset_sim::Deletes::Ignore, ..Options::default() };
         assert_eq!(
             hits(&held),
-            hits(&replay(&lines, "lru,fifo,arc,s3-fifo,lirs", "3,8,20", kept)),
+            hits(&replay(&lines, "lru,fifo,arc,s3-fifo,lirs", "3,8,20 blocks", kept)),
             "deletes are others"
         );
     }

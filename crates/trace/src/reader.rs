@@ -34,6 +34,11 @@ pub trait TraceReader: Send {
         told.into_iter().chain(self.remarks()).collect()
     }
 
+    /// Bytes of memory that grow with the trace, such as what is remembered of each object.
+    fn held_bytes(&self) -> u64 {
+        0
+    }
+
     /// The same trace as one of memory, if it is one; whoever reads it so does not use [`TraceReader::read`].
     fn memory(&mut self) -> Option<&mut dyn MemoryReader> {
         None
@@ -62,6 +67,10 @@ macro_rules! read_through {
 
             fn remarks(&self) -> Vec<String> {
                 (**self).remarks()
+            }
+
+            fn held_bytes(&self) -> u64 {
+                (**self).held_bytes()
             }
 
             fn memory(&mut self) -> Option<&mut dyn MemoryReader> {

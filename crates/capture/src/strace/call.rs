@@ -120,7 +120,7 @@ impl<'a> Handle<'a> {
 
     /// The descriptor that the arguments of an unfinished call begin with, if they do.
     pub(super) fn at_head(text: &'a [u8]) -> Option<Handle<'a>> {
-        let (number, rest) = Handle::number_at_head(text)?;
+        let (number, rest) = Handle::number_at_head(unnamed(text))?;
         matches!(rest, [] | [b'<' | b',', ..]).then(|| Handle { number, shown: Shown::parse(rest) })
     }
 
@@ -192,6 +192,14 @@ pub(super) fn number(text: &[u8]) -> Option<u64> {
     }
 }
 
+/// An argument without its name, which newer versions of strace can show: `fd: 3`.
+fn unnamed(arg: &[u8]) -> &[u8] {
+    let is_of_name = |byte: &u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || *byte == b'_';
+    let name = arg.iter().take_while(|&byte| is_of_name(byte)).count();
+    let is_named = arg.first().is_some_and(u8::is_ascii_lowercase) && arg[name..].starts_with(b": ");
+    if is_named { &arg[name + 2..] } else { arg }
+}
+
 /// The arguments, and what is behind the closing parenthesis.
 fn split_arguments(text: &[u8]) -> Result<([&[u8]; MOST_ARGUMENTS], &[u8]), Malformed> {
     let mut args: [&[u8]; MOST_ARGUMENTS] = [&[]; MOST_ARGUMENTS];
@@ -210,7 +218,7 @@ fn split_arguments(text: &[u8]) -> Result<([&[u8]; MOST_ARGUMENTS], &[u8]), Malf
             }
             byte @ (b',' | b')') if depth == 0 => {
                 if let Some(arg) = args.get_mut(count) {
-                    *arg = text[start..at].trim_ascii();
+                    *arg = unnamed(text[start..at].trim_ascii());
                 }
                 count += 1;
                 at += 1;
@@ -351,6 +359,14 @@ mod tests {
         assert_eq!(field(call.arg(2), "st_size"), Some(&b"9"[..]));
         assert_eq!((call.result, call.shown), (Outcome::Returned(3), shown("/a", false)));
         assert_eq!(string(call.arg(1)), Some((Cow::Borrowed(&br#"a, b) = 5 "c\"#[..]), false)));
+    }
+
+    #[test]
+    fn arguments_may_have_names() {
+        let call = parse("fd: 3</d/a>, buf: \"x: 1\", count: 4096, pos: 0) = 4096");
+        assert_eq!([call.arg(1), call.arg(2), call.arg(3)], [&b"\"x: 1\""[..], b"4096", b"0"]);
+        assert_eq!(call.handle(0).unwrap().number, Some(3));
+        assert_eq!(Handle::at_head(b"fd: 3</d/a>, ").and_then(|handle| handle.number), Some(3));
     }
 
     #[test]

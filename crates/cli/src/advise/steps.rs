@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use hotset_core::spec::SizeSpec;
 use hotset_sim::advise::{Action, Advice, Change, Finding, Measure, Memory, database_of};
 use hotset_sim::inspect::Inspection;
 use serde::Serialize;
@@ -100,7 +101,8 @@ fn simulate(advice: &Advice, memory: &Memory, change: &Change, trace: &[String])
     sizes.extend(memory.next.as_ref().map(|next| next.size_blocks));
     sizes.sort_unstable();
     sizes.dedup();
-    let sizes = sizes.iter().map(u32::to_string).collect::<Vec<_>>().join(",");
+    // Without a blank the sizes need no quotation marks.
+    let sizes = SizeSpec::of_blocks(&sizes).to_string().replace(' ', "");
     format!("hotset simulate {trace} --policy {} --size {sizes}", quoted(&policies.join(",")))
 }
 

@@ -22,7 +22,7 @@ pub(super) struct Ssd {
     #[arg(long, value_name = "DIR", requires = "ssd_size", help_heading = "SSD tier")]
     ssd: Option<PathBuf>,
     /// Size of the SSD tier (hard limit), reserved when mounting
-    #[arg(long, value_name = "SIZE", value_parser = Value::bytes, requires = "ssd", help_heading = "SSD tier")]
+    #[arg(long, value_name = "SIZE", value_parser = Value::capacity, requires = "ssd", help_heading = "SSD tier")]
     ssd_size: Option<u64>,
     /// Policy of the SSD tier
     #[arg(long, value_name = "SPEC", default_value = "lru", requires = "ssd", help_heading = "SSD tier")]
@@ -35,7 +35,7 @@ pub(super) struct Ssd {
     #[arg(long, value_enum, requires = "ssd", help_heading = "SSD tier")]
     ssd_levels: Option<Kept>,
     /// Maximum bytes per second written to the SSD tier; further blocks are not admitted [default: unlimited]
-    #[arg(long, value_name = "SIZE", value_parser = Value::bytes, requires = "ssd", help_heading = "SSD tier")]
+    #[arg(long, value_name = "SIZE", value_parser = Value::capacity, requires = "ssd", help_heading = "SSD tier")]
     ssd_writes: Option<u64>,
 }
 

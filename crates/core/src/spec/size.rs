@@ -10,8 +10,11 @@ use super::{SpecError, Value};
 /// A range may not stand for more sizes than this.
 const STEPS_LIMIT: usize = 1000;
 
-/// Sizes as a user lists them, separated by commas: `1000` (blocks), `64M` (bytes), `10%` (of the footprint), and
-/// ranges `16M..1G*2`: from the first size by the factor as long as the last one is not passed.
+/// Sizes as a user lists them, separated by commas: `1000 blocks`, `64M` (bytes), `10%` or `0.1` (of the footprint),
+/// and ranges `16M..1G*2`: from the first size by the factor as long as the last one is not passed.
+///
+/// A number without a unit is refused: it could be blocks or bytes. A list that ends in `blocks` names the unit of all
+/// its bare numbers: `10,100,1000 blocks`.
 ///
 /// `Display` prints the canonical text, which parses back to an equal value.
 #[derive(Clone, Debug, PartialEq)]
@@ -39,14 +42,21 @@ impl PartialEq for Item {
 impl SizeSpec {
     /// Reads a list of sizes.
     pub fn parse(text: &str) -> Result<SizeSpec, SpecError> {
+        let in_blocks = without_blocks(text).is_some();
         let mut items = Vec::new();
         let mut start = 0;
         for piece in text.split(',') {
             let at = start..start + piece.len();
-            items.push(Item::parse(piece, at.clone()).map_err(|error| error.at(at))?);
+            items.push(Item::parse(piece, in_blocks, at.clone()).map_err(|error| error.at(at))?);
             start += piece.len() + 1;
         }
         Ok(SizeSpec { items, rounds_up: false })
+    }
+
+    /// These counts of blocks.
+    pub fn of_blocks(counts: &[u32]) -> SizeSpec {
+        let item = |&count: &u32| Item { from: Value::Number(count.into()), to: None, at: 0..0 };
+        SizeSpec { items: counts.iter().map(item).collect(), rounds_up: false }
     }
 
     /// The same, of which a share of the footprint that is less than one block is one block: for sizes that nobody
@@ -73,8 +83,8 @@ impl SizeSpec {
             let own = SizeSpec { items: vec![item.clone()], rounds_up: self.rounds_up };
             let of_item: Vec<ObjectSize> = match (&item.from, mean) {
                 (Value::Size(_), None) => {
-                    let wrong = "the size is in bytes, but the trace tells no sizes of objects: expected a number of \
-                                 objects or a percentage";
+                    let wrong = "the size is in bytes, but the trace tells no sizes of objects: expected a count \
+                                 (64 objects) or a share of the footprint (10%)";
                     return Err(SpecError::new(wrong).at(item.at.clone()));
                 }
                 (Value::Size(_), Some(mean)) => {
@@ -138,10 +148,14 @@ impl ObjectSize {
 }
 
 impl Item {
-    fn parse(text: &str, at: Range<usize>) -> Result<Item, SpecError> {
-        let Some((from, rest)) = text.split_once("..") else {
-            return Ok(Item { from: size(text)?, to: None, at });
-        };
+    /// Reads one size or range, whose bare numbers are counts if it is `in_blocks`.
+    fn parse(text: &str, in_blocks: bool, at: Range<usize>) -> Result<Item, SpecError> {
+        if !text.contains("..") {
+            return Ok(Item { from: size(text, in_blocks)?, to: None, at });
+        }
+        let (text, in_blocks) = without_blocks(text).map_or((text, in_blocks), |counts| (counts, true));
+        let size = |text: &str| size(text, in_blocks);
+        let Some((from, rest)) = text.split_once("..") else { unreachable!("the text has two dots") };
         let Some((to, factor)) = rest.split_once('*') else {
             return Err(SpecError::new(format!(
                 "{} has no factor: expected FROM..TO*FACTOR, as in 16M..1G*2",
@@ -187,18 +201,42 @@ impl Item {
     }
 }
 
-/// Reads one size.
-fn size(text: &str) -> Result<Value, SpecError> {
+/// Reads one size, whose bare number is a count if it is `in_blocks`. A fraction of 1 is a share of the footprint.
+fn size(text: &str, in_blocks: bool) -> Result<Value, SpecError> {
+    let whole = text.trim();
+    let counted = without_blocks(text);
+    let (text, in_blocks, is_counted) = (counted.unwrap_or(text), in_blocks || counted.is_some(), counted.is_some());
     match Value::parse(text)? {
-        Value::Number(blocks) if blocks.fract() != 0.0 => Err(SpecError::new(format!(
+        Value::Number(share) if !is_counted && 0.0 < share && share < 1.0 => {
+            // 0.07 is 7 %, whatever the rounding of 0.07.
+            Ok(Value::Percent((share * 1e14).round() / 1e12))
+        }
+        Value::Number(blocks) if in_blocks && blocks.fract() == 0.0 => Ok(Value::Number(blocks)),
+        Value::Number(blocks) if in_blocks || blocks.fract() != 0.0 => Err(SpecError::new(format!(
             "{blocks} is not a size: expected a whole number of blocks, bytes (64M) or a share of the footprint (10%)"
         ))),
-        value @ (Value::Number(_) | Value::Size(_) | Value::Percent(_)) => Ok(value),
+        Value::Number(_) => Err(SpecError::new(format!(
+            "{} has no unit: expected blocks (64 blocks), bytes (64M) or a share of the footprint (10%)",
+            quote(whole)
+        ))),
+        value @ (Value::Size(_) | Value::Percent(_)) if !is_counted => Ok(value),
+        Value::Size(_) | Value::Percent(_) => {
+            Err(SpecError::new(format!("{} has two units: expected one, as in 64 blocks, 64M or 10%", quote(whole))))
+        }
         Value::Time(_) | Value::PerApp(_) | Value::Word(_) | Value::Quoted(_) => Err(SpecError::new(format!(
-            "{} is not a size: expected blocks (1000), bytes (64M), a share of the footprint (10%) or a range (16M..1G*2)",
+            "{} is not a size: expected blocks (64 blocks), bytes (64M), a share of the footprint (10%) or a range \
+             (16M..1G*2)",
             quote(text.trim())
         ))),
     }
+}
+
+/// The text in front of the unit of counts, if it ends in that: in traces of objects each object is a block.
+fn without_blocks(text: &str) -> Option<&str> {
+    let text = text.trim_end();
+    let unit = text.trim_end_matches(|letter: char| letter.is_ascii_alphabetic()).len();
+    let is_count = ["block", "blocks", "object", "objects"].iter().any(|name| text[unit..].eq_ignore_ascii_case(name));
+    is_count.then(|| text[..unit].trim_end())
 }
 
 /// Reads the factor of a range.
@@ -225,7 +263,7 @@ fn in_blocks(amount: f64, kind: &Value, footprint: u64, block_bytes: Option<u64>
             Some(block) => amount / block as f64,
             None => {
                 return Err(SpecError::new(
-                    "the size is in bytes, but blocks of this trace have no size in bytes: expected a number of blocks or a percentage",
+                    "the size is in bytes, but blocks of this trace have no size in bytes: expected a count (64 blocks) or a share of the footprint (10%)",
                 ));
             }
         },
@@ -254,9 +292,14 @@ fn scale(kind: &Value, footprint: u64, block_bytes: Option<u64>) -> String {
 }
 
 impl fmt::Display for SizeSpec {
+    /// Counts are followed by their unit, which stands once where the list ends in it.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let is_count = |item: &Item| matches!(item.from, Value::Number(_));
+        let names_at_end = self.items.last().is_some_and(is_count);
         for (index, item) in self.items.iter().enumerate() {
-            write!(f, "{}{item}", if index == 0 { "" } else { "," })?;
+            let is_last = index + 1 == self.items.len();
+            let unit = if is_count(item) && (is_last || !names_at_end) { " blocks" } else { "" };
+            write!(f, "{}{item}{unit}", if index == 0 { "" } else { "," })?;
         }
         Ok(())
     }
@@ -289,26 +332,40 @@ mod tests {
 
     #[test]
     fn every_kind_of_size_becomes_blocks() {
-        assert_eq!(blocks("100, 64K ,10%"), [100, 16, 100][..2]);
+        assert_eq!(blocks("100 blocks, 64K ,10%"), [100, 16, 100][..2]);
         assert_eq!(blocks("16K..256K*4"), [4, 16, 64]);
-        assert_eq!(blocks("10..100*2"), [10, 20, 40, 80]);
-        assert_eq!(blocks("10..34*1.5"), [10, 15, 22, 33]);
-        assert_eq!(blocks("1%..8%*2,5,10"), [10, 20, 40, 80, 5]);
+        assert_eq!(blocks("10..100*2 blocks"), [10, 20, 40, 80]);
+        assert_eq!(blocks("10blocks..34 blocks*1.5"), [10, 15, 22, 33]);
+        assert_eq!(blocks("1%..8%*2,5,10 Objects"), [10, 20, 40, 80, 5]);
         assert_eq!(blocks("0.1%..100%*10"), [1, 10, 100, 1000]);
-        assert_eq!(blocks("7..7*2"), [7]);
+        assert_eq!(blocks("7..7*2 blocks,1 block"), [7, 1]);
+        assert_eq!(blocks("0.1, 10 %,0.07,0.5"), [100, 70, 500]);
+        assert_eq!(blocks("0.001..0.1*10"), [1, 10, 100]);
+        assert_eq!(SizeSpec::of_blocks(&[4, 2]).resolve(1, None).unwrap(), [4, 2]);
+    }
+
+    #[test]
+    fn a_number_without_a_unit_is_refused_with_three_spellings() {
+        for (text, place) in [("64", 0..2), ("1.0", 0..3), ("10%,5", 4..5), ("1..4*2", 0..6), ("5 blocks,7,1K", 9..10)]
+        {
+            let error = SizeSpec::parse(text).unwrap_err();
+            let expected = "has no unit: expected blocks (64 blocks), bytes (64M) or a share of the footprint (10%)";
+            assert!(error.message.ends_with(expected), "{text}: {error}");
+            assert_eq!(error.at, Some(place), "{text}");
+        }
     }
 
     #[test]
     fn sizes_of_objects_are_numbers_or_bytes() {
         let objects = |text: &str, mean| SizeSpec::parse(text).unwrap().resolve_objects(200, mean);
         let size = |objects, bytes| ObjectSize { objects, bytes };
-        let found = objects("10,50%,4K,1K..4K*2,100", Some(512.0)).unwrap();
+        let found = objects("10 objects,50%,4K,1K..4K*2,100 objects", Some(512.0)).unwrap();
         let bytes = [(8, 4096), (2, 1024), (4, 2048)].map(|(objects, bytes)| size(objects, Some(bytes)));
         assert_eq!(found, [&[size(10, None), size(100, None)], &bytes[..]].concat());
         assert_eq!(objects("1K", Some(1e6)).unwrap(), [size(1, Some(1024))]);
-        for (text, mean, words) in [("5,1K", None, "tells no sizes"), ("5,0K", Some(9.0), "into 0 bytes")] {
+        for (text, mean, words) in [("9%,1K", None, "tells no sizes"), ("9%,0K", Some(9.0), "into 0 bytes")] {
             let error = objects(text, mean).unwrap_err();
-            assert!(error.message.contains(words) && error.at == Some(2..4), "{error}");
+            assert!(error.message.contains(words) && error.at == Some(3..5), "{error}");
         }
     }
 
@@ -325,25 +382,38 @@ mod tests {
         let spec = SizeSpec::parse(" 1024K,10.0%, 16m..1024M*1.50 ").unwrap();
         assert_eq!(spec.to_string(), "1M,10%,16M..1G*1.5");
         assert_eq!(SizeSpec::parse(&spec.to_string()).unwrap(), spec);
-        assert!(spec.needs_footprint() && !SizeSpec::parse("5,64M").unwrap().needs_footprint());
+        assert!(spec.needs_footprint() && !SizeSpec::parse("5 blocks,64M").unwrap().needs_footprint());
+        for (text, shown) in [
+            ("5blocks, 64M", "5 blocks,64M"),
+            ("1,2,3 objects", "1,2,3 blocks"),
+            ("1..8*2 blocks,0.25,2..4*2blocks", "1..8*2,25%,2..4*2 blocks"),
+        ] {
+            let spec = SizeSpec::parse(text).unwrap();
+            assert_eq!(spec.to_string(), shown);
+            assert_eq!(SizeSpec::parse(shown).unwrap(), spec);
+        }
     }
 
     #[test]
     fn what_cannot_be_read_is_refused_at_its_place() {
         let cases = [
             ("", 0..0, "not a number"),
-            ("10,", 3..3, "not a number"),
-            ("10,x", 3..4, "not a size"),
+            ("10%,", 4..4, "not a number"),
+            ("10%,x", 4..5, "not a size"),
+            ("blocks", 0..6, "not a number"),
+            ("2.5 blocks", 0..10, "whole number"),
+            ("0.5 blocks", 0..10, "whole number"),
+            ("10%,5K blocks", 4..13, "two units"),
             ("2.5", 0..3, "whole number"),
             ("2s", 0..2, "not a size"),
             ("1..4", 0..4, "no factor"),
-            ("1..4*1", 0..6, "above 1"),
-            ("1..4*NaN", 0..8, "above 1"),
-            ("1..4K*2", 0..7, "one kind"),
-            ("4..1*2", 0..6, "larger one"),
-            ("0..4*2", 0..6, "above 0"),
-            ("5,1..1G*2", 2..9, "one kind"),
-            ("1..1000*1.000001", 0..16, "more than 1000"),
+            ("1%..4%*1", 0..8, "above 1"),
+            ("1%..4%*NaN", 0..10, "above 1"),
+            ("1%..4K*2", 0..8, "one kind"),
+            ("4K..1K*2", 0..8, "larger one"),
+            ("0%..4%*2", 0..8, "above 0"),
+            ("5K,1%..1G*2", 3..11, "one kind"),
+            ("1K..1000K*1.000001", 0..18, "more than 1000"),
             ("-5", 0..2, "not negative"),
             ("inf", 0..3, "not a size"),
         ];
@@ -357,11 +427,11 @@ mod tests {
     #[test]
     fn what_is_no_possible_cache_is_refused() {
         let cases = [
-            ("0", 10, Some(4096), "less than one block"),
+            ("0 blocks", 10, Some(4096), "less than one block"),
             ("1K", 10, Some(4096), "less than one block (a block is 4K)"),
             ("10%", 0, Some(4096), "the trace has 0 distinct blocks"),
-            ("4294967296", 10, None, "at most 4294967295"),
-            ("1e300", 10, None, "at most 4294967295"),
+            ("4294967296 blocks", 10, None, "at most 4294967295"),
+            ("1e300 blocks", 10, None, "at most 4294967295"),
             ("64M", 10, None, "no size in bytes"),
         ];
         for (text, footprint, block, words) in cases {
@@ -369,6 +439,6 @@ mod tests {
             assert!(error.message.contains(words), "{text}: {error}");
             assert_eq!(error.at, Some(0..text.len()));
         }
-        assert_eq!(SizeSpec::parse("4294967295").unwrap().resolve(1, None).unwrap(), [u32::MAX]);
+        assert_eq!(SizeSpec::parse("4294967295blocks").unwrap().resolve(1, None).unwrap(), [u32::MAX]);
     }
 }

@@ -1,5 +1,6 @@
 //! Literals of the grammar: numbers, sizes, percentages, times, words.
 
+use std::borrow::Cow;
 use std::fmt;
 
 use super::SpecError;
@@ -14,7 +15,7 @@ pub enum Value {
     Size(u64),
     /// `25%`, stored as 25: a share of whatever encloses it.
     Percent(f64),
-    /// `2s`, `10ms`, `5us`, `100ns`, in nanoseconds.
+    /// `2s`, `10ms`, `5us`, `100ns`, `5min`, `2h`, `1d`, in nanoseconds.
     Time(u64),
     /// `2000/app`: so many for each application.
     PerApp(f64),
@@ -27,10 +28,13 @@ pub enum Value {
 const SIZES: [(&str, f64); 5] =
     [("B", 1.0), ("K", 1024.0), ("M", 1048576.0), ("G", 1073741824.0), ("T", 1099511627776.0)];
 const TIMES: [(&str, f64); 4] = [("ns", 1.0), ("us", 1e3), ("ms", 1e6), ("s", 1e9)];
+/// Times that are read and printed in seconds.
+const LONG_TIMES: [(&str, f64); 3] = [("min", 60e9), ("h", 3600e9), ("d", 86400e9)];
 
 impl Value {
-    /// Reads one literal. Suffixes may be in either case (`64k`), sizes may end in `iB` or `B` (`64KiB`). Fractions of
-    /// a byte or nanosecond are rounded.
+    /// Reads one literal. Suffixes may be in either case (`64k`), sizes may end in `iB` or `B` (`64KiB`). A blank may
+    /// precede the suffix (`10 %`), and underscores may group digits (`1_000`). Fractions of a byte or nanosecond are
+    /// rounded.
     pub fn parse(text: &str) -> Result<Value, SpecError> {
         let text = text.trim();
         if let Some(number) = text.strip_suffix("/app")
@@ -41,7 +45,20 @@ impl Value {
         Self::literal(text)?.ok_or_else(|| Self::unknown_unit(text))
     }
 
-    /// Reads a number of bytes: `512M`, `4096`.
+    /// Reads a number of bytes with its unit: `512M`. Only 0 needs none.
+    pub fn capacity(text: &str) -> Result<u64, String> {
+        match Value::parse(text) {
+            Ok(Value::Size(bytes)) => Ok(bytes),
+            Ok(Value::Number(0.0)) => Ok(0),
+            Ok(Value::Number(_)) => Err(format!(
+                "{text:?} has no unit: expected bytes such as 64M or 2G (only a simulation's --size takes 64 blocks or 10%)"
+            )),
+            _ => Err(format!("{text:?} is no size: expected bytes, such as 512M or 2G")),
+        }
+    }
+
+    /// Reads a number of bytes: `512M`, `4096`. Where blocks could be meant, [`capacity`](Self::capacity) is to be
+    /// read.
     pub fn bytes(text: &str) -> Result<u64, String> {
         match Value::parse(text) {
             Ok(Value::Size(bytes)) => Ok(bytes),
@@ -56,7 +73,8 @@ impl Value {
             return Ok(Some(Value::Word(text.to_owned())));
         }
         let (number, suffix) = split_number(text);
-        let number: f64 = number.parse().map_err(|_| {
+        let suffix = suffix.trim_start();
+        let number: f64 = ungrouped(number).parse().map_err(|_| {
             let text = quote(text);
             SpecError::new(format!("{text} is not a number, size (64K), percentage (25%), time (2s) or word"))
         })?;
@@ -71,7 +89,7 @@ impl Value {
     /// The error for a literal that ends in something else than a unit.
     pub(super) fn unknown_unit(text: &str) -> SpecError {
         let text = quote(text);
-        SpecError::new(format!("{text} ends in an unknown unit: expected %, B, K, M, G, T, ns, us, ms or s"))
+        SpecError::new(format!("{text} ends in an unknown unit: expected %, B, K, M, G, T, ns, us, ms, s, min, h or d"))
     }
 }
 
@@ -91,7 +109,7 @@ impl Unit {
             "%" => return Some(Unit::Percent),
             _ => {}
         }
-        if let Some(unit) = listed(&TIMES, suffix) {
+        if let Some(unit) = listed(&TIMES, suffix).or_else(|| listed(&LONG_TIMES, suffix)) {
             return Some(Unit::Nanoseconds(unit));
         }
         let upper = suffix.to_ascii_uppercase();
@@ -114,10 +132,23 @@ impl Unit {
     }
 }
 
+/// The digits without the underscores between them.
+fn ungrouped(number: &str) -> Cow<'_, str> {
+    let bytes = number.as_bytes();
+    let is_between =
+        |at: usize| at > 0 && bytes[at - 1].is_ascii_digit() && bytes.get(at + 1).is_some_and(u8::is_ascii_digit);
+    let mut places = (0..bytes.len()).filter(|&at| bytes[at] == b'_').peekable();
+    match places.peek().is_some() && places.all(is_between) {
+        true => number.replace('_', "").into(),
+        false => number.into(),
+    }
+}
+
 /// Splits behind the longest prefix that reads as a number, keeping an `e` only where an exponent follows.
 fn split_number(text: &str) -> (&str, &str) {
     let bytes = text.as_bytes();
-    let mut end = bytes.iter().position(|b| !matches!(b, b'0'..=b'9' | b'.' | b'-' | b'+')).unwrap_or(bytes.len());
+    let mut end =
+        bytes.iter().position(|b| !matches!(b, b'0'..=b'9' | b'.' | b'-' | b'+' | b'_')).unwrap_or(bytes.len());
     if matches!(bytes.get(end), Some(b'e' | b'E')) {
         let sign = usize::from(matches!(bytes.get(end + 1), Some(b'-' | b'+')));
         let digits = bytes[end + 1 + sign..].iter().take_while(|b| b.is_ascii_digit()).count();
@@ -165,7 +196,13 @@ mod tests {
             ("512B", Value::Size(512), "512B"),
             ("25%", Value::Percent(25.0), "25%"),
             ("0.1%", Value::Percent(0.1), "0.1%"),
+            ("10 %", Value::Percent(10.0), "10%"),
+            ("1_000", Value::Number(1000.0), "1000"),
+            ("1_024 K", Value::Size(1 << 20), "1M"),
             ("2s", Value::Time(2_000_000_000), "2s"),
+            ("1.5min", Value::Time(90_000_000_000), "90s"),
+            ("36h", Value::Time(129_600_000_000_000), "129600s"),
+            ("5d", Value::Time(432_000_000_000_000), "432000s"),
             ("10ms", Value::Time(10_000_000), "10ms"),
             ("2000/app", Value::PerApp(2000.0), "2000/app"),
             ("on", Value::Word("on".into()), "on"),
@@ -180,9 +217,24 @@ mod tests {
 
     #[test]
     fn nonsense_is_refused_in_a_sentence() {
-        for text in
-            ["", "-1", "1e999", "3parsecs", "..", "%", "--", "1.2.3", "-0", "1e300G", "16777216T", "2K/app", "/app"]
-        {
+        for text in [
+            "",
+            "-1",
+            "_1",
+            "1_",
+            "1__0",
+            "1e999",
+            "3parsecs",
+            "..",
+            "%",
+            "--",
+            "1.2.3",
+            "-0",
+            "1e300G",
+            "16777216T",
+            "2K/app",
+            "/app",
+        ] {
             let error = Value::parse(text).unwrap_err();
             assert!(error.message.contains("expected") || error.message.contains("is not"), "{text}: {error}");
         }

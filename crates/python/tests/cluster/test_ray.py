@@ -174,7 +174,7 @@ title = "T"
 source = "S"
 traces = ["tpcc.hst", "office.hst", "lu.hst"]
 policies = "lru,2q(kin=30%),opt"
-sizes = "1%,300"
+sizes = "1%,300 blocks"
 only = "ops=reads"
 maps = "none"
 

@@ -170,7 +170,7 @@ impl Advisor {
     /// `None` where seconds are unknown.
     fn quickest(&self, at: u32, replay: &Replay) -> Result<Option<PolicySpec>, SimError> {
         let all: Vec<PolicySpec> = std::iter::once(&self.today).chain(&self.candidates).cloned().collect();
-        let rows = replay.rows(&all, blocks(&[at])?, Some(self.clock()))?;
+        let rows = replay.rows(&all, SizeSpec::of_blocks(&[at]), Some(self.clock()))?;
         let seconds = |policy: &PolicySpec| {
             let row = rows.iter().find(|row| row.policy == policy.to_string());
             row.and_then(|row| row.finish_seconds).unwrap_or(f64::INFINITY)
@@ -198,7 +198,7 @@ impl Advisor {
     ) -> Result<(), SimError> {
         let two = distinct([self.today.clone(), pick.clone()]);
         let all = [&two[..], &self.beside].concat();
-        let rows = replay.rows(&all, blocks(&[at])?, None)?;
+        let rows = replay.rows(&all, SizeSpec::of_blocks(&[at]), None)?;
         let hits = |policy: &PolicySpec| {
             let row = rows.iter().find(|row| row.policy == policy.to_string());
             row.map_or(0, |row| share(row).hits)
@@ -212,7 +212,7 @@ impl Advisor {
             let next = memory.next.as_ref().map(|next| next.size_blocks);
             let mut sizes = vec![at, memory.size_blocks];
             sizes.extend(next);
-            timed = replay.rows(&all, blocks(&sizes)?, Some(self.clock()))?;
+            timed = replay.rows(&all, SizeSpec::of_blocks(&sizes), Some(self.clock()))?;
         }
         let seconds = |policy: &str, size| {
             let row = timed.iter().find(|row| row.policy == policy && row.size_blocks == size)?;
@@ -242,7 +242,7 @@ impl Advisor {
             return Ok(None);
         }
         let replay = Replay { without: Some(file), counted: None, ..*replay };
-        let rows = replay.rows(std::slice::from_ref(&self.today), blocks(&[change.size_blocks])?, None)?;
+        let rows = replay.rows(std::slice::from_ref(&self.today), SizeSpec::of_blocks(&[change.size_blocks]), None)?;
         Ok(rows.first().map(|row| Measure {
             action: Action::DropBehind { file: file.to_owned() },
             policy: None,
@@ -261,7 +261,7 @@ impl Advisor {
         let replay = Replay { counted: Some(reads), ..*replay };
         let every = Every::References(references.div_ceil(WINDOWS).max(1));
         let options = clock::Options { every: Some(every), ..clock::Options::default() };
-        let series = replay.swept(two, blocks(&[at])?, Some(options))?.series;
+        let series = replay.swept(two, SizeSpec::of_blocks(&[at]), Some(options))?.series;
         let of = |policy: &PolicySpec| told::stretches(&series, &policy.to_string());
         let gain = |(&(references, today), &(_, pick)): (&(u64, u64), &(u64, u64))| {
             (pick as f64 - today as f64) / references.max(1) as f64
@@ -339,11 +339,6 @@ fn share(row: &Row) -> Share {
 /// Shares of the footprint, each at least one block.
 fn shares(text: &str) -> Result<SizeSpec, SimError> {
     Ok(SizeSpec::parse(text).map_err(SimError::Sizes)?.at_least_one_block())
-}
-
-fn blocks(sizes: &[u32]) -> Result<SizeSpec, SimError> {
-    let text = sizes.iter().map(u32::to_string).collect::<Vec<_>>().join(",");
-    SizeSpec::parse(&text).map_err(SimError::Sizes)
 }
 
 fn distinct<const N: usize>(policies: [PolicySpec; N]) -> Vec<PolicySpec> {

@@ -21,13 +21,13 @@ impl Curves {
         open: impl Fn() -> Result<Trace, TraceError>,
         observer: &dyn Observer,
     ) -> Result<(ByteCurves, Vec<CurveRow>), SimError> {
-        let trace = self.selection.open(name, open, &self.options)?;
+        let keep_times = self.policies.iter().any(|policy| policy.args(None).uses_clock());
+        let options = Options { keep_sizes: true, keep_times, ..self.options.clone() };
+        let trace = self.selection.open(name, open, &options)?;
         let choice = Choice::new(&self.selection, &self.options, trace.meta().has_ops);
         if self.options.block_bytes(trace.meta()).is_some() {
             return Err(SimError::NoObjectSizes { trace: name.to_owned(), why: "its blocks all have one size" });
         }
-        let keep_times = self.policies.iter().any(|policy| policy.args(None).uses_clock());
-        let options = Options { keep_sizes: true, keep_times, ..self.options.clone() };
         let (mut prepared, reader) = {
             let reading = observer.reading(name, &trace.progress);
             prepare(trace.reader, &options, reading.as_ref())?
@@ -37,7 +37,9 @@ impl Curves {
         }
         let references = match &prepared {
             Prepared::Held(references) => references,
-            Prepared::Stream(stream) => return Err(stream.refuse("a curve over bytes", "or import a sample of it")),
+            Prepared::Stream(stream) => {
+                return Err(stream.refuse("a curve over bytes", "or import a part of it (--from, --to)"));
+            }
         };
         if references.mean_bytes().is_none() {
             return Err(SimError::NoObjectSizes { trace: name.to_owned(), why: "it tells no sizes of objects" });

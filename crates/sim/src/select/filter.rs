@@ -83,7 +83,8 @@ impl Place {
                 Ok(Place::Reference(count as u64))
             }
             _ => Err(format!(
-                "{text:?} is no place in a trace: expected a time since its first request (10s) or a number of references"
+                "{text:?} is no place in a trace: expected a time since its first request (10s, 5min, 2h, 1d) or a \
+                 number of references"
             )),
         }
     }

@@ -16,6 +16,7 @@ use hotset_trace::{Trace, TraceError, TraceReader};
 
 use crate::error::SimError;
 use crate::expire::Expiring;
+use crate::last_sizes::Completed;
 use crate::prepare::Options;
 use crate::scan::{Scanned, scan};
 
@@ -55,7 +56,10 @@ impl Warmup {
             Ok(Value::Number(count)) if count.fract() == 0.0 && count < 2f64.powi(63) => {
                 Ok(Warmup::References(count as u64))
             }
-            _ => Err(format!("{text:?} is no warm-up: expected a share (20%), a time (10s) or a number of references")),
+            _ => Err(format!(
+                "{text:?} is no warm-up: expected a share (20%), a time (10s, 5min, 2h, 1d) or a number of \
+                 references"
+            )),
         }
     }
 }
@@ -88,15 +92,19 @@ impl Selection {
     }
 
     /// Opens the selected requests of the trace `name` by `open`, twice if [its length is
-    /// needed](Selection::needs_length). Its objects expire as `options` say. A trace of memory has no
-    /// requests to choose from.
+    /// needed](Selection::needs_length). Requests without a size get the one of their object if `options` need it, and
+    /// objects expire as `options` say. A trace of memory has no requests to choose from.
     pub fn open(
         &self,
         name: &str,
         open: impl Fn() -> Result<Trace, TraceError>,
         options: &Options,
     ) -> Result<Trace, SimError> {
-        let mut trace = open()?;
+        let completed = || -> Result<Trace, TraceError> {
+            let trace = open()?;
+            Ok(Trace { reader: Box::new(Completed::new(trace.reader, options)), ..trace })
+        };
+        let mut trace = completed()?;
         if trace.reader.memory().is_some() {
             let what = "the options for choosing requests";
             return match self.is_everything() {
@@ -106,7 +114,7 @@ impl Selection {
         }
         let chosen = || {
             let resolved = match self.needs_length() {
-                true => self.resolve(open()?.reader.as_mut(), options)?,
+                true => self.resolve(completed()?.reader.as_mut(), options)?,
                 false => self.clone(),
             };
             Selected::new(trace.reader, &resolved, options)

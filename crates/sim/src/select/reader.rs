@@ -170,6 +170,10 @@ impl<R: TraceReader> TraceReader for Selected<R> {
         self.reader.skipped()
     }
 
+    fn held_bytes(&self) -> u64 {
+        self.reader.held_bytes()
+    }
+
     fn remarks(&self) -> Vec<String> {
         let mut remarks = self.reader.remarks();
         remarks.extend(maps::remark(self.maps, self.unmapped_bytes));

@@ -247,3 +247,49 @@ fn what_cannot_be_chosen_is_refused_and_what_matches_nothing_is_told() {
         remarks(&Selection::default(), Maps::None).is_empty() && remarks(&Selection::default(), Maps::All).is_empty()
     );
 }
+
+/// `a SET 82, a GET 0, b SET 82, a GET 0, b GET 0` as a trace of objects.
+fn key_value() -> Trace {
+    let meta = Meta { format: "test", addressing: Addressing::Objects, has_time: false, has_ops: true };
+    let request = |(offset, op, length): (u64, Op, u32)| Request { op: op as u8, offset, length, ..Request::default() };
+    let rows = [(1, Op::Write, 82), (1, Op::Read, 0), (2, Op::Write, 82), (1, Op::Read, 0), (2, Op::Read, 0)];
+    let reader = Box::new(Held::new(meta, Tables::default(), rows.map(request).to_vec()).in_batches(2));
+    Trace { format: "test", reader, progress: hotset_trace::input::Progress::default() }
+}
+
+#[test]
+fn reads_keep_the_sizes_of_writes_that_are_left_out() {
+    let lengths = |selection: &Selection, options: &Options| {
+        let mut trace = selection.open("t", || Ok(key_value()), options).unwrap();
+        let (mut lengths, mut batch) = (Vec::new(), Batch::new());
+        loop {
+            trace.reader.read(&mut batch).unwrap();
+            if batch.is_empty() {
+                return lengths;
+            }
+            lengths.extend(batch.requests.iter().map(|request| request.length));
+        }
+    };
+    let sized = Options { keep_sizes: true, ..Options::default() };
+    assert_eq!(lengths(&Selection::default(), &sized), [82; 5]);
+    assert_eq!(lengths(&only("ops=reads"), &sized), [82; 3]);
+    assert_eq!(lengths(&only("from=3"), &sized), [82; 2]);
+    let blocks = Options { block: Some(hotset_core::view::BlockSize::Bytes(64)), ..Options::default() };
+    assert_eq!(lengths(&only("ops=reads"), &blocks), [82; 3]);
+    assert_eq!(lengths(&only("ops=reads"), &Options::default()), [0; 3]);
+}
+
+#[test]
+fn a_cache_in_bytes_hits_alike_with_and_without_the_writes() {
+    for (text, reads) in [("", 5), ("ops=reads", 3)] {
+        let mut sweep = crate::sweep::Sweep::parse("lru", "100B").unwrap();
+        sweep.selection = only(text);
+        let swept = sweep.run("t", || Ok(key_value()), &Silent).unwrap();
+        let crate::sweep::Rows::Cache(rows) = swept.rows else { panic!("a trace of requests") };
+        assert_eq!(
+            (rows[0].counts.references, rows[0].counts.hits, rows[0].object_bytes_hit),
+            (reads, 1, Some(82)),
+            "{text}"
+        );
+    }
+}

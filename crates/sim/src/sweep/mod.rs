@@ -129,7 +129,9 @@ impl Sweep {
         open: impl Fn() -> Result<Trace, TraceError>,
         observer: &dyn Observer,
     ) -> Result<Swept, SimError> {
-        let mut trace = self.selection.open(name, open, &self.options)?;
+        // Where blocks have a size of their own, sizes are kept in any case.
+        let options = Options { keep_sizes: self.sizes.has_bytes(), ..self.options.clone() };
+        let mut trace = self.selection.open(name, open, &options)?;
         if self.of_memory && trace.reader.memory().is_none() {
             return Err(SimError::NoMemoryTrace { trace: name.to_owned() });
         }

@@ -8,7 +8,7 @@
 //! | 3 | u32 seconds, u64 object, i64 bytes, u8 operation, u24 tenant, u32 time to live, i64 next access |
 //! | 4 to 8 | as 3, and 1, 2, 4, 8 or 16 features of u32 |
 //!
-//! A tenant is an application here. Features and the next access are not used, and objects do not expire.
+//! A tenant is an application here. Features and the next access are not used. Times to live are seconds.
 
 use hotset_core::request::{FLAG_FAILED, Op, Request};
 
@@ -81,13 +81,12 @@ struct Lcs<const BYTES: usize> {
     meta: Meta,
     tenants: Numbering,
     tables: Tables,
-    with_ttl: u64,
 }
 
 impl<const BYTES: usize> Lcs<BYTES> {
     fn new() -> Lcs<BYTES> {
         let meta = Meta { format: "lcs", addressing: Addressing::Objects, has_time: true, has_ops: BYTES > 24 };
-        Lcs { meta, tenants: Numbering::default(), tables: Tables::default(), with_ttl: 0 }
+        Lcs { meta, tenants: Numbering::default(), tables: Tables::default() }
     }
 }
 
@@ -114,22 +113,16 @@ impl<const BYTES: usize> RecordFormat<BYTES> for Lcs<BYTES> {
             request.app = self.tenants.of_number(u64::from(about >> 8))?;
             self.tables.name_app(request.app, || format!("tenant {}", about >> 8));
         }
-        if BYTES >= 36 {
-            self.with_ttl += u64::from(half(record, 24) != 0);
-        }
         match u32::try_from(length) {
             Ok(length) => request.length = length,
             Err(_) if length < 0 => request.flags |= FLAG_FAILED,
             Err(_) => return Err(format!("found an object of {length} bytes; expected less than 4 GiB").into()),
         }
         batch.requests.push(request);
+        if BYTES >= 36 {
+            batch.set_ttl(u64::from(half(record, 24)) * SECOND);
+        }
         Ok(())
-    }
-
-    fn remarks(&self) -> Vec<String> {
-        let remark =
-            format!("{} requests have a time to live, which has no effect: objects do not expire", self.with_ttl);
-        (self.with_ttl > 0).then_some(remark).into_iter().collect()
     }
 }
 
@@ -168,7 +161,7 @@ fn open(mut input: Input, options: &OpenOptions) -> Opened {
         _ => Box::new(Records::new(input, Lcs::<100>::new(), skip)),
     };
     let expected = (requests > 0).then_some(requests);
-    Ok(Box::new(Whole { reader, path, expected, found: 0, skip_bad: skip }))
+    Ok(Box::new(Whole { reader, path, expected, found: 0, has_other_count: false, skip_bad: skip }))
 }
 
 /// The version and the count of requests that a header tells, or where it is wrong.
@@ -194,6 +187,8 @@ struct Whole {
     path: std::path::PathBuf,
     expected: Option<u64>,
     found: u64,
+    /// The trace has ended with another count than the header's.
+    has_other_count: bool,
     skip_bad: bool,
 }
 
@@ -209,8 +204,9 @@ impl TraceReader for Whole {
     fn read(&mut self, batch: &mut Batch) -> Result<(), TraceError> {
         self.reader.read(batch)?;
         self.found += batch.len() as u64;
+        self.has_other_count |= batch.is_empty() && self.expected.is_some_and(|expected| expected != self.found);
         match self.expected {
-            Some(expected) if batch.is_empty() && self.found != expected && !self.skip_bad => {
+            Some(expected) if self.has_other_count && !self.skip_bad => {
                 let message =
                     format!("truncated or damaged: the header tells {expected} requests; found {}", self.found);
                 Err(TraceError::new(&self.path, Place::File, message))
@@ -220,7 +216,7 @@ impl TraceReader for Whole {
     }
 
     fn skipped(&self) -> u64 {
-        self.reader.skipped()
+        self.reader.skipped() + u64::from(self.has_other_count)
     }
 
     fn remarks(&self) -> Vec<String> {
@@ -284,10 +280,7 @@ mod tests {
                 assert_eq!((ops, apps), (vec![Op::Read, Op::Write, Op::Unlink], vec![0, 1, 0]), "version {version}");
                 assert_eq!(whole.tables.apps, ["tenant 5", "tenant 6"]);
             }
-            assert_eq!(
-                whole.remarks.iter().any(|remark| remark.starts_with("1 requests have a time to live")),
-                version > 2
-            );
+            assert_eq!(whole.ttls.get(1), (version > 2).then_some(&(60 * SECOND)), "version {version}");
         }
     }
 

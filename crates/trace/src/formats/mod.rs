@@ -9,6 +9,8 @@ mod big_endian;
 mod blkparse;
 mod csv;
 mod disksim;
+mod fiu;
+mod ibm_cos;
 mod ids;
 mod integers;
 mod lcs;
@@ -23,6 +25,7 @@ mod testing;
 mod tests;
 mod vscsi;
 mod webcachesim;
+mod wikimedia;
 
 use std::path::{Path, PathBuf};
 
@@ -40,6 +43,14 @@ pub const BUILTIN: &[Format] = &[
     arc::FORMAT,
     spc::FORMAT,
     msr::FORMAT,
+    csv::META_KV_FORMAT,
+    csv::META_CDN_FORMAT,
+    csv::TWITTER_FORMAT,
+    csv::SYSTOR17_FORMAT,
+    csv::TENCENT_CBS_FORMAT,
+    csv::TENCENT_PHOTO_FORMAT,
+    csv::ALIBABA_FORMAT,
+    csv::CLOUD_PHYSICS_FORMAT,
     csv::FORMAT,
     ids::FORMAT,
     oracle_general::FORMAT,
@@ -50,6 +61,11 @@ pub const BUILTIN: &[Format] = &[
     big_endian::U64BE,
     disksim::FORMAT,
     webcachesim::FORMAT,
+    fiu::FORMAT,
+    ibm_cos::FORMAT,
+    wikimedia::FORMAT,
+    csv::MOONCAKE_FORMAT,
+    csv::JSONL_FORMAT,
     crate::memory::pgt::FORMAT,
 ];
 

@@ -11,6 +11,8 @@ use crate::{Batch, Tables, TraceError, input::Input};
 pub(super) struct Whole {
     pub(super) requests: Vec<Request>,
     pub(super) file_sizes: Vec<u64>,
+    /// Times to live, in nanoseconds; may be shorter than the requests.
+    pub(super) ttls: Vec<u64>,
     pub(super) tables: Tables,
     pub(super) skipped: u64,
     pub(super) remarks: Vec<String>,
@@ -26,13 +28,17 @@ pub(super) fn opened(format: Option<&Format>, bytes: &[u8], options: &OpenOption
 pub(super) fn read_with(format: &Format, bytes: &[u8], options: &OpenOptions) -> Result<Whole, TraceError> {
     let mut trace = opened(Some(format), bytes, options)?;
     let mut batch = Batch::new();
-    let (mut requests, mut file_sizes) = (Vec::new(), Vec::new());
+    let (mut requests, mut file_sizes, mut ttls) = (Vec::new(), Vec::new(), Vec::new());
     loop {
         trace.reader.read(&mut batch)?;
         if batch.is_empty() {
             let reader = trace.reader;
             let (tables, skipped, remarks) = (reader.tables().clone(), reader.skipped(), reader.remarks());
-            return Ok(Whole { requests, file_sizes, tables, skipped, remarks });
+            return Ok(Whole { requests, file_sizes, ttls, tables, skipped, remarks });
+        }
+        if !batch.ttls.is_empty() {
+            ttls.resize(requests.len(), 0);
+            ttls.extend_from_slice(&batch.ttls);
         }
         requests.extend_from_slice(&batch.requests);
         file_sizes.extend_from_slice(&batch.file_sizes);

@@ -2,6 +2,7 @@
 
 use super::{
     Malformed,
+    date::date,
     lines::Line,
     number::{SAFE_DIGITS, scaled, scaled_at, scaled_in_any_notation, unexpected, whole, whole_in_any_notation},
     scan::{digits, find},
@@ -124,7 +125,8 @@ impl<'a> Fields<'a> {
             3 => "microseconds",
             _ => "nanoseconds",
         };
-        scaled(field, digits).or_else(|| scaled_in_any_notation(field, digits)).ok_or_else(|| {
+        let number = scaled(field, digits).or_else(|| scaled_in_any_notation(field, digits));
+        number.or_else(|| date(field).filter(|_| field.len() > 14)).ok_or_else(|| {
             unexpected(field, &format!("the time in {unit}, below 2^64 nanoseconds (names of other units: time_s, time_ms, time_us, time_ns)"))
         })
     }

@@ -1,5 +1,6 @@
 //! What turns a parser of one line or one record into a reader of a whole trace.
 
+pub mod date;
 pub mod fields;
 pub mod ids;
 pub mod lines;

@@ -1,11 +1,9 @@
 //! What the columns of a `csv` trace are: by a header, or as the user names them.
 
-use hotset_core::request::Op;
-
 use super::roles::{Role, candidates, is_ignored, is_vital, role, role_of_user, squeezed};
 use crate::{
     Addressing,
-    runner::{SECTOR_BYTES, quote, text},
+    runner::{quote, text},
 };
 
 /// What keeps the fields of a line apart.
@@ -77,9 +75,6 @@ impl Columns {
                 names.join(", ")
             ));
         }
-        if let Some(roles) = tencent_cbs(&names) {
-            return Columns::new(&names, roles, separator);
-        }
         let mut remarks = Vec::new();
         let mut roles = Vec::new();
         for name in &names {
@@ -116,7 +111,8 @@ impl Columns {
     fn new(names: &[String], mut roles: Vec<Role>, separator: Separator) -> Result<Columns, String> {
         let mut remarks = Vec::new();
         let kind = |role: &Role| match role {
-            Role::Name => std::mem::discriminant(&Role::Id),
+            Role::Name | Role::Part => std::mem::discriminant(&Role::Id),
+            Role::Date => std::mem::discriminant(&Role::Time { digits: 9 }),
             Role::OpBit { .. } => std::mem::discriminant(&Role::Op),
             role => std::mem::discriminant(role),
         };
@@ -124,7 +120,8 @@ impl Columns {
             let Some(before) = roles[..at].iter().position(|other| kind(other) == kind(&roles[at])) else { continue };
             match roles[at] {
                 Role::Ignored | Role::Extra => continue,
-                Role::Time { .. } | Role::App | Role::Kind | Role::FileSize | Role::Ttl { .. } => {
+                Role::Part if roles[before] == Role::Part => continue,
+                Role::Time { .. } | Role::Date | Role::App | Role::Kind | Role::FileSize | Role::Ttl { .. } => {
                     remarks.push(format!("column `{}` is not used: `{}` tells the same", names[at], names[before]));
                     roles[at] = Role::Ignored;
                 }
@@ -171,23 +168,10 @@ impl Columns {
     }
 }
 
-/// The columns of Tencent's block traces (CBS), whose header says nothing of their units.
-fn tencent_cbs(names: &[String]) -> Option<Vec<Role>> {
-    let squeezed: Vec<String> = names.iter().map(|name| squeezed(name)).collect();
-    (squeezed == ["timestamp", "offset", "size", "iotype", "volumeid"]).then(cbs_roles)
-}
-
-/// What the columns of Tencent's block traces tell.
-pub(super) fn cbs_roles() -> Vec<Role> {
-    let unit = SECTOR_BYTES;
-    let op = Role::OpBit { one: Op::Write };
-    vec![Role::Time { digits: 9 }, Role::Offset { unit }, Role::Length { unit }, op, Role::File]
-}
-
 /// What offsets mean. With an offset the object is a file; without offset and object the file is the object.
 fn resolve(roles: &mut [Role]) -> Result<Addressing, String> {
     let find = |roles: &[Role], wanted: fn(&Role) -> bool| roles.iter().position(wanted);
-    let id = find(roles, |role| matches!(role, Role::Id | Role::Name));
+    let id = find(roles, |role| matches!(role, Role::Id | Role::Name | Role::Part));
     let file = find(roles, |role| *role == Role::File);
     if find(roles, |role| matches!(role, Role::Offset { .. })).is_some() {
         if let Some(id) = id {

@@ -7,7 +7,9 @@
 
 mod columns;
 mod files;
+mod json;
 mod operations;
+mod presets;
 mod quotes;
 mod roles;
 
@@ -18,6 +20,7 @@ use self::{
     columns::{Columns, Separator, is_header},
     files::{Files, kind_of},
     operations::{parse_op, parse_op_bit},
+    presets::rejoin,
     quotes::{UNIT_SEPARATOR, by_blanks, unquote},
     roles::{Role, squeezed},
 };
@@ -29,6 +32,7 @@ use crate::{
     input::Input,
     runner::{
         Malformed,
+        date::date,
         fields::Fields,
         ids::{of_id, of_name},
         lines::{LONGEST_LINE, Line, LineFormat, Lines},
@@ -36,6 +40,12 @@ use crate::{
         numbering::Numbering,
         push_range, quote, text,
     },
+};
+
+pub(super) use json::{JSONL_FORMAT, MOONCAKE_FORMAT};
+pub(super) use presets::{
+    ALIBABA_FORMAT, CLOUD_PHYSICS_FORMAT, META_CDN_FORMAT, META_KV_FORMAT, SYSTOR17_FORMAT, TENCENT_CBS_FORMAT,
+    TENCENT_PHOTO_FORMAT, TWITTER_FORMAT,
 };
 
 pub(super) const FORMAT: Format = Format {
@@ -67,6 +77,8 @@ struct Csv {
     remarks: Vec<String>,
     /// A line freed of quotation marks.
     plain: Vec<u8>,
+    /// The column whose values may hold the separator.
+    holds_separator: Option<usize>,
     /// A request that is made more often, and how often.
     pending: Option<(Pending, u64)>,
 }
@@ -109,6 +121,9 @@ impl LineFormat for Csv {
 
     #[inline]
     fn line(&mut self, line: Line, batch: &mut Batch) -> Result<(), Malformed> {
+        if self.holds_separator.is_some() {
+            return self.joined(line, batch);
+        }
         if let Separator::Byte(separator) = self.columns.separator
             && (!self.quotes || memchr(b'"', &line).is_none())
         {
@@ -140,7 +155,7 @@ impl Csv {
     fn new(columns: Columns, files: Files) -> Csv {
         let meta = Meta {
             addressing: columns.addressing,
-            has_time: columns.any(|role| matches!(role, Role::Time { .. })),
+            has_time: columns.any(|role| matches!(role, Role::Time { .. } | Role::Date)),
             has_ops: columns.any(|role| matches!(role, Role::Op | Role::OpBit { .. })),
             ..NO_META
         };
@@ -151,15 +166,30 @@ impl Csv {
             apps: Numbering::default(),
             kinds: Numbering::default(),
             known_kinds: Vec::new(),
-            has_id: columns.any(|role| matches!(role, Role::Id | Role::Name)),
+            has_id: columns.any(|role| matches!(role, Role::Id | Role::Name | Role::Part)),
             has_file: columns.any(|role| *role == Role::File),
             has_length: columns.any(|role| matches!(role, Role::Length { .. })),
             quotes: false,
             remarks: [columns.remarks.clone(), files.remarks].concat(),
             columns,
             plain: Vec::new(),
+            holds_separator: None,
             pending: None,
         }
+    }
+
+    /// Reads a line one of whose columns may hold the separator.
+    fn joined(&mut self, line: Line, batch: &mut Batch) -> Result<(), Malformed> {
+        let (Some(holding), Separator::Byte(separator)) = (self.holds_separator, self.columns.separator) else {
+            return self.row(Fields::new(line, b','), batch);
+        };
+        let mut plain = std::mem::take(&mut self.plain);
+        let result = match rejoin(&line, separator, self.columns.roles.len(), holding, &mut plain) {
+            true => self.row(Fields::new(Line::new(&plain), UNIT_SEPARATOR), batch),
+            false => self.row(Fields::new(line, separator), batch),
+        };
+        self.plain = plain;
+        result
     }
 
     #[inline]
@@ -231,6 +261,14 @@ impl Csv {
             }
             Role::Kind => row.kind = Some(self.kind(word)?),
             Role::Name => row.request.offset = of_name(word)?,
+            Role::Part => {
+                let before = row.request.offset.rotate_left(23).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+                row.request.offset = before ^ of_name(word)?;
+            }
+            Role::Date => {
+                let expected = "a date such as 20160201000003 or 2016-02-01T00:00:03";
+                row.request.time = date(word).ok_or_else(|| unexpected(word, expected))?;
+            }
             _ => row.request.offset = of_id(word)?,
         }
         Ok(())
@@ -347,6 +385,9 @@ fn unknown_op(word: &[u8]) -> Malformed {
 
 fn open(mut input: Input, options: &OpenOptions) -> Opened {
     let first = first_line(&mut input)?;
+    if first.starts_with(b"{") {
+        return json::open(input, options);
+    }
     let (columns, header) =
         columns_of(&first, options).map_err(|message| TraceError::new(input.path(), Place::Line(1), message))?;
     if header {

@@ -7,7 +7,7 @@ use crate::runner::{
     scsi_op,
 };
 
-/// The operation of a field: a letter of [`Op`], a word, or the hexadecimal code of a SCSI command.
+/// The operation of a field: a letter of [`Op`], a word, or the code of a SCSI command, hexadecimal or decimal.
 #[inline]
 pub(super) fn parse_op(field: &[u8]) -> Option<Op> {
     match field {
@@ -42,7 +42,9 @@ fn op_word(field: &[u8]) -> Option<Op> {
     let plain: Vec<u8> = field.iter().copied().filter(|byte| !b"_- ".contains(byte)).collect();
     let named = |word: &&str| word.as_bytes().eq_ignore_ascii_case(&plain);
     let by_word = WORDS.iter().find(|(words, _)| words.iter().any(named)).map(|(_, op)| *op);
-    by_word.or_else(|| scsi_op(hex(field.strip_prefix(b"0x").unwrap_or(field))?))
+    let by_code = || scsi_op(hex(field.strip_prefix(b"0x").unwrap_or(field))?);
+    // In decimal the same codes are other numbers: 40 is 0x28, and no code is 0x40.
+    by_word.or_else(by_code).or_else(|| scsi_op(whole(field)?))
 }
 
 /// The operation of a field that holds 0 or 1 (or false or true), of which `one` is what 1 means.
@@ -71,6 +73,8 @@ mod tests {
             ("gets", Op::Read),
             ("2a", Op::Write),
             ("0x28", Op::Read),
+            ("40", Op::Read),
+            ("42", Op::Write),
             ("delete", Op::Unlink),
             ("GET_LEASE", Op::Read),
             ("SET_TTL", Op::Write),

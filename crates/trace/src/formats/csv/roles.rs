@@ -9,6 +9,8 @@ use crate::runner::SECTOR_BYTES;
 pub(super) enum Role {
     /// The time, in a unit of `10^digits` nanoseconds.
     Time { digits: usize },
+    /// The time as a date, `YYYYMMDDhhmmss` or ISO 8601, in UTC.
+    Date,
     /// The application or process.
     App,
     /// The operation as a letter, word or SCSI code.
@@ -31,6 +33,8 @@ pub(super) enum Role {
     Id,
     /// The object's id, a name even where all are digits.
     Name,
+    /// A part of the object's id, which several columns make together.
+    Part,
     /// Number of consecutive repetitions of the request.
     Repeat,
     /// The time to live that the request gives its object, in units of `unit` nanoseconds; 0 or nothing for none.
@@ -258,6 +262,8 @@ pub(super) fn role_of_user(name: &str) -> Option<Role> {
     match (role(name)?, kind) {
         (Role::Id, "name" | "text" | "string") => Some(Role::Name),
         (known @ Role::Id, "number" | "id") => Some(known),
+        (Role::Id, "part") => Some(Role::Part),
+        (Role::Time { .. }, "date") => Some(Role::Date),
         (Role::Op, "is_write") => Some(Role::OpBit { one: Op::Write }),
         (Role::Op, "is_read") => Some(Role::OpBit { one: Op::Read }),
         (Role::Offset { .. }, "sectors") => Some(Role::Offset { unit: SECTOR_BYTES }),
@@ -341,6 +347,8 @@ mod tests {
             ("op:is_write", Some(Role::OpBit { one: Op::Write })),
             ("offset:sectors", Some(Role::Offset { unit: 512 })),
             ("time:ms", Some(Role::Time { digits: 6 })),
+            ("time:date", Some(Role::Date)),
+            ("key:part", Some(Role::Part)),
             ("key:colour", None),
             ("app+", None),
         ];

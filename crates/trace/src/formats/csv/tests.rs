@@ -144,11 +144,6 @@ fn layouts_of_researchers_are_read_by_their_headers() {
     let expected = [(Op::Read, 0), (Op::Write, 1), (Op::Write, 0)].map(|(op, file)| (op, file, 512, 1024));
     assert_eq!((ops.collect::<Vec<_>>(), whole.remarks.len()), (expected.to_vec(), 0));
 
-    let cbs = read(&FORMAT, b"Timestamp,Offset,Size,IOType,VolumeID\n1,8,16,0,7\n2,8,16,1,9\n2,8,16,1,7\n");
-    let rows = cbs.requests.iter().map(|request| (request.op(), request.file, request.offset, request.length));
-    let expected = [(Op::Read, 0), (Op::Write, 1), (Op::Write, 0)].map(|(op, file)| (op, file, 4096, 8192));
-    assert_eq!(rows.collect::<Vec<_>>(), expected);
-
     let kv = b"key,op,size,op_count,key_size\n7,SET,82,1,40\n7,GET,0,3,40\n7,GET_LEASE,82,2,40\n7,DELETE,0,1,40\n";
     let whole = read(&FORMAT, kv);
     let rows: Vec<(Op, u32)> = whole.requests.iter().map(|request| (request.op(), request.length)).collect();
@@ -186,7 +181,7 @@ fn users_name_columns_separators_and_headers() {
     let names = rows(b"12,1\n7,1\n12,1\n", &with("key:name,size", None, None));
     assert!(names[0] == names[2] && names[0] != names[1] && names[0].0 != 12);
     let ttl = read_with(&FORMAT, b"5,100,30\n", &with("id,size,ttl", None, None)).unwrap();
-    assert_eq!(ttl.remarks, ["column `ttl` is read and has no effect: objects do not expire"]);
+    assert!(ttl.remarks.is_empty(), "{:?}", ttl.remarks);
     let error = read_with(&FORMAT, b"1,2\n", &with("id,size", Some("ab"), None)).err().unwrap().to_string();
     assert!(error.starts_with("t, line 1: `ab` cannot separate fields; expected one character"), "{error}");
 }
