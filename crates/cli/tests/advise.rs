@@ -32,7 +32,7 @@ fn hits(row: &Value) -> u64 {
 
 /// Rows of `simulate` at these sizes, which may repeat.
 fn simulated(trace: &str, policies: &str, sizes: &[u64]) -> Vec<Value> {
-    let sizes = sizes.iter().map(u64::to_string).collect::<Vec<_>>().join(",");
+    let sizes = sizes.iter().map(u64::to_string).collect::<Vec<_>>().join(",") + " blocks";
     hotset(&["simulate", trace, "--maps", "none", "--policy", policies, "--size", &sizes, "--json", "-"]).rows()
 }
 
@@ -121,7 +121,7 @@ fn seconds_are_told_where_there_is_a_store() {
     let trace = workload("office");
     let told = advice(&[&trace, "--size", "10%", "--store", "disk"]);
     let spec = told["policy"].as_str().unwrap();
-    let size = told["change"]["size_blocks"].to_string();
+    let size = format!("{} blocks", told["change"]["size_blocks"]);
     let policies = format!("linux,{spec}");
     let simulate =
         ["simulate", &trace, "--maps", "none", "-p", &policies, "-s", &size, "--store", "disk", "--json", "-"];
@@ -181,7 +181,8 @@ fn measures_gain(arguments: &[&str], trace: &str) -> usize {
             }
         }
         if measure["do"] == "steer" {
-            let (policy, size) = (measure["policy"].as_str().unwrap(), number(&measure["size_blocks"]).to_string());
+            let policy = measure["policy"].as_str().unwrap();
+            let size = format!("{} blocks", measure["size_blocks"]);
             let policies = format!("linux,{policy}");
             let line = ["simulate", trace, "-p", &policies, "-s", &size, "--json", "-"];
             let rest: Vec<&str> = arguments.chunks(2).filter(|pair| pair[0] != "--size").flatten().copied().collect();
@@ -221,7 +222,7 @@ fn no_measure_is_slower_than_today_on_generated_reads() {
     for (name, numbers) in [("loop", looped), ("even", even), ("skewed", skewed), ("beside", beside)] {
         let trace = folder.file(&format!("{name}.ids"), ids(numbers.into_iter()));
         for store in [&[][..], &["--store", "nvme"], &["--store", "hdd"], &["--store", "s3"]] {
-            for size in ["200", "1000"] {
+            for size in ["200 blocks", "1000 blocks"] {
                 found.push(measures_gain(&[&["--format", "ids", "--size", size], store].concat(), &trace));
             }
         }

@@ -41,7 +41,8 @@ fn held_and_streamed_are_divided_alike() {
     let specs = "equal(arc,prefetch=off),qos(lru,prefetch=off,profile=none,interval=2s,lu=90%),ucp(lru,prefetch=off,interval=200)";
     let run = |memory: &str| {
         let rows =
-            hotset(&["simulate", &trace, "-p", specs, "-s", "30 blocks,100 blocks", "--memory", memory, "--json", "-"]).rows();
+            hotset(&["simulate", &trace, "-p", specs, "-s", "30 blocks,100 blocks", "--memory", memory, "--json", "-"])
+                .rows();
         rows.iter().map(|row| (row["apps"].clone(), row["repartitions"].clone())).collect::<Vec<_>>()
     };
     assert_eq!(run("1G"), run("1K"));
@@ -76,7 +77,8 @@ fn a_profile_can_be_read_from_results() {
     let (trace, curves) = (folder.file("t.csv", trace()), folder.path("curves.json"));
     let measured = |name: &str, extra: &[&str]| {
         let alone = trace_of(&folder, name);
-        let line = [&["simulate", &*alone, "-p", "lru", "-s", "1 blocks,15 blocks,30 blocks", "--json", "-"], extra].concat();
+        let line =
+            [&["simulate", &*alone, "-p", "lru", "-s", "1 blocks,15 blocks,30 blocks", "--json", "-"], extra].concat();
         hotset(&line).good().out
     };
     std::fs::write(&curves, measured("lu", &[]) + &measured("scan", &[])).unwrap();

@@ -42,7 +42,7 @@ fn every_sample_is_simulated_or_refused_at_every_tiny_size() {
     for format in hotset_cli::all_formats() {
         let trace = format!("{}:{}", format.name, folder.file(format.name, format.sample));
         for policies in of_registry.iter().map(|name| format!("lru,{name}")).chain(["all".to_owned()]) {
-            for sizes in ["1", "1,2,3,4,5,6,7,8,9,10", "3,40,300,4000"] {
+            for sizes in ["1 block", "1,2,3,4,5,6,7,8,9,10 blocks", "3,40,300,4000 blocks"] {
                 let run = hotset(&["simulate", &trace, "-p", &policies, "-s", sizes]);
                 let told = run.status == 0 || run.err.starts_with("hotset: ");
                 assert!(told && [0, 1, 2].contains(&run.status), "{trace} {policies} {sizes}: {run:?}");

@@ -23,7 +23,8 @@ fn mixed(folder: &Folder) -> String {
 fn a_disk_gives_times() {
     let folder = Folder::new();
     let trace = mixed(&folder);
-    let line = ["simulate", &trace, "-p", "lru", "-s", "4,64 blocks", "--store", "latency(time=100ms,hit=1ms)", "--json", "-"];
+    let line =
+        ["simulate", &trace, "-p", "lru", "-s", "4,64 blocks", "--store", "latency(time=100ms,hit=1ms)", "--json", "-"];
     let rows = hotset(&line).rows();
     let apps = |row: usize| {
         let app = |app: usize| rows[row]["apps"][app]["finish_seconds"].as_f64().expect("a finish");
@@ -38,7 +39,8 @@ fn a_disk_gives_times() {
     assert!(apps(0).0 > looping, "a smaller cache keeps it longer");
     assert_eq!(rows[1]["disk_busy_seconds"].as_f64(), Some(4.4), "44 misses");
     assert_eq!(rows[1]["hits"], 16);
-    let shown = hotset(&["simulate", &trace, "-p", "lru", "-s", "64 blocks", "--store", "latency(time=100ms)"]).good().out;
+    let shown =
+        hotset(&["simulate", &trace, "-p", "lru", "-s", "64 blocks", "--store", "latency(time=100ms)"]).good().out;
     assert!(shown.contains("seconds") && shown.contains("lru, application by application"), "{shown}");
 }
 
@@ -46,7 +48,8 @@ fn a_disk_gives_times() {
 fn series_say_what_each_application_hits_and_holds() {
     let folder = Folder::new();
     let trace = mixed(&folder);
-    let line = ["simulate", &trace, "-p", "qos(lru,loop=50%,interval=10)", "-s", "8 blocks", "--series", "-", "--every", "5s"];
+    let line =
+        ["simulate", &trace, "-p", "qos(lru,loop=50%,interval=10)", "-s", "8 blocks", "--series", "-", "--every", "5s"];
     let rows = hotset(&line).rows();
     assert_eq!(rows.len(), 8, "4 stretches of two applications: {rows:?}");
     assert!(rows.iter().all(|row| row["kind"] == "series" && row["policy"].as_str().unwrap().starts_with("qos")));
@@ -80,8 +83,9 @@ fn what_cannot_be_timed_is_said() {
 fn times_are_told_at_every_size_and_for_every_store() {
     let folder = Folder::new();
     let trace = mixed(&folder);
-    let line =
-        |store: &str| hotset(&["simulate", &trace, "-p", "lru,fifo", "-s", "4,64,128 blocks", "--store", store]).good().out;
+    let line = |store: &str| {
+        hotset(&["simulate", &trace, "-p", "lru,fifo", "-s", "4,64,128 blocks", "--store", store]).good().out
+    };
     let shown = line("latency(time=100ms)");
     assert!(shown.contains("seconds until the end by cache size"), "{shown}");
     let words = shown.split_whitespace().collect::<Vec<_>>().join(" ");

@@ -16,7 +16,7 @@ fn inspect_agrees_with_simulate_and_curve() {
     let bins = seen["reuse"]["bins"].as_array().unwrap();
     for bin in bins {
         let (from, to) = (bin["from"].as_u64().unwrap(), bin["to"].as_u64().unwrap());
-        let size = to.to_string();
+        let size = format!("{to} blocks");
         let at = hotset(&["simulate", &trace, "-p", "lru", "-s", &size, "--json", "-"]).rows()[0]["hits"].as_u64();
         let below = bins.iter().filter(|other| other["to"].as_u64() <= Some(to));
         assert_eq!(at, Some(below.map(|bin| bin["references"].as_u64().unwrap()).sum()), "{from}..={to}");
@@ -65,7 +65,8 @@ fn exact_curves_equal_simulation_at_every_point() {
         let curve = hotset(&["curve", &trace, "-p", policy, "--points", "30", "--json", "-"]).rows();
         let sizes: Vec<String> = curve.iter().map(|point| point["size_blocks"].to_string()).collect();
         assert!(sizes.len() > 25);
-        let rows = hotset(&["simulate", &trace, "-p", policy, "-s", &sizes.join(","), "--json", "-"]).rows();
+        let rows =
+            hotset(&["simulate", &trace, "-p", policy, "-s", &(sizes.join(",") + " blocks"), "--json", "-"]).rows();
         for (point, row) in curve.iter().zip(&rows) {
             for field in keys(point) {
                 assert_eq!(point[field], row[field], "{policy} at {}", point["size_blocks"]);

@@ -58,7 +58,7 @@ fn rows_of_another_program_are_as_good_as_those_of_this_one() {
     let (asked, module) = told.split_at(told.rfind('}').unwrap() + 1);
     assert_eq!(module.trim(), "-m hotset._on_cluster");
     let asked: Value = serde_json::from_str(asked).unwrap();
-    assert_eq!((&asked["policies"], &asked["sizes"]), (&"lru,2q(kin=30%),opt".into(), &"30,50%".into()));
+    assert_eq!((&asked["policies"], &asked["sizes"]), (&"lru,2q(kin=30%),opt".into(), &"30 blocks,50%".into()));
     let expected = serde_json::json!({
         "on": "ray://a:1", "keep": "k", "maps": "auto", "deletes": "ignore", "app": ["one"], "file": [],
         "exclude": [], "ops": "reads", "warmup": "10%",

@@ -20,7 +20,7 @@ const MIX: &str = r#"
 title = "T"
 source = "S"
 policies = "lru,qos(lru,prefetch=off,loop=90%,scan=0%)"
-sizes = "30 blocks,400 blocks"
+sizes = "30,400 blocks"
 applications = true
 
 [[mix]]
@@ -95,7 +95,7 @@ fn an_experiment_may_have_a_disk() {
 fn applications_are_shown_over_time() {
     let folder = Folder::new();
     traces(&folder);
-    let text = MIX.replace("\"30,400\"", "\"30\"").replace("applications = true", "every = \"5s\"");
+    let text = MIX.replace("\"30,400 blocks\"", "\"30 blocks\"").replace("applications = true", "every = \"5s\"");
     let shown = hotset(&["experiment", &folder.file("time.toml", &text)]).good().out;
     assert!(shown.contains("both at 120K: hits in %, and room"), "{shown}");
     let line = shown.lines().find(|line| line.starts_with("| lru: scan")).expect("a line for the scan");
@@ -150,7 +150,8 @@ fn a_comparison_may_be_of_one_trace_and_at_a_share_of_the_best() {
 fn experiments_run_together_show_what_each_shows_alone() {
     let folder = Folder::new();
     traces(&folder);
-    let text = "title = \"T\"\nsource = \"S\"\ntraces = [\"loop.csv\"]\npolicies = \"lru,mru\"\nsizes = \"5,10 blocks\"\n";
+    let text =
+        "title = \"T\"\nsource = \"S\"\ntraces = [\"loop.csv\"]\npolicies = \"lru,mru\"\nsizes = \"5,10 blocks\"\n";
     let files = [
         ("hits", text.to_owned()),
         ("moved", format!("{text}measure = \"transfers_per_reference\"\n")),

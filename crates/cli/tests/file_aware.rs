@@ -54,7 +54,7 @@ fn sizes_and_parts_that_do_not_fit_are_refused() {
         (&trace, "attribute(1M/128 id,x/4K general)", "64K", "the parts take 1M, but the cache has 64K"),
         (&trace, "attribute(1M/128 id,x/4K everything)", "2M", "unknown class \"everything\" of a part"),
         (&trace, "bypass(unix,output)", "64K", "bypass cannot be put around unix"),
-        (&ids, "unix", "10", "unix divides a cache by bytes, but blocks of this trace have no size in bytes"),
+        (&ids, "unix", "10 blocks", "unix divides a cache by bytes, but blocks of this trace have no size in bytes"),
     ];
     for (trace, policy, size, message) in cases {
         let run = hotset(&["simulate", trace, "-p", policy, "-s", size]);

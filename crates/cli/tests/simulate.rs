@@ -46,11 +46,13 @@ fn a_row_has_the_documented_fields_and_no_others() {
         "read_request_misses",
         "distinct_blocks",
     ];
-    let of_ids = hotset(&["simulate", &folder.file("t.ids", ids()), "-p", "lru", "-s", "10 blocks", "--json", "-"]).rows();
+    let of_ids =
+        hotset(&["simulate", &folder.file("t.ids", ids()), "-p", "lru", "-s", "10 blocks", "--json", "-"]).rows();
     let expected: std::collections::BTreeSet<&str> = plain.into();
     assert_eq!(keys(&of_ids[0]).into_iter().collect::<std::collections::BTreeSet<_>>(), expected);
 
-    let of_csv = hotset(&["simulate", &folder.file("t.csv", csv()), "-p", "lru", "-s", "10 blocks", "--json", "-"]).rows();
+    let of_csv =
+        hotset(&["simulate", &folder.file("t.csv", csv()), "-p", "lru", "-s", "10 blocks", "--json", "-"]).rows();
     let more = ["size_bytes", "block_bytes", "maps", "deletes", "write_requests", "write_backs", "apps"];
     let expected: std::collections::BTreeSet<&str> = plain.into_iter().chain(more).collect();
     assert_eq!(keys(&of_csv[0]).into_iter().collect::<std::collections::BTreeSet<_>>(), expected);
@@ -70,7 +72,8 @@ fn csv_says_what_json_says() {
     let folder = Folder::new();
     let trace = folder.file("t.csv", csv());
     let table = folder.path("out.csv");
-    let rows = hotset(&["simulate", &trace, "-p", "lru,arc", "-s", "5,50 blocks", "--json", "-", "--csv", &table]).rows();
+    let rows =
+        hotset(&["simulate", &trace, "-p", "lru,arc", "-s", "5,50 blocks", "--json", "-", "--csv", &table]).rows();
     let text = std::fs::read_to_string(&table).unwrap();
     let mut lines = text.lines();
     let header: Vec<&str> = lines.next().unwrap().split(',').collect();
@@ -123,7 +126,10 @@ fn threads_do_not_change_results() {
 
 #[test]
 fn a_stream_gives_the_same_rows_as_a_trace_that_is_held() {
-    let traces = [("public/lirs/multi2.trace.gz", "1,50,5000"), ("public/formats/cloudPhysicsIO.vscsi.zst", "700")];
+    let traces = [
+        ("public/lirs/multi2.trace.gz", "1,50,5000 blocks"),
+        ("public/formats/cloudPhysicsIO.vscsi.zst", "700 blocks"),
+    ];
     for (relative, sizes) in traces {
         let Some(path) = inputs::trace_path(relative) else { return };
         let path = path.to_str().unwrap();

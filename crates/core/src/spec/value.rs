@@ -53,7 +53,7 @@ impl Value {
             Ok(Value::Number(_)) => Err(format!(
                 "{text:?} has no unit: expected bytes such as 64M or 2G (only a simulation's --size takes 64 blocks or 10%)"
             )),
-            _ => Err(format!("{text:?} is no size: expected bytes, such as 512M or 2G")),
+            _ => Err(format!("{text:?} is not a size: expected bytes, such as 512M or 2G")),
         }
     }
 
@@ -63,7 +63,7 @@ impl Value {
         match Value::parse(text) {
             Ok(Value::Size(bytes)) => Ok(bytes),
             Ok(Value::Number(bytes)) if bytes.fract() == 0.0 && bytes < 2f64.powi(63) => Ok(bytes as u64),
-            _ => Err(format!("{text:?} is no size: expected bytes, such as 512M or 2G")),
+            _ => Err(format!("{text:?} is not a size: expected bytes, such as 512M or 2G")),
         }
     }
 

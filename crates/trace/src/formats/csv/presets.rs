@@ -207,7 +207,7 @@ fn open(mut input: Input, options: &OpenOptions, layout: &Layout, format: &'stat
 }
 
 /// Writes a line with more separators than `columns` need to `plain`: those that the column `holding` holds stay, the
-/// others become [`UNIT_SEPARATOR`]. False if the line has no more than that.
+/// others become [`UNIT_SEPARATOR`]. False if the line does not have more.
 pub(super) fn rejoin(line: &[u8], separator: u8, columns: usize, holding: usize, plain: &mut Vec<u8>) -> bool {
     let count = memchr_iter(separator, line).count();
     if count < columns {
