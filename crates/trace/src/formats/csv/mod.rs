@@ -31,7 +31,7 @@ use crate::{
     error::Place,
     input::Input,
     runner::{
-        Malformed,
+        Malformed, SECTOR_BYTES,
         date::date,
         fields::Fields,
         ids::{of_id, of_name},
@@ -77,6 +77,8 @@ struct Csv {
     remarks: Vec<String>,
     /// A line freed of quotation marks.
     plain: Vec<u8>,
+    /// Offsets count sectors, and lengths bytes.
+    mixes_units: bool,
     /// The column whose values may hold the separator.
     holds_separator: Option<usize>,
     /// A request that is made more often, and how often.
@@ -169,6 +171,8 @@ impl Csv {
             has_id: columns.any(|role| matches!(role, Role::Id | Role::Name | Role::Part)),
             has_file: columns.any(|role| *role == Role::File),
             has_length: columns.any(|role| matches!(role, Role::Length { .. })),
+            mixes_units: columns.any(|role| matches!(role, Role::Offset { unit: SECTOR_BYTES }))
+                && columns.any(|role| matches!(role, Role::Length { unit: 1 })),
             quotes: false,
             remarks: [columns.remarks.clone(), files.remarks].concat(),
             columns,
@@ -305,6 +309,9 @@ impl Csv {
         // The size of the key alone does not count as a size.
         let is_told = row.length > 0 || !self.has_length || row.op == Op::Write;
         let length = if is_told { row.length.saturating_add(row.extra) } else { 0 };
+        if self.mixes_units && !length.is_multiple_of(SECTOR_BYTES.into()) {
+            return Err(part_of_sector(length));
+        }
         let one = Pending { request, length, file_size: row.file_size, ttl: row.ttl };
         self.push_one(one, batch)?;
         self.pending = (row.repeat > 1).then_some((one, row.repeat - 1));
@@ -372,6 +379,16 @@ fn repeat_of(count: u64) -> Result<u64, Malformed> {
         1..=0xffff_ffff => Ok(count),
         _ => Err(format!("found {count}; expected how often the request is made, from 1 to 2^32 - 1").into()),
     }
+}
+
+/// Lengths beside sectors are mostly sectors themselves, whatever their name says.
+#[cold]
+fn part_of_sector(length: u64) -> Malformed {
+    format!(
+        "found {length} bytes beside a sector; expected a multiple of 512 (lengths in sectors: name the column sectors \
+         or size:sectors with --columns)"
+    )
+    .into()
 }
 
 #[cold]

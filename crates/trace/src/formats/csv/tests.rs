@@ -153,6 +153,15 @@ fn layouts_of_researchers_are_read_by_their_headers() {
 }
 
 #[test]
+fn lengths_beside_sectors_are_not_taken_for_bytes() {
+    let whole = read(&FORMAT, b"lba,size\n8,4096\n9,0\n");
+    assert_eq!((whole.requests[0].offset, whole.requests[0].length), (4096, 4096));
+    let error = refused(&FORMAT, b"time,lba,size,rw\n1,8,4096,R\n2,8,8,W\n");
+    assert!(error.starts_with("t, line 3: found 8 bytes beside a sector; expected a multiple of 512"), "{error}");
+    assert_eq!(read(&FORMAT, b"lba,sectors\n8,8\n").requests[0].length, 4096);
+}
+
+#[test]
 fn repetitions_go_on_over_batches() {
     let whole = read(&FORMAT, b"id,repeat\n1,10000\n2,1\n3,5000\n");
     let ids: Vec<u64> = whole.requests.iter().map(|request| request.offset).collect();
