@@ -56,7 +56,7 @@ def job_of(policies: Specs | None, sizes: Sizes | None, options: Mapping[str, An
     classes = options["classes"]
     return Job(
         joined(policies),
-        joined(sizes),
+        sizes_of(sizes),
         chosen(options),
         cut_of(options),
         counted_of(options),
@@ -91,6 +91,13 @@ def cut_of(options: Mapping[str, Any]) -> _native._Cut:
 def counted_of(options: Mapping[str, Any]) -> _native._Counted:
     """What counts of them."""
     return {"warmup": text_of(options["warmup"]), "count_only": options["count_only"]}
+
+
+def sizes_of(sizes: Sizes | None) -> str | None:
+    """Sizes as the command has them: a Python integer counts blocks, a text names its unit."""
+    if isinstance(sizes, (list, tuple)):
+        return ",".join(str(sizes_of(size)) for size in sizes)
+    return f"{sizes} blocks" if isinstance(sizes, int) else joined(sizes)
 
 
 def joined(values: Any) -> str | None:

@@ -1,6 +1,6 @@
 //! What is in a trace, in one pass.
 
-use hotset_sim::SimError;
+use hotset_sim::{Options, SimError, Ttl};
 use hotset_sim::inspect::{By, Ranking, Told, choice, inspect as inspected};
 use hotset_sim::select::Selection;
 use pyo3::prelude::*;

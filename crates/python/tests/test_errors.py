@@ -18,15 +18,15 @@ REFUSED: list[tuple[dict[str, Any], list[str]]] = [
     ({"policies": "lru,2q(kin=200%)"}, ["--policy", "lru,2q(kin=200%)", "--size", "10 blocks"]),
     ({"policies": "lru,"}, ["--policy", "lru,", "--size", "10 blocks"]),
     ({"policies": "lru", "sizes": "ten"}, ["--policy", "lru", "--size", "ten"]),
-    ({"policies": "lru", "sizes": 0}, ["--policy", "lru", "--size", "0 blocks"]),
-    ({"policies": "lru", "sizes": -1}, ["--policy", "lru", "--size", "-1"]),
-    ({"policies": "lru", "sizes": 1 << 70}, ["--policy", "lru", "--size", str(1 << 70)]),
+    ({"policies": "lru", "sizes": "0 blocks"}, ["--policy", "lru", "--size", "0 blocks"]),
+    ({"policies": "lru", "sizes": -1}, ["--policy", "lru", "--size", "-1 blocks"]),
+    ({"policies": "lru", "sizes": 1 << 70}, ["--policy", "lru", "--size", f"{1 << 70} blocks"]),
     ({"policies": "lru", "sizes": "1%..0%*2"}, ["--policy", "lru", "--size", "1%..0%*2"]),
     ({"app": "nobody"}, ["--app", "nobody"]),
     ({"app": "["}, ["--app", "["]),
     ({"to": 0}, ["--to", "0"]),
     ({"store": "tape"}, ["--store", "tape"]),
-    ({"policies": "opt", "memory": "64K", "sizes": 10}, ["--policy", "opt", "--memory", "64K", "--size", "10 blocks"]),
+    ({"policies": "opt", "memory": "64K", "sizes": "10 blocks"}, ["--policy", "opt", "--memory", "64K", "--size", "10 blocks"]),
 ]
 
 #: What the parser of the command line says within a sentence of its own.

@@ -85,7 +85,7 @@ def test_what_makes_no_sense_is_refused(workload: Workload) -> None:
     ]
     for trace, options, sentence in refused:
         with pytest.raises(hotset.Error, match=sentence):
-            hotset.simulate(trace, **{"policies": [Lru], "sizes": 10, **options})
+            hotset.simulate(trace, **{"policies": [Lru], "sizes": "10 blocks", **options})
     with pytest.raises(LookupError, match="key 0"):
         hotset.simulate(keys, Fails, 10)
     with pytest.raises(AttributeError, match="access"):

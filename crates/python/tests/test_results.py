@@ -143,7 +143,7 @@ def test_what_a_trace_is(command: Any, workload: Workload) -> None:
 
 
 def test_tables(workload: Workload, tmp_path: Path, command: Any) -> None:
-    results = hotset.simulate(workload("lu"), "lru,arc", "10,100")
+    results = hotset.simulate(workload("lu"), "lru,arc", "10,100 blocks")
     frame, table = pytest.importorskip("pandas"), pytest.importorskip("pyarrow")
     told = results.to_pandas()
     assert list(told.columns)[:4] == ["version", "trace", "policy", "size_blocks"]
@@ -160,7 +160,7 @@ def test_tables(workload: Workload, tmp_path: Path, command: Any) -> None:
 
 
 def test_results_are_a_sequence_with_pictures(workload: Workload) -> None:
-    results = hotset.simulate(workload("lu"), "lru,opt", "10,100")
+    results = hotset.simulate(workload("lu"), "lru,opt", "10,100 blocks")
     assert [row["policy"] for row in results[1:3]] == ["lru", "opt"] and results[-1]["policy"] == "opt"
     assert (results + results)[4:] == results and results != results[:1]
     assert len(repr(results).splitlines()) == 5 and "<td>opt</td>" in results._repr_html_()
@@ -202,7 +202,7 @@ def test_the_chart_has_all_points_where_they_belong(workload: Workload) -> None:
 
 
 def test_charts_at_their_ends(workload: Workload) -> None:
-    flat = hotset.simulate([1, 2, 3], "lru,opt", "1,2")
+    flat = hotset.simulate([1, 2, 3], "lru,opt", "1,2 blocks")
     assert len(drawn(flat)) == 2 and {y for points in drawn(flat).values() for _, y, _ in points} == {274.0}
     keys = np.random.default_rng(1).zipf(1.2, 10_000).astype(np.uint64)
     sized = hotset.simulate(hotset.open(keys, keys % 1000 + 1, name="<b>&"), "gdsf,lru", "64K,1536K")

@@ -59,10 +59,10 @@ def test_ctrl_c_ends_long_work_within_a_second(call: str) -> None:
 
 def test_threads_simulate_at_once_while_python_goes_on() -> None:
     trace = hotset.open(keys(400_000))
-    alone = hotset.simulate(trace, "arc,lirs", "100,10000", threads=1)
+    alone = hotset.simulate(trace, "arc,lirs", "100,10000 blocks", threads=1)
     given: list[hotset.Results] = []
     work = [
-        threading.Thread(target=lambda: given.append(hotset.simulate(trace, "arc,lirs", "100,10000", threads=1)))
+        threading.Thread(target=lambda: given.append(hotset.simulate(trace, "arc,lirs", "100,10000 blocks", threads=1)))
         for _ in range(3)
     ]
     for thread in work:
@@ -78,10 +78,10 @@ def test_threads_simulate_at_once_while_python_goes_on() -> None:
 def test_a_forked_process_simulates_as_well() -> None:
     code = """
 import hotset, os
-expected = hotset.simulate(range(1000), "arc,lru", "10,500")
+expected = hotset.simulate(range(1000), "arc,lru", "10,500 blocks")
 child = os.fork()
 if child == 0:
-    os._exit(0 if hotset.simulate(range(1000), "arc,lru", "10,500") == expected else 1)
+    os._exit(0 if hotset.simulate(range(1000), "arc,lru", "10,500 blocks") == expected else 1)
 print(os.waitpid(child, 0)[1])
 """
     done = subprocess.run([sys.executable, "-W", "ignore", "-c", code], capture_output=True, text=True, timeout=60)

@@ -190,7 +190,7 @@ REFUSED: list[tuple[dict[str, Any], type[Exception], str]] = [
 
 @pytest.mark.parametrize(("options", "kind", "sentence"), REFUSED)
 def test_what_makes_no_sense_is_refused(options: dict[str, Any], kind: type[Exception], sentence: str) -> None:
-    asked: dict[str, Any] = {"traces": [np.arange(9, dtype=np.uint64)], "policies": "lru", "sizes": 2, **options}
+    asked: dict[str, Any] = {"traces": [np.arange(9, dtype=np.uint64)], "policies": "lru", "sizes": "2 blocks", **options}
     with pytest.raises(kind, match=sentence):
         hotset.sweep(**asked)
 

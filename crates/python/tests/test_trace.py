@@ -56,7 +56,7 @@ def test_a_part_by_time_is_that_of_the_command(workload: Workload, command: Any)
 def test_a_part_by_number_is_that_of_the_command_where_a_request_is_a_reference(command: Any, tmp_path: Path) -> None:
     path = tmp_path / "keys.txt"
     path.write_text("\n".join(map(str, np.random.default_rng(1).zipf(1.2, 300_000) % 5000)) + "\n")
-    rows = list(hotset.simulate(hotset.open(path)[70_000:200_001], "lru,arc", "100,1000"))
+    rows = list(hotset.simulate(hotset.open(path)[70_000:200_001], "lru,arc", "100,1000 blocks"))
     typed = ["--policy", "lru,arc", "--size", "100 blocks,1000 blocks", "--from", 70_000, "--to", 200_001]
     theirs = command.rows("simulate", path, *typed)
     # Rows tell filters; a part is a trace of its own.

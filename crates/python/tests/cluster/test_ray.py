@@ -157,7 +157,7 @@ def test_errors_are_those_of_one_machine(cluster: Any, tmp_path: Path) -> None:
         {"policies": "lru,virtual(lru)", "sizes": "0"},
     ]
     for options in ways:
-        asked: dict[str, Any] = {"traces": [PATHS[0]], "policies": "lru", "sizes": 10, **options}
+        asked: dict[str, Any] = {"traces": [PATHS[0]], "policies": "lru", "sizes": "10 blocks", **options}
         told = []
         for on in ("local", "ray"):
             with pytest.raises((hotset.Error, FileNotFoundError)) as raised:
