@@ -9,7 +9,7 @@
 //! the schemes that divide a cache.
 
 use hotset_core::parts::random::Random;
-use hotset_core::policy::{App, Effects, Extra, Outcome, PolicySpec, Reference, Setup, Slot};
+use hotset_core::policy::{App, Effects, Extra, Note, Outcome, PolicySpec, Reference, Setup, Slot};
 
 const APPS: u32 = 20;
 const CAPACITY: u32 = 46_080;
@@ -110,6 +110,17 @@ impl Effects for Fetches {
     fn fetch(&mut self, _slot: Slot, _why: Extra) {
         self.0 += 1;
     }
+
+    #[inline(always)]
+    fn take_accessed(&mut self, _slot: Slot) -> bool {
+        false
+    }
+
+    fn storage_busy(&self) -> Option<u64> {
+        None
+    }
+
+    fn note(&mut self, _note: &Note) {}
 }
 
 /// Most kilobytes that the process ever held.

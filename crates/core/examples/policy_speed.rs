@@ -13,7 +13,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 use hotset_core::parts::random::Random;
-use hotset_core::policy::{Effects, Extra, Future, Outcome, Policy, Reference, Setup, Slot, Told};
+use hotset_core::policy::{Effects, Extra, Future, Note, Outcome, Policy, Reference, Setup, Slot, Told};
 use hotset_core::registry::{self, Visitor};
 
 const BLOCKS: usize = 1_000_000;
@@ -181,6 +181,17 @@ impl Effects for Evictions {
 
     #[inline(always)]
     fn forget(&mut self, _slot: Slot) {}
+
+    #[inline(always)]
+    fn take_accessed(&mut self, _slot: Slot) -> bool {
+        false
+    }
+
+    fn storage_busy(&self) -> Option<u64> {
+        None
+    }
+
+    fn note(&mut self, _note: &Note) {}
 }
 
 /// Blocks lie in files of 64, in the order of their numbers; one reference in eight writes.

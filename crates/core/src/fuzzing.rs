@@ -3,7 +3,7 @@
 
 use crate::classify::{Classifier, FileFacts, Rules};
 use crate::parts::random::Random;
-use crate::policy::{Effects, Extra, Object, PolicySpec, Reference, Setup, Slot};
+use crate::policy::{Effects, Extra, Note, Object, PolicySpec, Reference, Setup, Slot};
 use crate::request::{Kind, Request};
 use crate::spec::{SizeSpec, SpecError};
 
@@ -130,6 +130,17 @@ impl Effects for Unheard {
     fn evict(&mut self, _slot: Slot) {}
     fn forget(&mut self, _slot: Slot) {}
     fn fetch(&mut self, _slot: Slot, _why: Extra) {}
+
+    #[inline(always)]
+    fn take_accessed(&mut self, _slot: Slot) -> bool {
+        false
+    }
+
+    fn storage_busy(&self) -> Option<u64> {
+        None
+    }
+
+    fn note(&mut self, _note: &Note) {}
 }
 
 /// Numbers, sizes and words at the ends of what texts can hold.

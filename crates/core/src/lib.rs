@@ -3,7 +3,7 @@
 //! No files, no clock, no threads: state in, decision out. The simulator and the live cache host the same code.
 //!
 //! ```
-//! use hotset_core::policy::{Effects, Extra, Outcome, PolicySpec, Reference, Setup, Slot};
+//! use hotset_core::policy::{Effects, Extra, Note, Outcome, PolicySpec, Reference, Setup, Slot};
 //!
 //! /// A host that keeps no data and remembers what left.
 //! #[derive(Default)]
@@ -15,6 +15,13 @@
 //!     }
 //!     fn forget(&mut self, _slot: Slot) {}
 //!     fn fetch(&mut self, _slot: Slot, _why: Extra) {}
+//!     fn take_accessed(&mut self, _slot: Slot) -> bool {
+//!         false
+//!     }
+//!     fn storage_busy(&self) -> Option<u64> {
+//!         None
+//!     }
+//!     fn note(&mut self, _note: &Note) {}
 //! }
 //!
 //! let spec = PolicySpec::parse("lru")?;

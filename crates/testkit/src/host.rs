@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use hotset_core::policy::{Effects, Extra, Slot};
+use hotset_core::policy::{Effects, Extra, Note, Slot};
 
 /// How keys become slots.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -146,4 +146,11 @@ impl Effects for Host {
         self.slots.remove(&key);
         self.free.insert(slot);
     }
+
+    #[inline(always)]
+    fn take_accessed(&mut self, _slot: Slot) -> bool {
+        false
+    }
+
+    fn note(&mut self, _note: &Note) {}
 }

@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use hotset_core::policy::{Effects, Extra, Future, NextUses, Outcome, PolicySpec, Reference, Setting, Slot};
+use hotset_core::policy::{Effects, Extra, Future, NextUses, Note, Outcome, PolicySpec, Reference, Setting, Slot};
 use hotset_core::registry;
 
 use crate::harness::{Case, Event, future};
@@ -120,4 +120,10 @@ impl Effects for Pages {
             None => panic!("slot {slot} is not resident and has no bit"),
         }
     }
+
+    fn storage_busy(&self) -> Option<u64> {
+        None
+    }
+
+    fn note(&mut self, _note: &Note) {}
 }

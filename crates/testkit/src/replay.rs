@@ -1,7 +1,7 @@
 //! Runs a policy alone, as fast as it goes, and counts.
 
 use hotset_core::policy::dynamic::Boxed;
-use hotset_core::policy::{Effects, Extra, Outcome, Policy, Slot};
+use hotset_core::policy::{Effects, Extra, Note, Outcome, Policy, Slot};
 use hotset_core::registry::{self, Visitor};
 
 use crate::harness::{Case, future};
@@ -95,4 +95,11 @@ impl Effects for Seen {
     fn storage_busy(&self) -> Option<u64> {
         Some(crate::world::storage_busy(self.clock))
     }
+
+    #[inline(always)]
+    fn take_accessed(&mut self, _slot: Slot) -> bool {
+        false
+    }
+
+    fn note(&mut self, _note: &Note) {}
 }

@@ -1,6 +1,6 @@
 //! Nothing allocates while a policy decides: all memory is taken when the cache is built.
 
-use hotset_core::policy::{Args, Effects, Extra, Future, Policy, Setup, Slot, Told};
+use hotset_core::policy::{Args, Effects, Extra, Future, Note, Policy, Setup, Slot, Told};
 use hotset_core::registry::{self, Visitor};
 use hotset_testkit::allocations::{Counting, allocations};
 use hotset_testkit::harness::Case;
@@ -16,6 +16,17 @@ impl Effects for Nobody {
     fn evict(&mut self, _slot: Slot) {}
     fn fetch(&mut self, _slot: Slot, _why: Extra) {}
     fn forget(&mut self, _slot: Slot) {}
+
+    #[inline(always)]
+    fn take_accessed(&mut self, _slot: Slot) -> bool {
+        false
+    }
+
+    fn storage_busy(&self) -> Option<u64> {
+        None
+    }
+
+    fn note(&mut self, _note: &Note) {}
 }
 
 /// Allocations during 200,000 references of a skewed trace with a scan in it, at this capacity.

@@ -125,6 +125,15 @@ impl Effects for Heard<'_> {
             self.0.push(decision.clone());
         }
     }
+
+    #[inline(always)]
+    fn take_accessed(&mut self, _slot: Slot) -> bool {
+        false
+    }
+
+    fn storage_busy(&self) -> Option<u64> {
+        None
+    }
 }
 
 impl<P: Policy> Cache<P> {

@@ -2,7 +2,7 @@
 //! references.
 
 use hotset_core::classify::{Class, Classifier, FileFacts, Rules, builtin};
-use hotset_core::policy::{Args, Effects, Extra, Outcome, Policy, PolicySpec, Reference, Setup, Slot};
+use hotset_core::policy::{Args, Effects, Extra, Note, Outcome, Policy, PolicySpec, Reference, Setup, Slot};
 use hotset_core::schemes::render::Render;
 use hotset_testkit::harness::Case;
 use hotset_testkit::replay::{renumber, replay};
@@ -38,6 +38,17 @@ impl Effects for Seen {
     fn forget(&mut self, slot: Slot) {
         self.forgotten.push(slot);
     }
+
+    #[inline(always)]
+    fn take_accessed(&mut self, _slot: Slot) -> bool {
+        false
+    }
+
+    fn storage_busy(&self) -> Option<u64> {
+        None
+    }
+
+    fn note(&mut self, _note: &Note) {}
 }
 
 impl Cache {

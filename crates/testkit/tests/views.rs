@@ -1,7 +1,7 @@
 //! What caches in parts are shown of a request, worked out by hand.
 
 use hotset_core::classify::FileFacts;
-use hotset_core::policy::{Args, Effects, Extra, Policy, PolicySpec, Setup, Slot};
+use hotset_core::policy::{Args, Effects, Extra, Note, Policy, PolicySpec, Setup, Slot};
 use hotset_core::registry::{self, Visitor};
 use hotset_core::request::{Kind, Op, Request};
 use hotset_core::view::{BlockSize, Cutting, Step, Viewer};
@@ -201,6 +201,17 @@ impl Effects for Nobody {
     fn evict(&mut self, _slot: Slot) {}
     fn fetch(&mut self, _slot: Slot, _why: Extra) {}
     fn forget(&mut self, _slot: Slot) {}
+
+    #[inline(always)]
+    fn take_accessed(&mut self, _slot: Slot) -> bool {
+        false
+    }
+
+    fn storage_busy(&self) -> Option<u64> {
+        None
+    }
+
+    fn note(&mut self, _note: &Note) {}
 }
 
 /// A parameter of which no case here gives another value than the default could be ignored unseen.

@@ -36,6 +36,15 @@ impl Effects for Seen {
     fn fetch(&mut self, slot: Slot, why: Extra) {
         self.fetched.push((slot, why));
     }
+
+    #[inline(always)]
+    fn take_accessed(&mut self, _slot: Slot) -> bool {
+        false
+    }
+
+    fn storage_busy(&self) -> Option<u64> {
+        None
+    }
 }
 
 fn setup(capacity: u32, args: &Args) -> Setup<'_> {

@@ -7,7 +7,7 @@ use std::fmt::Debug;
 use crate::parts::queue::ABSENT;
 use crate::parts::ranking::Ranking;
 use crate::parts::slot_heap;
-use crate::policy::{Args, Effects, Info, Outcome, Policy, Reference, Setup, Slot};
+use crate::policy::{Args, Discard, Effects, Info, Outcome, Policy, Reference, Setup, Slot};
 use crate::spec::SpecError;
 
 /// What tells one from another.

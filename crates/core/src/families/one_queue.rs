@@ -3,7 +3,7 @@
 use std::marker::PhantomData;
 
 use crate::parts::queue::{ABSENT, Places, Queue};
-use crate::policy::{Args, Effects, Hits, Info, OnePass, Outcome, Policy, Reference, Setup, Slot};
+use crate::policy::{Args, Discard, Effects, Hits, Info, OnePass, Outcome, Policy, Reference, Setup, Slot};
 use crate::spec::SpecError;
 
 /// What tells one from another.

@@ -91,6 +91,15 @@ impl<P: Payload> Effects for Host<P> {
     fn note(&mut self, note: &Note) {
         self.payload.note(note);
     }
+
+    #[inline(always)]
+    fn take_accessed(&mut self, _slot: Slot) -> bool {
+        false
+    }
+
+    fn storage_busy(&self) -> Option<u64> {
+        None
+    }
 }
 
 /// What a policy is built from.

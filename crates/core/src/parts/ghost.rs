@@ -1,7 +1,7 @@
 //! Blocks that left the cache but are remembered: the moves that policies with ghosts share.
 
 use super::queue::{Places, Queue, Weights};
-use crate::policy::{Effects, Slot};
+use crate::policy::{Discard, Effects, Slot};
 
 /// Evicts the oldest of `resident` and remembers it as the youngest of `ghosts`; gives it, if there is one.
 #[inline(always)]

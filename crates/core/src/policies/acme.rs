@@ -35,7 +35,7 @@ use crate::parts::large;
 use crate::parts::prefetch::prefetch;
 use crate::parts::queue::{Places, Queue, Tag};
 use crate::policy::{
-    Args, Catalog, Effects, Extra, Info, Needs, Outcome, Param, ParamKind, Policy, Reference, Setup, Slot,
+    Args, Catalog, Effects, Extra, Info, Needs, Note, Outcome, Param, ParamKind, Policy, Reference, Setup, Slot,
 };
 use crate::spec::SpecError;
 
@@ -463,4 +463,15 @@ impl Effects for Evicted {
 
     #[inline(always)]
     fn forget(&mut self, _slot: Slot) {}
+
+    #[inline(always)]
+    fn take_accessed(&mut self, _slot: Slot) -> bool {
+        false
+    }
+
+    fn storage_busy(&self) -> Option<u64> {
+        None
+    }
+
+    fn note(&mut self, _note: &Note) {}
 }

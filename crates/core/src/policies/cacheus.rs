@@ -35,7 +35,7 @@ use crate::parts::experts::TwoExperts;
 use crate::parts::ghost::forget_oldest;
 use crate::parts::queue::{Places, Queue, Tag};
 use crate::parts::slot_heap::{self, SlotHeap};
-use crate::policy::{Args, Effects, Info, Needs, Outcome, Param, ParamKind, Policy, Reference, Setup, Slot};
+use crate::policy::{Args, Discard, Effects, Info, Needs, Outcome, Param, ParamKind, Policy, Reference, Setup, Slot};
 use crate::spec::SpecError;
 
 /// In S; the mark says demoted.

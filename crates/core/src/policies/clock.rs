@@ -22,7 +22,7 @@
 
 use crate::parts::queue::{ABSENT, Places, Queue};
 use crate::policy::{
-    Args, Effects, Hits, Info, Needs, Outcome, Param, ParamKind, Policy, Reference, Setting, Setup, Slot,
+    Args, Discard, Effects, Hits, Info, Needs, Outcome, Param, ParamKind, Policy, Reference, Setting, Setup, Slot,
 };
 use crate::spec::{SpecError, Value};
 

@@ -33,7 +33,7 @@ use crate::parts::large;
 use crate::parts::links::{Links, List, NONE};
 use crate::parts::prefetch::prefetch;
 use crate::policy::{
-    Args, Effects, Hits, Info, Needs, Outcome, Param, ParamKind, Policy, Reference, Setting, Setup, Slot,
+    Args, Discard, Effects, Hits, Info, Needs, Outcome, Param, ParamKind, Policy, Reference, Setting, Setup, Slot,
 };
 use crate::spec::{SpecError, Value};
 

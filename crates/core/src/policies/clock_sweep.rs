@@ -27,7 +27,7 @@
 //! When not to use it: it is here to be compared with, as what runs today. Loops longer than memory are never hit.
 
 use crate::parts::recent_table::RecentTable;
-use crate::policy::{Effects, Info, Needs, Outcome, Param, ParamKind, Policy, Reference, Setup, Slot};
+use crate::policy::{Discard, Effects, Info, Needs, Outcome, Param, ParamKind, Policy, Reference, Setup, Slot};
 use crate::spec::SpecError;
 
 /// No buffer, or no slot.

@@ -21,7 +21,7 @@
 
 use crate::parts::random::Random;
 use crate::parts::table::Table;
-use crate::policy::{Effects, Info, Needs, Outcome, Param, ParamKind, Policy, Reference, Setup, Slot};
+use crate::policy::{Discard, Effects, Info, Needs, Outcome, Param, ParamKind, Policy, Reference, Setup, Slot};
 use crate::spec::SpecError;
 
 /// What is known of a block. Packed, so that four fill a cache line.

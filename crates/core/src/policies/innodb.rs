@@ -22,7 +22,7 @@
 
 use crate::parts::ghost::forget_in;
 use crate::parts::queue::{Places, Queue, Tag};
-use crate::policy::{Args, Effects, Info, Needs, Outcome, Param, ParamKind, Policy, Reference, Setup, Slot};
+use crate::policy::{Args, Discard, Effects, Info, Needs, Outcome, Param, ParamKind, Policy, Reference, Setup, Slot};
 use crate::spec::SpecError;
 
 const OLD: Tag = 0;

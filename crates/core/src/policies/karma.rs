@@ -29,7 +29,9 @@
 use crate::parts::large;
 use crate::parts::links::{Links, List};
 use crate::parts::prefetch::prefetch;
-use crate::policy::{Effects, Future, Info, Needs, Outcome, Param, ParamKind, Policy, Reference, Setup, Slot, Told};
+use crate::policy::{
+    Discard, Effects, Future, Info, Needs, Outcome, Param, ParamKind, Policy, Reference, Setup, Slot, Told,
+};
 use crate::spec::SpecError;
 
 /// The number of the list for blocks of ranges without space.

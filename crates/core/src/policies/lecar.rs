@@ -31,7 +31,7 @@ use crate::parts::ghost::forget_oldest;
 use crate::parts::queue::{Places, Queue, Tag};
 use crate::parts::ranking::Ranking;
 use crate::parts::slot_heap;
-use crate::policy::{Args, Effects, Info, Needs, Outcome, Param, ParamKind, Policy, Reference, Setup, Slot};
+use crate::policy::{Args, Discard, Effects, Info, Needs, Outcome, Param, ParamKind, Policy, Reference, Setup, Slot};
 use crate::spec::SpecError;
 
 const RECENCY: Tag = 0;

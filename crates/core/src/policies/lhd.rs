@@ -34,7 +34,7 @@
 
 use crate::parts::random::Random;
 use crate::parts::table::Table;
-use crate::policy::{Args, Effects, Info, Needs, Outcome, Param, ParamKind, Policy, Reference, Setup, Slot};
+use crate::policy::{Args, Discard, Effects, Info, Needs, Outcome, Param, ParamKind, Policy, Reference, Setup, Slot};
 use crate::spec::SpecError;
 
 /// Classes by age at the last hits, for each application.

@@ -20,7 +20,9 @@
 use crate::parts::large;
 use crate::parts::links::{Links, List};
 use crate::parts::prefetch::prefetch;
-use crate::policy::{Args, Effects, Hits, Info, Needs, Outcome, Param, ParamKind, Policy, Reference, Setup, Slot};
+use crate::policy::{
+    Args, Discard, Effects, Hits, Info, Needs, Outcome, Param, ParamKind, Policy, Reference, Setup, Slot,
+};
 use crate::spec::SpecError;
 
 /// Whether the access that faults counts as one.

@@ -27,7 +27,7 @@ use crate::parts::large;
 use crate::parts::links::{Links, List};
 use crate::parts::queue::{Places, Queue, Tag};
 use crate::parts::recent_table::{Index, RecentTable};
-use crate::policy::{Args, Effects, Info, Needs, Outcome, Param, ParamKind, Policy, Reference, Setup, Slot};
+use crate::policy::{Args, Discard, Effects, Info, Needs, Outcome, Param, ParamKind, Policy, Reference, Setup, Slot};
 use crate::spec::SpecError;
 
 const RESIDENT: Tag = 0;

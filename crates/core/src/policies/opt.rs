@@ -31,7 +31,9 @@ use crate::parts::large;
 
 use crate::parts::prefetch::prefetch;
 use crate::policy::dynamic::DynPolicy;
-use crate::policy::{Args, Effects, Future, Hits, Info, Needs, OnePass, Outcome, Policy, Reference, Setup, Slot, Told};
+use crate::policy::{
+    Args, Discard, Effects, Future, Hits, Info, Needs, OnePass, Outcome, Policy, Reference, Setup, Slot, Told,
+};
 use crate::spec::SpecError;
 
 /// The OPT policy.

@@ -17,7 +17,7 @@
 use crate::parts::large;
 use crate::parts::prefetch::prefetch;
 use crate::parts::random::Random as Generator;
-use crate::policy::{Args, Effects, Hits, Info, Needs, Outcome, Policy, Reference, Setup, Slot};
+use crate::policy::{Args, Discard, Effects, Hits, Info, Needs, Outcome, Policy, Reference, Setup, Slot};
 use crate::spec::SpecError;
 
 const ABSENT: u32 = u32::MAX;

@@ -29,7 +29,7 @@ use crate::parts::large;
 use crate::parts::prefetch::prefetch;
 use crate::parts::queue::{ABSENT, Places, Tag};
 use crate::parts::recent_table::RecentTable;
-use crate::policy::{Args, Effects, Info, Needs, Outcome, Param, ParamKind, Policy, Reference, Setup, Slot};
+use crate::policy::{Args, Discard, Effects, Info, Needs, Outcome, Param, ParamKind, Policy, Reference, Setup, Slot};
 use crate::spec::SpecError;
 
 /// Number of the list of sequential blocks. List n has the tags 2n for its body and 2n + 1 for its foot.

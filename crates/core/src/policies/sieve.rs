@@ -18,7 +18,7 @@
 //! When not to use it: block traces with loops or scans larger than the cache; it was made for web objects.
 
 use crate::parts::queue::{ABSENT, Places, Queue};
-use crate::policy::{Args, Effects, Hits, Info, Needs, Outcome, Policy, Reference, Setup, Slot};
+use crate::policy::{Args, Discard, Effects, Hits, Info, Needs, Outcome, Policy, Reference, Setup, Slot};
 use crate::spec::SpecError;
 
 /// The SIEVE policy.

@@ -16,7 +16,9 @@
 
 use crate::parts::ghost::forget_in;
 use crate::parts::queue::{Alike, Places, Queue, Tag, Weighed, Weights};
-use crate::policy::{self, Args, Effects, Info, Needs, Outcome, Param, ParamKind, Policy, Reference, Setup, Slot};
+use crate::policy::{
+    self, Args, Discard, Effects, Info, Needs, Outcome, Param, ParamKind, Policy, Reference, Setup, Slot,
+};
 use crate::spec::SpecError;
 
 const PROBATION: Tag = 0;

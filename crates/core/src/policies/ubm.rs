@@ -31,7 +31,7 @@
 
 use crate::families::partitions::{Class, Partitions};
 use crate::parts::recent_table::{Index, RecentTable};
-use crate::policy::{Effects, Info, Needs, Outcome, Param, ParamKind, Policy, Reference, Setup, Slot};
+use crate::policy::{Discard, Effects, Info, Needs, Outcome, Param, ParamKind, Policy, Reference, Setup, Slot};
 use crate::spec::SpecError;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

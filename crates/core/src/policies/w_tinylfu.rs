@@ -39,7 +39,7 @@ use crate::parts::prefetch::prefetch;
 use crate::parts::queue::{Places, Queue, Tag};
 use crate::parts::random::Random;
 use crate::parts::sketch::{Sketch, hash};
-use crate::policy::{Args, Effects, Info, Needs, Outcome, Param, ParamKind, Policy, Reference, Setup, Slot};
+use crate::policy::{Args, Discard, Effects, Info, Needs, Outcome, Param, ParamKind, Policy, Reference, Setup, Slot};
 use crate::spec::SpecError;
 
 const WINDOW: Tag = 0;

@@ -3,8 +3,7 @@
 use std::marker::PhantomData;
 
 use super::{
-    Args, Done, Effects, Explanation, Extra, Hits, Info, Note, Outcome, Policy, Profiling, Reference, Setting, Setup,
-    Slot, Work,
+    Args, Done, Effects, Explanation, Hits, Info, Outcome, Policy, Profiling, Reference, Setting, Setup, Slot, Work,
 };
 use crate::classify::Class;
 use crate::spec::{SpecError, Value};
@@ -235,35 +234,5 @@ impl<P: Policy + 'static> Policy for Boxed<P> {
 
     fn validate(&self) {
         self.0.validate();
-    }
-}
-
-impl Effects for &mut dyn Effects {
-    fn evict(&mut self, slot: Slot) {
-        (**self).evict(slot);
-    }
-
-    fn forget(&mut self, slot: Slot) {
-        (**self).forget(slot);
-    }
-
-    fn fetch(&mut self, slot: Slot, why: Extra) {
-        (**self).fetch(slot, why);
-    }
-
-    fn take_accessed(&mut self, slot: Slot) -> bool {
-        (**self).take_accessed(slot)
-    }
-
-    fn storage_busy(&self) -> Option<u64> {
-        (**self).storage_busy()
-    }
-
-    fn discard(&mut self, slot: Slot) {
-        (**self).discard(slot);
-    }
-
-    fn note(&mut self, note: &Note) {
-        (**self).note(note);
     }
 }

@@ -8,6 +8,7 @@ mod args;
 mod argument;
 pub(crate) mod bind;
 pub mod dynamic;
+mod effects;
 mod entry;
 mod explanation;
 mod group;
@@ -20,6 +21,7 @@ use std::sync::Arc;
 
 pub use args::{Args, Interval, Quantum, Run};
 pub use argument::{Argument, Part};
+pub use effects::{Discard, Effects, Nested};
 pub use entry::{Catalog, Entry, Requirements};
 pub use explanation::{Came, Explained, Explanation, Flow, Names, Treatment};
 pub use group::{block_group, file_group};
@@ -214,36 +216,6 @@ pub type Work = Box<dyn FnOnce() -> Done + Send>;
 
 /// What [`Work`] has given.
 pub type Done = Box<dyn Any + Send>;
-
-/// The host's side of a decision.
-pub trait Effects {
-    /// The data of `slot` leaves the cache. The policy may still know the slot as a ghost.
-    fn evict(&mut self, slot: Slot);
-    /// The policy knows nothing of `slot` any more; the host may give the number to another block.
-    fn forget(&mut self, slot: Slot);
-    /// The data of `slot`, a block that the policy knows and that is not resident, is read from storage though nobody
-    /// asked for it now: the block is resident from here on.
-    fn fetch(&mut self, slot: Slot, why: Extra);
-    /// Tells whether the resident block in `slot` was referenced without a call of [`Policy::access`] since it came in
-    /// or since this was asked last. Hosts that call it for every reference have nothing to tell; see
-    /// [`Policy::hits`].
-    #[inline(always)]
-    fn take_accessed(&mut self, _slot: Slot) -> bool {
-        false
-    }
-    /// Nanoseconds for which storage has worked so far and will with what it was given, on the clock of
-    /// [`Reference::clock`]; `None` where nobody knows. It may be asked whenever a reference is decided about.
-    fn storage_busy(&self) -> Option<u64> {
-        None
-    }
-    /// Both at once: the data leaves and no ghost stays.
-    fn discard(&mut self, slot: Slot) {
-        self.evict(slot);
-        self.forget(slot);
-    }
-    /// The policy tells something of itself. Who shows or records it listens; nothing depends on it.
-    fn note(&mut self, _note: &Note) {}
-}
 
 /// What a host tells beforehand of an application.
 #[derive(Clone, Debug, Default, PartialEq)]

@@ -12,8 +12,8 @@ use super::slot_map::{PartEffects, PartMap, SlotMap};
 use crate::allocate::targets::Grant;
 use crate::policy::dynamic::DynPolicy;
 use crate::policy::{
-    App, Args, Effects, Extra, HitRates, Info, Interval, Needs, Note, Outcome, PartRoom, Policy, PolicySpec, Profiling,
-    Promise, Reference, Repartition, Setting, Setup, Slot,
+    App, Args, Effects, HitRates, Info, Interval, Needs, Nested, Note, Outcome, PartRoom, Policy, PolicySpec,
+    Profiling, Promise, Reference, Repartition, Setting, Setup, Slot,
 };
 use crate::schemes::{plain_view, prefetch_off};
 use crate::spec::{SpecError, Value};
@@ -88,23 +88,23 @@ struct Spare<'a, E> {
     fx: &'a mut E,
 }
 
-impl<E: Effects> Effects for Spare<'_, E> {
-    fn evict(&mut self, slot: Slot) {
-        self.fx.evict(slot);
+impl<E: Effects> Nested for Spare<'_, E> {
+    type Host = E;
+
+    #[inline(always)]
+    fn host(&self) -> &E {
+        self.fx
     }
 
-    fn forget(&mut self, slot: Slot) {
+    #[inline(always)]
+    fn host_mut(&mut self) -> &mut E {
+        self.fx
+    }
+
+    fn on_forget(&mut self, slot: Slot) {
         if slot != self.slot {
             self.fx.forget(slot);
         }
-    }
-
-    fn fetch(&mut self, slot: Slot, why: Extra) {
-        self.fx.fetch(slot, why);
-    }
-
-    fn note(&mut self, note: &Note) {
-        self.fx.note(note);
     }
 }
 

@@ -11,7 +11,7 @@
 //!
 //! Deviations and readings: the array drops a block on a read at once (the paper puts it at the end that is evicted
 //! next), so one client over LRU and LRU is exactly one LRU cache of the sum. A block that the client does not keep
-//! stays in the array. A hit is a hit in either level. The array is told slot and time of what comes down, not file,
+//! stays in the array. A hit is a hit in either level. The array knows slot and time of what comes down, not file,
 //! application or class. Inclusive levels here are not strictly so: blocks enter the array when they leave the client,
 //! and what leaves the array stays in the client; what the client writes leaves the array, which has an older version.
 //! The adaptive variant with ghosts for read and demoted blocks is not implemented.
@@ -22,10 +22,12 @@
 //!
 //! When not to use it: where the transfers down cost as much as reading from storage.
 
+use std::collections::VecDeque;
+
 use crate::parts::slot_set::SlotSet;
 use crate::policy::dynamic::DynPolicy;
 use crate::policy::{
-    Args, Effects, Extra, Info, Needs, Outcome, Param, ParamKind, Policy, PolicySpec, Reference, Setup, Slot,
+    Args, Effects, Extra, Info, Needs, Nested, Outcome, Param, ParamKind, Policy, PolicySpec, Reference, Setup, Slot,
 };
 use crate::schemes::plain_view;
 use crate::spec::SpecError;
@@ -58,36 +60,80 @@ struct Level {
 /// What left a level and is not dealt with yet.
 #[derive(Default)]
 struct Left {
-    evicted: Vec<Slot>,
+    evicted: VecDeque<Slot>,
     forgotten: Vec<Slot>,
     fetched: Vec<(Slot, Extra)>,
 }
 
-impl Effects for Left {
-    fn evict(&mut self, slot: Slot) {
-        self.evicted.push(slot);
+impl Left {
+    /// Takes an eviction back; false if there is none of this slot.
+    fn cancel(&mut self, slot: Slot) -> bool {
+        let place = self.evicted.iter().position(|&victim| victim == slot);
+        place.is_some_and(|place| self.evicted.remove(place).is_some())
+    }
+}
+
+/// Defers what a level does until the levels are settled; its questions and notes reach the host.
+struct Deferring<'a, E> {
+    left: &'a mut Left,
+    fx: &'a mut E,
+}
+
+impl<E: Effects> Nested for Deferring<'_, E> {
+    type Host = E;
+
+    #[inline(always)]
+    fn host(&self) -> &E {
+        self.fx
     }
 
-    fn forget(&mut self, slot: Slot) {
-        self.forgotten.push(slot);
+    #[inline(always)]
+    fn host_mut(&mut self) -> &mut E {
+        self.fx
     }
 
-    fn fetch(&mut self, slot: Slot, why: Extra) {
-        self.fetched.push((slot, why));
+    /// A block that the level fetched at the same reference was not read yet.
+    fn on_evict(&mut self, slot: Slot) {
+        match self.left.fetched.iter().position(|&(fetched, _)| fetched == slot) {
+            Some(place) => drop(self.left.fetched.remove(place)),
+            None => self.left.evicted.push_back(slot),
+        }
+    }
+
+    fn on_forget(&mut self, slot: Slot) {
+        self.left.forgotten.push(slot);
+    }
+
+    /// A block that the level evicted at the same reference is still there.
+    fn on_fetch(&mut self, slot: Slot, why: Extra) {
+        if !self.left.cancel(slot) {
+            self.left.fetched.push((slot, why));
+        }
     }
 }
 
 impl Level {
     fn new(spec: &PolicySpec, capacity: u32, setup: &Setup) -> Result<Level, SpecError> {
         let policy = spec.build(capacity.max(1), setup)?;
-        let room = || Vec::with_capacity(EVENTS);
-        let left = Left { evicted: room(), forgotten: room(), fetched: Vec::with_capacity(EVENTS) };
+        let left = Left {
+            evicted: VecDeque::with_capacity(EVENTS),
+            forgotten: Vec::with_capacity(EVENTS),
+            fetched: Vec::with_capacity(EVENTS),
+        };
         Ok(Level { policy, known: SlotSet::new(setup.slots), left })
     }
 
-    fn access(&mut self, slot: Slot, reference: Reference) -> Outcome {
+    fn access(&mut self, slot: Slot, reference: Reference, fx: &mut impl Effects) -> Outcome {
         self.known.insert(slot);
-        self.policy.access(slot, reference, &mut self.left)
+        self.policy.access(slot, reference, &mut Deferring { left: &mut self.left, fx })
+    }
+
+    fn remove(&mut self, slot: Slot, fx: &mut impl Effects) {
+        self.policy.remove(slot, &mut Deferring { left: &mut self.left, fx });
+    }
+
+    fn resize(&mut self, capacity: u32, fx: &mut impl Effects) {
+        self.policy.resize(capacity, &mut Deferring { left: &mut self.left, fx });
     }
 
     fn holds(&self, slot: Slot) -> bool {
@@ -95,9 +141,9 @@ impl Level {
     }
 }
 
-/// What the array is told of a reference to a block besides its slot.
-fn at(time: u64) -> Reference {
-    Reference { time, ..Reference::default() }
+/// What the array knows of a block that comes down at a reference: when.
+fn at(reference: &Reference) -> Reference {
+    Reference { time: reference.time, clock: reference.clock, ..Reference::default() }
 }
 
 /// Room for what one reference makes a level evict or forget; a policy that does more at once makes it grow.
@@ -174,21 +220,21 @@ impl Policy for Demote {
     #[inline(always)]
     fn access(&mut self, slot: Slot, reference: Reference, fx: &mut impl Effects) -> Outcome {
         let below = self.array.holds(slot);
-        let outcome = self.client.access(slot, reference);
+        let outcome = self.client.access(slot, reference, fx);
         self.keep_held();
         match outcome {
-            Outcome::Bypassed if below => drop(self.array.access(slot, reference)),
+            Outcome::Bypassed if below => drop(self.array.access(slot, reference, fx)),
             _ if below && (!self.is_inclusive || reference.write) => {
-                self.array.policy.remove(slot, &mut self.array.left);
+                self.array.remove(slot, fx);
             }
-            Outcome::Admitted if below => drop(self.array.access(slot, at(reference.time))),
+            Outcome::Admitted if below => drop(self.array.access(slot, at(&reference), fx)),
             _ => {}
         }
         match below || outcome == Outcome::Hit {
             true => self.reused.insert(slot),
             false => self.reused.remove(slot),
         }
-        self.settle(reference.time, fx);
+        self.settle(&at(&reference), fx);
         if below { Outcome::Hit } else { outcome }
     }
 
@@ -197,23 +243,23 @@ impl Policy for Demote {
     }
 
     fn remove(&mut self, slot: Slot, fx: &mut impl Effects) {
-        self.client.policy.remove(slot, &mut self.client.left);
-        self.array.policy.remove(slot, &mut self.array.left);
-        self.settle(0, fx);
+        self.client.remove(slot, fx);
+        self.array.remove(slot, fx);
+        self.settle(&Reference::default(), fx);
     }
 
     fn resize(&mut self, capacity: u32, fx: &mut impl Effects) {
         let sizes = Sizes::of(&self.args, capacity).expect("new accepted the same arguments");
         self.capacity = capacity;
         self.has_array = sizes.array > 0;
-        self.array.policy.resize(sizes.array.max(1), &mut self.array.left);
+        self.array.resize(sizes.array.max(1), fx);
         if !self.has_array {
-            self.empty_array();
+            self.empty_array(fx);
         }
         self.pass_on(fx);
-        self.client.policy.resize(sizes.client, &mut self.client.left);
+        self.client.resize(sizes.client, fx);
         self.keep_held();
-        self.settle(0, fx);
+        self.settle(&Reference::default(), fx);
     }
 
     fn grow(&mut self, slots: u32) {
@@ -244,19 +290,19 @@ impl Policy for Demote {
 
 impl Demote {
     /// Sends down what the client evicted and passes on what left the array or is not known in either level any more.
-    fn settle(&mut self, time: u64, fx: &mut impl Effects) {
+    fn settle(&mut self, now: &Reference, fx: &mut impl Effects) {
         self.pass_on(fx);
-        let demoted = std::mem::take(&mut self.client.left.evicted);
-        for &victim in &demoted {
+        while let Some(victim) = self.client.left.evicted.pop_front() {
             let enters = self.has_array && (!self.only_reused || self.reused.contains(victim));
-            if !enters || self.array.access(victim, at(time)) == Outcome::Bypassed {
-                self.array.left.evict(victim);
+            if enters {
+                self.array.access(victim, *now, fx);
+            }
+            if !self.array.holds(victim) && !self.array.left.evicted.contains(&victim) {
+                self.array.left.evicted.push_back(victim);
             }
             // At once: a block that the array forgets may be the next one to come down.
             self.pass_on(fx);
         }
-        self.client.left.evicted = demoted;
-        self.client.left.evicted.clear();
         for slot in self.client.left.forgotten.drain(..) {
             self.client.known.remove(slot);
             if !self.array.known.contains(slot) {
@@ -278,11 +324,31 @@ impl Demote {
         self.client.known.iter().filter(|&slot| self.client.holds(slot) && self.array.holds(slot))
     }
 
+    /// Passes on what either level fetched. A block that the other level holds or has yet to give up is not read.
+    fn pass_fetches(&mut self, fx: &mut impl Effects) {
+        while let Some((slot, why)) = self.client.left.fetched.pop() {
+            if self.array.left.cancel(slot) {
+                continue;
+            }
+            match self.array.holds(slot) {
+                false => fx.fetch(slot, why),
+                true if self.is_inclusive => {}
+                true => self.array.remove(slot, fx),
+            }
+        }
+        while let Some((slot, why)) = self.array.left.fetched.pop() {
+            match self.client.holds(slot) {
+                false if self.client.left.evicted.contains(&slot) => {}
+                false => fx.fetch(slot, why),
+                true if self.is_inclusive => {}
+                true => self.array.remove(slot, fx),
+            }
+        }
+    }
+
     /// Passes on what the array did and what either level fetched.
     fn pass_on(&mut self, fx: &mut impl Effects) {
-        for level in [&mut self.client, &mut self.array] {
-            level.left.fetched.drain(..).for_each(|(slot, why)| fx.fetch(slot, why));
-        }
+        self.pass_fetches(fx);
         let (client, is_inclusive) = (&self.client, self.is_inclusive);
         let gone = |victim: &Slot| !is_inclusive || !client.holds(*victim);
         self.array.left.evicted.drain(..).filter(gone).for_each(|victim| fx.evict(victim));
@@ -295,11 +361,11 @@ impl Demote {
     }
 
     /// Evicts the block that the array holds though it has no room.
-    fn empty_array(&mut self) {
+    fn empty_array(&mut self, fx: &mut impl Effects) {
         let held: Vec<Slot> = self.array.known.iter().filter(|&slot| self.array.policy.contains(slot)).collect();
         for slot in held {
-            self.array.left.evict(slot);
-            self.array.policy.remove(slot, &mut self.array.left);
+            self.array.left.evicted.push_back(slot);
+            self.array.remove(slot, fx);
         }
     }
 }

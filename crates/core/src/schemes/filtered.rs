@@ -3,7 +3,7 @@
 use crate::classify::Rules;
 use crate::parts::slot_set::SlotSet;
 use crate::policy::dynamic::DynPolicy;
-use crate::policy::{Args, Effects, Extra, Info, Note, Outcome, Policy, Reference, Setup, Slot};
+use crate::policy::{Args, Effects, Info, Nested, Outcome, Policy, Reference, Setup, Slot};
 use crate::schemes::plain_view;
 use crate::spec::SpecError;
 use crate::view::View;
@@ -111,21 +111,22 @@ struct Watch<'a, E> {
     fx: &'a mut E,
 }
 
-impl<E: Effects> Effects for Watch<'_, E> {
-    fn evict(&mut self, slot: Slot) {
-        self.fx.evict(slot);
+impl<E: Effects> Nested for Watch<'_, E> {
+    type Host = E;
+
+    #[inline(always)]
+    fn host(&self) -> &E {
+        self.fx
     }
 
-    fn forget(&mut self, slot: Slot) {
+    #[inline(always)]
+    fn host_mut(&mut self) -> &mut E {
+        self.fx
+    }
+
+    #[inline(always)]
+    fn on_forget(&mut self, slot: Slot) {
         self.known.remove(slot);
         self.fx.forget(slot);
-    }
-
-    fn fetch(&mut self, slot: Slot, why: Extra) {
-        self.fx.fetch(slot, why);
-    }
-
-    fn note(&mut self, note: &Note) {
-        self.fx.note(note);
     }
 }

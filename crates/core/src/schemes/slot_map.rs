@@ -4,7 +4,7 @@
 //! the whole cache does. So a part has numbers of its own, given out from 0 and used again.
 
 use crate::parts::large;
-use crate::policy::{Effects, Extra, Note, Slot};
+use crate::policy::{Effects, Nested, Slot};
 
 const NOWHERE: u32 = u32::MAX;
 
@@ -137,23 +137,26 @@ pub struct PartEffects<'a, E> {
     pub fx: &'a mut E,
 }
 
-impl<E: Effects> Effects for PartEffects<'_, E> {
-    fn evict(&mut self, number: Slot) {
-        self.fx.evict(self.slot_map.slot(self.part, number));
+impl<E: Effects> Nested for PartEffects<'_, E> {
+    type Host = E;
+
+    #[inline(always)]
+    fn host(&self) -> &E {
+        self.fx
     }
 
-    fn forget(&mut self, number: Slot) {
+    #[inline(always)]
+    fn host_mut(&mut self) -> &mut E {
+        self.fx
+    }
+
+    #[inline(always)]
+    fn outer(&self, number: Slot) -> Slot {
+        self.slot_map.slot(self.part, number)
+    }
+
+    #[inline(always)]
+    fn on_forget(&mut self, number: Slot) {
         self.fx.forget(self.slot_map.remove(self.part, number));
-    }
-
-    fn fetch(&mut self, number: Slot, why: Extra) {
-        self.fx.fetch(self.slot_map.slot(self.part, number), why);
-    }
-
-    fn note(&mut self, note: &Note) {
-        match *note {
-            Note::Unforced(number) => self.fx.note(&Note::Unforced(self.slot_map.slot(self.part, number))),
-            _ => self.fx.note(note),
-        }
     }
 }

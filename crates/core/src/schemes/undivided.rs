@@ -20,8 +20,8 @@ use crate::classify::{Class, builtin};
 use crate::host::room::{self, Room, Weighed};
 use crate::policy::dynamic::DynPolicy;
 use crate::policy::{
-    Args, Done, Effects, Explanation, Extra, Info, Needs, Note, Outcome, Param, ParamKind, Policy, Reference, Setup,
-    Slot, Work,
+    Args, Done, Effects, Explanation, Info, Needs, Nested, Outcome, Param, ParamKind, Policy, Reference, Setup, Slot,
+    Work,
 };
 use crate::schemes::parted::{PartSize, metadata, total_bytes};
 use crate::schemes::plain_view;
@@ -69,24 +69,28 @@ struct Watch<'a, E> {
     fx: &'a mut E,
 }
 
-impl<E: Effects> Effects for Watch<'_, E> {
-    fn evict(&mut self, slot: Slot) {
+impl<E: Effects> Nested for Watch<'_, E> {
+    type Host = E;
+
+    #[inline(always)]
+    fn host(&self) -> &E {
+        self.fx
+    }
+
+    #[inline(always)]
+    fn host_mut(&mut self) -> &mut E {
+        self.fx
+    }
+
+    fn on_evict(&mut self, slot: Slot) {
         self.kept.set(slot, 0);
         self.fx.evict(slot);
     }
 
-    fn forget(&mut self, slot: Slot) {
+    fn on_forget(&mut self, slot: Slot) {
         if self.entering != Some(slot) {
             self.fx.forget(slot);
         }
-    }
-
-    fn fetch(&mut self, slot: Slot, why: Extra) {
-        self.fx.fetch(slot, why);
-    }
-
-    fn note(&mut self, note: &Note) {
-        self.fx.note(note);
     }
 }
 

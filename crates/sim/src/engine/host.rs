@@ -160,4 +160,9 @@ impl<D: Directory, W: Watch, const WRITES: bool> Effects for Counting<'_, D, W, 
             Note::Worth(_) | Note::HitRates(_) => self.0.watch.is_told(told),
         }
     }
+
+    #[inline(always)]
+    fn take_accessed(&mut self, _slot: Slot) -> bool {
+        false
+    }
 }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use hotset_core::policy::dynamic::DynPolicy;
-use hotset_core::policy::{Effects, Extra, Outcome, Reference, Slot};
+use hotset_core::policy::{Effects, Extra, Note, Outcome, Reference, Slot};
 
 use super::body::{Body, LONG, Unpacker};
 use super::held::{HeldMemory, WRITTEN};
@@ -82,6 +82,12 @@ impl Effects for Memory {
     fn take_accessed(&mut self, page: Slot) -> bool {
         self.table.test_and_clear(page)
     }
+
+    fn storage_busy(&self) -> Option<u64> {
+        None
+    }
+
+    fn note(&mut self, _note: &Note) {}
 }
 
 impl Cell {

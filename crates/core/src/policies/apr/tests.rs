@@ -2,7 +2,7 @@
 
 use super::scores::Scores;
 use super::*;
-use crate::policy::{Catalog, Extra};
+use crate::policy::{Catalog, Extra, Note};
 use crate::spec::Value;
 
 /// A host that hears nothing and whose bits are all clear.
@@ -12,6 +12,17 @@ impl Effects for Idle {
     fn evict(&mut self, _: Slot) {}
     fn forget(&mut self, _: Slot) {}
     fn fetch(&mut self, _: Slot, _: Extra) {}
+
+    #[inline(always)]
+    fn take_accessed(&mut self, _slot: Slot) -> bool {
+        false
+    }
+
+    fn storage_busy(&self) -> Option<u64> {
+        None
+    }
+
+    fn note(&mut self, _note: &Note) {}
 }
 
 const A: Slot = 0;

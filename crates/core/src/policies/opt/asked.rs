@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use super::{Opt, unforeseen};
-use crate::policy::{Effects, Future, Info, NextUses, Outcome, Policy, Reference, Setup, Slot};
+use crate::policy::{Discard, Effects, Future, Info, NextUses, Outcome, Policy, Reference, Setup, Slot};
 use crate::spec::SpecError;
 
 /// Not used again.

@@ -6,7 +6,7 @@ use crate::allocate::fragments::{self, Mapping};
 use crate::allocate::moves::Stake;
 use crate::parts::slot_set::SlotSet;
 use crate::policy::dynamic::DynPolicy;
-use crate::policy::{Args, Effects, Extra, Note, Outcome, Reference, Slot, Worth};
+use crate::policy::{Args, Effects, Extra, Nested, Note, Outcome, Reference, Slot, Worth};
 use crate::schemes::slot_map::SlotMap;
 use crate::spec::SpecError;
 
@@ -92,16 +92,32 @@ struct Leaving<'a, 'b, E> {
     len: &'a mut u32,
 }
 
-impl<E: Effects> Effects for Leaving<'_, '_, E> {
-    fn evict(&mut self, number: Slot) {
+impl<E: Effects> Nested for Leaving<'_, '_, E> {
+    type Host = E;
+
+    #[inline(always)]
+    fn host(&self) -> &E {
+        self.side.fx
+    }
+
+    #[inline(always)]
+    fn host_mut(&mut self) -> &mut E {
+        self.side.fx
+    }
+
+    fn outer(&self, number: Slot) -> Slot {
+        self.side.slot_map.slot(self.side.part, number)
+    }
+
+    fn on_evict(&mut self, number: Slot) {
         if self.resident.contains(number) {
             self.resident.remove(number);
             *self.len -= 1;
-            self.side.fx.evict(self.side.slot_map.slot(self.side.part, number));
+            self.side.fx.evict(self.outer(number));
         }
     }
 
-    fn forget(&mut self, number: Slot) {
+    fn on_forget(&mut self, number: Slot) {
         // Of a block that is removed only the host's data are void.
         if self.resident.contains(number) {
             self.resident.remove(number);
@@ -110,7 +126,13 @@ impl<E: Effects> Effects for Leaving<'_, '_, E> {
         self.side.fx.forget(self.side.slot_map.remove(self.side.part, number));
     }
 
-    fn fetch(&mut self, _number: Slot, _why: Extra) {}
+    /// The queue holds ids alone: its policy reads nothing.
+    fn on_fetch(&mut self, _number: Slot, _why: Extra) {}
+
+    /// The queue sees every reference, and most of its blocks are not resident.
+    fn on_take_accessed(&mut self, _number: Slot) -> bool {
+        false
+    }
 }
 
 impl Vrm {
@@ -417,4 +439,15 @@ impl Effects for Nobody {
     fn evict(&mut self, _slot: Slot) {}
     fn forget(&mut self, _slot: Slot) {}
     fn fetch(&mut self, _slot: Slot, _why: Extra) {}
+
+    #[inline(always)]
+    fn take_accessed(&mut self, _slot: Slot) -> bool {
+        false
+    }
+
+    fn storage_busy(&self) -> Option<u64> {
+        None
+    }
+
+    fn note(&mut self, _note: &Note) {}
 }
