@@ -455,6 +455,10 @@ fn memory_and_policy_change_while_contents_stay() {
         cache.reconfigure(None, Some(PolicySpec::parse("opt").unwrap())),
         Err(CacheError::Policy(Refusal::Offline { .. }))
     ));
+    assert!(matches!(
+        cache.reconfigure(None, Some(PolicySpec::parse("virtual(lru,quantum=auto)").unwrap())),
+        Err(CacheError::Policy(Refusal::Load { .. }))
+    ));
     read_all();
 }
 

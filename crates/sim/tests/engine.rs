@@ -214,3 +214,14 @@ fn offline_policies_are_bounds_and_are_refused_on_streams() {
         assert!(refused.to_string().contains("raise --memory"), "{refused}");
     }
 }
+
+/// Also where the policy is inside of another one.
+#[test]
+fn a_quantum_that_follows_the_load_needs_a_storage_model() {
+    let requests = requests(6, 100);
+    for policy in ["virtual(lru,quantum=auto)", "equal(virtual(lru,quantum=auto),prefetch=off)"] {
+        let (mut prepared, _) = prepare(made(&requests, 100), &Options::default(), &Silent).unwrap();
+        let refused = grid::run(&mut prepared, &[plan(policy, 50)], &Silent).unwrap_err();
+        assert!(refused.to_string().contains("set a storage model"), "{refused}");
+    }
+}

@@ -160,8 +160,8 @@ fn the_first_division() {
     assert_eq!(room("render(random=4000000000, texture=0%)", 3), [1, 1, 1]);
     assert_eq!(room("render(texture=100%)", u32::MAX), [u32::MAX - 17, 1, 16]);
     assert_eq!(room("render(texture=0%)", u32::MAX), [1, u32::MAX - 17, 16]);
-    let with_size = |random: &str| {
-        let spec = PolicySpec::parse(&format!("render(random={random})")).unwrap();
+    let with_size = |spec: &str| {
+        let spec = PolicySpec::parse(spec).unwrap();
         let args = spec.args(Some(512));
         let setup = Setup {
             capacity: 1000,
@@ -176,7 +176,8 @@ fn the_first_division() {
         };
         Render::new(&setup).unwrap().room()[2]
     };
-    assert_eq!((with_size("64K"), with_size("32K")), (16, 64), "the default is in blocks");
+    assert_eq!(with_size("render"), 16, "the default is in blocks");
+    assert_eq!((with_size("render(random=64K)"), with_size("render(random=32K)")), (128, 64), "a given size is not");
     let sized = args("render(random=32K)");
     let error = Render::view(&sized, 100).unwrap_err();
     assert!(error.message.starts_with("random is given in bytes"), "{error}");

@@ -188,6 +188,19 @@ fn a_given_unit_is_no_default() {
     assert_eq!(resident("virtual(lru,unit=1M)", 700), 512, "two units of 256 blocks");
 }
 
+/// The default queue has a length also where blocks have no size; a queue of as many bytes that is given needs one.
+#[test]
+fn a_given_queue_is_no_default() {
+    let refused = |spec: &str, block_bytes| {
+        let args = PolicySpec::parse(spec).unwrap().args(block_bytes);
+        VirtualIo::new(&setup(9, &args)).err().map(|error| error.to_string())
+    };
+    assert_eq!(refused("virtual(lru)", None), None);
+    assert_eq!(refused("virtual(lru,queue=1G)", Some(4096)), None);
+    let error = refused("virtual(lru,queue=1G)", None).expect("refused");
+    assert!(error.starts_with("queue is given in bytes"), "{error}");
+}
+
 /// It may hit more often than OPT, but it cannot read less.
 #[test]
 fn nobody_reads_less_than_the_bound() {
