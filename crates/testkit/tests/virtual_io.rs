@@ -14,7 +14,7 @@ const ALONE: World = World { apps: 1, ..World::PLAIN };
 #[derive(Debug, Default, PartialEq)]
 struct Seen {
     evicted: Vec<Slot>,
-    /// What the next eviction is told to be.
+    /// The slot of the next eviction, if that is noted as unforced.
     unforced: Option<Slot>,
     pushed_out: Vec<Slot>,
     fetched: Vec<(Slot, Extra)>,

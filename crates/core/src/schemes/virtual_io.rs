@@ -16,8 +16,8 @@
 //! best choice for the sum, each application by at most one unit; all are mapped anew; then all values fade by `alpha`.
 //! The paper does not say whether its 2,000 requests are those of all applications or of each: `quantum=2000` is the
 //! former, `quantum=2000/app` the latter. An application gets its share of units when it comes, from those that have
-//! most, and has left after 30 quanta in a row without a reference. The unit is 1 MB, or less where the cache has not
-//! 32 of them, unless it is given; a rest that does not fill a unit is not used. A block belongs to the application
+//! most, and has left after 30 consecutive quanta without a reference. The unit is 1 MB, or less where the cache has
+//! not 32 of them, unless it is given; a rest that does not fill a unit is not used. A block belongs to the application
 //! that referred to it first, as long as its queue remembers it.
 //!
 //! Not in the paper but in its outlook: `quantum=auto` follows the load of the storage, the share of the last quantum
@@ -64,14 +64,14 @@ const UNIT_BYTES: u64 = 1 << 20;
 const UNIT_BLOCKS: u64 = 256;
 /// A cache has so many units at least, unless the unit is given.
 const FEWEST_UNITS: u32 = 32;
-/// An application has left after so many quanta in a row without a reference.
+/// An application has left after so many consecutive quanta without a reference.
 const AWAY: u64 = 30;
 
 /// The scheme.
 pub struct VirtualIo {
     args: Args,
     seed: u64,
-    /// What is said of single applications, by number.
+    /// Settings of single applications, by number.
     own: Vec<(u32, PolicySpec)>,
     capacity: u32,
     /// Blocks of a unit.
@@ -105,7 +105,7 @@ impl Policy for VirtualIo {
                 key: "alpha",
                 kind: ParamKind::Real { min: 0.0, max: 1.0 },
                 default: "0.95",
-                doc: "what is left of a value after a quantum (paper: 0.95); at most, with quantum=auto",
+                doc: "the share of a value that remains after a quantum (paper: 0.95); at most, with quantum=auto",
             },
             Param {
                 key: "quantum",
@@ -141,7 +141,7 @@ impl Policy for VirtualIo {
                 key: "unit",
                 kind: ParamKind::Share,
                 default: "1M",
-                doc: "what is mapped and moved at a time (paper: 1M); 256 blocks where they have no size",
+                doc: "bytes or blocks that are mapped and moved together (paper: 1M); 256 blocks where they have no size",
             },
             Param {
                 key: "APP",

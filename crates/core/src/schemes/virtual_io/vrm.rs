@@ -24,7 +24,7 @@ pub(super) struct Vrm {
     pub settings: Settings,
     /// Numbers for which the policy has room.
     pub slots: u32,
-    /// By unit of the queue: hits there, faded. Units behind these were never hit; there is room for all.
+    /// By unit of the queue: hits there, faded. Units behind these were never hit; its capacity is that of all.
     values: Vec<f64>,
     /// References to what the queue did not have, faded.
     beyond: f64,
@@ -85,7 +85,7 @@ pub(super) struct Side<'a, E> {
     pub fx: &'a mut E,
 }
 
-/// What leaves the virtual queue.
+/// Handles evictions from the virtual queue.
 struct Leaving<'a, 'b, E> {
     side: &'a mut Side<'b, E>,
     resident: &'a mut SlotSet,
@@ -233,7 +233,7 @@ impl Vrm {
         }
     }
 
-    /// Room for `number`, in the policy too: its queue is never longer than what it knows.
+    /// Makes slots up to `number`, in the policy too: its queue is never longer than its slots.
     #[cold]
     fn grow(&mut self, number: u32) {
         self.slots = number.saturating_add(number / 2).saturating_add(64);
@@ -252,7 +252,7 @@ impl Vrm {
             (Some(before), Some(after)) => (before.min(after), before.max(after)),
             _ => (0, u32::MAX),
         };
-        // Whoever crossed a border stands behind it if blocks moved down, before it if they moved up.
+        // The block that crossed a border is behind it if blocks moved down, before it if they moved up.
         let steps = match (before, after) {
             (Some(before), Some(after)) if after <= before => 0..1,
             (Some(_), Some(_)) => 1..2,
@@ -380,7 +380,7 @@ impl Vrm {
     }
 
     /// True if mapping `runs`, which are worth `value`, instead of what is mapped now gains more than the blocks cost
-    /// that are read for it, or if there is room for more or less than is mapped now.
+    /// that are read for it, or if more or less must be mapped than is now.
     fn pays(&self, value: f64, runs: &[Range<u32>], unit: u32) -> bool {
         let mapped: u64 = self.runs.iter().map(|run| run.len() as u64).sum();
         if mapped != self.units as u64 * u64::from(unit) {
