@@ -12,9 +12,9 @@
 //! unless `random` is given; of the rest 90% are for textures. Each area has at least one block; of two blocks T1 and
 //! C1 have one each, a single one is T1's. A shadow holds as many blocks as its area's room leaves of the cache. A hit
 //! in T2 takes room from C1, one in C2 or O2 from T1, `step` blocks (paper: not stated, here 1), or none at all if
-//! less than `min_frac` were left. A block may be in T2 and O2 at once: with `hits=first` only T2 counts. A block that is
-//! missed leaves all shadows and enters the area of its class, also one that O2 remembers: O1 takes only what T1 gives
-//! up. A class that is none of the three counts as texture.
+//! less than `min_frac` were left. A block may be in T2 and O2 at once: with `hits=first` only T2 counts. A block that
+//! is missed leaves all shadows and enters the area of its class, also one that O2 remembers: O1 takes only what T1
+//! gives up. A class that is none of the three counts as texture.
 //!
 //! The paper evicts "if free space is necessary", and all its policies hit alike in a cache that holds everything. So a
 //! block that leaves its area stays in a free frame while there is one: a reference to it is a hit, although areas and
