@@ -327,8 +327,14 @@ fn parse_bandwidth(text: &str) -> Result<u64, String> {
 
 /// A time such as `30s` or `500ms`.
 pub(crate) fn parse_time(text: &str) -> Result<Duration, String> {
-    match Value::parse(text) {
-        Ok(Value::Time(nanos)) => Ok(Duration::from_nanos(nanos)),
-        _ => Err(format!("{text:?} is not a valid time; expected one such as 30s or 500ms")),
-    }
+    let (number, unit) = match (text.strip_suffix('m'), text.strip_suffix('h')) {
+        (Some(number), _) => (format!("{number}s"), 60),
+        (_, Some(number)) => (format!("{number}s"), 3600),
+        _ => (text.to_owned(), 1),
+    };
+    let time = match Value::parse(&number) {
+        Ok(Value::Time(nanos)) => Duration::from_nanos(nanos).checked_mul(unit),
+        _ => None,
+    };
+    time.ok_or_else(|| format!("{text:?} is not a valid time; expected one such as 10m, 30s or 500ms"))
 }

@@ -133,15 +133,7 @@ impl Steer {
             (true, false) => &here[..],
             (false, _) => &self.directories,
         };
-        let named = given.iter().map(|directory| {
-            let shown = directory.display();
-            let found = fs::canonicalize(directory).map_err(|error| Failure::Usage(format!("{shown}: {error}")))?;
-            match found.is_dir() {
-                true => Ok(found),
-                false => Err(Failure::Usage(format!("{shown} is not a directory; expected one whose files are read"))),
-            }
-        });
-        named.collect()
+        canonical(given)
     }
 
     fn session(
@@ -160,12 +152,29 @@ impl Steer {
         let telling = Telling { rules, naming: naming(&policy, self.app_by.into()) };
         let feed = feed(&policy, self.block, self.exact)
             .map_err(|why| Failure::Work(format!("{why}. `hotset mount` runs the same policies without BPF")))?;
-        // What has to be fetched is fetched by this very program.
-        let program = std::env::current_exe().map(OsString::from);
-        let fetcher = program.map_or(Vec::new(), |program| vec![program, "steer".into(), "--fetcher".into()]);
-        let settings = Settings { policy, block: self.block, memory, group: Some(group), directories, when, fetcher };
+        let (block, fetcher) = (self.block, fetcher());
+        let settings = Settings { policy, block, memory, group: Some(group), directories, when, fetcher };
         Ok(Session::new(settings, telling, feed)?)
     }
+}
+
+/// The directories by their canonical paths.
+pub(crate) fn canonical(given: &[PathBuf]) -> Result<Vec<PathBuf>, Failure> {
+    let canonical = given.iter().map(|directory| {
+        let shown = directory.display();
+        let found = fs::canonicalize(directory).map_err(|error| Failure::Usage(format!("{shown}: {error}")))?;
+        match found.is_dir() {
+            true => Ok(found),
+            false => Err(Failure::Usage(format!("{shown} is not a directory; expected one whose files are read"))),
+        }
+    });
+    canonical.collect()
+}
+
+/// The command that prefetches for a session: this program, in the control group of the readers.
+pub(crate) fn fetcher() -> Vec<OsString> {
+    let program = std::env::current_exe().map(OsString::from);
+    program.map_or(Vec::new(), |program| vec![program, "steer".into(), "--fetcher".into()])
 }
 
 pub(crate) fn claims(directories: &[PathBuf]) -> Result<Vec<Claim>, Failure> {

@@ -1,5 +1,6 @@
 //! `hotset try`: runs a command as it is and with each candidate, and reports the measured gain.
 
+mod command;
 mod files;
 mod runs;
 mod words;
@@ -7,7 +8,7 @@ mod words;
 use std::ffi::OsString;
 use std::io::{IsTerminal, Write, stderr, stdin, stdout};
 use std::path::{Path, PathBuf};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use clap::Args;
 use hotset_core::policy::{PolicySpec, Setting};
@@ -16,10 +17,15 @@ use serde::Serialize;
 
 use crate::failure::Failure;
 use crate::mount::parse_time;
+use crate::output::{human, style};
 use crate::results;
 use crate::shell::quoted;
-use crate::steer::claims;
-use runs::{Candidate, Outcome, Runner};
+use crate::steer::{canonical, claims, feeding};
+use command::Run;
+use runs::{Candidate, Outcome, Runner, Stop};
+
+/// Bytes read from storage below which no cache can help.
+const LEAST: u64 = 1 << 20;
 
 /// Run a command as it is and with each candidate in turns, and report what each gains
 #[derive(Args)]
@@ -28,14 +34,12 @@ Examples:
   hotset try --memory 256M data -- ./train.py data
   hotset try --memory 512M --policy lirs,arc --runs 5 --yes -- sh -c 'grep -r word .'
 
-Each round runs the command once per candidate: the kernel alone, the kernel steered by each policy, and twice the memory. Before each run the \
-files below the directories leave the page cache. A command that fails, changes those files or its output, or leaves processes behind is \
-refused with a reason. It needs root or the capabilities of `hotset steer`. For a service that runs, use `hotset steer DIR --cgroup NAME --prove`.")]
+The first run checks the command and is not counted. Each round then runs it once per candidate: the kernel alone, the kernel steered by each policy, and twice the memory. Before each run the files below the directories leave the page cache. A command that fails, changes those files or its output, needs a terminal, or leaves processes behind is refused with a reason. It needs root or the capabilities of `hotset steer`. For a service that runs, use `hotset steer DIR --cgroup NAME --prove`.")]
 pub(crate) struct Try {
     /// Directories whose files are read [default: the working directory]
     #[arg(value_name = "DIR")]
     directories: Vec<PathBuf>,
-    /// Limit of the command's memory
+    /// Memory limit of the command
     #[arg(long, value_name = "SIZE", value_parser = Value::capacity, default_value = "256M")]
     memory: u64,
     /// Policies that steer the kernel
@@ -50,7 +54,7 @@ pub(crate) struct Try {
     /// Do not ask before the first run
     #[arg(long)]
     yes: bool,
-    /// Write the result as JSON; `-` is standard output, in place of words
+    /// Write the result as JSON; `-` writes to standard output instead of text
     #[arg(long, value_name = "FILE")]
     json: Option<PathBuf>,
     /// The command and its arguments
@@ -61,53 +65,66 @@ pub(crate) struct Try {
 /// The result of a trial.
 #[derive(Serialize)]
 struct Trial {
+    command: String,
     memory_bytes: u64,
+    /// The run that checks the command, which is not counted.
+    first: Run,
+    /// Complete rounds.
     rounds: usize,
+    /// Empty where the first run reads next to nothing from storage.
     candidates: Vec<Outcome>,
+    /// Name of the best candidate; absent where nothing helps.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    best: Option<String>,
     conclusion: String,
-    /// The command that makes the best candidate permanent; absent where nothing helps.
+    /// The command that makes the best candidate permanent.
     #[serde(skip_serializing_if = "Option::is_none")]
     permanent: Option<String>,
 }
 
 impl Try {
     pub(crate) fn run(self) -> Result<(), Failure> {
-        let policies = PolicySpec::parse_list(&self.policy)
-            .map_err(|error| Failure::spec("--policy", &self.policy, &error))?
-            .into_iter()
-            .map(|policy| policy.set_in(Setting::Serving));
-        let directories = files::directories(&self.directories)?;
-        let mut candidates = vec![Candidate::Kernel];
-        candidates.extend(policies.map(Candidate::Steered));
-        candidates.push(Candidate::Memory(self.memory.saturating_mul(2)));
-        let typed = self.command.iter().map(|word| quoted(&word.to_string_lossy())).collect::<Vec<_>>().join(" ");
-        self.ask(candidates.len() as u64 * self.runs, &typed)?;
+        let candidates = self.candidates()?;
+        let here = [PathBuf::from(".")];
+        let directories = canonical(if self.directories.is_empty() { &here } else { &self.directories })?;
+        let typed = typed(&self.command);
+        self.ask(candidates.len() as u64 * self.runs + 1, &typed)?;
         let _claims = claims(&directories)?;
-        let deadline = Instant::now() + self.budget;
-        let mut runner = Runner::new(&self.command, self.memory, directories.clone(), deadline)?;
-        let mut rounds = 0;
-        for round in 0..self.runs {
-            // A round that would not end in time is not begun.
-            if round > 0 && Instant::now() + runner.longest_round() > deadline {
-                writeln!(stderr(), "hotset: {rounds} of {} rounds fit into the budget", self.runs)?;
-                break;
-            }
-            runner.round(&candidates, round % 2 == 1)?;
-            rounds += 1;
+        let mut runner = Runner::new(&self.command, self.memory, &directories, self.budget)?;
+        let first = runner.first().map_err(|stop| self.stopped(stop, "one run"))?;
+        if first.read_bytes >= LEAST {
+            self.rounds(&mut runner, &candidates)?;
         }
         let outcomes = runner.outcomes(&candidates);
-        let (conclusion, best) = words::conclusion(&outcomes, &candidates);
-        let folders = directories.iter().map(|folder| quoted(&folder.to_string_lossy())).collect::<Vec<_>>().join(" ");
-        let permanent = best.map(|best| match best {
-            Candidate::Steered(policy) => {
-                let policy = quoted(&policy.to_string());
-                format!("hotset steer {folders} --policy {policy} --memory {} -- {typed}", self.memory)
-            }
-            Candidate::Memory(bytes) => format!("systemd-run --scope -p MemoryMax={bytes} {typed}"),
-            Candidate::Kernel => typed.clone(),
-        });
-        let trial = Trial { memory_bytes: self.memory, rounds, candidates: outcomes, conclusion, permanent };
+        let (conclusion, best) = match outcomes.is_empty() {
+            true => (words::reads_nothing(&first), None),
+            false => words::conclusion(&outcomes, &candidates, runner.files_bytes()),
+        };
+        let trial = Trial {
+            memory_bytes: self.memory,
+            first,
+            rounds: runner.rounds(),
+            candidates: outcomes,
+            best: best.map(ToString::to_string),
+            conclusion,
+            permanent: best.map(|best| words::permanent(best, self.memory, &directories, &typed)),
+            command: typed,
+        };
         self.show(&trial)
+    }
+
+    /// The candidates, each of which can be run here.
+    fn candidates(&self) -> Result<Vec<Candidate>, Failure> {
+        let mut candidates = vec![Candidate::Kernel];
+        let policies = PolicySpec::parse_list(&self.policy);
+        for policy in policies.map_err(|error| Failure::spec("--policy", &self.policy, &error))? {
+            let policy = policy.set_in(Setting::Serving);
+            feeding::feed(&policy, runs::BLOCK, false)
+                .map_err(|why| Failure::Work(format!("steering cannot be tried: {why}")))?;
+            candidates.push(Candidate::Steered(policy));
+        }
+        candidates.push(Candidate::Memory(self.memory.saturating_mul(2)));
+        Ok(candidates)
     }
 
     /// Asks whether the command may run so often.
@@ -119,12 +136,42 @@ impl Try {
             let message = format!("`{typed}` would run {times} times; give --yes to agree");
             return Err(Failure::Usage(message));
         }
-        write!(stderr(), "hotset: `{typed}` will run {times} times. Go on? [y/N] ")?;
+        write!(stderr(), "hotset: `{typed}` will run {times} times. Continue? [y/N] ")?;
         let mut answer = String::new();
         stdin().read_line(&mut answer)?;
         match answer.trim() {
             "y" | "Y" | "yes" => Ok(()),
             _ => Err(Failure::Work("nothing was run".to_owned())),
+        }
+    }
+
+    /// Runs as many rounds as fit into the budget.
+    fn rounds(&self, runner: &mut Runner, candidates: &[Candidate]) -> Result<(), Failure> {
+        while (runner.rounds() as u64) < self.runs {
+            let has_time = runner.rounds() == 0 || runner.has_time_for_a_round();
+            let ran = if has_time { runner.round(candidates) } else { Err(Stop::Budget) };
+            match ran {
+                Ok(()) => {}
+                Err(Stop::Budget) if runner.rounds() > 0 => {
+                    writeln!(stderr(), "hotset: {} of {} rounds fit into --budget", runner.rounds(), self.runs)?;
+                    break;
+                }
+                Err(stop) => return Err(self.stopped(stop, "a run of each candidate")),
+            }
+        }
+        Ok(())
+    }
+
+    /// The failure of a trial that has no result.
+    fn stopped(&self, stop: Stop, what: &str) -> Failure {
+        match stop {
+            Stop::Failed(failure) => failure,
+            Stop::Budget => {
+                let budget = human::duration(self.budget.as_secs_f64());
+                Failure::Work(format!(
+                    "--budget: {what} takes more than {budget}; give a longer budget, or a command that ends sooner"
+                ))
+            }
         }
     }
 
@@ -138,10 +185,18 @@ impl Try {
             }
         }
         let mut out = stdout().lock();
-        writeln!(out, "{}\n\n{}", words::table(&trial.candidates), trial.conclusion)?;
+        if !trial.candidates.is_empty() {
+            writeln!(out, "{}\n", words::table(&trial.candidates))?;
+        }
+        writeln!(out, "{}", human::wrap(&trial.conclusion, style::width()))?;
         if let Some(permanent) = &trial.permanent {
             writeln!(out, "To keep it:\n  {permanent}")?;
         }
         Ok(out.flush()?)
     }
+}
+
+/// The command as a shell takes it.
+fn typed(command: &[OsString]) -> String {
+    command.iter().map(|word| quoted(&word.to_string_lossy())).collect::<Vec<_>>().join(" ")
 }

@@ -150,6 +150,15 @@ const MOST: u64 = 256 << 30;
 /// So much of a file is looked at at once.
 const WINDOW: u64 = 1 << 30;
 
+/// Counts the bytes of an open file that are in the page cache.
+///
+/// # Errors
+///
+/// The file cannot be mapped.
+pub fn resident_bytes(file: &File) -> io::Result<u64> {
+    Ok(resident(file)?.iter().map(|range| (range.end - range.start) * PAGE).sum())
+}
+
 /// The resident pages of an open file.
 fn resident(file: &File) -> io::Result<Vec<Range<u64>>> {
     let bytes = file.metadata()?.len();
@@ -211,6 +220,7 @@ mod tests {
         advice.know(id, file.path().to_owned());
         File::open(file.path()).unwrap().read_to_end(&mut Vec::new()).unwrap();
         assert_eq!(advice.resident(id).unwrap().pop(), Some(0..256));
+        assert_eq!(resident_bytes(file.as_file()).unwrap(), 1 << 20);
         advice.drop(id, 0..128).unwrap();
         let left: u64 = advice.resident(id).unwrap().iter().map(|range| range.end - range.start).sum();
         if left == 256 {

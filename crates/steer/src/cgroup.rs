@@ -7,6 +7,8 @@ use std::process::{Child, Command};
 use std::thread;
 use std::time::Duration;
 
+use rustix::process::{Pid, Signal, getpid, kill_process};
+
 use crate::error::{SteerError, io as at};
 use crate::governor::Reading;
 
@@ -202,7 +204,29 @@ impl Made {
 
     /// Processes in it.
     pub fn processes(&self) -> usize {
-        fs::read_to_string(self.group.folder.join("cgroup.procs")).map_or(0, |text| text.lines().count())
+        self.pids().len()
+    }
+
+    fn pids(&self) -> Vec<Pid> {
+        let text = fs::read_to_string(self.group.folder.join("cgroup.procs")).unwrap_or_default();
+        text.lines().filter_map(|line| Pid::from_raw(line.parse().ok()?)).collect()
+    }
+
+    /// Kills all processes in it, also those that start meanwhile, and waits for their end, 2 s at most. The caller
+    /// still has to wait for its child.
+    pub fn kill(&self) {
+        for _ in 0..200 {
+            let pids = self.pids();
+            if pids.is_empty() {
+                return;
+            }
+            // Own threads are here only if `start` could not move them back.
+            for pid in pids.into_iter().filter(|pid| *pid != getpid()) {
+                // The process may have ended by itself.
+                let _ = kill_process(pid, Signal::KILL);
+            }
+            thread::sleep(Duration::from_millis(10));
+        }
     }
 
     /// Removes it. The kernel may still be at the end of its last process: that is waited for, 2 s at most.
@@ -301,6 +325,10 @@ mod tests {
         assert_eq!(made.processes(), 1, "this process has left again");
         child.kill().unwrap();
         child.wait().unwrap();
+        let mut shell = made.start(Command::new("sh").args(["-c", "sleep 60 & sleep 60; true"])).unwrap();
+        made.kill();
+        assert!(shell.wait().unwrap().code().is_none(), "it was killed");
+        assert_eq!(made.processes(), 0, "and so was what it started");
         let folder = made.group().folder().to_owned();
         made.remove().unwrap();
         assert!(!folder.exists());

@@ -26,7 +26,7 @@ mod proof;
 mod session;
 mod steering;
 
-pub use actuate::{Actuator, Advice};
+pub use actuate::{Actuator, Advice, resident_bytes};
 pub use cgroup::{Group, Hierarchy, Made};
 pub use error::SteerError;
 pub use fetcher::serve_fetches;

@@ -6,6 +6,7 @@ use std::io;
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
+use hotset_steer::resident_bytes;
 use rustix::fs::{Advice, fadvise};
 
 use crate::failure::Failure;
@@ -13,23 +14,15 @@ use crate::failure::Failure;
 /// Files below the directories, at most.
 const MOST: usize = 200_000;
 
-/// Size, modification time in nanoseconds and inode of each file.
-pub(super) type Stamps = BTreeMap<PathBuf, (u64, i64, i64, u64)>;
-
-/// The directories by their canonical paths; the working directory where none is given.
-pub(super) fn directories(given: &[PathBuf]) -> Result<Vec<PathBuf>, Failure> {
-    let here = [PathBuf::from(".")];
-    let given = if given.is_empty() { &here[..] } else { given };
-    let canonical = given.iter().map(|directory| {
-        let shown = directory.display();
-        let found = fs::canonicalize(directory).map_err(|error| Failure::Usage(format!("{shown}: {error}")))?;
-        match found.is_dir() {
-            true => Ok(found),
-            false => Err(Failure::Usage(format!("{shown}: not a directory; name the one whose files are read"))),
-        }
-    });
-    canonical.collect()
+/// Identifies the contents of a file, short of reading it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Stamp {
+    pub bytes: u64,
+    modified: (i64, i64),
+    inode: u64,
 }
+
+pub(super) type Stamps = BTreeMap<PathBuf, Stamp>;
 
 /// Stamps of the regular files below the directories. Symbolic links are not followed.
 pub(super) fn stamps(directories: &[PathBuf]) -> Result<Stamps, Failure> {
@@ -43,7 +36,8 @@ pub(super) fn stamps(directories: &[PathBuf]) -> Result<Stamps, Failure> {
             if about.is_dir() {
                 open.push(entry.path());
             } else if about.is_file() {
-                stamps.insert(entry.path(), (about.size(), about.mtime(), about.mtime_nsec(), about.ino()));
+                let modified = (about.mtime(), about.mtime_nsec());
+                stamps.insert(entry.path(), Stamp { bytes: about.size(), modified, inode: about.ino() });
             }
             if stamps.len() > MOST {
                 return Err(Failure::Usage(format!(
@@ -56,18 +50,21 @@ pub(super) fn stamps(directories: &[PathBuf]) -> Result<Stamps, Failure> {
     Ok(stamps)
 }
 
-/// Drops the files from the page cache.
-pub(super) fn drop_from_page_cache(stamps: &Stamps) -> Result<(), Failure> {
+/// Drops the files from the page cache. Returns the bytes that stay, since another process has them mapped or locked.
+pub(super) fn drop_from_page_cache(stamps: &Stamps) -> Result<u64, Failure> {
+    let mut stay = 0;
     for path in stamps.keys() {
-        let failed =
-            |error: io::Error| Failure::Work(format!("{}: cannot drop it from memory: {error}", path.display()));
+        let failed = |error: io::Error| {
+            Failure::Work(format!("{}: cannot drop it from the page cache: {error}", path.display()))
+        };
         let file = File::options().read(true).custom_flags(libc::O_NONBLOCK | libc::O_NOFOLLOW).open(path);
         let file = file.map_err(failed)?;
-        // Dirty pages do not leave.
-        file.sync_data().map_err(failed)?;
+        // Dirty pages stay. A file system that cannot write has none.
+        let _ = file.sync_data();
         fadvise(&file, 0, None, Advice::DontNeed).map_err(|error| failed(error.into()))?;
+        stay += resident_bytes(&file).map_err(failed)?;
     }
-    Ok(())
+    Ok(stay)
 }
 
 /// A file that differs.
