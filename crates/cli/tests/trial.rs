@@ -1,77 +1,133 @@
-//! `hotset try` as users meet it. Measurements need root and control groups with memory.
+//! `hotset try` as users meet it. Measurements need root, BPF and control groups with memory.
 
 mod support;
 
 use std::fs;
+use std::process::Output;
+use std::thread;
+use std::time::Duration;
 
-use support::{Folder, Run, hotset};
+use rustix::process::{Pid, Signal, kill_process, test_kill_process};
+use support::{Folder, Run, command, exists, hotset};
 
 /// True if the machine does not permit the run; says so.
 fn cannot(run: &Run) -> bool {
-    let words = ["cannot be tried", "control group", "controller of memory"];
+    let words = ["steering cannot be tried", "control group", "controller of memory"];
     let why = run.status == 1 && words.iter().any(|words| run.err.contains(words));
+    // Where files stay in memory nothing is read from storage.
+    let why = why || run.err.contains("stay in the page cache") || run.out.contains("reads only 0B");
     if why {
-        println!("NOT RUN: {}", run.err.trim());
+        println!("NOT RUN: {}{}", run.err.trim(), run.out.trim());
     }
     why
 }
 
-fn tried(folder: &str, options: &[&str], script: &str) -> Run {
-    hotset(&[&["try", folder, "--memory", "64M", "--yes"], options, &["--", "sh", "-c", script]].concat())
+/// Runs a trial, with a signal once `begun` exists. No control group stays.
+fn trial(folder: &str, options: &[&str], script: &str, begun: Option<&str>) -> Run {
+    let all = [&["try", folder, "--memory", "64M", "--policy", "lirs", "--yes"], options, &["--", "sh", "-c", script]];
+    let child = command(&all.concat()).spawn().unwrap();
+    let pid = child.id();
+    if let Some(begun) = begun {
+        while !exists(begun) && exists(&format!("/proc/{pid}/exe")) {
+            thread::sleep(Duration::from_millis(20));
+        }
+        let _ = kill_process(Pid::from_raw(pid as i32).unwrap(), Signal::INT);
+    }
+    let Output { status, stdout, stderr } = child.wait_with_output().unwrap();
+    for root in ["/sys/fs/cgroup/memory", "/sys/fs/cgroup"] {
+        assert!(!exists(&format!("{root}/hotset-try-{pid}")), "{script}: a control group is still there");
+    }
+    let text = |bytes| String::from_utf8(bytes).unwrap();
+    Run { status: status.code().unwrap_or(-1), out: text(stdout), err: text(stderr) }
+}
+
+/// True if the process whose id the file holds has ended.
+fn has_ended(file: &str) -> bool {
+    let text = fs::read_to_string(file).expect("the script has written its process id");
+    test_kill_process(Pid::from_raw(text.trim().parse().unwrap()).unwrap()).is_err()
 }
 
 #[test]
 fn nothing_runs_without_consent() {
     let folder = Folder::new();
     let run = hotset(&["try", &folder.path(""), "--", "touch", &folder.path("ran")]);
-    assert!(run.status == 2 && run.err.contains("would run 12 times; give --yes"), "{run:?}");
+    if !cannot(&run) {
+        assert!(run.status == 2 && run.err.contains("would run 13 times; give --yes"), "{run:?}");
+    }
     assert_eq!(folder.names(), [""; 0]);
+    let run = hotset(&["try", &folder.path("absent"), "--yes", "--", "true"]);
+    assert!(run.status != 0 && (cannot(&run) || run.err.contains("No such file")), "{run:?}");
 }
 
+/// Each message names what was found; the status of a command that fails is kept.
 #[test]
 fn commands_whose_runs_cannot_be_compared_are_refused() {
     let (folder, other) = (Folder::new(), Folder::new());
-    let file = folder.file("data", "x".repeat(1 << 20));
-    let here = folder.path("");
-    let refused = |options: &[&str], script: &str, status: i32, words: &str| {
-        let run = tried(&here, options, script);
+    let (file, pid, once) = (folder.file("data", "x".repeat(4 << 20)), other.path("pid"), other.path("once"));
+    let refused = |options: &[&str], script: &str, status: i32, words: &[&str]| {
+        let run = trial(&folder.path(""), options, script, None);
         if !cannot(&run) {
-            assert!(run.status == status && run.out.is_empty() && run.err.contains(words), "{script}: {run:?}");
+            let has_words = words.iter().all(|words| run.err.contains(words));
+            assert!(run.status == status && run.out.is_empty() && has_words, "{script}: {run:?}");
         }
     };
-    refused(&[], "exit 7", 7, "failed with exit status 7");
-    refused(&[], "date +%N", 1, "another output in each run");
-    refused(&["--budget", "1s"], "sleep 60", 1, "it is used up");
-    refused(&[], &format!("echo y >> {file}"), 1, "changes");
-    let pid = other.path("pid");
-    let run = tried(&here, &[], &format!("sleep 60 & echo $! > {pid}"));
-    if let Ok(pid) = fs::read_to_string(&pid) {
-        let pid = rustix::process::Pid::from_raw(pid.trim().parse().unwrap()).unwrap();
-        rustix::process::kill_process(pid, rustix::process::Signal::KILL).unwrap();
+    refused(&[], "echo broken >&2; exit 7", 7, &["broken\n", "failed with exit status 7", "no terminal"]);
+    refused(&[], &format!("cat {file} | wc -c; date +%N"), 1, &["another output in each run"]);
+    refused(&[], &format!("cat {file} | wc -c; mkdir {once}"), 1, &["exit status 1", "cannot run twice"]);
+    refused(&[], &format!("echo y >> {file}"), 1, &["changes", "data, so its runs differ"]);
+    refused(&[], "kill -9 $$", 137, &["--memory 64M is too little"]);
+    refused(&["--budget", "1s"], "sleep 60", 1, &["--budget: one run takes more than 1.00 s"]);
+    refused(&[], &format!("sleep 60 & echo $! > {pid}"), 1, &["left 1 process running, now killed"]);
+    if exists(&pid) {
+        assert!(has_ended(&pid));
     }
-    assert!(cannot(&run) && !run.err.contains("failed") || run.err.contains("left 1 processes running"), "{run:?}");
 }
 
-/// Twice the memory holds all of a loop that the limit does not hold: storage is read once instead of each lap.
+#[test]
+fn an_interrupt_ends_the_command_and_all_it_has_started() {
+    let (folder, other) = (Folder::new(), Folder::new());
+    let (pid, begun) = (other.path("pid"), other.path("begun"));
+    let script = format!("sleep 60 & echo $! > {pid}; mkdir {begun}; wait");
+    let run = trial(&folder.path(""), &[], &script, Some(&begun));
+    if !cannot(&run) {
+        assert!(run.status == 130 && run.out.is_empty() && run.err.contains("interrupted"), "{run:?}");
+        assert!(has_ended(&pid));
+    }
+}
+
+#[test]
+fn a_command_that_reads_nothing_is_run_once() {
+    let (folder, other) = (Folder::new(), Folder::new());
+    let log = other.path("log");
+    let run = trial(&folder.path(""), &[], &format!("echo ran >> {log}"), None);
+    if exists(&log) {
+        let is_told = run.out.starts_with("Nothing helps: with its files dropped");
+        assert!(run.status == 0 && is_told, "{run:?}");
+        assert_eq!(fs::read_to_string(&log).unwrap(), "ran\n");
+    } else {
+        assert!(cannot(&run), "{run:?}");
+    }
+}
+
+/// Twice the memory holds a loop that the limit does not hold: storage is read once, not each lap.
 #[test]
 fn more_memory_is_measured_on_a_loop() {
     let folder = Folder::new();
     let file = folder.file("data", "0123456789abcdef".repeat(96 << 16));
     let script = format!("for lap in 1 2 3 4; do cat {file} > /dev/null; done");
-    let run = tried(&folder.path(""), &["--runs", "2", "--policy", "lirs", "--json", "-"], &script);
+    let run = trial(&folder.path(""), &["--runs", "2", "--json", "-"], &script, None);
     if cannot(&run) {
         return;
     }
     let told = run.rows().remove(0);
-    let names: Vec<&str> =
-        told["candidates"].as_array().unwrap().iter().map(|one| one["name"].as_str().unwrap()).collect();
+    let candidates = told["candidates"].as_array().unwrap();
+    let names: Vec<&str> = candidates.iter().map(|one| one["name"].as_str().unwrap()).collect();
     assert_eq!(names, ["as it is", "steer lirs", "memory 128M"]);
-    let read = |at: usize| told["candidates"][at]["read_bytes"]["steered"].as_f64().unwrap();
-    if read(0) == 0.0 {
-        return println!("NOT RUN: the file system does not count what is read");
-    }
+    let read = |at: usize| candidates[at]["read_bytes"]["steered"].as_f64().unwrap();
     let once = f64::from(96 << 20);
     assert!(read(0) > 3.0 * once, "the kernel alone reads each lap: {told}");
     assert!(read(2) < 1.5 * once, "twice the memory reads once: {told}");
-    assert_eq!(told["rounds"], 2);
+    assert!(candidates[1]["runs"].as_array().unwrap().iter().all(|run| run["reason"].is_string()), "{told}");
+    assert!(candidates.iter().all(|one| one["runs"].as_array().unwrap().len() == 2), "{told}");
+    assert_eq!((&told["rounds"], told["best"].is_null()), (&2.into(), told["permanent"].is_null()));
 }
