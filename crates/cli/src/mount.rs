@@ -115,6 +115,10 @@ pub(crate) struct Mount {
     /// Time limit for an operation on the object store, including retries [default: 60s]
     #[arg(long, value_name = "TIME", value_parser = parse_age, help_heading = "Object stores")]
     timeout: Option<Duration>,
+    /// Also follow redirects of the web server to this host; may be repeated [default: only within its own scheme,
+    /// host and port]
+    #[arg(long, value_name = "HOST[:PORT]", help_heading = "Object stores")]
+    allow_redirect: Vec<String>,
     /// Maximum bytes per second to and from the object store, at least 64K
     #[arg(long, value_name = "SIZE", value_parser = parse_bandwidth, help_heading = "Object stores")]
     bandwidth: Option<u64>,

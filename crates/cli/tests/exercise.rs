@@ -7,9 +7,12 @@ mod support;
 use std::fs::{self, File};
 use std::os::unix::fs::FileExt;
 use std::path::PathBuf;
+use std::thread::sleep;
+use std::time::{Duration, Instant};
 
 use hotset_core::parts::random::Random;
-use rustix::fs::FallocateFlags;
+use rustix::fs::{FallocateFlags, SeekFrom};
+use rustix::io::Errno;
 
 use support::mounted::{Mount, can_mount, pattern};
 
@@ -203,5 +206,44 @@ fn a_file_is_what_was_done_to_it() {
             assert!(fs::read(mount.source("exercised.png")).unwrap() == model, "{mode}, {policy}");
             mount.stop();
         }
+    }
+}
+
+/// `lseek` for data and holes sees what a mapping has changed and the kernel has not yet written, on every descriptor
+/// of the file; without a mapping, holes are found.
+#[test]
+fn seeking_sees_what_a_mapping_has_changed() {
+    if !can_mount() {
+        return;
+    }
+    const SIZE: u64 = 1 << 20;
+    const CHANGED: u64 = SIZE / 2;
+    for (mode, more) in [("strict", &[][..]), ("fast", &[]), ("strict", &["--write-back", "60s"])] {
+        let mut mount = Mount::new(&[&["--policy", "lru", "--memory", "1M", "--mode", mode], more].concat());
+        let path = mount.at("sparse");
+        let file = File::options().read(true).write(true).create_new(true).open(&path).unwrap();
+        file.set_len(SIZE).unwrap();
+        let other = File::open(&path).unwrap();
+        // SAFETY: no other program changes or cuts the file while it is mapped.
+        let mut map = unsafe { memmap2::MmapMut::map_mut(&file) }.unwrap();
+        map[CHANGED as usize..][..100].copy_from_slice(&pattern(1, 100));
+        for (name, file) in [("the mapped descriptor", &file), ("another descriptor", &other)] {
+            let data = rustix::fs::seek(file, SeekFrom::Data(0)).unwrap();
+            assert!(data <= CHANGED, "{mode} {more:?}: {name}: data begins at {data}");
+            let hole = rustix::fs::seek(file, SeekFrom::Hole(CHANGED)).unwrap();
+            assert!(hole >= CHANGED + 100, "{mode} {more:?}: {name}: a hole begins at {hole}");
+            assert_eq!(rustix::fs::seek(file, SeekFrom::Data(SIZE)), Err(Errno::NXIO));
+            assert_eq!(rustix::fs::seek(file, SeekFrom::Hole(SIZE)), Err(Errno::NXIO));
+        }
+        drop((map, file));
+        // The kernel reports the last close of a descriptor a little later.
+        let begun = Instant::now();
+        let found = || rustix::fs::seek(&other, SeekFrom::Data(0)).unwrap();
+        while found() == 0 && begun.elapsed() < Duration::from_secs(10) {
+            sleep(Duration::from_millis(5));
+        }
+        assert!(found() > 0 && found() <= CHANGED, "{mode} {more:?}: data begins at {}", found());
+        drop(other);
+        mount.stop();
     }
 }

@@ -7,12 +7,11 @@ use async_trait::async_trait;
 use http_body_util::{BodyExt, Limited};
 use object_store::client::{
     HttpClient, HttpConnector, HttpError, HttpErrorKind, HttpRequest, HttpResponse, HttpResponseBody, HttpService,
-    ReqwestConnector,
 };
 use object_store::{ClientConfigKey, ClientOptions, Error};
-use reqwest::redirect::Policy;
 
 use crate::listed::servable;
+use crate::redirects::Redirects;
 use crate::store::Limits;
 use crate::web::LONGEST_LISTING;
 
@@ -25,8 +24,7 @@ const LISTING: usize = 8 << 20;
 #[derive(Clone, Debug)]
 pub(crate) struct Bounded {
     pub limits: Limits,
-    /// Where an answer says that what was asked for is elsewhere it is asked for there.
-    pub follows: bool,
+    pub redirects: Redirects,
     pub asked: Asked,
 }
 
@@ -52,20 +50,18 @@ const LISTS: [&str; 2] = ["list-type=2", "comp=list"];
 
 impl HttpConnector for Bounded {
     fn connect(&self, options: &ClientOptions) -> object_store::Result<HttpClient> {
-        let below = match self.follows {
-            true => ReqwestConnector::default().connect(options)?,
-            false => staying(&self.limits, options)?,
-        };
+        let below = client(&self.limits, &self.redirects, options)?;
         Ok(HttpClient::new(Client { below, asked: self.asked.clone() }))
     }
 }
 
-/// A client that goes nowhere else: what is sent has secrets in it (tokens, keys of encryption), and whoever answers
-/// would say what becomes of a change. The library's own can only follow.
-fn staying(limits: &Limits, options: &ClientOptions) -> object_store::Result<HttpClient> {
+/// A client that follows these redirects. The library's own follows all of them.
+fn client(limits: &Limits, redirects: &Redirects, options: &ClientOptions) -> object_store::Result<HttpClient> {
     let allows_http = options.get_config_value(&ClientConfigKey::AllowHttp).is_some_and(|told| told == "true");
     let client = reqwest::Client::builder()
-        .redirect(Policy::none())
+        .redirect(redirects.policy())
+        // A redirect need not learn which address led to it.
+        .referer(false)
         .http1_only()
         // Lengths and ranges are those of the object.
         .no_gzip()

@@ -18,6 +18,7 @@ use crate::bounded::{Asked, Bounded};
 use crate::error::StoreError;
 use crate::location::{Location, Scheme};
 use crate::profile::Profile;
+use crate::redirects::Redirects;
 use crate::store::Limits;
 use crate::web::Web;
 
@@ -76,8 +77,7 @@ impl Connected {
         use_ring();
         let (retry, client) = (retries(limits), client(limits));
         let (asked, mut account) = (Asked::default(), None);
-        let is_web = matches!(location.scheme, Scheme::Https | Scheme::Http);
-        let bounded = Bounded { limits: *limits, follows: is_web, asked: asked.clone() };
+        let bounded = Bounded { limits: *limits, redirects: redirects(location), asked: asked.clone() };
         let made = match location.scheme {
             Scheme::S3 => {
                 let told = environment.settings("AWS_");
@@ -129,12 +129,24 @@ fn web(location: &Location, retry: RetryConfig, client: ClientOptions, bounded: 
     let files = builder.build()?;
     match Url::parse(&location.to_string()) {
         Ok(base) if location.is_listed => {
-            let asked = bounded.asked.clone();
-            let client = Bounded { follows: false, ..bounded }.connect(&client)?;
-            Ok(connected(Web::new(files, client, base, retry, asked)))
+            let (asked, redirects) = (bounded.asked.clone(), bounded.redirects.clone());
+            let client = Bounded { redirects: Redirects::Never, ..bounded }.connect(&client)?;
+            Ok(connected(Web::new(files, client, base, retry, asked, redirects)))
         }
         // The library has taken it for an address.
         _ => Ok((Arc::new(files), None)),
+    }
+}
+
+/// Which redirects are followed. A malformed address, which is refused elsewhere, has no origin.
+fn redirects(location: &Location) -> Redirects {
+    match location.is_web() {
+        false => Redirects::Never,
+        true if !location.is_listed => Redirects::Anywhere,
+        true => {
+            let own = Url::parse(&location.to_string()).ok();
+            Redirects::Within(own.into_iter().chain(location.permitted.iter().cloned()).collect())
+        }
     }
 }
 

@@ -41,6 +41,8 @@ pub enum StoreError {
     Long,
     /// It is a web server that does not tell what is in a directory: what it answers to `PROPFIND`.
     NoListing(u16),
+    /// A web server redirects to this origin, which is not permitted.
+    Elsewhere(String),
     /// It gives nothing but whole objects.
     Whole,
     /// It sent fewer bytes than it had said, again and again.
@@ -55,7 +57,7 @@ impl StoreError {
         match self {
             StoreError::Missing => Errno::NOENT,
             StoreError::Changed => Errno::STALE,
-            StoreError::Denied => Errno::ACCESS,
+            StoreError::Denied | StoreError::Elsewhere(_) => Errno::ACCESS,
             StoreError::Timeout => Errno::TIMEDOUT,
             StoreError::Exists => Errno::EXIST,
             StoreError::Unfit => Errno::INVAL,
@@ -103,6 +105,10 @@ impl fmt::Display for StoreError {
                 out,
                 "the server answers {status} to PROPFIND, where WebDAV tells what is in a directory (207): check the address, have the server \
                  speak WebDAV there, or copy the files by another program, such as wget, and serve the copy"
+            ),
+            StoreError::Elsewhere(origin) => write!(
+                out,
+                "the server redirects to {origin}, another origin; serve the address that it redirects to, or permit redirects to that host"
             ),
             StoreError::Whole => out.write_str(
                 "the server gives no parts of a file (HTTP ranges), which reading needs: let another program fetch it, such as curl, and read \
@@ -157,6 +163,10 @@ const METADATA: [&str; 3] = ["169.254.169.254", "metadata.google.internal", "met
 
 /// A request that got no answer.
 pub(crate) fn on_the_way(error: &HttpError) -> StoreError {
+    let mut causes = std::iter::successors(error.source(), |error| (*error).source());
+    if let Some(told) = causes.find_map(|error| error.downcast_ref::<StoreError>()) {
+        return told.clone();
+    }
     match error.kind() {
         HttpErrorKind::Timeout => return StoreError::Timeout,
         HttpErrorKind::Decode => return StoreError::Answer(None),

@@ -44,6 +44,7 @@ mod multistatus;
 mod object;
 mod place;
 mod profile;
+mod redirects;
 mod store;
 mod stream;
 mod upload;

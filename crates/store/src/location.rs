@@ -4,8 +4,10 @@ use std::fmt;
 use std::path::PathBuf;
 
 use object_store::path::Path;
+use reqwest::Url;
 
 use crate::error::StoreError;
+use crate::redirects::permitted;
 
 /// A directory of a store, or an object: `s3://bucket/prefix`, `gs://bucket/prefix`, `az://container/prefix`; and a
 /// file or directory of a web server, `https://host/file`.
@@ -18,6 +20,8 @@ pub struct Location {
     pub(crate) prefix: Path,
     /// What is there is to be listed, by a protocol for that. Every store can be but web servers.
     pub(crate) is_listed: bool,
+    /// Origins besides its own that its redirects may lead to.
+    pub(crate) permitted: Vec<Url>,
 }
 
 /// How the store is spoken to.
@@ -73,6 +77,22 @@ impl Location {
         Ok(Location { bucket, ..location })
     }
 
+    /// Permits redirects of this web server to a host, `HOST` or `HOST:PORT`, besides its own origin (scheme, host and
+    /// port). Without a port it is that of the scheme.
+    ///
+    /// # Errors
+    ///
+    /// It is no host, or this is no web server: redirects of object stores are never followed.
+    pub fn permit_redirect(&mut self, host: &str) -> Result<(), StoreError> {
+        if !self.is_web() {
+            return Err(StoreError::Location(
+                "redirects of object stores are never followed; expected the address of a web server".to_owned(),
+            ));
+        }
+        self.permitted.extend(permitted(host)?);
+        Ok(())
+    }
+
     /// Reads a location; of a web server that is a file.
     ///
     /// # Errors
@@ -114,7 +134,7 @@ impl Location {
         let Ok(prefix) = Path::parse(prefix) else {
             return refuse("the prefix has an empty part, or one that is . or .. or has control characters");
         };
-        Ok(Location { scheme, bucket: bucket.to_owned(), prefix, is_listed: true })
+        Ok(Location { scheme, bucket: bucket.to_owned(), prefix, is_listed: true, permitted: Vec::new() })
     }
 
     fn web(scheme: Scheme, rest: &str, is_served: bool) -> Result<Location, StoreError> {
@@ -131,7 +151,8 @@ impl Location {
                 false => "expected an address of a file, such as https://host/trace.csv.gz",
             });
         }
-        Ok(Location { scheme, bucket: rest.to_owned(), prefix: Path::default(), is_listed: is_served })
+        let prefix = Path::default();
+        Ok(Location { scheme, bucket: rest.to_owned(), prefix, is_listed: is_served, permitted: Vec::new() })
     }
 }
 

@@ -247,29 +247,89 @@ fn what_is_written_twice_within_a_second_is_read_when_that_is_over() {
     assert_eq!(store.read(&object, 0..3), Err(StoreError::Changed));
 }
 
+/// Another port is another origin.
 #[test]
-fn what_is_elsewhere_is_asked_for_there_and_its_names_are_those_of_there() {
+fn redirects_to_another_origin_are_refused() {
+    let (s3, elsewhere) = (S3::start(), S3::start());
+    [&s3, &elsewhere].iter().for_each(|server| server.put("data/f", "some bytes"));
+    let store = open(&s3);
+    let object = store.head("f").unwrap();
+    for status in [301, 302, 303, 307, 308] {
+        let address = elsewhere.address();
+        s3.fail(move |_| Some(Fault::Elsewhere(status, address)));
+        for done in [
+            store.list("", None).err(),
+            store.head("f").err(),
+            store.read(&object, 0..4).err(),
+        ] {
+            let error = done.unwrap_or_else(|| panic!("{status}: it succeeded"));
+            assert_eq!(error, StoreError::Elsewhere(format!("http://{address}")), "{status}");
+        }
+    }
+    assert!(elsewhere.take_asked().is_empty(), "the other server was asked");
+    // Within the origin they are followed.
+    for status in [301, 302, 307, 308] {
+        let (address, mut asked) = (s3.address(), 0);
+        s3.fail(move |_| {
+            asked += 1;
+            (asked % 2 == 1).then_some(Fault::Elsewhere(status, address))
+        });
+        assert_eq!(store.head("f").unwrap().size(), 10, "{status}");
+        assert_eq!(store.read(&object, 0..4).unwrap(), b"some", "{status}");
+    }
+}
+
+#[test]
+fn redirects_are_followed_to_permitted_hosts() {
     let (s3, elsewhere) = (S3::start(), S3::start());
     elsewhere.put("data/f", "there");
     elsewhere.put("data/d/g", "there");
+    let permitted = |from: &S3, hosts: &[&str]| {
+        let mut location = Location::parse_served(&format!("{}/bucket/data/", from.url())).unwrap();
+        hosts.iter().for_each(|host| location.permit_redirect(host).unwrap());
+        Store::open_with(&location, LIMITS, []).unwrap()
+    };
+    let (here, there) = (s3.address().to_string(), elsewhere.address().to_string());
     for status in [301, 302, 307, 308] {
         let address = elsewhere.address();
         s3.fail(move |_| Some(Fault::Elsewhere(status, address)));
-        let store = open(&s3);
+        // A host without a port has the port of its scheme.
+        for hosts in [&["127.0.0.1"][..], &["other.example", "127.0.0.1:1"]] {
+            let refused = permitted(&s3, hosts).list("", None).err();
+            assert_eq!(refused, Some(StoreError::Elsewhere(format!("http://{address}"))), "{hosts:?}");
+        }
+        let store = permitted(&s3, &["other.example", &there]);
         let page = store.list("", None).unwrap();
         assert_eq!(names(&page), (vec!["d"], vec!["f"]), "{status}");
         assert_eq!(store.read(&page.objects[0], 0..5).unwrap(), b"there");
         assert_eq!(store.head("d/g").unwrap().size(), 5);
     }
-    // Nothing that could be a secret is sent.
+    // Nothing that could be a secret is sent, nor which address led there.
     for asked in elsewhere.take_asked().iter().chain(&s3.take_asked()) {
-        assert!(asked.header("authorization").is_none() && asked.header("cookie").is_none(), "{asked:?}");
+        let sent = ["authorization", "cookie", "referer"].into_iter().filter_map(|name| asked.header(name));
+        assert_eq!(sent.count(), 0, "{asked:?}");
     }
-    // Two that send each other there.
+    // Two that redirect to each other.
     let (one, other) = (s3.address(), elsewhere.address());
     s3.fail(move |_| Some(Fault::Elsewhere(302, other)));
     elsewhere.fail(move |_| Some(Fault::Elsewhere(302, one)));
-    assert_eq!(open(&s3).list("", None).err(), Some(StoreError::Answer(Some(302))));
+    let store = permitted(&s3, &[&there, &here]);
+    assert_eq!(store.list("", None).err(), Some(StoreError::Answer(Some(302))));
+    assert_eq!(store.head("f").err(), Some(StoreError::Answer(Some(302))));
+}
+
+#[test]
+fn a_permitted_host_is_a_name_with_or_without_a_port() {
+    let mut location = Location::parse_served("https://host/a").unwrap();
+    for host in ["cdn.example", "cdn.example:8443", "127.0.0.1:80", "[::1]:80", "[::1]"] {
+        location.permit_redirect(host).unwrap();
+    }
+    for host in ["", "https://cdn.example", "cdn.example/a", "user@cdn.example", "a b", "cdn.example:x", "h?x", "*"] {
+        assert!(location.permit_redirect(host).is_err(), "{host}");
+    }
+    let mut location = Location::parse_served("s3://bucket").unwrap();
+    let refused = location.permit_redirect("cdn.example").unwrap_err().to_string();
+    assert!(refused.contains("web server"), "{refused}");
 }
 
 #[test]

@@ -37,6 +37,7 @@ impl Served {
             ("--requests", mount.requests.is_some()),
             ("--timeout", mount.timeout.is_some()),
             ("--bandwidth", mount.bandwidth.is_some()),
+            ("--allow-redirect", !mount.allow_redirect.is_empty()),
             ("--writable", mount.writable),
             ("--allow-other", mount.allow_other),
         ];
@@ -54,7 +55,10 @@ impl Served {
 
     fn objects(mount: &Mount, text: &str) -> Result<Served, Failure> {
         let unfit = |error| Failure::Usage(format!("cannot serve this: {error}"));
-        let location = Location::parse_served(text).map_err(unfit)?;
+        let mut location = Location::parse_served(text).map_err(unfit)?;
+        for host in &mount.allow_redirect {
+            location.permit_redirect(host).map_err(|error| Failure::Usage(format!("--allow-redirect {host}: {error}")))?;
+        }
         if location.is_web() && mount.writable {
             return Err(Failure::Usage(format!(
                 "--writable: {location} is a web server, which is always read-only; remove the option"
@@ -165,6 +169,9 @@ fn reached(location: &Location, limits: Limits, is_writable: bool) -> Result<Arc
             "cannot serve {location}: the server lets nobody list it without credentials (401 or 403 to PROPFIND), and web servers are given \
              none: have it let everybody read there, or mount it by another program and serve that directory"
         )),
+        error @ StoreError::Elsewhere(_) => {
+            Failure::Work(format!("cannot serve {location}: {error} with --allow-redirect HOST[:PORT]"))
+        }
         error => Failure::Work(format!("cannot serve {location}: {error}")),
     };
     let store = Store::open(location, limits).map_err(refused)?;

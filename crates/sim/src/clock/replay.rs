@@ -411,3 +411,26 @@ impl<D: Directory> Cell<D::Key> for Replay<'static, D> {
         vec![self.finish()]
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::time::{Duration, Instant};
+
+    use super::*;
+
+    /// One request of 64 GiB in blocks of 4 KiB. A search of all windows for each block would take hours.
+    #[test]
+    fn a_request_of_64_gib_is_read_ahead_of_in_linear_time() {
+        let blocks = (64u64 << 30) / 4096;
+        let files = Files::of(&[blocks - 1]);
+        let mut ahead = Ahead::new(ReadAhead::new(Some(4096), 1 << 20), &files);
+        let begun = Instant::now();
+        for block in 0..blocks {
+            ahead.look(0, block, (blocks - block) as u32, false);
+            if block % (1 << 16) == 0 {
+                assert!(begun.elapsed() < Duration::from_secs(60), "block {block} of {blocks}");
+            }
+        }
+        assert_eq!(ahead.windows.len() as u64, blocks / 32);
+    }
+}
