@@ -269,11 +269,30 @@ impl Tree {
         }
     }
 
-    /// Where data or a hole begins.
+    /// Returns the offset at which data or a hole begins. While a descriptor for reading and writing is open, a mapping
+    /// may have changed pages that the kernel has not written yet, so all of the file counts as data.
     pub fn seek(&self, open: &OpenFile, offset: u64, is_hole: bool) -> io::Result<u64> {
         self.write_out(open)?;
+        if self.may_be_mapped_for_writing(&open.node)? {
+            let size = rustix::fs::fstat(&open.file)?.st_size as u64;
+            return match (offset < size, is_hole) {
+                (false, _) => Err(Errno::NXIO.into()),
+                (true, false) => Ok(offset),
+                (true, true) => Ok(size),
+            };
+        }
         let position = if is_hole { SeekFrom::Hole(offset) } else { SeekFrom::Data(offset) };
         Ok(rustix::fs::seek(&open.file, position)?)
+    }
+
+    /// True if the file is open for reading and writing, which a shared mapping that writes needs.
+    fn may_be_mapped_for_writing(&self, node: &Arc<Node>) -> io::Result<bool> {
+        for open in self.files.all() {
+            if Arc::ptr_eq(&open.node, node) && rustix::fs::fcntl_getfl(&open.file)? & OFlags::RWMODE == OFlags::RDWR {
+                return Ok(true);
+            }
+        }
+        Ok(false)
     }
 
     pub fn sync_directory(&self, open: &OpenDirectory) -> io::Result<()> {

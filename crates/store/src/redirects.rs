@@ -28,12 +28,14 @@ pub(crate) enum Redirects {
 
 /// A host that redirects may lead to, with or without a port, as the two origins that it has.
 pub(crate) fn permitted(host: &str) -> Result<[Url; 2], StoreError> {
-    let is_plain = !host.is_empty() && !host.contains(['/', '\\', '@', '?', '#', '*']) && !host.contains(char::is_whitespace);
+    let is_plain =
+        !host.is_empty() && !host.contains(['/', '\\', '@', '?', '#', '*']) && !host.contains(char::is_whitespace);
     let origin = |scheme| Url::parse(&format!("{scheme}://{host}/")).ok().filter(|_| is_plain);
     match (origin("http"), origin("https")) {
         (Some(http), Some(https)) => Ok([http, https]),
         _ => Err(StoreError::Location(
-            "this is not a host; expected a name or address with or without a port, such as cdn.example:8443".to_owned(),
+            "this is not a host; expected a name or address with or without a port, such as cdn.example:8443"
+                .to_owned(),
         )),
     }
 }
@@ -96,9 +98,8 @@ mod tests {
 
     #[test]
     fn addresses_of_another_kind_are_not_followed() {
-        let to = |from: &str, to: &str| {
-            Redirects::Anywhere.next(&Url::parse(from).unwrap(), to, 302).ok().map(String::from)
-        };
+        let to =
+            |from: &str, to: &str| Redirects::Anywhere.next(&Url::parse(from).unwrap(), to, 302).ok().map(String::from);
         for (from, location, expected) in [
             ("http://host/a", "/a/", Some("http://host/a/")),
             ("http://host/a", "https://host/a", Some("https://host/a")),

@@ -257,11 +257,7 @@ fn redirects_to_another_origin_are_refused() {
     for status in [301, 302, 303, 307, 308] {
         let address = elsewhere.address();
         s3.fail(move |_| Some(Fault::Elsewhere(status, address)));
-        for done in [
-            store.list("", None).err(),
-            store.head("f").err(),
-            store.read(&object, 0..4).err(),
-        ] {
+        for done in [store.list("", None).err(), store.head("f").err(), store.read(&object, 0..4).err()] {
             let error = done.unwrap_or_else(|| panic!("{status}: it succeeded"));
             assert_eq!(error, StoreError::Elsewhere(format!("http://{address}")), "{status}");
         }

@@ -57,7 +57,9 @@ impl Served {
         let unfit = |error| Failure::Usage(format!("cannot serve this: {error}"));
         let mut location = Location::parse_served(text).map_err(unfit)?;
         for host in &mount.allow_redirect {
-            location.permit_redirect(host).map_err(|error| Failure::Usage(format!("--allow-redirect {host}: {error}")))?;
+            location
+                .permit_redirect(host)
+                .map_err(|error| Failure::Usage(format!("--allow-redirect {host}: {error}")))?;
         }
         if location.is_web() && mount.writable {
             return Err(Failure::Usage(format!(

@@ -109,7 +109,7 @@ fn nothing(outcomes: &[Outcome], files_bytes: u64) -> String {
 fn idle(outcomes: &[Outcome]) -> Option<String> {
     let runs = outcomes.iter().flat_map(|outcome| &outcome.runs).filter(|run| run.seconds_steered.is_some());
     let is_idle = runs.clone().all(|run| run.seconds_steered == Some(0.0));
-    let reason = runs.last()?.reason.as_ref()?;
+    let reason = runs.next_back()?.reason.as_ref()?;
     is_idle.then(|| format!("The kernel was never steered: {reason}."))
 }
 
@@ -129,7 +129,7 @@ pub(super) fn permanent(best: &Candidate, memory: u64, directories: &[PathBuf], 
 
 /// A size that options take, without rounding.
 fn exact(bytes: u64) -> String {
-    if bytes % (1 << 20) == 0 { format!("{}M", bytes >> 20) } else { bytes.to_string() }
+    if bytes.is_multiple_of(1 << 20) { format!("{}M", bytes >> 20) } else { bytes.to_string() }
 }
 
 #[cfg(test)]

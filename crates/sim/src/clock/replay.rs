@@ -50,17 +50,25 @@ pub(super) struct Ahead<'a> {
     others: HashMap<u64, Slot>,
     /// Windows of the request at hand.
     windows: Vec<Range<u32>>,
+    /// The block at hand, and the windows that end before it: blocks of a request ascend.
+    block: u32,
+    passed: usize,
 }
 
 impl<'a> Ahead<'a> {
     pub fn new(readers: ReadAhead, files: &'a Files) -> Ahead<'a> {
-        Ahead { readers, files, others: HashMap::new(), windows: Vec::new() }
+        Ahead { readers, files, others: HashMap::new(), windows: Vec::new(), block: 0, passed: 0 }
     }
 
     /// The reader of a block that is there or not, and of so many behind it, may be read ahead of.
     fn look(&mut self, app: u32, address: u64, wanted: u32, is_resident: bool) {
         let (file, block) = ((address >> 32) as u32, address as u32);
-        let is_present = is_resident || self.windows.iter().any(|window| window.contains(&block));
+        if block < self.block || self.passed > self.windows.len() {
+            self.passed = 0;
+        }
+        self.block = block;
+        self.passed += self.windows[self.passed..].iter().take_while(|window| window.end <= block).count();
+        let is_present = is_resident || self.windows[self.passed..].iter().any(|window| window.contains(&block));
         let window = self.readers.look(Reading { app, file, block, wanted, is_present });
         if !window.is_empty() {
             self.windows.push(window.start..window.end.min(self.files.length(file)));
