@@ -1,5 +1,6 @@
-//! Faults on recorded programs. Those of CLOCK were counted by an independent program. Those of APR are golden counts of
-//! this code: the independent program rounds scores, so it cannot check exact ones; the slow model of the testkit does.
+//! Faults on recorded programs. Those of CLOCK were counted by an independent program. Those of APR are golden counts
+//! of this code: the independent program rounds scores, so it cannot check exact ones; the slow model of the testkit
+//! does.
 
 use std::path::Path;
 use std::sync::Arc;

@@ -18,7 +18,7 @@ pub struct Location {
     pub(crate) bucket: String,
     /// What all keys begin with; none for all of it.
     pub(crate) prefix: Path,
-    /// What is there is to be listed, by a protocol for that. Every store can be but web servers.
+    /// Its keys are listed by a protocol. Only single files of web servers are not.
     pub(crate) is_listed: bool,
     /// Origins besides its own that its redirects may lead to.
     pub(crate) permitted: Vec<Url>,
@@ -82,7 +82,7 @@ impl Location {
     ///
     /// # Errors
     ///
-    /// It is no host, or this is no web server: redirects of object stores are never followed.
+    /// The host is malformed, or the location is an object store, whose redirects are never followed.
     pub fn permit_redirect(&mut self, host: &str) -> Result<(), StoreError> {
         if !self.is_web() {
             return Err(StoreError::Location(

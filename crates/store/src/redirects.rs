@@ -45,7 +45,7 @@ impl Redirects {
     ///
     /// # Errors
     ///
-    /// It is on another origin, or is no address: `status` was that of the answer.
+    /// The address is malformed or on another origin. `status` is that of the answer.
     pub fn next(&self, from: &Url, to: &str, status: u16) -> Result<Url, StoreError> {
         let to = from.join(to).ok().filter(|to| is_fit(from, to) && to.query().is_none());
         let to = to.ok_or(StoreError::Answer(Some(status)))?;

@@ -223,7 +223,7 @@ impl Effects for Host {
 
     fn note(&mut self, note: &Note) {
         if let Note::Unforced(slot) = *note {
-            assert!(slot < SLOTS, "slot {slot} is not one of the host's");
+            assert!(slot < SLOTS, "slot {slot} is unknown to the host");
             self.notes += 1;
         }
     }
@@ -319,7 +319,7 @@ fn every_effect_and_question_reaches_the_host() {
             // A virtual queue sees every reference, so its policy has no bits.
             let has_bits = !text.contains("virtual(probe");
             assert!(bits > 0 && (right == bits || !has_bits), "{text}: {right} of {bits} bits are those of the block");
-            // `virtual` notes and fetches by itself; a block that one level of `demote` fetches may be in the other one.
+            // `virtual` notes and fetches by itself; a level of `demote` may fetch what the other one has.
             let is_exact = !text.contains("virtual");
             assert!(host.notes >= log.notes.get() && (host.notes == log.notes.get() || !is_exact), "{text}: notes");
             let is_exact = is_exact && !text.contains("demote");

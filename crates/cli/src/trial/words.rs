@@ -97,7 +97,7 @@ fn nothing(outcomes: &[Outcome], files_bytes: u64) -> String {
     let mut text = format!("Nothing helps: no candidate reads significantly less than {} from storage", bytes(read));
     text += match read <= files_bytes as f64 * (1.0 + LEAST) {
         true => ", and the files have as much: nearly all is read for the first time.",
-        false => "; what is read again does not fit even then.",
+        false => "; repeated reads do not fit even then.",
     };
     if let Some(why) = idle(outcomes) {
         text += &format!(" {why}");
@@ -107,7 +107,7 @@ fn nothing(outcomes: &[Outcome], files_bytes: u64) -> String {
 
 /// Why the kernel was not steered, if no policy did.
 fn idle(outcomes: &[Outcome]) -> Option<String> {
-    let runs = outcomes.iter().flat_map(|outcome| &outcome.runs).filter(|run| run.seconds_steered.is_some());
+    let mut runs = outcomes.iter().flat_map(|outcome| &outcome.runs).filter(|run| run.seconds_steered.is_some());
     let is_idle = runs.clone().all(|run| run.seconds_steered == Some(0.0));
     let reason = runs.next_back()?.reason.as_ref()?;
     is_idle.then(|| format!("The kernel was never steered: {reason}."))
@@ -195,7 +195,7 @@ mod tests {
         let lucky = STEERED.map(|(seconds, _)| (seconds, 1000.0));
         let (text, best) = concluded([KERNEL, lucky, KERNEL]);
         assert!(best.is_none() && text.starts_with("Nothing helps: no candidate reads significantly less"), "{text}");
-        // Fewer bytes without less time are no gain either.
+        // Fewer bytes in the same time are not a gain either.
         let slow = STEERED.map(|(seconds, read)| (seconds + 4.0, read));
         let (text, best) = concluded([KERNEL, slow, KERNEL]);
         assert!(best.is_none() && text.starts_with("No significant gain: steer lirs reads 400M less"), "{text}");
@@ -206,7 +206,7 @@ mod tests {
     #[test]
     fn the_reason_says_whether_anything_is_read_again() {
         let (text, _) = concluded([KERNEL; 3]);
-        assert!(text.contains("what is read again does not fit"), "{text}");
+        assert!(text.contains("repeated reads do not fit"), "{text}");
         let once = KERNEL.map(|(seconds, _)| (seconds, 500.0));
         let (text, _) = concluded([once; 3]);
         assert!(text.contains("nearly all is read for the first time"), "{text}");
