@@ -8,7 +8,7 @@ const SHOWN: [(&str, &[&str]); 8] = [
     ("curve", &["policy", "sample", "points", "block", "maps", "app", "ops", "csv", "report"]),
     ("import", &["output", "format", "columns", "app", "ops"]),
     ("inspect", &["by", "top", "block", "app", "file", "report", "json"]),
-    ("mount", &["memory", "policy", "block", "mode", "staleness", "write-back", "writable", "record", "listen", "ssd"]),
+    ("mount", &["memory", "policy", "block", "staleness", "writable", "listen", "ssd"]),
     ("record", &["output", "via", "pid", "service", "limit", "memory"]),
     (
         "simulate",

@@ -233,7 +233,7 @@ fn no_measure_is_slower_than_today_on_generated_reads() {
     for (name, numbers) in [("loop", looped), ("even", even), ("skewed", skewed), ("beside", beside)] {
         let trace = folder.file(&format!("{name}.csv"), timed(numbers.into_iter()));
         for store in [&[][..], &["--store", "nvme"], &["--store", "hdd"], &["--store", "s3"]] {
-            for size in ["200 blocks", "1000 blocks"] {
+            for size in ["200 blocks", "4000 blocks"] {
                 found.push(measures_gain(&[&["--format", "csv", "--size", size], store].concat(), &trace));
             }
         }

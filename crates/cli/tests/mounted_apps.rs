@@ -116,8 +116,8 @@ fn promises_are_kept_changed_and_shown_while_applications_come() {
     );
     mount.stop();
     let log = fs::read_to_string(log.path()).unwrap();
-    assert!(log.lines().next().unwrap().ends_with(": cat 256K, promised 50 %"), "{log}");
-    assert!(log.lines().any(|line| line.contains(", cksum ") && line.contains("promised 30 %")), "{log}");
+    assert!(log.lines().next().unwrap().ends_with(": cat 256K, target 50 %"), "{log}");
+    assert!(log.lines().any(|line| line.contains(", cksum ") && line.contains("target 30 %")), "{log}");
 }
 
 #[test]
