@@ -557,7 +557,7 @@ fn the_rights_that_the_guide_names_suffice_and_none_can_be_left_out() {
     // Pages of others' mappings are another matter.
     let (told, said) = with(&files, true).unwrap();
     if figure(&told, "references") > 0 {
-        assert!(figure(&told, "failed") > 0 && said.contains("or a right is missing"), "{told}: {said}");
+        assert!(figure(&told, "failed") > 0 && said.contains("or a capability is missing"), "{told}: {said}");
     }
     let (told, said) = with(&[&files[..], &["+sys_nice"]].concat(), true).unwrap();
     assert_eq!(figure(&told, "failed"), 0, "{said}");
