@@ -9,7 +9,7 @@ const SHOWN: [(&str, &[&str]); 8] = [
     ("import", &["output", "format", "columns", "app", "ops"]),
     ("inspect", &["by", "top", "block", "app", "file", "report", "json"]),
     ("mount", &["memory", "policy", "block", "staleness", "writable", "listen", "ssd"]),
-    ("record", &["output", "via", "pid", "service", "limit", "memory"]),
+    ("record", &["output", "via", "pid", "service", "for", "memory"]),
     (
         "simulate",
         &["policy", "size", "block", "maps", "app", "file", "ops", "warmup", "store", "csv", "json", "report"],
