@@ -70,8 +70,9 @@ impl<'a> Ahead<'a> {
         self.passed += self.windows[self.passed..].iter().take_while(|window| window.end <= block).count();
         let is_present = is_resident || self.windows[self.passed..].iter().any(|window| window.contains(&block));
         let window = self.readers.look(Reading { app, file, block, wanted, is_present });
-        if !window.is_empty() {
-            self.windows.push(window.start..window.end.min(self.files.length(file)));
+        let within = window.start..window.end.min(self.files.length(file));
+        if !within.is_empty() {
+            self.windows.push(within);
         }
     }
 }
