@@ -1,9 +1,9 @@
-//! What a read costs that the cache has: reads of a file in memory through a strict mount, beside a bare pass-through
-//! file system on the same library, which reads the file itself and knows nothing else. Needs /dev/fuse and root.
+//! Cost of a read that hits: reads of a file in memory through a strict mount, compared with a bare pass-through file
+//! system on the same library, which only reads the file itself. Needs /dev/fuse and root.
 //!
-//! `hits [ROUNDS [READS [SPEC]]]` prints, for each length, the least and the median over the rounds of the microseconds
-//! that a read takes, by the clock and in processor time of the server, and the median of the differences to the
-//! pass-through of the same round. On a busy machine the least of many short rounds tells most.
+//! `hits [ROUNDS [READS [SPEC]]]` prints, for each length, the minimum and the median over the rounds of the
+//! microseconds that a read takes, by the clock and in processor time of the server, and the median of the differences
+//! to the pass-through of the same round. On a busy machine the minimum of many short rounds is the most reliable.
 
 #[path = "../tests/support/attributes.rs"]
 mod attributes;
@@ -40,7 +40,7 @@ const THREADS: [usize; 2] = [6, 1];
 type Result<T> = std::result::Result<T, Box<dyn std::error::Error>>;
 
 thread_local! {
-    /// What is read, so that nothing is allocated.
+    /// The destination of reads, allocated once.
     static BUFFER: RefCell<Vec<u8>> = RefCell::new(vec![0; 64 << 10]);
 }
 
@@ -120,7 +120,7 @@ fn measure(at: &Path, length: u64, reads: u64) -> Result<[f64; 2]> {
     let before = processor_time()?;
     let path = at.join("data");
     let done = Command::new(std::env::current_exe()?)
-        .args(["read", path.to_str().ok_or("the path is no text")?, &length.to_string(), &reads.to_string()])
+        .args(["read", path.to_str().ok_or("the path is not UTF-8")?, &length.to_string(), &reads.to_string()])
         .output()?;
     let clock: f64 = String::from_utf8(done.stdout)?.trim().parse()?;
     Ok([clock, (processor_time()? - before) / reads as f64])

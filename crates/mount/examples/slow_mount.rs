@@ -50,7 +50,7 @@ impl Servers {
     }
 }
 
-/// What was moved in one direction.
+/// Bytes moved in one direction.
 #[derive(Default)]
 struct Moved {
     bytes: AtomicU64,

@@ -43,13 +43,13 @@ impl Far {
     /// One call about something takes its time.
     fn call(&self, name: &'static str, inode: u64) {
         if inode != CALLS {
-            *self.calls.lock().expect("nobody panics while holding it").entry(name).or_default() += 1;
+            *self.calls.lock().expect("no holder panics").entry(name).or_default() += 1;
             thread::sleep(self.delay);
         }
     }
 
     fn text(&self) -> String {
-        let calls = self.calls.lock().expect("nobody panics while holding it");
+        let calls = self.calls.lock().expect("no holder panics");
         calls.iter().map(|(name, count)| format!("{name} {count}\n")).collect()
     }
 

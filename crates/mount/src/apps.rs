@@ -1,4 +1,4 @@
-//! Who asks: the application behind a request, found out once at each open.
+//! The application behind a request, determined once at each open.
 
 use std::collections::HashSet;
 use std::fs;
@@ -9,7 +9,7 @@ use hotset_cache::FileCache;
 
 use crate::credentials::Caller;
 
-/// What applications are told apart by.
+/// How applications are distinguished.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum AppBy {
     /// The program that runs.
@@ -86,7 +86,7 @@ fn printable(name: String) -> String {
     name.replace(char::is_control, "\u{fffd}")
 }
 
-/// The process of a thread: the kernel tells of threads.
+/// The process of a thread: the kernel's requests carry thread numbers.
 pub(crate) fn process(thread: u32) -> Option<u32> {
     let text = fs::read_to_string(format!("/proc/{thread}/status")).ok()?;
     text.lines().find_map(|line| line.strip_prefix("Tgid:"))?.trim().parse().ok()

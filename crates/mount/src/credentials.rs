@@ -1,19 +1,20 @@
-//! The rights with which something is done in the source: those of who asks.
+//! The credentials with which the source is accessed: those of the calling process.
 //!
-//! Root could do everything for everybody. The kernel does ask for rights before it sends a request, but by attributes
-//! that may be a second old, and of what a name stood for then. So whatever makes, opens, changes or removes something
-//! in the source is called with the user and the groups of who asks: the source's own kernel decides, in the same call.
-//! All capabilities are put aside meanwhile, also the one to use room and quotas that are kept for root.
+//! A mount by root could do everything for every user. The kernel checks permissions before it sends a request, but
+//! with attributes that may be a second old, and with the file that the name referred to then. So each call that
+//! creates, opens, changes or removes something in the source runs with the caller's user and groups: the source's
+//! kernel decides, in the same call. All capabilities are dropped meanwhile, including the one to use space and quotas
+//! reserved for root.
 //!
 //! Linux keeps users, groups and capabilities for each thread, and a user for file systems beside the one that says who
 //! may send signals to a thread, or slow it down. The C library's call for further groups changes those of all threads,
 //! `rustix`'s only those of the one that calls.
 //!
-//! Which further groups somebody has FUSE does not tell: they are read in `/proc` of the thread that asks. It waits for
-//! the answer, so it cannot have ended and left its number to another one; and they are believed only if it has the
-//! user and the group that the kernel told. A thread that acts for somebody else, or cannot be seen from here, has
-//! none. With fewer groups a file that is closed to just one of them would be open; but there the kernel, which checks
-//! mode and access list as well, knows better.
+//! FUSE does not pass supplementary groups: they are read in `/proc` of the calling thread. That thread waits for the
+//! answer, so it cannot have ended and its number cannot have been reused; the groups are used only if the thread has
+//! the user and the group that the kernel passed. A thread that acts for another user, or is not visible from here, has
+//! no supplementary groups. With fewer groups, a file that is closed to just one of them would be open; but there the
+//! kernel, which checks mode and access list as well, refuses.
 
 use std::fs::File;
 use std::io::{self, Read};
@@ -28,7 +29,7 @@ use rustix::io::Errno;
 use rustix::process::{getegid, geteuid, getgroups};
 use rustix::thread::{CapabilitySet, CapabilitySets, capabilities, set_capabilities, set_thread_groups};
 
-/// Who asks: user and group of a thread.
+/// The caller of a request: user and group of a thread.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Caller {
     pub uid: u32,
@@ -48,8 +49,8 @@ impl Credentials {
     /// Makes them those with which this thread uses file systems.
     fn take(&self) -> rustix::io::Result<()> {
         set_thread_groups(&self.groups)?;
-        // These two tell what was there before and not whether they did it. Nobody has the number -1, so it changes
-        // nothing.
+        // These two return the previous value, not whether the change succeeded. No user has the number -1, so passing
+        // it changes nothing.
         let (uid, gid) = (self.uid.as_raw(), self.gid.as_raw());
         setfsgid(gid.into());
         setfsuid(uid.into());
@@ -72,8 +73,8 @@ impl Rights {
         Ok(Rights { own, capabilities: capabilities(None)? })
     }
 
-    /// The rights of who asks, where they are others than those of this process. Without root it has no others: only
-    /// who mounted may use the mount.
+    /// The caller's credentials, where they differ from those of this process. Without root they never differ: only the
+    /// user who mounted may use the mount.
     pub fn of(&self, caller: Caller) -> io::Result<Option<Credentials>> {
         if !self.own.uid.is_root() || (caller.uid, caller.gid) == (self.own.uid.as_raw(), self.own.gid.as_raw()) {
             return Ok(None);
@@ -97,12 +98,13 @@ impl Rights {
         call()
     }
 
-    /// Makes a call with the rights of who asks.
+    /// Makes a call with the caller's credentials.
     pub fn act<T>(&self, caller: Caller, call: impl FnOnce() -> rustix::io::Result<T>) -> io::Result<T> {
         self.with(self.of(caller)?.as_ref(), || Ok(call()?))
     }
 
-    /// A file that is written to with the rights of who opened it; pages of a mapping are written when nobody asks.
+    /// A file whose writes use the credentials of the process that opened it; mapped pages are written without a
+    /// caller.
     pub fn writes(self: &Arc<Rights>, opener: Option<Credentials>, source: Arc<dyn Source>) -> Arc<dyn Source> {
         match opener {
             Some(opener) => Arc::new(Opened { source, opener, rights: self.clone() }),
@@ -161,7 +163,7 @@ impl Source for Opened {
     }
 }
 
-/// What the kernel says of a thread (proc(5)).
+/// The kernel's status of a thread (proc(5)).
 fn status(thread: u32) -> io::Result<String> {
     // Read in one piece: the kernel makes each anew.
     let mut status = Vec::with_capacity(STATUS);
@@ -169,10 +171,10 @@ fn status(thread: u32) -> io::Result<String> {
     Ok(String::from_utf8_lossy(&status).into_owned())
 }
 
-/// Bytes that are enough for it as a rule.
+/// Bytes that normally suffice for it.
 const STATUS: usize = 4096;
 
-/// What the kernel says for a group that has no number here.
+/// The kernel's number for a group that has none here.
 const NAMELESS: u32 = 65534;
 
 /// The further groups of a thread by its `status`, if it still has the user and group with which it asked.
@@ -207,7 +209,7 @@ mod tests {
         let found = |status: &str| groups(status, CALLER).map(|groups| groups.iter().map(|g| g.as_raw()).collect());
         assert_eq!(found(&status("0\t5\t0\t5", "0\t6\t0\t6")), Some(vec![7, 8]));
         assert_eq!(found(&status("5\t5\t5\t5", "6\t6\t6\t6").replace('8', "65534")), Some(vec![7]));
-        assert_eq!(found(&status("5\t5\t5\t0", "6\t6\t6\t6")), None, "it acts for somebody else");
+        assert_eq!(found(&status("5\t5\t5\t0", "6\t6\t6\t6")), None, "it acts for another user");
         assert_eq!(found(&status("5\t5\t5\t5", "6\t6\t6\t0")), None);
         assert_eq!(found(&status("5\t5\t5\t5", "6\t6\t6\t6").replace("7 8", "")), Some(vec![]));
         assert_eq!(found(&status("5\t5\t5\t5", "6\t6\t6\t6").replace("7 8", "7 x")), None);
@@ -240,7 +242,7 @@ mod tests {
         let panics =
             catch_unwind(AssertUnwindSafe(|| rights.with(Some(&others), || -> io::Result<()> { panic!("in a call") })));
         assert!(panics.is_err() && now() == before);
-        // Those that nobody can have.
+        // A user that cannot exist.
         let nobody = Caller { uid: u32::MAX, ..CALLER };
         assert_eq!(rights.of(nobody).unwrap_err().raw_os_error(), Some(Errno::OVERFLOW.raw_os_error()));
         assert_eq!(rights.of(Caller { uid: before.0, gid: before.1, pid: 0 }).unwrap(), None);

@@ -17,7 +17,7 @@ use rustix::io::Errno;
 
 use crate::Store;
 
-/// The files themselves, read past the kernel's page cache. What is written goes through it.
+/// The files themselves, read past the kernel's page cache. Writes go through the page cache.
 #[derive(Clone, Copy, Debug)]
 pub struct PastCache;
 
@@ -33,18 +33,18 @@ struct Past {
     direct: OnceLock<Option<Direct>>,
 }
 
-/// A file that is read directly, and what its system wants to be aligned.
+/// A file that is read directly, and the alignment that its file system requires.
 struct Direct {
     file: File,
     memory: usize,
     offset: u64,
 }
 
-/// What is taken for granted where the file system does not tell.
+/// The alignment assumed where the file system does not report one.
 const ALIGNMENT: u32 = 4096;
 
 thread_local! {
-    /// What is read directly, one read after the other.
+    /// The buffer of direct reads, one read after the other.
     static READ: RefCell<Vec<u8>> = const { RefCell::new(Vec::new()) };
 }
 
@@ -96,7 +96,7 @@ impl Direct {
 
 impl Source for Past {
     fn read_at(&self, buffer: &mut [u8], offset: u64) -> io::Result<usize> {
-        // What cannot be opened so is read as it is.
+        // A file that cannot be opened for direct reads is read through the page cache.
         let direct = self.direct.get_or_init(|| Direct::open(&self.file).ok().flatten());
         if let Some(direct) = direct
             && let Some(done) = direct.read(buffer, offset)?

@@ -1,9 +1,9 @@
 //! Dropping pages that the kernel keeps of a mount's files.
 //!
-//! FUSE has a word of its own for it, which needs no descriptor, so that nothing keeps the mount from being unmounted,
-//! no name and nobody's rights, and which takes pages out of mappings, too, however many processes have them. Its
-//! price: the kernel also asks for the file's attributes anew, and it waits for pages that are just being read. Who
-//! answers requests must never wait for that, and who decides need not, so a thread of its own does it.
+//! FUSE has a notification for it, which needs no descriptor, name or permission, so it never keeps the mount from
+//! being unmounted; it also removes pages from mappings, however many processes have them. Its price: the kernel then
+//! asks for the file's attributes again, and it waits for pages that are being read. The threads that answer requests
+//! must never wait for that, and the decider need not, so a separate thread sends it.
 
 use std::io;
 use std::ops::Range;

@@ -1,4 +1,4 @@
-//! What is open: files with who opened them, and whatever else has a handle.
+//! Open handles: files with the users who opened them, and everything else that has a handle.
 
 use std::fmt;
 use std::fs::File;
@@ -24,7 +24,7 @@ pub(crate) struct Data {
     pub is_cached: bool,
     /// Followed by read-ahead, unless the kernel reads ahead itself.
     pub stream: Option<Stream>,
-    /// What it hangs with.
+    /// Its failure domain.
     pub part: Part,
 }
 
@@ -102,7 +102,7 @@ impl<T> Handles<T> {
         self.open.read().unwrap_or_else(PoisonError::into_inner).is_empty()
     }
 
-    /// Takes it out. To let go of it may be the last close of it, which may wait for the source.
+    /// Removes it. Dropping the result may be its last close, which may wait for the source.
     pub fn close(&self, number: u64) -> Option<Arc<T>> {
         self.open.write().unwrap_or_else(PoisonError::into_inner).remove(&number)
     }

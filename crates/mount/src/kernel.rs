@@ -1,10 +1,10 @@
-//! The kernel's requests, translated to calls of what is [`Served`]. With `values.rs` and `session.rs` the only place
-//! that knows the FUSE protocol.
+//! Translates the kernel's requests to calls of [`Served`]. Only this file, `values.rs` and `session.rs` use the FUSE
+//! protocol.
 //!
-//! Several threads take requests (`session.rs`), and some of them are always free for hits: whatever asks the source
-//! for anything is done through [`Workers`], where a part of the source that hangs holds up nobody else. What is short
-//! as a rule is done by the thread that took the request, as long as few of them are held so; what may well take long
-//! (reads that miss, writes, flushes) by another one.
+//! Several threads take requests (`session.rs`), and some of them are always free for hits: every call of the source
+//! goes through [`Workers`], where a failure domain that hangs does not block the others. The thread that took the
+//! request makes calls that are normally short, as long as few threads are blocked in them; another thread makes calls
+//! that may take long (reads that miss, writes, flushes).
 
 use std::ffi::OsStr;
 use std::io;
@@ -29,7 +29,7 @@ use crate::{Mode, reading};
 /// Bytes that one request moves, at most.
 const LONGEST: u32 = 1 << 20;
 
-/// What the kernel talks to.
+/// The FUSE file system that the kernel calls.
 pub(crate) struct Kernel {
     served: Arc<dyn Served>,
     workers: Arc<Workers>,
@@ -73,19 +73,19 @@ impl Kernel {
     }
 }
 
-/// What the kernel does with a file opened with `flags`, of which it may keep what it has if it is the `same`.
+/// The kernel's treatment of a file opened with `flags`; it may keep its pages if the file is the `same`.
 fn fopen_flags(mode: Mode, flags: u32, same: bool) -> FopenFlags {
     let cached = match (mode, same) {
         (Mode::Strict, _) => FopenFlags::FOPEN_DIRECT_IO,
         (Mode::Fast | Mode::Steered, true) => FopenFlags::FOPEN_KEEP_CACHE,
         (Mode::Fast | Mode::Steered, false) => FopenFlags::empty(),
     };
-    // Who has written nothing need not hear at the close whether that has arrived.
+    // A handle without writes need not learn at the close whether they have arrived.
     let reads_only = !OFlags::from_bits_retain(flags).intersects(OFlags::WRONLY | OFlags::RDWR);
     if reads_only { cached | FopenFlags::FOPEN_NOFLUSH } else { cached }
 }
 
-/// What the kernel does with the listing of a directory.
+/// The kernel's treatment of a directory's listing.
 fn listing_flags(listing: Listing) -> FopenFlags {
     match listing {
         Listing::Passing => FopenFlags::empty(),
@@ -97,7 +97,7 @@ fn listing_flags(listing: Listing) -> FopenFlags {
 /// The kernel asks for the attributes of a file anew.
 fn forget_attributes(notifier: &OnceLock<Notifier>, number: INodeNo) {
     if let Some(notifier) = notifier.get() {
-        // What it does not know it need not forget.
+        // The kernel need not forget a file that it does not know.
         let _ = notifier.inval_inode(number, -1, 0);
     }
 }
@@ -167,14 +167,14 @@ fn errno(error: io::Error) -> Errno {
 
 impl Filesystem for Kernel {
     fn init(&mut self, _request: &Request, config: &mut KernelConfig) -> io::Result<()> {
-        // What an older kernel does not know is left out.
+        // Features that an older kernel does not support are left out.
         let wanted = match self.served.mode() {
             Mode::Strict => InitFlags::FUSE_DIRECT_IO_ALLOW_MMAP,
             Mode::Fast | Mode::Steered => InitFlags::FUSE_AUTO_INVAL_DATA,
         };
         let _ = config.add_capabilities(wanted | InitFlags::FUSE_PARALLEL_DIROPS);
-        // The source takes the set-user-id bit away; the kernel would set the mode in the name of who writes, who may
-        // not.
+        // The source clears the set-user-id bit; the kernel would set the mode with the writer's credentials, which may
+        // not suffice.
         let _ = config.add_capabilities(InitFlags::FUSE_HANDLE_KILLPRIV_V2);
         // The kernel checks access lists, and leaves it to us where the caller's mask counts.
         let _ = config.add_capabilities(InitFlags::FUSE_POSIX_ACL | InitFlags::FUSE_DONT_MASK);
@@ -183,7 +183,7 @@ impl Filesystem for Kernel {
         }
         let _ = config.set_max_write(LONGEST);
         let _ = config.set_max_readahead(LONGEST);
-        // The kernel sends no reads ahead of its own, and no closes, for any file while so many of them hang.
+        // The kernel sends no read-ahead and no closes for any file while this many of them hang.
         let _ = config.set_max_background(1024);
         Ok(())
     }
@@ -299,7 +299,7 @@ impl Filesystem for Kernel {
         let (caller, flags, notifier) = (caller(request), flags.0 as u32, self.notifier.clone());
         self.ask_about(number, move |served| match served.open(number.0, flags, caller) {
             Ok((open, seen)) => {
-                // What it believes for long may be older than what has just been looked at.
+                // Attributes that the kernel keeps for long may be older than those just read.
                 if seen == Seen::Other || (seen == Seen::Same && served.believes()) {
                     forget_attributes(&notifier, number);
                 }
@@ -363,14 +363,14 @@ impl Filesystem for Kernel {
     ) {
         let data = data.to_vec();
         let notifier = self.notifier.clone();
-        // What a mapping has changed is written where it was mapped.
+        // Pages changed through a mapping are written where they were mapped.
         let is_mapped = write_flags.contains(WriteFlags::FUSE_WRITE_CACHE);
         let flags = if is_mapped { OFlags::empty() } else { OFlags::from_bits_retain(flags.0 as u32) };
         self.with_file(handle, move |served| {
             let kills = write_flags.contains(WriteFlags::FUSE_WRITE_KILL_SUIDGID);
             let dropped = if kills { served.drop_privileges(handle.0) } else { Ok(false) };
             let written = dropped.and_then(|had_privileges| {
-                // The source takes them away when it is written to, which is before somebody else runs it.
+                // The source clears them when it is written to, which is before another process executes the file.
                 let written = served.write(handle.0, offset, &data, flags, !had_privileges);
                 if had_privileges {
                     forget_attributes(&notifier, number);
@@ -380,7 +380,7 @@ impl Filesystem for Kernel {
             match written {
                 Ok((length, elsewhere)) => {
                     reply.written(length as u32);
-                    // The kernel believes it at `offset`. It lets go of the pages once it has the answer.
+                    // The kernel assumes that the data is at `offset`. It drops the pages once it has the answer.
                     if let (Some(_), Some(notifier)) = (elsewhere, notifier.get()) {
                         let _ = notifier.inval_inode(number, 0, 0);
                     }

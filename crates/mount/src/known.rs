@@ -1,8 +1,8 @@
-//! What is known of a file beside its data: attributes, access lists, and what was opened for whom. It is kept with the
-//! file's node, so it ends with that, and no two places can know different things.
+//! Cached state of a file beside its data: attributes, access lists, and open handles by user. It is stored with the
+//! file's node, so it ends with the node, and no two places can hold different values.
 //!
-//! What was asked of the source before something changed must not be stored after that: changes are numbered over the
-//! whole mount, whoever asks notes the number before (`Asked`), and an answer is stored only where the file has not
+//! An answer that the source gave before a change must not be stored after the change. Changes are numbered over the
+//! whole mount, each query notes the number before it (`Asked`), and an answer is stored only where the file has not
 //! changed since.
 
 use std::ffi::{OsStr, OsString};
@@ -46,7 +46,7 @@ impl Changes {
     }
 }
 
-/// What is known of one file.
+/// Cached state of one file.
 #[derive(Debug, Default)]
 pub(crate) struct Known(Mutex<State>);
 
@@ -63,7 +63,7 @@ struct Facts {
     at: Instant,
     /// Extended attributes, asked for after the others: the value or the error.
     values: Vec<(OsString, Result<Vec<u8>, i32>)>,
-    /// Of a directory: what it was like when its listing began that the kernel keeps.
+    /// Of a directory: its state when the listing began that the kernel keeps.
     listed: Option<Stamp>,
     files: Vec<Grant<Opened>>,
     directories: Vec<Grant<Arc<OpenDirectory>>>,
@@ -77,7 +77,7 @@ impl Facts {
     }
 }
 
-/// Something that was opened for somebody.
+/// A file opened for a user.
 #[derive(Debug)]
 struct Grant<T: Send + 'static> {
     who: Option<Credentials>,
@@ -148,7 +148,7 @@ impl Known {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The attributes, if they are not older than `age`, and how long they may still be believed.
+    /// The attributes, if they are not older than `age`, and the time for which they remain valid.
     pub fn stat(&self, age: Duration) -> Option<(Stat, Duration)> {
         let state = self.lock();
         let facts = state.facts.as_ref()?;
@@ -173,7 +173,7 @@ impl Known {
             Some(before) if before.at > asked.at => return,
             Some(before) if is_same(&before.stat, stat) => {
                 (before.stat, before.at) = (*stat, asked.at);
-                // What the kernel has of access lists it drops with the attributes: they must not come from before.
+                // The kernel drops its access lists with the attributes: new ones must not come from before.
                 before.values.clear();
                 return;
             }
@@ -183,7 +183,7 @@ impl Known {
         state.facts = Some(Box::new(Facts::new(*stat, asked.at, gauge.keep())));
     }
 
-    /// Something is changed, or may be: nothing that was asked before is believed.
+    /// Something is changed, or may be: earlier answers are no longer used.
     pub fn forget(&self, changes: &Changes) {
         let facts = {
             let mut state = self.lock();

@@ -1,10 +1,10 @@
 //! Whether the files of a directory are known again by a later mount, so that what was kept of them may be used then.
 //!
-//! A file is told apart by its inode and the times at which it was changed last. That is one file's for ever only where
-//! an inode's number is part of the file system, and the time of its last change the kernel's own, which nobody can
-//! choose. Images that are made by a program (squashfs, erofs, ISO 9660) have the numbers and the times that it gives
-//! them, in each image the same, and file systems by FUSE, 9p and of Windows servers may number files as they are
-//! looked up. What is not known here for certain is taken for one of these.
+//! A file is identified by its inode and the times of its last change. That identifies one file for ever only where an
+//! inode's number is part of the file system, and where the kernel itself sets the time of the last change, which no
+//! program can choose. Images that are made by a program (squashfs, erofs, ISO 9660) have the numbers and the times
+//! that it gives them, in each image the same; FUSE, 9p and the file systems of Windows servers may number files as
+//! they are looked up. A file system that is not known here is treated as one of these.
 
 use std::io;
 use std::path::Path;
@@ -16,7 +16,7 @@ use crate::table::{device_at, mount_line};
 pub struct Place {
     /// The device of their inodes, as it is numbered now.
     pub device: u64,
-    /// What names the file system, whenever it is mounted; none if its files cannot be told again later.
+    /// Identifies the file system across mounts; `None` if its files cannot be recognised later.
     pub name: Option<String>,
 }
 
@@ -81,7 +81,7 @@ impl Place {
     }
 }
 
-/// What a line of the table of mounts says of where the files are: it stands behind the kind of file system.
+/// The server named by a line of the table of mounts, behind the kind of file system.
 fn server(line: &str) -> Option<String> {
     let (_, kind) = line.split_once(" - ")?;
     kind.split(' ').nth(1).map(|from| format!("nfs {from}"))

@@ -1,20 +1,21 @@
 //! A file system that serves a directory, or objects of a store, through the cache.
 //!
-//! Idea: every call is passed on to the source; only what reads and writes data goes through the cache.
-//! [`Tree`](tree::Tree) knows nothing of FUSE; `kernel.rs` translates the kernel's requests to what is
-//! [`Served`](served::Served), and nothing else uses that protocol; `session.rs` mounts and unmounts. What else can be
-//! served is a directory of a store, by [`Objects`](objects::Objects), to be read only.
+//! Every call is passed on to the source; only reads and writes of data go through the cache. [`Tree`](tree::Tree) does
+//! not depend on FUSE; `kernel.rs` translates the kernel's requests to calls of [`Served`](served::Served), and nothing
+//! else uses that protocol; `session.rs` mounts and unmounts. [`Objects`](objects::Objects) serves a directory of an
+//! object store.
 //!
 //! Modes. *strict*: the kernel keeps no data of files that are read and written, so every read reaches the cache,
-//! counts are exact, and the policy alone decides what stays. *fast*: the kernel's page cache stands in front; the
-//! cache sees what that misses. *steered*: there is no cache but the kernel's, of which somebody else decides what
-//! stays: who is told of files ([`Change`]) and has pages dropped ([`Dropper`]). Mapped files go through the page cache
-//! in all.
+//! counts are exact, and the policy alone decides which blocks stay. *fast*: the kernel's page cache sits in front; the
+//! cache sees its misses. *steered*: the kernel's page cache is the only cache, and another program decides which pages
+//! stay: it receives each [`Change`] of files and has pages dropped ([`Dropper`]). Mapped files go through the page
+//! cache in all modes.
 //!
-//! Rights are checked twice in a mount by root: by the kernel before it asks, against owner, mode and access lists of
-//! the source's files, and in the source, since what makes, opens, changes or removes something is done with the rights
-//! of who asks (`credentials.rs`). Locks are those of the kernel: they hold between all who use the mount, not against
-//! those who use the source. How old names and attributes may be that were changed behind the mount says [`Staleness`].
+//! A mount by root checks permissions twice: the kernel does so before it sends a request, against owner, mode and
+//! access lists of the source's files, and the source does so again, since every call that creates, opens, changes or
+//! removes something uses the caller's credentials (`credentials.rs`). Locks are the kernel's: they hold between users
+//! of the mount, not against users of the source. [`Staleness`] bounds the age of names and attributes that were
+//! changed behind the mount.
 
 mod apps;
 mod credentials;
@@ -55,7 +56,7 @@ use hotset_cache::source::Source;
 /// So long the kernel may keep names and attributes unless asked otherwise.
 pub const VALIDITY: Duration = Duration::from_secs(1);
 
-/// What stands in front of the cache.
+/// The cache in front of this one.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Mode {
     /// Nothing: every read reaches the cache.
@@ -67,7 +68,7 @@ pub enum Mode {
     Steered,
 }
 
-/// What somebody is told who decides which pages the kernel keeps of a mount's files.
+/// An event for the program that decides which pages the kernel keeps of a mount's files.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Change {
     /// A file is opened for the first time, before anything of it is read, or has another size.
@@ -103,13 +104,13 @@ pub enum Staleness {
 /// How a directory is to be served.
 #[derive(Clone, Debug, Default)]
 pub struct Options {
-    /// What stands in front.
+    /// The cache in front.
     pub mode: Mode,
-    /// What applications are told apart by.
+    /// How applications are distinguished.
     pub app_by: AppBy,
     /// How old what is known may be.
     pub staleness: Staleness,
-    /// What is written through the cache may wait in it for so long before it goes to the source.
+    /// The longest time for which written data may stay dirty in the cache before it goes to the source.
     pub write_back: Option<Duration>,
     /// Nothing may be changed.
     pub readonly: bool,
@@ -122,7 +123,7 @@ pub struct Options {
     pub allow_other: bool,
     /// So long unmounting waits for what is being sent to a store, from when it was [asked to end](Stopper::refuse).
     pub stop_timeout: Option<Duration>,
-    /// Who is told of files whose pages the kernel keeps, where somebody else decides about them.
+    /// Receives the files whose pages the kernel keeps, where another program decides about them.
     pub told: Option<Sender<Change>>,
 }
 

@@ -1,5 +1,5 @@
-//! Listing a directory: in the source's order and by the source's own places, so that a program may go back to any
-//! place that it was told, and nothing is kept of a listing but what one call of the source gave.
+//! Listing a directory: in the source's order and by the source's positions, so that a program may go back to any
+//! position that it received. Only the result of one call of the source is stored.
 
 use std::collections::VecDeque;
 use std::ffi::{OsStr, OsString};
@@ -20,7 +20,7 @@ pub(crate) struct OpenDirectory {
     ahead: Mutex<Ahead>,
 }
 
-/// What the source gave and nobody has taken yet.
+/// Entries read from the source and not yet returned.
 #[derive(Debug, Default)]
 struct Ahead {
     /// The place of the first of them; where there are none, of what comes next.

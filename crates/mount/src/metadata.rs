@@ -1,14 +1,15 @@
 //! The metadata cache: for how long the source is not asked again about names, attributes and opens.
 //!
-//! Idea: what the kernel can keep it keeps (names, names that do not exist, attributes, listings), for as long as they
-//! may be believed; it asks nobody then. What it asks for though it might know (attributes after each read of a file
-//! whose data it does not keep, access lists, every open) is answered here, out of what is known of the file's node.
+//! The kernel keeps what it can (names, names that do not exist, attributes, listings) for as long as they are valid,
+//! and sends no request then. Some requests it sends although the answer is known (attributes after each read of a file
+//! whose data it does not keep, access lists, every open): these are answered here, from the cached state of the file's
+//! node.
 //!
-//! Where the scheme has a part for inodes, in strict mode, the kernel keeps no names: so each look-up reaches the
-//! scheme, which decides which inodes are kept, and an inode that it lets go of is known no more.
+//! Where the scheme has a partition for inodes, in strict mode, the kernel keeps no names: so each look-up reaches the
+//! scheme, which decides which inodes stay cached, and the state of an evicted inode is dropped.
 //!
-//! Bounds. Attributes end with their node, of which there are as many as the kernel knows files, or with the scheme's
-//! hold on the inode. Of what is kept open at most [`share`] of the descriptors are, in order of use.
+//! Bounds. Attributes end with their node, of which there are as many as the kernel knows files, or when the scheme
+//! evicts the inode. Cached open handles use at most [`share`] of the descriptors, in order of use.
 
 use std::collections::HashMap;
 use std::ffi::{OsStr, OsString};
@@ -31,7 +32,7 @@ use crate::served::{Listing, Validity};
 use crate::tree::stamp;
 use crate::{Mode, Staleness, VALIDITY};
 
-/// What is believed, and for how long.
+/// Cached metadata, and how long it is valid.
 pub(crate) struct Metadata {
     staleness: Staleness,
     mode: Mode,
@@ -39,14 +40,14 @@ pub(crate) struct Metadata {
     changes: Changes,
     /// Files with something that is kept open.
     opens: Mutex<Cache<u64, KeptOpen>>,
-    /// Names in directories, by the directory's number: the number of what they stand for.
+    /// Names in directories, by the directory's number: the number of the file that each refers to.
     names: Mutex<Cache<(u64, OsString), Named>>,
     /// Nodes whose inodes the scheme holds.
     inodes: Mutex<HashMap<FileNumber, Weak<Node>>>,
     workers: Weak<Workers>,
 }
 
-/// What a name stands for.
+/// The file that a name refers to.
 #[derive(Clone, Copy)]
 struct Named {
     number: u64,
@@ -67,7 +68,7 @@ impl Drop for KeptOpen {
 /// Names that are kept where the kernel keeps none.
 const NAMES: u64 = 1 << 16;
 
-/// The longest time that the kernel is told.
+/// The longest validity that FUSE can express.
 pub(crate) const LONGEST: Duration = Duration::from_secs(u32::MAX as u64);
 
 /// Files that are kept open, for a process that may have so many descriptors.
@@ -75,10 +76,10 @@ fn share(descriptors: Option<u64>) -> u64 {
     (descriptors.unwrap_or(u64::MAX) / 8).clamp(1, 4096)
 }
 
-/// What is kept by use.
+/// The policy of caches ordered by use.
 const ORDER: &str = "lru";
 
-/// At most so many things, of which those stay that were used last. What is not there takes no memory.
+/// A cache of at most this many entries that evicts the least recently used. Missing entries take no memory.
 pub(crate) fn recent<K: Eq + Hash, V>(most: u64) -> Cache<K, V> {
     recent_by_weight(most, |_, _| 1)
 }
@@ -108,7 +109,7 @@ impl Metadata {
         }
     }
 
-    /// The cache, if it may be believed at all, and how old what is known may be.
+    /// The cache, if metadata may be cached at all, and its maximum age.
     fn believed(&self) -> Option<(&FileCache, Duration)> {
         let Staleness::For(age) = self.staleness else { return None };
         let cache = self.cache.as_deref().filter(|cache| !cache.is_broken())?;
@@ -119,7 +120,7 @@ impl Metadata {
         self.believed().map(|(_, age)| age)
     }
 
-    /// True if anything that was asked once is believed.
+    /// True if metadata may be cached.
     pub fn believes(&self) -> bool {
         self.age().is_some()
     }
@@ -129,7 +130,7 @@ impl Metadata {
         self.mode == Mode::Strict && self.believed().is_some_and(|(cache, _)| cache.keeps_inodes())
     }
 
-    /// For how long the kernel may believe what it is told now.
+    /// The time for which the kernel may use an answer given now.
     pub fn validity(&self) -> Validity {
         let (attributes, nothing) = match (self.staleness, self.age()) {
             (Staleness::Revalidate, _) => (Duration::ZERO, Duration::ZERO),
@@ -172,7 +173,7 @@ impl Metadata {
         Ok((stat, self.validity().attributes))
     }
 
-    /// Takes note of what the source has answered. Where the scheme decides it has been told of the file before.
+    /// Stores an answer of the source. Where the scheme decides, it has already been given a reference to the file.
     pub fn learn(&self, node: &Arc<Node>, asked: &Asked, stat: &Stat) {
         let Some((cache, _)) = self.believed() else { return };
         if self.is_by_scheme() {
@@ -182,7 +183,7 @@ impl Metadata {
         node.known.learn(asked, stat, &self.changes, &cache.metadata().kept);
     }
 
-    /// Forgets whatever the scheme has let go of.
+    /// Forgets the inodes that the scheme has evicted.
     fn let_go(&self) {
         let Some((cache, _)) = self.believed().filter(|_| self.is_by_scheme()) else { return };
         for file in cache.inodes_left() {
@@ -191,7 +192,7 @@ impl Metadata {
         }
     }
 
-    /// What is known to have a name in a directory, if the kernel does not keep names.
+    /// The cached file of a name in a directory, if the kernel does not keep names.
     pub fn named(&self, parent: &Node, name: &OsStr) -> Option<u64> {
         let age = self.age().filter(|_| self.is_by_scheme())?;
         let key = (parent.number, name.to_owned());
@@ -199,7 +200,7 @@ impl Metadata {
         (asked.at.elapsed() < age && parent.known.is_as(&asked)).then_some(number)
     }
 
-    /// Takes note of what a name stands for.
+    /// Stores the file that a name refers to.
     pub fn learn_name(&self, parent: &Node, name: &OsStr, number: u64, asked: &Asked) {
         if self.is_by_scheme() {
             lock(&self.names).insert((parent.number, name.to_owned()), Named { number, asked: *asked });
@@ -213,7 +214,7 @@ impl Metadata {
         Some((stat, left.min(LONGEST)))
     }
 
-    /// An extended attribute that everybody may read: what is known of it, or what `get` asks the source for.
+    /// An extended attribute that every user may read: the cached value, or the source's, read by `get`.
     pub fn value(&self, node: &Node, name: &OsStr, get: impl FnOnce() -> io::Result<Vec<u8>>) -> io::Result<Vec<u8>> {
         let known = self.age().and_then(|age| node.known.value(name, age));
         self.count(About::Attributes, known.is_some());
@@ -232,7 +233,7 @@ impl Metadata {
         value
     }
 
-    /// What is kept open of a file for this opener.
+    /// The cached open handle of a file for this opener.
     pub fn opened(&self, node: &Node, opener: Opener) -> Option<Opened> {
         let opened = self.kept_open(node, |age| node.known.file(opener, age));
         self.count(About::Opens, opened.is_some());
@@ -289,7 +290,7 @@ impl Metadata {
         }
     }
 
-    /// Nothing is believed of these once this is dropped, when they have been changed, whatever came of it.
+    /// Drops the cached state of these nodes when the guard is dropped: they have been changed, with whatever result.
     pub fn changing<'a, const N: usize>(&'a self, nodes: [&'a Node; N]) -> Changing<'a, N> {
         Changing { metadata: self, nodes }
     }
@@ -301,8 +302,8 @@ impl Metadata {
         }
     }
 
-    /// The same file, which tells of what is written to it, and of reads that find another file than is known. One that
-    /// is only read believes what is known of it instead of asking.
+    /// Wraps the file so that writes, and reads that find another version than the cached one, update the metadata. A
+    /// file that is only read uses its cached state instead of asking the source.
     pub fn told(self: &Arc<Self>, source: Arc<dyn Source>, node: &Arc<Node>, reads_only: bool) -> Arc<dyn Source> {
         match self.staleness {
             Staleness::For(_) => {
@@ -316,7 +317,7 @@ impl Metadata {
 /// Bytes of the longest value that is kept.
 const LONG: usize = 1024;
 
-/// True for errors that say that there is no such value.
+/// True for errors that mean that there is no such value.
 fn is_without(errno: i32) -> bool {
     [rustix::io::Errno::NODATA, rustix::io::Errno::OPNOTSUPP].iter().any(|known| known.raw_os_error() == errno)
 }
@@ -346,7 +347,7 @@ struct Told {
 }
 
 impl Told {
-    /// What is known of the file now.
+    /// The cached stamp of the file.
     fn known(&self) -> Option<Stamp> {
         let (stat, _) = self.node.upgrade()?.known.stat(self.metadata.age()?)?;
         Some(stamp(&stat))

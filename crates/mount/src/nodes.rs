@@ -1,9 +1,9 @@
-//! The files and directories that the kernel knows, by number, each held by a descriptor and not by a path: a rename by
-//! anybody, here or behind the mount, never leads to another file.
+//! The files and directories that the kernel knows, by number, each held by a descriptor and not by a path: a rename,
+//! through the mount or behind it, never leads to another file.
 //!
-//! The kernel knows files as long as it likes, but a process has only so many descriptors. Once half of them are taken
-//! the kernel is asked to forget the files that were looked up longest ago; the other half is for what is open, and for
-//! what is looked up until it has forgotten them.
+//! The kernel keeps files as long as it likes, but a process has a limited number of descriptors. Once half of them are
+//! taken, the kernel is asked to forget the files that were looked up longest ago; the other half is for open files,
+//! and for files that are looked up before the kernel has forgotten others.
 
 use std::collections::HashMap;
 use std::ffi::{OsStr, OsString};
@@ -79,12 +79,12 @@ impl Node {
         }
     }
 
-    /// What it hangs with.
+    /// Its failure domain.
     pub fn part(&self) -> Part {
         Part { device: self.identity.0, what: self.number }
     }
 
-    /// What a name in this directory hangs with.
+    /// The failure domain of a name in this directory.
     pub fn part_of(&self, name: &OsStr) -> Part {
         let mut hasher = FxHasher::default();
         (self.number, name).hash(&mut hasher);
@@ -178,7 +178,8 @@ struct Table {
 }
 
 impl Nodes {
-    /// The root only. Whenever there are too many nodes the receiver is told: [`Nodes::oldest`] are to be forgotten.
+    /// Contains only the root. Whenever there are too many nodes, the receiver gets a message: [`Nodes::oldest`] are to
+    /// be forgotten.
     pub fn new(root: OwnedFd) -> io::Result<(Nodes, Receiver<()>)> {
         let stat = rustix::fs::fstat(&root)?;
         let identity = identity(&stat);
@@ -289,8 +290,8 @@ impl Nodes {
         node
     }
 
-    /// The kernel forgets the node `times` times. Once it knows it no more it is closed, and `gone` is called, which
-    /// nobody can know it anew before.
+    /// The kernel forgets the node `times` times. Once the kernel has no reference to it, the node is closed and `gone`
+    /// is called; no look-up can add the node again before that.
     pub fn forget(&self, number: u64, times: u64, gone: impl FnOnce(&Node)) {
         let mut table = self.table.write().unwrap_or_else(PoisonError::into_inner);
         let Some((node, known)) = table.nodes.get_mut(&number) else { return };
@@ -313,7 +314,7 @@ impl Nodes {
         forgotten.gone.extend(gone);
     }
 
-    /// Whenever many files are forgotten: `forget` is asked of each whether the cache has let go of it.
+    /// Called when many files are forgotten: `forget` returns whether the cache has evicted a file.
     pub fn sift(&self, forget: impl Fn(FileNumber) -> bool) {
         let mut forgotten = self.forgotten();
         if forgotten.len() < forgotten.most {
@@ -335,7 +336,7 @@ impl Forgotten {
     }
 }
 
-/// Opens something. Where there are no descriptors left some are just being given back.
+/// Opens a file. Where no descriptors are left, some are just being freed.
 pub(crate) fn patiently(open: impl Fn() -> rustix::io::Result<OwnedFd>) -> io::Result<OwnedFd> {
     for _ in 0..PATIENCE {
         match open() {

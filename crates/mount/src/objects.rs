@@ -1,13 +1,13 @@
-//! A directory of a store as a file system: objects are files, and what their keys have between slashes are
-//! directories. It can be read, and written where that is allowed: objects as a whole (`changing.rs`).
+//! A directory of an object store as a file system: objects are files, and the parts of their keys between slashes are
+//! directories. It can be read, and, where that is allowed, written: objects as a whole (`changing.rs`).
 //!
-//! Idea: a node stands for one version of an object, and so do its number in the kernel and its file in the cache, so
-//! nothing that is known of one version, by whomever, is ever taken for the other's: not attributes, not blocks, not
-//! pages of the kernel. A name stands for the version that it stood for when the store was asked; an open asks whether
-//! that is so still, and if not, the kernel looks the name up anew. Reads name the version, and fail if it is gone.
+//! A node represents one version of an object, and so do its number in the kernel and its file in the cache. So no
+//! state of one version (attributes, blocks, pages of the kernel) is ever used for another. A name refers to the
+//! version that the store had when it was asked; an open asks whether that still holds, and if not, the kernel looks
+//! the name up again. Reads name the version, and fail if it is gone.
 //!
-//! Rights are those of the credentials: who mounts it sees all of it, and nobody else does unless they are let in, to
-//! read.
+//! Permissions are those of the credentials: the user who mounts it sees all of it, and other users see nothing unless
+//! they are allowed to read.
 
 mod bytes;
 mod changing;
@@ -55,7 +55,7 @@ pub(crate) struct Objects {
     names: Arc<Names>,
     siblings: Siblings,
     files: Handles<Open>,
-    /// What is being written; none if nothing may be changed.
+    /// Objects being written; `None` if the mount is read-only.
     writes: Option<Writes>,
     directories: Handles<OpenDirectory>,
     /// Since when nothing more is opened.
@@ -176,7 +176,7 @@ impl Objects {
         *node.file.get_or_init(|| cache.file(&self.shown(&node.path), kind))
     }
 
-    /// What a path is called in recordings, and by what classes go.
+    /// The path used in recordings and for classes.
     fn shown(&self, path: &str) -> String {
         format!("{}/{path}", self.store.location())
     }
@@ -193,8 +193,8 @@ impl Objects {
         cache.note(op, self.number(cache, node), app, length, false);
     }
 
-    /// An open believes, or asks, that the object is the version that the node stands for. If it is not, the kernel is
-    /// told to look its name up anew.
+    /// Checks, from cached state or by asking the store, that the object is the version of the node. If not, the kernel
+    /// has to look its name up again.
     fn check_is_same(&self, node: &Node) -> io::Result<()> {
         let Some(object) = node.object() else { return Err(Errno::ISDIR.into()) };
         if node.is_gone() {
@@ -220,7 +220,7 @@ impl Objects {
         }
     }
 
-    /// What a path stands for, of which the kernel then knows.
+    /// Looks a path up; the kernel then has a reference to the node.
     fn look_up_path(&self, path: String, caller: Caller) -> io::Result<Found> {
         let expected = self.take_expected(&path, caller);
         if let Some(found) = self.written(&path, caller) {
@@ -233,7 +233,7 @@ impl Objects {
             return self.begin_expected(&path, (object, asked), expected.keeps, caller);
         }
         self.expect_write(expected, caller);
-        // What is being written may be there soon, or be there since the store was asked.
+        // An object being written may be complete soon, or may have been completed since the store was asked.
         let is_written = was_written || self.is_written(&path);
         let age = if is_written { Duration::ZERO } else { self.age().min(FOR_GOOD) };
         let node = self.nodes.add(path, object, asked);
@@ -242,7 +242,7 @@ impl Objects {
         Ok(Found { number: node.number, stat: self.attributes(&node), named, left: FOR_GOOD })
     }
 
-    /// What is read of an object that is open.
+    /// The data of an open object.
     fn data(&self, node: &Arc<Node>, caller: Caller) -> io::Result<Data> {
         let source = Bytes::of(self.store.clone(), node.clone(), self.names.clone()).ok_or(Errno::ISDIR)?;
         let (mut source, mut number, mut app) = (source, 0, 0);

@@ -1,5 +1,5 @@
-//! A read on its way to an answer. What is there is answered at once. Where it misses, where the source must be asked,
-//! or too much is in flight, it goes on in other threads, and none is held by one that waits. Where the cache fails,
+//! A read on its way to an answer. Resident data is answered at once. On a miss, when the source must be asked, or when
+//! too much is in flight, the read continues in other threads, and a waiting read blocks no thread. If the cache fails,
 //! the source answers.
 
 use std::cell::RefCell;
@@ -97,7 +97,7 @@ impl Reading {
         workers.run(part, move || served.contain(|_| work(self)));
     }
 
-    /// Begins where the source must be asked first, or with the room that was waited for.
+    /// Starts where the source must be asked first, or with the permit that it waited for.
     fn look(self, cache: Arc<FileCache>, share: Option<Share>) {
         let mut there = Vec::new();
         match cache.look_and_begin_read(&self.data.access(), self.offset, self.length, share, &mut there) {

@@ -19,21 +19,21 @@ use crate::credentials::Caller;
 use crate::handles::Data;
 use crate::listing::Listed;
 
-/// What has been looked up, or made.
+/// The result of a look-up or of a creation.
 #[derive(Clone, Copy)]
 pub(crate) struct Found {
     pub number: u64,
     pub stat: Stat,
-    /// For how long the kernel may believe that the name stands for it.
+    /// The time for which the kernel may keep the name's file.
     pub named: Duration,
     /// For how long it may believe the attributes.
     pub left: Duration,
 }
 
-/// What an open knows of the file.
+/// How an open compares the file with the version last seen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Seen {
-    /// What is believed: the source was not asked.
+    /// Taken from the cache: the source was not asked.
     Known,
     /// It is as it was.
     Same,
@@ -41,7 +41,7 @@ pub(crate) enum Seen {
     Other,
 }
 
-/// What the kernel may do with a listing.
+/// The kernel's permitted use of a listing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Listing {
     /// Keep nothing of it.
@@ -52,7 +52,7 @@ pub(crate) enum Listing {
     Known,
 }
 
-/// For how long the kernel may believe what it is told.
+/// How long the kernel may use an answer.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Validity {
     pub names: Duration,
@@ -61,7 +61,7 @@ pub(crate) struct Validity {
     pub nothing: Duration,
 }
 
-/// A change of attributes; what is `None` stays.
+/// A change of attributes; `None` leaves one unchanged.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Attributes {
     pub mode: Option<u32>,
@@ -77,35 +77,35 @@ impl Attributes {
     }
 }
 
-/// The mode that something new is asked to have, its kind included, and the mask of who asks.
+/// The requested mode of a new file, its kind included, and the caller's mask.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct NewMode {
     pub mode: u32,
     pub umask: u32,
 }
 
-/// What is left to be done when a handle is closed; it may wait for the source.
+/// The work left when a handle is closed; it may wait for the source.
 pub(crate) type Closing = Box<dyn FnOnce() + Send>;
 
-/// What is served: every call of a file system. Each may wait for the source, unless it says otherwise.
+/// A served file system. Each call may wait for the source, unless it says otherwise.
 pub(crate) trait Served: Send + Sync {
-    /// The cache, as long as it is fit for use. Waits for nobody.
+    /// The cache, as long as it is fit for use. Never blocks.
     fn cache(&self) -> Option<&Arc<FileCache>>;
-    /// Waits for nobody.
+    /// Never blocks.
     fn mode(&self) -> Mode;
-    /// For how long the kernel may believe what it is told now. Waits for nobody.
+    /// The time for which the kernel may use an answer given now. Never blocks.
     fn validity(&self) -> Validity;
-    /// True if anything that was asked once is believed. Waits for nobody.
+    /// True if metadata may be cached. Never blocks.
     fn believes(&self) -> bool;
-    /// From now on whatever is to be opened is refused. Waits for nobody.
+    /// Refuses all opens from now on. Never blocks.
     fn stop(&self);
-    /// True if nothing is open. Waits for nobody.
+    /// True if nothing is open. Never blocks.
     fn is_idle(&self) -> bool;
-    /// What the file with this number hangs with. Waits for nobody.
+    /// Failure domain of this inode. Never blocks.
     fn part(&self, number: u64) -> Part;
-    /// What a name in a directory hangs with. Waits for nobody.
+    /// Failure domain of a name in a directory. Never blocks.
     fn part_of(&self, parent: u64, name: &OsStr) -> Part;
-    /// The data of an open file. Waits for nobody.
+    /// The data of an open file. Never blocks.
     fn data(&self, handle: u64) -> io::Result<Arc<Data>>;
 
     fn look_up(&self, parent: u64, name: &OsStr, caller: Caller) -> io::Result<Found>;
@@ -115,7 +115,7 @@ pub(crate) trait Served: Send + Sync {
     fn stat(&self, number: u64) -> io::Result<(Stat, Duration)>;
     /// Opens a file; gives its handle.
     fn open(&self, number: u64, flags: u32, caller: Caller) -> io::Result<(u64, Seen)>;
-    /// The handle is closed. Waits for nobody.
+    /// Closes the handle. Never blocks.
     fn release(self: Arc<Self>, handle: u64) -> Closing;
     /// Opens a directory; gives its handle.
     fn open_directory(&self, number: u64, caller: Caller) -> io::Result<(u64, Listing)>;
@@ -128,7 +128,7 @@ pub(crate) trait Served: Send + Sync {
         caller: Caller,
         take: &mut dyn FnMut(&Listed) -> bool,
     ) -> io::Result<()>;
-    /// The handle is closed. Waits for nobody.
+    /// Closes the handle. Never blocks.
     fn release_directory(&self, handle: u64) -> Closing;
     fn space(&self, number: u64) -> io::Result<StatVfs>;
 
@@ -207,12 +207,12 @@ pub(crate) trait Served: Send + Sync {
         Ok(())
     }
 
-    /// An open with `O_TRUNC` cuts the file itself; else the kernel asks for that afterwards. Waits for nobody.
+    /// True if an open with `O_TRUNC` cuts the file itself; else the kernel asks for that afterwards. Never blocks.
     fn cuts_at_open(&self) -> bool {
         false
     }
 
-    /// It is unmounted: what was closed is completed, and what is open is given up.
+    /// Called after unmounting: closed files are completed, and open ones are given up.
     ///
     /// # Errors
     ///
@@ -223,8 +223,8 @@ pub(crate) trait Served: Send + Sync {
 }
 
 impl dyn Served {
-    /// Serves one request. A panic ends the use of the cache and that request, which is answered with an error since
-    /// nobody else has answered it; a read is answered by the source.
+    /// Serves one request. A panic ends the use of the cache and that request, which is answered with an error, as it
+    /// has no other answer; a read is answered by the source.
     pub fn contain(&self, serve: impl FnOnce(&dyn Served)) {
         match self.cache() {
             Some(cache) => drop(cache.contain(|| serve(self))),

@@ -92,9 +92,8 @@ pub fn mount(
     Ok(mounted)
 }
 
-/// Mounts a directory of a store at `mountpoint`, for whoever mounts it, and for nobody else unless that is asked for.
-/// Of the options those count that say what stands in front, who asks, how old what is known may be, whether anything
-/// may be changed, and how it ends.
+/// Mounts a directory of an object store at `mountpoint`, for the calling user, and for other users only on request.
+/// Uses only the options for the mode, the application, the maximum age of metadata, write access and unmounting.
 pub fn mount_objects(
     store: Arc<hotset_store::Store>,
     mountpoint: &Path,
@@ -102,8 +101,8 @@ pub fn mount_objects(
     options: Options,
 ) -> io::Result<Mounted> {
     let mut config = config(&store.location().to_string(), options.readonly);
-    // Nobody's rights can be checked: what the store allows it allows to who has the credentials. The kernel checks the
-    // modes that are shown.
+    // The store cannot check a user's permissions: it allows everything to the holder of the credentials. The kernel
+    // checks the modes that the mount shows.
     config.acl = if options.allow_other { SessionACL::All } else { SessionACL::Owner };
     config.mount_options.extend([MountOption::NoSuid, MountOption::NoDev]);
     let workers = Arc::new(Workers::new(LIMITS));
@@ -140,8 +139,8 @@ fn start(served: Arc<dyn Served>, workers: &Arc<Workers>, mountpoint: &Path, con
     Ok(Mounted { session, place, served: weak, ended: channel() })
 }
 
-/// Of two options the one without a right, or the one with it if that is asked for. What the source's file system
-/// forbids is refused.
+/// Chooses, of two options, the one that grants no right, or the one that does if it is requested. A right that the
+/// source's file system forbids is refused.
 fn allowed(
     is_asked: bool,
     forbidden: StatVfsMountFlags,
@@ -189,11 +188,11 @@ impl Mounted {
         mem::forget(session);
         thread::spawn(move || {
             let served = serving.join().unwrap_or_else(|_| Err(io::Error::other("a thread has panicked")));
-            // Who was told that it is detached does not listen any more.
+            // The receiver may already have been detached.
             let _ = tell.send(served);
         });
         let mut served = ended.recv().unwrap_or(Ok(()));
-        // A thread that is given a request while the kernel unmounts is told so instead of that it is unmounted.
+        // A thread that receives a request while the kernel unmounts gets this error instead of the end of the session.
         let is_aborted = served.as_ref().is_err_and(|error| error.kind() == io::ErrorKind::ConnectionAborted);
         if is_aborted && self.place.device.is_some_and(|device| matches!(mount_line(device), Ok(None))) {
             served = Ok(());
@@ -208,7 +207,7 @@ impl Mounted {
 }
 
 impl Stopper {
-    /// From now on nothing can be opened there (`ESHUTDOWN`); what is open goes on.
+    /// Refuses new opens there (`ESHUTDOWN`); open files continue to work.
     pub fn refuse(&self) {
         self.served.upgrade().iter().for_each(|served| served.stop());
     }
@@ -218,11 +217,11 @@ impl Stopper {
         self.served.upgrade().is_none_or(|served| served.is_idle())
     }
 
-    /// Takes it out of the tree of names, and has [`Mounted::serve`] return, also if that fails. What is still open is
-    /// served as long as this process lives.
+    /// Removes the mount from the tree of names, and makes [`Mounted::serve`] return, even if that fails. Open files
+    /// are served as long as this process lives.
     pub fn detach(&self) -> io::Result<()> {
         let done = unmount(&self.place, UnmountFlags::DETACH);
-        // It may have ended by itself.
+        // The session may already have ended.
         let _ = self.ended.send(Ok(()));
         done
     }
@@ -250,10 +249,10 @@ fn unmount(Place { mountpoint, device }: &Place, flags: UnmountFlags) -> io::Res
     }
 }
 
-/// Has the kernel forget files whenever too many are held, as long as there is a tree. The kernel waits for look-ups in
-/// the same directory before it does so, so no thread that answers them may wait for this, and each directory is waited
-/// for by a thread of its own. A few of them at a time: the kernel is asked more by many threads no faster, and they
-/// take the processors from those who look files up meanwhile.
+/// Makes the kernel forget files whenever too many are held, as long as there is a tree. The kernel first waits for
+/// look-ups in the same directory, so no thread that answers them may wait for this, and each directory has a separate
+/// thread. Only a few run at a time: more threads do not make the kernel faster, and they take processor time from
+/// look-ups.
 fn thin(tree: &Weak<Tree>, crowded: &Receiver<()>, workers: &Workers, notifier: &Notifier) {
     while crowded.recv().is_ok() {
         let oldest = tree.upgrade().map_or(Vec::new(), |tree| tree.oldest());
@@ -271,17 +270,17 @@ fn thin(tree: &Weak<Tree>, crowded: &Receiver<()>, workers: &Workers, notifier: 
             let (notifier, end) = (notifier.clone(), end.clone());
             workers.run_in(room, move || {
                 for name in names {
-                    // What it has forgotten already is as well.
+                    // An entry that the kernel has already forgotten is fine, too.
                     let _ = notifier.inval_entry(INodeNo(parent), &name);
                 }
-                // Nobody listens any more if this has hung.
+                // The receiver is gone if this has hung.
                 let _ = end.send(());
             });
         }
     }
 }
 
-/// Stands for a device in [`thin`], where the kernel is waited for.
+/// Represents a device in [`thin`], which waits for the kernel.
 const THINNING: u64 = u64::MAX;
 
 /// Directories that the kernel is asked about at a time.

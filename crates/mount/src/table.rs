@@ -1,4 +1,4 @@
-//! What is mounted where: the kernel's table of mounts (proc(5), mountinfo), and devices of paths.
+//! The kernel's table of mounts (proc(5), mountinfo), and devices of paths.
 
 use std::ffi::OsString;
 use std::fs;
@@ -17,7 +17,7 @@ pub fn device_at(path: &Path) -> io::Result<Device> {
     Ok((about.stx_dev_major, about.stx_dev_minor))
 }
 
-/// What the table of mounts says of this device, if it is mounted.
+/// The line of this device in the table of mounts, if it is mounted.
 pub fn mount_line((major, minor): Device) -> io::Result<Option<String>> {
     let device = format!("{major}:{minor}");
     let table = fs::read_to_string("/proc/self/mountinfo")?;

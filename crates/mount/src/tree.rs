@@ -1,8 +1,8 @@
 //! The served directory: every call of a file system, on the source's files, with data going through the cache.
 //!
-//! What makes, opens, changes or removes something is done with the rights of who asks (`credentials.rs`). Names and
-//! attributes are looked at with those of this process: the kernel keeps what it hears for all users, and decides
-//! itself who may see them.
+//! Calls that create, open, change or remove something use the caller's credentials (`credentials.rs`). Names and
+//! attributes are read with those of this process: the kernel keeps the answers for all users, and decides itself which
+//! users may see them.
 
 pub(crate) mod kept;
 mod later;
@@ -40,8 +40,8 @@ use crate::served::{Attributes, NewMode};
 use crate::{Mode as Serving, Options, Store};
 
 impl NewMode {
-    /// The mode to ask the source for. What is new in a directory that has an access list for it gets that list, and
-    /// the mask does not count.
+    /// The mode to ask the source for. A new file in a directory with a default access list gets that list, and the
+    /// mask has no effect.
     fn within(self, parent: &Node) -> io::Result<Mode> {
         let has_list = rustix::fs::getxattr(parent.path()?, "system.posix_acl_default", &mut [0; 0]).is_ok();
         Ok(permissions(if has_list { self.mode } else { self.mode & !self.umask }))
@@ -65,8 +65,8 @@ pub(crate) struct Tree {
 
 impl Tree {
     /// Serves `source`; without a cache every read goes to the source.
-    /// Whenever the receiver is told, the kernel is to forget the [`oldest`](Tree::oldest) files. What was kept open is
-    /// closed by the workers.
+    /// Whenever the receiver gets a message, the kernel is to forget the [`oldest`](Tree::oldest) files. Cached open
+    /// files are closed by the workers.
     pub fn new(
         source: &Path,
         cache: Option<Arc<FileCache>>,
@@ -131,7 +131,8 @@ impl Tree {
         Ok((self.with_waiting(&node, stat), left))
     }
 
-    /// Changes attributes with the rights of who asks; a size through the file that is `open` for writing, if one is.
+    /// Changes attributes with the caller's credentials; a size through the file that is `open` for writing, if there
+    /// is one.
     pub fn set_attributes(
         &self,
         number: u64,
@@ -147,7 +148,7 @@ impl Tree {
                 _ => self.set_size(&self.open(number, OFlags::WRONLY.bits(), caller)?.0, size)?,
             }
         }
-        // What is written later must not come behind the times that are set.
+        // A later write-back must not overwrite the times set here.
         self.catch_up(&node);
         self.notice(&node, &node.stat()?);
         let (uid, gid) = (change.uid.map(Uid::from_raw), change.gid.map(Gid::from_raw));
@@ -155,8 +156,8 @@ impl Tree {
         if uid.is_some() || gid.is_some() {
             self.rights.act(caller, chown)?;
         } else if change.is_empty() {
-            // A change of the owner to nobody, which takes the set-user-id bit away, or a write to such a file, which
-            // will do so and may be somebody else's.
+            // A change of the owner to none, which clears the set-user-id bit, or a write to such a file, which will
+            // clear it and may be another user's.
             let _ = self.rights.act(caller, chown);
         }
         if let Some(mode) = change.mode {
@@ -202,7 +203,8 @@ impl Tree {
             (None, false) => source::write_full(open.data.source.as_ref(), data, offset).map(|done| (done, offset)),
         };
         let (done, at) = done?;
-        // A single write may ask for it, too; where the open did, the source has done it, unless it hears of it later.
+        // A single write may ask for it, too; where the open did, the source has synced, unless it receives the data
+        // later.
         let asked = flags & (OFlags::SYNC | OFlags::DSYNC);
         let is_done =
             || Ok::<_, io::Error>(!self.writes_later() && rustix::fs::fcntl_getfl(&open.file)?.contains(asked));
@@ -218,11 +220,11 @@ impl Tree {
     pub fn drop_privileges(&self, open: &OpenFile) -> io::Result<bool> {
         let stat = rustix::fs::fstat(&open.file)?;
         let mode = permissions(stat.st_mode);
-        // What is written with a user's rights the source takes them from itself.
+        // For data written with a user's credentials, the source clears them itself.
         if open.opener.is_some() {
             return Ok(mode.intersects(Mode::SUID | Mode::SGID));
         }
-        // Without the right of its group to run it that bit stands for something else.
+        // Without its group's execute permission, that bit has another meaning.
         let group = if mode.contains(Mode::XGRP) { Mode::SGID } else { Mode::empty() };
         let privileges = mode & (Mode::SUID | group);
         if privileges.is_empty() {
@@ -235,8 +237,8 @@ impl Tree {
         Ok(true)
     }
 
-    /// Has the source do what it does when a file is closed, and tell of it: file systems of networks write back then.
-    /// So does the cache, unless the file is gone with the last close.
+    /// Makes the source do its work at a close, and reports the result: network file systems write back then. So does
+    /// the cache, unless the last close removes the file.
     pub fn flush(&self, open: &OpenFile) -> io::Result<()> {
         if !open.node.is_deleted() {
             self.write_out(open)?;
@@ -321,7 +323,7 @@ impl Tree {
             rustix::fs::getxattr(&path, name, rustix::buffer::spare_capacity(&mut value))?;
             Ok(value)
         };
-        // What the kernel asks for again and again, and everybody may read.
+        // Attributes that the kernel requests repeatedly, and every user may read.
         let is_free = |free: &str| name.as_encoded_bytes().starts_with(free.as_bytes());
         if KERNELS.iter().any(|known| name == *known) {
             self.metadata.value(&node, name, || Ok(get()?))
@@ -346,8 +348,8 @@ impl Tree {
         let path = node.path()?;
         self.notice(&node, &node.stat()?);
         let remove = || rustix::fs::removexattr(&path, name);
-        // The kernel has a file lose its capabilities when somebody changes it, who may not take them away otherwise.
-        // It lets nobody ask for that.
+        // The kernel clears a file's capabilities when a user changes it, who otherwise may not remove them. Users
+        // cannot request that.
         if name == "security.capability" {
             remove()?
         } else {
@@ -384,8 +386,8 @@ impl Tree {
         cache.note(op, self.number(cache, node), app, length, false);
     }
 
-    /// The file lost a name. Its blocks leave the cache with its last name, and its last handle. Where nobody knows
-    /// whether it was the last, what waits to be written counts more.
+    /// The file lost a name. Its blocks leave the cache with its last name and its last handle. If it is unknown
+    /// whether the name was the last, dirty data takes precedence.
     fn lost_name(&self, node: &Node, caller: Caller) {
         let Some(cache) = self.cache() else { return };
         let waits = || node.file.get().is_some_and(|&file| cache.waits(file));
@@ -402,7 +404,7 @@ impl Tree {
         self.files.add(open)
     }
 
-    /// The handle is closed. To let go of what it gives may wait for the source.
+    /// Closes the handle. Dropping the result may wait for the source.
     pub fn release(&self, handle: u64) -> Option<Arc<OpenFile>> {
         let open = self.files.close(handle)?;
         if let (Some(cache), Some(app)) = (self.cache(), open.node.closed())
@@ -413,8 +415,8 @@ impl Tree {
         Some(open)
     }
 
-    /// Its inode will be changed here, and this is what it is like: afterwards nobody could tell whether it was changed
-    /// behind the mount.
+    /// Records the present state of an inode that will be changed here: afterwards a change behind the mount could not
+    /// be distinguished.
     fn notice(&self, node: &Node, stat: &Stat) {
         if self.options.mode == Serving::Steered {
             self.will_be_changed_here(node, stamp(stat));
@@ -424,7 +426,7 @@ impl Tree {
         }
     }
 
-    /// What was just changed here, after it was [noticed](Tree::notice), is no change behind the mount.
+    /// Records that the change just made here, after [`notice`](Tree::notice), is not a change behind the mount.
     fn restamp(&self, node: &Node) {
         self.metadata.changed(node);
         let Ok(stat) = node.stat() else { return };

@@ -42,7 +42,7 @@ pub(crate) fn attributes(number: u64, stat: &Stat) -> FileAttr {
     }
 }
 
-/// Those that stand for a file that does not exist.
+/// The attributes that represent a missing file.
 pub(crate) fn no_attributes() -> FileAttr {
     FileAttr {
         ino: INodeNo(0),

@@ -1,5 +1,5 @@
-//! Has what waits be written, when it has waited for too long and at the end, by threads of its own: files that hang
-//! hold up no others.
+//! Writes dirty data back after its longest wait, and at the end, in separate threads: files that hang do not delay
+//! others.
 
 use std::io;
 use std::sync::mpsc::channel;
@@ -39,15 +39,15 @@ fn start(tree: &Arc<Tree>, workers: &Workers, age: Duration) {
         let tree = Arc::downgrade(tree);
         workers.run_in(room, move || {
             if let Some(tree) = tree.upgrade() {
-                // What fails waits on, and whoever syncs or closes the file is told.
+                // Data that fails stays dirty, and the next sync or close of the file reports the error.
                 contain(&tree, || drop(tree.cache().map(|cache| cache.write_out(file))));
             }
         });
     }
 }
 
-/// Writes all that waits, for `patience` at most, once nobody writes any more. What is left then is
-/// [unsaved](FileCache::unsaved); the last error tells why.
+/// Writes all dirty data, for `patience` at most, once no handle writes. The remaining data is
+/// [unsaved](FileCache::unsaved); the returned error is the last one.
 pub fn write_all(cache: &Arc<FileCache>, patience: Duration) -> io::Result<()> {
     if cache.is_broken() {
         return Ok(());
@@ -57,7 +57,7 @@ pub fn write_all(cache: &Arc<FileCache>, patience: Duration) -> io::Result<()> {
     cache.write_through();
     for file in cache.overdue(Duration::ZERO) {
         let (cache, tell) = (cache.clone(), tell.clone());
-        // Nobody listens any more to one that has hung.
+        // The receiver is gone if this has hung.
         let write = move || drop(tell.send(cache.contain(|| cache.write_out(file))));
         workers.run(Part { device: 0, what: file.into() }, write);
     }

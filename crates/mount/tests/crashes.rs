@@ -1,5 +1,5 @@
-//! What was acknowledged as synced is on the disk whatever ends the machine, and nothing is that nobody has written:
-//! images of the disk after every prefix of what was done to it (`crash/mod.rs`). Through a mount too, which needs
+//! Data acknowledged as synced is on the disk however the machine stops, and the disk has no data that was never
+//! written: images of the disk after every prefix of the calls (`crash/mod.rs`). Through a mount too, which needs
 //! /dev/fuse and root.
 
 #[allow(dead_code, reason = "nothing fails here")]
@@ -174,7 +174,7 @@ fn what_the_cache_has_acknowledged_as_synced_is_there_after_every_end() {
     assert!(images > 50_000, "only {images} images");
 }
 
-/// What was synced, or is told to have been written, is there; of what came later each byte is an old one or a new one.
+/// Data that was synced, or acknowledged as written, is present; each byte written later is an old one or a new one.
 #[test]
 fn so_it_is_where_writes_may_wait() {
     let images: u64 =
@@ -255,7 +255,7 @@ impl Directories<'_> {
         self.open.push((file, inode));
     }
 
-    /// Closes the file that was opened first: what was written to it has reached the source then, unless it is gone.
+    /// Closes the file that was opened first: data written to it has then reached the source, unless the file is gone.
     fn close(&mut self) {
         let (file, inode) = self.open.remove(0);
         let has_name = self.names.iter().any(|names| names.values().any(|&named| named == inode));
@@ -364,7 +364,7 @@ impl Directories<'_> {
                     (one(change.clone(), false), Some(change))
                 })
             }
-            // By one who has not written, too.
+            // A close through a handle without writes, too.
             7 | 8 => {
                 let other = File::open(path).unwrap();
                 self.journal.ask(|| {
@@ -431,7 +431,7 @@ fn what_a_mount_has_acknowledged_as_synced_is_there_after_every_end() {
     assert!(images > 20_000, "only {images} images");
 }
 
-/// Nor is it lost where writes may wait; what was written before a close has reached the source with it.
+/// Write-back does not lose it either; data written before a close has reached the source with the close.
 #[test]
 fn so_has_one_in_which_writes_wait() {
     let mut images = 0;

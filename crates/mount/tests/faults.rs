@@ -1,5 +1,5 @@
-//! Whatever call of the source fails, falters or takes long: no wrong bytes, no hang, no panic, and the error is told
-//! to who asked. The cache alone, and a mount of a file system in memory of which every call may go wrong, names and
+//! Whichever call of the source fails, falters or takes long: no wrong bytes, no hang, no panic, and the caller gets
+//! the error. The cache alone, and a mount of a file system in memory of which every call may fail, those for names and
 //! attributes too (`below/mod.rs`; needs /dev/fuse and root). The seeds are printed.
 
 #[allow(dead_code, reason = "nothing crashes here")]
@@ -168,14 +168,14 @@ fn each_call_that_fails_is_told_to_who_asked_for_it() {
         for error in [EIO, ENOSPC] {
             let check = |call: Call, done: io::Result<()>| {
                 assert!(!faults.waits(), "{mode:?}, {blocks} blocks, {call:?}: it has not failed");
-                // What the kernel has read ahead in vain it asks for once more.
+                // The kernel repeats a read for which its read-ahead failed.
                 let may_succeed = call == Call::Read && mode != Mode::Strict && done.is_ok();
                 assert!(
                     may_succeed || is(&done, error),
                     "{mode:?}, {blocks} blocks, {call:?}: {done:?} is not {error}"
                 );
             };
-            // Without a cache nobody looks what a file is like when it is opened.
+            // Without a cache, an open does not read the file's stamp.
             for (call, act) in acts.into_iter().filter(|(call, _)| blocks > 0 || *call != Call::Stamp) {
                 faults.fail_next(call, error);
                 check(call, act(&at));
@@ -189,7 +189,7 @@ fn each_call_that_fails_is_told_to_who_asked_for_it() {
                 faults.fail_next(Call::Flush, error);
                 close(file)
             };
-            // A program that another test starts has the file, too, until it begins, and may be told in our place.
+            // A program that another test starts has the file, too, until it begins, and may receive the error instead.
             let again = (0..20).map(|_| flush(open(&at).unwrap()));
             let told = [flush(file)].into_iter().chain(again).find(|done| done.is_err());
             check(Call::Flush, told.unwrap_or(Ok(())));
@@ -214,7 +214,7 @@ struct Worker {
     open: Vec<(File, Inode)>,
     random: Random,
     named: u32,
-    /// Nobody else uses the mount.
+    /// True if no other process uses the mount.
     is_alone: bool,
 }
 
@@ -406,7 +406,7 @@ fn read_full(file: &File, buffer: &mut [u8], offset: u64) -> io::Result<usize> {
 fn disturb(seed: u64, options: Options, blocks: u64, workers: u64, one_in: u32) {
     let Some(stacked) = Stacked::new(blocks, options) else { return };
     let ready: Vec<Worker> = (0..workers).map(|number| Worker::new(&stacked, seed, number, workers == 1)).collect();
-    // A write or cut that is told to have failed, but was done, leaves the kernel below with an old size, behind which
+    // A write or cut that is reported as failed, but was performed, leaves the kernel below with an old size, at which
     // it appends. The cache asks for the size before.
     stacked.below.faults().draw_from(seed, one_in, blocks > 0);
     let working: Vec<_> = ready.into_iter().map(|worker| thread::spawn(|| worker.work(250))).collect();

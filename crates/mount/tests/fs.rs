@@ -21,7 +21,7 @@ use rustix::fs::{CWD, FallocateFlags, RawDir, RenameFlags, SeekFrom as Seeking, 
 use support::mounted::{MODES, Mount, can_mount, options};
 use support::pattern;
 
-/// What a file system must be able to do, done through the mount and looked at in the source.
+/// The operations of a file system, performed through the mount and checked in the source.
 fn surface(mount: &Mount) {
     names(mount);
     attributes(mount);
@@ -183,7 +183,7 @@ fn in_strict_mode_every_read_reaches_the_cache() {
     }
     let mut mount = Mount::new("lru", 64, options(Mode::Strict));
     fs::write(mount.source("f"), pattern(1, 16 * 4096)).unwrap();
-    // What has just changed is read anew by each open.
+    // A file that has just changed is read again by each open.
     std::thread::sleep(Duration::from_millis(2100));
     for _ in 0..5 {
         assert_eq!(fs::read(mount.at("f")).unwrap(), pattern(1, 16 * 4096));
@@ -369,7 +369,7 @@ fn a_file_that_others_write_to_does_not_run_with_its_owners_rights_any_more() {
             assert!(other.wait().unwrap().success());
         };
         for before in [0o6777, 0o4777, 0o2767, 0o2777] {
-            // What the kernel does without a mount: not every one leaves the same.
+            // The kernel's behaviour without a mount: kernels differ in the result.
             fs::write(mount.source("beside"), "abc").unwrap();
             fs::set_permissions(mount.source("beside"), Permissions::from_mode(before)).unwrap();
             write_as_other(&mount.source("beside"));
@@ -409,7 +409,7 @@ fn times_before_1970_are_what_was_set() {
     mount.stop();
 }
 
-/// What a listing gives, with the place behind each entry.
+/// The entries of a listing, with the position behind each entry.
 fn listed(directory: &File) -> Vec<(CString, u64)> {
     let mut buffer = Vec::with_capacity(4096);
     let mut entries = RawDir::new(directory, buffer.spare_capacity_mut());
@@ -434,7 +434,7 @@ fn a_directory_is_listed_by_the_places_that_the_source_gives() {
     let entries = listed(&source);
     assert_eq!(entries.len(), 5002);
     assert!(listed(&here) == entries, "names or places differ");
-    // What is removed meanwhile does not move the others.
+    // Entries removed meanwhile do not move the others.
     for number in 0..2000 {
         fs::remove_file(mount.at(&format!("{number:0>100}"))).unwrap();
     }
@@ -501,7 +501,7 @@ fn blocks_leave_with_the_last_name_and_the_last_handle_of_their_file() {
         let before = misses();
         let mut bytes = vec![0; 4 * 4096];
         handle.read_exact_at(&mut bytes, 0).unwrap();
-        assert!(bytes == pattern(1, 4 * 4096) && misses() == before, "{policy}: what is still open is still cached");
+        assert!(bytes == pattern(1, 4 * 4096) && misses() == before, "{policy}: an open file stays cached");
         drop(handle);
         resident(&mount, 12);
         fs::rename(at("new"), at("old")).unwrap();

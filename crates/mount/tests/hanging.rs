@@ -1,4 +1,4 @@
-//! A part of the source hangs: whatever is beside it goes on. Needs /dev/fuse.
+//! One failure domain of the source hangs: the others continue to work. Needs /dev/fuse.
 
 mod support;
 
@@ -33,7 +33,7 @@ const SIZE: u64 = 64 << 10;
 #[derive(Clone, Default)]
 struct Source {
     hangs: Arc<AtomicBool>,
-    /// What was asked and is not answered.
+    /// Unanswered requests.
     hung: Arc<Mutex<Vec<Box<dyn std::any::Any + Send>>>>,
 }
 

@@ -21,8 +21,7 @@ use model::{Subject, exercise, steps};
 use support::memory;
 use support::mounted::{MODES, Mount, can_mount, options};
 
-/// A mount of a directory of its own, for how long it believes what it knows, and what is held where nothing may be
-/// dropped.
+/// A mount of a separate directory, the maximum age of its metadata, and the lock held where nothing may be dropped.
 struct Mounted(Mount, Option<Duration>, Arc<Mutex<()>>);
 
 impl Subject for Mounted {
@@ -122,7 +121,7 @@ fn so_is_one_in_which_writes_wait() {
         for (seed, millis) in (1020..1026).zip([3, 100_000].into_iter().cycle()) {
             println!("{mode:?}, {policy}, seed {seed}");
             let write_back = Some(Duration::from_millis(millis));
-            // Some of them with attributes that are believed.
+            // Some of them with cached attributes.
             let age = (seed % 3 == 0).then_some(Duration::from_millis(50));
             let staleness = age.map_or(Staleness::Open, Staleness::For);
             let options = Options { write_back, staleness, ..options(mode) };
@@ -152,7 +151,7 @@ fn a_mount_that_believes_what_it_knows_is_one_after_that_time() {
     }
 }
 
-/// Whatever is dropped, and whenever: of the files that were told of, with sizes as far as was told.
+/// Pages are dropped anywhere at any time: of the reported files, within the reported sizes.
 #[test]
 fn so_is_one_whose_pages_are_dropped_while_it_is_used() {
     if !can_mount() {
@@ -177,11 +176,11 @@ fn so_is_one_whose_pages_are_dropped_while_it_is_used() {
                 let _turn = may_drop.lock().unwrap();
                 for (&inode, bytes) in &sizes {
                     let first = (turn * 2_654_435_761 + inode) % (bytes / 4096 + 1) * 4096;
-                    // What finds no room is dropped another time.
+                    // A drop that fails is repeated in a later turn.
                     let _ = dropper.drop_bytes(inode, first..first + 8192);
                 }
             }
-            unreachable!("it is told until the mount ends")
+            unreachable!("events arrive until the mount ends")
         });
         let mut mounted = Mounted(mount, None, is_used);
         exercise(&steps(seed, 300), &mut mounted);

@@ -79,7 +79,7 @@ fn a_panic_ends_one_change_and_no_read_and_the_source_is_served_from_then_on() {
                 _ => assert_eq!(done.unwrap_err().raw_os_error(), Some(5), "{name} {mode:?}"),
             }
             assert!(!armed.load(Ordering::SeqCst), "{name} {mode:?} has panicked");
-            // What is changed where nobody is told is seen: nothing is served from the cache.
+            // A change without an event is visible: nothing is served from the cache.
             for seed in 2..5 {
                 fs::write(mount.source("f"), pattern(seed, 100_000)).unwrap();
                 let read = fs::read(mount.at("f")).unwrap();

@@ -1,5 +1,4 @@
-//! What users may do through a mount by root: what they may do in the source, and nothing more. Needs /dev/fuse and
-//! root.
+//! Permissions of users through a mount by root: the same as in the source. Needs /dev/fuse and root.
 
 mod support;
 
@@ -27,7 +26,7 @@ use support::mounted::{MODES, Mount, can_mount, options};
 const USER: u32 = 12345;
 const SHARED: u32 = 777;
 
-/// What may be believed: little, and all.
+/// The least and the greatest use of cached metadata.
 const STALENESS: [Staleness; 2] = [Staleness::Open, Staleness::For(Duration::MAX)];
 
 /// Each mode with each of these.
@@ -35,7 +34,7 @@ fn ways() -> impl Iterator<Item = (Mode, Staleness)> {
     MODES.into_iter().flat_map(|mode| STALENESS.map(|staleness| (mode, staleness)))
 }
 
-/// A mount by root whose source and mountpoint everybody reaches. None where there is no root.
+/// A mount by root whose source and mountpoint every user can reach. `None` without root.
 fn mounted(options: Options) -> Option<Mount> {
     if !can_mount() {
         return None;
@@ -189,7 +188,7 @@ fn racing(mount: &Mount, flags: RenameFlags, make: impl Fn(u64, &Path) -> bool +
 /// How long each race is run, at least.
 const RACE: Duration = Duration::from_secs(3);
 
-/// Whoever may rename a file of root's may not read it, nor have it given.
+/// A user who may rename root's file may neither read it nor become its owner.
 #[test]
 fn a_name_that_is_swapped_while_it_is_opened_gives_nothing_away() {
     for staleness in STALENESS {
@@ -261,7 +260,7 @@ fn what_others_change_runs_with_no_rights_of_its_owner() {
                 assert_eq!(left(path), (0o777, Err(Errno::NODATA)), "{mode:?}: {name}");
             }
         }
-        // Given to nobody by its owner, which takes the bits away as well.
+        // Its owner sets no new owner, which clears the bits as well.
         file(&mount.source("theirs"), "", 0o6777);
         chown(mount.source("theirs"), Some(USER), Some(USER)).unwrap();
         fs::set_permissions(mount.source("theirs"), Permissions::from_mode(0o6777)).unwrap();
@@ -326,7 +325,7 @@ fn access_lists_hold_through_the_mount() {
         ("a user may read", (NAMED_USER, USER, 4), 0),
         ("a group is refused", (NAMED_GROUP, SHARED, 0), 6),
         ("a group is let in", (NAMED_GROUP, SHARED, 6), 0),
-        ("somebody else is let in", (NAMED_USER, USER + 1, 6), 0),
+        ("another user is let in", (NAMED_USER, USER + 1, 6), 0),
     ];
     for (mode, staleness) in ways() {
         let Some(mut mount) = mounted(Options { staleness, ..options(mode) }) else { return };
@@ -358,7 +357,7 @@ fn access_lists_of_directories_hold_and_are_inherited() {
             set_list(&mount.source(name), FILES, &list);
             set_list(&mount.source(name), DIRECTORIES, &access_list(7, (NAMED_GROUP, SHARED, 7), 7, 7, 5));
             as_user(|| {
-                // Once through the mount, and beside it without.
+                // Once through the mount, and once in a directory without it.
                 let [through, beside] = [mount.at(name), mount.source(name)].map(|place| {
                     let number = if place == mount.at(name) { "1" } else { "2" };
                     let [file, below] = ["file", "directory"].map(|kind| place.join(format!("{kind}{number}")));
@@ -473,7 +472,7 @@ fn what_users_write_is_written_with_their_rights() {
     }
 }
 
-/// Nobody runs what waits with rights that the write takes away.
+/// No user can execute a file with unwritten data and privileges that the write clears.
 #[test]
 fn what_runs_with_rights_of_its_owner_is_written_at_once() {
     for mode in MODES {
@@ -520,7 +519,7 @@ fn files_that_only_grow_are_appended_to() {
     mount.stop();
 }
 
-/// A source with these flags of its own, mounted as asked: the flags of the mount, or why there is none.
+/// Mounts a source that has these flags with the given options: the flags of the mount, or the error.
 fn flags_of(source: MountFlags, allow_suid: bool, allow_dev: bool) -> Result<StatVfsMountFlags, String> {
     let folder = TempDir::new().unwrap();
     let place = folder.path().join("source");

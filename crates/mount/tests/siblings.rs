@@ -56,7 +56,7 @@ fn who_opens_the_files_of_a_directory_in_order_has_the_next_ones_read() {
         assert_eq!(asked_keys(&mount.s3.take_asked()).len(), FILES as usize, "{mode:?}");
         let most = mount.s3.take_most_under_way();
         assert!(most >= least, "{mode:?}, {staleness:?}: {most} under way");
-        // What is counted is what was asked for, as if nothing had been read ahead.
+        // The counts are those of the requests, as if nothing had been read ahead.
         let (counts, traffic) = mount.cache.as_ref().unwrap().counts();
         assert_eq!((counts.total.references, counts.total.hits), (3 * FILES, 0), "{mode:?}");
         assert!(traffic.reads_ahead >= FILES - 5 && traffic.errors == 0, "{traffic:?}");

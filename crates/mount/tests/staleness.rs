@@ -22,7 +22,7 @@ use support::pattern;
 
 const FOREVER: Staleness = Staleness::For(Duration::MAX);
 
-/// So long something is believed in tests that wait for its end.
+/// The maximum age in tests that wait until it has passed.
 const SHORT: Duration = Duration::from_millis(300);
 
 fn options(mode: Mode, staleness: Staleness) -> Options {
@@ -52,7 +52,7 @@ fn again(mode: Mode, staleness: Staleness) -> Option<u64> {
     for number in 0..FILES {
         fs::write(stacked.mount.at(&format!("f{number}")), pattern(number as u64, 3000)).unwrap();
     }
-    // What was just written is looked at once more, and so is what was just looked at for the first time.
+    // A file that was just written is checked once more, and so is one that was just read for the first time.
     look(&stacked.mount.at(""));
     let mut calls = None;
     for _ in 0..20 {
@@ -94,7 +94,7 @@ fn what_was_asked_is_not_asked_again() {
     }
 }
 
-/// Waits until nothing is believed any more.
+/// Waits until no cached metadata is valid.
 fn wait() {
     thread::sleep(SHORT + Duration::from_millis(20));
 }
@@ -127,7 +127,7 @@ fn what_was_asked_is_asked_again_after_a_while() {
     }
 }
 
-/// What reads and attributes tell of a change is not forgotten again: an open that comes after it looks.
+/// A change detected by reads and attributes is remembered: a later open asks the source.
 #[test]
 fn a_change_that_is_noticed_is_believed_at_once() {
     if !can_mount() {
@@ -180,7 +180,7 @@ fn what_is_changed_through_the_mount_is_seen_at_once() {
     }
 }
 
-/// A deleted file must not keep its room for as long as it is believed.
+/// A deleted file must not occupy space for the maximum age.
 #[test]
 fn a_file_that_is_deleted_is_not_kept_open() {
     if !can_mount() {

@@ -1,4 +1,4 @@
-//! Objects of a store, mounted. Needs /dev/fuse; the store is a small one of our own, which fails as it is told.
+//! Mounted objects of a store. Needs /dev/fuse; the test has a small store, which fails on request.
 
 mod support;
 
@@ -54,7 +54,7 @@ fn what_is_read_is_what_the_store_has_however_it_fails() {
         s3.put("database", "not below the prefix");
         s3.set_page(2);
         if let Some(fault) = fault {
-            // What is short without a word is no listing, which is told as an error.
+            // A short answer without an error is not a listing, and is reported as an error.
             let mut fault = now_and_then(7, fault);
             s3.fail(move |asked| {
                 fault(asked).filter(|fault| asked.range.is_some() || !matches!(fault, Fault::Short(_)))
@@ -108,13 +108,13 @@ fn bytes_of_two_versions_are_never_mixed() {
         assert!(read == old[..8192]);
         let inode = before.metadata().unwrap().ino();
         mount.s3.put("data/f", new.clone());
-        // What was opened before is the old one, or cannot be had any more.
+        // A file opened before reads as the old version, or fails.
         let mut stale = 0;
         for at in (0..old.len() as u64 - 8192).step_by(65_536) {
             match before.read_exact_at(&mut read, at) {
                 Ok(()) => assert!(read == old[at as usize..][..8192], "{mode:?}: other bytes at {at}"),
                 Err(error) => {
-                    // Of pages that could not be filled the kernel tells that alone.
+                    // For pages that it could not fill, the kernel reports only this error.
                     let expected = if mode == Mode::Fast { [Errno::STALE, Errno::IO] } else { [Errno::STALE; 2] };
                     let errno = Errno::from_io_error(&error).unwrap();
                     assert!(expected.contains(&errno), "{mode:?} {staleness:?} at {at}: {error}");
@@ -123,7 +123,7 @@ fn bytes_of_two_versions_are_never_mixed() {
             }
         }
         assert!(stale > 8, "{mode:?}: only {stale} reads have failed");
-        // What is opened now is the new one, whatever was believed: it was found out.
+        // A file opened now has the new version at any maximum age: the change was detected.
         assert!(fs::read(&path).unwrap() == new, "{mode:?} {staleness:?}");
         assert_ne!(fs::metadata(&path).unwrap().ino(), inode);
         drop(before);
@@ -168,7 +168,7 @@ fn errors_are_told_as_what_they_are() {
         assert_eq!(errno(file.read_at(&mut [0; 5000], 0)), Some(expected), "{fault:?}");
         assert!(begun.elapsed() < Duration::from_millis(2500), "{fault:?}: {:?}", begun.elapsed());
         fail(None);
-        // It was no answer for good.
+        // The error was not cached.
         let mut read = vec![0; 5000];
         file.read_exact_at(&mut read, 0).unwrap();
         assert!(read == pattern(3, 20_000)[..5000]);
@@ -333,7 +333,7 @@ fn a_long_read_has_many_requests_under_way_and_asks_for_nothing_twice() {
         s3.put("data/f", bytes.clone());
         // So late that a busy machine, which takes in less meanwhile, needs as many on their way.
         s3.set_link(Link { latency: Duration::from_millis(300), ..Link::default() });
-        // Room for more on its way than the file has.
+        // A larger budget for reads in flight than the size of the file.
         let mut mount = Mount::new(s3, 65536, options(mode), Limits { requests, ..LIMITS });
         let file = File::open(mount.at("f")).unwrap();
         mount.s3.take_asked();
@@ -346,7 +346,7 @@ fn a_long_read_has_many_requests_under_way_and_asks_for_nothing_twice() {
         let asked: u64 = ranges.iter().map(|(first, last)| last + 1 - first).sum();
         assert_eq!(asked, bytes.len() as u64, "{mode:?}, {requests}: {ranges:?}");
         let (counts, traffic) = mount.cache.as_ref().unwrap().counts();
-        // Whoever had asked for it has missed it, as if nothing had been read ahead.
+        // The readers that requested it have missed, as if nothing had been read ahead.
         assert_eq!((counts.total.references, counts.total.hits), (bytes.len() as u64 / 4096, 0), "{mode:?}");
         assert!(traffic.reads_ahead > 10, "{traffic:?}");
         drop(file);
@@ -364,7 +364,7 @@ fn what_is_read_of_a_few_places_is_not_read_ahead_far() {
     let mut mount = Mount::new(s3, 16384, options(Mode::Strict), LIMITS);
     let file = File::open(mount.at("f")).unwrap();
     let (mut read, mut buffer) = (0, vec![0; 64 << 10]);
-    // Three reads in a row each.
+    // Three consecutive reads each.
     for place in (0..LONG as u64 - (1 << 20)).step_by(2 << 20) {
         for step in 0..3 {
             let at = place + step * (64 << 10);
@@ -379,7 +379,7 @@ fn what_is_read_of_a_few_places_is_not_read_ahead_far() {
     assert!(asked <= read + 12 * (1 << 20), "{asked} bytes for {read}");
 }
 
-/// Reads of so many bytes each at one distance, as of a column of a table: what was asked for, and for how long.
+/// Reads of this many bytes each at one distance, as of a column of a table: the bytes and requests, and the time.
 fn read_apart(places: impl Iterator<Item = u64>, length: usize, bytes: &[u8]) -> (u64, usize, Duration) {
     let s3 = S3::start();
     s3.put("data/f", bytes);
@@ -411,10 +411,10 @@ fn who_reads_at_one_distance_has_the_next_places_read_and_nothing_between() {
     assert!((100..=150).contains(&requests) && asked == requests as u64 * 4096, "{requests} requests, {asked} bytes");
     let (asked, requests, took) = read_apart((0..100).rev().map(|place| place * 200_704), 4096, &bytes);
     assert!(took < Duration::from_millis(1600) && requests == 100, "{took:?}, {requests} requests, {asked} bytes");
-    // Who reads here and there has nothing read.
+    // Random reads cause no read-ahead.
     let (_, requests, _) = read_apart((0..20).map(|place: u64| place * place * 40_960), 4096, &bytes);
     assert_eq!(requests, 20);
-    // What there is no room for is not read only to be dropped.
+    // Data beyond the budget is not read only to be dropped.
     let (_, requests, _) = read_apart((0..62).map(|place| place * 401_408), 1 << 17, &bytes);
     assert!((62..=63).contains(&requests), "{requests} requests");
 }
@@ -493,7 +493,7 @@ fn who_closes_while_much_is_on_its_way_leaves_nothing_behind() {
     let (end, done) = read_on(&file, &bytes, 0);
     assert!(done.is_ok() && end == LONG);
     drop(file);
-    // What was left was found.
+    // The remaining file was found.
     asked_once(&mount.s3.take_asked());
     mount.stop();
 }

@@ -40,7 +40,7 @@ fn what_a_long_object_was_never_becomes_zeros() {
     file.write_all_at(&pattern(2, 13 << 20), 0).unwrap();
     file.set_len(long as u64).unwrap();
     assert!(close(file).is_err() && is_old());
-    // It is as long as it was for who asks, and what it was there is not read as nothing.
+    // It keeps its length for the handle, and its previous content is not read as zeros.
     let mut file = open();
     file.write_all(&[7; 4096]).unwrap();
     assert_eq!(file.metadata().unwrap().len(), long as u64);
@@ -56,7 +56,7 @@ fn what_a_long_object_was_never_becomes_zeros() {
     mount.stop();
 }
 
-/// An open that was refused leaves nothing behind: what the thread does next is what it says then.
+/// A refused open has no later effect: the thread's next open has its own flags.
 #[test]
 fn what_was_replaced_behind_an_open_is_not_mixed_with_the_next() {
     if !can_mount() {
@@ -75,7 +75,7 @@ fn what_was_replaced_behind_an_open_is_not_mixed_with_the_next() {
     mount.stop();
 }
 
-/// Nor does it harm who has written the object and is not done: only who opens it takes it over.
+/// It does not harm a writer that is not done either: only the opener takes the object over.
 #[test]
 fn an_open_that_is_refused_leaves_who_writes_alone() {
     if !can_mount() {
@@ -88,13 +88,13 @@ fn an_open_that_is_refused_leaves_who_writes_alone() {
     file.write_all(b"one ").unwrap();
     file.sync_all().unwrap();
     let read = File::open(mount.at("f")).unwrap();
-    // The kernel looks no name up for who opens it this way.
+    // The kernel looks no name up for such an open.
     let open_again = |file: &File| OpenOptions::new().append(true).open(format!("/proc/self/fd/{}", file.as_raw_fd()));
     assert_eq!(errno(open_again(&read)), Some(Errno::STALE));
     file.write_all(b"two").unwrap();
     close(file).unwrap();
     assert_eq!(object(&mount.s3, "data/f").unwrap(), b"one two");
-    // What the thread looks up then is another file.
+    // The thread's next look-up is for another file.
     ["data/g", "data/fresh"].into_iter().for_each(|name| mount.s3.put(name, "old"));
     let other = File::open(mount.at("g")).unwrap();
     mount.s3.put("data/g", "new");
@@ -104,7 +104,7 @@ fn an_open_that_is_refused_leaves_who_writes_alone() {
     mount.stop();
 }
 
-/// Who is killed has not said that what it wrote is all; who ends has.
+/// A writer that is killed does not complete its object; one that ends does.
 #[test]
 fn what_a_killed_program_has_written_replaces_nothing() {
     if !can_mount() {
@@ -189,7 +189,7 @@ fn what_was_sent_can_be_cut_to_nothing_and_written_anew() {
     mount.stop();
 }
 
-/// Who appends to what is not believed to be there has it looked up once more, and opens what is.
+/// An append to an object that is cached as missing makes the kernel look it up again, and opens it.
 #[test]
 fn what_another_program_has_just_made_is_appended_to() {
     if !can_mount() {

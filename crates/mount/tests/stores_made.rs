@@ -1,5 +1,4 @@
-//! What is known of names of a store that are changed through a mount. Needs /dev/fuse; the store is a small one of our
-//! own.
+//! Cached names of a store that are changed through a mount. Needs /dev/fuse; the test has a small store.
 
 mod support;
 
@@ -44,7 +43,7 @@ fn run(program: &str, arguments: &[&Path]) {
     assert!(done.status.success(), "{program}: {}", String::from_utf8_lossy(&done.stderr));
 }
 
-/// Many small files cost a request each, and few beside that.
+/// Many small files cost a request each, and few requests more.
 #[test]
 fn who_makes_many_files_asks_for_none_of_them() {
     if !can_mount() {
@@ -69,7 +68,7 @@ fn who_makes_many_files_asks_for_none_of_them() {
         let begun = Instant::now();
         run("cp", &[&from.path().join("tree"), &mount.at("new")]);
         let asked = mount.s3.take_asked();
-        // With `open` what is known of names is believed for a second.
+        // With `open`, cached names are valid for a second.
         let least = 2 + begun.elapsed().as_secs() as usize;
         assert_eq!(count(&asked, |asked| asked.method == "PUT"), 60);
         assert!(asked.len() - 60 <= 4 * least, "{staleness:?}: {} beside 60, {least}", asked.len() - 60);
@@ -81,7 +80,7 @@ fn who_makes_many_files_asks_for_none_of_them() {
             assert!(puts == 30 && asked.len() - puts <= 6, "{} beside {puts}", asked.len() - puts);
             assert_eq!(names("there").len(), 50);
         }
-        // What is known is what is there, and is opened without a question where that is believed.
+        // The cached names are the real ones, and are opened without a request where the maximum age allows it.
         run("diff", &[&from.path().join("tree"), &mount.at("new")]);
         if staleness == LONG {
             assert_eq!(count(&mount.s3.take_asked(), |asked| asked.method == "HEAD"), 0);
@@ -96,7 +95,7 @@ fn who_makes_many_files_asks_for_none_of_them() {
         }
         assert!(fs::read(mount.at("new/d1/moved")).unwrap() == pattern(4, 3000));
         assert_eq!((names("new/d0").len(), names("new/d1").len()), (28, 31));
-        // What another one has made meanwhile is not replaced by who wants it to be new.
+        // A file that another client has created meanwhile is not replaced by an exclusive create.
         mount.s3.put("data/new/d0/x", "another's");
         let made = write(&mount.at("new/d0/x"), b"mine", OpenOptions::new().create_new(true));
         assert_eq!(errno(made), Some(Errno::EXIST), "{staleness:?}");
@@ -110,7 +109,7 @@ fn who_makes_many_files_asks_for_none_of_them() {
     }
 }
 
-/// What has come into a directory that was not made here is seen as soon as it was before.
+/// A file that appears in a directory that was not created here is visible as soon as before.
 #[test]
 fn names_that_come_are_seen_in_time() {
     if !can_mount() {
@@ -166,14 +165,14 @@ fn what_was_moved_or_replaced_can_be_written_at_once() {
         assert_eq!(fs::read(at("d")).unwrap(), b"two three", "{staleness:?}");
         let keys: Vec<_> = mount.s3.objects().into_iter().map(|(key, _)| key).collect();
         assert_eq!(keys, ["data/d", "data/other"]);
-        // By another one, behind the mount: nobody has looked for it since.
+        // By another client, behind the mount: the name was not looked up since.
         fs::metadata(at("d")).unwrap();
         mount.s3.put("data/d", "another's");
         if staleness == Staleness::Open {
             append("d", b", and ours").unwrap();
             assert_eq!(object(&mount.s3, "data/d").unwrap(), b"another's, and ours");
         }
-        // What is looked up next is what it is.
+        // The next look-up returns the new state.
         fs::rename(at("d"), at("f")).unwrap();
         append("f", b"").unwrap();
         assert_eq!(fs::metadata(at("other")).unwrap().len(), 5);
@@ -203,7 +202,7 @@ fn others_may_read_if_they_are_let_in_and_never_write() {
     }
 }
 
-/// An answer that was under way while a new version was completed tells of the old one.
+/// An answer that was under way while a new version was completed describes the old one.
 #[test]
 fn what_the_store_has_said_before_a_change_is_not_believed_after_it() {
     if !can_mount() {
@@ -244,7 +243,7 @@ fn a_directory_that_was_gone_comes_back_with_what_is_written_into_it() {
     let held = File::open(mount.at("d/e")).unwrap();
     mount.s3.remove("data/d/e/f");
     mount.s3.put("data/other", "o");
-    // The listing does not tell of it any more, and is believed for long.
+    // The listing no longer has it, and is valid for long.
     assert_eq!(fs::read_dir(mount.at("")).unwrap().count(), 1);
     let flags = rustix::fs::OFlags::CREATE | rustix::fs::OFlags::WRONLY;
     let new = rustix::fs::openat(&held, "g", flags, rustix::fs::Mode::RUSR).unwrap();

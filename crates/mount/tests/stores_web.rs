@@ -1,5 +1,4 @@
-//! Files of a web server that speaks WebDAV, mounted. Needs /dev/fuse; the server is a small one of our own, which
-//! fails as it is told.
+//! Mounted files of a web server with WebDAV. Needs /dev/fuse; the test has a small server, which fails on request.
 
 mod support;
 
@@ -93,7 +92,7 @@ fn bytes_of_two_versions_are_never_mixed() {
                 }
             }
             assert!(stale > 8, "{tags:?}: only {stale} reads have failed");
-            assert!(fs::read(&path).unwrap() == new, "{tags:?}: what is opened now is the new one");
+            assert!(fs::read(&path).unwrap() == new, "{tags:?}: an open returns the new version");
             drop(before);
             mount.stop();
         }
@@ -135,9 +134,9 @@ fn errors_are_told_as_what_they_are() {
         assert_eq!(errno(list()), Some(expected), "{fault:?}");
         assert!(begun.elapsed() < limits.timeout, "{fault:?}: {:?}", begun.elapsed());
         mount.s3.fail(|_| None);
-        assert_eq!(list().unwrap(), 1, "it was no answer for good");
+        assert_eq!(list().unwrap(), 1, "the error was cached");
     }
-    // Against the order of the listing: who opens files in that order has the next ones read beforehand.
+    // Against the order of the listing: a user that opens files in that order has the next ones read ahead.
     for (name, fault, expected) in [
         ("j", Fault::Short(100), Errno::IO),
         ("i", Fault::Cut(100), Errno::IO),

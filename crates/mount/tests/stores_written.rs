@@ -1,5 +1,4 @@
-//! Objects of a store, written through a mount. Needs /dev/fuse; the store is a small one of our own, which fails as it
-//! is told.
+//! Objects of a store, written through a mount. Needs /dev/fuse; the test has a small store, which fails on request.
 
 mod support;
 
@@ -45,7 +44,7 @@ fn what_is_copied_there_is_what_the_store_has() {
         // Whole for all others as long as it is not closed.
         run("cp", [source.as_path(), &mount.at("new")]);
         if length == 0 {
-            // Who has closed it has written nothing: it is complete when it is looked at, or soon.
+            // The process that closed it has written nothing: the object is complete at the next look-up, or soon.
             assert_eq!(fs::read(mount.at("new")).unwrap(), b"");
         }
         assert!(object(&mount.s3, "data/new") == Some(bytes.clone()), "{length}");
@@ -117,7 +116,7 @@ fn what_was_overwritten_is_seen_at_once_and_by_nobody_before() {
 
 const SECOND: Duration = Duration::from_secs(1);
 
-/// What was written is what the cache has of the new version, as of a file of a directory.
+/// The written blocks become the cached data of the new version, as with a file of a directory.
 #[test]
 fn what_was_written_is_in_the_cache() {
     if !can_mount() {
@@ -178,7 +177,7 @@ fn what_fails_for_good_is_told_and_the_old_object_stays() {
             let written = file.write_all(&pattern(1, length));
             let synced = file.sync_all();
             let closed = close(file);
-            // Once a part has failed whatever comes next is told.
+            // Once a part has failed, every later call reports the error.
             let told = [errno(written), errno(synced), errno(closed)];
             assert!(told[1..] == [Some(expected); 2], "{fault:?} {length}: {told:?}");
             assert!(fs::read(mount.at("f")).unwrap() == b"the old one");
@@ -222,7 +221,7 @@ fn one_writes_an_object_at_a_time() {
         assert_eq!(errno(File::create(&path)), Some(Errno::BUSY), "{name}");
         assert_eq!(errno(OpenOptions::new().append(true).open(&path)), Some(Errno::BUSY), "{name}");
         assert_eq!(errno(fs::rename(&path, mount.at("other"))), Some(Errno::BUSY), "{name}");
-        // What is complete can be read, and written by the next one.
+        // A complete object can be read, and the next handle can write it.
         first.sync_all().unwrap();
         assert_eq!(fs::read(&path).unwrap(), b"first");
         first.write_all(b", and more").unwrap();
@@ -288,7 +287,7 @@ fn what_is_in_memory_is_written_in_any_order_and_the_rest_in_one() {
         let mut file = anew();
         file.write_all(&bytes).unwrap();
         assert_eq!(errno(file.set_len(77)), Some(Errno::OPNOTSUPP));
-        // What was sent nobody has any more, but for the kernel.
+        // Sent data is cached only by the kernel.
         let is_read = file.read_exact_at(&mut read, 0).is_ok();
         assert!(!is_read || (mode == Mode::Fast && read == bytes[..10]), "{mode:?}");
         file.write_all_at(b"0123456789", 2 * PART as u64).unwrap();
@@ -348,7 +347,7 @@ fn shells_write_as_they_do_elsewhere() {
     mount.stop();
 }
 
-/// One writes and another one syncs at the same time: who reads finds what the store has had, not what comes next.
+/// One thread writes while another one syncs: a reader finds the store's version, not the next one.
 #[test]
 fn what_is_written_during_a_sync_is_part_of_the_next_version() {
     if !can_mount() {
@@ -416,7 +415,7 @@ fn what_cannot_be_done_is_refused() {
     let about = |stat: &fs::Metadata| (stat.mode(), stat.uid(), stat.gid(), stat.mtime());
     assert_eq!(about(&after), about(&before));
     assert_eq!(after.mode() & 0o777, 0o644);
-    // One that is removed right after it was closed is gone, though its last close may be told later.
+    // An object that is removed right after its close is gone, though the kernel may report the last close later.
     mount.s3.fail(|asked| (asked.method == "PUT").then_some(Fault::Late(Duration::from_millis(20))));
     for _ in 0..50 {
         drop(OpenOptions::new().write(true).create_new(true).open(at("lock")).unwrap());
@@ -534,7 +533,7 @@ fn unmounting_waits_for_what_is_sent_and_no_longer_than_was_said() {
             let told = ended.unwrap_err().to_string();
             assert!(told.starts_with("what was written to f was not sent to the store in time"), "{told}");
         }
-        // It is told when the store has answered, though nobody looks at the mount any more.
+        // The error arrives when the store has answered, though the mount is already gone.
         let _ = closing.join().unwrap();
     }
 }

@@ -1,5 +1,5 @@
-//! A mount in which writes wait: what is in the source when, and who hears that it cannot be. Needs /dev/fuse, and root
-//! where calls fail.
+//! A mount with write-back: when data reaches the source, and which caller gets the error if it cannot. Needs
+//! /dev/fuse, and root where calls fail.
 
 #[allow(dead_code, reason = "a part is enough here")]
 mod below;
@@ -26,7 +26,7 @@ use support::pattern;
 /// Nothing is written for having waited.
 const LONG: Duration = Duration::from_secs(3600);
 
-/// Whoever starts a program has it close what is open here, which writes: no two tests at a time.
+/// A test that starts a program closes the open files in it, which writes: no two tests at a time.
 static ALONE: Mutex<()> = Mutex::new(());
 
 fn alone() -> MutexGuard<'static, ()> {
@@ -54,7 +54,7 @@ impl Mount {
         File::options().read(true).write(true).create(true).truncate(true).open(self.at("f")).unwrap()
     }
 
-    /// What the source holds.
+    /// The content of the source.
     fn there(&self) -> Vec<u8> {
         fs::read(self.source("f")).unwrap()
     }
@@ -119,7 +119,7 @@ fn a_close_writes_and_times_that_are_set_stay() {
         for path in [mount.at("f"), mount.source("f")] {
             assert_eq!(fs::metadata(path).unwrap().modified().unwrap(), then);
         }
-        // A change of data is a change of its time, whoever asks for it first.
+        // A change of data is a change of its time, whichever handle asks for it first.
         let file = File::options().write(true).open(mount.at("f")).unwrap();
         file.write_all_at(&[1], 0).unwrap();
         assert!(fs::metadata(mount.at("f")).unwrap().modified().unwrap() > then);
@@ -157,7 +157,7 @@ fn what_is_appended_mapped_cut_or_renamed_is_what_it_is_anywhere() {
     }
 }
 
-/// What a file replaces is gone, so that what waits of the file must be there.
+/// A rename removes the replaced file, so the dirty data of the new one must be written before.
 #[test]
 fn a_rename_writes_first() {
     let _alone = alone();
@@ -249,7 +249,7 @@ fn what_has_waited_for_long_enough_is_written() {
     mount.stop();
 }
 
-/// Each who syncs or closes hears of it as long as it is so, and it is there afterwards.
+/// Each sync or close gets the error until the data is written, and the data is there afterwards.
 #[test]
 fn what_cannot_be_written_is_told_by_writes_syncs_and_closes() {
     let _alone = alone();
@@ -293,7 +293,7 @@ fn what_cannot_be_written_is_not_executed() {
         let file = File::create_new(&at).unwrap();
         file.write_all_at(&[&b"#!/bin/true\n"[..], &[0; 9000]].concat(), 0).unwrap();
         file.sync_all().unwrap();
-        // What is read to begin with is there.
+        // Data read first is present.
         file.write_all_at(&[1; 10], 8192).unwrap();
         faults.fail_each(Call::Write, ENOSPC);
         assert_eq!(close(file).unwrap_err().raw_os_error(), Some(ENOSPC));

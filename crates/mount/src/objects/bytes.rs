@@ -36,8 +36,8 @@ pub(super) fn stamp(store: &Store, path: &str, object: &Object) -> Stamp {
     if object.names_bytes() {
         return stamp.of_file(Identity::Lasting(key));
     }
-    // The version is a time, of seconds, in one of which there may be two. It is the store's, and nobody knows how far
-    // from it the clock of this machine is: what is kept by it is not kept for good.
+    // The version is a time in seconds, and one second may have two versions. It is the store's time, and its distance
+    // from this machine's clock is unknown: data cached under such a version is not stored for a later mount.
     let age = object.modified().elapsed().unwrap_or_default();
     Stamp { is_fresh: age < SETTLED, ..stamp.of_file(Identity::Passing(key)) }
 }
@@ -59,7 +59,7 @@ impl Source for Bytes {
         Ok(bytes.len())
     }
 
-    /// Some are left to others than who reads one object in order.
+    /// Some permits are left to readers other than one that reads an object in order.
     fn reads_at_once(&self) -> usize {
         (self.store.requests() * 3 / 4).max(1)
     }

@@ -1,8 +1,8 @@
-//! What changes a store: objects are written whole, deleted and copied; directories are only names.
+//! Changes of a store: objects are written whole, deleted and copied; directories are only names.
 //!
-//! Who writes to an object has a node of its own, and others keep the one of the version that the store has. So an open
-//! for writing makes that node and has the kernel look the name up once more (`ESTALE`), which leads this thread there
-//! and no other one.
+//! A thread that writes to an object has a separate node, and other threads keep the one of the version that the store
+//! has. So an open for writing creates that node and has the kernel look the name up once more (`ESTALE`), which leads
+//! this thread to the new node and no other thread.
 
 use std::ffi::OsStr;
 use std::io;
@@ -40,7 +40,7 @@ const PATIENCE: Duration = Duration::from_secs(120);
 const LEAST: Duration = Duration::from_secs(2);
 
 impl Objects {
-    /// What is being written, if anything may be.
+    /// The objects being written, if writing is allowed.
     fn writes(&self) -> io::Result<&Writes> {
         self.writes.as_ref().ok_or_else(|| Errno::ROFS.into())
     }
@@ -59,13 +59,13 @@ impl Objects {
         Found { number: node.number, stat, named: Duration::ZERO, left: Duration::ZERO }
     }
 
-    /// What is being written by this name, for a thread that is to see it.
+    /// The object being written under this name, for a thread that may see it.
     pub(super) fn written(&self, path: &str, caller: Caller) -> Option<Found> {
         let written = self.writes.as_ref()?.seen(path, caller.pid)?;
         Some(self.passing(&written.node))
     }
 
-    /// True if the name stands for what is being written, or will soon.
+    /// True if the name refers to an object being written, or will soon.
     pub(super) fn is_written(&self, path: &str) -> bool {
         self.writes.as_ref().is_some_and(|writes| writes.find(path).is_some())
     }
@@ -91,7 +91,7 @@ impl Objects {
         Ok(written)
     }
 
-    /// Whoever wants to have an object needs what others have written of it: it must be complete, or closed.
+    /// Completes what other handles have written of an object before it is used: it must be complete, or closed.
     fn settle(&self, path: &str) -> io::Result<()> {
         match self.writes()?.pending(path) {
             Some(written) if written.is_left() => self.finish(&written),
@@ -120,8 +120,8 @@ impl Objects {
         Ok((found, self.hold(written)))
     }
 
-    /// What the kernel believes not to be there may have come meanwhile, and is not to be replaced: then it is to look
-    /// the name up anew, for the thread to write it.
+    /// An object that the kernel assumes to be missing may have been created meanwhile, and must not be replaced: then
+    /// the kernel has to look the name up again, for the thread to write it.
     fn check_is_missing(&self, path: &str, caller: Caller) -> io::Result<()> {
         match self.store.check_is_missing(path) {
             Err(StoreError::Exists) => {
@@ -145,12 +145,12 @@ impl Objects {
             What::Object(object) => object,
             What::Written(_) => return Err(self.no_version(node)),
         };
-        // What was moved is known to the kernel as what it was.
+        // The kernel still knows a moved object by its previous name.
         let is_other = node.is_gone() || self.names.has_changed(&node.path, node.asked());
         let is_same = if is_other { Err(Errno::STALE.into()) } else { Ok(()) };
         match is_same.and_then(|()| if keeps { self.check_is_same(node) } else { Ok(()) }) {
             Ok(()) => drop(self.begin(&node.path, Some(object.clone()), (keeps, false), (caller, Some(caller.pid)))?),
-            // The kernel looks up only once more what the name stands for: it is that which is to be written.
+            // The kernel repeats the look-up only once: the name then refers to the object to be written.
             Err(error) if Errno::from_io_error(&error) == Some(Errno::STALE) => {
                 writes.expect(caller.pid, Expected::new(&node.path, is_other, keeps));
             }
@@ -183,7 +183,8 @@ impl Objects {
         Ok(self.passing(&written.node))
     }
 
-    /// Why what is being written cannot be opened: it is no version yet. Once it is the name stands for that.
+    /// Why an object being written cannot be opened: it is not a version yet. Once it is, the name refers to that
+    /// version.
     pub(super) fn no_version(&self, node: &Node) -> io::Error {
         self.settle(&node.path).err().unwrap_or_else(|| Errno::STALE.into())
     }
@@ -204,7 +205,7 @@ impl Objects {
         *file.get_or_insert_with(|| cache.file(&self.shown(written.path()), Kind::Datafile))
     }
 
-    /// What is being written through a handle.
+    /// The object being written through a handle.
     fn held(&self, handle: u64) -> io::Result<Arc<Written>> {
         self.files.look(handle, |open| open.written.clone())?.ok_or_else(|| Errno::BADF.into())
     }
@@ -276,7 +277,7 @@ impl Objects {
         (self.attributes(node), left)
     }
 
-    /// An object that nobody has open is to be so long. Then it is another version, which the kernel has to look up.
+    /// Sets the size of an object that is not open. The result is another version, which the kernel has to look up.
     fn cut(&self, node: &Node, object: &Object, size: u64, caller: Caller) -> io::Result<()> {
         self.check_is_same(node)?;
         if size == object.size() {
@@ -294,8 +295,8 @@ impl Objects {
         self.publish(written, Written::finish)
     }
 
-    /// Has `finish` have the store have all that was written. If there then is a new version, the name stands for that,
-    /// what was written is what the cache has of it, and nothing is kept of the version before.
+    /// Runs `finish`, then publishes the new version: the name refers to it, the written blocks become the cached data
+    /// of it, and nothing of the previous version stays cached.
     fn publish(
         &self,
         written: &Written,
@@ -329,7 +330,7 @@ impl Objects {
         // It may have been this version before, and another one meanwhile.
         self.nodes.find(path, object).into_iter().for_each(|node| node.ask(Instant::now()));
         let Some(writes) = &self.writes else { return };
-        // Names tell of a directory before it is none any more that was made here.
+        // The names must know of a directory before the set of created directories drops it.
         let mut directory = parent_of(path);
         while !directory.is_empty() {
             self.names.stored(directory, writes.has_made(directory));
@@ -338,7 +339,7 @@ impl Objects {
         writes.stored(path);
     }
 
-    /// The store does not have a version any more. Who has it open may go on with what is cached of it.
+    /// The store has deleted a version. Handles that have it open may continue with its cached data.
     fn gone(&self, path: &str, object: &Object, app: u32) {
         if let Some(node) = self.nodes.find(path, object) {
             node.go();
@@ -350,8 +351,8 @@ impl Objects {
         }
     }
 
-    /// A handle is closed by one of those who have it. Where that is who has opened it all that was written is to be
-    /// complete; a program that it has started may go on writing when it has not written anything itself.
+    /// One of the processes that have the handle closes it. If it is the one that opened it, all written data is
+    /// completed; a child process may go on writing if the opener has not written anything itself.
     pub(super) fn flush_file(&self, handle: u64, caller: Caller) -> io::Result<()> {
         let Ok(written) = self.held(handle) else { return Ok(()) };
         if process(caller.pid).unwrap_or(caller.pid) != written.opener {
@@ -387,13 +388,13 @@ impl Objects {
         let closing = BeingClosed::new(self, written);
         Box::new(move || {
             let BeingClosed { objects, written } = &closing;
-            // Nobody hears of errors any more.
+            // The last close cannot report errors.
             let _ = objects.publish(written, Written::finish_last);
             objects.drop_written(written);
         })
     }
 
-    /// Nobody writes to it any more: what is not complete is given up.
+    /// No handle writes to it any longer: incomplete data is given up.
     fn drop_written(&self, written: &Arc<Written>) {
         let is_lost = written.is_pending();
         written.give_up();
@@ -407,7 +408,7 @@ impl Objects {
         }
     }
 
-    /// Makes an empty object, and nothing else that is no directory.
+    /// Creates an empty object; refuses every other kind but directories.
     pub(super) fn make_object(&self, parent: u64, name: &OsStr, mode: u32, caller: Caller) -> io::Result<Found> {
         self.writes()?;
         if FileType::from_raw_mode(mode as RawMode) != FileType::RegularFile {
@@ -438,7 +439,7 @@ impl Objects {
         let writes = self.writes()?;
         let path = self.path_in(parent, name)?;
         let written = writes.find(&path);
-        // What is being closed is complete before this, or never.
+        // An object being closed is complete before this, or never.
         let held = written.as_ref().map(|written| written.hold());
         let is_new = written.as_ref().is_some_and(|written| written.is_pending() && written.replaced().is_none());
         let object = match self.find(&path)?.0 {
@@ -469,7 +470,7 @@ impl Objects {
         if !page.directories.is_empty() || !page.objects.is_empty() {
             return Err(Errno::NOTEMPTY.into());
         }
-        // An object stands for it whose key ends with a slash, and the library cannot name it.
+        // An object whose key ends with a slash marks the directory, and the library cannot name it.
         if page.is_there {
             return Err(Errno::OPNOTSUPP.into());
         }
@@ -497,7 +498,7 @@ impl Objects {
         let _moving = writes.begin_move([&from, &to])?;
         for path in [&from, &to] {
             self.settle(path)?;
-            // Whoever was about to write has begun by now, or is refused.
+            // A handle that was about to write has begun by now, or is refused.
             if let Some(written) = writes.find(path) {
                 let _held = written.hold();
                 if written.is_pending() {
@@ -552,7 +553,7 @@ impl Objects {
             let (written, tell) = (written.clone(), tell.clone());
             thread::spawn(move || {
                 written.give_up();
-                // Nobody may wait for it any more.
+                // The receiver may have stopped waiting.
                 let _ = tell.send(());
             });
         }
@@ -563,7 +564,7 @@ impl Objects {
         let (Some(one), count) = (closing.first(), closing.len()) else { return Ok(()) };
         let what = if count == 1 { one.clone() } else { format!("{one} and {} other objects", count - 1) };
         Err(io::Error::other(format!(
-            "what was written to {what} was not sent to the store in time: there may be what was there before"
+            "what was written to {what} was not sent to the store in time: the store may still have the previous version"
         )))
     }
 }

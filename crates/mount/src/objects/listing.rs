@@ -33,10 +33,10 @@ const MOST: u64 = 512 << 20;
 /// Parts after each other that may tell nothing new: a store that hides deleted objects may have to skip many.
 const IDLE: u32 = 100;
 
-/// Bytes of an entry beside its name and what the store tells of it.
+/// Bytes of an entry beyond its name and the metadata from the store.
 const ENTRY: u64 = 200;
 
-/// The inode of an entry that nobody has looked up yet, as the kernel has it.
+/// The inode of an entry that was never looked up, as the kernel has it.
 const UNKNOWN: u64 = 0xffff_ffff;
 
 impl Listing {
@@ -59,7 +59,7 @@ impl Listing {
         self.bytes
     }
 
-    /// A name stands for this now: nothing, a directory or an object.
+    /// Sets what a name refers to now: nothing, a directory or an object.
     pub fn set(&mut self, name: &str, known: Option<Option<Object>>) -> io::Result<()> {
         let told = |object: &Option<Object>| object.as_ref().map_or(0, Object::told);
         match (self.place(name), known) {
@@ -95,7 +95,7 @@ impl Listing {
         self.places.get(name).map(|&place| &self.entries[place].1)
     }
 
-    /// Where a name stands in it.
+    /// The position of a name in it.
     pub fn place(&self, name: &str) -> Option<usize> {
         self.places.get(name).copied()
     }
@@ -134,7 +134,7 @@ struct State {
     next: Next,
     /// Names behind it that the store does not know, once all of it is there: whether they are directories.
     others: Option<Vec<(String, bool)>>,
-    /// Somebody has read of it.
+    /// True after a read of it.
     is_read: bool,
 }
 
@@ -153,7 +153,7 @@ impl State {
         State { listing, next, others: None, is_read: false }
     }
 
-    /// All that the store has is there: what it does not know comes behind that.
+    /// The store's entries are complete: entries that only the mount has follow them.
     fn end(&mut self, writes: Option<&Writes>, path: &str) {
         let mut others = writes.map_or(Vec::new(), |writes| writes.listed(path));
         others.retain(|(name, _)| self.listing.find(name).is_none());
@@ -242,7 +242,7 @@ impl OpenDirectory {
                 state.end(writes, &self.node.path);
                 continue;
             }
-            // One call asks for no more than it must: whoever waits for it cannot be ended meanwhile.
+            // One call requests no more than it must: its caller cannot be interrupted meanwhile.
             if at > place {
                 return Ok(());
             }

@@ -1,16 +1,16 @@
-//! Names: what is known of them, and what the store is asked for.
+//! Names: their cached state, and the requests to the store.
 //!
-//! A listing tells all that a look-up wants to know, and is one request for up to a thousand names. So what was listed
-//! lately, not longer ago than names may be old, answers look-ups; what was not is asked for: first whether there is an
-//! object, then whether keys go on behind it, which makes it a directory. Where both are there the object is seen, and
-//! what is behind it cannot be reached. Where one name after the other is missing, the whole directory is asked for in
-//! place of the next one.
+//! A listing contains all that a look-up needs, and is one request for up to a thousand names. So a listing that is not
+//! older than the maximum age of names answers look-ups. For other names the store is asked: first whether there is an
+//! object, then whether there are longer keys below it, which makes it a directory. Where both exist, the object is
+//! visible, and the keys below it cannot be reached. After several consecutive missing names, the whole directory is
+//! listed instead of asking for the next one.
 //!
-//! What is changed through the mount is changed in the listings, too ([`Change`]), so that who makes a thousand files
-//! asks nothing for each of them.
+//! Changes through the mount update the listings, too ([`Change`]), so that a program that creates a thousand files
+//! causes no request for each of them.
 //!
-//! Bounds: listings are kept that take no more memory than [`LISTINGS`] says, those that were used last, and of names
-//! that do not exist [`MISSING`].
+//! Bounds: listings take at most [`LISTINGS`] bytes of memory, and names that do not exist are at most [`MISSING`]; the
+//! least recently used are evicted.
 
 use std::collections::HashMap;
 use std::io;
@@ -40,13 +40,13 @@ const CHANGING: usize = 3;
 /// For so long a directory is known to have more names than a part of a listing.
 const LONG: Duration = Duration::from_secs(60);
 
-/// What a name stands for: nothing, a directory (without an object) or an object.
+/// What a name refers to: nothing, a directory (without an object) or an object.
 type Known = Option<Option<Object>>;
 
-/// What is known of names.
+/// Cached names.
 pub(super) struct Names {
     kept: Mutex<Kept>,
-    /// That there is no such name is believed, too.
+    /// True if missing names are cached, too.
     believes_nothing: bool,
 }
 
@@ -55,10 +55,9 @@ struct Kept {
     listings: Cache<String, Arc<Listing>>,
     /// When it was asked for paths where there is nothing.
     missing: Cache<String, Instant>,
-    /// When a name, or something in a directory, was found to be another version: nothing is believed that was asked
-    /// before.
+    /// When a name, or something in a directory, was found to be another version: answers from before are not used.
     changed: Cache<String, Instant>,
-    /// Directories that were made here: what is not known in them is not there, as far as anybody believes anything.
+    /// Directories created here: names that are not cached in them do not exist, while caching is allowed.
     made: Cache<String, ()>,
     /// When something was missing in directories, and when they were found to be long.
     lacking: Cache<String, Instant>,
@@ -68,7 +67,7 @@ struct Kept {
 }
 
 impl Kept {
-    /// Nothing is believed of a name, nor of its directory's others.
+    /// Drops the cached state of a name, and of the other names of its directory.
     fn drop_name(&mut self, path: &str) {
         let parent = parent_of(path);
         for changed in [parent, path] {
@@ -79,7 +78,7 @@ impl Kept {
         self.missing.remove(path);
     }
 
-    /// A name stands for this now, and all else in its directory for what it did.
+    /// Sets what a name refers to now; the other names of its directory are unchanged.
     fn set(&mut self, path: &str, known: Known) {
         let parent = parent_of(path);
         let listing = self.listings.remove(parent);
@@ -95,8 +94,8 @@ impl Kept {
     }
 }
 
-/// The store is being asked to change what a name stands for. Dropped before it is known what came of that, nothing is
-/// believed.
+/// A change of a name that the store is being asked to make. If it is dropped before the result is known, the cached
+/// state of the name is dropped.
 pub(super) struct Change<'a> {
     names: &'a Names,
     path: &'a str,
@@ -104,7 +103,7 @@ pub(super) struct Change<'a> {
 }
 
 impl Change<'_> {
-    /// The store has done it: the name stands for that now.
+    /// The store has made the change: the name refers to this now.
     pub fn done(self, known: Option<&Object>) {
         self.end(Some(known.cloned().map(Some)));
     }
@@ -119,7 +118,7 @@ impl Change<'_> {
         let mut kept = self.names.lock();
         let is_mixed = kept.changing.get(self.path).is_some_and(|&(_, is_mixed)| is_mixed);
         match known {
-            // Whose change was the last one nobody knows.
+            // The order of concurrent changes is unknown.
             Some(_) if is_mixed => kept.drop_name(self.path),
             Some(known) => kept.set(self.path, known),
             None => {}
@@ -174,18 +173,18 @@ impl Names {
         }
     }
 
-    /// The node is not what the name stands for any more.
+    /// The name no longer refers to the node.
     pub fn forget(&self, node: &Node) {
         node.go();
         self.change(&node.path);
     }
 
-    /// The name stands for something else, or for nothing any more.
+    /// The name now refers to something else, or to nothing.
     pub fn change(&self, path: &str) {
         self.lock().drop_name(path);
     }
 
-    /// The store is about to be asked to change what a name stands for.
+    /// Begins a change of what a name refers to, before the store is asked.
     pub fn begin<'a>(&'a self, path: &'a str) -> Change<'a> {
         let mut kept = self.lock();
         let (count, is_mixed) = kept.changing.entry(path.to_owned()).or_default();
@@ -218,10 +217,10 @@ impl Names {
         asked.into_iter().for_each(|asked| _ = kept.listings.insert(path.to_owned(), Arc::new(Listing::new(asked))));
     }
 
-    /// What is known of a path, not longer than for `age`, and when it was asked.
+    /// The cached state of a path, not older than `age`, and when the store was asked.
     fn known(&self, path: &str, age: Duration) -> Option<(Known, Instant)> {
         let listed = self.listed(parent_of(path), age);
-        // What was changed in it since is as new as that.
+        // A name changed in it since has the time of that change.
         let changed = listed.as_ref().and_then(|_| self.lock().changed.get(path).copied());
         let asked = |listing: &Listing| changed.map_or(listing.asked(), |changed| changed.max(listing.asked()));
         match listed.map(|listing| (listing.find(name_of(path)).cloned(), asked(&listing))) {
@@ -235,7 +234,7 @@ impl Names {
         }
     }
 
-    /// That there is no such name in a directory is believed.
+    /// True if missing names of a directory are cached.
     fn believes_nothing_in(&self, directory: &str) -> bool {
         self.believes_nothing || self.lock().made.get(directory).is_some()
     }
@@ -266,7 +265,7 @@ impl Names {
 }
 
 impl Objects {
-    /// What a path in a directory stands for, and when the store was asked.
+    /// What a path in a directory refers to, and when the store was asked.
     pub(super) fn find(&self, path: &str) -> io::Result<(Known, Instant)> {
         if self.writes.as_ref().is_some_and(|writes| writes.has_directory(path)) {
             return Ok((Some(None), Instant::now()));
@@ -280,14 +279,15 @@ impl Objects {
         loop {
             let (known, asked) = self.ask(path)?;
             left -= 1;
-            // The answer may be of before a change that is complete by now. Of a directory that tells of what is in it.
+            // The answer may be from before a change that is complete by now. A directory's answer covers its content,
+            // too.
             if left == 0 || matches!(known, Some(None)) || !self.names.has_changed(path, asked) {
                 return Ok((known, asked));
             }
         }
     }
 
-    /// Asks the store what a path stands for.
+    /// Asks the store what a path refers to.
     fn ask(&self, path: &str) -> io::Result<(Known, Instant)> {
         if self.names.is_worth_listing(parent_of(path), self.age())
             && let Some(known) = self.ask_directory(path)?

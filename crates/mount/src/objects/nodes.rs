@@ -1,5 +1,5 @@
-//! What the kernel knows of a store, by number: directories by their paths, objects by path and version, and what is
-//! being written.
+//! The objects and directories that the kernel knows, by number: directories by their paths, objects by path and
+//! version, and objects being written.
 
 use std::collections::HashMap;
 use std::ffi::OsStr;
@@ -21,12 +21,12 @@ pub(super) struct Node {
     /// Its key below what is served, without slashes at its ends.
     pub path: String,
     pub what: What,
-    /// Its number in the cache, once it has one; what is being written has others.
+    /// Its number in the cache, once it has one; objects being written have others.
     pub file: OnceLock<FileNumber>,
     seen: Mutex<Seen>,
 }
 
-/// What a node stands for.
+/// What a node represents.
 #[derive(Debug)]
 pub(super) enum What {
     Directory,
@@ -77,7 +77,7 @@ impl Node {
         Arc::new(Node { number, path, what, file, seen: Mutex::new(Seen { asked, gone: None }) })
     }
 
-    /// The version of an object that it stands for.
+    /// The version of an object that it represents.
     pub fn object(&self) -> Option<&Object> {
         if let What::Object(object) = &self.what { Some(object) } else { None }
     }
@@ -91,7 +91,7 @@ impl Node {
         if let What::Written(growth) = &self.what { Some(growth) } else { None }
     }
 
-    /// The path of a name in it, if objects can have such a one.
+    /// The path of a name in it, if an object can have that path.
     pub fn join(&self, name: &OsStr) -> Option<String> {
         let name = name.to_str().filter(|name| is_name(name))?;
         Some(if self.path.is_empty() { name.to_owned() } else { format!("{}/{name}", self.path) })
@@ -106,7 +106,7 @@ impl Node {
     pub fn ask(&self, at: Instant) {
         let mut seen = lock(&self.seen);
         seen.asked = at.max(seen.asked);
-        // What was asked before that is older.
+        // Earlier answers are outdated.
         seen.gone = seen.gone.filter(|&gone| gone >= at);
     }
 
@@ -186,7 +186,7 @@ impl Nodes {
         lock(&self.0).nodes.get(&number).map(|(node, _)| node.clone()).ok_or_else(|| Errno::STALE.into())
     }
 
-    /// The store was asked at this time and has told of it; the kernel then knows it once more.
+    /// Adds what the store returned at time `asked`; the kernel then has one more reference to it.
     pub fn add(&self, path: String, object: Option<Object>, asked: Instant) -> Arc<Node> {
         let identity = identity(&path, object.as_ref());
         let mut table = lock(&self.0);
@@ -218,12 +218,12 @@ impl Nodes {
         lock(&self.0).nodes.entry(node.number).or_insert_with(|| (node.clone(), 0)).1 += 1;
     }
 
-    /// What the cache has for `file` is this version of an object, which the kernel may not know yet.
+    /// The cached data of `file` becomes that of this version of an object, which the kernel may not know yet.
     pub fn inherit(&self, path: &str, object: &Object, file: FileNumber) {
         let identity = identity(path, Some(object));
         let mut table = lock(&self.0);
         let lost = match table.find(&identity).cloned() {
-            // Whoever knows it may read it already.
+            // A reader that knows the node may already be reading it.
             Some(node) => node.file.set(file).err(),
             None => table.forgotten.insert(identity, file),
         };
@@ -260,7 +260,7 @@ impl Nodes {
             table.forgotten.insert(identity, number(&node));
             node
         });
-        // Nobody sifts meanwhile.
+        // The lock excludes `sift`.
         work(&node)
     }
 
@@ -284,7 +284,7 @@ impl Nodes {
         }
     }
 
-    /// Whenever much is forgotten: `forget` is asked of each whether the cache has let go of it.
+    /// Called when many nodes are forgotten: `forget` returns whether the cache has evicted a file.
     pub fn sift(&self, forget: impl Fn(FileNumber) -> bool) {
         let mut table = lock(&self.0);
         if table.left() < table.most {

@@ -23,7 +23,7 @@ use crate::listing::Listed;
 use crate::metadata::LONGEST as FOR_GOOD;
 use crate::served::{Attributes, Closing, Found, Listing, NewMode, Seen, Served, Validity};
 
-/// Bytes that are told to be free where nobody knows: a pebibyte.
+/// The free space reported where it is unknown, in bytes: a pebibyte.
 const ROOM: u64 = 1 << 50;
 
 impl Served for Objects {
@@ -36,7 +36,7 @@ impl Served for Objects {
     }
 
     fn validity(&self) -> Validity {
-        // That there is no such name may have been asked long ago, and the kernel cannot be told for how long it holds.
+        // A missing name may have been looked up long ago, and its remaining validity cannot be passed to the kernel.
         Validity { names: self.age().min(FOR_GOOD), attributes: FOR_GOOD, nothing: Duration::ZERO }
     }
 
@@ -133,7 +133,7 @@ impl Served for Objects {
         Box::new(move || drop(open))
     }
 
-    /// Nobody knows how much there is or may be; where something may be written programs are told that there is room.
+    /// The size of the store is unknown; a writable mount reports free space.
     fn space(&self, _number: u64) -> io::Result<StatVfs> {
         let mut space = rustix::fs::statvfs("/")?;
         let room = if self.writes.is_some() { ROOM / SECTOR } else { 0 };

@@ -1,10 +1,10 @@
 //! Files of a directory that are opened one after the other, as `grep -r`, `tar` and `cp -r` do: the next ones are read
 //! beforehand, since each of them would take the time of a request.
 //!
-//! Idea: who has opened nearly all files of a directory since a place in its listing goes on so. Twice as many are
-//! read beforehand as were opened, so who stops has cost little, and small ones alone: a large file has reads of its
-//! own that are made ahead. What is read is read ahead as within a file: no reference, beside the frames, and dropped
-//! if nobody asks for it.
+//! A user that has opened nearly all files of a directory since a position in its listing is likely to continue. Twice
+//! as many files are read ahead as were opened, so a user that stops has cost little, and only small ones: a large file
+//! has its normal read-ahead. These reads are treated as read-ahead within a file: they are not references, are stored
+//! outside of the frames, and are dropped if they are not used.
 
 use std::ops::Range;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -30,10 +30,10 @@ const OPENED: (usize, usize) = (3, 4);
 /// Directories of which it is known what was opened.
 const DIRECTORIES: u64 = 1024;
 
-/// What was opened of directories, by their paths.
+/// The consecutive opens in directories, by path.
 pub(super) struct Siblings(Mutex<Cache<String, Row>>);
 
-/// What was opened one after the other, by places in the listing.
+/// Consecutive opens, by positions in the listing.
 #[derive(Clone, Copy, Debug)]
 struct Row {
     first: usize,

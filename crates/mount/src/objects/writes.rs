@@ -1,10 +1,11 @@
-//! What is being written, by name, and directories that were made and have nothing in them yet.
+//! Objects being written, by name, and directories that were created here and are still empty.
 //!
-//! Others go on seeing what the store has: a name stands for what is being written only where the store has nothing by
-//! that name, and for the thread that opens it, which the kernel has look the name up anew.
+//! Other threads still see the store's version: a name refers to the object being written only where the store has
+//! nothing by that name, and for the thread that opens it, which the kernel has look the name up again.
 //!
-//! A store has no directories. One that is made is known here, until something is in it, it is removed or the mount
-//! ends; so is one of which the last object is deleted here, so that whoever removes a tree finds the directory still.
+//! A store has no directories. A directory that is created is remembered here until something is in it, it is removed
+//! or the mount ends; so is a directory of which the last object is deleted here, so that a program that removes a tree
+//! still finds the directory.
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::ops::Bound;
@@ -22,10 +23,10 @@ const MOST: usize = 128;
 /// Directories that are remembered.
 const MOST_MADE: usize = 1 << 16;
 
-/// A thread that has been told to look a name up anew does so at once.
+/// A thread that was answered `ESTALE` repeats the look-up within this time.
 const PROMISED: Duration = Duration::from_secs(10);
 
-/// A thread that is to look up what it writes does so at once; what it looks up later is for something else.
+/// A thread that is to look up what it writes does so within this time; a later look-up has another purpose.
 const EXPECTED: Duration = Duration::from_secs(1);
 
 #[derive(Default)]
@@ -72,24 +73,24 @@ impl Expected {
         Expected { path: path.to_owned(), is_moved, keeps, since: Instant::now() }
     }
 
-    /// What is looked up may be it.
+    /// The path may be the expected one.
     fn may_be(&self, path: &str) -> bool {
         self.is_moved || self.path == path
     }
 
-    /// What is looked up is a directory on the way there.
+    /// The path is a directory on the way to the expected one.
     fn is_below(&self, path: &str) -> bool {
         !self.is_moved && self.path.strip_prefix(path).is_some_and(|rest| rest.starts_with('/'))
     }
 }
 
 impl Entry {
-    /// Somebody has it open, or will soon.
+    /// True if it is open, or will be soon.
     fn is_wanted(&self) -> bool {
         self.promised.is_none_or(|(_, since)| since.elapsed() < PROMISED)
     }
 
-    /// What is open by this name, if something else takes its place.
+    /// The open object of this name, if something else replaces it.
     fn replaced(self) -> Option<Arc<Written>> {
         if self.promised.is_some() { self.before } else { Some(self.written) }
     }
@@ -115,7 +116,7 @@ impl Table {
     }
 }
 
-/// What is being sent.
+/// Marks an object as being sent.
 pub(super) struct Sending<'a> {
     writes: &'a Writes,
     path: &'a str,
@@ -150,20 +151,20 @@ impl Writes {
         self.places.clone()
     }
 
-    /// What is being written by this name.
+    /// The object being written under this name.
     pub fn find(&self, path: &str) -> Option<Arc<Written>> {
         self.lock().written.get(path).map(|entry| entry.written.clone())
     }
 
-    /// What somebody has open by this name, and the store lacks.
+    /// The object that is open under this name and missing in the store.
     pub fn pending(&self, path: &str) -> Option<Arc<Written>> {
         let table = self.lock();
         let entry = table.written.get(path).filter(|entry| entry.promised.is_none())?;
         entry.written.is_pending().then(|| entry.written.clone())
     }
 
-    /// What is being written by this name, for a thread that looks it up: unless there is an object that the others
-    /// see, or if it was told to.
+    /// The object being written under this name, for a thread that looks it up: only if the store has no visible object
+    /// of that name, or if the thread was sent there.
     pub fn seen(&self, path: &str, thread: u32) -> Option<Arc<Written>> {
         let table = self.lock();
         let entry = table.written.get(path).filter(|entry| entry.is_wanted())?;
@@ -196,7 +197,7 @@ impl Writes {
         Ok(())
     }
 
-    /// Nobody begins to write by these names, or goes on, until what this gives is dropped.
+    /// Prevents writes to these names from beginning or continuing until the result is dropped.
     pub fn begin_move(&self, names: [&str; 2]) -> Result<Moving<'_>, Errno> {
         let mut table = self.lock();
         let is_promised = |entry: &Entry| entry.promised.is_some() && entry.is_wanted();
@@ -211,7 +212,7 @@ impl Writes {
     pub fn expect(&self, thread: u32, mut expected: Expected) {
         let mut table = self.lock();
         table.expected.retain(|_, expected| expected.since.elapsed() < EXPECTED);
-        // The kernel tries once more, and by then the name stands for another version.
+        // The kernel tries once more, and by then the name refers to another version.
         let is_known = |before: &Expected| !before.is_moved && before.path == expected.path;
         expected.is_moved &= !table.expected.get(&thread).is_some_and(is_known);
         if table.expected.len() < MOST && thread != 0 {
@@ -231,7 +232,7 @@ impl Writes {
         Some(expected).filter(|expected| expected.may_be(path))
     }
 
-    /// The thread opens what it was told to, to keep what is there or not, as it has said then.
+    /// The thread opens the expected object; `keeps` tells whether it keeps the previous content, as announced.
     pub fn claim(&self, number: u64, path: &str, thread: u32, keeps: bool) -> Option<Arc<Written>> {
         let mut table = self.lock();
         let entry = table.written.get_mut(path).filter(|entry| entry.is_wanted())?;
@@ -249,8 +250,8 @@ impl Writes {
         Some(written)
     }
 
-    /// What was complete is to be written on, unless somebody else has begun to write meanwhile. Who was told to open
-    /// this name and has not done so is too late.
+    /// Reopens a complete object for writing, unless another handle has begun to write meanwhile. A thread that was
+    /// sent to this name and has not opened it yet is too late.
     pub fn go_on(&self, written: &Arc<Written>) -> Result<(), Errno> {
         let mut table = self.lock();
         let others = table.written.get(written.path()).filter(|entry| entry.is_wanted());
@@ -285,7 +286,7 @@ impl Writes {
         self.closed.notify_all();
     }
 
-    /// What has this name is being sent until this is dropped.
+    /// Marks the object of this name as being sent until the result is dropped.
     pub fn sending<'a>(&'a self, path: &'a str) -> Sending<'a> {
         self.begin_close(path);
         Sending { writes: self, path }

@@ -1,12 +1,12 @@
 //! An object that is being written.
 //!
-//! Idea: what is not sent yet is a window at the end of the object, no longer than a part. In there anything may be
-//! written, cut and read; once more than a part is there its first part is sent, and what was sent cannot be changed
-//! any more. So an object that is no longer than a part can be written in any order, and what it was before is fetched
-//! when something of it is changed; a longer one is written from its begin to its end.
+//! The unsent data is a window at the end of the object, no longer than a part. The window may be written, cut and read
+//! in any order; once it is longer than a part, its first part is sent, and sent data cannot be changed. So an object
+//! that is no longer than a part can be written in any order, and its previous content is fetched when part of it is
+//! changed; a longer one is written from start to end.
 //!
-//! The store has what it had before until [`finish`](Written::finish) has succeeded, which makes a new version of all
-//! that was written.
+//! The store has the previous version until [`finish`](Written::finish) has succeeded, which creates a new version of
+//! all written data.
 
 use std::io;
 use std::mem;
@@ -30,7 +30,7 @@ const DOUBLINGS: usize = 3;
 pub(super) struct Written {
     store: Arc<Store>,
     pub node: Arc<Node>,
-    /// What was there before was to stay when it was opened.
+    /// The open asked to keep the previous content.
     keeps: bool,
     /// The process that has opened it.
     pub opener: u32,
@@ -56,7 +56,7 @@ pub(super) struct Written {
 
 #[derive(Default)]
 struct State {
-    /// What the object was when it was opened, of which nothing has been changed yet.
+    /// The object as it was at the open, still unchanged.
     before: Option<Object>,
     /// It was as long, and what it was behind what is written is to stay: it must be written so far, or cut.
     least: u64,
@@ -68,7 +68,7 @@ struct State {
     is_sealed: bool,
     /// There must be no such object when it is complete.
     only_new: bool,
-    /// Who writes was told that it could not be completed as it is now.
+    /// The writer has received an error for the present incomplete state.
     is_told: bool,
     /// Why it cannot be completed any more.
     failed: Option<Errno>,
@@ -78,7 +78,7 @@ struct State {
     changes: u64,
 }
 
-/// What the next part is long when there are `parts`.
+/// Size of the next part when there are `parts`.
 fn part_size(parts: usize) -> usize {
     PART << (parts / ALIKE).min(DOUBLINGS)
 }
@@ -89,7 +89,7 @@ fn longest() -> u64 {
     (doubled + (MOST_PARTS - ALIKE * DOUBLINGS) * (PART << DOUBLINGS)) as u64
 }
 
-/// The error that who writes is told: that something is missing or another one means that it cannot be written.
+/// The error for the writer: a missing object or another version means that it cannot be written.
 pub(super) fn refused(error: StoreError) -> Errno {
     match error {
         StoreError::Missing | StoreError::Changed => Errno::IO,
@@ -131,7 +131,7 @@ impl Written {
         &self.node.path
     }
 
-    /// What is changed while this is held is part of the next version, and of none before.
+    /// Changes made while this is held belong to the next version, and to no earlier one.
     pub fn hold(&self) -> MutexGuard<'_, ()> {
         self.order.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -169,7 +169,7 @@ impl Written {
         self.replaced.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// What was there before was to stay when it was opened.
+    /// True if the open asked to keep the previous content.
     pub fn keeps(&self) -> bool {
         self.keeps
     }
@@ -179,7 +179,7 @@ impl Written {
         self.lock().is_nameless
     }
 
-    /// It has lost its name: what is written from now on, or was and is not complete, is not kept.
+    /// Removes its name: later writes, and earlier ones that are not complete, are discarded.
     pub fn unlink(&self) {
         let mut state = self.lock();
         state.is_nameless = true;
@@ -203,8 +203,8 @@ impl Written {
         Ok(Some(done?))
     }
 
-    /// The same at the last close, where nobody hears of errors: what could not be completed when somebody did is not
-    /// tried again, so that it does not come later than the error.
+    /// The same at the last close, which cannot report errors: a completion that has already failed for a caller is not
+    /// repeated, so that the object does not appear after the error.
     pub fn finish_last(&self) -> io::Result<Option<Object>> {
         if self.lock().is_told {
             self.give_up();
@@ -220,7 +220,7 @@ impl Written {
         }
     }
 
-    /// What is complete is called otherwise by now, or another handle writes to it: it is not what this one has.
+    /// The complete object has another name by now, or another handle writes to it: it no longer belongs to this one.
     pub fn seal(&self) {
         let _ = self.lock().fail(Errno::STALE);
     }
@@ -370,7 +370,7 @@ impl State {
 
     fn finish(&mut self, store: &Arc<Store>, path: &str) -> io::Result<Object> {
         if self.end() < self.least {
-            // What was to follow is in the old version only.
+            // Only the old version has the rest.
             return Err(self.fail(Errno::OPNOTSUPP));
         }
         let Some(mut upload) = self.upload.take() else {
@@ -408,7 +408,7 @@ impl Source for Written {
             buffer[..length].copy_from_slice(&self.store.read(&before, offset..end)?);
             return Ok(length);
         }
-        // What was sent nobody has any more, and what is to come only the old version.
+        // Sent data is no longer stored here, and only the old version has data beyond the end.
         let at = offset.checked_sub(state.sent).filter(|_| end <= state.end()).ok_or(Errno::OPNOTSUPP)? as usize;
         buffer[..length].copy_from_slice(&state.window[at..at + length]);
         Ok(length)
@@ -433,7 +433,7 @@ impl Source for Written {
         if size > 0 && state.length() == size {
             return Ok(());
         }
-        // What was sent can be cut to nothing alone.
+        // Sent data can only be cut to nothing.
         state.is_sealed &= size > 0;
         drop(state);
         self.change(|state| state.cut(&self.store, self.path(), size))

@@ -1,5 +1,5 @@
-//! Files whose pages the kernel keeps as somebody says (see [`Mode::Steered`](crate::Mode)): what whoever decides is
-//! told of them, and whether they are what they were.
+//! Files whose kernel pages another program decides about (see [`Mode::Steered`](crate::Mode)): the events for that
+//! program, and whether the files are unchanged.
 
 use std::path::PathBuf;
 use std::sync::{Mutex, PoisonError};
@@ -11,12 +11,12 @@ use super::Tree;
 use crate::Change;
 use crate::nodes::Node;
 
-/// What there is to remember of such a file. Each has a lock of its own: they change by different calls.
+/// The state of such a file. Each field has a separate lock: different calls change them.
 #[derive(Debug, Default)]
 pub(crate) struct Kept {
-    /// The size that was told of.
+    /// The size last reported.
     told: Mutex<Option<u64>>,
-    /// What it was like when it was opened last.
+    /// Its state at the last open.
     stamp: Mutex<Option<Stamp>>,
 }
 
@@ -29,8 +29,8 @@ impl Tree {
         before.is_some_and(|before| now.is_still(&before))
     }
 
-    /// Its inode will be changed here, and it is like this now. What was changed behind the mount could not be told
-    /// afterwards.
+    /// Records the present state of an inode that will be changed here: a change behind the mount could not be
+    /// distinguished afterwards.
     pub(super) fn will_be_changed_here(&self, node: &Node, now: Stamp) {
         let mut known = node.kept.stamp.lock().unwrap_or_else(PoisonError::into_inner);
         *known = known.filter(|before| now.is_same(before));
@@ -42,7 +42,7 @@ impl Tree {
         *known = known.and_then(|before| before.after_own_change(now));
     }
 
-    /// A file was looked at and has this size: told of if it was opened before.
+    /// Reports the size of a file that was looked at, if it was opened before.
     pub(super) fn tell_size(&self, node: &Node, bytes: u64) {
         self.tell(node, |told| told.and(Some(bytes)));
     }
@@ -52,15 +52,15 @@ impl Tree {
         self.tell(node, |told| told.map(|bytes| bytes.max(end)));
     }
 
-    /// Tells of the size that follows from the one that was told of, if that is another one.
+    /// Reports the size that follows from the last reported one, if they differ.
     fn tell(&self, node: &Node, size: impl FnOnce(Option<u64>) -> Option<u64>) {
         let Some(listener) = self.options.told.as_ref().filter(|_| node.kind == FileType::RegularFile) else { return };
-        // What is told last is what is true last, so it is told under the lock.
+        // The last report must be the last state, so it is sent under the lock.
         let mut told = node.kept.told.lock().unwrap_or_else(PoisonError::into_inner);
         let Some(bytes) = size(*told).filter(|bytes| Some(*bytes) != *told) else { return };
         let path = told.is_none().then(|| PathBuf::from(node.name()));
         *told = Some(bytes);
-        // Whoever does not listen any more leaves all to the kernel.
+        // A receiver that has ended leaves all decisions to the kernel.
         let _ = listener.send(Change::Is { inode: node.number, path, bytes });
     }
 

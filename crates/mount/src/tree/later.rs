@@ -1,8 +1,8 @@
-//! Writing later: when what waits in the cache must have reached the source.
+//! Write-back: when dirty data must have reached the source.
 //!
-//! Before the source is asked for what only it knows of a file, its size and times or where it has holes, what waits is
-//! written. So what is told of a file is never older than what was written to it, and nobody but the cache needs to
-//! know that anything waits. A close writes, too: what is at risk is of files that are open.
+//! Dirty data is written before the source is asked for a file's size, times or holes. So an answer about a file is
+//! never older than the writes to it, and only the cache needs to know of dirty data. A close writes, too: only data of
+//! open files is at risk.
 
 use std::io;
 use std::time::Duration;
@@ -33,8 +33,8 @@ impl Tree {
         }
     }
 
-    /// Before the handle is let go of: pages of a mapping may have come after the close. Nobody hears of errors any
-    /// more.
+    /// Runs before the handle is dropped: pages of a mapping may have come after the close. Errors can no longer be
+    /// reported.
     pub fn write_last(&self, open: &OpenFile) {
         if self.writes_later() && is_for_writing(&open.file).unwrap_or(false) {
             let _ = self.write_out(open);
@@ -51,11 +51,11 @@ impl Tree {
 
     /// The same as far as it can be done: the source may be asked about the file now.
     pub(super) fn catch_up(&self, node: &Node) {
-        // Whoever syncs or closes it is told.
+        // A sync or a close reports the error.
         let _ = self.write_out_of(node);
     }
 
-    /// The attributes of a file of which `stat` was told, which may have been before something was written.
+    /// The attributes of a file, updated if `stat` may be from before a write.
     pub(super) fn current(&self, node: &Node, stat: Stat) -> io::Result<Stat> {
         if !self.writes_later() || node.file.get().is_none() {
             return Ok(stat);

@@ -1,8 +1,8 @@
-//! Names: what is made, opened by name, linked, moved and removed.
+//! Names: creating, opening by name, linking, moving and removing.
 //!
-//! Every call names its object once: a file that is made or opened is known by its descriptor from then on. What other
-//! things were made is looked up afterwards; should the name stand for something else by then, the kernel is told what
-//! that is and whose, as a look-up a moment later would tell.
+//! Every call names its object once: a file that is created or opened is identified by its descriptor from then on.
+//! Other new objects are looked up afterwards; if the name refers to something else by then, the kernel receives that
+//! object and its owner, as a look-up a moment later would return.
 
 use std::ffi::OsStr;
 use std::io;
@@ -22,7 +22,7 @@ use crate::handles::OpenFile;
 use crate::nodes::{Node, patiently};
 use crate::served::{Found, NewMode};
 
-/// The kernel looks a name up anew when it hears this: what it stands for is no file, so not for us to open.
+/// Makes the kernel look the name up again: it does not refer to a file, so the mount must not open it.
 const LOOK_AGAIN: Errno = Errno::STALE;
 
 impl Tree {
@@ -42,7 +42,7 @@ impl Tree {
         Ok(self.found(&node, stat))
     }
 
-    /// What is known of a name, if the kernel does not keep names.
+    /// The cached file of a name, if the kernel does not keep names.
     fn look_up_known(&self, parent: &Node, name: &OsStr) -> Option<(Arc<Node>, Stat, Duration)> {
         let known = || {
             let number = self.metadata.named(parent, name)?;
@@ -56,7 +56,7 @@ impl Tree {
         known
     }
 
-    /// What the source has just told.
+    /// The source's answer, as a look-up returns it.
     fn found(&self, node: &Node, stat: Stat) -> Found {
         let validity = self.metadata.validity();
         Found { number: node.number, stat, named: validity.names, left: validity.attributes }
@@ -99,7 +99,7 @@ impl Tree {
         Ok(self.found(&node, stat))
     }
 
-    /// Makes and opens a file, or opens one that somebody else has just made.
+    /// Creates and opens a file, or opens one that another process has just created.
     pub fn create(
         &self,
         parent: u64,
@@ -111,7 +111,7 @@ impl Tree {
         self.check_goes_on()?;
         let parent = self.writable(parent)?;
         let exclusive = OFlags::from_bits_retain(flags) & OFlags::EXCL;
-        // What stands there by now may be anything: nothing that waits, no terminal that becomes ours.
+        // The name may refer to anything by now: do not block on it, and do not acquire a controlling terminal.
         let careful = OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::NOCTTY;
         let wanted = data_flags(flags) | exclusive | OFlags::CREATE | careful;
         let _changing = self.metadata.changing([&parent]);
@@ -144,7 +144,7 @@ impl Tree {
     pub fn link(&self, number: u64, parent: u64, name: &OsStr, caller: Caller) -> io::Result<Found> {
         let (node, parent) = (self.node(number)?, self.writable(parent)?);
         let _changing = self.metadata.changing([&node, &parent]);
-        // Ends at what the descriptor stands for, also where that is a symbolic link.
+        // Ends at the descriptor's file, also where that is a symbolic link.
         let path = node.descriptor_path();
         self.notice(&node, &node.stat()?);
         self.rights.act(caller, || rustix::fs::linkat(CWD, &path, &parent, name, AtFlags::SYMLINK_FOLLOW))?;
@@ -180,7 +180,7 @@ impl Tree {
         let (from_parent, to_parent) = (self.writable(from.0)?, self.writable(to.0)?);
         let _changing = self.metadata.changing([&from_parent, &to_parent]);
         let moved = self.peek(&from_parent, from.1);
-        // What it replaces must not be gone before it is there.
+        // The replaced file must not be gone before the new one is complete.
         moved.iter().for_each(|node| self.catch_up(node));
         let replaced = self.peek(&to_parent, to.1);
         let rename = || rustix::fs::renameat_with(&from_parent, from.1, &to_parent, to.1, flags);
@@ -201,8 +201,8 @@ impl Tree {
         done
     }
 
-    /// What has a name now, to be noticed, counted and stamped anew: nothing is allowed or done to it for that. It must
-    /// be forgotten again.
+    /// The present file of a name, for recording, counting and stamping: this checks no permission and changes nothing.
+    /// The caller must forget it again.
     fn peek(&self, parent: &Node, name: &OsStr) -> Option<Arc<Node>> {
         self.cache()?;
         let (node, stat) = self.nodes.look_up(parent, name).ok()?;

@@ -1,4 +1,5 @@
-//! Opening: with the rights of who asks, or with what was opened for them in the same way and is believed still.
+//! Opening: with the caller's credentials, or with a cached handle that was opened for the caller in the same way and
+//! is still valid.
 
 use std::fs::File;
 use std::io;
@@ -143,13 +144,13 @@ impl Tree {
         let same = match self.cache() {
             Some(cache) => cache.opened(self.number(cache, node), opened.source.as_ref())?,
             None if self.options.mode == Serving::Steered => self.is_as_before(node, opened.source.stamp()?),
-            // With a cache that is not fit for use nobody knows what the file was like.
+            // With a cache that is not fit for use, the previous state of the file is unknown.
             None => self.cache.is_none(),
         };
         Ok(if same { Seen::Same } else { Seen::Other })
     }
 
-    /// What has been opened, as the caller uses it.
+    /// The opened file, as the caller uses it.
     fn used(&self, node: &Arc<Node>, opened: Opened, usage: Usage, caller: Caller) -> OpenFile {
         let (Opened { file, source }, Usage { opener, only_grows, executes }) = (opened, usage);
         let (mut number, mut app) = (0, 0);

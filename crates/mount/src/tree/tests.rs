@@ -1,5 +1,4 @@
-//! Requests of users at moments that the kernel meets by chance only: what the request is about has changed since it
-//! asked for rights.
+//! Requests at moments that the kernel meets only by chance: the file has changed since the permission check.
 
 use std::ffi::OsStr;
 use std::fs::{self, Permissions};
@@ -17,7 +16,7 @@ use crate::served::{Listing, Seen};
 
 const USER: Caller = Caller { uid: 12345, gid: 12345, pid: 0 };
 
-/// A directory that everybody may write to, served by root. None where there is no root.
+/// A directory that every user may write to, served by root. `None` without root.
 fn served() -> Option<(TempDir, Tree)> {
     if !rustix::process::geteuid().is_root() {
         eprintln!("SKIPPED: only root has other users");
@@ -67,7 +66,7 @@ fn what_stands_at_a_name_by_now_is_opened_with_the_rights_of_who_asks() {
     }
 }
 
-/// The kernel then looks it up and does with it what is to be done; nobody waits for the other end of a pipe.
+/// The kernel then looks it up and opens it itself; the mount does not wait for the other end of a pipe.
 #[test]
 fn what_is_no_file_by_now_is_not_opened() {
     let Some((folder, tree)) = served() else { return };
@@ -149,7 +148,7 @@ fn cached(folder: &Path, options: Options) -> Tree {
     Tree::new(folder, cache, Arc::new(Plain), options, &workers).unwrap().0
 }
 
-/// Whoever puts the time of the last change back leaves a trace in the inode alone, and so do changes here.
+/// Setting the time of the last change back leaves a trace only in the inode, and so do changes here.
 #[test]
 fn a_change_behind_the_mount_is_not_taken_for_the_change_of_the_inode_that_follows() {
     if !rustix::process::geteuid().is_root() {
@@ -224,7 +223,7 @@ fn pages_are_not_kept_over_a_change_behind_the_mount_that_one_here_follows() {
 
 const ROOTS: Caller = Caller { uid: 0, gid: 0, pid: 0 };
 
-/// As where the kernel lets somebody pass by attributes that are not those of the file any more.
+/// As where the kernel grants access by attributes that are no longer the file's.
 #[test]
 fn what_is_kept_open_is_opened_for_nobody_else_and_not_after_rights_have_changed() {
     let Some((folder, tree)) = believing() else { return };
@@ -232,7 +231,7 @@ fn what_is_kept_open_is_opened_for_nobody_else_and_not_after_rights_have_changed
     file(&path, 0o600);
     let found = tree.look_up(ROOT, OsStr::new("f"), ROOTS).unwrap().number;
     let open = |caller| tree.open(found, READ.bits(), caller).map(|(_, seen)| seen);
-    // The file has just changed, so whoever asks finds another one.
+    // The file has just changed, so an open that asks the source finds another one.
     let (asked, known) = (Seen::Other, Seen::Known);
     assert_eq!((open(ROOTS).unwrap(), open(ROOTS).unwrap()), (asked, known));
     assert_eq!(number(open(USER)), Some(Errno::ACCESS.raw_os_error()), "what root has open is not theirs");
@@ -253,9 +252,9 @@ fn what_is_kept_open_is_opened_for_nobody_else_and_not_after_rights_have_changed
     assert_eq!((open(USER).unwrap(), open(USER).unwrap()), (asked, known));
     tree.set_xattr(found, OsStr::new("user.mark"), b"x", 0, ROOTS).unwrap();
     assert_eq!(open(USER).unwrap(), asked, "an access list is set in this way");
-    // Where somebody else has changed it, that is noticed by whoever asks.
+    // An open that asks the source detects a change behind the mount.
     file(&path, 0o600);
-    assert_eq!(open(USER).unwrap(), known, "nobody has asked");
+    assert_eq!(open(USER).unwrap(), known, "the source was not asked");
     tree.look_up(ROOT, OsStr::new("f"), ROOTS).unwrap();
     assert_eq!(number(open(USER)), Some(Errno::ACCESS.raw_os_error()));
 }
@@ -279,7 +278,7 @@ fn a_directory_is_listed_by_those_who_may() {
     let list = |caller| tree.open_directory(found, caller).map(|(_, listing)| listing);
     assert_eq!((list(ROOTS).unwrap(), list(ROOTS).unwrap()), (Listing::New, Listing::Known));
     assert_eq!(number(list(USER)), Some(Errno::ACCESS.raw_os_error()));
-    // What is made there must be listed.
+    // Directories created there must be listed.
     tree.make_directory(found, OsStr::new("e"), MODE, ROOTS).unwrap();
     assert_eq!(list(ROOTS).unwrap(), Listing::New);
 }

@@ -50,9 +50,9 @@ pub struct Faults(Mutex<Plan>);
 
 #[derive(Default)]
 struct Plan {
-    /// What is drawn, and which calls are hit: one in so many.
+    /// The random numbers, and how many calls are hit: one in this many.
     random: Option<(Random, u32)>,
-    /// What is done first may be told as not done.
+    /// A call that is performed may be reported as failed.
     lies: bool,
     /// The next such call fails so, whatever is drawn.
     next: Option<(Call, i32)>,

@@ -32,7 +32,7 @@ use faults::{Call, Fault, Faults};
 /// The inode of the root.
 pub const ROOT: Inode = 1;
 
-/// Bytes that the kernel hands over at once: what is longer arrives in pieces.
+/// Bytes that the kernel passes at once: longer data arrives in pieces.
 const PIECE: u32 = 16 << 10;
 
 /// So long a disk takes to sync.
@@ -377,7 +377,7 @@ impl Filesystem for Below {
         let written = self.length(Call::Write, data.len()).and_then(|(length, error)| {
             let bytes = data[..length].to_vec();
             self.change(&mut self.objects(), Change::Write { file: inode.0, offset, bytes })?;
-            // To whoever writes so a kernel leaves it to the file system.
+            // The kernel leaves synchronous writes to the file system.
             if OFlags::from_bits_retain(flags.0 as u32).intersects(OFlags::SYNC | OFlags::DSYNC) {
                 self.sync(Call::Sync, inode)?;
             }

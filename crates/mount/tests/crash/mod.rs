@@ -1,13 +1,13 @@
-//! Crash images: what a disk may hold after every prefix of what was done to it, and whether that is right. As redb's
+//! Crash images: the possible contents of a disk after every prefix of the calls, and whether they are right. As redb's
 //! crash backend and CrashMonkey do.
 //!
-//! A source writes down what it is told, and the test what it asks for and is told, all into one [`Journal`].
+//! The source logs the calls that it receives, and the test its requests and their answers, all into one [`Journal`].
 //! [`images_are_right`] cuts that after every event. If the process is killed there, everything that has reached the
-//! source is on the disk. If the power fails, only what was synced is, and of what came later each sector, each size
-//! and each directory is as old as it likes, by itself: a disk writes them in any order.
+//! source is on the disk. If the power fails, only synced data is; of later changes each sector, each size and each
+//! directory may independently be old or new: a disk writes them in any order.
 //!
-//! Held against what was asked and answered: what was acknowledged as synced (or, where the process was killed,
-//! acknowledged) is there, and whatever else is there was asked for.
+//! An image is compared with the requests and answers: data acknowledged as synced (or, where the process was killed,
+//! acknowledged) is present, and all other data present was requested.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -21,7 +21,7 @@ const SECTOR: usize = 512;
 /// A file or a directory.
 pub type Inode = u64;
 
-/// What a directory holds.
+/// The content of a directory.
 pub type Names = BTreeMap<String, Inode>;
 
 /// A change of an object.
@@ -62,7 +62,7 @@ impl Change {
     }
 }
 
-/// What a file or a directory is like.
+/// The state of a file or a directory.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct State {
     pub bytes: Vec<u8>,
@@ -96,7 +96,7 @@ impl State {
     }
 }
 
-/// What is asked of whoever keeps the source: changes, and objects that are on the disk once it is answered.
+/// A request to the source: changes, and objects that are on the disk once it is answered.
 #[derive(Clone, Debug, Default)]
 pub struct Request {
     pub changes: Vec<Change>,
@@ -132,7 +132,7 @@ impl Journal {
         self.events().push(Event::Synced(object));
     }
 
-    /// Asks for something. What exactly that was may be told with the answer, one request after the other.
+    /// Logs a request. Its details may be added with the answer, one request after the other.
     pub fn ask<T>(&self, request: impl FnOnce() -> (Request, T)) -> T {
         self.events().push(Event::Asked);
         let (request, answer) = request();
@@ -239,7 +239,7 @@ impl Believed {
         object
     }
 
-    /// What is wrong with an image.
+    /// The fault of an image, if it has one.
     fn fault(&self, image: &State, end: End) -> Option<String> {
         let first = if matches!(end, End::Killed) { self.acknowledged } else { self.synced };
         let may_be = || self.versions[first..].iter().map(|(version, _)| version);
@@ -258,7 +258,7 @@ impl Believed {
         }
         let known = |place: usize, byte: &u8| may_be().any(|version| version.bytes.get(place).unwrap_or(&0) == byte);
         let wrong = image.bytes.iter().enumerate().find(|&(place, byte)| !known(place, byte));
-        wrong.map(|(place, byte)| format!("byte {place} is {byte}, which nobody has written there since"))
+        wrong.map(|(place, byte)| format!("byte {place} is {byte}, which was not written there since"))
     }
 }
 
@@ -277,7 +277,7 @@ pub fn images_are_right(journal: &Journal, seeds: u64, waits: bool) -> u64 {
         // Whatever the event does not touch was looked at before.
         let touched: Vec<Inode> = match event {
             Event::Asked => {
-                // What it will have been is on its way from now on.
+                // The results of later answers are on their way from now on.
                 let answers = events[cut..].iter().filter_map(|event| match event {
                     Event::Answered(request) => Some(request),
                     _ => None,

@@ -4,7 +4,7 @@ use std::time::UNIX_EPOCH;
 
 use fuser::{FileAttr, FileType, INodeNo};
 
-/// A file or directory of root's that everybody may read and execute and nobody has ever changed.
+/// A file or directory of root's that every user may read and execute, and that was never changed.
 pub fn attributes(inode: u64, kind: FileType, size: u64) -> FileAttr {
     FileAttr {
         ino: INodeNo(inode),

@@ -107,7 +107,7 @@ pub fn errno<T>(done: io::Result<T>) -> Option<Errno> {
     done.err().and_then(|error| Errno::from_io_error(&error))
 }
 
-/// What the store has under a key.
+/// The store's data of a key.
 pub fn object(s3: &S3, key: &str) -> Option<Vec<u8>> {
     s3.objects().into_iter().find(|(known, _)| known == key).map(|(_, bytes)| bytes)
 }
