@@ -1,6 +1,6 @@
-//! What a reference to a cache of values costs, beside the usual LRU of a hash map and a list: nanoseconds for a skewed
-//! set of keys, of which each is looked up and put in where it is not found, by two calls or many at once. The least of
-//! some rounds, one cache after the other in each.
+//! Cost of a reference to a cache of values, compared with the usual LRU of a hash map and a list: nanoseconds for a
+//! skewed set of keys, each of which is looked up and inserted if it is missing, by two calls or many at once. The
+//! minimum of some rounds, one cache after the other in each.
 
 use std::collections::HashMap;
 use std::time::Instant;

@@ -1,13 +1,13 @@
 //! The applications that the cache has met, by number and by name.
 //!
-//! There may come any number of them: with `--app-by pid` each process is one. So those that have ended are folded into
-//! one entry of the counts, and their numbers are given to others. Whoever comes when [`MOST`] are there shares the
-//! name [`OTHERS`].
+//! Their number is unbounded: with `--app-by pid` each process is one. So those that have ended are folded into one
+//! entry of the counts, and their numbers are reused. A new application that finds [`MOST`] others shares the name
+//! [`OTHERS`].
 
 use hotset_core::policy::App;
 use rustc_hash::FxHashMap;
 
-/// Applications that are told apart at a time.
+/// Applications that are distinguished at a time.
 pub(crate) const MOST: usize = 4096;
 
 /// The name of all beyond.

@@ -101,8 +101,8 @@ impl Arena {
         self.pools[usize::from(pool)].remap(frames)
     }
 
-    /// Takes the frames from `frames` on away. Those of them that are in use are moved below: `used` says which they
-    /// are, and is told each move.
+    /// Removes the frames from `frames` on. Those that are in use, as `used` says, are moved below; `used` is called
+    /// for each move.
     pub fn cut(
         &mut self,
         number: u8,

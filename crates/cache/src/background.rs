@@ -1,4 +1,4 @@
-//! What a policy has computed while requests go on.
+//! Computations of a policy that run while requests continue.
 
 use crate::shared::Shared;
 use crate::state::State;

@@ -29,7 +29,7 @@ impl Block {
     }
 }
 
-/// What is known of a slot.
+/// The block of a slot and its state.
 #[derive(Clone, Debug)]
 pub(crate) struct Entry {
     pub block: Block,

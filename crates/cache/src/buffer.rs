@@ -8,8 +8,8 @@ use memmap2::MmapMut;
 /// Bytes that a buffer has at least to be mapped.
 const LARGE: usize = (1 << 20) + 1;
 
-/// Bytes that a read has brought. Large ones are mapped, so that the system has them back as soon as they are gone; an
-/// allocator would keep them. A large one that nobody has written to takes no memory.
+/// Bytes that a read has returned. Large ones are mapped, so that the system gets the memory back as soon as they are
+/// dropped; an allocator would keep it. A large buffer takes no memory before it is written.
 pub(crate) enum Buffer {
     Allocated(Vec<u8>),
     /// The first so many bytes of a mapping.

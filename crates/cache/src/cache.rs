@@ -1,22 +1,21 @@
 //! The cache as its users see it: files, applications, settings. Reading and writing are in files of their own.
 //!
-//! Idea: every decision is made under one lock that is held for no I/O, so there is one order of decisions, and it is
-//! the order in which they are recorded. What is resident is copied under that lock too: a hit is a copy of 4 KB, less
-//! than a microsecond. Whatever is missing is read without the lock, in runs of neighbours, and put into the frames
-//! afterwards; a slow read never delays a hit.
+//! Every decision is made under one lock that is held for no I/O, so there is one order of decisions, and it is the
+//! order in which they are recorded. Resident data is copied under that lock too: a hit is a copy of 4 KB, less than a
+//! microsecond. Missing data is read without the lock, in runs of neighbours, and put into the frames afterwards; a
+//! slow read never delays a hit.
 //!
 //! Writes go to the source before they are acknowledged; then the cached blocks are changed. Two writers of a file take
 //! turns. Where they are to be written [later](FileCache::write_later) it is the other way round
 //! ([`write_back`](crate::write_back)).
 //!
-//! Memory: frames take what was given, to the byte, and nothing else is kept of data, but for what is in flight, a
-//! quarter of that at most ([`in_flight`](crate::in_flight)), what was read ahead, at most
-//! [`read_ahead::BUDGET`](crate::read_ahead::BUDGET), and what waits to be written and has no frame, at most
-//! [an eighth](crate::unwritten::limit). Tables take some 100 bytes a block.
+//! Memory: frames take exactly the given budget. Beyond it, data is held only in flight, at most a quarter of the
+//! budget ([`in_flight`](crate::in_flight)); as read-ahead, at most [`read_ahead::BUDGET`](crate::read_ahead::BUDGET);
+//! and as dirty data without a frame, at most [an eighth](crate::unwritten::limit). Tables take some 100 bytes a block.
 //!
-//! The policy is told of files that are deleted or cut: their blocks leave at once. It is not told of what changed
-//! behind the cache, or became a hole, as the simulator is not: such a block is read again when it is asked for next,
-//! so that reference may be a hit that still reads; [`Traffic::refills`] counts these.
+//! The policy receives deletions and cuts of files: their blocks leave at once. It does not receive changes behind the
+//! cache, nor new holes, as in the simulator: such a block is read again at its next reference, so that reference may
+//! be a hit that still reads; [`Traffic::refills`] counts these.
 
 use std::io;
 use std::sync::mpsc::Sender;
@@ -97,9 +96,9 @@ impl FileCache {
         state.files.add(path, kind)
     }
 
-    /// Forgets a file that nobody has open, unless one of its blocks is known or being read; its number may then be
-    /// another file's. While there is a recording nothing is forgotten: there a number means one file. True if it
-    /// was forgotten.
+    /// Forgets a file that is not open, unless one of its blocks is resident, a ghost or being read; its number may
+    /// then be reused. During a recording nothing is forgotten: there a number means one file. True if it was
+    /// forgotten.
     pub fn forget(&self, file: FileNumber) -> bool {
         let mut state = self.shared.lock();
         if state.recording.is_some() || state.decider.knows(file) || state.transfers.knows(file) {
@@ -125,8 +124,8 @@ impl FileCache {
         self.shared.look().apps.known().iter().map(|app| app.name.clone()).collect()
     }
 
-    /// Folds applications that have ended into one entry of the counts; their numbers may then be others'. Those that
-    /// the scheme speaks of stay, and while there is a recording all do: there a number means one application.
+    /// Folds applications that have ended into one entry of the counts; their numbers may then be reused. Applications
+    /// that the scheme names stay, and during a recording all do: there a number means one application.
     pub fn fold(&self, ended: impl IntoIterator<Item = u32>) {
         let plan = self.plan();
         let mut state = self.shared.lock();
@@ -147,7 +146,8 @@ impl FileCache {
         state.recording.is_some() || state.decider.wants(op, file)
     }
 
-    /// Tells of a call that moves no data: that a file is opened, looked at, listed (`length` bytes), deleted, renamed.
+    /// Records a call that moves no data: an open, a look-up of attributes, a listing (`length` bytes), a deletion, a
+    /// rename.
     pub fn note(&self, op: Op, file: FileNumber, app: u32, length: u64, failed: bool) {
         let mut state = self.shared.lock();
         let request = state.request(file, app, op, &(0..length));
@@ -160,7 +160,7 @@ impl FileCache {
         self.read_ahead.bring(&mut state);
     }
 
-    /// From now on tells by [`inodes_left`](FileCache::inodes_left) which inodes the scheme lets go of.
+    /// Begins to collect the inodes that the scheme evicts, for [`inodes_left`](FileCache::inodes_left).
     pub fn follow_inodes(&self) {
         self.shared.lock().decider.frames_mut().inodes.follow();
     }
@@ -188,9 +188,9 @@ impl FileCache {
         Ok(self.shared.lock().reopen(file, stamp))
     }
 
-    /// Has all of a file read that nobody has opened, but will soon: it is read ahead. What it was is dropped if it is
-    /// another one by now. A scheme that cuts files by their class learns that when they are read, and has none read.
-    /// False if there was no room for it.
+    /// Reads all of a file ahead that is likely to be opened soon. Cached data of another version is dropped. A scheme
+    /// that cuts files by their class learns the class at the first read, so such files are not read ahead. False if
+    /// the budget does not allow it.
     pub fn expect(&self, file: FileNumber, source: &Arc<dyn Source>) -> io::Result<bool> {
         let stamp = source.stamp()?;
         let mut state = self.shared.lock();
@@ -204,8 +204,7 @@ impl FileCache {
         self.shared.lock().reconcile(file, stamp);
     }
 
-    /// All that was written to a file here is a version of its own in the source by now, with these bytes and this
-    /// stamp.
+    /// All data written to a file here is now a separate version in the source, with these bytes and this stamp.
     pub fn published(&self, file: FileNumber, stamp: Stamp) {
         let mut state = self.shared.lock();
         let known = &mut state.files[file as usize];
@@ -243,10 +242,10 @@ impl FileCache {
         self.plan().spec.clone()
     }
 
-    /// Changes memory or scheme or both while the cache serves; `None` stays as it is, and so does all if anything is
-    /// refused. What does not fit any more leaves in the policy's own order. Blocks that another scheme takes in
-    /// stay, where both cut files alike. A scheme in parts, which depend on its memory, begins anew with other
-    /// memory.
+    /// Changes memory or scheme or both while the cache serves; `None` leaves one unchanged, and an error leaves all
+    /// unchanged. Blocks that no longer fit are evicted in the policy's order. Blocks that another scheme admits stay,
+    /// where both cut files alike. A scheme with partitions, which depend on its memory, starts empty with another
+    /// budget.
     pub fn reconfigure(&self, memory: Option<u64>, spec: Option<PolicySpec>) -> Result<(), CacheError> {
         if self.is_broken() {
             return Err(CacheError::Broken);
@@ -277,7 +276,7 @@ impl FileCache {
             && fits
             && let Err(error) = state.decider.resize(&sized)
         {
-            // What it had is still to be had.
+            // Restoring the previous size cannot fail.
             let _ = state.decider.resize(&plan);
             return Err(error);
         }
@@ -291,14 +290,14 @@ impl FileCache {
         Ok(())
     }
 
-    /// True once a thread has panicked while it served: from then on calls end without an answer, and whoever can
-    /// serves the source itself.
+    /// True once a thread has panicked while it served: from then on calls end without an answer, and the host serves
+    /// the source itself if it can.
     pub fn is_broken(&self) -> bool {
         self.shared.is_broken()
     }
 
-    /// Serves somebody who holds nothing that the cache could leave half done. A panic ends this call alone, and the
-    /// use of the cache; `None` then.
+    /// Runs a call that holds nothing that the cache could leave half done. A panic ends only this call, and the use of
+    /// the cache; `None` then.
     pub fn contain<T>(&self, serve: impl FnOnce() -> T) -> Option<T> {
         self.shared.contain(serve)
     }
@@ -314,8 +313,8 @@ impl FileCache {
         self.shared.lock().decider.frames_mut().division.listener = Some(listener);
     }
 
-    /// From now on what memory lets go of goes to the tier, whose blocks have the size of the cache's. Schemes that cut
-    /// or classify blocks in their own way are refused, now and later.
+    /// Attaches the tier: memory's evicted blocks go to it from now on; they have the same size in both. Schemes that
+    /// cut or classify blocks differently are refused, now and later.
     pub fn put_on(&self, tier: Tier) -> Result<(), CacheError> {
         self.check_takes_tier()?;
         self.shared.lock().decider.frames_mut().tier = Some(tier);
@@ -328,10 +327,10 @@ impl FileCache {
         self.shared.lock().decider.check_takes_tier(&policy)
     }
 
-    /// Sends what memory holds to the tier, as far as it enters, and waits until all of it is written. The tier is
-    /// another process's after that. To be called when nobody is served any more.
+    /// Sends the resident blocks to the tier, as far as it admits them, and waits until all are written. Another
+    /// process may then use the tier. Call it when no request is served any longer.
     pub fn end_tier(&self) {
-        // Of a broken cache nothing is believed but what was written before.
+        // Of a broken cache, only blocks written earlier are valid.
         self.shared.contain(|| self.send_down());
         let tier = self.shared.look().decider.frames_mut().tier.take();
         drop(tier);
@@ -351,8 +350,8 @@ impl FileCache {
         }
     }
 
-    /// Writes the end of the recording, if there is one. Nobody is told of decisions any more. The recording of a
-    /// broken cache has no end.
+    /// Writes the end of the recording, if there is one, and stops reporting decisions. The recording of a broken cache
+    /// has no end.
     pub fn finish(&self) -> Result<(), CacheError> {
         let mut state = self.shared.look();
         state.decider.frames_mut().division.listener = None;

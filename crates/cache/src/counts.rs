@@ -1,4 +1,4 @@
-//! What a live cache counts: the same figures as the simulator's, and what was moved.
+//! Counts of a live cache: the same figures as the simulator's, and the traffic.
 
 use hotset_core::classify::Class;
 use hotset_core::counters::Counters;
@@ -15,7 +15,7 @@ pub struct Counts {
     pub classes: Vec<Counters>,
     /// Blocks whose data left the cache.
     pub evictions: u64,
-    /// Blocks that the policy had brought in though nobody asked for them then.
+    /// Blocks that the policy has prefetched.
     pub extra_reads: u64,
     /// Where writes do not go through: blocks of data that have left after they were written, and before they had gone
     /// to the source otherwise, and those that were written and not kept.
@@ -24,7 +24,7 @@ pub struct Counts {
     pub metadata_write_backs: u64,
 }
 
-/// What was moved between the cache and its source, and on behalf of whom.
+/// Traffic between the cache and its source, by cause.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Traffic {
     /// Bytes that readers were given.
@@ -37,7 +37,7 @@ pub struct Traffic {
     pub bytes_written: u64,
     /// Reads of the source.
     pub reads: u64,
-    /// Of these, reads ahead of anybody's asking.
+    /// Of these, read-ahead.
     pub reads_ahead: u64,
     /// Writes of the source: a cut or an extension is none.
     pub writes: u64,

@@ -29,7 +29,7 @@ use hotset_core::host::{Build, Hosted};
 /// Bytes that tables take for each block, about, ghosts left out.
 const TABLES: u64 = 100;
 
-/// What a decider is built from.
+/// The settings that a decider is built from.
 #[derive(Clone, Debug)]
 pub(crate) struct Plan {
     pub spec: PolicySpec,
@@ -104,7 +104,7 @@ pub(crate) struct Decided<'a> {
     pub below: Option<Lease>,
 }
 
-/// Told of each block of data as soon as it is decided.
+/// Called for each block of data as soon as it is decided.
 pub(crate) type Serve<'a> = dyn FnMut(&mut Frames, Decided) + 'a;
 
 /// Up to 2^32 blocks of one file in one space, which share the high half of their addresses.
@@ -193,7 +193,7 @@ impl Decider {
         &mut self.hosted.host.payload
     }
 
-    /// The blocks that the policy has brought in though nobody asked for them, and that were not told yet.
+    /// Takes the slots that the policy has prefetched and that were not reported yet.
     pub fn take_missing(&mut self) -> Vec<Slot> {
         std::mem::take(&mut self.hosted.host.missing)
     }
@@ -238,17 +238,17 @@ impl Decider {
         self.frames().arena.largest()
     }
 
-    /// What the policy wants computed while requests go on.
+    /// The policy's computation that may run while requests continue.
     pub fn take_work(&mut self) -> Option<Work> {
         self.hosted.policy.take_work()
     }
 
-    /// What has come of it.
+    /// Passes the result of a computation to the policy.
     pub fn finish_work(&mut self, done: Done) {
         self.hosted.policy.finish_work(done);
     }
 
-    /// What the policy has learnt.
+    /// Explains what the policy has learnt.
     pub fn explain(&self) -> Vec<Explanation> {
         self.hosted.policy.explain()
     }
@@ -264,7 +264,7 @@ impl Decider {
         self.hosted.policy.len()
     }
 
-    /// Decides about all blocks of `request`. `serve` is told of each before the next decision may send it away.
+    /// Decides about all blocks of `request`. `serve` is called for each before the next decision may evict it.
     pub fn decide(&mut self, request: &Request, size: Option<u64>, facts: &FileFacts, serve: &mut Serve) {
         let group = file_group(facts.path, facts.kind);
         let mut steps = std::mem::take(&mut self.steps);
@@ -340,8 +340,8 @@ impl Decider {
         found.filter_map(|block| self.frames().index.find(block.address)).collect()
     }
 
-    /// Makes known which blocks a file of `size` bytes has that nobody has read yet, where that does not depend on who
-    /// reads it and how.
+    /// Reports the blocks of an unread file of `size` bytes to the policy, where they do not depend on the reader and
+    /// its requests.
     pub fn expect(&mut self, file: u32, size: u64) {
         if let Addresses::Plain(_) = self.addresses {
             let space = Space { object: Object::File(file), inode: false, part: 0 };
@@ -408,7 +408,7 @@ impl Decider {
         self.blocks = blocks;
     }
 
-    /// What the host has counted is counted here, too.
+    /// Adds the host's counts.
     fn count_host(&mut self) {
         self.counts.evictions = self.hosted.host.evictions;
         self.counts.extra_reads = self.hosted.host.extra_reads;
@@ -451,7 +451,7 @@ impl Decider {
         let block = |&slot: &Slot| index.entry(slot).block;
         let mut slots = index.of_file(file);
         slots.retain(|slot| from.is_none_or(|from| block(slot).pool.is_some() && block(slot).start >= from));
-        // The simulator's order: what a policy does next may depend on it.
+        // The simulator's order: the policy's later decisions may depend on it.
         slots.sort_unstable_by_key(|slot| block(slot).address);
         for slot in slots {
             self.frames_mut().clean(slot);
@@ -496,7 +496,7 @@ impl Decider {
             framed.sort_unstable_by_key(|entry| entry.block.address);
             for entry in framed {
                 let (Some(frame), Some(pool)) = (entry.frame, entry.block.pool) else { continue };
-                // Nobody else takes the frame before its bytes have moved on: room is made before a block comes in.
+                // The frame is not reused before its bytes have moved on: space is made before a block is admitted.
                 self.frames_mut().arena.release(pool, frame);
                 refer(self, &entry, &mut |frames, decided| {
                     if let Some(slot) = decided.slot {

@@ -1,4 +1,4 @@
-//! How a scheme has divided its room among applications, and who wants to hear of it.
+//! Repartitions of a scheme among applications, and the listeners for them.
 
 use std::sync::mpsc::Sender;
 
@@ -22,7 +22,7 @@ impl Division {
         self.parts.clone_from(&decision.parts);
         self.changes += 1;
         if let Some(listener) = &self.listener {
-            // Who has gone need not know.
+            // A receiver that has ended is ignored.
             let _ = listener.send(decision.clone());
         }
     }

@@ -1,4 +1,4 @@
-//! What can keep a live cache from being built or changed.
+//! Errors of building or changing a live cache.
 
 use hotset_core::host::Refusal;
 use hotset_core::spec::{SpecError, Value};
@@ -12,7 +12,7 @@ pub enum CacheError {
     /// The policy cannot run on requests as they come.
     #[error(transparent)]
     Policy(#[from] Refusal),
-    /// The policy treats kinds of files apart, and there are no files.
+    /// The policy distinguishes kinds of files, and there are no files.
     #[error("{policy} treats kinds of files apart, which objects do not have: choose another policy")]
     Kinds {
         /// The spec.
@@ -31,13 +31,13 @@ pub enum CacheError {
         /// As many as there may be.
         most: u64,
     },
-    /// So much cannot be told to the policy.
+    /// The policy does not support this capacity.
     #[error("{0} is not possible after the capacity that the cache was built with: build another")]
     Weight(u64),
     /// Blocks of this size cannot be kept in frames.
     #[error("a block of {} is not possible here: expected a power of two from 512B to 16M", Value::Size(*.0))]
     Block(u64),
-    /// Not one block fits.
+    /// The memory is smaller than one block.
     #[error("{} of memory do not hold one block of {}: give more memory", Value::Size(*.memory), Value::Size(*.block))]
     TooSmall {
         /// Bytes of memory.

@@ -1,4 +1,4 @@
-//! What the cache knows of files besides their blocks.
+//! The cache's state of files besides their blocks.
 
 use std::collections::VecDeque;
 use std::ops::{Index, IndexMut, Range};
@@ -18,10 +18,10 @@ pub(crate) struct File {
     /// Its path when it was first met; it does not change when the file is renamed, so that its class does not.
     pub path: String,
     pub kind: Kind,
-    /// What it was like after it was looked at last, or written here.
+    /// The file's stamp after it was last checked, or written here.
     pub stamp: Option<Stamp>,
-    /// It is being written here, or was since it was opened last. If somebody else wrote to it at the same time,
-    /// `stamp` does not tell: there is one time of the last change, and it is ours.
+    /// It is being written here, or was since its last open. A concurrent write by another process does not show in
+    /// `stamp`: there is one time of the last change, and it is that of the write here.
     pub in_doubt: bool,
     /// Through which it was read last, as long as that is open.
     pub source: Option<Weak<dyn Source>>,
@@ -29,7 +29,7 @@ pub(crate) struct File {
     pub end: u64,
     /// Writers that are at work here.
     pub writers: u32,
-    /// Held by whoever changes the file: what is written first is also first in the cache.
+    /// Held during a change of the file: writes reach the cache in the order of the source.
     pub gate: Arc<Mutex<()>>,
 }
 

@@ -21,7 +21,7 @@ pub(crate) struct Frames {
     pub division: Division,
     pub inodes: Inodes,
     pub unwritten: Unwritten,
-    /// What the simulator counts, where writes do not go through.
+    /// The simulator's counts, where writes are not written through.
     pub write_backs: WriteBacks,
     /// Where blocks go that leave, if there is a second level.
     pub tier: Option<Tier>,
@@ -49,7 +49,7 @@ impl WriteBacks {
 /// The inodes that have left.
 #[derive(Default)]
 pub(crate) struct Inodes {
-    /// Until somebody wants to know they are not written down.
+    /// `None` until a host collects them.
     left: Option<Vec<FileNumber>>,
 }
 
@@ -80,8 +80,8 @@ impl Payload for Frames {
         }
     }
 
-    /// Gives the frame of `slot` back, if it has one. What waits there to be written waits beside the frames from now
-    /// on. What is clean goes to the tier.
+    /// Frees the frame of `slot`, if it has one. Its dirty bytes are staged outside of the frames. Clean data goes to
+    /// the tier.
     fn release(&mut self, slot: Slot) {
         self.send_down(slot);
         self.stage(slot);
@@ -128,7 +128,7 @@ impl Frames {
         }
         let within = (from - entry.block.start) as u32..(to - entry.block.start) as u32;
         let bytes = &bytes[(from - offset) as usize..(to - offset) as usize];
-        // What was known stays known if there is no gap.
+        // Valid bytes stay valid if there is no gap.
         let is_joined = within.start <= entry.valid.end && entry.valid.start <= within.end && !entry.valid.is_empty();
         if !is_joined {
             self.stage(slot);
@@ -139,9 +139,9 @@ impl Frames {
         Some(within)
     }
 
-    /// The same of bytes that somebody has written and that are not in the source: if the block is dirty they wait
-    /// there to be written, and it is told which of the file's bytes those are. What waits there is one range; what
-    /// does not adjoin it waits beside the frames, so that nothing is written that nobody wrote.
+    /// The same for bytes that were written and that are not in the source: in a dirty block they stay dirty in its
+    /// frame, and the range of the file's dirty bytes in it is updated. A frame has one dirty range; bytes that do not
+    /// adjoin it are staged outside of the frames, so that only written bytes reach the source.
     pub fn write(&mut self, slot: Slot, offset: u64, bytes: &[u8]) -> Option<Range<u64>> {
         let within = self.fill(slot, offset, bytes)?;
         let Entry { block, is_dirty: true, waiting, .. } = self.index.entry(slot) else { return None };
@@ -155,7 +155,7 @@ impl Frames {
         Some(start + u64::from(within.start)..start + u64::from(within.end))
     }
 
-    /// Tells the tier of the block in `slot`, which memory lets go of, if it is clean.
+    /// Passes the block in `slot` to the tier, if it is clean; memory evicts it.
     pub fn send_down(&mut self, slot: Slot) {
         let Some(tier) = &mut self.tier else { return };
         let Entry { block, frame, valid, is_dirty, waiting, is_reused, .. } = self.index.entry(slot);
@@ -184,7 +184,7 @@ impl Frames {
         }
     }
 
-    /// What waits in the frame of `slot` to be written waits beside the frames from now on.
+    /// Stages the dirty bytes in the frame of `slot` outside of the frames.
     fn stage(&mut self, slot: Slot) {
         let entry = self.index.entry(slot);
         let (Some(frame), Some(pool), Some(file)) = (entry.frame, entry.block.pool, entry.block.file) else { return };
@@ -196,7 +196,7 @@ impl Frames {
         }
     }
 
-    /// Whatever waits in frames waits beside them from now on. The blocks are clean.
+    /// Stages all dirty bytes of frames. The blocks are clean afterwards.
     pub fn stage_all(&mut self) {
         let waits = |&slot: &Slot| !self.index.entry(slot).waiting.is_empty();
         let dirty: Vec<Slot> = self.index.slots().filter(waits).collect();
@@ -227,10 +227,9 @@ impl Frames {
         })
     }
 
-    /// Takes bytes out that are to be written next, in one piece: those of the file from the first on that waits in
-    /// `range`. They are waited for until [`Unwritten::end_write`] is told. If they are all that there is of the file
-    /// their blocks are clean from now on; else they stay what they are to the scheme, which may never have to write
-    /// them.
+    /// Takes the bytes to be written next, in one piece: those of the file from the first dirty one in `range` on. They
+    /// count as dirty until [`Unwritten::end_write`]. If they are all dirty bytes of the file, their blocks become
+    /// clean; else the blocks keep their state for the scheme, which may never have to write them.
     pub fn begin_write(&mut self, file: FileNumber, range: &Range<u64>) -> Option<(u64, Vec<u8>)> {
         let waiting = self.unwritten.of(file)?;
         let framed = |slot: &Slot| overlap(&self.waiting(*slot), range);
@@ -247,7 +246,7 @@ impl Frames {
         self.unwritten.begin_write(file, &run)
     }
 
-    /// The file ends at `size`, or is not wanted at all: what waits behind is not to be written.
+    /// The file ends at `size`, or is deleted: dirty bytes beyond it are not written.
     pub fn discard(&mut self, file: FileNumber, size: u64) {
         let behind = size..u64::MAX;
         let about = |of: &Waiting| of.blocks_about(&behind, self.arena.largest()).collect();
@@ -286,7 +285,7 @@ impl Frames {
         }
     }
 
-    /// The bytes `range` of the file are not in the block in `slot` any more, but for what waits there to be written.
+    /// Invalidates the bytes `range` of the file in the block in `slot`, except its dirty bytes.
     pub fn invalidate(&mut self, slot: Slot, range: &Range<u64>) {
         let entry = self.index.entry_mut(slot);
         let clip = |at: u64| at.clamp(entry.block.start, entry.block.range().end) - entry.block.start;
@@ -294,7 +293,7 @@ impl Frames {
         if gone.is_empty() || gone.end <= entry.valid.start || entry.valid.end <= gone.start {
             return;
         }
-        // What is left in front is kept, what is left behind is not: one range is known of each block.
+        // Each block has one valid range: the bytes in front stay valid, those behind do not.
         entry.valid = match entry.waiting.end <= gone.start {
             true => entry.valid.start..gone.start.max(entry.valid.start),
             false => entry.waiting.clone(),

@@ -1,11 +1,11 @@
-//! What is in flight: bytes on their way between the source and readers, beside the frames.
+//! Bytes in flight between the source and readers, outside of the frames.
 //!
-//! Idea: who is to move bytes takes a [`Share`] of what may be in flight first, and has it until the bytes are gone.
-//! Who finds no room waits, first come first served, and holds no thread meanwhile. One file has half of the room at
-//! most.
+//! A thread that is to move bytes first takes a [`Share`] of the limit, and holds it until the bytes are dropped. A
+//! request beyond the limit waits, first come first served, and blocks no thread meanwhile. One file gets half of the
+//! limit at most.
 //!
-//! What takes longer than [`PATIENCE`] is not counted any more. It hangs, and others need not wait until it goes on:
-//! nobody has written to its buffers yet, so they take no memory.
+//! A transfer that takes longer than [`PATIENCE`] is no longer counted. It hangs, and others need not wait until it
+//! continues: its buffers were not written yet, so they take no memory.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::time::{Duration, Instant};
@@ -23,7 +23,7 @@ const PATIENCE: Duration = Duration::from_secs(1);
 /// is read and then copied.
 const LEAST: u64 = 4 << 20;
 
-/// The room for what is in flight.
+/// The limit on bytes in flight.
 #[derive(Clone)]
 pub(crate) struct InFlight(Arc<Shared>);
 
@@ -42,7 +42,7 @@ struct Ledger {
     used: u64,
     next: u64,
     waiting: VecDeque<Waiter>,
-    /// Somebody looks for shares that are not to be counted any more.
+    /// True while a thread looks for shares that are no longer counted.
     is_watched: bool,
 }
 
@@ -58,7 +58,7 @@ struct Waiter {
     then: Box<dyn FnOnce(Share) + Send>,
 }
 
-/// Room that somebody has; whoever waits gets it when this is dropped.
+/// A share of the limit; dropping it lets the next request through.
 pub struct Share {
     shared: Arc<Shared>,
     number: u64,
@@ -81,7 +81,7 @@ impl InFlight {
         in_flight
     }
 
-    /// From now on there is room for as much as belongs to so many bytes of frames.
+    /// Sets the limit that belongs to this many bytes of frames.
     pub fn set_memory(&self, memory: u64) {
         self.0.limit.store((memory / 4).max(LEAST), Ordering::Relaxed);
         self.0.settle(self.0.lock());
@@ -92,25 +92,25 @@ impl InFlight {
         self.0.limit.load(Ordering::Relaxed)
     }
 
-    /// True if there is certainly room for so many bytes of whatever file. Cheap.
+    /// True if this many bytes of any file certainly fit. Cheap.
     pub fn is_ample(&self, bytes: u64) -> bool {
         self.0.used.load(Ordering::Relaxed).saturating_add(bytes) <= self.limit() / 2
     }
 
-    /// Room for `bytes`, if there is any and nobody waits.
+    /// Takes a share of `bytes`, if it fits and no request waits.
     pub fn try_take(&self, file: FileNumber, bytes: u64) -> Option<Share> {
         let mut ledger = self.0.lock();
         let free = ledger.waiting.is_empty() && ledger.fits(self.limit(), file, bytes) == Fit::Fits;
         free.then(|| self.0.admit(&mut ledger, file, bytes))
     }
 
-    /// Room for `bytes`, whether there is any or not.
+    /// Takes a share of `bytes` even beyond the limit.
     pub fn take(&self, file: FileNumber, bytes: u64) -> Share {
         self.0.admit(&mut self.0.lock(), file, bytes)
     }
 
-    /// Calls `then` as soon as there is room for `bytes`, perhaps at once, from whatever thread and under whatever
-    /// lock: it may only hand on.
+    /// Calls `then` as soon as `bytes` fit, perhaps at once, on any thread and under any lock: it may only hand the
+    /// work on.
     pub fn when_there_is_room(&self, file: FileNumber, bytes: u64, then: impl FnOnce(Share) + Send + 'static) {
         let mut ledger = self.0.lock();
         ledger.waiting.push_back(Waiter { file, bytes, then: Box::new(then) });
@@ -141,7 +141,7 @@ enum Fit {
 }
 
 impl Ledger {
-    /// A request that is longer than all the room is alone.
+    /// A request that is longer than the limit runs without others.
     fn fits(&self, limit: u64, file: FileNumber, bytes: u64) -> Fit {
         let of_file = self.files.get(&file).copied().unwrap_or(0);
         if self.used > 0 && self.used.saturating_add(bytes) > limit {
@@ -194,7 +194,7 @@ impl Shared {
         Share { shared: self.clone(), number }
     }
 
-    /// Lets in who waits and finds room. Whose file has its half stays, and lets others pass.
+    /// Lets waiting requests through as far as they fit. A request whose file has its half stays, and lets others pass.
     fn settle(self: &Arc<Self>, mut ledger: MutexGuard<'_, Ledger>) {
         let limit = self.limit.load(Ordering::Relaxed);
         let (mut let_in, mut place) = (Vec::new(), 0);
@@ -213,7 +213,7 @@ impl Shared {
         let_in.into_iter().for_each(|(then, share)| then(share));
     }
 
-    /// Looks for what hangs, as long as somebody waits.
+    /// Looks for transfers that hang, as long as a request waits.
     fn watch(self: Arc<Self>) {
         loop {
             thread::sleep(PATIENCE / 4);
@@ -234,7 +234,7 @@ mod tests {
 
     use super::*;
 
-    /// Room for 4 MiB, of which one file has 2.
+    /// A limit of 4 MiB, of which one file has 2.
     fn in_flight() -> InFlight {
         InFlight::new(1 << 20)
     }

@@ -1,8 +1,8 @@
-//! Which slot stands for which key.
+//! An index from keys to slots.
 //!
-//! Idea: cells in a row (open addressing, linear probing), each with half of a key's hash and its slot. A look-up reads
-//! one line of memory, which can be fetched before it is needed, and compares halves of hashes there; neither growing
-//! nor taking out looks at keys. `hashbrown` tells nobody where an entry will lie, so nothing could be fetched.
+//! An array of cells (open addressing, linear probing), each with half of a key's hash and its slot. A look-up reads
+//! one cache line, which can be fetched before it is needed, and compares halves of hashes there; neither growing nor
+//! removing reads keys. `hashbrown` does not expose the position of an entry, so it allows no fetch in advance.
 //!
 //! Memory: 8 bytes a cell; between three eighths and three quarters of the cells are taken.
 
@@ -23,7 +23,7 @@ const FREE: Cell = Cell { hash: 0, slot: NONE };
 /// Cells of the smallest index, as a power of two.
 const LEAST_BITS: u32 = 4;
 
-/// Slots by the hashes of their keys. Who asks compares the keys themselves.
+/// Slots by the hashes of their keys. The caller compares the keys.
 #[derive(Clone, Debug)]
 pub struct KeyIndex {
     /// A power of two of them, of which one is free at least.
@@ -47,7 +47,7 @@ impl KeyIndex {
         prefetch(&self.cells, self.home(upper(hash)));
     }
 
-    /// A slot of this hash that `is_it`. Whoever takes any has a guess, for which no key is looked at.
+    /// A slot of this hash that `is_it`. A caller that accepts any slot gets a guess, without reading a key.
     pub fn find(&self, hash: u64, is_it: impl Fn(Slot) -> bool) -> Option<Slot> {
         self.place(upper(hash), is_it).ok().map(|at| self.cells[at].slot)
     }
@@ -72,7 +72,7 @@ impl KeyIndex {
     pub fn remove(&mut self, hash: u64, slot: Slot) {
         let Ok(mut hole) = self.place(upper(hash), |other| other == slot) else { return };
         self.taken -= 1;
-        // Whoever stands behind the hole, and is looked for from a cell at or before it, moves up.
+        // An entry behind the hole that is searched from a cell at or before the hole moves up.
         let mut at = self.next(hole);
         while self.cells[at].slot != NONE {
             if self.distance(self.home(self.cells[at].hash), at) >= self.distance(hole, at) {
@@ -170,6 +170,6 @@ mod tests {
             assert!(index.find(hash(key), |_| true).is_some());
         }
         index.remove(hash(9999), 9999);
-        assert_eq!(index.len(), model.len(), "what is not there is not taken out");
+        assert_eq!(index.len(), model.len(), "removing a missing key changes nothing");
     }
 }

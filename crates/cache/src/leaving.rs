@@ -1,8 +1,8 @@
 //! Slots whose values have left in a batch, until they are cleared.
 //!
-//! Idea: what leaves was not used for long, so the processor would wait for its entry, and then for its cell of the
-//! index. So it is put off in two steps: the entry is fetched when its value leaves, the cell a few departures later,
-//! and it is cleared a few after that.
+//! An evicted value was not used for long, so the processor would wait for its entry, and then for its cell of the
+//! index. So the removal is delayed in two steps: the entry is fetched when its value leaves, the cell a few evictions
+//! later, and it is cleared a few after that.
 
 use hotset_core::policy::Slot;
 

@@ -17,12 +17,12 @@ pub struct Memory {
 }
 
 impl Memory {
-    /// All there is, whoever uses it.
+    /// All memory, used or not.
     pub fn total() -> Memory {
         Memory { machine: meminfo("MemTotal:"), group: groups().filter_map(|group| group.limit()).min() }
     }
 
-    /// What nobody uses.
+    /// Unused memory.
     pub fn available() -> Memory {
         Memory { machine: meminfo("MemAvailable:"), group: groups().filter_map(|group| group.left()).min() }
     }
@@ -52,7 +52,7 @@ impl fmt::Display for Memory {
 /// Used where the system does not say what it has.
 const FALLBACK_BYTES: u64 = 2 << 30;
 
-/// Bytes that one piece of work may use unless it is told: half of what is available to this process.
+/// Default memory budget of one task in bytes: half of the memory that is available to this process.
 pub fn budget() -> u64 {
     Memory::available().least().unwrap_or(FALLBACK_BYTES) / 2
 }
@@ -115,7 +115,7 @@ fn groups_of(lines: &str, root: &Path) -> Vec<Group> {
 mod tests {
     use super::*;
 
-    /// The least limit, and what is left of each, where `files` stand in the folder of control groups.
+    /// The least limit, and the remainder of each, where `files` are in the folder of control groups.
     fn least(lines: &str, files: &[(&str, &str)]) -> (Option<u64>, Option<u64>) {
         let root = tempfile::TempDir::new().unwrap();
         for (path, text) in files {

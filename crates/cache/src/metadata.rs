@@ -1,5 +1,5 @@
-//! What is counted of requests that move no data. Whoever serves files through the cache keeps names and attributes
-//! itself, and counts here, so that it is shown with the rest.
+//! Counts of requests that move no data. A host that serves files through the cache keeps names and attributes itself,
+//! and counts here, so that they are shown with the others.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -28,7 +28,7 @@ pub struct Answers {
     pub asked: u64,
 }
 
-/// What was counted of requests that move no data.
+/// Counts of requests that move no data.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Metadata {
     /// Names in directories.
@@ -41,7 +41,7 @@ pub struct Metadata {
     pub listings: Answers,
     /// Files whose attributes are kept now.
     pub kept: u64,
-    /// Files and directories that are kept open now, though perhaps nobody has them open.
+    /// Files and directories that are kept open now, including those that no process has open.
     pub kept_open: u64,
 }
 
@@ -51,7 +51,7 @@ pub struct MetadataCounts {
     answers: [[AtomicU64; 2]; 4],
     /// Files whose attributes are kept.
     pub kept: Gauge,
-    /// What is kept open.
+    /// The files kept open.
     pub kept_open: Gauge,
 }
 

@@ -5,11 +5,11 @@
 //! refers to the key once. So on the keys of a trace hits and misses are those that the simulator counts for the policy
 //! at this capacity, which a test compares.
 //!
-//! Weights. Where values weigh differently, as many stay as fit. A policy whose shares follow weights is told them; any
-//! other is told how many fit: it is resized by what comes and goes.
+//! Weights. If values have different weights, as many stay as fit. A policy that supports weights receives them; for
+//! any other, the cache adjusts the number of entries as values are admitted and evicted.
 //!
-//! Cost: a reference is a hash of the key and a call of the policy; with weights one that misses resizes the policy,
-//! too. Memory: some tens of bytes beside each value, and the key alone for each ghost that the policy remembers.
+//! Cost: a reference is a hash of the key and a call of the policy; with weights, a miss also resizes the policy.
+//! Memory: some tens of bytes for each value, and only the key for each ghost.
 
 use std::borrow::Borrow;
 use std::hash::{BuildHasher, Hash};
@@ -157,7 +157,7 @@ impl<K: Hash + Eq, V> Objects<K, V> {
         self.leaving.as_ref().is_some_and(|leaving| leaving.has_forgotten(slot))
     }
 
-    /// The hash of a key that will be looked for; where it stands in the index is fetched.
+    /// The hash of a key that will be looked up; fetches its cell of the index.
     fn seek(&self, key: &K) -> u64 {
         let hash = self.hasher.hash_one(key);
         self.index.prefetch(hash);
@@ -193,7 +193,7 @@ impl<K: Hash + Eq, V> Objects<K, V> {
         self.entries[slot as usize].as_ref()?.value.as_ref()
     }
 
-    /// What the value weighs.
+    /// The weight of the value.
     fn weight_of(&self, slot: Slot) -> u64 {
         self.weights.get(slot as usize).copied().unwrap_or(1)
     }
@@ -223,7 +223,7 @@ impl<K: Hash + Eq, V> Objects<K, V> {
     }
 }
 
-/// True if a slot stands for this key.
+/// True if the slot belongs to this key.
 fn is_of<K: Borrow<Q>, V, Q: Eq + ?Sized>(entries: &[Option<Entry<K, V>>], slot: Slot, key: &Q) -> bool {
     entries[slot as usize].as_ref().is_some_and(|entry| entry.key.borrow() == key)
 }
@@ -252,7 +252,7 @@ impl<K: Hash + Eq, V> Weighed for Kept<'_, K, V> {
     fn resize(&mut self, entries: u32) {
         self.0.resize(entries);
         self.0.admit_wanted();
-        // What the policy would fetch nobody can, as long as nobody inserts it.
+        // The policy's prefetches cannot be served: only the caller inserts values.
         self.0.host.missing.clear();
     }
 
@@ -266,8 +266,8 @@ impl<K: Hash + Eq, V> Weighed for Kept<'_, K, V> {
 
 impl<K: Hash + Eq, V> Cache<K, V> {
     /// An empty cache of at most `capacity` values, under a policy as `hotset policies` lists them, perhaps with
-    /// arguments: `"lru"`, `"s3-fifo(small=20%)"`. Fails with a sentence if there is no such policy, or it cannot run
-    /// here: it must know the future, or what kinds of files there are.
+    /// arguments: `"lru"`, `"s3-fifo(small=20%)"`. Fails if there is no such policy, or if it cannot run here: it must
+    /// know the future, or the kinds of files.
     pub fn new(policy: &str, capacity: u32) -> Result<Cache<K, V>, CacheError> {
         let spec = PolicySpec::parse(policy)?.set_in(Setting::Serving);
         let hosted = policy_for(&spec, capacity, false)?;
@@ -329,7 +329,7 @@ impl<K: Hash + Eq, V> Cache<K, V> {
                 if !room.admits(weight) {
                     return self.remove(&key);
                 }
-                // Before the key has its slot: what leaves may take a ghost's with it.
+                // Before the key has its slot: an eviction may take a ghost's slot with it.
                 let told = Reference { bytes: in_32_bits(weight), ..Reference::default() };
                 if !is_there && self.hosted.policy.keeps(&told) {
                     room.make(weight, &mut Kept(&mut self.hosted));
@@ -401,7 +401,7 @@ impl<K: Hash + Eq, V> Cache<K, V> {
         }
     }
 
-    /// The slot that the key of this hash may have; what a reference to it will need is fetched.
+    /// The slot that the key of this hash may have; fetches the data that a reference to it will need.
     fn guess(&self, hash: u64) -> Option<Slot> {
         let slot = self.objects().index.find(hash, |_| true)?;
         self.objects().fetch(slot);
@@ -436,8 +436,8 @@ impl<K: Hash + Eq, V> Cache<K, V> {
         value
     }
 
-    /// Changes the capacity, in values or what they weigh together. What does not fit any more leaves in the policy's
-    /// own order.
+    /// Changes the capacity, in values or in their total weight. Values that no longer fit are evicted in the policy's
+    /// order.
     pub fn resize(&mut self, capacity: u64) -> Result<(), CacheError> {
         match &mut self.limit {
             Limit::Weight { room, .. } => {
@@ -468,7 +468,7 @@ impl<K: Hash + Eq, V> Cache<K, V> {
         self.len() == 0
     }
 
-    /// What the values weigh together; without weights how many they are.
+    /// The total weight of the values; without weights their number.
     pub fn weight(&self) -> u64 {
         self.objects().weight
     }
@@ -501,7 +501,7 @@ impl<K: Hash + Eq, V> Cache<K, V> {
         self.hosted.do_work();
         let count = if outcome == Outcome::Hit { &mut self.hits } else { &mut self.misses };
         *count += 1;
-        // What the policy would fetch nobody can, as long as nobody inserts it.
+        // The policy's prefetches cannot be served: only the caller inserts values.
         self.hosted.host.missing.clear();
         is_kept
     }
@@ -577,7 +577,7 @@ fn policy_for<K: Hash + Eq, V>(
 /// So many keys are looked for ahead.
 const AHEAD: usize = 32;
 
-/// What the queues of policies hold.
+/// The limit of the policies' queues.
 const MOST_KEYS: u64 = 1 << 27;
 
 /// Of the policy's random numbers: the simulator's.

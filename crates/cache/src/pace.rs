@@ -1,10 +1,9 @@
 //! How fast the source is, and so how much is worth having on its way.
 //!
-//! A source that is far away brings most when as many bytes are on their way as it brings within the time that one read
-//! takes. Both are measured on what is read ahead: the time of a read is the shortest, since the others wait for each
-//! other; the rate is the best of late of all reads together, since it is less where nobody wants more. Twice
-//! the product is worth having: so the rate goes up while it is readers that hold it back, and what is more than enough
-//! is bounded.
+//! A distant source has its best throughput when as many bytes are in flight as it returns within the time of one read.
+//! Both are measured on read-ahead: the time of a read is the shortest, since the others wait for each other; the rate
+//! is the best recent rate of all reads together, since it falls where readers request less. The limit is twice the
+//! product: so the rate can rise while the readers limit it, and the excess is bounded.
 
 use std::time::{Duration, Instant};
 
@@ -23,7 +22,7 @@ struct Measured {
     shortest: f64,
     /// The shortest since counting has begun.
     lately: f64,
-    /// Bytes a second, the best of late.
+    /// Bytes a second, the best recent rate.
     best: f64,
     /// When counting has begun, and the bytes since.
     since: Instant,

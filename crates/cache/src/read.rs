@@ -26,7 +26,7 @@ struct Reading<'a> {
     range: Range<u64>,
     /// The size of the file.
     size: u64,
-    /// What is there, with zeroes where something is missing before it.
+    /// The available bytes, with zeros for missing ones before them.
     reply: &'a mut Vec<u8>,
     runs: Vec<Run>,
     /// Bytes that are not in the reply yet, and where they come from.
@@ -40,7 +40,7 @@ struct Reading<'a> {
 enum From {
     /// A run of our own, by number.
     Run(usize),
-    /// What somebody else reads.
+    /// Another thread reads it.
     Other(Arc<Transfer>, Block),
 }
 
@@ -48,11 +48,11 @@ enum From {
 pub struct Missing {
     /// The bytes asked for.
     range: Range<u64>,
-    /// What is there. The rest takes no memory yet.
+    /// The available bytes. The rest takes no memory yet.
     reply: Vec<u8>,
     runs: Vec<(Run, Announced)>,
     pieces: Vec<(Range<u64>, From)>,
-    /// Room for all of it.
+    /// A share of the limit for all of it.
     _share: Arc<Share>,
 }
 
@@ -90,7 +90,7 @@ impl FileCache {
                 Read::Missing(missing) => return self.finish_read(access, missing),
                 Read::Crowded(bytes) => {
                     let (tell, told) = channel();
-                    // Whoever waits is told.
+                    // The reader waits for this message.
                     self.when_there_is_room(access.file, bytes, move |share| drop(tell.send(share)));
                     share = told.recv().ok();
                 }
@@ -98,9 +98,9 @@ impl FileCache {
         }
     }
 
-    /// The part of [`read`](FileCache::read) that waits for nobody and asks the source nothing. `None`, and nothing is
-    /// decided, if it goes beyond what is known of the file, so that the source must be asked. What was in `reply`
-    /// goes; its memory is used again, so that whoever keeps it reads what is there without an allocation.
+    /// The part of [`read`](FileCache::read) that never blocks and does not ask the source. Returns `None`, and decides
+    /// nothing, if the read goes beyond the file's known size, so that the source must be asked. The content of `reply`
+    /// is replaced; its memory is reused, so that a caller that keeps it reads resident data without an allocation.
     pub fn begin_read(&self, access: &Access, offset: u64, length: usize, reply: &mut Vec<u8>) -> Option<Read> {
         let end = offset.saturating_add(length as u64);
         let state = self.shared.lock();
@@ -153,7 +153,7 @@ impl FileCache {
         if range.is_empty() {
             return Read::Done;
         }
-        // What is announced with less than what is known now would be taken for the end of a file that has grown
+        // Announcing a read with less than the known size would be taken for the end of a file that has grown
         // meanwhile.
         let size = size.max(state.files[access.file as usize].size());
         let most = 2 * (range.end - range.start + state.decider.largest_block());
@@ -184,7 +184,7 @@ impl FileCache {
         let (left, own) = self.read_ahead.share(access, runs);
         let is_there = |from: &From| matches!(from, From::Other(transfer, _) if transfer.is_done());
         let found = if pieces.iter().all(|(_, from)| is_there(from)) { Found::Ready } else { Found::Late };
-        // What comes next is on its way while this is waited for; but a disk does one thing after the other.
+        // The next run is in flight while this one is waited for; but a disk does one thing after the other.
         let is_far = access.source.reads_at_once() > 1;
         if is_far {
             self.follow(access, &range, found);
@@ -202,7 +202,7 @@ impl FileCache {
             };
             let (begin, brought) = match brought {
                 Some(brought) => (begin, brought),
-                // Whoever was to read it has given up.
+                // The announced reader has given up.
                 None => (want.start, Arc::new(self.shared.read(access.file, access.source.as_ref(), &want)?)),
             };
             // The file may have been cut behind the cache.
@@ -320,7 +320,7 @@ impl State {
             }
         }
         if known < length {
-            // Nobody knows yet which blocks these are in.
+            // The blocks of these bytes are not known yet.
             let largest = self.decider.largest_block();
             is_missing = true;
             read = (range.end.next_multiple_of(largest)).min(size) - range.start / largest * largest;

@@ -1,11 +1,10 @@
 //! Reading ahead of readers that go through a file in order, or at one distance.
 //!
-//! What is read ahead is not referenced, so the policy does not know it: it waits beside the frames until somebody asks
-//! for it, or until newer reads push it out. So hits and misses are those of the policy alone; only the misses are
-//! answered sooner, and in longer reads, of which a source that is far away serves many at once.
+//! Read-ahead is not referenced, so the policy does not see it: the bytes are staged outside of the frames until a
+//! request uses them, or until newer reads displace them. So hits and misses are those of the policy alone; only the
+//! misses are answered sooner, and in longer reads, many of which a distant source serves at once.
 //!
-//! A scheme may want blocks that nobody has asked for (`virtual`, `demote`): those are resident at once and read in the
-//! same way.
+//! A scheme may prefetch blocks (`virtual`, `demote`): those are resident at once and read in the same way.
 
 use std::collections::HashMap;
 use std::ops::Range;
@@ -26,7 +25,7 @@ use crate::workers::{Limits, Part, Room, Workers};
 /// Bytes that may wait to be asked for, at most, and no more than three eighths of what may be in flight.
 pub const BUDGET: u64 = 256 << 20;
 
-/// Room for what is in flight that is left to the reader itself, of the half that one file has: for a long read and
+/// Part of the in-flight limit that is left to the reader itself, of the half that one file has: for a long read and
 /// its answer.
 const OWN: u64 = 2 << 20;
 
@@ -58,8 +57,8 @@ impl ReadAhead {
         }
     }
 
-    /// Room for reads of a file, a thread and a place for the bytes. Where there is none nothing may be announced:
-    /// whoever wants it would wait behind files that hang.
+    /// Permits for reads of a file: a thread and a share of the limit. Without them nothing may be announced: a reader
+    /// of it would wait behind files that hang.
     fn room(&self, file: FileNumber, source: &dyn Source, runs: &[Run]) -> Option<(Room, Arc<Share>)> {
         let room = self.thread(file, source)?;
         Some((room, Arc::new(self.in_flight.try_take(file, run_bytes(runs))?)))
@@ -132,7 +131,7 @@ impl ReadAhead {
         }
     }
 
-    /// Has all of a file read that is asked for soon. False if there is no room.
+    /// Reads all of a file ahead that is used soon. False if the limits do not allow it.
     pub fn expect(&self, state: &mut State, file: FileNumber, source: &Arc<dyn Source>) -> bool {
         let size = state.files[file as usize].size();
         state.decider.expect(file, size);
@@ -142,8 +141,8 @@ impl ReadAhead {
         has_room
     }
 
-    /// Has another thread read what nobody has asked for yet. False if there is no room. Where it tells how fast the
-    /// source is that is measured.
+    /// Starts read-ahead in another thread. False if the limits do not allow it. Measures the rate of the source where
+    /// the read shows it.
     fn begin(
         &self,
         state: &mut State,
@@ -172,8 +171,8 @@ impl ReadAhead {
         }
     }
 
-    /// Has other threads read what was announced for a read, but for what is read first, as far as the source serves
-    /// more than one read at once and there are threads. Gives what is left, with what to wait for.
+    /// Passes the announced runs of a read, except the first, to other threads, as far as the source serves several
+    /// reads at once and there are threads. Returns the remaining runs, and the transfers to wait for.
     pub fn share(&self, access: &Access, runs: Vec<(Run, Announced)>) -> (Vec<(Run, Announced)>, Vec<Arc<Transfer>>) {
         let transfers = runs.iter().map(|(_, transfer)| Arc::clone(transfer)).collect();
         let (mut left, mut runs) = (Vec::new(), runs.into_iter());
@@ -188,8 +187,7 @@ impl ReadAhead {
         (left, transfers)
     }
 
-    /// Has the source read what the policy wants to have though nobody has asked for it. What cannot be read now is
-    /// read once somebody asks.
+    /// Reads the blocks that the policy has prefetched. A block that cannot be read now is read at its next reference.
     pub fn bring(&self, state: &mut State) {
         let mut runs: HashMap<FileNumber, Vec<Run>> = HashMap::new();
         for slot in state.decider.take_missing() {
@@ -237,7 +235,7 @@ impl ReadAhead {
                     }
                 }
             };
-            // Whoever waits for it has been told.
+            // The waiting readers already have the error.
             let _ = shared.contain(fetch);
         });
     }

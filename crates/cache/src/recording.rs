@@ -44,7 +44,7 @@ struct Message {
 }
 
 impl Recording {
-    /// Begins a recording of a cache whose blocks have `block` bytes. `policy` is written beside it.
+    /// Begins a recording of a cache whose blocks have `block` bytes. `policy` is written into its header.
     pub fn create(path: &Path, block: u64, policy: &str) -> Result<Recording, CacheError> {
         let addressing = Addressing::Bytes { unit: u32::try_from(block).ok() };
         let meta = Meta { format: "hst", addressing, has_time: true, has_ops: true };

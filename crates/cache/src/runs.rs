@@ -28,7 +28,7 @@ pub(crate) fn run_bytes(runs: &[Run]) -> u64 {
     runs.iter().map(|run| run.range.end - run.range.start).sum()
 }
 
-/// From now on whoever wants a block of the run waits for it.
+/// Announces a run: other readers of its blocks wait for it from now on.
 pub(crate) fn announce(
     transfers: &mut Transfers,
     file: FileNumber,
@@ -67,8 +67,8 @@ pub(crate) fn add_block(runs: &mut Vec<Run>, block: &Block, size: u64, below: Op
 }
 
 impl Shared {
-    /// Reads a run that was announced, puts it into the frames of its blocks and tells who waits. Gives the bytes that
-    /// came from the source in one read, 0 if it was none.
+    /// Reads a run that was announced, puts it into the frames of its blocks and wakes the waiting readers. Returns the
+    /// bytes that came from the source in one read, 0 if there was none.
     pub fn fetch(&self, file: FileNumber, source: &dyn Source, run: &Run, transfer: &Arc<Transfer>) -> u64 {
         let mut asked = Asked::default();
         let read = match run.below.is_empty() {
@@ -83,7 +83,7 @@ impl Shared {
         state.traffic.reads_ahead += u64::from(transfer.is_ahead);
         for block in &run.blocks {
             let wanted = state.install(file, transfer, block, bytes);
-            // What nobody has asked for yet stays announced, unless it failed.
+            // Unused read-ahead stays announced, unless it failed.
             if wanted || !transfer.is_ahead || read.is_err() {
                 state.withdraw(file, transfer, block);
             }
@@ -119,8 +119,7 @@ impl Shared {
         read_run(source, range)
     }
 
-    /// Waits for what somebody else reads, and takes the block out of what was read ahead.
-    /// `None` if that was given up.
+    /// Waits for another thread's read, and takes the block out of the read-ahead. `None` if that read was given up.
     pub fn claim(&self, file: FileNumber, transfer: &Arc<Transfer>, block: &Block) -> io::Result<Option<Arc<Buffer>>> {
         let Some(brought) = transfer.wait()? else { return Ok(None) };
         if transfer.is_ahead {
@@ -132,7 +131,7 @@ impl Shared {
     }
 }
 
-/// What the source was asked for, and has given.
+/// The source's reads and their results.
 #[derive(Default)]
 struct Asked {
     reads: u64,
@@ -155,7 +154,7 @@ fn read_run(source: &dyn Source, range: &Range<u64>) -> io::Result<Buffer> {
 }
 
 impl State {
-    /// Nobody need look for the block in `transfer` any more.
+    /// Removes the block in `transfer` from the index of reads.
     fn withdraw(&mut self, file: FileNumber, transfer: &Arc<Transfer>, block: &Block) {
         self.transfers.remove(file, block.address, transfer);
         if transfer.is_ahead {

@@ -1,7 +1,7 @@
-//! What readers, writers and readers ahead of a cache share, and what a panic does to it.
+//! State shared by readers, writers and read-ahead of a cache, and the effect of a panic on it.
 //!
-//! A panic is a mistake of ours. It costs the use of the cache, since nobody knows what was left half done, and never
-//! wrong bytes: the cache is marked as broken before the thread that panics lets go of anything that others wait for.
+//! A panic is a defect of the cache. It ends the use of the cache, since its state may be half changed, but never
+//! causes wrong bytes: the cache is marked as broken before the thread that panics releases any lock.
 
 use std::io;
 use std::ops::{Deref, DerefMut};
@@ -15,12 +15,11 @@ use crate::sync::{Arc, Mutex, MutexGuard, PoisonError};
 /// What readers, writers and readers ahead share.
 pub(crate) struct Shared {
     state: Mutex<State>,
-    /// A thread has panicked while it served. Nobody knows what it left half done, so nothing that is held here is
-    /// believed any more.
+    /// A thread has panicked while it served. The state may be half changed, so it is no longer used.
     is_broken: AtomicBool,
 }
 
-/// What a call unwinds with that comes upon a broken cache.
+/// The payload with which a call unwinds that finds a broken cache.
 struct Broken;
 
 impl Shared {
@@ -28,8 +27,8 @@ impl Shared {
         Shared { state: Mutex::new(state), is_broken: AtomicBool::new(false) }
     }
 
-    /// The state, for whoever relies on it. In a broken cache the call ends here: it unwinds to
-    /// [`contain`](Shared::contain), without a word.
+    /// Locks the state. In a broken cache the call ends here: it unwinds to [`contain`](Shared::contain) without a
+    /// message.
     pub fn lock(&self) -> Locked<'_> {
         match self.state.lock() {
             Ok(state) if !self.is_broken() => Locked { _alarm: self.alarm(), state },
@@ -46,7 +45,7 @@ impl Shared {
         self.is_broken.load(Ordering::SeqCst)
     }
 
-    /// Serves somebody. A panic ends this call alone, and the use of the cache; `None` then.
+    /// Runs a call. A panic ends only this call, and the use of the cache; `None` then.
     pub fn contain<T>(&self, serve: impl FnOnce() -> T) -> Option<T> {
         let served = catch_unwind(AssertUnwindSafe(serve));
         if served.is_err() {
@@ -66,8 +65,7 @@ impl Shared {
 }
 
 /// Marks the cache as broken when a panic unwinds past it. [`contain`](Shared::contain) would do so too late: the
-/// request is answered while its thread unwinds, and whoever has that answer must not be served from the cache any
-/// more.
+/// request is answered while its thread unwinds, and the receiver of that answer must not be served from the cache.
 struct Alarm<'a>(&'a AtomicBool);
 
 impl Drop for Alarm<'_> {

@@ -8,8 +8,8 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use crate::system;
 
-/// What a store tells versions of a file apart by: a time, a generation, an etag. Nothing is asked of two but whether
-/// they are equal.
+/// Distinguishes versions of a file in a store: a time, a generation, an etag. Two versions are only compared for
+/// equality.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Version(u128);
 
@@ -45,14 +45,14 @@ pub struct Stamp {
     pub all: Version,
     /// The file was changed so lately that it may change again and have the same versions.
     pub is_fresh: bool,
-    /// Which file of the store it is, where that can be told.
+    /// The file's identity in the store, where it has one.
     pub file: Option<Identity>,
 }
 
 /// Which file of a store it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Identity {
-    /// The same file, whoever asks and whenever.
+    /// The same file for every reader at any time.
     Lasting(Version),
     /// The same file as long as this process runs.
     Passing(Version),
@@ -69,7 +69,7 @@ pub enum Identity {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct FileVersion {
     pub file: u128,
-    /// It is found again by whoever starts later.
+    /// A later process can recognise it.
     pub lasts: bool,
     pub size: u64,
     pub data: u128,
@@ -130,8 +130,8 @@ impl Stamp {
         self.is_same(before) && !before.is_fresh
     }
 
-    /// What is known of a file that was like this, or was, right before its inode was changed here, and is like `now`
-    /// after it; none if its bytes were changed, too, which was somebody else.
+    /// The valid stamp of a file that had this stamp, or had it right before its inode was changed here, and has `now`
+    /// after it; `None` if its bytes were changed, too, which another process did.
     pub fn after_own_change(&self, now: Stamp) -> Option<Stamp> {
         self.has_data_of(&now).then_some(now)
     }
@@ -150,9 +150,8 @@ pub trait Source: Send + Sync {
     }
     /// Writes bytes from `offset` on, perhaps fewer than given.
     fn write_at(&self, bytes: &[u8], offset: u64) -> io::Result<usize>;
-    /// Writes bytes behind the end, wherever that is now, perhaps fewer than given; tells where they begin, and how
-    /// many. Whoever else appends at the same time, or to the source itself, loses nothing, if the source can do
-    /// that.
+    /// Appends bytes at the present end, perhaps fewer than given; returns their offset and number. Concurrent appends,
+    /// also to the source itself, lose nothing, if the source supports that.
     fn append(&self, bytes: &[u8]) -> io::Result<(u64, usize)> {
         let end = self.stamp()?.size;
         Ok((end, self.write_at(bytes, end)?))
@@ -161,9 +160,8 @@ pub trait Source: Send + Sync {
     fn set_len(&self, size: u64) -> io::Result<()>;
     /// What tells whether it was changed.
     fn stamp(&self) -> io::Result<Stamp>;
-    /// Has all that was written survive a loss of power, the size too, before it returns; unless `data_only` also what
-    /// else is known of the file (times, owner, mode). Nothing stands in for it: whoever is told that it is done
-    /// relies on it.
+    /// Makes all written data durable, the size too, before it returns; unless `data_only` also the other attributes
+    /// (times, owner, mode). An implementation must not weaken this: callers rely on it.
     fn sync(&self, data_only: bool) -> io::Result<()>;
 }
 
