@@ -165,8 +165,8 @@ impl FileCache {
         self.shared.lock().decider.frames_mut().inodes.follow();
     }
 
-    /// The files whose inodes the scheme has let go of since it was asked last: whoever keeps them for it lets go of
-    /// them, too. A file may be among them more than once, and its number may be another file's by now.
+    /// Takes the files whose inodes the scheme has evicted since the last call; the host drops their metadata, too. A
+    /// file may occur more than once, and its number may have been reused by now.
     pub fn inodes_left(&self) -> Vec<FileNumber> {
         self.shared.lock().decider.frames_mut().inodes.take()
     }

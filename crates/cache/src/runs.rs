@@ -46,8 +46,8 @@ pub(crate) fn find_block(runs: &[Run], block: &Block) -> Option<usize> {
     runs.iter().position(|run| run.blocks.iter().any(|other| other.address == block.address))
 }
 
-/// Adds a block that is in none of the runs to the last one if it follows it, or begins a new one; gives its number.
-/// What lies behind the end of the file is not read. What is in the tier is read from there.
+/// Adds a block that is in none of the runs to the last one if it follows it, or begins a new one; returns its number.
+/// Bytes beyond the end of the file are not read. Blocks in the tier are read from there.
 pub(crate) fn add_block(runs: &mut Vec<Run>, block: &Block, size: u64, below: Option<Lease>) -> usize {
     let end = block.range().end.min(size);
     let below = below.filter(|lease| block.start + u64::from(lease.length) == end);

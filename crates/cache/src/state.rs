@@ -1,4 +1,4 @@
-//! What the cache knows, in one place under one lock: each decision, in the order in which they are recorded.
+//! The state of the cache under one lock: each decision, in the order in which they are recorded.
 
 use std::ops::Range;
 use std::time::Instant;
@@ -17,7 +17,7 @@ use crate::stream::Stream;
 use crate::sync::Arc;
 use crate::transfers::{Staged, Transfers};
 
-/// Who reads or writes which file.
+/// The reader or writer of a file.
 #[derive(Clone, Copy)]
 pub struct Access<'a> {
     /// The file, by [`crate::FileCache::file`].
@@ -26,7 +26,7 @@ pub struct Access<'a> {
     pub app: u32,
     /// The open file.
     pub source: &'a Arc<dyn Source>,
-    /// What was read through this open so far, if the cache is to read ahead.
+    /// The reads through this open so far, if the cache is to read ahead.
     pub stream: Option<&'a Stream>,
     /// The file is being executed.
     pub executes: bool,
@@ -41,9 +41,9 @@ pub(crate) struct State {
     pub files: Files,
     pub traffic: Traffic,
     pub apps: Applications,
-    /// What was counted of them when the scheme was set.
+    /// Their counts when the scheme was set.
     pub apps_before: Vec<Counters>,
-    /// What was counted of those that have ended.
+    /// The counts of applications that have ended.
     pub apps_ended: Counters,
     pub recording: Option<Recording>,
     started: Instant,
@@ -115,7 +115,7 @@ impl State {
     pub fn change_policy(&mut self, fresh: Decider) {
         let other = std::mem::replace(&mut self.decider, fresh);
         self.policies += 1;
-        // Addresses stand for other blocks now: what is being read would be taken for them.
+        // Addresses mean other blocks now: reads in flight would be taken for them.
         (self.transfers, self.staged) = Default::default();
         self.apps_before.clone_from(&other.counts.apps);
         let (files, apps, time) = (&self.files, &self.apps, self.elapsed());
@@ -137,8 +137,8 @@ impl State {
         }
     }
 
-    /// Takes note of what a file is like at an open. What was read before is invalidated if anybody may have changed it
-    /// behind the cache, also at the very time at which it was written here. True if nobody can have.
+    /// Records a file's stamp at an open. Cached data is invalidated if it may have changed behind the cache, also at
+    /// the very time of a write here. True if it cannot have changed.
     pub fn reopen(&mut self, file: FileNumber, stamp: Stamp) -> bool {
         let same = self.reconcile(file, stamp);
         let known = &mut self.files[file as usize];
@@ -155,14 +155,14 @@ impl State {
     /// if it is as it was.
     pub fn reconcile(&mut self, file: FileNumber, stamp: Stamp) -> bool {
         let known = &mut self.files[file as usize];
-        // While it is written here nobody can tell who changed it.
+        // During a write here, a change by another process cannot be distinguished.
         if known.writers > 0 {
             return true;
         }
         let before = known.stamp.replace(stamp);
         let same = before.is_some_and(|before| stamp.is_same(&before));
-        // One that has just changed may change once more with the same times. Who reads it now goes on with what is
-        // there; the next open reads it anew, and until then nobody can tell which version that is.
+        // A file that has just changed may change once more with the same times. Present readers continue with the
+        // cached data; the next open reads the file again, and until then its version is uncertain.
         known.in_doubt |= stamp.is_fresh;
         if !same && before.is_some() {
             self.invalidate(file, &(0..u64::MAX));
@@ -185,8 +185,8 @@ impl State {
         }
     }
 
-    /// Tells the tier which version of a file it is, if that is certain: nobody is writing, or has written since the
-    /// file was opened last, and nothing waits to be written.
+    /// Passes the version of a file to the tier, if it is certain: the file is not being written, was not written since
+    /// its last open, and has no dirty data.
     pub fn tell_version(&mut self, file: FileNumber) {
         let known = &self.files[file as usize];
         let frames = self.decider.frames_mut();

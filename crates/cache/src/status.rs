@@ -1,4 +1,4 @@
-//! What a running cache tells of itself.
+//! The status of a running cache.
 
 use hotset_core::counters::Counters;
 use hotset_core::policy::{Explained, Names, PartRoom};
@@ -28,12 +28,12 @@ pub struct Status {
     pub resident_blocks: u32,
     /// Blocks whose data left.
     pub evictions: u64,
-    /// Blocks that the scheme had read though nobody asked for them then.
+    /// Blocks that the scheme has prefetched.
     pub extra_reads: u64,
     /// The counts over all references.
     #[serde(flatten)]
     pub total: Counters,
-    /// What was moved.
+    /// The traffic.
     #[serde(flatten)]
     pub traffic: Traffic,
     /// What would be lost if the mount were killed now, where writes may wait.
@@ -50,11 +50,11 @@ pub struct Status {
     pub apps: Vec<Named>,
     /// By class; empty when the scheme does not tell classes apart.
     pub classes: Vec<Named>,
-    /// What the scheme has learnt, the most important first, as far as it tells.
+    /// What the scheme has learnt, the most important first, if it reports that.
     pub explained: Vec<Explained>,
 }
 
-/// What is told in a status of what a scheme has learnt, at most; [`FileCache::explain`] tells all.
+/// The most entries of a scheme's explanation in a status; [`FileCache::explain`] returns all.
 const EXPLAINED: usize = 16;
 
 /// The name of the entry of processes that have ended.
@@ -68,7 +68,7 @@ pub struct Named {
     /// Its counts.
     #[serde(flatten)]
     pub counts: Counters,
-    /// Its part of the cache, if it has one of its own.
+    /// Its partition of the cache, if it has one.
     #[serde(flatten)]
     pub part: Option<Part>,
 }
@@ -78,7 +78,7 @@ pub struct Named {
 pub struct Part {
     /// Bytes that it may have.
     pub room_bytes: u64,
-    /// What it was promised cannot be met, as far as the scheme knows.
+    /// True if its target cannot be met, as far as the scheme knows.
     pub flagged: bool,
     /// The hit rate that it was promised.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -127,8 +127,8 @@ impl Status {
 }
 
 impl FileCache {
-    /// What the scheme has learnt and what it does with that, the most important first. Empty if it tells nothing, and
-    /// for the moment in which it learns.
+    /// What the scheme has learnt and does with that, the most important first. Empty if it reports nothing, and for
+    /// the moment in which it learns.
     pub fn explain(&self) -> Vec<Explained> {
         self.shared.look().explain(usize::MAX)
     }
@@ -157,7 +157,7 @@ impl Names for State {
 }
 
 impl Part {
-    /// A part with this room in blocks of `block` bytes, whose application has made so many references since the scheme
+    /// A partition with this quota in blocks of `block` bytes, with the references of its application since the scheme
     /// was set.
     fn new(room: &PartRoom, block: u64, references: u64, hits: u64) -> Part {
         Part {

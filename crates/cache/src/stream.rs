@@ -1,9 +1,9 @@
-//! What was read through one open so far, and what is worth reading ahead of it.
+//! The reads through one open so far, and the read-ahead that they justify.
 //!
-//! Idea: a reader in a row has at first as much read ahead as pays on a disk, or as it has read in the row. One that
-//! then waits for what is on its way is faster than what is read ahead for it, so more is, four times what it has read
-//! in the row, up to what keeps the source busy ([`Pace`](crate::pace::Pace)). One that stops after a few reads has
-//! cost little, and one that is slower than the source has no more read ahead than it needs.
+//! A sequential reader starts with as much read-ahead as is worthwhile on a disk, or as its run has read. A reader that
+//! then waits for read-ahead is faster than it, so its window grows to four times its run, up to the amount that keeps
+//! the source busy ([`Pace`](crate::pace::Pace)). A reader that stops after a few reads has cost little, and the window
+//! of one that is slower than the source does not grow beyond its need.
 //!
 //! Where the kernel reads ahead, too (`fast` mode), its reads come by several threads, and one may overtake the one
 //! before it. That does not end the row.
@@ -16,13 +16,13 @@ use crate::sync::{Arc, Mutex, MutexGuard, PoisonError};
 /// Bytes ahead of a reader: at first, and of one that never waits at most.
 const WINDOW: Range<u64> = 128 << 10..1 << 20;
 
-/// What is read ahead of a reader that waits for what was read ahead, in what it has read in the row.
+/// The window of a reader that waits for read-ahead, as a multiple of its run.
 const GROWTH: u64 = 4;
 
 /// Bytes that are read at once, at most, unless a single block has more.
 pub(crate) const PART: u64 = 1 << 20;
 
-/// Reads in a row, each where the one before ended, that make a reader sequential.
+/// Consecutive reads, each where the previous one ended, that make a reader sequential.
 const SEQUENTIAL: u32 = 2;
 
 /// Bytes that a read has skipped at most if it has overtaken the one before it.
@@ -33,20 +33,20 @@ const OVERTAKEN: u64 = 1 << 20;
 pub(crate) enum Found {
     /// In the cache.
     Cached,
-    /// It was missing, and somebody had read it already.
+    /// It was missing, and another reader had read it already.
     Ready,
     /// It had to be waited for.
     Late,
 }
 
-/// What was read through one open so far.
+/// The reads through one open so far.
 #[derive(Debug, Default)]
 pub struct Stream(Mutex<(Position, Stride)>);
 
 /// Bytes to be read ahead.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(crate) struct Ahead {
-    /// Behind a reader in a row.
+    /// Behind a sequential reader.
     pub row: Range<u64>,
     /// Of one whose reads are always as far apart.
     pub apart: Vec<Range<u64>>,
@@ -57,8 +57,8 @@ impl Stream {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Takes note of a read; gives the bytes to be read ahead, no more than `most` of them ahead of it, and of reads
-    /// that are apart `places` at most. Who is read ahead for has a seat until it stops.
+    /// Records a read; returns the bytes to read ahead, no more than `most` of them ahead of it, and of strided reads
+    /// `places` at most. A reader with read-ahead has a seat until it stops.
     pub(crate) fn follow(
         &self,
         range: &Range<u64>,
@@ -105,7 +105,7 @@ struct Position {
     first: u64,
     /// Where the last read ended.
     next: u64,
-    /// Reads in a row.
+    /// Consecutive reads.
     run: u32,
     /// A read that has perhaps overtaken the one before it.
     early: Option<Range<u64>>,
@@ -136,7 +136,7 @@ impl Position {
         if self.next > self.end {
             self.end = u64::MAX;
         }
-        // What is cached as a whole needs nobody who looks ahead.
+        // A file that is resident as a whole needs no read-ahead.
         if self.run < SEQUENTIAL || (self.window == 0 && found == Found::Cached) {
             return 0..0;
         }
@@ -194,7 +194,7 @@ mod tests {
     fn only_a_sequential_reader_that_misses_is_followed() {
         let mut position = Position::default();
         let mut follow = |range: Range<u64>, found| position.follow(&range, found, 0);
-        assert_eq!(follow(0..4096, Found::Late), 0..0, "one read is no row");
+        assert_eq!(follow(0..4096, Found::Late), 0..0, "one read is not a run");
         assert_eq!(follow(4096..8192, Found::Cached), 0..0, "it is all there");
         assert_eq!(follow(8192..12288, Found::Late), 12288..12288 + (128 << 10));
         assert_eq!(follow(12288..16384, Found::Late), 0..0, "enough is on its way");
@@ -222,7 +222,7 @@ mod tests {
         let (range, window) = ahead(Found::Late, most);
         assert_eq!(window, 4 * 25 * step);
         assert!(range.end.is_multiple_of(PART) && range.end - range.start > 8 * PART, "{range:?}");
-        // In parts, as soon as there is room for one.
+        // In parts, as soon as one fits.
         let next: Vec<_> = (0..16).map(|_| ahead(Found::Ready, most).0).filter(|range| !range.is_empty()).collect();
         assert_eq!(next.len(), 2);
         assert!(next.iter().all(|range| range.end - range.start == PART), "{next:?}");
@@ -247,7 +247,7 @@ mod tests {
         assert_eq!(follow(64..96), (128..640, 0, 128), "it has: four times all of them is read ahead");
         assert_eq!(follow(160..192).1, 0);
         assert_eq!(follow(192..224).1, 160, "it has not: that is another row");
-        assert_eq!((follow(256..288).1, follow(300..332).1), (160, 300), "nor has this one");
+        assert_eq!((follow(256..288).1, follow(300..332).1), (160, 300), "and this one has not");
         follow(332..364);
         assert_eq!(follow(1000..1032).1, 1000, "so far ahead none is");
     }

@@ -1,18 +1,18 @@
 //! Reads through one open that are always as far apart, as of a column of a table or a plane of a volume, and how many
 //! of the next ones are worth reading ahead.
 //!
-//! Idea: who has read four times at the same distance, and as much each time, goes on so. As many of the next ones are
-//! read ahead as were read in that row, as long as the reader waits for them; so who stops has cost no more than was
-//! read. What lies between them is not read.
+//! A reader that has made four reads of one length at one distance is likely to continue. As many of the next ones are
+//! read ahead as its run has, as long as the reader waits for them; so a reader that stops has cost no more than it has
+//! read. The bytes between them are not read.
 
 use std::ops::Range;
 
 use crate::sync::Arc;
 
-/// Reads at the same distance that make a row, but for the first.
+/// Reads at the same distance that make a run, not counting the first.
 const ROW: u64 = 3;
 
-/// What was read so far.
+/// The reads so far.
 #[derive(Debug, Default)]
 pub(crate) struct Stride {
     last: Range<u64>,
@@ -27,8 +27,8 @@ pub(crate) struct Stride {
 }
 
 impl Stride {
-    /// Takes note of a read, for which the reader has waited if `is_late`; gives those to be read ahead, `most` of them
-    /// at a time. Where all `is_cached` nobody need look ahead. Who is read ahead for has a seat until it stops.
+    /// Records a read, for which the reader has waited if `is_late`; returns those to be read ahead, `most` of them at
+    /// a time. Where all `is_cached`, no read-ahead is needed. A reader with read-ahead has a seat until it stops.
     pub fn follow(
         &mut self,
         range: &Range<u64>,

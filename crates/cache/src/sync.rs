@@ -1,6 +1,5 @@
-//! Locks, channels and threads: the standard library's, or those of shuttle, which checks interleavings and decides
-//! itself who goes on (`tests/interleavings.rs`). What the cache itself does goes through here; the thread
-//! that writes recordings does not.
+//! Locks, channels and threads: the standard library's, or those of shuttle, which checks interleavings and schedules
+//! the threads (`tests/interleavings.rs`). The cache uses only these; the thread that writes recordings does not.
 
 #[cfg(feature = "shuttle")]
 pub(crate) use shuttle::{

@@ -38,7 +38,7 @@ mod linux {
 
     /// Gives memory another size, perhaps elsewhere. What fits keeps its bytes, and no page is copied.
     pub(crate) fn resize(memory: &mut MmapMut, bytes: usize) -> io::Result<()> {
-        // SAFETY: nobody holds a reference into the memory: it is borrowed for the call.
+        // SAFETY: no reference into the memory exists: it is borrowed for the call.
         unsafe { memory.remap(bytes, RemapOptions::new().may_move(true)) }
     }
 }
@@ -51,19 +51,19 @@ mod other {
 
     use memmap2::MmapMut;
 
-    /// Writes bytes behind the end of a file, perhaps fewer than given; tells where they begin, and how many. What
-    /// somebody else appends at the same time may be lost.
+    /// Appends bytes to a file, perhaps fewer than given; returns their offset and number. Concurrent appends of other
+    /// processes may be lost.
     pub(crate) fn append(file: &File, bytes: &[u8]) -> io::Result<(u64, usize)> {
         let end = file.metadata()?.len();
         Ok((end, file.write_at(bytes, end)?))
     }
 
-    /// Gives a file a size. Nothing is reserved: whether it has room is found out when it is written.
+    /// Gives a file a size. Nothing is reserved: a full disk is detected at the write.
     pub(crate) fn reserve(file: &File, bytes: u64) -> io::Result<()> {
         file.set_len(bytes)
     }
 
-    /// Nothing can be told.
+    /// This system has no such advice.
     pub(crate) fn let_go(_file: &File, _offset: u64, _bytes: usize) {}
 
     /// Gives memory another size, elsewhere. What fits keeps its bytes, which are copied.

@@ -1,15 +1,15 @@
-//! A second level below memory, on a faster disk than the source's: blocks that memory lets go of are kept in frames of
-//! a file, and read from there when they are asked for again.
+//! A second level below memory, on a faster disk than the source's: blocks that memory evicts are stored in frames of a
+//! file, and read from there at their next reference.
 //!
-//! Idea: the two levels are exclusive, by the scheme `demote` of the simulator. What memory takes in leaves the tier;
-//! what memory lets go of enters it, if it is clean, complete, and of a version of a file that the source can tell
-//! again later. Decisions are made where those of the cache are, under its lock ([`levels`]); reading is done by
-//! whoever wants the block, in place of reading the source, and writing by a thread of its own ([`pool`]). Blocks that
-//! would have to wait for that too long do not enter.
+//! The two levels are exclusive, by the scheme `demote` of the simulator. A block that memory admits leaves the tier; a
+//! block that memory evicts enters it, if it is clean, complete, and of a version of a file that the source can
+//! recognise later. Decisions are made where those of the cache are, under its lock ([`levels`]); the reader of a block
+//! reads it from the tier in place of the source, and a separate thread writes ([`pool`]). Blocks that would have to
+//! wait for that too long do not enter.
 //!
-//! What is in the tier outlives the process ([`record`]). A block is found again by the version of its file (which file
-//! it is, its size, and what [tells its versions apart](crate::source::Stamp)), never by its name, and is believed only
-//! if its checksum says so: it comes from the source otherwise. When the disk fails the tier is off.
+//! The tier outlives the process ([`record`]). A block is found again by the version of its file (its identity, its
+//! size, and the [stamp of its version](crate::source::Stamp)), never by its name, and is used only if its checksum
+//! matches: otherwise the block comes from the source. When the disk fails, the tier is off.
 //!
 //! Memory: some 100 bytes for each block that fits, ghosts of the policy left out, and 8 MiB of blocks that wait to be
 //! written.
@@ -58,14 +58,14 @@ pub struct TierSettings {
     pub writes: Option<u64>,
     /// Seed of the policy's random numbers.
     pub seed: u64,
-    /// What names the source beside its files: what was kept of another one is forgotten.
+    /// The name of the source: blocks of another source are dropped.
     pub source: String,
-    /// The device of which inodes are the same files for ever, in the source of this name. What is kept of others is
-    /// used as long as this process runs.
+    /// The device whose inodes identify the same files for ever, in the source of this name. Blocks of other files are
+    /// used only while this process runs.
     pub device: Option<u64>,
 }
 
-/// Which of the blocks that memory lets go of enter.
+/// The evicted blocks that enter.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Admit {
     /// All.
@@ -81,11 +81,11 @@ pub enum Levels {
     /// It leaves the tier, so that both levels together hold as much as they are large.
     #[default]
     Exclusive,
-    /// It stays there, too, and is not written again when memory lets go of it.
+    /// It stays there, too, and is not written again when memory evicts it.
     Inclusive,
 }
 
-/// What a tier tells of itself.
+/// The status of a tier.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct TierStatus {
     /// Which blocks stay, as specs are printed.
@@ -136,7 +136,7 @@ pub enum TierError {
         "others than its owner may enter it, and what it holds is what only some may read: make it private (chmod 700), or name one that does not exist yet"
     )]
     Open,
-    /// It is somebody else's.
+    /// It belongs to another user.
     #[error("it belongs to another user: name a directory of your own")]
     Others,
     /// Another process has it.
@@ -178,10 +178,10 @@ pub enum TierError {
         free: Value,
     },
     /// The files cannot be made as long.
-    #[error("room for it cannot be reserved: {0}")]
+    #[error("space for it cannot be reserved: {0}")]
     Room(#[source] io::Error),
-    /// So few blocks are of no use.
-    #[error("{} hold too few blocks of {}: expected room for 16 at least", Value::Size(*.size), Value::Size(*.block))]
+    /// A tier of so few blocks is useless.
+    #[error("{} hold too few blocks of {}: expected space for 16 at least", Value::Size(*.size), Value::Size(*.block))]
     TooSmall {
         /// Bytes of the tier.
         size: u64,

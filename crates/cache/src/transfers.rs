@@ -1,7 +1,7 @@
-//! Blocks that are being read from the source: one read a block, whoever else wants it waits.
+//! Blocks that are being read from the source: one read a block, other readers wait for it.
 //!
-//! A read that a write has overtaken is *cancelled*: those who wait for it still get what it brings, since they asked
-//! before the write was acknowledged, but it never reaches the cache, and whoever asks now reads again.
+//! A read that a write has overtaken is *cancelled*: its waiting readers still get its bytes, since they asked before
+//! the write was acknowledged, but the bytes never enter the cache, and later readers read again.
 
 use std::collections::{HashMap, VecDeque};
 use std::io;
@@ -13,7 +13,7 @@ use crate::in_flight::Share;
 use crate::sync::atomic::{AtomicBool, Ordering};
 use crate::sync::{Arc, Condvar, Mutex, PoisonError};
 
-/// What a read has brought.
+/// The result of a read.
 enum Brought {
     /// Perhaps fewer than asked for.
     Bytes(Arc<Buffer>),
@@ -26,18 +26,18 @@ enum Brought {
 pub(crate) struct Transfer {
     /// The bytes of the file.
     pub range: Range<u64>,
-    /// Nobody has asked for it yet.
+    /// True until a request uses it.
     pub is_ahead: bool,
     cancelled: AtomicBool,
     is_dropped: AtomicBool,
     brought: Mutex<Option<Brought>>,
     done: Condvar,
-    /// Room for what it brings, given back after that.
+    /// The share of the in-flight limit for its result, returned after that.
     _share: Arc<Share>,
 }
 
-/// A read that was announced, in the hands of whoever is to make it. Whoever drops it before that gives it up, so that
-/// nobody waits in vain.
+/// A read that was announced, owned by the thread that is to make it. Dropping it before that gives the read up, so
+/// that no reader waits in vain.
 pub(crate) struct Announced(Arc<Transfer>);
 
 impl Announced {
@@ -74,12 +74,12 @@ impl Drop for Announced {
 }
 
 impl Transfer {
-    /// What it brings may not reach the cache. Only to be relied on under the lock of the cache.
+    /// True if its result may not enter the cache. Reliable only under the lock of the cache.
     pub fn is_cancelled(&self) -> bool {
         self.cancelled.load(Ordering::Relaxed)
     }
 
-    /// Tells everybody who waits: bytes, perhaps fewer than asked for, or the error.
+    /// Wakes all waiting readers with the bytes, perhaps fewer than requested, or the error.
     pub fn complete(&self, read: io::Result<Buffer>) {
         let brought = match read {
             Ok(bytes) => Brought::Bytes(Arc::new(bytes)),
@@ -89,12 +89,12 @@ impl Transfer {
         self.done.notify_all();
     }
 
-    /// True if nobody has to wait for it any more.
+    /// True if a reader need not wait for it.
     pub fn is_done(&self) -> bool {
         self.brought.lock().unwrap_or_else(PoisonError::into_inner).is_some()
     }
 
-    /// What it brings, once it is there. `None` if it was given up: whoever wants the bytes must read them.
+    /// Waits for its result. `None` if it was given up: the reader must read the bytes itself.
     pub fn wait(&self) -> io::Result<Option<Arc<Buffer>>> {
         let brought = self.brought.lock().unwrap_or_else(PoisonError::into_inner);
         let brought = self.done.wait_while(brought, |brought| brought.is_none());
@@ -107,8 +107,8 @@ impl Transfer {
     }
 }
 
-/// An error for each who waits. Those of the operating system are the same to everybody; others are passed on as what
-/// has caused this one.
+/// A copy of the error for each waiting reader. Errors of the operating system are the same for all; others are passed
+/// on as the cause of a new one.
 fn again(error: &std::sync::Arc<io::Error>) -> io::Error {
     match error.raw_os_error() {
         Some(number) => io::Error::from_raw_os_error(number),
@@ -116,7 +116,7 @@ fn again(error: &std::sync::Arc<io::Error>) -> io::Error {
     }
 }
 
-/// The reads under way, and those ahead that nobody has asked for yet, by file and block address.
+/// The reads under way, and unused read-ahead, by file and block address.
 #[derive(Default)]
 pub(crate) struct Transfers(HashMap<u32, HashMap<u64, Arc<Transfer>>>);
 
@@ -165,7 +165,7 @@ impl Transfers {
     }
 }
 
-/// What was read ahead and not asked for yet, oldest first.
+/// Unused read-ahead, oldest first.
 #[derive(Default)]
 pub(crate) struct Staged {
     runs: VecDeque<(FileNumber, Arc<Transfer>, Vec<u64>)>,
@@ -190,7 +190,7 @@ impl Staged {
         }
     }
 
-    /// The oldest run, with the blocks of it that nobody has asked for, if there are more bytes than `budget`.
+    /// The oldest run, with its unused blocks, if there are more bytes than `budget`.
     pub fn pop_beyond(&mut self, budget: u64) -> Option<(FileNumber, Arc<Transfer>, Vec<u64>)> {
         let oldest = if self.bytes > budget { self.runs.pop_front() } else { None }?;
         self.bytes -= oldest.1.range.end - oldest.1.range.start;

@@ -1,9 +1,8 @@
-//! What was written to files and has not reached the source yet.
+//! Dirty data: written to files, but not yet to the source.
 //!
-//! Idea: bytes that wait lie in the frames of their blocks, or beside the frames: *staged*, because the scheme has sent
-//! their block away or never took it in. Where a byte is in both, that in the frame is newer. Staged bytes are kept by
-//! place, a newer one instead of an older one, so that neighbours leave in one write whenever and from wherever they
-//! came.
+//! Dirty bytes are in the frames of their blocks, or *staged* outside of the frames, because the scheme has evicted
+//! their block or never admitted it. Where a byte is in both, that in the frame is newer. Staged bytes are stored by
+//! position, a newer one instead of an older one, so that neighbours leave in one write, whatever their age and origin.
 
 use std::collections::BTreeMap;
 use std::collections::BTreeSet;
@@ -34,18 +33,18 @@ pub(crate) struct Unwritten {
     files: FxHashMap<FileNumber, Waiting>,
     /// Bytes that wait in frames.
     pub in_frames: u64,
-    /// Bytes that wait beside them.
+    /// Bytes staged outside of the frames.
     pub staged: u64,
     /// Bytes that may wait, in both places together.
     pub limit: u64,
 }
 
-/// What waits of one file.
+/// The dirty data of one file.
 pub(crate) struct Waiting {
     /// Blocks with bytes that wait in their frames, by their first byte.
     pub blocks: BTreeSet<(u64, Slot)>,
     staged: Staged,
-    /// What is being written: beside the others, and older.
+    /// The bytes being written: separate from the others, and older.
     writing: Option<Range<u64>>,
     /// Through which it is written, and was written: with the rights of who opened it.
     source: Arc<dyn Source>,
@@ -104,7 +103,7 @@ impl Unwritten {
     }
 
     /// Takes staged bytes that follow each other from the first on that is in `range`, at most a run of them, to be
-    /// written. What is written is still waited for until [`end_write`](Unwritten::end_write).
+    /// written. They count as dirty until [`end_write`](Unwritten::end_write).
     pub fn begin_write(&mut self, file: FileNumber, range: &Range<u64>) -> Option<(u64, Vec<u8>)> {
         let waiting = self.files.get_mut(&file)?;
         let start = waiting.staged.first(range)?;
@@ -164,7 +163,7 @@ impl Unwritten {
 
     /// Panics if a count is wrong. For tests.
     pub fn validate(&self) {
-        // What is being written is counted as well.
+        // Bytes being written are counted as well.
         let staged = self.files.values().flat_map(|waiting| waiting.staged.0.values());
         let being_written = self.files.values().any(|waiting| waiting.writing.is_some());
         let bytes: u64 = staged.map(|piece| piece.len() as u64).sum();

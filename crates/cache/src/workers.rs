@@ -1,12 +1,13 @@
-//! Threads for what may take long or for ever, with bounds, so that a part of the source that hangs holds up nobody
-//! else.
+//! Threads for calls that may take long or for ever, with limits, so that a failure domain that hangs does not block
+//! the others.
 //!
-//! A *part* is what hangs or goes on as a whole: a file, a name in a directory. Calls of one part, of one device, and
-//! of all together are under way up to a limit each; what goes beyond waits until one of those returns, and holds no
-//! thread. Threads are made when none is free and end when they were idle for a while.
+//! A *part* is a failure domain: a file, a name in a directory. Calls of one part, of one device, and of all together
+//! are under way up to a limit each; calls beyond it wait until one of those returns, and block no thread. Threads are
+//! created when none is free and end when they were idle for a while.
 //!
-//! Calls that are short as a rule need not go to another thread, which costs more than they do: [`Workers::run_here`]
-//! does them at once. As it may be the one call that does not return, only [`HERE`] threads at a time are risked so.
+//! Calls that are normally short need not go to another thread, which costs more than they do: [`Workers::run_here`]
+//! makes them at once. As any of them may be the call that does not return, only [`HERE`] threads at a time are risked
+//! so.
 
 use std::collections::VecDeque;
 use std::time::Duration;
@@ -28,7 +29,7 @@ type Job = Box<dyn FnOnce() + Send>;
 pub struct Part {
     /// The device's number.
     pub device: u64,
-    /// What it is there.
+    /// Its number there.
     pub what: u64,
 }
 
@@ -43,7 +44,7 @@ pub struct Limits {
     pub all: usize,
 }
 
-/// What has a limit.
+/// A level with a limit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 enum Level {
     Part(Part),
@@ -51,7 +52,7 @@ enum Level {
     All,
 }
 
-/// What is under way at a level, and what waits until less is.
+/// The calls under way at a level, and those that wait.
 #[derive(Default)]
 struct Queue {
     running: usize,
@@ -109,7 +110,7 @@ impl Workers {
         Workers(Arc::new(Shared { limits, state: Mutex::default(), news: Condvar::new() }))
     }
 
-    /// Has `job` done by another thread, as soon as there is room for the part.
+    /// Runs `job` on another thread, as soon as the limits of the part allow it.
     pub fn run(&self, part: Part, job: impl FnOnce() + Send + 'static) {
         self.0.add(&mut self.0.lock(), part, Box::new(job));
     }
@@ -127,7 +128,7 @@ impl Workers {
         job();
     }
 
-    /// Room for one call, if it need not wait.
+    /// A permit for one call, if it need not wait.
     pub fn reserve(&self, part: Part) -> Option<Room> {
         self.reserve_within(part, usize::MAX)
     }
@@ -161,7 +162,7 @@ impl Drop for Room {
 }
 
 impl State {
-    /// One call more of the part is under way, or the level that has no room for it.
+    /// Adds a call of the part, or returns the level that is full.
     fn enter(&mut self, limits: &Limits, part: Part) -> Result<(), Level> {
         let is_full = |&level: &Level| self.levels.get(&level).is_some_and(|queue| queue.running >= limits.of(level));
         if let Some(full) = part.levels().into_iter().find(is_full) {
@@ -243,7 +244,7 @@ mod tests {
     const LIMITS: Limits = Limits { part: 2, device: 4, all: 8 };
     const SOON: Duration = Duration::from_secs(20);
 
-    /// Jobs that tell their number when they begin and last until they are told to end.
+    /// Jobs that send their number when they begin and last until they are ended.
     struct Hung {
         begun: (Sender<u64>, Receiver<u64>),
         ends: Vec<Sender<()>>,

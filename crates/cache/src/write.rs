@@ -43,15 +43,15 @@ impl FileCache {
                 state.transfers.cancel(access.file, &range);
                 let done = *written.as_ref().unwrap_or(&0);
                 state.wrote(access, offset, &bytes[..done], size);
-                // Nobody knows what became of the rest.
+                // It is unknown which of the other bytes were written.
                 state.invalidate(access.file, &(offset.saturating_add(done as u64)..range.end));
                 state.traffic.errors += u64::from(written.is_err());
             },
         )
     }
 
-    /// Writes `bytes` behind the end of the file, which somebody may have moved behind the cache; tells where they
-    /// begin, and how many were written. They are never written later.
+    /// Appends `bytes` at the end of the file, which may have moved behind the cache; returns their offset and number.
+    /// They are always written at once.
     pub fn append(&self, access: &Access, bytes: &[u8]) -> io::Result<(u64, usize)> {
         self.alter(
             access,
@@ -66,7 +66,7 @@ impl FileCache {
         )
     }
 
-    /// Cuts or extends the file. What waits behind the new end is not written.
+    /// Cuts or extends the file. Dirty data beyond the new end is not written.
     pub fn set_len(&self, access: &Access, size: u64) -> io::Result<()> {
         let gate = self.shared.gate(access.file);
         let _held = gate.lock().unwrap_or_else(PoisonError::into_inner);
@@ -83,9 +83,9 @@ impl FileCache {
         )
     }
 
-    /// Has the source keep what was written to the file ([`Source::sync`](source::Source::sync)), what waits to be
-    /// written included. If it cannot, nobody knows what it has kept: nothing of the file stays cached, so that whoever
-    /// reads it is given what the source has.
+    /// Makes all written data of the file durable in the source ([`Source::sync`](source::Source::sync)), dirty data
+    /// included. If that fails, it is unknown which data is durable: the file's cached data is dropped, so that readers
+    /// get the source's.
     pub fn sync(&self, access: &Access, data_only: bool) -> io::Result<()> {
         self.write_out(access.file)?;
         let done = access.source.sync(data_only);
@@ -110,8 +110,8 @@ impl FileCache {
         self.alter(access, change, |state, _, _| state.invalidate(access.file, range))
     }
 
-    /// Changes a file in the source, and then what is cached of it. What waits is written before, so that it does not
-    /// come later than this.
+    /// Changes a file in the source, and then its cached data. Dirty data is written first, so that it does not
+    /// overwrite this change.
     fn alter<T>(
         &self,
         access: &Access,
@@ -133,7 +133,7 @@ impl FileCache {
         let (file, source) = (access.file, access.source.as_ref());
         self.shared.alter_source(file, source, change, |state, done, size, after| {
             settle(state, done, size);
-            // What is brought in is read up to the size that is known.
+            // Admitted blocks are read up to the known size.
             state.altered(file, after);
             self.read_ahead.bring(state);
             self.background.start(state);
@@ -142,13 +142,13 @@ impl FileCache {
 }
 
 impl Shared {
-    /// Whoever changes the file in the source holds it meanwhile.
+    /// Held by the thread that changes the file in the source.
     pub fn gate(&self, file: FileNumber) -> Arc<Mutex<()>> {
         self.lock().files[file as usize].gate.clone()
     }
 
-    /// Changes a file in the source, while no one else does so here: the caller has its gate. `settle` is given the
-    /// result, the size of the file after it, and what the file is like then, if that is known.
+    /// Changes a file in the source, while no other thread does so here: the caller holds its gate. `settle` is given
+    /// the result, the size of the file after it, and its stamp, if that is known.
     pub fn alter_source<T>(
         &self,
         file: FileNumber,
@@ -181,7 +181,7 @@ impl Shared {
 }
 
 impl State {
-    /// What has been written goes into the frames of its blocks.
+    /// Puts written data into the frames of its blocks.
     fn wrote(&mut self, access: &Access, offset: u64, bytes: &[u8], size: u64) {
         if bytes.is_empty() {
             return;

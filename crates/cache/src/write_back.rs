@@ -1,14 +1,13 @@
-//! Writing later: what is written waits in the frames of its blocks, or beside the frames once the scheme has sent the
-//! block away or where it did not take it in. It goes to the source when it has waited long enough, when there is no
-//! more room for what its next writer writes, and when somebody asks for it: by a sync, or by reading what is not in
-//! the cache.
+//! Write-back: dirty data stays in the frames of its blocks, or outside of the frames once the scheme has evicted the
+//! block or if it did not admit it. It goes to the source when it has been dirty long enough, when the limit leaves no
+//! space for its next write, and on demand: by a sync, or by a read of bytes that are not in the cache.
 //!
-//! Order. Whatever changes a file in the source holds the file's gate, so what waits is written in the order in which
-//! it was written here, or not at all where something newer came in between. A read of the source writes what waits of
-//! the same bytes first. What cannot be written waits on, is tried again, and nothing more waits of that file: its next
-//! writer, and whoever syncs or closes it, hears why.
+//! Order. Each change of a file in the source holds the file's gate, so dirty data is written in the order in which it
+//! was written here, or not at all where newer data has replaced it. A read of the source first writes the dirty data
+//! of the same bytes. Data that cannot be written stays dirty, is tried again, and the file accepts no more dirty data:
+//! its next write, sync or close gets the error.
 //!
-//! What is changed behind the cache while something waits: ours wins, byte by byte.
+//! If the file changes behind the cache while data is dirty, the dirty data wins, byte by byte.
 
 use std::io;
 use std::ops::Range;
@@ -53,8 +52,8 @@ pub struct Unsaved {
 }
 
 impl FileCache {
-    /// From now on what is written may wait. Somebody must see to it that it is [written](FileCache::write_out) when it
-    /// is [overdue](FileCache::overdue).
+    /// Enables write-back. The host must see to it that dirty data is [written](FileCache::write_out) when it is
+    /// [overdue](FileCache::overdue).
     pub fn write_later(&self) {
         self.shared.lock().decider.writes_back = true;
     }
@@ -89,7 +88,7 @@ impl FileCache {
         unwritten.files().filter(|(_, of)| is_overdue(of)).map(|(file, _)| file).collect()
     }
 
-    /// Writes what waits of a file. What cannot be written waits on.
+    /// Writes the dirty data of a file. Data that cannot be written stays dirty.
     pub fn write_out(&self, file: FileNumber) -> io::Result<()> {
         if !self.waits(file) {
             return Ok(());
@@ -99,7 +98,7 @@ impl FileCache {
         self.shared.write_out_held(file, &WHOLE)
     }
 
-    /// What is at risk, where writes may wait.
+    /// The data at risk, with write-back.
     pub fn at_risk(&self) -> Option<AtRisk> {
         self.shared.look().at_risk()
     }
@@ -117,9 +116,8 @@ impl FileCache {
         unsaved
     }
 
-    /// Takes in what is written to a file, whose gate the caller has, to be written to the source later. False if it
-    /// cannot wait: then nothing was done. Where there is no room the writer writes its own file, never another one,
-    /// whose source may hang.
+    /// Stores data written to a file, whose gate the caller holds, for write-back. False if that is not possible: then
+    /// nothing was done. Beyond the limit, the writer writes back its file, never another one, whose source may hang.
     pub(crate) fn keep_for_later(&self, access: &Access, offset: u64, bytes: &[u8]) -> bool {
         let length = bytes.len() as u64;
         let is_sound = length > 0 && offset.checked_add(length).is_some_and(|end| i64::try_from(end).is_ok());
@@ -179,7 +177,7 @@ impl Shared {
 }
 
 impl State {
-    /// What is at risk, where writes may wait.
+    /// The data at risk, with write-back.
     pub fn at_risk(&self) -> Option<AtRisk> {
         let unwritten = &self.decider.frames().unwritten;
         let files = || unwritten.files().map(|(_, waiting)| waiting);
@@ -194,8 +192,8 @@ impl State {
         })
     }
 
-    /// So many bytes more of the file may wait: what it is like is known, there is room, and what waits of it already
-    /// could be written so far and was written through the same open file, whose rights count.
+    /// True if this many bytes more of the file may be dirty: its state is known, they fit, and its present dirty data
+    /// could be written so far and came through the same open file, whose credentials count.
     fn may_wait(&self, access: &Access, length: u64) -> bool {
         let unwritten = &self.decider.frames().unwritten;
         let is_alike = |of: &Waiting| !of.has_failed() && Arc::ptr_eq(of.source(), access.source);
@@ -211,7 +209,7 @@ impl State {
         frames.waits(file, range).then(|| frames.unwritten.of(file).map(|waiting| waiting.source().clone())).flatten()
     }
 
-    /// What has been written waits: in the frames of its dirty blocks, and what is in none of them beside the frames.
+    /// Stores written data as dirty: in the frames of its dirty blocks, and the rest outside of the frames.
     fn keep(&mut self, access: &Access, offset: u64, bytes: &[u8]) {
         let (file, range) = (access.file, offset..offset + bytes.len() as u64);
         let known = &mut self.files[file as usize];
@@ -243,7 +241,7 @@ impl State {
         self.traffic.bytes_taken += bytes.len() as u64;
     }
 
-    /// The file ends at `size`, or is not wanted at all: what waits behind is not to be written.
+    /// The file ends at `size`, or is deleted: dirty data beyond it is not written.
     pub fn discard(&mut self, file: FileNumber, size: u64) {
         self.decider.frames_mut().discard(file, size);
         // As the source has it from now on.

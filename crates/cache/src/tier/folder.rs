@@ -1,4 +1,4 @@
-//! The directory of a tier: two files, which nobody else may use or read.
+//! The directory of a tier: two files, which no other user may use or read.
 
 use std::fs::File;
 use std::io;
@@ -20,13 +20,13 @@ use crate::tier::{TierError, record};
 pub(super) struct Folder {
     pub data: Arc<dyn Source>,
     pub index: Arc<dyn Source>,
-    /// Whoever has it locked has the tier.
+    /// The process that holds this lock owns the tier.
     pub lock: OwnedFd,
 }
 
 impl Folder {
-    /// Opens the files in `path`, which is made if it is missing, at these sizes in bytes, for which there is room.
-    /// What is there is not changed before it is certain that it is a tier's.
+    /// Opens the files in `path`, which is created if it is missing, with these sizes in bytes, for which space is
+    /// reserved. Existing files are not changed before they are known to be a tier's.
     pub fn open(path: &Path, [data, index]: [u64; 2]) -> Result<Folder, TierError> {
         let lock = own(path)?;
         match rustix::fs::flock(&lock, FlockOperation::NonBlockingLockExclusive) {
@@ -93,7 +93,7 @@ fn file(folder: &OwnedFd, name: &'static str, more: OFlags) -> Result<Option<Fil
     if is_file && is_own(&about) { Ok(Some(file.into())) } else { Err(TierError::NoFile(name)) }
 }
 
-/// Whether anything was ever written to it: what was only reserved has nothing to be lost.
+/// True if it was ever written: a file that was only reserved has no data to lose.
 fn has_data(file: &File) -> bool {
     file.metadata().map_or(true, |about| about.len() > 0)
         && !matches!(rustix::fs::seek(file, SeekFrom::Data(0)), Err(Errno::NXIO))
@@ -122,13 +122,12 @@ fn make_room(files: [&(File, u64); 2]) -> Result<(), TierError> {
     Ok(())
 }
 
-/// A file of which the system's page cache need not keep anything: what is read from it goes to memory that the cache
-/// has anyway.
+/// A file that the system's page cache need not keep: its data is read into memory of the cache.
 struct OnDisk(File);
 
 impl OnDisk {
     fn let_go(&self, offset: u64, bytes: usize) {
-        // It costs room in memory that others may take.
+        // The page cache would take memory from others.
         system::let_go(&self.0, offset, bytes);
     }
 }
@@ -159,7 +158,7 @@ impl Source for OnDisk {
     }
 }
 
-/// A number that nobody can guess.
+/// A number that cannot be guessed.
 pub(super) fn draw() -> io::Result<u64> {
     use std::io::Read;
 

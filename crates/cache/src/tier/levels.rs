@@ -1,8 +1,8 @@
 //! Which blocks are in a tier: a policy, the blocks that it knows, and their frames. No I/O, under the cache's lock.
 //!
-//! Every step is that of the scheme `demote` (`hotset_core::schemes::demote`), so that a simulation of that one tells
-//! what a tier does: a block that memory admits leaves the tier, or is referenced there where levels are inclusive; one
-//! that memory lets go of and that is not there is referenced there.
+//! Every step is that of the scheme `demote` (`hotset_core::schemes::demote`), so that a simulation of that scheme
+//! predicts a tier: a block that memory admits leaves the tier, or is referenced there where levels are inclusive; a
+//! block that memory evicts and that is not in the tier is referenced there.
 
 use std::time::Instant;
 
@@ -35,7 +35,7 @@ pub struct Tier {
     unused: Vec<u32>,
     /// The device of which inodes are the same files for ever.
     device: Option<u64>,
-    /// What memory lets go of, until the reference is dealt with that made it go, and its bytes.
+    /// Blocks that memory has evicted, with their bytes, until the reference that evicted them is complete.
     leaving: Vec<Leaving>,
     leaving_bytes: u64,
     sequence: u64,
@@ -199,7 +199,7 @@ impl Tier {
         self.tidy();
     }
 
-    /// References what is in `slot`; true if it is kept. What the policy would bring by itself nobody has.
+    /// References the block in `slot`; true if it stays. The policy's prefetches cannot be served.
     fn access(&mut self, slot: Slot, time: u64) -> bool {
         // The policy learns nothing of the block but its slot.
         let (_, kept) = self.hosted.access(slot, Reference { time, ..Reference::default() });
@@ -207,7 +207,7 @@ impl Tier {
         kept && self.hosted.policy.contains(slot)
     }
 
-    /// What is in `slot` is worth nothing any more, or is in memory.
+    /// The block in `slot` is no longer valid, or is in memory.
     fn drop_slot(&mut self, slot: Slot) {
         self.hosted.remove(slot);
         self.drop_missing();
@@ -255,8 +255,7 @@ impl Tier {
         self.bound.get(file as usize).copied().flatten()
     }
 
-    /// From now on a file of the cache is like this, or nobody knows what it is like. What is here of the version that
-    /// it was is of no use any more.
+    /// Sets the stamp of a file of the cache, or that it is unknown. Blocks of its previous version are dropped.
     pub(crate) fn bind(&mut self, file: FileNumber, stamp: Option<Stamp>) {
         let version = stamp.and_then(|stamp| stamp.version(self.device));
         let before = self.bound(file);
@@ -275,7 +274,7 @@ impl Tier {
         }
     }
 
-    /// The number of a file in the cache may be another one's. What is here of it stays.
+    /// The number of a file in the cache may be reused. Its blocks stay here.
     pub(crate) fn unbind(&mut self, file: FileNumber) {
         if let Some(number) = self.bound.get_mut(file as usize).and_then(Option::take) {
             self.versions[number as usize].uses -= 1;
@@ -329,9 +328,9 @@ impl Tier {
         self.lease(frame, origin)
     }
 
-    /// Memory has dealt with a reference of a block in this way. Gives the block if it is here, or was, and memory
-    /// lacks it: of exclusive levels what memory takes in leaves, of inclusive ones what is written there. What memory
-    /// has let go of meanwhile comes in.
+    /// Follows memory's reference to a block. Returns the block if it is or was here, and memory lacks it: from
+    /// exclusive levels a block leaves that memory admits, from inclusive ones a block that is written there. Blocks
+    /// that memory has evicted meanwhile enter.
     pub(crate) fn follow(&mut self, block: &Block, outcome: Outcome, reference: &Reference) -> Option<Lease> {
         let is_hit = outcome == Outcome::Hit;
         // What memory has is here, too, only where levels are inclusive.
@@ -352,8 +351,8 @@ impl Tier {
         lease
     }
 
-    /// Memory lets go of a block, which is complete and as the source has it if these are all its bytes. It comes in
-    /// when [settled](Tier::settle).
+    /// Memory evicts a block, which is complete and equal to the source's if these are all its bytes. It enters when
+    /// [settled](Tier::settle).
     pub(crate) fn leave(&mut self, file: FileNumber, start: u64, bytes: &[u8], is_reused: bool) {
         let Some((number, origin)) = self.origin(file, start) else { return };
         let is_whole = origin.length(self.pool.block).is_some_and(|length| length as usize == bytes.len());
@@ -376,7 +375,7 @@ impl Tier {
         }
     }
 
-    /// What memory has let go of comes in, as far as the policy takes it.
+    /// Blocks that memory has evicted enter, as far as the policy admits them.
     pub(crate) fn settle(&mut self, time: u64) {
         self.leaving_bytes = 0;
         for Leaving { number, origin, bytes } in std::mem::take(&mut self.leaving) {
@@ -408,7 +407,7 @@ impl Tier {
         move || pool.wait_for_room()
     }
 
-    /// What is to be told of it.
+    /// The status to report.
     pub(crate) fn status(&self) -> TierStatus {
         let moved = &self.pool.moved;
         TierStatus {
@@ -458,7 +457,7 @@ impl Drop for Tier {
     fn drop(&mut self) {
         if let Some(Writer { jobs, thread }) = self.writer.take() {
             drop(jobs);
-            // What a panic there has left undone is missing, and nothing else.
+            // Work that a panic has left undone there is only missing.
             let _ = thread.join();
         }
     }

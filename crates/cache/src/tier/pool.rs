@@ -1,7 +1,7 @@
 //! The frames of a tier and what is read from and written to them. No decisions, and never under the cache's lock.
 //!
-//! Who is to read a frame has a [`Lease`] of it, and what is in a frame that is being written waits in memory until it
-//! is there: a frame is given to another block only when nobody uses it any more.
+//! A reader of a frame has a [`Lease`] of it, and the bytes of a frame that is being written stay in memory until they
+//! are on the disk: a frame is given to another block only when it is no longer used.
 
 use std::io;
 
@@ -13,7 +13,7 @@ use crate::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use crate::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use crate::tier::record::{HEADER, Origin, RECORD, Record};
 
-/// Who is told, in a sentence, that the tier is off.
+/// Receives the message that the tier is off.
 pub(super) type Tell = Box<dyn Fn(&str) + Send + Sync>;
 
 /// Bytes that wait to be written, at most, unless a single block has more.
@@ -36,7 +36,7 @@ pub(super) struct Pool {
     tell: Tell,
 }
 
-/// What was moved.
+/// The traffic.
 #[derive(Default)]
 pub(super) struct Moved {
     pub blocks_read: AtomicU64,
@@ -56,17 +56,17 @@ struct Ledger {
     unsynced: u64,
 }
 
-/// A frame that somebody uses.
+/// A frame in use.
 #[derive(Default)]
 struct Busy {
     users: u32,
-    /// What is to be in it, until it is there.
+    /// The bytes to be written to it, until they are on the disk.
     bytes: Option<Arc<Vec<u8>>>,
-    /// It is free when nobody uses it any more.
+    /// True if it becomes free when it is no longer used.
     leaves: bool,
 }
 
-/// What is to be written.
+/// A block to be written.
 pub(super) struct Job {
     pub frame: Frame,
     pub origin: Origin,
@@ -158,7 +158,7 @@ impl Pool {
             return;
         }
         let told =
-            format!("the SSD tier is off, since {doing} it has failed ({error}): what it held comes from the source");
+            format!("the SSD tier is off, since {doing} it has failed ({error}): its blocks come from the source");
         *why = Some(told.clone());
         self.is_off.store(true, Ordering::SeqCst);
         drop(why);
@@ -208,7 +208,7 @@ impl Pool {
         Lease { pool: self.clone(), frame, origin, length }
     }
 
-    /// Writes a block and then its record, if anybody can find it again, unless the tier is off.
+    /// Writes a block and then its record, if the block can be found again, unless the tier is off.
     pub fn write(&self, job: &Job) {
         let checksum = job.origin.checksum(self.secret, &job.bytes);
         self.lock().checksums[job.frame as usize] = checksum;
@@ -251,7 +251,7 @@ impl Pool {
         self.index.sync(true)
     }
 
-    /// Nothing more will be written: what was written is to survive a loss of power.
+    /// Ends writing: makes all written data durable.
     pub fn finish(&self) {
         if !self.is_off()
             && let Err(error) = self.sync()
@@ -313,8 +313,8 @@ pub(crate) fn bring(leases: &[Lease], buffer: &mut [u8]) -> Vec<usize> {
 }
 
 impl Pool {
-    /// Fills `bytes` with what is from the beginning of a frame on. False if that fails; what is missing at the end of
-    /// the file is found out by its checksum.
+    /// Fills `bytes` from the beginning of a frame. False if that fails; the checksum detects bytes missing at the end
+    /// of the file.
     fn read(&self, frame: Frame, bytes: &mut [u8]) -> bool {
         if self.is_off() {
             return false;

@@ -1,13 +1,13 @@
-//! The index of a tier: which block lies in which frame, so that whoever starts later finds it again.
+//! The index of a tier: the block of each frame, so that a later process finds it again.
 //!
-//! Layout: a header of 4096 bytes (what this is, version of the format, bytes of a block, a secret, a hash of what
-//! names the source), then 128 bytes for each frame, in their order. All numbers are little-endian. A record says which
-//! version of which file its block belongs to, where it is there, and what the bytes of the frame must be; it is
-//! written after them, in place; a block of a version that nobody can tell again later has zeroes there. So there is no
-//! log that grows, and nothing to be made good after a crash: whatever of a record or of a frame has reached the disk,
-//! either both belong together or a checksum says that they do not, and then the frame is free. Both checksums (XXH3)
-//! depend on the secret, which is drawn when the tier begins empty, and on what they stand for, so that neither a
-//! record of another frame or another tier is believed, nor bytes of another block.
+//! Layout: a header of 4096 bytes (magic, version of the format, bytes of a block, a secret, a hash of the name of the
+//! source), then 128 bytes for each frame, in their order. All numbers are little-endian. A record contains the file
+//! and version of its block, its position there, and the checksum of the bytes of the frame; it is written after them,
+//! in place; the record of a block whose version cannot be recognised later is zero. So there is no log that grows, and
+//! a crash needs no repair: whatever part of a record or a frame has reached the disk, either both match or a checksum
+//! shows that they do not, and then the frame is free. Both checksums (XXH3) depend on the secret, which is drawn when
+//! the tier begins empty, and on their position, so that neither a record of another frame or another tier is accepted,
+//! nor bytes of another block.
 
 use std::io;
 
@@ -23,7 +23,7 @@ pub(super) const HEADER: u64 = 4096;
 /// Bytes of a record.
 pub(super) const RECORD: u64 = 128;
 
-/// What the file begins with; its last byte is the version of the format.
+/// The first bytes of the file; the last of them is the version of the format.
 const MAGIC: &[u8; 16] = b"hotset tier\0\0\0\0\x01";
 
 /// Bytes of the header that its checksum is over, which follows them.
@@ -61,7 +61,7 @@ impl Origin {
     }
 }
 
-/// What is written down of a frame.
+/// The record of a frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Record {
     pub origin: Origin,
@@ -112,8 +112,8 @@ fn u128_at(bytes: &[u8], at: usize) -> u128 {
     u128::from_le_bytes(bytes[at..at + 16].try_into().expect("sixteen bytes"))
 }
 
-/// Whether a file that begins with `told` is an index; one that says nothing may be one that was cut while it began.
-/// What is something else is refused.
+/// True if a file that begins with `told` is an index; an empty one may have been cut while it began. Other content is
+/// refused.
 fn recognize(told: &[u8]) -> Result<bool, TierError> {
     let told = &told[..told.len().min(MAGIC.len())];
     let (name, version) = MAGIC.split_at(MAGIC.len() - 1);
@@ -136,8 +136,9 @@ pub(super) fn check(index: &dyn Source) -> Result<(), TierError> {
     if recognize(&told[..read])? { Ok(()) } else { Err(TierError::Foreign) }
 }
 
-/// Takes an index for blocks of `block` bytes of a source of this name into use; gives its secret. One that was for
-/// others, or that was cut while it began, begins empty with the secret that `draw` gives. What is no index is refused.
+/// Takes an index for blocks of `block` bytes of a source of this name into use; returns its secret. An index for
+/// another source or size, or one that was cut while it began, begins empty with the secret from `draw`. Other files
+/// are refused.
 pub(super) fn begin(
     index: &dyn Source,
     block: u64,
@@ -156,7 +157,7 @@ pub(super) fn begin(
     head.fill(0);
     head[..HEAD + 8].copy_from_slice(&header(block, secret, source));
     match write_full(index, &head, 0).map_err(TierError::Index)? {
-        // Blocks without it would be taken for somebody's own file.
+        // Without it, blocks would be taken for a user's file.
         written if written == head.len() => index.sync(false).map(|()| secret).map_err(TierError::Index),
         _ => Err(TierError::Index(io::ErrorKind::WriteZero.into())),
     }
@@ -173,7 +174,7 @@ fn header(block: u64, secret: u64, source: &str) -> [u8; HEAD + 8] {
     head
 }
 
-/// The records of the first `frames` frames that can be believed, in the order in which they were written.
+/// The valid records of the first `frames` frames, in the order in which they were written.
 pub(super) fn read(index: &dyn Source, secret: u64, frames: u32) -> io::Result<Vec<(Frame, Record)>> {
     const AT_ONCE: u32 = 8192;
     let mut found = Vec::new();
