@@ -1,4 +1,5 @@
-//! What a policy has computed while requests go on: it is learnt from, told of, and never in the way.
+//! Computations of a policy that run while requests continue: their results are used and reported, and never delay
+//! requests.
 
 mod support;
 
@@ -32,7 +33,7 @@ fn work(policy: &str) -> FileCache {
     cache
 }
 
-/// What is told once nothing is being computed.
+/// The explanation once no computation runs.
 fn explained(cache: &FileCache) -> Vec<Explained> {
     let begin = Instant::now();
     loop {
@@ -56,7 +57,7 @@ fn what_is_learnt_beside_requests_is_worth_as_much_and_told() {
         let told = explained(&cache);
         let of = |name: &str| {
             let found = told.iter().find(|one| one.file.as_deref() == Some(name) && one.references_percent > 1.0);
-            found.unwrap_or_else(|| panic!("nothing is told of {name}: {told:#?}")).clone()
+            found.unwrap_or_else(|| panic!("no explanation of {name}: {told:#?}")).clone()
         };
         assert_eq!(of("/data/hot.db").treatment, Treatment::Keep);
         assert_eq!(of("/data/loop.bin").treatment, Treatment::KeepSome);

@@ -90,7 +90,7 @@ fn a_file_that_was_changed_behind_the_cache_is_read_anew() {
     // It grows while it is open.
     file.store.change(|bytes| bytes.resize(10_000, 8));
     assert_eq!(cache.read(&file.access(0), 0, 20_000).unwrap(), file.store.bytes());
-    // It shrinks while it is open: what is cached of it is served until somebody looks.
+    // It shrinks while it is open: cached data is served until the next check.
     file.store.change(|bytes| bytes.truncate(5000));
     assert_eq!(cache.read(&file.access(0), 0, 20_000).unwrap(), file.store.bytes());
 }
@@ -104,8 +104,8 @@ fn a_file_that_vanished_in_part_gives_what_is_left() {
     assert_eq!(cache.read(&file.access(0), 4096, 16_384).unwrap(), pattern(1, 5000)[4096..]);
 }
 
-/// Nobody can tell whether somebody else wrote at the same time, so the next open reads anew; as long as it is open
-/// nothing is read twice.
+/// A concurrent write by another process cannot be distinguished, so the next open reads the file again; as long as it
+/// is open, nothing is read twice.
 #[test]
 fn a_file_that_was_written_here_is_read_anew_once_it_is_opened_again() {
     let cache = cache("lru", 8);
@@ -200,7 +200,7 @@ fn what_could_not_be_synced_is_not_served_from_the_cache() {
     assert_eq!(cache.write(&file.access(0), 0, &pattern(2, 8192)).unwrap(), 8192);
     cache.sync(&file.access(0), true).unwrap();
     assert!(cache.read(&file.access(0), 0, 8192).unwrap() == pattern(2, 8192));
-    assert_eq!(file.store.reads.load(Ordering::SeqCst), 0, "what was written stays cached");
+    assert_eq!(file.store.reads.load(Ordering::SeqCst), 0, "written data stays cached");
     file.store.lose(pattern(1, 8192));
     file.store.fail_with(&[Some(EIO)]);
     assert_eq!(cache.sync(&file.access(0), false).unwrap_err().raw_os_error(), Some(EIO));
@@ -224,7 +224,7 @@ fn a_read_that_a_write_overtakes_does_not_reach_the_cache() {
     assert_eq!(cache.read(&file.access(0), 0, 4096).unwrap(), file.store.bytes());
 }
 
-/// What was read ahead up to the end is not the end any more once the file has grown.
+/// Read-ahead up to the end no longer reaches the end once the file has grown.
 #[test]
 fn a_file_that_grows_while_its_end_is_read_ahead_has_no_old_end() {
     type Growth = fn(&FileCache, &hotset_cache::Access);
@@ -323,8 +323,8 @@ fn what_a_scheme_wants_at_a_write_is_brought_to_the_new_end() {
     }
 }
 
-/// The longest requests there are, each of a file of its own, all missed: at twice 1 MiB each two of them fill what may
-/// be in flight.
+/// The longest possible requests, each of a separate file, all missed: at twice 1 MiB each, two of them fill the
+/// in-flight limit.
 #[test]
 fn what_is_in_flight_is_bounded_and_whoever_finds_no_room_waits() {
     let cache = cache("lru", 256);
@@ -372,7 +372,7 @@ fn what_hangs_does_not_take_all_the_room_for_long() {
         hung.iter().for_each(|file| file.store.go_on());
         (first, second)
     });
-    assert!(first && second && started.elapsed() > Duration::from_secs(1), "there was room for all at once");
+    assert!(first && second && started.elapsed() > Duration::from_secs(1), "the limit allowed all at once");
 }
 
 /// A scheme may have a block leave by the reference that hits it.
@@ -387,7 +387,7 @@ fn a_block_that_leaves_by_its_own_hit_has_no_frame() {
     assert!(cache.counts().0.total.hits > 40);
 }
 
-/// Eight threads on a few files, each with a region of its own in every file, where it always finds what it wrote last.
+/// Eight threads on a few files, each with a separate region in every file, where it always finds its last write.
 #[test]
 fn readers_and_writers_find_what_they_wrote() {
     for policy in ["lru", "arc", "s3-fifo", "render", "attribute(8K/512 id, x/16K general)"] {
@@ -493,7 +493,7 @@ fn what_a_scheme_wants_unasked_is_read_before_it_is_asked_for() {
     }
     let (counts, traffic) = cache.counts();
     assert!(counts.extra_reads > 100 && counts.total.hits > 100, "{counts:?}");
-    // Nobody can have read ahead of the very reference at which the fragments moved.
+    // The reference that moves the fragments cannot be read ahead.
     assert!(traffic.refills <= references / quantum, "{traffic:?}");
     assert_eq!(traffic.errors, 0);
     cache.validate();

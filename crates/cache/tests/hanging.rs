@@ -1,4 +1,4 @@
-//! Files that hang: whatever is beside them goes on.
+//! Files that hang: the others continue to work.
 
 mod support;
 
@@ -23,7 +23,7 @@ fn files_are_read_beside_others_whose_reads_ahead_hang() {
         let bytes = cache.read(&access, block * 4096, 4096).unwrap();
         assert!(bytes == files[number].store.bytes()[block as usize * 4096..][..4096]);
     };
-    // The second read in a row is followed by one ahead.
+    // The second consecutive read causes a read-ahead.
     let last = files.len() - 1;
     for (number, file) in files[..last].iter().enumerate() {
         read(number, 0);

@@ -23,7 +23,7 @@ fn a_hit_allocates_nothing() {
             let before = allocations();
             for (offset, length) in [(0, 65536), (65536, 4096), (69632, 4096), (131_072, 65536), (5000, 100)] {
                 let is_there = match round {
-                    // What is brought in, and what is grown to its size.
+                    // Blocks that are admitted, and blocks that grow to their size.
                     0 => cache.read(&access, offset, length).is_ok(),
                     _ => matches!(cache.begin_read(&access, offset, length, &mut reply), Some(Read::Done)),
                 };

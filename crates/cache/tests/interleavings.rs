@@ -28,7 +28,7 @@ const BLOCK: u64 = 4 * CELL;
 /// Blocks of the file at most.
 const BLOCKS: u64 = 12;
 
-/// Who changes the file behind the cache.
+/// The process that changes the file behind the cache.
 const OTHER: usize = 0;
 
 /// A change of the file.
@@ -41,8 +41,8 @@ struct Change {
     known: Option<u64>,
 }
 
-/// The file, and all that happened to it. The bytes of a cell are the number of the change that made it, which whoever
-/// writes draws before; so each read tells what it has seen.
+/// The file, and its history. The bytes of a cell are the number of the change that wrote it, which the writer draws
+/// before; so each read shows the changes that it has seen.
 #[derive(Default)]
 struct Model {
     cells: Vec<u8>,
@@ -76,7 +76,7 @@ impl Model {
         self.changes.push(Change { who, cells, size, made, known: None });
     }
 
-    /// Makes the file as long as `cells`; what was not there before is a change of its own.
+    /// Makes the file as long as `cells`; new cells are a separate change.
     fn resize(&mut self, who: usize, cells: u64) {
         let before = self.cells.len() as u64;
         let number = self.draw();
@@ -164,7 +164,7 @@ impl Source for Handle {
         Ok(())
     }
 
-    /// Each change has a version of its own, as on file systems with fine times.
+    /// Each change has a separate version, as on file systems with fine times.
     fn stamp(&self) -> io::Result<Stamp> {
         let model = self.model.lock().unwrap();
         let changes = model.changes.len() as u64;
@@ -210,7 +210,7 @@ impl Source for Plain {
     }
 }
 
-/// A tier that has room for half of the file or so, exclusive or inclusive.
+/// A tier of about half of the file's blocks, exclusive or inclusive.
 fn tier() -> Tier {
     let levels = [Levels::Exclusive, Levels::Inclusive][shuttle::rand::thread_rng().gen_range(0..2)];
     let (policy, size) = (PolicySpec::parse("lru").unwrap(), 4096 + 16 * (BLOCK + 128));
@@ -262,13 +262,13 @@ impl User {
         self.change(|cache, access, _| cache.set_len(access, cells * CELL), 0);
     }
 
-    /// Cuts the file without a word to the scheme, as if somebody else had: its queue stays as it was.
+    /// Cuts the file without a call of the scheme, as if another process had: its queue stays the same.
     fn cut(&self, cells: u64) {
         let end = cells * CELL;
         self.change(|cache, access, _| cache.change(access, &(end..u64::MAX), || access.source.set_len(end)), 0);
     }
 
-    /// Opens the file anew: what somebody else changed before is known then.
+    /// Opens the file again: earlier changes by others are known then.
     fn open(&self) {
         let begun = self.model.lock().unwrap().tick();
         self.cache.opened(self.file, self.source.as_ref()).unwrap();
@@ -336,7 +336,7 @@ fn reads_find_what_was_written_whatever_the_order() {
     }
 }
 
-/// The same of 3 blocks in memory, and others in a tier below, which somebody else writes to it meanwhile.
+/// The same with 3 blocks in memory, and others in a tier below, while another process writes to the file.
 #[test]
 fn reads_find_what_was_written_with_a_tier_below() {
     for policy in ["lru", "arc"] {
@@ -359,7 +359,7 @@ fn reads_find_what_was_written_with_a_tier_below() {
     }
 }
 
-/// Somebody writes behind the cache while others write through it.
+/// One thread writes behind the cache while others write through it.
 #[test]
 fn what_changes_behind_the_cache_is_found_at_the_next_open() {
     check("behind", 3000, || change_behind(users("lru", 40, 3)));

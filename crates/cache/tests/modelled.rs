@@ -27,7 +27,7 @@ fn so_is_one_in_which_writes_wait() {
     }
 }
 
-/// What the fuzzer has found once, and what it has come to.
+/// Earlier findings of the fuzzer.
 #[test]
 fn what_was_found_once_stays_right() {
     let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/model/corpus");

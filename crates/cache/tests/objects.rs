@@ -1,4 +1,4 @@
-//! A store that is no file system: objects have an etag and no times, and errors have words and no numbers.
+//! A store that is not a file system: objects have an etag and no times, and errors have texts and no numbers.
 
 mod support;
 
@@ -12,7 +12,7 @@ use hotset_core::request::Kind;
 
 use support::{pattern, settings};
 
-/// An object, replaced as a whole. While it is `None` the store fails, once somebody lets it.
+/// An object, replaced as a whole. While it is `None`, the store fails, once the test allows it.
 struct Bucket {
     object: Mutex<(String, Option<Vec<u8>>)>,
     lets: (Mutex<bool>, Condvar),

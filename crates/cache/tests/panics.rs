@@ -1,4 +1,4 @@
-//! A mistake of ours, or a read that is given up, costs nobody else an answer.
+//! A panic, or a read that is given up, never leaves another request unanswered.
 
 mod support;
 
@@ -89,7 +89,7 @@ impl Drop for Answer<'_> {
     }
 }
 
-/// Whoever has the answer may change the file where nobody is told, and must not be served from the cache any more.
+/// The receiver of the answer may change the file without an event, and must not be served from the cache afterwards.
 #[test]
 fn a_panic_is_known_before_anybody_is_answered() {
     let cache = FileCache::new(&settings("lru", 1 << 20), None).unwrap();

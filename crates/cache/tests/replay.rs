@@ -1,6 +1,6 @@
-//! What is simulated is what runs: a recording of the live cache, replayed by the simulator at the same spec and size,
-//! gives the same hits and misses, for every scheme that can run: reference by reference where each request is one, and
-//! after every request.
+//! The simulation matches the live cache: a recording of the live cache, replayed by the simulator at the same spec and
+//! size, has the same hits and misses, for every scheme that can run: reference by reference where each request is one,
+//! and after every request.
 
 mod support;
 
@@ -62,8 +62,7 @@ fn specs() -> Vec<String> {
     named.chain(MORE.map(str::to_owned)).filter(|spec| runs(spec)).map(served).collect()
 }
 
-/// What is computed beside the requests is done at some time or other: it is exact where each request computes it
-/// itself.
+/// The time of a background computation is arbitrary: the comparison is exact where each request runs it itself.
 fn exact(name: &str) -> String {
     let served = PolicySpec::parse(name).unwrap().set_in(Setting::Serving).to_string();
     served.replace("curves=background", "curves=inline")
@@ -196,7 +195,7 @@ impl Work<'_> {
     fn finish(self) -> Vec<(usize, Counts)> {
         for (file, model) in self.files.iter().zip(&self.models) {
             self.cache.write_out(file.number).unwrap();
-            assert!(file.store.bytes() == *model, "{}: what was written is not in the store", self.spec);
+            assert!(file.store.bytes() == *model, "{}: written data is not in the store", self.spec);
         }
         self.cache.finish().unwrap();
         self.seen

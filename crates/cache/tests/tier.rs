@@ -1,5 +1,5 @@
-//! The second level: what it holds is what the simulator says, it outlives the process, and whatever became of its
-//! files meanwhile, nobody is ever given other bytes than the source's.
+//! The second level: its content matches the simulator's, it outlives the process, and whatever happens to its files,
+//! readers only get the source's bytes.
 
 mod support;
 
@@ -31,8 +31,8 @@ fn simulated(recording: &Path, spec: &str, capacity: u64) -> (u64, u64) {
     (tallies[0].total.hits, tallies[0].total.references)
 }
 
-/// Draws that come back, loops and sequences over three files, one of them deleted now and then. A scheme may let go of
-/// a block for the next one of the same request, before it is read, where a request has more than one.
+/// Repeated draws, loops and sequences over three files, one of which is deleted now and then. If a request has more
+/// than one block, a scheme may evict a block for the next one of the same request, before it is read.
 fn work(cache: &FileCache, files: &[Opened; 3], is_long: bool) {
     let mut random = Random::new(3);
     for step in 0..4000u64 {
@@ -112,7 +112,7 @@ fn what_is_in_the_tier_is_read_from_there_also_by_the_next_process() {
     }
     let told = status(&first);
     assert_eq!((told.hits, told.promotions, told.damaged), (3 * blocks, 3 * blocks, 0));
-    // Killed: what memory held is lost, but for what the tier was given before it went up.
+    // Killed: memory's blocks are lost, except those that the tier received before.
     let killed = disk.copy();
     first.end_tier();
     for (disk, missing) in [(&disk, 0..=0), (&killed, 0..=4)] {
@@ -176,7 +176,7 @@ fn an_index_cut_at_any_byte_is_opened_and_never_believed_wrongly() {
         assert!(told.restored_blocks <= whole && told.damaged == 0, "cut at {length}: {told:?}");
         most = most.max(told.restored_blocks);
     }
-    assert_eq!(most, 16, "all that was there, but for the frame that is spare");
+    assert_eq!(most, 16, "all blocks, except in the spare frame");
     // As are blocks.
     for length in (0..data.len()).step_by(37) {
         let told = reopened(data[..length].to_vec(), index.clone(), &settings, &stores);
@@ -201,7 +201,7 @@ fn a_flipped_bit_is_a_block_less() {
         flipped[bit / 8] ^= 1 << (bit % 8);
         let disk = Disk::of(data.clone(), flipped);
         match disk.open(&settings) {
-            // What is not ours any more, by the look of it, is not touched.
+            // A file that does not look like a tier's is not changed.
             Err(TierError::Foreign | TierError::Format(_)) if bit < 16 * 8 => {}
             Err(error) => panic!("bit {bit}: {error}"),
             Ok(_) => drop(reopened(disk.data.bytes(), disk.index.bytes(), &settings, &stores)),
@@ -256,7 +256,7 @@ fn a_disk_that_fails_turns_the_tier_off_and_reads_go_on() {
         let told = status(&cache);
         let sentence = told.off.expect("it is off");
         assert!(sentence.contains("writing") && sentence.contains(&format!("os error {error}")), "{sentence}");
-        assert_eq!(disk.told(), [sentence], "it is told once");
+        assert_eq!(disk.told(), [sentence], "one message");
         assert_eq!(told.blocks_written, 2);
         cache.validate();
     }
@@ -264,7 +264,7 @@ fn a_disk_that_fails_turns_the_tier_off_and_reads_go_on() {
     let first = disk.cache("lru", 4, &settings);
     read_all(&first, &Opened::of(&first, "/f", store.clone()));
     first.end_tier();
-    // With room for all in memory nothing is written.
+    // If all blocks fit in memory, nothing is written.
     let cache = disk.cache("lru", 64, &settings);
     let file = Opened::of(&cache, "/f", store.clone());
     disk.data.fail_with(&[None, None, None, Some(IO)]);
@@ -364,12 +364,12 @@ fn a_directory_is_used_by_one_mount_of_its_owner_alone() {
     fs::write(foreign.join("index"), "a list of words").unwrap();
     assert!(matches!(open(&foreign, &settings), Err(TierError::Foreign)));
     assert_eq!(fs::read(foreign.join("index")).unwrap()[..15], *b"a list of words", "it is not touched");
-    assert_eq!(fs::read_dir(&foreign).unwrap().count(), 1, "and nothing is put beside it");
+    assert_eq!(fs::read_dir(&foreign).unwrap().count(), 1, "and no file is added");
     fs::write(foreign.join("index"), b"hotset tier\0\0\0\0\x02").unwrap();
     assert!(matches!(open(&foreign, &settings), Err(TierError::Format(2))));
 }
 
-/// Names as common as these may be somebody's own, in a directory that is private, too.
+/// Names as common as these may be a user's own, in a directory that is private, too.
 #[test]
 fn files_that_are_not_a_tiers_stay_as_they_are() {
     let folder = tempfile::tempdir().unwrap();
@@ -415,7 +415,7 @@ fn files_that_are_not_a_tiers_stay_as_they_are() {
     }
 }
 
-/// A policy that brings blocks which nobody has asked for: nobody has them.
+/// A policy that prefetches blocks: they cannot be served.
 #[test]
 fn what_a_policy_would_bring_by_itself_is_not_there() {
     let settings = tier("acme(refetch=on)", 100);
@@ -437,7 +437,7 @@ fn a_tier_on_a_disk_outlives_its_process() {
         cache.end_tier();
         assert_eq!(reads(&store), 118, "turn {turn}");
     }
-    // What was kept of another source, or in blocks of another size, is forgotten.
+    // Blocks of another source, or of another size, are dropped.
     let restored = |settings: &TierSettings| {
         let cache = cache("lru", 8, None);
         cache.put_on(Tier::open(&path, settings, |_| ()).unwrap()).unwrap();

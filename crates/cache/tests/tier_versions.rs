@@ -1,5 +1,5 @@
-//! Of which versions of files the second level holds blocks: nobody is ever given those of another one, and what is not
-//! certain stays out.
+//! The versions of files of which the second level holds blocks: a reader never gets those of another one, and
+//! uncertain blocks stay out.
 
 mod support;
 
@@ -17,7 +17,7 @@ fn a_file_that_was_changed_comes_from_the_source() {
     let first = disk.cache("lru", 4, &settings);
     let file = Opened::of(&first, "/f", store.clone());
     read_all(&first, &file);
-    // While it runs, as anybody notices who opens it again,
+    // While it runs, as the next open notices,
     store.change(|bytes| bytes[..10_000].reverse());
     first.opened(file.number, store.as_ref()).unwrap();
     assert!(status(&first).invalidated > 30);
@@ -119,7 +119,7 @@ fn what_had_just_changed_when_it_was_read_is_read_anew() {
         cache.end_tier();
         let next = disk.cache("lru", 64, &settings);
         read_all(&next, &Opened::of(&next, "/f", store.clone()));
-        assert_eq!(reads(&store), before, "what is certain is kept");
+        assert_eq!(reads(&store), before, "certain blocks stay");
     }
 }
 
@@ -171,7 +171,7 @@ fn what_only_this_process_can_tell_is_of_no_use_to_the_next_one() {
     }
 }
 
-/// Who knows what lasts finds nothing that was kept by somebody who did not.
+/// A cache that recognises lasting files finds no blocks of one that did not.
 #[test]
 fn what_lay_in_a_frame_before_is_not_found_again() {
     let (disk, settings) = (Disk::default(), TierSettings { device: Some(7), ..tier("lru", 17) });

@@ -1,4 +1,4 @@
-//! A cache of a program's own values: what it gives is what was put in, and what stays is what the simulator says.
+//! A cache of a program's own values: it returns the inserted values, and those that the simulator predicts stay.
 
 use std::collections::HashMap;
 use std::path::Path;
@@ -187,7 +187,7 @@ fn blind_policies() -> Vec<&'static str> {
     names
 }
 
-/// What the simulator counts for policies at a capacity.
+/// The simulator's counts for policies at a capacity.
 fn simulated(keys: &[u64], names: &[&str], capacity: u32) -> Vec<Tally> {
     let requests = keys.iter().map(|key| Request { offset: key * BLOCK, length: BLOCK as u32, ..Request::default() });
     let meta = Meta { format: "keys", addressing: Addressing::Bytes { unit: None }, has_time: false, has_ops: false };
@@ -226,8 +226,8 @@ fn what_is_simulated_is_what_runs() {
     }
 }
 
-/// A sketch counts keys whose slots were given to others long ago. It is told other numbers than in the simulator, so
-/// that other keys share a counter.
+/// A sketch counts keys whose slots were reused long ago. It receives other numbers than in the simulator, so other
+/// keys share a counter.
 #[test]
 fn a_key_is_known_again_when_its_slot_was_another_s() {
     let keys = keys();

@@ -75,8 +75,8 @@ impl Source for Memory {
     }
 }
 
-/// What was written to the cells of a file: the number of a write is the bytes of its cells, and each cell has one
-/// writer, whose numbers rise.
+/// The writes to the cells of a file: the number of a write is the bytes of its cells, and each cell has one writer,
+/// whose numbers rise.
 #[derive(Clone, Default)]
 struct Written {
     begun: [u8; CELLS],
@@ -137,7 +137,7 @@ impl Work {
         assert!(missing.is_none(), "{what}: it ends before cell {missing:?}");
     }
 
-    /// Writes some cells of its own, two for each of two writers in turn.
+    /// Writes some of the writer's cells, two for each of two writers in turn.
     fn write(&self, who: usize) {
         let mut random = shuttle::rand::thread_rng();
         let cell = random.gen_range(0..CELLS / 4) * 4 + 2 * who;
@@ -173,7 +173,7 @@ impl Work {
         assert_eq!(self.cache.read(&access, 0, 3 * BLOCK).unwrap(), vec![0; 3 * BLOCK]);
     }
 
-    /// What was written before is in the source then.
+    /// Earlier writes are in the source then.
     fn sync(&self) {
         let before = self.written.lock().unwrap().clone();
         self.cache.sync(&self.access(), true).unwrap();

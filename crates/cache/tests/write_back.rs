@@ -1,4 +1,4 @@
-//! Writes that wait: what is in the source when, who is told that it cannot be, and what bounds it.
+//! Write-back: when data reaches the source, which caller gets the error if it cannot, and the bounds.
 
 mod support;
 
@@ -34,7 +34,7 @@ fn waiting(cache: &FileCache) -> u64 {
     cache.at_risk().unwrap().waiting_bytes
 }
 
-/// In frames, and beside them where the scheme keeps no output.
+/// In frames, and outside of them where the scheme keeps no output.
 #[test]
 fn what_is_written_in_small_pieces_leaves_in_one() {
     for policy in ["lru", "bypass(lru,output)", "attribute"] {
@@ -120,7 +120,8 @@ fn what_is_cut_or_deleted_is_not_written() {
     assert!(cache.forget(file.number), "nothing is left of it");
 }
 
-/// Whoever comes next is told, nothing more waits meanwhile, and it is there once the source takes it.
+/// The next caller gets the error, no more data becomes dirty meanwhile, and the data arrives once the source accepts
+/// it.
 #[test]
 fn what_cannot_be_written_waits_on_and_is_told() {
     let cache = cache("lru", 64);
@@ -201,7 +202,7 @@ fn what_waits_is_bounded_and_who_finds_no_room_writes_his_own() {
         assert!(waiting(&cache) <= most);
     }
     assert!(waiting(&cache) > most / 2, "it is used");
-    // More than there is room for goes to the source.
+    // Data beyond the limit goes to the source.
     write(&cache, &files[4], 0, &pattern(5, 2 << 20));
     assert!(files[4].store.bytes() == pattern(5, 2 << 20));
     for (number, file) in (0..4).zip(&files) {
@@ -213,8 +214,8 @@ fn what_waits_is_bounded_and_who_finds_no_room_writes_his_own() {
     cache.validate();
 }
 
-/// One file of which a write does not return holds up nobody else, also where there is no more room: whoever needs some
-/// does not find out that it hangs.
+/// A file whose write does not return does not delay others, even at the limit: a writer beyond the limit does not find
+/// out by waiting that the file hangs.
 #[test]
 fn a_file_that_hangs_holds_up_no_others() {
     let cache = cache("lru", 64);

@@ -31,14 +31,14 @@ pub struct Cached {
     between: Box<Between>,
     /// The source has been disturbed.
     is_disturbed: bool,
-    /// What is written may wait.
+    /// True with write-back.
     is_later: bool,
 }
 
 pub struct File {
     store: Arc<Memory>,
     number: u32,
-    /// To be told once it has no name and no handle, where what is written may wait: not before, as it may be read.
+    /// The cache to be called once the file has no name and no handle, with write-back: not before, as it may be read.
     told: Option<Rc<FileCache>>,
 }
 
@@ -46,7 +46,7 @@ impl Drop for File {
     fn drop(&mut self) {
         if let Some(cache) = &self.told {
             cache.note(Op::Unlink, self.number, 0, 0, false);
-            // Who reads ahead may be writing some of it right now, but nothing comes back if that fails.
+            // A read-ahead thread may be writing some of it right now, but returns nothing if that fails.
             let noted = Instant::now();
             while cache.waits(self.number) {
                 assert!(noted.elapsed() < Duration::from_secs(20), "it is gone");

@@ -11,7 +11,7 @@ use std::rc::Rc;
 
 use hotset_core::parts::random::Random;
 
-/// What the steps are done to.
+/// The subject of the steps.
 pub trait Subject {
     /// An open file. It stays the same file whatever becomes of its name.
     type Handle;
@@ -74,7 +74,7 @@ struct Exercise<'a, S: Subject> {
     time: usize,
 }
 
-/// Does the steps that `bytes` stand for.
+/// Performs the steps that `bytes` encode.
 ///
 /// # Panics
 /// If a read gives anything else than the model.
@@ -155,7 +155,7 @@ impl<S: Subject> Exercise<'_, S> {
         }
     }
 
-    /// What was written, if that is as expected.
+    /// Checks the number of written bytes.
     fn written(&self, done: io::Result<usize>, most: usize) -> usize {
         match done {
             Ok(done) if done <= most => done,

@@ -15,7 +15,7 @@ pub const BLOCK: u64 = 512;
 pub const HEADER: usize = 4096;
 pub const RECORD: usize = 128;
 
-/// A tier that has room for so many frames.
+/// A tier of this many frames.
 pub fn tier(policy: &str, frames: u64) -> TierSettings {
     TierSettings {
         size: HEADER as u64 + frames * (BLOCK + RECORD as u64),
@@ -36,7 +36,7 @@ pub fn cache(policy: &str, blocks: u64, recording: Option<Recording>) -> FileCac
     FileCache::new(&settings, recording).unwrap()
 }
 
-/// The two files of a tier, in memory, and what was told of it.
+/// The two files of a tier, in memory, and its messages.
 #[derive(Clone, Default)]
 pub struct Disk {
     pub data: Arc<Memory>,
@@ -62,7 +62,7 @@ impl Disk {
         cache
     }
 
-    /// What was told, if anything ever is.
+    /// The messages, once there is one.
     pub fn told(&self) -> Vec<String> {
         while self.told.lock().unwrap().is_empty() {
             thread::sleep(Duration::from_millis(1));
@@ -75,7 +75,7 @@ impl Disk {
     }
 }
 
-/// A file that is known again by whoever comes later.
+/// A file that a later process recognises.
 pub fn stored(file: u64, length: usize) -> Arc<Memory> {
     let store = Memory::new(pattern(file, length));
     store.file.store(file, Ordering::SeqCst);

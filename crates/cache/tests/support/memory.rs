@@ -13,7 +13,7 @@ use hotset_cache::source::{Identity, Source, Stamp};
 pub struct Memory {
     bytes: Mutex<Vec<u8>>,
     version: AtomicU64,
-    /// Which file it is to who comes later; 0 if that cannot be told.
+    /// The file's identity for later processes; 0 if it has none.
     pub file: AtomicU64,
     /// The device of which that is an inode; 0 if it is none.
     pub device: AtomicU64,
@@ -23,7 +23,7 @@ pub struct Memory {
     is_past: AtomicBool,
     /// Errors that the next reads or writes fail with; `None` lets one through.
     pub faults: Mutex<VecDeque<Option<i32>>>,
-    /// Bytes that one call moves at most; 0 is no limit.
+    /// The most bytes that one call moves; 0 is no limit.
     pub most: AtomicU64,
     /// Microseconds that a read takes.
     pub delay_us: AtomicU64,
