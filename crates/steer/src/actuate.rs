@@ -59,8 +59,7 @@ pub struct Advice {
 }
 
 impl Advice {
-    /// What is fetched is fetched by a process in a control group that `command` starts (see
-    /// [`serve_fetches`](crate::serve_fetches)).
+    /// Prefetches by a process in a control group that `command` starts (see [`serve_fetches`](crate::serve_fetches)).
     pub fn fetching_in(group: &Path, command: Vec<OsString>) -> Advice {
         Advice { fetcher: Some(Fetcher::new(command, group)), ..Advice::default() }
     }
@@ -77,7 +76,7 @@ impl Advice {
         self.mappers.forget(file);
     }
 
-    /// Lets go of what is open. To be called when there is nothing to do for now.
+    /// Closes the open files. Call it when there is nothing to do for now.
     pub fn close(&mut self) {
         self.open = None;
     }
@@ -116,7 +115,8 @@ impl Advice {
 
 impl Actuator for Advice {
     fn drop(&mut self, file: FileId, pages: Range<u64>) -> io::Result<()> {
-        // What is paged out cannot be dropped before, and what is not mapped can be though nothing may be paged out.
+        // A mapped page must be paged out before it can be dropped; an unmapped one can be dropped even if paging out
+        // is not permitted.
         let paged_out = self.mappers.page_out(file, &pages);
         self.advise(file, &pages, Advise::DontNeed).and(paged_out)
     }
@@ -144,7 +144,7 @@ fn may_be_asked(file: &File) -> io::Result<()> {
     Ok(rustix::fs::fcntl_setfl(file, flags | OFlags::NOATIME)?)
 }
 
-/// Bytes of data of a file that are looked at: anybody can make a file that is long, and few of them fit in memory.
+/// The most bytes of data of a file that are examined: any user can create a long file, and few of them fit in memory.
 const MOST: u64 = 256 << 30;
 
 /// So much of a file is looked at at once.

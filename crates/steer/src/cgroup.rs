@@ -135,7 +135,7 @@ impl Group {
         }
     }
 
-    /// What it says of itself.
+    /// Reads its statistics.
     ///
     /// # Errors
     ///
@@ -222,7 +222,7 @@ impl Made {
             }
             // Own threads are here only if `start` could not move them back.
             for pid in pids.into_iter().filter(|pid| *pid != getpid()) {
-                // The process may have ended by itself.
+                // The process may already have ended.
                 let _ = kill_process(pid, Signal::KILL);
             }
             thread::sleep(Duration::from_millis(10));
@@ -308,7 +308,7 @@ mod tests {
         let error = found.group(Path::new("/nowhere")).unwrap_err().to_string();
         assert_eq!(
             error,
-            "/nowhere is no control group with a controller of memory: expected the path of one, as in /cg/system.slice/postgresql.service"
+            "/nowhere is not a control group with a controller of memory: expected the path of one, as in /cg/system.slice/postgresql.service"
         );
     }
 

@@ -20,7 +20,7 @@ pub enum SteerError {
         /// The spec.
         policy: String,
     },
-    /// The policy treats applications apart, and nobody names them.
+    /// The policy distinguishes applications, and the feed does not name them.
     #[error("{policy} treats applications apart, which a feed by stamps does not tell: listen to every read instead")]
     Applications {
         /// The spec.
@@ -60,10 +60,10 @@ pub enum SteerError {
         /// The control group.
         cgroup: PathBuf,
     },
-    /// The control group is no place for memory.
-    #[error("{cgroup} is no control group with a controller of memory: expected the path of one, as in {example}")]
+    /// The path is not a control group with a memory controller.
+    #[error("{cgroup} is not a control group with a controller of memory: expected the path of one, as in {example}")]
     NoCgroup {
-        /// What was given.
+        /// The given path.
         cgroup: PathBuf,
         /// What would be one.
         example: String,
@@ -79,9 +79,9 @@ pub enum SteerError {
     /// The kernel's events do not name the files of this file system as they are found.
     #[error("nothing can be steered in {directory}: {why}")]
     Unheard {
-        /// What was given.
+        /// The given directory.
         directory: PathBuf,
-        /// What it lies on, and what to do.
+        /// The kind of its file system, and what to do.
         why: &'static str,
     },
     /// The feed has failed.
@@ -90,9 +90,9 @@ pub enum SteerError {
     /// A call of the system failed.
     #[error("cannot {what}: {error}")]
     Io {
-        /// What was tried, and where.
+        /// The operation and its object.
         what: String,
-        /// What the system says.
+        /// The error of the system.
         #[source]
         error: io::Error,
     },

@@ -41,7 +41,7 @@ impl Fetcher {
         Fetcher { command, group: group.to_owned(), running: None }
     }
 
-    /// Has pages of the file at `path` read. What it cannot take now is not fetched.
+    /// Sends a request to read pages of the file at `path`. A request that does not fit in the pipe now is dropped.
     pub fn fetch(&mut self, file: FileId, path: &Path, pages: &Range<u64>) -> io::Result<()> {
         let path = path.as_os_str().as_bytes();
         let numbers = [file.device, file.inode, pages.start, pages.end, path.len() as u64];
@@ -64,7 +64,7 @@ impl Fetcher {
     fn end(&mut self) {
         if let Some((mut child, input)) = self.running.take() {
             drop(input);
-            // It may have ended by itself.
+            // It may already have ended.
             let _ = child.kill();
             let _ = child.wait();
         }
@@ -85,7 +85,7 @@ fn start(command: &[OsString], group: &Path) -> io::Result<(Child, ChildStdin)> 
     let entered = fs::write(group.join("cgroup.procs"), child.id().to_string());
     let input = entered.and_then(|()| {
         let input = child.stdin.take().ok_or(io::ErrorKind::BrokenPipe)?;
-        // Whoever steers never waits for it.
+        // The steering process never waits for it.
         rustix::fs::fcntl_setfl(&input, OFlags::NONBLOCK)?;
         Ok(input)
     });
@@ -99,11 +99,11 @@ fn start(command: &[OsString], group: &Path) -> io::Result<(Child, ChildStdin)> 
     }
 }
 
-/// The other side: reads what standard input asks for, until it ends or asks for nothing.
+/// The other side: reads the pages that standard input requests, until it ends or requests nothing.
 ///
 /// # Errors
 ///
-/// The input cannot be read, or is none of whoever steers.
+/// The input cannot be read, or is not from a steering process.
 pub fn serve_fetches() -> io::Result<()> {
     // Nothing is read ahead of what is waited for.
     let mut input = File::from(io::stdin().as_fd().try_clone_to_owned()?);

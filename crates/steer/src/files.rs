@@ -1,12 +1,11 @@
 //! The files below directories, and when to look for them again.
 //!
-//! The kernel tells of names that come and go by inotify; then all directories are walked again, not more often than
-//! walks take a twentieth of the time. Where there are more directories than may be watched so, they are walked now and
-//! then.
+//! The kernel reports names that come and go by inotify; then all directories are walked again, at most a twentieth of
+//! the time. Where there are more directories than inotify may watch, they are walked now and then.
 //!
-//! inotify is not asked for writes: it then looks at every read of the files too, which makes one of a resident page
-//! dearer by a tenth. That a file has grown or shrunk shows at its end: a page comes behind it, or the last one leaves.
-//! Then its size is looked at.
+//! inotify is not asked for writes: it would then process every read of the files too, which makes a read of a resident
+//! page slower by a tenth. A change of a file's size shows at its end: a page is added behind it, or the last one is
+//! removed. Then the size is checked.
 
 use std::collections::{HashMap, HashSet};
 use std::ffi::OsStr;
@@ -28,7 +27,7 @@ use crate::steering::PAGE;
 
 /// Files that are steered at most; each costs some hundred bytes here, and a place in the kernel's table.
 pub const MOST: usize = 200_000;
-/// The least time between walks, the part of the time they may take, and the time between walks that nobody asked for.
+/// The least time between walks, the share of the time they may take, and the time between unprompted walks.
 const OFTEN: Duration = Duration::from_secs(1);
 const PART: u32 = 20;
 const SELDOM: Duration = Duration::from_secs(30);
@@ -51,7 +50,7 @@ pub(crate) struct Files {
     took: Duration,
 }
 
-/// Why files of a file system of this kind are not heard of by the names that `stat` gives them.
+/// Why files of a file system of this kind cannot be matched to events by the numbers from `stat`.
 fn unheard(kind: u64) -> Option<&'static str> {
     const OVERLAYFS: u64 = 0x794c_7630;
     const BTRFS: u64 = 0x9123_683e;
@@ -112,7 +111,7 @@ impl Files {
         self.has_changed || !self.is_complete && since >= SELDOM
     }
 
-    /// What the kernel tells of pages.
+    /// Handles a page event of the kernel.
     pub fn hear(&mut self, event: &Event) {
         match *event {
             Event::Added { file, first, pages } => self.doubt(file, first + u64::from(pages) - 1),
@@ -137,7 +136,7 @@ impl Files {
         self.looked = Instant::now();
         for file in self.doubted.extract_if(|_| true).take(LOOKS) {
             let Some(known) = self.known.get(&file) else { continue };
-            // A link in its place misleads nobody: it only has the directories walked.
+            // A link in its place is harmless: it only causes a walk.
             self.has_changed |= fs::symlink_metadata(&known.path).map_or(true, |about| about.len() != known.bytes);
         }
     }
@@ -163,10 +162,11 @@ impl Files {
         Ok(Changes { found, gone })
     }
 
-    /// What is below a directory, on its own file system. What cannot be read, or goes meanwhile, is left out.
+    /// Finds the files below a directory, on its file system. Files that cannot be read, or disappear meanwhile, are
+    /// left out.
     ///
-    /// Whoever may write there may put a link in the place of a directory at any moment. So each is opened from the top
-    /// one on without following any, and what is in it is looked at through that descriptor.
+    /// A user who may write there may replace a directory by a link at any moment. So each directory is opened from the
+    /// top one on without following links, and its entries are examined through that descriptor.
     fn walk_into(&mut self, top: &Path, now: &mut HashMap<FileId, Found>) -> Result<(), SteerError> {
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
         let opened = rustix::fs::open(top, flags, Mode::empty());
@@ -242,7 +242,7 @@ mod tests {
     fn wait_until_due(files: &mut Files) {
         let started = Instant::now();
         while !files.is_due() {
-            assert!(started.elapsed() < Duration::from_secs(60), "no change was told");
+            assert!(started.elapsed() < Duration::from_secs(60), "no change was reported");
             std::thread::sleep(Duration::from_millis(20));
         }
     }
@@ -285,11 +285,11 @@ mod tests {
         let again = |files: &mut Files| files.walk().unwrap().found.first().map(|(_, found)| found.bytes);
         assert!(!is_due_after(&mut files, added(2)), "the last page was read");
         assert!(!is_due_after(&mut files, removed(2)), "the last page was dropped");
-        assert!(files.doubted.is_empty(), "what was looked at is not looked at again");
+        assert!(files.doubted.is_empty(), "a checked file is not checked again");
 
         let mut open = fs::File::options().append(true).open(&path).unwrap();
         std::io::Write::write_all(&mut open, &[2; 10_000]).unwrap();
-        assert!(!is_due_after(&mut files, added(2)), "it has grown, but nothing tells of it: not even a write");
+        assert!(!is_due_after(&mut files, added(2)), "it has grown, but no event shows it: not even a write");
         assert!(is_due_after(&mut files, added(3)));
         assert_eq!((again(&mut files), files.is_due()), (Some(20_000), false));
 
@@ -305,7 +305,7 @@ mod tests {
         fs::remove_file(&path).unwrap();
         assert_eq!((files.walk().unwrap().gone.len(), files.len()), (1, 0));
         files.hear(&removed(0));
-        assert!(files.doubted.is_empty(), "nobody knows the file any more");
+        assert!(files.doubted.is_empty(), "the file is forgotten");
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! A policy that follows what is read, without data: what it would hold, what it misses, what it lets go.
+//! A policy that follows reads, without data: its resident blocks, misses and evictions.
 
 use hotset_core::classify::Rules;
 use hotset_core::host::{Build, Hosted, Payload, Refusal, Slots};
@@ -20,7 +20,7 @@ pub(crate) fn place(address: Address) -> (u32, u32) {
     ((address >> 32) as u32, address as u32)
 }
 
-/// What the policy knows, and what it has let go since that was taken.
+/// The policy's slots, and the blocks evicted since they were last taken.
 #[derive(Default)]
 struct Known {
     slots: Slots<()>,
@@ -57,7 +57,7 @@ pub(crate) struct Follower {
 }
 
 impl Follower {
-    /// An empty cache of `capacity` blocks of `block` bytes, and what is to be told beside each block.
+    /// An empty cache of `capacity` blocks of `block` bytes, with the marks of each block.
     pub fn new(
         spec: &PolicySpec,
         capacity: u32,
@@ -109,7 +109,7 @@ impl Follower {
         outcome
     }
 
-    /// A block that was resident before anybody looked; it is not counted.
+    /// Adds a block that was resident before the start; it is not counted.
     pub fn seed(&mut self, address: Address, mark: Mark, at: u64) {
         let counted = (self.references, self.misses);
         self.access(address, mark, at);
@@ -151,17 +151,17 @@ impl Follower {
     pub fn forget(&mut self, file: u32) {
         let slots = &self.hosted.host.payload.slots;
         let mut gone = slots.of_file(file);
-        // The simulator's order: what a policy does next may depend on it.
+        // The simulator's order: the policy's later decisions may depend on it.
         gone.sort_unstable_by_key(|&slot| slots.address(slot));
         gone.into_iter().for_each(|slot| self.hosted.remove(slot));
     }
 
-    /// What has left since this was asked last.
+    /// Takes the blocks evicted since the last call.
     pub fn take_released(&mut self) -> Vec<Address> {
         std::mem::take(&mut self.hosted.host.payload.released)
     }
 
-    /// What the policy wants to have though nobody asked for it.
+    /// Takes the blocks that the policy has prefetched.
     pub fn take_wanted(&mut self) -> Vec<Address> {
         let missing = std::mem::take(&mut self.hosted.host.missing);
         missing.into_iter().map(|slot| self.hosted.host.payload.slots.address(slot)).collect()

@@ -1,10 +1,11 @@
 //! How much of a control group's memory the policy may fill.
 //!
-//! Idea: the limit, less what cannot be dropped, less a slack for what is read ahead and for pages on their way out.
-//! Where the slack is too small the kernel reclaims pages that the policy holds, and they have to be read again; where
-//! it is too large the policy holds fewer. So the slack grows while the kernel takes more than a small part of what is
-//! read, by half of itself until that is enough for the first time, then by small steps, and shrinks by small steps
-//! while the kernel takes little. That it reclaims is no sign by itself: what was read ahead for nobody is its to take.
+//! The policy's quota is the limit, less the pages that cannot be dropped, less a slack for read-ahead and for pages
+//! that are being dropped. Where the slack is too small, the kernel reclaims pages that the policy holds, and they have
+//! to be read again; where it is too large, the policy holds fewer. So the slack grows while the kernel reclaims more
+//! than a small part of the reads, by half of itself until that suffices for the first time, then by small steps, and
+//! shrinks by small steps while the kernel reclaims little. Reclaim is not a sufficient sign: unused read-ahead may be
+//! reclaimed.
 
 use serde::Serialize;
 
@@ -23,7 +24,7 @@ const STEP: u64 = 16;
 const LEAST: u64 = 2 << 20;
 const BEGIN: u64 = 8 << 20;
 
-/// What a control group says of itself.
+/// Statistics of a control group.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Reading {
     /// Its limit in bytes, or that of a group around it; none if there is none.
@@ -44,11 +45,11 @@ pub struct Moved {
 /// Bytes for the policy and for the kernel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct Division {
-    /// What the policy may hold.
+    /// The quota of the policy.
     pub policy: u64,
-    /// What the kernel alone would hold.
+    /// The pages that the kernel would hold without steering.
     pub kernel: u64,
-    /// What is left between them.
+    /// The reserve between them.
     pub slack: u64,
 }
 
@@ -71,8 +72,8 @@ impl Governor {
         Governor { cap, slack: None, before: Moved::default(), still: 0, was_enough: false }
     }
 
-    /// What is to be from `now` on, in nanoseconds; `None` where neither a limit nor a cap bounds it. What was `moved`
-    /// counts only while the two are `expected` to agree: not while the kernel is alone, nor while what it kept is
+    /// Computes the quotas from `now` on, in nanoseconds; `None` where neither a limit nor a cap bounds them. `moved`
+    /// counts only while the two are `expected` to agree: not while the kernel is not steered, nor while its pages are
     /// being dropped.
     pub fn divide(&mut self, now: u64, reading: &Reading, moved: Moved, expected: bool) -> Option<Division> {
         let before = std::mem::replace(&mut self.before, moved);

@@ -1,5 +1,4 @@
-//! Where the steered files are, and what acts on their pages: directories that are walked, or whatever else can tell of
-//! its files.
+//! The steered file set, and the actions on its pages: directories that are walked, or another source of files.
 
 use std::io;
 use std::ops::Range;
@@ -14,13 +13,13 @@ use crate::files::Files;
 /// A file that was found.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Found {
-    /// What it is called.
+    /// Its path.
     pub path: PathBuf,
     /// Its size.
     pub bytes: u64,
 }
 
-/// What has changed.
+/// The changes of the file set.
 #[derive(Debug, Default)]
 pub struct Changes {
     /// New files, and those of another size or name.
@@ -36,21 +35,21 @@ pub trait Ground: Actuator {
         None
     }
 
-    /// What the kernel tells of pages; some tells of files, too.
+    /// Handles a page event of the kernel; some sources learn of files from them, too.
     fn hear(&mut self, _event: &Event) {}
 
-    /// What has changed since this was asked last; the first time that is all there is. Asked often, so that it looks
-    /// only when that is worth it.
+    /// Returns the changes since the last call; the first call returns all files. It is called often, so it searches
+    /// only when that is worthwhile.
     ///
     /// # Errors
     ///
-    /// Nothing can be told any more.
+    /// The source of files has failed.
     fn changes(&mut self) -> Result<Option<Changes>, SteerError>;
 
     /// How many files there are.
     fn files(&self) -> usize;
 
-    /// All of them, as they were told of last.
+    /// All of them, as last reported.
     fn all(&self) -> Vec<(FileId, Found)>;
 
     /// The pages of a file that the kernel holds now.
@@ -121,7 +120,7 @@ impl Ground for Directories {
 
     fn resident(&mut self, file: FileId) -> io::Result<Vec<Range<u64>>> {
         let resident = self.advice.resident(file)?;
-        // It may have grown since it was walked, before anybody listened to its pages.
+        // It may have grown since the walk, before page events were enabled.
         resident.last().into_iter().for_each(|pages| self.files.doubt(file, pages.end - 1));
         Ok(resident)
     }

@@ -1,16 +1,16 @@
 //! When steering pays.
 //!
-//! Idea: the policy and a model of the kernel follow the same reads. Steering begins when the policy misses at least a
-//! tenth less over one turn of the cache, and somebody waits for reads; it ends when it saves less than half of that
-//! over two turns, or when nothing is missed any more. What has not paid for three turns is left alone for half a
-//! minute, then for longer; meanwhile reads cost what they cost without anybody watching.
+//! The policy and a model of the kernel follow the same reads. Steering begins when the policy misses at least a tenth
+//! less over one turn of the cache, and processes wait for reads; it ends when it saves less than half of that over two
+//! turns, or when there are no misses. After three turns without a gain, it pauses for half a minute, then for longer;
+//! meanwhile reads have no overhead.
 
 use serde::Serialize;
 
 /// The least part of the kernel's misses that has to be saved: to begin, and to go on.
 pub const BEGIN: f64 = 0.10;
 const GO_ON: f64 = 0.05;
-/// The least part of the time that somebody waits for reads or writes.
+/// The least part of the time in which processes wait for reads or writes.
 pub const WAITING: f64 = 0.02;
 /// Turns that do not pay until it rests, and until it ends.
 const PATIENCE: u32 = 3;
@@ -22,7 +22,7 @@ const IDLE: u64 = 30_000_000_000;
 /// The least misses of a turn, however small the cache.
 const LEAST: u64 = 64;
 
-/// What is being done.
+/// The present activity.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum State {
@@ -50,10 +50,10 @@ pub struct Judge {
     /// When the turn began, and what was missed until then.
     since: u64,
     before: Misses,
-    /// Turns in a row that did not pay.
+    /// Consecutive turns without a gain.
     doubts: u32,
     rest: u64,
-    /// What the last turn saved.
+    /// The savings of the last turn.
     saved: Option<f64>,
     waiting: Option<f64>,
 }
@@ -65,13 +65,13 @@ impl Judge {
         Judge { state: State::Watching, since: now, before, doubts, rest: REST, saved: None, waiting: None }
     }
 
-    /// What is being done.
+    /// The present activity.
     pub fn state(&self) -> State {
         self.state
     }
 
-    /// Looks again at `now` nanoseconds; `waiting` is the part of the time that somebody waits for storage, where the
-    /// kernel tells it, `capacity` the blocks of the cache. Returns the state if it is a new one.
+    /// Decides again at `now` nanoseconds; `waiting` is the part of the time in which processes wait for storage, if
+    /// the kernel reports it, `capacity` the blocks of the cache. Returns the state if it is a new one.
     pub fn look(&mut self, now: u64, misses: Misses, capacity: u32, waiting: Option<f64>) -> Option<State> {
         self.waiting = waiting;
         let (kernel, policy) = (misses.kernel - self.before.kernel, misses.policy - self.before.policy);
@@ -191,7 +191,7 @@ mod tests {
     fn it_goes_on_with_less_and_ends_after_two_turns_without() {
         let mut run = Run::new();
         assert_eq!(run.seconds(1, 50, Some(0.5)), State::Steering);
-        assert_eq!(run.seconds(10, 12, Some(0.0)), State::Steering, "who waits less is what it is for");
+        assert_eq!(run.seconds(10, 12, Some(0.0)), State::Steering, "less waiting is its purpose");
         assert_eq!(run.seconds(1, 2, Some(0.5)), State::Steering);
         assert_eq!(run.seconds(1, 12, Some(0.5)), State::Steering);
         assert_eq!(run.seconds(2, 2, Some(0.5)), State::Watching);

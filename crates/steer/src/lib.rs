@@ -1,12 +1,12 @@
 //! The kernel's page cache under any policy of the registry, from user space and without a patched kernel.
 //!
-//! Idea: the kernel tells what is read and what its page cache holds (`hotset-feed`); an unchanged policy follows it;
-//! what the policy lets go is dropped by advice to the kernel. No byte passes through this process, so that it may be
-//! killed at any time: what stays behind is a plain kernel. Reads that hit cost what they cost in the page cache.
+//! The kernel reports reads and the content of its page cache (`hotset-feed`); an unchanged policy follows them; pages
+//! that the policy evicts are dropped by advice to the kernel. The data does not pass through this process, so it may
+//! be killed at any time: the kernel then continues without steering. Hits cost the same as without it.
 //!
-//! [`Steering`] decides, with no clock and no file of its own; [`Actuator`] is what it acts on. [`Session`] runs both
-//! on a feed, divides a control group's memory ([`Governor`]) and finds out whether it pays, by a model of the kernel
-//! ([`Judge`]) or by measuring phases with and without ([`Proven`]).
+//! [`Steering`] decides, without a clock and without files; [`Actuator`] performs its decisions. [`Session`] runs both
+//! on a feed, divides a control group's memory ([`Governor`]) and determines whether steering pays, by a model of the
+//! kernel ([`Judge`]) or by measuring phases with and without ([`Proven`]).
 
 mod actuate;
 mod cgroup;

@@ -13,7 +13,7 @@ use rustix::process::{Pid, PidfdFlags, pidfd_open};
 
 use crate::steering::PAGE;
 
-/// So long a list of mappings is believed.
+/// The maximum age of a list of mappings.
 const FRESH: Duration = Duration::from_secs(1);
 /// Processes of a file that are remembered; the pages of what more have mapped stay the kernel's anyway.
 const MOST: usize = 16;
@@ -69,7 +69,7 @@ impl Mappers {
         })
     }
 
-    /// Pages a stretch of a file out of every process that has mapped it. What cannot be paged out stays.
+    /// Pages a range of a file out of every process that has mapped it. Pages that cannot be paged out stay.
     ///
     /// # Errors
     ///
@@ -141,8 +141,8 @@ fn parse(line: &str) -> Option<Mapping> {
 /// Pages a stretch of another process's memory out.
 fn page_out(process: &OwnedFd, address: u64, bytes: u64) -> io::Result<()> {
     let stretch = libc::iovec { iov_base: address as *mut libc::c_void, iov_len: bytes as usize };
-    // SAFETY: the call reads the one stretch it is given; the memory it speaks of is another process's, whose pages
-    // come back from their file when they are touched. What it refuses stays in memory, and is found there later.
+    // SAFETY: the call reads only the given range; the memory that it names is another process's, whose pages come back
+    // from their file when they are touched. Pages that it refuses stay in memory, and are found there later.
     let done = unsafe {
         libc::syscall(libc::SYS_process_madvise, process.as_raw_fd(), &raw const stretch, 1, libc::MADV_PAGEOUT, 0)
     };

@@ -1,8 +1,8 @@
-//! What a policy may ask of a reference besides its block: the type of its file, its class, the application.
+//! The attributes of a reference besides its block: the type of its file, its class, the application.
 //!
-//! Types and classes follow from names, sizes and applications, by the rules that mounts and simulations go by. The
-//! kernel's events name processes; which application one is, is asked of [`Naming`] and believed for a while, since a
-//! process may run another program. What has ended before anybody asked is `unknown`.
+//! Types and classes follow from names, sizes and applications, by the rules of mounts and simulations. The kernel's
+//! events name processes; [`Naming`] gives the application of a process, and its answer is cached for a while, since a
+//! process may run another program. A process that has ended before is `unknown`.
 
 use hotset_core::classify::{Class, Classifier, FileFacts};
 use hotset_core::policy::{App, PolicySpec, file_group};
@@ -15,21 +15,21 @@ use crate::steering::PAGE;
 /// The name of the application that a process is of; `None` if it has ended.
 pub type Naming = Box<dyn Fn(u32) -> Option<String> + Send>;
 
-/// Applications that are told apart; whoever comes then is one of [`OTHERS`].
+/// Applications that are distinguished; further ones are [`OTHERS`].
 const MOST: usize = 4096;
 const OTHERS: &str = "others";
-/// Whoever cannot be named.
+/// A process without a known name.
 const UNKNOWN: &str = "unknown";
-/// Nanoseconds that a name is believed, and processes whose names are remembered.
+/// Nanoseconds for which a name is cached, and processes whose names are cached.
 const FRESH: u64 = 500_000_000;
 const PROCESSES: usize = 4096;
 
-/// True if the policy can be told applications apart, and asks for it: its feed has to tell processes.
+/// True if the policy can distinguish applications, and asks for it: its feed has to report processes.
 pub fn tells_applications(spec: &PolicySpec) -> bool {
     spec.info().needs.app || !spec.apps().is_empty()
 }
 
-/// What is told beside a block.
+/// The attributes of a block.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Mark {
     /// The type of the file, a [`file_group`].
@@ -57,7 +57,7 @@ struct File {
 }
 
 impl Marks {
-    /// For a policy with this view; `naming` where its applications are to be told apart.
+    /// For a policy with this view; `naming` where its applications are to be distinguished.
     pub fn new(spec: &PolicySpec, view: &View, naming: Option<Naming>) -> Marks {
         let apps = naming.filter(|_| tells_applications(spec)).map(|naming| Applications::new(spec, naming));
         Marks { classifier: view.rules.clone().map(Classifier::new), files: Vec::new(), apps }
@@ -68,7 +68,7 @@ impl Marks {
         self.apps.as_ref().map_or(&[], |apps| &apps.known)
     }
 
-    /// What a file is called, and how large it is.
+    /// Sets the path and the size of a file.
     pub fn describe(&mut self, file: u32, path: &str, bytes: u64) {
         let number = file as usize;
         if number >= self.files.len() {
@@ -81,7 +81,7 @@ impl Marks {
         self.files[number] = File { path: path.to_owned(), bytes: Some(bytes), kind, group: file_group(path, kind) };
     }
 
-    /// Pages of the file as far as is known; what is not described has no end.
+    /// Pages of the file as far as is known; a file without a description has no limit.
     pub fn pages(&self, file: u32) -> u64 {
         let bytes = self.files.get(file as usize).and_then(|file| file.bytes);
         bytes.map_or(u64::MAX, |bytes| bytes.div_ceil(PAGE))
@@ -93,7 +93,7 @@ impl Marks {
         self.classifier.iter_mut().for_each(|classifier| classifier.forget_file(file));
     }
 
-    /// What is told of a read of the file by a process at `at` nanoseconds; process 0 is none that is known.
+    /// The attributes of a read of the file by a process at `at` nanoseconds; process 0 is unknown.
     pub fn of(&mut self, file: u32, process: u32, at: u64) -> Mark {
         let Marks { classifier, files, apps } = self;
         let app = apps.as_mut().map_or(0, |apps| apps.of(process, at));
@@ -113,7 +113,7 @@ struct Applications {
     naming: Naming,
     known: Vec<App>,
     numbers: FxHashMap<String, u32>,
-    /// By process, its application and since when that is believed.
+    /// By process, its application and the time of its look-up.
     processes: FxHashMap<u32, (u32, u64)>,
 }
 
@@ -134,7 +134,7 @@ impl Applications {
         let name = (process != 0).then(|| (self.naming)(process)).flatten();
         let app = match (name, before) {
             (Some(name), _) => self.number(&name),
-            // It has ended, and what is told now it did before.
+            // It has ended, and its events are from before.
             (None, Some((app, _))) => app,
             (None, None) => self.number(UNKNOWN),
         };
@@ -196,7 +196,7 @@ mod tests {
         running.lock().unwrap().1 = None;
         assert_eq!(name(&mut marks, 5, 9 * FRESH), "cc1", "it has ended");
         assert_eq!((name(&mut marks, 6, 0), name(&mut marks, 0, 0)), ("unknown".into(), "unknown".into()));
-        assert_eq!(running.lock().unwrap().0, 4, "nobody asks for process 0");
+        assert_eq!(running.lock().unwrap().0, 4, "process 0 is not looked up");
     }
 
     #[test]

@@ -1,8 +1,8 @@
-//! Which pages of the watched files the kernel holds, in which folios, and which of them nobody has read yet.
+//! The pages of the watched files that the kernel holds, their folios, and the pages among them that were never read.
 //!
-//! Built from what the kernel tells of folios that come and go; nothing is asked of it in between. Memory: four bits
-//! a page in groups of 64 pages, each 48 bytes with its place in a table: 0.02 % of what is resident where files are
-//! resident in long stretches, at most 1.2 % where single pages are.
+//! Built from the kernel's events of folios that come and go, without queries in between. Memory: four bits a page in
+//! groups of 64 pages, each 48 bytes with its entry in a table: 0.02 % of the resident bytes where files are resident
+//! in long extents, at most 1.2 % where single pages are.
 
 use std::ops::Range;
 
@@ -157,7 +157,7 @@ impl Mirror {
         self.files.get(file as usize).and_then(|file| file.get(&number)).copied().unwrap_or_default()
     }
 
-    /// When the last of these pages came that nobody has read yet.
+    /// The latest arrival of an unread page among these.
     pub fn unread_since(&self, file: u32, pages: Range<u64>) -> Option<u64> {
         let file = self.files.get(file as usize)?;
         let unread = groups(pages).filter_map(|(number, bits)| file.get(&number).filter(|it| it.unread & bits != 0));
@@ -218,7 +218,7 @@ mod tests {
         assert_eq!(mirror.remove(0, 60..68), 8, "once each, however often they were dropped");
         assert_eq!(mirror.remove(0, 0..34), 2);
         mirror.touch(0, 100..128);
-        assert_eq!(mirror.remove(0, 96..128), 4, "what was read again is wanted");
+        assert_eq!(mirror.remove(0, 96..128), 4, "pages read again are wanted");
         mirror.add(0, 200..201, 2);
         assert_eq!(mirror.remove(0, 200..201), 0);
     }

@@ -13,7 +13,7 @@ struct Due {
     attempts: u32,
 }
 
-/// The queue, by time; a block stands in it once.
+/// The queue, by time; a block is in it once.
 #[derive(Debug, Default)]
 pub(crate) struct Pending {
     by_time: BTreeSet<(u64, Address)>,

@@ -1,4 +1,4 @@
-//! How much of the time somebody waits for storage, as the kernel tells it.
+//! The share of the time in which processes wait for storage, from the kernel's pressure information.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -26,12 +26,12 @@ impl Pressure {
         self.is_of_group
     }
 
-    /// Nanoseconds in which somebody waited, since the beginning.
+    /// Nanoseconds in which a process waited, since the beginning.
     pub fn waited(&self) -> Option<u64> {
         read(&self.file)
     }
 
-    /// The part of the time since this was asked last that somebody waited.
+    /// The part of the time since the last call in which a process waited.
     pub fn waiting(&mut self, now: u64) -> Option<f64> {
         let waited = self.waited()?;
         let (then, before) = self.last.replace((now, waited)).unwrap_or((now, waited));

@@ -1,13 +1,13 @@
-//! What steering gains, measured: phases in which the kernel is steered beside phases in which it is alone.
+//! Measures the gain of steering: phases in which the kernel is steered, paired with phases in which it is not.
 //!
-//! Idea: what a model says of the kernel is no measurement, and a run before and a run after had other work. So phases
-//! come in pairs, in the order alone, steered, steered, alone, and so on, which leaves nothing to a drift of the work;
-//! only differences within a pair are told. A phase lasts until the model of the kernel, which follows the same
-//! references whatever is being done, has missed [`TURNS`] times what it holds: both phases of a pair have the like
-//! work, however fast it goes. A turn takes [`SHORTEST`] at least, in which memory is divided anew. The first turn is
-//! left out of what is measured, since until then the cache still holds what the phase before had it hold. That is not
-//! enough for a kernel that is left alone: what it was made to keep it took for active, and would keep for many turns.
-//! So it begins with nothing, and its first turn is to fill its memory.
+//! The model of the kernel is not a measurement, and a run before and a run after had other work. So phases come in
+//! pairs, in the order unsteered, steered, steered, unsteered, and so on, which cancels a drift of the work; only
+//! differences within a pair are reported. A phase lasts until the model of the kernel, which follows the same
+//! references in both states, has missed [`TURNS`] times its capacity: both phases of a pair have similar work, however
+//! fast it runs. A turn takes [`SHORTEST`] at least, in which memory is repartitioned. The first turn is not measured,
+//! since until then the cache still holds pages from the phase before. That does not suffice for an unsteered kernel:
+//! it treats the pages that it was made to keep as active, and would keep them for many turns. So it begins empty, and
+//! fills its memory in its first turn.
 
 use serde::Serialize;
 
@@ -38,7 +38,7 @@ pub(crate) struct Sample {
     pub missed: u64,
 }
 
-/// What was measured in a phase, without its first turn.
+/// The measurements of a phase, without its first turn.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Phase {
     /// The kernel was steered, not alone.
@@ -49,7 +49,7 @@ pub struct Phase {
     pub referenced_bytes: u64,
     /// Bytes that came into the page cache.
     pub read_bytes: u64,
-    /// Seconds in which somebody waited for storage, where the kernel tells.
+    /// Seconds in which a process waited for storage, if the kernel reports it.
     pub waited_seconds: Option<f64>,
 }
 
@@ -63,7 +63,7 @@ impl Phase {
     }
 }
 
-/// What a figure is with steering and without, on average over all pairs.
+/// A figure with steering and without, on average over all pairs.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Gain {
     /// With the kernel alone.
@@ -76,7 +76,7 @@ pub struct Gain {
     pub half: Option<f64>,
 }
 
-/// What a proof has come to.
+/// The result of a proof.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Verdict {
@@ -91,7 +91,7 @@ pub enum Verdict {
 }
 
 impl Gain {
-    /// What it says.
+    /// The verdict on its figures.
     pub fn verdict(&self) -> Verdict {
         match self.half {
             None => Verdict::Unknown,
@@ -107,11 +107,11 @@ impl Gain {
 pub struct Proven {
     /// Pairs of phases that were completed.
     pub pairs: usize,
-    /// What the bytes read per byte referenced say.
+    /// The verdict on the bytes read per byte referenced.
     pub verdict: Verdict,
     /// Bytes that came into the page cache for each byte of the blocks that were referenced.
     pub read: Option<Gain>,
-    /// Seconds in which somebody waited for storage, for each GiB of the blocks that were referenced.
+    /// Seconds in which a process waited for storage, for each GiB of referenced blocks.
     pub waited: Option<Gain>,
     /// Whether these seconds are those of the control group alone, or of the whole machine.
     pub waited_by_group: bool,
@@ -136,8 +136,8 @@ impl Proof {
         matches!(self.phases.len() % 4, 1 | 2)
     }
 
-    /// Takes note of what has happened; `capacity` are the blocks that the model of the kernel holds, `waited` the
-    /// nanoseconds in which somebody waited. True if a new phase has begun.
+    /// Records a sample; `capacity` are the blocks that the model of the kernel holds, `waited` the nanoseconds in
+    /// which a process waited. True if a new phase has begun.
     pub fn look(&mut self, now: Sample, capacity: u64, waited: impl FnOnce() -> Option<u64>) -> bool {
         let turn = *self.turn.get_or_insert(now);
         if now.missed - turn.missed < capacity.max(LEAST) || now.at - turn.at < SHORTEST {
@@ -165,7 +165,7 @@ impl Proof {
         }
     }
 
-    /// What it has come to so far; `by_group` says whose waiting it was.
+    /// The result so far; `by_group` says that the waiting is the control group's.
     pub fn proven(&self, by_group: bool) -> Proven {
         let read = gain(&self.phases, Phase::read);
         Proven {
@@ -178,7 +178,7 @@ impl Proof {
         }
     }
 
-    /// What it does now, in words.
+    /// A description of the present phase.
     pub fn reason(&self) -> String {
         let now = if self.is_steering() { "steered" } else { "alone" };
         let (phase, turn) = (self.phases.len() + 1, self.turns + 1);

@@ -26,7 +26,7 @@ use crate::steering::{AppCounts, Counts, PAGE, Steering, Telling};
 const SECOND: u64 = 1_000_000_000;
 /// The least time that is waited for events, so that many small things become one.
 const GATHER: Duration = Duration::from_millis(5);
-/// While it only watches, reads are told until nothing has come into the page cache for so many nanoseconds.
+/// While it only watches, reads are reported until no page has entered the page cache for this many nanoseconds.
 const QUIET: u64 = SECOND;
 /// Nanoseconds from the beginning of steering until the kernel is expected to hold what the policy does.
 const SETTLED: u64 = SHORTEST;
@@ -36,7 +36,7 @@ const ASKING: Duration = Duration::from_secs(10);
 /// The least blocks that are worth steering.
 const LEAST: u32 = 16;
 
-/// What is steered, and how.
+/// The settings of a session.
 #[derive(Clone, Debug)]
 pub struct Settings {
     /// The policy.
@@ -66,14 +66,14 @@ pub enum When {
     Proof,
 }
 
-/// Why a session is over before anybody has ended it.
+/// Why a session has ended early.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Over {
     /// The control group was removed.
     GroupGone,
 }
 
-/// What was done, seen and concluded.
+/// The report of a session.
 #[derive(Clone, Debug, Serialize)]
 pub struct Report {
     /// The policy.
@@ -87,7 +87,7 @@ pub struct Report {
     /// Counts of blocks and pages.
     #[serde(flatten)]
     pub counts: Counts,
-    /// What it does now.
+    /// The present activity.
     pub state: State,
     /// Why, in words.
     pub reason: String,
@@ -107,11 +107,11 @@ pub struct Report {
     pub blocks_pending: usize,
     /// Files that are watched.
     pub files: usize,
-    /// Files for which there was no place in the kernel's table.
+    /// Files that do not fit in the kernel's table.
     pub files_unwatched: u64,
     /// Files of others, of which the kernel does not say what was resident.
     pub files_unasked: u64,
-    /// Files for which there was no time left to ask what was resident.
+    /// Files whose resident pages could not be queried in time.
     pub files_late: u64,
     /// How old events were when they were handled, in seconds, on average.
     pub lag_mean: f64,
@@ -123,14 +123,13 @@ pub struct Report {
     pub pages_resident: u64,
     /// Seconds of processor time.
     pub cpu_seconds: f64,
-    /// What it gains, measured, where that was to be proved.
+    /// The measured gain, if a proof was requested.
     pub proof: Option<Proven>,
     /// How what is resident differs from what the policy holds, where that was asked of the kernel at the end.
     pub residency: Option<Residency>,
 }
 
-/// What is resident beside what the policy holds, in pages of files of which the kernel says it, as far as it could be
-/// asked in time.
+/// Resident pages compared with the policy's, for files that the kernel was asked about in time.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Residency {
     /// Resident pages.
@@ -174,7 +173,7 @@ pub struct Session<G = Directories> {
     unwatched: u64,
     /// Files of which the kernel does not say what was resident, since they are others'.
     unasked: HashSet<FileId>,
-    /// Files of which nobody asked it, for want of time.
+    /// Files that were not queried, for lack of time.
     late: HashSet<FileId>,
     cpu: Duration,
 }
@@ -279,7 +278,7 @@ impl<G: Ground> Session<G> {
     fn poll(&mut self, timeout: Duration) -> Result<bool, SteerError> {
         let mut batch = std::mem::take(&mut self.batch);
         self.feed.poll(timeout, &mut |at, event| batch.push((at, event)))?;
-        // Of what is new somebody may have told before it was read.
+        // New files may have been reported before their first read.
         self.learn()?;
         let (steering, lag, now) = (&mut self.steering, &mut self.lag, now());
         let mut lost = false;
@@ -348,7 +347,7 @@ impl<G: Ground> Session<G> {
         Ok(())
     }
 
-    /// Looks at what sends no events: memory, who waits.
+    /// Reads the state that sends no events: memory and pressure.
     fn look(&mut self, now: u64) -> Result<Option<Over>, SteerError> {
         let reading = match self.settings.group.as_ref().map(Group::read) {
             Some(Err(_)) => return Ok(Some(Over::GroupGone)),
@@ -411,7 +410,7 @@ impl<G: Ground> Session<G> {
         }
     }
 
-    /// What was done so far.
+    /// The report so far.
     pub fn report(&self) -> Report {
         let now = now();
         let steered = self.steered + self.steering_since.map_or(0, |since| now - since);
@@ -452,7 +451,7 @@ impl<G: Ground> Session<G> {
         }
     }
 
-    /// The last report: what is resident is asked of the kernel.
+    /// The last report: the kernel is asked for the resident pages.
     pub fn finish(&mut self) -> Report {
         let mut residency = Residency::default();
         let begun = Instant::now();

@@ -1,9 +1,9 @@
-//! The decisions: what the policy holds is what the kernel is made to hold. No clock, no file, no thread of its own.
+//! The decisions: the kernel is made to hold the blocks that the policy holds. No clock, no files, no threads.
 //!
-//! A block that the policy lets go is dropped as soon as nothing stands against it: a folio only when the policy holds
-//! none of its blocks, and nothing within [`PROTECTED`] of its arrival that was read ahead and not yet read. What the
+//! A block that the policy evicts is dropped as soon as nothing prevents it: a folio only when the policy holds none of
+//! its blocks, and not within [`PROTECTED`] of its arrival if it was read ahead and not read since. A page that the
 //! kernel does not drop, because it is dirty, locked or mapped, is tried again [`ATTEMPTS`] times at growing distances,
-//! and then left to the kernel. A block that the policy does not admit goes when its reader has left it.
+//! and then left to the kernel. A block that the policy does not admit is dropped after its reader has moved on.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::ops::Range;
@@ -21,7 +21,7 @@ use crate::marks::{Mark, Marks, Naming};
 use crate::mirror::Mirror;
 use crate::pending::Pending;
 
-/// What the kernel does by itself, as far as a model of it tells.
+/// A model of the kernel without steering.
 const BASELINE: &str = "linux";
 
 /// Nanoseconds that pages that were read ahead stay though the policy does not hold them.
@@ -35,13 +35,13 @@ const MERGED: usize = 8;
 /// Pages of a folio that is mapped at once, and how many faults are remembered until their pages come.
 const HUGE: u64 = 512;
 const FAULTS: usize = 64;
-/// Nanoseconds between looks whether huge folios were mapped of which nothing is told, and for how long it is looked.
+/// Nanoseconds between checks for huge folios that were mapped without an event, and the duration of these checks.
 const LOOK: u64 = 20_000_000;
 const LOOKS: u64 = 10_000_000_000;
 /// Bytes of a page.
 pub const PAGE: u64 = 4096;
 
-/// What was done and seen.
+/// Counts of decisions and events.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Counts {
     /// Blocks referenced; repeats of the last few are one.
@@ -67,7 +67,7 @@ pub struct Counts {
     pub lost: u64,
 }
 
-/// What an application has referenced.
+/// The references of an application.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct AppCounts {
     /// Its name.
@@ -78,7 +78,7 @@ pub struct AppCounts {
     pub misses: u64,
 }
 
-/// What a policy is told beside what is read.
+/// The attributes that a policy receives with a read.
 #[derive(Default)]
 pub struct Telling {
     /// The user's own classes.
@@ -104,7 +104,7 @@ pub struct Steering<A> {
     recent: [Address; MERGED],
     /// The last faults of pages that were not there, with their processes: by file and page.
     faults: VecDeque<(u32, u64, u32)>,
-    /// Files that were mapped, and huge folios of theirs that nobody was heard to touch, by file and page: since when.
+    /// Files that were mapped, and their huge folios without touch events, by file and page: since when.
     mapped: FxHashSet<u32>,
     unheard: BTreeMap<(u32, u64), u64>,
     /// When it was looked last whether these are mapped.
@@ -160,7 +160,7 @@ impl<A: Actuator> Steering<A> {
         })
     }
 
-    /// What was done so far.
+    /// The counts so far.
     pub fn counts(&self) -> Counts {
         let (policy, kernel) = (&self.policy, &self.kernel);
         Counts { references: policy.references, misses: policy.misses, kernel_misses: kernel.misses, ..self.counts }
@@ -224,7 +224,7 @@ impl<A: Actuator> Steering<A> {
         self.pending.len()
     }
 
-    /// What a file is called and how large it is, for policies that treat kinds of files apart.
+    /// Sets the path and the size of a file, for policies that distinguish kinds of files.
     pub fn describe(&mut self, file: FileId, path: &str, bytes: u64) {
         let number = self.number(file);
         self.marks.describe(number, path, bytes);
@@ -240,7 +240,7 @@ impl<A: Actuator> Steering<A> {
         }
         let mark = self.marks.of(number, 0, at);
         for block in self.resident_blocks(number) {
-            // What is there is worth keeping until something better comes; beyond the capacity nobody knows what.
+            // Resident blocks stay until better ones arrive; beyond the capacity, their value is unknown.
             if self.policy.len() < self.policy.capacity() && !self.policy.holds(block) {
                 self.policy.seed(block, mark, at);
             }
@@ -284,7 +284,7 @@ impl<A: Actuator> Steering<A> {
         self.let_go(at);
     }
 
-    /// Begins to act: what the policy does not hold is dropped.
+    /// Begins to act: pages that the policy does not hold are dropped.
     pub fn act(&mut self, at: u64) {
         self.is_acting = true;
         for number in 0..self.files.len() as u32 {
@@ -301,8 +301,8 @@ impl<A: Actuator> Steering<A> {
         self.leaving.clear();
     }
 
-    /// Drops all that is resident, at once and whoever wants it, so that what comes next begins with nothing kept. What
-    /// is dirty, locked or mapped twice stays.
+    /// Drops all resident pages at once, even those in use, so that the next phase begins empty. Pages that are dirty,
+    /// locked or mapped twice stay.
     pub fn drop_all(&mut self) {
         for (number, file) in self.files.iter().enumerate() {
             let (number, Some(file)) = (number as u32, *file) else { continue };
@@ -313,7 +313,7 @@ impl<A: Actuator> Steering<A> {
         }
     }
 
-    /// What the kernel tells.
+    /// Handles an event of the kernel.
     pub fn handle(&mut self, at: u64, event: &Event) {
         let Some(&number) = event.file().and_then(|file| self.numbers.get(&file)) else {
             if let Event::Lost(events) = event {
@@ -360,12 +360,12 @@ impl<A: Actuator> Steering<A> {
         }
     }
 
-    /// What a fault has mapped: a huge page becomes visible as a whole, and is never heard of again while it is mapped.
+    /// The pages mapped by a fault: a huge page becomes visible as a whole, and causes no events while it is mapped.
     fn mapped_by(&mut self, file: u32, process: u32, pages: Range<u64>) -> Range<u64> {
         match self.mirror.folios(file, pages.start..pages.start + 1).pop() {
             Some(folio) if folio.end - folio.start == HUGE => folio,
             Some(_) => pages,
-            // The kernel tells of a fault before it reads: the folio is still to come.
+            // The kernel reports a fault before it reads: the folio is still to come.
             None => {
                 self.faults.truncate(FAULTS - 1);
                 self.faults.push_front((file, pages.start, process));
@@ -374,7 +374,7 @@ impl<A: Actuator> Steering<A> {
         }
     }
 
-    /// A huge folio that came because of a fault is mapped as a whole, of which nothing more is told.
+    /// A huge folio that came because of a fault is mapped as a whole, and causes no further events.
     fn came_by_fault(&mut self, file: u32, folio: &Range<u64>, at: u64) {
         let is_huge = folio.end - folio.start == HUGE;
         let is_of = |&(of, page, _): &(u32, u64, u32)| of == file && folio.contains(&page);
@@ -386,7 +386,7 @@ impl<A: Actuator> Steering<A> {
         }
     }
 
-    /// Looks which huge folios were mapped without a word: the kernel tells of single pages alone.
+    /// Looks for huge folios that were mapped without an event: the kernel reports only single pages.
     fn look_for_mapped(&mut self, now: u64) {
         if self.unheard.is_empty() || now < self.looked + LOOK {
             return;

@@ -1,4 +1,4 @@
-//! A session on a feed that is played and files that are real: what the kernel holds is asked where events were lost.
+//! A session with a simulated feed and real files: the kernel is asked for resident pages after events were lost.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::fs::{self, File};
@@ -108,7 +108,7 @@ fn what_a_file_has_grown_by_is_steered_too() {
     assert_ne!(session.report().counts.references, 0);
 }
 
-/// Who only watches hears of reads while something is missed; who steers or measures always does.
+/// A session that only watches receives reads while there are misses; one that steers or measures always does.
 #[test]
 fn reads_that_hit_are_not_listened_to_while_nothing_is_missed() {
     for (when, heard) in [(When::Pays, [1, 1, 2]), (When::Always, [1, 2, 3]), (When::Proof, [1, 2, 3])] {
@@ -134,7 +134,7 @@ fn reads_that_hit_are_not_listened_to_while_nothing_is_missed() {
     }
 }
 
-/// A file system whose server tells of its files.
+/// A file system whose server reports its files.
 #[derive(Default)]
 struct Told {
     told: VecDeque<Changes>,

@@ -1,5 +1,5 @@
-//! The laws of steering on a kernel that is played: what the policy holds is what the kernel holds, and what the policy
-//! misses is what the simulator says it misses.
+//! The laws of steering on a simulated kernel: the kernel holds what the policy holds, and the policy's misses are
+//! those of the simulator.
 
 mod played;
 
@@ -22,7 +22,7 @@ const PAGES: u64 = 4;
 const BLOCK: u64 = PAGES * 4096;
 const CAPACITY: u32 = 40;
 
-/// As it is steered by. What is computed beside the references is computed here where the simulator does.
+/// The policy as steering runs it. Background computations run here at the points where the simulator runs them.
 fn served(policy: &str) -> PolicySpec {
     let spec = PolicySpec::parse(policy).unwrap().set_in(Setting::Serving).to_string();
     PolicySpec::parse(&spec.replace("curves=background", "curves=inline")).unwrap()
@@ -93,7 +93,7 @@ fn most_policies_can_steer_and_the_others_are_refused_in_a_sentence() {
     assert!(refused("attribute", named()).contains("cuts files into blocks of another size for each part"));
     assert!(refused("qos(craw)", named()).contains("treats writes apart, which the kernel's events do not tell"));
     assert!(refused("qos(profile=f.jsonl)", named()).contains("give profile=none"));
-    // Without processes nobody knows whose a read is.
+    // Without process numbers, the application of a read is unknown.
     for policy in ["qos", "auto(cc1=80%)", "lru-sp"] {
         assert!(refused(policy, Telling::default()).contains("listen to every read instead"), "{policy}");
     }
@@ -186,7 +186,7 @@ fn what_the_policy_misses_is_what_the_simulator_says() {
     }
 }
 
-/// Reads ahead of nobody: pages that the policy does not hold stay three seconds, and go then unless they are read.
+/// Unused read-ahead: pages that the policy does not hold stay three seconds, and go then unless they are read.
 #[test]
 fn what_was_read_ahead_is_protected_until_it_is_read_or_old() {
     let (kernel, mut steering) = steered("lru");
@@ -241,7 +241,7 @@ fn a_folio_is_dropped_when_the_last_of_its_blocks_is_out() {
     assert_eq!((kernel.pages_of(file(2)), steering.counts().pages_dropped - before), (0, 32), "each page once");
 }
 
-/// What the kernel takes is told from what was dropped, and from what it may take.
+/// Pages reclaimed by the kernel are distinguished from dropped ones, and from those that it may reclaim.
 #[test]
 fn pages_that_the_kernel_takes_count_if_the_policy_holds_them() {
     let (kernel, mut steering) = steered("lru");
@@ -276,7 +276,7 @@ fn a_huge_folio_that_is_mapped_is_touched_as_a_whole() {
     }
 }
 
-/// The kernel tells of a fault before it has read anything.
+/// The kernel reports a fault before it has read anything.
 #[test]
 fn a_huge_folio_that_comes_by_a_fault_is_touched_as_a_whole() {
     for (folio, blocks) in [(512, 512 / PAGES), (256, 1)] {
@@ -285,7 +285,7 @@ fn a_huge_folio_that_comes_by_a_fault_is_touched_as_a_whole() {
         kernel.fault_missing(file(0), 600, 512..512 + folio);
         kernel.tell(&mut steering, 1);
         assert_eq!(u64::from(steering.held()), blocks);
-        // What comes later of the same pages was read ahead.
+        // Later arrivals of the same pages were read ahead.
         kernel.tell(&mut steering, PROTECTED + SECOND);
         kernel.add(file(0), 2048, 512);
         kernel.tell(&mut steering, PROTECTED + SECOND);
@@ -293,8 +293,8 @@ fn a_huge_folio_that_comes_by_a_fault_is_touched_as_a_whole() {
     }
 }
 
-/// The kernel maps a huge folio that is there without a word, so it is looked for; not for ever, and not where nobody
-/// maps.
+/// The kernel maps a present huge folio without an event, so steering looks for it; not for ever, and not without a
+/// mapping.
 #[test]
 fn a_huge_folio_that_is_mapped_without_a_word_is_found() {
     const LOOK: u64 = 20_000_000;
@@ -372,7 +372,7 @@ fn what_is_not_admitted_goes_when_its_reader_has_left_it() {
         assert_eq!(kernel.resident(file(0)).pop(), Some(block * PAGES..(block + 1) * PAGES));
         assert_eq!(kernel.pages_of(file(0)), PAGES);
     }
-    // Nobody goes on: it goes by itself.
+    // There is no further read: it is dropped after its time.
     kernel.tell(&mut steering, SECOND * 2 + PROTECTED);
     assert_eq!((kernel.pages_of(file(0)), kernel.pages()), (0, full));
 }
@@ -418,7 +418,7 @@ fn all_of_it_is_dropped_where_that_is_asked_for_and_the_policy_still_knows_what_
     assert_eq!((steering.counts().pages_dropped, held(&steering)), (92, before));
 }
 
-/// After events were lost all is asked anew: pages came and went of which nothing was told.
+/// After events were lost, the kernel is asked for all pages: some came and went without an event.
 #[test]
 fn the_mirror_is_rebuilt_when_events_were_lost() {
     let (kernel, mut steering) = steered("lru");

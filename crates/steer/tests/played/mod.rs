@@ -1,4 +1,4 @@
-//! A page cache that is played: folios that come by reads and go by advice, with no limit of its own.
+//! A simulated page cache: folios that come by reads and go by advice, without a limit.
 
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
@@ -21,7 +21,7 @@ struct State {
     folios: BTreeMap<(FileId, u64), u64>,
     /// Folios that do not leave.
     locked: BTreeSet<(FileId, u64)>,
-    /// What is not told yet.
+    /// Events not yet reported.
     events: Vec<Event>,
     drops: Vec<FileId>,
     /// First pages of huge folios that are mapped.
@@ -50,12 +50,12 @@ impl State {
 pub struct Kernel(Rc<RefCell<State>>);
 
 impl Kernel {
-    /// A folio comes though nobody has read it.
+    /// Adds an unread folio.
     pub fn add(&self, file: FileId, first: u64, pages: u64) {
         self.0.borrow_mut().add(file, first, pages);
     }
 
-    /// Pages are read; what is missing of them comes in folios of so many pages.
+    /// Reads pages; missing ones arrive in folios of this many pages.
     pub fn read(&self, file: FileId, range: Range<u64>, folio: u64) {
         let mut state = self.0.borrow_mut();
         for first in range.clone().step_by(folio as usize) {
@@ -79,7 +79,7 @@ impl Kernel {
         });
     }
 
-    /// A page that is not there is asked for through a mapping: that is told first, then the folio comes.
+    /// Requests a missing page through a mapping: the fault is reported first, then the folio comes.
     pub fn fault_missing(&self, file: FileId, page: u64, folio: Range<u64>) {
         let touched = Event::Touched { file, first: page, pages: 1, how: How::Fault, process: 7 };
         self.0.borrow_mut().events.push(touched);
@@ -108,7 +108,7 @@ impl Kernel {
         (first..first + pages).step_by(4).for_each(|first| self.0.borrow_mut().remove(file, first));
     }
 
-    /// What was not told yet never is.
+    /// Drops the unreported events.
     pub fn lose(&self) {
         self.0.borrow_mut().events.clear();
     }
