@@ -8,7 +8,7 @@ use crate::results::{Choice, SCHEMA_VERSION};
 /// A point of a curve: the fields of a row of a sweep, as far as a curve tells them.
 #[derive(Clone, Debug, Serialize)]
 pub struct CurveRow {
-    /// As in [`Row`](crate::Row).
+    /// As in [`Row`](crate::results::Row).
     pub version: u32,
     /// The trace as the user named it.
     pub trace: String,
@@ -24,7 +24,7 @@ pub struct CurveRow {
     pub block_bytes: Option<u64>,
     /// Seed of the sample and of the policy's random numbers.
     pub seed: u64,
-    /// As in [`Row`](crate::Row).
+    /// As in [`Row`](crate::results::Row).
     #[serde(flatten)]
     pub choice: Choice,
     /// Blocks referenced.
