@@ -1,8 +1,8 @@
 //! What is in a trace, in one pass.
 
-use hotset_sim::{Options, SimError, Ttl};
 use hotset_sim::inspect::{By, Ranking, Told, choice, inspect as inspected};
 use hotset_sim::select::Selection;
+use hotset_sim::{Options, SimError, Ttl};
 use pyo3::prelude::*;
 
 use crate::failure::of_sim;
@@ -17,7 +17,10 @@ const KNOWN: [(&str, By); 5] =
 /// What is in a trace, as a line of JSON; at most `top` of each ranking, one of them by something chosen.
 #[pyfunction]
 pub fn inspect(py: Python<'_>, trace: &Trace, cut: Cut, by: Option<&str>, top: usize) -> PyResult<String> {
-    let (selection, options) = (Selection { only: trace.chosen().filter()?, ..Selection::default() }, Options { ttl: Ttl::Ignore, ..cut.options()? });
+    let (selection, options) = (
+        Selection { only: trace.chosen().filter()?, ..Selection::default() },
+        Options { ttl: Ttl::Ignore, ..cut.options()? },
+    );
     let ranking = Ranking { top, by: by.map(|by| one_of("--by", by, &KNOWN)).transpose()? };
     let opener = trace.opener().clone();
     let told = run(py, None, None, move |watch| {

@@ -44,7 +44,7 @@ fn part((name, trace, loops, start, span): Told) -> PyResult<Part> {
     }
     let time = |text: String| match Value::parse(&text) {
         Ok(Value::Time(time)) => Ok(time),
-        _ => Err(refused(format!("{text:?} is no time: expected one such as 10s or 500ms"))),
+        _ => Err(refused(format!("{text:?} is not a valid time; expected one such as 10s or 500ms"))),
     };
     let (start, span) = (start.map(time).transpose()?.unwrap_or(0), span.map(time).transpose()?);
     let choice = trace.choice()?;

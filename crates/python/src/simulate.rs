@@ -58,6 +58,8 @@ pub fn simulate(
         seed: replay.seed,
         clock: replay.clock()?,
         explain: replay.explain,
+        is_all: policies.as_deref() == Some("all"),
+        bounds: true,
         part: replay.part.map(|(from, to)| from..to),
         frees: if replay.keep_freed { Frees::Keep } else { Frees::Drop },
         ..Sweep::new(policies_of(policies.as_deref(), is_of_memory)?, sizes_of(sizes.as_deref())?)

@@ -40,7 +40,7 @@ def test_rows_are_those_of_a_sweep_and_of_mixes(known: None, tmp_path: Path) -> 
     file.write_text(EXPERIMENT)
     results = hotset.experiment(file, traces=WORKLOADS)
     paths = [str(WORKLOADS / name) for name in ("tpcc.hst", "lu.hst")]
-    expected = hotset.sweep(paths, "lru,qos(lru),opt", "1%,300", ops="reads", warmup="10%", deletes="ignore")
+    expected = hotset.sweep(paths, "lru,qos(lru),opt", "1%,300 blocks", ops="reads", warmup="10%", deletes="ignore")
     assert len(expected) == 12 and len(results) == 15 and results.kind == "cache"
     assert [{**row, "trace": str(WORKLOADS / row["trace"])} for row in results[:12]] == list(expected)
     mixed = results[12:]

@@ -32,7 +32,7 @@ def test_rows_of_simulate_are_those_of_the_command(
     options: dict[str, Any], typed: list[str], command: Any, workload: Workload
 ) -> None:
     path = workload("tpcc")
-    policies, sizes = "lru,s3-fifo,2q(kin=30%),random,auto", "100,1000"
+    policies, sizes = "lru,s3-fifo,2q(kin=30%),random,auto", "100 blocks,1000 blocks"
     expected = command.rows("simulate", path, "--policy", policies, "--size", sizes, *typed)
     results = hotset.simulate(path, policies.split(","), [100, 1000], **options)
     assert list(results) == expected and len(results) == 10
@@ -86,7 +86,7 @@ def test_arrays_are_traces_of_objects(command: Any, tmp_path: Path) -> None:
     file.write_text("".join(f"{key}\n" for key in keys))
     expected = command.rows("simulate", file, "--format", "ids", "--policy", "lru,sieve,opt", "--size", "10 blocks,5%")
     for source in (keys, keys.tolist(), iter(keys.tolist()), keys.astype(np.int64), np.repeat(keys, 2)[::2]):
-        rows = list(hotset.simulate(hotset.open(source, name=str(file)), "lru,sieve,opt", "10,5%"))
+        rows = list(hotset.simulate(hotset.open(source, name=str(file)), "lru,sieve,opt", "10 blocks,5%"))
         assert rows == expected
     sizes = keys % 1000 + 1
     table = tmp_path / "sized.csv"
@@ -97,7 +97,7 @@ def test_arrays_are_traces_of_objects(command: Any, tmp_path: Path) -> None:
         hotset.open(np.stack([keys, sizes], axis=1), name=str(table)),
         hotset.open(table.read_bytes(), name=str(table)),
     ):
-        assert list(hotset.simulate(trace, "lru,gdsf", "100K,2000")) == expected
+        assert list(hotset.simulate(trace, "lru,gdsf", "100K,2000 blocks")) == expected
 
 
 def pgt(pages: list[int]) -> bytes:
@@ -126,7 +126,7 @@ def test_traces_of_memory_give_rows_of_paging(command: Any, tmp_path: Path) -> N
     for options, typed in ways:
         with pytest.raises(hotset.Error) as raised:
             hotset.simulate(path, "clock", 10, **options)
-        assert f"hotset: {raised.value}\n" == command.refusal("simulate", path, "--policy", "clock", "--size", 10, *typed)
+        assert f"hotset: {raised.value}\n" == command.refusal("simulate", path, "--policy", "clock", "--size", "10 blocks", *typed)
 
 
 def test_what_a_trace_is(command: Any, workload: Workload) -> None:

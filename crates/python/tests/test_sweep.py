@@ -49,7 +49,7 @@ def test_parts_of_a_trace_are_together_the_whole(memory: str, workload: Workload
     """Also where memory runs out only because one of the policies wants the requests themselves."""
     replay = {"classes": None, "store": None, "every": None, "explain": False, "seed": 1, "keep_freed": False}
     cut = cut_of({"block": None, "maps": "auto", "memory": memory})
-    job = Job("lru,arc,virtual(lru),sieve", "100,1000", {}, cut, {"warmup": None, "count_only": None}, replay)
+    job = Job("lru,arc,virtual(lru),sieve", "100 blocks,1000 blocks", {}, cut, {"warmup": None, "count_only": None}, replay)
     whole = job.run(workload("tpcc"))
     rows = [job.run(workload("tpcc"), part).rows for part in ((0, 1), (1, 3), (3, 4))]
     assert "".join(rows) == whole.rows and ("distinct_blocks" in whole.rows) == (memory == "4G")
