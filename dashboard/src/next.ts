@@ -68,7 +68,7 @@ function afterRows(at: Command, rows: Row[], hasSeries: boolean): Step[] {
   const steps: Step[] = [{ why: "How much memory is enough, which policy, and what to do", line: at("advise", "--report", "advice.html") }];
   const divided = rows.find((row) => row.apps?.some((app) => app.promise_met === false)) ?? rows.find((row) => row.apps?.some((app) => app.room_blocks !== undefined));
   if (divided && !hasSeries) {
-    const of = ["--policy", divided.policy, "--size", String(divided.size_blocks)];
+    const of = ["--policy", divided.policy, "--size", `${divided.size_blocks} blocks`];
     steps.push({ why: "What each application hits and holds over time, where the cache is divided", line: at("simulate", ...of, "--series", "series.jsonl", "--report", "series.html") });
   }
   const sizes = new Set(rows.map((row) => row.size_blocks));

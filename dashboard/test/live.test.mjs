@@ -32,7 +32,7 @@ before(async () => {
   const loop = Array.from({ length: 40 }, () => Array.from({ length: 100 }, (_, key) => key)).flat();
   writeFileSync(join(folder, "deep", "<b>loop&.ids"), loop.join("\n"));
   writeFileSync(join(folder, "notes.txt"), "this is neither");
-  const made = spawnSync(hotset, ["simulate", join(folder, "deep", "<b>loop&.ids"), "-p", "lru,opt", "-s", "10,50", "--json", join(folder, "made.jsonl")]);
+  const made = spawnSync(hotset, ["simulate", join(folder, "deep", "<b>loop&.ids"), "-p", "lru,opt", "-s", "10 blocks,50 blocks", "--json", join(folder, "made.jsonl")]);
   assert.equal(made.status, 0, String(made.stderr));
   server = spawn(hotset, ["view", folder, "--no-open"], { stdio: ["ignore", "pipe", "inherit"] });
   address = await new Promise((resolve) => server.stdout.once("data", (data) => resolve(String(data).split(" ")[0])));
@@ -74,7 +74,7 @@ test("a trace is replayed scheme by scheme, as the command says", options, async
   await open(async (page) => {
     await page.locator("#traces button").click();
     await page.getByLabel("Schemes").fill("lru,lirs,opt");
-    await page.getByLabel("Sizes").fill("10,50,90");
+    await page.getByLabel("Sizes").fill("10 blocks,50 blocks,90 blocks");
     await page.getByRole("button", { name: "Replay" }).click();
     await page.waitForFunction(() => document.querySelector(".runs")?.textContent.includes("done"));
     const rows = await page.locator("#results-of-replays tbody tr").evaluateAll((rows) => rows.map((row) => [...row.cells].map((cell) => cell.textContent)));
@@ -83,7 +83,7 @@ test("a trace is replayed scheme by scheme, as the command says", options, async
     const hits = (scheme) => Object.fromEntries(rows.filter(([policy]) => policy === scheme).map((row) => [row[1], row[3]]));
     assert.deepEqual([hits("lru"), hits("opt")], [{ 10: "0", 50: "0", 90: "0" }, { 10: "360", 50: "1,950", 90: "3,510" }]);
     const command = await page.locator(".runs code").innerText();
-    assert.match(command, /^hotset simulate --policy=lru,lirs,opt --size=10,50,90 -- '.*<b>loop&\.ids'$/);
+    assert.match(command, /^hotset simulate --policy=lru,lirs,opt '--size=10 blocks,50 blocks,90 blocks' -- '.*<b>loop&\.ids'$/);
     await page.screenshot({ path: join(screenshots, "live.png"), fullPage: true });
   });
 });
@@ -95,7 +95,7 @@ test("what cannot be is told in the command's words, and a replay can be stopped
       await page.getByLabel("Sizes").fill(sizes);
       await page.getByRole("button", { name: "Replay" }).click();
     };
-    await replay("lrv", "10");
+    await replay("lrv", "10 blocks");
     await page.waitForFunction(() => document.querySelector("[role=alert]").textContent.includes("did you mean lru"));
     await replay("lru", "ten");
     await page.waitForFunction(() => document.querySelector("[role=alert]").textContent.includes("sizes:"));
@@ -111,7 +111,7 @@ test("what cannot be is told in the command's words, and a replay can be stopped
     writeFileSync(join(folder, "deep", "long.ids"), loop.repeat(10_000));
     await page.locator("select option", { hasText: "deep/long.ids" }).waitFor({ state: "attached" });
     await page.locator("#replays select").first().selectOption("deep/long.ids");
-    await replay("all", "1..100*1.02");
+    await replay("all", "1 block..100 blocks*1.02");
     // A button that is held while the line is drawn again, in longer words, is pressed all the same.
     const stop = page.getByRole("button", { name: "Stop" });
     await stop.hover();

@@ -111,7 +111,7 @@ test("each page ends with what to do next, as commands that a shell takes", opti
   }, { more: { reading } });
   await open(ours(shared(SIZES.slice(0, 1))), async (page) => {
     const told = await steps(page);
-    assert.deepEqual(told[1], ["hotset", "simulate", trace, "--policy", "qos(lru,met=60%,missed=60%)", "--size", "1000", "--series", "series.jsonl", "--report", "series.html"]);
+    assert.deepEqual(told[1], ["hotset", "simulate", trace, "--policy", "qos(lru,met=60%,missed=60%)", "--size", "1000 blocks", "--series", "series.jsonl", "--report", "series.html"]);
     assert.deepEqual(told[2].slice(1), ["simulate", trace, "--policy", "qos(lru,met=60%,missed=60%)", "--size", "1%..100%*2", "--report", "sizes.html"]);
   });
   const memory = usual({ faults_per_million_references: 5 });
