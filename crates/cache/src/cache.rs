@@ -42,6 +42,15 @@ use crate::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use crate::tier::Tier;
 use crate::unwritten::limit;
 
+/// What a change of settings has left of what the scheme has learnt: tables, curves, ghosts and recency.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Learnt {
+    /// All of it.
+    Kept,
+    /// Nothing: a new scheme was shown the resident blocks, in the order of their addresses.
+    Lost,
+}
+
 /// How a cache is to be.
 #[derive(Clone, Debug)]
 pub struct Settings {
@@ -67,6 +76,8 @@ pub struct FileCache {
     pub(crate) in_flight: InFlight,
     metadata: MetadataCounts,
     plan: Mutex<Plan>,
+    /// Held by the thread that changes the plan, from the first look at it on.
+    changing: Mutex<()>,
 }
 
 impl FileCache {
@@ -84,7 +95,7 @@ impl FileCache {
         let read_ahead = ReadAhead::new(shared.clone(), in_flight.clone());
         let background = Background::new(shared.clone());
         let (metadata, plan) = (MetadataCounts::default(), Mutex::new(plan));
-        Ok(FileCache { shared, read_ahead, background, in_flight, metadata, plan })
+        Ok(FileCache { shared, read_ahead, background, in_flight, metadata, plan, changing: Mutex::new(()) })
     }
 
     /// A number for a file that the cache has not met. `path` is what classes go by.
@@ -243,35 +254,44 @@ impl FileCache {
     }
 
     /// Changes memory or scheme or both while the cache serves; `None` leaves one unchanged, and an error leaves all
-    /// unchanged. Blocks that no longer fit are evicted in the policy's order. Blocks that another scheme admits stay,
-    /// where both cut files alike. A scheme with partitions, which depend on its memory, starts empty with another
-    /// budget.
-    pub fn reconfigure(&self, memory: Option<u64>, spec: Option<PolicySpec>) -> Result<(), CacheError> {
+    /// unchanged. Blocks that no longer fit are evicted in the policy's order. A scheme keeps what it has learnt if it
+    /// can take the new arguments ([`Policy::reconfigure`](hotset_core::policy::Policy::reconfigure)). Another scheme
+    /// starts empty, and so does a scheme with partitions under another budget, because they depend on it; blocks stay
+    /// where both cut files alike. The new scheme is built before the cache is locked, so hits go on meanwhile.
+    pub fn reconfigure(&self, memory: Option<u64>, spec: Option<PolicySpec>) -> Result<Learnt, CacheError> {
         if self.is_broken() {
             return Err(CacheError::Broken);
         }
         self.shared.contain(|| self.adapt(memory, spec)).unwrap_or(Err(CacheError::Broken))
     }
 
-    fn adapt(&self, memory: Option<u64>, spec: Option<PolicySpec>) -> Result<(), CacheError> {
-        let mut plan = self.plan();
-        let mut state = self.shared.lock();
-        let is_other = spec.is_some();
+    fn adapt(&self, memory: Option<u64>, spec: Option<PolicySpec>) -> Result<Learnt, CacheError> {
+        let _alone = self.changing.lock().unwrap_or_else(PoisonError::into_inner);
+        let plan = self.plan().clone();
         let sized = Plan { memory: memory.unwrap_or(plan.memory), ..plan.clone() };
         let changed = Plan {
             spec: spec.map_or_else(|| plan.spec.clone(), |spec| spec.set_in(Setting::Serving)),
             ..sized.clone()
         };
-        for name in changed.spec.apps() {
-            state.app(name);
-        }
-        // What could not be built so is refused, also where it only gets another size.
-        let fresh = Decider::new(&changed, state.apps.known())?;
+        let (is_resized, is_other) = (sized.memory != plan.memory, changed.spec != plan.spec);
+        let (fresh, could_be_sized, mut current, mut state) = loop {
+            let (numbers, apps) = {
+                let mut state = self.shared.lock();
+                (state.numbers(&changed.spec), state.apps.known().to_vec())
+            };
+            // What could not be built so is refused, also where it only gets another size.
+            let fresh = Decider::new(&changed, &apps)?;
+            let could_be_sized = !is_resized || !is_other || Decider::new(&sized, &apps).is_ok();
+            let (current, mut state) = (self.plan(), self.shared.lock());
+            // An application that ended meanwhile has given its number away.
+            if state.numbers(&changed.spec) == numbers {
+                break (fresh, could_be_sized, current, state);
+            }
+        };
         if state.decider.frames().tier.is_some() {
             fresh.check_takes_tier(&changed.spec)?;
         }
-        let is_resized = sized.memory != plan.memory;
-        let fits = !state.decider.is_in_parts() && (!is_other || Decider::new(&sized, state.apps.known()).is_ok());
+        let fits = !state.decider.is_in_parts() && could_be_sized;
         if is_resized
             && fits
             && let Err(error) = state.decider.resize(&sized)
@@ -280,14 +300,19 @@ impl FileCache {
             let _ = state.decider.resize(&plan);
             return Err(error);
         }
+        let is_kept = (!is_resized || fits)
+            && (!is_other || {
+                let State { decider, apps, .. } = &mut *state;
+                decider.reconfigure(&sized, &changed, apps.known())?
+            });
         self.in_flight.set_memory(changed.memory);
         state.decider.frames_mut().unwritten.limit = limit(changed.memory);
-        *plan = changed;
-        if is_other || (is_resized && !fits) {
+        *current = changed;
+        if !is_kept {
             state.change_policy(fresh);
         }
         self.read_ahead.bring(&mut state);
-        Ok(())
+        Ok(if is_kept { Learnt::Kept } else { Learnt::Lost })
     }
 
     /// True once a thread has panicked while it served: from then on calls end without an answer, and the host serves

@@ -475,6 +475,20 @@ impl Decider {
         Ok(())
     }
 
+    /// Gives the scheme the arguments of `plan`, which has the memory and the rules of `before`. True if the scheme has
+    /// taken them and keeps what it has learnt; false, and nothing has changed, if only a new scheme can have them.
+    pub fn reconfigure(&mut self, before: &Plan, plan: &Plan, apps: &[App]) -> Result<bool, CacheError> {
+        if before.spec.info().name != plan.spec.info().name {
+            return Ok(false);
+        }
+        let (args, capacity, costs) = (plan.args(), plan.capacity()?, plan.store.is_some());
+        let build = Build { spec: &plan.spec, args: &args, capacity, in_bytes: false, seed: plan.seed, apps, costs };
+        let is_taken = self.hosted.reconfigure(&before.args(), &build);
+        self.frames_mut().tier.iter_mut().for_each(|tier| tier.settle(0));
+        self.count_host();
+        Ok(is_taken)
+    }
+
     /// Takes over the frames of another decider, if they are as many and as large, and its counts. `refer` references a
     /// block of the other one here. What this policy does not keep is lost.
     pub fn adopt(&mut self, mut other: Decider, mut refer: impl FnMut(&mut Decider, &Entry, &mut Serve)) {

@@ -57,7 +57,7 @@ pub mod workers;
 mod write;
 mod write_back;
 
-pub use cache::{FileCache, Settings};
+pub use cache::{FileCache, Learnt, Settings};
 pub use counts::{Counts, Traffic};
 pub use error::CacheError;
 pub use files::FileNumber;

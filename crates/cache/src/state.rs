@@ -4,6 +4,7 @@ use std::ops::Range;
 use std::time::Instant;
 
 use hotset_core::counters::Counters;
+use hotset_core::policy::PolicySpec;
 use hotset_core::request::{FLAG_EXECUTABLE, Op, Request};
 
 use crate::applications::Applications;
@@ -101,6 +102,11 @@ impl State {
             recording.app(new);
         }
         number
+    }
+
+    /// The numbers of the applications that a spec speaks of, in its order.
+    pub fn numbers(&mut self, spec: &PolicySpec) -> Vec<u32> {
+        spec.apps().into_iter().map(|name| self.app(name)).collect()
     }
 
     pub fn fold(&mut self, app: u32) {

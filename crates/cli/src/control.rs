@@ -36,7 +36,18 @@ pub(crate) trait Subject: Send + Sync {
     /// What the scheme has learnt.
     fn explain(&self) -> Result<Value, String>;
     /// Changes settings, given by key and value, all of them or none.
-    fn set(&self, settings: &[(String, String)]) -> Result<(), String>;
+    fn set(&self, settings: &[(String, String)]) -> Result<Changed, String>;
+}
+
+/// Settings of a mount before and after a change.
+#[derive(Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Changed {
+    /// Policies before and after.
+    pub policy: [String; 2],
+    /// Bytes of memory before and after.
+    pub memory_bytes: [u64; 2],
+    /// False if the policy after the change starts empty.
+    pub keeps_learnt: bool,
 }
 
 /// Something as an answer.

@@ -5,10 +5,11 @@ use std::path::{Path, PathBuf};
 
 use clap::{Args, Subcommand};
 use hotset_core::policy::Explained;
+use serde::de::DeserializeOwned;
 
-use crate::control::{self, Wish};
+use crate::control::{self, Changed, Wish};
 use crate::failure::Failure;
-use crate::output::explained;
+use crate::output::{explained, human};
 
 /// Change the settings of a running mount, or print its status
 #[derive(Args)]
@@ -28,7 +29,7 @@ pub(crate) struct Ctl {
 
 #[derive(Subcommand)]
 enum Action {
-    /// Change settings: policy=SPEC, memory=SIZE, POLICY.KEY=VALUE. Blocks that still fit stay cached
+    /// Change settings: policy=SPEC, memory=SIZE, POLICY.KEY=VALUE; print old and new values. Blocks that still fit stay cached
     Set {
         /// Settings to change
         #[arg(required = true, value_name = "KEY=VALUE", value_parser = setting)]
@@ -56,7 +57,8 @@ impl Ctl {
     pub(crate) fn run(self) -> Result<(), Failure> {
         match self.action {
             Action::Set { settings } => {
-                control::ask(&self.mountpoint, &Wish::Set(settings))?;
+                let changed = answer(&self.mountpoint, &Wish::Set(settings))?;
+                writeln!(stdout(), "{}", confirmation(&changed))?;
             }
             Action::Status => writeln!(stdout(), "{}", control::ask(&self.mountpoint, &Wish::Status)?)?,
             Action::Explain { about, json } => explain(&self.mountpoint, about.as_deref(), json)?,
@@ -65,11 +67,38 @@ impl Ctl {
     }
 }
 
-/// Tells what a mount has learnt, of everything or of one file or application.
+/// The answer of a mount.
+fn answer<T: DeserializeOwned>(mountpoint: &Path, wish: &Wish) -> Result<T, Failure> {
+    serde_json::from_value(control::ask(mountpoint, wish)?).map_err(|error| {
+        let shown = mountpoint.display();
+        Failure::Work(format!("the mount at {shown} answers in a form of another version ({error}); mount it again"))
+    })
+}
+
+/// Old and new values of the settings that changed, one a line.
+fn confirmation(Changed { policy, memory_bytes, keeps_learnt }: &Changed) -> String {
+    let mut lines = Vec::new();
+    if policy[0] != policy[1] {
+        let state = if *keeps_learnt { "keeps its state" } else { "starts empty" };
+        lines.push(format!("policy: {} -> {} ({state})", policy[0], policy[1]));
+    }
+    if memory_bytes[0] != memory_bytes[1] {
+        let [before, after] = memory_bytes.map(human::bytes);
+        lines.push(format!("memory: {before} -> {after}"));
+        if policy[0] == policy[1] && !keeps_learnt {
+            lines.push(format!("{} divides its memory into partitions and starts empty", policy[1]));
+        }
+    }
+    if lines.is_empty() {
+        let [memory, _] = memory_bytes.map(human::bytes);
+        lines.push(format!("nothing changes: the policy is {}, the memory {memory}", policy[0]));
+    }
+    lines.join("\n")
+}
+
+/// Prints the state that the policy of a mount has learnt, of everything or of one file or application.
 fn explain(mountpoint: &Path, about: Option<&str>, json: bool) -> Result<(), Failure> {
-    let told = control::ask(mountpoint, &Wish::Explain)?;
-    let all: Vec<Explained> = serde_json::from_value(told)
-        .map_err(|error| Failure::Work(format!("the mount at {} gave no answer: {error}", mountpoint.display())))?;
+    let all: Vec<Explained> = answer(mountpoint, &Wish::Explain)?;
     let is_about = |one: &Explained, name: &str| {
         one.app.as_deref() == Some(name) || one.file.as_ref().is_some_and(|file| file.contains(name))
     };

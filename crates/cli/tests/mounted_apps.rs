@@ -77,7 +77,8 @@ fn promises_are_kept_changed_and_shown_while_applications_come() {
     assert!(newcomer["promised_percent"].is_null() && newcomer["room_bytes"].as_u64().unwrap() >= 4096, "{newcomer}");
 
     // With a promise of its own what it has read stays.
-    ctl(&mount, &["set", "qos.cksum=0.3"]).good();
+    let said = ctl(&mount, &["set", "qos.cksum=0.3"]).good().out;
+    assert!(said.starts_with("policy: qos(lru,") && said.ends_with(",cksum=30%) (keeps its state)\n"), "{said}");
     done(run("cksum", &mount.at("two")));
     let read = status(&mount)["bytes_read"].clone();
     done(run("cksum", &mount.at("two")));
@@ -107,7 +108,13 @@ fn promises_are_kept_changed_and_shown_while_applications_come() {
             (&now["policy"], &now["memory_bytes"])
         );
     }
-    ctl(&mount, &["set", "policy=qos(arc)", "qos.cksum=5ms", "memory=128K"]).good();
+    let said = ctl(&mount, &["set", "policy=qos(arc)", "qos.cksum=5ms", "memory=128K"]).good().out;
+    assert!(said.contains(",cksum=5ms) (starts empty)\nmemory: 256K -> 128K\n"), "{said}");
+    let said = ctl(&mount, &["set", "memory=128K"]).good().out;
+    assert!(
+        said.starts_with("nothing changes: the policy is qos(arc,") && said.ends_with("the memory 128K\n"),
+        "{said}"
+    );
     let now = status(&mount);
     let policy = now["policy"].as_str().unwrap();
     assert!(

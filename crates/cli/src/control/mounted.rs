@@ -2,13 +2,13 @@
 
 use std::sync::Arc;
 
-use hotset_cache::{FileCache, Status};
+use hotset_cache::{FileCache, Learnt, Status};
 use hotset_core::policy::{App, Info, ParamKind, PolicySpec};
 use hotset_core::spec::Value as Size;
 use hotset_store::{Hedged, Moved, Store};
 use serde_json::{Value, json};
 
-use super::{Subject, metrics, told};
+use super::{Changed, Subject, metrics, told};
 
 /// A cache, and the store behind it if it is one.
 struct Mount {
@@ -48,13 +48,13 @@ impl Subject for Mount {
         told(&self.cache.explain())
     }
 
-    fn set(&self, settings: &[(String, String)]) -> Result<(), String> {
+    fn set(&self, settings: &[(String, String)]) -> Result<Changed, String> {
         set(&self.cache, settings)
     }
 }
 
-/// Changes what is asked for, all of it or nothing.
-fn set(cache: &FileCache, settings: &[(String, String)]) -> Result<(), String> {
+/// Changes all of these settings, or none.
+fn set(cache: &FileCache, settings: &[(String, String)]) -> Result<Changed, String> {
     let (mut policy, mut memory) = (None, None);
     for (key, value) in settings {
         match (key.as_str(), key.split_once('.')) {
@@ -67,7 +67,10 @@ fn set(cache: &FileCache, settings: &[(String, String)]) -> Result<(), String> {
             _ => return Err(format!("unknown setting {key:?}; expected policy, memory or POLICY.PARAMETER")),
         }
     }
-    cache.reconfigure(memory, policy).map_err(|error| error.to_string())
+    let now = || (cache.policy().to_string(), cache.memory().0);
+    let (before, learnt) = (now(), cache.reconfigure(memory, policy).map_err(|error| error.to_string())?);
+    let after = now();
+    Ok(Changed { policy: [before.0, after.0], memory_bytes: [before.1, after.1], keeps_learnt: learnt == Learnt::Kept })
 }
 
 /// The scheme with another value of a parameter, or another promise to an application.

@@ -70,7 +70,7 @@ fn converse(stream: &UnixStream, subject: &dyn Subject) -> Answer {
     let done = match serde_json::from_slice(&line) {
         Ok(Wish::Status) => subject.status(),
         Ok(Wish::Explain) => subject.explain(),
-        Ok(Wish::Set(settings)) => subject.set(&settings).and_then(|()| subject.status()),
+        Ok(Wish::Set(settings)) => subject.set(&settings).and_then(|changed| super::told(&changed)),
         Err(error) => Err(format!("malformed request: {error}")),
     };
     match done {

@@ -10,7 +10,7 @@ use serde::Serialize;
 use serde_json::Value;
 
 use crate::control::metrics::{line, metric};
-use crate::control::{self, Listening, Place, Subject, told};
+use crate::control::{self, Changed, Listening, Place, Subject, told};
 use crate::failure::Failure;
 
 /// So old is what is told at most.
@@ -111,7 +111,7 @@ impl Subject for Steered {
             .to_owned())
     }
 
-    fn set(&self, _settings: &[(String, String)]) -> Result<(), String> {
+    fn set(&self, _settings: &[(String, String)]) -> Result<Changed, String> {
         Err(format!("what is steered is not changed while it is: {}", self.anew))
     }
 }

@@ -216,6 +216,20 @@ impl<P: Payload> Hosted<P> {
         self.policy.resize(capacity, &mut self.host);
     }
 
+    /// Gives the policy the arguments of `build`, which is for the capacity that it has, in place of `before`. True if it
+    /// has taken them and keeps what it has learnt; false, and nothing has changed, if only a new cache can have them.
+    pub fn reconfigure(&mut self, before: &Args, build: &Build) -> bool {
+        let Build { spec, args, capacity, in_bytes, seed, apps, costs } = *build;
+        let asks = spec.entry().asks;
+        let (shown, wanted) = (asks.view(before, capacity), asks.view(args, capacity));
+        let is_shown_alike = shown.is_ok_and(|shown| wanted.is_ok_and(|wanted| shown == wanted));
+        let (slots, future, addresses, weighs) = (self.slots, None, None, in_bytes);
+        let setup = Setup { capacity, slots, seed, args, future, addresses, apps, weighs, costs };
+        let is_taken = is_shown_alike && self.policy.reconfigure(before, &setup, &mut self.host);
+        self.admit_wanted();
+        is_taken
+    }
+
     /// Admits what the policy has fetched though nobody asked for it.
     pub fn admit_wanted(&mut self) {
         while let Some(wanted) = self.host.wanted.pop() {

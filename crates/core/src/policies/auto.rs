@@ -170,6 +170,15 @@ impl Policy for Auto {
         self.memory.resize(capacity, fx);
     }
 
+    /// Curves, flows, ghosts and the blocks themselves stay.
+    fn reconfigure(&mut self, before: &Args, setup: &Setup, _fx: &mut impl Effects) -> bool {
+        let is_taken = setup.args.differs_only_in(before, memory::CHANGEABLE);
+        if is_taken {
+            self.memory.reconfigure(setup);
+        }
+        is_taken
+    }
+
     fn grow(&mut self, slots: u32) {
         self.memory.grow(slots);
     }

@@ -138,6 +138,17 @@ impl Args {
         self.given[index] = true;
     }
 
+    /// The keys of the parameters whose arguments differ from those of `before`, which are for the same parameters.
+    pub fn changed_from<'a>(&'a self, before: &'a Args) -> impl Iterator<Item = &'static str> + 'a {
+        let pairs = self.values.iter().zip(&before.values);
+        self.params.iter().zip(pairs).filter(|(_, (now, before))| now != before).map(|(param, _)| param.key)
+    }
+
+    /// True if all that differs from `before` are arguments of these parameters.
+    pub fn differs_only_in(&self, before: &Args, keys: &[&str]) -> bool {
+        self.changed_from(before).all(|key| keys.contains(&key))
+    }
+
     /// True if the argument was given, also if it equals the parameter's default.
     pub fn is_given(&self, key: &str) -> bool {
         self.given[self.index(key)]

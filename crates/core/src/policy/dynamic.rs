@@ -19,6 +19,8 @@ pub trait DynPolicy: Send {
     fn remove(&mut self, slot: Slot, fx: &mut dyn Effects);
     /// [`Policy::resize`].
     fn resize(&mut self, capacity: u32, fx: &mut dyn Effects);
+    /// [`Policy::reconfigure`].
+    fn reconfigure(&mut self, before: &Args, setup: &Setup, fx: &mut dyn Effects) -> bool;
     /// [`Policy::grow`].
     fn grow(&mut self, slots: u32);
     /// [`Policy::contains`].
@@ -66,6 +68,10 @@ impl<P: Policy> DynPolicy for P {
 
     fn resize(&mut self, capacity: u32, mut fx: &mut dyn Effects) {
         Policy::resize(self, capacity, &mut fx);
+    }
+
+    fn reconfigure(&mut self, before: &Args, setup: &Setup, mut fx: &mut dyn Effects) -> bool {
+        Policy::reconfigure(self, before, setup, &mut fx)
     }
 
     fn grow(&mut self, slots: u32) {
@@ -182,6 +188,10 @@ impl<P: Policy + 'static> Policy for Boxed<P> {
 
     fn resize(&mut self, capacity: u32, fx: &mut impl Effects) {
         self.0.resize(capacity, fx);
+    }
+
+    fn reconfigure(&mut self, before: &Args, setup: &Setup, fx: &mut impl Effects) -> bool {
+        self.0.reconfigure(before, setup, fx)
     }
 
     fn grow(&mut self, slots: u32) {

@@ -432,6 +432,12 @@ pub trait Policy: Sized + Send {
     /// Changes the capacity, at least 1, evicting in the policy's own order until it fits.
     fn resize(&mut self, capacity: u32, fx: &mut impl Effects);
 
+    /// Takes the arguments of `setup` in place of `before`, at the capacity that it has, and keeps what it has learnt.
+    /// False, and nothing has changed, if only a new cache can have these arguments. [`Policy::new`] accepts `setup`.
+    fn reconfigure(&mut self, _before: &Args, _setup: &Setup, _fx: &mut impl Effects) -> bool {
+        false
+    }
+
     /// Makes room for slots below `slots`.
     fn grow(&mut self, slots: u32);
 

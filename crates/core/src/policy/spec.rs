@@ -5,7 +5,7 @@ use std::fmt;
 use super::bind::bind;
 use super::dynamic::DynPolicy;
 use super::entry::{Catalog, Entry};
-use super::{Args, Argument, Info, Setting, Setup};
+use super::{Args, Argument, Effects, Info, Setting, Setup};
 use crate::spec::{Spec, SpecError, nearest, quote, write_call};
 use crate::view::View;
 
@@ -116,6 +116,24 @@ impl PolicySpec {
     pub fn build(&self, capacity: u32, around: &Setup) -> Result<Box<dyn DynPolicy>, SpecError> {
         let args = self.args_within(around.args);
         self.entry.asks.build(&Setup { capacity, args: &args, ..around.clone() })
+    }
+
+    /// Gives `policy`, which was built from `before` inside of a policy with the arguments `around_before`, the
+    /// arguments of this spec: [`Policy::reconfigure`](super::Policy::reconfigure).
+    pub fn reconfigure(
+        &self,
+        policy: &mut dyn DynPolicy,
+        before: &PolicySpec,
+        around_before: &Args,
+        around: &Setup,
+        fx: &mut dyn Effects,
+    ) -> bool {
+        if self.entry.info.name != before.entry.info.name {
+            return false;
+        }
+        let (before, args) = (before.args_within(around_before), self.args_within(around.args));
+        args.changed_from(&before).next().is_none()
+            || policy.reconfigure(&before, &Setup { args: &args, ..around.clone() }, fx)
     }
 
     /// [`Policy::identities`](super::Policy::identities) of the policy inside of one with the arguments `around`.

@@ -33,6 +33,10 @@ pub trait Divider: Sized + Send + 'static {
     fn profiling(_args: &Args, _capacity: u32) -> Option<Profiling> {
         None
     }
+    /// The parameters, besides `interval`, that can change while the cache is in use.
+    const CHANGEABLE: &[&str] = &[];
+    /// Takes other arguments of these parameters, which [`new`](Divider::new) would accept.
+    fn reconfigure(&mut self, _args: &Args, _apps: &[App]) {}
     /// Nobody has come yet. `apps` is what the host knows of them beforehand.
     fn new(args: &Args, capacity: u32, apps: &[App]) -> Result<Self, SpecError>;
     /// An application comes, the next part is its own.
@@ -79,6 +83,8 @@ pub struct Applications<D> {
     parts: Vec<Part>,
     part_of: PartMap,
     timer: Option<IntervalTimer>,
+    /// Arguments have changed since the room was divided last.
+    is_changed: bool,
 }
 
 /// A host that is not told when the block that is being referenced is forgotten by a part that shrinks: it will be
@@ -143,6 +149,7 @@ impl<D: Divider> Policy for Applications<D> {
             parts: Vec::new(),
             part_of: PartMap::default(),
             timer: D::interval(setup.args)?.map(IntervalTimer::new),
+            is_changed: false,
         };
         scheme.policy(setup.capacity)?;
         Ok(scheme)
@@ -194,6 +201,21 @@ impl<D: Divider> Policy for Applications<D> {
         self.divide(&Reference::default(), false, fx);
     }
 
+    /// Tables, counts, curves and the order of each part stay. The next reference divides the room anew.
+    fn reconfigure(&mut self, before: &Args, setup: &Setup, _fx: &mut impl Effects) -> bool {
+        let takes = |key: &str| key == "interval" || D::CHANGEABLE.contains(&key);
+        if !setup.args.changed_from(before).all(takes) {
+            return false;
+        }
+        if setup.args.changed_from(before).any(|key| key == "interval") {
+            self.timer = D::interval(setup.args).expect("new accepts the same arguments").map(IntervalTimer::new);
+        }
+        self.divider.reconfigure(setup.args, setup.apps);
+        self.args = setup.args.clone();
+        self.is_changed = true;
+        true
+    }
+
     fn grow(&mut self, slots: u32) {
         self.slot_map.grow(slots);
     }
@@ -243,7 +265,7 @@ impl<D: Divider> Applications<D> {
         let part = known.unwrap_or_else(|| self.arrive(reference.app));
         let is_back = self.parts[part].idle >= AWAY;
         self.parts[part].idle = 0;
-        if is_due || is_back || known.is_none() {
+        if is_due || is_back || known.is_none() || self.is_changed {
             if is_due {
                 self.parts.iter_mut().for_each(|part| part.idle = part.idle.saturating_add(1));
             }
@@ -284,6 +306,7 @@ impl<D: Divider> Applications<D> {
     /// Divides the room among the applications that are there.
     #[cold]
     fn divide(&mut self, reference: &Reference, is_due: bool, fx: &mut impl Effects) {
+        self.is_changed = false;
         let live: Vec<usize> = (0..self.parts.len()).filter(|&part| self.parts[part].idle < AWAY).collect();
         let rooms: Vec<u32> = self.parts.iter().map(|part| part.room).collect();
         let decided = self.divider.divide(self.capacity, &live, &rooms, is_due);

@@ -83,6 +83,14 @@ impl<F: Filter> Policy for Filtered<F> {
         self.policy.resize(capacity, &mut Watch { known: &mut self.known, fx });
     }
 
+    /// Takes other arguments of its policy. Its own say which blocks the policy has seen so far.
+    fn reconfigure(&mut self, before: &Args, setup: &Setup, fx: &mut impl Effects) -> bool {
+        let policy = setup.args.policy("policy");
+        let mut fx = Watch { known: &mut self.known, fx };
+        setup.args.differs_only_in(before, &["policy"])
+            && policy.reconfigure(self.policy.as_mut(), before.policy("policy"), before, setup, &mut fx)
+    }
+
     fn grow(&mut self, slots: u32) {
         self.known.grow(slots);
         self.policy.grow(slots);

@@ -65,6 +65,7 @@ pub struct Promises {
 
 /// What is known of one application.
 struct Account {
+    app: u32,
     goal: f64,
     curve: Curve,
     best: f64,
@@ -143,6 +144,17 @@ impl Divider for Promises {
         ]
     }
 
+    const CHANGEABLE: &[&str] = &["least", "rate", "hit_time", "miss_time", "APP"];
+
+    fn reconfigure(&mut self, args: &Args, apps: &[App]) {
+        self.by_interval = args.word("rate") == "interval";
+        self.least = args.count("least") as u32;
+        self.goals = promised::rates("qos", args, apps).expect("new accepts the same arguments");
+        for account in &mut self.parts {
+            account.goal = self.goals.get(&account.app).copied().unwrap_or(0.0);
+        }
+    }
+
     fn interval(args: &Args) -> Result<Option<Interval>, SpecError> {
         args.interval("interval").map(Some)
     }
@@ -177,7 +189,7 @@ impl Divider for Promises {
         let best = if known.is_some() { curve.best() } else { 0.0 };
         let goal = self.goals.get(&app).copied().unwrap_or(0.0);
         let monitor = self.is_sampled.then(|| Monitor::new(self.capacity));
-        self.parts.push(Account { goal, curve, best, rate: None, monitor, hits: 0, references: 0 });
+        self.parts.push(Account { app, goal, curve, best, rate: None, monitor, hits: 0, references: 0 });
     }
 
     #[inline(always)]

@@ -70,6 +70,12 @@ impl Policy for Shared {
         self.0.resize(capacity, fx);
     }
 
+    fn reconfigure(&mut self, before: &Args, setup: &Setup, fx: &mut impl Effects) -> bool {
+        let policy = setup.args.policy("policy");
+        setup.args.differs_only_in(before, &["policy"])
+            && policy.reconfigure(self.0.as_mut(), before.policy("policy"), before, setup, fx)
+    }
+
     fn grow(&mut self, slots: u32) {
         self.0.grow(slots);
     }

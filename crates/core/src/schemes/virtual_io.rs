@@ -225,6 +225,19 @@ impl Policy for VirtualIo {
         self.install(&Reference::default(), &(0..self.queues.len()).collect::<Vec<_>>(), fx);
     }
 
+    /// Queues, values and the order of each queue stay. The end of the quantum goes by the new arguments.
+    fn reconfigure(&mut self, before: &Args, setup: &Setup, _fx: &mut impl Effects) -> bool {
+        if !setup.args.differs_only_in(before, &["alpha", "promise"]) {
+            return false;
+        }
+        self.args = setup.args.clone();
+        for part in 0..self.queues.len() {
+            let queue = self.vrm(self.queues[part].app).expect("new accepts the same arguments");
+            self.queues[part].settings = queue.settings;
+        }
+        true
+    }
+
     fn grow(&mut self, slots: u32) {
         self.slot_map.grow(slots);
     }

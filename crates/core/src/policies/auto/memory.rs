@@ -15,6 +15,8 @@ use crate::spec::SpecError;
 
 /// Most blocks drawn for a victim.
 pub(super) const DRAWS_MOST: usize = 64;
+/// The parameters that can change while the cache is in use.
+pub(super) const CHANGEABLE: &[&str] = &["candidates", "look", "hit_time", "miss_time", "APP"];
 /// Early on curves are computed after as large a part of all references as this, or so many.
 const EARLY: (u32, u32) = (4, 256);
 
@@ -130,6 +132,27 @@ impl Memory {
         memory.left = memory.period();
         memory.fit();
         Ok(memory)
+    }
+
+    /// Takes other arguments of [`CHANGEABLE`] parameters, which [`new`](Memory::new) accepts.
+    pub(super) fn reconfigure(&mut self, setup: &Setup) {
+        self.draws = setup.args.count("candidates") as u32;
+        self.args = setup.args.clone();
+        let slots = self.known.len() as u32;
+        let setup = Setup { capacity: self.capacity, slots, ..setup.clone() };
+        let promises = Promises::new(&setup).expect("new accepts the same arguments");
+        let known = self.promises.take();
+        self.promises = promises.map(|mut promises| {
+            match known {
+                Some(known) => promises.take_over(*known),
+                None => (0..self.places.len()).for_each(|row| {
+                    let slot = self.places.row(row);
+                    let flow = self.flows.flow(self.known[slot as usize].class.into());
+                    promises.take_in(slot, flow.app.unwrap_or(0));
+                }),
+            }
+            promises
+        });
     }
 
     /// Takes the memory that is needed from here on. Blocks leave only if there are more of them than fit.

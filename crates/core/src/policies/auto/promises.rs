@@ -109,6 +109,26 @@ impl Promises {
         })))
     }
 
+    /// Takes over what is known of the applications by other promises.
+    pub(super) fn take_over(&mut self, known: Promises) {
+        (self.accounts, self.order, self.of, self.told) = (known.accounts, known.order, known.of, known.told);
+        for &app in &self.order {
+            let account = &mut self.accounts[usize::from(app)];
+            account.goal = self.goals.get(&app.into()).copied().unwrap_or(0.0);
+            if account.goal == 0.0 {
+                (account.weight, account.needs, account.is_given_up, account.below_since) = (1.0, None, false, None);
+            }
+        }
+    }
+
+    /// A block of this application is resident already.
+    pub(super) fn take_in(&mut self, slot: Slot, app: u32) {
+        let app = app.min(u16::MAX.into()) as u16;
+        self.arrive(app);
+        self.of[slot as usize] = app;
+        self.admit(slot);
+    }
+
     pub(super) fn grow(&mut self, slots: u32) {
         self.of.resize(self.of.len().max(slots as usize), 0);
     }
