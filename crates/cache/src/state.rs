@@ -104,7 +104,7 @@ impl State {
         number
     }
 
-    /// The numbers of the applications that a spec speaks of, in its order.
+    /// The numbers of the applications that a spec names, in its order.
     pub fn numbers(&mut self, spec: &PolicySpec) -> Vec<u32> {
         spec.apps().into_iter().map(|name| self.app(name)).collect()
     }

@@ -130,7 +130,7 @@ fn a_target_changed_live_gives_the_hits_of_the_policy_with_the_same_change() {
     assert_eq!(learnt, Learnt::Kept, "nothing changes");
 }
 
-/// The profile is a pipe that nobody writes to for a while: what reads it waits, and holds no lock.
+/// The profile is a pipe without a writer: the call that reads it waits, and holds no lock.
 #[test]
 fn hits_go_on_while_a_profile_is_read() {
     let directory = tempfile::tempdir().unwrap();
@@ -146,7 +146,7 @@ fn hits_go_on_while_a_profile_is_read() {
             let cache = &cache;
             move || cache.reconfigure(None, Some(spec(&change)))
         });
-        // Opened without waiting as soon as somebody reads it: from then on the change is under way.
+        // This open succeeds as soon as the pipe has a reader: from then on the change is under way.
         let mut profile = loop {
             use std::os::unix::fs::OpenOptionsExt as _;
             match OpenOptions::new().write(true).custom_flags(0o4000).open(&pipe) {

@@ -29,7 +29,8 @@ pub(crate) struct Ctl {
 
 #[derive(Subcommand)]
 enum Action {
-    /// Change settings: policy=SPEC, memory=SIZE, POLICY.KEY=VALUE; print old and new values. Blocks that still fit stay cached
+    /// Change settings: policy=SPEC, memory=SIZE, POLICY.KEY=VALUE; print old and new values. Blocks that still fit
+    /// stay cached
     Set {
         /// Settings to change
         #[arg(required = true, value_name = "KEY=VALUE", value_parser = setting)]

@@ -51,6 +51,23 @@ fn app(mount: &Mount, name: &str) -> Value {
     apps.iter().find(|app| app["name"] == name).unwrap_or_else(|| panic!("no {name}: {status}")).clone()
 }
 
+/// Settings that the mount refuses change nothing.
+fn check_refusals(mount: &Mount) {
+    let now = status(mount);
+    for (words, expected) in [
+        (&["set", "arc.k=1"][..], "arc.k is not a setting of qos("),
+        (&["set", "qos.cat=150%"], "is not allowed"),
+        (&["set", "qos.interval=never"], "is not allowed"),
+        (&["set", "memory=64K", "policy=opt"], "must know the future"),
+        (&["set", "policy=lru", "memory=1"], "do not hold one block"),
+        (&["set", "colour=blue"], "unknown setting"),
+    ] {
+        let run = ctl(mount, words);
+        assert!(run.status != 0 && run.err.contains(expected), "{words:?}: {run:?}");
+        assert_eq!((&status(mount)["policy"], &status(mount)["memory_bytes"]), (&now["policy"], &now["memory_bytes"]));
+    }
+}
+
 #[test]
 fn promises_are_kept_changed_and_shown_while_applications_come() {
     if !can_mount() {
@@ -92,22 +109,7 @@ fn promises_are_kept_changed_and_shown_while_applications_come() {
     let top = hotset(&["top", "--once", mount.at("").to_str().unwrap()]).good().out;
     assert!(top.contains("target 30.0 %: met") && top.contains("app cat"), "{top}");
 
-    // What cannot be changes nothing.
-    for (words, expected) in [
-        (&["set", "arc.k=1"][..], "arc.k is not a setting of qos("),
-        (&["set", "qos.cat=150%"], "is not allowed"),
-        (&["set", "qos.interval=never"], "is not allowed"),
-        (&["set", "memory=64K", "policy=opt"], "must know the future"),
-        (&["set", "policy=lru", "memory=1"], "do not hold one block"),
-        (&["set", "colour=blue"], "unknown setting"),
-    ] {
-        let run = ctl(&mount, words);
-        assert!(run.status != 0 && run.err.contains(expected), "{words:?}: {run:?}");
-        assert_eq!(
-            (&status(&mount)["policy"], &status(&mount)["memory_bytes"]),
-            (&now["policy"], &now["memory_bytes"])
-        );
-    }
+    check_refusals(&mount);
     let said = ctl(&mount, &["set", "policy=qos(arc)", "qos.cksum=5ms", "memory=128K"]).good().out;
     assert!(said.contains(",cksum=5ms) (starts empty)\nmemory: 256K -> 128K\n"), "{said}");
     let said = ctl(&mount, &["set", "memory=128K"]).good().out;

@@ -216,8 +216,8 @@ impl<P: Payload> Hosted<P> {
         self.policy.resize(capacity, &mut self.host);
     }
 
-    /// Gives the policy the arguments of `build`, which is for the capacity that it has, in place of `before`. True if it
-    /// has taken them and keeps what it has learnt; false, and nothing has changed, if only a new cache can have them.
+    /// Gives the policy the arguments of `build` in place of `before`; the capacity stays. True if the policy has taken
+    /// them and keeps its state. False, and nothing has changed, if only a new cache can have them.
     pub fn reconfigure(&mut self, before: &Args, build: &Build) -> bool {
         let Build { spec, args, capacity, in_bytes, seed, apps, costs } = *build;
         let asks = spec.entry().asks;
