@@ -10,10 +10,7 @@ const SHOWN: [(&str, &[&str]); 8] = [
     ("inspect", &["by", "top", "block", "app", "file", "report", "json"]),
     ("mount", &["memory", "policy", "block", "staleness", "writable", "listen", "ssd"]),
     ("record", &["output", "via", "pid", "service", "for", "memory"]),
-    (
-        "simulate",
-        &["policy", "size", "block", "maps", "app", "file", "ops", "warmup", "store", "csv", "json", "report"],
-    ),
+    ("simulate", &["policy", "size", "block", "app", "ops", "warmup", "store", "csv", "json", "report"]),
     ("steer", &["policy", "cgroup", "memory", "prove", "always", "json"]),
 ];
 
