@@ -97,7 +97,8 @@ impl Advise {
         let mut all = Vec::with_capacity(traces.len());
         for path in &traces {
             let inspection = inspected(&advisor, &opener, path)?;
-            let evidence = Evidence::of(&inspection, &advisor.options);
+            let waited = recorded.as_ref().and_then(|recorded| recorded.waited);
+            let evidence = Evidence { waited, ..Evidence::of(&inspection, &advisor.options) };
             let advisor = Advisor { beside: buffers(&inspection), evidence, ..advisor.clone() };
             let mut advice = self.advise(&advisor, &opener, path)?;
             if let Some(command) = &command {
@@ -114,7 +115,10 @@ impl Advise {
             results::write(path, |out| write_json(out, &all))?;
         }
         let Some(page) = page else { return Ok(()) };
-        let told = all.iter().map(|(advice, steps)| Told { advice, paragraphs: words::paragraphs(advice), steps });
+        let told = all.iter().map(|(advice, steps)| {
+            let paragraphs = [words::findings(advice), words::details(advice)].concat();
+            Told { advice, paragraphs, steps }
+        });
         page.write(typed, Content { advice: told.collect() })
     }
 
@@ -131,7 +135,9 @@ impl Advise {
 
     fn advise(&self, advisor: &Advisor, opener: &Opener, path: &Path) -> Result<Advice, Failure> {
         let name = path.display().to_string();
-        let advice = advisor.run(&name, || opener.open(path), &Terminal::default());
+        // The advice itself says what a recording lacks.
+        let observer = Terminal::without_remarks_on(if self.command.is_empty() { "" } else { &name });
+        let advice = advisor.run(&name, || opener.open(path), &observer);
         advice.map_err(|error| Failure::swept(error, "--size", self.size.as_deref().unwrap_or_default()))
     }
 
@@ -144,14 +150,17 @@ impl Advise {
 
 fn show(advice: &Advice, steps: &Steps) -> Result<(), Failure> {
     let mut out = stdout().lock();
-    for paragraph in words::paragraphs(advice) {
+    for paragraph in words::findings(advice) {
         writeln!(out, "{}\n", human::wrap(&paragraph, style::width()))?;
-    }
-    if advice.memory.is_some() {
-        writeln!(out, "Reads that hit, in %:\n{}\n", words::table(advice))?;
     }
     for line in steps.lines() {
         writeln!(out, "{line}")?;
+    }
+    for paragraph in words::details(advice) {
+        writeln!(out, "\n{}", human::wrap(&paragraph, style::width()))?;
+    }
+    if advice.memory.is_some() {
+        writeln!(out, "\nReads served from memory, in %:\n{}", words::table(advice))?;
     }
     Ok(out.flush()?)
 }

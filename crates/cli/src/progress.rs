@@ -18,6 +18,13 @@ pub(crate) struct Terminal {
     told: Mutex<HashSet<String>>,
 }
 
+impl Terminal {
+    /// A terminal without the remarks on the trace of this name.
+    pub(crate) fn without_remarks_on(name: &str) -> Terminal {
+        Terminal { told: Mutex::new(HashSet::from([name.to_owned()])) }
+    }
+}
+
 impl Observer for Terminal {
     fn reading<'a>(&'a self, trace: &str, position: &'a Position) -> Box<dyn Progress + 'a> {
         Box::new(Reading::new(trace, position))

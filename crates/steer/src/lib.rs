@@ -35,6 +35,7 @@ pub use governor::{Division, Governor, Reading};
 pub use ground::{Changes, Directories, Found, Ground};
 pub use judge::{BEGIN, Judge, Misses, State, WAITING};
 pub use marks::{Naming, tells_applications};
+pub use pressure::Pressure;
 pub use proof::{Gain, Phase, Proven, SHORTEST, TURNS, Verdict, paired};
 pub use session::{Over, Report, Residency, Session, Settings, When, check, pages_per_stamp};
 pub use steering::{ATTEMPTS, AppCounts, Counts, PAGE, PROTECTED, Steering, Telling};

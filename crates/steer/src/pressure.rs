@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 /// A file of the kernel with the time that was waited.
 #[derive(Clone, Debug)]
-pub(crate) struct Pressure {
+pub struct Pressure {
     file: PathBuf,
     is_of_group: bool,
     /// When it was read last, and what it said, both in nanoseconds.

@@ -5,6 +5,7 @@ use std::io::{Write, stderr};
 use std::path::PathBuf;
 
 use hotset_capture::record::{KernelRecorder, RecordError, Recorder, Subject};
+use hotset_steer::Pressure;
 use tempfile::TempDir;
 
 use super::RECORDED;
@@ -14,6 +15,8 @@ use crate::record::status;
 /// A recording.
 pub(super) struct Recorded {
     pub trace: PathBuf,
+    /// Share of its time in which a process of the machine waited for storage; `None` if unknown.
+    pub waited: Option<f64>,
     /// Removes the trace when dropped.
     _folder: TempDir,
 }
@@ -26,21 +29,23 @@ pub(super) fn record(command: &[OsString]) -> Result<Recorded, Failure> {
     let trace = folder.path().join(RECORDED);
     let kernel = KernelRecorder::new(Subject::Command(command.to_vec())).page_cache(true);
     let mut err = stderr().lock();
-    let summary = match kernel.run(&trace, |_| ()) {
+    let pressure = Pressure::of(None);
+    let waited = || pressure.as_ref().and_then(Pressure::waited);
+    let before = waited();
+    let (summary, is_slowed) = match kernel.run(&trace, |_| ()) {
         Err(RecordError::NoBpf(why)) => {
             writeln!(err, "hotset: recording by strace, which sees mappings but not which pages are touched ({why})")?;
-            Recorder::new(command.to_vec()).run(&trace, |_| ())?
+            (Recorder::new(command.to_vec()).run(&trace, |_| ())?, true)
         }
-        recorded => recorded?,
+        recorded => (recorded?, false),
     };
-    for remark in &summary.remarks {
-        writeln!(err, "hotset: {remark}")?;
-    }
+    let share = |(before, after): (u64, u64)| after.saturating_sub(before) as f64 / 1e9 / summary.seconds;
+    let waited = before.zip(waited()).map(share).filter(|share| !is_slowed && share.is_finite());
     if summary.lost > 0 {
         writeln!(err, "hotset: {} events were lost, so the figures are approximate", summary.lost)?;
     }
     match status(summary.status) {
-        0 => Ok(Recorded { trace, _folder: folder }),
+        0 => Ok(Recorded { trace, waited: waited.map(|share| share.min(1.0)), _folder: folder }),
         status => {
             writeln!(err, "hotset: the command failed with exit status {status}; no advice on a failed run")?;
             Err(Failure::Status(status))

@@ -7,6 +7,7 @@ use hotset_sim::advise::{Action, Advice, Change, Finding, Measure, Memory, datab
 use hotset_sim::inspect::Inspection;
 use serde::Serialize;
 
+use super::RECORDED;
 use crate::output::human;
 use crate::shell::quoted;
 
@@ -25,10 +26,11 @@ pub(super) struct Steps {
 impl Steps {
     /// Lines to print, under their headings.
     pub(super) fn lines(&self) -> impl Iterator<Item = String> {
-        let lists = [("What to do, the most gain first:", &self.next), ("To verify:", &self.checks)];
+        let lists = [("What to do, the most gain first", &self.next), ("To verify", &self.checks)];
         let told = lists.into_iter().filter(|(_, steps)| !steps.is_empty());
         told.flat_map(|(heading, steps)| {
-            std::iter::once(heading.to_owned()).chain(steps.iter().map(|step| format!("  {step}")))
+            let heading = if steps.len() > 1 { heading } else { heading.split(',').next().unwrap_or(heading) };
+            std::iter::once(format!("{heading}:")).chain(steps.iter().map(|step| format!("  {step}")))
         })
     }
 }
@@ -37,36 +39,39 @@ impl Steps {
 /// command that was recorded, if this program recorded it.
 pub(super) fn next(advice: &Advice, inspection: &Inspection, trace: &[String], command: Option<&str>) -> Steps {
     let typed = command.unwrap_or("COMMAND");
-    let record = format!("hotset record --via bpf --page-cache -o {} -- {typed}", quoted(&trace[0]));
+    let record = format!("hotset record --via bpf --page-cache -o {RECORDED} -- {typed}");
+    let folder = folder(advice, inspection);
     let (Some(memory), Some(change)) = (&advice.memory, &advice.change) else {
         let next = match advice.finding {
+            Finding::Unseen if advice.evidence.has_touches => {
+                vec![format!("hotset try {folder} --memory SIZE -- {typed}")]
+            }
             Finding::Unseen => vec![record],
             Finding::TooLittle => vec![format!("hotset advise -- {typed}    (a longer run, or more input)")],
             _ => Vec::new(),
         };
         return Steps { next, checks: Vec::new() };
     };
-    let next = advice.measures.iter().map(|measure| step(measure, inspection, typed)).collect();
+    let next = advice.measures.iter().map(|measure| step(measure, inspection, &folder, typed)).collect();
     let megabytes = change.size_bytes.map_or_else(|| "SIZE".to_owned(), megabytes);
-    let mut checks: Vec<String> = command.map(|_| record).into_iter().collect();
+    let policy = if change.pays { format!(" --policy {}", quoted(&advice.policy)) } else { String::new() };
+    let mut checks = vec![format!("hotset try {folder} --memory {megabytes}{policy} -- {typed}    (measures)")];
+    checks.extend(command.map(|_| record));
     checks.push(simulate(advice, memory, change, trace));
-    checks.push(format!("hotset try --memory {megabytes} -- {typed}    (measures)"));
     Steps { next, checks }
 }
 
 /// What a measure is done with.
-fn step(measure: &Measure, inspection: &Inspection, typed: &str) -> String {
+fn step(measure: &Measure, inspection: &Inspection, folder: &str, typed: &str) -> String {
     let gain = gain(measure);
     let size = measure.size_bytes.map_or_else(|| "SIZE".to_owned(), megabytes);
     let policy = measure.policy.as_deref().map(quoted).unwrap_or_default();
-    let folder = || directory(inspection).map_or_else(|| "DIR".to_owned(), |directory| quoted(&directory));
     match &measure.action {
         Action::Memory => format!("give the page cache {size}: {gain}"),
-        Action::Steer => format!("hotset steer {} --policy {policy} --memory {size} -- {typed}: {gain}", folder()),
+        Action::Steer => format!("hotset steer {folder} --policy {policy} --memory {size} -- {typed}: {gain}"),
         Action::Mount => {
             format!(
-                "hotset mount {} MOUNTPOINT --policy {policy} --memory {size} (without root's steer): {gain}",
-                folder()
+                "hotset mount {folder} MOUNTPOINT --policy {policy} --memory {size} (where steer cannot run): {gain}"
             )
         }
         Action::Buffers => {
@@ -83,7 +88,7 @@ fn gain(measure: &Measure) -> String {
     let reads = human::counted(measure.fewer_reads.max(0) as u64, "read");
     match measure.fewer_seconds {
         Some(seconds) => format!("saves {seconds:.2} s by the storage model"),
-        None => format!("saves {reads} from storage; seconds unknown (give --store)"),
+        None => format!("saves {reads} from storage"),
     }
 }
 
@@ -104,6 +109,14 @@ fn simulate(advice: &Advice, memory: &Memory, change: &Change, trace: &[String])
     // Without a blank the sizes need no quotation marks.
     let sizes = SizeSpec::of_blocks(&sizes).to_string().replace(' ', "");
     format!("hotset simulate {trace} --policy {} --size {sizes}", quoted(&policies.join(",")))
+}
+
+/// The directory to name on a command line: that of the mapped data where this is what the advice lacks.
+fn folder(advice: &Advice, inspection: &Inspection) -> String {
+    let unseen = advice.evidence.unseen.as_ref().filter(|_| advice.finding == Finding::Unseen);
+    let mapped = unseen.and_then(|unseen| Path::new(&unseen.largest).parent()).filter(|parent| parent.is_absolute());
+    let found = mapped.map(|parent| parent.display().to_string()).or_else(|| directory(inspection));
+    found.map_or_else(|| "DIR".to_owned(), |directory| quoted(&directory))
 }
 
 /// The directory below which most of what is referenced most lies; `None` if that is the root, or no path is known.

@@ -5,28 +5,67 @@ use hotset_sim::advise::{Advice, Beside, Change, ENOUGH, Finding, Memory, REPEAT
 
 use crate::output::{human, table, words};
 
-/// What there is to say, a paragraph a subject.
-pub(super) fn paragraphs(advice: &Advice) -> Vec<String> {
+/// The evidence and the conclusion, which stand before what to do.
+pub(super) fn findings(advice: &Advice) -> Vec<String> {
     let mut paragraphs = vec![heading(advice)];
-    match (&advice.memory, &advice.change) {
-        (Some(memory), Some(change)) => {
-            paragraphs.extend([of_memory(advice, memory), of_policy(advice, change)]);
-            paragraphs.extend((!advice.beside.is_empty()).then(|| of_buffers(advice, change)));
-            paragraphs.extend((!change.gains.is_empty()).then(|| certainty(advice, change)));
+    paragraphs.extend(storage(advice));
+    match &advice.change {
+        None => paragraphs.push(without_figures(advice)),
+        Some(change) if advice.measures.is_empty() => paragraphs.push(nothing_helps(advice, change)),
+        Some(_) => {}
+    }
+    paragraphs
+}
+
+/// The reasons, a paragraph a subject.
+pub(super) fn details(advice: &Advice) -> Vec<String> {
+    let mut paragraphs = Vec::new();
+    if let (Some(memory), Some(change)) = (&advice.memory, &advice.change) {
+        paragraphs.extend([of_memory(advice, memory), of_policy(advice, change)]);
+        paragraphs.extend((!advice.beside.is_empty()).then(|| of_buffers(advice, change)));
+        paragraphs.extend((change.pays && !change.gains.is_empty()).then(|| certainty(advice, change)));
+        if change.today_seconds.is_none() {
+            paragraphs.push("Seconds are unknown: `hotset try` measures them, --store estimates them.".to_owned());
         }
-        _ => paragraphs.push(without_figures(advice)),
     }
     paragraphs.extend(unseen(advice));
     paragraphs
 }
 
+/// Whether storage was waited for while the recording was made, where it holds that.
+fn storage(advice: &Advice) -> Option<String> {
+    let share = |share: f64| human::percent(share);
+    let cached = advice.evidence.cached.map(|cached| format!("the page cache served {} % of the bytes", share(cached)));
+    let waited =
+        advice.evidence.waited.map(|waited| format!("processes waited for it {} % of the time", share(waited)));
+    let both: Vec<String> = cached.into_iter().chain(waited).collect();
+    (!both.is_empty()).then(|| format!("Storage: while this was recorded, {}.", both.join(" and ")))
+}
+
+/// The conclusion where no measure gains.
+fn nothing_helps(advice: &Advice, change: &Change) -> String {
+    let what = if change.today_seconds.is_some() { "time" } else { "reads from storage" };
+    format!(
+        "Nothing helps: in {} the kernel alone serves {} % of the reads, {} % of those that any memory serves, and no measure saves 1 % of the {what}.",
+        size(change.size_blocks, advice),
+        percent(change.today_hits, advice.reads),
+        percent(change.today_hits, advice.attainable_hits)
+    )
+}
+
 /// The result where no figures are given.
 fn without_figures(advice: &Advice) -> String {
-    let cached = human::percent(advice.evidence.cached.unwrap_or(0.0));
     match advice.finding {
-        Finding::FromMemory => format!(
-            "Nothing to gain: {cached} % of these reads came from the page cache while this was recorded, so storage is not the bottleneck. To ask what less memory would do, give --size."
+        Finding::FromMemory => {
+            "Nothing to gain: storage was not the bottleneck. To ask what less memory would do, give --size.".to_owned()
+        }
+        Finding::Bypassed => format!(
+            "Nothing to gain from the page cache: {} % of the bytes read bypass it, by direct I/O or as files in memory. Use the program's own cache.",
+            human::percent(advice.evidence.bypassed.unwrap_or(0.0))
         ),
+        Finding::Unseen if advice.evidence.has_touches => {
+            "No figures: too much of the data is mapped, and the kernel reports a mapped page only when it is first touched. Measure instead.".to_owned()
+        }
         Finding::Unseen => {
             "No figures: too much of the data is mapped, and the recording lacks what was touched of it.".to_owned()
         }
@@ -48,11 +87,15 @@ fn without_figures(advice: &Advice) -> String {
     }
 }
 
-/// Mapped data that the figures lack.
+/// Mapped data of which the figures lack touches.
 fn unseen(advice: &Advice) -> Option<String> {
     let unseen = advice.evidence.unseen.as_ref()?;
+    let (what, why) = match advice.evidence.has_touches {
+        true => ("Counted once", "Repeated touches of a mapped page are invisible."),
+        false => ("Not counted", "`hotset record --via bpf --page-cache` records the pages that are touched."),
+    };
     Some(format!(
-        "Not counted: {} of {}, mapped, such as {}. `hotset record --via bpf --page-cache` records the pages that are touched.",
+        "{what}: {} of {}, mapped, such as {}. {why}",
         human::bytes(unseen.bytes),
         human::counted(unseen.files, "file"),
         unseen.largest
@@ -114,18 +157,7 @@ fn of_policy(advice: &Advice, change: &Change) -> String {
     });
     match change.pays {
         true => format!("Policy: {policy}. {compared}{seconds}.{less}"),
-        false => {
-            let mean = |name: &str| {
-                let standing = advice.standings.iter().find(|standing| standing.policy == name);
-                human::percent(standing.map_or(0.0, |standing| standing.mean_ratio))
-            };
-            let means = format!(
-                "On average over five sizes from 5 to 80 % of all blocks it is {} % against {} %, so with less memory look again.",
-                mean(policy),
-                mean(today)
-            );
-            format!("Policy: keep {today}. {compared}{seconds}: not worth a change. {means}")
-        }
+        false => format!("Policy: keep {today}. {compared}{seconds}: not worth a change."),
     }
 }
 
@@ -143,7 +175,7 @@ fn certainty(advice: &Advice, change: &Change) -> String {
     let ahead = change.gains.iter().filter(|&&gain| gain > 0.0).count();
     let [least, most] = [f64::min, f64::max].map(|pick| change.gains.iter().copied().reduce(pick).unwrap_or(0.0));
     format!(
-        "How sure: {} is ahead of {} in {ahead} of {} stretches of the trace, by {} to {} points of the reads in each.",
+        "Certainty: {} hits more than {} in {ahead} of {} parts of the trace, by {} to {} points of the reads.",
         advice.policy,
         advice.today,
         change.gains.len(),
@@ -152,6 +184,9 @@ fn certainty(advice: &Advice, change: &Change) -> String {
     )
 }
 
+/// Of the sizes that were simulated, the table has one in so many.
+const ROW: usize = 3;
+
 /// Hits per read in percent at some sizes: what runs today, the policy to have, the bound.
 pub(super) fn table(advice: &Advice) -> Table {
     let change = advice.policy != advice.today;
@@ -159,7 +194,7 @@ pub(super) fn table(advice: &Advice) -> Table {
     header.extend(change.then_some(advice.policy.as_str()));
     header.push(&advice.bound);
     let mut table = table::numbers(&header, 1..);
-    for at in advice.sizes.iter().skip(advice.sizes.len().saturating_sub(1) % 2).step_by(2) {
+    for at in advice.sizes.iter().skip(advice.sizes.len().saturating_sub(1) % ROW).step_by(ROW) {
         let mut hits = vec![at.today_hits];
         hits.extend(change.then_some(at.hits));
         hits.push(at.bound_hits);

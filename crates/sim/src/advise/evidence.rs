@@ -10,8 +10,11 @@ use hotset_core::view::Maps;
 pub const SERVED: f64 = 0.99;
 /// Repeated reads below which no figures are given.
 pub const REPEATED: u64 = 1000;
-/// Share of the data that may be mapped without a record of what was touched.
+/// Share of the data that may be mapped without a record of what was touched, and share of the bytes read that may
+/// bypass the page cache.
 pub const UNSEEN: f64 = 1.0 / 3.0;
+/// Share of the time in which a process waited for storage, below which storage is not the bottleneck.
+pub const WAITED: f64 = 0.01;
 
 /// What a recording shows beside its references.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
@@ -19,7 +22,16 @@ pub struct Evidence {
     /// Share of the bytes read, 0 to 1, that the recorded machine's page cache served; absent if not recorded.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cached: Option<f64>,
-    /// Mapped data that the references lack; absent where there is none, or where the caller left mappings out.
+    /// Share of the time of the recording, 0 to 1, in which a process of the machine waited for storage; absent if not
+    /// measured.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub waited: Option<f64>,
+    /// Share of the bytes read that bypassed the page cache, by direct I/O or on tmpfs; absent if not recorded.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub bypassed: Option<f64>,
+    /// Touched pages of mapped files were recorded, each when it was first mapped.
+    pub has_touches: bool,
+    /// Mapped data of which the references lack touches; absent where there is none, or where the caller left mappings out.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub unseen: Option<Unseen>,
     /// Share of that among all distinct bytes of data, 0 to 1.
@@ -34,9 +46,11 @@ pub struct Evidence {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Finding {
-    /// The page cache served everything while this was recorded.
+    /// The page cache served everything while this was recorded, or no process waited for storage.
     FromMemory,
-    /// Too much mapped data is invisible: record again.
+    /// Too many reads bypass the page cache.
+    Bypassed,
+    /// Too many touches of mapped data are invisible.
     Unseen,
     /// Reads are the first of their blocks.
     NothingRepeats,
@@ -58,14 +72,21 @@ impl Evidence {
             let cached = told.cached_bytes + PAGE * (told.touches - told.fetched_touches);
             (cached + fetched > 0).then(|| cached as f64 / (cached + fetched) as f64)
         });
+        let bypassed = inspection.page_cache.map(|told| {
+            let read = told.cached_bytes + told.fetched_bytes + told.bypassed_bytes + PAGE * told.touches;
+            told.bypassed_bytes as f64 / read.max(1) as f64
+        });
         let unseen = inspection.unseen.clone().filter(|_| options.maps == Maps::Auto);
-        let bytes = unseen.as_ref().map_or(0, |unseen| unseen.bytes) as f64;
-        let seen = inspection.footprint_bytes.unwrap_or(0) as f64;
+        let (bytes, referenced) = unseen.as_ref().map_or((0, 0), |unseen| (unseen.bytes, unseen.referenced_bytes));
+        let others = inspection.footprint_bytes.unwrap_or(0).saturating_sub(referenced) as f64;
         let files = || inspection.files.iter().flat_map(|files| &files.top);
         Evidence {
             cached,
+            waited: None,
+            bypassed,
+            has_touches: inspection.page_cache.is_some_and(|told| told.touches > 0),
             unseen,
-            unseen_share: if bytes > 0.0 { bytes / (bytes + seen) } else { 0.0 },
+            unseen_share: if bytes > 0 { bytes as f64 / (bytes as f64 + others) } else { 0.0 },
             is_database: files().any(|file| is_of_database(&file.path)),
             read_once: files().filter(|file| is_read_once(file)).take(1).map(|file| file.path.clone()).collect(),
         }
@@ -73,7 +94,11 @@ impl Evidence {
 
     /// Finding that needs no figures; `None` if the trace is worth simulating.
     pub(super) fn finding(&self, has_memory: bool) -> Option<Finding> {
-        if !has_memory && self.cached.is_some_and(|cached| cached >= SERVED) {
+        if self.bypassed.is_some_and(|bypassed| bypassed > UNSEEN) {
+            return Some(Finding::Bypassed);
+        }
+        let is_served = self.cached.is_some_and(|cached| cached >= SERVED);
+        if !has_memory && (is_served || self.waited.is_some_and(|waited| waited < WAITED)) {
             return Some(Finding::FromMemory);
         }
         (self.unseen_share > UNSEEN).then_some(Finding::Unseen)
@@ -119,7 +144,13 @@ mod tests {
     fn memory_that_was_asked_for_is_a_question_of_its_own() {
         let evidence = Evidence { cached: Some(1.0), ..Evidence::default() };
         assert_eq!((evidence.finding(false), evidence.finding(true)), (Some(Finding::FromMemory), None));
+        let evidence = Evidence { waited: Some(0.009), ..Evidence::default() };
+        assert_eq!((evidence.finding(false), evidence.finding(true)), (Some(Finding::FromMemory), None));
+        let evidence = Evidence { waited: Some(0.01), cached: Some(0.98), ..Evidence::default() };
+        assert_eq!(evidence.finding(false), None);
         let evidence = Evidence { unseen_share: 0.4, ..Evidence::default() };
         assert_eq!(evidence.finding(true), Some(Finding::Unseen));
+        let evidence = Evidence { bypassed: Some(0.4), ..Evidence::default() };
+        assert_eq!(evidence.finding(true), Some(Finding::Bypassed));
     }
 }

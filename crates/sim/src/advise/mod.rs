@@ -34,7 +34,7 @@ use crate::select::{Filter, Names, Ops, Selection};
 use crate::sweep::{Rows, Sweep, Swept};
 
 pub use database::{Database, buffers, database_of};
-pub use evidence::{Evidence, Finding, REPEATED, SERVED, UNSEEN};
+pub use evidence::{Evidence, Finding, REPEATED, SERVED, UNSEEN, WAITED};
 pub use measures::{Action, MOUNT_HIT, Measure, SAVED, SAVED_BY_MOUNT};
 pub use told::{Advice, AtSize, Beside, Change, Memory, NextStep, Standing};
 

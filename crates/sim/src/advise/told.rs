@@ -2,8 +2,11 @@
 
 use serde::Serialize;
 
-use super::{Action, ENOUGH, Evidence, Finding, MOUNT_HIT, Measure, REPEATED, WORTHWHILE, share};
+use super::{Action, ENOUGH, Evidence, Finding, MOUNT_HIT, Measure, NEAR, REPEATED, WORTHWHILE, share};
 use crate::results::{Choice, Row, SeriesRow};
+
+/// The share of the attainable hits that today's policy must have for its memory to be compared with less of it.
+const COMPARABLE: f64 = 0.1;
 
 /// Advice on one trace. Hits and reads leave repeats out.
 #[derive(Clone, Debug, Serialize)]
@@ -194,9 +197,10 @@ pub(super) fn memory(sizes: &[AtSize], attainable: u64) -> Memory {
 /// What the policy to have gives in `at` blocks, where it and today's have so many hits.
 pub(super) fn change(advice: &Advice, at: u32, today_hits: u64, hits: u64) -> Change {
     let enough = advice.sizes.iter().find(|size| size.size_blocks < at && size.hits >= today_hits);
-    // As much as next to nothing is no comparison.
-    let compares = advice.policy != advice.today && today_hits as f64 >= WORTHWHILE * advice.reads as f64;
-    let enough_blocks = enough.map(|size| size.size_blocks).filter(|_| compares);
+    // Where today's policy hits as much in the smaller memory, too, the other policy gains nothing there.
+    let is_less = |size: &&AtSize| (size.today_hits as f64) < today_hits as f64 - NEAR * advice.reads as f64;
+    let compares = advice.policy != advice.today && today_hits as f64 >= COMPARABLE * advice.attainable_hits as f64;
+    let enough_blocks = enough.filter(is_less).map(|size| size.size_blocks).filter(|_| compares);
     Change {
         size_blocks: at,
         size_bytes: advice.block_bytes.map(|block| block * u64::from(at)),

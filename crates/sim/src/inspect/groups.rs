@@ -59,13 +59,15 @@ pub struct File {
     pub is_mapped: bool,
 }
 
-/// Mapped data files of which the trace does not hold the touched pages. Mapped programs and libraries are left out.
+/// Mapped data files of which the trace does not hold all touches. Mapped programs and libraries are left out.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Unseen {
     /// Number of files.
     pub files: u64,
     /// Their mapped bytes, each counted once.
     pub bytes: u64,
+    /// Bytes of their blocks among the references: first touches, or reads.
+    pub referenced_bytes: u64,
     /// The file with most of these bytes.
     pub largest: String,
 }
@@ -122,6 +124,8 @@ impl Count {
         self.requests += u64::from(!continued);
         self.references += references;
         match request.op() {
+            // A mapping that is no reference is left out of every table.
+            Op::Map if references == 0 => {}
             Op::Read | Op::Map => self.read = self.read.saturating_add(bytes),
             Op::Write => self.written = self.written.saturating_add(bytes),
             _ => {}
@@ -152,27 +156,29 @@ impl Groups {
         let file = self.files.entry(request.file).or_default();
         file.references += references;
         match request.op() {
+            Op::Map if references == 0 => {}
             Op::Read | Op::Map => file.reads += u64::from(!continued),
             Op::Write => file.writes += u64::from(!continued),
             _ => {}
         }
+        file.is_program |= request.flags & FLAG_EXECUTABLE != 0 || request.kind == Kind::Executable as u8;
         if request.op() == Op::Map {
             file.is_mapped = true;
-            file.is_program |= request.flags & FLAG_EXECUTABLE != 0;
             if request.flags & FLAG_TOUCHED == 0 && references == 0 {
                 file.unseen = file.unseen.max(request.offset.saturating_add(request.length.into()));
             }
         }
     }
 
-    /// Mapped data without references, if there is any.
-    pub fn unseen(&self, tables: &Tables) -> Option<Unseen> {
+    /// Mapped data of which not every touch is a reference, if there is any. Blocks have `block_bytes`.
+    pub fn unseen(&self, tables: &Tables, block_bytes: u64) -> Option<Unseen> {
         let files = || self.files.iter().filter(|(_, count)| !count.is_program && count.unseen > 0);
         let (&largest, _) = files().max_by_key(|&(&file, count)| (count.unseen, Reverse(file)))?;
         let path = tables.files.get(largest as usize).map_or("", |info| info.path.as_str());
         Some(Unseen {
             files: files().count() as u64,
             bytes: files().map(|(_, count)| count.unseen).fold(0, u64::saturating_add),
+            referenced_bytes: files().map(|(_, count)| count.distinct * block_bytes).fold(0, u64::saturating_add),
             largest: if path.is_empty() { format!("file {largest}") } else { path.to_owned() },
         })
     }

@@ -80,7 +80,7 @@ pub struct Inspection {
     /// What the recorded machine's own page cache did; absent when the recording does not tell.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub page_cache: Option<PageCache>,
-    /// Mapped data that is not among the references; absent where there is none.
+    /// Mapped data of which not every touch is a reference; absent where there is none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub unseen: Option<Unseen>,
     /// Kinds of what is touched, the most referenced first; empty when the trace does not tell them.
@@ -230,9 +230,10 @@ impl Inspector {
             self.failed += u64::from(!continued);
             return;
         }
-        self.groups.note(request, continued, self.cutting.references(request));
+        let references = self.cutting.references(request);
+        self.groups.note(request, continued, references);
         self.page_cache.note(request);
-        if request.op().is_data() {
+        if request.op().is_data() && (request.op() != Op::Map || references > 0) {
             self.sizes.note(request.length.into(), continued);
         }
         if matches!(request.op(), Op::Read | Op::Write) && request.length > 0 {
@@ -260,7 +261,7 @@ impl Inspector {
             request_sizes: self.sizes.finish(),
             sequences: if self.cutting.objects { None } else { self.sequences.finish() },
             page_cache: self.page_cache.finish(),
-            unseen: self.groups.unseen(tables),
+            unseen: self.groups.unseen(tables, block_bytes.unwrap_or(0)),
             kinds: self.groups.kinds(tables),
             apps: self.groups.apps(tables, top),
             files: self.groups.files(tables, self.references, known.sampling_rate.is_none(), top),

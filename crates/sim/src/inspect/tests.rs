@@ -88,6 +88,29 @@ fn everything_is_counted_once() {
     assert_eq!((files.top[0].read_requests, files.top[1].write_requests), (4, 1));
 }
 
+/// A mapping is in each table, or in none but that of operations.
+#[test]
+fn a_mapping_that_is_no_reference_is_no_read_in_any_table() {
+    let program = Request { kind: Kind::Executable as u8, ..request(Op::Map, 1, 0, 1 << 20) };
+    let requests = vec![request(Op::Read, 0, 0, 4096), request(Op::Map, 0, 0, 65536), program];
+    let seen = |maps| {
+        let options = Options { maps, ..Options::default() };
+        inspect(&mut told(BYTES, requests.clone()), &options, &Ranking::default(), None, &Silent).unwrap()
+    };
+    let figures = |seen: &Inspection| {
+        let apps = &seen.apps.as_ref().unwrap().top[0];
+        let reads = seen.files.as_ref().unwrap().top.iter().map(|file| file.read_requests).sum::<u64>();
+        let kinds = seen.kinds.iter().map(|kind| kind.bytes_read).sum::<u64>();
+        (apps.bytes_read, kinds, reads, seen.request_sizes.as_ref().unwrap().max, seen.references)
+    };
+    let auto = seen(Maps::Auto);
+    assert_eq!(figures(&auto), (4096, 4096, 1, 4096, 1));
+    let unseen = auto.unseen.unwrap();
+    assert_eq!((unseen.files, unseen.bytes, unseen.referenced_bytes, unseen.largest.as_str()), (1, 65536, 4096, "a"));
+    let whole = 4096 + 65536 + (1 << 20);
+    assert_eq!(figures(&seen(Maps::All)), (whole, whole, 3, 1 << 20, 1 + 16 + 256));
+}
+
 #[test]
 fn runs_are_found_file_by_file() {
     let interleaved = (0..10).flat_map(|step| [request(Op::Read, 0, step * 10, 10), request(Op::Read, 1, step * 5, 5)]);
