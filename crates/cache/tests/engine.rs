@@ -506,10 +506,10 @@ fn what_cannot_be_is_refused_in_words() {
         refused(settings("bypass(opt,output)", 1 << 20)),
         "bypass(opt,output) must know the future of all requests: it can be simulated, but not run; choose another policy"
     );
-    assert!(refused(settings("qos(lru,profile=alone)", 1 << 20)).contains("add profile=none"));
+    assert!(refused(settings("qos(lru,profile=alone)", 1 << 20)).contains("set profile=none"));
     let error = refused(settings("qos(lru,profile=\"/no/such.json\")", 1 << 20));
     assert!(error.starts_with("profile: /no/such.json: cannot read it"), "{error}");
-    assert!(refused(settings("equal(lru,prefetch=linux)", 1 << 20)).contains("leave prefetch=linux out"));
+    assert!(refused(settings("equal(lru,prefetch=linux)", 1 << 20)).contains("set prefetch=off"));
     assert_eq!(refused(settings("lru", 4095)), "4095B of memory do not hold one block of 4K: give more memory");
     let odd = Settings { block: 5000, ..settings("lru", 1 << 20) };
     assert_eq!(refused(odd), "a block of 5000B is not possible here: expected a power of two from 512B to 16M");

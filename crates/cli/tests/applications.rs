@@ -54,7 +54,7 @@ fn what_cannot_be_divided_is_refused_in_a_sentence() {
     let (trace, ids) = (folder.file("t.csv", trace()), folder.file("t.ids", "1\n2\n1\n"));
     let cases = [
         (&trace, "qos(lru,lux=70%)", "an application \"lux\", which the trace does not have: known are lu, scan"),
-        (&trace, "qos(lru,lu=170%)", "\"lu=170%\" is not allowed: expected the goal of an application"),
+        (&trace, "qos(lru,lu=170%)", "\"lu=170%\" is not allowed: expected the target of an application"),
         (&trace, "qos(lru,hit_time=10ms)", "expected a miss_time above the hit_time"),
         (&trace, "equal(opt,prefetch=off)", "equal cannot be put around opt"),
         (&trace, "shared(opt)", "shared must know the future, which reading ahead changes: give prefetch=off"),

@@ -1,24 +1,24 @@
-//! What a host of policies counts, the simulator and the live cache alike.
+//! The counters of a cache, the same in the simulator and in the live cache.
 
 use serde::Serialize;
 
-/// Counts of one cache, of one application or of one class (DESIGN section 6). A reference is one block of one request;
-/// a request misses if any of its references does.
+/// Counts of one cache, one application or one class. A reference is one access to one block by one request. A
+/// request misses if any of its references misses.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Counters {
     /// Blocks referenced, reads and writes.
     pub references: u64,
     /// References that found their block resident.
     pub hits: u64,
-    /// Of the references, those that read (mapped ranges included).
+    /// References that read, including mapped ranges.
     pub read_references: u64,
-    /// Of these, those that found their block resident.
+    /// Reading references that found their block resident.
     pub read_hits: u64,
     /// Requests that touch at least one block.
     pub requests: u64,
     /// Requests with at least one miss.
     pub request_misses: u64,
-    /// Requests that read (mapped ranges included).
+    /// Requests that read, including mapped ranges.
     pub read_requests: u64,
     /// Reading requests with at least one miss.
     pub read_request_misses: u64,
@@ -27,17 +27,17 @@ pub struct Counters {
 }
 
 impl Counters {
-    /// References that did not find their block.
+    /// Returns the references that did not find their block resident.
     pub fn misses(&self) -> u64 {
         self.references - self.hits
     }
 
-    /// Hits per reference; 0 without references.
+    /// Returns hits per reference; 0 without references.
     pub fn hit_ratio(&self) -> f64 {
         if self.references == 0 { 0.0 } else { self.hits as f64 / self.references as f64 }
     }
 
-    /// Hits per reading reference; 0 without any.
+    /// Returns hits per reading reference; 0 without such references.
     pub fn read_hit_ratio(&self) -> f64 {
         if self.read_references == 0 { 0.0 } else { self.read_hits as f64 / self.read_references as f64 }
     }

@@ -1,5 +1,4 @@
-//! What the readers of a user's text keep up on any text whatever: the one body of the fuzz targets in `fuzz/` and of
-//! the seeded tests.
+//! Checks of the parsers of user text, for any text. Shared by the fuzz targets in `fuzz/` and the seeded tests.
 
 use crate::classify::{Classifier, FileFacts, Rules};
 use crate::parts::random::Random;
@@ -7,15 +6,16 @@ use crate::policy::{Effects, Extra, Note, Object, PolicySpec, Reference, Setup, 
 use crate::request::{Kind, Request};
 use crate::spec::{SizeSpec, SpecError};
 
-/// Blocks of the caches that are built, and of the trace that they see.
+/// Capacities of the caches that are built. The trace has `SLOTS` blocks.
 const CAPACITIES: [u32; 3] = [1, 7, 40];
 const SLOTS: u32 = 64;
 
-/// Reads a list of policies, prints them, reads them back, and has those that can run serve a few references.
+/// Parses a list of policies, formats it, parses it again, and runs a few references through each policy that can
+/// run.
 ///
 /// # Panics
-/// If an error has no sentence or no place in the text, if what is printed reads otherwise, or if a policy that was
-/// built breaks.
+/// If an error has no message, or its position is outside of the text; if the formatted text parses differently; or
+/// if a policy that was built breaks.
 pub fn policies(text: &str) {
     match PolicySpec::parse_list(text) {
         Err(error) => check(text, &error),
@@ -31,11 +31,11 @@ pub fn policies(text: &str) {
     }
 }
 
-/// Reads a list of sizes, prints it, reads it back, and turns it into blocks.
+/// Parses a list of sizes, formats it, parses it again, and converts it into blocks.
 ///
 /// # Panics
-/// If an error has no sentence or no place in the text, if what is printed reads otherwise, or if a size is no possible
-/// one.
+/// If an error has no message, or its position is outside of the text; if the formatted text parses differently; or
+/// if a size is 0 blocks.
 pub fn sizes(text: &str) {
     let sizes = match SizeSpec::parse(text) {
         Err(error) => return check(text, &error),
@@ -51,10 +51,10 @@ pub fn sizes(text: &str) {
     }
 }
 
-/// Reads a file of classes and classifies a few requests.
+/// Parses a file of classes and classifies a few requests.
 ///
 /// # Panics
-/// If an error has no sentence or no place in the text, or if a class is none of those that there are.
+/// If an error has no message, or its position is outside of the text; or if a class does not exist.
 pub fn classes(text: &str) {
     let rules = match Rules::from_toml(text) {
         Err(error) => return check(text, &error),
@@ -71,7 +71,7 @@ pub fn classes(text: &str) {
     }
 }
 
-/// An error is a sentence, and its place, if it has one, can be shown.
+/// Checks that an error has a message, and that its position, if any, can be shown.
 fn check(text: &str, error: &SpecError) {
     assert!(!error.message.trim().is_empty());
     if let Some(place) = &error.at {
@@ -80,7 +80,7 @@ fn check(text: &str, error: &SpecError) {
     assert!(error.render(text).starts_with(&error.message));
 }
 
-/// Has a policy serve references, if it can run; it may refuse a size in a sentence.
+/// Runs references through a policy, if it can run. The policy may refuse a size with an error.
 fn run(spec: &PolicySpec) {
     if spec.is_offline() {
         return;
@@ -123,7 +123,7 @@ fn run(spec: &PolicySpec) {
     }
 }
 
-/// A host that does nothing.
+/// A host that ignores every effect.
 struct Unheard;
 
 impl Effects for Unheard {
@@ -143,7 +143,7 @@ impl Effects for Unheard {
     fn note(&mut self, _note: &Note) {}
 }
 
-/// Numbers, sizes and words at the ends of what texts can hold.
+/// Numbers, sizes and words at the limits of what texts can contain.
 const WORDS: [&str; 34] = [
     "0",
     "1",
@@ -181,7 +181,7 @@ const WORDS: [&str; 34] = [
     "é",
 ];
 
-/// The text with a few of its words replaced, and some signs changed, dropped or doubled.
+/// Replaces a few words of the text, and changes, deletes or doubles some characters.
 pub fn vary(random: &mut Random, text: &str) -> String {
     let mut signs: Vec<char> = text.chars().collect();
     for _ in 0..1 + random.below(4) {

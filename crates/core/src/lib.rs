@@ -1,11 +1,11 @@
-//! The cache decisions of hotset: what a request is, which policies exist, how they are named and configured.
+//! The cache decisions of hotset: requests, policies, and their names and parameters.
 //!
-//! No files, no clock, no threads: state in, decision out. The simulator and the live cache host the same code.
+//! This crate has no files, clock or threads. The simulator and the live cache are hosts of the same code.
 //!
 //! ```
 //! use hotset_core::policy::{Effects, Extra, Note, Outcome, PolicySpec, Reference, Setup, Slot};
 //!
-//! /// A host that keeps no data and remembers what left.
+//! A host without data that records the evicted slots.
 //! #[derive(Default)]
 //! struct Host(Vec<Slot>);
 //!

@@ -1,4 +1,4 @@
-//! One request of a trace, as every room of hotset sees it.
+//! One request of a trace, in the form that all crates use.
 
 use bytemuck::{Pod, Zeroable};
 
@@ -10,21 +10,21 @@ pub enum Op {
     Read = 0,
     /// `W`: bytes `offset..offset + length` are written.
     Write = 1,
-    /// `M`: the file range is mapped; counted as a read of the range and marked so.
+    /// `M`: the file range is mapped; counted as a read of the range and marked as a mapping.
     Map = 2,
     /// `O`: the file is opened.
     Open = 3,
     /// `X`: the file is executed.
     Exec = 4,
-    /// `S`: the file's inode is looked at (`stat`, `access`, `readlink`).
+    /// `S`: the file's inode is read (`stat`, `access`, `readlink`).
     Stat = 5,
     /// `D`: directory entries are read (`getdents`); `length` is the bytes returned.
     List = 6,
-    /// `U`: the file is unlinked; its blocks are dead once nobody holds it open.
+    /// `U`: the file is unlinked; its blocks are dead once it is not open any more.
     Unlink = 7,
     /// `N`: the file is renamed; its identity and its blocks stay.
     Rename = 8,
-    /// `T`: the file is cut or extended to `offset` bytes; blocks behind it are dead.
+    /// `T`: the file is truncated or extended to `offset` bytes; blocks behind it are dead.
     Truncate = 9,
     /// `F`: the file is flushed (`fsync`, `fdatasync`, `sync_file_range`).
     Sync = 10,
@@ -48,25 +48,25 @@ impl Op {
 
     const LETTERS: &'static [u8; 11] = b"RWMOXSDUNTF";
 
-    /// The operation's letter.
+    /// Returns the operation's letter.
     pub fn letter(self) -> char {
         Self::LETTERS[self as usize] as char
     }
 
-    /// The operation with this letter, in either case.
+    /// Returns the operation with this letter, in upper or lower case.
     pub fn from_letter(letter: u8) -> Option<Op> {
         let upper = letter.to_ascii_uppercase();
         Self::LETTERS.iter().position(|&known| known == upper).map(|index| Self::ALL[index])
     }
 
-    /// The operation's name in tables and filters.
+    /// Returns the operation's name in tables and filters.
     pub fn name(self) -> &'static str {
         const NAMES: [&str; 11] =
             ["read", "write", "map", "open", "exec", "stat", "list", "unlink", "rename", "truncate", "sync"];
         NAMES[self as usize]
     }
 
-    /// The operation with this number, the one that `Request::op` stores.
+    /// Returns the operation with this number, as stored in `Request::op`.
     pub fn from_number(number: u8) -> Option<Op> {
         Self::ALL.get(number as usize).copied()
     }
@@ -81,7 +81,7 @@ impl Op {
 #[repr(u8)]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Kind {
-    /// Nothing is known about the object.
+    /// The kind of the object is unknown.
     #[default]
     Unknown = 0,
     /// The inode of a file: what `stat` and `open` read.
@@ -92,7 +92,7 @@ pub enum Kind {
     Datafile = 3,
     /// The data of a program or library, executed or mapped executable.
     Executable = 4,
-    /// Devices, pipes and what else has no blocks worth caching.
+    /// Devices, pipes and other objects without blocks worth caching.
     Other = 5,
 }
 
@@ -101,42 +101,44 @@ impl Kind {
     pub const ALL: [Kind; 6] =
         [Kind::Unknown, Kind::Inode, Kind::Directory, Kind::Datafile, Kind::Executable, Kind::Other];
 
-    /// The kind's name in traces and tables.
+    /// Returns the kind's name in traces and tables.
     pub fn name(self) -> &'static str {
         ["unknown", "inode", "directory", "datafile", "executable", "other"][self as usize]
     }
 
-    /// The kind with this name.
+    /// Returns the kind with this name.
     pub fn from_name(name: &str) -> Option<Kind> {
         Self::ALL.into_iter().find(|kind| kind.name() == name)
     }
 
-    /// The kind with this number.
+    /// Returns the kind with this number.
     pub fn from_number(number: u8) -> Option<Kind> {
         Self::ALL.get(number as usize).copied()
     }
 }
 
-/// The call failed: nothing was transferred.
+/// The call failed and transferred nothing.
 pub const FLAG_FAILED: u16 = 1;
 /// The range was mapped executable (`PROT_EXEC`).
 pub const FLAG_EXECUTABLE: u16 = 2;
-/// The request goes on from the one before it, which was too long for one record.
+/// The request continues the previous one, which was too long for one record.
 pub const FLAG_CONTINUED: u16 = 4;
-/// The request goes through the cache and counts nowhere: it warms the cache up, or is not what a user wants to know
-/// of. A choice of requests sets it while a trace is read; no trace holds it.
+/// The request goes through the cache but is not counted: it warms the cache, or the user excluded it. A filter sets
+/// this flag while a trace is read; traces never contain it.
 pub const FLAG_UNCOUNTED: u16 = 8;
-/// The request is no mapping of a range but a program's first touch of a page of a mapped file, told by a fault.
+/// The request is not a mapping of a range, but a program's first touch of a page of a mapped file, reported by a
+/// page fault.
 pub const FLAG_TOUCHED: u16 = 16;
-/// The recorded machine's own page cache had all of it; with [`FLAG_AROUND`], had the touched page.
+/// The recorded machine's page cache had all of the range. With [`FLAG_AROUND`]: it had the touched page.
 pub const FLAG_CACHED: u16 = 32;
-/// The recorded machine's own page cache had nothing of it, or not all: storage was read. Without either flag it is not
-/// known.
+/// The recorded machine's page cache did not have all of the range, so that storage was read. If neither this flag
+/// nor [`FLAG_CACHED`] is set, it is unknown.
 pub const FLAG_FETCHED: u16 = 64;
-/// Pages around a touched one, which the kernel has mapped along if its page cache had them: whether the program looks
-/// at them is never heard of. With [`FLAG_TOUCHED`] the touched one is among them, and which it is was not told.
+/// The pages around a touched page that the kernel mapped with it, if they were in its page cache. It is unknown
+/// whether the program reads them. With [`FLAG_TOUCHED`], the touched page is one of them, but not identified.
 pub const FLAG_AROUND: u16 = 128;
-/// An unlink that no program made: the object's time to live has ended. Set while a trace is read; no trace holds it.
+/// An unlink because the object's time to live has ended, not by a program. Set while a trace is read; traces never
+/// contain it.
 pub const FLAG_EXPIRED: u16 = 256;
 
 /// One request: 32 bytes, plain data, copied freely.
@@ -152,9 +154,9 @@ pub struct Request {
     pub offset: u64,
     /// Bytes touched, or the object's size (0 = unknown).
     pub length: u32,
-    /// Index into the trace's file table; 0 when the trace knows no files.
+    /// Index into the trace's file table; 0 if the trace has no files.
     pub file: u32,
-    /// Index into the trace's application table; 0 when the trace knows none.
+    /// Index into the trace's application table; 0 if the trace has none.
     pub app: u32,
     /// Number of an [`Op`].
     pub op: u8,
@@ -177,13 +179,12 @@ impl Request {
         Kind::ALL[self.kind as usize]
     }
 
-    /// True unless the request is to go through the cache without being counted.
+    /// False if the request goes through the cache without being counted.
     pub fn is_counted(&self) -> bool {
         self.flags & FLAG_UNCOUNTED == 0
     }
 
-    /// True if the recorded machine's own page cache had all of it, false if storage was read; `None` if that is not
-    /// known.
+    /// True if the recorded machine's page cache had all of the range, false if storage was read; `None` if unknown.
     pub fn was_cached(&self) -> Option<bool> {
         match self.flags & (FLAG_CACHED | FLAG_FETCHED) {
             FLAG_CACHED => Some(true),

@@ -1,6 +1,6 @@
-//! Numbers as people read them.
+//! Numbers in a readable form.
 
-/// A number with its thousands apart: `1,234,567`.
+/// Formats a number with separators between thousands: `1,234,567`.
 pub fn grouped(number: u64) -> String {
     let digits = number.to_string();
     let mut text = String::new();

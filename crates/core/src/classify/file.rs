@@ -93,7 +93,7 @@ fn rule(written: Written) -> Result<Rule, SpecError> {
 fn known_kind(name: &str) -> Result<Kind, SpecError> {
     Kind::from_name(name).ok_or_else(|| {
         let known = Kind::ALL.map(Kind::name).join(", ");
-        SpecError::new(format!("{name:?} is no kind of object: expected one of {known}"))
+        SpecError::new(format!("{name:?} is not a kind of object: expected one of {known}"))
     })
 }
 
@@ -102,7 +102,7 @@ fn bytes(size: Size) -> Result<u64, SpecError> {
         Size::Bytes(bytes) => Ok(bytes),
         Size::Text(text) => match Value::parse(&text)? {
             Value::Size(bytes) => Ok(bytes),
-            _ => Err(SpecError::new(format!("{text:?} is no size: expected bytes such as 512K"))),
+            _ => Err(SpecError::new(format!("{text:?} is not a size: expected bytes such as 512K"))),
         },
     }
 }
@@ -126,9 +126,9 @@ mod tests {
             ("[[class]]\nname = \"a b\"\n", "\"a b\" cannot name a class"),
             (
                 "[[class]]\nname = \"a\"\nkinds = [\"x\"]\n",
-                "\"x\" is no kind of object: expected one of unknown, inode",
+                "\"x\" is not a kind of object: expected one of unknown, inode",
             ),
-            ("[[class]]\nname = \"a\"\nmin_size = \"5%\"\n", "\"5%\" is no size"),
+            ("[[class]]\nname = \"a\"\nmin_size = \"5%\"\n", "\"5%\" is not a size"),
             ("[[class]]\nname = \"a\"\nfiles = [\"[\"]\n", "the pattern \"[\" cannot be read"),
             ("[[class]]\nname = \"a\"\nsize = 1\n", "unknown field `size`"),
             ("[[class]]\nfiles = []\n", "missing field `name`"),

@@ -1,5 +1,5 @@
-//! A policy and its host where requests are served as they come, whatever lies in the cache: frames of blocks, objects
-//! of the program that embeds it, or what the kernel keeps. No I/O, no lock.
+//! A policy with its host, where requests are served as they arrive. The cached items may be frames of blocks,
+//! objects of an embedding program, or pages of the kernel. No I/O, no lock.
 
 pub mod room;
 mod slots;
@@ -11,65 +11,65 @@ use crate::view::View;
 
 pub use slots::Slots;
 
-/// Why a policy cannot run on requests as they come.
+/// Why a policy cannot run on requests as they arrive.
 #[derive(Debug, thiserror::Error)]
 pub enum Refusal {
-    /// It cannot be built with these arguments at this size.
+    /// It cannot be built with these arguments and this size.
     #[error("{0}")]
     Spec(#[from] SpecError),
-    /// It, or a policy in it, must know the future.
+    /// It, or a policy in it, requires the future.
     #[error("{policy} must know the future of all requests: it can be simulated, but not run; choose another policy")]
     Offline {
         /// The spec.
         policy: String,
     },
-    /// It wants the applications to be measured before the cache is built.
+    /// It requires measurements of the applications before the cache is built.
     #[error(
-        "{policy} wants each application to be measured alone beforehand, which cannot be done here: add profile=none, with which it learns as it runs, or profile=FILE with what `hotset curve --json` has measured"
+        "{policy} requires measurements of each application alone, which a live cache cannot make; set profile=none to learn while running, or profile=FILE with the output of `hotset curve --json`"
     )]
     Profiling {
         /// The spec.
         policy: String,
     },
-    /// It follows the load of the storage, which its host does not measure.
+    /// It follows the load of the storage, which the host does not measure.
     #[error(
-        "{policy} with quantum=auto follows the load of the storage, which is measured in simulations alone; give a quantum such as quantum=2000 or quantum=1s"
+        "{policy}: quantum=auto follows the load of the storage, which only simulations measure; set a fixed quantum such as quantum=2000 or quantum=1s"
     )]
     Load {
         /// The spec.
         policy: String,
     },
-    /// It wants sequential readers to be read ahead of, as a simulation does it.
-    #[error("{policy} wants to be read ahead for, but a live cache reads ahead by itself: leave prefetch=linux out")]
+    /// It requires simulated read-ahead for sequential readers.
+    #[error("{policy}: simulated read-ahead is not available in a live cache; set prefetch=off")]
     ReadsAhead {
         /// The spec.
         policy: String,
     },
 }
 
-/// What lies in a cache, by slot.
+/// The owner of the data of resident blocks.
 pub trait Payload {
-    /// What is in `slot` stays: it has whatever it needs for that from here on.
+    /// Keeps the data of `slot`: allocates what it needs for that.
     fn admit(&mut self, slot: Slot);
-    /// Its data leaves; the policy may still know the slot.
+    /// Drops the data of `slot`. The policy may still track the slot.
     fn release(&mut self, slot: Slot);
-    /// The policy knows nothing of the slot any more, which may stand for something else.
+    /// Ends the identity of `slot`, which may be reused for another block.
     fn forget(&mut self, slot: Slot);
-    /// The policy tells something of itself.
+    /// Takes a note of the policy.
     fn note(&mut self, _note: &Note) {}
 }
 
-/// What a policy's effects reach.
+/// The receiver of a policy's effects.
 pub struct Host<P> {
-    /// What lies in the cache.
+    /// The owner of the data of resident blocks.
     pub payload: P,
-    /// How often data has left.
+    /// Number of evictions.
     pub evictions: u64,
-    /// What the policy wants to have though nobody asked for it.
+    /// Slots that the policy has prefetched, not yet admitted.
     wanted: Vec<Slot>,
-    /// What of it is resident, but was not read yet.
+    /// Prefetched slots that are resident but not yet read.
     pub missing: Vec<Slot>,
-    /// How much of it there was.
+    /// Number of prefetches.
     pub extra_reads: u64,
 }
 
@@ -102,27 +102,28 @@ impl<P: Payload> Effects for Host<P> {
     }
 }
 
-/// What a policy is built from.
+/// The inputs of a policy.
 #[derive(Clone, Copy, Debug)]
 pub struct Build<'a> {
-    /// The policy,
+    /// The policy.
     pub spec: &'a PolicySpec,
-    /// and its arguments.
+    /// Its arguments.
     pub args: &'a Args,
-    /// Blocks that may be resident.
+    /// Maximum number of resident blocks.
     pub capacity: u32,
-    /// It was [`begun_with`](room::begun_with) so many bytes; nobody knows how many blocks these hold.
+    /// True if `capacity` came from [`begun_with`](room::begun_with) of a size in bytes. The
+    /// number of blocks that fit is then unknown.
     pub in_bytes: bool,
     /// Seed of its random numbers.
     pub seed: u64,
-    /// The applications that are known so far.
+    /// The applications known so far.
     pub apps: &'a [App],
-    /// References tell what storage takes for blocks, where the policy [wants to know](crate::policy::Needs::cost).
+    /// True if references have storage costs, if the policy [needs](crate::policy::Needs::cost) them.
     pub costs: bool,
 }
 
 impl Build<'_> {
-    /// How the policy wants requests to be shown to it. What cannot run on requests as they come is refused.
+    /// Returns the view that the policy requires. Fails for a policy that cannot run on requests as they arrive.
     pub fn view(&self) -> Result<View, Refusal> {
         let (policy, asks) = (|| self.spec.to_string(), self.spec.entry().asks);
         if self.spec.is_offline() {
@@ -140,7 +141,7 @@ impl Build<'_> {
         Ok(asks.view(self.args, self.capacity)?)
     }
 
-    /// The policy and the slots that it has room for.
+    /// Builds the policy. Also returns the number of slots that it has memory for.
     fn policy(&self) -> Result<(Box<dyn DynPolicy>, u32), Refusal> {
         let Build { spec, args, capacity, in_bytes, seed, apps, costs } = *self;
         let known = spec.identities(capacity, args);
@@ -154,18 +155,18 @@ impl Build<'_> {
 
 /// A policy with its host.
 pub struct Hosted<P> {
-    /// The policy,
+    /// The policy.
     pub policy: Box<dyn DynPolicy>,
-    /// and what its effects reach.
+    /// The receiver of its effects.
     pub host: Host<P>,
-    /// Slots that the policy has room for.
+    /// Number of slots that the policy has memory for.
     slots: u32,
     /// Number of the next reference.
     time: u64,
 }
 
 impl<P: Payload> Hosted<P> {
-    /// An empty cache. What lies in it may depend on the policy.
+    /// Builds an empty cache. `payload` gets the policy, because its owner of data may depend on it.
     pub fn new<E: From<Refusal>>(
         build: &Build,
         payload: impl FnOnce(&dyn DynPolicy) -> Result<P, E>,
@@ -176,20 +177,20 @@ impl<P: Payload> Hosted<P> {
         Ok(Hosted { policy, host, slots, time: 0 })
     }
 
-    /// The number of the next reference.
+    /// Returns the number of the next reference, and advances it.
     pub fn tick(&mut self) -> u64 {
         self.time += 1;
         self.time - 1
     }
 
-    /// References what is in `slot`; true with the outcome if it is kept.
+    /// References the item in `slot`. Returns the outcome, and true if the item is resident now.
     pub fn access(&mut self, slot: Slot, reference: Reference) -> (Outcome, bool) {
         if slot >= self.slots {
             self.slots = slot.saturating_add(slot / 2).saturating_add(64);
             self.policy.grow(self.slots);
         }
         let outcome = self.policy.access(slot, reference, &mut self.host);
-        // It may also leave by the very reference that hits it.
+        // The policy may evict a block at the reference that hits it.
         let kept = outcome != Outcome::Bypassed && self.policy.contains(slot);
         if kept {
             self.host.payload.admit(slot);
@@ -198,26 +199,26 @@ impl<P: Payload> Hosted<P> {
         (outcome, kept)
     }
 
-    /// Computes here what the policy has handed out, for hosts where nobody waits for that.
+    /// Does the pending computation of the policy here, for hosts without a thread for it.
     pub fn do_work(&mut self) {
         if let Some(work) = self.policy.take_work() {
             self.policy.finish_work(work());
         }
     }
 
-    /// What is in `slot` is worth nothing any more. Something else may come in for it.
+    /// Invalidates the item in `slot`. The policy may prefetch another item in its place.
     pub fn remove(&mut self, slot: Slot) {
         self.policy.remove(slot, &mut self.host);
         self.admit_wanted();
     }
 
-    /// Changes how much may be resident. What no longer fits leaves in the policy's own order.
+    /// Changes the capacity. Items that no longer fit leave in the policy's own order.
     pub fn resize(&mut self, capacity: u32) {
         self.policy.resize(capacity, &mut self.host);
     }
 
-    /// Gives the policy the arguments of `build` in place of `before`; the capacity stays. True if the policy has taken
-    /// them and keeps its state. False, and nothing has changed, if only a new cache can have them.
+    /// Replaces the policy's arguments `before` by those of `build`, with the same capacity. Returns true if the
+    /// policy has taken them and keeps its state, and false without a change if only a new cache can have them.
     pub fn reconfigure(&mut self, before: &Args, build: &Build) -> bool {
         let Build { spec, args, capacity, in_bytes, seed, apps, costs } = *build;
         let asks = spec.entry().asks;
@@ -230,7 +231,7 @@ impl<P: Payload> Hosted<P> {
         is_taken
     }
 
-    /// Admits what the policy has fetched though nobody asked for it.
+    /// Admits the slots that the policy has prefetched.
     pub fn admit_wanted(&mut self) {
         while let Some(wanted) = self.host.wanted.pop() {
             self.host.extra_reads += 1;

@@ -1,72 +1,73 @@
-//! Room that is measured in bytes, for any policy.
+//! A capacity in bytes, for any policy.
 //!
-//! Idea: a policy that [`weighs`](crate::policy::Policy::weighs) what it keeps is told the bytes, so that shares of its
-//! capacity follow them, and makes room itself. Any other counts slots, and keeps as many as it is told: so before
-//! something larger than what is free comes in, it is told of one less until that fits, and lets go whom it values
-//! least; and it is told of one more where there is room for that. Then shares of its capacity follow the number that
-//! is resident.
+//! Idea: a policy that [`weighs`](crate::policy::Policy::weighs) blocks gets their bytes as weights, so that shares
+//! of its capacity are shares of bytes, and it makes space itself. Any other policy counts entries, and its host sets
+//! an entry limit. To make space, the limit is lowered one at a time, evicting in policy order, until the new item
+//! fits. The limit is raised by one if the item fits beside all others. Shares of the capacity then follow the number
+//! of resident entries.
 //!
-//! Cost: a miss that needs room resizes a policy that does not weigh once for each that leaves, and once for itself.
+//! Cost: for a policy that does not weigh, a miss that needs space causes one resize for each eviction and one for
+//! the new item.
 
-/// What is kept by weight.
+/// Resident items with sizes in bytes.
 pub trait Weighed {
-    /// Bytes of all that is resident.
+    /// Returns the bytes of all resident items.
     fn weight(&self) -> u64;
-    /// How much is resident.
+    /// Returns the number of resident items.
     fn resident(&self) -> u32;
-    /// The policy may keep so many from here on; what it lets go leaves.
+    /// Sets the policy's entry limit. Items above the limit are evicted.
     fn resize(&mut self, entries: u32);
-    /// Lets something go, whatever it is; false if nothing is resident.
+    /// Removes any one item. Returns false if nothing is resident.
     fn drop_any(&mut self) -> bool;
 }
 
-/// So many entries a policy is told that it may keep before anything was weighed.
+/// The entry limit before any item has been weighed.
 const FEW: u32 = 64;
-/// The greatest capacity that a policy which weighs is told of.
+/// The greatest capacity in units for a policy that weighs.
 const MOST: u64 = (1 << 31) - 1;
 
-/// How many bytes may be resident, and what the policy was told.
+/// The maximum bytes of all resident items, and the capacity as the policy counts it.
 #[derive(Clone, Copy, Debug)]
 pub struct Room {
-    /// Bytes of all together.
+    /// Maximum bytes of all items together.
     pub capacity: u64,
     told: Told,
 }
 
-/// What the capacity of a policy counts.
+/// The unit of a policy's capacity.
 #[derive(Clone, Copy, Debug)]
 enum Told {
-    /// So many entries. It can be told of no fewer than `least`.
+    /// Entries. `least` is the smallest entry limit that the policy accepts.
     Entries { entries: u32, least: u32 },
-    /// Units of so many bytes.
+    /// Units of this many bytes.
     Units(u64),
 }
 
-/// The capacity with which a policy of so many bytes is built; `weighs` as its `Policy::weighs` says.
+/// Returns the capacity with which a policy for this many bytes is built. `weighs` is its `Policy::weighs`.
 pub fn begun_with(capacity: u64, weighs: bool) -> u32 {
     if weighs { (capacity / unit(capacity)) as u32 } else { FEW }
 }
 
-/// The bytes that a policy which weighs is told as one.
+/// Returns the bytes of one unit for a policy that weighs.
 fn unit(capacity: u64) -> u64 {
     capacity.div_ceil(MOST).max(1)
 }
 
 impl Room {
-    /// Room of so many bytes, under a policy that was built with [`begun_with`] and `can_keep` other numbers of
-    /// entries.
+    /// A capacity in bytes, for a policy that was built with [`begun_with`]. `can_keep` tells whether the policy
+    /// accepts an entry limit.
     pub fn new(capacity: u64, weighs: bool, can_keep: impl Fn(u32) -> bool) -> Room {
         let told = if weighs {
             Told::Units(unit(capacity))
         } else {
-            // A policy that takes so many takes fewer, too, but perhaps not one.
+            // A policy that accepts this many accepts fewer, but perhaps not 1.
             let least = (1..FEW).find(|&fewer| can_keep(fewer)).unwrap_or(FEW);
             Told::Entries { entries: FEW, least }
         };
         Room { capacity, told }
     }
 
-    /// What the policy is told that so many bytes weigh.
+    /// Returns the policy's weight for this many bytes.
     pub fn weight(&self, bytes: u64) -> u32 {
         match self.told {
             Told::Entries { .. } => 1,
@@ -74,7 +75,7 @@ impl Room {
         }
     }
 
-    /// The most bytes that the policy can be told of.
+    /// Returns the greatest capacity in bytes that the policy can have.
     pub fn most(&self) -> u64 {
         match self.told {
             Told::Entries { .. } => u64::MAX,
@@ -82,7 +83,7 @@ impl Room {
         }
     }
 
-    /// True if so many bytes fit where nothing else is.
+    /// True if this many bytes fit into an empty cache.
     pub fn admits(&self, bytes: u64) -> bool {
         match self.told {
             Told::Entries { .. } => bytes <= self.capacity,
@@ -90,19 +91,19 @@ impl Room {
         }
     }
 
-    /// Makes room for so many bytes, which it admits and which are to come in.
+    /// Makes space for an item of this many bytes, which must fit into an empty cache.
     pub fn make(&mut self, bytes: u64, kept: &mut impl Weighed) {
         let Told::Entries { entries, least } = self.told else { return };
         let is_full = self.shrink(bytes, kept);
         let resident = kept.resident();
         if is_full || resident == entries {
-            // Where all has fit so far more will; the next ones need not be told one by one.
+            // If everything has fitted so far, more items will fit: raise the limit by several at once.
             let spare = if is_full { 0 } else { resident / 64 };
             self.tell((resident + 1 + spare).max(least), kept);
         }
     }
 
-    /// Has a policy that does not weigh let go until so many bytes more fit; true if anything has left.
+    /// Makes a policy that does not weigh evict until this many more bytes fit. Returns true if any item has left.
     pub fn shrink(&mut self, bytes: u64, kept: &mut impl Weighed) -> bool {
         let Told::Entries { least, .. } = self.told else { return false };
         let mut has_left = false;
@@ -110,7 +111,7 @@ impl Room {
             has_left = true;
             match kept.resident().saturating_sub(1) {
                 fewer if fewer >= least => self.tell(fewer, kept),
-                // So few that the policy cannot be told of fewer.
+                // The policy does not accept a smaller limit.
                 _ if kept.drop_any() => {}
                 _ => break,
             }
@@ -118,8 +119,8 @@ impl Room {
         has_left
     }
 
-    /// Changes how many bytes may be resident, and lets go what no longer fits. False, and nothing is changed, if that
-    /// is more than the units of a policy that weighs can tell.
+    /// Changes the maximum bytes, and evicts items that no longer fit. Returns false without a change if the units of
+    /// a policy that weighs cannot express the capacity.
     pub fn resize(&mut self, capacity: u64, kept: &mut impl Weighed) -> bool {
         if let Told::Units(unit) = self.told {
             let units = capacity / unit;

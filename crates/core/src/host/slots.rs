@@ -1,7 +1,8 @@
-//! Which slot stands for which block.
+//! The slot of each block.
 //!
-//! A slot is used again once the policy has forgotten it, so the table is as large as what the policy knows, ghosts
-//! included. The slots of a file are linked, so that a file that is cut or changed is found again without a search.
+//! A slot is reused after the policy has forgotten it. The table therefore has the size of what the policy tracks,
+//! including ghosts. The slots of a file are linked, so that the blocks of a truncated or changed file are found
+//! without a search.
 
 use std::hash::Hasher;
 
@@ -17,23 +18,23 @@ const NONE: Slot = Slot::MAX;
 /// A slot's block.
 #[derive(Clone, Debug)]
 struct Entry<T> {
-    /// The block's address, which no other block has.
+    /// The block's address, which is unique.
     address: u64,
-    /// Its file; `None` for what belongs to none.
+    /// Its file; `None` if it belongs to no file.
     file: Option<u32>,
     value: T,
-    /// Slots of the same file.
+    /// The neighbours in the list of the file's slots.
     previous: Slot,
     next: Slot,
 }
 
-/// Slots by addresses of blocks, and what the host keeps of each: 24 bytes, a word of the table, and the value.
+/// The slots by block address, with a value of the host for each: 24 bytes, a word of the table, and the value.
 #[derive(Clone, Debug)]
 pub struct Slots<T> {
     table: HashTable<Slot>,
     entries: Vec<Entry<T>>,
     free: Vec<Slot>,
-    /// By file, its first slot.
+    /// The first slot of each file.
     heads: Vec<Slot>,
 }
 
@@ -50,12 +51,12 @@ fn hash(address: u64) -> u64 {
 }
 
 impl<T> Slots<T> {
-    /// The slot of the block with this address, if it has one.
+    /// Returns the slot of the block with this address, if it has one.
     pub fn find(&self, address: u64) -> Option<Slot> {
         self.table.find(hash(address), |&slot| self.entries[slot as usize].address == address).copied()
     }
 
-    /// The slot of the block of `file` with this address; one that is not known gets a free one, and `value`.
+    /// Returns the slot of the block of `file` with this address. A new block gets a free slot and `value`.
     pub fn slot(&mut self, address: u64, file: Option<u32>, value: impl FnOnce() -> T) -> Slot {
         let entries = &self.entries;
         let same = |&slot: &Slot| entries[slot as usize].address == address;
@@ -77,7 +78,7 @@ impl<T> Slots<T> {
         slot
     }
 
-    /// The slot may be given to another block.
+    /// Frees the slot for another block.
     pub fn forget(&mut self, slot: Slot) {
         let address = self.entries[slot as usize].address;
         if let Ok(place) = self.table.find_entry(hash(address), |&other| other == slot) {
@@ -87,34 +88,34 @@ impl<T> Slots<T> {
         }
     }
 
-    /// The address of the block that `slot` stands for.
+    /// Returns the address of the block in `slot`.
     pub fn address(&self, slot: Slot) -> u64 {
         self.entries[slot as usize].address
     }
 
-    /// What is kept of `slot`.
+    /// Returns the host's value for `slot`.
     pub fn value(&self, slot: Slot) -> &T {
         &self.entries[slot as usize].value
     }
 
-    /// The same, to be changed.
+    /// Returns the host's value for `slot`, mutably.
     pub fn value_mut(&mut self, slot: Slot) -> &mut T {
         &mut self.entries[slot as usize].value
     }
 
-    /// True if a slot stands for a block of the file.
+    /// True if a block of the file has a slot.
     pub fn has(&self, file: u32) -> bool {
         self.heads.get(file as usize).is_some_and(|&head| head != NONE)
     }
 
-    /// The slots of a file.
+    /// Returns the slots of a file.
     pub fn of_file(&self, file: u32) -> Vec<Slot> {
         let head = self.heads.get(file as usize).copied().unwrap_or(NONE);
         let known = |slot: Slot| (slot != NONE).then_some(slot);
         std::iter::successors(known(head), |&slot| known(self.entries[slot as usize].next)).collect()
     }
 
-    /// Every slot that stands for a block.
+    /// Returns every slot that is in use.
     pub fn slots(&self) -> impl Iterator<Item = Slot> + '_ {
         self.table.iter().copied()
     }
@@ -153,7 +154,7 @@ mod tests {
 
     use super::*;
 
-    /// Held against a map, with slots that come and go.
+    /// Compares the table with a map while slots are added and freed.
     #[test]
     fn slots_are_found_used_again_and_listed_by_file() {
         let mut index = Slots::default();

@@ -9,39 +9,39 @@ use super::{Argument, Param, ParamKind, Part, PolicySpec};
 use crate::classify::{Rules, builtin};
 use crate::spec::{Arg, SpecError, Value, quote};
 
-/// How often something is done.
+/// How often an action repeats.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Interval {
-    /// Once in so many nanoseconds.
+    /// Once in this many nanoseconds.
     Time(u64),
-    /// Once in so many references.
+    /// Once in this many references.
     References(u64),
 }
 
-/// How long a quantum of several applications is.
+/// The length of a quantum that several applications share.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Quantum {
-    /// So many references of all applications together.
+    /// This many references of all applications together.
     References(u64),
-    /// So many references for each live application.
+    /// This many references for each live application.
     ReferencesPerApp(u64),
-    /// So many nanoseconds.
+    /// This many nanoseconds.
     Time(u64),
-    /// The policy's own choice.
+    /// The policy chooses the length.
     Auto,
 }
 
-/// How long a run is that is known from its beginning to its end.
+/// The length of a run that is known completely.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Run {
-    /// Nanoseconds from the first request to the last; `None` if requests have no times.
+    /// Nanoseconds from the first to the last request; `None` if requests have no times.
     pub nanoseconds: Option<u64>,
-    /// References.
+    /// Number of references.
     pub references: u64,
 }
 
 impl Run {
-    /// So many percent of it.
+    /// Returns this percentage of the run.
     fn share(self, percent: f64) -> Interval {
         let part = |whole: u64| ((whole as f64 * percent / 100.0).round() as u64).max(1);
         match self.nanoseconds {
@@ -51,19 +51,19 @@ impl Run {
     }
 }
 
-/// Arguments bound to a policy's parameters, defaults filled in.
+/// Arguments bound to the parameters of a policy, with defaults filled in.
 #[derive(Clone)]
 pub struct Args {
     params: &'static [Param],
     values: Vec<Argument>,
-    /// By parameter: its argument was given, also if it equals the default.
+    /// By parameter: true if the argument was given, even if it equals the default.
     given: Vec<bool>,
     block_bytes: Option<u64>,
     rules: Option<Rules>,
     run: Option<Run>,
 }
 
-/// As in a spec: `(kin=25%, kout=50%)`.
+/// Prints as in a spec: `(kin=25%, kout=50%)`.
 impl fmt::Debug for Args {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let values = self.params.iter().zip(&self.values).map(|(param, value)| format!("{}={value}", param.key));
@@ -72,35 +72,35 @@ impl fmt::Debug for Args {
 }
 
 impl Args {
-    /// The defaults of `params`, whose policies are those of `catalog`. `block_bytes` turns sizes into blocks; `None`
-    /// when blocks have no size in bytes.
+    /// Returns the defaults of `params`. Policies among them come from `catalog`. `block_bytes` converts sizes into
+    /// blocks; `None` if blocks have no size in bytes.
     pub fn defaults(params: &'static [Param], catalog: &'static Catalog, block_bytes: Option<u64>) -> Args {
         let read = |param: &Param| param.default_argument(catalog).expect("the registry test parses every default");
         let values = params.iter().map(read).collect();
         Args { params, values, given: vec![false; params.len()], block_bytes, rules: None, run: None }
     }
 
-    /// The same arguments for a run of known length.
+    /// Returns these arguments for a run of known length.
     pub fn over(self, run: Option<Run>) -> Args {
         Args { run, ..self }
     }
 
-    /// The length of the run, where it is known.
+    /// Returns the length of the run, if known.
     pub fn run(&self) -> Option<Run> {
         self.run
     }
 
-    /// The same arguments, where class names are first looked for among the user's `rules`.
+    /// Returns these arguments with the user's `rules`, which are searched for class names before the built-in rules.
     pub fn with_rules(self, rules: Option<Rules>) -> Args {
         Args { rules, ..self }
     }
 
-    /// The user's rules for classes, if there are any.
+    /// Returns the user's rules for classes, if any.
     pub fn rules(&self) -> Option<&Rules> {
         self.rules.as_ref()
     }
 
-    /// The rules that know this class: the user's, or the built-in ones.
+    /// Returns the rules that define this class: the user's, or built-in ones.
     pub fn rules_knowing(&self, class: &str) -> Result<Rules, SpecError> {
         let own = self.rules.iter().find(|rules| rules.class(class).is_some()).cloned();
         own.or_else(|| builtin::knowing(class)).ok_or_else(|| {
@@ -112,7 +112,7 @@ impl Args {
         })
     }
 
-    /// Sets one argument. An unknown key is an error that lists the known ones.
+    /// Sets one argument. Fails for an unknown key with a list of the known keys.
     pub fn set(&mut self, key: &str, value: Value) -> Result<(), SpecError> {
         let index = find_param(self.params, key)?;
         self.params[index].check(&value)?;
@@ -120,8 +120,8 @@ impl Args {
         Ok(())
     }
 
-    /// Takes over one argument of `other`, arguments for the same parameters; what is said of an application is added
-    /// to what is said of others.
+    /// Takes one argument from `other`, which must be for the same parameters. Arguments for single applications are
+    /// added to the existing ones.
     pub fn take(&mut self, key: &str, mut other: Args) {
         let index = self.params.iter().position(|param| param.key == key).or_else(|| by_app(self.params));
         let index = index.expect("a key of these parameters");
@@ -132,54 +132,56 @@ impl Args {
         }
     }
 
-    /// Sets the argument of a parameter that has checked it.
+    /// Sets the argument of a parameter that has already checked it.
     pub(crate) fn put(&mut self, index: usize, value: Argument) {
         self.values[index] = value;
         self.given[index] = true;
     }
 
-    /// The keys of the parameters whose arguments differ from those of `before`, which are for the same parameters.
+    /// Returns the keys of the parameters whose arguments differ from `before`, which must be for the same
+    /// parameters.
     pub fn changed_from<'a>(&'a self, before: &'a Args) -> impl Iterator<Item = &'static str> + 'a {
         let pairs = self.values.iter().zip(&before.values);
         self.params.iter().zip(pairs).filter(|(_, (now, before))| now != before).map(|(param, _)| param.key)
     }
 
-    /// True if all that differs from `before` are arguments of these parameters.
+    /// True if only arguments of these parameters differ from `before`.
     pub fn differs_only_in(&self, before: &Args, keys: &[&str]) -> bool {
         self.changed_from(before).all(|key| keys.contains(&key))
     }
 
-    /// True if the argument was given, also if it equals the parameter's default.
+    /// True if the argument was given, even if it equals the default.
     pub fn is_given(&self, key: &str) -> bool {
         self.given[self.index(key)]
     }
 
-    /// A [`ParamKind::Share`] as blocks out of `capacity`, rounded down, not above `capacity` unless given in blocks or
-    /// bytes.
+    /// Returns a [`ParamKind::Share`] of `capacity` in blocks, rounded down. The result exceeds `capacity` only if
+    /// given in blocks or bytes.
     pub fn share(&self, key: &str, capacity: u32) -> Result<u32, SpecError> {
         self.blocks(key, capacity).map(|blocks| (blocks + 1e-9) as u32)
     }
 
-    /// Like [`Args::share`], rounded to the nearest whole number, halves up.
+    /// Like [`Args::share`], but rounded to the nearest whole number, halves up.
     pub fn share_rounded(&self, key: &str, capacity: u32) -> Result<u32, SpecError> {
         self.blocks(key, capacity).map(|blocks| (blocks + 0.5 + 1e-9) as u32)
     }
 
-    /// A [`ParamKind::Share`] as blocks and parts of blocks. What exceeds `u32` saturates in the cast of the callers.
+    /// Returns a [`ParamKind::Share`] in blocks and fractions of blocks. Values above `u32` saturate in the callers'
+    /// casts.
     fn blocks(&self, key: &str, capacity: u32) -> Result<f64, SpecError> {
         match *self.value(key) {
             Value::Percent(share) => Ok(share / 100.0 * f64::from(capacity)),
             Value::Number(blocks) => Ok(blocks),
             Value::Size(bytes) => self.block_bytes.map(|block| (bytes / block) as f64).ok_or_else(|| {
                 SpecError::new(format!(
-                    "{key} is given in bytes, but blocks of this cache have no size in bytes: give a percentage or a number of blocks"
+                    "{key} is given in bytes, but the blocks of this cache have no size in bytes: give a percentage or a number of blocks"
                 ))
             }),
             _ => unreachable!("Param::check admits no other value"),
         }
     }
 
-    /// A [`ParamKind::Multiple`] of `capacity`, rounded down; `None` if unlimited.
+    /// Returns a [`ParamKind::Multiple`] of `capacity`, rounded down; `None` if unlimited.
     pub fn multiple(&self, key: &str, capacity: u32) -> Option<u32> {
         match *self.value(key) {
             Value::Number(times) => Some((times * f64::from(capacity) + 1e-9) as u32),
@@ -187,7 +189,7 @@ impl Args {
         }
     }
 
-    /// The arguments of a call that takes no policies, with defaults for what it does not give.
+    /// Returns the arguments of a call that takes no policies, with defaults for missing ones.
     pub fn of(params: &'static [Param], given: &[Arg]) -> Result<Args, SpecError> {
         let mut args = Args::defaults(params, Catalog::EMPTY, None);
         for (index, value) in bind(params, given, Catalog::EMPTY)? {
@@ -256,14 +258,14 @@ impl Args {
         time
     }
 
-    /// A [`ParamKind::Interval`]. A share of a run whose length nobody knows is an error.
+    /// A [`ParamKind::Interval`]. Fails for a share of a run of unknown length.
     pub fn interval(&self, key: &str) -> Result<Interval, SpecError> {
         match *self.value(key) {
             Value::Time(time) => Ok(Interval::Time(time)),
             Value::Number(references) => Ok(Interval::References(references as u64)),
             Value::Percent(share) => self.run.map(|run| run.share(share)).ok_or_else(|| {
                 SpecError::new(format!(
-                    "{key}={share}% is a share of the run, whose length is not known here: give a time such as \
+                    "{key}={share}% is a share of the run, whose length is unknown here: give a time such as \
                      {key}=300s, or a number of references such as {key}=10000"
                 ))
             }),
@@ -271,7 +273,7 @@ impl Args {
         }
     }
 
-    /// A [`ParamKind::WordOrFile`]: the word, or else the name of a file.
+    /// A [`ParamKind::WordOrFile`]: `Ok` with the word, or `Err` with the name of a file.
     pub fn word_or_file(&self, key: &str) -> Result<&str, &str> {
         let ParamKind::WordOrFile(words) = self.params[self.index(key)].kind else { unreachable!("of another kind") };
         match self.value(key) {
@@ -281,36 +283,34 @@ impl Args {
         }
     }
 
-    /// [`ParamKind::Goals`] or [`ParamKind::AppPolicies`]: names of applications and what is said of them.
+    /// [`ParamKind::Goals`] or [`ParamKind::AppPolicies`]: names of applications with their arguments.
     pub fn apps(&self, key: &str) -> &[(String, Argument)] {
         let Argument::Apps(apps) = self.argument(key) else { unreachable!("Param::check admits no other value") };
         apps
     }
 
-    /// The policies among the arguments.
+    /// Returns the policies among the arguments.
     pub fn policies(&self) -> impl Iterator<Item = &PolicySpec> {
         self.values.iter().flat_map(Argument::policies)
     }
 
-    /// True if an interval or a quantum is a time, here or in a policy among the arguments, so that references need
-    /// clocks.
+    /// True if references need clocks: an interval or quantum is a time, here or in a policy among the arguments.
     pub fn wants_clock(&self) -> bool {
         self.has_period(&|value| matches!(value, Value::Time(_)))
     }
 
-    /// True if clocks of references are of use: for times, and for shares of a run, which count references where there
-    /// are none.
+    /// True if clocks are useful: for times, and for shares of a run, which count references if there is no clock.
     pub fn uses_clock(&self) -> bool {
         self.has_period(&|value| matches!(value, Value::Time(_) | Value::Percent(_)))
     }
 
-    /// True if a quantum follows the load of the storage, here or in a policy among the arguments, so that the host
-    /// must know [`Effects::storage_busy`](super::Effects::storage_busy).
+    /// True if a quantum follows the load of the storage, here or in a policy among the arguments. The host must then
+    /// implement [`Effects::storage_busy`](super::Effects::storage_busy).
     pub fn wants_load(&self) -> bool {
         self.has_period(&|value| matches!(value, Value::Word(_)))
     }
 
-    /// True if there is such an interval or quantum, here or in a policy among the arguments.
+    /// True if an interval or quantum satisfies `is_such`, here or in a policy among the arguments.
     fn has_period(&self, is_such: &dyn Fn(&Value) -> bool) -> bool {
         let here = |(param, value): (&Param, &Argument)| {
             matches!(param.kind, ParamKind::Interval | ParamKind::Quantum)
@@ -320,7 +320,7 @@ impl Args {
         self.params.iter().zip(&self.values).any(here) || self.policies().any(inner)
     }
 
-    /// Bytes of a block, if blocks have a size.
+    /// Returns the bytes of a block, if blocks have a size.
     pub fn block_bytes(&self) -> Option<u64> {
         self.block_bytes
     }

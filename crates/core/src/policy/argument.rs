@@ -1,4 +1,4 @@
-//! What a parameter can be given: a literal, another policy, the parts of a cache, or something for each application.
+//! The value of a parameter: a literal, a policy, the partitions of a cache, or values for single applications.
 
 use std::fmt;
 
@@ -12,25 +12,25 @@ pub enum Argument {
     Value(Value),
     /// A policy.
     Policy(Box<PolicySpec>),
-    /// The parts of a cache.
+    /// The partitions of a cache.
     Parts(Vec<Part>),
-    /// What is said of single applications, by name and in the order of names.
+    /// Values for single applications, sorted by name.
     Apps(Vec<(String, Argument)>),
 }
 
-/// `64K/128 id`: the part of a cache for one class of blocks.
+/// `64K/128 id`: the partition of a cache for one class of blocks.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Part {
-    /// Bytes of the part; `None` (`x`) is what the other parts leave.
+    /// Bytes of the partition; `None` (`x`) means the space that the other partitions leave.
     pub size: Option<u64>,
-    /// Bytes of its blocks.
+    /// Bytes of a block.
     pub block: u64,
-    /// The class of blocks it is for.
+    /// The class of its blocks.
     pub class: String,
 }
 
 impl Argument {
-    /// The policies in it.
+    /// Returns the policies in it.
     pub(super) fn policies(&self) -> Box<dyn Iterator<Item = &PolicySpec> + '_> {
         match self {
             Argument::Policy(policy) => Box::new(std::iter::once(&**policy)),
@@ -39,7 +39,7 @@ impl Argument {
         }
     }
 
-    /// The parts of a cache, if it is that.
+    /// Returns the partitions of a cache, if the argument has that kind.
     pub(super) fn parts(&self) -> Option<&[Part]> {
         match self {
             Argument::Parts(parts) => Some(parts),
@@ -69,7 +69,7 @@ impl fmt::Display for Part {
     }
 }
 
-/// A size as the report writes it: `64K`, `128`.
+/// Formats a size as the report does: `64K`, `128`.
 fn bytes(bytes: u64) -> String {
     Value::Size(bytes).to_string().trim_end_matches('B').to_owned()
 }

@@ -1,4 +1,4 @@
-//! Binding: which parameter each argument of a call is for, and whether it accepts it.
+//! Binding: finds the parameter of each argument and checks that it accepts the value.
 
 use std::ops::Range;
 
@@ -35,7 +35,7 @@ pub(crate) fn bind(
     Ok(given)
 }
 
-/// The parameter of one argument and its value, given what was bound before it.
+/// Returns the parameter and value of one argument. `given` are the arguments bound earlier.
 fn bind_one(
     params: &[Param],
     arg: &Arg,
@@ -53,7 +53,7 @@ fn bind_one(
     Ok((index, argument_of(&params[index], arg, catalog).map_err(place)?))
 }
 
-/// The first parameter that needs no key and is not bound, or that takes any number of arguments.
+/// Returns the first parameter that needs no key and is not bound, or that accepts any number of arguments.
 fn next_positional(params: &[Param], given: &[(usize, Argument)]) -> Option<usize> {
     let is_open = |index: usize| {
         let bound = given.iter().any(|(other, _)| *other == index);
@@ -81,7 +81,7 @@ fn argument_of(param: &Param, arg: &Arg, catalog: &'static Catalog) -> Result<Ar
     })
 }
 
-/// The policy that an argument names; `None` if it cannot be one.
+/// Returns the policy that an argument names; `None` if it cannot be a policy.
 fn policy_of(arg: &Arg, catalog: &'static Catalog) -> Result<Option<PolicySpec>, SpecError> {
     match &arg.term {
         Term::Spec(spec) => PolicySpec::resolve(spec, catalog).map(Some),
@@ -93,7 +93,7 @@ fn policy_of(arg: &Arg, catalog: &'static Catalog) -> Result<Option<PolicySpec>,
     }
 }
 
-/// What is said of one application.
+/// Returns the value that is given for one application.
 fn of_app(param: &Param, arg: &Arg, catalog: &'static Catalog) -> Result<Argument, SpecError> {
     let name = arg.key.clone().unwrap_or_default();
     let refuse = || SpecError::new(format!("{} is not allowed: expected {}", quote(&arg.to_string()), param.kind));
@@ -105,7 +105,7 @@ fn of_app(param: &Param, arg: &Arg, catalog: &'static Catalog) -> Result<Argumen
     Ok(Argument::Apps(vec![(name, said)]))
 }
 
-/// Where the value of an argument stands: behind its key.
+/// Returns the position of an argument's value, after its key.
 fn value_at(arg: &Arg, value: &Value) -> Range<usize> {
     let end = arg.at.0.end;
     end - value.to_string().len()..end
@@ -119,14 +119,17 @@ fn part(size: &Value, block: &Value, class: &str) -> Result<Part, SpecError> {
     };
     let size_bytes = match size {
         Value::Word(x) if x == "x" => None,
-        size => Some(bytes(size).ok_or_else(|| wrong_part(size, "bytes such as 64K, or x for what the others leave"))?),
+        size => Some(
+            bytes(size)
+                .ok_or_else(|| wrong_part(size, "bytes such as 64K, or x for the space that the others leave"))?,
+        ),
     };
     let block = bytes(block).ok_or_else(|| wrong_part(block, "the bytes of a block, such as 128 or 4K"))?;
     Ok(Part { size: size_bytes, block, class: class.to_owned() })
 }
 
 fn wrong_part(found: &Value, expected: &str) -> SpecError {
-    SpecError::new(format!("{} is not allowed in a part: expected {expected}", quote(&found.to_string())))
+    SpecError::new(format!("{} is not allowed in a partition: expected {expected}", quote(&found.to_string())))
 }
 
 fn needs_key(params: &[Param], arg: &Arg) -> SpecError {

@@ -1,4 +1,4 @@
-//! Policies chosen at run time inside of others: the same policies behind one virtual call a reference.
+//! Policies chosen at run time inside other policies: one virtual call for each reference.
 
 use std::marker::PhantomData;
 
@@ -9,7 +9,7 @@ use crate::classify::Class;
 use crate::spec::{SpecError, Value};
 use crate::view::View;
 
-/// A [`Policy`] whose type is forgotten. The calls are the policy's own.
+/// A [`Policy`] behind a virtual table. Every method calls the policy's own method.
 pub trait DynPolicy: Send {
     /// [`Policy::access`].
     fn access(&mut self, slot: Slot, reference: Reference, fx: &mut dyn Effects) -> Outcome;
@@ -127,7 +127,7 @@ impl<P: Policy> DynPolicy for P {
     }
 }
 
-/// A policy that weighs blocks, where they have weights, or its like for which all count as one.
+/// Builds `W`, which weighs blocks, if blocks have weights. Otherwise builds `A`, the same policy with all weights 1.
 pub fn by_weights<A: Policy + 'static, W: Policy + 'static>(setup: &Setup) -> Result<Box<dyn DynPolicy>, SpecError> {
     match setup.weighs {
         true => Ok(Box::new(W::new(setup)?)),
@@ -135,8 +135,8 @@ pub fn by_weights<A: Policy + 'static, W: Policy + 'static>(setup: &Setup) -> Re
     }
 }
 
-/// Policy `P` as [`Policy::boxed`] gives it, for hosts that know its type and want that structure: one virtual call a
-/// reference.
+/// Policy `P` in the data structure of [`Policy::boxed`], for hosts that know its type. Costs one virtual call for
+/// each reference.
 pub struct Boxed<P>(Box<dyn DynPolicy>, PhantomData<fn() -> P>);
 
 impl<P: Policy + 'static> Policy for Boxed<P> {

@@ -2,29 +2,30 @@
 
 use super::{Extra, Note, Slot};
 
-/// Effects of a decision on the host, and the questions that a policy may ask it.
+/// The effects of a decision on the host, and the queries that a policy may send to it.
 ///
-/// No method has a default: a host states what it ignores. A scheme around another policy implements [`Nested`].
+/// No method has a default, so that a host states explicitly what it ignores. A scheme around another policy
+/// implements [`Nested`].
 pub trait Effects {
-    /// Takes the data of `slot` out of the cache. The policy may still know the slot as a ghost.
+    /// Removes the data of `slot` from the cache. The policy may still track the slot as a ghost.
     fn evict(&mut self, slot: Slot);
-    /// Ends the identity of `slot`: the host may give the number to another block.
+    /// Ends the identity of `slot`. The host may reuse the number for another block.
     fn forget(&mut self, slot: Slot);
-    /// Reads the data of `slot`, a known block that is not resident, without a request for it. The block is resident
-    /// from here on.
+    /// Reads the data of `slot`, a tracked block that is not resident, without a demand request. The block is
+    /// resident from now on.
     fn fetch(&mut self, slot: Slot, why: Extra);
-    /// Returns true if the resident block in `slot` was referenced without a call of
-    /// [`Policy::access`](super::Policy::access) since it was admitted or since the last call, and clears that.
-    /// Always false in hosts that call it for every reference; see [`Policy::hits`](super::Policy::hits).
+    /// Returns and clears the accessed bit of the resident block in `slot`. The bit is set by references without a
+    /// call of [`Policy::access`](super::Policy::access) since the admission or the last query. Always false in hosts
+    /// that call `access` for every reference; see [`Policy::hits`](super::Policy::hits).
     fn take_accessed(&mut self, slot: Slot) -> bool;
-    /// Nanoseconds of work that storage has done or has queued, on the clock of
-    /// [`Reference::clock`](super::Reference::clock); `None` if the host does not measure it.
+    /// Returns the nanoseconds of work that storage has done or queued, on the clock of
+    /// [`Reference::clock`](super::Reference::clock). `None` if the host does not measure it.
     fn storage_busy(&self) -> Option<u64>;
     /// Informational. Hosts may log it; it must not affect decisions.
     fn note(&mut self, note: &Note);
 }
 
-/// Evicting a block without leaving a ghost.
+/// Evicts a block without leaving a ghost.
 pub trait Discard: Effects {
     /// Evicts `slot` and forgets it.
     fn discard(&mut self, slot: Slot);
@@ -38,16 +39,16 @@ impl<E: Effects + ?Sized> Discard for E {
     }
 }
 
-/// Effects of a policy inside another. What the outer policy does not handle reaches the host around it, so no effect
-/// and no question is lost.
+/// Effects of a policy inside another policy. Effects and queries that the outer policy does not handle reach the
+/// host.
 pub trait Nested {
     /// The host around the outer policy.
     type Host: Effects + ?Sized;
-    /// The host around.
+    /// Returns the host around the outer policy.
     fn host(&self) -> &Self::Host;
-    /// The host around.
+    /// Returns the host around the outer policy, mutably.
     fn host_mut(&mut self) -> &mut Self::Host;
-    /// Slot of the host for a slot of the inner policy.
+    /// Returns the host's slot for a slot of the inner policy.
     #[inline(always)]
     fn outer(&self, slot: Slot) -> Slot {
         slot
@@ -64,13 +65,13 @@ pub trait Nested {
         let slot = self.outer(slot);
         self.host_mut().forget(slot);
     }
-    /// Handles a fetch by the inner policy.
+    /// Handles a prefetch by the inner policy.
     #[inline(always)]
     fn on_fetch(&mut self, slot: Slot, why: Extra) {
         let slot = self.outer(slot);
         self.host_mut().fetch(slot, why);
     }
-    /// Answers the inner policy's question for a bit.
+    /// Answers a query of the inner policy for an accessed bit.
     #[inline(always)]
     fn on_take_accessed(&mut self, slot: Slot) -> bool {
         let slot = self.outer(slot);

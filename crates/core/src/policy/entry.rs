@@ -1,4 +1,4 @@
-//! A policy as its users find it: by name, its type forgotten.
+//! A policy without its type, as users find it by name.
 
 use std::fmt;
 use std::marker::PhantomData;
@@ -11,44 +11,44 @@ use crate::view::View;
 /// The policies that specs may name.
 #[derive(Debug)]
 pub struct Catalog {
-    /// Lines, in groups.
+    /// The entries, in groups.
     pub groups: &'static [&'static &'static [Entry]],
 }
 
 impl Catalog {
-    /// Knows no policy.
+    /// A catalog without policies.
     pub const EMPTY: &'static Catalog = &Catalog { groups: &[] };
 
-    /// Every line.
+    /// Returns every entry.
     pub fn all(&self) -> impl Iterator<Item = &'static Entry> + use<> {
         self.groups.iter().copied().flat_map(|group| group.iter())
     }
 
-    /// The line with this name or alias.
+    /// Returns the entry with this name or alias.
     pub fn find(&self, name: &str) -> Option<&'static Entry> {
         self.all().find(|entry| entry.info.name == name || entry.info.aliases.contains(&name))
     }
 }
 
-/// A line of a table of policies.
+/// One entry of a table of policies.
 pub struct Entry {
-    /// Name, parameters and texts.
+    /// Name, parameters and descriptions.
     pub info: &'static Info,
-    /// The table that its arguments are looked up in.
+    /// The table in which its policy arguments are looked up.
     pub catalog: &'static Catalog,
-    /// What the policy asks of its host.
+    /// The policy's requirements.
     pub asks: &'static dyn Requirements,
     source: &'static str,
 }
 
-/// By name: its catalog holds the entry itself.
+/// Prints only the name, because its catalog contains the entry itself.
 impl fmt::Debug for Entry {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.info.name)
     }
 }
 
-/// What a policy asks of its host, by its arguments; the calls are those of [`Policy`].
+/// A policy's requirements to its host, depending on its arguments. The methods are those of [`Policy`].
 pub trait Requirements: fmt::Debug + Sync {
     /// [`Policy::boxed`].
     fn build(&self, setup: &Setup) -> Result<Box<dyn DynPolicy>, SpecError>;
@@ -62,7 +62,7 @@ pub trait Requirements: fmt::Debug + Sync {
     fn profiling(&self, args: &Args, capacity: u32) -> Option<Profiling>;
     /// [`Policy::weighs`].
     fn weighs(&self, args: &Args) -> bool;
-    /// [`Policy::reads_ahead`], of it or of a policy among its arguments.
+    /// [`Policy::reads_ahead`], of this policy or of a policy among its arguments.
     fn reads_ahead(&self, args: &Args) -> bool;
     /// [`Policy::ONE_PASS`].
     fn one_pass(&self) -> Option<OnePass>;
@@ -117,18 +117,19 @@ impl<P: Policy + 'static> Requirements for Asks<P> {
 }
 
 impl Entry {
-    /// The line of policy `P`, whose file's text is `source`.
+    /// Makes the entry of policy `P`. `source` is the text of its file.
     pub const fn of<P: Policy + 'static>(source: &'static str, catalog: &'static Catalog) -> Entry {
         Entry { info: &P::INFO, catalog, asks: &Asks::<P>(PhantomData), source }
     }
 
-    /// The text at the head of the policy's file: idea, paper, deviations, costs, when not to use it.
+    /// Returns the header of the policy's file: idea, paper, deviations, costs, when not to use it.
     pub fn doc(&self) -> String {
         let lines = self.source.lines().map_while(|line| line.strip_prefix("//!"));
         lines.map(|line| line.strip_prefix(' ').unwrap_or(line)).collect::<Vec<_>>().join("\n")
     }
 
-    /// The defaults of all parameters. `block_bytes` turns sizes into blocks; `None` when blocks have no size in bytes.
+    /// Returns the defaults of all parameters. `block_bytes` converts sizes into blocks; `None` if blocks have no
+    /// size in bytes.
     pub fn defaults(&self, block_bytes: Option<u64>) -> Args {
         Args::defaults(self.info.params, self.catalog, block_bytes)
     }

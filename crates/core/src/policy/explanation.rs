@@ -1,4 +1,4 @@
-//! What a policy says of what it has learnt.
+//! What a policy reports about the behaviour that it has learnt.
 
 use std::collections::{HashMap, HashSet};
 use std::fmt;
@@ -10,23 +10,23 @@ use super::group::{file_group, group_words};
 use crate::request::Kind;
 use crate::words::grouped;
 
-/// What a policy has learnt of some blocks, and what it does with them.
+/// What a policy has learnt about some blocks, and how it treats them.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Explanation {
     /// The blocks.
     pub flow: Flow,
-    /// Their share of the resident blocks, from 0 to 1, about.
+    /// Approximate share of the resident blocks, from 0 to 1.
     pub room: f64,
-    /// Their share of the references lately, from 0 to 1, about.
+    /// Approximate share of recent references, from 0 to 1.
     pub references: f64,
-    /// Ages in references, ascending, and how likely a block that was not used until then is used before the next one,
-    /// from 0 to 1.
+    /// Ages in references, ascending. Each has the probability (0 to 1) that a block unused until this age is used
+    /// before the next age.
     pub reuse: Vec<(u32, f64)>,
-    /// What is done with them.
+    /// How the policy treats them.
     pub treatment: Treatment,
 }
 
-/// Blocks of one kind of use.
+/// Blocks with one kind of use.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Flow {
     /// Referenced by this application.
@@ -35,35 +35,35 @@ pub struct Flow {
     pub group: Option<u32>,
     /// Of this file, as [`Reference::file`](super::Reference::file) numbers them.
     pub file: Option<u32>,
-    /// They went on with a sequential run when they were used last, or not.
+    /// Whether their last use continued a sequential run.
     pub is_sequential: Option<bool>,
-    /// How they came to be used last.
+    /// How long before their last use they had been used.
     pub came: Came,
 }
 
-/// How a block came to be used.
+/// The time between a use of a block and its previous use.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Came {
-    /// In any way.
+    /// Any time.
     #[default]
     Anyhow,
-    /// For the first time, as far as is known.
+    /// No previous use is known.
     First,
-    /// Again after so many references.
+    /// A previous use, this many references ago.
     After(Range<u32>),
 }
 
-/// What a policy does with blocks.
+/// How a policy treats blocks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Treatment {
-    /// They stay until they are used again.
+    /// They stay until their next use.
     Keep,
-    /// They stay for so many references, in which not all of them are used again.
+    /// They stay for this many references; some are not used again in that time.
     KeepFor(u32),
-    /// Those that are resident stay; others are not let in for them, or soon leave. So loops are held that do not fit.
+    /// Resident blocks stay; others are bypassed or soon evicted. This holds a part of a loop that does not fit.
     KeepSome,
-    /// They are not let in where that costs others their room, or leave first.
+    /// They are bypassed if they would displace other blocks, or they are evicted first.
     LetPass,
 }
 
@@ -78,17 +78,17 @@ impl fmt::Display for Treatment {
     }
 }
 
-/// Names for the numbers in explanations. What has none is told by its number.
+/// Names for the numbers in explanations. Unnamed items are shown by number.
 pub trait Names {
     /// The name of an application.
     fn app(&self, app: u32) -> Option<String>;
     /// The name of a file.
     fn file(&self, file: u32) -> Option<String>;
-    /// Paths and kinds of files, by which their types are named.
+    /// Paths and kinds of files, from which the names of file types are derived.
     fn files(&self) -> impl Iterator<Item = (&str, Kind)>;
 }
 
-/// An [`Explanation`] with names, for people and other programs.
+/// An [`Explanation`] with names, for users and other programs.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Explained {
     /// The application.
@@ -100,20 +100,20 @@ pub struct Explained {
     /// The file.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub file: Option<String>,
-    /// How its blocks came to be used last.
+    /// How long before their last use its blocks had been used.
     pub came: String,
     /// Their share of the resident blocks.
     pub room_percent: f64,
-    /// Their share of the references lately.
+    /// Their share of recent references.
     pub references_percent: f64,
     /// [`Explanation::reuse`].
     pub reuse: Vec<(u32, f64)>,
-    /// What is done with them.
+    /// How the policy treats them.
     pub treatment: Treatment,
 }
 
 impl Explained {
-    /// Puts names to what a policy has told.
+    /// Adds names to the explanations of a policy.
     pub fn all(told: Vec<Explanation>, names: &impl Names) -> Vec<Explained> {
         let groups = group_names(told.iter().filter_map(|told| told.flow.group).collect(), names);
         told.into_iter().map(|told| Explained::new(told, names, &groups)).collect()
@@ -135,7 +135,7 @@ impl Explained {
         }
     }
 
-    /// Whose blocks they are, in words.
+    /// Describes the blocks in words.
     pub fn whose(&self) -> String {
         let of_app = |text: &str| match &self.app {
             Some(app) => format!("{text} of {app}"),
@@ -149,7 +149,7 @@ impl Explained {
     }
 }
 
-/// Words for types of files, from the first file of each.
+/// Returns words for types of files. Each type is named after its first file.
 fn group_names(mut wanted: HashSet<u32>, known: &impl Names) -> HashMap<u32, String> {
     let mut names = HashMap::new();
     for (path, kind) in known.files() {
@@ -164,7 +164,7 @@ fn group_names(mut wanted: HashSet<u32>, known: &impl Names) -> HashMap<u32, Str
     names
 }
 
-/// How blocks of a flow came to be used last, in words.
+/// Describes in words how long before their last use blocks had been used.
 fn came(flow: &Flow) -> String {
     let when = match &flow.came {
         Came::Anyhow => "used at any time".to_owned(),

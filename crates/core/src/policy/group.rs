@@ -1,13 +1,13 @@
-//! Types of files, as numbers that every host gives alike.
+//! Types of files, as numbers that are the same in every host.
 
 use crate::request::Kind;
 use crate::view::Space;
 
-/// Longest extension in bytes; what is longer is part of a name.
+/// Maximum length of an extension in bytes. A longer suffix is part of the name.
 const LONGEST: usize = 16;
 
-/// The number of a file's type: files whose names end alike and that are of one kind share it, others but by chance do
-/// not. 0 where neither is known. Capital letters count as small ones.
+/// Returns the number of a file's type. Files with the same extension and kind share a number. Other files have
+/// different numbers, except for hash collisions. Returns 0 if neither is known. Case is ignored.
 pub fn file_group(path: &str, kind: Kind) -> u32 {
     let extension = extension(path);
     if extension.is_empty() && kind == Kind::Unknown {
@@ -18,24 +18,24 @@ pub fn file_group(path: &str, kind: Kind) -> u32 {
     bytes.fold(0x811c_9dc5, |hash: u32, byte| (hash ^ u32::from(byte)).wrapping_mul(0x0100_0193))
 }
 
-/// The number of a block's type: that of its file, or of inodes or directories if it is a block of these.
+/// Returns the number of a block's type: that of its file, or of inodes or directories for a block of metadata.
 pub fn block_group(space: &Space, of_file: u32) -> u32 {
     space.metadata().map_or(of_file, |kind| file_group("", kind))
 }
 
-/// Words for the type of such a file.
+/// Describes the type of such a file in words.
 pub(super) fn group_words(path: &str, kind: Kind) -> String {
     match (extension(path), kind) {
         ("", Kind::Unknown) => "files of no known type".to_owned(),
         ("", Kind::Datafile) => "files without extension".to_owned(),
-        ("", Kind::Other) => "what is no ordinary file".to_owned(),
+        ("", Kind::Other) => "devices and other special files".to_owned(),
         ("", Kind::Inode | Kind::Directory | Kind::Executable) => format!("{}s", kind.name()).replace("ys", "ies"),
         (extension, Kind::Executable) => format!("executable .{} files", extension.to_lowercase()),
         (extension, _) => format!(".{} files", extension.to_lowercase()),
     }
 }
 
-/// What stands behind the last dot of a file's name; nothing if there is none.
+/// Returns the extension of a file's name, after the last dot; empty if there is none.
 fn extension(path: &str) -> &str {
     let name = path.rsplit('/').next().unwrap_or_default();
     match name.rsplit_once('.') {

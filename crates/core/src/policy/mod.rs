@@ -1,8 +1,9 @@
-//! The seam between a replacement policy and whoever hosts it.
+//! The interface between a replacement policy and its host.
 //!
-//! A policy orders *slots*. A slot is a small number that stands for one block as long as the policy knows
-//! it, resident or as a ghost; it never sees keys, data, files or locks. The host maps blocks to slots, owns the
-//! data and learns through [`Effects`] what leaves. The simulator's host counts; the live cache's host frees frames.
+//! A policy orders *slots*. A slot is a small number that identifies one block while the policy tracks it, as a
+//! resident block or as a ghost. Policies never see keys, data, files or locks. The host maps blocks to slots, owns
+//! the data and learns from [`Effects`] which blocks leave. The simulator's host counts; the live cache's host frees
+//! frames.
 
 mod args;
 mod argument;
@@ -34,42 +35,42 @@ use crate::classify::Class;
 use crate::spec::{SpecError, Value};
 use crate::view::View;
 
-/// Number of a block known to a policy.
+/// Number that a policy uses for a block.
 pub type Slot = u32;
 
-/// What a host tells of one reference besides the block's slot. A policy reads only what its [`Info::needs`] asks for;
-/// the rest may be left as it is by default.
+/// The properties of one reference, besides the slot. A policy reads only the fields that its [`Info::needs`]
+/// selects; the other fields may have their default values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Reference {
-    /// Number of the reference in the trace, from 0.
+    /// Number of the reference in the trace, starting at 0.
     pub time: u64,
-    /// Nanoseconds on the host's clock when it was made; 0 throughout where there is none.
+    /// Time of the reference in nanoseconds on the host's clock; always 0 if the host has no clock.
     pub clock: u64,
-    /// The block's file; blocks of different files are never neighbours.
+    /// The block's file. Blocks of different files are never neighbours.
     pub file: u32,
-    /// The block's number in its file: neighbours differ by 1.
+    /// The block's number in its file. Neighbouring blocks differ by 1.
     pub block: u32,
-    /// The type of the block's file, as [`file_group`] numbers them; 0 where it is not known.
+    /// The type of the block's file, a [`file_group`]; 0 if unknown.
     pub group: u32,
-    /// The application that refers to it.
+    /// The application that makes the reference.
     pub app: u32,
-    /// The block is written, not read.
+    /// True for a write, false for a read.
     pub write: bool,
     /// The class of the block by the rules of the policy's [`view`](Policy::view).
     pub class: Class,
-    /// The whole that the block is a part of, where it is known.
+    /// The object that contains the block, if known.
     pub object: Option<Object>,
-    /// The host reads the block ahead: nobody has asked for it yet. Whoever counts hits leaves such references out.
+    /// True for a prefetch by the host, which is not a demand reference and is excluded from hit counts.
     pub ahead: bool,
-    /// What the block takes of the capacity, at least 1 and at most all of it. More than 1 only where the policy
-    /// [`weighs`](Policy::weighs) and was built for a host with blocks of many sizes ([`Setup::weighs`]).
+    /// The block's share of the capacity: at least 1, at most the whole capacity. Above 1 only if the policy
+    /// [`weighs`](Policy::weighs) blocks and the host has blocks of many sizes ([`Setup::weighs`]).
     pub weight: u32,
-    /// Bytes of the block, where its host has blocks of many sizes; 0 where all are alike.
+    /// Size of the block in bytes if the host has blocks of many sizes; 0 if all blocks have one size.
     pub bytes: u32,
-    /// Nanoseconds that an idle store would take for the block: its share of the request that it is of, as if nothing
-    /// of that were resident. 0 where nobody knows ([`Setup::costs`]).
+    /// Nanoseconds that an idle storage model needs for the block: its share of its request, as if nothing of the
+    /// request were resident. 0 if unknown ([`Setup::costs`]).
     pub cost: u64,
-    /// The same, if each block of the request were read on its own, as if no two of them were neighbours.
+    /// Like `cost`, but as if no two blocks of the request were neighbours, so that each is read separately.
     pub cost_apart: u64,
 }
 
@@ -94,25 +95,25 @@ impl Default for Reference {
     }
 }
 
-/// A whole that blocks are parts of: an allocation of a program, or a file.
+/// An object made of blocks: an allocation of a program, or a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Object {
-    /// Its number. An object that was freed and another in its place have different numbers.
+    /// Its number. A freed object and a later one in its place have different numbers.
     pub id: u32,
-    /// Its size in bytes; `u64::MAX` where nobody knows.
+    /// Its size in bytes; `u64::MAX` if unknown.
     pub bytes: u64,
-    /// It is a variable of a program, not an allocation.
+    /// True for a global variable of a program, false for an allocation.
     pub is_global: bool,
 }
 
 impl Object {
-    /// A file, of unknown size.
+    /// An object for a file of unknown size.
     pub fn of_file(file: u32) -> Object {
         Object { id: file, bytes: u64::MAX, is_global: false }
     }
 }
 
-/// What a policy must be told of each reference besides slot and time. Hosts need not find out what nobody asks for.
+/// The fields of [`Reference`] that a policy reads, besides slot and time. Hosts need not compute the others.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Needs {
     /// [`Reference::file`] and [`Reference::block`].
@@ -121,7 +122,7 @@ pub struct Needs {
     pub group: bool,
     /// [`Reference::app`].
     pub app: bool,
-    /// The same where the host knows it: without, all applications are one to it.
+    /// [`Reference::app`] if the host knows it. Without it, all applications count as one.
     pub app_if_known: bool,
     /// [`Reference::write`].
     pub write: bool,
@@ -151,7 +152,7 @@ impl Needs {
         size: false,
         cost: false,
     };
-    /// All that a host can tell: for schemes that pass it on to policies chosen at run time.
+    /// All fields: for schemes that pass references to policies chosen at run time.
     pub const EVERYTHING: Needs = Needs {
         address: true,
         group: true,
@@ -166,124 +167,120 @@ impl Needs {
     };
 }
 
-/// What became of the referenced block.
+/// The result of a reference to a block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Outcome {
     /// It was resident before the reference.
     Hit,
     /// It was not resident, and is now.
     Admitted,
-    /// It was not resident, and the policy chose not to keep it.
+    /// It was not resident, and the policy bypassed it.
     Bypassed,
 }
 
-/// What a reference to a resident block asks of a policy, from the least on.
+/// What a policy requires for a reference to a resident block, ordered from the least to the most.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Hits {
     /// Nothing: only misses change what the policy does.
     Nothing,
-    /// That it is noted in a bit of the block, which the policy tests and clears when it looks for a victim.
+    /// A bit of the block must be set. The policy tests and clears the bits when it looks for a victim.
     Bit,
-    /// A call of [`Policy::access`]: the policy orders blocks by each use, or counts uses.
+    /// A call of [`Policy::access`]: the policy orders blocks by every use, or counts uses.
     Order,
 }
 
-/// What orders the blocks of a policy that has the inclusion property: a larger cache holds all that a smaller one
-/// does, so one pass over a trace gives the hits at every size.
+/// The order of blocks in a policy with the inclusion property: a larger cache holds every block that a smaller cache
+/// holds. One pass over a trace then gives the hits at every size.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum OnePass {
-    /// The last use: the most recently used block is the last to leave.
+    /// By last use: the least recently used block leaves first.
     LastUse,
-    /// The next use: the block used again first is the last to leave.
+    /// By next use: the block whose next use is the furthest leaves first.
     NextUse,
-    /// The last use, in each of the parts of a [`View`] apart.
+    /// By last use, separately in each partition of a [`View`].
     LastUseByPart,
 }
 
-/// Where a policy runs, as far as defaults of parameters depend on it. A simulator of requests has the defaults that
-/// [`Param`] tells.
+/// Where a policy runs, if parameter defaults depend on it. The simulator of requests uses the defaults of [`Param`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Setting {
-    /// Requests are served as they come: nobody knows how long the run is, nor what the next request is.
+    /// Requests are served as they arrive. The length of the run and later requests are unknown.
     Serving,
-    /// Pages of memory are fetched on faults; the host keeps a bit for each page that is referenced.
+    /// Pages of memory are fetched on faults. The host keeps an accessed bit for each page.
     Paging,
 }
 
-/// What a policy has to compute that no reference need wait for. It touches nothing of the policy, and gives what
-/// [`Policy::finish_work`] takes.
+/// A computation of a policy that no reference needs to wait for. It does not touch the policy; its result goes to
+/// [`Policy::finish_work`].
 pub type Work = Box<dyn FnOnce() -> Done + Send>;
 
-/// What [`Work`] has given.
+/// The result of [`Work`].
 pub type Done = Box<dyn Any + Send>;
 
-/// What a host tells beforehand of an application.
+/// What a host knows about an application in advance.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct App {
-    /// Its name, by which specs speak of it.
+    /// Its name in specs.
     pub name: String,
-    /// Blocks and the hit rate in percent that it reaches alone with so many, where that was measured
-    /// ([`Policy::profiling`]).
+    /// Measured hit rates of the application alone: a number of blocks and the hit rate in percent
+    /// ([`Policy::profiling`]). Empty if not measured.
     pub profile: Vec<(u32, f64)>,
-    /// Its references, where it was measured.
+    /// Its number of references, if measured.
     pub references: u64,
 }
 
 impl App {
-    /// How a spec spells the name of an application: it is made of fewer signs than names are, `_` stands for the
-    /// others.
+    /// The spelling of an application's name in a spec. Characters that specs do not allow are replaced by `_`.
     pub fn spelt(name: &str) -> String {
         name.chars()
             .map(|sign| if sign.is_ascii_alphanumeric() || "-_.+".contains(sign) { sign } else { '_' })
             .collect()
     }
 
-    /// True if a spec that says `name` means the application.
+    /// True if `name` in a spec refers to this application.
     pub fn is_called(&self, name: &str) -> bool {
         self.name == name || App::spelt(&self.name) == name
     }
 }
 
 impl From<&str> for App {
-    /// An application of which nothing was measured.
+    /// An application without measurements.
     fn from(name: &str) -> App {
         App { name: name.to_owned(), ..App::default() }
     }
 }
 
-/// What a policy wants to know of each application before it is built: what it hits alone, under a policy, at some
-/// sizes.
+/// The hit rates that a policy requires for each application in advance: the application alone, under one policy, at
+/// several sizes.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Profiling {
-    /// Its host is to measure that.
+    /// The host must measure them.
     Alone {
         /// The policy.
         policy: PolicySpec,
         /// Its sizes in blocks.
         sizes: Vec<u32>,
     },
-    /// It was measured before: its host is to read it.
+    /// They were measured earlier. The host must read them from a file.
     Read {
         /// The policy.
         policy: PolicySpec,
-        /// The file, rows of results as JSON Lines.
+        /// The file: result rows as JSON Lines.
         file: String,
     },
 }
 
-/// The future of a whole trace, for the policies that must know it ([`Info::offline`]).
+/// The future of a whole trace, for policies that require it ([`Info::offline`]).
 #[derive(Clone)]
 pub enum Future {
-    /// Every reference is told beforehand.
+    /// Every reference is known in advance.
     Told(Told),
-    /// The host answers questions. So does one that calls policies for blocks that are not resident alone, whose traces
-    /// may be too long to be told.
+    /// The host answers queries. Hosts use it for traces that are too long to be listed, and if they call policies
+    /// only for blocks that are not resident.
     Asked(Arc<dyn NextUses>),
 }
 
-/// Every reference of a trace.
-///
-/// Positions count references from 0. Shared by all cells of a grid.
+/// Every reference of a trace. Positions count references, starting at 0. All cells of a grid share it.
 #[derive(Clone)]
 pub struct Told {
     /// `slots[i]`: the slot referenced at position i.
@@ -292,28 +289,28 @@ pub struct Told {
     pub next_use: Column,
 }
 
-/// What a host knows of the future.
+/// A host's answers about future references.
 pub trait NextUses: Send + Sync {
-    /// [`Reference::time`] of the first reference to the block in `slot` that comes after `time`; `None` if there is
-    /// none.
+    /// Returns the [`Reference::time`] of the first reference to the block in `slot` after `time`, or `None` if there
+    /// is none.
     fn after(&self, slot: Slot, time: u64) -> Option<u64>;
 }
 
-/// One value a reference.
+/// One value for each reference.
 pub type Column = Arc<dyn AsRef<[u32]> + Send + Sync>;
 
 impl Future {
-    /// "Not used again" in `next_use`. A trace therefore holds at most `u32::MAX - 1` references.
+    /// Means "never used again" in `next_use`. A trace therefore has at most `u32::MAX - 1` references.
     pub const NEVER: u32 = u32::MAX;
 }
 
-/// All that a policy is built from.
+/// Everything that a policy is built from.
 #[derive(Clone)]
 pub struct Setup<'a> {
-    /// Blocks that may be resident, at least 1; what they may weigh together where the policy
-    /// [`weighs`](Policy::weighs) them.
+    /// The maximum number of resident blocks, at least 1. For a policy that [`weighs`](Policy::weighs) blocks, their
+    /// maximum total weight.
     pub capacity: u32,
-    /// Slots the host hands out are below this; see [`Policy::grow`].
+    /// All slots of the host are below this number; see [`Policy::grow`].
     pub slots: u32,
     /// Seed of the instance's random numbers.
     pub seed: u64,
@@ -321,96 +318,99 @@ pub struct Setup<'a> {
     pub args: &'a Args,
     /// The trace's future, present when [`Info::offline`] is set.
     pub future: Option<&'a Future>,
-    /// `addresses[slot]`: the slot's file in the high 32 bits, its block number in the low ones. Present, with all
-    /// slots, when both [`Info::offline`] and [`Needs::address`] are set.
+    /// `addresses[slot]`: the slot's file in the high 32 bits, its block number in the low 32 bits. Present, for all
+    /// slots, if both [`Info::offline`] and [`Needs::address`] are set.
     pub addresses: Option<&'a [u64]>,
-    /// The applications that the host knows of, by number. Others may turn up; they have no names.
+    /// The applications known to the host, by number. Unnamed others may appear later.
     pub apps: &'a [App],
-    /// References tell what blocks weigh ([`Reference::weight`]), to a policy that is [`boxed`](Policy::boxed).
+    /// True if references have weights ([`Reference::weight`]). Only policies made by [`boxed`](Policy::boxed) get
+    /// weights.
     pub weighs: bool,
-    /// References tell what storage takes for blocks ([`Reference::cost`]).
+    /// True if references have storage costs ([`Reference::cost`]).
     pub costs: bool,
 }
 
-/// What the registry knows of a policy besides its code.
+/// The static description of a policy.
 #[derive(Debug)]
 pub struct Info {
-    /// Name in specs and results.
+    /// The name in specs and results.
     pub name: &'static str,
-    /// Other names that specs may use.
+    /// Other names that specs accept.
     pub aliases: &'static [&'static str],
     /// Family under which `hotset policies` lists it: `simple`, `recency`, `frequency`, `adaptive`, `loop`, `optimal`…
     pub family: &'static str,
-    /// One line.
+    /// A one-line summary.
     pub summary: &'static str,
-    /// Parameters with defaults.
+    /// The parameters with their defaults.
     pub params: &'static [Param],
-    /// It must know the future, so it can be simulated but not run.
+    /// True if the policy requires the future. Such a policy can be simulated but not run.
     pub offline: bool,
-    /// What it must be told of each reference.
+    /// The fields of references that it reads.
     pub needs: Needs,
 }
 
 /// A replacement policy over slots.
 ///
-/// Contract: at most `capacity` slots are resident after every call, or slots that weigh so much together. A slot is
-/// *known* from the call that mentions it first until the policy calls [`Effects::forget`] on it; a host that numbers
-/// blocks once for all ignores `forget`. Nothing allocates after `new`, except in `grow` and `resize`, when an
-/// application or an object is met for the first time, and when a scheme divides its room anew.
+/// Contract: after every call, at most `capacity` slots are resident, or slots of that total weight. A policy tracks
+/// a slot from the first call with it until the policy calls [`Effects::forget`]. A host that numbers all blocks once
+/// ignores `forget`. Policies allocate only in `new`, `grow` and `resize`, at the first reference of an application
+/// or object, and when a scheme repartitions.
 pub trait Policy: Sized + Send {
-    /// Name, parameters and texts.
+    /// Name, parameters and descriptions.
     const INFO: Info;
 
-    /// How the hits at every size can be had in one pass, if they can.
+    /// How one pass can compute the hits at every size; `None` if that is impossible.
     const ONE_PASS: Option<OnePass> = None;
 
     /// Builds an empty cache.
     fn new(setup: &Setup) -> Result<Self, SpecError>;
 
-    /// How a cache of `capacity` blocks with these arguments wants the requests to be shown to it. Fails where `new`
-    /// would.
+    /// Returns the view of the requests that a cache of `capacity` blocks with these arguments requires. Fails if
+    /// `new` would fail.
     fn view(_args: &Args, _capacity: u32) -> Result<View, SpecError> {
         Ok(View::default())
     }
 
-    /// What a reference to a resident block asks of a policy with these arguments. Where that is less than
-    /// [`Hits::Order`], a host may call [`access`](Policy::access) for blocks that are not resident alone: it sets
-    /// the bit of each other block that is referenced, which the policy asks for by [`Effects::take_accessed`] and
-    /// adds to what it knows itself. What leaves is the same either way.
+    /// Returns what the policy requires for a reference to a resident block. Below [`Hits::Order`], a host may call
+    /// [`access`](Policy::access) only for blocks that are not resident. It sets the accessed bit of each resident
+    /// block that is referenced. The policy reads these bits by [`Effects::take_accessed`], and combines them with
+    /// its own. Victims are the same either way.
     fn hits(_args: &Args) -> Hits {
         Hits::Order
     }
 
-    /// How many blocks, resident and ghost, a cache of `capacity` blocks with these arguments, which `new` accepts, can
-    /// know at once, the one being referenced included. Hosts that recycle slots need that many; `u64::MAX` says
-    /// that only the trace bounds them.
+    /// Returns the maximum number of blocks, resident and ghost, that a cache of `capacity` blocks tracks at once,
+    /// including the referenced block. `new` must accept these arguments. Hosts that reuse slots need that many
+    /// slots. `u64::MAX` means that only the trace bounds the number.
     fn identities(_args: &Args, capacity: u32) -> u64 {
         u64::from(capacity) + 1
     }
 
-    /// What a cache of `capacity` blocks with these arguments wants to know of each application beforehand. A host that
-    /// cannot measure it leaves [`App::profile`] empty.
+    /// Returns the hit rates that the policy requires for each application in advance. A host that cannot measure
+    /// them leaves [`App::profile`] empty.
     fn profiling(_args: &Args, _capacity: u32) -> Option<Profiling> {
         None
     }
 
-    /// True if capacity, shares of it and [`len`](Policy::len) are sums of [`Reference::weight`], so that blocks of
-    /// many sizes share it by their sizes. Any other policy is told how many fit ([`Room`](crate::host::room::Room)).
+    /// True if the capacity, shares of it and [`len`](Policy::len) are sums of [`Reference::weight`], so that blocks
+    /// of many sizes share the capacity by size. For other policies, the host converts bytes into a number of entries
+    /// ([`Room`](crate::host::room::Room)).
     fn weighs(_args: &Args) -> bool {
         false
     }
 
-    /// True if the host is to read ahead of sequential readers.
+    /// True if the host must read ahead for sequential readers.
     fn reads_ahead(_args: &Args) -> bool {
         false
     }
 
-    /// Parameters that have another default in this setting, with what stands for it there.
+    /// Returns the parameters whose default differs in this setting, with that default.
     fn defaults_in(_setting: Setting) -> Vec<(&'static str, Value)> {
         Vec::new()
     }
 
-    /// The policy for hosts that choose it at run time, where it may be another structure: it is called as these are.
+    /// Builds the policy for hosts that choose it at run time. The result may have another data structure but behaves
+    /// the same.
     fn boxed(setup: &Setup) -> Result<Box<dyn DynPolicy>, SpecError>
     where
         Self: 'static,
@@ -418,33 +418,34 @@ pub trait Policy: Sized + Send {
         Ok(Box::new(Self::new(setup)?))
     }
 
-    /// References the block in `slot`, evicting what must go.
+    /// References the block in `slot`. Evicts blocks to make space for it.
     fn access(&mut self, slot: Slot, reference: Reference, fx: &mut impl Effects) -> Outcome;
 
-    /// Asks the processor to fetch what [`access`](Policy::access) of `slot` will touch first.
+    /// Prefetches the memory that [`access`](Policy::access) of `slot` touches first into the processor's cache.
     fn prefetch(&self, slot: Slot);
 
-    /// The block in `slot` became invalid (deleted, truncated). Drops it from wherever it is, resident or ghost, and
-    /// calls [`Effects::forget`], but not `evict`: its data is worthless. An unknown slot is ignored. Others are
-    /// not touched, but where memory follows positions (`virtual`).
+    /// Invalidates the block in `slot`, because it was deleted or truncated. Removes it, resident or ghost, and calls
+    /// [`Effects::forget`] but not `evict`, because the data is worthless. Ignores an unknown slot. Does not change
+    /// other blocks, except in `virtual`, where memory depends on positions.
     fn remove(&mut self, slot: Slot, fx: &mut impl Effects);
 
-    /// Changes the capacity, at least 1, evicting in the policy's own order until it fits.
+    /// Changes the capacity, at least 1. Evicts in the policy's own order until the blocks fit.
     fn resize(&mut self, capacity: u32, fx: &mut impl Effects);
 
-    /// Takes the arguments of `setup` in place of `before`, at the capacity that it has, and keeps what it has learnt.
-    /// False, and nothing has changed, if only a new cache can have these arguments. [`Policy::new`] accepts `setup`.
+    /// Replaces the arguments `before` by those of `setup`, with the same capacity, and keeps the learnt state.
+    /// Returns false without a change if only a new cache can have these arguments. [`Policy::new`] must accept
+    /// `setup`.
     fn reconfigure(&mut self, _before: &Args, _setup: &Setup, _fx: &mut impl Effects) -> bool {
         false
     }
 
-    /// Makes room for slots below `slots`.
+    /// Allocates memory for slots below `slots`.
     fn grow(&mut self, slots: u32);
 
     /// True if the block in `slot` is resident.
     fn contains(&self, slot: Slot) -> bool;
 
-    /// Resident blocks; what they weigh together where the policy [`weighs`](Policy::weighs) them.
+    /// Returns the number of resident blocks; their total weight if the policy [`weighs`](Policy::weighs) them.
     fn len(&self) -> u32;
 
     /// True if nothing is resident.
@@ -452,55 +453,56 @@ pub trait Policy: Sized + Send {
         self.len() == 0
     }
 
-    /// False if a block that is not resident would be bypassed for its size by this reference: nobody need make room
-    /// for it.
+    /// False if this reference would bypass a block that is not resident because of its size. The host then need not
+    /// make space for it.
     fn keeps(&self, _reference: &Reference) -> bool {
         true
     }
 
-    /// Begins to keep positions, while it is empty: afterwards [`position`](Policy::position) and [`at`](Policy::at)
-    /// can be asked for, which count blocks: all of one weight. False if the policy has no order of all its resident
-    /// blocks.
+    /// Starts to maintain positions while the cache is empty. Afterwards [`position`](Policy::position) and
+    /// [`at`](Policy::at) work; positions count blocks, which must all have one weight. Returns false if the policy
+    /// has no total order of its resident blocks.
     fn keep_order(&mut self) -> bool {
         false
     }
 
-    /// How many resident blocks the policy values more than `slot`; `None` if that is not resident, or no order is
-    /// kept.
+    /// Returns the number of resident blocks that the policy values more than `slot`. `None` if `slot` is not
+    /// resident, or if positions are not maintained.
     fn position(&self, _slot: Slot) -> Option<u32> {
         None
     }
 
-    /// The resident block at a position.
+    /// Returns the resident block at a position.
     fn at(&self, _position: u32) -> Option<Slot> {
         None
     }
 
-    /// Blocks of data of `class` that fit. No limit unless a scheme says so.
+    /// Returns the number of blocks of `class` that fit. Unlimited unless a scheme sets a limit.
     fn room(&self, _class: Class) -> u32 {
         u32::MAX
     }
 
-    /// Blocks of the longest request for data of `class`; a longer one is as many requests. No limit unless a scheme
-    /// says so.
+    /// Returns the maximum length in blocks of a request for data of `class`. A longer request counts as several.
+    /// Unlimited unless a scheme sets a limit.
     fn piece(&self, _class: Class) -> u32 {
         u32::MAX
     }
 
-    /// Hands out what is to be computed while references go on, for a host that has a thread for it. One that never
-    /// asks loses nothing but time: the policy computes it itself in the end.
+    /// Returns a computation that may run during later references, for a host with a spare thread. If the host never
+    /// calls this, the policy does the computation itself, at the cost of time only.
     fn take_work(&mut self) -> Option<Work> {
         None
     }
 
-    /// Takes what the work has given that this policy handed out last.
+    /// Takes the result of the work that this policy returned last.
     fn finish_work(&mut self, _done: Done) {}
 
-    /// What the policy has learnt, and what it does about it, the most important first. Empty if it has nothing to say.
+    /// Returns what the policy has learnt and how it treats blocks, most important first. Empty if it has nothing to
+    /// report.
     fn explain(&self) -> Vec<Explanation> {
         Vec::new()
     }
 
-    /// Recounts every structure from scratch and panics on a broken invariant. For tests.
+    /// Recomputes every structure from scratch. Panics if an invariant is broken. For tests.
     fn validate(&self);
 }

@@ -1,87 +1,88 @@
-//! What a policy tells of itself besides what it decides.
+//! Notes of a policy besides its decisions.
 
 use super::Slot;
 
-/// Something that a policy tells. Nothing depends on it.
+/// A note of a policy. Informational: decisions must not depend on it.
 #[derive(Clone, Copy, Debug)]
 pub enum Note<'a> {
-    /// The block in this slot is evicted next although nobody asked for its room.
+    /// The next eviction is of the block in this slot, and no other block needs the space.
     Unforced(Slot),
-    /// Room was divided anew among applications.
+    /// The cache was repartitioned among applications.
     Division(&'a Repartition),
-    /// What each stretch of an application's blocks was worth lately.
+    /// The recent value of each range of an application's blocks.
     Worth(&'a Worth<'a>),
-    /// What an application hits by its room, as far as is known by now.
+    /// The hit rates of an application by quota, as estimated so far.
     HitRates(&'a HitRates<'a>),
 }
 
-/// Why a block is read though nobody asked for it.
+/// Why a policy prefetches a block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Extra {
-    /// A policy wants a block back that it gave up.
+    /// The policy fetches back a block that it evicted.
     Refetch,
-    /// Room was given to where the block stands in the policy's order.
+    /// The quota grew, and the block's position in the policy's order is now resident.
     Allocation,
-    /// The block moved to where there is room.
+    /// The block moved to a position that is resident.
     Fragment,
 }
 
-/// What the blocks of an application are worth, from the most valued on in stretches of equal length.
+/// The values of an application's blocks, in ranges of equal length. The most valued blocks come first.
 #[derive(Clone, Copy, Debug)]
 pub struct Worth<'a> {
     /// The application.
     pub app: u32,
-    /// By stretch; those behind are worth nothing.
+    /// The value of each range. Later ranges have the value 0.
     pub values: &'a [f64],
-    /// Blocks of a stretch.
+    /// Blocks in a range.
     pub unit: u32,
-    /// Stretches of all blocks that are watched.
+    /// Ranges of all blocks that are monitored.
     pub units: usize,
 }
 
-/// What an application hits by its room.
+/// The hit rates of an application by quota.
 #[derive(Clone, Copy, Debug)]
 pub struct HitRates<'a> {
     /// The application.
     pub app: u32,
-    /// Blocks, ascending, and the hit rate in percent that was seen with so many. Lines between them are straight.
+    /// Numbers of blocks, ascending, with the measured hit rate in percent. Rates between them are interpolated
+    /// linearly.
     pub points: &'a [(u32, f64)],
 }
 
-/// How room was divided anew.
+/// A change of the quotas.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Repartition {
     /// [`Reference::time`](super::Reference::time) of the reference before which it takes effect.
     pub time: u64,
     /// [`Reference::clock`](super::Reference::clock) of that reference.
     pub clock: u64,
-    /// One for each application that there is, in the order in which they came.
+    /// One quota for each application, in the order of their first references.
     pub parts: Vec<PartRoom>,
-    /// How promises to them stand, one for each that was promised something.
+    /// The state of each application's target, for applications that have one.
     pub promises: Vec<Promise>,
 }
 
-/// How a promise to an application stood when room was divided.
+/// The state of an application's target at a repartition.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Promise {
     /// The application's number.
     pub app: u32,
-    /// Blocks with which it is taken to be kept; `None` if no size is known to do.
+    /// Blocks with which the target is expected to be met; `None` if no known size is sufficient.
     pub needs: Option<u32>,
-    /// [`Reference::time`](super::Reference::time) and [`Reference::clock`](super::Reference::clock) of the first of
-    /// the latest divisions in a row that found less reached than was promised; `None` if the last did not.
+    /// Start of the current run of missed targets, as [`Reference::time`](super::Reference::time) and
+    /// [`Reference::clock`](super::Reference::clock); `None` if the last repartition met the target.
     pub below_since: Option<(u64, u64)>,
 }
 
-/// The room of one application.
+/// The quota of one application.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct PartRoom {
     /// The application's number.
     pub app: u32,
-    /// Blocks that it may have resident from here on.
+    /// Blocks that it may have resident from now on.
     pub blocks: u32,
-    /// The hit rate that it is to reach, in millionths, if there is one.
+    /// The hit ratio that it should reach, in millionths, if it has a target.
     pub target: Option<u32>,
-    /// That cannot be reached.
+    /// True if no size reaches the target.
     pub is_infeasible: bool,
 }

@@ -6,7 +6,7 @@ use super::entry::Catalog;
 use super::{Argument, PolicySpec};
 use crate::spec::{Spec, SpecError, Value, quote};
 
-/// References of the longest quantum.
+/// Maximum length of a quantum in references.
 const LONGEST_QUANTUM: f64 = (1u64 << 40) as f64;
 
 /// What a parameter accepts.
@@ -28,41 +28,41 @@ pub enum ParamKind {
         /// Greatest value.
         max: u64,
     },
-    /// A number of references of all applications, or of each (`2000/app`), a time, or `auto`.
+    /// A number of references of all applications, or of each application (`2000/app`), a time, or `auto`.
     Quantum,
     /// Bytes, at least 1: `512K`.
     Bytes,
-    /// How many times the capacity, or `unlimited`.
+    /// A multiple of the capacity, or `unlimited`.
     Multiple,
     /// `on` or `off`.
     Switch,
     /// One of these words.
     Word(&'static [&'static str]),
-    /// A policy. Such an argument may stand without its key.
+    /// A policy. The key may be omitted.
     Policy,
-    /// The name of a class of blocks. Such an argument may stand without its key.
+    /// The name of a class of blocks. The key may be omitted.
     Class,
-    /// The parts of a cache, `64K/128 id`, one after the other and without a key.
+    /// The partitions of a cache, `64K/128 id`, one after another and without a key.
     Parts,
     /// A time: `10ms`.
     Time,
     /// A time, a number of references, or a share of the run.
     Interval,
-    /// One of these words, or a file, in quotes where its name needs them.
+    /// One of these words, or a file name, which is quoted if necessary.
     WordOrFile(&'static [&'static str]),
-    /// Goals of applications, `NAME=70%` or `NAME=10ms`: keys that are no parameter's are names of applications.
+    /// Targets of applications, `NAME=70%` or `NAME=10ms`. Keys that match no parameter are names of applications.
     Goals,
-    /// Policies for applications, `NAME=POLICY`: keys that are no parameter's are names of applications.
+    /// Policies for applications, `NAME=POLICY`. Keys that match no parameter are names of applications.
     AppPolicies,
 }
 
 impl ParamKind {
-    /// True if arguments of this kind may stand without their key, in the order in which they are declared.
+    /// True if arguments of this kind may omit their key. They are then bound in the order of declaration.
     pub(super) fn is_positional(self) -> bool {
         matches!(self, ParamKind::Policy | ParamKind::Class | ParamKind::Parts)
     }
 
-    /// True if there may be any number of such arguments, and none by default.
+    /// True if any number of such arguments may be given, and none by default.
     pub fn is_repeated(self) -> bool {
         self == ParamKind::Parts || self.is_by_app()
     }
@@ -78,7 +78,7 @@ impl ParamKind {
 pub struct Param {
     /// The key in `key=value`.
     pub key: &'static str,
-    /// What it accepts.
+    /// The values that it accepts.
     pub kind: ParamKind,
     /// The default, as a user would write it.
     pub default: &'static str,
@@ -87,7 +87,7 @@ pub struct Param {
 }
 
 impl Param {
-    /// The default as an argument.
+    /// Returns the default as an argument.
     pub(super) fn default_argument(&self, catalog: &'static Catalog) -> Result<Argument, SpecError> {
         match self.kind {
             ParamKind::Policy => {
@@ -135,7 +135,7 @@ impl Param {
         }
     }
 
-    /// The error for a value that is not allowed.
+    /// Returns the error for a value that is not allowed.
     pub(super) fn refuse(&self, value: &impl fmt::Display) -> SpecError {
         let argument = format!("{}={value}", self.key);
         SpecError::new(format!("{} is not allowed: expected {}", quote(&argument), self.kind))
@@ -143,7 +143,7 @@ impl Param {
 }
 
 impl fmt::Display for ParamKind {
-    /// What is accepted, as it stands behind "expected".
+    /// Formats the accepted values, for use after "expected".
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             ParamKind::Share => {
@@ -152,16 +152,16 @@ impl fmt::Display for ParamKind {
             ParamKind::Real { min, max } => write!(f, "a number from {min} to {max}"),
             ParamKind::Count { min, max } => write!(f, "a whole number from {min} to {max}"),
             ParamKind::Quantum => f.write_str(
-                "a whole number of references of all applications such as 2000, of each such as 2000/app, a time such as \
+                "a whole number of references of all applications such as 2000, or of each such as 2000/app, a time such as \
                  1s, above 0, or auto",
             ),
             ParamKind::Bytes => f.write_str("bytes such as 512K"),
-            ParamKind::Multiple => f.write_str("how many times the capacity, such as 2, or unlimited"),
+            ParamKind::Multiple => f.write_str("a multiple of the capacity such as 2, or unlimited"),
             ParamKind::Switch => f.write_str("on or off"),
             ParamKind::Word(words) => write!(f, "one of {}", words.join(", ")),
             ParamKind::Policy => f.write_str("a policy such as lru or 2q(kin=30%)"),
             ParamKind::Class => f.write_str("the name of a class of blocks such as output"),
-            ParamKind::Parts => f.write_str("parts written as size/block class, such as 64K/128 id"),
+            ParamKind::Parts => f.write_str("partitions written as size/block class, such as 64K/128 id"),
             ParamKind::Time => f.write_str("a time such as 10ms, above 0"),
             ParamKind::Interval => f.write_str(
                 "a time such as 2s, a whole number of references, or a share of the run such as 10% (at most 100%), above 0",
@@ -170,14 +170,14 @@ impl fmt::Display for ParamKind {
                 write!(f, "one of {}, or a file, such as \"curves/lu.json\"", words.join(", "))
             }
             ParamKind::Goals => f.write_str(
-                "the goal of an application: a hit rate such as lu=70% (at most 100%) or a mean time such as lu=5ms",
+                "the target of an application: a hit rate such as lu=70% (at most 100%) or a mean time such as lu=5ms",
             ),
             ParamKind::AppPolicies => f.write_str("the policy of an application, such as lu=lfu"),
         }
     }
 }
 
-/// The parameter with this key. An unknown key is an error that lists the known ones.
+/// Returns the parameter with this key. Fails for an unknown key with a list of the known keys.
 pub(super) fn find_param(params: &[Param], key: &str) -> Result<usize, SpecError> {
     params.iter().position(|param| param.key == key).ok_or_else(|| {
         let keys: Vec<&str> = params.iter().map(|param| param.key).collect();
@@ -186,7 +186,7 @@ pub(super) fn find_param(params: &[Param], key: &str) -> Result<usize, SpecError
     })
 }
 
-/// The parameter whose arguments have names of applications as keys, if there is one.
+/// Returns the parameter whose keys are names of applications, if there is one.
 pub(super) fn by_app(params: &[Param]) -> Option<usize> {
     params.iter().position(|param| param.kind.is_by_app())
 }

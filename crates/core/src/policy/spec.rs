@@ -1,4 +1,4 @@
-//! A spec whose name and keys are known to a table of policies: what a cell of a grid is built from.
+//! A spec whose name and keys were found in a table of policies. Cells of a grid are built from it.
 
 use std::fmt;
 
@@ -11,35 +11,35 @@ use crate::view::View;
 
 /// A registered policy with arguments for its parameters.
 ///
-/// `Display` is the id in results. It holds the canonical name, whatever alias was used, and the arguments that were
-/// given (defaults are not added, given ones not dropped), in the order in which the policy declares them, as
-/// [`Value`](crate::spec::Value) prints them. So two specs that give the same arguments have the same id.
+/// `Display` is the id in results. It has the canonical name, even if an alias was given, and the given arguments.
+/// Defaults are not added and given arguments are not dropped. Arguments are in the order of declaration, formatted
+/// as [`Value`](crate::spec::Value) formats them. Two specs with the same arguments therefore have the same id.
 #[derive(Clone, Debug)]
 pub struct PolicySpec {
     entry: &'static Entry,
-    /// Index of a parameter and its argument, by index.
+    /// The index of a parameter with its argument, sorted by index.
     given: Vec<(usize, Argument)>,
 }
 
 impl PolicySpec {
-    /// The policy of a line with its defaults.
+    /// Returns the policy of an entry with its defaults.
     pub(crate) fn of(entry: &'static Entry) -> PolicySpec {
         PolicySpec { entry, given: Vec::new() }
     }
 
-    /// Looks the name and the keys up. Names are known in either case.
+    /// Looks up the name and the keys. The case of names is ignored.
     pub fn resolve(spec: &Spec, catalog: &'static Catalog) -> Result<PolicySpec, SpecError> {
         let entry = catalog.find(&spec.name.to_ascii_lowercase()).ok_or_else(|| unknown_policy(spec, catalog))?;
         Ok(PolicySpec { entry, given: bind(entry.info.params, &spec.args, catalog)? })
     }
 
-    /// True if the policy, or one in it, must know the future.
+    /// True if the policy, or a policy in it, requires the future.
     pub fn is_offline(&self) -> bool {
         self.entry.info.offline || self.given.iter().any(|(_, value)| value.policies().any(PolicySpec::is_offline))
     }
 
-    /// The policy in a setting: parameters that are not given have the values of
-    /// [`Policy::defaults_in`](crate::policy::Policy::defaults_in), here and in the policies in it.
+    /// Returns the policy for a setting. Parameters without an argument get the values of
+    /// [`Policy::defaults_in`](crate::policy::Policy::defaults_in), also in inner policies.
     pub fn set_in(mut self, setting: Setting) -> PolicySpec {
         for (_, argument) in &mut self.given {
             if let Argument::Policy(inner) = argument {
@@ -56,8 +56,8 @@ impl PolicySpec {
         self
     }
 
-    /// The policy with other arguments, written as in a spec: `key=value, key=value`. What was said of the same
-    /// parameters or applications is replaced.
+    /// Returns the policy with additional arguments, written as in a spec: `key=value, key=value`. They replace
+    /// earlier arguments for the same parameters or applications.
     pub fn with(mut self, arguments: &str) -> Result<PolicySpec, SpecError> {
         let spec = Spec::parse(&format!("{}({arguments})", self.info().name))?;
         for (index, value) in bind(self.info().params, &spec.args, self.entry.catalog)? {
@@ -75,7 +75,7 @@ impl PolicySpec {
         Ok(self)
     }
 
-    /// Names of the applications that the spec speaks of, here or in a policy in it.
+    /// Returns the names of the applications in the spec, including those of inner policies.
     pub fn apps(&self) -> Vec<&str> {
         let arguments = || self.given.iter().map(|(_, argument)| argument);
         let here = arguments().filter_map(|argument| match argument {
@@ -86,18 +86,18 @@ impl PolicySpec {
         here.flatten().chain(inside).collect()
     }
 
-    /// The policy's line in the registry.
+    /// Returns the policy's entry in the registry.
     pub fn entry(&self) -> &'static Entry {
         self.entry
     }
 
-    /// Name, parameters and texts of the policy.
+    /// Returns the policy's name, parameters and descriptions.
     pub fn info(&self) -> &'static Info {
         self.entry.info
     }
 
-    /// The arguments with defaults filled in, for a cache whose blocks hold `block_bytes` bytes; `None` when they have
-    /// no size in bytes.
+    /// Returns the arguments with defaults filled in, for a cache with blocks of `block_bytes` bytes; `None` if
+    /// blocks have no size in bytes.
     pub fn args(&self, block_bytes: Option<u64>) -> Args {
         let mut args = self.entry.defaults(block_bytes);
         for (index, value) in &self.given {
@@ -106,20 +106,20 @@ impl PolicySpec {
         args
     }
 
-    /// The arguments with defaults filled in, for a policy inside of one that has the arguments `around`.
+    /// Returns the arguments with defaults filled in, for a policy inside one with the arguments `around`.
     pub fn args_within(&self, around: &Args) -> Args {
         self.args(around.block_bytes()).with_rules(around.rules().cloned()).over(around.run())
     }
 
-    /// Builds the policy for `capacity` blocks inside of another; the rest of the set-up is that of the policy around
-    /// it.
+    /// Builds the policy for `capacity` blocks inside another policy. The other parts of the setup are those of the
+    /// outer policy.
     pub fn build(&self, capacity: u32, around: &Setup) -> Result<Box<dyn DynPolicy>, SpecError> {
         let args = self.args_within(around.args);
         self.entry.asks.build(&Setup { capacity, args: &args, ..around.clone() })
     }
 
-    /// Gives `policy`, which was built from `before` inside of a policy with the arguments `around_before`, the
-    /// arguments of this spec: [`Policy::reconfigure`](super::Policy::reconfigure).
+    /// Gives `policy` the arguments of this spec ([`Policy::reconfigure`](super::Policy::reconfigure)). `policy` was
+    /// built from `before` inside a policy with the arguments `around_before`.
     pub fn reconfigure(
         &self,
         policy: &mut dyn DynPolicy,
@@ -136,17 +136,17 @@ impl PolicySpec {
             || policy.reconfigure(&before, &Setup { args: &args, ..around.clone() }, fx)
     }
 
-    /// [`Policy::identities`](super::Policy::identities) of the policy inside of one with the arguments `around`.
+    /// [`Policy::identities`](super::Policy::identities) of the policy inside one with the arguments `around`.
     pub fn identities(&self, capacity: u32, around: &Args) -> u64 {
         self.entry.asks.identities(&self.args_within(around), capacity)
     }
 
-    /// [`Policy::weighs`](super::Policy::weighs) of the policy inside of one with the arguments `around`.
+    /// [`Policy::weighs`](super::Policy::weighs) of the policy inside one with the arguments `around`.
     pub fn weighs(&self, around: &Args) -> bool {
         self.entry.asks.weighs(&self.args_within(around))
     }
 
-    /// [`Policy::view`](super::Policy::view) of the policy inside of one with the arguments `around`.
+    /// [`Policy::view`](super::Policy::view) of the policy inside one with the arguments `around`.
     pub fn view(&self, capacity: u32, around: &Args) -> Result<View, SpecError> {
         self.entry.asks.view(&self.args_within(around), capacity)
     }
@@ -155,7 +155,7 @@ impl PolicySpec {
 impl fmt::Display for PolicySpec {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let info = self.entry.info;
-        // A positional argument needs its key where one before it is left out.
+        // A positional argument needs its key if an earlier one is omitted.
         let keyless = |place: usize, index: usize| place == index && info.params[index].kind.is_positional();
         let write = |(place, (index, value)): (usize, &(usize, Argument))| match value {
             Argument::Apps(_) => value.to_string(),

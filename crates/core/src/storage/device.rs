@@ -1,35 +1,35 @@
-//! A store at work, and what a request would cost one that nobody else uses.
+//! Storage in operation, and the cost of a request on storage that is otherwise idle.
 
 use super::Store;
 
-/// A store at work.
+/// A storage model in operation.
 #[derive(Clone, Debug)]
 pub struct Device {
     store: Store,
-    /// When each of the accesses that are possible at a time will have ended.
+    /// The end time of each parallel access.
     ends: Vec<u64>,
-    /// Which of them transferred the last block.
+    /// The index of the access that transferred the last block.
     at: usize,
-    /// The address behind that block.
+    /// The address after that block.
     behind: Option<u64>,
-    /// When the line will have carried all that it was given.
+    /// When the shared line has transferred everything queued.
     line: u64,
-    /// When all that was given will be done.
+    /// When all queued accesses are done.
     free: u64,
-    /// Nanoseconds in which it worked.
+    /// Nanoseconds spent working.
     pub busy: u64,
 }
 
 impl Device {
-    /// A store at rest.
+    /// Storage without load.
     pub fn new(store: Store) -> Device {
         Device { store, ends: vec![0; store.parallel as usize], at: 0, behind: None, line: 0, free: 0, busy: 0 }
     }
 
-    /// Transfers a block of so many bytes that is asked for at the time `now`, which never goes back; gives when that
-    /// is done. Addresses are files in the high half, blocks in the low one. A block without a size counts as 4 KB.
+    /// Transfers a block of `bytes`, requested at the time `now`, which never decreases. Returns when the transfer is
+    /// done. Addresses are files in the high half and blocks in the low half. A block without a size counts as 4 KB.
     pub fn transfer(&mut self, now: u64, address: u64, bytes: Option<u64>) -> u64 {
-        // A run that goes on while the store is at it is one access; a head stays where it is.
+        // A run that continues during its access is one access. A head keeps its position.
         let goes_on = self.behind == Some(address) && (self.store.has_head || self.ends[self.at] >= now);
         if !goes_on {
             let ends = self.ends.iter().enumerate();
@@ -48,40 +48,40 @@ impl Device {
         done
     }
 
-    /// The address behind the block that was transferred last, where the head is if there is one.
+    /// Returns the address after the last transferred block, which is the position of the head if there is one.
     pub fn head(&self) -> Option<u64> {
         self.behind
     }
 }
 
-/// Nanoseconds that a store takes for each block of a request, on average, if nothing of it is resident.
+/// Average nanoseconds that storage needs for each block of a request if nothing of it is resident.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Cost {
-    /// As they are;
+    /// The blocks as they are.
     pub together: u64,
-    /// if no two of them were neighbours, and the head elsewhere.
+    /// As if no two blocks were neighbours and the head were elsewhere.
     pub apart: u64,
 }
 
-/// A store that nobody else uses, for what a request would cost if all of it were read.
+/// Idle storage, to compute what a request would cost if all of it were read.
 #[derive(Clone, Debug)]
 pub struct Idle(Device);
 
 impl Idle {
-    /// A store at rest.
+    /// Storage without load.
     pub fn new(store: Store) -> Idle {
         Idle(Device::new(store))
     }
 
-    /// What a request for these blocks would cost, each an address and its bytes. A head is at `head`, or behind the
-    /// last block that was asked for, which may not have been read: a run costs what it does whether it is resident or
+    /// Returns the cost of a request for these blocks, each an address and its bytes. The head is at `head`, or after
+    /// the last requested block even if that was not read. A run therefore costs the same whether it is resident or
     /// not.
     pub fn cost(&mut self, head: Option<u64>, blocks: impl Iterator<Item = (u64, Option<u64>)> + Clone) -> Cost {
         let count = (blocks.clone().count() as u64).max(1);
         Cost { together: self.serve(head, blocks.clone()) / count, apart: self.serve_apart(blocks) / count }
     }
 
-    /// Nanoseconds until the last of these blocks would be there.
+    /// Returns the nanoseconds until the last of these blocks arrives.
     fn serve(&mut self, head: Option<u64>, blocks: impl Iterator<Item = (u64, Option<u64>)>) -> u64 {
         let Idle(idle) = self;
         idle.ends.fill(0);
@@ -97,7 +97,7 @@ impl Idle {
         end
     }
 
-    /// The same, if no two of these blocks were neighbours, and the head elsewhere.
+    /// Like `serve`, as if no two blocks were neighbours and the head were elsewhere.
     fn serve_apart(&mut self, blocks: impl Iterator<Item = (u64, Option<u64>)>) -> u64 {
         let Idle(idle) = self;
         let behind = idle.behind;
@@ -138,7 +138,7 @@ mod tests {
     fn accesses_side_by_side_share_the_line() {
         let mut device = Device::new(Store::parse("1ms,4096K,2").unwrap());
         let kib = Some(1024);
-        // A millisecond of latency and a quarter of one on the line; the third access waits for the first to end.
+        // A latency of 1 ms and 0.25 ms on the line. The third access waits for the end of the first one.
         assert_eq!([10, 20, 30].map(|address| device.transfer(0, address, kib) / 1000), [1244, 1488, 2488]);
         assert_eq!(device.transfer(2_400_000, 31, kib) / 1000, 2732, "the run goes on: its transfer alone");
         assert_eq!(device.busy, 2_488_282 + 244_141, "it was never idle");
@@ -146,7 +146,7 @@ mod tests {
         assert_eq!([10, 20].map(|address| alone.transfer(0, address, kib) / 1000), [1244, 2488]);
     }
 
-    /// A request costs the same whether the one before it was read or not.
+    /// Checks that a request costs the same whether the previous one was read or not.
     #[test]
     fn an_idle_store_tells_what_a_request_would_cost() {
         let cost = |store: &str, requests: &[&[u64]]| {
@@ -172,7 +172,7 @@ mod tests {
         };
         assert_eq!(cost("disk(seek=5ms,rotation=6ms,transfer=4000K)", &[10, 11, 12]), 27);
         assert_eq!(cost("latency(time=2ms)", &[10, 11]), 4);
-        // Side by side it makes no difference.
+        // With parallel accesses it makes no difference.
         assert_eq!(cost("4ms,4000K,2", &[10, 11]), 6);
     }
 }

@@ -1,13 +1,14 @@
-//! The store behind a cache: so many accesses at a time, over one line that carries so many bytes a second.
+//! Storage models: a number of parallel accesses that share one bandwidth.
 //!
-//! `disk(…)` is the mechanical one of the papers' simulations (5 ms seek, 10,045 rpm, and 20 MB/s), `hdd` one of today:
-//! a block that does not follow the last one costs a seek, half a rotation and its transfer; the next block of the same
-//! file costs its transfer alone. In every other store each run of neighbours waits for the latency once, up to
-//! `parallel` runs at a time, and all share the bandwidth. `latency(time=…)` takes the same time for each run.
+//! `disk(…)` is the mechanical disk of the papers' simulations (5 ms seek, 10,045 rpm, and 20 MB/s). `hdd` is a
+//! current one. On both, a block that does not follow the previous one costs a seek, half a rotation and its
+//! transfer. The next block of the same file costs only its transfer. In every other model, each run of neighbours
+//! waits for the latency once, up to `parallel` runs at a time, and all runs share the bandwidth. `latency(time=…)`
+//! takes the same time for each run.
 //!
-//! The defaults of the kinds of today are round figures of what such stores are sold as; whoever knows better gives
-//! `LATENCY,BANDWIDTH,PARALLEL`. For `s3` they follow Amazon's own guidance (100 ms to the first byte; many requests
-//! side by side fill the network's line, here 10 Gbit/s).
+//! The defaults of current devices are round figures from their specifications; measured values can be given as
+//! `LATENCY,BANDWIDTH,PARALLEL`. The figures for `s3` follow Amazon's guidance: 100 ms to the first byte, and enough
+//! parallel requests to fill the network, here 10 Gbit/s.
 
 mod device;
 
@@ -16,32 +17,33 @@ pub use device::{Cost, Device, Idle};
 use crate::policy::{Args, Param, ParamKind};
 use crate::spec::{Spec, SpecError, Value};
 
-/// A model of a store.
+/// A storage model.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Store {
-    /// What a cached block costs, in nanoseconds.
+    /// The cost of a cached block in nanoseconds.
     pub hit: u64,
     /// Nanoseconds until the first byte.
     reach: u64,
     nanoseconds_a_byte: f64,
-    /// Accesses at a time.
+    /// Maximum number of parallel accesses.
     parallel: u32,
-    /// It has a head: a block behind the one that was transferred last is reached at once, however long ago that was.
+    /// True if the device has a head: the block after the last transferred one is reached without delay, at any later
+    /// time.
     has_head: bool,
 }
 
-/// A kind of store.
+/// A kind of storage model.
 #[derive(Debug)]
 pub struct Kind {
     /// Its name in `--store`.
     pub name: &'static str,
     /// One line.
     pub summary: &'static str,
-    /// What can be set.
+    /// Its parameters.
     pub params: &'static [Param],
 }
 
-/// Accesses at a time, at most: no store that is known serves more to one client.
+/// Maximum of `parallel`: no known storage serves more accesses of one client at a time.
 const MOST_PARALLEL: u64 = 256;
 
 const fn time(key: &'static str, default: &'static str, doc: &'static str) -> Param {
@@ -53,30 +55,30 @@ const fn rate(default: &'static str) -> Param {
 }
 
 const fn parallel(default: &'static str) -> Param {
-    Param { key: "parallel", kind: ParamKind::Count { min: 1, max: MOST_PARALLEL }, default, doc: "accesses at a time" }
+    Param { key: "parallel", kind: ParamKind::Count { min: 1, max: MOST_PARALLEL }, default, doc: "parallel accesses" }
 }
 
 const HIT: Param = time("hit", "2us", "a request that hits");
 const PAPERS_HIT: Param = time("hit", "200us", "a request that hits (paper: 200us)");
 
-/// The kinds of stores.
+/// The kinds of storage models.
 pub const STORES: [Kind; 7] = [
     Kind {
         name: "nvme",
-        summary: "a solid-state disk at the processor's bus",
-        params: &[time("latency", "80us", "until the first byte"), rate("3G"), parallel("64"), HIT],
+        summary: "a solid-state disk on NVMe",
+        params: &[time("latency", "80us", "latency to the first byte"), rate("3G"), parallel("64"), HIT],
     },
     Kind {
         name: "ssd",
-        summary: "a solid-state disk behind SATA",
-        params: &[time("latency", "100us", "until the first byte"), rate("500M"), parallel("32"), HIT],
+        summary: "a solid-state disk on SATA",
+        params: &[time("latency", "100us", "latency to the first byte"), rate("500M"), parallel("32"), HIT],
     },
     Kind {
         name: "hdd",
-        summary: "a turning disk of today; neighbours cost their transfer alone",
+        summary: "a current hard disk; consecutive blocks cost only their transfer",
         params: &[
-            time("seek", "8ms", "a move of the arm"),
-            time("rotation", "8333us", "a whole turn, of which half is waited for"),
+            time("seek", "8ms", "seek time"),
+            time("rotation", "8333us", "time of one rotation; an access waits for half of it"),
             rate("200M"),
             HIT,
         ],
@@ -84,32 +86,32 @@ pub const STORES: [Kind; 7] = [
     Kind {
         name: "nfs",
         summary: "a file server over gigabit Ethernet",
-        params: &[time("latency", "500us", "until the first byte"), rate("110M"), parallel("16"), HIT],
+        params: &[time("latency", "500us", "latency to the first byte"), rate("110M"), parallel("16"), HIT],
     },
     Kind {
         name: "s3",
         summary: "an object store",
-        params: &[time("latency", "100ms", "until the first byte"), rate("1G"), parallel("64"), HIT],
+        params: &[time("latency", "100ms", "latency to the first byte"), rate("1G"), parallel("64"), HIT],
     },
     Kind {
         name: "disk",
-        summary: "the turning disk of the papers",
+        summary: "the hard disk of the papers",
         params: &[
-            time("seek", "5ms", "a move of the arm (paper: 5ms)"),
-            time("rotation", "5973us", "a whole turn, of which half is waited for (paper: 10,045 a minute)"),
+            time("seek", "5ms", "seek time (paper: 5ms)"),
+            time("rotation", "5973us", "time of one rotation; an access waits for half of it (paper: 10,045 rpm)"),
             rate("20M"),
             PAPERS_HIT,
         ],
     },
     Kind {
         name: "latency",
-        summary: "the same time for every run of neighbours, one after the other",
+        summary: "the same time for every run of consecutive blocks, one run after another",
         params: &[time("time", "10ms", "a read or write (paper: 10ms)"), PAPERS_HIT],
     },
 ];
 
 impl Store {
-    /// Reads `nvme`, `disk(seek=4ms)`, `latency(time=2ms)`, or `LATENCY,BANDWIDTH,PARALLEL` such as `5ms,100M,8`.
+    /// Parses `nvme`, `disk(seek=4ms)`, `latency(time=2ms)`, or `LATENCY,BANDWIDTH,PARALLEL` such as `5ms,100M,8`.
     pub fn parse(text: &str) -> Result<Store, SpecError> {
         if text.starts_with(|first: char| first.is_ascii_digit()) {
             return Store::of_figures(text);
@@ -142,7 +144,7 @@ impl Store {
         })
     }
 
-    /// Reads `5ms,100M,8`.
+    /// Parses `5ms,100M,8`.
     fn of_figures(text: &str) -> Result<Store, SpecError> {
         let values = text.split(',').map(Value::parse).collect::<Result<Vec<_>, _>>()?;
         match values[..] {
@@ -158,7 +160,7 @@ impl Store {
                 })
             }
             _ => Err(SpecError::new(format!(
-                "{text:?} is no store: expected LATENCY,BANDWIDTH,PARALLEL with a time, bytes a second and 1 to {MOST_PARALLEL} accesses at a time, such as 5ms,100M,8"
+                "{text:?} is not a storage model: expected LATENCY,BANDWIDTH,PARALLEL (a time, bytes per second, 1 to {MOST_PARALLEL} parallel accesses), such as 5ms,100M,8"
             ))),
         }
     }

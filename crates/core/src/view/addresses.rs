@@ -1,25 +1,26 @@
-//! Where a block lies, as one number of 64 bits: what holds it in the high half, its number there in the low one.
+//! The position of a block as one number of 64 bits. The high half identifies its container, the low half is its
+//! number there.
 //!
-//! Policies that look at addresses take blocks with neighbouring numbers under one high half for neighbours.
+//! Policies that use addresses treat consecutive numbers under one high half as neighbours.
 
 use hashbrown::HashMap;
 
 use super::Space;
 
-/// Addresses in the plain view: the file's number and the block's number in the file. Exact, no two blocks share one.
+/// Addresses in the plain view: the number of the file, and of the block in the file. Exact: no two blocks share one.
 #[derive(Debug, Default)]
 pub struct Segments {
-    /// Numbers for address ranges whose block numbers need more than 32 bits, counted down from the top so that they
-    /// do not meet file numbers.
+    /// Numbers for address ranges whose block numbers need more than 32 bits. They count down from the maximum, so
+    /// that they do not collide with file numbers.
     far: HashMap<(u32, u64), u32>,
 }
 
-/// More ranges of 2^32 blocks than there are numbers for.
+/// There are more ranges of 2^32 blocks than numbers for them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TooManySegments;
 
 impl Segments {
-    /// The address of `block` of `file`.
+    /// Returns the address of `block` of `file`.
     #[inline(always)]
     pub fn address(&mut self, file: u32, block: u64) -> Result<u64, TooManySegments> {
         let high = block >> 32;
@@ -27,13 +28,13 @@ impl Segments {
         Ok(u64::from(segment) << 32 | (block & 0xffff_ffff))
     }
 
-    /// The high halves of the addresses of a file, each with its first block.
+    /// Returns the high halves of the addresses of a file, each with its first block.
     pub fn of_file(&self, file: u32) -> impl Iterator<Item = (u32, u64)> {
         let far = self.far.iter().filter(move |((of, _), _)| *of == file);
         std::iter::once((file, 0)).chain(far.map(|(&(_, high), &number)| (number, high << 32)))
     }
 
-    /// A number for whatever `high` tells apart in `file`.
+    /// Returns the number for the range `high` of `file`.
     pub fn number(&mut self, file: u32, high: u64) -> Result<u32, TooManySegments> {
         let next = u32::MAX - self.far.len() as u32;
         if next < 1 << 30 {
@@ -43,18 +44,18 @@ impl Segments {
     }
 }
 
-/// Addresses in views that classify: a number for each space, and for each 2^32 blocks of it, in the order of first
+/// Addresses in views that classify: one number for each space and each 2^32 blocks of it, in the order of first
 /// appearance.
 #[derive(Debug, Default)]
 pub struct Spaces(HashMap<(Space, u32), u32>);
 
 impl Spaces {
-    /// The address of `block` of `space`.
+    /// Returns the address of `block` of `space`.
     pub fn address(&mut self, space: Space, block: u64) -> u64 {
         u64::from(self.high(space, block)) << 32 | block & 0xffff_ffff
     }
 
-    /// The high half of the addresses of `block` of `space` and its neighbours, up to a multiple of 2^32.
+    /// Returns the high half of the address of `block` of `space`, shared by all blocks up to a multiple of 2^32.
     pub fn high(&mut self, space: Space, block: u64) -> u32 {
         let next = self.0.len() as u32;
         *self.0.entry((space, (block >> 32) as u32)).or_insert(next)

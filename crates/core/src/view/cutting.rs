@@ -1,5 +1,5 @@
-//! Which requests refer to data, which blocks these are in, and what a file that is deleted or cut loses. Every view
-//! goes by it, the plain one as well.
+//! Which requests refer to data, which blocks they touch, and what a deleted or truncated file loses. All views use
+//! it, including the plain one.
 
 use crate::request::{FLAG_TOUCHED, Op, Request};
 use crate::spec::Value;
@@ -20,19 +20,19 @@ impl BlockSize {
             return Ok(BlockSize::Object);
         }
         let bytes = Value::bytes(text)
-            .map_err(|_| format!("{text:?} is no block size: expected bytes (4096, 4K, 1M) or `object`"))?;
+            .map_err(|_| format!("{text:?} is not a block size: expected bytes (4096, 4K, 1M) or `object`"))?;
         BlockSize::of_bytes(bytes)
     }
 
-    /// A block of so many bytes; fails where none can be that small or large.
+    /// Returns a block size of this many bytes. Fails outside the supported range.
     pub fn of_bytes(bytes: u64) -> Result<BlockSize, String> {
         match bytes {
             1..=0x100_0000_0000 => Ok(BlockSize::Bytes(bytes)),
-            _ => Err(format!("a block of {bytes} bytes is not possible: expected 1 byte to 1T")),
+            _ => Err(format!("blocks of {bytes} bytes are not supported: expected 1 byte to 1T")),
         }
     }
 
-    /// Bytes of a block, if it has a size.
+    /// Returns the bytes of a block, if it has a size.
     pub fn bytes(self) -> Option<u64> {
         match self {
             BlockSize::Bytes(bytes) => Some(bytes),
@@ -41,10 +41,11 @@ impl BlockSize {
     }
 }
 
-/// Which mapped file ranges count as reads of all their bytes. System calls do not tell what is read of a mapped range.
+/// Which mapped file ranges count as reads of all their bytes. System calls do not reveal which parts of a mapped
+/// range are read.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Maps {
-    /// Those of which the recording knows that they were touched ([`FLAG_TOUCHED`]).
+    /// The ranges that the recording marks as touched ([`FLAG_TOUCHED`]).
     #[default]
     Auto,
     /// All.
@@ -64,7 +65,7 @@ impl Maps {
         }
     }
 
-    /// As results have it.
+    /// Returns the name used in results.
     pub fn name(self) -> &'static str {
         match self {
             Maps::Auto => "touched",
@@ -74,33 +75,34 @@ impl Maps {
     }
 }
 
-/// How requests are cut where a view does not say.
+/// How requests are cut if the view does not specify it.
 #[derive(Clone, Copy, Debug)]
 pub struct Cutting {
     block: BlockSize,
-    /// The logarithm of the block size, where that is a power of two.
+    /// The logarithm of the block size, if that is a power of two.
     shift: Option<u32>,
-    /// Offsets are ids of objects, not places in a file.
+    /// True if offsets are ids of objects, not positions in a file.
     pub objects: bool,
     /// Which mapped ranges count as reads.
     pub maps: Maps,
-    /// Files that are deleted or cut lose their blocks, also where naming a file touches nothing.
+    /// True if deleted or truncated files lose their blocks even in views without metadata.
     pub deletes: bool,
 }
 
-/// Consecutive blocks of one file or object, by their numbers in it. They may end with the last number there is.
+/// Consecutive blocks of one file or object, by their numbers in it. The last one may have the greatest possible
+/// number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Blocks {
     /// The first number.
     pub first: u64,
-    /// How many.
+    /// The number of blocks.
     pub count: u64,
 }
 
 impl Blocks {
     const NONE: Blocks = Blocks { first: 0, count: 0 };
 
-    /// The blocks of `size` bytes that `length` bytes from `offset` on are in.
+    /// Returns the blocks of `size` bytes that contain `length` bytes from `offset` on.
     pub fn of(size: u64, offset: u64, length: u64) -> Blocks {
         Blocks::between(offset, length, |byte| byte / size)
     }
@@ -114,20 +116,20 @@ impl Blocks {
         Blocks { first, count: block_of(offset.saturating_add(length - 1)) - first + 1 }
     }
 
-    /// The numbers.
+    /// Returns the numbers of the blocks.
     pub fn numbers(self) -> impl Iterator<Item = u64> {
         (0..self.count).map(move |ahead| self.first + ahead)
     }
 }
 
 impl Cutting {
-    /// Files or objects in blocks of this size, mapped ranges and deletes included.
+    /// Cuts files or objects into blocks of this size, including mapped ranges and deletions.
     pub fn new(block: BlockSize, objects: bool) -> Cutting {
         let shift = block.bytes().filter(|bytes| bytes.is_power_of_two()).map(u64::trailing_zeros);
         Cutting { block, shift, objects, maps: Maps::All, deletes: true }
     }
 
-    /// The size of blocks.
+    /// Returns the size of blocks.
     pub fn block(&self) -> BlockSize {
         self.block
     }
@@ -143,13 +145,13 @@ impl Cutting {
         is_data && !request.failed()
     }
 
-    /// References that the request makes.
+    /// Returns the number of references that the request makes.
     #[inline(always)]
     pub fn references(&self, request: &Request) -> u64 {
         if self.is_data(request) { self.blocks(request).count } else { 0 }
     }
 
-    /// The blocks of its file or object that a request for data is in. A whole object has the number of its id.
+    /// Returns the blocks of its file or object that a data request touches. The number of a whole object is its id.
     #[inline(always)]
     pub fn blocks(&self, request: &Request) -> Blocks {
         let length = u64::from(request.length);
@@ -160,8 +162,8 @@ impl Cutting {
         }
     }
 
-    /// From which byte on the data of its file or object is worth nothing after the request: 0 if that is deleted,
-    /// `None` if nothing is lost.
+    /// Returns the byte from which on the data of the file or object is invalid after the request: 0 if it is
+    /// deleted, `None` if nothing is lost.
     pub fn lost(&self, request: &Request) -> Option<u64> {
         match request.op() {
             _ if request.failed() => None,

@@ -1,5 +1,5 @@
-//! What naming a file touches: the directory that holds the name, and the inode (POLICIES 1.2, "From system calls to
-//! requests").
+//! The metadata that naming a file touches: the directory that contains the name, and the inode (POLICIES 1.2, "From
+//! system calls to requests").
 
 use hashbrown::{HashMap, HashSet};
 
@@ -11,14 +11,14 @@ use crate::request::{Kind, Op, Request};
 pub enum Object {
     /// A file of the trace, by its number.
     File(u32),
-    /// A directory, in the order in which they were first named.
+    /// A directory, numbered in the order of first use.
     Directory(u32),
 }
 
 /// A reference to bytes of an inode or a directory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Touch {
-    /// Whose bytes.
+    /// The inode or directory.
     pub object: Object,
     /// [`Kind::Inode`] or [`Kind::Directory`].
     pub kind: Kind,
@@ -26,7 +26,7 @@ pub struct Touch {
     pub offset: u64,
     /// Bytes.
     pub length: u32,
-    /// They are written.
+    /// True for a write.
     pub write: bool,
 }
 
@@ -37,32 +37,32 @@ const DIRECTORY_BYTES: u32 = 512;
 /// Bytes of an entry in a directory.
 const ENTRY_BYTES: u64 = 32;
 
-/// The names seen so far and what became of them.
+/// The names seen so far and their state.
 #[derive(Debug)]
 pub struct Names {
     metadata: Metadata,
     numbers: HashMap<String, u32>,
     directories: Vec<Directory>,
-    /// Files that are known not to exist.
+    /// Files known not to exist.
     gone: HashSet<u32>,
-    /// Files that nobody has read, or written, since they were opened last.
+    /// Files that were not read, or not written, since their last open.
     unread: HashSet<u32>,
     unwritten: HashSet<u32>,
-    /// Files whose inode notes a read after the last write.
+    /// Files whose inode records a read after the last write.
     accessed: HashSet<u32>,
 }
 
 /// One directory.
 #[derive(Debug, Default)]
 struct Directory {
-    /// Entries by name, in the order in which they were first seen.
+    /// Entries by name, numbered in the order of first use.
     entries: HashMap<String, u64>,
     /// Bytes that were listed since it was opened.
     listed: u64,
 }
 
 impl Names {
-    /// Nothing has been named yet.
+    /// Starts without any name.
     pub fn new(metadata: Metadata) -> Names {
         Names {
             metadata,
@@ -75,12 +75,12 @@ impl Names {
         }
     }
 
-    /// What naming a file touches.
+    /// Returns which metadata naming a file touches.
     pub fn metadata(&self) -> Metadata {
         self.metadata
     }
 
-    /// The number of a file may be another file's from now on.
+    /// Forgets a file, whose number may be reused.
     pub fn forget(&mut self, file: u32) {
         for files in [&mut self.gone, &mut self.unread, &mut self.unwritten, &mut self.accessed] {
             files.remove(&file);
@@ -115,7 +115,7 @@ impl Names {
         }
     }
 
-    /// A look-up of `path`. One that fails reads the directory only; one that changes the name writes directory and
+    /// Looks up `path`. A look-up that fails reads only the directory. A change of the name writes directory and
     /// inode.
     fn look_up(&mut self, path: &str, file: u32, failed: bool, changed: bool, out: &mut Vec<Touch>) {
         if failed {
@@ -140,13 +140,13 @@ impl Names {
         }
     }
 
-    /// A directory on the way to a file.
+    /// Passes a directory on the way to a file.
     fn enter(&mut self, path: &str, out: &mut Vec<Touch>) {
         out.extend(self.entry(path));
         out.push(inode(Object::Directory(self.number(path))));
     }
 
-    /// The part of the parent directory that holds the entry of `path`; `None` if the trace tells no path.
+    /// Returns the bytes of the parent directory that contain the entry of `path`; `None` if the trace has no path.
     fn entry(&mut self, path: &str) -> Option<Touch> {
         let (parent, name) = path.rsplit_once('/')?;
         let directory = self.number(parent);
@@ -172,14 +172,14 @@ impl Names {
         out.push(Touch { object: Object::Directory(number), kind: Kind::Directory, offset, length, write: false });
     }
 
-    /// A directory that is opened again is listed from its beginning.
+    /// Restarts the listing of a directory, because it was opened again.
     fn rewind(&mut self, path: &str) {
         if let Some(&number) = self.numbers.get(path.trim_end_matches('/')) {
             self.directories[number as usize].listed = 0;
         }
     }
 
-    /// The first read or write through an open notes the time in the inode.
+    /// Records the time of the first read or write after an open in the inode.
     fn first_use(&mut self, file: u32, write: bool, out: &mut Vec<Touch>) {
         let fresh = if write { &mut self.unwritten } else { &mut self.unread };
         let is_first = fresh.remove(&file);
@@ -224,7 +224,7 @@ mod tests {
         Request { op: op as u8, file, ..Request::default() }
     }
 
-    /// What is touched, as letters: directory or inode, read or write, with the offset.
+    /// Returns what is touched as letters: directory or inode, read or write, and the offset.
     fn touched(names: &mut Names, request: Request, path: &str) -> Vec<(char, char, u64)> {
         let mut out = Vec::new();
         names.touch(&request, path, &mut out);
@@ -278,7 +278,7 @@ mod tests {
             touched(&mut names, request(Op::Open, 1), "/f");
             assert_eq!(touched(&mut names, request(op, 1), "/f"), noted, "{op:?}");
         }
-        // A write that is not the first of its open makes the next read the first of its kind, too.
+        // A write that is not the first of its open also makes the next read the first one after a write.
         touched(&mut names, request(Op::Open, 1), "/f");
         assert_eq!(touched(&mut names, request(Op::Write, 1), "/f"), written);
         assert_eq!(touched(&mut names, request(Op::Read, 1), "/f"), written);

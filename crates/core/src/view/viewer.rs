@@ -1,8 +1,8 @@
-//! Shows requests in a view, one after the other: which bytes of what they touch, in which class, and what is
-//! invalidated.
+//! Maps requests to references in a view, one at a time: which bytes of which object, in which class, and which
+//! blocks become invalid.
 //!
-//! The simulator shows a whole trace at once and numbers its blocks densely; the live cache shows each request as it
-//! comes.
+//! The simulator maps a whole trace at once and numbers its blocks densely. The live cache maps each request as it
+//! arrives.
 
 use hashbrown::HashMap;
 
@@ -10,19 +10,19 @@ use super::{Cutting, Metadata, Names, Object, Parts, Touch, View};
 use crate::classify::{Class, Classifier, FileFacts, Rules};
 use crate::request::{FLAG_CONTINUED, FLAG_EXECUTABLE, FLAG_EXPIRED, Kind, Op, Request};
 
-/// What a block is a block of.
+/// The object and partition that a block belongs to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Space {
     /// The file or directory.
     pub object: Object,
-    /// The inode, not the data.
+    /// True for the inode, false for the data.
     pub inode: bool,
-    /// The part of the cache that the block belongs to.
+    /// The partition of the cache that the block belongs to.
     pub part: u8,
 }
 
 impl Space {
-    /// The kind of metadata that is here, if it is none of a file's data.
+    /// Returns the kind of metadata; `None` for data of a file.
     pub fn metadata(&self) -> Option<Kind> {
         match self.object {
             _ if self.inode => Some(Kind::Inode),
@@ -32,13 +32,13 @@ impl Space {
     }
 }
 
-/// Bytes that a request touches, to be cut into blocks. The first block begins a request unless `continues`; the others
-/// go on with it.
+/// A byte range that a request touches, to be cut into blocks. The first block starts a request unless `continues` is
+/// set; the others continue it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Piece {
-    /// Whose bytes.
+    /// The object and partition.
     pub space: Space,
-    /// Their class.
+    /// The class of the bytes.
     pub class: Class,
     /// Bytes of a block.
     pub block: u64,
@@ -46,11 +46,12 @@ pub struct Piece {
     pub offset: u64,
     /// Bytes.
     pub length: u64,
-    /// They are written.
+    /// True for a write.
     pub write: bool,
-    /// The piece goes on with the request before it.
+    /// True if the extent continues the previous request.
     pub continues: bool,
-    /// Where the same bytes may still be: the file was of another class before, whose blocks are in another part.
+    /// Where old copies of the same bytes may be: the file had another class before, with blocks in another
+    /// partition.
     pub former: Option<Former>,
 }
 
@@ -61,17 +62,17 @@ pub struct Former {
     pub class: Class,
     /// Where its blocks are.
     pub space: Space,
-    /// Bytes of each.
+    /// Bytes of a block.
     pub block: u64,
 }
 
-/// One thing that a request does.
+/// One effect of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Step {
     /// Bytes are referenced.
     Touch(Piece),
-    /// Blocks of the file that begin at this byte or behind it are worth nothing any more; with `None` all blocks and
-    /// the inode.
+    /// The blocks of the file that begin at this byte or after it become invalid; with `None`, all blocks and the
+    /// inode.
     Invalidate {
         /// The file.
         file: u32,
@@ -80,7 +81,7 @@ pub enum Step {
     },
 }
 
-/// A view of one stream of requests.
+/// Maps one stream of requests in a view.
 #[derive(Debug)]
 pub struct Viewer {
     cutting: Cutting,
@@ -96,13 +97,13 @@ pub struct Viewer {
 #[derive(Debug, Default)]
 struct File {
     size: Option<u64>,
-    /// The class of its last data, and the one before that was cut otherwise.
+    /// The class of its last data, and the previous class that was cut differently.
     class: Option<Class>,
     former: Option<Class>,
 }
 
 impl Viewer {
-    /// Nothing has been shown yet.
+    /// Starts without any request.
     pub fn new(view: &View, cutting: Cutting) -> Viewer {
         Viewer {
             cutting,
@@ -115,49 +116,49 @@ impl Viewer {
         }
     }
 
-    /// The rules that classes go by; `None` in the plain view.
+    /// Returns the rules of classes; `None` in the plain view.
     pub fn rules(&self) -> Option<&Rules> {
         self.classifier.as_ref().map(Classifier::rules)
     }
 
-    /// What naming a file touches, if that is shown.
+    /// Returns which metadata naming a file touches, if it is mapped.
     pub fn metadata(&self) -> Option<Metadata> {
         self.names.as_ref().map(Names::metadata)
     }
 
-    /// True if each request is for an object of its own, which is no place in a file.
+    /// True if each request is for an object, not for a range of a file.
     pub fn are_objects(&self) -> bool {
         self.cutting.objects
     }
 
-    /// True if files that are deleted or cut lose their blocks.
+    /// True if deleted or truncated files lose their blocks.
     pub fn deletes(&self) -> bool {
         self.cutting.deletes || self.names.is_some()
     }
 
-    /// Bytes of the blocks of `class`.
+    /// Returns the bytes of a block of `class`.
     pub fn block_bytes(&self, class: Class) -> u64 {
         match &self.parts {
             Some(parts) => parts.block_bytes_of(class),
-            // An object that is a block, whatever its size, is its own first byte.
+            // An object that is one block of any size has block number equal to its first byte.
             None => self.cutting.block().bytes().unwrap_or(1),
         }
     }
 
-    /// The number of a file, of which the caller keeps no block, may be another file's from now on.
+    /// Forgets a file of which the caller has no block left. Its number may be reused.
     pub fn forget_file(&mut self, file: u32) {
         self.files.remove(&file);
         self.names.iter_mut().for_each(|names| names.forget(file));
         self.classifier.iter_mut().for_each(|classifier| classifier.forget_file(file));
     }
 
-    /// The number of an application may be another one's from now on.
+    /// Forgets an application, whose number may be reused.
     pub fn forget_app(&mut self, app: u32) {
         self.classifier.iter_mut().for_each(|classifier| classifier.forget_app(app));
     }
 
-    /// Appends to `steps` what `request` does. `facts` are those of its file and application, the size one that was
-    /// known at some time; `size` is that at this request, if it is told.
+    /// Appends to `steps` the effects of `request`. `facts` describe its file and application, with a size that was
+    /// correct at some time. `size` is the size at this request, if known.
     pub fn show(&mut self, request: &Request, size: Option<u64>, facts: &FileFacts, steps: &mut Vec<Step>) {
         let (request, size) = match self.cutting.objects {
             true => (&self.as_file(request), Some(u64::from(request.length)).filter(|&size| size > 0)),
@@ -170,7 +171,7 @@ impl Viewer {
         if self.cutting.is_data(request) {
             self.data(request, facts, steps);
         } else if request.op() == Op::Exec && !request.failed() && self.names.is_some() {
-            // A program that is run is read as a whole.
+            // An executed program is read as a whole.
             self.whole_file(request, facts, steps);
         } else if let Some(from) =
             self.cutting.lost(request).filter(|_| self.deletes() || request.flags & FLAG_EXPIRED != 0)
@@ -180,14 +181,14 @@ impl Viewer {
         }
     }
 
-    /// A request for an object is one for a file of its own, from its first byte on.
+    /// Turns a request for an object into one for a file of its own, starting at the first byte.
     fn as_file(&mut self, request: &Request) -> Request {
         let next = self.objects.len() as u32;
         let file = *self.objects.entry(request.offset).or_insert(next);
         Request { file, offset: 0, length: request.length.max(1), ..*request }
     }
 
-    /// The size of the file at this request: what is told, or what writes and cuts have made of it.
+    /// Updates the size of the file: the given size, or the size that results from writes and truncations.
     fn note_size(&mut self, request: &Request, size: Option<u64>, facts: &FileFacts) {
         let file = self.files.entry(request.file).or_insert_with(|| File { size: facts.size, ..File::default() });
         if size.is_some() {
@@ -269,7 +270,7 @@ impl Viewer {
         self.parts.as_ref().map_or(0, |parts| parts.of_class[usize::from(class)])
     }
 
-    /// The class whose part may still hold data of a file that is of `class` now.
+    /// Returns the class whose partition may still hold data of a file that has `class` now.
     fn former_class(&mut self, number: u32, class: Class) -> Option<Class> {
         let parts = self.parts.as_ref()?;
         let file = self.files.get_mut(&number)?;
