@@ -98,7 +98,7 @@ fn a_profile_can_be_read_from_results() {
     assert!(missing.err.contains("none.json: cannot read it"), "{}", missing.err);
     let streamed =
         hotset(&["simulate", &trace, "-p", "qos(lru,prefetch=off,profile=none)", "-s", "30 blocks", "--memory", "1K"]);
-    assert!(streamed.err.contains("interval=10% is a share of the run, whose length is not known"), "{}", streamed.err);
+    assert!(streamed.err.contains("interval=10% is a share of the run, whose length is unknown"), "{}", streamed.err);
 }
 
 /// The requests of one program of the trace, in a file of its name.

@@ -143,7 +143,7 @@ fn what_an_experiment_says_is_checked_before_it_runs() {
     let app = |more: &str| format!("{{name = \"a\", trace = {trace:?}{more}}}");
     let mix = |apps: &str| format!("{head}[[mix]]\nname = \"m\"\napps = [{apps}]\n");
     let cases = [
-        (format!("{head}traces = [{trace:?}]\nblock = 0\n"), "block: a block of 0 bytes is not possible"),
+        (format!("{head}traces = [{trace:?}]\nblock = 0\n"), "block: blocks of 0 bytes are not supported"),
         (mix(""), "mix \"m\": found no apps; expected at least one"),
         (mix(&[app(""), app("")].join(", ")), "mix \"m\": the application \"a\" is there twice; expected it once"),
         (mix(&app(", loops = 0")), "mix \"m\": \"a\" has 0 loops; expected 1 or more"),
