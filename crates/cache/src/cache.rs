@@ -253,11 +253,12 @@ impl FileCache {
         self.plan().spec.clone()
     }
 
-    /// Changes memory or scheme or both while the cache serves; `None` leaves one unchanged, and an error leaves all
+    /// Changes memory or scheme or both while the cache serves. `None` leaves one unchanged, and an error leaves all
     /// unchanged. Blocks that no longer fit are evicted in the policy's order. A scheme keeps what it has learnt if it
     /// can take the new arguments ([`Policy::reconfigure`](hotset_core::policy::Policy::reconfigure)). Another scheme
-    /// starts empty, and so does a scheme with partitions under another budget, because they depend on it; blocks stay
-    /// where both cut files alike. The new scheme is built before the cache is locked, so hits go on meanwhile.
+    /// starts without learnt state, and so does a scheme with partitions under another budget, because they depend on
+    /// it. Blocks stay resident if both cut files alike. The new scheme is built before the cache is locked, so hits go
+    /// on meanwhile.
     pub fn reconfigure(&self, memory: Option<u64>, spec: Option<PolicySpec>) -> Result<Learnt, CacheError> {
         if self.is_broken() {
             return Err(CacheError::Broken);

@@ -46,7 +46,7 @@ pub(crate) struct Changed {
     pub policy: [String; 2],
     /// Bytes of memory before and after.
     pub memory_bytes: [u64; 2],
-    /// False if the policy after the change starts empty.
+    /// False if the policy after the change starts without tables, curves, ghosts and recency.
     pub keeps_learnt: bool,
 }
 

@@ -80,14 +80,14 @@ fn answer<T: DeserializeOwned>(mountpoint: &Path, wish: &Wish) -> Result<T, Fail
 fn confirmation(Changed { policy, memory_bytes, keeps_learnt }: &Changed) -> String {
     let mut lines = Vec::new();
     if policy[0] != policy[1] {
-        let state = if *keeps_learnt { "keeps its state" } else { "starts empty" };
+        let state = if *keeps_learnt { "keeps its state" } else { "starts without learnt state" };
         lines.push(format!("policy: {} -> {} ({state})", policy[0], policy[1]));
     }
     if memory_bytes[0] != memory_bytes[1] {
         let [before, after] = memory_bytes.map(human::bytes);
         lines.push(format!("memory: {before} -> {after}"));
         if policy[0] == policy[1] && !keeps_learnt {
-            lines.push(format!("{} divides its memory into partitions and starts empty", policy[1]));
+            lines.push(format!("{} divides its memory into partitions and starts without learnt state", policy[1]));
         }
     }
     if lines.is_empty() {

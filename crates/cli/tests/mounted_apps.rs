@@ -111,7 +111,7 @@ fn promises_are_kept_changed_and_shown_while_applications_come() {
 
     check_refusals(&mount);
     let said = ctl(&mount, &["set", "policy=qos(arc)", "qos.cksum=5ms", "memory=128K"]).good().out;
-    assert!(said.contains(",cksum=5ms) (starts empty)\nmemory: 256K -> 128K\n"), "{said}");
+    assert!(said.contains(",cksum=5ms) (starts without learnt state)\nmemory: 256K -> 128K\n"), "{said}");
     let said = ctl(&mount, &["set", "memory=128K"]).good().out;
     assert!(
         said.starts_with("nothing changes: the policy is qos(arc,") && said.ends_with("the memory 128K\n"),
