@@ -31,7 +31,7 @@ pub struct Evidence {
     pub bypassed: Option<f64>,
     /// Touched pages of mapped files were recorded, each when it was first mapped.
     pub has_touches: bool,
-    /// Mapped data of which the references lack touches; absent where there is none, or where the caller left mappings out.
+    /// Mapped data of which the references lack touches. Absent if there is none, or if the caller left mappings out.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub unseen: Option<Unseen>,
     /// Share of that among all distinct bytes of data, 0 to 1.

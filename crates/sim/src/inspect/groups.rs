@@ -81,7 +81,7 @@ pub(super) struct Share {
     pub references: u64,
 }
 
-/// What is touched in a file: its kind, or the trace's own word for it.
+/// Returns the kind of a file, or the label that the trace has for it.
 pub(super) fn kind_name(tables: &Tables, file: u32, kind: Kind) -> &str {
     let label = tables.files.get(file as usize).map_or("", |info| &info.label);
     // A word for a file's data does not describe its inode.
@@ -124,7 +124,7 @@ impl Count {
         self.requests += u64::from(!continued);
         self.references += references;
         match request.op() {
-            // A mapping that is no reference is left out of every table.
+            // Every table omits a mapping that is not a reference.
             Op::Map if references == 0 => {}
             Op::Read | Op::Map => self.read = self.read.saturating_add(bytes),
             Op::Write => self.written = self.written.saturating_add(bytes),
@@ -141,7 +141,7 @@ impl Count {
 }
 
 impl Groups {
-    /// Nothing counted yet; objects are told apart only if somebody asks for them.
+    /// Empty counts. Objects are counted separately only if `objects` is set.
     pub fn new(objects: bool) -> Groups {
         Groups { objects: objects.then(HashMap::new), ..Groups::default() }
     }
@@ -206,7 +206,7 @@ impl Groups {
         by_name
     }
 
-    /// The applications that make most references, or requests where nobody references blocks.
+    /// Returns the applications with the most references, or the most requests if the trace has no references.
     pub fn apps(&self, tables: &Tables, top: usize) -> Option<Ranked<Group>> {
         let is_named = tables.apps.iter().any(|name| !name.is_empty());
         let name = |app: u32| tables.apps.get(app as usize).cloned().unwrap_or_else(|| format!("app {app}"));
