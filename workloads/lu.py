@@ -1,11 +1,15 @@
-"""LU factorisation of a matrix in a file, tile by tile: `python3 lu.py FILE prepare|factor|check`.
+"""LU factorisation of a matrix in a file, tile by tile: `python3 lu.py FILE prepare|factor|tasks|check`.
 
-Left-looking, as the out-of-core solver of ScaLAPACK works: each panel of columns is read, brought up to date with every panel to its left,
-which are read again for it, factored, and written. In memory lies one panel and one tile. The matrix is diagonally dominant, so that no
-rows are exchanged. A tile of 256 x 256 doubles is one request of 512 KB.
+`factor` is left-looking, as the out-of-core solver of ScaLAPACK: it reads each panel of columns, updates it with every
+panel to its left, which it reads again, factors the panel and writes it. It holds one panel and one tile in memory.
+`tasks` is right-looking and holds three tiles: an operation on a tile is a task, and the next task is drawn at random
+from those whose inputs are complete, as by a dynamic scheduler. Its hit ratio rises gradually with the size of a cache;
+that of `factor` has a cliff. The matrix is diagonally dominant, so that neither exchanges rows. A tile of 256 x 256
+doubles is one request of 512 KB.
 """
 
 import os
+import random
 import sys
 
 import numpy
@@ -60,6 +64,41 @@ def factor():
             write(row, column, panel[row])
 
 
+def run(row, column, step):
+    """Brings a tile one step further: a product is subtracted for each earlier step, the last step makes it a factor."""
+    tile = read(row, column)
+    if step < min(row, column):
+        tile = tile - read(row, step) @ read(step, column)
+    elif row == column:
+        tile = factor_diagonal(tile)
+    elif row > column:
+        tile = numpy.linalg.solve(halves(read(step, step))[1].T, tile.T).T
+    else:
+        tile = numpy.linalg.solve(halves(read(step, step))[0], tile)
+    write(row, column, tile)
+
+
+def tasks():
+    places = [(row, column) for row in range(TILES) for column in range(TILES)]
+    # Steps of a tile that are done. A tile is a factor after min(row, column) + 1 steps.
+    done = dict.fromkeys(places, 0)
+
+    def is_factor(row, column):
+        return done[row, column] > min(row, column)
+
+    def is_ready(row, column):
+        step = done[row, column]
+        if step < min(row, column):
+            return is_factor(row, step) and is_factor(step, column)
+        return row == column or is_factor(step, step)
+
+    draw = random.Random(1)
+    while open_tiles := [place for place in places if not is_factor(*place)]:
+        place = draw.choice([place for place in open_tiles if is_ready(*place)])
+        run(*place, done[place])
+        done[place] += 1
+
+
 def check():
     """Multiplies the factors of the last row and column of tiles again."""
     last = TILES - 1
@@ -78,4 +117,4 @@ def prepare():
             write(row, column, original(row, column))
 
 
-{"prepare": prepare, "factor": factor, "check": check}[sys.argv[2]]()
+{"prepare": prepare, "factor": factor, "tasks": tasks, "check": check}[sys.argv[2]]()

@@ -49,6 +49,19 @@ tpch() {
     rm -r "$PGDATA"
 }
 
+tpch17() {
+    database "$here/tpch17.sql"
+    serve tpch17 psql -v ON_ERROR_STOP=1 -f "$here/tpch17-query.sql"
+    rm -r "$PGDATA"
+}
+
+lu_tasks() {
+    python3 "$here/lu.py" matrix.bin prepare
+    "$hotset" record -o lu-tasks.hst -- python3 "$here/lu.py" matrix.bin tasks
+    python3 "$here/lu.py" matrix.bin check
+    rm matrix.bin
+}
+
 lu() {
     python3 "$here/lu.py" matrix.bin prepare
     "$hotset" record -o lu.hst -- python3 "$here/lu.py" matrix.bin factor
@@ -68,4 +81,4 @@ tiles() {
     rm tiles tiles.bin
 }
 
-for name in ${*:-tpcc tpch lu film tiles}; do $name; done
+for name in ${*:-tpcc tpch tpch17 lu lu_tasks film tiles}; do $name; done
