@@ -5,7 +5,7 @@
 //! ```
 //! use hotset_core::policy::{Effects, Extra, Note, Outcome, PolicySpec, Reference, Setup, Slot};
 //!
-//! A host without data that records the evicted slots.
+//! /// A host without data that records the evicted slots.
 //! #[derive(Default)]
 //! struct Host(Vec<Slot>);
 //!
