@@ -81,4 +81,5 @@ tiles() {
     rm tiles tiles.bin
 }
 
-for name in ${*:-tpcc tpch tpch17 lu lu_tasks film tiles}; do $name; done
+# A function's name has `_` where the trace's has `-`.
+for name in ${*:-tpcc tpch tpch17 lu lu-tasks film tiles}; do "$(echo "$name" | tr - _)"; done

@@ -1,5 +1,6 @@
-//! Talking to a running mount, or to whoever steers: a socket named after the mount's device or what is steered, one
-//! line of JSON there, one line back. Only root and the user who started it are answered.
+//! The control protocol of mounts and of `hotset steer`. A socket is named after the mount's device, or after the
+//! directory or control group that is steered. A request and its answer are one line of JSON each. Only root and the
+//! user that started the server get answers.
 
 pub(crate) mod metrics;
 mod mounted;
@@ -27,7 +28,7 @@ pub(crate) use place::{Claim, Place, claim};
 
 use crate::failure::Failure;
 
-/// Who is asked.
+/// The server that a client connects to.
 pub(crate) trait Subject: Send + Sync {
     /// The status.
     fn status(&self) -> Result<Value, String>;
@@ -50,12 +51,12 @@ pub(crate) struct Changed {
     pub keeps_learnt: bool,
 }
 
-/// Something as an answer.
+/// The answer with this value.
 pub(crate) fn told(what: &impl Serialize) -> Result<Value, String> {
     serde_json::to_value(what).map_err(|error| error.to_string())
 }
 
-/// What a client wants.
+/// A client's request.
 #[derive(Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum Wish {
@@ -63,11 +64,11 @@ pub(crate) enum Wish {
     Status,
     /// What the scheme has learnt.
     Explain,
-    /// Settings to be changed: key and value.
+    /// Changes of settings: key and value.
     Set(Vec<(String, String)>),
 }
 
-/// What it gets.
+/// The answer to a request.
 #[derive(Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 enum Answer {
@@ -81,10 +82,10 @@ const PATIENCE: Duration = Duration::from_secs(30);
 /// Bytes of the longest answer.
 const LONGEST: u64 = 64 << 20;
 
-/// What others are told.
+/// The message for clients of another user.
 const ONLY_OWNER: &str = "only root and the mounting user have access";
 
-/// Answers clients for a mount as long as what is returned lives. Without a place to listen at it serves all the same.
+/// Answers clients of a mount until the returned value is dropped. The mount also serves if no socket can be created.
 pub(crate) fn serve_mount(device: io::Result<Device>, subject: Arc<dyn Subject>) -> Option<Place> {
     let served = device.and_then(|device| server::serve(place::of_mount(device), subject));
     let explain =
@@ -92,7 +93,7 @@ pub(crate) fn serve_mount(device: io::Result<Device>, subject: Arc<dyn Subject>)
     served.map_err(explain).ok()
 }
 
-/// Answers clients for directories and a control group that are steered, as long as what is returned lives.
+/// Answers clients for steered directories and a control group until the returned value is dropped.
 pub(crate) fn serve_steered(steered: &[PathBuf], subject: &Arc<dyn Subject>) -> Vec<Place> {
     let serve = |path: &PathBuf| {
         let served = fs::metadata(path).and_then(|about| server::serve(place::of_steered(&about), subject.clone()));
@@ -142,7 +143,7 @@ fn group(path: &Path) -> Option<fs::Metadata> {
     fs::metadata(Hierarchy::find().ok()?.group(path).ok()?.folder()).ok()
 }
 
-/// The status of each mount of this user and of whoever steers for him, with the paths that they are known by.
+/// Returns the status of each mount and each `hotset steer` of this user, with their paths.
 pub(crate) fn everyone() -> Vec<(String, Value)> {
     let ask = |name: String| {
         let stream = place::connect(&name, geteuid()).ok()?;
@@ -151,7 +152,7 @@ pub(crate) fn everyone() -> Vec<(String, Value)> {
     };
     let mut told: Vec<(String, Value)> = place::names().into_iter().filter_map(ask).collect();
     told.sort_by(|(one, _), (other, _)| one.cmp(other));
-    // Who steers listens for each directory and for the group.
+    // `hotset steer` listens for each directory and for the group.
     told.dedup_by(|(one, _), (other, _)| one == other);
     told
 }
@@ -166,14 +167,14 @@ fn known_by(name: &str, status: &Value) -> Option<String> {
     }
 }
 
-/// Who has mounted it.
+/// The user that has mounted it.
 fn owner(device: Device) -> io::Result<Option<Uid>> {
     let line = mount_line(device)?;
     let number = line.and_then(|line| line.rsplit_once("user_id=")?.1.split(',').next()?.parse().ok());
     Ok(number.map(Uid::from_raw))
 }
 
-/// Only root, the user who asks and the one who mounted are believed.
+/// Refuses a server that runs as another user than root, the asking user and the mounting user.
 fn check_server(stream: &UnixStream, owner: Uid, shown: &str) -> Result<(), Failure> {
     let server = rustix::net::sockopt::socket_peercred(stream).map_err(io::Error::from)?.uid;
     if server.is_root() || server == geteuid() || server == owner {
@@ -185,13 +186,13 @@ fn check_server(stream: &UnixStream, owner: Uid, shown: &str) -> Result<(), Fail
     )))
 }
 
-/// What calls into a mount without a server fail with; the first one after its end with the second.
+/// Errors of calls into a mount without a server. `ABORTED` is that of the first call after the server's end.
 const NOT_CONNECTED: i32 = rustix::io::Errno::NOTCONN.raw_os_error();
 const ABORTED: i32 = rustix::io::Errno::CONNABORTED.raw_os_error();
 
 fn exchange(mut stream: UnixStream, wish: &Wish) -> io::Result<Answer> {
     stream.set_read_timeout(Some(PATIENCE))?;
-    // Who is refused need not have been heard out.
+    // A server may refuse a client before it has read the whole request.
     let asked = writeln!(stream, "{}", serde_json::to_string(wish)?);
     let mut line = String::new();
     if BufReader::new(stream.take(LONGEST)).read_line(&mut line)? == 0 {

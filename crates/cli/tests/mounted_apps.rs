@@ -1,4 +1,4 @@
-//! Applications on a mount: how they are told apart, what they were promised, and how that is changed and seen while it
+//! Applications on a mount: how the mount distinguishes them, and how their targets are changed and shown while it
 //! serves. Needs /dev/fuse.
 
 mod support;
@@ -15,13 +15,13 @@ use serde_json::Value;
 use support::hotset;
 use support::mounted::{Mount, can_mount, pattern};
 
-/// A mount of a source with two files that anybody may read.
+/// A mount of a source with two files that every user may read.
 fn mount(arguments: &[&str]) -> Mount {
     let mount = Mount::new(arguments);
     for (name, length) in [("one", 60_000), ("two", 40_000)] {
         fs::write(mount.source(name), pattern(7, length)).unwrap();
     }
-    // What has just changed is read anew by each open.
+    // Each open reads a recently changed file again.
     thread::sleep(Duration::from_millis(2100));
     mount
 }
@@ -93,7 +93,7 @@ fn promises_are_kept_changed_and_shown_while_applications_come() {
     let newcomer = app(&mount, "cksum");
     assert!(newcomer["promised_percent"].is_null() && newcomer["room_bytes"].as_u64().unwrap() >= 4096, "{newcomer}");
 
-    // With a promise of its own what it has read stays.
+    // A target for cksum leaves the blocks that it has read resident.
     let said = ctl(&mount, &["set", "qos.cksum=0.3"]).good().out;
     assert!(said.starts_with("policy: qos(lru,") && said.ends_with(",cksum=30%) (keeps its state)\n"), "{said}");
     done(run("cksum", &mount.at("two")));
@@ -179,7 +179,7 @@ fn processes_that_have_ended_are_told_together() {
         return;
     }
     let mut mount = mount(&["--memory", "1M", "--policy", "lru", "--app-by", "pid"]);
-    // Somebody who has a file open is not over, and is told by name.
+    // A process with an open file has not ended, and the status has its name.
     let one = fs::File::open(mount.at("one")).unwrap();
     for _ in 0..600 {
         done(run("cat", &mount.at("two")));

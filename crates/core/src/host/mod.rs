@@ -166,7 +166,7 @@ pub struct Hosted<P> {
 }
 
 impl<P: Payload> Hosted<P> {
-    /// Builds an empty cache. `payload` gets the policy, because its owner of data may depend on it.
+    /// Builds an empty cache. `payload` gets the policy, because the owner of the data may depend on it.
     pub fn new<E: From<Refusal>>(
         build: &Build,
         payload: impl FnOnce(&dyn DynPolicy) -> Result<P, E>,

@@ -1,12 +1,12 @@
-//! What the recorded machine's own page cache did.
+//! Counts of the recorded machine's page cache.
 
 use hotset_core::request::{FLAG_TOUCHED, Op, Request};
 use serde::Serialize;
 
-/// What a recording tells of the page cache of its machine.
+/// Reads and first touches by whether the page cache of the recorded machine served them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct PageCache {
-    /// Bytes of reads that it had.
+    /// Bytes of reads that it served.
     pub cached_bytes: u64,
     /// Bytes of reads for which storage was read.
     pub fetched_bytes: u64,
@@ -33,7 +33,7 @@ impl PageCache {
         }
     }
 
-    /// The counts, if the recording tells anything.
+    /// Returns the counts; `None` if the recording has no flags of the page cache.
     pub(super) fn finish(self) -> Option<PageCache> {
         (self.cached_bytes + self.fetched_bytes + self.touches > 0).then_some(self)
     }
