@@ -4,10 +4,39 @@ use super::number::scaled;
 
 const DAY_SECONDS: u64 = 86_400;
 
-/// Nanoseconds since 1970 of a date in UTC: 14 digits, or year, month and day between `-` or `/`, then `T` or a blank,
-/// then hours, minutes and seconds, which may have a fraction. `Z` or `+00:00` may follow.
+/// Nanoseconds since 1970 of a date: 14 digits, or year, month and day between `-` or `/`, then `T` or a blank, then
+/// hours, minutes and seconds, which may have a fraction. The zone may follow as `Z`, `+01:00`, `-0530` or `+01`; without
+/// one the date is in UTC.
 pub fn date(text: &[u8]) -> Option<u64> {
-    let text = text.strip_suffix(b"Z").or(text.strip_suffix(b"+00:00")).unwrap_or(text);
+    let (text, zone) = split_zone(text)?;
+    let local = local_date(text)?;
+    let zone_nanoseconds = zone.unsigned_abs().checked_mul(60_000_000_000)?;
+    if zone < 0 { local.checked_add(zone_nanoseconds) } else { local.checked_sub(zone_nanoseconds) }
+}
+
+/// The date without its zone, and the minutes that the zone is ahead of UTC.
+fn split_zone(text: &[u8]) -> Option<(&[u8], i64)> {
+    if let Some(text) = text.strip_suffix(b"Z") {
+        return Some((text, 0));
+    }
+    // Behind the seconds; a date before them may hold `-` too.
+    let sign = (19..text.len()).find(|&at| b"+-".contains(&text[at]));
+    let Some(sign) = sign else { return Some((text, 0)) };
+    let digits: Vec<u8> = match &text[sign + 1..] {
+        [hours @ .., b':', tens, ones] if hours.len() == 2 => [hours, &[*tens, *ones]].concat(),
+        digits => digits.to_vec(),
+    };
+    let minutes = match digits.len() {
+        2 => two_or_four(&digits)? * 60,
+        4 => two_or_four(&digits[..2])? * 60 + two_or_four(&digits[2..]).filter(|&minutes| minutes < 60)?,
+        _ => return None,
+    };
+    let minutes = i64::try_from(minutes).ok().filter(|&minutes| minutes <= 18 * 60)?;
+    Some((text[..sign].trim_ascii_end(), if text[sign] == b'-' { -minutes } else { minutes }))
+}
+
+/// Nanoseconds since 1970 of a date without a zone.
+fn local_date(text: &[u8]) -> Option<u64> {
     match text.len() {
         14 => {
             let number = |from: usize, to: usize| two_or_four(&text[from..to]);
@@ -69,6 +98,9 @@ mod tests {
             ("2000-03-01 00:00:00", 951_868_800_000_000_000),
             ("2024/02/29 23:59:59Z", 1_709_251_199_000_000_000),
             ("2100-03-01T00:00:00+00:00", 4_107_542_400_000_000_000),
+            ("2010-05-27T10:31:55.63+01:00", 1_274_952_715_630_000_000),
+            ("2010-05-27 04:01:55.63 -0530", 1_274_952_715_630_000_000),
+            ("2010-05-27T11:31:55.63+02", 1_274_952_715_630_000_000),
         ];
         for (text, time) in cases {
             assert_eq!(date(text.as_bytes()), Some(time), "{text}");
@@ -82,8 +114,14 @@ mod tests {
             "2010-05-27",
             "1969-12-31T00:00:00",
         ];
-        for text in wrong.into_iter().chain(["2010-05-27T09:31:75", "2010-05-27T09:31:55+01:00", "2010.05.27T09:31:55"])
-        {
+        for text in wrong.into_iter().chain([
+            "2010-05-27T09:31:75",
+            "2010-05-27T09:31:55+1:00",
+            "2010-05-27T09:31:55+19:00",
+            "2010-05-27T09:31:55+01:60",
+            "1970-01-01T00:00:00+01:00",
+            "2010.05.27T09:31:55",
+        ]) {
             assert_eq!(date(text.as_bytes()), None, "{text}");
         }
     }

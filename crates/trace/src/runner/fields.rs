@@ -4,7 +4,7 @@ use super::{
     Malformed,
     date::date,
     lines::Line,
-    number::{SAFE_DIGITS, scaled, scaled_at, scaled_in_any_notation, unexpected, whole, whole_in_any_notation},
+    number::{SAFE_DIGITS, scaled, scaled_at, scaled_in_any_notation, unexpected, whole_in_any_notation, whole_or_hex},
     scan::{digits, find},
 };
 
@@ -112,7 +112,7 @@ impl<'a> Fields<'a> {
     #[cold]
     fn odd_number(&mut self, expected: &str) -> Result<u64, Malformed> {
         let field = self.next().unwrap_or_default().trim_ascii();
-        let number = whole(field).or_else(|| whole_in_any_notation(field));
+        let number = whole_or_hex(field).or_else(|| whole_in_any_notation(field));
         number.ok_or_else(|| unexpected(field, &format!("{expected}, a whole number below 2^64")))
     }
 

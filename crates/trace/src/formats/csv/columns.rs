@@ -1,6 +1,9 @@
 //! What the columns of a `csv` trace are: by a header, or as the user names them.
 
-use super::roles::{Role, candidates, is_ignored, is_vital, role, role_of_user, squeezed};
+use super::{
+    readings,
+    roles::{Role, candidates, is_ignored, is_vital, role, role_of_user, squeezed},
+};
 use crate::{
     Addressing,
     runner::{quote, text},
@@ -80,16 +83,15 @@ impl Columns {
         for name in &names {
             let known = if is_left_out(name) { Some(Role::Ignored) } else { role(name) };
             if known.is_none() && !is_ignored(name) && is_vital(name) {
-                return Err(format!(
-                    "column `{name}` is not understood, and may decide what is cached; rename it with --columns (known: \
-                     {}), or accept the loss with --ignore-columns {name}",
-                    candidates()
-                ));
+                return Err(format!("column `{name}` {}", readings::remedy(name, &candidates())));
             }
             roles.push(known.unwrap_or(Role::Ignored));
         }
         let unknown = |name: &&String| role(name).is_none() && !is_ignored(name) && !is_left_out(name);
         remarks.extend(remark_of_unknown(&names.iter().filter(unknown).map(String::as_str).collect::<Vec<_>>()));
+        // A column that the user leaves out has no reading any more.
+        let names: Vec<String> =
+            names.iter().map(|name| if is_left_out(name) { "_".to_owned() } else { name.clone() }).collect();
         let mut columns = Columns::new(&names, roles, separator)?;
         columns.remarks.extend(remarks);
         Ok(columns)
@@ -109,6 +111,7 @@ impl Columns {
     }
 
     fn new(names: &[String], mut roles: Vec<Role>, separator: Separator) -> Result<Columns, String> {
+        readings::check(names, &roles)?;
         let mut remarks = Vec::new();
         let kind = |role: &Role| match role {
             Role::Name | Role::Part => std::mem::discriminant(&Role::Id),
@@ -174,7 +177,11 @@ fn resolve(roles: &mut [Role]) -> Result<Addressing, String> {
     let id = find(roles, |role| matches!(role, Role::Id | Role::Name | Role::Part));
     let file = find(roles, |role| *role == Role::File);
     if find(roles, |role| matches!(role, Role::Offset { .. })).is_some() {
-        if let Some(id) = id {
+        if roles.contains(&Role::Part) {
+            for role in roles.iter_mut().filter(|role| matches!(role, Role::Part | Role::File)) {
+                *role = Role::FilePart;
+            }
+        } else if let Some(id) = id {
             roles[id] = if file.is_none() { Role::File } else { Role::Ignored };
         }
         return Ok(Addressing::Bytes { unit: None });
@@ -250,7 +257,7 @@ mod tests {
 
     #[test]
     fn a_column_that_decides_what_is_cached_is_not_dropped() {
-        for name in ["num_blocks", "DiskNo", "io_kind", "unit", "objCount", "size_kb"] {
+        for name in ["num_blocks", "DiskNo", "io_kind", "unit", "objCount", "status", "end"] {
             let header = format!("time,offset,{name}");
             let error = of_header(header.as_bytes()).unwrap_err();
             assert!(error.starts_with(&format!("column `{name}` is not understood")), "{error}");

@@ -66,19 +66,38 @@ pub(super) fn open(mut input: Input, options: &OpenOptions) -> Opened {
     let first = first_line(&mut input)?;
     let path = input.path().to_owned();
     let refused = |message: String| TraceError::new(&path, Place::Line(1), message);
-    if options.columns.is_some() || options.separator.is_some() || options.header.is_some() {
-        let message = "the keys of JSON objects name the columns; leave out --columns, --separator and --header";
-        return Err(refused(message.to_owned()));
+    if options.separator.is_some() || options.header.is_some() {
+        return Err(refused(
+            "JSON objects have no separator and no header; leave out --separator and --header".to_owned(),
+        ));
     }
     let object = object_of(&first).map_err(|message| refused(message.into()))?;
     let names: Vec<String> = object.keys().cloned().collect();
     let separator = String::from(char::from(UNIT_SEPARATOR));
     let ignored: Vec<String> =
         options.ignore_columns.iter().flat_map(|names| names.split(',')).map(|name| squeezed(name.trim())).collect();
-    let columns = Columns::from_header(names.join(&separator).as_bytes(), Separator::Byte(UNIT_SEPARATOR), &ignored);
+    let between = Separator::Byte(UNIT_SEPARATOR);
+    let columns = match &options.columns {
+        Some(columns) => of_user(columns, &names, &ignored),
+        None => Columns::from_header(names.join(&separator).as_bytes(), between, &ignored),
+    };
     let mut csv = Csv::new(columns.map_err(refused)?, Files::default());
     csv.meta.format = JSONL_FORMAT.name;
     Ok(Box::new(Lines::new(input, JsonLines { csv, names, ignored, plain: Vec::new() }, 1, options.skip_bad)))
+}
+
+/// The columns that a user names, one for each key of the first object.
+fn of_user(columns: &str, keys: &[String], ignored: &[String]) -> Result<Columns, String> {
+    let columns = Columns::from_user(columns, Separator::Byte(UNIT_SEPARATOR), ignored)?;
+    match columns.roles.len() == keys.len() {
+        true => Ok(columns),
+        false => Err(format!(
+            "--columns names {} columns; expected {}, one for each key of the first object: {}",
+            columns.roles.len(),
+            keys.len(),
+            keys.join(",")
+        )),
+    }
 }
 
 struct JsonLines {

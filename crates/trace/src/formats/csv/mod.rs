@@ -11,6 +11,7 @@ mod json;
 mod operations;
 mod presets;
 mod quotes;
+mod readings;
 mod roles;
 
 use hotset_core::request::{FLAG_FAILED, Kind, Op, Request};
@@ -81,6 +82,8 @@ struct Csv {
     mixes_units: bool,
     /// The column whose values may hold the separator.
     holds_separator: Option<usize>,
+    /// The parts of the file's name in this row, each with a slash behind it.
+    joint: Vec<u8>,
     /// A request that is made more often, and how often.
     pending: Option<(Pending, u64)>,
 }
@@ -169,7 +172,7 @@ impl Csv {
             kinds: Numbering::default(),
             known_kinds: Vec::new(),
             has_id: columns.any(|role| matches!(role, Role::Id | Role::Name | Role::Part)),
-            has_file: columns.any(|role| *role == Role::File),
+            has_file: columns.any(|role| matches!(role, Role::File | Role::FilePart)),
             has_length: columns.any(|role| matches!(role, Role::Length { .. })),
             mixes_units: columns.any(|role| matches!(role, Role::Offset { unit: SECTOR_BYTES }))
                 && columns.any(|role| matches!(role, Role::Length { unit: 1 })),
@@ -179,6 +182,7 @@ impl Csv {
             plain: Vec::new(),
             holds_separator: None,
             pending: None,
+            joint: Vec::new(),
         }
     }
 
@@ -208,6 +212,7 @@ impl Csv {
             kind: None,
             ttl: 0,
         };
+        self.joint.clear();
         for at in 0..self.columns.roles.len() {
             if fields.is_done() {
                 return Err(self.too_few(at));
@@ -263,6 +268,10 @@ impl Csv {
                 row.request.file = self.files.of(word)?;
                 self.tables.name_file(row.request.file, || text(word));
             }
+            Role::FilePart => {
+                self.joint.extend_from_slice(word);
+                self.joint.push(b'/');
+            }
             Role::Kind => row.kind = Some(self.kind(word)?),
             Role::Name => row.request.offset = of_name(word)?,
             Role::Part => {
@@ -292,6 +301,11 @@ impl Csv {
     fn push(&mut self, row: Row, batch: &mut Batch) -> Result<(), Malformed> {
         let mut request = row.request;
         request.op = row.op as u8;
+        if !self.joint.is_empty() {
+            request.file = self.files.of(&self.joint)?;
+            self.tables.name_file(request.file, || text(&self.joint));
+            self.joint.clear();
+        }
         let told = row.kind.map(|number| &self.known_kinds[number as usize]);
         let mut kind = told.map(|(kind, _)| *kind);
         if self.has_file {

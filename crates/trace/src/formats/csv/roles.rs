@@ -35,6 +35,8 @@ pub(super) enum Role {
     Name,
     /// A part of the object's id, which several columns make together.
     Part,
+    /// A part of the file's name, which several columns make together.
+    FilePart,
     /// Number of consecutive repetitions of the request.
     Repeat,
     /// The time to live that the request gives its object, in units of `unit` nanoseconds; 0 or nothing for none.
@@ -86,7 +88,26 @@ const ROLES: &[(&[&str], Role)] = &[
         ],
         Role::App,
     ),
-    (&["op", "type", "operation", "rw", "iotype", "optype", "opcode", "cmd", "command", "optypename"], Role::Op),
+    (
+        &[
+            "op",
+            "type",
+            "operation",
+            "rw",
+            "iotype",
+            "optype",
+            "opcode",
+            "cmd",
+            "command",
+            "optypename",
+            "method",
+            "httpmethod",
+            "verb",
+            "vol",
+            "action",
+        ],
+        Role::Op,
+    ),
     (&["is_write"], Role::OpBit { one: Op::Write }),
     (&["is_read"], Role::OpBit { one: Op::Read }),
     (
@@ -181,54 +202,108 @@ const IDLE: [&str; 17] = [
 ];
 
 /// Words of names of columns that may affect caching.
-const VITAL: [&str; 47] = [
-    "op",
-    "ops",
-    "operation",
-    "opcode",
-    "optype",
-    "io",
-    "iotype",
-    "rw",
-    "type",
-    "cmd",
-    "command",
-    "method",
-    "verb",
+const VITAL: [&str; 101] = [
+    "access",
     "action",
-    "request",
-    "device",
-    "dev",
-    "disk",
-    "lun",
-    "volume",
-    "vol",
+    "amount",
     "asu",
-    "partition",
-    "bucket",
-    "drive",
-    "count",
-    "cnt",
-    "repeat",
-    "num",
-    "times",
-    "freq",
-    "frequency",
-    "key",
-    "size",
-    "len",
-    "length",
-    "bytes",
+    "begin",
     "block",
     "blocks",
+    "bucket",
+    "bytes",
+    "cmd",
+    "cnt",
+    "code",
+    "collection",
+    "command",
+    "cost",
+    "count",
+    "database",
+    "db",
+    "dev",
+    "device",
+    "direction",
+    "disk",
+    "drive",
+    "end",
+    "errno",
+    "error",
+    "exit",
+    "expiration",
+    "expires",
+    "expiry",
+    "exptime",
+    "extent",
+    "failed",
+    "first",
+    "flag",
+    "flags",
+    "fork",
+    "freq",
+    "frequency",
+    "from",
+    "gb",
+    "image",
+    "io",
+    "iotype",
+    "kb",
+    "key",
+    "keyspace",
+    "last",
+    "lba",
+    "len",
+    "length",
+    "lun",
+    "mb",
+    "method",
+    "mode",
+    "multiplicity",
+    "num",
+    "offset",
+    "op",
+    "opcode",
+    "operation",
+    "ops",
+    "optype",
+    "outcome",
+    "page",
+    "pages",
+    "partition",
+    "pool",
+    "query",
+    "quantity",
+    "range",
+    "read",
+    "relation",
+    "repeat",
+    "request",
+    "result",
+    "ret",
+    "retval",
+    "rw",
+    "rwbs",
     "sector",
     "sectors",
-    "lba",
-    "offset",
+    "segment",
+    "shard",
+    "size",
+    "snapshot",
+    "start",
+    "status",
+    "stop",
+    "success",
+    "sz",
+    "table",
+    "times",
+    "to",
+    "ttl",
+    "type",
     "unit",
+    "verb",
+    "volume",
+    "weight",
     "write",
-    "read",
-    "kb",
 ];
 
 /// What `--columns` takes for a column to be ignored.
@@ -239,15 +314,55 @@ pub(super) fn is_ignored(name: &str) -> bool {
     IGNORED.contains(&name)
 }
 
-/// What a column of this name tells.
+/// What a column of this name tells. The name may end with a unit: `offset_kib`, `Size (bytes)`, `Time [ms]`.
 pub(super) fn role(name: &str) -> Option<Role> {
     let wanted = squeezed(name);
     let idle = || IDLE.contains(&wanted.as_str()).then_some(Role::Ignored);
-    ROLES
-        .iter()
-        .find(|(names, _)| names.iter().any(|known| squeezed(known) == wanted))
-        .map(|(_, role)| *role)
-        .or_else(idle)
+    plain_role(&wanted).or_else(idle).or_else(|| {
+        let (name, unit) = split_unit(name)?;
+        in_unit(plain_role(&squeezed(name))?, &unit)
+    })
+}
+
+/// What a column of this name, which has no unit, tells.
+fn plain_role(wanted: &str) -> Option<Role> {
+    let is_wanted = |names: &[&str]| names.iter().any(|known| squeezed(known) == wanted);
+    ROLES.iter().find(|(names, _)| is_wanted(names)).map(|(_, role)| *role)
+}
+
+/// The name before the unit that ends it, and the unit in lower case.
+pub(super) fn split_unit(name: &str) -> Option<(&str, String)> {
+    let name = name.trim().trim_end_matches([')', ']']).trim_end();
+    let (front, unit) = name.rsplit_once(['_', '-', ' ', '(', '[', '.'])?;
+    Some((front.trim_end_matches(['_', '-', ' ', '(', '[', '.']), unit.trim().to_lowercase()))
+}
+
+/// The role of a time, an offset or a length whose numbers count this unit. A kilobyte has 1000 bytes in some traces and
+/// 1024 in others, and is no unit here.
+fn in_unit(role: Role, unit: &str) -> Option<Role> {
+    if let Role::Time { .. } = role {
+        let digits = match unit {
+            "s" | "sec" | "secs" | "second" | "seconds" => 9,
+            "ms" | "msec" | "msecs" | "millis" | "millisecond" | "milliseconds" => 6,
+            "us" | "usec" | "usecs" | "micros" | "microsecond" | "microseconds" => 3,
+            "ns" | "nsec" | "nsecs" | "nanos" | "nanosecond" | "nanoseconds" => 0,
+            _ => return None,
+        };
+        return Some(Role::Time { digits });
+    }
+    let unit = match unit {
+        "b" | "byte" | "bytes" => 1,
+        "sector" | "sectors" => SECTOR_BYTES,
+        "kib" => 1 << 10,
+        "mib" => 1 << 20,
+        "gib" => 1 << 30,
+        _ => unit.parse::<u32>().ok().filter(|&unit| unit > 0)?,
+    };
+    match role {
+        Role::Offset { .. } => Some(Role::Offset { unit }),
+        Role::Length { .. } => Some(Role::Length { unit }),
+        _ => None,
+    }
 }
 
 /// What a column tells by a name that a user gives: `key:name`, `value+`, or one of the names of headers.
@@ -262,26 +377,26 @@ pub(super) fn role_of_user(name: &str) -> Option<Role> {
     match (role(name)?, kind) {
         (Role::Id, "name" | "text" | "string") => Some(Role::Name),
         (known @ Role::Id, "number" | "id") => Some(known),
-        (Role::Id, "part") => Some(Role::Part),
+        (Role::Id | Role::File | Role::App, "part") => Some(Role::Part),
+        (known @ Role::App, "app") => Some(known),
         (Role::Time { .. }, "date") => Some(Role::Date),
         (Role::Op, "is_write") => Some(Role::OpBit { one: Op::Write }),
         (Role::Op, "is_read") => Some(Role::OpBit { one: Op::Read }),
-        (Role::Offset { .. }, "sectors") => Some(Role::Offset { unit: SECTOR_BYTES }),
-        (Role::Offset { .. }, "bytes") => Some(Role::Offset { unit: 1 }),
-        (Role::Length { .. }, "sectors") => Some(Role::Length { unit: SECTOR_BYTES }),
-        (Role::Length { .. }, "bytes") => Some(Role::Length { unit: 1 }),
-        (Role::Time { .. }, "s") => Some(Role::Time { digits: 9 }),
-        (Role::Time { .. }, "ms") => Some(Role::Time { digits: 6 }),
-        (Role::Time { .. }, "us") => Some(Role::Time { digits: 3 }),
-        (Role::Time { .. }, "ns") => Some(Role::Time { digits: 0 }),
-        _ => None,
+        (known, unit) => in_unit(known, unit),
     }
 }
 
 /// True if an unknown name may mean an operation, a device, a count, a size or a unit.
 pub(super) fn is_vital(name: &str) -> bool {
-    words(name).iter().any(|word| VITAL.contains(&word.as_str()) || VITAL.contains(&word.trim_end_matches('s')))
-        || VITAL.contains(&squeezed(name).as_str())
+    let words = words(name);
+    let is_time = words.iter().any(|word| ["time", "latency", "date"].contains(&word.as_str()));
+    let is_known = |word: &str| VITAL.contains(&word) || VITAL.contains(&word.trim_end_matches('s'));
+    !is_time && words.iter().any(|word| is_known(word)) || is_known(&squeezed(name))
+}
+
+/// True if a name has no type behind a colon.
+pub(super) fn plain_name(name: &str) -> bool {
+    !name.contains(':')
 }
 
 /// The first name of each role.
@@ -338,6 +453,22 @@ mod tests {
     }
 
     #[test]
+    fn a_name_may_end_with_a_unit() {
+        let cases = [
+            ("offset_kib", Some(Role::Offset { unit: 1024 })),
+            ("Size (bytes)", Some(Role::Length { unit: 1 })),
+            ("Offset [sectors]", Some(Role::Offset { unit: 512 })),
+            ("timestamp-msec", Some(Role::Time { digits: 6 })),
+            ("Time (us)", Some(Role::Time { digits: 3 })),
+            ("size_kb", None),
+            ("key_ms", None),
+        ];
+        for (name, expected) in cases {
+            assert_eq!(role(name), expected, "{name}");
+        }
+    }
+
+    #[test]
     fn users_name_types() {
         let cases = [
             ("key:name", Some(Role::Name)),
@@ -348,7 +479,14 @@ mod tests {
             ("offset:sectors", Some(Role::Offset { unit: 512 })),
             ("time:ms", Some(Role::Time { digits: 6 })),
             ("time:date", Some(Role::Date)),
+            ("time:us", Some(Role::Time { digits: 3 })),
             ("key:part", Some(Role::Part)),
+            ("host:part", Some(Role::Part)),
+            ("tenant:app", Some(Role::App)),
+            ("offset:4096", Some(Role::Offset { unit: 4096 })),
+            ("size:kib", Some(Role::Length { unit: 1024 })),
+            ("size:0", None),
+            ("size:kb", None),
             ("key:colour", None),
             ("app+", None),
         ];
