@@ -26,7 +26,7 @@ pub(crate) use mounted::of_mount;
 pub(crate) use pages::{Listening, listen};
 pub(crate) use place::{Claim, Place, claim};
 
-use crate::failure::Failure;
+use crate::failure::{Failure, reason};
 
 /// The server that a client connects to.
 pub(crate) trait Subject: Send + Sync {
@@ -113,7 +113,7 @@ pub(crate) fn ask(path: &Path, wish: &Wish) -> Result<Value, Failure> {
             Some(NOT_CONNECTED | ABORTED) => {
                 format!("the mount at {shown} is dead, because its process was killed; mount again to clear it")
             }
-            _ => format!("there is no mount at {shown}: {error}"),
+            _ => format!("there is no mount at {shown}: {}", reason(&error)),
         })
     })?;
     let device = (rustix::fs::major(about.dev()), rustix::fs::minor(about.dev()));
@@ -126,7 +126,7 @@ pub(crate) fn ask(path: &Path, wish: &Wish) -> Result<Value, Failure> {
         Failure::Work(match error.kind() {
             io::ErrorKind::PermissionDenied => format!("the mount at {shown} does not answer: {ONLY_OWNER}"),
             _ => format!(
-                "no `hotset mount` answers for {shown} ({error}), and no `hotset steer`: expected the mountpoint of one with a cache, or a directory or control group that this user steers"
+                "neither `hotset mount` nor `hotset steer` serves {shown}; expected a mountpoint, or a directory or control group that this user steers"
             ),
         })
     })?;

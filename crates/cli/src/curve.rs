@@ -50,6 +50,8 @@ pub(crate) struct Curve {
     /// Estimate the LRU curve from this number of blocks
     #[arg(long, value_name = "BLOCKS", value_parser = clap::value_parser!(u32).range(1..))]
     sample_size: Option<u32>,
+    #[arg(short, long, value_name = "SIZES", hide = true)]
+    size: Option<String>,
     /// Number of sizes in the results, spaced logarithmically; `all` for every size at which hits rise
     #[arg(long, value_name = "N", value_parser = Points::parse, default_value = "20")]
     points: Points,
@@ -98,7 +100,13 @@ fn default_policies(over_bytes: bool) -> &'static str {
 
 impl Curve {
     pub(crate) fn run(self, typed: &str) -> Result<(), Failure> {
-        self.results.check(None)?;
+        if let Some(sizes) = &self.size {
+            let trace = self.trace.path.display();
+            return Err(Failure::Usage(format!(
+                "--size: a curve covers all sizes; for chosen sizes use `hotset simulate {trace} --size '{sizes}'`"
+            )));
+        }
+        self.results.check(None, std::slice::from_ref(&self.trace.path))?;
         let policy = self.policy.as_deref().unwrap_or_else(|| default_policies(self.bytes));
         let policies = PolicySpec::parse_list(policy).map_err(|error| Failure::spec("--policy", policy, &error))?;
         let name = self.trace.path.display().to_string();

@@ -1,6 +1,7 @@
 //! Files that a command writes: never one that it reads, and never half of one.
 
 use std::fs::{self, File};
+use std::io;
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
@@ -67,18 +68,44 @@ impl Destination {
         Ok(done)
     }
 
+    /// Has `fill` write a file of its choice, which becomes this one. If that fails, nothing has changed.
+    pub(crate) fn fill<T>(self, fill: impl FnOnce(&Path) -> Result<T, Failure>) -> Result<T, Failure> {
+        if self.special {
+            return fill(&self.path);
+        }
+        let temporary = self.temporary()?.into_temp_path();
+        let shown = self.path.display();
+        // Messages name the file that the user knows.
+        let named = |message: String| message.replace(&temporary.display().to_string(), &shown.to_string());
+        let done = fill(&temporary).map_err(|failure| match failure {
+            Failure::Work(message) => Failure::Work(named(message)),
+            Failure::Usage(message) => Failure::Usage(named(message)),
+            other => other,
+        })?;
+        let failed = |error| Failure::Work(format!("cannot write {shown}: {error}"));
+        temporary.persist(&self.path).map_err(|error| failed(error.error))?;
+        Ok(done)
+    }
+
     /// A file beside it, which is removed if it is dropped.
     fn temporary(&self) -> Result<tempfile::NamedTempFile, Failure> {
         let folder = self.path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
         let mut builder = tempfile::Builder::new();
         let builder = builder.prefix(".hotset-").permissions(fs::Permissions::from_mode(MODE));
         builder.tempfile_in(folder).map_err(|error| {
-            let reason = error.kind();
-            Failure::Work(format!(
-                "cannot write {} into the directory {}: {reason}",
-                self.path.display(),
-                folder.display()
-            ))
+            let shown = self.path.display();
+            match error.kind() {
+                io::ErrorKind::NotFound => Failure::Work(format!(
+                    "cannot write {shown}: there is no directory {}; create it first",
+                    folder.display()
+                )),
+                io::ErrorKind::NotADirectory => {
+                    Failure::Work(format!("cannot write {shown}: {} is not a directory", folder.display()))
+                }
+                reason => {
+                    Failure::Work(format!("cannot write {shown} into the directory {}: {reason}", folder.display()))
+                }
+            }
         })
     }
 }
@@ -111,6 +138,22 @@ mod tests {
     }
 
     #[test]
+    fn a_file_that_others_fill_keeps_its_content_if_they_fail() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("out");
+        fs::write(&path, "before").unwrap();
+        let failed = Destination::new(&path, &[]).unwrap().fill(|other| -> Result<(), Failure> {
+            fs::write(other, "half")?;
+            Err(Failure::Work(format!("{}: broke", other.display())))
+        });
+        assert_eq!(message(failed.unwrap_err()), format!("{}: broke", path.display()));
+        assert_eq!(fs::read(&path).unwrap(), b"before");
+        Destination::new(&path, &[]).unwrap().fill(|other| Ok(fs::write(other, "whole")?)).unwrap();
+        assert_eq!(fs::read(&path).unwrap(), b"whole");
+        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
+    }
+
+    #[test]
     fn an_input_is_not_overwritten_under_any_name() {
         let folder = tempfile::tempdir().unwrap();
         let (path, link) = (folder.path().join("a"), folder.path().join("b"));
@@ -125,7 +168,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         assert!(message(Destination::new(folder.path(), &[]).err().unwrap()).contains("is a directory"));
         let nowhere = message(Destination::new(&folder.path().join("no/where"), &[]).err().unwrap());
-        assert!(nowhere.contains("into the directory") && nowhere.ends_with("entity not found"), "{nowhere}");
+        assert!(nowhere.contains("there is no directory") && nowhere.ends_with("create it first"), "{nowhere}");
     }
 
     #[test]

@@ -91,7 +91,7 @@ pub(crate) fn check(path: &Path, text: &str) -> Result<(), Failure> {
 
 impl Experiment {
     pub(crate) fn run(self, typed: &str) -> Result<(), Failure> {
-        self.results.check(None)?;
+        self.results.check(None, &self.files)?;
         let read = |path: &PathBuf| File::parse(path, &text_file::read(path)?);
         let files = self.files.iter().map(read).collect::<Result<Vec<File>, Failure>>()?;
         self.check_place(&files)?;

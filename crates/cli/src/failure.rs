@@ -3,6 +3,7 @@
 use std::io;
 use std::process::ExitCode;
 
+use hotset_core::policy::PolicySpec;
 use hotset_core::spec::SpecError;
 use hotset_sim::SimError;
 use hotset_trace::TraceError;
@@ -61,13 +62,39 @@ impl Failure {
 
 impl From<TraceError> for Failure {
     fn from(error: TraceError) -> Failure {
+        let is_absent = error.source.as_ref().is_some_and(|source| source.kind() == io::ErrorKind::NotFound);
+        let name = error.path.to_string_lossy();
+        if is_absent && PolicySpec::parse(&name).is_ok() {
+            return Failure::Usage(format!("{error}; `{name}` is a policy: use --policy {name}"));
+        }
+        if is_absent && !name.contains('/') && is_program(&name) {
+            return Failure::Usage(format!("{error}; `{name}` is a program: put `--` in front of a command"));
+        }
         Failure::Work(error.to_string())
+    }
+}
+
+/// True if a shell would find a program of this name.
+fn is_program(name: &str) -> bool {
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    std::env::split_paths(&path).any(|folder| folder.join(name).is_file())
+}
+
+/// An error of the operating system about a path, in words.
+pub(crate) fn reason(error: &io::Error) -> String {
+    match error.kind() {
+        io::ErrorKind::NotFound => "it does not exist".to_owned(),
+        io::ErrorKind::IsADirectory => "it is a directory".to_owned(),
+        io::ErrorKind::NotADirectory => "a part of the path is not a directory".to_owned(),
+        io::ErrorKind::PermissionDenied => "permission is denied".to_owned(),
+        _ => error.to_string(),
     }
 }
 
 impl From<SimError> for Failure {
     fn from(error: SimError) -> Failure {
         match error {
+            SimError::Trace(error) => Failure::from(error),
             error @ (SimError::Scheme { .. }
             | SimError::NotOfMemory { .. }
             | SimError::CutPages { .. }

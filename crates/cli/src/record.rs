@@ -24,12 +24,12 @@ const AFTER: &str = "\
 Examples:
   hotset record -o build.hst -- make -j4
   hotset record -o sh.hst -- sh -c 'grep -r main src | wc -l'
-  hotset record --via bpf --service postgresql --for 30s -o pg.hst
+  hotset record --service postgresql --for 30s -o pg.hst
   hotset record --memory --progress -o sort.hst -- sort words.txt
 
 The program keeps its standard streams and its working directory; hotset returns its exit status. Under strace it takes two to six times as long. Touched pages of mapped files are not visible to strace; a mapping counts as one read of its range.
 
-With --via bpf, nothing is stopped and running processes can be recorded, until they end, --for is over or Ctrl-C is pressed. It needs root, or CAP_BPF and CAP_PERFMON (docs/guide/record-what-runs.md).
+With bpf, nothing is stopped and running processes can be recorded, until they end, --for is over or Ctrl-C is pressed. It needs root, or CAP_BPF and CAP_PERFMON (docs/guide/record-what-runs.md).
 
 With --memory, the program runs under valgrind and the trace contains references to pages (docs/guide/fit-a-program.md).
 
@@ -42,26 +42,29 @@ pub(crate) struct Record {
     /// Trace file to write
     #[arg(short, long, value_name = "OUT.hst")]
     output: PathBuf,
+    /// Replace OUT.hst if it exists
+    #[arg(short, long)]
+    force: bool,
     /// Recorder: strace needs no privileges; bpf does not slow the program down and can attach to running processes
-    #[arg(long, value_enum, default_value_t = Via::Strace, conflicts_with = "memory")]
-    via: Via,
-    /// Record this running process and its future children (needs --via bpf)
+    /// [default: strace for a command, bpf for what strace cannot record]
+    #[arg(long, value_enum, conflicts_with = "memory")]
+    via: Option<Via>,
+    /// Record this running process and its children (by bpf)
     #[arg(long, value_name = "PID", help_heading = "What to record")]
     pid: Option<u32>,
-    /// Record all processes of a control group: its directory, or its name in /proc/PID/cgroup (needs --via bpf)
+    /// Record all processes of a control group: its directory, or its name in /proc/PID/cgroup (by bpf)
     #[arg(long, value_name = "GROUP", help_heading = "What to record")]
     cgroup: Option<PathBuf>,
-    /// Record a systemd service by name (needs --via bpf)
+    /// Record a systemd service by name (by bpf)
     #[arg(long, value_name = "NAME", help_heading = "What to record")]
     service: Option<String>,
-    /// Record every process of the machine (needs --via bpf)
+    /// Record every process of the machine (by bpf)
     #[arg(long, help_heading = "What to record")]
     system: bool,
-    /// Stop recording after this time, e.g. 30s, 5m; the program continues (needs --via bpf)
+    /// Stop recording after this time, e.g. 30s, 5m; the program continues (by bpf)
     #[arg(long = "for", value_name = "TIME", value_parser = parse_time, help_heading = "What to record")]
     limit: Option<Duration>,
-    /// Record whether each read hit the page cache, and record touched pages instead of whole mappings (needs --via
-    /// bpf)
+    /// Record whether each read hit the page cache, and record touched pages instead of whole mappings (by bpf)
     #[arg(long, help_heading = "Content of the trace")]
     page_cache: bool,
     /// What identifies an application
@@ -93,7 +96,7 @@ enum By {
     /// The process, with all its threads
     #[value(alias = "pid")]
     Process,
-    /// The control group (needs --via bpf)
+    /// The control group (by bpf)
     Cgroup,
 }
 
@@ -107,14 +110,14 @@ enum Via {
 
 impl Record {
     pub(crate) fn run(self) -> Result<(), Failure> {
-        self.check()?;
-        // The trace is written while the program runs, so that an interruption leaves what there is.
+        let via = self.recorder()?;
         let output = Destination::new(&self.output, &[])?;
-        if self.output.is_file() {
-            writeln!(stderr(), "hotset: what is in {} now is replaced", self.output.display())?;
+        if !self.force && std::fs::metadata(&self.output).is_ok_and(|about| about.is_file() && about.len() > 0) {
+            let message = format!("{} exists; choose another name, or replace it with --force", self.output.display());
+            return Err(Failure::Usage(message));
         }
         if self.memory {
-            return self.record_memory(&output);
+            return self.record_memory(output);
         }
         let apps = match self.app_by {
             By::Program => Apps::Program,
@@ -124,15 +127,14 @@ impl Record {
         let bar = Recording::new(self.progress);
         let shown =
             |at: Progress| bar.show(&[human::counted(at.requests, "request"), human::counted(at.files as u64, "file")]);
-        let (path, limit) = (self.output.clone(), self.limit);
-        let summary = match self.via {
-            Via::Strace => Recorder::new(self.command).apps(apps).run(output.path(), shown)?,
+        let (path, limit, page_cache) = (self.output.clone(), self.limit, self.page_cache);
+        let summary = match via {
+            Via::Strace => output.fill(|path| Ok(Recorder::new(self.command).apps(apps).run(path, shown)?)),
             Via::Bpf => {
-                let page_cache = self.page_cache;
                 let recorder = KernelRecorder::new(self.subject()?).apps(apps).limit(limit).page_cache(page_cache);
-                recorder.run(output.path(), shown)?
+                output.fill(|path| Ok(recorder.run(path, shown)?))
             }
-        };
+        }?;
         drop(bar);
         say(&path, &summary)?;
         end(summary.status)?;
@@ -151,8 +153,8 @@ impl Record {
         })
     }
 
-    /// Refuses what strace cannot do.
-    fn check(&self) -> Result<(), Failure> {
+    /// The recorder that does what is asked: strace, unless it cannot.
+    fn recorder(&self) -> Result<Via, Failure> {
         let asked = [
             (self.pid.is_some(), "--pid"),
             (self.cgroup.is_some(), "--cgroup"),
@@ -162,9 +164,15 @@ impl Record {
             (self.page_cache, "--page-cache"),
             (matches!(self.app_by, By::Cgroup), "--app-by cgroup"),
         ];
-        match asked.iter().find(|(is_given, _)| *is_given && self.via == Via::Strace) {
-            Some((_, option)) => Err(Failure::Usage(format!("{option} needs --via bpf"))),
-            None => Ok(()),
+        match (asked.iter().find(|(is_given, _)| *is_given), self.via) {
+            (Some((_, option)), _) if self.memory => {
+                Err(Failure::Usage(format!("{option} cannot be combined with --memory; remove one")))
+            }
+            (Some((_, option)), Some(Via::Strace)) => {
+                Err(Failure::Usage(format!("{option} cannot be recorded by strace; remove --via strace")))
+            }
+            (Some(_), None) => Ok(Via::Bpf),
+            (_, via) => Ok(via.unwrap_or(Via::Strace)),
         }
     }
 }

@@ -1,6 +1,5 @@
 //! Results for programs: where a command writes its rows (docs/reference/results.md).
 
-use std::fs::File;
 use std::io::{self, BufWriter, Write, stdout};
 use std::path::{Path, PathBuf};
 
@@ -8,6 +7,7 @@ use clap::Args;
 use hotset_results::{ReadError, write_csv, write_json, write_parquet};
 use serde::Serialize;
 
+use crate::destination::Destination;
 use crate::failure::Failure;
 
 /// Where the rows of simulations go.
@@ -25,18 +25,26 @@ pub(crate) struct ResultArgs {
 }
 
 impl ResultArgs {
-    /// Makes sure that no two kinds of results go to standard output, where nobody could tell them apart. `series` is
-    /// where series over time go.
-    pub(crate) fn check(&self, series: Option<&Path>) -> Result<(), Failure> {
+    /// Makes sure that each file can be written and is none of `inputs`, and that no two kinds of results go to one
+    /// place. `series` is where series over time go.
+    pub(crate) fn check(&self, series: Option<&Path>, inputs: &[PathBuf]) -> Result<(), Failure> {
         let [json, csv, parquet] = [&self.json, &self.csv, &self.parquet].map(Option::as_deref);
         let options = [("--json", json), ("--csv", csv), ("--parquet", parquet), ("--series", series)];
-        let mut there = options.iter().filter(|(_, path)| *path == Some(Path::new("-")));
-        match (there.next(), there.next()) {
-            (Some((one, _)), Some((other, _))) => Err(Failure::Usage(format!(
-                "{one} - and {other} - would both write to standard output: expected a file for one of them"
-            ))),
-            _ => Ok(()),
+        for (at, (other, path)) in options.iter().enumerate() {
+            let Some(path) = path else { continue };
+            if let Some((one, _)) = options[..at].iter().find(|(_, before)| *before == Some(path)) {
+                let (place, remedy) = match *path == Path::new("-") {
+                    true => ("standard output".to_owned(), "a file for one of them"),
+                    false => (path.display().to_string(), "two files"),
+                };
+                return Err(Failure::Usage(format!(
+                    "{one} {0} and {other} {0} would both write to {place}: expected {remedy}",
+                    path.display()
+                )));
+            }
+            check(path, inputs)?;
         }
+        Ok(())
     }
 
     /// True if standard output is for programs.
@@ -69,16 +77,22 @@ impl ResultArgs {
     }
 }
 
-/// Writes a file; `-` is standard output.
+/// Makes sure that `path` can be written and is none of `inputs`; `-` is standard output.
+pub(crate) fn check(path: &Path, inputs: &[PathBuf]) -> Result<(), Failure> {
+    if path == Path::new("-") { Ok(()) } else { Destination::new(path, inputs).map(drop) }
+}
+
+/// Writes a file, as a whole or not at all; `-` is standard output.
 pub(crate) fn write(path: &Path, work: impl FnOnce(&mut (dyn Write + Send)) -> io::Result<()>) -> Result<(), Failure> {
-    let name = path.display();
-    let failed = |doing: &str, error: io::Error| Failure::Work(format!("cannot {doing} {name}: {error}"));
     if path == Path::new("-") {
         let mut out = BufWriter::new(stdout());
         return Ok(work(&mut out).and_then(|()| out.flush())?);
     }
-    let mut out = BufWriter::new(File::create(path).map_err(|error| failed("create", error))?);
-    work(&mut out).and_then(|()| out.flush()).map_err(|error| failed("write", error))
+    Destination::new(path, &[])?.write(|file, path| {
+        let mut out = BufWriter::new(file);
+        let written = work(&mut out).and_then(|()| out.flush());
+        written.map_err(|error| Failure::Work(format!("cannot write {}: {error}", path.display())))
+    })
 }
 
 impl From<ReadError> for Failure {

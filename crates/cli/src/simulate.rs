@@ -123,7 +123,7 @@ impl From<Ranked> for Metric {
 
 impl Simulate {
     pub(crate) fn run(self, typed: &str) -> Result<(), Failure> {
-        self.results.check(self.clock.series())?;
+        self.results.check(self.clock.series(), &self.traces)?;
         let page = self.report.prepare(&self.traces)?;
         let opener = self.read.opener()?;
         // Which policies run depends on what the first trace is of; standard input can be opened once.

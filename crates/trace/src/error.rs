@@ -20,11 +20,14 @@ pub struct TraceError {
     pub path: PathBuf,
     /// Where in it.
     pub place: Place,
-    /// What is wrong and what was expected.
+    /// What is wrong and what was expected, with the error of the operating system.
     pub message: String,
     /// The error of the operating system behind it, if any.
     pub source: Option<io::Error>,
 }
+
+/// What is being done when a trace is opened.
+pub(crate) const OPENING: &str = "cannot open the trace";
 
 impl TraceError {
     /// An error at a place.
@@ -34,7 +37,14 @@ impl TraceError {
 
     /// An error of the operating system.
     pub fn io(path: impl Into<PathBuf>, doing: &str, source: io::Error) -> TraceError {
-        TraceError { path: path.into(), place: Place::File, message: doing.to_owned(), source: Some(source) }
+        let message = match source.kind() {
+            io::ErrorKind::NotFound if doing == OPENING => {
+                "there is no such file; expected the path of a trace".to_owned()
+            }
+            io::ErrorKind::IsADirectory => "it is a directory; expected the path of a trace".to_owned(),
+            _ => format!("{doing}: {source}"),
+        };
+        TraceError { path: path.into(), place: Place::File, message, source: Some(source) }
     }
 }
 
@@ -46,11 +56,7 @@ impl fmt::Display for TraceError {
             Place::Line(line) => write!(f, ", line {line}")?,
             Place::Byte(byte) => write!(f, ", byte {byte}")?,
         }
-        write!(f, ": {}", self.message)?;
-        match &self.source {
-            Some(source) => write!(f, ": {source}"),
-            None => Ok(()),
-        }
+        write!(f, ": {}", self.message)
     }
 }
 

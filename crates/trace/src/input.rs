@@ -12,7 +12,10 @@ use std::{
     },
 };
 
-use crate::{TraceError, error::Place};
+use crate::{
+    TraceError,
+    error::{OPENING, Place},
+};
 
 /// Bytes asked of the source at a time, few enough to stay in a processor's cache; also what [`crate::formats::Head`]
 /// shows a format to be recognised by.
@@ -112,7 +115,7 @@ impl Input {
         if path == Path::new("-") {
             return Input::from_reader(path, io::stdin(), None);
         }
-        let failed = |error| TraceError::io(path, "cannot open the trace", error);
+        let failed = |error| TraceError::io(path, OPENING, error);
         let file = File::open(path).map_err(failed)?;
         let about = file.metadata().map_err(failed)?;
         Input::from_reader(path, file, about.is_file().then_some(about.len()))
@@ -242,8 +245,7 @@ impl Input {
         let place = Place::Byte(self.position + (self.end - self.start) as u64);
         let error = match of_source(error) {
             Ok(error) => {
-                let message = "cannot read the trace".to_owned();
-                return Err(TraceError { path: self.path.clone(), place, message, source: Some(error) });
+                return Err(TraceError { place, ..TraceError::io(&self.path, "cannot read the trace", error) });
             }
             Err(error) => error,
         };
@@ -484,6 +486,6 @@ mod tests {
     #[test]
     fn a_missing_file_is_named() {
         let error = Input::open(Path::new("/no/such.trace")).err().unwrap();
-        assert!(error.to_string().starts_with("/no/such.trace: cannot open the trace: No such file"), "{error}");
+        assert!(error.to_string().starts_with("/no/such.trace: there is no such file"), "{error}");
     }
 }

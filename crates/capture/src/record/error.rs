@@ -17,7 +17,7 @@ pub enum RecordError {
         name: PathBuf,
     },
     /// The kernel does not let itself be asked.
-    #[error("{0}; `--via strace`, which is the default, needs no such rights")]
+    #[error("{0}; --via strace needs no such rights, but must start the program itself")]
     NoBpf(#[source] hotset_feed::Error),
     /// There is no such process.
     #[error("cannot record process {process}: there is no process of this number")]

@@ -30,7 +30,7 @@ const PAUSES: [Duration; 2] = [Duration::from_millis(1), Duration::from_millis(1
 pub enum Subject {
     /// A program, by name or path, with its arguments, and all processes that it starts.
     Command(Vec<OsString>),
-    /// A process that runs, and all that it starts from now on.
+    /// A process that runs, its descendants, and all that these start from now on.
     Process(u32),
     /// The processes of a control group and of those below it, and those that enter: its folder.
     Group(PathBuf),
@@ -237,12 +237,18 @@ impl Running {
         }
     }
 
-    /// Records a process that runs already.
+    /// Records a process that runs already, and its descendants.
     fn attach(&mut self, process: u32) -> Result<(), RecordError> {
         if !Path::new("/proc").join(process.to_string()).join("task").join(process.to_string()).exists() {
             return Err(RecordError::NoProcess { process });
         }
-        self.watch(process)
+        // A process is watched before its children are listed: the kernel adds those that it starts meanwhile.
+        let mut found = vec![process];
+        while let Some(process) = found.pop() {
+            self.watch(process)?;
+            found.extend(children_of(process));
+        }
+        Ok(())
     }
 
     /// True if nothing more is to be recorded.
@@ -254,6 +260,15 @@ impl Running {
         };
         is_late || has_ended || self.stop.load(Ordering::Relaxed)
     }
+}
+
+/// The processes that the threads of a process have started and that still run.
+fn children_of(process: u32) -> Vec<u32> {
+    let threads = std::fs::read_dir(format!("/proc/{process}/task")).into_iter().flatten().flatten();
+    let lists = threads.filter_map(|thread| std::fs::read_to_string(thread.path().join("children")).ok());
+    lists
+        .flat_map(|list| list.split_whitespace().filter_map(|child| child.parse().ok()).collect::<Vec<u32>>())
+        .collect()
 }
 
 impl std::fmt::Display for Subject {

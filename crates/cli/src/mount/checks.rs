@@ -6,7 +6,7 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use crate::failure::Failure;
+use crate::failure::{Failure, reason};
 
 /// The two directories by their full paths. What a killed mount has left at the mountpoint is cleared away.
 pub(super) fn directories(source: &Path, mountpoint: &Path) -> Result<(PathBuf, PathBuf), Failure> {
@@ -55,7 +55,8 @@ fn check_is_free(mountpoint: &Path) -> Result<(), Failure> {
 
 fn directory(path: &Path, verb: &str) -> Result<PathBuf, Failure> {
     let shown = path.display();
-    let full = fs::canonicalize(path).map_err(|error| Failure::Work(format!("cannot {verb} {shown}: {error}")))?;
+    let full =
+        fs::canonicalize(path).map_err(|error| Failure::Work(format!("cannot {verb} {shown}: {}", reason(&error))))?;
     match full.is_dir() {
         true => Ok(full),
         false => Err(Failure::Usage(format!("cannot {verb} {shown}: it is not a directory"))),

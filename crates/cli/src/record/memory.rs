@@ -12,12 +12,12 @@ use crate::progress::Recording;
 
 impl Record {
     /// All of the command with `--memory`.
-    pub(super) fn record_memory(&self, output: &Destination) -> Result<(), Failure> {
+    pub(super) fn record_memory(&self, output: Destination) -> Result<(), Failure> {
         let bar = Recording::new(self.progress);
         let shown = |at: MemoryProgress| {
             bar.show(&[human::counted(at.references, "reference"), human::counted(at.instructions, "instruction")]);
         };
-        let summary = record(&self.command, output.path(), shown)?;
+        let summary = output.fill(|path| Ok(record(&self.command, path, shown)?))?;
         drop(bar);
         let stats = &summary.stats;
         let counts = [

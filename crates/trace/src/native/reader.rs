@@ -15,7 +15,11 @@ use super::{
     names, prelude,
     section::{self, Head, Type, Unpacker},
 };
-use crate::{Batch, Meta, Tables, TraceError, TraceReader, batch::BATCH_REQUESTS, error::Place};
+use crate::{
+    Batch, Meta, Tables, TraceError, TraceReader,
+    batch::BATCH_REQUESTS,
+    error::{OPENING, Place},
+};
 
 /// Reads a trace from front to back; where the source can seek, also from any request on.
 ///
@@ -66,7 +70,7 @@ enum Next {
 impl Reader<File> {
     /// Opens a file.
     pub fn open(path: &Path) -> Result<Reader<File>, TraceError> {
-        let file = File::open(path).map_err(|error| TraceError::io(path, "cannot open the trace", error))?;
+        let file = File::open(path).map_err(|error| TraceError::io(path, OPENING, error))?;
         match file.metadata() {
             Ok(about) if about.is_file() => Reader::seekable(file, path),
             _ => Reader::new(file, path),
