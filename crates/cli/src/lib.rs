@@ -4,6 +4,7 @@
 mod advise;
 mod app_by;
 mod brief;
+mod cached;
 mod classes;
 mod control;
 mod ctl;
@@ -88,6 +89,7 @@ enum Command {
     Steer(steer::Steer),
     Try(trial::Try),
     Top(top::Top),
+    Cached(cached::Cached),
     Ctl(ctl::Ctl),
     Policies(policies::Policies),
     Formats(formats::Formats),
@@ -134,6 +136,7 @@ impl Command {
             Command::Steer(command) => command.run(),
             Command::Try(command) => command.run(),
             Command::Top(command) => command.run(),
+            Command::Cached(command) => command.run(),
             Command::Ctl(command) => command.run(),
             Command::Policies(command) => command.run(),
             Command::Formats(command) => command.run(),

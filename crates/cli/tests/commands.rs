@@ -195,6 +195,22 @@ fn generated_traces_are_known_exactly() {
     assert_eq!(hotset(&["generate", "zipf", "s", "-o", &out]).status, 2, "no value");
 }
 
+#[test]
+fn the_page_cache_of_files_is_shown_and_compared() {
+    let folder = support::Folder::new();
+    let file = folder.file("data", "x".repeat(10_000));
+    let rows = support::hotset(&["cached", &file, "--json", "-"]).rows();
+    assert_eq!((rows.len(), rows[0]["file_bytes"].as_u64()), (1, Some(10_000)));
+    let before = folder.path("before.jsonl");
+    support::hotset(&["cached", &file, "--json", &before]).good();
+    let text = support::hotset(&["cached", &file, "--diff", &before]).good().out;
+    assert!(text.starts_with("Before: ") && text.contains("0B came"), "{text}");
+    let twice = support::hotset(&["cached", &file, "--json", &file]);
+    assert!(twice.status == 2 && twice.err.contains("the same file as the input"), "{}", twice.err);
+    let absent = support::hotset(&["cached", &folder.path("absent")]);
+    assert!(absent.status == 1 && absent.err.contains("it does not exist"), "{}", absent.err);
+}
+
 mod recording {
     use super::support::{Folder, hotset};
     use hotset_testkit::inputs;
@@ -220,10 +236,14 @@ mod recording {
         let run = hotset(&["record", "-o", &out, "--", "sh", "-c", &script]);
         assert_eq!((run.status, run.out.as_str()), (7, "10000\n"), "{}", run.err);
         assert!(run.err.contains("oops\n") && run.err.contains("x.hst: "), "{}", run.err);
-        assert!(!run.err.contains("is replaced"), "{}", run.err);
         let kept = folder.file("kept.hst", "a trace of hours");
         let again = hotset(&["record", "-o", &kept, "--", "true"]);
-        assert!(again.err.contains(&format!("hotset: what is in {kept} now is replaced\n")), "{}", again.err);
+        assert_eq!(again.status, 2);
+        assert!(again.err.contains("exists; choose another name, or replace it with --force"), "{}", again.err);
+        let failed = hotset(&["record", "--force", "-o", &kept, "--", "/no/such/program"]);
+        assert_eq!((failed.status, std::fs::read_to_string(&kept).unwrap().as_str()), (1, "a trace of hours"));
+        assert_eq!(hotset(&["record", "--force", "-o", &kept, "--", "true"]).status, 0);
+        assert_eq!(hotset(&["inspect", &kept]).status, 0);
         let seen = &hotset(&["inspect", &out, "--maps", "none", "--json", "-"]).rows()[0];
         let files = seen["files"]["top"].as_array().unwrap();
         let read = files.iter().find(|file| file["path"].as_str() == Some(&input)).expect("what cat read is there");

@@ -9,6 +9,7 @@
 //! kernel ([`Judge`]) or by measuring phases with and without ([`Proven`]).
 
 mod actuate;
+mod cached;
 mod cgroup;
 mod error;
 mod fetcher;
@@ -27,6 +28,7 @@ mod session;
 mod steering;
 
 pub use actuate::{Actuator, Advice, resident_bytes};
+pub use cached::{CachedFile, CachedFiles, cached_files};
 pub use cgroup::{Group, Hierarchy, Made};
 pub use error::SteerError;
 pub use fetcher::serve_fetches;
