@@ -65,7 +65,7 @@ struct Row {
 
 const COLUMNS: [&str; 6] = ["path", "file_bytes", "cached_bytes", "dirty_bytes", "evicted_bytes", "age_seconds"];
 
-/// Ages that are told apart: each is less than this many seconds.
+/// Groups of ages: each age is less than this number of seconds.
 const AGES: [(u64, &str); 6] = [
     (60, "under 1 minute"),
     (3600, "1 minute to 1 hour"),
@@ -210,7 +210,7 @@ fn sentence(total: &Total) -> String {
     )
 }
 
-/// What has changed since `before`.
+/// The changes since `before`.
 fn compared(before: &[Row], now: &[Row], top: usize) -> String {
     let mut changes: BTreeMap<&str, (u64, u64)> = BTreeMap::new();
     before.iter().for_each(|row| changes.entry(&row.path).or_default().0 += row.cached_bytes);

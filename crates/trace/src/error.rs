@@ -26,7 +26,7 @@ pub struct TraceError {
     pub source: Option<io::Error>,
 }
 
-/// What is being done when a trace is opened.
+/// The action that fails if a trace cannot be opened.
 pub(crate) const OPENING: &str = "cannot open the trace";
 
 impl TraceError {

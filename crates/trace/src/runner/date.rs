@@ -5,8 +5,8 @@ use super::number::scaled;
 const DAY_SECONDS: u64 = 86_400;
 
 /// Nanoseconds since 1970 of a date: 14 digits, or year, month and day between `-` or `/`, then `T` or a blank, then
-/// hours, minutes and seconds, which may have a fraction. The zone may follow as `Z`, `+01:00`, `-0530` or `+01`; without
-/// one the date is in UTC.
+/// hours, minutes and seconds, with a fraction or without. The zone may follow as `Z`, `+01:00`, `-0530` or `+01`. A
+/// date without a zone is in UTC.
 pub fn date(text: &[u8]) -> Option<u64> {
     let (text, zone) = split_zone(text)?;
     let local = local_date(text)?;

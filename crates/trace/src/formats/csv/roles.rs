@@ -337,8 +337,8 @@ pub(super) fn split_unit(name: &str) -> Option<(&str, String)> {
     Some((front.trim_end_matches(['_', '-', ' ', '(', '[', '.']), unit.trim().to_lowercase()))
 }
 
-/// The role of a time, an offset or a length whose numbers count this unit. A kilobyte has 1000 bytes in some traces and
-/// 1024 in others, and is no unit here.
+/// The role of a time, an offset or a length in this unit. A kilobyte is refused: it has 1000 bytes in some traces and
+/// 1024 in others.
 fn in_unit(role: Role, unit: &str) -> Option<Role> {
     if let Role::Time { .. } = role {
         let digits = match unit {
