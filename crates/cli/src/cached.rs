@@ -128,7 +128,7 @@ impl Cached {
         let mut groups: Vec<((usize, String), Total)> = groups.into_iter().collect();
         if self.by != By::Age {
             groups.retain(|(_, total)| total.cached > 0);
-            groups.sort_by(|(_, one), (_, other)| other.cached.cmp(&one.cached));
+            groups.sort_by_key(|(_, total)| std::cmp::Reverse(total.cached));
         }
         let left = groups.len().saturating_sub(self.top);
         let mut text = format!("{}\n", sentence(&total));
