@@ -242,7 +242,7 @@ fn what_is_steered_is_shown_while_it_is() {
     running.signal(rustix::process::Signal::KILL);
     running.rest();
     let nobody = hotset(&["top", &here]);
-    assert!(nobody.status == 1 && nobody.err.contains("and no `hotset steer`"), "{nobody:?}");
+    assert!(nobody.status == 1 && nobody.err.contains("nor `hotset steer`"), "{nobody:?}");
     let mut next = Running::start(&[&here, "--cgroup", &group]);
     assert!(next.line().contains("watching"));
     assert!(hotset(&["top", &group]).good().out.starts_with("lirs  watching"));
