@@ -154,8 +154,8 @@ impl ReadAhead {
         let Some((room, share)) = self.room(file, source.as_ref(), &runs) else { return false };
         let announced = runs.into_iter().map(|run| {
             let transfer = announce(&mut state.transfers, file, &run, true, &share);
-            let addresses = run.blocks.iter().map(|block| block.address).collect();
-            state.staged.add(file, &transfer, addresses);
+            let blocks = run.blocks.iter().map(|block| (block.address, u64::from(block.bytes))).collect();
+            state.staged.add(file, &transfer, blocks);
             (run, transfer)
         });
         let announced = announced.collect();
@@ -166,8 +166,8 @@ impl ReadAhead {
     /// Drops what waits to be asked for longest, as far as there is too much.
     fn trim(&self, state: &mut State) {
         let budget = self.budget();
-        while let Some((file, transfer, addresses)) = state.staged.pop_beyond(budget) {
-            addresses.iter().for_each(|&address| state.transfers.remove(file, address, &transfer));
+        while let Some((file, transfer, blocks)) = state.staged.pop_beyond(budget) {
+            blocks.iter().for_each(|&(address, _)| state.transfers.remove(file, address, &transfer));
         }
     }
 

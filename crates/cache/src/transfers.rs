@@ -165,35 +165,45 @@ impl Transfers {
     }
 }
 
+/// An unused block of a run: its address and its bytes.
+pub(crate) type StagedBlock = (u64, u64);
+
 /// Unused read-ahead, oldest first.
 #[derive(Default)]
 pub(crate) struct Staged {
-    runs: VecDeque<(FileNumber, Arc<Transfer>, Vec<u64>)>,
+    runs: VecDeque<(FileNumber, Arc<Transfer>, Vec<StagedBlock>)>,
+    /// Bytes of unused blocks. The used blocks of a run do not count, or the run that a reader is in would leave before
+    /// the reader is through.
     bytes: u64,
 }
 
 impl Staged {
-    /// Blocks at these addresses are read ahead.
-    pub fn add(&mut self, file: FileNumber, transfer: &Arc<Transfer>, addresses: Vec<u64>) {
-        self.bytes += transfer.range.end - transfer.range.start;
-        self.runs.push_back((file, transfer.clone(), addresses));
+    /// Adds a run with these blocks.
+    pub fn add(&mut self, file: FileNumber, transfer: &Arc<Transfer>, blocks: Vec<StagedBlock>) {
+        self.bytes += bytes(&blocks);
+        self.runs.push_back((file, transfer.clone(), blocks));
     }
 
     /// A block of a run was asked for. With the last one the run is gone.
     pub fn take(&mut self, transfer: &Arc<Transfer>, address: u64) {
         let Some(place) = self.runs.iter().position(|(_, known, _)| Arc::ptr_eq(known, transfer)) else { return };
-        let addresses = &mut self.runs[place].2;
-        addresses.retain(|&known| known != address);
-        if addresses.is_empty() {
-            self.bytes -= transfer.range.end - transfer.range.start;
+        let blocks = &mut self.runs[place].2;
+        if let Some(at) = blocks.iter().position(|&(known, _)| known == address) {
+            self.bytes -= blocks.remove(at).1;
+        }
+        if blocks.is_empty() {
             self.runs.remove(place);
         }
     }
 
     /// The oldest run, with its unused blocks, if there are more bytes than `budget`.
-    pub fn pop_beyond(&mut self, budget: u64) -> Option<(FileNumber, Arc<Transfer>, Vec<u64>)> {
+    pub fn pop_beyond(&mut self, budget: u64) -> Option<(FileNumber, Arc<Transfer>, Vec<StagedBlock>)> {
         let oldest = if self.bytes > budget { self.runs.pop_front() } else { None }?;
-        self.bytes -= oldest.1.range.end - oldest.1.range.start;
+        self.bytes -= bytes(&oldest.2);
         Some(oldest)
     }
+}
+
+fn bytes(blocks: &[StagedBlock]) -> u64 {
+    blocks.iter().map(|(_, bytes)| bytes).sum()
 }
