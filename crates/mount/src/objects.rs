@@ -38,7 +38,7 @@ use crate::served::Found;
 use crate::{Options, Staleness, VALIDITY};
 
 use bytes::Bytes;
-use listing::OpenDirectory;
+use listing::{OpenDirectory, Room};
 use names::Names;
 use nodes::{Node, Nodes, What};
 use siblings::Siblings;
@@ -58,6 +58,8 @@ pub(crate) struct Objects {
     /// Objects being written; `None` if the mount is read-only.
     writes: Option<Writes>,
     directories: Handles<OpenDirectory>,
+    /// For the listings of open directories.
+    room: Arc<Room>,
     /// Since when nothing more is opened.
     stopped: OnceLock<Instant>,
     /// What attributes are made from: the type can be made by the operating system only.
@@ -85,6 +87,7 @@ impl Objects {
     pub fn new(store: Arc<Store>, cache: Option<Arc<FileCache>>, options: Options) -> io::Result<Objects> {
         let names = Arc::new(Names::new(matches!(options.staleness, Staleness::For(_)) && cache.is_some()));
         let writes = (!options.readonly).then(Writes::default);
+        let room = Room::beside(cache.as_ref().map_or(0, |cache| cache.memory().0));
         let mut template = rustix::fs::stat("/")?;
         template.st_nlink = 1;
         (template.st_uid, template.st_gid) = (rustix::process::geteuid().as_raw(), rustix::process::getegid().as_raw());
@@ -102,6 +105,7 @@ impl Objects {
             files: Handles::default(),
             writes,
             directories: Handles::default(),
+            room,
             stopped: OnceLock::new(),
             template,
             since: SystemTime::now(),

@@ -524,6 +524,26 @@ fn a_listing_without_end_ends() {
         let asked = mount.s3.take_asked().len();
         assert!(expected.contains(&asked), "{asked}: {entry} {is_new}");
     }
+    // New names for ever, of a kilobyte each: 64 MiB hold 55,000 of them.
+    let mut parts = 0;
+    mount.s3.fail(move |_| {
+        parts += 1;
+        let entry = |number: usize| {
+            let name = format!("{parts}-{number}-{}", "x".repeat(900));
+            format!("<CommonPrefixes><Prefix>data/{name}/</Prefix></CommonPrefixes>")
+        };
+        let entries: String = (0..1000).map(entry).collect();
+        let text = format!(
+            "<ListBucketResult>{entries}<IsTruncated>true</IsTruncated>\
+             <NextContinuationToken>{parts}</NextContinuationToken></ListBucketResult>"
+        );
+        Some(Fault::Text(text.leak()))
+    });
+    mount.s3.take_asked();
+    let listed: io::Result<Vec<_>> = fs::read_dir(mount.at("")).and_then(Iterator::collect);
+    assert_eq!(errno(listed), Some(Errno::FBIG));
+    let asked = mount.s3.take_asked().len();
+    assert!((55..70).contains(&asked), "{asked}");
     mount.s3.fail(|_| None);
     mount.s3.put("data/f", "x");
     assert_eq!(fs::read_dir(mount.at("")).unwrap().count(), 1);

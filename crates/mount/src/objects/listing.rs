@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::io;
 use std::mem;
 use std::ops::Range;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
 
@@ -26,9 +27,45 @@ pub(super) struct Listing {
     bytes: u64,
 }
 
-/// Bytes that the names of a directory may take, which is a million names or more: an open one holds them all, so that
-/// places in it stay what they were.
-const MOST: u64 = 512 << 20;
+/// The memory for the listings of all open directories.
+#[derive(Debug)]
+pub(super) struct Room {
+    most: u64,
+    taken: AtomicU64,
+}
+
+impl Room {
+    /// Room for as many bytes as the cache has, and at least 64 MiB.
+    pub fn beside(cache_bytes: u64) -> Arc<Room> {
+        Arc::new(Room { most: cache_bytes.max(LEAST_ROOM), taken: AtomicU64::new(0) })
+    }
+}
+
+/// The part of a [`Room`] that an open directory takes.
+struct Taken {
+    room: Arc<Room>,
+    bytes: u64,
+}
+
+impl Taken {
+    /// Takes as many bytes as the listing has now.
+    fn set(&mut self, bytes: u64) -> io::Result<()> {
+        self.room.taken.fetch_sub(self.bytes, Ordering::Relaxed);
+        self.bytes = bytes;
+        let before = self.room.taken.fetch_add(bytes, Ordering::Relaxed);
+        if before + bytes > self.room.most { Err(Errno::FBIG.into()) } else { Ok(()) }
+    }
+}
+
+impl Drop for Taken {
+    fn drop(&mut self) {
+        self.room.taken.fetch_sub(self.bytes, Ordering::Relaxed);
+    }
+}
+
+/// Bytes that the listings of all open directories may take where the cache has less memory: some 250,000 names. An open
+/// directory holds all its names, so that positions in it stay the same.
+const LEAST_ROOM: u64 = 64 << 20;
 
 /// Parts after each other that may tell nothing new: a store that hides deleted objects may have to skip many.
 const IDLE: u32 = 100;
@@ -60,11 +97,11 @@ impl Listing {
     }
 
     /// Sets what a name refers to now: nothing, a directory or an object.
-    pub fn set(&mut self, name: &str, known: Option<Option<Object>>) -> io::Result<()> {
+    pub fn set(&mut self, name: &str, known: Option<Option<Object>>) {
         let told = |object: &Option<Object>| object.as_ref().map_or(0, Object::told);
         match (self.place(name), known) {
             (None, None) => {}
-            (None, Some(object)) => self.append(name.into(), object)?,
+            (None, Some(object)) => self.append(name.into(), object),
             (Some(place), Some(object)) => {
                 self.bytes += told(&object);
                 let before = mem::replace(&mut self.entries[place].1, object);
@@ -77,17 +114,12 @@ impl Listing {
                 self.places.values_mut().filter(|behind| **behind > place).for_each(|behind| *behind -= 1);
             }
         }
-        Ok(())
     }
 
-    fn append(&mut self, name: Arc<str>, object: Option<Object>) -> io::Result<()> {
+    fn append(&mut self, name: Arc<str>, object: Option<Object>) {
         self.bytes += ENTRY + name.len() as u64 + object.as_ref().map_or(0, Object::told);
-        if self.bytes > MOST {
-            return Err(Errno::FBIG.into());
-        }
         self.places.insert(name.clone(), self.entries.len());
         self.entries.push((name, object));
-        Ok(())
     }
 
     /// The object with a name, or that it is a directory.
@@ -107,7 +139,7 @@ impl Listing {
     }
 
     /// Adds a part. A name that is both is that of the object.
-    pub fn add(&mut self, page: Page) -> io::Result<()> {
+    pub fn add(&mut self, page: Page) {
         let directories = page.directories.into_iter().map(|name| (Arc::<str>::from(name), None));
         let objects = page.objects.into_iter().map(|object| (Arc::<str>::from(object.name()), Some(object)));
         for (name, object) in directories.chain(objects).filter(|(name, _)| is_name(name)) {
@@ -116,10 +148,9 @@ impl Listing {
                     let known = &mut self.entries[place].1;
                     *known = object.or(mem::take(known));
                 }
-                None => self.append(name, object)?,
+                None => self.append(name, object),
             }
         }
-        Ok(())
     }
 }
 
@@ -131,6 +162,7 @@ pub(super) struct OpenDirectory {
 
 struct State {
     listing: Arc<Listing>,
+    taken: Taken,
     next: Next,
     /// Names behind it that the store does not know, once all of it is there: whether they are directories.
     others: Option<Vec<(String, bool)>>,
@@ -147,10 +179,13 @@ enum Next {
 }
 
 impl State {
-    fn new(known: Option<Arc<Listing>>) -> State {
+    fn new(known: Option<Arc<Listing>>, room: Arc<Room>) -> State {
+        let mut taken = Taken { room, bytes: 0 };
+        // Without room for a known listing the store is asked, which tells that there is none.
+        let known = known.filter(|listing| taken.set(listing.bytes()).is_ok());
         let next = if known.is_some() { Next::End } else { Next::First };
         let listing = known.unwrap_or_else(|| Arc::new(Listing::new(Instant::now())));
-        State { listing, next, others: None, is_read: false }
+        State { listing, taken, next, others: None, is_read: false }
     }
 
     /// The store's entries are complete: entries that only the mount has follow them.
@@ -172,7 +207,9 @@ impl State {
         };
         let mut page = store.list(path, token.clone())?;
         let (next, before) = (page.next.take(), self.listing.len());
-        Arc::make_mut(&mut self.listing).add(page)?;
+        let listing = Arc::make_mut(&mut self.listing);
+        listing.add(page);
+        self.taken.set(listing.bytes())?;
         let idle = if self.listing.len() > before { 0 } else { idle + 1 };
         self.next = match next {
             // A listing that goes on so has no end.
@@ -209,8 +246,8 @@ impl State {
 
 impl OpenDirectory {
     /// One whose listing is known, or is to be asked for.
-    pub fn new(node: Arc<Node>, known: Option<Arc<Listing>>) -> OpenDirectory {
-        OpenDirectory { node, state: Mutex::new(State::new(known)) }
+    pub fn new(node: Arc<Node>, known: Option<Arc<Listing>>, room: Arc<Room>) -> OpenDirectory {
+        OpenDirectory { node, state: Mutex::new(State::new(known, room)) }
     }
 
     /// Shows `take` entries from `place` on, until it takes one no more, or the store would have to be asked for more;
@@ -225,7 +262,8 @@ impl OpenDirectory {
     ) -> io::Result<()> {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         if place == 0 && mem::replace(&mut state.is_read, true) {
-            *state = State { is_read: true, ..State::new(None) };
+            let room = state.taken.room.clone();
+            *state = State { is_read: true, ..State::new(None, room) };
         }
         let mut at = place;
         loop {

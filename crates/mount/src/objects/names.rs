@@ -88,9 +88,8 @@ impl Kept {
         if takes_long && listing.len() > SHORT {
             return;
         }
-        if Arc::make_mut(&mut listing).set(name_of(path), known).is_ok() {
-            self.listings.insert(parent.to_owned(), listing);
-        }
+        Arc::make_mut(&mut listing).set(name_of(path), known);
+        self.listings.insert(parent.to_owned(), listing);
     }
 }
 
@@ -308,7 +307,7 @@ impl Objects {
         // Who looks a directory up will look into it.
         if page.next.is_none() {
             let mut listing = Listing::new(asked);
-            listing.add(page)?;
+            listing.add(page);
             self.names.learn(path, &Arc::new(listing));
         }
         Ok((Some(None), asked))
@@ -319,7 +318,7 @@ impl Objects {
         let (parent, mut listing) = (parent_of(path), Listing::new(Instant::now()));
         let page = self.store.list(parent, None)?;
         let is_long = page.next.is_some();
-        listing.add(page)?;
+        listing.add(page);
         if is_long {
             self.names.lock().long.insert(parent.to_owned(), listing.asked());
             return Ok(None);

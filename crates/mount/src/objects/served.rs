@@ -106,7 +106,7 @@ impl Served for Objects {
         let node = self.directory(number)?;
         let known = self.names.listed(&node.path, self.age());
         self.count(About::Listings, known.is_some());
-        Ok((self.directories.add(OpenDirectory::new(node, known)), Listing::Passing))
+        Ok((self.directories.add(OpenDirectory::new(node, known, self.room.clone())), Listing::Passing))
     }
 
     fn list(
