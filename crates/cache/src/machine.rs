@@ -1,11 +1,12 @@
-//! What memory there is for this process: the machine's, and what its control groups allow (cgroups(7), versions 1 and
-//! 2).
+//! The memory for this process: the machine's, what its control groups allow (cgroups(7), versions 1 and 2), and what
+//! its limits of address space and data allow (getrlimit(2)).
 
 use std::fmt;
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use hotset_core::spec::Value;
+use rustix::process::{Resource, getrlimit};
 
 /// Bytes of memory, as far as the system tells.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -14,37 +15,52 @@ pub struct Memory {
     pub machine: Option<u64>,
     /// The least that any control group of this process allows.
     pub group: Option<u64>,
+    /// What `ulimit -v` and `ulimit -d` allow.
+    pub process: Option<u64>,
 }
 
 impl Memory {
     /// All memory, used or not.
     pub fn total() -> Memory {
-        Memory { machine: meminfo("MemTotal:"), group: groups().filter_map(|group| group.limit()).min() }
+        Memory {
+            machine: meminfo("MemTotal:"),
+            group: groups().filter_map(|group| group.limit()).min(),
+            process: limits().into_iter().filter_map(|(limit, _)| limit).min(),
+        }
     }
 
     /// Unused memory.
     pub fn available() -> Memory {
-        Memory { machine: meminfo("MemAvailable:"), group: groups().filter_map(|group| group.left()).min() }
+        let left = |(limit, used): (Option<u64>, &str)| Some(limit?.saturating_sub(own(used).unwrap_or(0)));
+        Memory {
+            machine: meminfo("MemAvailable:"),
+            group: groups().filter_map(|group| group.left()).min(),
+            process: limits().into_iter().filter_map(left).min(),
+        }
     }
 
-    /// The lesser of the two.
+    /// The least of them.
     pub fn least(self) -> Option<u64> {
-        [self.machine, self.group].into_iter().flatten().min()
+        [self.machine, self.group, self.process].into_iter().flatten().min()
     }
 }
 
 impl fmt::Display for Memory {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let mebibytes = |bytes: u64| Value::Size(bytes >> 20 << 20);
-        // A group that allows more than the machine has limits nothing; in version 1 that is how it says so.
-        let group = self.group.filter(|group| self.machine.is_none_or(|machine| *group < machine));
-        match (self.machine, group) {
-            (Some(machine), None) => write!(f, "this machine has {}", mebibytes(machine)),
-            (Some(machine), Some(group)) => {
-                write!(f, "this machine has {}, and the control group allows {}", mebibytes(machine), mebibytes(group))
-            }
-            (None, Some(group)) => write!(f, "the control group allows {}", mebibytes(group)),
-            (None, None) => f.write_str("the system does not say what it has"),
+        // A group that allows more than the machine has limits nothing; in version 1 every group reports such a limit.
+        let limits = |bytes: &u64| self.machine.is_none_or(|machine| *bytes < machine);
+        let parts = [
+            ("this machine has", self.machine),
+            ("the control group allows", self.group.filter(limits)),
+            ("ulimit -v allows", self.process.filter(limits)),
+        ];
+        let told =
+            parts.into_iter().filter_map(|(who, bytes)| Some(format!("{who} {}", Value::Size(bytes? >> 20 << 20))));
+        let told: Vec<String> = told.collect();
+        match told.as_slice() {
+            [] => f.write_str("the system does not say what it has"),
+            [one] => f.write_str(one),
+            [first @ .., last] => write!(f, "{}, and {last}", first.join(", ")),
         }
     }
 }
@@ -57,9 +73,25 @@ pub fn budget() -> u64 {
     Memory::available().least().unwrap_or(FALLBACK_BYTES) / 2
 }
 
+/// The limits of this process, and the line of `/proc/self/status` that says how much of each is used.
+fn limits() -> [(Option<u64>, &'static str); 2] {
+    let current = |resource| getrlimit(resource).current;
+    [(current(Resource::As), "VmSize:"), (current(Resource::Data), "VmData:")]
+}
+
+/// A line of `/proc/self/status` in bytes.
+fn own(key: &str) -> Option<u64> {
+    kibibytes("/proc/self/status", key)
+}
+
 fn meminfo(key: &str) -> Option<u64> {
-    let meminfo = fs::read_to_string("/proc/meminfo").ok()?;
-    let line = meminfo.lines().find_map(|line| line.strip_prefix(key))?;
+    kibibytes("/proc/meminfo", key)
+}
+
+/// The value of a line `key N kB`, in bytes.
+fn kibibytes(file: &str, key: &str) -> Option<u64> {
+    let text = fs::read_to_string(file).ok()?;
+    let line = text.lines().find_map(|line| line.strip_prefix(key))?;
     Some(line.trim().strip_suffix("kB")?.trim().parse::<u64>().ok()? * 1024)
 }
 
@@ -152,11 +184,13 @@ mod tests {
 
     #[test]
     fn a_group_is_told_of_where_it_limits() {
-        let told = |machine, group| Memory { machine, group }.to_string();
+        let told = |machine, group| Memory { machine, group, process: None }.to_string();
         let (small, large) = (Some(1 << 30), Some(4 << 30));
         assert_eq!(told(large, small), "this machine has 4G, and the control group allows 1G");
         assert_eq!(told(small, Some(i64::MAX as u64)), "this machine has 1G");
         assert_eq!(told(None, small), "the control group allows 1G");
+        let all = Memory { machine: large, group: small, process: small }.to_string();
+        assert_eq!(all, "this machine has 4G, the control group allows 1G, and ulimit -v allows 1G");
     }
 
     #[test]

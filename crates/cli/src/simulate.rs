@@ -308,11 +308,15 @@ fn show_plain(rows: &[Row], metric: Metric, marks: &Marks) -> Result<(), Failure
     let first = &rows[0];
     let mut out = stdout().lock();
     write!(out, "{}: {} references", words::chosen(first), human::count(first.counts.references))?;
-    if let Some(distinct) = first.distinct_blocks {
-        write!(out, " to {} distinct blocks", human::count(distinct.into()))?;
+    match first.distinct_blocks {
+        Some(distinct) => write!(out, " to {} distinct blocks", human::count(distinct.into()))?,
+        None => write!(out, " to blocks")?,
     }
     if let Some(block) = first.block_bytes {
         write!(out, " of {}", human::bytes(block))?;
+    }
+    if first.distinct_blocks.is_none() {
+        write!(out, ", streamed because the trace does not fit in --memory")?;
     }
     let metrics = table::metrics(rows, metric);
     let size = |row: &Row| (row.size_blocks, row.size_bytes);

@@ -112,6 +112,11 @@ fn the_longest_record_is_never_held_as_blocks() {
     let rows = bounded(&["simulate", &trace, "-p", "lru,arc", "-s", "100 blocks", "--json", "-"]).rows();
     assert_eq!(rows.iter().map(|row| row["misses"].as_u64()).collect::<Vec<_>>(), [Some(1 << 25); 2]);
     assert_eq!(rows[0]["requests"], 1);
+    let text = bounded(&["simulate", &trace, "-p", "lru", "-s", "100 blocks"]).good().out;
+    assert!(text.contains("to blocks of 512B, streamed because the trace does not fit in --memory;"), "{text}");
+    // By default the limit of the process decides.
+    let default = within(512, &["simulate", &trace, "-p", "lru", "-s", "100 blocks", "--block", "512"]).good().out;
+    assert_eq!(default, text);
     let inspected = bounded(&["inspect", &trace, "--json", "-"]).good();
     assert!(inspected.out.contains("\"references\":33554432"), "{}", inspected.out);
     bounded(&["curve", &trace, "--policy", "lru", "--sample-size", "1000"]).good();
