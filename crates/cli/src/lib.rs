@@ -25,6 +25,7 @@ mod mount;
 mod output;
 mod policies;
 mod progress;
+mod protect;
 mod record;
 mod report;
 mod results;
@@ -90,6 +91,7 @@ enum Command {
     Try(trial::Try),
     Top(top::Top),
     Cached(cached::Cached),
+    Protect(protect::Protect),
     Ctl(ctl::Ctl),
     Policies(policies::Policies),
     Formats(formats::Formats),
@@ -137,6 +139,7 @@ impl Command {
             Command::Try(command) => command.run(),
             Command::Top(command) => command.run(),
             Command::Cached(command) => command.run(),
+            Command::Protect(command) => command.run(),
             Command::Ctl(command) => command.run(),
             Command::Policies(command) => command.run(),
             Command::Formats(command) => command.run(),

@@ -159,8 +159,8 @@ pub fn resident_bytes(file: &File) -> io::Result<u64> {
     Ok(resident(file)?.iter().map(|range| (range.end - range.start) * PAGE).sum())
 }
 
-/// The resident pages of an open file.
-fn resident(file: &File) -> io::Result<Vec<Range<u64>>> {
+/// The resident pages of an open file, in order.
+pub(crate) fn resident(file: &File) -> io::Result<Vec<Range<u64>>> {
     let bytes = file.metadata()?.len();
     let (mut found, mut at, mut left) = (Vec::new(), 0, MOST);
     while let Some(data) = next_data(file, at)?.filter(|data| *data < bytes && left > 0) {

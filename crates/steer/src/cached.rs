@@ -3,6 +3,7 @@
 use std::collections::HashSet;
 use std::fs::File;
 use std::io;
+use std::ops::Range;
 use std::os::fd::AsRawFd;
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
@@ -11,7 +12,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use rayon::prelude::*;
 use walkdir::WalkDir;
 
-use crate::actuate::resident_bytes;
+use crate::actuate::{resident, resident_bytes};
 use crate::steering::PAGE;
 
 /// A file and its pages in the page cache, in bytes.
@@ -39,6 +40,74 @@ pub struct CachedFiles {
     pub files: Vec<CachedFile>,
     /// Files and directories that could not be opened, and why.
     pub failed: Vec<(PathBuf, io::Error)>,
+}
+
+/// The pages of files that were in the page cache at some moment.
+#[derive(Debug)]
+pub struct CachedPages(Vec<FilePages>);
+
+#[derive(Debug)]
+struct FilePages {
+    path: PathBuf,
+    /// Device and inode.
+    identity: (u64, u64),
+    /// Resident pages, in order.
+    resident: Vec<Range<u64>>,
+}
+
+impl CachedPages {
+    /// The cached pages of the files at `paths` and in the directories among them, which are searched as
+    /// [`cached_files`] does. Files that cannot be opened do not count.
+    ///
+    /// # Errors
+    ///
+    /// One of `paths` does not exist.
+    pub fn of(paths: &[PathBuf]) -> io::Result<CachedPages> {
+        let found = find(paths, &mut Vec::new())?;
+        let pages = found.into_par_iter().filter_map(|found| {
+            let (file, identity) = open(&found.path).ok()?;
+            let resident = resident(&file).ok().filter(|ranges| !ranges.is_empty())?;
+            Some(FilePages { path: found.path, identity, resident })
+        });
+        Ok(CachedPages(pages.collect()))
+    }
+
+    /// Bytes of these pages, in whole pages.
+    pub fn bytes(&self) -> u64 {
+        self.0.iter().flat_map(|file| &file.resident).map(|range| (range.end - range.start) * PAGE).sum()
+    }
+
+    /// Bytes of these pages that are in the page cache now. A file that was replaced or removed has none.
+    pub fn still_cached_bytes(&self) -> u64 {
+        let still = self.0.par_iter().map(|before| {
+            let opened = open(&before.path).ok().filter(|(_, identity)| *identity == before.identity);
+            opened.and_then(|(file, _)| resident(&file).ok()).map_or(0, |now| common(&before.resident, &now) * PAGE)
+        });
+        still.sum()
+    }
+}
+
+/// Opens a file, and tells its device and inode. A file that another process holds a lease on does not make this one
+/// wait.
+fn open(path: &Path) -> io::Result<(File, (u64, u64))> {
+    let file = File::options().read(true).custom_flags(libc::O_NONBLOCK | libc::O_NOFOLLOW).open(path)?;
+    let about = file.metadata()?;
+    Ok((file, (about.dev(), about.ino())))
+}
+
+/// Pages that two ordered lists of ranges have in common.
+fn common(one: &[Range<u64>], other: &[Range<u64>]) -> u64 {
+    let (mut one, mut other) = (one.iter().peekable(), other.iter().peekable());
+    let mut pages = 0;
+    while let (Some(left), Some(right)) = (one.peek(), other.peek()) {
+        pages += left.end.min(right.end).saturating_sub(left.start.max(right.start));
+        if left.end < right.end {
+            one.next()
+        } else {
+            other.next()
+        };
+    }
+    pages
 }
 
 /// A regular file that was found.
@@ -100,8 +169,7 @@ fn look(found: Found, lacks_cachestat: &AtomicBool) -> io::Result<CachedFile> {
     if bytes == 0 {
         return Ok(file);
     }
-    // A file that another process holds a lease on must not make this one wait.
-    let opened = File::options().read(true).custom_flags(libc::O_NONBLOCK | libc::O_NOFOLLOW).open(&file.path)?;
+    let (opened, _) = open(&file.path)?;
     if !lacks_cachestat.load(Ordering::Relaxed) {
         match cachestat(&opened) {
             Ok(pages) => {
@@ -132,7 +200,7 @@ struct Pages {
 
 /// The kernel's `struct cachestat_range`; a length of 0 stands for the end of the file.
 #[repr(C)]
-struct Range {
+struct ByteRange {
     offset: u64,
     length: u64,
 }
@@ -141,7 +209,7 @@ struct Range {
 const CACHESTAT: libc::c_long = 451;
 
 fn cachestat(file: &File) -> io::Result<Pages> {
-    let (whole, mut pages) = (Range { offset: 0, length: 0 }, Pages::default());
+    let (whole, mut pages) = (ByteRange { offset: 0, length: 0 }, Pages::default());
     // SAFETY: both structures have the kernel's layout and live during the call, which reads one and writes the other.
     let done = unsafe { libc::syscall(CACHESTAT, file.as_raw_fd(), &raw const whole, &raw mut pages, 0u32) };
     if done == 0 { Ok(pages) } else { Err(io::Error::last_os_error()) }
@@ -185,6 +253,15 @@ mod tests {
                 ..found.clone()
             }
         );
+        let pages = CachedPages::of(&[folder.path().to_owned()]).unwrap();
+        assert_eq!(pages.bytes(), resident_bytes(&file).unwrap());
+        assert_eq!(pages.still_cached_bytes(), pages.bytes());
+        rustix::fs::fadvise(&file, 0, None, rustix::fs::Advice::DontNeed).unwrap();
+        assert_eq!(pages.still_cached_bytes(), resident_bytes(&file).unwrap());
+        assert_eq!(common(&[0..4, 6..9, 20..30], &[2..7, 8..21]), 2 + 1 + 1 + 1);
+        fs::remove_file(folder.path().join("some")).unwrap();
+        fs::remove_file(folder.path().join("same")).unwrap();
+        assert_eq!(pages.still_cached_bytes(), 0);
         assert_eq!(cached_files(&[folder.path().join("absent")]).unwrap_err().kind(), io::ErrorKind::NotFound);
     }
 }

@@ -4,6 +4,7 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread;
 use std::time::Duration;
 
@@ -88,6 +89,26 @@ impl Hierarchy {
     ///
     /// The system does not let this user make one.
     pub fn make(&self, name: &str, bytes: u64) -> Result<Made, SteerError> {
+        let made = self.make_without_limit(name)?;
+        let limit = made.group.limit_file();
+        made.set(limit, bytes)
+    }
+
+    /// Makes a group for a command whose page cache is kept small by [`Made::keep_cache_small`]. Processes in it are
+    /// never killed for lack of memory: they wait until the limit is raised. It is removed by [`Made::remove`].
+    ///
+    /// # Errors
+    ///
+    /// The system does not let this user make one.
+    pub fn make_small(&self, name: &str, cache_bytes: u64) -> Result<Made, SteerError> {
+        let made = self.make_without_limit(name)?;
+        match made.group.version {
+            Version::One => made.set("memory.oom_control", 1)?.set("memory.limit_in_bytes", cache_bytes),
+            Version::Two => made.set("memory.high", cache_bytes),
+        }
+    }
+
+    fn make_without_limit(&self, name: &str) -> Result<Made, SteerError> {
         // Below one's own group where that may be; a group of version 2 that has processes has no groups with limits.
         let parent = if self.version == Version::One { self.root.join(&self.own) } else { self.root.clone() };
         let folder = parent.join(name);
@@ -96,16 +117,11 @@ impl Hierarchy {
             fs::write(&switch, "+memory").map_err(at(format!("give groups limits by {}", switch.display())))?;
         }
         fs::create_dir(&folder).map_err(at(format!("make the control group {}", folder.display())))?;
-        let made = Made { group: Group { version: self.version, folder }, home: self.root.join(&self.own) };
-        let limit = made.group.folder.join(made.group.limit_file());
-        match fs::write(&limit, bytes.to_string()) {
-            Ok(()) => Ok(made),
-            Err(error) => {
-                // The first error is the one to tell.
-                let _ = made.remove();
-                Err(SteerError::Io { what: format!("set the limit {}", limit.display()), error })
-            }
-        }
+        Ok(Made {
+            group: Group { version: self.version, folder },
+            home: self.root.join(&self.own),
+            extra: AtomicU64::new(0),
+        })
     }
 }
 
@@ -162,6 +178,16 @@ impl Group {
         self.folder.ancestors().filter_map(limit).min()
     }
 
+    /// Bytes that only the processes themselves can give back.
+    fn unreclaimable(&self) -> io::Result<u64> {
+        let stat = fs::read_to_string(self.folder.join("memory.stat"))?;
+        let of = |key: &str| value(&stat, key).unwrap_or(0);
+        Ok(match self.version {
+            Version::One => of("total_rss") + of("total_shmem"),
+            Version::Two => of("anon") + of("shmem") + of("kernel").saturating_sub(of("slab_reclaimable")),
+        })
+    }
+
     fn number(&self, file: &str) -> Option<u64> {
         fs::read_to_string(self.folder.join(file)).ok()?.trim().parse().ok()
     }
@@ -181,12 +207,62 @@ pub struct Made {
     group: Group,
     /// The group of this process.
     home: PathBuf,
+    /// Bytes that the limit of [`Made::keep_cache_small`] was raised by, since processes waited for memory.
+    extra: AtomicU64,
 }
 
 impl Made {
     /// The group.
     pub fn group(&self) -> &Group {
         &self.group
+    }
+
+    /// Writes a setting of the new group. The group is removed if the system refuses.
+    fn set(self, file: &str, value: u64) -> Result<Made, SteerError> {
+        let path = self.group.folder.join(file);
+        match fs::write(&path, value.to_string()) {
+            Ok(()) => Ok(self),
+            Err(error) => {
+                // The first error is the one to report.
+                let _ = self.remove();
+                Err(SteerError::Io { what: format!("set {}", path.display()), error })
+            }
+        }
+    }
+
+    /// Sets the limit of a group of [`Hierarchy::make_small`] to what its processes need for themselves and
+    /// `cache_bytes` of page cache. Call it every few milliseconds while the command runs.
+    ///
+    /// # Errors
+    ///
+    /// The group is gone.
+    pub fn keep_cache_small(&self, cache_bytes: u64) -> io::Result<()> {
+        let mut limit = self.group.unreclaimable()? + cache_bytes;
+        let file = match self.group.version {
+            Version::One => {
+                // Locked pages and the kernel's own memory count, too: the statistics do not name them.
+                let state = fs::read_to_string(self.group.folder.join("memory.oom_control"))?;
+                let waits = value(&state, "under_oom") == Some(1);
+                let more = if waits { cache_bytes } else { 0 };
+                limit += self.extra.fetch_add(more, Ordering::Relaxed) + more;
+                "memory.limit_in_bytes"
+            }
+            Version::Two => "memory.high",
+        };
+        match fs::write(self.group.folder.join(file), limit.to_string()) {
+            // The kernel cannot free enough now; the old limit holds until the next call.
+            Err(error) if error.kind() == io::ErrorKind::ResourceBusy => Ok(()),
+            written => written,
+        }
+    }
+
+    /// Drops the page cache of a group without processes.
+    pub fn drop_cache(&self) {
+        // The pages stay where the kernel refuses, as those of any program that has ended.
+        let _ = match self.group.version {
+            Version::One => fs::write(self.group.folder.join("memory.force_empty"), "0"),
+            Version::Two => fs::write(self.group.folder.join("memory.high"), "0"),
+        };
     }
 
     /// Starts a command in it: this process goes in, and leaves it when the command has started.
@@ -332,5 +408,37 @@ mod tests {
         let folder = made.group().folder().to_owned();
         made.remove().unwrap();
         assert!(!folder.exists());
+    }
+
+    #[test]
+    fn a_command_with_a_small_cache_gets_the_memory_that_it_needs() {
+        let made = Hierarchy::find()
+            .and_then(|found| found.make_small(&format!("hotset-small-{}", std::process::id()), 16 * MIB));
+        let made = match made {
+            Ok(made) => made,
+            Err(error) => return println!("NOT RUN: no control group can be made here: {error}"),
+        };
+        let folder = tempfile::tempdir_in(env!("CARGO_MANIFEST_DIR")).unwrap();
+        let large = folder.path().join("large");
+        fs::write(&large, vec![1; 64 << 20]).unwrap();
+        let file = fs::File::open(&large).unwrap();
+        file.sync_all().unwrap();
+        rustix::fs::fadvise(&file, 0, None, rustix::fs::Advice::DontNeed).unwrap();
+        // It holds 128 MiB of its own, which its group does not allow at first, and reads a file of 64 MiB.
+        let script = "x=$(head -c 128M /dev/zero | tr '\\0' x); cat \"$0\" > /dev/null; echo ${#x}";
+        let mut command = Command::new("bash");
+        command.args(["-c", script]).arg(&large).stdout(std::process::Stdio::piped());
+        let mut child = made.start(&mut command).unwrap();
+        while child.try_wait().unwrap().is_none() {
+            made.keep_cache_small(16 * MIB).unwrap();
+            thread::sleep(Duration::from_millis(5));
+        }
+        let output = child.wait_with_output().unwrap();
+        assert_eq!(String::from_utf8_lossy(&output.stdout).trim(), (128 * MIB).to_string());
+        let cached = crate::resident_bytes(&file).unwrap();
+        assert!(cached <= 32 * MIB, "{cached} bytes");
+        made.drop_cache();
+        made.remove().unwrap();
+        assert_eq!(crate::resident_bytes(&file).unwrap(), 0);
     }
 }

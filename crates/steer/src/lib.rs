@@ -28,7 +28,7 @@ mod session;
 mod steering;
 
 pub use actuate::{Actuator, Advice, resident_bytes};
-pub use cached::{CachedFile, CachedFiles, cached_files};
+pub use cached::{CachedFile, CachedFiles, CachedPages, cached_files};
 pub use cgroup::{Group, Hierarchy, Made};
 pub use error::SteerError;
 pub use fetcher::serve_fetches;

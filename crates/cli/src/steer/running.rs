@@ -103,7 +103,7 @@ fn give_up(shown: &mut Option<Shown>, why: &str) {
 }
 
 /// A signal that was meant for all. Ctrl-C has reached the command already.
-fn pass_on(child: &Child, signal: i32) {
+pub(crate) fn pass_on(child: &Child, signal: i32) {
     let signal = if signal == SIGHUP { Signal::HUP } else { Signal::TERM };
     if let Some(pid) = Pid::from_raw(child.id() as i32) {
         // It may have ended by itself.
@@ -112,7 +112,7 @@ fn pass_on(child: &Child, signal: i32) {
 }
 
 /// Removes the group of a command that has ended, unless it has left processes behind.
-fn remove(made: Made) -> Result<(), Failure> {
+pub(crate) fn remove(made: Made) -> Result<(), Failure> {
     let folder = made.group().folder().display().to_string();
     let left = made.processes() as u64;
     if left > 0 {
@@ -128,7 +128,7 @@ fn remove(made: Made) -> Result<(), Failure> {
 }
 
 /// Ends as the command did.
-fn end(ended: ExitStatus) -> Result<(), Failure> {
+pub(crate) fn end(ended: ExitStatus) -> Result<(), Failure> {
     match (ended.code(), ended.signal()) {
         (Some(0), _) => Ok(()),
         (Some(code), _) => Err(Failure::Status(code as u8)),
