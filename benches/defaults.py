@@ -29,7 +29,6 @@ from pathlib import Path
 from group import Group
 
 PAGE, READ, FILE, SMALL = 4 << 10, 128 << 10, 1 << 20, 8 << 10
-READS = 1500
 
 READER = """
 import os, sys, time, json
@@ -57,7 +56,7 @@ def in_order(files, size):
     return [(f"large/{number}", offset, min(READ, size)) for number in files for offset in range(0, size, READ)]
 
 
-def plans(memory, share, passes):
+def plans(memory, share, passes, reads):
     """The reads of each pass, by name of the pattern: (file, offset, length)."""
     draw = random.Random(1)
     files = max(1, int(memory * share) // FILE)
@@ -84,11 +83,11 @@ def plans(memory, share, passes):
     yield (
         "zipf",
         [
-            [(f"large/{page * PAGE // FILE}", page * PAGE % FILE, PAGE) for page in draw.choices(order, weights, k=READS)]
+            [(f"large/{page * PAGE // FILE}", page * PAGE % FILE, PAGE) for page in draw.choices(order, weights, k=reads)]
             for _ in range(passes)
         ],
     )
-    small = draw.sample(range(files * (FILE // SMALL)), min(READS, files * (FILE // SMALL)))
+    small = draw.sample(range(files * (FILE // SMALL)), min(reads, files * (FILE // SMALL)))
     yield "tree", [[(f"small/{number % 50}/{number}", 0, SMALL) for number in small]] * passes
 
 
@@ -154,7 +153,7 @@ def measure(args, source, folder, plan, memory, latency, setting):
                 return passes_of(below, plan, folder, group)
             finally:
                 group.close()
-        front = Mount(at, [args.hotset, "mount", str(below), str(at), "--memory", str(memory), *setting])
+        front = Mount(at, [args.hotset, "mount", str(below), str(at), "--memory", f"{memory}B", *setting])
         try:
             return passes_of(at, plan, folder)
         finally:
@@ -177,7 +176,7 @@ def main():
     parser.add_argument("--hotset", required=True)
     parser.add_argument("--out", help="where the table is written; by default only printed")
     parser.add_argument("--memory", type=int, default=16 << 20)
-    parser.add_argument("--program", type=int, default=24 << 20, help="memory of the reading program itself, which is added to the limit of its group")
+    parser.add_argument("--program", type=int, default=12 << 20, help="memory of the reading program itself, which is added to the limit of its group")
     parser.add_argument("--latencies", default="200/8,2000/8,20000/8", help="microseconds of a call / calls at a time, separated by commas")
     parser.add_argument("--mb-per-s", type=int, default=500)
     parser.add_argument("--shares", default="0.5,1.5,4", help="size of the set, in multiples of the memory")
@@ -185,6 +184,7 @@ def main():
     parser.add_argument("--policies", default="auto,lru,clock-pro")
     parser.add_argument("--blocks", default="4K,16K,128K")
     parser.add_argument("--passes", type=int, default=4)
+    parser.add_argument("--reads", type=int, default=1500, help="reads of `zipf` and files of `tree`")
     args = parser.parse_args()
 
     cells = list(settings(args))
@@ -201,7 +201,7 @@ def main():
             (Path(folder) / name).mkdir()
         for latency in args.latencies.split(","):
             for share in shares:
-                for pattern, plan in plans(args.memory, share, args.passes):
+                for pattern, plan in plans(args.memory, share, args.passes, args.reads):
                     if pattern not in args.patterns.split(","):
                         continue
                     times = [measure(args, source, folder, plan, args.memory, latency, setting)[1] for _, setting in cells]

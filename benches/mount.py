@@ -108,7 +108,7 @@ class Commanded:
         self.at = Path(self.folder.name)
         _, memory, policy, mode, _ = cell
         below = str(self.below.at) if self.below else source
-        command = [args.hotset, "mount", below, str(self.at), "--memory", str(memory), "--policy", policy, "--block", "64K"]
+        command = [args.hotset, "mount", below, str(self.at), "--memory", f"{memory}B", "--policy", policy, "--block", "64K"]
         self.server = subprocess.Popen([*command, "--mode", mode.removesuffix(" by command")], stderr=subprocess.DEVNULL)
         mounted(self)
 

@@ -67,7 +67,7 @@ def work(args, at):
 
 
 def cell(args, below, at, options):
-    memory = ["--memory", str(args.memory * MIB)]
+    memory = ["--memory", f"{args.memory}M"]
     server = subprocess.Popen([args.hotset, "mount", str(below), str(at), *memory, *options], stderr=subprocess.DEVNULL)
     wait_for(at)
     try:

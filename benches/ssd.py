@@ -47,7 +47,7 @@ def at_random(at):
 
 
 def mounted(args, below, at, more):
-    size = ["--memory", str(MEMORY), "--policy", "lru", "--block", str(BLOCK)]
+    size = ["--memory", f"{MEMORY}B", "--policy", "lru", "--block", f"{BLOCK}B"]
     server = subprocess.Popen([args.hotset, "mount", str(below), str(at), *size, *more], stderr=subprocess.DEVNULL)
     wait_for(at)
     return server

@@ -143,7 +143,7 @@ def hotset(args):
 
 def commands(args, store, at, cache):
     """How each serves the bucket at a place, by name."""
-    memory = str(args.memory)
+    memory = f"{args.memory}B"
     ours = [hotset(args), "mount", "s3://bucket", str(at), "--memory", memory, "--staleness", "60s"]
     rclone = ["rclone", "mount", ":s3:bucket", str(at), "--config", "/dev/null", "--s3-provider", "Other", "--s3-endpoint", store.url, "--s3-env-auth"]
     rclone += ["--read-only", "--vfs-cache-mode", "full", "--cache-dir", str(cache), "--vfs-cache-max-size", f"{args.memory >> 10}Ki"]
