@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """What `hotset mount` chooses by itself, beside the source without hotset and beside explicit settings.
 
-Each row is one source (latency of a call, calls at a time, bandwidth), one set of files and one way of reading it:
+Each row is one source (latency of a call, calls at a time, bandwidth), one set of files and one way of reading it. `tree` has a directory of small
+files, the others have one of large files:
   loop   all files in order, 128 KiB a read
   scan   single pages of a hot set of half the memory, and between them the other files in order
   zipf   single pages at random, page k with weight 1/k
@@ -53,7 +54,7 @@ for laps in plan:
 
 
 def in_order(files, size):
-    return [(f"large/{number}", offset, min(READ, size)) for number in files for offset in range(0, size, READ)]
+    return [(str(number), offset, min(READ, size)) for number in files for offset in range(0, size, READ)]
 
 
 def plans(memory, share, passes, reads):
@@ -73,7 +74,7 @@ def plans(memory, share, passes, reads):
                 lap.append(read)
                 for _ in range(4):
                     page = draw.randrange(pages)
-                    lap.append((f"large/{page * PAGE // FILE}", page * PAGE % FILE, PAGE))
+                    lap.append((str(page * PAGE // FILE), page * PAGE % FILE, PAGE))
             mixed.append(lap)
         yield "scan", mixed
 
@@ -83,12 +84,12 @@ def plans(memory, share, passes, reads):
     yield (
         "zipf",
         [
-            [(f"large/{page * PAGE // FILE}", page * PAGE % FILE, PAGE) for page in draw.choices(order, weights, k=reads)]
+            [(str(page * PAGE // FILE), page * PAGE % FILE, PAGE) for page in draw.choices(order, weights, k=reads)]
             for _ in range(passes)
         ],
     )
     small = draw.sample(range(files * (FILE // SMALL)), min(reads, files * (FILE // SMALL)))
-    yield "tree", [[(f"small/{number % 50}/{number}", 0, SMALL) for number in small]] * passes
+    yield "tree", [[(f"{number % 50}/{number}", 0, SMALL) for number in small]] * passes
 
 
 def fill(source, files):
@@ -204,7 +205,7 @@ def main():
                 for pattern, plan in plans(args.memory, share, args.passes, args.reads):
                     if pattern not in args.patterns.split(","):
                         continue
-                    times = [measure(args, source, folder, plan, args.memory, latency, setting)[1] for _, setting in cells]
+                    times = [measure(args, source / ("small" if pattern == "tree" else "large"), folder, plan, args.memory, latency, setting)[1] for _, setting in cells]
                     bare, default, *explicit = times
                     figures = " | ".join(f"{seconds:.2f}" for seconds in times)
                     row = f"| {latency} us | {share} | {pattern} | {figures} | {default / bare:.2f} | {default / min(explicit):.2f} |"

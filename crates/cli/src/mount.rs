@@ -1,5 +1,6 @@
 //! `hotset mount`: a directory, or objects of a store, served through a cache.
 
+mod block;
 mod checks;
 mod detached;
 mod log;
@@ -62,8 +63,8 @@ pub(crate) struct Mount {
     /// Policy, e.g. arc, render, s3-fifo(small=5%) (see `hotset policies`); auto adapts to the workload
     #[arg(short, long, value_name = "SPEC", default_value = "auto", help_heading = "Cache")]
     policy: String,
-    /// Block size, a power of two from 512 to 16M; from 4K to 2M with --mode steered [default: 4K; 128K for object
-    /// stores, network file systems, FUSE and --ssd]
+    /// Block size, a power of two from 512 to 16M; from 4K to 2M with --mode steered [default: 4K; 16K for object
+    /// stores, network file systems, FUSE and --ssd, or less if the files are small]
     #[arg(long, value_name = "SIZE", value_parser = Value::bytes, help_heading = "Cache")]
     block: Option<u64>,
     /// Storage model of the source, for policies that weigh misses by cost (auto): nvme, ssd, hdd, nfs, s3, disk,
@@ -169,7 +170,7 @@ impl Mount {
                 "--write-back cannot be combined with --readonly; remove one of them".to_owned(),
             ));
         }
-        let block = self.block(&served);
+        let (block, why) = self.block(&served);
         self.ssd.check(&self, &served)?;
         let steered = self.steered(&policy, block, served.mountpoint())?;
         let cache = match self.memory > 0 && steered.is_none() {
@@ -200,7 +201,7 @@ impl Mount {
         };
         let listening = self.listen.as_deref().map(control::listen).transpose()?;
         let log = cache.as_ref().map(|cache| Log::start(cache, block, self.log.as_deref())).transpose()?;
-        // What is made from now on is to have the mode that was asked for; whoever asks has a mask of their own.
+        // Files created from now on get the mode that the caller asked for; the callers have masks of their own.
         rustix::process::umask(rustix::fs::Mode::empty());
         serving::raise_limit();
         let (shown, mountpoint) = (served.shown(), served.mountpoint());
@@ -213,6 +214,11 @@ impl Mount {
             (Some(listening), Some(subject)) => listening.serve(subject).map(|()| None)?,
             (listening, _) => listening,
         };
+        if let Some(why) = why {
+            let size = human::bytes(block);
+            // The terminal may be closed.
+            let _ = writeln!(stderr(), "hotset: block size {size}, because {why}; --block sets another");
+        }
         let steering = steered.map(|prepared| prepared.start(&mounted, &shown, listening)).transpose()?;
         serving::serve(mounted, &shown, mountpoint, cache.as_ref(), self.detached, self.stop_timeout)?;
         steering.map_or(Ok(()), |steering| steering.finish(self.detached))?;
@@ -220,24 +226,15 @@ impl Mount {
         Ok(())
     }
 
-    /// The size of a block. A default that differs from that of local directories is reported.
-    fn block(&self, served: &stores::Served) -> u64 {
+    /// The size of a block, and the reason if it is a default that differs from that of local directories.
+    fn block(&self, served: &stores::Served) -> (u64, Option<String>) {
         let steers = matches!(self.mode, InFront::Steered);
-        let (block, why) = match self.block {
+        match self.block {
             Some(block) => (block, None),
-            // The kernel's own pages: it reads ahead by itself.
-            None if steers || self.memory == 0 => (stores::BLOCK, None),
-            None => served.block(self.memory, self.ssd.is_asked_for()),
-        };
-        if let Some(why) = why {
-            let size = human::bytes(block);
-            // Nobody may be there to read it.
-            let _ = writeln!(
-                stderr(),
-                "hotset: block size {size}, because {why}; use --block 4K if most reads are small and random"
-            );
+            // The kernel's own pages: the kernel reads ahead.
+            None if steers || self.memory == 0 => (block::LOCAL, None),
+            None => block::choose(served.known(self.ssd.size()), self.memory),
         }
-        block
     }
 
     /// Without a cache there is nothing to tell.
@@ -259,13 +256,13 @@ impl Mount {
         }
     }
 
-    /// What is needed where the kernel keeps the pages and the policy decides.
+    /// The parts of a mount where the kernel keeps the pages and the policy decides.
     fn steered(&self, policy: &PolicySpec, block: u64, mountpoint: &Path) -> Result<Option<Prepared>, Failure> {
         let InFront::Steered = self.mode else { return Ok(None) };
         let no_use = [
             ("--record", self.record.is_some(), "reads that hit are the kernel's, which a recording would lack"),
-            ("--log", self.log.is_some(), "no room is divided there"),
-            ("--write-back", self.write_back.is_some(), "there are no frames in which anything could wait"),
+            ("--log", self.log.is_some(), "nothing is partitioned there"),
+            ("--write-back", self.write_back.is_some(), "without frames no write can wait"),
             ("--store", self.store.is_some(), "there a hit is a hit, whatever a miss takes"),
             (
                 "--staleness TIME",

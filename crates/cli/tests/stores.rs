@@ -93,7 +93,7 @@ fn a_store_is_mounted_recorded_and_nobody_sees_a_secret() {
     check_has_no_secrets("the recording", &fs::read(&record).unwrap());
     let shown = hotset(&["inspect", &record]);
     check_has_no_secrets("what the recording tells", shown.out.as_bytes());
-    // Blocks of 128K unless said otherwise, in the recording, too.
+    // The recording has the default block size.
     let row = hotset(&["simulate", &record, "--policy", "render", "--size", "4M", "--json", "-"]).rows().remove(0);
     let number = |key: &str| row[key].as_u64().unwrap();
     let expected = format!("hotset: {} of {} references hit", number("hits"), number("references"));
@@ -184,7 +184,7 @@ fn what_cannot_be_served_is_refused_before_it_is_mounted() {
     let nothing: fn(&mut Command) = |_| {};
     for (source, more, status, words) in [
         ("s3://bucket/ther", &[][..], 1, "no object's key begins so"),
-        ("ftp://host/x", &[], 2, "ftp:// is no store that is known: expected s3://, gs:// or az://"),
+        ("ftp://host/x", &[], 2, "unknown scheme ftp://: expected s3://, gs:// or az://"),
         ("s3://u:p@bucket/x", &[], 2, "must not have a user or a password"),
         ("s3://bucket/there", &["--write-back"], 2, "--write-back is not supported for s3://bucket/there"),
         ("s3://bucket/there", &["--allow-dev"], 2, "--allow-dev is not supported"),

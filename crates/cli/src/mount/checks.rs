@@ -1,4 +1,4 @@
-//! What must be so before anything is mounted, and plain words for what is not.
+//! Requirements that are checked before anything is mounted, and clear messages where they fail.
 
 use std::fs;
 use std::io;
@@ -8,7 +8,7 @@ use std::process::Command;
 
 use crate::failure::{Failure, reason};
 
-/// The two directories by their full paths. What a killed mount has left at the mountpoint is cleared away.
+/// The two directories by their full paths. The rest of a killed mount at the mountpoint is removed.
 pub(super) fn directories(source: &Path, mountpoint: &Path) -> Result<(PathBuf, PathBuf), Failure> {
     clear_stale(mountpoint)?;
     let source = directory(source, "serve")?;
@@ -28,7 +28,7 @@ pub(super) fn directories(source: &Path, mountpoint: &Path) -> Result<(PathBuf, 
     Ok((source, mountpoint))
 }
 
-/// The mountpoint by its full path, where what is served is no directory.
+/// The mountpoint by its full path, if the source is not a directory.
 pub(super) fn mountpoint(mountpoint: &Path) -> Result<PathBuf, Failure> {
     clear_stale(mountpoint)?;
     let mountpoint = directory(mountpoint, "mount at")?;
@@ -71,7 +71,7 @@ fn is_served(mountpoint: &Path) -> bool {
     is_fuse && device(mountpoint) != device(&mountpoint.join(".."))
 }
 
-/// True if a mount stands there whose server is gone. The kernel does not answer this one from what it knows.
+/// True if the server of a mount at this place has ended. The kernel does not answer this call from its cache.
 fn is_stale(mountpoint: &Path) -> bool {
     rustix::fs::statfs(mountpoint).is_err_and(|error| error == rustix::io::Errno::NOTCONN)
 }

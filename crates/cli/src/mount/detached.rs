@@ -6,7 +6,7 @@ use std::process::{Command, Stdio};
 
 use crate::failure::Failure;
 
-/// What the process in the background says when it serves.
+/// The message of the background process once it serves.
 pub(super) const READY: &str = "ready";
 
 /// Starts this command line in the background and waits until it serves, or fails as it does.

@@ -1,4 +1,4 @@
-//! The end of a mount with `--write-back`: what waits is written, and what cannot be is told.
+//! The end of a mount with `--write-back`: delayed writes are written, and those that cannot be are reported.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -9,7 +9,7 @@ use hotset_mount::write_all;
 use crate::failure::Failure;
 use crate::output::human;
 
-/// Files that are told by name.
+/// Files that are reported by name.
 const NAMED: usize = 20;
 
 /// Writes all that waits, for `patience` at most. An error tells what is lost.

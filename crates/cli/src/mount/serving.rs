@@ -37,7 +37,7 @@ pub(super) fn serve(
     let (tell, asked) = channel();
     let waiting = thread::spawn(move || {
         for _ in signals.forever() {
-            // Where nobody listens any more it ends already.
+            // Without a listener it ends already.
             let _ = tell.send(());
         }
     });
@@ -55,7 +55,7 @@ pub(super) fn serve(
     let _ = waiting.join();
     let served = served.map_err(|error| Failure::Work(format!("serving {} has failed: {error}", mountpoint.display())));
     let Some(cache) = cache else { return served };
-    // All that is to be kept is kept before anything is told, which may fail.
+    // All data is saved before anything is printed, since printing may fail.
     let saved = saving::save(cache, patience);
     let Status { total, traffic, tier, .. } = Status::of(cache);
     cache.end_tier();
@@ -64,7 +64,7 @@ pub(super) fn serve(
     saved?;
     if !is_detached {
         let below = tier.map_or(String::new(), |tier| format!(", {} in the SSD tier", human::count(tier.hits)));
-        // Nobody may be there to hear it.
+        // The terminal may be closed.
         let _ = writeln!(
             stderr(),
             "hotset: {} of {} references hit{below}, {} read from the source",
@@ -122,12 +122,12 @@ fn stop(
 /// So often it is looked whether anything is open.
 const POLL: Duration = Duration::from_millis(20);
 
-/// A panic is told in words, too.
+/// A panic is reported in words, too.
 pub(super) fn explain_panics(source: &Path) {
     let (shown, before) = (source.display().to_string(), panic::take_hook());
     panic::set_hook(Box::new(move |panic| {
         before(panic);
-        // Nobody may be there to hear it.
+        // The terminal may be closed.
         let _ = writeln!(
             stderr(),
             "hotset: this is a bug in hotset; the current request fails, and if it was a file request, {shown} is served without a cache \
@@ -139,7 +139,7 @@ pub(super) fn explain_panics(source: &Path) {
 /// Tells the manager of services, if one has asked for it.
 fn notify_ready() {
     if let (Some(path), Ok(socket)) = (env::var_os("NOTIFY_SOCKET"), UnixDatagram::unbound()) {
-        // Whoever does not listen need not know.
+        // A service manager that does not listen need not know.
         let _ = socket.send_to(b"READY=1", path);
     }
 }

@@ -56,7 +56,7 @@ enum Kept {
 }
 
 impl Ssd {
-    /// There is a cache for it, and it is no part of what is served.
+    /// There is a cache for it, and it is not inside the served directory.
     pub fn check(&self, mount: &Mount, served: &Served) -> Result<(), Failure> {
         let Some(folder) = &self.ssd else { return Ok(()) };
         let refused =
@@ -83,6 +83,11 @@ impl Ssd {
         self.ssd.is_some()
     }
 
+    /// Bytes of the tier.
+    pub fn size(&self) -> Option<u64> {
+        self.ssd_size
+    }
+
     /// The tier, with what an earlier mount has left there of the same source, which may be this store.
     pub fn open(
         &self,
@@ -97,7 +102,7 @@ impl Ssd {
             .map_err(|error| Failure::spec("--ssd-policy", &self.ssd_policy, &error))?
             .set_in(Setting::Serving);
         let tell = |sentence: &str| {
-            // Who has closed the terminal finds it in the status.
+            // If the terminal is closed, the status has it.
             let _ = writeln!(stderr(), "hotset: {sentence}");
         };
         let (source, device) = match served.source() {

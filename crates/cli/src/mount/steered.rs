@@ -37,8 +37,8 @@ pub(super) struct Prepared {
 }
 
 impl Prepared {
-    /// Finds out whether the policy can decide about the pages of a mount at `mountpoint`, and whether the kernel tells
-    /// what is read there.
+    /// Finds out whether the policy can decide about the pages of a mount at `mountpoint`, and whether the kernel
+    /// reports the reads there.
     pub fn new(
         policy: &PolicySpec,
         memory: u64,
@@ -66,7 +66,7 @@ impl Prepared {
         Ok(Prepared { settings, telling: Telling { rules, naming: naming(policy, by) }, feed, tell, told })
     }
 
-    /// Who is to be told of files.
+    /// The receiver of file names.
     pub fn told(&self) -> Sender<Change> {
         self.tell.clone()
     }
@@ -100,7 +100,7 @@ pub(super) struct Steering {
 }
 
 impl Steering {
-    /// Ends it, and tells what was done unless nobody listens.
+    /// Ends it, and prints a summary if the terminal is open.
     pub fn finish(self, is_silent: bool) -> Result<(), Failure> {
         self.asked.store(true, Ordering::Relaxed);
         // A thread that has panicked has said so.
@@ -124,7 +124,7 @@ fn steer(mut shown: Shown<Files>, asked: &AtomicBool) -> Option<Report> {
     Some(shown.session.report())
 }
 
-/// The files of a mount, as the mount tells of them.
+/// The files of a mount, as the mount reports them.
 struct Files {
     device: u64,
     source: PathBuf,

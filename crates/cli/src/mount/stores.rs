@@ -1,4 +1,4 @@
-//! What is served: a directory, or objects of a store.
+//! The source of a mount: a directory, or objects of a store.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -7,26 +7,17 @@ use hotset_cache::FileCache;
 use hotset_mount::{Mode, Mounted, Options, PastCache, Plain, Store as Files, is_remote};
 use hotset_store::{Limits, Location, Store, StoreError};
 
-use super::{InFront, Mount, checks};
+use super::{InFront, Mount, block, checks};
 use crate::failure::Failure;
 
-/// What is served, and where.
+/// The source, and the mountpoint.
 pub(super) enum Served {
     Directory { source: PathBuf, mountpoint: PathBuf, is_remote: bool },
     Objects { location: Location, limits: Limits, mountpoint: PathBuf, is_writable: bool },
 }
 
-/// Bytes of a block where a request costs little: pages of the kernel's.
-pub(super) const BLOCK: u64 = 4 << 10;
-
-/// Bytes of a block where a request takes a round trip, which costs as much as some hundred kilobytes.
-const LARGE_BLOCK: u64 = 128 << 10;
-
-/// Large blocks that must fit into memory for them to be the default.
-const LEAST_BLOCKS: u64 = 64;
-
 impl Served {
-    /// What the command names, checked as far as that can be done without asking a store.
+    /// The source that the command names, checked as far as that is possible without a request to a store.
     pub fn find(mount: &Mount) -> Result<Served, Failure> {
         let text = mount.source.to_string_lossy();
         let directory = Location::directory(&text);
@@ -96,20 +87,10 @@ impl Served {
         }
     }
 
-    /// The default size of a block in bytes, for a cache of `memory` bytes with or without a tier on an SSD, and the
-    /// reason if it is not the one of local directories.
-    pub fn block(&self, memory: u64, has_tier: bool) -> (u64, Option<&'static str>) {
-        let has_room = memory / LARGE_BLOCK >= LEAST_BLOCKS;
-        match self {
-            Served::Objects { .. } => (LARGE_BLOCK, None),
-            Served::Directory { is_remote: true, .. } if has_room => {
-                (LARGE_BLOCK, Some("each request to this source takes a round trip"))
-            }
-            Served::Directory { .. } if has_tier && has_room => {
-                (LARGE_BLOCK, Some("--ssd reads and writes whole blocks"))
-            }
-            Served::Directory { .. } => (BLOCK, None),
-        }
+    /// The facts that the default size of a block depends on, with a tier of so many bytes.
+    pub fn known(&self, tier: Option<u64>) -> block::Known<'_> {
+        let is_remote = matches!(self, Served::Objects { .. } | Served::Directory { is_remote: true, .. });
+        block::Known { is_remote, directory: self.source(), tier }
     }
 
     pub fn mountpoint(&self) -> &Path {
@@ -134,8 +115,8 @@ impl Served {
         }
     }
 
-    /// The store, if it is one, which has answered: what it refuses is told in its own words, before anything is
-    /// mounted.
+    /// The store, if it is one, after its first answer: a refusal is reported with the store's reason, before anything
+    /// is mounted.
     pub fn reach(&self) -> Result<Option<Arc<Store>>, Failure> {
         match self {
             Served::Directory { .. } => Ok(None),

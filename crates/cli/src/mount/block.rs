@@ -1,0 +1,152 @@
+//! The default size of a block, by the facts of the source before anything is read.
+//!
+//! Measured with `benches/defaults.py`: on a source where each request takes a round trip, blocks of 16 KiB are never
+//! slower than the source itself for large files. Larger blocks take the memory of random reads, smaller ones make
+//! more requests. A small file takes whole blocks, so where files are small, blocks of 16 KiB waste memory.
+
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use walkdir::WalkDir;
+
+use crate::output::human;
+
+/// Bytes of a block where a request costs little: pages of the kernel's.
+pub(super) const LOCAL: u64 = 4 << 10;
+
+/// Bytes of a block where a request takes a round trip, at most.
+const REMOTE: u64 = 16 << 10;
+
+/// Bytes of the largest block that is chosen for a large tier.
+const LARGEST: u64 = 128 << 10;
+
+/// Bytes of memory that the tables take for each block of the tier, about.
+const TIER_ENTRY: u64 = 100;
+
+/// Blocks that memory must hold at least.
+const LEAST_BLOCKS: u64 = 64;
+
+/// Part of the memory that the tables of the tier may take.
+const TIER_SHARE: u64 = 16;
+
+/// Files whose sizes are looked at, at most.
+const FILES: usize = 1000;
+
+/// Time for that. A source that is slower shows fewer files.
+const TIME: Duration = Duration::from_millis(250);
+
+/// The known facts of a source.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Known<'a> {
+    /// Each request takes a round trip.
+    pub is_remote: bool,
+    /// Its directory, whose files can be looked at.
+    pub directory: Option<&'a Path>,
+    /// Bytes of the tier on an SSD.
+    pub tier: Option<u64>,
+}
+
+/// The size of a block in bytes for a cache of `memory` bytes, and the reason if it is not that of local directories.
+pub(super) fn choose(known: Known, memory: u64) -> (u64, Option<String>) {
+    if !known.is_remote && known.tier.is_none() {
+        return (LOCAL, None);
+    }
+    // A tier keeps its blocks over restarts, so their size must not depend on the files.
+    let directory = known.directory.filter(|_| known.tier.is_none());
+    let sizes = directory.map(sizes).unwrap_or_default();
+    by_sizes(known, memory, &sizes)
+}
+
+fn by_sizes(known: Known, memory: u64, sizes: &[u64]) -> (u64, Option<String>) {
+    let fitting = fitting(sizes);
+    let mut block = fitting;
+    while block > LOCAL && memory / block < LEAST_BLOCKS {
+        block /= 2;
+    }
+    if block < fitting {
+        return (block, (block > LOCAL).then(|| "--memory holds few blocks".to_owned()));
+    }
+    while block < LARGEST && known.tier.is_some_and(|tier| tier / block * TIER_ENTRY > memory / TIER_SHARE) {
+        block *= 2;
+    }
+    let reason = if block > fitting {
+        "smaller blocks of the SSD tier would need too much memory for its tables".to_owned()
+    } else if block < REMOTE {
+        let mean = sizes.iter().sum::<u64>() / sizes.len().max(1) as u64;
+        format!("the files here have {} on average", human::bytes(mean))
+    } else if known.is_remote {
+        "each request to this source takes a round trip".to_owned()
+    } else {
+        "--ssd reads and writes whole blocks".to_owned()
+    };
+    (block, Some(reason))
+}
+
+/// The largest block that wastes at most a quarter of what the files need.
+fn fitting(sizes: &[u64]) -> u64 {
+    let bytes: u64 = sizes.iter().sum();
+    let wastes = |block: u64| sizes.iter().map(|size| size.next_multiple_of(block)).sum::<u64>() > bytes / 4 * 5;
+    let mut block = REMOTE;
+    while block > LOCAL && bytes > 0 && wastes(block) {
+        block /= 2;
+    }
+    block
+}
+
+/// Sizes of some files below a directory. Unreadable files do not count.
+fn sizes(directory: &Path) -> Vec<u64> {
+    let until = Instant::now() + TIME;
+    let files = WalkDir::new(directory).same_file_system(true).into_iter().take_while(|_| Instant::now() < until);
+    let sizes = files.filter_map(|entry| entry.ok()?.metadata().ok()).filter(|about| about.is_file());
+    sizes.map(|about| about.len()).take(FILES).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MIB: u64 = 1 << 20;
+
+    fn block(known: Known, memory: u64, sizes: &[u64]) -> (u64, String) {
+        let (block, reason) = by_sizes(known, memory, sizes);
+        (block >> 10, reason.unwrap())
+    }
+
+    #[test]
+    fn large_files_have_blocks_of_16_kib_and_small_ones_smaller_blocks() {
+        let remote = Known { is_remote: true, ..Known::default() };
+        assert_eq!(
+            block(remote, 16 * MIB, &[MIB; 9]),
+            (16, "each request to this source takes a round trip".to_owned())
+        );
+        assert_eq!(block(remote, 16 * MIB, &[]).0, 16);
+        assert_eq!(block(remote, 16 * MIB, &[0, 0]).0, 16);
+        assert_eq!(block(remote, 16 * MIB, &[8192; 9]), (8, "the files here have 8K on average".to_owned()));
+        assert_eq!(block(remote, 16 * MIB, &[700; 9]).0, 4);
+        // A database and a few small files.
+        assert_eq!(block(remote, 16 * MIB, &[700, 700, 900 * MIB]).0, 16);
+        assert_eq!(choose(Known::default(), MIB), (4096, None));
+        assert_eq!(by_sizes(remote, MIB / 4, &[MIB; 9]), (4096, None));
+        assert_eq!(block(remote, MIB / 2, &[MIB; 9]), (8, "--memory holds few blocks".to_owned()));
+    }
+
+    #[test]
+    fn the_tables_of_a_tier_leave_memory_for_data() {
+        let tier = |bytes| Known { tier: Some(bytes), ..Known::default() };
+        assert_eq!(block(tier(256 * MIB), 32 * MIB, &[]), (16, "--ssd reads and writes whole blocks".to_owned()));
+        let (blocks, reason) = block(tier(100 << 30), 2 << 30, &[]);
+        assert!(blocks == 128 && reason.contains("too much memory"), "{blocks} {reason}");
+    }
+
+    #[test]
+    fn files_of_a_directory_are_looked_at() {
+        let folder = tempfile::tempdir().unwrap();
+        std::fs::create_dir(folder.path().join("in")).unwrap();
+        std::fs::write(folder.path().join("in/a"), [0; 5000]).unwrap();
+        std::fs::write(folder.path().join("b"), [0; 3]).unwrap();
+        let mut found = sizes(folder.path());
+        found.sort_unstable();
+        assert_eq!(found, [3, 5000]);
+        assert_eq!(sizes(Path::new("/nowhere")), [0u64; 0]);
+    }
+}
