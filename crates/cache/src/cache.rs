@@ -32,6 +32,7 @@ use crate::decider::{Decider, Plan};
 use crate::error::CacheError;
 use crate::files::FileNumber;
 use crate::in_flight::InFlight;
+use crate::latency::Latencies;
 use crate::metadata::MetadataCounts;
 use crate::read_ahead::ReadAhead;
 use crate::recording::Recording;
@@ -75,6 +76,7 @@ pub struct FileCache {
     pub(crate) background: Background,
     pub(crate) in_flight: InFlight,
     metadata: MetadataCounts,
+    latencies: Latencies,
     plan: Mutex<Plan>,
     /// Held by the thread that changes the plan, from the first look at it on.
     changing: Mutex<()>,
@@ -94,8 +96,16 @@ impl FileCache {
         let in_flight = InFlight::new(memory);
         let read_ahead = ReadAhead::new(shared.clone(), in_flight.clone());
         let background = Background::new(shared.clone());
-        let (metadata, plan) = (MetadataCounts::default(), Mutex::new(plan));
-        Ok(FileCache { shared, read_ahead, background, in_flight, metadata, plan, changing: Mutex::new(()) })
+        Ok(FileCache {
+            shared,
+            read_ahead,
+            background,
+            in_flight,
+            metadata: MetadataCounts::default(),
+            latencies: Latencies::default(),
+            plan: Mutex::new(plan),
+            changing: Mutex::new(()),
+        })
     }
 
     /// A number for a file that the cache has not met. `path` is what classes go by.
@@ -185,6 +195,11 @@ impl FileCache {
     /// True if the scheme decides which inodes are kept.
     pub fn keeps_inodes(&self) -> bool {
         self.shared.lock().decider.keeps_inodes()
+    }
+
+    /// The times of reads, which the host notes.
+    pub fn latencies(&self) -> &Latencies {
+        &self.latencies
     }
 
     /// Where requests are counted that move no data.

@@ -7,6 +7,7 @@ use serde::Serialize;
 
 use crate::cache::FileCache;
 use crate::counts::Traffic;
+use crate::latency::Timing;
 use crate::metadata::Metadata;
 use crate::state::State;
 use crate::tier::{Tier, TierStatus};
@@ -42,6 +43,9 @@ pub struct Status {
     /// The second level, if there is one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tier: Option<TierStatus>,
+    /// The times of reads, as the host has noted them.
+    #[serde(flatten)]
+    pub timing: Timing,
     /// Requests that move no data.
     pub metadata: Metadata,
     /// How often the scheme has divided its room among applications in another way than before.
@@ -117,6 +121,7 @@ impl Status {
             traffic: state.traffic,
             at_risk: state.at_risk(),
             tier: decider.frames().tier.as_ref().map(Tier::status),
+            timing: cache.latencies().get(),
             metadata: cache.metadata().get(),
             repartitions: division.changes,
             apps,

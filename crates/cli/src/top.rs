@@ -4,7 +4,7 @@ mod steered;
 
 use std::fmt::Write as _;
 use std::io::{IsTerminal, Write, stdout};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::Duration;
 
@@ -40,7 +40,7 @@ impl Top {
         let mut before = Value::Null;
         loop {
             let status = control::ask(&self.mountpoint, &Wish::Status)?;
-            let page = page(&status, &before);
+            let page = format!("{}{}", header(&self.mountpoint, &status), page(&status, &before));
             if !repeats {
                 stdout().write_all(page.as_bytes())?;
                 return Ok(());
@@ -66,6 +66,27 @@ fn ratios(now: &Value, before: &Value) -> (String, String) {
     };
     let grown = |key| figure(now, key).saturating_sub(figure(before, key));
     (ratio(figure(now, "hits"), figure(now, "references")), ratio(grown("hits"), grown("references")))
+}
+
+/// The mountpoint, its age, and the times of reads.
+fn header(mountpoint: &Path, now: &Value) -> String {
+    let Some(uptime) = now["uptime_seconds"].as_f64() else { return String::new() };
+    let mut out = format!("{}  up {}\n", mountpoint.display(), human::duration(uptime.round()));
+    let times = |key: &str| {
+        let time = |quantile: &str| Some(human::latency(now[key][quantile].as_f64()?));
+        Some(format!("p50 {} p99 {}", time("p50_seconds")?, time("p99_seconds")?))
+    };
+    let kinds = [("hits", times("hit_times")), ("misses", times("miss_times"))];
+    let kinds: Vec<String> = kinds.into_iter().filter_map(|(kind, times)| Some(format!("{kind} {}", times?))).collect();
+    if !kinds.is_empty() {
+        let saved = now["saved_seconds"].as_f64();
+        let saved = saved.map_or_else(String::new, |saved| match saved < 0.0 {
+            true => format!("  LOST {}: hits are slower than misses", human::duration(-saved)),
+            false => format!("  saved {}", human::duration(saved)),
+        });
+        out += &format!("reads: {}{saved}\n", kinds.join(", "));
+    }
+    out
 }
 
 fn page(now: &Value, before: &Value) -> String {
@@ -225,6 +246,14 @@ mod tests {
         assert!(lines[0].starts_with("arc  memory "), "{page}");
         assert!(lines[4].ends_with("60.0 %    30.0 %") && lines[5].starts_with("app cc1"), "{page}");
         assert_eq!(lines[2], "metadata cached 4  asked 6  files cached 5  open 0");
+        let times = |seconds: f64| json!({"p50_seconds": seconds, "p99_seconds": 2.0 * seconds});
+        let timed = json!({"uptime_seconds": 3725.4, "hit_times": times(2e-5), "miss_times": times(2e-3), "saved_seconds": 61.2});
+        let lines = header(Path::new("/mnt/x"), &timed);
+        assert_eq!(
+            lines,
+            "/mnt/x  up 62 min 5 s\nreads: hits p50 20 µs p99 40 µs, misses p50 2.0 ms p99 4.0 ms  saved 61.2 s\n"
+        );
+        assert_eq!(header(Path::new("/mnt/x"), &Value::Null), "");
         let waiting = json!({"waiting_bytes": 8192, "waiting_most_bytes": 1 << 20, "waiting_files": 2, "waiting_seconds": 1.25, "failed_files": 1});
         assert_eq!(
             at_risk(&waiting),

@@ -5,6 +5,7 @@
 use std::cell::RefCell;
 use std::io;
 use std::sync::Arc;
+use std::time::Instant;
 
 use fuser::ReplyData;
 use hotset_cache::workers::Workers;
@@ -22,6 +23,7 @@ pub(crate) struct Reading {
     data: Arc<Data>,
     offset: u64,
     length: usize,
+    arrived: Instant,
     /// Until it is answered.
     reply: Option<ReplyData>,
 }
@@ -43,6 +45,7 @@ pub(crate) fn read(
     length: usize,
     reply: ReplyData,
 ) {
+    let arrived = Instant::now();
     let begun = COPIED.with_borrow_mut(|copied| {
         let begin = |cache: &Arc<FileCache>| cache.contain(|| cache.begin_read(&data.access(), offset, length, copied));
         let begun = served.cache().filter(|_| data.is_cached).and_then(begin);
@@ -50,6 +53,9 @@ pub(crate) fn read(
             return Err((begun, reply));
         }
         reply.data(copied);
+        if let Some(cache) = served.cache() {
+            cache.latencies().note(true, arrived.elapsed());
+        }
         if copied.capacity() > KEPT {
             *copied = Vec::new();
         }
@@ -57,7 +63,7 @@ pub(crate) fn read(
     });
     let Err((begun, reply)) = begun else { return };
     let reading =
-        Reading { served: served.clone(), workers: workers.clone(), data, offset, length, reply: Some(reply) };
+        Reading { served: served.clone(), workers: workers.clone(), data, offset, length, arrived, reply: Some(reply) };
     // Without a cache, past it, or one that has just failed, the source answers.
     let (Some(begun), Some(cache)) = (begun, served.cache()) else { return };
     served.contain(|_| reading.begun(cache.clone(), begun));
@@ -77,10 +83,10 @@ impl Reading {
     /// Answers with `there` if that is all.
     fn go_on(self, cache: Arc<FileCache>, begun: Read, there: Vec<u8>) {
         match begun {
-            Read::Done => self.answer(Ok(there)),
+            Read::Done => self.answer(Ok(there), true),
             Read::Missing(missing) => self.hand_over(move |reading| {
                 let read = cache.finish_read(&reading.data.access(), missing);
-                reading.answer(read);
+                reading.answer(read, false);
             }),
             Read::Crowded(room) => {
                 let file = self.data.number;
@@ -102,13 +108,17 @@ impl Reading {
         let mut there = Vec::new();
         match cache.look_and_begin_read(&self.data.access(), self.offset, self.length, share, &mut there) {
             Ok(begun) => self.go_on(cache, begun, there),
-            Err(error) => self.answer(Err(error)),
+            Err(error) => self.answer(Err(error), false),
         }
     }
 
-    fn answer(mut self, read: io::Result<Vec<u8>>) {
+    fn answer(mut self, read: io::Result<Vec<u8>>, is_hit: bool) {
         if let Some(reply) = self.reply.take() {
+            let is_read = read.is_ok();
             bytes(reply, read);
+            if let Some(cache) = self.served.cache().filter(|_| is_read) {
+                cache.latencies().note(is_hit, self.arrived.elapsed());
+            }
         }
     }
 }

@@ -31,6 +31,7 @@ const HOUSES: &[House] = &[
             "error",
             "counts",
             "metadata",
+            "latency",
             "division",
             "system",
             "arena",

@@ -2,7 +2,7 @@
 
 use std::fmt::{Display, Write};
 
-use hotset_cache::{Answers, AtRisk, Metadata, Named, Part, Status, TierStatus};
+use hotset_cache::{Answers, AtRisk, Metadata, Named, Part, Status, TierStatus, Timing};
 use hotset_store::{Hedged, Moved};
 
 /// All figures, as counters and gauges; of a store what it was asked.
@@ -21,7 +21,7 @@ pub(super) fn text(status: &Status, asked: Option<(Hedged, Moved)>) -> String {
         ("taken_bytes", "Bytes that writers gave", traffic.bytes_taken),
         ("written_bytes", "Bytes written to the source", traffic.bytes_written),
         ("reads", "Reads of the source", traffic.reads),
-        ("reads_ahead", "Reads of the source before anybody asked", traffic.reads_ahead),
+        ("reads_ahead", "Reads of the source before a program asked", traffic.reads_ahead),
         ("writes", "Writes of the source", traffic.writes),
         ("waits", "Times a reader waited for a read under way", traffic.waits),
         ("refills", "Resident blocks whose data had been invalidated", traffic.refills),
@@ -43,6 +43,7 @@ pub(super) fn text(status: &Status, asked: Option<(Hedged, Moved)>) -> String {
         metric(&mut out, name, "gauge", help);
         line(&mut out, name, None, value);
     }
+    times(&mut out, &status.timing);
     status.at_risk.iter().for_each(|at_risk| waiting(&mut out, at_risk));
     status.tier.iter().for_each(|tier| below(&mut out, tier));
     asked.iter().for_each(|asked| of_store(&mut out, asked));
@@ -52,6 +53,25 @@ pub(super) fn text(status: &Status, asked: Option<(Hedged, Moved)>) -> String {
     }
     parts(&mut out, &status.apps);
     out
+}
+
+/// The times of reads.
+fn times(out: &mut String, timing: &Timing) {
+    metric(out, "uptime_seconds", "gauge", "Seconds since the cache was built");
+    line(out, "uptime_seconds", None, timing.uptime_seconds);
+    if let Some(saved) = timing.saved_seconds {
+        metric(out, "saved_seconds", "gauge", "Hits times the difference of the mean times of misses and hits");
+        line(out, "saved_seconds", None, saved);
+    }
+    for (result, times) in [("hit", timing.hit_times), ("miss", timing.miss_times)] {
+        let Some(times) = times else { continue };
+        let name = format!("read_{result}_seconds");
+        metric(out, &name, "summary", &format!("Time of a read that is a {result}"));
+        line(out, &name, Some(("quantile", "0.5")), times.p50_seconds);
+        line(out, &name, Some(("quantile", "0.99")), times.p99_seconds);
+        line(out, &format!("{name}_sum"), None, times.mean_seconds * times.reads as f64);
+        line(out, &format!("{name}_count"), None, times.reads);
+    }
 }
 
 /// The second level.
@@ -81,7 +101,7 @@ fn below(out: &mut String, tier: &TierStatus) {
     }
 }
 
-/// What the store was asked.
+/// Requests to the store.
 fn of_store(out: &mut String, (asked, moved): &(Hedged, Moved)) {
     let counters = [
         ("reads", "Reads of ranges of objects", asked.reads),
@@ -99,7 +119,7 @@ fn of_store(out: &mut String, (asked, moved): &(Hedged, Moved)) {
     line(out, name, None, moved.held_back.as_secs_f64());
 }
 
-/// What waits to be written.
+/// Delayed writes.
 fn waiting(out: &mut String, at_risk: &AtRisk) {
     let gauges = [
         ("waiting_bytes", "Bytes that wait to be written to the source", at_risk.waiting_bytes),

@@ -12,7 +12,7 @@ pub(crate) fn counted(number: u64, noun: &str) -> String {
     counted_as(number, noun, &format!("{noun}s"))
 }
 
-/// The same with a plural of its own.
+/// The same with an irregular plural.
 pub(crate) fn counted_as(number: u64, one: &str, many: &str) -> String {
     format!("{} {}", count(number), if number == 1 { one } else { many })
 }
@@ -58,6 +58,15 @@ pub(crate) fn duration(seconds: f64) -> String {
         120..=7199 => format!("{} min {} s", whole / 60, whole % 60),
         7200..=172_799 => format!("{} h {} min", whole / 3600, whole / 60 % 60),
         _ => format!("{} d {} h", whole / 86400, whole / 3600 % 24),
+    }
+}
+
+/// `20 µs`, `2.1 ms`, `1.30 s`: the time of one request.
+pub(crate) fn latency(seconds: f64) -> String {
+    match seconds {
+        ..1e-3 => format!("{:.0} µs", seconds * 1e6),
+        ..1.0 => format!("{:.1} ms", seconds * 1e3),
+        _ => format!("{seconds:.2} s"),
     }
 }
 
@@ -110,6 +119,7 @@ mod tests {
     fn durations_use_two_units_at_most() {
         let shown: Vec<String> = [0.417, 42.0, 200.0, 7260.0, 200_000.0].map(duration).into();
         assert_eq!(shown, ["0.42 s", "42.0 s", "3 min 20 s", "2 h 1 min", "2 d 7 h"]);
+        assert_eq!([2e-5, 2.13e-3, 1.3].map(latency), ["20 µs", "2.1 ms", "1.30 s"]);
     }
 
     #[test]
