@@ -1,4 +1,4 @@
-// Advice on a trace: what the command says of it, and the curves that it is read from.
+// Advice on a trace: the command's advice, and the curves that it is based on.
 
 import { Chart, type Line, type Role } from "./chart.ts";
 import type { Advice } from "./data.ts";

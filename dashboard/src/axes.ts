@@ -29,7 +29,7 @@ export function axes(width: number, { log = false, binary, ticks, titles, showX,
   const base = { stroke: colour("--soft"), font: FONT, grid: { stroke: colour("--grid"), width: 1 }, ticks: { show: false }, labelFont: FONT, labelSize: 20, labelGap: 0 };
   const across = (_: uPlot, __: number, from: number, to: number) => (log ? powers(from, to, most) : rounds(from, to, most, binary ? 2 : 10));
   const up = (_: uPlot, __: number, from: number, to: number) => rounds(from, to, ticks, 10);
-  // Places are chosen with room for their labels already: none is left out.
+  // Places are chosen so that their labels fit: none is left out.
   const x = { size: 34, space: 30, splits: across, filter: (_: uPlot, splits: number[]) => splits, values: (_: uPlot, splits: number[]) => splits.map(showX) };
   const title = (text: string | undefined) => (text === undefined ? {} : { label: text });
   return [{ ...base, ...x, ...title(titles?.x) }, { ...base, ...title(titles?.y), size: 50, splits: up, values: (_, splits) => splits.map(tickY) }];

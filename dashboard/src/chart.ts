@@ -66,7 +66,7 @@ const straight = uPlot.paths.linear!();
 /** Measures text. */
 const ruler = document.createElement("canvas").getContext("2d")!;
 
-/** A chart in an element of its own, which keeps its height. */
+/** A chart in a separate element, which keeps its height. */
 export class Chart {
   readonly element: HTMLElement;
   private readonly frame: Frame;
@@ -199,7 +199,7 @@ export class Chart {
     return at;
   }
 
-  /** Room for the longest label, of lines that are off as well: nothing moves when one is switched. */
+  /** The width of the longest label, of lines that are off as well: nothing moves when one is switched. */
   private labelWidth(): number {
     const widths = this.drawing.lines.filter(isLabelled).map((line) => {
       ruler.font = labelFont(line, 1);
@@ -208,7 +208,7 @@ export class Chart {
     return 12 + Math.ceil(Math.max(10, ...widths));
   }
 
-  /** The lines that have their name beside them. */
+  /** The lines with a name at their end. */
   private labelled(): Line[] {
     return this.drawing.lines.filter((line) => line.shown && isLabelled(line));
   }
@@ -348,7 +348,7 @@ export function swatch(line: Line): HTMLElement {
   return h("span", { class: { bound: "swatch dashed", limit: "swatch dotted" }[line.role as string] ?? "swatch", style: `color:${line.colour}` });
 }
 
-/** Lines of few have their name beside them, and marks where they have points. */
+/** A few lines have their name at their end, and marks at their points. */
 function isLabelled(line: Line): boolean {
   return line.role !== "grey" && line.role !== "limit";
 }

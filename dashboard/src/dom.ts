@@ -41,7 +41,7 @@ export function clipStart(text: string, length: number): string {
   return text.length <= length ? text : `…${characters.slice(1 - length).join("")}`;
 }
 
-/** The last component of a path: what a trace is called in headings. */
+/** The last component of a path: the name of a trace in headings. */
 export function fileName(path: string): string {
   return path.split("/").filter((part) => part !== "").pop() ?? path;
 }

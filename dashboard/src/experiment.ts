@@ -1,4 +1,4 @@
-// An experiment: a paper's figure with traces at hand, what the paper says of it, and both beside each other.
+// An experiment: a paper's figure with traces at hand, the paper's claim, and both side by side.
 
 import { around } from "./axes.ts";
 import { beside } from "./beside.ts";

@@ -1,4 +1,4 @@
-// The box that a picture stands in: it keeps its height, follows the width of the page, has a tip beside what the reader looks at, and shows a part of the picture on request.
+// The box of a picture: it keeps its height, follows the width of the page, has a tip beside what the reader looks at, and shows a part of the picture on request.
 
 import type uPlot from "uplot";
 import { h } from "./dom.ts";
@@ -88,7 +88,7 @@ export class Frame {
     }, this.picture.extents());
   }
 
-  /** Says where values lie, in pixels of the page: for whoever reads the picture back. */
+  /** Gives the places of values, in pixels of the page: for a program that reads the picture. */
   tell(plot: uPlot, log: boolean): void {
     const { x, y } = plot.scales;
     const { left, top, width, height } = plot.bbox;

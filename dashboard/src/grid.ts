@@ -13,7 +13,7 @@ export interface Cells {
   titles: { x: string; y: string };
   x: { length: number; each: number; show?(value: number): string };
   y: { length: number; each: number; show?(value: number): string };
-  /** Gives each cell that is not empty to `cell`: its opacity, and its colour as [`ink`] gives it. What comes later covers. */
+  /** Gives each cell that is not empty to `cell`: its opacity, and its colour as [`ink`] gives it. Later cells cover earlier ones. */
   paint(cell: (column: number, row: number, opacity: number, ink: number) => void): void;
   /** What is said of a cell. */
   tell(column: number, row: number): Node[];
@@ -110,7 +110,7 @@ export class Grid {
     this.frame.tell(plot, false);
   }
 
-  /** The first pixel of a cell and the one behind it, of so many on an axis: at least one, but for what is not shown. */
+  /** The first pixel of a cell and the one behind it, of so many on an axis: at least one, except for cells that are not shown. */
   private pixels(axis: Axis, end: number): (cell: number) => [number, number] {
     const [from, to] = this.range(axis);
     const [each, origin] = [(this.cells[axis].each * end) / (to - from), (-from * end) / (to - from)];

@@ -56,18 +56,18 @@ function inBytes(blocks: number | undefined, row: Row): number | undefined {
   return blocks === undefined || row.block_bytes === undefined ? undefined : blocks * row.block_bytes;
 }
 
-/** Blocks that nobody asked for, beyond those whose cause the row tells. */
+/** Blocks read without a request, beyond those whose cause the row has. */
 function unasked({ extra_reads: extra, allocation_reads: mapped = 0, fragment_reads: slid = 0, prefetch_reads: ahead = 0 }: Row): number | undefined {
   return extra === undefined ? undefined : extra - mapped - slid - ahead;
 }
 
-/** Accesses where all schemes count them, blocks where none has blocks of its own, bytes where some do. */
+/** Accesses where all schemes count them, blocks if all have the same block size, bytes otherwise. */
 function units(rows: Row[]): Unit[] {
   const own = rows.filter((row) => row.disk_accesses !== undefined).length;
   return [...(own === rows.length ? [accesses] : []), ...(own === 0 ? [blocks] : []), ...(own > 0 ? [moved] : [])];
 }
 
-/** The figure; nothing where the results tell of nothing but misses. */
+/** The figure; nothing if the results have only misses. */
 export function storage(group: Group, choices: Choices): HTMLElement | null {
   const rows = group.series.flatMap((series) => series.rows);
   const perRequest = rows.every((row) => row.requests !== undefined && row.requests > 0);

@@ -10,7 +10,7 @@ const MOST = 12;
 /** Width and height of a curve. */
 const CURVE = { width: 132, height: 26 };
 
-/** A chance that cannot be told from none. */
+/** A probability too small to show. */
 const LEAST = 0.01;
 
 /** The figure; nothing where no scheme tells. */

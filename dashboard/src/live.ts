@@ -24,6 +24,6 @@ again(LOOK, async () => {
     library.show(found);
     replays.offer(found.items.filter(({ kind }) => kind === "trace").map((item) => item.name));
   } catch {
-    // What runs now says that nobody answers.
+    // The list of running caches says if none answers.
   }
 });

@@ -23,7 +23,7 @@ const parts: [string, Part][] = [
   ["bytes", missedBytes],
 ];
 
-/** Reads at block level, where there are writes beside them: a write that finds its block saves no access. */
+/** Reads at block level, if there are also writes: a write that finds its block saves no access. */
 const ofReads: Part = ({ references, read_references: reads, read_hits: hits }) =>
   reads === undefined || hits === undefined || reads === references ? [undefined, undefined] : [reads - hits, reads];
 
@@ -56,7 +56,7 @@ export function titleOf({ label, share }: Pick<Measure, "label" | "share">): str
   return share ? `${label}, %` : label;
 }
 
-/** The measure of panels, and that which a page begins with where nothing is written. */
+/** The measure of panels, and the initial one of a page without writes. */
 export const HIT_RATIO = ratio("references", parts[0]![1], true);
 
 const ALL: Measure[] = [

@@ -1,9 +1,9 @@
-// What to do next: what the advice says where there is some, else the commands that go on from here, as a shell takes them.
+// What to do next: the advice if there is some, else the next commands, as a shell takes them.
 
 import type { Report, Row } from "./data.ts";
 import { fileName, h, name } from "./dom.ts";
 
-/** Traces for which commands are told; for others the same commands do. */
+/** Traces for which commands are shown; the same commands work for others. */
 const TRACES = 3;
 
 interface Step {

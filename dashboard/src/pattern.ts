@@ -17,7 +17,7 @@ interface Layer {
 
 const HEIGHT = 420;
 
-/** Characters of a path that are told. */
+/** Characters of a path that are shown. */
 const PATH = 80;
 
 /** A point with one reference is this opaque; one with the most is opaque. */
@@ -134,7 +134,7 @@ class Picture {
   }
 }
 
-/** A path of which the end is seen where there is no room for all of it. */
+/** A path whose end is shown if it does not fit. */
 function endOf(path: string): HTMLElement {
   const file = name(clipStart(path, PATH), "path-end");
   file.title = path;

@@ -32,7 +32,7 @@ function heat([app, stretches]: [string, Stretch[]], ends: number[], end: (one: 
   const by = new Map(stretches.map((one) => [column.get(end(one))!, one]));
   const [blocks, bands] = [stretches[0]!.queue_blocks!, stretches[0]!.queue_values!.length];
   const most = stretches.reduce((most, one) => Math.max(most, ...one.queue_values!), 0);
-  // All stretches are equally long, but for the last.
+  // All intervals have the same length, except the last.
   const every = ends.length > 1 ? ends[1]! - ends[0]! : ends[0]!;
   const grid = new Grid(
     {

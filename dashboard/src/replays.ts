@@ -1,4 +1,4 @@
-// Replays: what is asked for, how far it is, and what came out so far.
+// Replays: the requested ones, their progress and their results so far.
 
 import type { Row } from "./data.ts";
 import { h, name } from "./dom.ts";

@@ -34,7 +34,7 @@ export function baselineOf(group: Group): Series | undefined {
   return group.series.find((series) => isBaseline(series.name) && series.rows.length > 1);
 }
 
-/** The figure; nothing where there is no LRU or nothing beside it. */
+/** The figure; nothing without LRU or without another policy. */
 export function memorySaved(group: Group, choices: Choices): HTMLElement | null {
   const baseline = baselineOf(group);
   if (baseline === undefined || group.series.length < 2) return null;

@@ -38,18 +38,18 @@ export interface Run {
   rows: Row[];
 }
 
-/** What a mount says of itself, or whoever steers. */
+/** The status of a mount or a steering process. */
 export interface Status {
   policy: string;
   references: number;
   hits?: number;
   misses?: number;
-  /** Of whoever steers: what a model of the kernel alone would have missed. */
+  /** Of a steering process: the misses of a model of the kernel alone. */
   kernel_misses?: number;
   /** Of a mount. */
   memory_bytes?: number;
   bytes_read?: number;
-  /** Of whoever steers: how memory is divided, in bytes, and what it does. */
+  /** Of a steering process: the division of memory, in bytes, and its state. */
   memory?: { policy: number };
   pages_read?: number;
   state?: string;

@@ -1,4 +1,4 @@
-// What the results tell of traces: each by itself, and all side by side.
+// The results of traces: each separately, and all side by side.
 
 import { bars } from "./bars.ts";
 import { Choices, curves } from "./curves.ts";
@@ -12,7 +12,7 @@ import { table } from "./table.ts";
 import { overTime } from "./time.ts";
 import { extent, figures, lede, tiles } from "./words.ts";
 
-/** All that the results tell of one trace. */
+/** All results of one trace. */
 export function section(group: Group, id: string, rows: Row[], series: Stretch[]): HTMLElement {
   const stretches = series.filter((stretch) => stretch.trace === group.trace);
   const choices = new Choices(group);

@@ -1,4 +1,4 @@
-// Caches that run on this machine, side by side: what they hit lately, and what they read.
+// Caches that run on this machine, side by side: their recent hits and reads.
 
 import { Chart, type Drawing, type Line } from "./chart.ts";
 import { h, name } from "./dom.ts";
@@ -66,7 +66,7 @@ export class Watch {
       this.samples.set(path, [...(goesOn ? samples : []), { at, status }].slice(-KEPT));
     }
     this.element.querySelector("figure")!.hidden = living.length === 0;
-    const none = h("p", { class: "soft" }, "No mount of hotset and nobody who steers answers you on this machine.");
+    const none = h("p", { class: "soft" }, "No mount and no steering process of yours runs on this machine.");
     const rows = living.map(({ path, status }) => this.row(path, status, before.get(path), at));
     const columns = ["what", "does", "scheme", "memory", "references", "hit", "lately", "kernel alone, by a model", "read a second"].map((column) => h("th", { scope: "col" }, column));
     const table = h("table", {}, h("thead", {}, h("tr", {}, ...columns)), h("tbody", {}, ...rows));

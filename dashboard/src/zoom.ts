@@ -32,7 +32,7 @@ export class Zoom {
     return this.parts[axis] ?? whole;
   }
 
-  /** The value that lies at a share of what is shown of an axis; nothing where there is no such axis. */
+  /** The value at a share of the visible part of an axis; nothing without that axis. */
   at(axis: Axis, share: number, extents: Extents): number | undefined {
     const extent = extents[axis];
     if (extent === undefined) return undefined;

@@ -59,7 +59,7 @@ fn import(folder: &Path, name: &str) -> (Vec<Reference>, Tables) {
         if batch.is_empty() {
             assert_eq!(reader.skipped(), 0);
             let remarks = reader.remarks().join("\n");
-            for doubt in ["turned out", "could have had several", "began before the log,", "unknown origin"] {
+            for doubt in ["turned out", "could have had several", "began before the log;", "unknown origin"] {
                 assert!(!remarks.contains(doubt), "{name}: {remarks}");
             }
             return (all, reader.tables().clone());

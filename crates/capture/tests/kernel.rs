@@ -438,11 +438,8 @@ fn what_is_not_there_is_refused_in_a_sentence() {
     let directory = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
     let trace = directory.path().join("t.hst");
     let refusal = |subject: Subject| KernelRecorder::new(subject).run(&trace, |_| {}).unwrap_err().to_string();
-    assert_eq!(
-        refusal(Subject::Process(u32::MAX / 2)),
-        "cannot record process 2147483647: there is no process of this number"
-    );
+    assert_eq!(refusal(Subject::Process(u32::MAX / 2)), "cannot record process 2147483647: no process has this number");
     let no_group = refusal(Subject::Group(directory.path().to_owned()));
     assert!(no_group.ends_with("neither a folder with a cgroup.procs in it nor the name of a group"), "{no_group}");
-    assert!(refusal(Subject::Command(vec!["no-such-program".into()])).contains("there is no such program"));
+    assert!(refusal(Subject::Command(vec!["no-such-program".into()])).contains("the program does not exist"));
 }

@@ -179,10 +179,7 @@ fn what_cannot_be_recorded_is_said_in_one_sentence() {
     let error = Recorder::new(nothing).run(&trace, |_| {}).unwrap_err();
     assert!(matches!(error, RecordError::NoCommand), "{error}");
     let error = Recorder::new(["no-such-program"]).run(&trace, |_| {}).unwrap_err();
-    assert_eq!(
-        error.to_string(),
-        "cannot record `no-such-program`: there is no such program, or it may not be executed"
-    );
+    assert_eq!(error.to_string(), "cannot record `no-such-program`: the program does not exist or may not be executed");
     assert!(!trace.exists());
 
     // A `PATH` with a shell and no strace.

@@ -67,7 +67,7 @@ pub(crate) struct Advise {
 /// Name of a recording of the command, in the lines that check the figures.
 const RECORDED: &str = "recorded.hst";
 
-/// What stands on the page.
+/// The content of the page.
 #[derive(Serialize)]
 struct Content<'a> {
     advice: Vec<Told<'a>>,
@@ -165,7 +165,7 @@ fn show(advice: &Advice, steps: &Steps) -> Result<(), Failure> {
     Ok(out.flush()?)
 }
 
-/// What is in a trace.
+/// The content of a trace.
 fn inspected(advisor: &Advisor, opener: &Opener, path: &Path) -> Result<Inspection, Failure> {
     if path == Path::new("-") {
         let message = "advice reads the trace several times over, which standard input does not allow: expected a file";

@@ -1,4 +1,4 @@
-//! What applications are told apart by, in the words of the command line.
+//! The attribute that identifies an application, in the words of the command line.
 
 use clap::ValueEnum;
 use hotset_mount::AppBy;

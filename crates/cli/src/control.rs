@@ -34,7 +34,7 @@ pub(crate) trait Subject: Send + Sync {
     fn status(&self) -> Result<Value, String>;
     /// The status in the text format of Prometheus.
     fn metrics(&self) -> String;
-    /// What the scheme has learnt.
+    /// The learnt state of the scheme.
     fn explain(&self) -> Result<Value, String>;
     /// Changes settings, given by key and value, all of them or none.
     fn set(&self, settings: &[(String, String)]) -> Result<Changed, String>;
@@ -62,7 +62,7 @@ pub(crate) fn told(what: &impl Serialize) -> Result<Value, String> {
 pub(crate) enum Wish {
     /// The status.
     Status,
-    /// What the scheme has learnt.
+    /// The learnt state of the scheme.
     Explain,
     /// Changes of settings: key and value.
     Set(Vec<(String, String)>),
@@ -113,7 +113,7 @@ pub(crate) fn ask(path: &Path, wish: &Wish) -> Result<Value, Failure> {
             Some(NOT_CONNECTED | ABORTED) => {
                 format!("the mount at {shown} is dead, because its process was killed; mount again to clear it")
             }
-            _ => format!("there is no mount at {shown}: {}", reason(&error)),
+            _ => format!("no mount at {shown}: {}", reason(&error)),
         })
     })?;
     let device = (rustix::fs::major(about.dev()), rustix::fs::minor(about.dev()));

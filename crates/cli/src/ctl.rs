@@ -50,7 +50,7 @@ enum Action {
 }
 
 fn setting(text: &str) -> Result<(String, String), String> {
-    let pair = text.split_once('=').ok_or_else(|| format!("{text:?} is no setting: expected KEY=VALUE"))?;
+    let pair = text.split_once('=').ok_or_else(|| format!("{text:?} is not a setting: expected KEY=VALUE"))?;
     Ok((pair.0.to_owned(), pair.1.to_owned()))
 }
 

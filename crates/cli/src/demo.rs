@@ -1,4 +1,4 @@
-//! `hotset demo`: the whole story on a real program, told by the commands that a user would type.
+//! `hotset demo`: all steps on a real program, with the commands that a user would type.
 
 use std::fs;
 use std::io::{Write, stdout};

@@ -37,7 +37,7 @@ impl Destination {
             .write(true)
             .open(path)
             .map_err(|error| Failure::Work(format!("cannot write {shown}: {error}")))?;
-        // A link stays one: what it points to is replaced.
+        // A link stays a link: its target is replaced.
         let path = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
         Ok(Destination { path, special: !about.is_file() })
     }
@@ -87,7 +87,7 @@ impl Destination {
         Ok(done)
     }
 
-    /// A file beside it, which is removed if it is dropped.
+    /// A temporary file in the same directory, which is removed when it is dropped.
     fn temporary(&self) -> Result<tempfile::NamedTempFile, Failure> {
         let folder = self.path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
         let mut builder = tempfile::Builder::new();
@@ -96,7 +96,7 @@ impl Destination {
             let shown = self.path.display();
             match error.kind() {
                 io::ErrorKind::NotFound => Failure::Work(format!(
-                    "cannot write {shown}: there is no directory {}; create it first",
+                    "cannot write {shown}: the directory {} does not exist; create it first",
                     folder.display()
                 )),
                 io::ErrorKind::NotADirectory => {
@@ -168,7 +168,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         assert!(message(Destination::new(folder.path(), &[]).err().unwrap()).contains("is a directory"));
         let nowhere = message(Destination::new(&folder.path().join("no/where"), &[]).err().unwrap());
-        assert!(nowhere.contains("there is no directory") && nowhere.ends_with("create it first"), "{nowhere}");
+        assert!(nowhere.contains("does not exist") && nowhere.ends_with("create it first"), "{nowhere}");
     }
 
     #[test]

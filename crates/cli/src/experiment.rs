@@ -70,7 +70,7 @@ pub(crate) struct Experiment {
     terminal: Terminal,
 }
 
-/// Where an experiment runs if nobody says.
+/// The default place where an experiment runs.
 const LOCAL: &str = "local";
 
 /// Reads where an experiment is to run.
@@ -81,7 +81,7 @@ fn where_it_is(text: &str) -> Result<String, String> {
     }
 }
 
-/// What is told of one trace: its rows, policy by policy, and those of its stretches.
+/// The results of one trace: its rows, policy by policy, and those of its intervals.
 type Told = (Vec<AnyRow>, Vec<SeriesRow>);
 
 /// Reads the text of an experiment and runs nothing. `path` is where it is from.
@@ -134,7 +134,7 @@ impl Experiment {
     fn check_place(&self, files: &[File]) -> Result<(), Failure> {
         match (self.on == LOCAL, &self.keep) {
             (true, None) => Ok(()),
-            (true, Some(_)) => Err(Failure::Usage("--keep is for a cluster: expected --on ray beside it".to_owned())),
+            (true, Some(_)) => Err(Failure::Usage("--keep applies to a cluster only: add --on ray".to_owned())),
             (false, _) => self.files.iter().zip(files).try_for_each(|(path, file)| elsewhere::check(path, file)),
         }
     }
@@ -167,7 +167,7 @@ impl Experiment {
         Ok(if of_memory > 0 { &PAGING_COLUMNS } else { &CACHE_COLUMNS })
     }
 
-    /// What is told of each trace.
+    /// The results of each trace.
     fn replay(&self, path: &Path, file: &File) -> Result<Vec<Told>, Failure> {
         let mut told = match self.on == LOCAL {
             true => self.replay_here(path, file)?,
@@ -206,7 +206,7 @@ impl Experiment {
         alone.chain(mixed).collect()
     }
 
-    /// What is told of a mix. `sweep` is that of the experiment.
+    /// The results of a mix. `sweep` is that of the experiment.
     fn replay_mix(&self, path: &Path, file: &File, mix: &Mix, sweep: &Sweep, opener: &Opener) -> Result<Told, Failure> {
         let wrong = |error: SpecError| Failure::Usage(format!("{}, {}: {error}", path.display(), mix.name));
         let own = Sweep {

@@ -15,7 +15,7 @@ pub(crate) enum Failure {
     Work(String),
     /// The command line makes no sense: exit status 2.
     Usage(String),
-    /// Nobody reads the output any more: nothing to say, and no failure of ours.
+    /// The reader of the output has gone: there is nothing to print, and it is not a failure.
     Unread,
     /// A recorded program ended with this status, which becomes ours.
     Status(u8),
@@ -35,7 +35,8 @@ impl Failure {
         }
     }
 
-    /// What came of showing something. Nobody reading it is no reason to stop where files are still to be written.
+    /// The result of printing something. A reader that has gone is not a reason to stop while files remain to be
+    /// written.
     pub(crate) fn shown(shown: Result<(), Failure>, has_files: bool) -> Result<(), Failure> {
         match shown {
             Err(Failure::Unread) if has_files => Ok(()),

@@ -1,4 +1,4 @@
-//! What the command keeps up on any text whatever: the one body of the fuzz targets in `fuzz/` and of the seeded tests.
+//! Properties of the command on any text: the shared body of the fuzz targets in `fuzz/` and of the seeded tests.
 
 use std::path::Path;
 

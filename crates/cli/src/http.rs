@@ -1,8 +1,8 @@
-//! The server that `view` and `--listen` answer from: a few pages, over HTTP/1, by one thread.
+//! The server behind `view` and `--listen`: a few pages, over HTTP/1, by one thread.
 //!
-//! Whoever connects may be an attacker. Heads of requests are limited in size and time, requests with a body are
-//! refused unread, connections are limited in number: the oldest one makes room for a new one, so whoever is slow is in
-//! nobody's way. One request is answered on each.
+//! A client may be an attacker. Heads of requests are limited in size and time, requests with a body are refused
+//! unread, and connections are limited in number: a new one closes the oldest one, so a slow client does not block
+//! others. Each connection serves one request.
 
 use std::collections::VecDeque;
 use std::convert::Infallible;
@@ -56,7 +56,7 @@ impl Page {
 
     /// Something as JSON.
     pub fn json(value: &impl Serialize) -> Page {
-        // What is shown has text for keys.
+        // The shown data has text for keys.
         let body = serde_json::to_string(value).unwrap_or_default();
         Page { kind: "application/json", body: body.into() }
     }
@@ -67,11 +67,11 @@ impl Page {
     }
 }
 
-/// What is asked for.
+/// The requested path.
 pub(crate) struct Asked<'a> {
     /// The path, as it came.
     pub path: &'a str,
-    /// What stands behind the question mark, as it came.
+    /// The text behind the question mark, unchanged.
     query: &'a str,
     /// It is to change something.
     pub is_change: bool,
@@ -113,8 +113,7 @@ impl Server {
         self.address
     }
 
-    /// From now on gives whoever asks the pages, in a thread of its own, as long as the process lives. A path without a
-    /// page is answered with `missing`.
+    /// Serves the pages in a separate thread until the process ends. A path without a page is answered with `missing`.
     pub fn serve(
         self,
         missing: &'static str,
@@ -172,7 +171,7 @@ where
         response.headers_mut().insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
         async { Ok::<_, Infallible>(response) }
     });
-    // Whoever sends no HTTP, or goes away, misses the answer.
+    // A client that does not speak HTTP or goes away gets no answer.
     let _ = http1::Builder::new()
         .keep_alive(false)
         .timer(TokioTimer::new())

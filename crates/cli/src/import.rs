@@ -102,7 +102,7 @@ impl Import {
     }
 }
 
-/// What a trace amounts to, in words.
+/// A summary of a trace.
 pub(crate) fn describe(stats: &Stats) -> String {
     let known = [(Op::Read, "read"), (Op::Write, "write"), (Op::Map, "mapping")];
     let mut parts: Vec<String> = known

@@ -1,4 +1,4 @@
-//! `hotset inspect`: what is in a trace.
+//! `hotset inspect`: the content of a trace.
 
 mod page;
 
@@ -78,7 +78,7 @@ impl From<What> for By {
     }
 }
 
-/// What stands on the page.
+/// The content of the page.
 #[derive(Serialize)]
 struct Content<'a> {
     inspection: Told<'a>,

@@ -28,7 +28,7 @@ impl Locations {
             return Input::open(&path);
         }
         let refused = |error: StoreError| {
-            // What cannot be a location may have a secret in it.
+            // A text that cannot be a location may contain a secret.
             let scheme = text.split_once("://").map_or(text, |(scheme, _)| scheme);
             let shown =
                 if matches!(error, StoreError::Location(_)) { format!("{scheme}://…") } else { text.to_owned() };

@@ -94,14 +94,13 @@ impl MixTraces {
         Ok(writeln!(stdout(), "{}: {}", self.output.display(), describe(&stats))?)
     }
 
-    /// Refuses what speaks of applications that are not there, or twice of one.
+    /// Refuses settings of applications that do not exist, and two settings of one.
     pub(crate) fn check(&self) -> Result<(), Failure> {
         let known: Vec<&str> = self.parts.iter().map(|(name, _)| name.as_str()).collect();
         once("APP=TRACE", &self.parts)?;
         names(&self.start).chain(names(&self.span)).chain(names(&self.loops)).try_for_each(|name| {
-            let unknown = || {
-                Failure::Usage(format!("there is no application {name:?} in the mix: expected {}", known.join(", ")))
-            };
+            let unknown =
+                || Failure::Usage(format!("the mix has no application {name:?}: expected {}", known.join(", ")));
             if known.contains(&name) { Ok(()) } else { Err(unknown()) }
         })?;
         once("--start", &self.start)?;
@@ -152,7 +151,7 @@ fn of<T: Copy>(pairs: &[(String, T)], name: &str) -> Option<T> {
 
 fn parse_pair<T: std::str::FromStr>(text: &str) -> Result<(String, T), String> {
     let (name, value) = pair(text)?;
-    let value = value.parse().map_err(|_| format!("{value:?} is no number: expected a whole one, such as 3"))?;
+    let value = value.parse().map_err(|_| format!("{value:?} is not a number: expected a whole number such as 3"))?;
     Ok((name, value))
 }
 

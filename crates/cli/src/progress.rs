@@ -62,7 +62,7 @@ impl Bar {
         Bar { bar: bar.with_style(style(template)), begun: Instant::now(), drawn: Once::new() }
     }
 
-    /// The bar, to be told of more.
+    /// The bar, for further counts.
     fn told(&self) -> &ProgressBar {
         if self.begun.elapsed() >= MOMENT {
             self.drawn.call_once(|| self.bar.set_draw_target(ProgressDrawTarget::stderr()));
@@ -82,7 +82,7 @@ pub(crate) struct Reading {
     bar: Bar,
     position: Position,
     done: AtomicU64,
-    /// What is counted.
+    /// The counted unit.
     noun: &'static str,
 }
 
@@ -96,7 +96,7 @@ impl Reading {
         Reading { bar, position: position.clone(), done: AtomicU64::new(0), noun: "references" }
     }
 
-    /// The same, told of something else than references.
+    /// The same, for a unit other than references.
     pub(crate) fn counting(mut self, noun: &'static str) -> Reading {
         self.noun = noun;
         self

@@ -84,7 +84,7 @@ impl Protect {
                 && !has_failed
             {
                 has_failed = true;
-                // Nobody may be there to read it.
+                // The terminal may be closed.
                 let _ = writeln!(stderr(), "hotset: cannot limit the page cache of the command: {error}");
             }
             let waited = child.try_wait();

@@ -61,7 +61,7 @@ impl FilterArgs {
         lists.chain(ops).chain(from).chain(to).flat_map(|(option, value)| [option.to_owned(), value]).collect()
     }
 
-    /// What is chosen, all of it counted.
+    /// The selection, with all its counts.
     pub(crate) fn selection(&self) -> Result<Selection, Failure> {
         let names = |option: &str, patterns: &Vec<String>| {
             Names::new(patterns.clone()).map_err(|error| Failure::Usage(format!("{option}: {error}")))

@@ -2,7 +2,7 @@
 
 use std::ffi::OsStr;
 
-/// A whole line; the program is told by its name, wherever it lies.
+/// A whole line; the program is shown by its name without its directory.
 pub(crate) fn line(arguments: impl IntoIterator<Item = impl AsRef<OsStr>>) -> String {
     let quoted = arguments.into_iter().skip(1).map(|argument| quoted(&argument.as_ref().to_string_lossy()));
     std::iter::once("hotset".to_owned()).chain(quoted).collect::<Vec<_>>().join(" ")

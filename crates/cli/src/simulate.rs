@@ -151,7 +151,7 @@ impl Simulate {
         }
     }
 
-    /// What is replayed, on traces of requests or of memory.
+    /// The replayed traces, of requests or of memory.
     fn sweep(&self, is_of_memory: bool) -> Result<Sweep, Failure> {
         let policies = match &self.policy {
             Some(text) if is_of_memory => PolicySpec::parse_paging_list(text).map_err(|error| (text.clone(), error)),
@@ -238,7 +238,7 @@ impl Simulate {
     }
 }
 
-/// Shows rows of policies that nobody chose: the best at the middle size first, with a word on which to take.
+/// Prints rows of policies that were not chosen by the user: the best at the middle size first, with a recommendation.
 fn show_ranked(rows: &[Row], metric: Metric) -> Result<(), Failure> {
     let of_policies: Vec<&[Row]> = rows.chunk_by(|one, other| one.policy == other.policy).collect();
     let ratio = |rows: &[Row]| rows[(rows.len() - 1) / 2].share(metric).ratio();
@@ -281,7 +281,7 @@ fn show(rows: &[Row], metric: Metric, marks: &Marks) -> Result<(), Failure> {
     Ok(())
 }
 
-/// What the policy of these rows has learnt at each size.
+/// The learnt state of the policy of these rows at each size.
 fn show_learnt(rows: &[Row]) -> Result<(), Failure> {
     let policy = &rows[0].policy;
     if rows.iter().all(|row| row.explained.is_empty()) {

@@ -44,8 +44,8 @@ pub(crate) struct Steer {
     /// Control group of the programs that read; its memory limit is not changed
     #[arg(long, value_name = "CGROUP", conflicts_with = "command")]
     cgroup: Option<PathBuf>,
-    /// Memory limit of the command. With --cgroup, the maximum that the policy may use [default: what the group's
-    /// limit leaves]
+    /// Memory limit of the command. With --cgroup, the maximum that the policy may use [default: the remainder of the
+    /// group's limit]
     #[arg(long, value_name = "SIZE", value_parser = Value::capacity, help_heading = "Policy")]
     memory: Option<u64>,
     /// Block size, a power of two from 4K to 2M
@@ -181,7 +181,7 @@ pub(crate) fn claims(directories: &[PathBuf]) -> Result<Vec<Claim>, Failure> {
     directories.iter().map(|directory| claimed(directory)).collect()
 }
 
-/// Makes sure that nobody else steers what is at `place`.
+/// Makes sure that no other process steers the files at `place`.
 fn claimed(place: &Path) -> Result<Claim, Failure> {
     let shown = place.display();
     let failed = |error| Failure::Work(format!("cannot check whether {shown} is already steered: {error}"));

@@ -240,7 +240,7 @@ pub(crate) fn say(name: &str, note: &str) {
     let _ = writeln!(stderr().lock(), "hotset: {name}: {note}");
 }
 
-/// Tells what was skipped and what the reader has to say. Where nobody reads the errors there is nobody to tell.
+/// Reports skipped records and the reader's remarks. If standard error is closed, nothing is reported.
 pub(crate) fn say_remarks(name: &str, reader: &dyn TraceReader) {
     let mut err = stderr().lock();
     for note in reader.notes() {

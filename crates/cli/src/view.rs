@@ -85,7 +85,7 @@ impl View {
     }
 }
 
-/// A number that nobody guesses, as text.
+/// A number that cannot be guessed, as text.
 fn secret() -> io::Result<String> {
     let mut bytes = [0; 16];
     File::open("/dev/urandom")?.read_exact(&mut bytes)?;

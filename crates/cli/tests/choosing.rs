@@ -83,7 +83,7 @@ fn inspect_tells_what_is_referenced_most() {
     let total = &ranked["total"];
     assert!(out.contains(&format!("By app (the first 2 of {total})")) && !out.contains("Operations"), "{out}");
     let refused = hotset(&["inspect", &trace, "--by", "object"]);
-    assert!(refused.status > 0 && refused.err.contains("--by object: the trace tells of places"), "{refused:?}");
+    assert!(refused.status > 0 && refused.err.contains("--by object: the trace has offsets"), "{refused:?}");
 }
 
 #[test]
@@ -126,7 +126,7 @@ fn what_cannot_be_chosen_is_refused_in_words() {
         assert!(run.status > 0 && run.out.is_empty(), "{run:?}");
         run.err
     };
-    assert!(refused(&["--ops", "reed"]).contains("\"reed\" is no operation: expected reads, writes"));
+    assert!(refused(&["--ops", "reed"]).contains("\"reed\" is not an operation: expected reads, writes"));
     assert!(refused(&["--file", "["]).contains("--file: the pattern \"[\" cannot be read"));
     assert!(refused(&["--count-only", "reads"]).contains("such as ops=reads"));
     let nothing = refused(&["--app", "postgres"]);

@@ -150,7 +150,7 @@ fn import_puts_traces_together() {
     let refused = hotset(&["import", &first, &other, "-o", &out]);
     assert_eq!(refused.status, 1);
     assert!(
-        refused.err.contains("addressed by objects") && refused.err.contains("import it by itself"),
+        refused.err.contains("addressed by objects") && refused.err.contains("import it separately"),
         "{}",
         refused.err
     );

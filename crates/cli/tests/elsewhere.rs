@@ -78,8 +78,8 @@ fn whatever_the_other_program_does_is_a_sentence() {
         (&format!("read -r line; cat {half}; exit 0"), "before all rows were there"),
         (&format!("read -r line; cat {half}; kill -9 $$"), "before all rows were there"),
         ("echo '{\"error\": \"no such cluster\"}'; exit 0", "hotset: no such cluster"),
-        ("echo nonsense", "gave what are no rows"),
-        ("echo '{\"cache\": [{\"version\": 2}]}'", "gave what are no rows"),
+        ("echo nonsense", "returned something other than rows"),
+        ("echo '{\"cache\": [{\"version\": 2}]}'", "returned something other than rows"),
     ];
     for (script, sentence) in ways {
         let run = with_script(&folder, script, &["experiment", &file, "--on", "ray"]);
@@ -91,7 +91,7 @@ fn whatever_the_other_program_does_is_a_sentence() {
     let said = hotset(&["experiment", &file, "--on", "cloud"]).err;
     assert!(said.contains("expected local, ray or ray://HOST:PORT"), "{said}");
     let said = hotset(&["experiment", &file, "--keep", "k"]).err;
-    assert!(said.contains("expected --on ray beside it"), "{said}");
+    assert!(said.contains("add --on ray"), "{said}");
     let every = folder.file("every.toml", format!("every = \"100\"\n{EXPERIMENT}"));
     let said = hotset(&["experiment", &every, "--on", "ray"]).err;
     assert!(said.contains("has a series over time, which one machine replays"), "{said}");

@@ -23,7 +23,7 @@ fn traces_that_are_none() {
     let simulate = |path: &str| ["simulate", path, "-p", "lru", "-s", "10 blocks"].map(str::to_owned);
     let cases: [(String, &[&str]); 7] = [
         (folder.file("times.tsv", "1000\t5\n2000\t6\n3000\t5\n"), &["times.tsv: no known format fits", "--format"]),
-        (folder.path("missing"), &["missing: there is no such file; expected the path of a trace"]),
+        (folder.path("missing"), &["missing: no such file; expected the path of a trace"]),
         (folder.path("."), &["irectory"]),
         (folder.file("empty", ""), &["empty: the file is empty; expected a trace"]),
         (folder.file("garbage", [0u8, 1, 2, 255, 254, 3]), &["garbage: no known format fits", "--format"]),
@@ -156,9 +156,9 @@ fn outputs_that_cannot_be_written() {
     refused(
         &["simulate", &trace, "-p", "lru", "-s", "10 blocks", "--json", &nowhere, "--csv", "-"],
         1,
-        &["cannot write", "there is no directory"],
+        &["cannot write", "does not exist; create it first"],
     );
-    refused(&["import", &trace, "-o", &nowhere], 1, &["cannot write", "there is no directory"]);
+    refused(&["import", &trace, "-o", &nowhere], 1, &["cannot write", "does not exist; create it first"]);
     refused(&["record", "-o", &nowhere, "--", "true"], 1, &["cannot write"]);
     refused(&["import", &trace, "-o", &folder.path(".")], 1, &["is a directory"]);
     refused(&["import", &trace, "-o", &trace], 2, &["the same file as the input"]);
@@ -176,7 +176,7 @@ fn errors_of_mix_have_an_example() {
 fn arguments_in_the_wrong_order_are_recognised() {
     let folder = Folder::new();
     let trace = folder.file("t.ids", ids());
-    refused(&["simulate", "lru", &trace], 2, &["there is no such file", "use --policy lru"]);
+    refused(&["simulate", "lru", &trace], 2, &["no such file", "use --policy lru"]);
     refused(&["advise", "sh", "x.sh"], 2, &["`sh` is a program", "put `--` in front of a command"]);
     refused(&["simulate", &folder.path(".")], 1, &["it is a directory; expected the path of a trace"]);
     refused(&["curve", &trace, "-s", "64M"], 2, &["a curve covers all sizes", "hotset simulate"]);
@@ -189,7 +189,7 @@ fn arguments_in_the_wrong_order_are_recognised() {
 fn programs_that_cannot_be_recorded() {
     let folder = Folder::new();
     let out = folder.path("x.hst");
-    refused(&["record", "-o", &out, "--", "/no/such/program"], 1, &["/no/such/program", "no such program"]);
+    refused(&["record", "-o", &out, "--", "/no/such/program"], 1, &["/no/such/program", "the program does not exist"]);
     refused(&["record", "-o", &out], 2, &["COMMAND"]);
     let mut without = command(&["record", "-o", &out, "--", "true"]);
     without.env("PATH", folder.path("."));

@@ -101,7 +101,7 @@ fn applications_are_shown_over_time() {
     let line = shown.lines().find(|line| line.starts_with("| lru: scan")).expect("a line for the scan");
     assert!(line.split('|').nth(2).unwrap().trim() == "-", "it begins later: {line}");
     let wrong = folder.file("wrong.toml", text.replace("every = \"5s\"", "every = \"often\""));
-    assert!(hotset(&["experiment", &wrong]).err.contains("wrong.toml, every: \"often\" is no stretch"));
+    assert!(hotset(&["experiment", &wrong]).err.contains("wrong.toml, every: \"often\" is not an interval"));
 }
 
 #[test]

@@ -171,10 +171,13 @@ fn what_cannot_be_read_is_told_in_a_sentence_without_secrets() {
     s3.put("there/t.ids", "1\n2\n");
     let web = format!("{}/bucket/there/gone.ids", s3.url());
     for (trace, words) in [
-        ("s3://bucket/there/gone.ids", "s3://bucket/there/gone.ids: cannot open the trace: there is no such object"),
-        (&web, "cannot open the trace: there is no such object"),
+        (
+            "s3://bucket/there/gone.ids",
+            "s3://bucket/there/gone.ids: cannot open the trace: the object or bucket does not exist",
+        ),
+        (&web, "cannot open the trace: the object or bucket does not exist"),
         ("s3://bucket", "this is all of a bucket: expected an object in it"),
-        ("ftp://host/t", "ftp:// is no store that is known: expected s3://, gs:// or az://"),
+        ("ftp://host/t", "unknown scheme ftp://: expected s3://, gs:// or az://"),
         ("s3://u:PASSWORD@bucket/t", "must not have a user or a password"),
         ("https://host/t?X-Amz-Signature=PASSWORD", "expected an address without ? and #"),
         ("az://container/t", "a setting of the store is missing or malformed: check AZURE_STORAGE_ACCOUNT_NAME"),

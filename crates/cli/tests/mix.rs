@@ -34,7 +34,9 @@ fn what_does_not_fit_together_is_said() {
         hotset(&line).err
     };
     assert!(refused(&[]).contains("b: its requests have no times; mix by request or by page"));
-    assert!(refused(&["--by", "request", "--loops", "c=2"]).contains("no application \"c\" in the mix: expected a, b"));
+    assert!(
+        refused(&["--by", "request", "--loops", "c=2"]).contains("the mix has no application \"c\": expected a, b")
+    );
     assert!(refused(&["--by", "request", "--loops", "a=2", "--loops", "a=3"]).contains("\"a\" is given twice"));
     assert!(refused(&["--start", "a=soon"]).contains("expected one such as 10s"));
 }

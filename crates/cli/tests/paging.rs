@@ -86,8 +86,8 @@ fn what_paging_cannot_do_is_refused_in_a_sentence() {
         (&[&trace, "-p", "clock", "-s", "0 blocks"], "the size is less than one block"),
         (&[&trace, "-p", "apr(decay=2)", "-s", "10 blocks"], "expected"),
         (&[&trace, "-p", "apr(threshold=99999999999999999999T)", "-s", "10 blocks"], "threshold"),
-        (&[&trace, &file, "-p", "clock", "-s", "10 blocks"], "is no trace of memory"),
-        (&[&trace, "-p", "clock", "-s", "10 blocks", "--block", "8K"], "cannot be cut again"),
+        (&[&trace, &file, "-p", "clock", "-s", "10 blocks"], "is not a trace of memory"),
+        (&[&trace, "-p", "clock", "-s", "10 blocks", "--block", "8K"], "cannot be cut into other blocks"),
     ];
     for (arguments, message) in cases {
         let run = hotset(&[&["simulate"], arguments].concat());
@@ -143,7 +143,7 @@ fn an_experiment_that_mixes_kinds_is_refused() {
     };
     refused(EXPERIMENT.replace("clock,apr", "clock,lru"), 2, "lru sees every reference");
     refused(EXPERIMENT.replace("[\"other\"]", "[\"others\"]"), 2, "found \"others\"; expected one of loop, other");
-    refused(EXPERIMENT.replace("other.pgt", "other.pgt\", \"t.ids"), 2, "t.ids is no trace of memory");
+    refused(EXPERIMENT.replace("other.pgt", "other.pgt\", \"t.ids"), 2, "t.ids is not a trace of memory");
     let of_requests = EXPERIMENT.replace("\"faults_per_million_references\"", "\"hit_ratio\"");
     hotset(&["experiment", &folder.file("h.toml", of_requests), "--traces", &base]).good();
     let text = "title = \"T\"\nsource = \"S\"\ntraces = [\"t.ids\"]\npolicies = \"lru\"\nsizes = \"1 blocks\"\n";

@@ -126,7 +126,7 @@ fn a_directory_is_looked_through_and_its_traces_are_replayed_as_the_command_does
     }
     for path in ["results?name=../r.jsonl", "results?name=readme.md"] {
         let (_, said) = viewer.ask("GET", &format!("{}{path}", viewer.place), &viewer.address);
-        assert!(said.contains("there is no such file any more"), "{path}: {said}");
+        assert!(said.contains("no such file; reload the page"), "{path}: {said}");
     }
     assert!(viewer.ask("GET", &format!("{}run?number=99", viewer.place), &viewer.address).0.contains("404"));
     assert_eq!(viewer.interrupt(), 0);
@@ -200,7 +200,7 @@ fn what_is_no_result_of_this_version_is_refused_with_its_place() {
         assert!(run.status == 1 && run.out.is_empty() && run.err.contains(message), "{name}: {run:?}");
     }
     let run = hotset(&["view", "--no-open", &folder.file("bytes", [b'{', 0xff])]);
-    assert!(run.status == 1 && run.err.contains("byte 1: found bytes that are no text"), "{run:?}");
+    assert!(run.status == 1 && run.err.contains("byte 1: found bytes that are not text"), "{run:?}");
     let run = hotset(&["view", "--no-open", &folder.file("cut.parquet", "PAR1")]);
     assert!(run.status == 1 && run.err.contains("cut.parquet: found Parquet that cannot be read"), "{run:?}");
 }

@@ -2,7 +2,7 @@
 
 use bytemuck::{Pod, Zeroable};
 
-/// What a request does. The letter is the one used by the `csv` format and by `Display`.
+/// The operation of a request. The letter is the one used by the `csv` format and by `Display`.
 #[repr(u8)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Op {

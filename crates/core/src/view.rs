@@ -17,7 +17,7 @@ pub use viewer::{Former, Piece, Space, Step, Viewer};
 
 use crate::classify::{Class, Rules};
 
-/// What a policy requires to see. The default is the plain view.
+/// The view that a policy requires. The default is the plain view.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct View {
     /// The classes of [`Reference::class`](crate::policy::Reference::class); `None` if unused.

@@ -16,11 +16,11 @@ use crate::kernel::{Kernel, NO_STAMPS, STAMPS_PER_SUMMARY_SHIFT, Waking};
 use crate::room::Room;
 use crate::{Event, Feed, FileId, How, Kind, Options, Result};
 
-/// So long nothing is taken after a batch: what comes close together is told together.
+/// The time after a batch in which nothing is read, so that close events arrive together.
 const GAP: Duration = Duration::from_millis(1);
 /// The same with a ring that every read fills.
 const RING_GAP: Duration = Duration::from_millis(2);
-/// So long touches alone may wait after a batch; what comes and goes does not.
+/// The time after a batch that touches alone may wait; added and removed pages do not wait.
 const CALM: Duration = Duration::from_millis(20);
 
 /// A file with stamps.
@@ -31,7 +31,7 @@ struct Stamped {
     end: u64,
 }
 
-/// What is known of a watched file.
+/// The known state of a watched file.
 #[derive(Clone, Debug)]
 struct Watched {
     pages: u64,
@@ -52,7 +52,7 @@ pub struct Bpf {
     stamped: BTreeMap<u64, Stamped>,
     /// Ranges whose files are no longer there: a program may still be writing, so they are free after the next look.
     leaving: Vec<Range<u64>>,
-    /// What was taken and not yet handed on.
+    /// Events that were read and not yet delivered.
     pending: Vec<(u64, Event)>,
     /// Records that were lost and told.
     lost: u64,

@@ -10,7 +10,7 @@ const MAGIC: u16 = 0xeb9f;
 const STRUCT: u32 = 4;
 const UNION: u32 = 5;
 const ENUM: u32 = 6;
-/// Kinds that only stand for another type: typedef, volatile, const, restrict, type tag.
+/// Kinds that refer to another type: typedef, volatile, const, restrict, type tag.
 const ALIASES: [u32; 5] = [8, 9, 10, 11, 18];
 /// Structures within structures, at most.
 const DEEPEST: u32 = 16;
@@ -125,7 +125,7 @@ impl<'a> Btf<'a> {
         })
     }
 
-    /// The type that others may stand for.
+    /// The type that others may refer to.
     fn resolved(&self, mut kind: u32) -> Option<&Type> {
         for _ in 0..DEEPEST {
             match self.types.get(kind as usize)? {

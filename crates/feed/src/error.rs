@@ -10,21 +10,21 @@ pub enum Error {
     Unavailable {
         /// The kind that was asked for.
         kind: Kind,
-        /// What is missing and how to get it.
+        /// The missing requirement, and how to meet it.
         why: String,
     },
     /// This machine does not offer a look at system calls.
     #[error("system calls cannot be recorded by BPF here: {why}")]
     NoCalls {
-        /// What is missing and how to get it.
+        /// The missing requirement, and how to meet it.
         why: String,
     },
     /// A call of the system failed.
     #[error("cannot {what}: {error}")]
     Io {
-        /// What was tried, and where.
+        /// The attempted operation, and its place.
         what: String,
-        /// What the system says.
+        /// The system's error.
         #[source]
         error: std::io::Error,
     },

@@ -7,10 +7,10 @@ use std::os::unix::fs::MetadataExt;
 /// Bits of a minor number in the kernel's encoding of a device.
 const MINOR_BITS: u32 = 20;
 
-/// A file as the events of the kernel name it.
+/// A file as the kernel's events name it.
 ///
-/// On file systems that give each subvolume or layer a device of its own (btrfs, overlayfs) the events name another
-/// device than `stat` does; a file that is watched by what `stat` says of it is then silent.
+/// On file systems that give each subvolume or layer a separate device (btrfs, overlayfs) the events name another
+/// device than `stat` does; a file that is watched by the numbers of `stat` then has no events.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct FileId {
     /// The device of its file system, in the kernel's own encoding: the major number above 20 bits of the minor one.

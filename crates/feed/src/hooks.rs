@@ -1,5 +1,5 @@
-//! What the programs in the kernel are called by: its events, or, for touches of pages where it has no events for them
-//! (Linux before 6.12), the functions that do them.
+//! The hooks of the programs in the kernel: its events, or, if it has no events for touches of pages (Linux before
+//! 6.12), the functions that perform them.
 
 use std::error;
 use std::fmt;
@@ -47,7 +47,7 @@ const fn function(program: &'static str, name: &'static str) -> Hook {
     Hook { program, by: By::Function(name) }
 }
 
-/// What comes and goes.
+/// Added and removed pages.
 const FOLIOS: [Hook; 2] = [event("on_add", &layout::ADDED), event("on_remove", &layout::REMOVED)];
 /// Touches by events, reads last.
 const EVENTS: [Hook; 3] =
@@ -78,7 +78,7 @@ const FIELDS: [(&str, &str); 11] = [
 #[derive(Debug)]
 pub struct Hooks {
     touches: [Hook; 3],
-    /// Where the functions have to look, if touches are told by them.
+    /// The functions to hook, if touches are seen through them.
     pub places: Option<Places>,
 }
 
@@ -121,7 +121,7 @@ fn places() -> Result<Places, String> {
     Ok(words)
 }
 
-/// What comes of asking the kernel.
+/// The results of querying the kernel.
 type Done<T> = std::result::Result<T, Box<dyn error::Error>>;
 
 impl Hook {

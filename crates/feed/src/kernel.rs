@@ -29,13 +29,13 @@ pub const NO_STAMPS: u64 = u64::MAX;
 const WAITING: usize = 0;
 const LOST: usize = 1;
 const DEVICES: usize = 2;
-/// The inode of the entry that stands for all files of a device.
+/// The inode of the entry that represents all files of a device.
 const ALL: u64 = 0;
 
 /// What wakes the reader, in the word `WAITING`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Waking {
-    /// What comes through the ring.
+    /// Records in the ring.
     Records = 1,
     /// That, and any stamp.
     Anything = 3,
@@ -44,12 +44,12 @@ pub enum Waking {
 /// Loaded and attached programs; all leave the kernel when this is dropped.
 pub struct Kernel {
     ebpf: Ebpf,
-    /// What tells of reads.
+    /// The programs that report reads.
     on_read: Hook,
-    /// While reads are told.
+    /// While reads are reported.
     reads: Option<Attached>,
     files: HashMap<MapData, [u64; 2], [u64; 4]>,
-    /// What a read's last page is given too high by.
+    /// The amount by which a read's last page is too high.
     past: u64,
     ring: RingBuf<MapData>,
     control: Words,
@@ -107,7 +107,7 @@ impl Kernel {
         Ok(kernel)
     }
 
-    /// Tells of this file: touches of its first `pages` pages, by stamps of 2^`shift` pages each from `first_stamp` on.
+    /// Watches this file: touches of its first `pages` pages, by stamps of 2^`shift` pages each from `first_stamp` on.
     pub fn watch(&mut self, file: FileId, pages: u64, first_stamp: u64, shift: u32) -> Result<()> {
         let entry = [pages, first_stamp, u64::from(shift), self.past];
         self.files.insert([file.device, file.inode], entry, 0).map_err(|error| Error::Io {
@@ -119,7 +119,7 @@ impl Kernel {
         })
     }
 
-    /// Tells of every file of this device, one event each.
+    /// Watches every file of this device, one event for each touch.
     pub fn watch_device(&mut self, device: u64) -> Result<()> {
         self.watch(FileId { device, inode: ALL }, u64::MAX, NO_STAMPS, 0)?;
         self.control.all()[DEVICES].fetch_add(1, Ordering::Release);
@@ -132,7 +132,7 @@ impl Kernel {
         let _ = self.files.remove(&[file.device, file.inode]);
     }
 
-    /// Attaches or detaches what tells of reads.
+    /// Attaches or detaches the programs that report reads.
     pub fn reading(&mut self, wanted: bool) -> Result<()> {
         let changed = match (wanted, self.reads.take()) {
             (true, None) => self.on_read.attach(&mut self.ebpf).map(|attached| self.reads = Some(attached)),
@@ -148,7 +148,7 @@ impl Kernel {
         })
     }
 
-    /// What the reader waits on: readable while the ring holds records.
+    /// The descriptor that the reader waits on: readable while the ring holds records.
     pub fn ring_fd(&self) -> BorrowedFd<'_> {
         self.ring.as_fd()
     }
@@ -256,8 +256,8 @@ fn of_administrators(why: &str, paranoia: &str) -> &'static str {
     }
 }
 
-/// What the kernel's verifier says at the end of its log, which shows every step before; `None` if it says nothing. It
-/// refuses by the same number as missing rights do.
+/// The last line of the verifier's log, which gives the reason after a list of all steps; `None` if the log is empty.
+/// The verifier refuses with the same error number as missing rights.
 fn of_verifier(log: &str) -> Option<String> {
     const FIGURES: [&str; 3] = ["verification time ", "stack depth ", "processed "];
     let is_reason = |line: &&str| !line.is_empty() && !FIGURES.iter().any(|figure| line.starts_with(figure));

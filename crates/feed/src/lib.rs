@@ -1,10 +1,10 @@
-//! What the kernel's page cache does with chosen files, as events: pages touched, folios added and removed.
+//! Events of the kernel's page cache for chosen files: pages touched, folios added and removed.
 //!
-//! Idea: the kernel's tracepoints of the page cache tell every read (hit or miss), every first touch of a mapped page,
-//! and what comes and goes; where it has none for touches, programs are called by the functions that do them. A
-//! [`Feed`] hands on those of watched files. No byte of a file passes through it. Nothing stays in the kernel when it
-//! is dropped, nor, by BPF, when its process is killed; what a killed process left in tracefs goes when the next one
-//! opens a feed there.
+//! Idea: the kernel's tracepoints of the page cache report every read (hit or miss), every first touch of a mapped
+//! page, and added and removed folios; if a kernel has none for touches, programs are attached to the functions that
+//! perform them. A [`Feed`] delivers the events of watched files. No data of a file passes through it. Nothing stays in
+//! the kernel when it is dropped, nor, with BPF, when its process is killed; state that a killed process left in
+//! tracefs is removed by the next one that opens a feed there.
 //!
 //! ```
 //! use std::time::Duration;
@@ -12,7 +12,7 @@
 //!
 //! let own = FileId::of(&std::fs::File::open("/proc/self/exe")?)?;
 //! let touched = Event::Touched { file: own, first: 0, pages: 16, how: How::Read, process: 1 };
-//! // In earnest: `open(Kind::Stamps, &Options::default())?`; this one needs no rights.
+//! // A real feed: `open(Kind::Stamps, &Options::default())?`; this one needs no rights.
 //! let mut feed = Scripted::new([vec![(1_000, touched)]]);
 //! feed.watch(own, 1 << 20)?;
 //!
@@ -20,21 +20,21 @@
 //! feed.poll(Duration::from_millis(100), &mut |_nanoseconds, event| match event {
 //!     Event::Touched { pages: more, .. } => pages += more,
 //!     Event::Added { .. } | Event::Removed { .. } => {}
-//!     Event::Lost(events) => panic!("{events} events could not be told: what is resident has to be asked anew"),
+//!     Event::Lost(events) => panic!("{events} events were lost: the resident pages must be read again"),
 //! })?;
 //! assert_eq!(pages, 16);
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! Offsets are pages of the machine (4 KiB on most), files are named as the kernel names them ([`FileId`]).
+//! Offsets are pages of the machine (4 KiB on most), files have the kernel's names ([`FileId`]).
 //!
-//! Rights: root, or CAP_BPF, CAP_PERFMON and CAP_DAC_READ_SEARCH (the kernel's list of events is root's); by tracefs
-//! root.
+//! Rights: root, or CAP_BPF, CAP_PERFMON and CAP_DAC_READ_SEARCH (the kernel's list of events belongs to root); for
+//! tracefs root.
 //!
 //! Cost (`examples/read_cost.rs`, Linux 6.18, two idle processors, medians of nine rounds): a read of 4 KiB that is
 //! resident took 0.67 µs of processor time, 0.84 while a feed is open for another file, 0.91 by stamps, 0.94 by the
-//! ring and 0.99 by tracefs; 0.70 while reads are not wanted. Who listened to reads of 4 KiB without a pause spent
-//! 1.1 % of a processor by stamps, 2.1 % by the ring and 75 % by tracefs; with nothing to hear less than 0.02 %.
+//! ring and 0.99 by tracefs; 0.70 while reads are not reported. A feed of uninterrupted reads of 4 KiB took 1.1 % of a
+//! processor by stamps, 2.1 % by the ring and 75 % by tracefs; without events less than 0.02 %.
 
 mod bpf;
 mod btf;
@@ -108,12 +108,12 @@ pub enum Event {
         /// How many: a power of two.
         pages: u32,
     },
-    /// So many events could not be told: what is resident has to be asked anew.
+    /// So many events were lost: the resident pages must be read again.
     Lost(u64),
 }
 
 impl Event {
-    /// The file that it speaks of.
+    /// The file of the event.
     pub fn file(&self) -> Option<FileId> {
         match *self {
             Event::Touched { file, .. } | Event::Added { file, .. } | Event::Removed { file, .. } => Some(file),
@@ -124,17 +124,17 @@ impl Event {
 
 /// Events of the page cache, of watched files only.
 pub trait Feed: Send {
-    /// Tells of this file from now on; `size` in bytes. Touches behind that size are not told (a read may ask for more
-    /// than there is), folios that are added there are: whoever hears of them watches the file again with its new size.
+    /// Watches this file from now on; `size` in bytes. Touches behind that size are not reported (a read may request
+    /// more than there is), but added folios are: the receiver then watches the file again with its new size.
     ///
     /// # Errors
     ///
     /// The kernel holds no more files.
     fn watch(&mut self, file: FileId, size: u64) -> Result<()>;
 
-    /// Tells of every file of this device from now on, whether it is watched by itself or not. Those that are not are
-    /// told one touch at a time, and past their ends (a read may ask for more than there is). For devices on which
-    /// files appear that nobody could name before.
+    /// Watches every file of this device from now on, whether it is watched separately or not. Files that are not
+    /// watched separately are reported one touch at a time, and past their ends (a read may request more than there
+    /// is). This is for devices whose files cannot be named in advance.
     ///
     /// # Errors
     ///
@@ -144,17 +144,17 @@ pub trait Feed: Send {
     /// Tells nothing more of this file; if its device is watched, no more than of others there.
     fn unwatch(&mut self, file: FileId);
 
-    /// Waits at most `timeout` for events and hands them on in order, each with its time in nanoseconds of
-    /// `CLOCK_MONOTONIC`; returns how many. It gathers what comes close together, so that its caller may call it
-    /// without end: one who waits for nothing costs nothing.
+    /// Waits at most `timeout` for events and delivers them in order, each with its time in nanoseconds of
+    /// `CLOCK_MONOTONIC`; returns their number. It collects events that are close together, so it can be called in a
+    /// loop: without events it costs nothing.
     ///
     /// # Errors
     ///
-    /// The kernel's side is broken; the feed has to be opened anew.
+    /// The kernel side is broken; the feed must be opened again.
     fn poll(&mut self, timeout: Duration, each: &mut dyn FnMut(u64, Event)) -> Result<usize>;
 
-    /// Whether reads are to be told, which they are at first. While nobody wants them, a read of a resident page
-    /// costs what it costs without a feed.
+    /// Whether reads are reported, which is so at first. While they are not, a read of a resident page costs as much as
+    /// without a feed.
     ///
     /// # Errors
     ///

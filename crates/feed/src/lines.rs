@@ -2,7 +2,7 @@
 
 use crate::{Event, FileId, How};
 
-/// What a line says.
+/// The content of a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Line {
     /// An event of the page cache.
@@ -44,7 +44,7 @@ fn nanoseconds(text: &str) -> Option<u64> {
 }
 
 fn event(name: &str, fields: &str, process: u32, page: u64) -> Option<Event> {
-    // Folios are told by `dev 254:0 ino 12 `, the others by `dev=254:0 ino=12 `.
+    // Folios are named by `dev 254:0 ino 12 `, the others by `dev=254:0 ino=12 `.
     let fields = fields.replace("dev ", "dev=").replace("ino ", "ino=");
     let field = |label: &str| fields.split(' ').find_map(|field| field.strip_prefix(label));
     let (major, minor) = field("dev=")?.split_once(':')?;

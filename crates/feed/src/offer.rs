@@ -48,7 +48,7 @@ pub fn available() -> Offers {
 pub struct Offer {
     /// The kind.
     pub kind: Kind,
-    /// What stands against it here; none if it can be had.
+    /// The reason why it is unavailable here; none if it is available.
     pub refusal: Option<Error>,
 }
 
@@ -70,7 +70,7 @@ impl fmt::Display for Offers {
             [] => f.write_str("no feed of the page cache can be had here")?,
             had => write!(f, "feeds of the page cache that can be had here: {}", had.join(", "))?,
         }
-        // What stands against several is said once.
+        // A reason that several share is printed once.
         let mut refusals: Vec<(String, Vec<&str>)> = Vec::new();
         for Offer { kind, refusal } in &self.0 {
             let why = match refusal {

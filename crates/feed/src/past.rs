@@ -1,5 +1,5 @@
-//! What a kernel gives as the last page of a read: Linux before 6.18 gives the one behind it, but for some that were
-//! mended later (6.12.117 is).
+//! The last page of a read, as kernels report it: Linux before 6.18 reports the page behind it, except some that were
+//! corrected later (such as 6.12.117).
 
 use std::fs::{self, File};
 use std::os::unix::fs::FileExt;
@@ -18,7 +18,7 @@ fn measured(hear: impl FnOnce(FileId, &dyn Fn(), &mut dyn FnMut(Event)) -> Optio
     let own = File::open("/proc/self/exe").ok()?;
     let mut told = None;
     let read = || {
-        // What cannot be read is not told either.
+        // A file that cannot be read is not reported either.
         let _ = own.read_exact_at(&mut [0], 0);
     };
     hear(FileId::of(&own).ok()?, &read, &mut |event| match event {

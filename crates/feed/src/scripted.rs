@@ -1,4 +1,4 @@
-//! A feed from a list, for tests of who listens.
+//! A feed from a list, for tests of receivers.
 
 use std::collections::{HashSet, VecDeque};
 use std::time::Duration;
@@ -8,7 +8,7 @@ use crate::{Event, Feed, FileId, How, Result};
 /// A feed that hands on prepared events; it never waits.
 #[derive(Debug, Default)]
 pub struct Scripted {
-    /// What comes, with its times; a poll takes one group.
+    /// The events with their times; a poll takes one group.
     groups: VecDeque<Vec<(u64, Event)>>,
     watched: HashSet<FileId>,
     devices: HashSet<u64>,

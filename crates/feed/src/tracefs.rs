@@ -1,7 +1,7 @@
-//! A feed without BPF: trace events of an instance of its own, read as text.
+//! A feed without BPF: trace events of a separate instance, read as text.
 //!
-//! The kernel filters by file while few files are watched. Otherwise it filters by device, and what it tells of other
-//! files there is read and thrown away: who listens then works for every read on the device.
+//! The kernel filters by file while few files are watched. Otherwise it filters by device, and events of other files
+//! there are read and dropped: the receiver then works for every read on the device.
 
 use std::collections::BTreeMap;
 use std::fs::{self, File, OpenOptions};
@@ -50,7 +50,7 @@ pub struct Tracefs {
     /// The last read of a thread: file, first page and end. A long read is reported once for each batch of folios.
     reads: FxHashMap<u32, (FileId, u64, u64)>,
     reading: bool,
-    /// What a read's last page is given too high by.
+    /// The amount by which a read's last page is too high.
     past: u64,
     /// When the last batch was read.
     last: u64,
@@ -101,7 +101,7 @@ impl Tracefs {
         instance.write("options/record-tgid", "1")?;
         let processors = std::thread::available_parallelism().map_or(1, usize::from);
         instance.write("buffer_size_kb", &(options.buffer / processors / 1024).max(4).to_string())?;
-        // Whoever waits is woken by the first event, not by a half full buffer.
+        // A waiting reader is woken by the first event, not by a half full buffer.
         instance.write("buffer_percent", "0")?;
         let filter = filter(&FxHashMap::default(), &BTreeMap::new(), &[]);
         instance.choose(&filter)?;
@@ -250,7 +250,7 @@ fn filter(watched: &FxHashMap<FileId, u64>, devices: &BTreeMap<u64, usize>, whol
     tests.join(" || ")
 }
 
-/// A folder of the kernel's tracing with buffers of its own, removed when this is dropped.
+/// A folder of the kernel's tracing with separate buffers, removed when this is dropped.
 struct Instance(PathBuf);
 
 impl Instance {
@@ -286,7 +286,7 @@ impl Instance {
 
 impl Drop for Instance {
     fn drop(&mut self) {
-        // The kernel removes it only while nobody has a file of it open, and goes on tracing if it cannot.
+        // The kernel removes it only while its files are closed, and continues tracing if it cannot.
         let _ = self.write("events/enable", "0");
         let _ = fs::remove_dir(&self.0);
     }

@@ -531,7 +531,7 @@ fn unmounting_waits_for_what_is_sent_and_no_longer_than_was_said() {
             assert_eq!(object(&mount.s3, "data/f").unwrap(), b"after");
         } else {
             let told = ended.unwrap_err().to_string();
-            assert!(told.starts_with("what was written to f was not sent to the store in time"), "{told}");
+            assert!(told.starts_with("data written to f was not sent to the store in time"), "{told}");
         }
         // The error arrives when the store has answered, though the mount is already gone.
         let _ = closing.join().unwrap();

@@ -12,7 +12,7 @@ from ._native import Cached as _Native
 P = ParamSpec("P")
 R = TypeVar("R")
 
-#: Stands in keys between arguments without names and those with.
+#: The marker in keys between arguments without names and those with names.
 _MARK = object()
 
 
@@ -62,7 +62,7 @@ def cached(function: Any = None, /, *, policy: str = "lru", size: int = 128) -> 
 
 
 def cached_under(policy: str, size: int, function: Callable[P, R]) -> Cached[P, R]:
-    """The function with a cache of its own."""
+    """The function with a cache."""
     cache = Cache(policy, size)
     native = _Native(function, cache, _MARK)
     functools.update_wrapper(cast(Any, native), function)

@@ -43,7 +43,7 @@ def chart(lines: Mapping[str, Points], *, x: str, y: str, in_bytes: bool, dashed
         f"{html.escape(y)}</text>",
     ]
     colours = dict(zip((name for name in lines if name not in dashed), _COLOURS))
-    # What stands out is drawn last, above the rest.
+    # The emphasised curves are drawn last, above the others.
     for name in sorted(lines, key=lambda name: name in colours):
         points = lines[name]
         places = [(across(size), up(value)) for size, value in points]

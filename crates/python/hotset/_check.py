@@ -14,7 +14,7 @@ class Difference(NamedTuple):
 
     #: Keys that fit.
     size: int
-    #: What was asked up to there, as short as it was found: ``("access", key)`` or ``("remove", key)``.
+    #: The operations up to there, as short as it was found: ``("access", key)`` or ``("remove", key)``.
     steps: list[tuple[str, int]]
     #: Whether the last key is there by the policy of the list; yours says otherwise.
     expected: bool
@@ -44,7 +44,7 @@ def check(policy: Callable[[int], Any], like: str, *, seed: int = 1, rounds: int
 
 
 def _traces(draw: random.Random, rounds: int, *, removes: bool) -> Iterator[tuple[int, list[tuple[str, int]]]]:
-    """Few keys over and over, then more: what is short is found first."""
+    """Few keys over and over, then more: short failures are found first."""
     for number in range(rounds):
         size = 2 + number % 7 if number < rounds * 9 // 10 else draw.randrange(10, 60)
         keys, length = max(3, size * 2), 20 + number if size < 10 else 2000

@@ -1,4 +1,4 @@
-"""What is replayed, and how: the options of ``simulate`` as the native side takes them, on whatever machine."""
+"""A replay: the options of ``simulate`` as the native side takes them, on whatever machine."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from . import _native
 from ._options import FILTERS, Sizes, Specs, chosen
 from ._trace import Trace, open, text_of
 
-#: Is told how many references are done, and of how many (0: nobody knows). What it raises ends the work.
+#: Called with the references done, and the total (0: unknown). An exception in it ends the work.
 Told = Callable[[int, int], None]
 
 
@@ -22,7 +22,7 @@ class Named(NamedTuple):
 
 
 class Swept(NamedTuple):
-    """What a replay gave: the kind of its rows, these and those of series as JSON Lines, and remarks on the trace."""
+    """The results of a replay: the kind of its rows, these and those of series as JSON Lines, and remarks on the trace."""
 
     kind: str
     rows: str

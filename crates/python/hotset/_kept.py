@@ -1,4 +1,4 @@
-"""What is done of a sweep, in files: a sweep that was interrupted goes on from there."""
+"""The finished part of a sweep, in files: an interrupted sweep continues from there."""
 
 from __future__ import annotations
 

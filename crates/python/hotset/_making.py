@@ -37,7 +37,7 @@ def record(
     """Runs a program under strace and records its I/O, and that of all processes it starts, as the trace ``output``; with
     ``memory`` under valgrind what it does to its memory, which takes it far longer. On Linux alone.
 
-    The program keeps the standard streams. A status that is not 0 is no error here: look at it.
+    The program keeps the standard streams. A status other than 0 does not raise an error: check it.
     """
     if isinstance(command, (str, bytes)) or not command:
         raise TypeError('a command is a list of a program and its arguments: expected one such as ["make", "-j4"]')
@@ -52,7 +52,7 @@ def record(
     with tempfile.TemporaryDirectory(prefix="hotset-record-") as folder:
         told = Path(folder, "told.json")
         asked = json.dumps([[os.fspath(word) for word in command], os.fspath(path), app_by, memory, os.fspath(told)])
-        # A process of its own: it handles signals for the program.
+        # A separate process: it handles signals for the program.
         ended = subprocess.run([sys.executable, "-m", "hotset._record_here", asked])
         if not told.exists():
             raise _native.Error(f"the recording of {command[0]} was ended by the status {ended.returncode}")
@@ -85,10 +85,10 @@ def mix(
         for name in told or ():
             if name not in parts:
                 known = ", ".join(parts)
-                raise _native.Error(f'there is no application "{name}" in the mix: expected {known}')
+                raise _native.Error(f'the mix has no application "{name}": expected {known}')
     traces = {name: filtered(source, choice) for name, source in parts.items()}
     if not traces:
-        raise _native.Error("there is no trace to mix: expected at least one")
+        raise _native.Error("no traces to mix: expected at least one")
     refuse_inputs(output, traces.values())
     given = [
         (name, trace._native, (loops or {}).get(name, 1), (start or {}).get(name), (span or {}).get(name))

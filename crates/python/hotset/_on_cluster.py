@@ -28,7 +28,7 @@ def answers(asked: dict[str, Any]) -> list[dict[str, Any]]:
 
 
 def main() -> None:
-    """Answers what is asked, as long as there is somebody who wants to know."""
+    """Answers requests while the command runs."""
     out = sys.stdout
     # What others have to say does not come between the rows.
     sys.stdout = sys.stderr
@@ -42,7 +42,7 @@ def main() -> None:
 
 
 def _until_nobody_asks() -> None:
-    """Ends the sweep when the command has ended, of which nobody hears otherwise."""
+    """Ends the sweep when the command has ended, which is not visible otherwise."""
     while os.read(0, 4096):
         pass
     os.kill(os.getpid(), signal.SIGINT)

@@ -1,4 +1,4 @@
-"""Packages that are used where somebody asks for what they give."""
+"""Optional packages, imported when their features are used."""
 
 from __future__ import annotations
 

@@ -86,15 +86,15 @@ def takes(kind: type, defaults: Mapping[str, Any]) -> Callable[[F], F]:
 
 
 def _written(kind: Any) -> Any:
-    """A type as it stands in the source."""
+    """A type as the source has it."""
     return getattr(kind, "__forward_arg__", kind)
 
 
 def whole(defaults: Mapping[str, Any], given: Mapping[str, Any]) -> dict[str, Any]:
-    """All options: those that are given, and the defaults of the others. What is unknown is refused."""
+    """All options: those that are given, and the defaults of the others. Unknown ones are refused."""
     for name in given:
         if name not in defaults:
-            raise TypeError(f"there is no option {name!r}: expected one of {', '.join(defaults)}")
+            raise TypeError(f"unknown option {name!r}: expected one of {', '.join(defaults)}")
     return {**defaults, **given}
 
 

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 class PythonPolicy(Protocol):
-    """What a policy in Python is: a class that is built for so many keys (``Mine(1000)``).
+    """A policy in Python: a class that is built for so many keys (``Mine(1000)``).
 
     ``access`` refers to a key and tells whether it was there; whatever it does then is the policy. ``remove``, which may
     be missing, takes out a key whose data is worth nothing any more.
@@ -24,7 +24,7 @@ class PythonPolicy(Protocol):
     def access(self, key: int, /) -> bool: ...
 
 
-#: What builds a policy in Python for so many keys: its class, as a rule.
+#: Builds a policy in Python for so many keys: usually its class.
 OwnPolicy = Callable[[int], PythonPolicy]
 
 

@@ -28,7 +28,7 @@ class Work(NamedTuple):
     last: int
     #: Of the trace, as it lies on disk.
     trace_bytes: int
-    #: The rows of traces of memory speak of each other.
+    #: The rows of traces of memory depend on each other.
     can_be_split: bool
 
 
@@ -64,8 +64,8 @@ def packed(works: Sequence[Work], nodes: Sequence[Node], most_bytes: int) -> lis
         # The cores that would be done with it when the others are done with the rest.
         share = cores * cost[at] / total
         memory = min(min(work.trace_bytes * _PER_BYTE, most_bytes) + _BESIDES, most_memory)
-        # Twice as many: with one too few all others wait for it at the end. And as many as would have no memory to work
-        # with beside it.
+        # Twice as many: with one too few all others wait for it at the end. At most as many as have memory to work
+        # with.
         idle = max(memory * node.cores / max(1, node.memory_bytes) for node in nodes)
         own = max(1, min(math.ceil(max(2 * share, idle)), least_cores))
         parts = min(math.ceil(share / least_cores), len(nodes), policies) if work.can_be_split else 1

@@ -1,4 +1,4 @@
-"""The policies that there are; what is told of them is what ``hotset policies`` tells."""
+"""The policies, with the descriptions of ``hotset policies``."""
 
 from __future__ import annotations
 

@@ -31,7 +31,7 @@ class Bar:
 
     @property
     def told(self) -> Told | None:
-        """What is to be told how far a replay is; nothing where nobody looks."""
+        """The receiver of a replay's progress; none if progress is not shown."""
         return None if self._draw is None else self._at
 
     def advance(self, by: int) -> None:
@@ -43,7 +43,7 @@ class Bar:
     def _at(self, done: int, total: int) -> None:
         if self._is_drawn():
             if (total or None) != self._shown.total or done < self._shown.n:
-                # Another stage: what was read is replayed now.
+                # The next stage: the trace that was read is replayed now.
                 self._shown.reset(total or None)
             self._shown.update(done - self._shown.n)
 
@@ -54,7 +54,7 @@ class Bar:
 
 
 def bar(wanted: bool | None, what: str, total: int | None = None) -> Bar:
-    """A bar for so many of something, if it is wanted; if nobody says so, in notebooks and at a terminal."""
+    """A bar for a number of things, if it is requested; by default in notebooks and at a terminal."""
     in_notebook = "ipykernel" in sys.modules
     if wanted is False or wanted is None and not (in_notebook or sys.stderr is not None and sys.stderr.isatty()):
         return Bar(None)

@@ -1,6 +1,6 @@
 """Pieces of a sweep over a cluster of Ray.
 
-Ray decides which node has room for a piece, and starts it again where a worker or a node is lost. What comes back are
+Ray decides which node runs a piece, and starts it again where a worker or a node is lost. What comes back are
 rows alone.
 """
 
@@ -29,7 +29,7 @@ class Cluster:
     """A cluster of Ray."""
 
     def __init__(self, on: str) -> None:
-        # Nobody is told of what is done here.
+        # Progress is not reported here.
         os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
         try:
             import ray
@@ -45,7 +45,7 @@ class Cluster:
             try:
                 self._join()
             except (ImportError, OSError, RuntimeError, ValueError) as error:
-                raise _native.Error(f"on: {self._on}: there is no cluster of Ray to be had: {error}") from error
+                raise _native.Error(f"on: {self._on}: no cluster of Ray: {error}") from error
         return self
 
     def _join(self) -> None:
@@ -148,11 +148,11 @@ def _replayed(source: Any, job: Job, piece: Piece) -> Swept:
 
 
 def _known_address() -> str:
-    """Where the cluster is that this machine is part of; empty where nobody knows of one."""
+    """The address of the cluster that this machine is part of; empty if there is none."""
     try:
         from ray._private.services import get_ray_address_from_environment
     except ImportError:
-        # Another version of Ray, which finds it by itself.
+        # Another version of Ray, which Ray detects.
         return os.environ.get("RAY_ADDRESS", "")
     try:
         return str(get_ray_address_from_environment("auto", None))
@@ -161,7 +161,7 @@ def _known_address() -> str:
 
 
 def _answers(address: str) -> None:
-    """Makes sure that somebody answers there who speaks as Ray does. Raises a `ConnectionError` otherwise."""
+    """Makes sure that a server there answers as Ray does. Raises a `ConnectionError` otherwise."""
     place = address.removeprefix("ray://")
     if place != address and ":" not in place:
         place += ":10001"
@@ -174,7 +174,7 @@ def _answers(address: str) -> None:
     try:
         socket.create_connection((host.strip("[]"), int(port)), timeout=_ANSWER_SECONDS).close()
     except (OSError, OverflowError) as error:
-        raise ConnectionError(f"nobody answers at {place} ({error})") from error
+        raise ConnectionError(f"no answer from {place} ({error})") from error
     if os.environ.get("RAY_USE_TLS", "0") not in ("0", ""):
         return
     try:

@@ -1,4 +1,4 @@
-"""Records a program in a process that is there for that alone, as it handles signals for the program: ``record`` runs it."""
+"""Records a program in a separate process, since it handles signals for the program: ``record`` runs it."""
 
 from __future__ import annotations
 

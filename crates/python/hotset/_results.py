@@ -116,7 +116,7 @@ class Results(Sequence[dict[str, Any]]):
         return ax
 
     def _lines(self, field: str) -> dict[str, list[tuple[int, float]]]:
-        """Size and value, by size, of each policy; of several traces their names are told, too."""
+        """Size and value, by size, of each policy; with the names of traces if there are several."""
         several = len({row["trace"] for row in self._rows}) > 1
         size = "size_bytes" if self._is_in_bytes() else "size_blocks"
         lines: dict[str, list[tuple[int, float]]] = {}

@@ -34,7 +34,7 @@ def simulate(
     Python go on meanwhile, and Ctrl-C ends it. Where tqdm is installed, ``progress`` shows how far it is: in notebooks
     and at a terminal it need not be asked for.
 
-    A policy may be a class written in Python (see ``check``), which is told the numbers of blocks. Its rows lack what
+    A policy may be a class written in Python (see ``check``), which gets the numbers of blocks. Its rows lack what
     only the policies of the list tell, such as blocks written back.
     """
     runs = _own.split(policies)
@@ -92,7 +92,7 @@ def inspect(
     top: int = 10,
     **options: Unpack[Reading],
 ) -> dict[str, Any]:
-    """What is in a trace: footprint, operations, sizes, sequences, applications, files, reuse distances, as
+    """The content of a trace: footprint, operations, sizes, sequences, applications, files, reuse distances, as
     ``hotset inspect --json`` has it. At most ``top`` of each ranking, one of them ``by`` something chosen."""
     told = whole(READING, options)
     (row,) = parsed(_native.inspect(filtered(trace, told)._native, cut_of(told), by, top))

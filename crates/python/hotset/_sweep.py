@@ -38,7 +38,7 @@ class Where(Protocol):
 
 
 class Look(NamedTuple):
-    """What must be known of a trace beforehand."""
+    """The facts of a trace that are needed in advance."""
 
     name: str
     identity: str
@@ -64,7 +64,7 @@ def sweep(
     version of hotset, and see the traces under the same paths.
 
     With a folder ``keep`` what is done is kept there, and a sweep that was interrupted, or has more traces than before,
-    goes on from there. What was kept counts only for the same trace (by size, time of change, what was chosen of it and
+    goes on from there. Kept results count only for the same trace (by size, time of change, its selection and
     how it is read), policies, sizes, options and version.
 
     ``memory`` bounds what is held of each trace, as ``--memory`` does, and does not depend on the machine. The other
@@ -76,7 +76,7 @@ def sweep(
     if told["classes"] is not None:
         told["classes"] = os.path.abspath(told["classes"])
     job = job_of(policies, sizes, told)
-    # What makes no sense is told before anything is started.
+    # Wrong arguments are refused before anything is started.
     _native.planned(None, job.sizes, False)
     # What only sweeps need is imported by those alone.
     from ._kept import Kept
@@ -96,7 +96,7 @@ def _listed(traces: Any) -> list[Any]:
         traces = [traces]
     listed = [os.fspath(trace) if isinstance(trace, os.PathLike) else trace for trace in traces]
     if not listed:
-        raise _native.Error("there is no trace to sweep over: expected at least one")
+        raise _native.Error("no traces to sweep over: expected at least one")
     if all(isinstance(trace, int) or getattr(trace, "ndim", 1) == 0 for trace in listed):
         raise TypeError("traces are whole numbers: expected a list of traces, such as [keys] for one of an array of keys")
     return listed
@@ -123,9 +123,9 @@ def _where(on: str | None) -> AbstractContextManager[Where]:
 
 
 def look(source: Any, filters: dict[str, Any], must_be_same: bool) -> Look:
-    """Looks at a trace. Its content is read only where it is to be told again and is in no file."""
+    """Looks at a trace. Its content is read only if it must be identified and is not in a file."""
     if isinstance(source, str) and "://" in source:
-        # Fetched once, where it is replayed: traces of memory are told by their files alone.
+        # Fetched once, at the place of the replay: traces of memory are identified by their files.
         size, changed = about(source)
         return Look(source, f"{size} bytes, {changed}", size, False)
     trace = filtered(source, filters)
@@ -133,7 +133,7 @@ def look(source: Any, filters: dict[str, Any], must_be_same: bool) -> Look:
     paths = native.files
     if paths:
         seen = [os.stat(path) for path in paths]
-        # What was chosen of them, or mixed, is another trace than the files are.
+        # A selection of the files, or a mix, is another trace than the files are.
         identity = "; ".join([*(f"{one.st_size} bytes, {one.st_mtime_ns}" for one in seen), native.made_of])
         return Look(trace.name, identity, sum(one.st_size for one in seen), native.is_of_memory)
     import hashlib
@@ -189,7 +189,7 @@ class _Sweep:
         return seen
 
     def _left(self, number: int, trace: Look) -> list[Work]:
-        """What is to be done of a trace, besides what was kept of it."""
+        """The part of a sweep over a trace that is not done yet."""
         from ._kept import key_of
 
         policies = _native.planned(self._job.policies, self._job.sizes, trace.is_of_memory)

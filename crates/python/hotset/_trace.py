@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class Trace:
-    """What was referred to, in order. ``open`` makes one; it is read when something is asked of it."""
+    """References in order. ``open`` makes one; it is read when its content is needed."""
 
     __slots__ = ("_native",)
 
@@ -78,7 +78,7 @@ class Trace:
         most = (1 << 64) - 1
         return Trace(self._native.part(min(begin, most), most if end is None else min(end, most)))
 
-    # What is cut by slices alone has no items to go through.
+    # An object that supports only slices has no items to iterate.
     __iter__ = None
 
     def to_numpy(self) -> NDArray[Any]:

@@ -27,7 +27,7 @@ struct State {
 }
 
 impl Cache {
-    /// Does something with the cache, in a turn of its own.
+    /// Works on the cache, in one turn.
     fn with<R>(&self, py: Python<'_>, work: impl FnOnce(&mut State) -> R) -> PyResult<R> {
         let mut turn = self.turns.take(py)?;
         let done = work(&mut turn);
@@ -133,7 +133,7 @@ impl Cache {
         self.with(py, |state| state.values.remove(&key).is_some())
     }
 
-    /// Changes how many keys fit. What does not fit any more leaves in the policy's own order.
+    /// Changes the number of keys that fit. Keys that no longer fit leave in the policy's order.
     fn resize(&self, py: Python<'_>, size: u64) -> PyResult<()> {
         self.with(py, |state| {
             state.values.resize(size).map_err(|error| of_cache(&error))?;

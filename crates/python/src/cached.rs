@@ -11,7 +11,7 @@ use crate::key::Key;
 #[pyclass(frozen, dict, weakref, module = "hotset")]
 pub struct Cached {
     function: Py<PyAny>,
-    /// What stands between arguments without names and those with.
+    /// The marker between arguments without names and those with names.
     mark: Py<PyAny>,
     /// The cache of the results.
     #[pyo3(get)]

@@ -6,14 +6,14 @@ use hotset_core::request::Request;
 use hotset_trace::batch::BATCH_REQUESTS;
 use hotset_trace::{Addressing, Batch, Meta, Tables, TraceError, TraceReader};
 
-/// The name of the format in what is told of a trace.
+/// The name of the format in the description of a trace.
 pub const FORMAT: &str = "array";
 
 /// Keys of objects in the order of their references.
 #[derive(Debug)]
 pub struct Columns {
     pub keys: Vec<u64>,
-    /// Bytes of each; empty where nobody knows.
+    /// Bytes of each; empty if unknown.
     pub sizes: Vec<u32>,
 }
 

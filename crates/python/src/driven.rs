@@ -73,7 +73,7 @@ impl Driven {
         self.held.removals(window)
     }
 
-    /// The row of a policy with room for so many blocks under which these references hit, as JSON.
+    /// The row of a policy with a capacity of so many blocks under which these references hit, as JSON.
     fn row(&self, policy: String, size: u32, hits: PyReadonlyArray1<'_, bool>) -> PyResult<String> {
         let hits = hits.as_slice()?;
         if hits.len() as u64 != self.held.references() {

@@ -1,4 +1,4 @@
-//! What is in a trace, in one pass.
+//! The content of a trace, in one pass.
 
 use hotset_sim::inspect::{By, Ranking, Told, choice, inspect as inspected};
 use hotset_sim::select::Selection;
@@ -14,7 +14,7 @@ use crate::trace::Trace;
 const KNOWN: [(&str, By); 5] =
     [("file", By::File), ("dir", By::Dir), ("app", By::App), ("class", By::Class), ("object", By::Object)];
 
-/// What is in a trace, as a line of JSON; at most `top` of each ranking, one of them by something chosen.
+/// The content of a trace, as a line of JSON; at most `top` of each ranking, one of them by a chosen attribute.
 #[pyfunction]
 pub fn inspect(py: Python<'_>, trace: &Trace, cut: Cut, by: Option<&str>, top: usize) -> PyResult<String> {
     let (selection, options) = (

@@ -9,7 +9,7 @@ use pyo3::types::{PyBytes, PyFloat, PyInt, PyString, PyTuple};
 use crate::turn::Kept;
 
 thread_local! {
-    /// What a comparison of two keys raised, until the call that compared them ends.
+    /// The exception of a comparison of two keys, until the call that compared them ends.
     static RAISED: Cell<Option<PyErr>> = const { Cell::new(None) };
 }
 
@@ -45,7 +45,7 @@ impl Key {
         }
     }
 
-    /// What it keeps.
+    /// The stored key.
     pub fn kept(&self) -> Option<&Py<PyAny>> {
         self.object.get()
     }

@@ -1,5 +1,5 @@
-//! hotset in Python: what the package `hotset` calls. The libraries do the work; here it is asked for in Python's words
-//! and answered in Python's values.
+//! hotset in Python: the native module that the package `hotset` calls. The libraries do the work; this module converts
+//! arguments and results.
 
 mod advise;
 mod cache;

@@ -33,7 +33,7 @@ pub enum Source {
     Part(Arc<(Choice, u64, u64)>),
 }
 
-/// What is chosen of a trace.
+/// The selected part of a trace.
 #[derive(Clone)]
 pub struct Choice {
     pub opener: Opener,

@@ -12,7 +12,7 @@ pub struct Part {
 }
 
 impl Part {
-    /// The requests `from` to `to`, which is not one of them, of a trace that is at its first one.
+    /// The requests from `from` up to `to`, which is excluded, of a trace that is at its first request.
     pub fn new(whole: Box<dyn TraceReader>, from: u64, to: u64) -> Part {
         Part { whole, at: 0, from, to }
     }

@@ -1,4 +1,4 @@
-//! The policies that there are, as the registry tells of them.
+//! The policies, as the registry lists them.
 
 use hotset_core::registry;
 use pyo3::prelude::*;

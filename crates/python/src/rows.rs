@@ -19,7 +19,7 @@ fn known(kind: &str) -> PyResult<&'static [&'static str]> {
         "cache" => Ok(&CACHE_COLUMNS),
         "paging" => Ok(&PAGING_COLUMNS),
         "curve" => Ok(&CURVE_COLUMNS),
-        _ => Err(refused(format!("{kind:?} is no kind of results: expected cache, paging or curve"))),
+        _ => Err(refused(format!("{kind:?} is not a kind of results: expected cache, paging or curve"))),
     }
 }
 

@@ -1,7 +1,7 @@
-//! Work that takes long: outside of the interpreter, which goes on serving other threads, and ended by Ctrl-C.
+//! Long work: outside of the interpreter, which continues to serve other threads, and ended by Ctrl-C.
 //!
-//! The work has threads of its own, that end with it, so that a process that was forked can work as well. One that is
-//! interrupted ends where it next tells how far it is; the caller does not wait for that.
+//! The work has separate threads that end with it, so that it works in a forked process, too. Interrupted work ends
+//! when it next reports its progress; the caller does not wait for that.
 
 use std::panic::{self, AssertUnwindSafe};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -27,12 +27,12 @@ pub struct Watch {
     is_interrupted: AtomicBool,
     /// References that were read, or replayed in all cells, of this stage.
     done: AtomicU64,
-    /// Of so many; 0 where nobody knows.
+    /// Of so many; 0 if unknown.
     total: AtomicU64,
     remarks: Mutex<Vec<String>>,
 }
 
-/// What unwinds the threads of interrupted work. No panic: nobody is told.
+/// Unwinds the threads of interrupted work. It is not a panic, so nothing is printed.
 struct Interrupted;
 
 impl Watch {
@@ -124,9 +124,9 @@ impl Observer for Watch {
     }
 }
 
-/// What `work` gives, computed on so many threads, by default one a core. A signal whose handler raises, as that of
-/// Ctrl-C does, ends the call with what it raised. So does `told`, which is called now and then with how many
-/// references are done, and of how many (0: nobody knows).
+/// The result of `work`, computed on so many threads, by default one per core. A signal whose handler raises an
+/// exception, as that of Ctrl-C does, ends the call with that exception. So does `told`, which is called at intervals
+/// with the number of references done and the total (0: unknown).
 pub fn run<T: Send + 'static>(
     py: Python<'_>,
     threads: Option<usize>,
@@ -138,10 +138,10 @@ pub fn run<T: Send + 'static>(
     let theirs = Arc::clone(&watch);
     let worker = move || {
         let worked = ThreadPoolBuilder::new().num_threads(threads.unwrap_or(0)).build().map(|pool| {
-            // What was begun is given up as a whole.
+            // The started work is given up as a whole.
             panic::catch_unwind(AssertUnwindSafe(|| pool.install(|| work(&theirs))))
         });
-        // Whoever was interrupted does not wait.
+        // An interrupted caller does not wait.
         let _ = done.send(worked);
     };
     let no_thread = |error: &dyn std::fmt::Display| PyRuntimeError::new_err(format!("cannot start a thread: {error}"));

@@ -47,7 +47,7 @@ impl Chosen {
         })
     }
 
-    /// What it demands of a request.
+    /// Its condition on a request.
     pub fn filter(&self) -> PyResult<Filter> {
         let names = |option: &str, patterns: &[String]| of_option(option, Names::new(patterns.to_vec()));
         let place = |option, text: &Option<String>| of_option(option, text.as_deref().map(Place::parse).transpose());
@@ -110,7 +110,7 @@ impl Cut {
     }
 }
 
-/// What a word stands for.
+/// The meaning of a word.
 pub fn one_of<T: Copy>(option: &str, word: &str, known: &[(&str, T)]) -> PyResult<T> {
     let found = known.iter().find(|(name, _)| *name == word).map(|(_, meant)| *meant);
     let names = || known.iter().map(|(name, _)| *name).collect::<Vec<_>>().join(", ");

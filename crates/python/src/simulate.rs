@@ -32,7 +32,7 @@ pub struct Replay {
     part: Option<(usize, usize)>,
 }
 
-/// What a sweep gave: the kind of rows, the rows, those of series, and remarks on the trace.
+/// The results of a sweep: the kind of rows, the rows, those of series, and remarks on the trace.
 type Told = (&'static str, String, String, Vec<String>);
 
 /// Replays a trace under policies at sizes.
@@ -83,7 +83,7 @@ pub fn planned(policies: Option<&str>, sizes: Option<&str>, is_of_memory: bool) 
 }
 
 impl Replay {
-    /// What is replayed on a clock, if anything is.
+    /// The traces that are replayed on a clock, if any.
     fn clock(&self) -> PyResult<Option<ClockOptions>> {
         let store = self.store.as_deref().map(|text| of_spec("--store", text, Store::parse(text))).transpose()?;
         let every = of_option("--every", self.every.as_deref().map(Every::parse).transpose())?;
@@ -91,7 +91,7 @@ impl Replay {
     }
 }
 
-/// The policies of a list, or those that are compared where nobody names any.
+/// The policies of a list, or the default ones if the list is empty.
 fn policies_of(text: Option<&str>, is_of_memory: bool) -> PyResult<Vec<PolicySpec>> {
     let parse: fn(&str) -> Result<Vec<PolicySpec>, SpecError> =
         if is_of_memory { PolicySpec::parse_paging_list } else { PolicySpec::parse_list };

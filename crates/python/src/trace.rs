@@ -39,7 +39,7 @@ struct About {
     remarks: Vec<String>,
 }
 
-/// What is known of a trace of memory alone.
+/// Facts of a trace of memory only.
 #[derive(Clone, Default)]
 struct OfMemory {
     has_writes: bool,
@@ -60,7 +60,7 @@ impl Trace {
         &self.chosen
     }
 
-    /// What is chosen of it.
+    /// The selected part of it.
     pub fn choice(&self) -> PyResult<Choice> {
         Ok(Choice { opener: self.opener.clone(), only: self.chosen.filter()? })
     }
@@ -256,7 +256,8 @@ impl Trace {
         Ok(self.about(py)?.requests as usize)
     }
 
-    /// What the trace is: format, what its offsets mean, requests, files, applications, remarks of its reader.
+    /// A description of the trace: format, meaning of its offsets, requests, files, applications, remarks of its
+    /// reader.
     fn info<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let about = self.about(py)?;
         let told = PyDict::new(py);

@@ -1,9 +1,9 @@
-//! One thread at a time: what is shared is taken in turns.
+//! One thread at a time: shared data is used in turns.
 //!
-//! Turns begin and end only while the thread holds the interpreter, though what is done in between may leave it to
-//! others. So nothing changes hands while the collector of cycles looks at it.
+//! Turns begin and end only while the thread holds the interpreter, though the work in between may release it. So
+//! nothing changes hands while the collector of cycles looks at it.
 //!
-//! Objects that leave are let go when the turn is over: their finalizers run code that may want a turn as well.
+//! Objects that leave are dropped when the turn is over: their finalizers run code that may need a turn as well.
 
 use std::cell::RefCell;
 use std::ops::{Deref, DerefMut};
@@ -15,7 +15,7 @@ use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
 
 thread_local! {
-    /// What has left in this turn.
+    /// The objects that have left in this turn.
     static LEFT: RefCell<Vec<Py<PyAny>>> = const { RefCell::new(Vec::new()) };
     /// The number of this thread, never 0.
     static NUMBER: u64 = NEXT.fetch_add(1, Ordering::Relaxed);
@@ -35,7 +35,7 @@ impl Kept {
         Kept(Some(object))
     }
 
-    /// What is kept.
+    /// The shared data.
     pub fn get(&self) -> Option<&Py<PyAny>> {
         self.0.as_ref()
     }
@@ -58,7 +58,7 @@ fn leave(object: Py<PyAny>) {
     let _ = LEFT.try_with(|left| left.borrow_mut().push(object));
 }
 
-/// Lets go of what has left.
+/// Drops the objects that have left.
 pub fn let_go() {
     while let Ok(left) = LEFT.try_with(|left| std::mem::take(&mut *left.borrow_mut()))
         && !left.is_empty()
@@ -67,7 +67,7 @@ pub fn let_go() {
     }
 }
 
-/// Lets go of what has left when it is dropped itself.
+/// Drops the objects that have left when it is dropped itself.
 pub struct LetGo;
 
 impl Drop for LetGo {
@@ -76,12 +76,13 @@ impl Drop for LetGo {
     }
 }
 
-/// What is taken in turns.
+/// The shared data.
 pub struct Turns<T> {
     shared: Mutex<T>,
     /// The thread whose turn it is; 0 for none.
     owner: AtomicU64,
-    /// Threads that wait: without any nobody is told, which would be a system call for every turn.
+    /// The number of waiting threads: without any, no notification is sent, which would be a system call for every
+    /// turn.
     waiting: AtomicUsize,
     gate: Mutex<()>,
     is_free: Condvar,
@@ -126,7 +127,7 @@ impl<T: Send> Turns<T> {
                 Err(TryLockError::WouldBlock) => py.detach(|| {
                     self.waiting.fetch_add(1, Ordering::Relaxed);
                     let gate = self.gate.lock().unwrap_or_else(PoisonError::into_inner);
-                    // One that is told too early, or not at all, looks again in a moment.
+                    // A thread that is notified too early, or not at all, checks again in a moment.
                     drop(self.is_free.wait_timeout(gate, LOOK));
                     self.waiting.fetch_sub(1, Ordering::Relaxed);
                 }),
@@ -135,7 +136,7 @@ impl<T: Send> Turns<T> {
         }
     }
 
-    /// What is shared, unless it is somebody's turn. For the collector of cycles, which waits for nobody.
+    /// The shared data, unless a thread has its turn. For the collector of cycles, which does not wait.
     pub fn look(&self) -> Option<MutexGuard<'_, T>> {
         self.shared.try_lock().ok()
     }

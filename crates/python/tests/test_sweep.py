@@ -176,7 +176,7 @@ def test_cells_are_packed_by_cost() -> None:
 
 
 REFUSED: list[tuple[dict[str, Any], type[Exception], str]] = [
-    ({"traces": []}, hotset.Error, "there is no trace to sweep over"),
+    ({"traces": []}, hotset.Error, "no traces to sweep over"),
     ({"traces": [1, 2, 3]}, TypeError, r"expected a list of traces, such as \[keys\]"),
     ({"traces": np.arange(5)}, TypeError, r"expected a list of traces, such as \[keys\]"),
     ({"on": "cloud"}, hotset.Error, "on: 'cloud' is not known: expected local, ray or ray://HOST:PORT"),

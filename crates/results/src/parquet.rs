@@ -19,7 +19,7 @@ use parquet::schema::parser::parse_message_type;
 use parquet::schema::types::ColumnDescriptor;
 use serde_json::{Map, Value};
 
-/// What a Parquet file begins with.
+/// The first bytes of a Parquet file.
 pub(super) const MAGIC: &[u8] = b"PAR1";
 
 /// How the values of a column are written.
@@ -55,7 +55,7 @@ impl Kind {
     }
 }
 
-/// Writes the rows, those of `first` before the other columns. A field that no row has is no column.
+/// Writes the rows, those of `first` before the other columns. A field that no row has does not become a column.
 pub(super) fn write(out: impl Write + Send, first: &[&str], rows: &[Value]) -> Result<()> {
     let columns = columns(first, rows);
     let fields = columns.iter().map(|(name, kind)| {
@@ -124,7 +124,7 @@ pub(super) fn read(file: Vec<u8>) -> Result<Vec<Value>> {
 }
 
 thread_local! {
-    /// What panics in this thread is told by an error.
+    /// A panic in this thread is reported as an error.
     static IS_QUIET: Cell<bool> = const { Cell::new(false) };
 }
 
@@ -140,7 +140,7 @@ fn quietly<T>(work: impl FnOnce() -> T) -> Option<T> {
         }));
     });
     IS_QUIET.set(true);
-    // What was begun is given up as a whole.
+    // The started file is given up as a whole.
     let done = panic::catch_unwind(AssertUnwindSafe(work));
     IS_QUIET.set(false);
     done.ok()

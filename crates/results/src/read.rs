@@ -58,7 +58,7 @@ pub enum ReadError {
     Foreign {
         /// File and line.
         place: String,
-        /// What stands there.
+        /// The value there.
         found: String,
     },
     /// A column of numbers holds something else.
@@ -68,7 +68,7 @@ pub enum ReadError {
         place: String,
         /// The column.
         column: String,
-        /// What stands there.
+        /// The value there.
         text: String,
     },
     /// A row of a version that is not known.
@@ -136,7 +136,7 @@ fn table(name: &str, content: Vec<u8>) -> Result<Placed, ReadError> {
 fn lines(name: &str, content: Vec<u8>) -> Result<Placed, ReadError> {
     let text = String::from_utf8(content).map_err(|error| {
         let at = error.utf8_error().valid_up_to();
-        foreign(&format!("{name}, byte {at}"), "bytes that are no text")
+        foreign(&format!("{name}, byte {at}"), "bytes that are not text")
     })?;
     match text.trim_start().chars().next() {
         None => Err(foreign(name, "nothing: the file is empty")),

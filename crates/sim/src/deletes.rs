@@ -1,7 +1,6 @@
 //! What becomes of blocks of files that are deleted or cut.
 
-/// Whether a file that is deleted, replaced or cut loses its blocks. Schemes that see inodes are told whatever is
-/// chosen here.
+/// Whether a file that is deleted, replaced or cut loses its blocks. Schemes with inodes see these events in any case.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Deletes {
     /// They leave every cache at once, and are not written; their places are free.

@@ -1,4 +1,4 @@
-//! What can go wrong in a simulation.
+//! Errors of a simulation.
 
 use hotset_core::spec::SpecError;
 use hotset_core::view::TooManySegments;
@@ -36,7 +36,7 @@ pub enum SimError {
     NothingReferenced {
         /// The trace.
         trace: String,
-        /// What was chosen of it, in words; empty for everything.
+        /// The selection of it, in words; empty for everything.
         chosen: String,
     },
     /// Requests went through the cache, but none of them counts.
@@ -46,10 +46,10 @@ pub enum SimError {
     NothingCounted {
         /// The trace.
         trace: String,
-        /// What was chosen of it, in words.
+        /// The selection of it, in words.
         chosen: String,
     },
-    /// What was chosen of a trace cannot be chosen of it.
+    /// The selection does not fit the trace.
     #[error("{trace}: {error}")]
     Selection {
         /// The trace.
@@ -58,7 +58,7 @@ pub enum SimError {
         error: Box<SimError>,
     },
     /// A trace of requests among those of memory.
-    #[error("{trace} is no trace of memory: replay it apart from those that are")]
+    #[error("{trace} is not a trace of memory: replay it separately")]
     NoMemoryTrace {
         /// The trace.
         trace: String,
@@ -68,11 +68,11 @@ pub enum SimError {
     NotOfMemory {
         /// The trace.
         trace: String,
-        /// What was asked.
+        /// The request.
         what: &'static str,
     },
     /// A trace of memory was to be cut into other blocks than its pages.
-    #[error("--block: {trace} tells of pages of {page_bytes} bytes, which cannot be cut again")]
+    #[error("--block: {trace} has pages of {page_bytes} bytes, which cannot be cut into other blocks")]
     CutPages {
         /// The trace.
         trace: String,
@@ -97,7 +97,7 @@ pub enum SimError {
     /// A sample was asked of which only a part counts.
     #[error("a sample counts all references: leave --warmup and --count-only out, or --sample")]
     SampleCountsAll,
-    /// A selection speaks of times, but the trace has none.
+    /// A selection contains times, but the trace has none.
     #[error("the trace has no times: expected places and a warm-up in references, such as 20000")]
     NoTimeToSelect,
     /// A warm-up is a share of a trace whose length was not counted before.
@@ -120,7 +120,7 @@ pub enum SimError {
         /// The policy.
         policy: String,
     },
-    /// A policy follows the load of the storage, but there is no storage model.
+    /// A policy depends on the load of the storage, but there is no storage model.
     #[error(
         "{policy} with quantum=auto follows the load of the storage, which is unknown here; set a storage model or give a quantum such as quantum=2000"
     )]
@@ -182,23 +182,23 @@ pub enum SimError {
         "{what} needs every distinct block numbered, but {distinct} of them already take the {budget} of memory allowed: raise --memory, {instead}"
     )]
     OverBudget {
-        /// What cannot be done.
+        /// The impossible operation.
         what: String,
         /// Distinct blocks met so far.
         distinct: u64,
         /// The budget, readable.
         budget: String,
-        /// What the user may do instead.
+        /// The alternative.
         instead: &'static str,
     },
     /// Something needs the whole trace at hand, of which memory holds a part.
     #[error("{what}, of which the {budget} of memory allowed holds a part: raise --memory, {instead}")]
     Part {
-        /// What needs it.
+        /// The feature that needs it.
         what: String,
         /// The budget, readable.
         budget: String,
-        /// What the user may do instead.
+        /// The alternative.
         instead: &'static str,
     },
     /// A trace of memory takes more memory than allowed, packed as it is.

@@ -1,6 +1,6 @@
 //! From requests to references in the plain view: a reference is one block of one request.
 //!
-//! A short record may ask for a long range, so ranges are cut as far as there is room in a piece, and go on in the next
+//! A short record may ask for a long range, so ranges are cut where a piece is full, and continue in the next
 //! one.
 
 use hotset_core::classify::Class;
@@ -38,7 +38,7 @@ pub(crate) struct Expanded {
     pub classes: Vec<(u64, Class)>,
     /// What happens between references; positions are indices.
     pub events: Vec<Event>,
-    /// The addresses of what events speak of.
+    /// The addresses in events.
     pub event_keys: Vec<u64>,
 }
 
@@ -135,7 +135,7 @@ impl InHand {
     }
 }
 
-/// What is noted of references because somebody wants it.
+/// Facts of references that are noted on demand.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Kept {
     /// Their times.
@@ -147,7 +147,7 @@ pub(crate) struct Kept {
 /// Cuts requests into block keys.
 pub(crate) struct Expander {
     cutting: Cutting,
-    /// What is noted besides.
+    /// Additional facts.
     kept: Kept,
     segments: Segments,
     /// Blocks of the request at hand that earlier pieces hold.
@@ -160,9 +160,9 @@ impl Expander {
         Expander { cutting, kept, segments: Segments::default(), done: 0, in_hand: InHand::default() }
     }
 
-    /// Appends references of `requests` to `out` until that is full, and takes the requests that are cut to their end
-    /// off the front. What is left must be handed over again: its first request may be cut in part. Only data
-    /// operations reference blocks.
+    /// Appends references of `requests` to `out` until that is full, and removes completely cut requests from the
+    /// front. The rest must be passed again: its first request may be cut in part. Only data operations reference
+    /// blocks.
     pub fn expand(&mut self, requests: &mut &[Request], out: &mut Expanded) -> Result<(), SimError> {
         while let Some((request, rest)) = requests.split_first()
             && !out.is_full()

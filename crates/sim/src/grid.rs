@@ -44,14 +44,14 @@ pub(crate) fn refused_in_bytes(entry: &'static Entry, args: &Args) -> Option<Sim
     check_in_bytes(&plan, &Options::default()).err()
 }
 
-/// What a whole replay found out about the trace, with what each plan gave, in the order of the plans.
+/// The facts that a whole replay found about the trace, with the results of each plan, in the order of the plans.
 #[derive(Clone, Debug, Default)]
 pub struct Replayed {
     /// The counts of each plan.
     pub tallies: Vec<Tally>,
     /// For each plan one stretch after another, if they were asked for.
     pub samples: Vec<Vec<Sample>>,
-    /// What the policy of each plan has learnt.
+    /// The learnt state of the policy of each plan.
     pub explanations: Vec<Vec<Explanation>>,
     /// For each plan the nanoseconds that a reference took on average, if they were asked for.
     pub reference_nanoseconds: Vec<Option<f64>>,
@@ -134,7 +134,7 @@ fn run_held(
     Ok(cells)
 }
 
-/// Runs plans over a trace in the view that they want. `advance` is told of so many references more.
+/// Runs plans over a trace in the view that they need. `advance` is called with the number of further references.
 fn run_view(
     trace: &References,
     plans: &[&Plan],
@@ -167,7 +167,7 @@ fn run_view(
     Ok(in_order_of_plans(plans.len(), cells.into_iter().zip(ended)))
 }
 
-/// What the plans of each cell gave, by plan.
+/// The results of the plans of each cell, by plan.
 fn in_order_of_plans(plans: usize, ended: impl Iterator<Item = (Vec<usize>, Vec<Ended>)>) -> Vec<Ended> {
     let mut counted = vec![Ended::default(); plans];
     for (number, tally) in ended.flat_map(|(numbers, tallies)| numbers.into_iter().zip(tallies)) {

@@ -1,8 +1,8 @@
-//! What is said of mapped file ranges that are left out.
+//! The remark on mapped file ranges that are left out.
 
 use hotset_core::view::Maps;
 
-/// What a user should be told who did not choose, where mappings of so many bytes are left out.
+/// The remark for a user who did not choose, if mappings of so many bytes are left out.
 pub(crate) fn remark(maps: Maps, bytes: u64) -> Option<String> {
     const UNITS: [&str; 5] = ["B", "K", "M", "G", "T"];
     let is_told = maps == Maps::Auto && bytes > 0;

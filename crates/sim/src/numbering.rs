@@ -35,7 +35,7 @@ impl Numbering {
         self.interner.memory_bytes() + self.columns.memory_bytes() + self.ids.capacity() as u64 * 4
     }
 
-    /// The references so far; what happens between them is still told by addresses.
+    /// The references so far; the events between them still have addresses.
     pub fn begun(self) -> References {
         References::new(Arc::new(self.ids), self.columns, self.interner.keys())
     }
@@ -91,7 +91,7 @@ impl<'a> Named<'a> {
             match event.what {
                 What::RemoveFrom => keys.iter().for_each(|&key| self.remove_from(key)),
                 What::Remove => self.ids.extend(keys.iter().filter_map(|&key| interner.find(key))),
-                // A block to which nobody ever refers is nowhere.
+                // A block without a reference has no place.
                 What::Elsewhere(_) => match keys.iter().map(|&key| interner.find(key)).collect::<Option<Vec<_>>>() {
                     Some(found) => self.ids.extend(found),
                     None => continue,

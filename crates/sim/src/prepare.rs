@@ -146,8 +146,8 @@ impl Source {
         Ok(!out.is_empty())
     }
 
-    /// Appends the types of files that were met since they were asked for last. Where offsets are no places in files
-    /// none is known.
+    /// Appends the types of files that appeared since the last call. If offsets are not places in files, no type is
+    /// known.
     pub fn append_groups(&self, known: &mut Vec<u32>) {
         if self.reader.meta().addressing != Addressing::Objects {
             let files = self.reader.tables().files.get(known.len()..).unwrap_or_default();

@@ -3,13 +3,14 @@
 use hotset_trace::TraceReader;
 use hotset_trace::input::Progress as Position;
 
-/// Told of work done, from any thread.
+/// Receives the amount of work done, from any thread.
 pub trait Progress: Sync {
     /// So many references more were read or replayed.
     fn advance(&self, references: u64);
 }
 
-/// Told of the stages of a piece of work. What a stage returns is told how far it is, and dropped when it is over.
+/// Receives the stages of a piece of work. The value that a stage returns receives the progress, and is dropped when
+/// the stage is over.
 pub trait Observer: Sync {
     /// The trace of this name is being read; `position` tells how far through the file the reader is.
     fn reading<'a>(&'a self, trace: &str, position: &'a Position) -> Box<dyn Progress + 'a>;
@@ -20,11 +21,11 @@ pub trait Observer: Sync {
     /// Something that a user should know of a replay of the trace of this name: a sentence.
     fn note(&self, _trace: &str, _note: &str) {}
 
-    /// So many cells are being replayed, each over so many references; `None` if nobody knows how many.
+    /// So many cells are being replayed, each over so many references; `None` if the number is unknown.
     fn replaying<'a>(&'a self, cells: usize, references: Option<u64>) -> Box<dyn Progress + 'a>;
 }
 
-/// Nobody is told.
+/// Progress is not reported.
 pub struct Silent;
 
 impl Progress for Silent {

@@ -1,4 +1,4 @@
-//! A whole trace, renumbered and held: what a grid of cells replays again and again.
+//! A whole trace, renumbered and held in memory: a grid of cells replays it again and again.
 
 use std::sync::Arc;
 
@@ -14,12 +14,12 @@ use crate::numbering;
 use crate::requests::Requests;
 use crate::window::{Event, WINDOW, Window};
 
-/// A renumbered trace in one view: one dense block number a reference, sparse columns beside it, and what happens
-/// between references.
+/// A renumbered trace in one view: one dense block number per reference, sparse columns, and the events between
+/// references.
 pub struct References {
     pub(crate) ids: Column,
     columns: SideColumns,
-    /// The blocks that events speak of.
+    /// The blocks of events.
     event_ids: Vec<u32>,
     /// For each block, its file in the high 32 bits and its number in the file in the low ones; in views that classify,
     /// a number for what it is a block of in the high ones.
@@ -36,7 +36,7 @@ pub struct References {
     pub(crate) groups: Vec<u32>,
 }
 
-/// What is known of references besides their blocks.
+/// Facts of references in addition to their blocks.
 #[derive(Default)]
 pub(crate) struct SideColumns {
     /// Position in the trace of the first reference described.
@@ -51,7 +51,7 @@ pub(crate) struct SideColumns {
     sizes: Vec<u32>,
     classes: Vec<(u64, Class)>,
     pub events: Vec<Event>,
-    /// What events speak of, before blocks are numbered.
+    /// The addresses of events, before blocks are numbered.
     pub event_keys: Vec<u64>,
 }
 
@@ -94,8 +94,8 @@ impl SideColumns {
             + (self.events.len() * size_of::<Event>() + self.event_keys.len() * 8) as u64
     }
 
-    /// The window of references from position `first` on, which is a multiple of 64 away from where the columns begin.
-    /// What comes behind the last reference of all belongs to the last window.
+    /// The window of references from position `first` on, which is a multiple of 64 away from the beginning of the
+    /// columns. The events behind the last reference belong to the last window.
     pub fn window<'a, K>(
         &'a self,
         first: u64,
@@ -177,7 +177,7 @@ impl References {
         References { columns, ..References::plain(ids, addresses.into()) }
     }
 
-    /// Says what events speak of, once blocks are numbered: the blocks of `events` are in `ids`.
+    /// Sets the blocks of events, once blocks are numbered: those of `events` are in `ids`.
     pub(crate) fn with_events(mut self, events: Vec<Event>, ids: Vec<u32>) -> References {
         (self.columns.events, self.columns.event_keys, self.event_ids) = (events, Vec::new(), ids);
         self

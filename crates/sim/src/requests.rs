@@ -6,7 +6,7 @@ use hotset_trace::{Batch, Meta, Tables, UNKNOWN_SIZE};
 
 use crate::prepare::Options;
 
-/// Requests, and what is told of them.
+/// Requests, and their facts.
 #[derive(Clone, Copy)]
 pub(crate) struct Told<'a> {
     pub requests: &'a [Request],

@@ -67,7 +67,7 @@ pub struct Row {
     /// Blocks written to storage; absent when the trace does not tell writes.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub write_backs: Option<u64>,
-    /// Blocks read from storage though nobody asked for them then; absent when there was none.
+    /// Blocks read from storage without a request at that time; absent when there was none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub extra_reads: Option<u64>,
     /// Of these, blocks whose positions in a virtual queue were mapped anew; absent for schemes that map none.
@@ -92,7 +92,7 @@ pub struct Row {
     /// Bytes written to storage; only for schemes that tell classes apart.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub bytes_written: Option<u64>,
-    /// How often a scheme divided its room in another way than before; absent for schemes that do not divide.
+    /// The number of changes of a scheme's partitioning; absent for schemes that do not partition.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub repartitions: Option<u64>,
     /// Seconds from the first request to the end of the last; absent without a disk.
@@ -108,8 +108,8 @@ pub struct Row {
     /// was asked for.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reference_nanoseconds: Option<f64>,
-    /// Bytes that the policy needs for each block of the cache, where it has room for twice as many blocks as it keeps,
-    /// those that have left among them; absent unless it was asked for, and where the system does not tell.
+    /// Bytes that the policy needs for each block of the cache, with a capacity of twice as many blocks as it keeps,
+    /// ghosts included; absent unless requested, and if the system does not report it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub policy_bytes_per_block: Option<f64>,
     /// The same counts for each application; absent when there is only one.
@@ -118,12 +118,12 @@ pub struct Row {
     /// The counts of each class; absent when the scheme does not tell them apart.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub classes: Vec<NamedClass>,
-    /// What the policy has learnt, the most important first; absent unless it was asked for.
+    /// The learnt state of the policy, the most important first; absent unless requested.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub explained: Vec<Explained>,
 }
 
-/// What is ranked and told first: of what a hit is one.
+/// The main metric: the base of hits.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Metric {
     /// References that read.
@@ -138,7 +138,7 @@ pub enum Metric {
 }
 
 impl Metric {
-    /// What is shown for this share of hits, 0 to 1.
+    /// The shown value for this share of hits, 0 to 1.
     pub fn shown(self, hits: f64) -> f64 {
         if self == Metric::Misses { 1.0 - hits } else { hits }
     }
@@ -199,7 +199,7 @@ impl Row {
     }
 }
 
-/// What was chosen of a trace, as it is written.
+/// The selection of a trace, as it is written.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Choice {
     /// Name of the format that the trace was read in; empty where results are read from a file.
@@ -235,7 +235,7 @@ impl Default for Choice {
 }
 
 impl Choice {
-    /// What was chosen of a trace, which tells operations or not.
+    /// The selection of a trace, which has operations or not.
     pub fn new(selection: &Selection, options: &Options, has_ops: bool) -> Choice {
         let told = |filter: &Filter| (!filter.is_everything()).then(|| filter.to_string());
         Choice {
@@ -303,7 +303,7 @@ pub struct Named {
     /// Milliseconds that one of its requests took on average; absent without a disk.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub mean_service_ms: Option<f64>,
-    /// What it was promised could not be met at the last division; absent for schemes that do not divide.
+    /// Its promise could not be kept at the last partitioning; absent for schemes that do not partition.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub flagged: Option<bool>,
     /// Hits per reference that it was promised; absent if it was promised nothing.
@@ -398,7 +398,7 @@ impl Counts {
     }
 }
 
-/// One application in one stretch of time. Stretches in which nobody referred to a block are left out.
+/// One application in one interval of time. Intervals without a reference are left out.
 #[derive(Clone, Debug, Serialize)]
 pub struct SeriesRow {
     /// Version of this schema.
@@ -428,7 +428,7 @@ pub struct SeriesRow {
     /// Blocks that it may have at the end; absent for schemes that do not divide.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub room_blocks: Option<u32>,
-    /// What it was promised could not be met; absent for schemes that do not divide.
+    /// Its promise could not be kept; absent for schemes that do not partition.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub flagged: Option<bool>,
     /// Divisions of the cache in the stretch that changed something.
@@ -457,23 +457,23 @@ fn mean_ms(apps: &[AppTimes]) -> f64 {
     service / 1e6 / requests.max(1) as f64
 }
 
-/// What a decision gives an application; nothing if it has left.
+/// The partition that a decision gives an application; nothing if it has left.
 fn room_of(decision: &Repartition, app: usize) -> PartRoom {
     decision.parts.iter().find(|part| part.app as usize == app).copied().unwrap_or_default()
 }
 
-/// What the rows of one trace have in common.
+/// The common part of the rows of one trace.
 #[derive(Clone, Debug)]
 pub struct TraceFacts {
     /// The trace as the user named it.
     pub name: String,
-    /// What was chosen of it.
+    /// The selection of it.
     pub choice: Choice,
     /// Bytes of a block, where blocks have a size.
     pub block_bytes: Option<u64>,
     /// Distinct blocks, if they were numbered.
     pub distinct: Option<u32>,
-    /// Reads and writes are told apart.
+    /// Reads and writes are distinguished.
     pub has_ops: bool,
     /// Names of applications, by number.
     pub apps: Vec<String>,

@@ -9,10 +9,10 @@ use crate::prepare::Options;
 use crate::progress::Progress;
 use crate::window::What;
 
-/// What comes next in a trace.
+/// The next entry of a trace.
 #[derive(Clone, Copy, Debug)]
 pub enum Scanned<'a> {
-    /// The keys of blocks that are referenced: what they are blocks of in the high half.
+    /// The keys of referenced blocks: the object in the high half.
     Blocks(&'a [u64]),
     /// A block is invalidated.
     Removed(u64),

@@ -15,7 +15,7 @@ use crate::expand::{Expanded, InHand, Mark, PIECE};
 use crate::requests::{Requests, Told};
 use crate::window::{Event, What};
 
-/// What a trace tells of a file that it does not name.
+/// Facts of a file that the trace does not name.
 static UNKNOWN: FileInfo =
     FileInfo { path: String::new(), kind: hotset_core::request::Kind::Unknown, size: None, label: String::new() };
 
@@ -34,7 +34,7 @@ pub(crate) struct Shower {
     /// The request at hand, and the type of its file.
     request: Request,
     group: u32,
-    /// What is left of the request, and how many blocks of the first step earlier pieces hold.
+    /// The rest of the request, and the number of blocks of the first step in earlier pieces.
     steps: VecDeque<Step>,
     done: u64,
 }
@@ -232,7 +232,7 @@ mod tests {
     use crate::references::References;
     use crate::{Deletes, Maps, Options};
 
-    /// What the plain view makes of requests.
+    /// The plain view of requests.
     fn plain(meta: &Meta, options: &Options, requests: &[Request]) -> References {
         let (mut expander, mut numbering) = (options.expander(meta), Numbering::default());
         let (mut rest, mut expanded) = (requests, Expanded::default());
@@ -244,7 +244,7 @@ mod tests {
         numbering.finish()
     }
 
-    /// What a view that tells small files from large ones makes of them.
+    /// The view of requests that distinguishes small files from large ones.
     fn shown(meta: &Meta, options: &Options, requests: &[Request]) -> References {
         let rule = Rule { class: "large".into(), min_size: Some(10_000), ..Rule::default() };
         let view = View { rules: Some(Rules::new(vec![rule]).unwrap()), ..View::default() };

@@ -33,14 +33,14 @@ pub(crate) struct Window<'a, K> {
     pub times: &'a [(u64, u64)],
     /// Bytes of the object that each reference is to; empty where they were not kept.
     pub sizes: &'a [u32],
-    /// Types of files, by number, where the high halves of addresses are files; files beyond are of none that is known.
+    /// Types of files, by number, if the high halves of addresses are files; the type of files beyond is unknown.
     pub groups: &'a [u32],
-    /// Runs of one class each, in the same way; empty where there are no classes.
+    /// Runs of one class each, in the same way; empty without classes.
     pub classes: &'a [(u64, Class)],
     /// What happens between references, in order; those of the window, and what comes behind the last of them if no
     /// reference follows there.
     pub events: &'a [Event],
-    /// What events speak of.
+    /// The addresses of events.
     pub event_keys: &'a [K],
 }
 
@@ -68,7 +68,7 @@ pub(crate) enum What {
     Elsewhere(Class),
 }
 
-/// What the run that `position` is in has in common. Leaves the runs before it behind; 0 if there are no runs.
+/// The common part of the run that `position` is in. Drops the runs before it; 0 if there are no runs.
 #[inline(always)]
 pub(crate) fn value_at<T: Copy + Default>(runs: &mut &[(u64, T)], position: u64) -> T {
     while runs.get(1).is_some_and(|&(begin, _)| begin <= position) {

@@ -121,8 +121,10 @@ impl Judge {
     /// Why it does what it does, in words.
     pub fn reason(&self) -> String {
         let waiting = match self.waiting {
-            Some(part) => format!("somebody waits for storage {:.0} % of the time", part * 100.0),
-            None => "this kernel does not tell who waits for storage, so misses alone count".to_owned(),
+            Some(part) => format!("processes wait for storage {:.0} % of the time", part * 100.0),
+            None => {
+                "this kernel does not report the time that processes wait for storage, so only misses count".to_owned()
+            }
         };
         match self.saved {
             None => "the cache has not turned over once".to_owned(),
@@ -219,6 +221,6 @@ mod tests {
             run.judge.look(run.now, run.misses, 100, None);
         }
         assert_eq!(run.judge.state(), State::Watching);
-        assert!(run.judge.reason().contains("misses alone"), "{}", run.judge.reason());
+        assert!(run.judge.reason().contains("only misses count"), "{}", run.judge.reason());
     }
 }

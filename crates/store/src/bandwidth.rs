@@ -1,9 +1,9 @@
-//! How many bytes a second may go to a store and come from it.
+//! A limit of the bytes per second from and to a store.
 //!
-//! Idea: a token bucket. Each read and each write books its bytes before it begins, and begins when what was booked
-//! before it has had its time; so the time that a call has is not spent waiting, and requests that move no data wait
-//! for nobody. A write books slice after slice: a read waits for slices of those that are sent, not for whole parts.
-//! What was not used is kept for a tenth of a second.
+//! Idea: a token bucket. Each read and each write books its bytes before it begins, and begins when the earlier
+//! bookings have had their time; so the timeout of a call does not run while it waits, and requests that move no data
+//! do not wait. A write books slice after slice: a read waits for slices that are being sent, not for whole parts.
+//! Unused capacity is kept for a tenth of a second.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
@@ -11,13 +11,13 @@ use std::time::{Duration, Instant};
 
 use tokio::time::sleep;
 
-/// What was not used is kept for so long.
+/// The time for which unused capacity is kept.
 const KEPT: Duration = Duration::from_millis(100);
 
 /// Bytes of a write that are booked at a time.
 const SLICE: u64 = 64 << 10;
 
-/// What a store was asked to move, and how long that was held back.
+/// Bytes moved, and the time that they were delayed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Moved {
     /// Bytes that were asked for, those that were asked for a second time included.
@@ -48,7 +48,7 @@ pub(crate) enum Bytes {
 }
 
 impl Bytes {
-    /// What is to be booked next, and what after that.
+    /// The next booking, and the one after it.
     fn split(self) -> (Bytes, Option<Bytes>) {
         match self {
             Bytes::Written(all) if all > SLICE => (Bytes::Written(SLICE), Some(Bytes::Written(all - SLICE))),
@@ -69,8 +69,7 @@ impl Bandwidth {
         Moved { read: load(&self.read), written: load(&self.written), held_back }
     }
 
-    /// So many bytes go through; gives how long they have to wait for their turn. Who does not wait delays those who
-    /// come later.
+    /// Books so many bytes; returns the time until their turn. A caller that does not wait delays later ones.
     pub fn book(&self, bytes: Bytes, now: Instant) -> Duration {
         let (count, bytes) = match bytes {
             Bytes::Read(bytes) => (&self.read, bytes),
@@ -114,7 +113,7 @@ mod tests {
         assert_eq!(wait(Bytes::Written(1000), now), 400);
         assert_eq!(wait(Bytes::Read(100), now), 1400);
         assert_eq!(wait(Bytes::Read(100), later(1000)), 500);
-        // What nobody has used for long is kept no longer.
+        // Capacity that was unused for long is dropped.
         assert_eq!(wait(Bytes::Read(1000), later(60_000)), 0);
         assert_eq!(wait(Bytes::Read(1), later(60_000)), 900);
         let moved = bandwidth.moved();

@@ -1,5 +1,5 @@
-//! Answers of bounded length: whoever answers in the store's place may send bytes without end. Of listings what can be
-//! served ([`listed`](crate::listed)).
+//! Answers of bounded length: a server in the store's place may send bytes without end. Listings contain only names
+//! that can be served ([`listed`](crate::listed)).
 
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -34,7 +34,7 @@ pub(crate) struct Asked(Arc<Mutex<Option<String>>>);
 
 impl Asked {
     pub fn note(&self, address: &str) {
-        // What is behind it may be a secret.
+        // The rest may be a secret.
         let address = address.split('?').next().map(str::to_owned);
         *self.0.lock().unwrap_or_else(PoisonError::into_inner) = address;
     }
@@ -45,7 +45,7 @@ impl Asked {
     }
 }
 
-/// What a query has in it that asks for a listing: of S3 and Google, and of Azure.
+/// The part of a query that requests a listing: of S3 and Google, and of Azure.
 const LISTS: [&str; 2] = ["list-type=2", "comp=list"];
 
 impl HttpConnector for Bounded {

@@ -1,4 +1,4 @@
-//! Calls of the store: futures on a thread of their own, waited for by who asks.
+//! Calls of the store: futures on a separate thread, for callers that wait.
 
 use std::future::Future;
 use std::io;
@@ -79,7 +79,7 @@ impl Calls {
             }
             let Ok(_turn) = at_once.acquire_owned().await else { return };
             let done = timeout(time, call).await.unwrap_or(Err(StoreError::Timeout));
-            // Perhaps nobody waits for it any more.
+            // The caller may have stopped waiting.
             let _ = tell.send(done);
         });
         UnderWay { told, is_taken, task: task.abort_handle() }
@@ -100,7 +100,7 @@ impl<T> UnderWay<T> {
         self.told.recv().unwrap_or(Err(StoreError::Broken))
     }
 
-    /// What it gives, if it has ended.
+    /// Its result, if it has ended.
     pub fn look(&self) -> Option<Result<T, StoreError>> {
         match self.told.try_recv() {
             Err(TryRecvError::Empty) => None,

@@ -36,7 +36,7 @@ pub(crate) struct Connected {
 /// What asks about objects, and for listings.
 type Made = (Arc<dyn ObjectStore>, Option<Arc<dyn PaginatedListStore>>);
 
-/// Variables by which programs are told of stores and credentials. Not to be shown.
+/// Variables with the addresses of stores and with credentials. Not to be printed.
 #[derive(Default)]
 pub(crate) struct Environment(Vec<(String, String)>);
 
@@ -112,7 +112,7 @@ impl Connected {
                 builder.with_http_connector(bounded).build().map(connected)
             }
             Scheme::Https | Scheme::Http => {
-                // Nothing secret is sent, and who writes http:// wants it; https:// never becomes http:// on the way.
+                // No secret is sent, and the user chose http://; https:// never becomes http:// on the way.
                 let client = client.with_allow_http(location.scheme == Scheme::Http);
                 web(location, retry, client, bounded)
             }
@@ -155,8 +155,8 @@ fn connected(store: impl ObjectStore + PaginatedListStore) -> Made {
     (store.clone(), Some(store))
 }
 
-/// How busy and broken stores are asked again: after a tenth of a second, then later and later. It ends before the time
-/// that a call has, so that what they answer is told, and not that it took too long.
+/// Retries of busy and failing stores: after a tenth of a second, then at growing intervals. They end before the
+/// timeout of the call, so that the store's answer is reported and not a timeout.
 fn retries(limits: &Limits) -> RetryConfig {
     let max_backoff = Duration::from_secs(5).min(limits.timeout / 8);
     let backoff = BackoffConfig { init_backoff: max_backoff.min(Duration::from_millis(100)), max_backoff, base: 2.0 };
@@ -170,7 +170,7 @@ fn client(limits: &Limits) -> ClientOptions {
         .with_pool_max_idle_per_host(limits.requests)
 }
 
-/// What is missing, by the kind of store. The crate's own words may have values of settings in them.
+/// The missing setting, by the kind of store. The library's own messages may contain values of settings.
 fn explain(scheme: Scheme, error: &object_store::Error) -> String {
     let what = match scheme {
         Scheme::S3 => "AWS_ACCESS_KEY_ID with AWS_SECRET_ACCESS_KEY, AWS_REGION, AWS_ENDPOINT_URL",

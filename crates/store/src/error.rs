@@ -1,7 +1,7 @@
-//! What is said when a store does not give what it was asked for.
+//! Errors of a store.
 //!
-//! Answers of stores repeat what they were sent: keys of credentials, signatures, all of a request. So nothing of an
-//! answer is passed on but its status, and of what happened on the way only what the operating system calls it.
+//! Answers of stores repeat the request: keys of credentials, signatures, all of it. So only the status of an answer is
+//! passed on, and of failures on the way only the operating system's error.
 
 use std::error::Error;
 use std::fmt;
@@ -17,7 +17,7 @@ pub enum StoreError {
     Location(String),
     /// It cannot be asked with what is known of it, its credentials for example; the sentence tells why.
     Settings(String),
-    /// There is no such object.
+    /// The object does not exist.
     Missing,
     /// The object is not the version any more that it was.
     Changed,
@@ -39,7 +39,7 @@ pub enum StoreError {
     Answer(Option<u16>),
     /// A directory has more names than are read.
     Long,
-    /// It is a web server that does not tell what is in a directory: what it answers to `PROPFIND`.
+    /// It is a web server that does not list directories: its answer to `PROPFIND`.
     NoListing(u16),
     /// A web server redirects to this origin, which is not permitted.
     Elsewhere(String),
@@ -47,12 +47,12 @@ pub enum StoreError {
     Whole,
     /// It sent fewer bytes than it had said, again and again.
     Truncated,
-    /// What was to ask the store has panicked.
+    /// The thread that calls the store has panicked.
     Broken,
 }
 
 impl StoreError {
-    /// The error of the operating system that a program is told.
+    /// The error of the operating system that a program gets.
     pub fn errno(&self) -> Errno {
         match self {
             StoreError::Missing => Errno::NOENT,
@@ -81,7 +81,7 @@ impl fmt::Display for StoreError {
     fn fmt(&self, out: &mut fmt::Formatter) -> fmt::Result {
         match self {
             StoreError::Location(why) | StoreError::Settings(why) => out.write_str(why),
-            StoreError::Missing => out.write_str("there is no such object or bucket"),
+            StoreError::Missing => out.write_str("the object or bucket does not exist"),
             StoreError::Changed => out.write_str("the object is another version by now: read it again, from its beginning"),
             StoreError::Exists => out.write_str("there is such an object already"),
             StoreError::Unfit => out.write_str("no key can be so: it has an empty part, one that is . or .., or control characters"),
@@ -183,7 +183,7 @@ pub(crate) fn on_the_way(error: &HttpError) -> StoreError {
     StoreError::Unreachable("no connection can be made".to_owned())
 }
 
-/// Why no connection was made. What the error says itself may be anything.
+/// The reason why no connection was made. The error's own text may contain anything.
 fn unreachable(error: &io::Error) -> String {
     let within = error.get_ref();
     if let Some(error) = within.and_then(|error| error.downcast_ref::<io::Error>()) {
@@ -191,10 +191,10 @@ fn unreachable(error: &io::Error) -> String {
     }
     match (error.raw_os_error(), within.and_then(|error| error.downcast_ref::<rustls::Error>())) {
         (Some(number), _) => io::Error::from_raw_os_error(number).to_string(),
-        (None, Some(rustls::Error::InvalidCertificate(_))) => "its certificate is not one that is trusted".to_owned(),
+        (None, Some(rustls::Error::InvalidCertificate(_))) => "its certificate is not trusted".to_owned(),
         (None, Some(_)) => "no secure connection comes about: check whether it is one for https".to_owned(),
         (None, None) => match error.kind().to_string().as_str() {
-            // The kind of what looking up a name ends with, which has no name of its own.
+            // The kind of error of a failed name lookup, which has no name in the library.
             "uncategorized error" => "the name of its host is not known: check how the address is spelt".to_owned(),
             kind => kind.to_owned(),
         },

@@ -1,4 +1,4 @@
-//! What a listing is taken for, whatever a server sends: the one body of the fuzz target in `fuzz/` and of the seeded
+//! The reading of listings, whatever a server sends: the shared body of the fuzz target in `fuzz/` and of the seeded
 //! tests.
 
 use futures_util::{FutureExt, stream};
@@ -12,12 +12,12 @@ use crate::place::Place;
 /// Where the server is asked.
 const ASKED: &str = "http://host/a%20b/";
 
-/// Takes bytes for an answer of a server of each kind that has its listings read here: WebDAV's in pieces of several
+/// Reads bytes as an answer of a server of each kind whose listings are read here: WebDAV's in pieces of several
 /// lengths, and those of S3.
 ///
 /// # Panics
-/// If an answer depends on how it was cut, if a name is none that a file right in that directory may have, or if a text
-/// is longer than it may be.
+/// If an answer depends on how it was cut, if a name cannot belong to a file in that directory, or if a text is longer
+/// than its limit.
 pub fn listing(bytes: &[u8]) {
     let whole = entries(bytes, bytes.len().max(1), u64::MAX);
     for piece in [1, 13, 4096] {
@@ -36,7 +36,7 @@ pub fn listing(bytes: &[u8]) {
     }
 }
 
-/// What an answer of at most `most` bytes tells that comes in pieces of so many.
+/// The content of an answer of at most `most` bytes that comes in pieces of so many.
 pub(crate) fn entries(answer: &[u8], piece: usize, most: u64) -> Result<Vec<Entry>, StoreError> {
     let mut entries = Vec::new();
     let pieces = stream::iter(answer.chunks(piece).map(Ok));

@@ -1,12 +1,12 @@
-//! A second request for a read that takes much longer than others of late, and the first answer counts.
+//! A second request for a read that takes much longer than recent ones; the first answer counts.
 //!
 //! Idea: Dean and Barroso, "The Tail at Scale" (CACM 56(2), 2013), hedged requests: of many answers some take far
-//! longer than others for reasons that another request does not meet. So a read that has taken half as long again as 95
-//! of a hundred took lately is asked for again. What is noted of a read is the time of the request that has answered,
-//! from its own beginning: the time that was waited before it would move the time that is waited for.
+//! longer than others for reasons that another request does not meet. So a read that has taken one and a half times as
+//! long as 95 % of the recent ones is requested again. The noted time of a read is that of the request that has
+//! answered, from its own start: including the earlier wait would increase the time to wait.
 //!
-//! Where a whole store becomes slow, second requests make it slower. So there is one for twenty reads at most, of what
-//! was not needed before only a little is kept, and there is none where as many requests are under way as may be.
+//! If a whole store becomes slow, second requests make it slower. So at most one of twenty reads gets one, only a
+//! little unused allowance is kept, and there is none while the maximum number of requests is in flight.
 
 use std::future::Future;
 use std::pin::pin;
@@ -20,7 +20,7 @@ use tokio::time::{Instant, timeout};
 
 use crate::error::StoreError;
 
-/// What was read, and how much of it twice.
+/// Reads, and how many of them were repeated.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Hedged {
     /// Reads of ranges of objects.
@@ -43,10 +43,10 @@ const LATEST: usize = 64;
 /// Fewer tell nothing.
 const FEWEST: usize = 20;
 
-/// Who waits for less would not gain by asking again.
+/// A shorter wait would not gain from a second request.
 const SHORTEST: Duration = Duration::from_millis(10);
 
-/// Lengths are told apart by powers of four.
+/// Lengths are distinguished by powers of four.
 const CLASSES: usize = 17;
 
 /// When a second request is made, and how often it was.

@@ -1,24 +1,24 @@
-//! Objects of a store, for threads that wait: what one is like, what lies in a directory, bytes of one.
+//! Objects of a store, for threads that wait: the metadata of one, the content of a directory, bytes of an object.
 //!
-//! Idea: a store is asked over HTTP by `object_store`, whose calls are futures. They all run on one thread of ours, and
-//! whoever asks waits for its own answer ([`Store`]); so nobody else needs to know of futures. Each call has a time, so
-//! many are under way at once and no more ([`Limits`]), and what a busy or a broken store answers (5xx, 429, a
-//! connection that ends) is asked again, later and later, within that time.
+//! Idea: a store is reached over HTTP by `object_store`, whose calls are futures. They all run on one internal thread,
+//! and a caller waits for its own answer ([`Store`]); so other crates need not know futures. Each call has a timeout,
+//! the number of concurrent calls is limited ([`Limits`]), and a busy or failing store (5xx, 429, a broken connection)
+//! is asked again at growing intervals within that timeout.
 //!
-//! How many bytes move a second may be limited, too ([`Moved`]).
+//! The bytes per second may be limited, too ([`Moved`]).
 //!
-//! A read that takes much longer than others of late is asked for a second time ([`Hedged`]).
+//! A read that takes much longer than recent ones is requested a second time ([`Hedged`]).
 //!
-//! An object's bytes are asked for with the version that was seen before. If it is another one by then, that is the
-//! answer ([`StoreError::Changed`]), so bytes of two versions are never taken for one object's.
+//! An object's bytes are requested with the version that was seen before. If the version has changed, the answer is
+//! [`StoreError::Changed`], so bytes of two versions are never mixed.
 //!
-//! A directory of a web server that speaks WebDAV is one more store, which is read alone (`web.rs`).
+//! A directory of a web server that speaks WebDAV is a read-only store (`web.rs`).
 //!
-//! What is read from its beginning to its end is a [`Stream`], which has several parts under way.
+//! An object that is read from its beginning to its end is a [`Stream`], which has several parts in flight.
 //!
-//! Secrets are read from the environment and from files where others read them, too (`profile.rs`), and are given to
-//! `object_store` alone. What this crate says when something fails it says in words of its own: an answer of a store
-//! may repeat what was sent (`error.rs`).
+//! Secrets are read from the environment and from the same files as other tools use (`profile.rs`), and are passed to
+//! `object_store` only. Error messages of this crate do not quote the store: an answer may repeat the request
+//! (`error.rs`).
 //!
 //! ```no_run
 //! use hotset_store::{Limits, Location, Store};

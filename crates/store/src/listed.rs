@@ -8,8 +8,8 @@ use object_store::path::Path;
 /// Elements of a listing, by what has their keys.
 const ENTRIES: [(&str, &str); 2] = [("Contents", "Key"), ("CommonPrefixes", "Prefix")];
 
-/// The text of a listing (XML, as S3 and Google send it) without those entries. Where it is not understood it is left
-/// as it is. Its length is that of the work: whoever answers in the store's place must not keep anybody busy.
+/// The text of a listing (XML, as S3 and Google send it) without those entries. A text that is not understood stays as
+/// it is. The work is proportional to its length: a server in the store's place must not keep this process busy.
 pub(crate) fn servable(listing: &str) -> String {
     let mut kept = String::with_capacity(listing.len());
     let mut done = 0;
@@ -31,12 +31,12 @@ pub(crate) fn servable(listing: &str) -> String {
     kept + &listing[done..]
 }
 
-/// Where this stands in the text, from a place on.
+/// The position of a text, from a place on.
 fn position(text: &str, from: usize, wanted: &str) -> Option<usize> {
     Some(from + text[from..].find(wanted)?)
 }
 
-/// What stands in an element of an entry.
+/// The content of an element of an entry.
 fn text_of<'a>(entry: &'a str, name: &str) -> Option<&'a str> {
     let (_, behind) = entry.split_once(&format!("<{name}>"))?;
     Some(behind.split_once(&format!("</{name}>"))?.0)

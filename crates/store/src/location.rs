@@ -61,7 +61,7 @@ impl Location {
         !self.prefix.as_ref().is_empty()
     }
 
-    /// The directory that `file:///path` stands for.
+    /// The directory of `file:///path`.
     pub fn directory(text: &str) -> Option<PathBuf> {
         text.strip_prefix("file://").filter(|path| path.starts_with('/')).map(PathBuf::from)
     }
@@ -93,12 +93,12 @@ impl Location {
         Ok(())
     }
 
-    /// Reads a location; of a web server that is a file.
+    /// Reads a location; of a web server it is a file.
     ///
     /// # Errors
     ///
-    /// The scheme is none that is known, there is no bucket, or there is something that may be a secret, which the list
-    /// of processes and the table of mounts would show to everybody.
+    /// The scheme is unknown, the bucket is missing, or the location has something that may be a secret, which the list
+    /// of processes and the table of mounts would show to all users.
     pub fn parse(text: &str) -> Result<Location, StoreError> {
         Location::parse_as(text, false)
     }
@@ -106,11 +106,11 @@ impl Location {
     fn parse_as(text: &str, is_served: bool) -> Result<Location, StoreError> {
         let refuse = |why: &str| Err(StoreError::Location(why.to_owned()));
         let Some((scheme, rest)) = text.split_once("://") else {
-            return refuse("this is no location of a store: expected one such as s3://bucket/prefix");
+            return refuse("this is not a location of a store: expected one such as s3://bucket/prefix");
         };
         let Some(&(_, scheme)) = SCHEMES.iter().find(|(known, _)| *known == scheme) else {
             return Err(StoreError::Location(format!(
-                "{scheme}:// is no store that is known: expected s3://, gs:// or az://, or a directory"
+                "unknown scheme {scheme}://: expected s3://, gs:// or az://, or a directory"
             )));
         };
         let (bucket, prefix) = rest.split_once('/').unwrap_or((rest, ""));
@@ -129,7 +129,7 @@ impl Location {
             );
         }
         if bucket.is_empty() {
-            return refuse("there is no bucket: expected a location such as s3://bucket/prefix");
+            return refuse("no bucket: expected a location such as s3://bucket/prefix");
         }
         let Ok(prefix) = Path::parse(prefix) else {
             return refuse("the prefix has an empty part, or one that is . or .. or has control characters");
@@ -207,10 +207,10 @@ mod tests {
     #[test]
     fn what_cannot_be_served_is_refused_in_words() {
         for (text, why) in [
-            ("ftp://host/a", "ftp:// is no store that is known"),
-            ("file://host/a", "file:// is no store that is known"),
-            ("/a/b", "no location of a store"),
-            ("s3:///a", "there is no bucket"),
+            ("ftp://host/a", "unknown scheme ftp://"),
+            ("file://host/a", "unknown scheme file://"),
+            ("/a/b", "not a location of a store"),
+            ("s3:///a", "no bucket"),
             ("s3://bucket/a//b", "an empty part"),
             ("s3://bucket/../b", "an empty part, or one that is . or .."),
             ("s3://bucket/a?sig=secret", "expected no ?"),

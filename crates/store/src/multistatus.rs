@@ -1,9 +1,10 @@
-//! What WebDAV tells of files and directories (`multistatus`, RFC 4918 section 14.16), taken in as it comes.
+//! WebDAV's answers about files and directories (`multistatus`, RFC 4918 section 14.16), parsed as they arrive.
 //!
 //! Idea: a directory is one answer, however many names it has, so the answer is never held: each name is passed on when
-//! its element ends. What is held is the text of one element, [`LONGEST`] at most, and the way to it, [`DEEPEST`] steps
-//! at most. Names of elements are told apart without their namespaces: only four properties are asked for, and where an
-//! element stands tells it from others of the same name. No entity is known but those of XML, so none can be blown up.
+//! its element ends. Only the text of one element is held, [`LONGEST`] at most, and the path to it, [`DEEPEST`] steps
+//! at most. Names of elements are compared without their namespaces: only four properties are requested, and the
+//! position of an element distinguishes it from others of the same name. Only the entities of XML are known, so none
+//! can expand.
 
 use std::io;
 use std::pin::Pin;
@@ -19,7 +20,7 @@ use tokio::io::{AsyncBufRead, AsyncRead, ReadBuf};
 
 use crate::error::{StoreError, on_the_way};
 
-/// What is told of one file or directory.
+/// The properties of one file or directory.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Entry {
     /// Where it is, as it was written.
@@ -36,11 +37,11 @@ pub(crate) const LONGEST: usize = 64 << 10;
 /// Elements around each other, at most.
 const DEEPEST: usize = 32;
 
-/// Passes on what an answer of `most` bytes or fewer tells, one after the other.
+/// Passes on the entries of an answer of `most` bytes or fewer, one after the other.
 ///
 /// # Errors
 ///
-/// It is no such answer, is longer ([`StoreError::Long`]), or ends too early; or what `take` says.
+/// It is not such an answer, is longer ([`StoreError::Long`]), or ends too early; or the error of `take`.
 pub(crate) async fn read<B: AsRef<[u8]> + Unpin>(
     stream: impl Stream<Item = Result<B, HttpError>> + Unpin,
     most: u64,
@@ -103,7 +104,7 @@ impl Element {
     }
 }
 
-/// What was read so far.
+/// The bytes read so far.
 #[derive(Default)]
 struct Parser {
     /// The elements that are open.
@@ -111,7 +112,7 @@ struct Parser {
     /// All is over.
     is_over: bool,
     text: String,
-    /// What the response tells that is being read, and whether it tells of a failure.
+    /// The content of the response that is being read, and whether it reports a failure.
     entry: Entry,
     is_refused: bool,
     /// The properties that are being read, and whether there are such.
@@ -208,7 +209,7 @@ impl Parser {
 /// The bytes of an answer as they come, so many at most.
 struct Answer<S, B> {
     stream: S,
-    /// What has come, and how much of it was read.
+    /// The received bytes, and how many of them were read.
     piece: Option<B>,
     at: usize,
     left: u64,

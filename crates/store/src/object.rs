@@ -1,4 +1,4 @@
-//! An object as a store tells of it, and a part of a listing.
+//! An object as a store describes it, and a part of a listing.
 
 use std::time::SystemTime;
 
@@ -14,13 +14,13 @@ pub struct Object {
 /// A part of a listing of a directory.
 #[derive(Clone, Debug, Default)]
 pub struct Page {
-    /// There is such a directory: something begins with its key, if only an object that stands for it.
+    /// The directory exists: the key of some object begins with its key, possibly that of an object that represents it.
     pub is_there: bool,
     /// Names of directories: keys go on behind them with a slash.
     pub directories: Vec<String>,
     /// The objects right in it.
     pub objects: Vec<Object>,
-    /// What the next part is asked for with; none at the end.
+    /// The token for the next part; none at the end.
     pub next: Option<String>,
 }
 
@@ -41,7 +41,7 @@ impl Object {
         meta.e_tag.as_ref().is_none_or(|tag| tag.len() <= LONGEST)
     }
 
-    /// Bytes that what is told of it takes, beside its size and time.
+    /// Bytes of its metadata in addition to its size and time.
     pub fn told(&self) -> u64 {
         (self.meta.location.as_ref().len() + self.meta.e_tag.as_ref().map_or(0, String::len)) as u64
     }
@@ -133,7 +133,7 @@ mod tests {
     fn bytes_without_the_etag_of_the_listing_are_not_taken_for_its_version() {
         let (strong, weak, none) = (object(Some("\"tag\""), 5), object(Some("W/\"tag\""), 5), object(None, 5));
         assert!(strong.is_of(&strong) && !strong.is_of(&weak) && !strong.is_of(&none));
-        // What was written within that second is read when it is over.
+        // An object written within that second is read when the second is over.
         for object in [&weak, &none] {
             assert!([&strong, &weak, &none].iter().all(|told| object.is_of(told)));
         }

@@ -7,7 +7,7 @@ use reqwest::Url;
 /// Where a server was asked.
 pub(crate) struct Place {
     url: Url,
-    /// The parts of its path, decoded. None if it has one that is no text.
+    /// The parts of its path, decoded. None if one of them is not text.
     parts: Option<Vec<String>>,
 }
 
@@ -46,7 +46,7 @@ impl Place {
     }
 }
 
-/// What a path has between slashes, decoded, without the slash at its end.
+/// The parts of a path between slashes, decoded, without the slash at its end.
 fn parts(path: &str) -> Option<Vec<String>> {
     let path = path.strip_prefix('/')?;
     let path = path.strip_suffix('/').unwrap_or(path);

@@ -1,7 +1,7 @@
-//! Credentials of a profile, where the tools of AWS keep them: `~/.aws/credentials` and `~/.aws/config`.
+//! Credentials of a profile, in the files of the AWS tools: `~/.aws/credentials` and `~/.aws/config`.
 //!
-//! What the environment says counts more. Of what a profile may say, keys, a session's token, the region and the
-//! address of the store are understood; a profile that is to ask another program or service is refused.
+//! The environment takes precedence. Of a profile, keys, a session's token, the region and the address of the store are
+//! understood; a profile that requires another program or service is refused.
 
 use std::fs;
 use std::io::ErrorKind;
@@ -12,7 +12,7 @@ use object_store::aws::{AmazonS3Builder, AmazonS3ConfigKey};
 use crate::connect::Environment;
 use crate::error::StoreError;
 
-/// What a profile says, by the names of its settings. Not to be shown.
+/// The settings of a profile by name. Not to be printed.
 #[derive(Default)]
 pub(crate) struct Profile(Vec<(String, String)>);
 
@@ -44,7 +44,7 @@ impl Profile {
         let profile = Profile(settings);
         match named {
             Some(name) if profile.0.is_empty() => Err(StoreError::Settings(format!(
-                "there is no profile {name:?} (AWS_PROFILE) in ~/.aws/credentials or ~/.aws/config"
+                "no profile {name:?} (AWS_PROFILE) in ~/.aws/credentials or ~/.aws/config"
             ))),
             _ => profile.check(name, environment),
         }

@@ -60,7 +60,7 @@ impl Redirects {
         }
     }
 
-    /// The same for a client that follows by itself.
+    /// The same for a client that follows redirects automatically.
     pub fn policy(&self) -> Policy {
         if matches!(self, Redirects::Never) {
             return Policy::none();

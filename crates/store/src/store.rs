@@ -29,7 +29,7 @@ pub struct Limits {
     pub timeout: Duration,
     /// So often a request is made again that failed.
     pub retries: usize,
-    /// Reads that take much longer than others of late are asked for a second time, one of twenty at most.
+    /// Reads that take much longer than recent ones are requested a second time, at most one of twenty.
     pub hedges: bool,
     /// Bytes a second that are read and written, all together; none for as many as there may be.
     pub bandwidth: Option<u64>,
@@ -67,8 +67,8 @@ pub struct Store {
     pub(crate) bandwidth: Arc<Bandwidth>,
 }
 
-/// So often something is asked for again of which less came than was said to; what ends with an error is asked for
-/// again beside that.
+/// The number of repetitions if fewer bytes arrive than announced; requests that end with an error are repeated
+/// separately.
 pub(crate) const AGAIN: usize = 3;
 
 /// Bytes that are asked for at once.
@@ -108,7 +108,7 @@ impl Store {
         self.requests
     }
 
-    /// What was read so far, and how much of it twice.
+    /// Bytes read so far, and how many of them twice.
     pub fn hedged(&self) -> Hedged {
         self.hedging.counts()
     }

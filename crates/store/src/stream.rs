@@ -67,12 +67,12 @@ impl Stored {
 /// The bytes of an object in order. Its errors are a [`StoreError`] each; after one there are no more bytes.
 pub struct Stream {
     stored: Stored,
-    /// What was asked for, in order.
+    /// The requested parts, in order.
     parts: VecDeque<UnderWay<Vec<u8>>>,
     /// Where what was asked for ends.
     next: u64,
     at_once: usize,
-    /// What is being given out.
+    /// The part that is being read.
     part: io::Cursor<Vec<u8>>,
     failed: Option<StoreError>,
 }

@@ -70,11 +70,11 @@ impl Store {
         }
     }
 
-    /// Asks whether there is no object at a path.
+    /// Checks that there is no object at a path.
     ///
     /// # Errors
     ///
-    /// [`StoreError::Exists`] if there is one, or the store cannot be asked.
+    /// [`StoreError::Exists`] if there is one, or the store cannot be reached.
     pub fn check_is_missing(&self, path: &str) -> Result<(), StoreError> {
         match self.head(path) {
             Ok(_) => Err(StoreError::Exists),
@@ -155,7 +155,7 @@ impl Store {
     }
 }
 
-/// What an object is like that was just written. When that was is the store's to tell: it is about now.
+/// The metadata of an object that was just written. The store decides its time, which is about now.
 fn made(location: Path, size: u64, put: PutResult) -> Object {
     let e_tag = put.e_tag.filter(|tag| tag.len() <= LONGEST);
     Object::new(ObjectMeta { location, last_modified: SystemTime::now().into(), size, e_tag, version: None })
@@ -167,9 +167,9 @@ pub struct Upload {
     store: Arc<Store>,
     path: String,
     key: Path,
-    /// What the object will be known by as this upload's.
+    /// The mark by which the object is recognised as this upload's.
     mark: String,
-    /// None once it is complete, or nobody knows whether it is.
+    /// None once it is complete, or while its state is unknown.
     parts: Option<Box<dyn MultipartUpload>>,
     under_way: VecDeque<UnderWay<()>>,
     sent: usize,
@@ -182,8 +182,8 @@ impl Upload {
         self.sent
     }
 
-    /// Sends the next part, of [`PART`] bytes at least unless it is the last one. Waits only while too much is on its
-    /// way. What has become of it the next calls tell.
+    /// Sends the next part, of [`PART`] bytes at least unless it is the last one. Waits only while too much is in
+    /// flight. Later calls report its result.
     pub fn add(&mut self, part: Vec<u8>) -> Result<(), StoreError> {
         while let Some(done) = self.under_way.front().and_then(UnderWay::look) {
             self.under_way.pop_front();
@@ -250,16 +250,16 @@ impl Drop for Upload {
         // One that arrives later would stay.
         let begun = mem::take(&mut self.under_way).into_iter().filter(|sent| !sent.give_up());
         begun.for_each(|sent| drop(sent.wait()));
-        // What the store keeps all the same ends by a rule of its own.
+        // Parts that the store keeps nevertheless expire by a rule of the store.
         let _ = self.store.calls.wait(async move { Ok(parts.abort().await?) });
     }
 }
 
-/// Room for what is on its way to a store: for more as long as parts arrive soon, for less when they take so long that
-/// they might not arrive in time.
+/// The bytes in flight to a store: more while parts arrive soon, fewer when they take so long that they might not
+/// arrive in time.
 pub(crate) struct Room {
     most: u64,
-    /// What a part should not take longer than.
+    /// The time that a part should take at most.
     slow: Duration,
     state: Mutex<RoomState>,
     freed: Condvar,
@@ -279,7 +279,7 @@ impl Room {
         Arc::new(Room { most, slow: timeout / 8, state, freed: Condvar::new() })
     }
 
-    /// Waits until there is room for so many bytes; more than there can be room for come alone.
+    /// Waits until so many bytes may be in flight; a larger amount than ever allowed is sent alone.
     fn take(self: &Arc<Room>, bytes: u64) -> Taken {
         let state = self.lock();
         let is_full = |state: &mut RoomState| state.used > 0 && state.used + bytes > state.most;
@@ -293,7 +293,7 @@ impl Room {
     }
 }
 
-/// Room that is free again when this is dropped.
+/// A share that is returned when this is dropped.
 struct Taken {
     room: Arc<Room>,
     bytes: u64,
@@ -332,7 +332,7 @@ mod tests {
             std::mem::forget(taken);
             room.lock().used = 0;
         }
-        // What is larger than all the room comes alone, and what is short tells nothing.
+        // A part larger than the whole limit is sent alone, and a short one says nothing about the rate.
         drop(room.take(8 * part));
         let before = most(&room);
         drop(room.take(10));

@@ -1,16 +1,16 @@
-//! A directory of a web server that speaks WebDAV (RFC 4918), to be read.
+//! A directory of a web server that speaks WebDAV (RFC 4918), read-only.
 //!
-//! Idea: `PROPFIND` tells what is in a directory (Depth 1) and what one name stands for (Depth 0), and files are read
-//! by `GET` as those of any web server. The library reads listings of the server's root alone, fails on all of one
-//! where it fails on a name, and holds them whole; so they are read here, and it reads the bytes of files. To the rest
-//! of this crate both are one store, as those of others are.
+//! Idea: `PROPFIND` returns the content of a directory (Depth 1) or the properties of one name (Depth 0), and files are
+//! read by `GET` as those of any web server. The library reads listings of the server's root only, fails on a whole
+//! listing if it fails on one name, and holds them in memory; so listings are read here, and the library reads the
+//! bytes of files. For the rest of this crate both are one store like any other.
 //!
-//! What a file is called tells where the server was asked: what is not right below that (other servers, `..`, empty
-//! parts) is left out. A listing is one answer of any length, so it has bounds of its own: [`LONGEST_LISTING`] bytes of
-//! XML each, and [`NAMES`] bytes of names on their way in all.
+//! The server's address limits the names: those that are not directly below it (other servers, `..`, empty parts) are
+//! left out. A listing is one answer of any length, so it has separate bounds: [`LONGEST_LISTING`] bytes of XML each,
+//! and [`NAMES`] bytes of names in flight in total.
 //!
-//! Where there is no strong etag a version is the second in which it was written, and its size. A file may be written
-//! twice within a second, so its bytes are only asked for when that second is over by the server's clock ([`Clock`]).
+//! Without a strong etag, a version is the second of its last change, and its size. A file may be written twice within
+//! a second, so its bytes are only requested when that second is over by the server's clock ([`Clock`]).
 
 use std::fmt;
 use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
@@ -40,7 +40,7 @@ use crate::store::AGAIN;
 /// Bytes of the longest listing of a directory that is read.
 pub(crate) const LONGEST_LISTING: u64 = 256 << 20;
 
-/// Bytes of what is told of one file.
+/// Bytes of the properties of one file.
 const LONGEST_ANSWER: u64 = 1 << 20;
 
 /// Bytes of the names of all listings that are being read.
@@ -49,7 +49,7 @@ const NAMES: u64 = 512 << 20;
 /// Bytes that a name takes beside itself.
 const NAME: u64 = 200;
 
-/// What is asked of each file and directory.
+/// The properties that are requested of each file and directory.
 const PROPERTIES: &str = "<?xml version=\"1.0\" encoding=\"utf-8\"?>\n<D:propfind xmlns:D=\"DAV:\"><D:prop><D:resourcetype/>\
                           <D:getcontentlength/><D:getlastmodified/><D:getetag/></D:prop></D:propfind>\n";
 
@@ -58,7 +58,7 @@ const PROPERTIES: &str = "<?xml version=\"1.0\" encoding=\"utf-8\"?>\n<D:propfin
 pub(crate) struct Web {
     /// Reads the bytes of files.
     files: HttpStore,
-    /// Asks for properties. It goes nowhere else by itself.
+    /// Requests properties. It follows no redirects.
     client: HttpClient,
     /// The directory, without a slash at its end.
     base: Url,
@@ -70,7 +70,7 @@ pub(crate) struct Web {
     names: AtomicU64,
 }
 
-/// What is asked about.
+/// The object of the request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum About {
     Itself,
@@ -211,7 +211,7 @@ impl Web {
     }
 }
 
-/// What a server answers that may answer otherwise a little later.
+/// Statuses of a server that may answer differently a little later.
 fn is_busy(status: u16) -> bool {
     matches!(status, 408 | 429 | 500 | 502..=504)
 }
@@ -234,7 +234,7 @@ fn path(directory: &str, name: &str) -> Option<Path> {
     Path::parse(path).ok().filter(|path| path.as_ref().len() <= LONGEST)
 }
 
-/// What is known of a file; none if nothing tells its versions apart or how long it is.
+/// The metadata of a file; none if its versions cannot be distinguished or its length is unknown.
 fn about(location: Path, entry: Entry) -> Option<ObjectMeta> {
     let is_named = entry.tag.as_ref().is_some_and(|tag| !tag.starts_with("W/"));
     let last_modified = match entry.modified {
@@ -378,7 +378,7 @@ mod tests {
         let over = |clock: &Clock, time| clock.until_over(second(time)).as_millis();
         assert!((1..=1000).contains(&over(&clock, now)));
         assert_eq!(over(&clock, now - Duration::from_secs(2)), 0);
-        // Of the future: nobody knows when that is over.
+        // A time in the future: its end is unknown.
         assert_eq!(over(&clock, now + Duration::from_secs(100)), 0);
         // An hour behind.
         let hour = Duration::from_secs(3600);

@@ -22,7 +22,7 @@ pub struct Batch {
 }
 
 impl Batch {
-    /// An empty batch with room for [`BATCH_REQUESTS`].
+    /// An empty batch with a capacity of [`BATCH_REQUESTS`].
     pub fn new() -> Batch {
         Batch { requests: Vec::with_capacity(BATCH_REQUESTS), file_sizes: Vec::new(), ttls: Vec::new() }
     }

@@ -1,4 +1,4 @@
-//! What can go wrong with a trace, told with its place.
+//! Errors of traces, with their places.
 
 use std::{fmt, io, path::PathBuf};
 
@@ -20,7 +20,7 @@ pub struct TraceError {
     pub path: PathBuf,
     /// Where in it.
     pub place: Place,
-    /// What is wrong and what was expected, with the error of the operating system.
+    /// The problem and what was expected, with the error of the operating system.
     pub message: String,
     /// The error of the operating system behind it, if any.
     pub source: Option<io::Error>,
@@ -38,9 +38,7 @@ impl TraceError {
     /// An error of the operating system.
     pub fn io(path: impl Into<PathBuf>, doing: &str, source: io::Error) -> TraceError {
         let message = match source.kind() {
-            io::ErrorKind::NotFound if doing == OPENING => {
-                "there is no such file; expected the path of a trace".to_owned()
-            }
+            io::ErrorKind::NotFound if doing == OPENING => "no such file; expected the path of a trace".to_owned(),
             io::ErrorKind::IsADirectory => "it is a directory; expected the path of a trace".to_owned(),
             _ => format!("{doing}: {source}"),
         };

@@ -17,21 +17,21 @@ mod mixing;
 
 pub use mixing::mix;
 
-/// More requests than this one line may not give: what the longest request is cut into, or the ids of the longest line.
+/// The most requests that one line may give: the parts of the longest request, or the ids of the longest line.
 const LONGEST_RUN: usize = crate::runner::lines::LONGEST_LINE / 2;
 
 /// [`parse`] in the built-in format with this name.
 ///
 /// # Panics
-/// If there is no such format, or it breaks its word.
+/// If the format does not exist, or violates a property.
 pub fn parse_any(format: &str, bytes: &[u8]) {
     parse(by_name(format, BUILTIN).expect("the name of a built-in format"), bytes);
 }
 
-/// [`parse`] of what follows the first line in the format that the line names; nothing if there is no such format.
+/// [`parse`] of the text after the first line in the format that the line names; nothing if that format does not exist.
 ///
 /// # Panics
-/// If the format breaks its word.
+/// If the format violates a property.
 pub fn parse_named<'a>(formats: impl IntoIterator<Item = &'a Format>, bytes: &[u8]) {
     let Some(end) = memchr::memchr(b'\n', bytes) else { return };
     if let Some(format) = formats.into_iter().find(|format| format.name.as_bytes() == &bytes[..end]) {
@@ -110,7 +110,7 @@ fn read_to_end(mut trace: Trace, bytes: usize) -> Result<Outcome, TraceError> {
             return Ok(Outcome { requests, skipped: trace.reader.skipped() });
         }
         check(&batch);
-        // What was skipped may have been a table of names.
+        // The skipped section may have been a table of names.
         if trace.reader.skipped() == 0 {
             check_names(&batch, trace.reader.tables());
         }

@@ -24,8 +24,8 @@ pub const PIECE_BYTES: usize = 128 * 1024;
 /// Bytes that unpacking a file may take: the longest window that zstd can write (`--ultra --long=31`).
 const FOR_FILES: u64 = 1 << 31;
 
-/// Bytes that unpacking may take of what somebody else sends: the window that zstd reads if nobody says more. `xz -9`
-/// takes half as much.
+/// Memory limit for unpacking files of others: the largest window that zstd accepts by default. `xz -9` takes half as
+/// much.
 const FOR_STRANGERS: u64 = 1 << 27;
 
 /// How far a trace has been read, to be watched from another thread.
@@ -92,8 +92,8 @@ impl Compression {
     }
 }
 
-/// The decompressed bytes of a trace. Holds the piece that is being read; what is not consumed stays at hand when more
-/// is read.
+/// The decompressed bytes of a trace. Holds the piece that is being read; bytes that are not consumed remain available
+/// when more is read.
 pub struct Input {
     path: PathBuf,
     source: Box<dyn Read + Send>,
@@ -168,13 +168,13 @@ impl Input {
         })
     }
 
-    /// From now on a broken compressed stream ends the input where it breaks, and [`Input::damage`] tells of it,
+    /// From now on a broken compressed stream ends the input where it breaks, and [`Input::damage`] describes it,
     /// instead of being an error.
     pub fn forgive_damage(&mut self) {
         self.forgiving = true;
     }
 
-    /// What was wrong with the compressed stream, if that was forgiven: one sentence.
+    /// The problem of the compressed stream, if it was accepted: one sentence.
     pub fn damage(&self) -> Option<&str> {
         self.damage.as_deref()
     }
@@ -269,7 +269,7 @@ impl Input {
     }
 }
 
-/// An error of what is unpacked, to be told from those of unpacking.
+/// An error of the unpacked data, as opposed to those of unpacking.
 #[derive(Debug)]
 struct SourceError(io::Error);
 
@@ -295,7 +295,7 @@ struct Counted<R> {
 impl<R: Read> Read for Counted<R> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         let count = self.source.read(buffer).map_err(|error| match error.kind() {
-            // Whoever reads tries it again.
+            // The reader tries it again.
             io::ErrorKind::Interrupted => error,
             _ => io::Error::other(SourceError(error)),
         })?;
@@ -486,6 +486,6 @@ mod tests {
     #[test]
     fn a_missing_file_is_named() {
         let error = Input::open(Path::new("/no/such.trace")).err().unwrap();
-        assert!(error.to_string().starts_with("/no/such.trace: there is no such file"), "{error}");
+        assert!(error.to_string().starts_with("/no/such.trace: no such file"), "{error}");
     }
 }

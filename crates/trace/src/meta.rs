@@ -1,4 +1,4 @@
-//! What is known of a trace before it is read.
+//! Facts of a trace that are known before it is read.
 
 use hotset_core::view::BlockSize;
 
@@ -18,7 +18,7 @@ pub enum Addressing {
     Objects,
 }
 
-/// What is known of a trace before it is read.
+/// Facts of a trace that are known before it is read.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Meta {
     /// Format name as in `hotset formats`.
@@ -27,13 +27,12 @@ pub struct Meta {
     pub addressing: Addressing,
     /// True if requests carry times.
     pub has_time: bool,
-    /// True if reads and writes are told apart; otherwise everything counts as a read.
+    /// True if reads and writes are distinguished; otherwise everything counts as a read.
     pub has_ops: bool,
 }
 
 impl Meta {
-    /// What the trace is cut into unless the user says otherwise: its own unit, 4096 bytes without one, whole objects
-    /// for ids.
+    /// The default size of blocks: the trace's unit, 4096 bytes without one, whole objects for ids.
     pub fn block_size(&self) -> BlockSize {
         match self.addressing {
             Addressing::Objects => BlockSize::Object,

@@ -139,7 +139,7 @@ impl Mix {
         Ok(next.map(|(_, number)| number))
     }
 
-    /// Appends the requests of a part until one of them references a page, as far as there is room in the batch.
+    /// Appends the requests of a part until one of them references a page, as far as they fit in the batch.
     fn take_page(&mut self, number: usize, out: &mut Batch) -> Result<(), TraceError> {
         let player = &mut self.players[number];
         while player.is_ready(&mut self.skipped, &mut self.remarks)? {
@@ -173,7 +173,7 @@ impl Mix {
         Ok(())
     }
 
-    /// Appends the next request of a part, with what goes on from it as far as there is room in the batch.
+    /// Appends the next request of a part, with its continuations as far as they fit in the batch.
     fn take(&mut self, number: usize, out: &mut Batch) -> Result<(), TraceError> {
         let player = &mut self.players[number];
         loop {

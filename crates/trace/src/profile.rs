@@ -12,7 +12,7 @@ use serde::Deserialize;
 /// Bytes of a file that are read at most: far beyond any use, and little memory.
 const LIMIT: u64 = 64 << 20;
 
-/// What is read of a row of `hotset curve` or `simulate --json`.
+/// The fields of a row of `hotset curve` or `simulate --json` that are read.
 #[derive(Deserialize)]
 struct Row {
     trace: String,
@@ -25,7 +25,7 @@ struct Row {
     apps: Vec<AppRow>,
 }
 
-/// What is read of an application in a row.
+/// The fields of an application in a row that are read.
 #[derive(Deserialize)]
 struct AppRow {
     name: String,
@@ -35,9 +35,9 @@ struct AppRow {
 }
 
 /// Gives each of `apps` the points that the rows of `file` have for it: those of `policy`, or of a cache around it. A
-/// row of one application is that of the application by whose name its trace is called; a row of several counts where
-/// each had a room of its own. Blocks of other sizes are counted in blocks of `block_bytes`. An application of which
-/// the file says nothing keeps what it has; that none is in it is an error.
+/// row of one application belongs to the application with the name of its trace; a row of several counts if each had a
+/// separate partition. Blocks of other sizes are converted to blocks of `block_bytes`. An application that is not in
+/// the file keeps its points; it is an error if none is in it.
 pub fn read(file: &str, policy: &PolicySpec, block_bytes: Option<u64>, apps: &mut [App]) -> Result<(), SpecError> {
     let failed = |error| SpecError::new(format!("profile: {file}: cannot read it: {error}"));
     let lines = BufReader::new(File::open(file).map_err(failed)?.take(LIMIT)).lines();
@@ -84,7 +84,7 @@ fn is_of(text: &str, policy: &PolicySpec) -> bool {
     PolicySpec::parse(text).is_ok_and(|spec| spec == *policy || spec.args(None).policies().any(|inner| inner == policy))
 }
 
-/// Applications with their room in blocks, and their hit rate in percent.
+/// Applications with their partition in blocks, and their hit rate in percent.
 fn points(row: &Row, block_bytes: Option<u64>) -> Vec<(String, (u32, f64))> {
     let in_blocks = |blocks: u64| {
         let bytes = row.size_bytes.map(|bytes| bytes / row.size_blocks.max(1) * blocks);
@@ -110,7 +110,7 @@ fn known(mut names: Vec<String>) -> String {
     names.sort_unstable();
     names.dedup();
     match names.is_empty() {
-        true => "it has no rows of that policy with one application, or with a room for each".to_owned(),
+        true => "it has no rows of that policy with one application, or with a partition for each".to_owned(),
         false => format!("it knows {}", names.join(", ")),
     }
 }

@@ -1,4 +1,4 @@
-//! The seam between formats and whoever reads traces.
+//! The interface between formats and readers of traces.
 
 use hotset_core::words::grouped;
 
@@ -6,7 +6,7 @@ use crate::{Batch, Meta, Tables, TraceError, memory::MemoryReader};
 
 /// A trace being read from front to back.
 pub trait TraceReader: Send {
-    /// What is known beforehand; never changes.
+    /// Facts known before reading; they never change.
     fn meta(&self) -> &Meta;
 
     /// Names of the files and applications met so far.
@@ -21,13 +21,13 @@ pub trait TraceReader: Send {
         0
     }
 
-    /// Things about the trace that a user should be told once it has been read: an interrupted recording, calls that
-    /// could not be attributed. One sentence each.
+    /// Remarks on the trace for the user once it has been read: an interrupted recording, calls that could not be
+    /// attributed. One sentence each.
     fn remarks(&self) -> Vec<String> {
         Vec::new()
     }
 
-    /// What a user should be told once the trace has been read: how much was skipped, and the remarks.
+    /// Messages for the user once the trace has been read: the number of skipped records, and the remarks.
     fn notes(&self) -> Vec<String> {
         let skipped = self.skipped();
         let told = (skipped > 0).then(|| format!("{} malformed records were skipped", grouped(skipped)));
@@ -39,13 +39,13 @@ pub trait TraceReader: Send {
         0
     }
 
-    /// The same trace as one of memory, if it is one; whoever reads it so does not use [`TraceReader::read`].
+    /// The same trace as one of memory, if it is one; [`TraceReader::read`] is then not used.
     fn memory(&mut self) -> Option<&mut dyn MemoryReader> {
         None
     }
 }
 
-/// Whatever stands for a reader reads as it does.
+/// A pointer to a reader reads as the reader does.
 macro_rules! read_through {
     ($($reader:ty),+) => {$(
         impl<R: TraceReader + ?Sized> TraceReader for $reader {

@@ -7,7 +7,7 @@ use hotset_core::request::Kind;
 pub struct FileInfo {
     /// Path or other name; bytes that are not UTF-8 are written `\xNN`. Empty if unknown.
     pub path: String,
-    /// What it is.
+    /// The kind.
     pub kind: Kind,
     /// Last known size in bytes.
     pub size: Option<u64>,

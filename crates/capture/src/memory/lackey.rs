@@ -34,7 +34,7 @@ impl<R: BufRead> Lackey<R> {
         self.references
     }
 
-    /// What a user should know once all has been read.
+    /// Remarks for the user at the end.
     pub fn remarks(&self) -> Vec<String> {
         let bad = (self.bad > 0).then(|| format!("{} lines of valgrind's log could not be understood", self.bad));
         bad.into_iter().collect()

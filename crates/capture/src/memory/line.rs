@@ -6,7 +6,7 @@
 //! SYSCALL[71,1](9) sys_mmap ( 0x0, 12288, 3, 34, 4294967295, 0 ) --> [pre-success] Success(0x4a2b000)
 //! ```
 
-/// What a line tells.
+/// The content of a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Line {
     Instruction,

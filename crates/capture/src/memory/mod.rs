@@ -1,13 +1,13 @@
-//! Recording what an unmodified program does to its memory: it runs under valgrind's lackey, whose log becomes a `.hst`
+//! Recording the memory accesses of an unmodified program: it runs under valgrind's lackey, whose log becomes a `.hst`
 //! trace while the program runs.
 //!
-//! Lackey tells every instruction and every load and store, and valgrind every system call, in one stream and in order.
-//! Loads and stores become references to pages, instructions are counted, and `mmap`, `munmap` and `mremap` are what
-//! objects come and go by. Allocations are seen too: the C library is told, by its own environment variable, to take
-//! each of at least [`OBJECT_BYTES`] bytes from the system by a mapping of its own.
+//! Lackey reports every instruction and every load and store, and valgrind every system call, in one stream and in
+//! order. Loads and stores become references to pages, instructions are counted, and `mmap`, `munmap` and `mremap`
+//! create and remove objects. Allocations are seen too: the C library is configured, by its environment variable, to
+//! take each allocation of at least [`OBJECT_BYTES`] bytes from the system by a separate mapping.
 //!
-//! Not seen: memory that the system itself reads or writes in system calls, fetches of instructions as references, and
-//! programs that the program starts. A program of tight loops runs ten thousand times slower than alone
+//! Not seen: memory that the system reads or writes in system calls, fetches of instructions as references, and
+//! programs that the program starts. A program of tight loops runs ten thousand times slower than without valgrind
 //! (`docs/guide/fit-a-program.md`).
 
 mod lackey;
@@ -44,10 +44,10 @@ pub struct MemoryProgress {
     pub instructions: u64,
 }
 
-/// What a recording of memory has given.
+/// The result of a recording of memory.
 #[derive(Clone, Debug)]
 pub struct MemorySummary {
-    /// What the trace amounts to.
+    /// The totals of the trace.
     pub stats: Stats,
     /// How the program ended; its own status.
     pub status: ExitStatus,
@@ -144,7 +144,7 @@ fn convert(
     }
 }
 
-/// Waits for valgrind, and lets go of the channel's other end, without which the log would never end.
+/// Waits for valgrind, and closes the other end of the channel, without which the log would never end.
 fn wait(mut child: Child, hold: File) -> std::io::Result<ExitStatus> {
     let status = child.wait();
     drop(hold);

@@ -1,17 +1,17 @@
-//! What can keep a recording from being made.
+//! Errors of recordings.
 
 use std::{io, path::PathBuf, process::ExitStatus};
 
 use hotset_trace::TraceError;
 
-/// Why there is no recording, as one sentence that says what to do.
+/// The reason why there is no recording, as one sentence with a remedy.
 #[derive(Debug, thiserror::Error)]
 pub enum RecordError {
     /// The command is empty.
-    #[error("there is no command to record; expected `-- COMMAND ARGUMENTS...`")]
+    #[error("no command to record; expected `-- COMMAND ARGUMENTS...`")]
     NoCommand,
     /// The program does not exist or cannot be executed.
-    #[error("cannot record `{}`: there is no such program, or it may not be executed", name.display())]
+    #[error("cannot record `{}`: the program does not exist or may not be executed", name.display())]
     NoProgram {
         /// The program as it was given.
         name: PathBuf,
@@ -19,18 +19,18 @@ pub enum RecordError {
     /// The kernel does not let itself be asked.
     #[error("{0}; --via strace needs no such rights, but must start the program itself")]
     NoBpf(#[source] hotset_feed::Error),
-    /// There is no such process.
-    #[error("cannot record process {process}: there is no process of this number")]
+    /// The process does not exist.
+    #[error("cannot record process {process}: no process has this number")]
     NoProcess {
         /// Its number.
         process: u32,
     },
-    /// There is no such control group.
+    /// The control group does not exist.
     #[error("cannot record the control group {}: {why}", path.display())]
     NoGroup {
         /// Its folder as it was given.
         path: PathBuf,
-        /// What is wrong with it.
+        /// The problem with it.
         why: String,
     },
     /// strace is not installed.
@@ -54,7 +54,7 @@ pub enum RecordError {
         said: String,
     },
     /// Nothing was recorded.
-    #[error("strace ended ({status}) without having recorded anything; what it has said is above")]
+    #[error("strace ended ({status}) without recording anything; its own message is above")]
     Nothing {
         /// How it ended.
         status: ExitStatus,
@@ -73,7 +73,7 @@ pub enum RecordError {
         said: String,
     },
     /// No reference to memory was recorded.
-    #[error("valgrind ended ({status}) without having recorded anything; what it has said is above")]
+    #[error("valgrind ended ({status}) without recording anything; its own message is above")]
     NothingOfMemory {
         /// How it ended.
         status: ExitStatus,
@@ -81,7 +81,7 @@ pub enum RecordError {
     /// The operating system failed.
     #[error("{doing}: {source}")]
     System {
-        /// What was being done.
+        /// The operation that failed.
         doing: &'static str,
         /// The error.
         source: io::Error,

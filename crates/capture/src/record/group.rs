@@ -1,4 +1,4 @@
-//! Control groups, of either version: where a folder stands, and who is in it.
+//! Control groups, of either version: their folders and their processes.
 
 use std::fs;
 use std::io;
@@ -124,7 +124,7 @@ fn collect(folder: &Path, processes: &mut Vec<u32>) -> io::Result<()> {
     for entry in fs::read_dir(folder)? {
         let entry = entry?;
         if entry.file_type()?.is_dir() {
-            // One that was removed meanwhile has nobody in it.
+            // A group that was removed meanwhile has no processes.
             match collect(&entry.path(), processes) {
                 Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
                 _ => {}

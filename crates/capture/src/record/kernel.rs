@@ -25,7 +25,7 @@ use crate::strace::{Apps, Options};
 /// So long nothing is taken while nothing comes, at first and at most.
 const PAUSES: [Duration; 2] = [Duration::from_millis(1), Duration::from_millis(16)];
 
-/// What is recorded.
+/// The recorded processes.
 #[derive(Clone, Debug)]
 pub enum Subject {
     /// A program, by name or path, with its arguments, and all processes that it starts.
@@ -155,7 +155,7 @@ impl KernelRecorder {
         let mut requests = 0;
         let (mut told, mut flushed, mut pause) = (running.started, Instant::now(), PAUSES[0]);
         loop {
-            // Asked first: what has happened by then is taken below.
+            // Checked first: the events up to this moment are read below.
             let is_over = running.is_over(self);
             let taken = running.calls.drain(BATCH_REQUESTS, |record| follower.follow(record, &mut batch));
             if !batch.is_empty() {
@@ -207,7 +207,7 @@ impl KernelRecorder {
 }
 
 impl Running {
-    /// Starts a program by its path, so that no search for it is recorded; what it does is, from its first call on.
+    /// Starts a program by its path, so that no search for it is recorded; the recording starts with its first call.
     fn start(&mut self, program: &Path, command: &[OsString]) -> Result<Forwarder, RecordError> {
         let signals = Forwarder::install()?;
         let own = std::process::id();

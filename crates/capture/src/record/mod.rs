@@ -60,10 +60,10 @@ pub struct Progress {
     pub elapsed: Duration,
 }
 
-/// What a recording has given.
+/// The result of a recording.
 #[derive(Clone, Debug)]
 pub struct Summary {
-    /// What the trace amounts to: requests, files, applications, bytes.
+    /// The totals of the trace: requests, files, applications, bytes.
     pub stats: Stats,
     /// How the program ended; the program's own status.
     pub status: ExitStatus,
@@ -177,7 +177,7 @@ impl Recorder {
     }
 }
 
-/// Waits for strace, and lets go of the channel's other end: without it the log would never end if strace had not
+/// Waits for strace, and closes the other end of the channel: otherwise the log would never end if strace had not
 /// opened it.
 fn wait(mut child: Child, hold: File) -> std::io::Result<ExitStatus> {
     let status = child.wait();

@@ -20,8 +20,8 @@ use super::RecordError;
 
 const SIGNALS: [i32; 4] = [SIGHUP, SIGINT, SIGQUIT, SIGTERM];
 
-/// True while nothing is being recorded: signals then do what they do by default. A handler that was installed once
-/// stays, so it has to be told.
+/// True while nothing is being recorded: signals then have their default effect. A handler stays once it is installed,
+/// so it needs this flag.
 static IDLE: LazyLock<io::Result<Arc<AtomicBool>>> = LazyLock::new(|| {
     let idle = Arc::new(AtomicBool::new(false));
     for signal in SIGNALS {

@@ -99,7 +99,7 @@ impl<'a> Call<'a> {
         has_flag(self.arg(place), flag)
     }
 
-    /// What a successful call returned.
+    /// The return value of a successful call.
     pub(super) fn returned(&self) -> Option<u64> {
         match self.result {
             Outcome::Returned(value) => Some(value),
@@ -167,8 +167,8 @@ pub(super) fn has_flag(flags: &[u8], flag: &str) -> bool {
     flags.split(|&byte| byte == b'|').any(|word| word == flag.as_bytes())
 }
 
-/// The text of a string argument without its escapes, and whether strace cut it; `None` if it is no string but an
-/// address.
+/// The text of a string argument without its escapes, and whether strace cut it; `None` if it is an address instead of
+/// a string.
 pub(super) fn string(arg: &[u8]) -> Option<(Cow<'_, [u8]>, bool)> {
     let inner = arg.strip_prefix(b"\"")?;
     match inner.strip_suffix(b"\"") {
@@ -287,7 +287,7 @@ fn outcome(text: &[u8]) -> Result<(Outcome, &[u8]), Malformed> {
     }
 }
 
-/// Replaces C escapes (`\n`, `\"`, `\377`, `\xff`) by the bytes they stand for.
+/// Replaces C escapes (`\n`, `\"`, `\377`, `\xff`) by their bytes.
 pub(super) fn unescape(text: &[u8]) -> Cow<'_, [u8]> {
     let Some(first) = memchr(b'\\', text) else {
         return Cow::Borrowed(text);
@@ -307,7 +307,7 @@ pub(super) fn unescape(text: &[u8]) -> Cow<'_, [u8]> {
     Cow::Owned(bytes)
 }
 
-/// The byte that an escape stands for, and the escape's length without its backslash.
+/// The byte of an escape, and the escape's length without its backslash.
 fn escape(text: &[u8]) -> (u8, usize) {
     let digits = |base: u32, from: usize, most: usize| {
         let count = text[from..].iter().take(most).take_while(|byte| (**byte as char).is_digit(base)).count();

@@ -4,7 +4,7 @@ use rustc_hash::FxHashMap;
 
 use super::{files::FileId, shared::Shared, unattributed::Class};
 
-/// What a descriptor leads to.
+/// The target of a descriptor.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Target {
     /// A file or directory.
@@ -16,7 +16,7 @@ pub(super) enum Target {
 /// An open file description: what `open` makes, and `dup` and `fork` share.
 #[derive(Debug)]
 pub(super) struct Description {
-    /// What it leads to.
+    /// The target.
     pub target: Target,
     /// The position of the next read or write; of directories, the bytes of entries read.
     pub offset: u64,
@@ -61,7 +61,7 @@ impl Descriptors {
         self.tables.add(copy)
     }
 
-    /// A process lets go of its table.
+    /// A process drops its table.
     pub(super) fn drop_table(&mut self, table: u32) {
         for descriptor in self.tables.release(table).unwrap_or_default().into_values() {
             self.descriptions.release(descriptor.description);
@@ -98,7 +98,7 @@ impl Descriptors {
         self.descriptions.hold(description);
     }
 
-    /// Lets go of a description that was kept.
+    /// Drops a description that was kept.
     pub(super) fn release(&mut self, description: u32) {
         self.descriptions.release(description);
     }

@@ -9,15 +9,15 @@ use super::paths::parent;
 /// Index into the file table.
 pub(super) type FileId = u32;
 
-/// What a name leads to.
+/// The target of a name.
 #[derive(Clone, Copy, Debug)]
 struct Name {
     file: FileId,
-    /// The name is a symbolic link; the file has a name of its own.
+    /// The name is a symbolic link; the file has another name.
     link: bool,
 }
 
-/// What the calls so far have told of a file's existence.
+/// The state of a file's existence by the calls so far.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Presence {
     /// Nothing.
@@ -28,7 +28,7 @@ enum Presence {
     Missing,
 }
 
-/// What is known of a file beside the table's entry.
+/// The known facts of a file in addition to the table's entry.
 #[derive(Debug)]
 struct State {
     /// Its name, as bytes.
@@ -38,11 +38,11 @@ struct State {
     presence: Presence,
     /// Its size, where the log tells it.
     size: Option<u64>,
-    /// End of the furthest byte that was read or written; stands in the table for a size that is not told.
+    /// End of the furthest byte that was read or written; the table uses it for an unknown size.
     reached: u64,
 }
 
-/// What the removal of a name has done.
+/// The result of the removal of a name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Removed {
     /// The file that had the name.
@@ -237,7 +237,7 @@ impl Files {
         self.states[file as usize].reached
     }
 
-    /// What it is.
+    /// The kind.
     pub(super) fn kind(&self, file: FileId) -> Kind {
         self.tables.files[file as usize].kind
     }

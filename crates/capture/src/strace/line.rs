@@ -26,7 +26,7 @@ pub(super) enum Clock {
     Day(u64),
 }
 
-/// What a line tells.
+/// The content of a line.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Event<'a> {
     /// `name(args) = result`; `text` is what follows the opening parenthesis.

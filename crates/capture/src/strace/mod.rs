@@ -88,11 +88,11 @@ pub struct Options {
     pub directory: Option<Vec<u8>>,
     /// Files that the first process had open.
     pub inherited: Vec<Inherited>,
-    /// Where reads and writes took place is told beside the calls.
+    /// The offsets of reads and writes are reported beside the calls.
     pub positions_told: bool,
-    /// Requests to io_uring are told.
+    /// Requests to io_uring are reported.
     pub sees_rings: bool,
-    /// First touches of pages are told besides: a mapping alone is no reference then.
+    /// First touches of pages are reported, too: a mapping does not count as a reference then.
     pub touches_told: bool,
     /// Tells the control group of a process. Only of use while the process runs.
     pub group_of: Option<fn(u32) -> Option<String>>,

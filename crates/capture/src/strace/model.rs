@@ -1,4 +1,4 @@
-//! What the processes of a log have done so far, and the references that follow from each call.
+//! The state of the processes of a log, and the references that follow from each call.
 
 use std::ops::Range;
 
@@ -30,26 +30,26 @@ pub(super) struct Scene<'a> {
     pub pid: u32,
     /// When, in nanoseconds since the log began.
     pub time: u64,
-    /// What is known of the files that it reads and writes, by other means than the calls before.
+    /// Facts about the files that it reads and writes, from other sources than the calls before.
     pub told: [Told; 2],
     /// Where its references go.
     pub batch: &'a mut Batch,
 }
 
-/// What the kernel has told of a file that a call worked on.
+/// The kernel's facts about a file that a call worked on.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Told {
     /// Where the call has read or written.
     pub at: Option<u64>,
     /// The file's size when it ended.
     pub size: Option<u64>,
-    /// Somebody else moved the descriptor's position at the same time.
+    /// Another process moved the descriptor's position at the same time.
     pub is_shared: bool,
     /// The bytes that the page cache lacked of what was read, if that is known; empty if it had all.
     pub lacked: Option<Range<u64>>,
 }
 
-/// What a path leads to.
+/// The target of a path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Located {
     /// The file named by [`Model::path`].
@@ -122,7 +122,7 @@ impl Model {
         self.processes.add_stray(pid, directory, UNKNOWN_PROGRAM);
     }
 
-    /// Adds a process that runs already; without its directory or program as far as they cannot be told.
+    /// Adds a process that already runs; without its directory or program if they are unknown.
     #[cfg(target_os = "linux")]
     pub(super) fn add_running(&mut self, pid: u32, directory: Option<Box<[u8]>>, program: Option<&[u8]>) {
         let directory = directory.or_else(|| self.directory.take());
@@ -184,13 +184,13 @@ impl Model {
         Some(self.adopt(table, number, handle.shown?))
     }
 
-    /// What a descriptor leads to.
+    /// The target of a descriptor.
     pub(super) fn target(&mut self, pid: u32, handle: Handle) -> Target {
         let description = self.description(pid, handle);
         self.target_of(description)
     }
 
-    /// What a description leads to.
+    /// The target of a description.
     pub(super) fn target_of(&mut self, description: Option<u32>) -> Target {
         match description {
             Some(description) => self.processes.descriptors.description(description).target,
@@ -198,7 +198,7 @@ impl Model {
         }
     }
 
-    /// What an absolute path leads to that the kernel has told.
+    /// The target of an absolute path that the kernel has reported.
     #[cfg(target_os = "linux")]
     pub(super) fn target_of_path(&mut self, path: &[u8]) -> Target {
         match class_of(path) {
@@ -207,7 +207,7 @@ impl Model {
         }
     }
 
-    /// What a path in an argument leads to, taken from the working directory, or from the directory `base` if given. An
+    /// The target of a path in an argument, relative to the working directory, or to the directory `base` if given. An
     /// ordinary path is left in `self.path`.
     pub(super) fn locate(&mut self, pid: u32, base: Option<Handle>, arg: &[u8]) -> Located {
         let Some((path, cut)) = string(arg) else {

@@ -43,7 +43,7 @@ pub(super) fn last_name(path: &[u8]) -> &[u8] {
     memchr::memrchr(b'/', path).map_or(path, |slash| &path[slash + 1..])
 }
 
-/// The class of what is no file with blocks of its own; `None` for files and directories.
+/// The class of an object without blocks on storage; `None` for files and directories.
 pub(super) fn class_of(path: &[u8]) -> Option<Class> {
     if path.first() != Some(&b'/') {
         return Some(class_of_object(path));

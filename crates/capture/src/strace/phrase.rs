@@ -119,7 +119,7 @@ fn shown(text: &mut Vec<u8>, path: Option<&[u8]>, is_deleted: bool) {
     }
 }
 
-/// What is behind a pointer: a position, or how `openat2` opens.
+/// The value behind a pointer: a position, or the options of `openat2`.
 fn pointed(text: &mut Vec<u8>, name: &str, address: u64, value: u64) {
     if name == "openat2" {
         text.extend_from_slice(b"{flags=");

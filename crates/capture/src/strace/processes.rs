@@ -43,7 +43,7 @@ pub(super) struct Processes {
     directories: Shared<Option<Box<[u8]>>>,
     /// Descriptor tables.
     pub descriptors: Descriptors,
-    /// Processes in a call that makes a process, which has not been heard of.
+    /// Processes in a call that creates a process, whose child has not appeared yet.
     expecting: Vec<u32>,
 }
 
@@ -119,12 +119,12 @@ impl Processes {
         self.by_pid.get_mut(&pid)?.pending.take()
     }
 
-    /// What is known so far of the call that the process is in.
+    /// The known facts of the call that the process is in.
     pub(super) fn text_of_call(&self, pid: u32) -> &[u8] {
         self.by_pid.get(&pid).and_then(|process| process.pending.as_ref()).map_or(b"", |call| &call.text)
     }
 
-    /// Lets go of what a call was begun on.
+    /// Drops the state at the beginning of a call.
     pub(super) fn forget_call(&mut self, call: Option<Pending>) {
         if let Some((_, description)) = call.and_then(|call| call.begun_on) {
             self.descriptors.release(description);
@@ -143,7 +143,7 @@ impl Processes {
         }
     }
 
-    /// Gives the process a descriptor table and a working directory of its own, as far as asked for.
+    /// Gives the process a separate descriptor table and working directory, as far as requested.
     pub(super) fn unshare(&mut self, pid: u32, files: bool, directory: bool) {
         let process = self.by_pid.get_mut(&pid).expect("the caller has made sure that the process is known");
         if files {
@@ -174,14 +174,14 @@ impl Processes {
         self.expecting.push(pid);
     }
 
-    /// The child of a process that made one has been heard of. False if it had been before.
+    /// The child of a process that created one has appeared. False if it had appeared before.
     pub(super) fn met_child(&mut self, pid: u32) -> bool {
         let before = self.expecting.len();
         self.expecting.retain(|parent| *parent != pid);
         self.expecting.len() < before
     }
 
-    /// Processes whose child has not been heard of, the latest last.
+    /// Processes whose child has not appeared yet, the latest last.
     pub(super) fn expecting(&self) -> &[u32] {
         &self.expecting
     }

@@ -16,7 +16,7 @@ use super::{
 
 const DAY: u64 = 24 * 3600 * 1_000_000_000;
 
-/// What the lines so far have told.
+/// The state after the lines so far.
 pub(super) struct Story {
     /// The state of all processes and files.
     pub model: Model,
@@ -85,7 +85,7 @@ impl Story {
         if makes_process(name) {
             let expected = self.model.processes.met_child(scene.pid);
             let known = call.returned().is_some_and(|child| self.model.processes.knows(child as u32));
-            // The child that has been heard of already is not made again.
+            // A child that has appeared already is not created again.
             return if expected || !known { self.model.call(scene, name, &call) } else { Ok(()) };
         }
         self.model.begun_on = begun.begun_on;

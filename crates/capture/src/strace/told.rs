@@ -1,8 +1,8 @@
-//! Calls as the kernel tells them (BPF), for the same model that reads logs of strace.
+//! Calls as the kernel reports them (BPF), for the same model that reads logs of strace.
 //!
-//! Idea: what a call means for files and processes is known by the model; the kernel's side knows better than any log
-//! which file is behind a descriptor, where a read or write took place and how long the file is. So a call is put as a
-//! log would have it, and those facts are given beside it.
+//! Idea: the model knows the effect of a call on files and processes; the kernel side knows better than any log which
+//! file is behind a descriptor, the offset of a read or write, and the length of the file. So a call is written as in a
+//! log, and those facts are passed beside it.
 
 use std::fs;
 use std::ops::Range;
@@ -41,14 +41,14 @@ const O_DIRECT: u32 = libc::O_DIRECT as u32;
 /// Follows what the kernel tells.
 pub(crate) struct Follower {
     model: Model,
-    /// Names that were told for calls which have not ended.
+    /// Names that were sent for calls which have not ended.
     names: FxHashMap<u32, [Option<Named>; SLOTS]>,
-    /// The mount namespaces of the recorder and of the first process: paths there stand as they are. A service that
-    /// is shut in has a namespace of its own with the same paths.
+    /// The mount namespaces of the recorder and of the first process: paths there are used unchanged. A confined
+    /// service has its own namespace with the same paths.
     spaces: [u32; 2],
     /// The time of the first record.
     begun: Option<u64>,
-    /// The files whose pages may be touched, if it is told what the page cache had.
+    /// The files whose pages may be touched, if the content of the page cache is reported.
     mapped: Option<Mapped>,
     /// Calls of which a name was lost.
     torn: u64,
@@ -77,7 +77,7 @@ impl Names<'_> {
         Some((self.shown(OPENED as usize)?, self.slots[OPENED as usize].as_ref()?.is_deleted))
     }
 
-    /// What is behind a descriptor, as strace would show it.
+    /// The target of a descriptor, as strace would show it.
     fn shown(&self, slot: usize) -> Option<Vec<u8>> {
         let name = self.slots[slot].as_ref()?;
         Some(match (name.mode & KIND, name.magic) {
@@ -89,7 +89,8 @@ impl Names<'_> {
         })
     }
 
-    /// A path of another mount namespace is none of the recorder's; what is not on storage is the same everywhere.
+    /// A path of another mount namespace is not valid for the recorder; objects that are not on storage are the same
+    /// everywhere.
     fn placed(&self, path: &[u8]) -> Vec<u8> {
         let is_shared = [&b"/proc/"[..], b"/sys/", b"/dev/"].iter().any(|tree| path.starts_with(tree));
         if self.own_spaces.contains(&self.who.space) || path.first() != Some(&b'/') || is_shared {
@@ -168,7 +169,7 @@ impl Follower {
                 self.model.processes.remove(who.thread);
             }
             What::Executes(before) => {
-                // The names of the call that it is in were told under its number before.
+                // The names of the call that it is in were sent under its number before.
                 if let Some(names) = self.names.remove(&before) {
                     self.names.insert(who.thread, names);
                 }
@@ -240,7 +241,7 @@ impl Follower {
         }
     }
 
-    /// Learns by which identity the pages of the file behind a descriptor are told.
+    /// Learns the identity under which the pages of the file behind a descriptor are reported.
     fn learn_identity(&mut self, who: Who, number: i32, names: &Names, slot: usize) {
         if let (Some(mapped), Some(name)) = (&mut self.mapped, &names.slots[slot]) {
             let target = self.model.target(who.thread, Handle { number: Some(number), shown: None });
@@ -269,8 +270,8 @@ fn program(process: u32) -> Option<Vec<u8>> {
     Some(last_name(path).to_vec())
 }
 
-/// Where a call has read or written, what of it the page cache had, and the file's size. `page` is in bytes, and there
-/// if the page cache is told of.
+/// The range that a call has read or written, the part of it that the page cache had, and the file's size. `page` is in
+/// bytes, and present if the content of the page cache is reported.
 fn told(name: &str, called: &Called, which: usize, page: Option<u64>) -> Told {
     let file = &called.files[which];
     if !matches!(file.mode & KIND, REGULAR | BLOCK_DEVICE) || called.result < 0 {
@@ -291,7 +292,7 @@ fn told(name: &str, called: &Called, which: usize, page: Option<u64>) -> Told {
     Told { at: Some(at), size, is_shared, lacked: page.filter(|_| is_cached).map(|page| lacked(called, page)) }
 }
 
-/// What the page cache lacked of what a call has read: as it reads ahead the call adds one range, which begins there.
+/// The part of a read that the page cache lacked: by read-ahead the call adds one range, which begins there.
 fn lacked(called: &Called, page: u64) -> Range<u64> {
     let start = called.lowest.saturating_mul(page);
     start..start.saturating_add(called.added.saturating_mul(page))

@@ -14,7 +14,7 @@ use super::unattributed::Oddity;
 
 /// The files whose pages may be touched.
 pub(super) struct Mapped {
-    /// What they lead to; none for those whose name nothing tells.
+    /// Their targets; none for those without a known name.
     targets: FxHashMap<Identity, Option<Target>>,
     /// Bytes of a page of memory.
     page: u64,
@@ -31,7 +31,7 @@ impl Mapped {
         self.page
     }
 
-    /// True if nobody has asked yet what a file is called.
+    /// True if the name of a file has not been looked up yet.
     pub(super) fn is_new(&self, file: &Identity) -> bool {
         !self.targets.contains_key(file)
     }

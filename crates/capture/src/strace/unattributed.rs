@@ -1,8 +1,8 @@
-//! What a log holds beside file references: counted, and told in sentences.
+//! Content of a log other than file references: counted, and reported in sentences.
 
 use std::collections::BTreeMap;
 
-/// What is read and written like a file but has no blocks on storage.
+/// Objects that are read and written like files but have no blocks on storage.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Class {
     /// Pipes and FIFOs without a name.
@@ -39,7 +39,7 @@ impl Class {
             Class::Device => "terminals, /dev/null and other devices",
             Class::System => "/proc and /sys",
             Class::SharedMemory => "shared memory (/dev/shm)",
-            Class::Anonymous => "anonymous memory, eventfd, epoll and the like",
+            Class::Anonymous => "anonymous memory, eventfd, epoll and others",
             Class::Unknown => "descriptors of unknown origin",
         }
     }
@@ -66,7 +66,7 @@ pub(super) enum Oddity {
     Stray,
     /// A new process for which several could be the parent.
     GuessedParent,
-    /// A read or write by a position that somebody else moved at the same moment.
+    /// A read or write at a position that another process moved at the same moment.
     SharedPosition,
     /// A page of a mapped file was touched whose name was not told.
     UnnamedTouch,
@@ -77,7 +77,7 @@ impl Oddity {
 
     fn describe(self, count: u64) -> String {
         match self {
-            Oddity::FailedTransfer => format!("{count} reads, writes and maps failed and are no references"),
+            Oddity::FailedTransfer => format!("{count} reads, writes and maps failed and do not count as references"),
             Oddity::UnreadablePath => {
                 format!("{count} calls name a path at an address that could not be read and are not in the trace")
             }
@@ -95,11 +95,11 @@ impl Oddity {
             ),
             Oddity::HeadlessCall => format!("{count} calls began before the log and are not in the trace"),
             Oddity::Stray => format!(
-                "{count} processes began before the log, or their parents did; what they had open is known only where the log shows it"
+                "{count} processes, or their parents, began before the log; of their open files only those that the log shows are known"
             ),
             Oddity::GuessedParent => format!("{count} processes could have had several parents; the latest was taken"),
             Oddity::SharedPosition => format!(
-                "{count} reads and writes shared a position with others at the same moment; they are told where it stood as they began"
+                "{count} reads and writes shared a position with others at the same moment; the position at their start is used"
             ),
             Oddity::UnnamedTouch => format!(
                 "{count} first touches of mapped pages belong to files whose names were not told and are not in the trace"
@@ -122,10 +122,11 @@ impl Oddity {
     ];
 }
 
-/// Calls that move file data without being seen one by one; the first two are, where requests to io_uring are told.
+/// Calls that move file data without being seen one by one; the first two are seen if requests to io_uring are
+/// reported.
 const BLIND: [&str; 5] = ["io_uring_setup", "io_uring_enter", "io_setup", "io_submit", "process_vm_readv"];
 
-/// Names counted apart; a log that is no log could hold any number of them.
+/// Names that are counted separately; a file that is not a log could hold any number of them.
 const MOST_NAMES: usize = 64;
 
 /// The counters.
@@ -136,7 +137,7 @@ pub(super) struct Unattributed {
     oddities: [u64; Oddity::COUNT],
     others: BTreeMap<Box<[u8]>, u64>,
     more_others: u64,
-    /// Requests to io_uring are told.
+    /// Requests to io_uring are reported.
     sees_rings: bool,
 }
 
@@ -146,7 +147,7 @@ impl Unattributed {
         Unattributed { sees_rings, ..Unattributed::default() }
     }
 
-    /// Counts a call on something that is no file.
+    /// Counts a call on an object that is not a file.
     pub(super) fn call(&mut self, class: Class, bytes: u64) {
         self.calls[class as usize] += 1;
         self.bytes[class as usize] = self.bytes[class as usize].saturating_add(bytes);

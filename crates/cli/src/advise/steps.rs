@@ -61,7 +61,7 @@ pub(super) fn next(advice: &Advice, inspection: &Inspection, trace: &[String], c
     Steps { next, checks }
 }
 
-/// What a measure is done with.
+/// The tool that performs a measure.
 fn step(measure: &Measure, inspection: &Inspection, folder: &str, typed: &str) -> String {
     let gain = gain(measure);
     let size = measure.size_bytes.map_or_else(|| "SIZE".to_owned(), megabytes);

@@ -161,7 +161,7 @@ fn of_policy(advice: &Advice, change: &Change) -> String {
     }
 }
 
-/// What the same memory gives as buffers of the database.
+/// The gain of the same memory as buffers of the database.
 fn of_buffers(advice: &Advice, change: &Change) -> String {
     let hits = |beside: &Beside| format!("{} % as {}", percent(beside.hits, advice.reads), beside.policy);
     let hits = advice.beside.iter().map(hits).collect::<Vec<_>>().join(", ");

@@ -1,9 +1,9 @@
-//! Where the sockets of mounts and of those who steer are: in a folder that nobody but their user can write to, under
-//! the number of the mount's device, or of what is steered. Whoever steers claims that there, too.
+//! The places of the sockets of mounts and steering processes: in a folder that only their user can write to, under the
+//! number of the mount's device or of the steered directory. A steering process also claims its directories there.
 //!
-//! For root that is `/run/hotset`, for others `$XDG_RUNTIME_DIR/hotset` or `/run/user/UID/hotset`; where there is none,
-//! `/tmp/hotset-UID`. Folders are looked at by descriptor, and what is in them is reached through it, so that nothing
-//! can be put in their place meanwhile.
+//! For root that is `/run/hotset`, for others `$XDG_RUNTIME_DIR/hotset` or `/run/user/UID/hotset`; without either,
+//! `/tmp/hotset-UID`. Folders are opened once and their content is reached through that descriptor, so that nobody can
+//! replace them meanwhile.
 
 use std::env;
 use std::fs::Metadata;
@@ -25,7 +25,7 @@ pub(crate) struct Place {
 }
 
 impl Place {
-    /// Listens under a name, instead of whoever did so before: that one is gone.
+    /// Listens under a name. A former owner of the name has ended.
     pub fn take(name: String) -> io::Result<(Place, UnixListener)> {
         let folder = own_folder()?;
         rustix::fs::flock(&folder, FlockOperation::LockExclusive)?;
@@ -42,7 +42,8 @@ impl Place {
 }
 
 impl Drop for Place {
-    /// The next mount of the same number may have the name already. What cannot be removed is taken over by that one.
+    /// The next mount of the same number may have the name already. A file that cannot be removed is taken over by that
+    /// mount.
     fn drop(&mut self) {
         let _ = rustix::fs::flock(&self.folder, FlockOperation::LockExclusive);
         let there = rustix::fs::statat(&self.folder, &self.name, AtFlags::SYMLINK_NOFOLLOW);
@@ -52,7 +53,7 @@ impl Drop for Place {
     }
 }
 
-/// A name that nobody else has as long as this lives.
+/// A name that no other process has while this lives.
 pub(crate) struct Claim {
     folder: OwnedFd,
     name: String,
@@ -70,7 +71,7 @@ pub(crate) fn claim(about: &Metadata) -> io::Result<Option<Claim>> {
             Err(rustix::io::Errno::WOULDBLOCK) => return Ok(None),
             locked => locked?,
         }
-        // Whoever had it may have taken the file away in between.
+        // The former owner may have removed the file in between.
         let there = rustix::fs::statat(&folder, name, AtFlags::SYMLINK_NOFOLLOW);
         if there.is_ok_and(|there| rustix::fs::fstat(&lock).is_ok_and(|own| own.st_ino == there.st_ino)) {
             return Ok(Some(Claim { folder, name: name.to_owned(), _lock: lock }));
@@ -107,20 +108,20 @@ pub(super) fn device_of(name: &str) -> Option<Device> {
     Some((major.parse().ok()?, minor.parse().ok()?))
 }
 
-/// Names in this user's folder; not all of them are of somebody who listens.
+/// Names in this user's folder. Some may be without a listening process.
 pub(super) fn names() -> Vec<String> {
-    // Who has no folder serves nothing.
+    // A user without a folder serves nothing.
     let entries = own_folder().and_then(|folder| std::fs::read_dir(within(&folder)));
     let names = entries.into_iter().flatten().flatten().map(|entry| entry.file_name().into_string());
     names.filter_map(Result::ok).collect()
 }
 
-/// The name of the socket of whoever steers the directory or control group with these attributes.
+/// The name of the socket of the process that steers the directory or control group with these attributes.
 pub(super) fn of_steered(about: &Metadata) -> String {
     format!("steering-{}-{}", about.dev(), about.ino())
 }
 
-/// A path to what a descriptor stands for.
+/// A path to the file of a descriptor.
 fn within(descriptor: &OwnedFd) -> PathBuf {
     Path::new("/proc/self/fd").join(descriptor.as_raw_fd().to_string())
 }
@@ -149,7 +150,7 @@ fn own_folder() -> io::Result<OwnedFd> {
     })
 }
 
-/// A folder that `owner` has, and that nobody else writes to.
+/// A folder that belongs to `owner` and that no other user can write to.
 fn checked(path: &Path, owner: Uid) -> io::Result<OwnedFd> {
     let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
     let folder = rustix::fs::open(path, flags, Mode::empty())?;

@@ -1,4 +1,4 @@
-//! The side of who is asked: answers over the socket.
+//! The answering side of the socket.
 
 use std::io::{self, Read, Write};
 use std::os::unix::net::{UnixListener, UnixStream};
@@ -29,7 +29,7 @@ pub(super) fn serve(name: String, subject: Arc<dyn Subject>) -> io::Result<Place
     Ok(place)
 }
 
-/// Gives each client a thread. Who may not ask is told so and read nothing of.
+/// Gives each client a thread. A client without permission gets a refusal, and its request is not read.
 fn accept(listener: &UnixListener, subject: &Arc<dyn Subject>) {
     let clients = Arc::new(());
     loop {

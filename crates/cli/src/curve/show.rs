@@ -13,7 +13,7 @@ use crate::output::{human, plot, table};
 /// Lines of the table.
 const SIZES: usize = 10;
 
-/// The hit ratios whose price is told.
+/// The hit ratios whose sizes are printed.
 const GOALS: [f64; 4] = [0.25, 0.5, 0.75, 0.9];
 
 pub(super) fn show(name: &str, lines: &[Line], block_bytes: Option<u64>, metric: Metric) -> Result<(), Failure> {

@@ -20,7 +20,7 @@ pub(super) struct Comparison<'a> {
     /// The trace, application and sizes that it is about, as they stand behind the names; empty for all.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub range: String,
-    /// Absent where no trace tells of both.
+    /// Absent if no trace has both.
     #[serde(flatten)]
     pub gain: Option<Gain>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -57,7 +57,7 @@ pub(super) struct Gain {
 pub(super) struct OnTrace<'a> {
     /// The trace's label.
     pub trace: &'a str,
-    /// The mean gain over the sizes; absent where none tells of both.
+    /// The mean gain over the sizes; absent if no size has both.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub mean: Option<f64>,
     /// Whether the gain has the sign that it has in the paper: `yes`, `no`, `same` for none; absent where the paper
@@ -105,7 +105,7 @@ impl Comparison<'_> {
         }
     }
 
-    /// What is compared.
+    /// The compared measure.
     pub fn name(&self) -> String {
         format!("{} against {}{}", self.better, self.than, self.range)
     }

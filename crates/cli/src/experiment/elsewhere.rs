@@ -21,7 +21,7 @@ const PYTHON: &str = "HOTSET_PYTHON";
 /// What replays there.
 const MODULE: &str = "hotset._on_cluster";
 
-/// What the package is asked for: the arguments of `hotset.sweep`, and who asks.
+/// The request to the package: the arguments of `hotset.sweep`, and the name of the experiment.
 #[derive(Serialize)]
 struct Asked<'a> {
     version: &'static str,
@@ -31,7 +31,7 @@ struct Asked<'a> {
     options: Map<String, Value>,
 }
 
-/// What it answers, a line each: the rows of one trace after another, or why there are none.
+/// The answer, one line per trace: its rows, or the reason why it has none.
 #[derive(Deserialize)]
 #[serde(untagged)]
 enum Answer {
@@ -50,7 +50,7 @@ pub(super) fn check(path: &Path, file: &File) -> Result<(), Failure> {
     Err(Failure::Usage(format!("--on: {} has {what}, which one machine replays: leave --on out", path.display())))
 }
 
-/// What is told of each trace, replayed where `on` says. `places` are the traces, `path` is the experiment's.
+/// The results of each trace, replayed at the place `on`. `places` are the traces, `path` is the experiment's.
 pub(super) fn replay(
     path: &Path,
     file: &File,
@@ -80,7 +80,7 @@ pub(super) fn replay(
         .spawn()
         .map_err(|error| missing(&format!("cannot be started ({error})")))?;
     let given = serde_json::to_string(&asked)?;
-    // It is open as long as there is somebody who wants the rows. Who has ended already says so below.
+    // The output stays open while a reader remains. A process that has ended reports that below.
     let mut wanted = child.stdin.take().expect("it is a pipe");
     let _ = writeln!(wanted, "{given}");
     let answers = BufReader::new(child.stdout.take().expect("it is a pipe")).lines();
@@ -96,7 +96,8 @@ pub(super) fn replay(
 }
 
 fn answer(line: &str) -> Result<Told, Failure> {
-    let foreign = |error| Failure::Work(format!("--on: the package for Python gave what are no rows ({error})"));
+    let foreign =
+        |error| Failure::Work(format!("--on: the Python package returned something other than rows ({error})"));
     match serde_json::from_str(line).map_err(foreign)? {
         Answer::Cache { cache } => {
             Ok((cache.into_iter().map(|row| AnyRow::Cache(Box::new(row))).collect(), Vec::new()))

@@ -21,11 +21,11 @@ use crate::traces::{Deletes, Maps};
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct File {
-    /// What is measured.
+    /// The measure.
     pub title: String,
     /// The paper and its figure or table.
     pub source: String,
-    /// What the paper says of it, in our words.
+    /// The paper's claim, in our words.
     #[serde(default)]
     pub claim: String,
     /// What we see and why, in our words.
@@ -43,8 +43,8 @@ pub(super) struct File {
     /// The table shows what each application hits, and the room it has, in one stretch of this length after another: a
     /// time, or a number of references.
     pub every: Option<String>,
-    /// With `every`: what a scheme knows of each application at the end of each stretch, by the room that it would
-    /// have.
+    /// With `every`: the state of a scheme for each application at the end of each interval, at the size of its
+    /// partition.
     #[serde(default)]
     pub tables: bool,
     /// Policies, separated by commas.
@@ -67,7 +67,7 @@ pub(super) struct File {
     /// Only these count, in the words of `only`.
     #[serde(default)]
     pub count_only: String,
-    /// What the table shows.
+    /// The content of the table.
     #[serde(default)]
     pub measure: Measure,
     /// With `transfers_per_reference`: a line for misses, one for these and allocation reads, one for these and
@@ -77,8 +77,8 @@ pub(super) struct File {
     /// Only these classes are counted, where a scheme tells classes apart; all by default.
     #[serde(default)]
     pub classes: Vec<String>,
-    /// The table tells applications apart: a column each, where it names the room that it had at the end and whether
-    /// its promise could not be kept.
+    /// The table separates applications: a column each, with the size of its partition at the end and whether its
+    /// promise could not be kept.
     #[serde(default)]
     pub applications: bool,
     /// Pairs of policies of which the paper says how they compare.
@@ -100,14 +100,14 @@ pub(super) struct Compare {
     pub from: Option<String>,
     /// Only sizes up to this.
     pub to: Option<String>,
-    /// A policy that bounds both: how much of the way from `than` to it is gone is told too.
+    /// A policy that bounds both: the share of the difference between `than` and it that is gained is shown, too.
     pub bound: Option<String>,
     /// The paper's mean gain: points of a ratio, percent less of a cost.
     pub paper_mean: Option<f64>,
     /// The paper's greatest gain.
     pub paper_most: Option<f64>,
-    /// How much smaller a cache may be is told where the other policy's hit ratio, in percent, is in this range (to
-    /// 100 if only its begin is given).
+    /// The possible saving of cache is shown where the other policy's hit ratio, in percent, is in this range (up to
+    /// 100 if only its start is given).
     pub saved_from: Option<f64>,
     pub saved_to: Option<f64>,
     /// Or: how much smaller a cache may be where both reach this share, in percent, of the best hit ratio that the
@@ -126,7 +126,7 @@ impl Compare {
         let bound = |text: &Option<String>, open: u64| match text.as_deref().map(Value::parse).transpose()? {
             None => Ok(open),
             Some(Value::Size(bytes)) => Ok(bytes),
-            Some(other) => Err(SpecError::new(format!("\"{other}\" is no size: expected bytes such as 64K"))),
+            Some(other) => Err(SpecError::new(format!("\"{other}\" is not a size: expected bytes such as 64K"))),
         };
         Ok(bound(&self.from, 0)?..=bound(&self.to, u64::MAX)?)
     }
@@ -143,7 +143,7 @@ impl File {
         file.selection(path)?;
         file.mixes.iter().try_for_each(|mix| mix.check(path))?;
         if file.stacked && file.measure != Measure::TransfersPerReference {
-            let message = "stacked: found another measure; expected `measure = \"transfers_per_reference\"` beside it";
+            let message = "stacked: found another measure; expected `measure = \"transfers_per_reference\"`";
             return Err(Failure::Usage(format!("{name}: {message}")));
         }
         let known: Vec<String> = file.policies(path)?.iter().map(PolicySpec::to_string).collect();
@@ -227,7 +227,7 @@ impl File {
         format!("{:?}", (of_traces, store, every, policies, sizes))
     }
 
-    /// What the experiment measures, in a row; `None` where the row does not tell.
+    /// The measure in a row; `None` if the row does not have it.
     pub fn value(&self, row: &AnyRow) -> Option<f64> {
         self.measure.of(row, &self.classes)
     }
@@ -255,7 +255,7 @@ impl File {
     }
 }
 
-/// What a trace is called in tables of several: the name of its file up to the first dot.
+/// The name of a trace in tables of several: the name of its file up to the first dot.
 pub(super) fn label(trace: &str) -> &str {
     let name = file_name(trace);
     name.split_once('.').map_or(name, |(label, _)| label)

@@ -1,4 +1,4 @@
-//! What an experiment measures: a figure of a row, how it is printed, and what is better.
+//! Measures of an experiment: a figure of a row, how it is printed, and which direction is better.
 
 use hotset_sim::paging::PagingRow;
 use hotset_sim::results::{Counts, Named, Row};
@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use super::row::AnyRow;
 use crate::output::human;
 
-/// What is compared.
+/// The measure.
 #[derive(Clone, Copy, Debug, Default, Deserialize, Serialize, PartialEq, Eq)]
 #[serde(rename_all = "snake_case")]
 pub(super) enum Measure {
@@ -29,8 +29,8 @@ pub(super) enum Measure {
     DiskAccesses,
     /// Bytes read from storage.
     BytesRead,
-    /// Blocks that move between cache and storage per reference: misses, blocks read though nobody asked for them,
-    /// blocks written back.
+    /// Blocks that move between cache and storage per reference: misses, blocks read without a request, blocks written
+    /// back.
     TransfersPerReference,
     /// Applications that hit what they were promised: more is better.
     PromisesKept,
@@ -78,7 +78,7 @@ impl Measure {
         matches!(self, FaultsPerMillionReferences | FaultsPerMillionInstructions | RefaultDistanceToClock)
     }
 
-    /// Its value in a row, of these classes together if there are any; `None` where the row does not tell.
+    /// Its value in a row, for these classes together if there are any; `None` if the row does not have it.
     pub fn of(self, row: &AnyRow, classes: &[String]) -> Option<f64> {
         match row {
             AnyRow::Cache(row) if self == Measure::PromisesKept => {
@@ -106,8 +106,8 @@ impl Measure {
         }
     }
 
-    /// What [`Measure::TransfersPerReference`] consists of in a row, each part with those before it; the last is the
-    /// whole. Empty for memory.
+    /// The parts of [`Measure::TransfersPerReference`] in a row, each including those before it; the last is the whole.
+    /// Empty for memory.
     pub fn stack(row: &AnyRow) -> Vec<(&'static str, f64)> {
         let AnyRow::Cache(row) = row else { return Vec::new() };
         let (allocation, fragments) = (row.allocation_reads.unwrap_or(0), row.fragment_reads.unwrap_or(0));
@@ -194,7 +194,7 @@ impl Measure {
     }
 }
 
-/// What is counted of a whole cache, or of some classes.
+/// The counts of a whole cache, or of some classes.
 #[derive(Default)]
 struct Sums {
     references: u64,

@@ -1,4 +1,4 @@
-//! What each application hits, and the room that it has, in one stretch of time after another.
+//! Hits and partition of each application, in one interval of time after another.
 
 use hotset_sim::results::SeriesRow;
 
@@ -90,7 +90,7 @@ fn heat_of(rows: &[&SeriesRow], block_bytes: u64) -> String {
     table(&lines)
 }
 
-/// Rooms at which a fitted curve is told.
+/// Sizes at which a fitted curve is shown.
 const ROOMS: u32 = 16;
 
 /// The curves that schemes fit to what applications hit: a line a stretch, a column a room; one table a policy and

@@ -8,7 +8,7 @@ use super::file::File;
 use super::measure::Measure;
 use super::row::AnyRow;
 
-/// What stands on a page of experiments.
+/// The content of a page of experiments.
 #[derive(Serialize)]
 pub(super) struct Content<'a> {
     /// The rows of all, as `--json` writes them.

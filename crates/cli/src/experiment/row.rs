@@ -56,7 +56,7 @@ impl AnyRow {
         self.size_bytes().map(|bytes| bytes / u64::from(self.size_blocks().max(1)))
     }
 
-    /// The applications, where they are told apart.
+    /// The applications, if they are distinguished.
     pub fn apps(&self) -> &[Named] {
         match self {
             AnyRow::Cache(row) => &row.apps,

@@ -3,9 +3,9 @@
 use super::file::{Compare, File};
 use super::row::AnyRow;
 
-/// The share of the cache that is saved, in percent, mean over all sizes at which the other policy's hit ratio is in
-/// the range. Hit ratios are those of the mean over all traces, as papers plot them; or that at a share of the other
-/// policy's best hit ratio, if this is asked for. `None` if there is no such size, or the policy never hits as much.
+/// The share of the cache that is saved, in percent: the mean over all sizes at which the other policy's hit ratio is
+/// in the range. Hit ratios are means over all traces, as papers plot them, or, if requested, the size at a share of
+/// the other policy's best hit ratio is used. `None` if there is no such size, or the policy never hits as much.
 pub(super) fn saved(file: &File, compare: &Compare, traces: &[&Vec<AnyRow>]) -> Option<f64> {
     let (ours, other) = (curve(file, &compare.better, traces), curve(file, &compare.than, traces));
     if let Some(share) = compare.saved_best {

@@ -1,4 +1,4 @@
-//! What an experiment shows: a table a trace, and how policies compare beside what the paper says.
+//! Output of an experiment: a table per trace, and a comparison of the policies with the paper's claim.
 
 use std::fmt::Write as _;
 use std::io::{Write, stdout};
@@ -91,7 +91,7 @@ fn grid(rows: &[AnyRow], file: &File) -> Vec<Vec<String>> {
     lines
 }
 
-/// The lines of a policy, one upon the other; what is nothing at every size is left out.
+/// The lines of a policy, one below the other; lines that are zero at every size are left out.
 fn stacked(of_policy: &[AnyRow], file: &File) -> Vec<Vec<String>> {
     let stacks: Vec<_> = of_policy.iter().map(Measure::stack).collect();
     let parts = stacks.first().map_or(0, Vec::len);
@@ -119,7 +119,7 @@ fn by_application<'a>(rows: &'a [AnyRow], file: &File) -> Vec<(&'a AnyRow, Vec<V
     (0..sizes).map(|at| (&rows[at], table(at))).collect()
 }
 
-/// The measure of an application, the room that it had at the end, and whether its promise could not be kept then.
+/// The measure of an application, the size of its partition at the end, and whether its promise could not be kept then.
 fn application(row: &AnyRow, name: &str, file: &File) -> String {
     let value = file.measure.show(file.measure.of_app(row, name));
     let Some(app) = row.apps().iter().find(|app| app.name == name) else { return value };
@@ -177,7 +177,8 @@ fn comparisons(file: &File, compared: &[Comparison]) -> String {
     text
 }
 
-/// How much smaller the cache may be for the same hit ratio, beside the paper; `None` where nobody asks.
+/// The possible reduction of the cache at the same hit ratio, beside the paper's; `None` if the experiment does not ask
+/// for it.
 fn savings(compared: &[Comparison]) -> Option<String> {
     let header = ["compared", "while that hits", "cache saved", "paper"].map(str::to_owned).to_vec();
     let percent = |figure: Option<f64>| figure.map_or_else(|| "-".to_owned(), |figure| format!("{figure:.1} %"));

@@ -18,8 +18,8 @@ pub(super) struct Chain {
 /// The numbers of files or applications.
 #[derive(Default)]
 struct Numbering {
-    /// Those of earlier traces, by name. A name stands for one thing at a time: what was deleted and made again has
-    /// two numbers.
+    /// Those of earlier traces, by name. A name refers to one thing at a time: a file that was deleted and created
+    /// again has two numbers.
     earlier: HashMap<String, u32>,
     /// Numbers in the chain by those of the trace at hand.
     numbers: Vec<u32>,
@@ -76,7 +76,7 @@ impl Chain {
         let (this, first) = (kind(meta), kind(&self.meta));
         let (this_told, first_told) = (told(meta), told(&self.meta));
         Err(format!(
-            "this trace is {this} {this_told}, expected one {first} {first_told} as the first; import it by itself"
+            "this trace is {this} {this_told}, expected one {first} {first_told} as the first; import it separately"
         ))
     }
 

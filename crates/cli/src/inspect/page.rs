@@ -173,7 +173,7 @@ fn grouped(bins: &[SizeBin]) -> Vec<SizeBin> {
 
 /// Groups by a common name, which `what` says what it is of.
 fn groups(what: &str, groups: &[Group]) -> Option<Table> {
-    /// What the columns of numbers take, at most.
+    /// The largest width of the columns of numbers.
     const NUMBERS: usize = 46;
     let room = style::width().saturating_sub(NUMBERS).max(30);
     let mut table = table::numbers(&[what, "requests", "references", "read", "written"], 1..);
@@ -190,7 +190,7 @@ fn groups(what: &str, groups: &[Group]) -> Option<Table> {
 }
 
 fn hottest(files: &Ranked<File>) -> Option<Table> {
-    /// What the columns before the path take.
+    /// The width of the columns before the path.
     const NUMBERS: usize = 42;
     let room = style::width().saturating_sub(NUMBERS).max(20);
     let mut table = table::numbers(&["references", "%", "blocks", "reads", "writes", "file"], 0..5);

@@ -11,7 +11,7 @@ const MOST: usize = 12;
 /// Chances of use as heights.
 const HEIGHTS: [char; 9] = [' ', '▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
 
-/// A chance that cannot be told from none.
+/// A probability too small to show.
 const LEAST: f64 = 0.01;
 
 /// The most important of what a policy has learnt, and how much more there is.

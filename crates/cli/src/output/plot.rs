@@ -8,7 +8,7 @@ const EIGHTHS: [&str; 8] = ["", "▏", "▎", "▍", "▌", "▋", "▊", "▉"]
 /// A horizontal bar for `share` (0 to 1) of `width` columns, in eighths of a column.
 pub(crate) fn bar(share: f64, width: usize) -> String {
     let eighths = (share.clamp(0.0, 1.0) * width as f64 * 8.0).round() as usize;
-    // What is there is seen, however little.
+    // A value above zero is visible, however small.
     let eighths = if share > 0.0 { eighths.max(1) } else { 0 };
     "█".repeat(eighths / 8) + EIGHTHS[eighths % 8]
 }

@@ -4,7 +4,7 @@ use std::io::{IsTerminal, stdout};
 
 use comfy_table::{Attribute, Cell, Color, Table};
 
-/// Width of tables and plots where there is no terminal to ask.
+/// Width of tables and plots without a terminal.
 const USUAL_WIDTH: usize = 80;
 
 /// True on a terminal, unless the user asked for no colour (<https://no-color.org>) or the terminal has none.
@@ -23,7 +23,7 @@ pub(crate) fn width() -> usize {
     terminal_width().unwrap_or(USUAL_WIDTH)
 }
 
-/// What a piece of output is, which decides how it looks.
+/// The kind of a piece of output, which decides its style.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Role {
     /// A heading, or the header of a table.

@@ -41,7 +41,7 @@ pub(crate) fn numbers(header: &[&str], columns: impl RangeBounds<usize>) -> Tabl
     table
 }
 
-/// What is told of a policy beside its name.
+/// Remarks on a policy beside its name.
 pub(crate) enum Marks<'a> {
     /// Nothing.
     None,
@@ -62,8 +62,8 @@ impl Marks<'_> {
     }
 }
 
-/// What the tables of one trace show, first what comes first: reads where there are writes, all references, and what
-/// was asked for besides.
+/// The metrics of the tables of one trace, the main one first: reads if there are writes, then all references, then the
+/// requested metric.
 pub(crate) fn metrics(rows: &[Row], asked: Metric) -> Vec<Metric> {
     if asked == Metric::Misses {
         return vec![asked];
@@ -74,7 +74,7 @@ pub(crate) fn metrics(rows: &[Row], asked: Metric) -> Vec<Metric> {
     metrics
 }
 
-/// What stands above a table of `metric`.
+/// The title of a table of `metric`.
 pub(crate) fn title(metric: Metric, metrics: &[Metric]) -> &'static str {
     match metric {
         Metric::Reads => "hit ratio of reads in %",
@@ -161,16 +161,17 @@ fn by_size_at(
     table
 }
 
-/// A column that is there if any row tells it, and what stands in it.
+/// A column that is shown if any row has it, and its cells.
 type Figure = (&'static str, fn(&Row) -> Option<String>);
 
-/// What a policy costs.
+/// The costs of a policy.
 const COSTS: [Figure; 2] = [
     ("ns/reference", |row| row.reference_nanoseconds.map(|time| format!("{time:.1}"))),
     ("bytes/block", |row| row.policy_bytes_per_block.map(|bytes| format!("{bytes:.1}"))),
 ];
 
-/// What the policies of one trace cost at the middle one of several sizes, a line a policy; none if nobody asked.
+/// The costs of the policies of one trace at the middle one of several sizes, a line per policy; none if they were not
+/// requested.
 pub(crate) fn costs(rows: &[Row]) -> Option<(&Row, Table)> {
     let sizes = rows.iter().take_while(|row| row.policy == rows[0].policy).count();
     let middle = (sizes - 1) / 2;
@@ -240,7 +241,7 @@ pub(crate) fn tells_applications(row: &Row) -> bool {
     row.apps.len() > 1 && row.apps.iter().any(|app| app.room_blocks.is_some() || app.finish_seconds.is_some())
 }
 
-/// A column of applications that is there if any of them tells it, and what stands in it.
+/// A column of applications that is shown if any of them has it, and its cells.
 type AppFigure = (&'static str, fn(&Named) -> Option<String>);
 
 /// The counts of one row application by application.

@@ -1,4 +1,4 @@
-//! What a table shows, in words.
+//! Tables in words.
 
 use hotset_sim::results::{Choice, Metric, Row, Share};
 
@@ -89,7 +89,7 @@ fn competing(rows: &[Row], size: u32) -> impl DoubleEndedIterator<Item = &Row> {
     rows.iter().filter(move |row| row.size_blocks == size && !knows_future(row))
 }
 
-/// What a comparison at one size shows.
+/// The result of a comparison at one size.
 struct Verdict<'a> {
     /// The policy with most hits, the first of equals; the bound where only one policy competes.
     best: &'a Row,
@@ -123,7 +123,7 @@ impl<'a> Verdict<'a> {
         row.fresh(self.metric)
     }
 
-    /// What the ratios are of.
+    /// The base of the ratios.
     fn noun(&self) -> String {
         let noun = match self.metric {
             Metric::Requests => return "of the requests to read".to_owned(),
@@ -185,13 +185,13 @@ impl<'a> Verdict<'a> {
         }
     }
 
-    /// What the best one reads more though nobody asked for it.
+    /// The additional blocks that the best one reads without a request.
     fn extra(&self) -> String {
         let extra = |row: &Row| row.extra_reads.unwrap_or(0);
         match extra(self.best).saturating_sub(extra(self.usual)) {
             0 => String::new(),
             more => {
-                format!(", but {} read that nobody had asked for", human::counted_as(more, "block more", "blocks more"))
+                format!(", but {} read without a request", human::counted_as(more, "block more", "blocks more"))
             }
         }
     }
@@ -291,7 +291,7 @@ mod tests {
         rows[1].extra_reads = Some(650);
         assert_eq!(
             summary(&rows, Metric::Reads).unwrap_or_default(),
-            "At 10 blocks, virtual(lru) hits 70.00 % of references where lru hits 10.00 %: 600 fewer misses, but 650 blocks more read that nobody had asked for; \
+            "At 10 blocks, virtual(lru) hits 70.00 % of references where lru hits 10.00 %: 600 fewer misses, but 650 blocks more read without a request; \
              opt, which reads nothing ahead, hits 30.00 %."
         );
     }
@@ -316,7 +316,7 @@ mod tests {
         assert_eq!(said(&[("opt", &[300])]), "");
     }
 
-    /// It was told at the size where a policy gains most, which may be the only one where it does.
+    /// It was stated at the size where a policy gains most, which may be the only one where it does.
     #[test]
     fn the_most_flattering_size_is_not_the_one_that_is_told() {
         let text = said(&[("lru", &[0, 300, 400]), ("arc", &[310, 301, 400])]);

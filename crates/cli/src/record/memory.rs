@@ -1,4 +1,4 @@
-//! `hotset record --memory`: what a program does to its memory.
+//! `hotset record --memory`: the memory accesses of a program.
 
 use std::io::{Write, stderr};
 

@@ -1,9 +1,9 @@
-//! Reports: one page of HTML that holds its script, its style and its data, opens from disk and asks the network for
-//! nothing.
+//! Reports: one HTML page with its script, style and data, which opens from disk and makes no network request.
 //!
 //! The page is built from `dashboard/` and committed, so that a build needs no Node; `cargo xtask dashboard --check`
-//! builds it anew and compares. The data is JSON in an element that no browser runs, with `<`, `>` and `&` escaped: no
-//! name in a trace can end it. The same command gives the same page, byte for byte, so it tells no time of its own.
+//! builds it again and compares. The data is JSON in an element that a browser does not execute, with `<`, `>` and `&`
+//! escaped, so that no name in a trace can end it. The same command gives the same page, byte for byte, so the page
+//! does not contain the time of the run.
 
 mod trace_file;
 
@@ -26,7 +26,7 @@ const TEMPLATE: &str = include_str!("page.html");
 /// The page of directories, with [`MARK`] likewise.
 const LIVE: &str = include_str!("live.html");
 
-/// Stands for the data, once.
+/// The placeholder of the data, which occurs once.
 const MARK: &str = "@HOTSET_REPORT@";
 
 /// Version of the data's schema (`docs/guide/look-at-results.md`).
@@ -63,7 +63,7 @@ pub(crate) struct Page {
     inputs: Vec<PathBuf>,
 }
 
-/// What stands on a page made by `simulate`, `curve` or `experiment`.
+/// The content of a page made by `simulate`, `curve` or `experiment`.
 #[derive(Serialize)]
 pub(crate) struct Rows<'a, R: Serialize> {
     /// The rows, as `--json` writes them.
@@ -76,7 +76,7 @@ pub(crate) struct Rows<'a, R: Serialize> {
     pub(crate) reading: Vec<String>,
 }
 
-/// What stands on a page of results that were written before.
+/// The content of a page of results that were written before.
 #[derive(Serialize)]
 struct Results<'a> {
     /// The files that they were written to.
@@ -118,7 +118,7 @@ fn page(command: &str, traces: &[PathBuf], content: impl Serialize) -> Result<St
 
 /// The page of directories, which asks its server for all but what it begins with.
 pub(crate) fn of_directories(begin: &impl Serialize) -> String {
-    // What it begins with has text for keys.
+    // Its first part has text for keys.
     filled(LIVE, &serde_json::to_string(begin).unwrap_or_default())
 }
 

@@ -26,7 +26,7 @@ pub(super) struct ClockArgs {
 }
 
 impl ClockArgs {
-    /// What is to be replayed on a clock, or timed itself, if anything is.
+    /// The traces that are replayed on a clock or timed, if any.
     pub(super) fn options(&self, costs: bool) -> Result<Option<Options>, Failure> {
         let store = storage::read("--store", self.store.as_deref())?;
         let every = self.series.as_ref().map(|_| self.every);

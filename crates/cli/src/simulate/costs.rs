@@ -15,8 +15,8 @@ pub(super) fn weigh(rows: &mut [Row], sweep: &Sweep) {
     }
 }
 
-/// Bytes that the policy takes for each block where it has room for twice as many as it keeps; nothing for those that
-/// hold the future of a trace, and those that cannot be built without one.
+/// Bytes that the policy takes for each block with a capacity of twice as many as it keeps; nothing for those that hold
+/// the future of a trace, and those that cannot be built without one.
 fn bytes_per_block(policy: &PolicySpec, sweep: &Sweep, row: &Row) -> Option<f64> {
     if policy.is_offline() {
         return None;

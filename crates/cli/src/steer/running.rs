@@ -106,7 +106,7 @@ fn give_up(shown: &mut Option<Shown>, why: &str) {
 pub(crate) fn pass_on(child: &Child, signal: i32) {
     let signal = if signal == SIGHUP { Signal::HUP } else { Signal::TERM };
     if let Some(pid) = Pid::from_raw(child.id() as i32) {
-        // It may have ended by itself.
+        // It may have ended already.
         let _ = kill_process(pid, signal);
     }
 }
@@ -136,7 +136,7 @@ pub(crate) fn end(ended: ExitStatus) -> Result<(), Failure> {
     }
 }
 
-/// What was done.
+/// A summary.
 fn tell(report: &Report, json: Option<&Path>) -> Result<(), Failure> {
     if let Some(path) = json {
         results::write(path, |out| {

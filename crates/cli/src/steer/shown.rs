@@ -1,4 +1,4 @@
-//! What is done while it is done: told to `hotset top`, and as metrics.
+//! The state of steering while it runs: for `hotset top`, and as metrics.
 
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -13,7 +13,7 @@ use crate::control::metrics::{line, metric};
 use crate::control::{self, Changed, Listening, Place, Subject, told};
 use crate::failure::Failure;
 
-/// So old is what is told at most.
+/// The largest age of a shown state.
 const OFTEN: Duration = Duration::from_secs(1);
 
 /// A session whose state is shown.
@@ -58,7 +58,7 @@ impl<G: Ground> Shown<G> {
         Ok(Shown { session, status, told: Instant::now(), _places: places })
     }
 
-    /// A step of the session, which is told now and then.
+    /// A step of the session, whose state is published at intervals.
     pub fn step(&mut self, timeout: Duration) -> Result<Option<Over>, SteerError> {
         let over = self.session.step(timeout)?;
         if self.told.elapsed() >= OFTEN {
@@ -74,7 +74,7 @@ impl<G: Ground> Shown<G> {
     }
 }
 
-/// What is told.
+/// The published state.
 #[derive(Serialize)]
 struct Status {
     #[serde(flatten)]
@@ -107,12 +107,11 @@ impl Subject for Steered {
     }
 
     fn explain(&self) -> Result<Value, String> {
-        Err("what a policy has learnt is told where it serves reads itself; of what is steered there is the status"
-            .to_owned())
+        Err("only a mount explains what its policy has learnt; a steered directory has a status".to_owned())
     }
 
     fn set(&self, _settings: &[(String, String)]) -> Result<Changed, String> {
-        Err(format!("what is steered is not changed while it is: {}", self.anew))
+        Err(format!("settings cannot be changed while steering runs: {}", self.anew))
     }
 }
 

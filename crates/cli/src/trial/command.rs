@@ -1,4 +1,4 @@
-//! One run of the command in a control group of its own.
+//! One run of the command in a separate control group.
 
 use std::ffi::OsString;
 use std::fs;
@@ -65,7 +65,7 @@ pub(super) fn run(
     let (program, arguments) = command.split_first().ok_or_else(|| Failure::Usage("no command".to_owned()))?;
     let mut command = Command::new(program);
     command.args(arguments).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
-    // In a process group of its own, which the terminal stops if the command reads from it.
+    // In a separate process group, which the terminal stops if the command reads from it.
     command.process_group(0);
     let before = read_bytes()?;
     let began = Instant::now();

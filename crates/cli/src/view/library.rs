@@ -19,7 +19,7 @@ const MOST_FILES: usize = 20_000;
 /// Directories within directories.
 const DEEPEST: usize = 16;
 
-/// What can be shown or replayed.
+/// Files that can be shown or replayed.
 #[derive(Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub(super) enum Kind {
@@ -42,7 +42,7 @@ pub(super) struct Item {
     pub path: PathBuf,
 }
 
-/// What was found.
+/// The files found.
 #[derive(Clone, Default, Serialize)]
 pub(super) struct Found {
     pub items: Vec<Item>,
@@ -53,7 +53,7 @@ pub(super) struct Found {
 /// Looks into files and directories, and remembers what it has seen in each file.
 pub(super) struct Library {
     roots: Vec<PathBuf>,
-    /// What a file was when it had so many bytes and was changed then, in nanoseconds since 1970.
+    /// The kind of a file when it had so many bytes and was changed at this time, in nanoseconds since 1970.
     seen: BTreeMap<PathBuf, ((u64, u64), Option<Item>)>,
 }
 
@@ -62,7 +62,7 @@ impl Library {
         Library { roots, seen: BTreeMap::new() }
     }
 
-    /// All there is now, by name. What cannot be read is left out, as is what lies behind links and in hidden
+    /// All current files, by name. Unreadable files are left out, and so are those behind links and in hidden
     /// directories.
     pub fn look(&mut self) -> Found {
         let (mut files, mut is_cut) = (Vec::new(), false);
@@ -118,14 +118,14 @@ impl Library {
     }
 }
 
-/// What is in a directory, but for what is hidden.
+/// The content of a directory without hidden names.
 fn entries(path: &Path) -> impl Iterator<Item = (DirEntry, fs::FileType)> {
     let entries = fs::read_dir(path).into_iter().flatten().flatten();
     let shown = entries.filter(|entry| !entry.file_name().as_encoded_bytes().starts_with(b"."));
     shown.filter_map(|entry| entry.file_type().ok().map(|kind| (entry, kind)))
 }
 
-/// What a file is, by its head.
+/// The kind of a file, by its first bytes.
 fn recognised(path: &Path) -> Option<(Kind, Option<&'static str>)> {
     let mut input = Input::open(path).ok()?;
     if hotset_results::begin(&mut input).unwrap_or(false) {

@@ -1,4 +1,4 @@
-//! What runs on this machine and answers this user, looked at again and again as long as somebody watches.
+//! The mounts and steering processes on this machine that answer this user, queried repeatedly while a page shows them.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
@@ -12,7 +12,7 @@ use crate::control;
 /// Time between two looks.
 const EVERY: Duration = Duration::from_secs(1);
 
-/// Whoever does not ask for so long does not watch any more.
+/// A page that does not ask for so long has been closed.
 const PATIENCE: Duration = Duration::from_secs(10);
 
 /// The last look.
@@ -21,7 +21,7 @@ pub(super) struct Seen {
     /// How many looks there were, so that none is taken for two.
     looks: u64,
     living: Vec<Living>,
-    /// When somebody asked last, as long as it is looked.
+    /// The time of the last query, while the thread runs.
     #[serde(skip)]
     asked: Option<Instant>,
 }
@@ -33,7 +33,7 @@ struct Living {
     status: Value,
 }
 
-/// Looks while somebody asks.
+/// Queries them while a page asks.
 #[derive(Clone, Default)]
 pub(super) struct Live(Arc<Mutex<Seen>>);
 
@@ -47,7 +47,7 @@ impl Live {
         let mut seen = self.lock();
         if seen.asked.replace(Instant::now()).is_none() {
             let live = self.clone();
-            // Without a thread nothing is seen, and the next one who asks tries again.
+            // Without a thread nothing is shown, and the next request tries again.
             if thread::Builder::new().name("live".to_owned()).spawn(move || live.look()).is_err() {
                 seen.asked = None;
             }
@@ -55,7 +55,7 @@ impl Live {
         told(&seen)
     }
 
-    /// A mount that hangs holds up whoever looks, and nobody else.
+    /// A mount that hangs delays only this thread.
     fn look(&self) {
         loop {
             let living = control::everyone().into_iter().map(|(path, status)| Living { path, status }).collect();

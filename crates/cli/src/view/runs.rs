@@ -1,5 +1,5 @@
-//! Replays that the page asks for, one after another: each scheme is one `hotset simulate` of its own, so that rows
-//! come in scheme by scheme, and a replay can be ended at any time.
+//! Replays that the page requests, one after another: each scheme is a separate `hotset simulate`, so that rows arrive
+//! scheme by scheme, and a replay can be ended at any time.
 
 use std::collections::VecDeque;
 use std::env;
@@ -30,7 +30,7 @@ const MOST_ROWS: usize = 20_000;
 /// Bytes of what a scheme says beside its rows.
 const LONGEST_WORDS: u64 = 64 << 10;
 
-/// What is to be replayed.
+/// The requested replay.
 pub(super) struct Wanted {
     pub trace: PathBuf,
     pub policies: String,
@@ -61,7 +61,7 @@ struct Run {
     words: Vec<String>,
 }
 
-/// A replay as the page is told of it.
+/// A replay as the page sees it.
 #[derive(Serialize)]
 pub(super) struct Told<'a> {
     number: u64,
@@ -89,7 +89,7 @@ struct Shared {
 pub(super) struct Runs(Arc<(Mutex<Shared>, Condvar)>);
 
 impl Runs {
-    /// Begins to work in a thread of its own.
+    /// Starts working in a separate thread.
     pub fn start() -> std::io::Result<Runs> {
         let runs = Runs::default();
         let own = runs.clone();
@@ -106,7 +106,7 @@ impl Runs {
         let Wanted { trace, policies, sizes, ops } = wanted;
         let said = |option: &str, text: &str, error: SpecError| format!("{option}: {}", error.render(text));
         let specs = PolicySpec::parse_list(&policies).or_else(|error| {
-            // A trace of memory has schemes of its own.
+            // A trace of memory has other schemes.
             PolicySpec::parse_paging_list(&policies).map_err(|_| said("schemes", &policies, error))
         })?;
         let sizes = if sizes.trim().is_empty() { SIZES.to_owned() } else { sizes };
@@ -157,7 +157,7 @@ impl Runs {
         true
     }
 
-    /// Ends all of them, and whoever works on them.
+    /// Ends all of them, and their processes.
     pub fn end(&self) {
         let mut shared = self.lock();
         shared.is_over = true;
@@ -168,7 +168,7 @@ impl Runs {
         self.0.1.notify_all();
     }
 
-    /// Tells of a replay, with its rows from number `from` on.
+    /// The state of a replay, with its rows from number `from` on.
     pub fn tell<T>(&self, number: u64, from: usize, told: impl FnOnce(&Told) -> T) -> Option<T> {
         let mut shared = self.lock();
         let run = shared.find(number)?;
@@ -236,7 +236,8 @@ impl Runs {
         let words = thread::spawn(move || {
             let mut words = String::new();
             let Some(mut err) = err else { return words };
-            // What is no text is no sentence of ours; whoever says more is heard out, so that he does not wait.
+            // Output that is not text is not a message of hotset; the rest is read and dropped, so that the writer does
+            // not wait.
             let heard = err.by_ref().take(LONGEST_WORDS).read_to_string(&mut words);
             let _ = io::copy(&mut err, &mut io::sink());
             if heard.is_ok() { words } else { String::new() }

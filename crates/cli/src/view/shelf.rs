@@ -25,7 +25,7 @@ pub(super) struct Shelf {
     live: Live,
 }
 
-/// What the page begins with.
+/// The first data of the page.
 #[derive(Serialize)]
 struct Begin {
     version: u32,
@@ -33,18 +33,18 @@ struct Begin {
     directories: Vec<String>,
     /// Names of schemes, to choose from.
     schemes: Vec<&'static str>,
-    /// What is replayed where nothing else is asked for.
+    /// The replay that runs if nothing else is requested.
     policies: String,
     sizes: &'static str,
 }
 
-/// What cannot be done, in a sentence.
+/// A refusal, in a sentence.
 #[derive(Serialize)]
 struct Refused {
     error: String,
 }
 
-/// What was begun.
+/// The replay that was started.
 #[derive(Serialize)]
 struct Begun {
     number: u64,
@@ -56,7 +56,7 @@ const VERSION: u32 = 1;
 impl Shelf {
     pub fn new(roots: &[PathBuf]) -> Result<Shelf, Failure> {
         if let Some(missing) = roots.iter().find(|root| !root.exists()) {
-            return Err(Failure::Work(format!("{}: there is no such file or directory", missing.display())));
+            return Err(Failure::Work(format!("{}: no such file or directory", missing.display())));
         }
         let runs = Runs::start().map_err(|error| Failure::Work(format!("cannot start a thread: {error}")))?;
         let library = Arc::new(Mutex::new(Library::new(roots.to_vec())));
@@ -105,14 +105,14 @@ impl Shelf {
         self.library.lock().unwrap_or_else(PoisonError::into_inner).look()
     }
 
-    /// What was found under this name.
+    /// The file found under this name.
     fn find(&self, name: &str, kind: Kind) -> Option<Item> {
         self.look().items.into_iter().find(|item| item.name == name && item.kind == kind)
     }
 
     fn run(&self, asked: &Asked) -> Result<u64, String> {
         let name = asked.value("trace");
-        let trace = self.find(&name, Kind::Trace).ok_or_else(|| format!("{name}: there is no such trace any more"))?;
+        let trace = self.find(&name, Kind::Trace).ok_or_else(|| format!("{name}: no such trace; reload the page"))?;
         let [policies, sizes, ops] = ["policies", "sizes", "ops"].map(|key| asked.value(key));
         self.runs.add(Wanted { trace: trace.path, policies, sizes, ops })
     }
@@ -121,7 +121,7 @@ impl Shelf {
     fn results(&self, name: &str) -> Page {
         let made = || {
             let item =
-                self.find(name, Kind::Results).ok_or_else(|| format!("{name}: there is no such file any more"))?;
+                self.find(name, Kind::Results).ok_or_else(|| format!("{name}: no such file; reload the page"))?;
             let mut rows = Results::default();
             rows.add(&item.path).map_err(|error| error.to_string())?;
             let line = ["hotset".into(), "view".into(), item.path.clone().into_os_string()];

@@ -7,7 +7,7 @@
 /// `utility[part][units]` is what a part has of so many units, from 0 to `total`. Not all units need be given out where
 /// curves fall.
 pub fn divide(total: usize, utility: &[Vec<f64>]) -> (Vec<usize>, f64) {
-    // best[units]: of the parts so far; choice[part][units]: what the last of them has then.
+    // best[units]: of the parts so far; choice[part][units]: the units of the last of them.
     let mut best = vec![0.0; total + 1];
     let mut choices = Vec::new();
     for curve in utility {

@@ -40,7 +40,7 @@ pub fn map(values: &[f64], units: usize, most: usize) -> Mapping {
 
 /// Like [`map`], where each block that slides into a run costs `price` hits: the best of the head alone and of one to
 /// `most` runs, and its value less that cost. A block slides into a run that is not at the head with each reference to
-/// what stands from its beginning on; `beyond` references were to nothing in the queue.
+/// what stands from its beginning on; `beyond` references were outside of the queue.
 pub fn map_at(price: f64, beyond: f64, values: &[f64], units: usize, most: usize) -> Mapping {
     if price == 0.0 {
         return map(values, units, most);
@@ -111,7 +111,7 @@ fn runs_of(kept: &[bool]) -> Vec<Range<usize>> {
     runs
 }
 
-/// What is in `ranges` and not in `others`; both are ascending and do not overlap.
+/// The positions in `ranges` that are not in `others`; both are ascending and do not overlap.
 pub fn without(ranges: &[Range<u32>], others: &[Range<u32>]) -> Vec<Range<u32>> {
     let mut left = Vec::new();
     for range in ranges {

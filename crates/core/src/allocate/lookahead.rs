@@ -1,5 +1,5 @@
-//! Room by marginal utility with lookahead: whoever gains most by a unit, counted over the best run of units ahead,
-//! gets that run.
+//! Partitions by marginal utility with lookahead: the part that gains most by a unit, counted over the best run of
+//! units ahead, gets that run.
 //!
 //! Paper: Qureshi, Patt, "Utility-based cache partitioning", MICRO 2006. Looking ahead sees a gain behind a flat
 //! stretch of a curve, where a greedy choice, unit by unit, would stop. For concave curves both are the best there is.
@@ -35,7 +35,7 @@ fn best_run(curve: &[f64]) -> (usize, f64) {
         .fold((1, f64::NEG_INFINITY), |best, units| if gain(units) > best.1 { (units, gain(units)) } else { best })
 }
 
-/// What helps nobody goes round.
+/// Units that help no part are dealt in turn.
 fn share_evenly(given: &mut [usize], left: usize) {
     let parts = given.len();
     given.iter_mut().enumerate().for_each(|(part, units)| *units += left / parts + usize::from(part < left % parts));

@@ -1,4 +1,4 @@
-//! How much room each part of a cache gets: pure functions from what is known of the parts to their sizes, one file an
+//! The sizes of the parts of a cache: pure functions from the known facts of the parts to their sizes, one file an
 //! allocator.
 //!
 //! They know nothing of policies, slots or clocks, so that a simulated cache and a live one decide by the same code.

@@ -4,7 +4,7 @@
 //! The paper moves units where a gain exceeds a loss; this is the best such choice, by dynamic programming over
 //! applications and the sum so far.
 
-/// What a unit less and a unit more would change, each from 0; `None` if it is not possible.
+/// The changes by one unit less and one unit more, each from 0; `None` if it is not possible.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Stake {
     /// Value lost without one unit.

@@ -36,7 +36,7 @@ pub fn leave_none_empty(rooms: &mut [u32]) {
     }
 }
 
-/// `total` divided in proportion to whole steps, where nobody is left without a block as long as there are enough.
+/// `total` divided in proportion to whole steps, where each part has at least a block while there are enough.
 pub fn by_steps(total: u32, steps: &[usize]) -> Vec<u32> {
     let weights: Vec<f64> = steps.iter().map(|&steps| steps as f64).collect();
     let mut shares = by_weight(total, &weights);

@@ -1,15 +1,15 @@
-//! Room by promised hit rates: as many promises as possible are kept, and what is left is shared.
+//! Partitions by promised hit rates: as many promises as possible are kept, and the rest is shared.
 //!
 //! Paper: Patrick, Kandemir and others, soft quality of service for storage caches (POLICIES 1.4, steps 3 to 6).
 //!
 //! Readings. The printed procedure goes through applications as they are numbered; its text and example sort them by
-//! what they need, which keeps the most promises. It sets the free room to 0 inside of the loop that shares it, which
+//! what they need, which keeps the most promises. It sets the free room to 0 inside the loop that shares it, which
 //! would leave every flagged application but the first without any; here all of them share it. An application that
 //! needs more than there is gets its share like the others that are flagged.
 
 use super::{equal, shares};
 
-/// What is known of one application.
+/// The known facts of one application.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Claim {
     /// Blocks with which it reaches what it was promised; `None` if no size is known to do.
@@ -30,7 +30,7 @@ pub struct Grant {
 }
 
 impl Grant {
-    /// Rooms of those who were promised nothing.
+    /// Partitions of applications without a promise.
     pub fn unflagged(rooms: Vec<u32>) -> Vec<Grant> {
         rooms.into_iter().map(|blocks| Grant { blocks, is_flagged: false }).collect()
     }

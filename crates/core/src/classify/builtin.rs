@@ -1,4 +1,4 @@
-//! The classes that the published systems speak of.
+//! The classes of the published systems.
 
 use std::sync::LazyLock;
 
@@ -19,7 +19,7 @@ pub fn attribute(cutoff: u64) -> Rules {
 }
 
 /// Classes of the rendering buffer cache (Shin, Cho, Bahn 2020): `output`, a file from its first write on; `config`,
-/// what is read once per launch, scene files and libraries among them; `texture`, everything else that is read.
+/// files that are read once per launch, such as scene files and libraries; `texture`, everything else that is read.
 pub fn render() -> Rules {
     static RULES: LazyLock<Rules> = LazyLock::new(|| checked(render_rules()));
     RULES.clone()

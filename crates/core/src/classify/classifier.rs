@@ -11,7 +11,7 @@ pub struct FileFacts<'a> {
     pub path: &'a str,
     /// Its size in bytes at the request.
     pub size: Option<u64>,
-    /// What it is, where the request does not say.
+    /// Its kind, if the request does not name it.
     pub kind: Kind,
     /// Name of the application that asks; empty if unknown.
     pub app: &'a str,

@@ -19,7 +19,7 @@ pub trait Worth: Debug + Send {
     /// With these arguments.
     fn new(args: &Args) -> Self;
     /// The value of a block after this many uses, the last of them this one, where L is `floor`. Values are in the
-    /// order of the numbers that stand for them, and L and they are never below 0.
+    /// order of their numeric codes, and L and they are never below 0.
     fn value(&self, floor: u64, uses: u64, reference: &Reference) -> u64;
     /// True if a block of this value may have had so many uses. For tests.
     fn may_be(_value: u64, _uses: u64, _floor: u64) -> bool {
@@ -27,7 +27,7 @@ pub trait Worth: Debug + Send {
     }
 }
 
-/// What the order of victims depends on.
+/// The facts that decide the order of victims.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 struct Key {
     value: u64,

@@ -23,7 +23,7 @@ const NOBODY: u32 = u32::MAX;
 pub trait Order: Send {
     /// Nothing, with the same parameters, for `bound` slots below `slots`.
     fn empty(&self, slots: u32, bound: u32) -> Self;
-    /// Makes room for slots below `slots`, `bound` of them in the order.
+    /// Grows to hold slots below `slots`, `bound` of them in the order.
     fn grow(&mut self, slots: u32, bound: u32);
     /// True if `slot` is in the order.
     fn contains(&self, slot: Slot) -> bool;
@@ -172,7 +172,7 @@ impl<O: Order> Bimodal<O> {
         }
     }
 
-    /// Makes room for slots below `slots`.
+    /// Grows to hold slots below `slots`.
     pub fn grow(&mut self, slots: u32) {
         self.slots = self.slots.max(slots);
         self.order.grow(self.slots, self.capacity.min(self.slots));
@@ -230,7 +230,7 @@ impl Lots {
     }
 }
 
-/// What a duel watches: one block in `every`, in shadows of `blocks` blocks each.
+/// The sampled blocks of a duel: one block in `every`, in shadows of `blocks` blocks each.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Sample {
     /// Of so many blocks one is watched.
@@ -265,7 +265,7 @@ struct Duel<O> {
     numbers: Vec<u32>,
     /// By number: the slot that holds it.
     owners: Vec<Slot>,
-    /// The numbers that nobody holds.
+    /// The unused numbers.
     free: Vec<u32>,
 }
 
@@ -377,7 +377,7 @@ impl<O: Order> Duel<O> {
         self.fit(slots);
     }
 
-    /// Room for all that the shadows may come to hold.
+    /// Capacity for all that the shadows may come to hold.
     fn fit(&mut self, slots: u32) {
         let bound = self.sample.blocks.min(slots);
         let numbers = bound.saturating_mul(2).saturating_add(1);

@@ -1,7 +1,7 @@
 //! The four lists of ARC and the policies made from it.
 //!
 //! T1 holds resident blocks seen once lately and T2 those seen again; B1 and B2 remember what left them. A hit in B1
-//! raises p, the size that T1 should have, a hit in B2 lowers it. What a policy does with T1 and T2 is its own affair.
+//! raises p, the size that T1 should have, a hit in B2 lowers it. Each policy decides how to use T1 and T2.
 
 use crate::parts::ghost::{forget_in, forget_oldest};
 use crate::parts::queue::{Alike, Places, Queue, Tag, Weights};
@@ -76,7 +76,7 @@ impl<W: Weights> FourLists<W> {
         self.target = (self.target - step).max(0.0);
     }
 
-    /// Makes the ghosts leave room for `slot` in T1.
+    /// Drops ghosts until `slot` fits in T1.
     #[inline(always)]
     pub fn make_ghost_room(&mut self, slot: Slot, fx: &mut impl Effects) {
         let (weight, capacity) = (u64::from(self.places.weight(slot)), u64::from(self.capacity));
@@ -120,7 +120,7 @@ impl<W: Weights> FourLists<W> {
         self.fit_queues();
     }
 
-    /// Makes room for slots below `slots`.
+    /// Grows to hold slots below `slots`.
     pub fn grow(&mut self, slots: u32) {
         self.places.grow(slots);
         self.fit_queues();

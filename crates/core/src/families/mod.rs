@@ -1,4 +1,4 @@
-//! Skeletons of policies: what several of them are but for a few choices.
+//! Skeletons of policies: the common code of several that differ in a few choices.
 
 pub mod aging;
 pub mod bimodal;

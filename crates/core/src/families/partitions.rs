@@ -6,8 +6,8 @@
 //! youngest block, whose next use is farthest. Other blocks form an LRU list; what one more is worth is measured by the
 //! hits at the list's foot, its last sixteenth. A loop that was not referenced for twice its period is taken to be
 //! over, and its blocks join the LRU end of that list: each eviction looks at one loop. Without that rule loops that
-//! are never run again would fill the cache. Whoever gains less by a block, the longest loop or the other blocks, gives
-//! the victim.
+//! are never run again would fill the cache. The one that gains less by a block, the longest loop or the other blocks,
+//! gives the victim.
 
 use crate::parts::footed_list::FootedList;
 use crate::parts::links::{Links, List};
@@ -45,7 +45,7 @@ struct Loop {
     blocks: List,
 }
 
-/// The partitions and who is in them.
+/// The partitions and their blocks.
 #[derive(Debug)]
 pub struct Partitions {
     capacity: u32,
@@ -102,7 +102,7 @@ impl Partitions {
         self.len == 0
     }
 
-    /// True if not one more block may come in.
+    /// True if it is full.
     #[inline(always)]
     pub fn is_full(&self) -> bool {
         self.len == self.capacity
@@ -232,13 +232,13 @@ impl Partitions {
         self.settle();
     }
 
-    /// Sets the capacity. What is too much is for the policy to pop before.
+    /// Sets the capacity. The policy must pop the excess before.
     pub fn set_capacity(&mut self, capacity: u32) {
         self.capacity = capacity;
         self.fit();
     }
 
-    /// Makes room for slots below `slots`.
+    /// Grows to hold slots below `slots`.
     pub fn grow(&mut self, slots: u32) {
         self.places.grow(slots);
         self.links.grow(slots);

@@ -51,6 +51,6 @@ pub fn app_named(scheme: &str, name: &str, apps: &[App]) -> Result<u32, SpecErro
     known.sort_unstable();
     let known = if known.is_empty() { "it names none".to_owned() } else { format!("known are {}", known.join(", ")) };
     Err(SpecError::new(format!(
-        "{scheme} speaks of an application {name:?}, which the trace does not have: {known} (`hotset policies {scheme}` lists the parameters)"
+        "{scheme} names an application {name:?}, which the trace does not have: {known} (`hotset policies {scheme}` lists the parameters)"
     )))
 }

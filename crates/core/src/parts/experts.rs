@@ -34,7 +34,7 @@ impl TwoExperts {
         self.first = (one / (one + other)).clamp(WEIGHT_LEAST, 1.0 - WEIGHT_LEAST);
     }
 
-    /// Random numbers for whatever else is decided by lot.
+    /// Random numbers for other random choices.
     pub fn random(&mut self) -> &mut Random {
         &mut self.random
     }

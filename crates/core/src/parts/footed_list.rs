@@ -19,7 +19,7 @@ impl FootedList {
         FootedList { body: Queue::new(body, 0), foot: Queue::new(foot, 0) }
     }
 
-    /// Makes room for `bound` slots.
+    /// Grows to hold `bound` slots.
     pub fn fit(&mut self, places: &mut Places, bound: u32) {
         self.body.grow(places, bound);
         self.foot.grow(places, bound);

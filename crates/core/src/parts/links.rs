@@ -22,7 +22,7 @@ impl Links {
         Links(large::filled([NONE; 2], slots as usize))
     }
 
-    /// Makes room for slots below `slots`.
+    /// Grows to hold slots below `slots`.
     pub fn grow(&mut self, slots: u32) {
         self.0.resize((slots as usize).max(self.0.len()), [NONE; 2]);
     }

@@ -1,4 +1,4 @@
-//! Data structures that policies share. What has one user stands beside it.
+//! Data structures that policies share. A structure with one user is in the module of that user.
 
 pub mod experts;
 pub mod footed_list;

@@ -17,7 +17,7 @@ use super::large;
 use super::prefetch::prefetch;
 use crate::policy::Slot;
 
-/// Tag of a queue within its `Places`, 0..=6. [`ABSENT`] is no queue.
+/// Tag of a queue within its `Places`, 0..=6. [`ABSENT`] means that it is in none.
 pub type Tag = u32;
 
 const TAG_SHIFT: u32 = 29;
@@ -47,7 +47,7 @@ impl<W: Weights> Places<W> {
         Places { of: large::filled(NOWHERE, slots as usize), weights: W::default() }
     }
 
-    /// Makes room for slots below `slots`.
+    /// Grows to hold slots below `slots`.
     pub fn grow(&mut self, slots: u32) {
         if slots as usize > self.of.len() {
             self.of.resize(slots as usize, NOWHERE);
@@ -80,7 +80,7 @@ impl<W: Weights> Places<W> {
         self.weights.set(slot, weight, self.of.len());
     }
 
-    /// Slots there is room for.
+    /// The number of slots that it can hold.
     pub fn slots(&self) -> u32 {
         self.of.len() as u32
     }
@@ -118,7 +118,7 @@ impl<W: Weights> Places<W> {
         self.of[slot as usize] &= !MARK;
     }
 
-    /// Where the entry of `slot` stands in the ring of its queue, or the index that was [`put`](Places::put).
+    /// The position of the entry of `slot` in the ring of its queue, or the index that was [`put`](Places::put).
     #[inline(always)]
     pub fn index(&self, slot: Slot) -> usize {
         (self.of[slot as usize] & (MARK - 1)) as usize
@@ -187,7 +187,7 @@ impl Queue {
         self.tag
     }
 
-    /// Slots in the queue; what they weigh together where they have weights, or `u32::MAX` if that is more.
+    /// Slots in the queue; their total weight if they have weights, or `u32::MAX` if that is more.
     #[inline(always)]
     pub fn len(&self) -> u32 {
         self.len.min(u64::from(u32::MAX)) as u32
@@ -295,7 +295,7 @@ impl Queue {
         Some(slot)
     }
 
-    /// Makes room for `bound` slots, or for all that there are if these are fewer.
+    /// Grows to hold `bound` slots, or for all that there are if these are fewer.
     pub fn grow(&mut self, places: &mut Places<impl Weights>, bound: u32) {
         let bound = bound.min(places.slots());
         if u64::from(bound) * 2 <= self.ring.len() as u64 {

@@ -1,6 +1,6 @@
 //! Slots in the order of keys that only grow, where new slots have greater keys than the new slots before them.
 //!
-//! New slots stand in a queue, and most leave from there: only those that were used again, whose keys were raised, cost
+//! New slots are in a queue, and most leave from there: only those that were used again, whose keys were raised, cost
 //! the work of a heap. The least of all is the lesser of the two at their ends.
 
 use super::queue::{Places, Queue, Tag};
@@ -30,7 +30,7 @@ impl<K: Key> Ranking<K> {
         ranking
     }
 
-    /// Makes room for slots below `slots`, of which at most `bound` are in the ranking.
+    /// Grows to hold slots below `slots`, of which at most `bound` are in the ranking.
     pub fn grow(&mut self, slots: u32, bound: u32) {
         self.places.grow(slots);
         let bound = bound.min(self.places.slots());

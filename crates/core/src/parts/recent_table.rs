@@ -1,6 +1,6 @@
-//! What a policy knows of files, tracks or applications, for as many of them as were referenced most recently.
+//! A policy's facts of files, tracks or applications, for the most recently referenced ones.
 //!
-//! A hash table of fixed size. When it is full the entry that was used least recently makes room for a new one, so it
+//! A hash table of fixed size. When it is full a new entry replaces the one that was used least recently, so it
 //! neither grows with the trace nor allocates after it is built.
 
 use super::links::{Links, List};
@@ -99,7 +99,7 @@ impl<T> RecentTable<T> {
         &mut self.entries[index].value
     }
 
-    /// Panics unless every entry is found under its key and stands in the order of use.
+    /// Panics unless every entry is found under its key and is in the order of use.
     pub fn validate(&self) {
         self.order.validate(&self.links);
         assert_eq!(self.order.len() as usize, self.entries.len(), "entries outside the order of use");

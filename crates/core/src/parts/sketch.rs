@@ -33,7 +33,7 @@ pub struct Sketch {
     sample: u64,
 }
 
-/// Stands for a block in sketches.
+/// The identity of a block in sketches.
 #[inline(always)]
 pub fn hash(file: u32, block: u32) -> u32 {
     let mixed = (u64::from(file) << 32 | u64::from(block)).wrapping_mul(0x9e37_79b9_7f4a_7c15);

@@ -4,14 +4,14 @@
 //! is the least once its key there is its true one; until then the top is set right and sinks. Each such step is paid
 //! for by a raise.
 //!
-//! Only slots with the least keys, below an edge, stand in a heap. The others lie unsorted in buckets, each for a range
+//! Only slots with the least keys, below an edge, are in a heap. The others lie unsorted in buckets, each for a range
 //! of keys. When the heap runs empty, the next bucket is poured into it and the edge moves on, so the heap stays so
 //! small that it does not leave the processor's cache. Slots whose keys were raised beyond the edge go on to a later
 //! bucket. The last bucket takes all keys beyond the others; when only it is left, the ranges are chosen anew.
 //!
 //! Keys are held by slot: they can be fetched ahead, and stay when a slot leaves, as the history of a ghost. A slot
 //! that was taken out leaves its entry behind until that reaches the top or its bucket is poured. If the slot comes
-//! back before, it may have two entries. The one it got last is a lower bound, so the other can only tell of it what is
+//! back before, it may have two entries. The one it got last is a lower bound, so the other can only give what is
 //! true.
 
 use std::cmp::Reverse;
@@ -38,7 +38,7 @@ pub trait Key: Copy + Ord + Default {
     fn rough(self) -> u64;
 }
 
-/// Slots by key. Like a queue it has a tag of its own within its [`Places`].
+/// Slots by key. Like a queue it has a separate tag within its [`Places`].
 #[derive(Debug)]
 pub struct SlotHeap<K> {
     tag: Tag,
@@ -82,7 +82,7 @@ impl<K: Key> SlotHeap<K> {
         }
     }
 
-    /// Makes room for slots below `slots`, of which at most `bound` are in the heap.
+    /// Grows to hold slots below `slots`, of which at most `bound` are in the heap.
     pub fn grow(&mut self, slots: u32, bound: u32) {
         let unknown = Node { key: K::default(), next: UNLINKED };
         self.nodes.resize(self.nodes.len().max(slots as usize), unknown);

@@ -7,12 +7,12 @@ use crate::policy::Slot;
 pub struct SlotSet(Vec<u64>);
 
 impl SlotSet {
-    /// The empty set, with room for slots below `slots`.
+    /// The empty set, for slots below `slots`.
     pub fn new(slots: u32) -> SlotSet {
         SlotSet(vec![0; slots.div_ceil(64) as usize])
     }
 
-    /// Makes room for slots below `slots`.
+    /// Grows to hold slots below `slots`.
     pub fn grow(&mut self, slots: u32) {
         let words = slots.div_ceil(64) as usize;
         if words > self.0.len() {

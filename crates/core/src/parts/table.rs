@@ -22,14 +22,14 @@ impl<T> Table<T> {
         table
     }
 
-    /// Makes room for slots below `slots`, of which at most `bound` are in the table.
+    /// Grows to hold slots below `slots`, of which at most `bound` are in the table.
     pub fn grow(&mut self, slots: u32, bound: u32) {
         self.index.resize(self.index.len().max(slots as usize), ABSENT);
         let bound = self.index.len().min(bound as usize);
         self.rows.reserve_exact(bound.saturating_sub(self.rows.len()));
     }
 
-    /// Slots there is room for.
+    /// The number of slots that it can hold.
     pub fn slots(&self) -> u32 {
         self.index.len() as u32
     }
@@ -57,7 +57,7 @@ impl<T> Table<T> {
         self.index[slot as usize] != ABSENT
     }
 
-    /// What is known of `slot`.
+    /// The known facts of `slot`.
     #[inline(always)]
     pub fn get(&self, slot: Slot) -> Option<&T> {
         self.rows.get(self.index[slot as usize] as usize).map(|row| &row.1)
@@ -69,7 +69,7 @@ impl<T> Table<T> {
         self.rows.get_mut(self.index[slot as usize] as usize).map(|row| &mut row.1)
     }
 
-    /// The slot in a row below [`Table::len`], and what is known of it.
+    /// The slot at an index below [`Table::len`], and its known facts.
     #[inline(always)]
     pub fn row(&self, at: u32) -> &(Slot, T) {
         &self.rows[at as usize]

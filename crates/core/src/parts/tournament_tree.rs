@@ -3,7 +3,7 @@
 //! A tree of matches: every node holds the greater of its two children's keys, the root the greatest of all. Changing a
 //! key replays the matches above it until one ends as before.
 
-/// Keys by index; 0 stands for none.
+/// Keys by index; 0 means none.
 #[derive(Debug)]
 pub struct TournamentTree {
     /// Node 1 is the root, node n has the children 2n and 2n + 1, the second half are the keys themselves.

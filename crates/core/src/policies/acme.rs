@@ -23,8 +23,8 @@
 //! algorithm: the rate is a thirtieth to a fifteenth of LRU's. Memory: 57 bytes a slot; 260 to 410 bytes a block of
 //! capacity.
 //!
-//! When not to use it: where one policy is known to be right, it alone is as good and much faster. Reading ahead pays
-//! only where storage has time to spare.
+//! When not to use it: where one policy is known to be right, that policy is as good and much faster. Reading ahead
+//! pays only where storage has time to spare.
 
 use super::fifo::Fifo;
 use super::lfu::Lfu;
@@ -105,7 +105,7 @@ impl Policy for Acme {
                 key: "beta",
                 kind: ParamKind::Real { min: 0.01, max: 1.0 },
                 default: "0.9",
-                doc: "what a miss of a virtual cache leaves of its weight",
+                doc: "factor that a miss applies to the weight of a virtual cache",
             },
             Param {
                 key: "share",
@@ -337,7 +337,7 @@ struct Expert<P> {
     places: Places,
     rejected: Queue,
     missing: Queue,
-    /// What the virtual cache has just evicted.
+    /// The block that the virtual cache has just evicted.
     evicted: Evicted,
 }
 

@@ -15,10 +15,10 @@
 //!
 //! Deviations and readings: an object is an allocation of at least `threshold` bytes; all other pages share one default
 //! object. On traces of requests each file is an object, whatever its size, and a hit sets the bit of its block. Bits
-//! exist twice in software: whoever reads the machine's bit sets both copies, and each list clears its own, so neither
+//! exist twice in software: a reader of the machine's bit sets both copies, and each list clears its own, so neither
 //! sees the other's scans. The hand goes on behind the page that CLOCK chooses, also if that stays. A policy passes
 //! over pages that it has chosen already. If CLOCK thus passes over all, its records of resident pages are dropped; if
-//! LIFO+ does, it joins the choice of CLOCK. Where both choose the same page nobody gains. A ghost that is chosen is
+//! LIFO+ does, it joins the choice of CLOCK. If both choose the same page, neither gains. A ghost that is chosen is
 //! dropped, with credit to the other policy; if the choice was the winner's, another replacement begins. The age of a
 //! choice is counted in replacements of its object, after the decay of the replacement at hand, which gives the figure
 //! of the paper to the last digit. The order of scores is exact at any age and decay: judgements of the latest 64
@@ -65,13 +65,13 @@ impl Policy for Apr {
                 key: "decay",
                 kind: ParamKind::Real { min: 0.000_001, max: 0.999_999 },
                 default: "0.7",
-                doc: "what a score keeps from one replacement of its object to the next",
+                doc: "factor that a score is multiplied by at each replacement of its object",
             },
             Param {
                 key: "threshold",
                 kind: ParamKind::Bytes,
                 default: "40K",
-                doc: "least size of an allocation that is an object of its own",
+                doc: "least size of an allocation that counts as a separate object",
             },
             Param {
                 key: "ghosts",
@@ -83,7 +83,7 @@ impl Policy for Apr {
                 key: "use",
                 kind: ParamKind::Word(&["both", "clock", "lifo+"]),
                 default: "both",
-                doc: "which policy decides; one alone is for comparison",
+                doc: "which policy decides; a single one is for comparison",
             },
             Param {
                 key: "globals",

@@ -1,17 +1,17 @@
-//! Auto: no scheme to choose; every block is ranked by the hits that room for it may be expected to give, as learnt
+//! Auto: no scheme to choose; every block is ranked by the hits that it may be expected to give per frame, as learnt
 //! from what its like did.
 //!
 //! Idea: blocks of one kind of use, a *flow*, come back after like times. Of each flow a curve tells how likely a
 //! block is used at each age, and from it follows an index: the most hits to be expected per block of room and unit of
 //! time if the block stays as long as pays best. The least index leaves, and a block whose index is less than that is
 //! not kept. So a loop keeps what fits and gives up the rest, a stream passes by, a hot set stays, and a mix shares
-//! the room by what each part makes of it. What was never seen comes out as LRU. The flow is the application, the
+//! the room by what each part makes of it. Without evidence the order is that of LRU. The flow is the application, the
 //! file's extension, the file, its region of 1,024 blocks, whether the reference goes on with a sequential run, how
 //! long ago the block was used before, and how often it came back; with little evidence a flow leans on the one that
 //! contains it. The curves are learnt from a sample of blocks by hash, whether resident or not, so what is kept does
 //! not distort what is known.
 //!
-//! What a hit is worth may be a miss, the bytes of its block, or what it saves storage, which is learnt flow by flow.
+//! The value of a hit may be a miss, the bytes of its block, or what it saves storage, which is learnt flow by flow.
 //! Storage reads neighbours as one, so where time counts a block between two that are kept is worth more, by as much as
 //! blocks of its flow would cost more one by one, and a block between two that are not is worth less.
 //!
@@ -97,7 +97,7 @@ impl Policy for Auto {
                 key: "asks",
                 kind: ParamKind::Count { min: 1, max: 255 },
                 default: "16",
-                doc: "references of sampled blocks after which a flow is told apart from the one that contains it",
+                doc: "references of sampled blocks after which a flow is separated from the one that contains it",
             },
             Param {
                 key: "prior",
@@ -121,13 +121,13 @@ impl Policy for Auto {
                 key: "curves",
                 kind: ParamKind::Word(&[memory::INLINE, memory::BACKGROUND]),
                 default: memory::INLINE,
-                doc: "who computes: the reference that is due for it, or somebody else while others go on; where nobody does, they are a period late",
+                doc: "where indices are computed: in the reference that is due, or in the background; without a background thread they are a period late",
             },
             Param {
                 key: "value",
                 kind: ParamKind::Word(values::WORDS),
                 default: values::KNOWN,
-                doc: "what a hit is worth: 1, the bytes of its block, or the seconds that it saves storage; known: seconds where storage is known (simulate --store), else hits",
+                doc: "value of a hit: 1, the bytes of its block, or the seconds that it saves storage; known: seconds if the storage is known (simulate --store), else hits",
             },
             Param {
                 key: "look",

@@ -20,10 +20,11 @@
 //! it then enters R. Every block in S that was not demoted counts as new. S grows by demoted blocks in S / new blocks
 //! in SR-LRU's history, R by the reverse, each rounded and at least 1, the block itself counted; neither gets smaller
 //! than one block. While nothing is in S and R has room, new blocks enter R. Learning rate: after as many references as
-//! the capacity, if it changed and the hit ratio too, it moves by itself times its last change, up if both rose or both
-//! fell; if one of them did not change and the hit ratio did not rise, it goes back to its start, the root of 2 ln 2 /
-//! capacity, every tenth time, and else, if the ratio fell, up or down by a quarter by lot (from its bounds 0.001 and 1
-//! to 0.005 and 0.9). Nothing is rounded to three digits. Shrinking demotes what R has too much, then evicts.
+//! the capacity, if it changed and the hit ratio too, it moves by its value times its last change, up if both rose or
+//! both fell; if one of them did not change and the hit ratio did not rise, it goes back to its start, the root of 2 ln
+//! 2 / capacity, every tenth time, and else, if the ratio fell, up or down by a quarter at random (from its bounds
+//! 0.001 and 1 to 0.005 and 0.9). Nothing is rounded to three digits. Shrinking demotes what R has too much, then
+//! evicts.
 //!
 //! Cost: a hit appends to a log and writes two words and a count; a miss is O(log c) amortised. As for LeCaR, two
 //! orders of the same blocks make for a quarter to a third of LRU's rate. Memory: 24 bytes a slot; 80 to 128 bytes a
@@ -106,7 +107,7 @@ impl Policy for Cacheus {
         name: "cacheus",
         aliases: &[],
         family: "adaptive",
-        summary: "a scan-resistant LRU or a churn-resistant LFU by lot, with weights that their mistakes lower",
+        summary: "a scan-resistant LRU or a churn-resistant LFU, chosen at random with weights that their mistakes lower",
         params: &[
             Param {
                 key: "scan",
@@ -230,8 +231,8 @@ impl Policy for Cacheus {
 }
 
 impl Cacheus {
-    /// Room for slots below `slots` and for all that the queues may come to hold; a history takes a victim before it
-    /// drops one.
+    /// Capacity for slots below `slots` and for all that the queues may come to hold; a history takes a victim before
+    /// it drops one.
     fn fit(&mut self, slots: u32) {
         self.recency.grow(slots);
         self.frequency.grow(slots);

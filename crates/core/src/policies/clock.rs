@@ -1,7 +1,7 @@
 //! CLOCK, or second chance: FIFO that spares blocks used since the hand last passed.
 //!
 //! Idea: approximate LRU without moving anything on a hit. A hit only raises a counter (one bit, classically). The hand
-//! looks at the oldest block: if its counter is above zero it is lowered and the block goes to the young end, otherwise
+//! looks at the oldest block: if its counter is above zero it is lowered and the block moves to the MRU end, otherwise
 //! it is the victim.
 //!
 //! Paper: Corbato, "A paging experiment with the Multics system", MIT Project MAC 1968. Counters of several bits:
@@ -264,7 +264,7 @@ impl Counters {
         }
     }
 
-    /// The hand passes the oldest block: if its counter is above 0, it is lowered and the block goes to the young end.
+    /// The hand passes the oldest block: if its counter is above 0, it is lowered and the block moves to the MRU end.
     #[inline(always)]
     fn lower(&mut self, queue: &mut Queue, places: &mut Places, slot: Slot, fx: &mut impl Effects) -> bool {
         if self.most > 1 {

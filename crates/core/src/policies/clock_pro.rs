@@ -1,6 +1,6 @@
 //! CLOCK-Pro: LIRS on a clock.
 //!
-//! Idea: hot pages and cold ones stand in one ring, in which nothing moves on a hit. A new page is cold and on test;
+//! Idea: hot pages and cold ones are in one ring, in which nothing moves on a hit. A new page is cold and on test;
 //! used again before the test ends, though it may have left the cache by then, it becomes hot. Three hands go round:
 //! one looks for a cold page to evict, one for a hot page to make cold, one ends tests. How many pages are to be cold
 //! follows from the tests' results.
@@ -46,7 +46,7 @@ const GHOST: u8 = 3;
 const USED: u8 = 4;
 const TEST: u8 = 8;
 
-/// The hands that stop anywhere. The hot hand is always at the oldest page: what it passes becomes the youngest.
+/// The hands that stop anywhere. The hot hand is always at the oldest page: a page that it passes becomes the youngest.
 const COLD_HAND: usize = 0;
 const TEST_HAND: usize = 1;
 
@@ -292,7 +292,7 @@ impl ClockPro {
         self.target = (self.target - 1).max(self.bounds.target[0]);
     }
 
-    /// Puts a page that is not in the ring at its young end.
+    /// Puts a page that is not in the ring at its MRU end.
     #[inline(always)]
     fn enter(&mut self, slot: Slot, state: u8) {
         self.ring.push(&mut self.links, slot);
@@ -352,7 +352,7 @@ impl ClockPro {
         }
     }
 
-    /// What a hand looks at next that has passed `slot`, the youngest page.
+    /// The next page of a hand that has passed `slot`, the youngest page.
     #[cold]
     fn behind(&self, slot: Slot) -> Slot {
         let oldest = self.ring.oldest(&self.links).filter(|&oldest| self.hands_turn && oldest != slot);

@@ -1,9 +1,9 @@
 //! clock-sweep: the shared buffers of PostgreSQL, a clock with counts up to 5 and small rings for scans.
 //!
-//! Idea: each buffer counts its uses up to a small limit. A hand goes round; a buffer whose count is above 0 is spared
-//! and its count lowered, the first at 0 is taken. So a page that is used again and again survives several rounds. A
-//! scan of a large table reads through a small ring of buffers, which it uses again for its own next pages, so that it
-//! does not turn all of memory over.
+//! Idea: each buffer counts its uses up to a small limit. A hand passes over the buffers; one whose count is above 0 is
+//! spared and its count lowered, the first at 0 is taken. So a page that is used again and again survives several
+//! rounds. A scan of a large table reads through a small ring of buffers, which it uses again for its own next pages,
+//! so that it does not turn all of memory over.
 //!
 //! Paper: none. PostgreSQL's documentation: the notes on the buffer manager that are distributed with it
 //! (`src/backend/storage/buffer/README`: the sweep, the ring of 256 KB, the limit of the count), and the manual on
@@ -17,9 +17,9 @@
 //!
 //! Deviations: PostgreSQL knows from its plan what is a scan, and how large the table is; here a run of references to
 //! blocks of one file in order is taken for a scan when it has gone through `scan` of the cache, a quarter, for as many
-//! files as were referenced last, 256. What a scan uses counts once, as a scan looks at a page once and not at each
+//! files as were referenced last, 256. A use by a scan counts once, as a scan looks at a page once and not at each
 //! piece of it. A ring of 32 blocks is one of 256 KB where blocks have 8 KB (`--block 8K`). Rings for bulk writes and
-//! for VACUUM are not told apart in a trace. No buffer is pinned while another is looked for.
+//! for VACUUM are not distinguished in a trace. No buffer is pinned while another is looked for.
 //!
 //! Cost: a hit reads a word and writes a byte; a miss looks at as many buffers as were used since, amortised O(1) over
 //! hits, at most five rounds. Memory: 13 bytes a block (4 a slot, 9 a buffer), 40 KB for scans.
@@ -62,7 +62,7 @@ struct Buffer {
 
 const EMPTY: Buffer = Buffer { slot: NONE, uses: 0 };
 
-/// Who reads blocks in order, and through which buffers.
+/// The scans that read blocks in order, and their buffers.
 #[derive(Debug)]
 struct Scans {
     /// Blocks in order that make a scan.

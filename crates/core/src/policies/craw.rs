@@ -1,12 +1,13 @@
 //! CRAW: a clock for reads and one for writes, sized by what their misses cost.
 //!
-//! Idea: reads come back by recency, writes rather by frequency, and on flash a write costs more. So a block stands in
+//! Idea: reads come back by recency, writes rather by frequency, and on flash a write costs more. So a block is in
 //! the read clock if it was read and in the write clock if it was written, or in both, and stays as long as one of them
 //! holds it. Each clock remembers what left it; the one whose ghosts would have saved more cost a block is given more
 //! room.
 //!
 //! Paper: Lee, Bahn, Shin, "Page replacement for write references in NAND flash based virtual memory systems", Journal
-//! of Computing Science and Engineering 2014. Of the paper only the abstract was at hand; what it leaves open is ours.
+//! of Computing Science and Engineering 2014. Of the paper only the abstract was at hand; where it is silent the choice
+//! is ours.
 //!
 //! Provenance: of the paper the abstract was read; not checked against the rest of it nor against another program: the
 //! model checks the code, not the reading.

@@ -13,8 +13,8 @@
 //! on it was read in part: that blocks wait in a bank, are cut into sequences together and leave by length and age is
 //! as there.
 //!
-//! Deviations and readings: most numbers are our choice. Blocks stand in the staging section in the order of use, all
-//! but twice `bank` blocks of the cache; what it cannot hold moves to the bank. When the bank holds `bank` blocks it is
+//! Deviations and readings: most numbers are our choice. Blocks are in the staging section in the order of use, all
+//! but twice `bank` blocks of the cache; blocks beyond that move to the bank. When the bank holds `bank` blocks it is
 //! cut into sequences: neighbours in a file, at most `max_sequence`, of which any two side by side were used within
 //! `bank` references of one another, and the time before that also, unless that use is unknown for both. A sequence of
 //! n blocks gets the value H = L + 1/n, as in GreedyDual; the victim is of the sequence with the least H, of equals the
@@ -28,7 +28,7 @@
 //! what it is slower by than LRU. Memory: 44 bytes a slot, of which there are five a block with the default table, 40
 //! to 80 bytes a block.
 //!
-//! When not to use it: storage without seeks, to which sequences are no cheaper: its hit ratio is at best LRU's; loops
+//! When not to use it: storage without seeks, to which sequences are not cheaper: its hit ratio is at best LRU's; loops
 //! and scans of lonely blocks.
 
 use crate::parts::ghost::forget_oldest;

@@ -142,7 +142,7 @@ impl Policy for Eelru {
             key: "decay",
             kind: ParamKind::Real { min: 0.0, max: 1.0 },
             default: "0.875",
-            doc: "what the counts of uses are multiplied by once in as many references as the capacity",
+            doc: "factor for the use counts, applied once in as many references as the capacity",
         }],
         offline: false,
         needs: Needs::NOTHING,

@@ -1,13 +1,13 @@
-//! ETA: evict the page whose next use, foretold by the gap between its last two, is farthest away; CLOCK where that
+//! ETA: evict the page whose next use, predicted by the gap between its last two, is farthest away; CLOCK where that
 //! foretells worse.
 //!
 //! Idea: a page that was used every so often will be used again after as long. So the page to evict is the one whose
-//! foretold use is farthest from now, ahead or overdue: on a loop this keeps what LIFO+ keeps, and recent pages stay.
-//! Where gaps do not repeat it is worse than CLOCK, so both run all the time as shadows, on paper, over all pages: a
-//! fault, or a bit found set, is a reference to both. The memory follows one of them lazily: a fault evicts a page that
-//! the leader does not hold. To change the leader costs at most as many faults as memory holds pages that the other
-//! does not, so it is changed when the other shadow has saved more than that (ski rental). Nothing is tried on real
-//! pages before its shadow has won.
+//! predicted use is farthest from now, ahead or overdue: on a loop this keeps what LIFO+ keeps, and recent pages stay.
+//! Where gaps do not repeat it is worse than CLOCK, so both run all the time as shadows, without data, over all pages:
+//! a fault, or a bit found set, is a reference to both. The memory follows one of them lazily: a fault evicts a page
+//! that the leader does not hold. To change the leader costs at most as many faults as memory holds pages that the
+//! other does not, so it is changed when the other shadow has saved more than that (ski rental). Nothing is tried on
+//! real pages before its shadow has won.
 //!
 //! Paper: none. Made here as a successor of APR, on the same interface.
 //!
@@ -18,7 +18,7 @@
 //! the bits of all resident pages are read, every sixteenth of the memory's size in faults, more often while many pages
 //! are used that were not in the epoch before. Pages used in the last two epochs are not candidates of ETA; where too
 //! few others are left the least recently used go. A page of which no gap is known has the mean of its object, an
-//! allocation of at least 40 KB (all other pages share one); where that has none either, the page counts as foretold
+//! allocation of at least 40 KB (all other pages share one); where that has none either, the page counts as predicted
 //! for the moment of its last use. On traces of requests each file is an object. A page that memory holds and the
 //! leader does not leaves in the order in which the leader gave it up. A page whose content becomes void is forgotten.
 //!
@@ -41,7 +41,7 @@ use crate::spec::SpecError;
 use guard::Guard;
 use memory::Memory;
 
-/// Least bytes of an allocation that is an object of its own.
+/// Least bytes of an allocation that counts as a separate object.
 const OBJECT_BYTES: u64 = 40 << 10;
 
 /// The ETA policy.
@@ -55,12 +55,12 @@ impl Policy for Eta {
         name: "eta",
         aliases: &[],
         family: "paging",
-        summary: "evict what is foretold to be used last, by its last gap, while that beats CLOCK on paper",
+        summary: "evict the block predicted to be used last, by its last gap, while simulated counts favour that over CLOCK",
         params: &[Param {
             key: "use",
             kind: ParamKind::Word(&["both", "clock", "eta"]),
             default: "both",
-            doc: "which shadow the memory follows; one alone is for comparison",
+            doc: "which shadow the memory follows; a single one is for comparison",
         }],
         offline: false,
         needs: Needs { object: true, ..Needs::NOTHING },

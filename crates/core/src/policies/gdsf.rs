@@ -2,7 +2,7 @@
 //!
 //! Idea: the key of an object is what its uses are worth per byte, plus L, the key of the last victim: uses times cost,
 //! divided by size. The least key leaves. L rises with every victim, so what is no longer used is overtaken. A small
-//! object is kept for fewer uses, since it takes the room of few others.
+//! object is kept for fewer uses, since it takes the place of few others.
 //!
 //! Paper: Cherkasova, "Improving WWW proxies performance with Greedy-Dual-Size-Frequency caching policy", HP
 //! Laboratories technical report HPL-98-69R1, 1998; the aging is that of Cao, Irani, "Cost-aware WWW proxy caching
@@ -46,12 +46,12 @@ impl Worth for PerByte {
             key: "cost",
             kind: ParamKind::Word(&["requests", "packets"]),
             default: "requests",
-            doc: "what a miss costs: one request, for most hits, or the packets that carry it, for more hits by bytes (paper: both)",
+            doc: "cost of a miss: one request, which favours hits, or the packets that carry it, which favours byte hits (paper: both)",
         }],
         offline: false,
         needs: Needs { size: true, ..Needs::NOTHING },
     };
-    /// Nor is one that is used again greater than before, if it has become larger.
+    /// The key of one that is used again may not grow, if the object has become larger.
     const GREATEST_WHEN_NEW: bool = false;
 
     fn new(args: &Args) -> PerByte {

@@ -1,7 +1,7 @@
 //! Hyperbolic caching: evict the block with the fewest uses for the time it has been here.
 //!
 //! Idea: a block's worth is its uses since it came in, divided by the references since then. That needs no decay: a
-//! block that is used no more loses worth by itself, quickly when it is young. As worths change places without being
+//! block without further uses loses worth with time, quickly when it is young. As worths change places without being
 //! touched no order can be kept, so the victim is the least of a random sample.
 //!
 //! Paper: Blankstein, Sen, Freedman, "Hyperbolic caching: flexible caching for web applications", USENIX ATC 2017.
@@ -24,7 +24,7 @@ use crate::parts::table::Table;
 use crate::policy::{Discard, Effects, Info, Needs, Outcome, Param, ParamKind, Policy, Reference, Setup, Slot};
 use crate::spec::SpecError;
 
-/// What is known of a block. Packed, so that four fill a cache line.
+/// The known facts of a block. Packed, so that four fill a cache line.
 #[derive(Clone, Copy, Debug)]
 struct Life {
     uses: u32,

@@ -12,7 +12,8 @@
 //! hand.
 //!
 //! Deviations: the manual says that a page of the new part moves to the head only if it is some way from it, and not
-//! how far: here each use moves it. Pages read ahead are not told apart. Where a trace has no times, no time need pass.
+//! how far: here each use moves it. Pages read ahead are not distinguished. Where a trace has no times, no time need
+//! pass.
 //!
 //! Cost: O(1) amortised; a hit or a miss moves a page and at times one more across the midpoint. Memory: 26 to 41 bytes
 //! a block (4 and 8 a slot, 8 to 16 a block in each queue's bound).

@@ -39,7 +39,7 @@ const SHARED: usize = 0;
 /// The list of a slot that is not resident.
 const NOWHERE: u32 = u32::MAX;
 
-/// A range of blocks and those of them that are resident. The first one stands for all blocks of ranges without space.
+/// A range of blocks and those of them that are resident. The first one has all blocks of ranges without space.
 #[derive(Clone, Copy, Debug, Default)]
 struct Range {
     /// Blocks that the trace references.

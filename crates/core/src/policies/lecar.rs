@@ -16,8 +16,8 @@
 //! Deviations and readings: the mistaken expert's weight is lowered where the paper raises the other's, which is the
 //! same after they are made to sum to 1; each stays between 0.01 and 0.99, as in the authors' code. A block that comes
 //! back while remembered keeps its count of uses; of equal counts LFU takes the least recently used block. When both
-//! choose the same victim, nobody is to blame: no lots are drawn and it is not remembered. Each history is as long as
-//! the cache (paper); the authors' later code has half of that. Age is counted in references to this cache.
+//! choose the same victim, neither is wrong: the choice is not random and the victim is not remembered. Each history is
+//! as long as the cache (paper); the authors' later code has half of that. Age is counted in references to this cache.
 //!
 //! Cost: a hit appends to a log and writes two words and a count; a miss is O(log c) amortised. Two orders of the same
 //! blocks have to be kept up to date, one of them a heap: the rate is a fifth to a quarter of LRU's.
@@ -72,7 +72,7 @@ pub struct LeCar {
     /// Most ghosts in each history.
     ghosts_most: u32,
     rate: f64,
-    /// What is left of a mistake with each reference.
+    /// The factor of a mistake's weight with each reference.
     discount: f64,
     /// LRU and LFU.
     experts: TwoExperts,
@@ -90,7 +90,7 @@ impl Policy for LeCar {
         name: "lecar",
         aliases: &[],
         family: "adaptive",
-        summary: "LRU or LFU by lot, with weights that their mistakes lower",
+        summary: "LRU or LFU, chosen at random with weights that their mistakes lower",
         params: &[
             Param {
                 key: "rate",
@@ -102,7 +102,7 @@ impl Policy for LeCar {
                 key: "discount",
                 kind: ParamKind::Real { min: 0.0, max: 1.0 },
                 default: "0.005",
-                doc: "what a mistake counts that is as many references old as the capacity (paper: 0.005)",
+                doc: "weight of a mistake that is as many references old as the capacity (paper: 0.005)",
             },
             Param {
                 key: "ghosts",
@@ -215,8 +215,8 @@ impl Policy for LeCar {
 }
 
 impl LeCar {
-    /// Room for slots below `slots` and for all that the queues may come to hold; a history takes a victim before it
-    /// drops one.
+    /// Capacity for slots below `slots` and for all that the queues may come to hold; a history takes a victim before
+    /// it drops one.
     fn fit(&mut self, slots: u32) {
         self.places.grow(slots);
         let slots = self.places.slots();

@@ -1,8 +1,8 @@
 //! LFU: evict the block with the fewest uses since it came in.
 //!
-//! Idea: what was used often will be used again. Blocks with few uses stand in one queue for each count, least recently
-//! used first; they are the victims, nearly always. The others, whose counts change all the time and whose order
-//! almost never matters, stand in a heap that looks at their counts only when all queues are empty.
+//! Idea: blocks that were used often will be used again. Blocks with few uses are in one queue for each count, least
+//! recently used first; they are the victims, nearly always. The others, whose counts change all the time and whose
+//! order almost never matters, are in a heap that looks at their counts only when all queues are empty.
 //!
 //! Paper: no single one; Robinson, Devarakonda, "Data cache management using frequency-based replacement", SIGMETRICS
 //! 1990, discusses it.
@@ -15,7 +15,7 @@
 //! begins a new interval. Counts stop at 2^32 - 1.
 //!
 //! Cost: a hit writes one word and appends to a log, or writes one word and one count; a miss is O(1), or O(log c) when
-//! the heap must give the victim, which can happen once in four references. With `aging` all blocks stand in the heap.
+//! the heap must give the victim, which can happen once in four references. With `aging` all blocks are in the heap.
 //! Memory: 20 bytes a slot, 64 to 100 bytes a block of capacity.
 //!
 //! When not to use it: where popularity changes: blocks that were hot once never leave, and new blocks displace one
@@ -29,7 +29,7 @@ use crate::policy::{Args, Effects, Info, Needs, Outcome, Param, ParamKind, Polic
 use crate::spec::SpecError;
 use order_tree::OrderTree;
 
-/// Blocks with up to this many uses stand in queues. Queue `n` has tag `n` and holds the blocks with `n + 1` uses.
+/// Blocks with up to this many uses are in queues. Queue `n` has tag `n` and holds the blocks with `n + 1` uses.
 const QUEUES: u32 = 4;
 /// Tag of the blocks in the heap.
 const OFTEN: Tag = QUEUES;
@@ -58,7 +58,7 @@ pub struct Lfu {
     len: u32,
     /// Counts outlive a block's stay.
     perfect: bool,
-    /// Up to this many uses blocks stand in queues.
+    /// Up to this many uses blocks are in queues.
     queued: u32,
     /// References until counts are halved.
     left: u64,
@@ -82,7 +82,7 @@ impl Policy for Lfu {
                 key: "counts",
                 kind: ParamKind::Word(&["cache", "perfect"]),
                 default: "cache",
-                doc: "what is counted: uses since the block came in, or all that there ever were",
+                doc: "uses that count: those since the block came in, or all",
             },
             Param {
                 key: "aging",
@@ -252,7 +252,7 @@ impl Lfu {
         self.fit();
     }
 
-    /// Room for all that the queues and the heap may come to hold.
+    /// Capacity for all that the queues and the heap may come to hold.
     fn fit(&mut self) {
         let slots = self.places.slots();
         let bound = self.capacity.min(slots);

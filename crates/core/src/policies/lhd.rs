@@ -1,7 +1,7 @@
 //! LHD: evict the block that promises the fewest hits for the room and time it will take.
 //!
 //! Idea: from how old blocks were when they were hit or evicted follows how many hits a block of a given age may
-//! expect, and how long it will stay for them. The quotient is its hit density. Blocks are told apart by application
+//! expect, and how long it will stay for them. The quotient is its hit density. Blocks are distinguished by application
 //! and by their last two ages at a hit. The victim is the least dense of a random sample and the newest blocks.
 //!
 //! Paper: Beckmann, Chen, Cidon, "LHD: improving cache hit rate by maximizing hit density", NSDI 2018.
@@ -15,16 +15,16 @@
 //!
 //! Deviations and readings: an object has so many times less density as it has bytes; blocks are all alike. Age is the
 //! number of references to this cache since the block's last use, in units of a power of two of them, the least for
-//! which all ages span a hundred times the capacity; what is older has the greatest age and leaves first. Applications
-//! are not told apart unless `apps` says so, as each would have to learn by itself. A class is how often the sum of the
-//! last two ages can be doubled before it reaches the number of ages, at most 15; a new block has class 0. A class of
-//! which nothing is known yet has density (class + 1) / (age + 1). Counts are multiplied by 0.9 and densities computed
-//! anew each time as many references have passed as the capacity has blocks, but at least `period` and at most 2^20
-//! (paper). While explorers may be added, each 32nd use, by lot, makes its block one until its next use: its density is
-//! higher by 1, so that ages at which blocks are always evicted are seen as well. Blocks are drawn with replacement; as
-//! many as the sample or fewer are all looked at. Of equals the first leaves. If a resize changes number or unit of
-//! ages, all counts start anew, unless it is to no less than half and no more than twice of the capacity that they were
-//! chosen for.
+//! which all ages span a hundred times the capacity; older blocks have the greatest age and leave first. Applications
+//! are not distinguished unless `apps` says so, as each would have to learn separately. A class is how often the sum of
+//! the last two ages can be doubled before it reaches the number of ages, at most 15; a new block has class 0. A class
+//! of which nothing is known yet has density (class + 1) / (age + 1). Counts are multiplied by 0.9 and densities
+//! computed anew each time as many references have passed as the capacity has blocks, but at least `period` and at most
+//! 2^20 (paper). While explorers may be added, each 32nd use, at random, makes its block one until its next use: its
+//! density is higher by 1, so that ages at which blocks are always evicted are seen as well. Blocks are drawn with
+//! replacement; as many as the sample or fewer are all looked at. Of equals the first leaves. If a resize changes
+//! number or unit of ages, all counts start anew, unless it is to no less than half and no more than twice of the
+//! capacity that they were chosen for.
 //!
 //! Cost: a hit writes two places; a miss looks at 40 blocks, that is the algorithm, and with many misses the rate is a
 //! fifteenth of LRU's. Memory: 4 bytes a slot, 20 a block of capacity, and up to 4 MB for each of `apps`, which every
@@ -39,7 +39,7 @@ use crate::spec::SpecError;
 
 /// Classes by age at the last hits, for each application.
 const HIT_CLASSES: u32 = 16;
-/// Most applications told apart.
+/// Most applications distinguished.
 const APPS_MOST: u32 = 16;
 /// Ages span the capacity so many times.
 const SPAN: u64 = 100;
@@ -288,16 +288,16 @@ fn words(time: u64) -> [u32; 2] {
     [(time >> 32) as u32, time as u32]
 }
 
-/// What was learnt of ages.
+/// The learnt facts of ages.
 #[derive(Debug)]
 struct Ages {
     apps: u32,
-    /// Ages told apart.
+    /// Ages distinguished.
     count: u32,
     /// An age is 2^shift references.
     shift: u32,
     period: u64,
-    /// The capacity that ages were told apart for.
+    /// The capacity that ages were distinguished for.
     capacity: u32,
     /// References until densities are computed anew.
     left: u64,
@@ -427,7 +427,8 @@ impl Ages {
     }
 }
 
-/// How many ages are told apart, and the least unit, as a power of two, with which they span what they should.
+/// The number of ages that are distinguished, and the least unit, as a power of two, with which they span what they
+/// should.
 fn scale(args: &Args, capacity: u32) -> (u32, u32) {
     let span = SPAN * u64::from(capacity);
     let count = args.count("ages").min(span);

@@ -1,6 +1,6 @@
 //! LIFO+: evict the page fetched last that has not been accessed since the scan last passed it.
 //!
-//! Idea: MRU for an operating system, which is not told what was used last but knows what was fetched last. On a loop
+//! Idea: MRU for an operating system, which does not see uses but knows the order of fetches. On a loop
 //! longer than memory the page fetched last is the one wanted farthest in the future. The pages lie on a stack. A
 //! pointer goes from near the top towards the bottom, clears bits, and evicts the first page whose bit is clear.
 //!
@@ -15,7 +15,7 @@
 //!
 //! Cost: a hit sets a bit; a fault looks at the pages the pointer passes, at most two rounds. Memory: 9 bytes a page.
 //!
-//! When not to use it: alone, outside of loops: what is old stays.
+//! When not to use it: alone, outside of loops: old pages stay.
 
 use crate::parts::large;
 use crate::parts::links::{Links, List};
@@ -33,7 +33,7 @@ pub(super) const INITIAL: Param = Param {
     doc: "access bit of a page that was just fetched; 0 leaves the access that faults out",
 };
 
-/// What is known of a page: nothing, or that it is resident, and whether it was accessed as far as the host has not
+/// The known facts of a page: nothing, or that it is resident, and whether it was accessed as far as the host has not
 /// noted that.
 const ABSENT: u8 = 0;
 const IDLE: u8 = 1;

@@ -51,7 +51,7 @@ pub struct Linux {
     ghosts: Queue,
     /// Evictions and activations so far; wraps.
     clock: u32,
-    /// What the clock showed when the page left, by slot.
+    /// The clock's value when the page left, by slot.
     left_at: Vec<u32>,
 }
 

@@ -10,19 +10,19 @@
 //! Provenance: from the definitions as secondary sources give them, the paper's text was not at hand. On OLTP the best
 //! of five lambdas are within 0.1 points of what the ARC paper prints (`docs/internals/decisions.md`).
 //!
-//! Deviations and readings: all weights shrink alike as time goes by, so they are told in the unit of the first
+//! Deviations and readings: all weights shrink alike as time goes by, so they are stored in the unit of the first
 //! reference instead, where a use at time t weighs 2^(lambda t) for ever and nothing is recomputed. Such a sum is an
 //! integer of 64 bits and an exponent: uses that are 2^64 times lighter than the rest are dropped. Equal sums leave in
 //! order of last use. A use within `correlated` references of the one before takes its place instead of being added
-//! (the paper masks all but the last of correlated uses). What is known of a block is lost at eviction; `history=kept`
-//! keeps it without bound. Time counts references to this cache.
+//! (the paper masks all but the last of correlated uses). The known facts of a block is lost at eviction;
+//! `history=kept` keeps it without bound. Time counts references to this cache.
 //!
 //! Cost: a hit adds two numbers and writes one record; a miss is O(1) if its victim was used once, otherwise that of a
 //! heap, where uses since it last looked are caught up with, at most once each: a few records at random places in
 //! memory, which makes it four to six times as slow as LRU.
 //! Memory: 36 bytes a slot and 72 to 80 a block of capacity; 16 more a slot with `correlated`.
 //!
-//! When not to use it: where nobody can tune lambda: the best value depends on workload and capacity.
+//! When not to use it: if lambda cannot be tuned: the best value depends on workload and capacity.
 
 use crate::parts::large;
 use crate::parts::queue::ABSENT;
@@ -64,7 +64,7 @@ impl Weight {
     }
 }
 
-/// What the order of victims depends on.
+/// The facts that decide the order of victims.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 struct Key {
     /// Sum over the uses.

@@ -1,6 +1,6 @@
 //! LRU: evict the block that was used least recently.
 //!
-//! Idea: what was used lately will be used soon. One queue in order of last use; a hit moves to the MRU end,
+//! Idea: recently used blocks will be used soon. One queue in order of last use; a hit moves to the MRU end,
 //! the victim is at the LRU end.
 //!
 //! Paper: Mattson, Gecsei, Slutz, Traiger, "Evaluation techniques for storage hierarchies", IBM Systems Journal 1970.

@@ -2,7 +2,7 @@
 //!
 //! Idea: the last use alone cannot tell a block that is used often from one that is used once. The K-th last use can:
 //! it estimates how long a block takes to be used again from K uses instead of one. Blocks with fewer known uses leave
-//! first. What is known outlives a block's stay, otherwise no block would ever be seen to come back.
+//! first. The history outlives a block's stay, otherwise no block would ever be seen to come back.
 //!
 //! Paper: O'Neil, O'Neil, Weikum, "The LRU-K page replacement algorithm for database disk buffering", SIGMOD 1993.
 //!
@@ -37,7 +37,7 @@ use crate::spec::SpecError;
 /// Tag of the blocks used within the correlated reference period, which are not to be evicted.
 const RECENT: Tag = 2;
 
-/// What the order of victims depends on. Times count references from 1; 0 is unknown.
+/// The facts that decide the order of victims. Times count references from 1; 0 is unknown.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 struct Key {
     /// Time of the K-th last use, HIST(K) in the paper.
@@ -239,7 +239,7 @@ impl Policy for LruK {
 }
 
 impl LruK {
-    /// Room for all that the structures may come to hold.
+    /// Capacity for all that the structures may come to hold.
     fn fit(&mut self) {
         let slots = self.ranking.places.slots();
         self.ranking.grow(slots, self.capacity);
@@ -271,7 +271,7 @@ impl LruK {
             return;
         }
         let key = if self.now - last > self.crp {
-            // Uses before the burst that just ended are told as if it had taken no time.
+            // Uses before the burst that just ended are stored as if it had taken no time.
             let burst = self.times(slot).first().map_or(0, |first| last - first);
             self.use_again(slot, burst)
         } else {
@@ -369,7 +369,7 @@ impl LruK {
         }
     }
 
-    /// Forgets ghosts whose period will be over at the next reference. What is resident is forgotten when it leaves.
+    /// Forgets ghosts whose period will be over at the next reference. A resident block is forgotten when it leaves.
     fn expire(&mut self, fx: &mut impl Effects) {
         while let Some(Retained { period, places, queue }) = &mut self.retained
             && let Some(oldest) = queue.oldest(places)

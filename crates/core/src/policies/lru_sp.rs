@@ -10,7 +10,7 @@
 //! Provenance: not checked against the paper, whose text was not at hand, nor against another program: the model checks
 //! the code, not the reading.
 //!
-//! Deviations and readings: there each process brings a policy of its own; here all have the same one: `manager=mru`
+//! Deviations and readings: there each process brings its policy; here all have the same one: `manager=mru`
 //! gives up the most recently used block of the pool, what suits loops, and `manager=lru` the least recently used one,
 //! which is always the system's own choice, so that all is LRU. A block belongs to the application that referenced it
 //! last. A placeholder ends when its block comes back, when the block that it points to is referenced (the choice was
@@ -64,7 +64,7 @@ impl Policy for LruSp {
                 key: "manager",
                 kind: ParamKind::Word(&["mru", "lru"]),
                 default: "mru",
-                doc: "what an application gives up: its block used most or least recently (paper: its own choice)",
+                doc: "block that an application gives up: the one used most or least recently (paper: the application decides)",
             },
             Param {
                 key: "pools",
@@ -206,7 +206,7 @@ impl LruSp {
         fx.evict(offered);
     }
 
-    /// What the owner of `candidate` gives up.
+    /// The block that the owner of `candidate` gives up.
     #[inline(always)]
     fn offer(&self, candidate: Slot) -> Slot {
         let owner = self.owners[candidate as usize];

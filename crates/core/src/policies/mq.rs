@@ -1,7 +1,7 @@
 //! MQ: several LRU queues, one for each power of two of a block's number of uses.
 //!
 //! Idea: below another cache, blocks come back only after long times, and what tells good ones is how often they came.
-//! A block with f uses stands in queue log2 f; the victim is at the LRU end of the lowest queue. A block not used for a
+//! A block with f uses is in queue log2 f; the victim is at the LRU end of the lowest queue. A block not used for a
 //! lifetime goes down by one queue, so that old fame fades. Ghosts keep the number of uses of evicted blocks.
 //!
 //! Paper: Zhou, Philbin, Li, "The multi-queue replacement algorithm for second level buffer caches", USENIX 2001.
@@ -22,7 +22,7 @@
 //! Cost: O(1); a hit moves a block between linked lists. With each reference a clock is compared; only when the oldest
 //! block of some queue is due the queues are looked through. A move touches the neighbours of a block wherever they lie
 //! in memory, so MQ is five to six times as slow as LRU; queues written as logs would be faster, but each of the eight
-//! would need room for all blocks. Memory: 32 bytes a slot, of which there are five a block of capacity with the
+//! would need entries for all blocks. Memory: 32 bytes a slot, of which there are five a block of capacity with the
 //! default number of ghosts.
 //!
 //! When not to use it: loops longer than all that is remembered; where popularity changes within a lifetime.
@@ -36,7 +36,7 @@ use crate::spec::SpecError;
 /// In place of the list of a block that is in none.
 const NOWHERE: u32 = u32::MAX;
 
-/// What is known of a block.
+/// The known facts of a block.
 #[derive(Clone, Copy, Debug)]
 struct Block {
     /// Time of the last use.

@@ -115,7 +115,7 @@ impl Policy for Opt {
 /// References ahead of the present at which the word of a next use is fetched.
 const LOOKAHEAD: usize = 8;
 
-/// No position is the next use of anything at 0, so 0 stands for "none".
+/// No position is the next use of anything at 0, so 0 means "none".
 const NONE: u32 = 0;
 
 const UNKNOWN: Slot = Slot::MAX;

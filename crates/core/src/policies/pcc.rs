@@ -40,7 +40,7 @@ use crate::spec::SpecError;
 
 const GHOST: Tag = FREE_TAG;
 
-/// What is known of an application's reads or writes.
+/// The known facts of an application's reads or writes.
 #[derive(Clone, Copy, Debug, Default)]
 struct Context {
     once: u32,
@@ -71,7 +71,7 @@ impl Context {
     }
 }
 
-/// What is known of a block.
+/// The known facts of a block.
 #[derive(Clone, Copy, Debug, Default)]
 struct Seen {
     /// Key of the context that used it last.
@@ -106,13 +106,13 @@ impl Policy for Pcc {
                 key: "contexts",
                 kind: ParamKind::Count { min: 1, max: 1 << 20 },
                 default: "4096",
-                doc: "applications, by reads and writes, that are told apart, those that referenced last",
+                doc: "number of applications that are distinguished, reads and writes separately: those with the latest references",
             },
             Param {
                 key: "context",
                 kind: ParamKind::Word(&["app-write", "app"]),
                 default: "app-write",
-                doc: "an application's reads and writes are told apart or not (paper: program counters)",
+                doc: "whether an application's reads and writes are distinguished (paper: program counters)",
             },
             Param {
                 key: "seen_once",

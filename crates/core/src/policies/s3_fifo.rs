@@ -12,7 +12,7 @@
 //!
 //! Deviations: a block leaves the small queue for the main one when it was hit at least twice there (`promote=2`: the
 //! paper's text says "more than once"), and starts there with count 0. The small queue gives the victim when it holds
-//! at least its share. On traces of memory a bit is all that is told of uses, so counts stop at 1 there (`most=1`), and
+//! at least its share. On traces of memory only a bit of uses is visible, so counts stop at 1 there (`most=1`), and
 //! `promote=1` must be given. Whether a block is remembered is looked up after room was made for it, so a ghost pushed
 //! out at that moment does not count. Objects of many sizes count in all queues, ghosts included, by their sizes.
 //!
@@ -245,7 +245,7 @@ impl<W: Weights> S3FifoOf<W> {
         }
     }
 
-    /// Takes a victim out to make room for `entering`.
+    /// Evicts a victim for `entering`.
     #[inline(always)]
     fn evict(&mut self, entering: Option<Slot>, fx: &mut impl Effects) {
         self.spills = false;

@@ -10,14 +10,14 @@
 //! the code, not the reading.
 //!
 //! Deviations and readings: without its prefetching: a policy here cannot ask for a block that was never referenced.
-//! What the paper gains by prefetched blocks that a larger SEQ keeps until their use is therefore not seen; hits at the
-//! foot of SEQ take the place of the sequential misses that it counts. A file is divided into tracks of `track` blocks.
-//! When a track is entered after another one, its run is one more than that of the track before it, if that is in the
-//! table of tracks, else 1; from `run` on its blocks are sequential. A block goes to the MRU end of the list that its
-//! track says at each reference, hit or miss. A hit at the foot of SEQ raises the size that SEQ should have by a track,
-//! one at the foot of RANDOM lowers it; it begins at 0. The victim comes from SEQ if that is larger than it should
-//! be, else from RANDOM; but while one of them is shorter than a foot, which then tells nothing, the older of the two
-//! blocks at their ends leaves. So without sequential references it is LRU.
+//! The gain of the paper by prefetched blocks that a larger SEQ keeps until their use is therefore not seen; hits at
+//! the foot of SEQ take the place of the sequential misses that it counts. A file is divided into tracks of `track`
+//! blocks. When a track is entered after another one, its run is one more than that of the track before it, if that is
+//! in the table of tracks, else 1; from `run` on its blocks are sequential. A block goes to the MRU end of the list
+//! that its track says at each reference, hit or miss. A hit at the foot of SEQ raises the size that SEQ should have by
+//! a track, one at the foot of RANDOM lowers it; it begins at 0. The victim comes from SEQ if that is larger than it
+//! should be, else from RANDOM; but while one of them is shorter than a foot, which then tells nothing, the older of
+//! the two blocks at their ends leaves. So without sequential references it is LRU.
 //!
 //! Cost: O(1) amortised; every reference that enters another track looks up two tracks, which is what it is slower by
 //! than LRU. Memory: 12 bytes a slot, about 60 bytes a block, about 40 bytes for each of `tracks`.
@@ -46,11 +46,11 @@ pub struct Sarc {
     foot: u32,
     /// Blocks of a track.
     track: u32,
-    /// Tracks in a row from which on they are sequential.
+    /// Consecutive tracks that make a sequence.
     run: u32,
     /// The size that SEQ should have.
     desired: u32,
-    /// By track: how many it and those before it are in a row, at most `run`.
+    /// By track: the length of the sequence that ends with it, at most `run`.
     runs: RecentTable<u32>,
     /// The track referenced last.
     current: Option<u64>,
@@ -79,7 +79,7 @@ impl Policy for Sarc {
                 key: "run",
                 kind: ParamKind::Count { min: 1, max: u32::MAX as u64 },
                 default: "3",
-                doc: "tracks in a row from which on they are sequential",
+                doc: "consecutive tracks that make a sequence",
             },
             Param {
                 key: "foot",

@@ -106,7 +106,7 @@ impl Policy for Seq {
                 key: "sequences",
                 kind: ParamKind::Word(&["apart", "overlapping"]),
                 default: "apart",
-                doc: "what a miss that goes on with one sequence does to another in which it lies: cuts it, or nothing, the default on traces of memory",
+                doc: "effect of a miss that continues one sequence and lies inside another: the other is cut, or unchanged (the default on traces of memory)",
             },
         ],
         offline: false,

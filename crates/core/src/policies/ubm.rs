@@ -3,7 +3,7 @@
 //!
 //! Idea: how a file was referenced tells how it will be. A run of consecutive blocks is sequential and need not be
 //! kept; a run that starts over is a loop, of which any part gives its share of hits; the rest is kept by LRU. The
-//! cache is divided among the three by marginal gain: what a block more or less would change in hits
+//! cache is divided among the three by marginal gain: the change in hits by a block more or less
 //! (`families/partitions.rs`).
 //!
 //! Paper: Kim, Choi, Kim, Noh, Min, Cho, Kim, "A low-overhead high-performance unified buffer management scheme that
@@ -41,7 +41,7 @@ enum Pattern {
     Looping,
 }
 
-/// What is known of a file.
+/// The known facts of a file.
 #[derive(Clone, Copy, Debug)]
 struct Run {
     pattern: Pattern,

@@ -15,12 +15,12 @@
 //! A block that is worth neither level, as every block that is new once both are full, stays for a while in a small LRU
 //! part of the client (the paper's tempLRU; `temp`, at least one block where the client has two) and otherwise is not
 //! kept. Evicted blocks stay in the stack without bound until they lie below both yardsticks. A hit is a hit in either
-//! level; what is moved between them is not counted. Then `client` decides no hit, but for the size of the temporary
+//! level; moves between them are not counted. Then `client` decides no hit, but for the size of the temporary
 //! part: whichever yardstick is the lower one, a block that beats it comes in and that yardstick leaves. Shrinking
 //! sends the client's surplus down, then evicts from the array, then from the temporary part.
 //!
-//! The stack is never built: a block's place in it is the time of its last use. What the client sends down comes in
-//! order of that time, and so does what enters the array by a use of its own, so the array's yardstick is the older one
+//! The stack is never built: a block's place in it is the time of its last use. Blocks that the client sends down come
+//! in order of that time, and so does what enters the array by a use there, so the array's yardstick is the older one
 //! at the ends of two queues.
 //!
 //! Cost: O(1) amortised; a hit in the client writes two words and appends to a log.

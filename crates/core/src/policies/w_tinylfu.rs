@@ -15,18 +15,18 @@
 //!
 //! Deviations and readings: the sketch is count-min with four counters of four bits, 64 bits for each block of capacity
 //! rounded up to a power of two, all halved after ten times as many uses as the capacity; there is no doorkeeper. It
-//! knows blocks by file and number, since slots may come to stand for others. At equal estimates the block that is in
-//! the main area stays; but a candidate with an estimate of 6 or more that loses gets in once in 128 times, so that
-//! chosen collisions cannot lock it out. While there is room nothing competes. If all of the main area is protected its
-//! oldest block competes. `climb=on` moves the border of the window after every ten times as many references as the
-//! capacity: on in the same direction if the hit ratio rose, back if it fell; steps start at 6.25% of the capacity,
-//! outwards, shrink by 2% each time, and start anew when the hit ratio changes by 5 points. Blocks cross the border at
-//! the oldest end and become the youngest behind it. A resize sets window and steps back to their start, and the sketch
-//! if it needs a larger one or no more than a quarter of it. What leaves by a resize is who would leave if another
+//! knows blocks by file and number, since slots may get other blocks. At equal estimates the block that is in the main
+//! area stays; but a candidate with an estimate of 6 or more that loses gets in once in 128 times, so that chosen
+//! collisions cannot lock it out. While there is room nothing competes. If all of the main area is protected its oldest
+//! block competes. `climb=on` moves the border of the window after every ten times as many references as the capacity:
+//! on in the same direction if the hit ratio rose, back if it fell; steps start at 6.25% of the capacity, outwards,
+//! shrink by 2% each time, and start anew when the hit ratio changes by 5 points. Blocks cross the border at the oldest
+//! end and become the youngest behind it. A resize sets window and steps back to their start, and the sketch if it
+//! needs a larger one or no more than a quarter of it. The victims of a resize are those that would leave if another
 //! block came in, so that objects of many sizes compete, too.
 //!
 //! Cost: O(1) amortised. Every reference raises four counters in one cache line, which cannot be fetched ahead, since
-//! what is told ahead is the slot alone: where the sketch outgrows the processor's cache, that wait is most of the
+//! only the slot is known ahead: where the sketch outgrows the processor's cache, that wait is most of the
 //! time, and the rate a fifth to a third of LRU's. A miss compares two estimates.
 //! Memory: 8 bytes a slot; 30 to 64 bytes a block of capacity, 8 to 16 of them in the sketch.
 //!
@@ -63,7 +63,7 @@ pub struct WTinyLfu {
     window: Queue,
     probation: Queue,
     protected: Queue,
-    /// What stands in the sketch for the block of each resident slot.
+    /// The key in the sketch of the block of each resident slot.
     hashes: Vec<u32>,
     sketch: Sketch,
     random: Random,
@@ -74,7 +74,7 @@ impl Policy for WTinyLfu {
         name: "w-tinylfu",
         aliases: &["wtinylfu", "tinylfu"],
         family: "frequency",
-        summary: "what leaves a small window must have been used more often than what it displaces",
+        summary: "a block that leaves a small window must have more uses than the one it displaces",
         params: &[
             Param {
                 key: "window",
@@ -340,7 +340,7 @@ struct Climber {
 impl Climber {
     /// First step, as a share of the capacity.
     const FIRST_STEP: f64 = 0.0625;
-    /// What is left of a step the next time.
+    /// The factor of a step the next time.
     const DECAY: f64 = 0.98;
     /// Change of the hit ratio at which steps start anew.
     const RESTART: f64 = 0.05;

@@ -299,7 +299,7 @@ impl Args {
         self.has_period(&|value| matches!(value, Value::Time(_)))
     }
 
-    /// True if clocks are useful: for times, and for shares of a run, which count references if there is no clock.
+    /// True if clocks are useful: for times, and for shares of a run, which count references without a clock.
     pub fn uses_clock(&self) -> bool {
         self.has_period(&|value| matches!(value, Value::Time(_) | Value::Percent(_)))
     }

@@ -1,4 +1,4 @@
-//! What a policy reports about the behaviour that it has learnt.
+//! Explanations: a policy's report about the behaviour that it has learnt.
 
 use std::collections::{HashMap, HashSet};
 use std::fmt;
@@ -10,7 +10,7 @@ use super::group::{file_group, group_words};
 use crate::request::Kind;
 use crate::words::grouped;
 
-/// What a policy has learnt about some blocks, and how it treats them.
+/// A policy's learnt facts about some blocks, and their treatment.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Explanation {
     /// The blocks.

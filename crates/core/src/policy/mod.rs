@@ -178,7 +178,7 @@ pub enum Outcome {
     Bypassed,
 }
 
-/// What a policy requires for a reference to a resident block, ordered from the least to the most.
+/// The requirement of a policy for a reference to a resident block, ordered from the least to the most.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Hits {
     /// Nothing: only misses change what the policy does.
@@ -217,7 +217,7 @@ pub type Work = Box<dyn FnOnce() -> Done + Send>;
 /// The result of [`Work`].
 pub type Done = Box<dyn Any + Send>;
 
-/// What a host knows about an application in advance.
+/// A host's prior knowledge of an application.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct App {
     /// Its name in specs.

@@ -9,7 +9,7 @@ use crate::spec::{Spec, SpecError, Value, quote};
 /// Maximum length of a quantum in references.
 const LONGEST_QUANTUM: f64 = (1u64 << 40) as f64;
 
-/// What a parameter accepts.
+/// The values that a parameter accepts.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum ParamKind {
     /// A share of the capacity: `25%`, a number of blocks, or a size in bytes.

@@ -7,7 +7,7 @@ use crate::spec::SpecError;
 
 /// Work to be done for a policy chosen by name at run time, with its type known at compile time.
 pub trait Visitor {
-    /// What the work gives.
+    /// The result of the work.
     type Output;
     /// Does it for policy `P`.
     fn visit<P: Policy + 'static>(self) -> Self::Output;

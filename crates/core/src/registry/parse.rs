@@ -12,13 +12,13 @@ impl PolicySpec {
         PolicySpec::resolve(&Spec::parse(text)?, &CATALOG)
     }
 
-    /// Reads policies separated by commas, in the order given, repeated ones once. The word `all` stands for every
+    /// Reads policies separated by commas, in the order given, repeated ones once. The word `all` means every
     /// registered policy with its defaults.
     pub fn parse_list(text: &str) -> Result<Vec<PolicySpec>, SpecError> {
         PolicySpec::list(text, || ENTRIES.iter().map(PolicySpec::of).collect(), |_| Ok(()))
     }
 
-    /// Reads policies for a trace of memory: the word `all` stands for those that run there, and others are refused.
+    /// Reads policies for a trace of memory: the word `all` means those that run there, and others are refused.
     pub fn parse_paging_list(text: &str) -> Result<Vec<PolicySpec>, SpecError> {
         let check =
             |policy: &PolicySpec| check_on_faults(policy.entry(), &policy.clone().set_in(Setting::Paging).args(None));
@@ -59,7 +59,7 @@ mod tests {
         assert!(error.render(text).ends_with("  lru,lrv\n      ^^^"));
     }
 
-    /// A test that fails prints its arguments; an entry stands in the catalog that it names.
+    /// A test that fails prints its arguments; an entry is in the catalog that it names.
     #[test]
     fn entries_and_arguments_print_in_a_line() {
         let spec = PolicySpec::parse("2q(kin=30%)").unwrap();

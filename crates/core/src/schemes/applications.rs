@@ -1,11 +1,11 @@
-//! A cache divided among applications, each with a policy of its own: the body of [`equal`](super::equal),
+//! A cache divided among applications, each with a separate policy: the body of [`equal`](super::equal),
 //! [`qos`](super::qos) and [`ucp`](super::ucp).
 //!
 //! A block belongs to the application that referred to it first, until that one's policy forgets it: others hit it
 //! there. An application arrives with its first reference and has left when it did not refer for so many intervals; it
-//! may come back. Then, and whenever it is due, the room is divided anew: parts that shrink evict by their own order
-//! before others grow. If there are more applications than blocks, the last to come have none, and their references go
-//! past the cache.
+//! may come back. Then, and whenever it is due, the cache is partitioned again: parts that shrink evict by their own
+//! order before others grow. If there are more applications than blocks, the last to come have none, and their
+//! references go past the cache.
 
 use super::interval_timer::IntervalTimer;
 use super::slot_map::{PartEffects, PartMap, SlotMap};
@@ -27,7 +27,7 @@ pub trait Divider: Sized + Send + 'static {
     fn defaults_in(_setting: Setting) -> Vec<(&'static str, Value)> {
         vec![prefetch_off()]
     }
-    /// How often the room is divided anew; `None` if only when applications come and go.
+    /// The interval between two partitionings; `None` if only arrivals and departures cause one.
     fn interval(args: &Args) -> Result<Option<Interval>, SpecError>;
     /// [`Policy::profiling`].
     fn profiling(_args: &Args, _capacity: u32) -> Option<Profiling> {
@@ -37,7 +37,7 @@ pub trait Divider: Sized + Send + 'static {
     const CHANGEABLE: &[&str] = &[];
     /// Takes other arguments of these parameters, which [`new`](Divider::new) would accept.
     fn reconfigure(&mut self, _args: &Args, _apps: &[App]) {}
-    /// Nobody has come yet. `apps` is what the host knows of them beforehand.
+    /// Without applications. `apps` is the host's prior knowledge of them.
     fn new(args: &Args, capacity: u32, apps: &[App]) -> Result<Self, SpecError>;
     /// An application comes, the next part is its own.
     fn arrive(&mut self, app: u32);
@@ -45,13 +45,13 @@ pub trait Divider: Sized + Send + 'static {
     fn note(&mut self, part: usize, reference: &Reference, hit: bool);
     /// Divides `capacity` among the parts in `live`, a grant for each in their order; the sum is at most the capacity.
     /// `rooms` is what each part has now, by part; `is_due` says that an interval is over, and not only that
-    /// somebody came or left.
+    /// an application came or left.
     fn divide(&mut self, capacity: u32, live: &[usize], rooms: &[u32], is_due: bool) -> Vec<Grant>;
-    /// What the application of `part` was promised, if it was, and how that stands.
+    /// The promise to the application of `part`, if there is one, and its state.
     fn standing(&self, _part: usize) -> Option<Standing> {
         None
     }
-    /// What is known of the application of `part`: [`HitRates::points`]. Empty if nothing is kept.
+    /// The known facts of the application of `part`: [`HitRates::points`]. Empty if nothing is kept.
     fn table(&self, _part: usize) -> Vec<(u32, f64)> {
         Vec::new()
     }
@@ -87,7 +87,7 @@ pub struct Applications<D> {
     is_changed: bool,
 }
 
-/// A host that is not told when the block that is being referenced is forgotten by a part that shrinks: it will be
+/// A host that ignores it when the block that is being referenced is forgotten by a part that shrinks: it will be
 /// known again, or refused, at once.
 struct Spare<'a, E> {
     slot: Slot,

@@ -1,4 +1,4 @@
-//! attribute(PARTS): a part for each kind of data, with a size, a block size and an LRU list of its own.
+//! attribute(PARTS): a part for each kind of data, with a separate size, block size and LRU list.
 //!
 //! Idea: inodes and directories are small and asked for all the time; large files are read once, in order. Kept apart,
 //! they do not displace one another, and each is read in blocks of the size that suits it. Without parts, Table 1 of
@@ -6,8 +6,8 @@
 //!
 //! Paper: Richardson's report on attribute caches, WRL (POLICIES 1.2; its readings are ours).
 //!
-//! Deviations and readings: `id` stands for inodes and directories, `temporal` for data and executables below the
-//! cut-off, `sequential` for files of at least the cut-off, `general` for all that has no part of its own; a class by
+//! Deviations and readings: `id` has inodes and directories, `temporal` for data and executables below the
+//! cut-off, `sequential` for files of at least the cut-off, `general` for all without a separate part; a class by
 //! its own name has a part too. Sizes between those of the table use the row with the largest size not above; below 32
 //! KB half is `id` and half `general` in four blocks. A file's class is that of its size at the request: one that grows
 //! past the cut-off is looked for where it was as well. A request longer than the whole cache is cut into requests of

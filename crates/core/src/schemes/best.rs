@@ -9,8 +9,9 @@
 //!
 //! Deviations and readings: it is the best of those that do not change and are whole steps of the capacity. A scheme
 //! that follows phases may hit more, and so may one cache for all (`shared`), where applications take turns. Until all
-//! applications have come, the room is divided among those that are there. What nobody gains by is shared in
-//! proportion. A host that cannot measure beforehand (a stream, a live cache) divides equally (`profile=none`).
+//! applications have come, the cache is divided among those that are there. Blocks that no application gains by are
+//! shared in proportion. A host that cannot measure beforehand (a stream, a live cache) divides equally
+//! (`profile=none`).
 //!
 //! Cost: that of P and a virtual call; before the start one replay of each application for each step. A division costs
 //! O(n · steps²) for n applications.
@@ -53,7 +54,7 @@ impl Divider for Foreknown {
                 key: "profile",
                 kind: ParamKind::Word(&["alone", "none"]),
                 default: "alone",
-                doc: "what is known beforehand: the hits of each application alone at every step, or nothing (equal parts)",
+                doc: "prior knowledge: the hits of each application alone at every step, or none (equal parts)",
             },
         ],
         offline: false,

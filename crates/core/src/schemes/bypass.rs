@@ -1,6 +1,7 @@
 //! bypass(P, CLASS): any policy, but blocks of one class are not kept.
 //!
-//! Idea: what is written once and not read again only displaces what is. References of the class go past the cache.
+//! Idea: data that is written once and not read again only displaces other data. References of the class go past the
+//! cache.
 //!
 //! Paper: the comparison "LRU + bypass" of Shin, Cho, Bahn, "A rendering buffer cache", 2020, generalised to any policy
 //! and class.

@@ -1,11 +1,11 @@
 //! demote(P, P, client=…): two levels, exclusive or inclusive, a client's cache above an array's.
 //!
-//! Idea: what the client still holds need not be held again below it. A block that the client reads leaves the array; a
-//! block that the client evicts is sent down ("demoted") and enters the array as if it were referenced there. With
-//! admit=reused those alone are sent down that hit since they came from storage, so that an array on an SSD is not worn
-//! out by what is read once. With levels=inclusive a block that the client reads stays in the array as well, which is
-//! told of the read, and is not sent down again as long as it is there: less room, fewer transfers. These steps are run
-//! on memory and a disk by `hotset mount --ssd`.
+//! Idea: blocks that the client still holds need not be held again below it. A block that the client reads leaves the
+//! array; a block that the client evicts is sent down ("demoted") and enters the array as if it were referenced there.
+//! With admit=reused only those are sent down that hit since they came from storage, so that an array on an SSD is not
+//! worn out by what is read once. With levels=inclusive a block that the client reads stays in the array as well, which
+//! is informed of the read, and is not sent down again as long as it is there: less space, fewer transfers. These steps
+//! are run on memory and a disk by `hotset mount --ssd`.
 //!
 //! Paper: Wong, Wilkes, "My cache or yours? Making storage more exclusive", USENIX ATC 2002.
 //!
@@ -13,8 +13,8 @@
 //! next), so one client over LRU and LRU is exactly one LRU cache of the sum. A block that the client does not keep
 //! stays in the array. A hit is a hit in either level. The array knows slot and time of what comes down, not file,
 //! application or class. Inclusive levels here are not strictly so: blocks enter the array when they leave the client,
-//! and what leaves the array stays in the client; what the client writes leaves the array, which has an older version.
-//! The adaptive variant with ghosts for read and demoted blocks is not implemented.
+//! and a block that leaves the array stays in the client; a block that the client writes leaves the array, which has an
+//! older version. The adaptive variant with ghosts for read and demoted blocks is not implemented.
 //!
 //! Cost: a client hit that of the client's policy; anything else that of both, with virtual calls. Every client
 //! eviction costs a transfer between the levels, which hit ratios do not show; with levels=inclusive only that of a
@@ -141,12 +141,13 @@ impl Level {
     }
 }
 
-/// What the array knows of a block that comes down at a reference: when.
+/// The array's fact of a block that comes down at a reference: the time.
 fn at(reference: &Reference) -> Reference {
     Reference { time: reference.time, clock: reference.clock, ..Reference::default() }
 }
 
-/// Room for what one reference makes a level evict or forget; a policy that does more at once makes it grow.
+/// Capacity for the blocks that one reference makes a level evict or forget; a policy that does more at once makes it
+/// grow.
 const EVENTS: usize = 64;
 
 /// Blocks of client and array.
@@ -168,7 +169,7 @@ impl Policy for Demote {
         name: "demote",
         aliases: &[],
         family: "composed",
-        summary: "two levels: what the client evicts is sent down to the array",
+        summary: "two levels: evicted blocks of the client are sent down to the array",
         params: &[
             Param { key: "upper", kind: ParamKind::Policy, default: "lru", doc: "the client's policy" },
             Param { key: "lower", kind: ParamKind::Policy, default: "lru", doc: "the array's policy" },
@@ -177,13 +178,13 @@ impl Policy for Demote {
                 key: "admit",
                 kind: ParamKind::Word(&["all", "reused"]),
                 default: "all",
-                doc: "what is sent down: all that the client evicts, or what was referenced again since it came from storage",
+                doc: "blocks that are sent down: all that the client evicts, or those referenced again since they came from storage",
             },
             Param {
                 key: "levels",
                 kind: ParamKind::Word(&["exclusive", "inclusive"]),
                 default: "exclusive",
-                doc: "what the client reads leaves the array, or stays there and is not sent down again",
+                doc: "blocks that the client reads leave the array, or stay there and are not sent down again",
             },
         ],
         offline: false,
@@ -311,7 +312,7 @@ impl Demote {
         }
     }
 
-    /// What the array of inclusive levels holds need not be sent down.
+    /// Blocks in the array of inclusive levels need not be sent down.
     fn keep_held(&mut self) {
         if self.is_inclusive {
             let array = &self.array;

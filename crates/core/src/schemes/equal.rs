@@ -1,16 +1,16 @@
 //! equal(P): a part of the same size for each application.
 //!
-//! Idea: nobody can take room from others, and nobody gets room that others do not use. The baseline of every scheme
-//! that divides by need.
+//! Idea: no application can take blocks from others, and none gets blocks that others do not use. The baseline of every
+//! scheme that divides by need.
 //!
 //! Paper: the "equal partitioning" of Patrick, Kandemir and others, soft quality of service for storage caches
 //! (POLICIES 1.4).
 //!
-//! Deviations and readings: the room is divided anew when an application comes, so the first one has all of it until
-//! the second refers for the first time; applications are told apart as the trace does, and they do not leave. A block
-//! belongs to the application that referred to it first, as long as that one's policy knows it; others hit it there. Of
-//! rooms that do not come out even the first to come have a block more; with more applications than blocks the last to
-//! come have none, and their references go past the cache.
+//! Deviations and readings: the cache is partitioned again when an application comes, so the first one has all of it
+//! until the second refers for the first time; applications are distinguished as the trace does, and they do not leave.
+//! A block belongs to the application that referred to it first, as long as that one's policy knows it; others hit it
+//! there. Of partitions that do not come out even the first to come have a block more; with more applications than
+//! blocks the last to come have none, and their references go past the cache.
 //!
 //! Cost: that of P and a virtual call. Memory: 8 bytes a slot, 8 a block that a part knows, and P's own.
 //!

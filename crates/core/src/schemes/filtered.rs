@@ -18,7 +18,7 @@ pub trait Filter: Sized + Send {
     fn rules(_args: &Args) -> Result<Option<Rules>, SpecError> {
         Ok(None)
     }
-    /// True if the policy is not to hear of a reference, unless its block is resident.
+    /// True if the policy does not get a reference, unless its block is resident.
     fn goes_past(&self, reference: &Reference) -> bool;
 }
 

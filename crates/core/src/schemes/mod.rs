@@ -45,7 +45,7 @@ const PREFETCH: Param = Param {
     key: "prefetch",
     kind: ParamKind::Word(&["linux", "off"]),
     default: "linux",
-    doc: "reading ahead of sequential readers: as Linux does it, up to 128K (paper), or none; a mount reads ahead by itself",
+    doc: "read-ahead for sequential readers: as Linux does it, up to 128K (paper), or none; a mount has its own",
 };
 
 /// [`Policy::reads_ahead`](crate::policy::Policy::reads_ahead) of schemes with [`PREFETCH`].

@@ -11,7 +11,7 @@ use crate::parts::queue::{Places, Queue};
 /// Blocks that the stack of a monitor holds at most.
 const STACK: u32 = 2048;
 
-/// Sizes that are told apart at most.
+/// Sizes that are distinguished at most.
 pub const STEPS: u32 = 128;
 
 /// A stack of sampled blocks, and hits by depth.
@@ -50,7 +50,7 @@ impl Monitor {
         }
     }
 
-    /// Sizes that are told apart.
+    /// Sizes that are distinguished.
     pub fn steps(&self) -> usize {
         self.hits.len()
     }
@@ -97,7 +97,7 @@ impl Monitor {
     }
 
     /// Blocks, ascending, and the share in percent of the references that LRU would have hit with so many. Nothing as
-    /// long as fewer references were sampled than sizes are told apart.
+    /// long as fewer references were sampled than sizes are distinguished.
     pub fn rates(&self) -> Vec<(u32, f64)> {
         let steps = self.hits.len();
         if self.references < steps as f64 {

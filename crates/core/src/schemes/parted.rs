@@ -1,4 +1,4 @@
-//! A cache in parts, each with a size, a block size and an LRU list of its own; the class of a block says which part it
+//! A cache in parts, each with a separate size, block size and LRU list; the class of a block says which part it
 //! is in. The body of [`attribute`](super::attribute) and [`unix`](super::unix).
 
 use std::marker::PhantomData;
@@ -40,7 +40,7 @@ pub struct PartSize {
 }
 
 impl PartSize {
-    /// As many blocks of `block` bytes as fit into `bytes`; `what` is named if there is no room for one.
+    /// As many blocks of `block` bytes as fit into `bytes`; `what` is named if none fits.
     pub fn fitting(bytes: u64, block: u64, what: &str) -> Result<PartSize, SpecError> {
         let blocks = u32::try_from(bytes / block).unwrap_or(u32::MAX);
         if blocks == 0 {
@@ -137,7 +137,7 @@ impl<S: Scheme> Policy for Parted<S> {
         self.parts.iter_mut().for_each(|part| part.remove(slot, fx));
     }
 
-    /// Parts keep their block sizes and their proportions, each with room for one block at least.
+    /// Parts keep their block sizes and their proportions, each of one block at least.
     fn resize(&mut self, capacity: u32, fx: &mut impl Effects) {
         let scale = |blocks: u32| u64::from(blocks) * u64::from(capacity) / u64::from(self.base_capacity);
         for (part, size) in self.parts.iter_mut().zip(&self.base.parts) {

@@ -1,8 +1,8 @@
 //! qos(P, APP=70%, APP=10ms, ...): a part for each application, as large as its promised hit rate needs.
 //!
-//! Idea: users ask for hit rates or times, not for sizes. What an application reaches with how much room is measured
+//! Idea: users ask for hit rates or times, not for sizes. The hit rate of an application at each size is measured
 //! once beforehand, at a few sizes, and then learnt on: every interval its rate at its present size is written into a
-//! table, straight lines between the points say how much it needs, and promises are kept from the cheapest on. What is
+//! table, straight lines between the points give its need, and promises are kept from the cheapest on. What is
 //! left goes to those below their best, or to those whose promise cannot be kept, who are flagged.
 //!
 //! Paper: Patrick, Kandemir and others, soft quality of service for storage caches (POLICIES 1.4).
@@ -11,16 +11,16 @@
 //! of it, as in the paper, or at more sizes (`points`); that can be read from a file of results too
 //! (`profile="lu.json"`), which is how a mount has it. Without either an application begins with the hopeful line from
 //! 0 % at 1 block to 100 % at the whole cache (`profile=none`). The paper divides anew every 2 s of its simulator's
-//! time, several minutes of the applications': here it is a tenth of the run, and five minutes where nobody knows how
+//! time, several minutes of the applications': here it is a tenth of the run, and five minutes where it is unknown how
 //! long that will be. The rate of an application is that since it began (`rate=interval`: since the last division). An
 //! application that is not named was promised nothing: it gets one block before others get what is left. A promised
 //! mean time becomes a rate by `hit_time` and `miss_time`; one below `hit_time` counts as 100 %. The printed procedure
 //! does not sort and starves all flagged applications but one: see the file of the allocator. Rates are looked at when
-//! an interval is over, not when somebody comes: the first few references of an application would put 0 % into its
-//! table. An application that makes no reference for 30 intervals has left; its table is kept. Signs in names that a
-//! spec cannot hold are written `_`: `pid_4711`.
+//! an interval is over, not when an application comes: the first few references of an application would put 0 % into
+//! its table. An application that makes no reference for 30 intervals has left; its table is kept. Signs in names that
+//! a spec cannot hold are written `_`: `pid_4711`.
 //!
-//! Two things are ours. What was measured with less than a few blocks is mostly several reads within the block in hand,
+//! Two things are ours. A rate measured with less than a few blocks is mostly several reads within the block in hand,
 //! which a part of one block loses as soon as something is read ahead into it: a promise needs `least` blocks, or
 //! half of an equal part where that is less. And the curve may be what LRU would have hit at every size, learnt from
 //! a sample of the references while they are made (`curve=sampled`, as `ucp` does it), as soon as there is one, instead
@@ -30,7 +30,7 @@
 //! KB an application for its table; another 100 KB with `curve=sampled`.
 //!
 //! When not to use it: hit rates are kept apart, not the best in sum: `ucp` is for that. Curves with cliffs are badly
-//! drawn by lines through three points: an application in front of its cliff takes room that does not help it until the
+//! drawn by lines through three points: an application in front of its cliff takes blocks that do not help it until the
 //! table has learnt better. `curve=sampled` sees them, but it is LRU's curve, whatever P is, and without reading ahead.
 
 use std::collections::HashMap;
@@ -63,7 +63,7 @@ pub struct Promises {
     parts: Vec<Account>,
 }
 
-/// What is known of one application.
+/// The known facts of one application.
 struct Account {
     app: u32,
     goal: f64,
@@ -90,13 +90,13 @@ impl Divider for Promises {
                 key: "interval",
                 kind: ParamKind::Interval,
                 default: "10%",
-                doc: "how often the room is divided anew: a share of the run, a time, or a number of references (paper: 2 s of the simulator's time, several minutes of the applications')",
+                doc: "interval between two partitionings: a share of the run, a time, or a number of references (paper: 2 s of the simulator's time, several minutes of the applications')",
             },
             Param {
                 key: "profile",
                 kind: ParamKind::WordOrFile(&["alone", "none"]),
                 default: "alone",
-                doc: "what is known beforehand: the rates of each application alone (paper), nothing, or what a file of `hotset curve` or `simulate --json` says",
+                doc: "prior knowledge: the rates of each application alone (paper), none, or a file of `hotset curve` or `simulate --json`",
             },
             Param {
                 key: "points",
@@ -120,7 +120,7 @@ impl Divider for Promises {
                 key: "least",
                 kind: ParamKind::Count { min: 1, max: 1 << 31 },
                 default: "32",
-                doc: "blocks below which a rate is no evidence, so that a promise needs at least so many; no more than half of an equal part (paper: 1)",
+                doc: "least number of blocks at which a rate counts as evidence, so that a promise needs at least so many; at most half of an equal part (paper: 1)",
             },
             Param {
                 key: "rate",

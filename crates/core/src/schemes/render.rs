@@ -33,7 +33,7 @@
 //! proportionally fewer if it is longer. The period of a loop is the mean time, in references, between two uses of a
 //! block that the shadow remembers; fractions of a block are carried over.
 //!
-//! A block whose file becomes output after it came in leaves the cache at its next reference, which is no hit. A resize
+//! A block whose file becomes output after it came in leaves the cache at its next reference, which is a miss. A resize
 //! adds to the areas, or takes from them, what the first division of the new size has more or less than that of the old
 //! one, so what was learnt stays.
 //!
@@ -43,7 +43,7 @@
 //!
 //! When not to use it: anything without classes, or whose loops change: MRU never evicts dead blocks. With few launches
 //! `weight=step` takes room from the textures at each launch, for configuration that is not read again until the next
-//! one. In a small cache random textures that it could not hold anyway take the room of the loop by way of O2;
+//! one. In a small cache random textures that it could not hold anyway take blocks of the loop by way of O2;
 //! `shadow=fixed` bounds that. docs/schemes/render.md has figures.
 
 mod periods;
@@ -137,7 +137,7 @@ impl Classes {
     }
 }
 
-/// What the shadows are for.
+/// The purpose of the shadows.
 #[derive(Clone, Copy, Debug)]
 struct Mode {
     /// There are shadows.
@@ -172,19 +172,19 @@ impl Policy for Render {
                 key: "texture",
                 kind: ParamKind::Share,
                 default: "90%",
-                doc: "room for textures at the start, of what the random area leaves; the rest is for configuration (paper: 90%)",
+                doc: "initial share of the textures in the frames outside the random area; the rest is for configuration (paper: 90%)",
             },
             Param {
                 key: "random",
                 kind: ParamKind::Share,
                 default: "64K",
-                doc: "room for textures read at random at the start (paper: 64K); the default is 16 blocks of any size, at most a tenth of the cache",
+                doc: "initial size of the area for textures read at random (paper: 64K); the default is 16 blocks of any size, at most a tenth of the cache",
             },
             Param {
                 key: "shadow",
                 kind: ParamKind::Word(&["dedupe", "fixed", "literal"]),
                 default: "dedupe",
-                doc: "what the random area's shadow remembers: not what T2 does, 16 blocks, or all (paper: literal)",
+                doc: "blocks that the shadow of the random area remembers: those that T2 does not, 16 blocks, or all (paper: literal)",
             },
             Param {
                 key: "adapt",
@@ -196,7 +196,7 @@ impl Policy for Render {
                 key: "step",
                 kind: ParamKind::Count { min: 1, max: 1 << 30 },
                 default: "1",
-                doc: "blocks of room that a shadow hit moves (paper: not stated)",
+                doc: "blocks that a shadow hit moves to an area (paper: not stated)",
             },
             Param {
                 key: "weight",
@@ -247,7 +247,7 @@ impl Policy for Render {
     }
 
     fn identities(args: &Args, capacity: u32) -> u64 {
-        // The shadows leave out each area once: 3c - c. A fixed O2 may stand for one that is smaller.
+        // The shadows leave out each area once: 3c - c. A fixed O2 may replace a smaller one.
         let Mode { adapts, is_fixed, .. } = Mode::of(args);
         let shadows = if adapts { 2 * u64::from(capacity) } else { 0 };
         let fixed = if adapts && is_fixed { RANDOM_BLOCKS } else { 0 };
@@ -550,7 +550,7 @@ impl Render {
         self.cut_shadow(area, fx);
     }
 
-    /// Drops what the shadow of `area` has no room for, and forgets what is nowhere else.
+    /// Drops blocks that do not fit in the shadow of `area`, and forgets those that are nowhere else.
     #[inline(always)]
     fn cut_shadow(&mut self, area: usize, fx: &mut impl Effects) {
         while self.shadows[area].len() > self.shadow_room(area) {
@@ -571,7 +571,7 @@ fn least(args: &Args, capacity: u32) -> Result<u32, SpecError> {
     Ok(args.share("min_frac", capacity)?.max(1))
 }
 
-/// Room of the areas at the start.
+/// The initial sizes of the areas.
 fn first_division(args: &Args, capacity: u32) -> Result<[u32; AREAS], SpecError> {
     let random = match args.is_given("random") {
         true => args.share("random", capacity)?,

@@ -1,6 +1,6 @@
 //! max-size(P, max=BYTES): any policy, but larger objects are not kept.
 //!
-//! Idea: one large object takes the room of many small ones, which are used more often together. What is larger than a
+//! Idea: one large object takes the place of many small ones, which are used more often together. What is larger than a
 //! limit goes past the cache. Servers of web caches have such a limit, so what is measured here can be configured
 //! there.
 //!

@@ -1,7 +1,7 @@
 //! Which of several policies knows a slot, and by which number.
 //!
-//! Each part of a cache has a policy of its own, whose arrays should be as long as what that part knows and not as what
-//! the whole cache does. So a part has numbers of its own, given out from 0 and used again.
+//! Each part of a cache has a separate policy, whose arrays should be as long as that part needs and not as
+//! the whole cache needs. So a part has separate numbers, given out from 0 and used again.
 
 use crate::parts::large;
 use crate::policy::{Effects, Nested, Slot};
@@ -25,12 +25,12 @@ struct Numbers {
 }
 
 impl SlotMap {
-    /// No slot below `slots` is anywhere, and there are no parts.
+    /// Without parts; no slot below `slots` is in use.
     pub fn new(slots: u32) -> SlotMap {
         SlotMap { of: large::filled((NOWHERE, NOWHERE), slots as usize), parts: Vec::new() }
     }
 
-    /// Makes room for slots below `slots`.
+    /// Grows to hold slots below `slots`.
     pub fn grow(&mut self, slots: u32) {
         if slots as usize > self.of.len() {
             self.of.resize(slots as usize, (NOWHERE, NOWHERE));
@@ -127,7 +127,7 @@ impl PartMap {
     }
 }
 
-/// What the policy of one part does, told to the host around in the host's own slots.
+/// The effects of the policy of one part, passed to the outer host with the host's slots.
 pub struct PartEffects<'a, E> {
     /// The part.
     pub part: usize,

@@ -1,8 +1,8 @@
 //! ucp(P): a part for each application, as large as its hits are worth it.
 //!
-//! Idea: a small stack of sampled blocks tells of each application how many hits LRU would have had at every size. Room
-//! goes to whoever gains most hits by it, looking ahead over flat stretches, so that an application that streams gets
-//! next to nothing and one in front of a cliff gets over it or nothing.
+//! Idea: a small stack of sampled blocks gives, for each application, the hits of LRU at every size. A block goes to
+//! the application that gains most hits by it, looking ahead over flat stretches, so that an application that streams
+//! gets next to nothing and one in front of a cliff gets over it or nothing.
 //!
 //! Paper: Qureshi, Patt, "Utility-based cache partitioning", MICRO 2006.
 //!
@@ -46,7 +46,7 @@ impl Divider for Utility {
                 key: "interval",
                 kind: ParamKind::Interval,
                 default: "100000",
-                doc: "how often the room is divided anew: a number of references, a time such as 2s, or a share of the run",
+                doc: "interval between two partitionings: a number of references, a time such as 2s, or a share of the run",
             },
         ],
         offline: false,

@@ -1,4 +1,4 @@
-//! undivided(P): inodes, directories and data in one cache under one policy, each in blocks of its own size.
+//! undivided(P): inodes, directories and data in one cache under one policy, with a block size for each kind.
 //!
 //! Idea: a part for each kind of data must be sized beforehand, and what a part does not need is lost to the others.
 //! Here all share the bytes, and the policy decides whose blocks leave. `auto` weighs the hits that a block gives
@@ -7,11 +7,11 @@
 //! Paper: none; the references are those of the attribute caches (Richardson, WRL; POLICIES 1.2), their blocks of 128
 //! bytes for inodes and directories are the report's.
 //!
-//! Deviations and readings: a policy that counts blocks is told how many fit as they come, as in a cache of objects. A
+//! Deviations and readings: a policy that counts blocks learns how many fit as they come, as in a cache of objects. A
 //! request longer than the whole cache is cut as in [`attribute`](super::attribute). Directories lie in small blocks,
 //! as there, not in those of data, as in [`unix`](super::unix).
 //!
-//! Cost: that of P, which is told of another size at most misses; memory: that of P and 4 bytes a slot.
+//! Cost: that of P, which gets another size at most misses; memory: that of P and 4 bytes a slot.
 //!
 //! When not to use it: under a policy that does not look at bytes (`lru`, `arc`): a block of data then counts for no
 //! more than an inode, and pushes out many.
@@ -38,7 +38,7 @@ pub struct Undivided {
     block: u64,
 }
 
-/// What is resident.
+/// The resident blocks.
 struct Kept {
     /// By slot: bytes of the block that is resident there; 0 for none.
     of: Vec<u32>,
@@ -64,7 +64,7 @@ struct Watched<'a, E> {
 /// Notes what leaves.
 struct Watch<'a, E> {
     kept: &'a mut Kept,
-    /// A block that is about to be referenced, for which room is made: its host still knows it if its ghost goes.
+    /// A block that is about to be referenced, for which others are evicted: its host still knows it if its ghost goes.
     entering: Option<Slot>,
     fx: &'a mut E,
 }

@@ -3,7 +3,7 @@
 //! Idea: a queue far longer than the cache, of ids only, is kept in the order of P. Hits are counted by position, a
 //! megabyte at a time. Every so many references the positions that are worth most are mapped to memory, in a few runs:
 //! where a program loops over more than the cache holds, that is a run far down the queue, where its blocks come by
-//! just before they are wanted. With several applications each has a queue of its own, and a megabyte goes from one to
+//! just before they are wanted. With several applications each has a separate queue, and a megabyte goes from one to
 //! another where it is worth more there.
 //!
 //! Paper: Frasca, Prabhakar, Raghavan, Kandemir, "Virtual I/O caching: dynamic storage cache management for concurrent

@@ -9,7 +9,7 @@ use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{message}")]
 pub struct SpecError {
-    /// What is wrong, what was expected, what to do: one sentence.
+    /// The problem, the expectation and the remedy: one sentence.
     pub message: String,
     /// The place in the text, if the error has one.
     pub at: Option<Range<usize>>,
@@ -38,7 +38,7 @@ impl SpecError {
         format!("{}\n  {before}{inside}{after}\n  {indent}{carets}", self.message)
     }
 
-    /// The message of an error in a file of several lines, with its line and what stands there. `text` is what was
+    /// The message of an error in a file of several lines, with its line and the text there. `text` is what was
     /// parsed.
     pub fn locate(&self, name: &str, text: &str) -> String {
         let Some(place) = &self.at else { return format!("{name}: {self}") };

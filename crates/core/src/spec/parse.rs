@@ -51,7 +51,7 @@ fn spec(input: &mut Input<'_>, depth: u32) -> Parsed<Spec> {
     Ok(Spec { name, args, at: since(start, input) })
 }
 
-/// What stands in parentheses, if any follow.
+/// The content of parentheses, if any follow.
 fn opt_args(input: &mut Input<'_>, depth: u32) -> Parsed<Option<Vec<Arg>>> {
     if opt(token('(')).parse_next(input)?.is_none() {
         return Ok(None);
@@ -96,7 +96,7 @@ fn arg(input: &mut Input<'_>, depth: u32) -> Parsed<Arg> {
 /// A name with `=` behind it.
 fn key(input: &mut Input<'_>) -> Parsed<String> {
     let start = input.checkpoint();
-    // What stands in quotes may have a sign of equality in it.
+    // A quoted text may contain a sign of equality.
     let found = !input.starts_with('"') && (atom, token('=')).parse_next(input).is_ok();
     input.reset(&start);
     if !found {
@@ -133,7 +133,7 @@ fn clause(input: &mut Input<'_>, size: Value) -> Parsed<Term> {
     Ok(Term::Clause { size, block, class })
 }
 
-/// A literal. Digits with letters behind them that are no unit, as in `2q`, are a word.
+/// A literal. Digits with letters behind them that are not a unit, as in `2q`, are a word.
 fn value(input: &mut Input<'_>) -> Parsed<Value> {
     let start = input.current_token_start();
     if opt(token('"')).parse_next(input)?.is_some() {

@@ -7,7 +7,7 @@ use std::ops::Range;
 use super::error::quote;
 use super::{SpecError, Value};
 
-/// A range may not stand for more sizes than this.
+/// A range may have at most so many sizes.
 const STEPS_LIMIT: usize = 1000;
 
 /// Sizes as a user lists them, separated by commas: `1000 blocks`, `64M` (bytes), `10%` or `0.1` (of the footprint),
@@ -59,8 +59,8 @@ impl SizeSpec {
         SizeSpec { items: counts.iter().map(item).collect(), rounds_up: false }
     }
 
-    /// The same, of which a share of the footprint that is less than one block is one block: for sizes that nobody
-    /// asked for, which must not fail on a small trace.
+    /// The same, of which a share of the footprint that is less than one block is one block: for sizes that the user
+    /// did not ask for, which must not fail on a small trace.
     pub fn at_least_one_block(self) -> SizeSpec {
         SizeSpec { rounds_up: true, ..self }
     }
@@ -76,7 +76,7 @@ impl SizeSpec {
     }
 
     /// The sizes of a cache of objects, each once, in the order given. `footprint` is the number of distinct objects,
-    /// `mean` what an object takes on average, in bytes; `None` if nobody knows, and then bytes are an error.
+    /// `mean` the mean size of an object, in bytes; `None` if it is unknown, and then bytes are an error.
     pub fn resolve_objects(&self, footprint: u64, mean: Option<f64>) -> Result<Vec<ObjectSize>, SpecError> {
         let mut sizes: Vec<ObjectSize> = Vec::new();
         for item in &self.items {
@@ -282,7 +282,7 @@ fn in_blocks(amount: f64, kind: &Value, footprint: u64, block_bytes: Option<u64>
     Ok(whole as u32)
 }
 
-/// What a size was measured by, in words.
+/// The unit of a size, in words.
 fn scale(kind: &Value, footprint: u64, block_bytes: Option<u64>) -> String {
     match (kind, block_bytes) {
         (Value::Percent(_), _) => format!(" (the trace has {footprint} distinct blocks)"),

@@ -2,10 +2,10 @@
 
 use strsim::osa_distance;
 
-/// Longer texts are no mistyped name, and not worth comparing with every name.
+/// Longer texts are not mistyped names, and not worth comparing with every name.
 const LONGEST: usize = 32;
 
-/// The known names that `wrong` may stand for, nearest first, at most three.
+/// The known names that `wrong` may be a misspelling of, nearest first, at most three.
 pub fn nearest<'a>(wrong: &str, known: impl IntoIterator<Item = &'a str>) -> Vec<&'a str> {
     if wrong.len() > LONGEST {
         return Vec::new();

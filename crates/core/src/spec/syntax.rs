@@ -1,4 +1,4 @@
-//! What a spec says, before anything is looked up: names, arguments, nesting and places in the text.
+//! The content of a spec, before names are looked up: names, arguments, nesting and places in the text.
 
 use std::fmt;
 use std::ops::Range;
@@ -23,7 +23,7 @@ impl PartialEq for At {
 pub struct Spec {
     /// The name as written.
     pub name: String,
-    /// What stands in the parentheses.
+    /// The content of the parentheses.
     pub args: Vec<Arg>,
     /// From the name to the closing parenthesis.
     pub at: At,
@@ -48,7 +48,7 @@ impl Arg {
     }
 }
 
-/// What an argument can be.
+/// The kinds of arguments.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Term {
     /// A literal. A name without arguments is a [`Value::Word`], whether a policy is meant or not.

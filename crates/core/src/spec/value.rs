@@ -67,7 +67,7 @@ impl Value {
         }
     }
 
-    /// Reads one literal; `None` if it is a number with letters behind it that are no unit.
+    /// Reads one literal; `None` if it is a number with letters behind it that are not a unit.
     pub(super) fn literal(text: &str) -> Result<Option<Value>, SpecError> {
         if text.starts_with(|c: char| c.is_ascii_alphabetic()) {
             return Ok(Some(Value::Word(text.to_owned())));
@@ -93,7 +93,7 @@ impl Value {
     }
 }
 
-/// What the letters behind a number mean.
+/// The meaning of the letters behind a number.
 enum Unit {
     None,
     Percent,

@@ -93,7 +93,7 @@ pub struct Viewer {
     touches: Vec<Touch>,
 }
 
-/// What is known of a file so far.
+/// The known facts of a file so far.
 #[derive(Debug, Default)]
 struct File {
     size: Option<u64>,
@@ -181,7 +181,7 @@ impl Viewer {
         }
     }
 
-    /// Turns a request for an object into one for a file of its own, starting at the first byte.
+    /// Turns a request for an object into one for a separate file, starting at the first byte.
     fn as_file(&mut self, request: &Request) -> Request {
         let next = self.objects.len() as u32;
         let file = *self.objects.entry(request.offset).or_insert(next);

@@ -39,19 +39,20 @@ const PROGRAMS: [(&str, &str); 6] = [
     ("on_enter", "sys_enter"),
 ];
 
-/// What is called besides where the page cache is asked after; older kernels lack the last two.
+/// Functions that are hooked in addition if queries of the page cache are recorded; older kernels lack the last two.
 const OF_PAGE_CACHE: [(&str, &str); 3] = [
     ("on_add", "mm_filemap_add_to_page_cache"),
     ("on_around", "mm_filemap_map_pages"),
     ("on_fault", "mm_filemap_fault"),
 ];
 
-/// What is called as a request is submitted to io_uring, and the kernel's event for it: its name, and that before
-/// Linux 6.3.
+/// The function that runs when a request is submitted to io_uring, and the kernel's event for it: its name, and the
+/// name before Linux 6.3.
 const ON_REQUEST: &str = "on_request";
 const REQUESTS: [&str; 2] = ["io_uring_submit_req", "io_uring_submit_sqe"];
 
-/// What is called as a list of requests was submitted (io_submit), and the map by which it goes on with itself.
+/// The program that runs when a list of requests was submitted (io_submit), and the map through which it continues
+/// itself.
 const ON_SUBMITTED: &str = "on_submitted";
 const AGAIN: &str = "again";
 
@@ -70,7 +71,7 @@ struct Config([u8; CONFIG_BYTES]);
 // SAFETY: an array of bytes has no padding and no forbidden values.
 unsafe impl Pod for Config {}
 
-/// What is recorded, and how much may wait.
+/// The recorded processes, and the buffer size.
 #[derive(Clone, Debug)]
 pub struct Choice {
     /// Every process except this one.
@@ -84,7 +85,7 @@ pub struct Choice {
 }
 
 impl Default for Choice {
-    /// Nobody but who is watched; 32 MiB.
+    /// Only watched processes; 32 MiB.
     fn default() -> Choice {
         Choice { everybody: false, group: None, page_cache: false, buffer: 32 << 20 }
     }
@@ -181,7 +182,7 @@ impl Calls {
         })
     }
 
-    /// Records a process no more. What it has made is recorded on.
+    /// Stops recording a process. Its children are still recorded.
     pub fn unwatch(&mut self, process: u32) {
         // It fails only if the process is not watched.
         let _ = self.watched.remove(&process);
@@ -213,7 +214,7 @@ impl Calls {
         self.losses.all()[UNSEEN].load(Ordering::Acquire)
     }
 
-    /// True if requests to io_uring are told.
+    /// True if requests to io_uring are recorded.
     pub fn sees_rings(&self) -> bool {
         self.sees_rings
     }

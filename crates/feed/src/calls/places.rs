@@ -1,8 +1,8 @@
-//! What the kernel's side has to know before it can look at anything: `struct config` of `bpf/calls.bpf.c`.
+//! The kernel side's configuration: `struct config` of `bpf/calls.bpf.c`.
 
 use crate::btf::{self, Btf, lacks};
 
-/// Where in `struct config` it says whether lists of requests are told.
+/// The position in `struct config` of the switch for lists of requests.
 pub const SEES_LISTS: std::ops::Range<usize> = 8..12;
 
 /// Bytes of the path of a control group.

@@ -1,4 +1,4 @@
-//! What the kernel's side tells: the structs of `bpf/calls.bpf.c`.
+//! Records of the kernel side: the structs of `bpf/calls.bpf.c`.
 
 /// Who did something, and when.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -22,10 +22,10 @@ pub struct Record {
     pub what: What,
 }
 
-/// What a recorded process did.
+/// A call of a recorded process.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum What {
-    /// A call has ended, or has begun if it is told then.
+    /// A call has ended, or has begun if it is recorded then.
     Called(Box<Called>),
     /// A name, told before the call that it belongs to.
     Named(Named),
@@ -68,7 +68,7 @@ pub struct Identity {
 /// had.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Touched {
-    /// The file; its path was told before under [`FILE`] or [`MAPPED`], if it was mapped since the recording began.
+    /// The file; its path was sent before under [`FILE`] or [`MAPPED`], if it was mapped since the recording began.
     pub file: Identity,
     /// The first page.
     pub first: u64,
@@ -87,9 +87,9 @@ pub struct Touched {
 pub struct Called {
     /// Its number.
     pub number: u32,
-    /// A bit for each [`Named::slot`] that was told with it.
+    /// A bit for each [`Named::slot`] that was sent with it.
     pub told: u32,
-    /// What it returned, negative if it failed.
+    /// The returned value, negative if it failed.
     pub result: i64,
     /// Its arguments.
     pub arguments: [u64; 6],
@@ -97,8 +97,8 @@ pub struct Called {
     pub value: [u64; 2],
     /// The files that it worked on, zero where there is none.
     pub files: [OnFile; 2],
-    /// It is no call but a request that was submitted beside the program; its result is what was asked for, as far as
-    /// the file goes.
+    /// It is a request that was submitted asynchronously, not a call; its result is the requested length, as far as the
+    /// file reaches.
     pub is_submitted: bool,
     /// Pages of the first file that it has added to the page cache.
     pub added: u64,
@@ -126,7 +126,7 @@ pub struct OnFile {
 /// A name that a call was given, or the path of a file or directory.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Named {
-    /// What it is the name of: [`TEXT`], [`BASE`], [`FILE`] (each for two), [`OPENED`] or [`MAPPED`].
+    /// The object that it names: [`TEXT`], [`BASE`], [`FILE`] (each for two), [`OPENED`] or [`MAPPED`].
     pub slot: u32,
     /// Kind and rights of the file, as in `st_mode`.
     pub mode: u32,
@@ -138,7 +138,7 @@ pub struct Named {
     pub is_whole: bool,
     /// The file, where it is the path of one.
     pub file: Identity,
-    /// The text as the call has it, or the path: absolute, or a bare name where there is no tree (`memfd:x`).
+    /// The text as the call has it, or the path: absolute, or a bare name if it is outside of the tree (`memfd:x`).
     pub text: Vec<u8>,
 }
 
@@ -153,7 +153,7 @@ pub const OPENED: u32 = 6;
 /// A program that begins; belongs to no call.
 pub const MAPPED: u32 = 7;
 
-/// Beside the slots of names that were told.
+/// In addition to the slots of names that were sent.
 const SUBMITTED: u32 = 1 << 16;
 
 impl Record {

@@ -15,9 +15,9 @@ pub struct Look {
     pub answer: Option<u8>,
     /// It returns a descriptor of a file that may be new to the process.
     pub opens: bool,
-    /// It is told as it begins: what it gives back is another thread's before it has ended.
+    /// It is recorded when it begins: its result may belong to another thread before it has ended.
     pub at_begin: bool,
-    /// Its third argument lists requests, which are told in its place.
+    /// Its third argument lists requests, which are recorded in its place.
     pub submits: bool,
 }
 

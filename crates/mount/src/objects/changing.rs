@@ -564,7 +564,7 @@ impl Objects {
         let (Some(one), count) = (closing.first(), closing.len()) else { return Ok(()) };
         let what = if count == 1 { one.clone() } else { format!("{one} and {} other objects", count - 1) };
         Err(io::Error::other(format!(
-            "what was written to {what} was not sent to the store in time: the store may still have the previous version"
+            "data written to {what} was not sent to the store in time: the store may still have the previous version"
         )))
     }
 }

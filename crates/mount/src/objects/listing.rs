@@ -35,7 +35,7 @@ pub(super) struct Room {
 }
 
 impl Room {
-    /// Room for as many bytes as the cache has, and at least 64 MiB.
+    /// As many bytes as the cache has, and at least 64 MiB.
     pub fn beside(cache_bytes: u64) -> Arc<Room> {
         Arc::new(Room { most: cache_bytes.max(LEAST_ROOM), taken: AtomicU64::new(0) })
     }
@@ -63,8 +63,8 @@ impl Drop for Taken {
     }
 }
 
-/// Bytes that the listings of all open directories may take where the cache has less memory: some 250,000 names. An open
-/// directory holds all its names, so that positions in it stay the same.
+/// Bytes that the listings of all open directories may take where the cache has less memory: some 250,000 names. An
+/// open directory holds all its names, so that positions in it stay the same.
 const LEAST_ROOM: u64 = 64 << 20;
 
 /// Parts after each other that may tell nothing new: a store that hides deleted objects may have to skip many.
@@ -181,7 +181,7 @@ enum Next {
 impl State {
     fn new(known: Option<Arc<Listing>>, room: Arc<Room>) -> State {
         let mut taken = Taken { room, bytes: 0 };
-        // Without room for a known listing the store is asked, which tells that there is none.
+        // A known listing that does not fit is requested again, which then fails.
         let known = known.filter(|listing| taken.set(listing.bytes()).is_ok());
         let next = if known.is_some() { Next::End } else { Next::First };
         let listing = known.unwrap_or_else(|| Arc::new(Listing::new(Instant::now())));
@@ -251,7 +251,7 @@ impl OpenDirectory {
     }
 
     /// Shows `take` entries from `place` on, until it takes one no more, or the store would have to be asked for more;
-    /// none at the end. Who begins again reads it anew.
+    /// none at the end. Reading from the beginning reads it anew.
     pub fn list(
         &self,
         store: &Store,

@@ -212,16 +212,16 @@ def test_without_a_cluster_it_makes_one_of_this_machine(monkeypatch: pytest.Monk
 
 
 def test_a_cluster_that_does_not_answer_is_told_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Nobody listens there, or somebody who says nothing."""
+    """No server listens there, or one that does not answer."""
     with socket.create_server(("127.0.0.1", 0)) as silent:
         with socket.create_server(("127.0.0.1", 0)) as server:
             closed = "127.0.0.1:%d" % server.getsockname()[1]
         says_nothing = "127.0.0.1:%d" % silent.getsockname()[1]
-        for place, sentence in ((closed, "nobody answers at"), (says_nothing, "has not answered as Ray does")):
+        for place, sentence in ((closed, "no answer from"), (says_nothing, "has not answered as Ray does")):
             for on, known in ((f"ray://{place}", ""), ("ray", place)):
                 monkeypatch.setenv("RAY_ADDRESS", known)
                 begun = time.monotonic()
-                with pytest.raises(hotset.Error, match=f"on: {on}: there is no cluster of Ray to be had: .*{sentence}"):
+                with pytest.raises(hotset.Error, match=f"on: {on}: no cluster of Ray: .*{sentence}"):
                     hotset.sweep(PATHS[0], "lru", 10, on=on)
                 assert time.monotonic() - begun < 20
     assert not ray.is_initialized()

@@ -5,7 +5,7 @@ use hotset_core::policy::PolicySpec;
 
 /// One of them.
 pub struct Database {
-    /// What the name of its server begins with.
+    /// The beginning of the name of its server.
     server: &'static str,
     /// The policy of its buffers.
     policy: &'static str,

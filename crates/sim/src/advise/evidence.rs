@@ -1,4 +1,4 @@
-//! What a recording shows about storage, and whether that is enough to advise on.
+//! The evidence of a recording about storage, and whether it suffices for advice.
 
 use serde::Serialize;
 
@@ -16,7 +16,7 @@ pub const UNSEEN: f64 = 1.0 / 3.0;
 /// Share of the time in which a process waited for storage, below which storage is not the bottleneck.
 pub const WAITED: f64 = 0.01;
 
-/// What a recording shows beside its references.
+/// The evidence of a recording in addition to its references.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Evidence {
     /// Share of the bytes read, 0 to 1, that the recorded machine's page cache served; absent if not recorded.
@@ -42,7 +42,7 @@ pub struct Evidence {
     pub read_once: Vec<String>,
 }
 
-/// What the advice comes to.
+/// The kind of the advice.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Finding {

@@ -1,4 +1,4 @@
-//! Advice: how much memory, and which policy, by rules that anybody can check with a sweep.
+//! Advice: how much memory, and which policy, by rules that a sweep can check.
 //!
 //! All ratios are of reads, repeats left out ([`Row::fresh`]). The rules:
 //!
@@ -6,14 +6,15 @@
 //! * **A cache is worth having** if with memory for everything it hits at least [`WORTHWHILE`] of the reads.
 //! * **The memory to have** is the least of [`SIZES`] at which today's policy reaches [`ENOUGH`] of the hits that it
 //!   reaches when everything fits: more memory gives little more, whatever it costs.
-//! * **The policy to have** is the first of the candidates, which stand from the cheapest to the dearest, whose mean
+//! * **The policy to have** is the first of the candidates, ordered from the cheapest to the most expensive, whose mean
 //!   ratio over [`COMPARED`] is within [`NEAR`] of the best one's.
 //! * **With a storage model** the policy to have is instead the one with the least seconds in that memory.
 //! * **A change of policy pays** if it is among the measures that gain ([`Measure`]): it saves seconds where these are
 //!   known, else reads.
 //! * **No figures** are given where the recording does not carry them ([`Evidence`], [`Finding`]).
-//! * **What a database does** with the same memory tells the policy of its buffers, if the caller names one.
-//! * **How sure that is** tell the gains in [`WINDOWS`] stretches of the trace, one after the other.
+//! * **What a database does** with the same memory is estimated with the policy of its buffers, if the caller names
+//!   one.
+//! * **The certainty** follows from the gains in [`WINDOWS`] consecutive intervals of the trace.
 
 mod database;
 mod evidence;
@@ -54,21 +55,21 @@ pub const ENOUGH: f64 = 0.9;
 pub const WORTHWHILE: f64 = 0.01;
 /// Shares of hits that are as good as equal: one point.
 pub const NEAR: f64 = 0.01;
-/// Stretches of the trace in which gains are told apart.
+/// Intervals of the trace whose gains are reported separately.
 pub const WINDOWS: u64 = 5;
 
-/// What is advised on, and how.
+/// The subject and the options of the advice.
 #[derive(Clone, Debug)]
 pub struct Advisor {
     /// Policies that are compared, the cheapest first.
     pub candidates: Vec<PolicySpec>,
     /// What runs today.
     pub today: PolicySpec,
-    /// What else runs today, above or beside that, as the buffers of a database do.
+    /// Another cache that runs today, above or beside that, such as the buffers of a database.
     pub beside: Vec<PolicySpec>,
-    /// What the recording shows beside its references.
+    /// The evidence of the recording in addition to its references.
     pub evidence: Evidence,
-    /// The memory there is; `None` to be told how much there should be.
+    /// The available memory; `None` to have it recommended.
     pub memory: Option<SizeSpec>,
     /// How traces are cut into blocks.
     pub options: Options,
@@ -78,7 +79,7 @@ pub struct Advisor {
     pub store: Option<Store>,
 }
 
-/// What runs today, the candidates from the cheapest on, and the bound: what to compare where nobody chose.
+/// The policy that runs today, the candidates from the cheapest on, and the bound: the default comparison.
 pub fn compared() -> Vec<PolicySpec> {
     [TODAY, CANDIDATES, BOUND].into_iter().flat_map(known).collect()
 }
@@ -236,7 +237,7 @@ impl Advisor {
         Ok(())
     }
 
-    /// What is gained if `file`, which is read once, never enters the cache.
+    /// The gain if `file`, which is read once, never enters the cache.
     fn behind(&self, file: &str, change: &Change, replay: &Replay) -> Result<Option<Measure>, SimError> {
         if !self.selection.only.exclude.is_empty() {
             return Ok(None);
@@ -253,7 +254,7 @@ impl Advisor {
         }))
     }
 
-    /// What the second policy hits more than the first, as a share of the reads of each stretch of the trace.
+    /// The additional hits of the second policy over the first, as a share of the reads of each interval of the trace.
     fn gains(&self, two: &[PolicySpec], at: u32, advice: &Advice, replay: &Replay) -> Result<Vec<f64>, SimError> {
         let [today, pick] = two else { return Ok(Vec::new()) };
         let references = advice.sizes.first().map_or(0, |size| size.references);

@@ -18,9 +18,9 @@ pub struct Advice {
     /// Selected requests and the way of counting.
     #[serde(flatten)]
     pub choice: Choice,
-    /// What the recording shows beside its references.
+    /// The evidence of the recording in addition to its references.
     pub evidence: Evidence,
-    /// What the advice comes to.
+    /// The kind of the advice.
     pub finding: Finding,
     /// Reads of blocks.
     pub reads: u64,
@@ -42,7 +42,7 @@ pub struct Advice {
     /// How much memory there should be; absent where no cache is worth having.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub memory: Option<Memory>,
-    /// What a change of policy gives; absent where no cache is worth having.
+    /// The gain of a change of policy; absent if no cache is worth having.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub change: Option<Change>,
     /// What would help, the most seconds saved first.
@@ -61,7 +61,7 @@ pub struct Standing {
     pub policy: String,
     /// Hits per read, mean over the sizes compared.
     pub mean_ratio: f64,
-    /// It knows the future, so that nobody can run it.
+    /// It knows the future, so it cannot run.
     pub is_bound: bool,
 }
 
@@ -102,7 +102,7 @@ pub struct Memory {
     pub size_bytes: Option<u64>,
     /// Hits there.
     pub hits: u64,
-    /// What the next larger size would give; absent at the largest.
+    /// The gain of the next larger size; absent at the largest.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub next: Option<NextStep>,
 }
@@ -139,7 +139,7 @@ pub struct Change {
     pub enough_blocks: Option<u32>,
     /// True if it is among the measures that gain.
     pub pays: bool,
-    /// What it hits more, by stretch of the trace, as a share of the stretch's reads; negative is less.
+    /// Its additional hits, by interval of the trace, as a share of the interval's reads; negative is fewer.
     pub gains: Vec<f64>,
     /// Seconds until the end under the policy to have; absent without a store or without times.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -194,7 +194,7 @@ pub(super) fn memory(sizes: &[AtSize], attainable: u64) -> Memory {
     Memory { size_blocks: here.size_blocks, size_bytes: here.size_bytes, hits: here.today_hits, next }
 }
 
-/// What the policy to have gives in `at` blocks, where it and today's have so many hits.
+/// The gain of the recommended policy in `at` blocks, where it and today's have so many hits.
 pub(super) fn change(advice: &Advice, at: u32, today_hits: u64, hits: u64) -> Change {
     let enough = advice.sizes.iter().find(|size| size.size_blocks < at && size.hits >= today_hits);
     // Where today's policy hits as much in the smaller memory, too, the other policy gains nothing there.

@@ -36,7 +36,7 @@ use replay::{Ahead, Replay};
 /// How cells are replayed.
 #[derive(Clone, Debug, Default)]
 pub struct Options {
-    /// The store behind the cache; without one requests come as they stand in the trace, and take no time.
+    /// The store behind the cache; without one requests come at the times of the trace, and take no time.
     pub store: Option<Store>,
     /// How often a series has a sample; none if `None`.
     pub every: Option<Every>,
@@ -96,9 +96,9 @@ impl<'a> Clock<'a> {
         plan.reads_ahead().then(ahead)
     }
 
-    /// References of an application, and how many of them hit alone in a cache of `capacity` blocks under `policy`,
-    /// all else as in `plan`; `None` if it does not occur. What is not to be counted is counted, too: what a policy
-    /// is told of an application does not depend on what a user wants to know.
+    /// References of an application, and how many of them hit alone in a cache of `capacity` blocks under `policy`, all
+    /// else as in `plan`; `None` if it does not occur. Requests that the user excludes from the counts are counted,
+    /// too: a policy's knowledge of an application does not depend on the user's selection.
     fn alone(&self, app: u32, policy: &PolicySpec, capacity: u32, plan: &Plan) -> Result<Option<Alone>, SimError> {
         let Some(lane) = self.lanes().iter().find(|lane| lane.app == app) else { return Ok(None) };
         let around = Setup { capacity, ..plan.setup(Some(&self.trace.addresses), None, &[]) };
@@ -113,7 +113,7 @@ impl<'a> Clock<'a> {
     }
 }
 
-/// What an application did alone.
+/// The counts of an application alone.
 #[derive(Clone, Copy, Debug)]
 struct Alone {
     references: u64,

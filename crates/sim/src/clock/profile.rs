@@ -1,4 +1,4 @@
-//! What a policy wants to be measured before it is built: each application alone, at some sizes.
+//! Measurements that a policy needs before it is built: each application alone, at some sizes.
 
 use hotset_core::policy::{App, Profiling};
 

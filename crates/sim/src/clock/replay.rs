@@ -1,4 +1,4 @@
-//! One cell on a clock: who is ready first makes the next request.
+//! One cell on a clock: the application that is ready first makes the next request.
 
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashMap};
@@ -23,7 +23,7 @@ use crate::window::{Event, Window, value_at};
 pub struct Times {
     /// From the first request to the end of the last.
     pub finish: u64,
-    /// In which the disk worked; what it has to do at the end is included.
+    /// The time in which the disk worked, including its work at the end.
     pub disk_busy: u64,
     /// One for each application that occurs.
     pub apps: Vec<AppTimes>,
@@ -88,9 +88,9 @@ pub(super) struct Replay<'a, D> {
     block_bytes: Option<u64>,
     bytes_of: &'a [u64],
     ahead: Option<Ahead<'a>>,
-    /// What a request that hits takes.
+    /// The time of a request that hits.
     hit: u64,
-    /// The store as it would be if nobody else used it, where the policy wants to know what blocks would cost.
+    /// The store without other users, for policies that ask for the cost of blocks.
     idle: Option<Idle>,
     /// What each block of the request at hand would cost, and what it would on its own.
     cost: Cost,
@@ -136,8 +136,8 @@ impl<'a, D: Directory> Replay<'a, D> {
         }
     }
 
-    /// The policy has room for so many slots; blocks have so many bytes by the high half of their addresses, if they
-    /// differ.
+    /// The policy has a capacity of so many slots; blocks have so many bytes by the high half of their addresses, if
+    /// they differ.
     pub fn with_blocks(self, slots: u32, bytes_of: &'a [u64]) -> Self {
         Replay { slots, bytes_of, ..self }
     }
@@ -373,7 +373,7 @@ impl<'a, D: Directory> Replay<'a, D> {
             let mut reads = std::mem::take(&mut watch.reads);
             reads.sort_unstable_by_key(|&slot| directory.address_of(slot));
             watch.writes.sort_unstable();
-            // Nobody waits for these, but whoever comes next.
+            // No request waits for these, but they delay the next one.
             for &slot in &reads {
                 read(slot, watch);
             }

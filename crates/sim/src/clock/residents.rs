@@ -4,10 +4,10 @@ use hotset_core::policy::{Note, Slot, Worth};
 
 use crate::engine::Watch;
 
-/// Nobody has referred to the block yet.
+/// The block has not been referenced yet.
 const NOBODY: u32 = u32::MAX;
 
-/// What is known of a block.
+/// The known facts of a block.
 #[derive(Clone, Copy)]
 struct Block {
     /// The application that missed it last.
@@ -27,15 +27,14 @@ pub(super) struct Residents {
     blocks: Vec<Block>,
     /// By application.
     apps: Vec<Held>,
-    /// Blocks that are to be read though nobody waits, and addresses that are to be written, since they were taken
-    /// last.
+    /// Blocks to be read without a waiting request, and addresses to be written, since they were taken last.
     pub reads: Vec<Slot>,
     pub writes: Vec<u64>,
     /// Nanoseconds for which the store has worked so far; `None` without one.
     pub storage_busy: Option<u64>,
 }
 
-/// What is known of an application.
+/// The known facts of an application.
 #[derive(Clone, Default)]
 pub(super) struct Held {
     /// Resident blocks.
@@ -46,7 +45,7 @@ pub(super) struct Held {
     pub table: Vec<(u32, f64)>,
 }
 
-/// Bands in which the values of a virtual queue are told.
+/// Bands in which the values of a virtual queue are reported.
 pub const BANDS: usize = 64;
 
 /// What stretches of a virtual queue are worth.
@@ -93,7 +92,7 @@ impl Residents {
         self.app(app).blocks += u32::from(is_kept);
     }
 
-    /// What is known of an application.
+    /// The known facts of an application.
     pub fn of(&self, app: u32) -> Held {
         self.apps.get(app as usize).cloned().unwrap_or_default()
     }
@@ -129,7 +128,7 @@ impl Watch for Residents {
     }
 
     fn enters(&mut self, slot: Slot) {
-        // Whoever had it before has it again.
+        // The former owner has it again.
         let block = self.block(slot);
         block.is_resident = true;
         let owner = block.owner;

@@ -23,13 +23,13 @@ impl Every {
                 Ok(Every::References(count as u64))
             }
             _ => Err(format!(
-                "{text:?} is no stretch: expected a time such as 2s, or a number of references such as 10000"
+                "{text:?} is not an interval: expected a time such as 2s, or a number of references such as 10000"
             )),
         }
     }
 }
 
-/// One stretch. Stretches in which nobody referred to a block are left out.
+/// One interval. Intervals without a reference are left out.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Sample {
     /// Its end: nanoseconds since the first request, or references.
@@ -51,7 +51,7 @@ pub struct Point {
     pub hits: u64,
     /// Blocks in memory at the end that were read for it.
     pub resident: u32,
-    /// What it may have at the end, if the scheme divides.
+    /// Its partition at the end, if the scheme partitions.
     pub room: Option<PartRoom>,
     /// Its virtual queue at the end of its last quantum, if the scheme keeps one.
     pub queue: Option<Heat>,

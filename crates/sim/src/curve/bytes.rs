@@ -69,7 +69,7 @@ pub(super) struct Weights {
     pub never_shrink: bool,
 }
 
-/// What an object weighs: one without a size is not for nothing.
+/// The weight of an object: one without a size is not free.
 fn weight(size: u32) -> u64 {
     u64::from(size.max(1))
 }
@@ -192,7 +192,7 @@ impl Stack {
     }
 }
 
-/// What a hit takes of the cache, and gives.
+/// The bytes of a hit in the cache, and its gain.
 #[derive(Clone, Copy)]
 struct Reuse {
     /// References from one use to the next.

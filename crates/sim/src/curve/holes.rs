@@ -37,7 +37,7 @@ pub(super) struct Stack {
 #[derive(Clone, Copy, Debug)]
 struct Hole {
     number: u32,
-    /// What a sampled block that left it was sampled by.
+    /// The sampling value of a sampled block that left it.
     rank: u32,
 }
 

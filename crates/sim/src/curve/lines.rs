@@ -40,7 +40,7 @@ pub struct Curves {
     pub options: Options,
     /// Which requests are replayed, and which of them count.
     pub selection: Selection,
-    /// The sizes that are told, and those at which a policy is replayed that one pass does not give.
+    /// The reported sizes, and those at which a policy is replayed that one pass cannot give.
     pub points: Points,
     /// A sample in place of the whole trace, for LRU alone.
     pub sample: Option<Sample>,
@@ -48,7 +48,7 @@ pub struct Curves {
     pub seed: u64,
 }
 
-/// How many sizes are told.
+/// The number of reported sizes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Points {
     /// So many, on a logarithmic scale from one block to all.
@@ -72,7 +72,7 @@ impl Points {
         match text.parse() {
             _ if text == "all" => Ok(Points::All),
             Ok(points @ 2..=1000) => Ok(Points::Some(points)),
-            _ => Err(format!("{text:?} is no number of points: expected 2 to 1000, or `all`")),
+            _ => Err(format!("{text:?} is not a number of points: expected 2 to 1000, or `all`")),
         }
     }
 }
@@ -83,11 +83,11 @@ impl Sample {
         let rate = match Value::parse(text) {
             Ok(Value::Number(rate)) => rate,
             Ok(Value::Percent(percent)) => percent / 100.0,
-            _ => return Err(format!("{text:?} is no share: expected a number such as 0.01 or 1%")),
+            _ => return Err(format!("{text:?} is not a share: expected a number such as 0.01 or 1%")),
         };
         match rate > 0.0 && rate <= 1.0 {
             true => Ok(rate),
-            false => Err(format!("{text} is no share: expected more than 0 and at most 1")),
+            false => Err(format!("{text} is not a share: expected more than 0 and at most 1")),
         }
     }
 }

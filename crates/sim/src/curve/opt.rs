@@ -15,7 +15,7 @@
 //!
 //! **All sizes by halving.** By inclusion, what is kept at some size is kept at every larger one. So simulate a middle
 //! size on all intervals: those kept have their distance there or below, the others above. For the sizes below,
-//! forget the others: they never take room. For the sizes above, the kept ones always take room: remember only how many
+//! drop the others: they never take space. For the sizes above, the kept ones always take space: store only how many
 //! blocks they force the cache to hold between the ends that are still of interest. Both halves are smaller instances
 //! of the same problem, independent of each other, and every interval is in one of them.
 //!
@@ -86,7 +86,7 @@ impl OptCurve {
         Ok(())
     }
 
-    /// Blocks are invalidated: what is referenced under their numbers from here on is new.
+    /// Blocks are invalidated: later references under their numbers are to new blocks.
     pub fn remove(&mut self, ids: &[u32]) {
         for &id in ids {
             if let Some(last) = self.last.get_mut(id as usize).filter(|last| **last != NEVER) {
@@ -174,7 +174,7 @@ impl<'a> Events<'a> {
     }
 }
 
-/// What a simulation does with an interval.
+/// The state of an interval in a simulation.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Fate {
     Kept,
@@ -282,7 +282,7 @@ fn simulate(size: u32, events: &Events, spare: &mut Events, fates: &mut [Fate]) 
 /// The places left free, as far as they matter to intervals that end now.
 ///
 /// Time is cut into stretches by the beginnings, numbered from 1. An interval that began with stretch s fits if every
-/// stretch from s on has a free place, so what counts is the least room in s and later. It never falls from one stretch
+/// stretch from s on has a free place, so the least space in s and later counts. It never falls from one stretch
 /// to the next: only its rises are kept, with links that skip stretches without one.
 struct Room<'a> {
     /// A stretch with a rise links to itself, any other towards the next lower one with a rise; 0 if there is none.
@@ -290,7 +290,7 @@ struct Room<'a> {
     /// How much more room there is from this stretch on than from the one before on.
     rises: &'a mut [u32],
     stretches: usize,
-    /// Room in the newest stretch: the sum of the rises.
+    /// Space in the newest stretch: the sum of the rises.
     newest: u32,
 }
 
@@ -377,7 +377,7 @@ fn step(up: bool) -> u32 {
     if up { 1 } else { u32::MAX }
 }
 
-/// Writes a selection of events, numbering beginnings anew. Free of branches: what comes next cannot be guessed.
+/// Writes a selection of events, numbering beginnings anew. Free of branches, since they could not be predicted.
 struct Writer {
     at: usize,
     beginnings: u32,

@@ -1,6 +1,6 @@
 //! A cache in LRU parts at every size, in one pass: parts of fixed sizes, and one that takes the rest.
 //!
-//! Every part is an LRU cache of its own, so the depth of a block in its part's stack says at which sizes it hits
+//! Every part is a separate LRU cache, so the depth of a block in its part's stack says at which sizes it hits
 //! (Mattson et al. 1970). A request misses at every size of its part below the greatest depth of its blocks. Deleted
 //! files leave holes in a stack: a hole is a place that a cache of that size has free, so the next block that comes to
 //! the top moves down only what is above the topmost hole.
@@ -11,7 +11,7 @@ use crate::bits;
 use crate::references::References;
 use crate::window::{What, value_at};
 
-/// The parts of a cache, of which one has no size of its own.
+/// The parts of a cache, one of which has no fixed size.
 #[derive(Clone, Debug)]
 pub(crate) struct Rooms {
     /// The part of each class.

@@ -4,7 +4,7 @@
 //! block's depth in the LRU stack is the number of marks from its own to the MRU end. Counts of the marks before each
 //! leaf of 512 positions, each group of 32 leaves and each region of 32 groups turn that into three loads and the
 //! population count of one cache line. Taking a mark away lowers the counts behind it, one vector operation a level; a
-//! new mark stands at the young end, where nothing is counted yet. When the positions run out, the marks are moved
+//! new mark is at the MRU end, where nothing is counted yet. When the positions run out, the marks are moved
 //! together.
 //!
 //! The idea of one mark per live block on a time line is Bennett and Kruskal's ("LRU stack processing", IBM J. Res.
@@ -104,7 +104,7 @@ impl Recency {
         self.places[id as usize] = self.marks.push();
     }
 
-    /// Moves the marks together and makes room in proportion to their number.
+    /// Moves the marks together and provides positions in proportion to their number.
     #[cold]
     fn compact(&mut self) {
         let live = self.marks.live;

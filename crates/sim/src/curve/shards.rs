@@ -14,7 +14,7 @@
 //! curve.
 //!
 //! **The error stated** is an estimate from the sample itself. Further bits of the hash divide it into eight groups,
-//! each of which is a sample of an eighth of the rate with a curve of its own. A group differs from the whole sample,
+//! each of which is a sample of an eighth of the rate with a separate curve. A group differs from the whole sample,
 //! on average over sizes, by sqrt(8 - 1) times as much as the whole sample differs from the truth, if errors shrink
 //! with the root of the sample (random groups; Wolter, "Introduction to Variance Estimation", chapter 2). The average
 //! is taken over sizes spread logarithmically from the *resolution* to the footprint. It measures the luck of the draw.
@@ -261,7 +261,7 @@ fn mix(key: u64) -> u64 {
     key ^ (key >> 31)
 }
 
-/// What is compared with the threshold.
+/// The value that is compared with the threshold.
 #[inline(always)]
 fn rank(hash: u64) -> u32 {
     (hash >> HASH_SHIFT) as u32
@@ -280,8 +280,8 @@ fn group(hash: u64) -> usize {
 struct Sample {
     stack: Stack,
     /// Hits by the least size that gives them, and all references. Each weighs 1/R as R was at its time, so that the
-    /// sums stand for the whole trace. (The paper counts 1 and multiplies all counts by T_new/T_old when T falls,
-    /// which comes to the same.)
+    /// sums represent the whole trace. (The paper counts 1 and multiplies all counts by T_new/T_old when T falls, which
+    /// is equivalent.)
     hits: HashMap<u64, f64, FxBuildHasher>,
     references: f64,
 }

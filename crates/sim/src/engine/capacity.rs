@@ -1,4 +1,4 @@
-//! What the capacity of a cell is measured in: blocks, or bytes of objects.
+//! The unit of the capacity of a cell: blocks, or bytes of objects.
 
 use hotset_core::host::room::{Room, Weighed};
 use hotset_core::policy::{Effects, Outcome, Policy, Reference, Slot};
@@ -71,7 +71,7 @@ impl Capacity for Bytes {
         bytes: u32,
         reference: Reference,
     ) -> (Option<Slot>, Outcome) {
-        // Who has no size is not for nothing.
+        // An object without a size is not free.
         let bytes = bytes.max(1);
         let mut room = cell.host.watch.room;
         let known = cell.host.directory.find(key);
@@ -79,7 +79,7 @@ impl Capacity for Bytes {
             known.into_iter().for_each(|slot| Kept(cell).let_go(slot));
             return (None, Outcome::Bypassed);
         }
-        // Room is made before the object has its slot: what leaves may take a ghost's with it.
+        // Space is freed before the object has its slot: an evicted object may take the slot of a ghost with it.
         let reference = Reference { bytes, weight: room.weight(bytes.into()), ..reference };
         if !known.is_some_and(|slot| cell.policy.contains(slot)) && cell.policy.keeps(&reference) {
             room.make(bytes.into(), &mut Kept(cell));

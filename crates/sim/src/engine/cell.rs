@@ -36,14 +36,14 @@ struct Runs<'a> {
 pub(crate) struct PolicyCell<P, D, C = ()> {
     pub policy: P,
     pub host: Host<D, C>,
-    /// Slots the policy has room for.
+    /// Slots of the policy.
     slots: u32,
     hits: Vec<u64>,
     count: Count,
 }
 
 impl<P: Policy, D: Directory, C: Capacity> PolicyCell<P, D, C> {
-    /// A cell over `trace`. The policy has room for `slots` slots.
+    /// A cell over `trace`. The policy has `slots` slots.
     pub fn new(policy: P, directory: D, slots: u32, trace: &Trace, capacity: C) -> Self {
         PolicyCell {
             policy,
@@ -114,7 +114,7 @@ impl<P: Policy, D: Directory, C: Capacity> PolicyCell<P, D, C> {
         }
     }
 
-    /// The slot of a block. The policy has room for it.
+    /// The slot of a block, within the policy's capacity.
     #[inline(always)]
     pub fn slot(&mut self, key: D::Key) -> Slot {
         let slot = self.host.directory.slot(key);
@@ -124,7 +124,7 @@ impl<P: Policy, D: Directory, C: Capacity> PolicyCell<P, D, C> {
         slot
     }
 
-    /// What the policy needs to know of the reference at `index`. `runs` are those from the current ones on.
+    /// The facts that the policy needs of the reference at `index`. `runs` are those from the current ones on.
     #[inline(always)]
     fn describe(&self, window: &Window<D::Key>, index: usize, runs: &mut Runs) -> Reference {
         let mut reference = Reference { time: window.first + index as u64, ..Reference::default() };
@@ -215,7 +215,7 @@ impl<P: Policy, D: Directory, C: Capacity> Cell<D::Key> for PolicyCell<P, D, C> 
                 (self.host.transfers, self.host.class_writes) = before;
             }
         }
-        // What comes behind the last reference.
+        // Events behind the last reference.
         events.iter().for_each(|event| self.remove(window, event));
         let policy = &self.policy;
         self.count.add(window, &self.hits, |class| policy.piece(class));

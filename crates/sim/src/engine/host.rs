@@ -1,5 +1,5 @@
-//! The host of a policy: it knows which blocks are dirty, counts what goes to storage and comes from it, and tells
-//! whoever watches what becomes of blocks.
+//! The host of a policy: it knows which blocks are dirty, counts transfers to and from storage, and reports the fate of
+//! blocks to a watcher.
 
 use hotset_core::classify::Class;
 use hotset_core::policy::{Effects, Extra, Note, Outcome, Repartition, Slot};
@@ -7,7 +7,7 @@ use hotset_core::policy::{Effects, Extra, Note, Outcome, Repartition, Slot};
 use super::directory::Directory;
 use super::tally::{ClassFacts, Transfers};
 
-/// What a driver wants to know of blocks besides the counts. The windows want nothing.
+/// Facts of blocks that a driver needs in addition to the counts. The windows need none.
 pub(crate) trait Watch: Send {
     /// The block in `slot` is not resident any more.
     #[inline(always)]
@@ -15,7 +15,7 @@ pub(crate) trait Watch: Send {
     /// The block in `slot`, at this address, goes to storage.
     #[inline(always)]
     fn is_written(&mut self, _address: impl FnOnce() -> u64) {}
-    /// The block in `slot` is read though nobody asked for it, and is resident.
+    /// The block in `slot` is read without a request, and is resident.
     #[inline(always)]
     fn enters(&mut self, _slot: Slot) {}
     /// The policy tells something of itself.
@@ -33,12 +33,12 @@ pub(crate) struct Host<D, W = ()> {
     pub directory: D,
     pub watch: W,
     pub transfers: Transfers,
-    /// By class: blocks written to storage. Empty where there are no classes.
+    /// By class: blocks written to storage. Empty without classes.
     pub class_writes: Vec<u64>,
     pub decisions: Vec<Repartition>,
     /// One bit a slot: the block was written since it entered.
     dirty: Vec<u64>,
-    /// By slot: the class in which a dirty block was written; empty where there are no classes.
+    /// By slot: the class in which a dirty block was written; empty without classes.
     written_as: Vec<Class>,
 }
 

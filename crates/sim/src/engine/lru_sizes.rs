@@ -1,13 +1,13 @@
-//! LRU caches of several sizes over one log. A larger one holds all that a smaller one does, so what each of them holds
-//! is where in the log it begins.
+//! LRU caches of several sizes over one log. A larger one holds all that a smaller one does, so the content of
+//! each is given by its start in the log.
 //!
 //! Source: R. L. Mattson, J. Gecsei, D. R. Slutz, I. L. Traiger, Evaluation techniques for storage hierarchies, IBM
 //! Systems Journal 9(2), 1970, whose stack this log is, for some sizes instead of all.
 //!
-//! Idea: a reference appends its block to the log and takes it out where it stood before. A cache holds the blocks from
+//! Idea: a reference appends its block to the log and removes its earlier entry. A cache holds the blocks from
 //! its *mark* on. One that misses and is full moves its mark behind the next block that is still in the log: that
 //! block leaves. So the caches that miss are those whose marks are beyond the block's old place. A block that is
-//! removed makes room in each cache that held it; as long as there is room a miss moves no mark.
+//! removed leaves a free place in each cache that held it; with a free place a miss moves no mark.
 //!
 //! Cost: nothing for a cache that hits, a few steps over a bit column for one that misses. 12 bytes a block that the
 //! largest cache holds, and 4 a slot.
@@ -70,8 +70,8 @@ impl LruSizes {
         prefetch(&self.places, slot as usize);
     }
 
-    /// References a block; gives how many caches miss, which are the smallest ones. `leaves` is told of each cache that
-    /// a block leaves for it, and of the block.
+    /// References a block; returns how many caches miss, which are the smallest ones. `leaves` is called with each
+    /// cache that a block leaves for it, and with the block.
     #[inline(always)]
     pub fn refer(&mut self, slot: Slot, mut leaves: impl FnMut(usize, Slot)) -> usize {
         if self.end as usize == self.log.len() {
@@ -123,7 +123,7 @@ impl LruSizes {
         word as u32 * 64 + bits.trailing_zeros()
     }
 
-    /// Makes room at the end of the log: what is still there moves together.
+    /// Provides positions at the end of the log: the remaining entries move together.
     #[cold]
     fn squeeze(&mut self) {
         let mut end = NOWHERE + 1;

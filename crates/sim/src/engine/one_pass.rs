@@ -23,7 +23,7 @@ pub(crate) const LARGEST: u32 = 1 << 30;
 pub(crate) struct OnePassCell<D> {
     lru_sizes: LruSizes,
     directory: D,
-    /// Slots that there is room for.
+    /// The number of slots.
     slots: u32,
     /// From the smallest cache on, the place of its plan.
     plans: Vec<usize>,
@@ -161,7 +161,7 @@ impl<D: Directory> Cell<D::Key> for OnePassCell<D> {
         if window.keys.len() % 64 > 0 {
             self.note(window.keys.len() / 64);
         }
-        // What comes behind the last reference.
+        // Events behind the last reference.
         events.iter().for_each(|event| self.remove(window, event));
         for (count, hits) in self.counts.iter_mut().zip(&self.hits) {
             count.add(window, hits, |_| 1);

@@ -1,4 +1,4 @@
-//! What is to be run, and what of it makes sense.
+//! Planned runs, and the checks of their options.
 
 use hotset_core::host::room;
 use hotset_core::policy::{App, Args, Entry, Future, OnePass, PolicySpec, Run, Setup};
@@ -57,7 +57,7 @@ impl Plan {
         is_small && self.bytes.is_none() && self.entry.asks.one_pass() == Some(OnePass::LastUse) && !self.reads_ahead()
     }
 
-    /// What the policy is built from. Without addresses slots are handed out as they are needed.
+    /// The input from which the policy is built. Without addresses slots are handed out as they are needed.
     pub(crate) fn setup<'a>(
         &'a self,
         addresses: Option<&'a [u64]>,

@@ -1,18 +1,18 @@
-//! What a cell counts.
+//! The counts of a cell.
 
 use hotset_core::counters::Counters;
 use hotset_core::policy::{Explanation, Extra, Repartition};
 
 use crate::clock::{Sample, Times};
 
-/// What a cell has come to.
+/// The results of a cell.
 #[derive(Clone, Debug, Default)]
 pub struct Ended {
-    /// What it counted.
+    /// Its counts.
     pub tally: Tally,
     /// One stretch of time after another, where that was asked for.
     pub samples: Vec<Sample>,
-    /// What the policy has learnt.
+    /// The learnt state of the policy.
     pub explanations: Vec<Explanation>,
     /// Nanoseconds for which a reference kept a processor busy on average, where that was asked for.
     pub reference_nanoseconds: Option<f64>,
@@ -32,15 +32,15 @@ pub struct Tally {
     pub apps: Vec<Counters>,
     /// Blocks written to storage: evicted dirty, or written past the cache.
     pub write_backs: u64,
-    /// Blocks read from storage though nobody asked for them then.
+    /// Blocks read from storage without a request at that time.
     pub extra_reads: u64,
-    /// Why blocks were read though nobody asked for them, and blocks that slid out of runs of virtual queues.
+    /// Reasons of reads without a request, and blocks that slid out of runs of virtual queues.
     pub extra: ExtraTally,
     /// How a scheme divided its room, whenever that changed something.
     pub decisions: Vec<Repartition>,
     /// By class; empty when the policy does not tell classes apart.
     pub classes: Vec<ClassTally>,
-    /// What it cost, if it was replayed on a clock with a disk.
+    /// The costs, if it was replayed on a clock with a disk.
     pub times: Option<Times>,
 }
 
@@ -62,7 +62,7 @@ pub struct Repeats {
     pub hits: u64,
 }
 
-/// Transfers of blocks that nobody asked for then, by their reason.
+/// Transfers of blocks without a request at that time, by their reason.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ExtraTally {
     /// Blocks read because their positions were mapped.
@@ -90,7 +90,7 @@ impl ExtraTally {
     }
 }
 
-/// What is known of a class beforehand.
+/// Facts of a class that are known before.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct ClassFacts {
     pub name: String,

@@ -36,7 +36,7 @@ pub struct Bin {
     pub references: u64,
 }
 
-/// What is known of the blocks in the end.
+/// The facts of the blocks at the end.
 pub(super) struct Known {
     pub distinct: u64,
     /// The share of blocks that it was estimated from; `None` if it is exact.
@@ -45,7 +45,7 @@ pub(super) struct Known {
     pub reuse: Option<Reuse>,
 }
 
-/// What is told block by block: counts, and the picture if one is wanted.
+/// The results by block: counts, and the picture if it is requested.
 pub(super) struct Seen<'a> {
     pub groups: &'a mut Groups,
     pub pattern: Option<&'a mut Pattern>,

@@ -39,7 +39,7 @@ pub struct Group {
 pub struct File {
     /// Its path or name.
     pub path: String,
-    /// What it is.
+    /// The kind.
     pub kind: &'static str,
     /// Its size in bytes; absent if not known.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -229,7 +229,7 @@ impl Groups {
             },
             By::Class => first(self.by_file(|file, kind| kind_name(tables, file, kind)), top),
             By::Object if meta.addressing != Addressing::Objects => {
-                return refused("the trace tells of places in files or on devices, not of objects");
+                return refused("the trace has offsets in files or on devices, not objects");
             }
             By::Object => first(self.objects.iter().flatten().map(|(&id, count)| (id, *count)), top),
         };

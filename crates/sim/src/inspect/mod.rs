@@ -1,7 +1,7 @@
-//! What is in a trace: one pass that counts operations, sizes, sequences, applications, files and reuse distances.
+//! The content of a trace: one pass that counts operations, sizes, sequences, applications, files and reuse distances.
 //!
-//! Requests are what the trace tells, metadata operations included; references are blocks of requests that move data,
-//! as everywhere (DESIGN section 6). Memory follows the number of files, applications and distinct blocks. If the
+//! Requests are the entries of the trace, metadata operations included; references are blocks of requests that move
+//! data, as everywhere (DESIGN section 6). Memory follows the number of files, applications and distinct blocks. If the
 //! blocks outgrow the memory budget, footprint and reuse distances are estimated from a sample of them and everything
 //! else is still counted.
 
@@ -42,7 +42,7 @@ use operations::Operations;
 use sequence::SequenceMeter;
 use sizes::SizeMeter;
 
-/// What is in a trace. A field that does not apply is absent.
+/// The content of a trace. A field that does not apply is absent.
 #[derive(Clone, Debug, Serialize)]
 pub struct Inspection {
     /// Name of its format.
@@ -77,7 +77,7 @@ pub struct Inspection {
     /// How sequential the requests are; absent for objects, which have no neighbours.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub sequences: Option<Sequences>,
-    /// What the recorded machine's own page cache did; absent when the recording does not tell.
+    /// The behaviour of the recorded machine's page cache; absent if the recording does not have it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub page_cache: Option<PageCache>,
     /// Mapped data of which not every touch is a reference; absent where there is none.
@@ -219,7 +219,7 @@ impl Inspector {
         Ok(())
     }
 
-    /// Counts a request by itself.
+    /// Counts a single request.
     fn note(&mut self, request: &Request) {
         let continued = request.flags & FLAG_CONTINUED != 0;
         self.requests += u64::from(!continued);

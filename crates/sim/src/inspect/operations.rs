@@ -6,7 +6,7 @@ use serde::Serialize;
 /// The requests with one operation.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Operation {
-    /// What they do: `read`, `write`, `map`, `open`…
+    /// The operation: `read`, `write`, `map`, `open`…
     pub name: &'static str,
     /// How many there are.
     pub requests: u64,

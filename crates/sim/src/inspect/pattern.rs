@@ -20,7 +20,7 @@ const COLUMNS: usize = 1024;
 /// Points of the grid from the bottom up.
 const ROWS: usize = 512;
 
-/// Kinds that are counted apart; what comes after them counts as the last.
+/// Kinds that are counted separately; later ones count as the last.
 const KINDS: usize = 12;
 
 /// The name under which the kinds that are too many are counted.
@@ -127,8 +127,8 @@ impl Pattern {
         }
     }
 
-    /// The grid of what is touched. A trace that tells a file's kind only after its first references has them under
-    /// what was known then.
+    /// The grid of touched blocks. If a trace reveals a file's kind only after its first references, those are under
+    /// the kind known at that time.
     fn number(&mut self, share: &Share, tables: &Tables) -> usize {
         if let Some(&number) = self.numbers.get(&(share.file, share.kind)) {
             return number;

@@ -1,8 +1,8 @@
-//! Where the blocks of an access pattern lie: which blocks of which files make up a row of the picture.
+//! The places of the blocks of an access pattern: which blocks of which files make up a row of the picture.
 //!
-//! A row names the files that most of its blocks belong to, [`NAMED`] at most; what is not named is the rest of the
-//! row's blocks. While the picture grows a row follows [`FOLLOWED`] files and those that have come since it had twice
-//! as many, so that a folded picture takes no more memory than another.
+//! A row names the files that most of its blocks belong to, [`NAMED`] at most; the rest of the row's blocks is not
+//! named. While the picture grows a row follows [`FOLLOWED`] files and those that have come since it had twice as many,
+//! so that a folded picture takes no more memory than another.
 
 use std::cmp::Reverse;
 

@@ -1,8 +1,8 @@
-//! What is ranked, and how much of it is told.
+//! Rankings, and their lengths.
 
 use serde::Serialize;
 
-/// How many of each are told unless somebody asks for more.
+/// The default length of each ranking.
 pub const USUAL: usize = 10;
 
 /// What requests are counted by.
@@ -34,10 +34,10 @@ impl By {
     }
 }
 
-/// What of a trace is ranked by references, and how much of it is told.
+/// The parts of a trace that are ranked by references, and the length of the ranking.
 #[derive(Clone, Copy, Debug)]
 pub struct Ranking {
-    /// So many are told of each ranking.
+    /// The length of each ranking.
     pub top: usize,
     /// One more ranking, beside those of files and applications.
     pub by: Option<By>,

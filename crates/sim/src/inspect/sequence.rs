@@ -5,7 +5,7 @@ use hotset_core::request::Request;
 use serde::Serialize;
 
 /// Runs of reads and writes, each of which begins where the one before it to the same file ended. Mappings are left
-/// out: what a program does with a mapped range is not seen.
+/// out: the accesses to a mapped range are not seen.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Sequences {
     /// Reads and writes of at least one byte.
@@ -42,7 +42,7 @@ impl SequenceMeter {
         }
     }
 
-    /// Nothing if there were no such requests.
+    /// Absent if there were no such requests.
     pub fn finish(self) -> Option<Sequences> {
         let SequenceMeter { requests, sequential, bytes, .. } = self;
         // The first request to a file begins a run, so there is one where there are requests.

@@ -1,4 +1,4 @@
-//! What is told of a trace that was inspected.
+//! The results of the inspection of a trace.
 
 use serde::Serialize;
 

@@ -22,7 +22,7 @@ const LEVEL: i32 = 1;
 pub(super) struct Step {
     /// The page's place among those of the block.
     pub place: u8,
-    /// How many; [`LONG`] stands for that many or more.
+    /// The number; [`LONG`] means that many or more.
     pub count: u8,
     pub writes: bool,
 }

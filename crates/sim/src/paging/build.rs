@@ -45,7 +45,7 @@ struct Builder {
     live: LiveObjects,
     /// Where the entries of the block at hand begin.
     entries_begin: usize,
-    /// What was true before the block at hand.
+    /// The state before the current block.
     begun: Block,
 }
 

@@ -20,7 +20,7 @@ pub enum Frees {
     Keep,
 }
 
-/// What a cell counted.
+/// The counts of a cell.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Tally {
     /// References, repeats counted.
@@ -120,7 +120,7 @@ impl Cell {
         }
     }
 
-    /// What was counted so far.
+    /// The counts so far.
     pub fn tally(&self) -> Tally {
         Tally { write_backs: self.memory.write_backs, ..self.tally.clone() }
     }

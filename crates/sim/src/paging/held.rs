@@ -32,7 +32,7 @@ pub(super) struct Event {
     /// Steps before it.
     pub at: u64,
     pub address: u64,
-    /// What comes to life; otherwise what lives at the address dies.
+    /// The object that begins; otherwise the object at the address ends.
     pub born: Option<Object>,
 }
 
@@ -97,7 +97,7 @@ impl HeldMemory {
         self.objects
     }
 
-    /// Frees of memory that nobody was seen to allocate.
+    /// Frees of memory whose allocation was not seen.
     pub fn unknown_frees(&self) -> u64 {
         self.unknown_frees
     }

@@ -2,7 +2,7 @@
 //!
 //! A trace is held in blocks ([`held`]): the pages that a block references, each once, and packed behind them its
 //! references in order. A cell ([`cell`]) whose memory holds all pages of a block only sets their bits, since nothing
-//! can fault; the references are unpacked and gone through one by one only where a page is missing. So replaying costs
+//! can fault; the references are unpacked and processed one by one only where a page is missing. So replaying costs
 //! about as much as there are faults, whatever the number of references.
 
 mod body;

@@ -54,12 +54,12 @@ pub struct PagingRow {
     pub refault_distance_to_clock: Option<f64>,
 }
 
-/// What the rows of one trace have in common.
+/// The common part of the rows of one trace.
 #[derive(Clone, Debug)]
 pub struct Facts {
     /// The trace as the user named it.
     pub name: String,
-    /// Reads and writes are told apart.
+    /// Reads and writes are distinguished.
     pub has_writes: bool,
 }
 
@@ -102,7 +102,7 @@ impl Facts {
     }
 }
 
-/// What distances and faults are told relative to: CLOCK, as an operating system has it.
+/// The base of distances and faults: CLOCK, as in an operating system.
 pub const BASELINE: &str = "clock";
 
 /// Fills in the distances relative to CLOCK, for rows of one trace among which are some of `clock`.

@@ -44,8 +44,7 @@ impl Uses {
     }
 }
 
-/// What a cell is told of the future. The block that was asked about last stays unpacked: questions are asked where the
-/// cell is.
+/// A cell's knowledge of the future. The last queried block stays unpacked: queries are near the current position.
 pub(super) struct Ahead {
     trace: Arc<HeldMemory>,
     uses: Arc<Uses>,

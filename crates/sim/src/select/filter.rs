@@ -1,4 +1,4 @@
-//! What a request must be, and the grammar in which it is written.
+//! Conditions on a request, and their grammar.
 
 use std::fmt;
 
@@ -9,7 +9,7 @@ use hotset_core::spec::Value;
 
 use super::Ops;
 
-/// What a request must be: every part that is given must hold. The default demands nothing.
+/// Conditions on a request: every given part must hold. The default has no condition.
 #[derive(Clone, Debug, Default)]
 pub struct Filter {
     /// Made by one of these applications.
@@ -56,7 +56,7 @@ impl Names {
         Ok(Names { patterns: written, set })
     }
 
-    /// True if there is no pattern.
+    /// True without a pattern.
     pub fn is_empty(&self) -> bool {
         self.patterns.is_empty()
     }
@@ -115,7 +115,7 @@ impl Filter {
         let mut filter = Filter::default();
         for clause in clauses(text) {
             let Some((key, value)) = clause.split_once('=').map(|(key, value)| (key.trim(), value.trim())) else {
-                return Err(format!("{clause:?} is no condition: expected one such as ops=reads or file=*.db"));
+                return Err(format!("{clause:?} is not a condition: expected one such as ops=reads or file=*.db"));
             };
             match key {
                 "app" => apps.push(value.to_owned()),
@@ -124,7 +124,7 @@ impl Filter {
                 "ops" => once(&mut filter.ops, key, Ops::parse(value)?)?,
                 "from" => once(&mut filter.from, key, Place::parse(value)?)?,
                 "to" => once(&mut filter.to, key, Place::parse(value)?)?,
-                _ => return Err(format!("{key:?} is no condition: expected app, file, exclude, ops, from or to")),
+                _ => return Err(format!("{key:?} is not a condition: expected app, file, exclude, ops, from or to")),
             }
         }
         Ok(Filter { apps: Names::new(apps)?, files: Names::new(files)?, exclude: Names::new(exclude)?, ..filter })
@@ -136,7 +136,7 @@ impl Filter {
         [apps, files, exclude].iter().all(|names| names.is_empty()) && ops.is_none() && from.is_none() && to.is_none()
     }
 
-    /// What it demands: keys and values, as they are written.
+    /// The conditions: keys and values, as they are written.
     pub fn clauses(&self) -> Vec<(&'static str, String)> {
         let names = [("app", &self.apps), ("file", &self.files), ("exclude", &self.exclude)];
         let names =
@@ -147,7 +147,7 @@ impl Filter {
         names.chain(ops).chain(from).chain(to).collect()
     }
 
-    /// True if it speaks of times.
+    /// True if it contains times.
     pub fn needs_times(&self) -> bool {
         [self.from, self.to].iter().flatten().any(|place| matches!(place, Place::Time(_)))
     }
@@ -172,7 +172,7 @@ fn once<T>(slot: &mut Option<T>, key: &str, value: T) -> Result<(), String> {
     }
 }
 
-/// The conditions of a filter: what is between commas, those in braces of a pattern excepted.
+/// The conditions of a filter, separated by commas, except commas in braces of a pattern.
 fn clauses(text: &str) -> impl Iterator<Item = &str> {
     let mut depth = 0usize;
     let between = move |c: char| {

@@ -1,9 +1,9 @@
-//! Which requests of a trace are looked at, and which of these are counted.
+//! The requests of a trace that are used, and those of them that are counted.
 //!
 //! A [`Selection`] has three parts that work one after the other. `only` takes requests out of the trace: the cache
-//! never sees them. `warmup` is the beginning of what is left: it goes through the cache and is not counted.
-//! `count_only` restricts counting alone: what it does not admit goes through the cache as well. [`Selected`] applies
-//! it to any trace as it is read, so that whoever reads a trace can be given a selection of it.
+//! never sees them. `warmup` is the beginning of the rest: it goes through the cache and is not counted. `count_only`
+//! restricts counting alone: other requests go through the cache as well. [`Selected`] applies it to any trace as it is
+//! read, so that every reader of a trace can be given a selection of it.
 
 mod filter;
 mod ops;
@@ -85,8 +85,7 @@ impl Selection {
         self.warmup.is_none() && self.count_only.is_everything()
     }
 
-    /// True if it can be told only with the number of references, so that [`Selection::resolve`] must read the trace
-    /// before.
+    /// True if it depends on the number of references, so that [`Selection::resolve`] must read the trace before.
     pub fn needs_length(&self) -> bool {
         matches!(self.warmup, Some(Warmup::Share(_)))
     }
@@ -144,7 +143,7 @@ impl Selection {
     }
 }
 
-/// `only file=*.db, warm-up 20%, counted ops=reads`: what is chosen, in words; empty for everything.
+/// `only file=*.db, warm-up 20%, counted ops=reads`: the selection in words; empty for everything.
 impl fmt::Display for Selection {
     fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
         let only = (!self.only.is_everything()).then(|| format!("only {}", self.only));

@@ -29,7 +29,7 @@ impl Ops {
             let one = Op::ALL.iter().find(|op| op.name() == name).map(std::slice::from_ref);
             let ops = group.or(one).ok_or_else(|| {
                 let one = Op::ALL.map(Op::name).join(", ");
-                format!("{name:?} is no operation: expected reads, writes, data, metadata, or one of {one}")
+                format!("{name:?} is not an operation: expected reads, writes, data, metadata, or one of {one}")
             })?;
             ops.iter().for_each(|&op| all.0 |= 1 << op as u8);
         }

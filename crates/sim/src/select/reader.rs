@@ -26,8 +26,8 @@ pub struct Selected<R> {
     /// References so far, and of these those that are left.
     references: u64,
     left: u64,
-    /// What was decided of the request before: whether it stays, and its flag. One that goes on with it shares its
-    /// fate.
+    /// The decision on the request before: whether it stays, and its flag. A request that continues it has the same
+    /// decision.
     last: Option<u16>,
     /// Bytes of mappings that do not count as reads.
     unmapped_bytes: u64,
@@ -43,7 +43,7 @@ struct Judge {
 }
 
 impl<R: TraceReader> Selected<R> {
-    /// The selection of a trace, cut as `options` say. Fails if it speaks of times and the trace has none, or if its
+    /// The selection of a trace, cut as `options` say. Fails if it contains times and the trace has none, or if its
     /// warm-up is a share that was not [resolved](Selection::resolve).
     pub fn new(reader: R, selection: &Selection, options: &Options) -> Result<Selected<R>, SimError> {
         let Selection { only, warmup, count_only } = selection;
@@ -216,7 +216,7 @@ impl Judge {
                 }))
     }
 
-    /// What a user should be told of patterns that match nothing.
+    /// The remark on patterns that match nothing.
     fn idle(&self, tables: &Tables) -> Vec<String> {
         let files = || tables.files.iter().map(|info| info.path.as_str());
         let Filter { apps, files: wanted, exclude, .. } = &self.filter;
@@ -235,7 +235,7 @@ impl Judge {
     }
 }
 
-/// What is decided of a file or an application, once.
+/// The decision on a file or an application, made once.
 fn decided(known: &mut Vec<Option<bool>>, number: u32, decide: impl FnOnce() -> bool) -> bool {
     let number = number as usize;
     if number >= known.len() {

@@ -213,7 +213,7 @@ fn filters_print_as_they_are_read() {
     let refused = |text: &str| Filter::parse(text).unwrap_err();
     assert!(refused("reads").contains("expected one such as ops=reads"));
     assert!(refused("op=reads").contains("expected app, file"));
-    assert!(refused("ops=reed").contains("\"reed\" is no operation"));
+    assert!(refused("ops=reed").contains("\"reed\" is not an operation"));
     assert!(refused("from=1,from=2").contains("given twice"));
     assert!(refused("file=[").contains("cannot be read"));
     assert!(refused("to=5%").contains("no place"));

@@ -89,7 +89,7 @@ impl Sweep {
         }
     }
 
-    /// The options with what the policies want to be kept.
+    /// The options with the facts that the policies need kept.
     fn keeping(&self, block_bytes: Option<u64>) -> Options {
         let all = || self.policies.iter().map(|policy| (policy, self.args(policy, block_bytes)));
         Options {
@@ -190,7 +190,7 @@ impl Sweep {
     }
 }
 
-/// Names that a trace has for what policies speak of.
+/// Names in a trace for the objects that policies name.
 struct TraceNames<'a>(&'a Tables);
 
 impl Names for TraceNames<'_> {

@@ -1,4 +1,4 @@
-//! A replay that is decided elsewhere: by a policy that is no part of this program.
+//! A replay with an external policy.
 
 use hotset_core::spec::ObjectSize;
 use hotset_trace::{Trace, TraceError};
@@ -13,11 +13,11 @@ use crate::results::{Row, TraceFacts};
 use crate::select::Selection;
 use crate::window::{Event, WINDOW};
 
-/// What an error calls such a policy.
+/// The name of such a policy in errors.
 const WHO: &str = "a policy of your own";
 
-/// A trace whose references somebody else replays: he is shown them in order, says which of them hit, and is given the
-/// row that a policy of the list would have.
+/// A trace whose references another program replays: it gets them in order, reports which of them hit, and gets the row
+/// that a policy of the list would have.
 pub struct Driven {
     references: References,
     facts: TraceFacts,
@@ -27,7 +27,7 @@ pub struct Driven {
 }
 
 impl Sweep {
-    /// The trace that `open` opens, to be replayed by somebody else. The policies and the clock of the sweep do not
+    /// The trace that `open` opens, for another program's replay. The policies and the clock of the sweep do not
     /// matter. Fails where a replay of this sweep would, for a trace that memory does not hold, and for sizes in bytes
     /// of objects.
     pub fn driven(
@@ -102,8 +102,9 @@ impl Driven {
         shown.events.iter().flat_map(of_event).collect()
     }
 
-    /// The row of a policy that had room for `size` blocks, and under which these references of all hit: a bit each,
-    /// the lowest of the first word for the first. What only the policy knows, such as blocks written back, is absent.
+    /// The row of a policy with a capacity of `size` blocks, under which these references of all hit: a bit each, the
+    /// lowest of the first word for the first. Facts that only the policy knows, such as blocks written back, are
+    /// absent.
     pub fn row(&self, policy: String, size: u32, hits: &[u64]) -> Result<Row, SimError> {
         let mut count = Count::new(&[], self.references.has_apps());
         for (window, hits) in self.references.windows().zip(hits.chunks(WINDOW / 64)) {

@@ -36,13 +36,14 @@ pub fn sizes(text: Option<&str>) -> Result<SizeSpec, SpecError> {
     }
 }
 
-/// What is replayed, and how.
+/// The replayed traces and options.
 #[derive(Clone, Debug)]
 pub struct Sweep {
     /// The policies.
     pub policies: Vec<PolicySpec>,
-    /// Only these of them, by number, are replayed on a trace of requests. How it is read and held follows from all, so
-    /// that the rows of parts are together those of the whole. (Rows of memory speak of each other: no parts there.)
+    /// Only these of them, by number, are replayed on a trace of requests. All of them decide how it is read and held,
+    /// so that the rows of parts together are those of the whole. (Rows of memory depend on each other, so they have no
+    /// parts.)
     pub part: Option<Range<usize>>,
     /// True for traces of memory, whose policies are called on faults ([`PolicySpec::parse_paging_list`]); other traces
     /// are refused then. Otherwise the pages of such a trace are blocks like any other.
@@ -63,14 +64,14 @@ pub struct Sweep {
     pub frees: Frees,
     /// Rows tell what policies have learnt.
     pub explain: bool,
-    /// The policies are all there are: those that cannot be measured in bytes of objects are left out where sizes are,
-    /// and the observer is told.
+    /// The policies are all of the registry: those that cannot be measured in bytes of objects are left out if sizes
+    /// are in bytes, and the observer is informed.
     pub is_all: bool,
     /// Rows of caches measured in bytes of objects tell what no policy exceeds.
     pub bounds: bool,
 }
 
-/// What a sweep over one trace gave.
+/// The results of a sweep over one trace.
 #[derive(Clone, Debug)]
 pub struct Swept {
     /// One row a cell: policy by policy, each at all sizes.

@@ -85,7 +85,7 @@ mod tests {
             ("0 33554433 0 0", "found 17179869696 bytes from byte 0; expected at most 16 GiB, ending below 2^64"),
         ];
         for (line, message) in cases {
-            // What a line lacks must not be taken from the next one.
+            // Fields that a line lacks must not be taken from the next one.
             let lines = format!("{line}\n5 6 7 8\n");
             assert_eq!(refused(&FORMAT, lines.as_bytes()), format!("t, line 1: {message}"));
         }

@@ -1,8 +1,8 @@
 //! `blkparse`: the text that blkparse prints by default, `device cpu sequence seconds pid action rwbs sector + count
 //! [process]`.
 //!
-//! Queued requests (action `Q`) are the references: what was asked of the device, before it was merged and split. Other
-//! actions, discards and requests without a range are left out and counted, the summary at the end is not read. A
+//! Queued requests (action `Q`) are the references: the requests to the device, before they were merged and split.
+//! Other actions, discards and requests without a range are left out and counted, the summary at the end is not read. A
 //! device is a file here, a process name an application; sectors are 512 bytes. Stacked devices (md, dm) queue a
 //! request once each.
 

@@ -124,7 +124,7 @@ mod tests {
             ("1 0 0 2147483648 1", "found 1099511627776 bytes from byte 0; expected at most 16 GiB, ending below 2^64"),
         ];
         for (line, message) in cases {
-            // What a line lacks must not be taken from the next one.
+            // Fields that a line lacks must not be taken from the next one.
             let lines = format!("{line}\n1 0 0 1 1\n");
             assert_eq!(refused(&FORMAT, lines.as_bytes()), format!("t, line 1: {message}"));
         }

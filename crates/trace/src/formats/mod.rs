@@ -69,7 +69,7 @@ pub const BUILTIN: &[Format] = &[
     crate::memory::pgt::FORMAT,
 ];
 
-/// How sure a format is that a trace is one of its own.
+/// The certainty that a trace is of a format.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Confidence {
     /// It is not.
@@ -82,7 +82,7 @@ pub enum Confidence {
     Sure,
 }
 
-/// What a format is recognised by.
+/// The features by which a format is recognised.
 #[derive(Clone, Copy, Debug)]
 pub struct Head<'a> {
     /// The first decompressed bytes, up to [`PIECE_BYTES`].
@@ -170,7 +170,7 @@ pub struct Trace {
 }
 
 impl Trace {
-    /// What is known of the trace before it is read.
+    /// The facts known before the trace is read.
     pub fn meta(&self) -> &Meta {
         self.reader.meta()
     }

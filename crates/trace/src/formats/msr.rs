@@ -27,7 +27,7 @@ pub(super) const FORMAT: Format = Format {
     open: |input, options| Ok(Box::new(Lines::new(input, Msr::default(), 1, options.skip_bad))),
 };
 
-/// What a line of column names begins with.
+/// The first name in a line of column names.
 const HEADER: &[u8] = b"Timestamp,";
 
 const TICK_NANOSECONDS: u64 = 100;
@@ -144,7 +144,7 @@ mod tests {
             ),
         ];
         for (line, message) in cases {
-            // What a line lacks must not be taken from the next one.
+            // Fields that a line lacks must not be taken from the next one.
             let lines = format!("{line}\n1,hm,1,Read,0,1,1\n");
             assert_eq!(refused(&FORMAT, lines.as_bytes()), format!("t, line 1: {message}"));
         }

@@ -125,7 +125,7 @@ mod tests {
             ),
         ];
         for (line, message) in cases {
-            // What a line lacks must not be taken from the next one.
+            // Fields that a line lacks must not be taken from the next one.
             let lines = format!("{line}\n0,8,512,R,1\n");
             assert_eq!(refused(&FORMAT, lines.as_bytes()), format!("t, line 1: {message}"));
         }

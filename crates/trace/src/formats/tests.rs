@@ -79,7 +79,7 @@ fn a_format_may_stand_before_the_path() {
     std::fs::remove_file(&path).unwrap();
     assert_eq!(formats, ("arc", "lirs"));
     let missing = open_it(Path::new("/nowhere:x")).unwrap_err().to_string();
-    assert!(missing.starts_with("/nowhere:x: there is no such file"), "{missing}");
+    assert!(missing.starts_with("/nowhere:x: no such file"), "{missing}");
 }
 
 #[test]

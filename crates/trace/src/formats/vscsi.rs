@@ -5,8 +5,7 @@
 //! | 1, 32 bytes | `u32 serial, u32 bytes, u32 segments, u16 command, u16 version, u64 LBA, u64 µs` |
 //! | 2, 40 bytes | `u16 command, u16 version, u32 serial, u32 bytes, u32 segments, u64 LBA, u64 µs, u64 response` |
 //!
-//! The version stands in the high byte of its field. Commands that are neither reads nor writes are left out and
-//! counted.
+//! The version is the high byte of its field. Commands other than reads and writes are left out and counted.
 
 use hotset_core::request::Request;
 

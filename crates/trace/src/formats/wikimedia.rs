@@ -30,7 +30,7 @@ pub(super) const FORMAT: Format = Format {
 
 const META: Meta = Meta { format: "wikimedia", addressing: Addressing::Objects, has_time: true, has_ops: false };
 
-/// What a line of column names begins with.
+/// The first name in a line of column names.
 const HEADER: &[u8] = b"relative_unix\t";
 
 struct Wikimedia {

@@ -18,7 +18,7 @@ const TIMES: [u64; 6] = [0, 1, 1000, 1 << 40, u64::MAX / 2, u64::MAX];
 /// Bytes that say how a part is mixed: format, passes, start, span, and how many bytes its trace has.
 const HEAD: usize = 6;
 
-/// What the bytes say of a part.
+/// The part that the bytes describe.
 struct Told<'a> {
     format: &'static str,
     loops: u32,
@@ -27,12 +27,12 @@ struct Told<'a> {
     bytes: &'a [u8],
 }
 
-/// Mixes the traces that `bytes` stand for. The first byte is order and number of parts, then each has its [`HEAD`],
+/// Mixes the traces that `bytes` describe. The first byte is order and number of parts, then each has its [`HEAD`],
 /// then come the traces.
 ///
 /// # Panics
-/// If the mix has other requests than its parts, or another order than that of their turns or times; if it refuses
-/// what it should not, or the reverse.
+/// If the mix has other requests than its parts, or another order than that of their turns or times; if it refuses a
+/// correct mix, or accepts a wrong one.
 pub fn mix(bytes: &[u8]) {
     let Some((&first, rest)) = bytes.split_first() else { return };
     let order = [Order::Request, Order::Time, Order::Page][usize::from(first % 3)];
@@ -183,7 +183,7 @@ fn part(told: &Told<'_>, order: Order) -> Option<(Meta, Vec<Request>)> {
     Some((meta, all))
 }
 
-/// The same requests but for the numbers of files, of which each part has its own.
+/// The same requests except for the numbers of files, which differ by part.
 fn compare(mixed: &[Request], expected: &[Request]) {
     assert_eq!(mixed.len(), expected.len(), "requests of the mix, expected as many as the parts have");
     let (mut numbers, mut owners) = (HashMap::new(), HashMap::new());

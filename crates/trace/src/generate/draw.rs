@@ -64,8 +64,8 @@ impl ZipfBlocks {
 /// A permutation of the numbers below a count, drawn by a seed, without a table.
 ///
 /// Rounds of multiplication by an odd number, addition and a shift, each of which permutes the numbers below a power of
-/// two; what falls outside the count goes round again until it falls inside (cycle walking), which is fewer than two
-/// times on average.
+/// two; a result outside the count is permuted again until it is inside (cycle walking), which takes fewer than two
+/// rounds on average.
 pub(super) struct Permutation {
     count: u64,
     bits: u32,

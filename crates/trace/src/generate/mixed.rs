@@ -1,5 +1,5 @@
-//! `mixed`: phases of a loop and phases of Zipf draws over other blocks, in turn. What is best in one phase is worst in
-//! the other, so it shows how fast adaptive policies change their mind.
+//! `mixed`: phases of a loop and phases of Zipf draws over other blocks, in turn. The best policy of one phase is the
+//! worst of the other, so it shows how fast adaptive policies adapt.
 
 use hotset_core::request::Request;
 

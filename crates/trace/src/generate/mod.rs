@@ -1,4 +1,4 @@
-//! Traces made by rule: what is known exactly, as large as wanted, the same for the same seed.
+//! Generated traces: known exactly, of any size, the same for the same seed.
 //!
 //! A kind is one file here and one line in [`KINDS`].
 
@@ -32,7 +32,7 @@ pub struct Kind {
     pub name: &'static str,
     /// One line about it, without a full stop.
     pub summary: &'static str,
-    /// What can be set.
+    /// The parameters.
     pub params: &'static [Param],
     start: fn(&Args) -> Box<dyn TraceReader>,
 }

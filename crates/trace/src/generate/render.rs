@@ -56,7 +56,7 @@ pub(super) const KIND: Kind = Kind {
     start: |args| run(Render::new(args)),
 };
 
-/// What the renderer is doing.
+/// The state of the renderer.
 enum Step {
     Config,
     Texture { pass: u64 },

@@ -1,8 +1,7 @@
 //! Traces of memory: references to pages in order, and the objects that were allocated and freed meanwhile.
 //!
-//! Consecutive references to one page are folded into a run. What a program does to its memory is told by events, which
-//! carry the number of references made before them. Where a command wants requests, [`requests::Requests`] makes one of
-//! each run.
+//! Consecutive references to one page are folded into a run. Events describe allocations, and carry the number of
+//! references made before them. If a command needs requests, [`requests::Requests`] makes one of each run.
 
 mod objects;
 pub mod pgt;
@@ -81,18 +80,18 @@ impl MemoryBatch {
     }
 }
 
-/// What is known of a memory trace beforehand.
+/// The facts known of a memory trace before it is read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct MemoryMeta {
     /// Bytes of a page, a power of two.
     pub page_bytes: u32,
-    /// Reads and writes are told apart.
+    /// Reads and writes are distinguished.
     pub has_writes: bool,
 }
 
 /// A memory trace being read from front to back.
 pub trait MemoryReader: Send {
-    /// What is known beforehand.
+    /// The facts known before it is read.
     fn memory_meta(&self) -> MemoryMeta;
 
     /// Clears `batch` and fills it with up to [`BATCH_RUNS`] runs. An empty batch is the end of the trace.

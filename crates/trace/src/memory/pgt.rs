@@ -1,7 +1,7 @@
 //! `pgt`: page-level references of a program, runs of references to one page as varints.
 //!
 //! A record is `zigzag(page - previous page)`, `2n + (w > 0)`, and `w` if the low bit of that is set: n consecutive
-//! references to one page of 4 KiB, w of them writes, all LEB128. Objects stand in `NAME.obj.csv` beside it.
+//! references to one page of 4 KiB, w of them writes, all LEB128. Objects are in `NAME.obj.csv` in the same directory.
 
 use super::{
     BATCH_RUNS, MOST_PAGES, MemoryBatch, MemoryMeta, MemoryReader, ObjectEvent, PageRun, Requests, Story, objects,
@@ -17,7 +17,7 @@ use crate::{
 /// The format's line in the table.
 pub const FORMAT: Format = Format {
     name: "pgt",
-    summary: "page-level memory references of a program, its objects in NAME.obj.csv beside it",
+    summary: "page-level memory references of a program; its objects are in NAME.obj.csv",
     example: "binary: varints zigzag(page - previous), 2n + (w > 0), [w]",
     // Page 3 read twice, page 4 referenced 5 times, twice to write, page 1 read 64 times.
     sample: &[6, 4, 2, 11, 2, 5, 0x80, 1],
@@ -48,7 +48,7 @@ pub struct Pgt {
     /// Page of the last record.
     page: u64,
     references: u64,
-    /// References that the object list tells of.
+    /// References that the object list covers.
     told: Option<u64>,
     events: std::iter::Peekable<std::vec::IntoIter<ObjectEvent>>,
     ended: bool,
@@ -61,7 +61,8 @@ impl Pgt {
         let objects = match objects::beside(input.path()) {
             Some(path) => objects::read(&path)?,
             None => {
-                remarks.push("there is no NAME.obj.csv beside the trace, so no page belongs to an object".to_owned());
+                remarks
+                    .push("the directory of the trace has no NAME.obj.csv, so no page belongs to an object".to_owned());
                 objects::Objects::default()
             }
         };

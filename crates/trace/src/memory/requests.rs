@@ -5,11 +5,11 @@ use hotset_core::request::{Op, Request};
 use super::{MemoryBatch, MemoryReader};
 use crate::{Addressing, Batch, Meta, Tables, TraceError, TraceReader};
 
-/// What a reader of memory traces tells besides the trace.
+/// Facts that a reader of memory traces reports in addition to the trace.
 pub trait Story {
     /// Records that were malformed and skipped so far.
     fn skipped(&self) -> u64;
-    /// What a user should be told once all has been read.
+    /// Remarks for the user at the end.
     fn remarks(&self) -> Vec<String>;
 }
 

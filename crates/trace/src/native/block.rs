@@ -97,8 +97,8 @@ impl Field {
     }
 }
 
-/// Entries that the tables hold when a block begins. Requests may not have greater numbers; 0 stands for nothing where
-/// a table is empty.
+/// Entries that the tables hold when a block begins. Requests may not have greater numbers; 0 means none if a table is
+/// empty.
 #[derive(Clone, Copy)]
 pub(super) struct Known {
     pub(super) files: usize,
@@ -106,8 +106,8 @@ pub(super) struct Known {
 }
 
 impl Known {
-    /// For blocks behind damage, where entries may have been lost. Whoever counts by application has a row for each
-    /// number below the greatest, so there the number itself must not be damage.
+    /// For blocks behind damage, where entries may have been lost. A count by application has a row for each number
+    /// below the greatest, so the number itself must not be damaged there.
     pub(super) const BEHIND_DAMAGE: Known = Known { files: usize::MAX, apps: 1 << 20 };
 }
 

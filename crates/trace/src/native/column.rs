@@ -27,10 +27,10 @@ fn slot(file: u32) -> usize {
     (file.wrapping_mul(0x9e37_79b1) >> (u32::BITS - SLOT_BITS)) as usize
 }
 
-/// What is stored for a value.
+/// The stored form of a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Transform {
-    /// What it exceeds the base by.
+    /// The difference to the base.
     Value = 0,
     /// Its difference from the value before.
     Delta = 1,
@@ -59,7 +59,7 @@ impl<'a> Context<'a> {
     }
 }
 
-/// A column as it stands in a block, without its id.
+/// A column as it is in a block, without its id.
 pub(super) struct Stored {
     pub(super) transform: u8,
     pub(super) layout: u8,
@@ -186,8 +186,7 @@ fn common_divisor(numbers: impl Iterator<Item = u64>) -> u64 {
     divisor.max(1)
 }
 
-/// What an odd number has to be multiplied with to give 1 modulo 2^64, by Newton's iteration: each step doubles the
-/// bits that are right.
+/// The inverse of an odd number modulo 2^64, by Newton's iteration: each step doubles the correct bits.
 fn odd_inverse(odd: u64) -> u64 {
     (0..6).fold(odd, |inverse, _| inverse.wrapping_mul(2u64.wrapping_sub(odd.wrapping_mul(inverse))))
 }
@@ -253,7 +252,7 @@ impl Decoder {
         Ok(Decoder { transform, layout, base, scale, table, data, at: 0, count, done: 0 })
     }
 
-    /// The one value of the column, if it has no more.
+    /// The one value of the column, if all are equal.
     pub(super) fn constant(&self) -> Option<u64> {
         (self.transform == Transform::Value && self.layout == 0).then_some(self.base)
     }

@@ -1,6 +1,6 @@
-//! What was found damaged or missing, to be told at the end.
+//! Damaged and missing parts, reported at the end.
 
-/// What a reader found damaged or missing.
+/// The damaged and missing parts that a reader found.
 #[derive(Default)]
 pub(super) struct Damage {
     /// Damaged sections are passed over.

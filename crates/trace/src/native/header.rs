@@ -1,4 +1,4 @@
-//! The `HEAD` section: what is known before the first request.
+//! The `HEAD` section: facts known before the first request.
 
 use super::{
     Fault,
@@ -9,16 +9,16 @@ use crate::{Addressing, Meta, memory::MemoryMeta};
 const HAS_TIME: u8 = 1;
 const HAS_OPS: u8 = 2;
 
-/// What stands in the place of the addressing in traces of memory.
+/// The code in place of the addressing in traces of memory.
 const PAGES: u8 = 2;
 
 /// With page numbers below 2^52, addresses fit 64 bits.
 const MOST_PAGE_BYTES: u32 = 4096;
 
-/// What a trace says of itself before its first request.
+/// The description of a trace before its first request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Header {
-    /// What offsets mean, and which fields are told.
+    /// The meaning of offsets, and the fields that are present.
     pub meta: Meta,
     /// It is a trace of memory: what `meta` says of requests holds for each of its runs.
     pub is_memory: bool,
@@ -73,7 +73,7 @@ impl Header {
         let mut fields = Fields::new(raw);
         let (meaning, told, zero, unit) = (fields.u8()?, fields.u8()?, fields.u16()?, fields.u32()?);
         if told & !(HAS_TIME | HAS_OPS) != 0 || zero != 0 {
-            return Err(format!("the header tells of fields {told:#x} and {zero:#x}, which are not known"));
+            return Err(format!("the header has unknown fields {told:#x} and {zero:#x}"));
         }
         let addressing = match meaning {
             0 => Addressing::Bytes { unit: (unit > 0).then_some(unit) },

@@ -9,7 +9,7 @@ use crate::memory::{MOST_PAGES, ObjectEvent, ObjectOp, PageRun};
 /// Runs in a `PAGE` section, at most.
 pub(super) const BLOCK_RUNS: usize = 64 * 1024;
 
-/// What stands before the columns of a `PAGE` section.
+/// The fields before the columns of a `PAGE` section.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct PageHead {
     /// Number of the first run.

@@ -11,7 +11,7 @@ use crate::{
     memory::{BATCH_RUNS, MemoryBatch, MemoryMeta, MemoryReader, ObjectEvent, PageRun, Story},
 };
 
-/// What was read and not yet handed over.
+/// Entries that were read and not yet delivered.
 #[derive(Default)]
 pub(super) struct Piece {
     runs: Vec<PageRun>,

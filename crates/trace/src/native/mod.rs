@@ -1,8 +1,8 @@
 //! The native `.hst` format: compact, checked, seekable, readable from a pipe and after an interruption.
 //!
-//! `docs/reference/format-hst.md` says what every byte means. A file is a prelude and sections ([`section`]); requests
-//! stand in blocks ([`block`]) of columns ([`column`]), names in table sections ([`names`]), a trace of memory in
-//! sections of its own ([`memory`]). [`Writer`] never goes back, [`Reader`] reads any `Read` and seeks where it can.
+//! `docs/reference/format-hst.md` describes every byte. A file is a prelude and sections ([`section`]); requests are in
+//! blocks ([`block`]) of columns ([`column`]), names in table sections ([`names`]), a trace of memory in separate
+//! sections ([`memory`]). [`Writer`] never goes back, [`Reader`] reads any `Read` and seeks where it can.
 
 mod block;
 pub(crate) mod bytes;
@@ -34,7 +34,7 @@ pub use writer::Writer;
 /// once.
 pub const BLOCK_REQUESTS: usize = 64 * 1024;
 
-/// What is wrong with some bytes, as a sentence without its place.
+/// The problem of some bytes, as a sentence without its place.
 type Fault = String;
 
 /// Gives a file that was damaged on purpose the checksums that fit it, so that tests and fuzzers reach what lies behind

@@ -53,7 +53,7 @@ pub struct Reader<R> {
     next: u64,
     pub(super) damage: Damage,
     pub(super) ended: bool,
-    /// What a trace of memory holds next.
+    /// The next entry of a trace of memory.
     pub(super) piece: Piece,
 }
 
@@ -89,8 +89,8 @@ impl<R: Read + Seek> Reader<R> {
         Ok(reader)
     }
 
-    /// Takes index and statistics from the end of a complete file. A footer that is damaged is left to be found by
-    /// whoever reads up to it.
+    /// Takes index and statistics from the end of a complete file. A damaged footer is reported when reading reaches
+    /// it.
     fn read_footer(&mut self) -> io::Result<()> {
         let length = self.source.seek(SeekFrom::End(0))?;
         let tail = length.min(index::END_BYTES as u64);
@@ -158,7 +158,7 @@ impl<R: Read> Reader<R> {
         self
     }
 
-    /// What the trace says of itself.
+    /// The description in the trace.
     pub fn header(&self) -> &Header {
         &self.header
     }
@@ -168,7 +168,7 @@ impl<R: Read> Reader<R> {
         self.position
     }
 
-    /// What the trace amounts to: known from the start if the source can seek, otherwise once all has been read. `None`
+    /// The totals of the trace: known from the start if the source can seek, otherwise once all has been read. `None`
     /// if the recording was interrupted.
     pub fn stats(&self) -> Option<&Stats> {
         self.stats.as_ref()
@@ -201,7 +201,7 @@ impl<R: Read> Reader<R> {
         Err(TraceError::new(&self.path, Place::File, message))
     }
 
-    /// Decodes requests of the block at hand that nobody wants.
+    /// Decodes requests of the current block without delivering them.
     fn drop_requests(&mut self, count: u64) -> Result<(), TraceError> {
         self.decode(&mut Batch::new(), count as usize)
     }
@@ -336,7 +336,7 @@ impl<R: Read> Reader<R> {
         // A trace holds requests or runs.
         let total = self.stats.as_ref().map_or(self.next, |stats| stats.requests.saturating_add(stats.runs));
         if total < self.next || (total > self.next && !self.damage.is_known()) {
-            return Err(format!("the trace ends after {} requests; its statistics tell of {total}", self.next));
+            return Err(format!("the trace ends after {} requests, but its statistics count {total}", self.next));
         }
         self.damage.lost(total - self.next);
         self.next = total;

@@ -24,7 +24,7 @@ const COMPRESSION_LEVEL: i32 = 3;
 const FLAG_COMPRESSED: u32 = 1;
 const FLAG_ESSENTIAL: u32 = 2;
 
-/// What a section holds.
+/// The content of a section.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) struct Type(pub(super) [u8; 4]);
 

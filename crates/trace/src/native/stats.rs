@@ -1,10 +1,10 @@
-//! The `STAT` section: what a trace amounts to.
+//! The `STAT` section: totals of a trace.
 
 use hotset_core::request::{Op, Request};
 
 use super::{Fault, bytes::Fields};
 
-/// What a trace amounts to. Sums stop at `u64::MAX`.
+/// Totals of a trace. Sums stop at `u64::MAX`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Stats {
     /// Requests.

@@ -62,9 +62,9 @@ impl Deref for Line<'_> {
     }
 }
 
-/// What a text format has to know: one line.
+/// The part of a text format: reading one line.
 pub trait LineFormat: Send {
-    /// What is known beforehand.
+    /// Facts known before reading.
     fn meta(&self) -> &Meta;
 
     /// Names met so far.
@@ -75,7 +75,7 @@ pub trait LineFormat: Send {
     /// Looks at a piece of the trace before its lines are parsed.
     fn piece(&mut self, _: &[u8]) {}
 
-    /// Appends the requests of one line, which is never empty. What a malformed line has appended is taken back, and a
+    /// Appends the requests of one line, which is never empty. The requests of a malformed line are taken back, and a
     /// blank line may be malformed.
     fn line(&mut self, line: Line, batch: &mut Batch) -> Result<(), Malformed>;
 

@@ -14,7 +14,7 @@ use hotset_core::request::{Op, Request};
 
 use crate::{Batch, FileInfo, Tables};
 
-/// What is wrong with a line or record and what was expected; the runner adds file and place.
+/// The problem of a line or record and what was expected; the runner adds file and place.
 pub type Malformed = Box<str>;
 
 /// The longest read or write taken for real, in bytes: 16 GiB. A call of Linux moves less than 2 GiB; what claims much
@@ -72,7 +72,8 @@ pub fn sector_offset(lba: u64) -> Result<u64, Malformed> {
     lba.checked_mul(u64::from(SECTOR_BYTES)).ok_or_else(|| impossible_blocks(lba, 1, SECTOR_BYTES))
 }
 
-/// What a SCSI command code does, if it is a read or a write of 6, 10, 12 or 16 bytes, with or without verifying.
+/// The operation of a SCSI command code, if it is a read or a write of 6, 10, 12 or 16 bytes, with or without
+/// verifying.
 #[inline]
 pub fn scsi_op(code: u64) -> Option<Op> {
     match code {

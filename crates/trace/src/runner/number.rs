@@ -94,7 +94,7 @@ pub fn scaled(text: &[u8], places: usize) -> Option<u64> {
     value.filter(|_| length == text.len())
 }
 
-/// The decimal number that stands in `line` at `at`, as [`scaled`] takes it, and its length.
+/// The decimal number in `line` at `at`, as [`scaled`] takes it, and its length.
 #[inline]
 pub(super) fn scaled_at(line: &[u8], at: usize, places: usize) -> (Option<u64>, usize) {
     const POWERS: [u64; 10] = [1, 10, 100, 1_000, 10_000, 100_000, 1_000_000, 10_000_000, 100_000_000, 1_000_000_000];

@@ -3,9 +3,9 @@
 use super::{Malformed, NO_TABLES};
 use crate::{Batch, Meta, Tables, TraceError, TraceReader, batch::BATCH_REQUESTS, error::Place, input::Input};
 
-/// What a format of `BYTES`-byte records has to know: one record.
+/// The part of a format of `BYTES`-byte records: reading one record.
 pub trait RecordFormat<const BYTES: usize>: Send {
-    /// What is known beforehand.
+    /// Facts known before reading.
     fn meta(&self) -> &Meta;
 
     /// Names met so far.

@@ -41,7 +41,7 @@ pub(super) fn find(bytes: &[u8], mut at: usize, length: usize, byte: u8) -> usiz
     length
 }
 
-/// Eight bytes from `at` on, the first one lowest; zeros stand in for those behind the end.
+/// Eight bytes from `at` on, the first one lowest; bytes behind the end are zero.
 #[inline(always)]
 fn eight_bytes(bytes: &[u8], at: usize) -> u64 {
     match bytes.get(at..).and_then(|rest| rest.first_chunk()) {

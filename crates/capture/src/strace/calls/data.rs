@@ -21,7 +21,7 @@ struct Side<'a> {
     asked: Option<u64>,
     /// This write goes to the file's end (`RWF_APPEND`).
     append: bool,
-    /// What is known by other means.
+    /// Facts known from other sources than the log.
     told: Told,
 }
 
@@ -209,7 +209,7 @@ impl Model {
     }
 }
 
-/// The position of `preadv` and its like; −1 stands for the descriptor's own.
+/// The position of `preadv` and similar calls; −1 is the descriptor's position.
 fn vector_position(call: &Call) -> Result<Option<u64>, Malformed> {
     match call.arg(3) {
         b"-1" => Ok(None),

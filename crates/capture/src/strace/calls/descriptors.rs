@@ -97,7 +97,7 @@ impl Model {
                 }
             }
             b"F_GETFL" if call.returned().is_some() => {
-                // Only this tells of descriptors from before the log.
+                // Only this reveals descriptors from before the log.
                 let flags = call.returned().unwrap_or(0);
                 const O_APPEND: u64 = 0o2000;
                 if let Some(description) = self.description(pid, handle) {

@@ -14,7 +14,7 @@ use crate::strace::{
 
 /// Where a call has what it looks at.
 struct Look {
-    /// The directory descriptor's place, or the descriptor's own where there is no path.
+    /// The place of the directory descriptor, or the descriptor itself if there is no path.
     base: Option<usize>,
     path: Option<usize>,
     /// The structure that comes back, if any.
@@ -108,7 +108,7 @@ impl Model {
         }
     }
 
-    /// What a successful open has led to: by the log's own word if it has one, otherwise by the path.
+    /// The target of a successful open: by the log's annotation if it has one, otherwise by the path.
     fn opened(&mut self, located: Located, call: &Call, flags: &[u8]) -> Target {
         let real = call.shown.map(|shown| shown.path());
         let path: &[u8] = real.as_deref().unwrap_or(&self.path);

@@ -58,7 +58,8 @@ impl Model {
         self.refer_range(scene, Op::Exec, file, 0, length, 0)
     }
 
-    /// The process runs another program from now on: what it shared is its own, and what is marked is closed.
+    /// The process runs another program from now on: its shared state becomes private, and marked descriptors are
+    /// closed.
     fn start_program(&mut self, pid: u32, program: Box<[u8]>) {
         self.processes.unshare(pid, true, true);
         let process = self.processes.get(pid);

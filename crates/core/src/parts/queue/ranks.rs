@@ -56,7 +56,7 @@ impl Ranks {
         sum
     }
 
-    /// The run with the live entry in front of which `count` others stand, and how many of them stand in that run.
+    /// The run with the live entry that has `count` others before it, and how many of them are in that run.
     #[inline(always)]
     fn find(&self, count: u32) -> (usize, u32) {
         let (mut at, mut left) = (0, count);

@@ -7,7 +7,7 @@ use crate::policy::Slot;
 
 /// What slots count in the lengths of queues.
 pub trait Weights: fmt::Debug + Default + Send + 'static {
-    /// True if each counts as one, whatever it is told to weigh: then one that leaves makes room for one.
+    /// True if each counts as one, whatever its given weight: then one entry replaces one.
     const ARE_ALIKE: bool;
     /// What `slot` counts.
     fn of(&self, slot: Slot) -> u32;

@@ -10,7 +10,7 @@ use crate::policy::{Effects, Slot};
 /// The object of all pages that belong to none large enough.
 pub(super) const DEFAULT: u32 = 0;
 
-/// What is known of a page.
+/// The known facts of a page.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Known {
     pub(super) resident: bool,
@@ -107,7 +107,7 @@ impl Memory {
         &mut self.objects[object as usize].scores
     }
 
-    /// Makes room for slots below `slots`.
+    /// Grows to hold slots below `slots`.
     pub(super) fn grow(&mut self, slots: u32) {
         self.pages.resize((slots as usize).max(self.pages.len()), Known::default());
         for links in [&mut self.ring_links, &mut self.stack_links, &mut self.ghost_links] {

@@ -116,7 +116,7 @@ impl Scores {
         (self.right[0] ^ self.right[1]) | (self.wrong[0] ^ self.wrong[1])
     }
 
-    /// What the judgements of the replacement with this bit say for CLOCK and against LIFO+, from -2 to 2.
+    /// The judgements of the replacement with this bit in favour of CLOCK and against LIFO+, from -2 to 2.
     fn balance(&self, bit: u32) -> f64 {
         let count = |bits: u64| (bits >> bit & 1) as f64;
         count(self.right[0]) - count(self.right[1]) - count(self.wrong[0]) + count(self.wrong[1])
@@ -172,7 +172,7 @@ impl Scores {
         Scores { older, unit: replacements, latest: replacements, replacements, judgements: 1, ..Scores::default() }
     }
 
-    /// What the judgements in the window weigh now, of CLOCK and of LIFO+.
+    /// The current weight of the judgements in the window, of CLOCK and of LIFO+.
     pub(super) fn in_window(&self, decay: f64) -> [f64; 2] {
         let weigh = |bits: u64| -> f64 {
             let set = (0..WINDOW).filter(|bit| bits >> bit & 1 == 1);
@@ -182,7 +182,7 @@ impl Scores {
     }
 }
 
-/// What a judgement of a choice at replacement `at` weighs, in units of a choice at `unit`.
+/// The weight of a judgement of a choice at replacement `at`, in units of a choice at `unit`.
 fn weight(decay: f64, unit: u64, at: u64) -> f64 {
     decay.powf(unit as f64 - at as f64)
 }

@@ -1,6 +1,6 @@
 //! Curves: how likely a block of a flow is used at each age, and what it is worth to keep it from there on.
 //!
-//! Ages are told apart in buckets, four to an octave.
+//! Ages are distinguished in buckets, four to an octave.
 
 use std::cell::{OnceCell, RefCell};
 
@@ -64,10 +64,10 @@ pub(super) type ByAge = [f32; BUCKETS];
 /// A number for the first age of each bucket, and for the end of the last.
 pub(super) type ByBorder = [f32; BUCKETS + 1];
 
-/// What a hit saves: with the neighbours of its block as they are, and if it had none.
+/// The saving of a hit: with the neighbours of its block as they are, and if it had none.
 pub(super) type Saved = [f32; 2];
 
-/// What was seen of each flow since its curve was computed last, or while it is.
+/// The observations of each flow since its curve was computed last, or during that.
 #[derive(Debug)]
 struct Seen {
     /// Uses by age.
@@ -76,7 +76,7 @@ struct Seen {
     reached: Vec<ByBorder>,
     /// What hits at these uses would have saved; all 0 where hits are alike.
     saved: Vec<Saved>,
-    /// False if nobody reached an age.
+    /// False if no block reached an age.
     is_news: Vec<bool>,
     /// No block was ever seen at an age in this bucket or a later one.
     end: usize,
@@ -91,7 +91,7 @@ struct Evidence {
     at_risk: Vec<ByAge>,
     /// The chance that a block that reached an age is used at it.
     hazard: Vec<ByAge>,
-    /// What a hit saves on average, 1 where hits are alike.
+    /// The mean saving of a hit, 1 if hits are alike.
     value: Vec<Saved>,
     prior: f32,
     decay: f32,
@@ -99,11 +99,11 @@ struct Evidence {
     is_valued: bool,
 }
 
-/// What a curve tells.
+/// The figures of a curve.
 #[derive(Clone, Debug, PartialEq)]
 struct Curve {
-    /// What a block is worth from an age on. Of most curves nobody asks before the next computation, and the majorant
-    /// is most of the work: it is computed when somebody does.
+    /// The value of a block from an age on. Most curves are not used before the next computation, and the majorant
+    /// is most of the work: it is computed at the first use.
     indices: OnceCell<ByBorder>,
     /// How many times as much blocks cost storage if no two were neighbours.
     apart: f32,
@@ -115,14 +115,14 @@ pub(super) struct Curves {
     told: Vec<Curve>,
     /// `None` while curves are computed elsewhere.
     evidence: Option<Evidence>,
-    /// What is seen meanwhile.
+    /// The observations meanwhile.
     meanwhile: Seen,
     /// Curves that were begun meanwhile, and the ones that contain them.
     begun: Vec<(u16, u16)>,
     majorant: RefCell<Box<Majorant>>,
 }
 
-/// A computation of curves: what it needs, and what it gives.
+/// A computation of curves: its input and its result.
 #[derive(Debug)]
 pub(super) struct Computation {
     evidence: Evidence,
@@ -160,7 +160,7 @@ impl Seen {
 }
 
 impl Curves {
-    /// So many curves of which nothing is known. Hits are told apart by what they save if it `is_valued`.
+    /// So many curves without observations. Hits are distinguished by their savings if it `is_valued`.
     pub(super) fn new(count: usize, prior: f32, decay: f32, is_valued: bool) -> Curves {
         let nothing = || vec![[0.0; BUCKETS]; count];
         let (seen, value) = (Seen::new(count), vec![[1.0; 2]; count]);
@@ -174,7 +174,7 @@ impl Curves {
         }
     }
 
-    /// What a block of this age is worth: what hits may be expected to save per block and reference. Between ages at
+    /// The value of a block of this age: the expected saving by hits per block and reference. Between ages at
     /// which buckets begin it is interpolated.
     #[inline(always)]
     pub(super) fn index(&self, curve: usize, age: u32) -> f32 {
@@ -249,7 +249,7 @@ impl Curves {
         self.evidence.is_some()
     }
 
-    /// Hands out what curves are computed from; what is seen from here on is kept apart. `None` while it is out.
+    /// Hands out the input of curves; later observations are kept separately. `None` while it is out.
     pub(super) fn hand_out(&mut self, order: Vec<(u16, Option<u16>)>) -> Option<Computation> {
         for &(curve, _) in self.evidence.iter().flat_map(|_| &order) {
             self.indices(curve.into());
@@ -345,7 +345,7 @@ impl Evidence {
         told.apart = if value > 0.0 { (apart / value).max(1.0) } else { 1.0 };
     }
 
-    /// The first bucket of ages that nobody was seen at, or one of the next three: buckets are computed four at a time.
+    /// The first bucket of ages without a block, or one of the next three: buckets are computed four at a time.
     fn end(&self) -> usize {
         self.seen.end.next_multiple_of(4).min(BUCKETS)
     }
@@ -358,7 +358,7 @@ impl Evidence {
         indices
     }
 
-    /// What a hit on a block of a curve saves on average, which leans on its parent as chances do.
+    /// The mean saving of a hit on a block of a curve, which leans on its parent as probabilities do.
     fn value_of(&mut self, curve: usize, parent: Option<usize>) -> Saved {
         let uses: f32 = self.seen.uses[curve].iter().sum();
         let saved = self.seen.saved[curve];
@@ -499,7 +499,7 @@ mod tests {
         assert!((worth[0] - 1.0 / 9.0).abs() < 0.01, "{worth:?}");
     }
 
-    /// What is seen while curves are computed elsewhere counts afterwards as it would have.
+    /// Observations made while curves are computed elsewhere count afterwards as they would have.
     #[test]
     fn computed_elsewhere_is_computed_here_with_later_news() {
         let order = [(0, None), (1, Some(0)), (2, Some(0))];

@@ -1,4 +1,4 @@
-//! What is told of flows: those of files and larger ones, what is within a file with it.
+//! The explanation of flows: those of files and larger ones; flows within a file are part of it.
 
 use super::curves::{BUCKETS, ByAge, ByBorder, span};
 use super::flows::Flows;
@@ -7,7 +7,7 @@ use crate::policy::{Explanation, Treatment};
 
 /// Resident blocks that are looked at, at most.
 const SAMPLE: u32 = 4096;
-/// What is worth less than all but so many of the resident blocks does not stay.
+/// A block of less value than all but so many of the resident ones does not stay.
 const RANK_OF_PRICE: usize = 64;
 /// Shares of room and references below this are not told.
 const LEAST: f64 = 0.0005;

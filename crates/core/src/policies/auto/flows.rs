@@ -16,7 +16,7 @@ pub(super) const NODES_MOST: usize = 1 << 10;
 const LEVELS: usize = 4;
 /// Steps from the root to flows of files.
 const FILE_DEPTH: u8 = 3;
-/// How often blocks came back is told apart up to this power of two.
+/// How often blocks came back is distinguished up to this power of two.
 const OFTEN: u32 = 5;
 /// Blocks of a region, as a power of two.
 const REGION: u32 = 10;
@@ -83,7 +83,7 @@ pub(super) fn interval(age: Option<u32>, goes_on: bool) -> u8 {
     }
 }
 
-/// What an interval is, and whether it is within a sequential run.
+/// The kind of an interval, and whether it is within a sequential run.
 fn told_interval(interval: u8) -> (Came, Option<bool>) {
     let (number, goes_on) = match interval {
         1 | 2 => return (Came::First, Some(interval == 2)),
@@ -171,7 +171,7 @@ impl Flows {
         node | Class::from(self.generations[usize::from(node) % NODES_MOST]) << 10
     }
 
-    /// The flow that a class stands for now: if another has taken its place, that of the reuse interval.
+    /// The current flow of a class: if another has taken its place, that of the reuse interval.
     #[inline(always)]
     pub(super) fn node(&self, class: Class, interval: u8) -> usize {
         let number = usize::from(class) % NODES_MOST;
@@ -217,7 +217,7 @@ impl Flows {
     }
 
     /// A free place, or that of the flow with the least evidence among those without children, of equals the first.
-    /// Who asks keeps its own.
+    /// The caller keeps its place.
     fn place(&mut self, asking: u16) -> Option<usize> {
         let dynamic = FIXED..self.most;
         if let Some(free) = dynamic.clone().find(|&number| self.nodes[number].tag == 0) {
@@ -296,7 +296,7 @@ impl Flows {
         self.nodes[node].evidence
     }
 
-    /// The flow with which one is told of: that of the file for all within.
+    /// The flow in whose explanation one is included: that of the file for all within.
     pub(super) fn told_as(&self, node: usize) -> usize {
         let mut told = node;
         while self.nodes[told].depth > FILE_DEPTH {

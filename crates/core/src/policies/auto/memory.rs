@@ -1,4 +1,4 @@
-//! The blocks: what is known of each, which are resident, which are remembered, which are sampled.
+//! The blocks: the known facts of each, and which are resident, remembered or sampled.
 
 use super::curves::{BUCKETS, Computation, Curves, Saved, bucket};
 use super::flows::{Class, Flows, interval, mix};
@@ -22,7 +22,7 @@ const EARLY: (u32, u32) = (4, 256);
 
 /// Curves are computed by the reference that is due for it,
 pub(super) const INLINE: &str = "inline";
-/// or by somebody else meanwhile.
+/// or by another thread meanwhile.
 pub(super) const BACKGROUND: &str = "background";
 
 const RESIDENT: u8 = 1;
@@ -34,7 +34,7 @@ const INTERVAL_SHIFT: u32 = 3;
 /// Stands above the buckets.
 const DIRTY: u8 = 1 << 7;
 
-/// What is known of a block. 8 bytes.
+/// The known facts of a block. 8 bytes.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Known {
     /// Time of its last use; it may wrap.
@@ -87,7 +87,7 @@ pub(super) struct Memory {
     values: Values,
     /// What applications were promised, if anything.
     promises: Option<Box<Promises>>,
-    /// A computation that somebody else is to make.
+    /// A computation for another thread.
     due: Option<Computation>,
     runs: Runs,
     random: Random,
@@ -217,7 +217,7 @@ impl Memory {
         Outcome::Admitted
     }
 
-    /// Notes the reference: what it tells of the block's flow, and which flow the block is of from here on. True if the
+    /// Notes the reference: its evidence about the block's flow, and the flow of the block from here on. True if the
     /// block was known, and where time counts the resident one that it follows.
     #[inline(always)]
     fn refer(&mut self, slot: Slot, reference: &Reference, fx: &mut impl Effects) -> (bool, Option<Slot>) {
@@ -225,7 +225,7 @@ impl Memory {
         let Follows { goes_on, before } = self.runs.follow(reference.file, reference.block, (slot, self.now));
         let known = self.known[slot as usize];
         let is_known = known.state & ANYWHERE != 0;
-        // It may have left, and another block may have its slot by now. Where hits are alike nobody asks.
+        // It may have left, and another block may have its slot by now. If hits are alike this is not needed.
         let is_there = |&(slot, time): &(Slot, u32)| self.is_resident(slot) && self.known[slot as usize].last == time;
         let before = before.filter(|_| self.values.are_by_time()).filter(is_there).map(|(slot, _)| slot);
         if known.state & SAMPLED != 0 {
@@ -241,7 +241,7 @@ impl Memory {
         let returns = &mut self.returns[slot as usize];
         *returns = if is_known { returns.saturating_add(1) } else { 0 };
         let class = self.flows.class(reference, interval, *returns, flags & SAMPLED != 0);
-        // It is no ghost any more: it comes in, or becomes one anew.
+        // It stops being a ghost: it comes in, or becomes a new one.
         let (counted, state) = (u8::from(is_dirty) * DIRTY, flags & !GHOST | interval << INTERVAL_SHIFT);
         self.known[slot as usize] = Known { last: self.now, class, counted, state };
         (is_known, before)
@@ -284,7 +284,7 @@ impl Memory {
         }
     }
 
-    /// Counts that a sampled block has lived up to this bucket. If it was used in it: what a hit would have saved.
+    /// Counts that a sampled block has lived up to this bucket. If it was used in it: the saving of a hit.
     fn count(&mut self, slot: Slot, upto: usize, saved: Option<Saved>) {
         let known = &mut self.known[slot as usize];
         let (from, end) = (known.counted(), upto + usize::from(saved.is_some()));
@@ -304,14 +304,14 @@ impl Memory {
             self.flows.compute();
             return self.renewed();
         }
-        // Nobody has come for the last one.
+        // The last one has not been taken.
         if let Some(due) = self.due.take() {
             self.take_back(due.run());
         }
         self.due = self.flows.hand_out();
     }
 
-    /// The computation that is due, for somebody who gives it [back](Memory::take_back).
+    /// The computation that is due; its taker must give it [back](Memory::take_back).
     pub(super) fn take_due(&mut self) -> Option<Computation> {
         self.due.take()
     }
@@ -350,13 +350,13 @@ impl Memory {
         if ALIKE { self.index_alike(slot) } else { self.index(slot) }
     }
 
-    /// What it is worth to keep a block of which nothing is known but its flow and age.
+    /// The value of a block by its flow and age only.
     #[inline(always)]
     fn index_alike(&self, slot: Slot) -> f32 {
         self.flows.curves.index(self.node(slot), self.age(slot))
     }
 
-    /// What it is worth to keep a block, whatever was promised.
+    /// The value of a block without regard to promises.
     #[inline(always)]
     pub(super) fn worth(&self, slot: Slot) -> f32 {
         self.index_alike(slot) / self.values.room(slot)
@@ -368,7 +368,7 @@ impl Memory {
         self.index_beside(slot, || self.places.beside(slot).count())
     }
 
-    /// By what a block that is not resident is compared with those that are. Which one comes behind it nobody knows.
+    /// The value by which a block that is not resident is compared with those that are. Its successor is unknown.
     fn index_outside(&self, slot: Slot, before: Option<Slot>) -> f32 {
         self.index_beside(slot, || usize::from(before.is_some()))
     }
@@ -383,7 +383,7 @@ impl Memory {
         }
     }
 
-    /// What it is worth to keep a block beside those that are kept: as a hole it would cost a read of its own, and
+    /// The value of a block next to those that are kept: as a hole it would cost a separate read, and
     /// alone it parts the read of the others.
     fn worth_beside(&self, slot: Slot, kept: impl FnOnce() -> usize) -> f32 {
         let (worth, apart) = (self.worth(slot), self.flows.curves.apart(self.node(slot)));
@@ -402,7 +402,7 @@ impl Memory {
         self.places.len() >= self.capacity
     }
 
-    /// The lowest of some blocks drawn by lot and the worst of the last time, and its index. The others become the
+    /// The lowest of some random blocks and the worst of the last time, and its index. The others become the
     /// worst.
     fn find_victim(&mut self) -> (f32, Slot) {
         let mut slots = [0; DRAWS_MOST];
@@ -466,7 +466,7 @@ impl Memory {
         self.places.beside(slot).for_each(|other| self.worst.look_at(other));
     }
 
-    /// A block that is not resident becomes a ghost. The oldest one makes room for it.
+    /// A block that is not resident becomes a ghost in place of the oldest one.
     fn remember(&mut self, slot: Slot, fx: &mut impl Effects) {
         self.known[slot as usize].state |= GHOST;
         self.places.leave(slot);

@@ -1,4 +1,5 @@
-//! Blocks that come one after the other, as storage reads them: what a hit saves depends on whether the next ones hit.
+//! Blocks that come one after the other, as storage reads them: the saving of a hit depends on whether the next ones
+//! hit.
 
 use crate::policy::Slot;
 
@@ -27,7 +28,7 @@ impl Neighbours {
         self.0.push([NOBODY; 2]);
     }
 
-    /// The block in a row goes out; the last row fills the gap.
+    /// The block at an index leaves; the last one fills the gap.
     pub(super) fn go_out(&mut self, at: u32, row: impl Fn(Slot) -> u32) {
         [BEFORE, BEHIND].into_iter().for_each(|side| self.cut(at, side, &row));
         self.0.swap_remove(at as usize);
@@ -45,7 +46,7 @@ impl Neighbours {
         }
     }
 
-    /// Parts the block in a row from the one on this side.
+    /// Separates the block at an index from the one on this side.
     fn cut(&mut self, at: u32, side: usize, row: impl Fn(Slot) -> u32) {
         let other = std::mem::replace(&mut self.0[at as usize][side], NOBODY);
         if other != NOBODY {
@@ -53,13 +54,13 @@ impl Neighbours {
         }
     }
 
-    /// The neighbours of the block in a row, at most two.
+    /// The neighbours of the block at an index, at most two.
     #[inline(always)]
     pub(super) fn of(&self, at: u32) -> impl Iterator<Item = Slot> + use<> {
         self.0[at as usize].into_iter().filter(|&other| other != NOBODY)
     }
 
-    /// Panics unless each neighbour of the block in a row has that for a neighbour on its other side.
+    /// Panics unless each neighbour of the block at an index has that block as its neighbour on the other side.
     pub(super) fn validate(&self, rows: &[Slot], row: impl Fn(Slot) -> u32) {
         assert_eq!(self.0.len(), rows.len());
         for (sides, &slot) in self.0.iter().zip(rows) {

@@ -6,29 +6,29 @@ use super::neighbours::Neighbours;
 use crate::parts::large;
 use crate::policy::Slot;
 
-/// The resident blocks, and the queue of ghosts. Who asks knows of a block which of them it is, if any.
+/// The resident blocks, and the queue of ghosts. The caller knows which of them a block is, if any.
 #[derive(Debug)]
 pub(super) struct Places {
     /// The resident blocks, in no order.
     rows: Vec<Slot>,
-    /// What left, the oldest first. What is no ghost any more, or is one anew, counts until it is taken out.
+    /// Ghosts, the oldest first. An entry that is no longer valid counts until it is taken out.
     left: VecDeque<Slot>,
     /// Entries that were taken out of the queue; it may wrap.
     taken: u32,
     /// By slot: the row of a resident block, or the number of a ghost's last entry.
     of: Vec<u32>,
-    /// Of the resident blocks, where somebody asks for them.
+    /// Of the resident blocks, if they are needed.
     neighbours: Option<Neighbours>,
 }
 
 impl Places {
-    /// Of no blocks. `has_neighbours` if somebody asks which of the resident ones come one after the other.
+    /// Without blocks. `has_neighbours` if it is needed which of the resident ones come one after the other.
     pub(super) fn new(has_neighbours: bool) -> Places {
         let neighbours = has_neighbours.then(Neighbours::new);
         Places { rows: Vec::new(), left: VecDeque::new(), taken: 0, of: Vec::new(), neighbours }
     }
 
-    /// Room for slots below `slots`, of which at most so many are resident, and so many entries in the queue.
+    /// Capacity for slots below `slots`, of which at most so many are resident, and so many entries in the queue.
     pub(super) fn grow(&mut self, slots: u32, resident: u32, ghosts: usize) {
         match self.of.len() {
             0 => self.of = large::filled(0, slots as usize),
@@ -46,7 +46,7 @@ impl Places {
         self.rows.len() as u32
     }
 
-    /// The block in a row below [`Places::len`].
+    /// The block at an index below [`Places::len`].
     #[inline(always)]
     pub(super) fn row(&self, at: u32) -> Slot {
         self.rows[at as usize]

@@ -1,12 +1,12 @@
 //! Promises: what blocks are worth is multiplied by a weight of their application, which rises while that hits less
 //! than it was promised, and sinks when it hits more.
 //!
-//! The rate that is looked at is that of late, so that the weight rests when it has done its work; what is aimed at is
+//! The observed rate is the recent one, so that the weight rests when it has done its work; the goal is
 //! the promise and as much more, within bounds, as makes up for what was missed since the beginning. Misses of blocks
 //! that were never there cannot be avoided by room: a weight rises for the others alone.
 //!
-//! What a promise needs follows from the curves. Promises that do not fit together are given up, the dearest first, but
-//! for one: if all were pursued none would be kept.
+//! The need of a promise follows from the curves. Promises that do not fit together are given up, the dearest first,
+//! but for one: if all were pursued none would be kept.
 
 use std::collections::HashMap;
 
@@ -26,13 +26,13 @@ const DECLINE: (f64, f64) = (0.1, 5.0);
 const GIVEN_UP: f64 = 0.5;
 /// Points beyond the promise that make up for earlier ones, at most, or that earlier ones make up for.
 const CATCH_UP: f64 = 5.0;
-/// References of an application that are of late: so many times those between two looks, and at least this part of the
+/// The recent references of an application: so many times those between two looks, and at least this part of the
 /// capacity.
 const LATELY: (u64, u64) = (4, 4);
-/// A division is told when a room has changed by this part of the capacity.
+/// A division is reported when a partition has changed by this part of the capacity.
 const TOLD: u32 = 20;
 
-/// What is known of the applications.
+/// The known facts of the applications.
 #[derive(Debug)]
 pub(super) struct Promises {
     capacity: u32,
@@ -48,11 +48,11 @@ pub(super) struct Promises {
     every: u32,
     /// References until the next look.
     left: u32,
-    /// The rooms that were told last.
+    /// The partitions that were reported last.
     told: Vec<PartRoom>,
 }
 
-/// What is known of one application.
+/// The known facts of one application.
 #[derive(Clone, Debug, Default)]
 struct Account {
     has_come: bool,
@@ -90,7 +90,7 @@ impl Counts {
 }
 
 impl Promises {
-    /// What was promised; `None` if nothing was.
+    /// The promise, if there is one.
     pub(super) fn new(setup: &Setup) -> Result<Option<Box<Promises>>, SpecError> {
         let goals = promised::rates("auto", setup.args, setup.apps)?;
         if goals.is_empty() {
@@ -201,7 +201,7 @@ impl Promises {
         self.tell(reference, fx);
     }
 
-    /// Tells how the room is divided, with other figures if they are news.
+    /// Reports the partitioning, with other figures if they have changed.
     fn tell(&mut self, reference: &Reference, fx: &mut impl Effects) {
         let parts: Vec<PartRoom> = self.order.iter().map(|&app| self.accounts[usize::from(app)].part(app)).collect();
         let is_news = |(new, old): (&PartRoom, &PartRoom)| {
@@ -225,7 +225,7 @@ impl Promises {
         Repartition { time: reference.time, clock: reference.clock, parts, promises }
     }
 
-    /// Finds out by the curves how much room each promise needs, and which of them fit together.
+    /// Finds out by the curves how many blocks each promise needs, and which of them fit together.
     pub(super) fn learn(&mut self, flows: &Flows) {
         let mut promised: Vec<u16> = self.order.clone();
         promised.retain(|&app| self.accounts[usize::from(app)].goal > 0.0);

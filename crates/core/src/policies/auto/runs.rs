@@ -17,7 +17,7 @@ struct Run {
     time: u32,
 }
 
-/// What a reference has to do with those before it.
+/// The relation of a reference to those before it.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Follows {
     /// It goes on with a run, or repeats its last block.

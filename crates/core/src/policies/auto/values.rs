@@ -1,6 +1,6 @@
-//! What a hit saves: one miss, the bytes of its block, or the time that storage would have taken.
+//! The saving of a hit: one miss, the bytes of its block, or the time that storage would have taken.
 //!
-//! Time is learnt flow by flow, as the mean over references to its blocks: what storage takes for a read is told with
+//! Time is learnt flow by flow, as the mean over references to its blocks: the time of storage for a read comes with
 //! each reference, as if nothing of its request were resident. A block that is written is not read. Such a reference
 //! saves a write if the block is dirty, since both are written back as one; else nothing.
 //!
@@ -49,7 +49,7 @@ impl Values {
         self.are_by_time
     }
 
-    /// True if blocks differ by the room that they take.
+    /// True if blocks differ in size.
     pub(super) fn are_by_size(&self) -> bool {
         self.bytes.is_some()
     }
@@ -58,7 +58,7 @@ impl Values {
         self.bytes.iter_mut().for_each(|bytes| bytes.resize(bytes.len().max(slots as usize), 1));
     }
 
-    /// A block is referenced: it has the size that is told.
+    /// A block is referenced: it has the given size.
     #[inline(always)]
     pub(super) fn note(&mut self, slot: Slot, reference: &Reference) {
         if let Some(bytes) = &mut self.bytes {
@@ -66,7 +66,7 @@ impl Values {
         }
     }
 
-    /// What a reference to a block saves if it hits.
+    /// The saving of a reference to a block if it hits.
     #[inline(always)]
     pub(super) fn saved(&self, known: Known, reference: &Reference) -> Saved {
         let is_for_nothing = !self.are_by_time || reference.write && !known.is_dirty();

@@ -35,7 +35,7 @@ impl Worst {
         Worst(Vec::with_capacity(STAYING + 1 + BESIDE))
     }
 
-    /// Nobody is known.
+    /// Without candidates.
     pub(super) fn clear(&mut self) {
         self.0.clear();
     }
@@ -56,13 +56,13 @@ impl Worst {
         self.0.truncate(STAYING + 1);
     }
 
-    /// False if a block of this index is better than all that there is room for.
+    /// False if a block of this index is better than all candidates of a full list.
     #[inline(always)]
     pub(super) fn may_hold(&self, index: f32) -> bool {
         self.0.get(STAYING).is_none_or(|last| index <= last.0.index())
     }
 
-    /// Takes a candidate in, unless all that there is room for are lower, or it is there.
+    /// Adds a candidate, unless the list is full of lower ones, or has it.
     #[inline(always)]
     pub(super) fn enter(&mut self, candidate: Candidate) {
         // Most that come in are among the better ones.
@@ -89,7 +89,7 @@ impl Worst {
         }
     }
 
-    /// A block is no candidate any more.
+    /// A block stops being a candidate.
     pub(super) fn leave(&mut self, slot: Slot) {
         if let Some(place) = self.0.iter().position(|candidate| candidate.1 == slot) {
             self.0.remove(place);

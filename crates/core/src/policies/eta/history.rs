@@ -17,12 +17,12 @@ const UNKNOWN: u32 = u32::MAX;
 /// The object of all pages that belong to none large enough.
 const DEFAULT: u32 = 0;
 
-/// What is known of a page, resident or not. 16 bytes.
+/// The known facts of a page, resident or not. 16 bytes.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Known {
     /// Time of its last use.
     last: u32,
-    /// Time between its last two separate uses; 0 if there were no two.
+    /// Time between its last two separate uses; 0 if there were fewer.
     gap: u32,
     /// Epoch of its last use.
     epoch: u32,
@@ -111,7 +111,7 @@ impl History {
         self.now.wrapping_sub(self.pages[page as usize].last)
     }
 
-    /// How far from now the foretold use of `page` is, ahead or overdue. Never negative.
+    /// The distance of the predicted use of `page` from now, ahead or overdue. Never negative.
     #[inline(always)]
     pub(super) fn distance(&self, page: Slot) -> f32 {
         let (known, age) = (self.pages[page as usize], self.age(page));

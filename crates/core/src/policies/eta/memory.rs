@@ -12,7 +12,7 @@ const EPOCHS: u32 = 16;
 /// At most so many times as often while much is new.
 const HURRY: u32 = 8;
 
-/// A use that a bit told of a page which a shadow did not hold then.
+/// A use, seen by a bit, of a page that a shadow did not hold then.
 #[derive(Clone, Copy, Debug)]
 struct Owed {
     page: Slot,
@@ -76,7 +76,7 @@ impl Memory {
         self.fit();
     }
 
-    /// Room for what a call may leave to be done.
+    /// Capacity for the work that a call may leave.
     fn fit(&mut self) {
         self.outsiders.grow(&mut self.outsider_places, self.frames);
         let bound = self.frames.min(self.resident.slots()) as usize;

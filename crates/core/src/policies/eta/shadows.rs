@@ -1,4 +1,4 @@
-//! What CLOCK and ETA would hold, each by itself, in a memory of the same size.
+//! The pages that CLOCK and ETA would each hold in a memory of the same size.
 
 use super::history::{History, IN_USE};
 use crate::parts::queue::{ABSENT, Places, Queue};
@@ -58,7 +58,7 @@ impl Foretold {
         self.list.reserve_exact(bound.saturating_sub(self.list.len()));
     }
 
-    /// Lists the `most` pages whose foretold uses are farthest away among those not in use; where fewer than half as
+    /// Lists the `most` pages whose predicted uses are farthest away among those not in use; where fewer than half as
     /// many are left, the least recently used ones of all.
     pub(super) fn rank(&mut self, history: &History, most: usize) {
         self.fill_keys(|page| (history.epochs_idle(page) >= IN_USE).then(|| history.distance(page).to_bits()));
@@ -83,7 +83,7 @@ impl Foretold {
         }
     }
 
-    /// Keys of the pages of which something is told, the largest told first.
+    /// Keys of the pages with an explanation, the largest first.
     fn fill_keys(&mut self, told: impl Fn(Slot) -> Option<u32>) {
         self.keys.clear();
         for row in 0..self.pages.len() {

@@ -31,7 +31,7 @@ impl<K: Key> OrderTree<K> {
         tree
     }
 
-    /// Makes room for slots below `slots`.
+    /// Grows to hold slots below `slots`.
     pub fn grow(&mut self, slots: u32) {
         let node = Node { key: K::default(), left: NONE, right: NONE, size: 0 };
         self.nodes.resize(self.nodes.len().max(slots as usize), node);

@@ -1,8 +1,8 @@
 //! OPT where it is called for blocks that are not resident alone, and asks its host for next uses.
 //!
-//! A resident whose next use has passed was used meanwhile, for its next use is known exactly: so when room is needed
-//! those are looked up again, and nobody has to watch references to residents. A resize is not told the time: it
-//! chooses as at the last miss.
+//! A resident whose next use has passed was used meanwhile, for its next use is known exactly: so when a frame is
+//! needed those are looked up again, and references to residents need not be watched. A resize does not know the time:
+//! it chooses as at the last miss.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -22,7 +22,7 @@ pub(super) struct Asking {
     now: u64,
     /// Next use and slot, of the residents.
     order: BTreeSet<(u64, Slot)>,
-    /// By slot: the next use under which it stands in `order`; `None` if it is not resident.
+    /// By slot: the next use under which it is in `order`; `None` if it is not resident.
     standing: Vec<Option<u64>>,
 }
 

@@ -6,7 +6,7 @@ use crate::parts::links::{Links, List, NONE};
 use crate::parts::prefetch::prefetch;
 use crate::policy::Slot;
 
-/// What the sequences know of a slot.
+/// The facts of a slot in the sequences.
 #[derive(Clone, Copy, Debug)]
 struct Block {
     /// The sequence of which the block is a resident member, or [`NONE`].

@@ -1,4 +1,4 @@
-//! Sequences that may overlap: a miss that goes on with one leaves the others as they are. What is resident is found by
+//! Sequences that may overlap: a miss that goes on with one leaves the others as they are. Resident pages are found by
 //! its address.
 
 use std::collections::{BTreeMap, VecDeque};

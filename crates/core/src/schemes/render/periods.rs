@@ -1,4 +1,4 @@
-//! What it is worth that a shadow remembers a block: as many hits a unit of time as its loop comes round, so the more
+//! The value of a block in a shadow: as many hits a unit of time as its loop comes round, so the more
 //! the shorter that takes.
 
 use super::AREAS;
@@ -15,7 +15,7 @@ pub(super) struct Periods {
     /// References from one use of a block that the shadow of an area remembers to the next, on average; 0 before the
     /// first.
     mean: [f64; AREAS],
-    /// Parts of a block of room that each area is still to get.
+    /// Fractions of a block that each area is still to get.
     owed: [f64; AREAS],
 }
 
@@ -34,7 +34,7 @@ impl Periods {
         self.last[slot as usize] = time;
     }
 
-    /// The shadow of `area` remembers the block in `slot`, which is referenced: the whole blocks of room that this is
+    /// The shadow of `area` remembers the block in `slot`, which is referenced: the whole blocks that this is
     /// worth. The area with the shortest loop gets `step` of them, others as much less as their loops take longer.
     pub fn worth(&mut self, area: usize, slot: Slot, time: u64, step: u32) -> u32 {
         let period = time.saturating_sub(self.last[slot as usize]).max(1) as f64;

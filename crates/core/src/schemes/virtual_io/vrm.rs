@@ -14,7 +14,7 @@ use crate::spec::SpecError;
 const QUEUE_BLOCKS: u64 = 1 << 18;
 /// Blocks of a virtual queue at most: a quarter of a terabyte of 4 KB.
 const MOST_BLOCKS: u64 = 1 << 26;
-/// What a hit that a promise is short of counts when units are moved: more than all others can.
+/// The value of a hit that a promise is short of when units are moved: more than all others can.
 const PROMISED: f64 = 1e9;
 
 /// The virtual queue of one application.
@@ -30,7 +30,7 @@ pub(super) struct Vrm {
     beyond: f64,
     /// The share of the last quantum in which the storage was busy, if the scheme follows it and the host knows it.
     pub load: Option<f64>,
-    /// What a hit counts when units are moved, for speed-ups to be fair.
+    /// The value of a hit when units are moved, for fair speed-ups.
     pub weight: f64,
     /// Units of the queue.
     pub most_units: usize,
@@ -171,7 +171,7 @@ impl Vrm {
         self.weighed.clear();
     }
 
-    /// What a host is shown of it.
+    /// Its report for a host.
     pub fn worth(&self, unit: u32) -> Worth<'_> {
         Worth { app: self.app, values: &self.values, unit, units: self.most_units }
     }
@@ -183,7 +183,8 @@ impl Vrm {
         self.values.iter_mut().for_each(|value| *value *= alpha);
     }
 
-    /// What a block that is read unasked costs, in hits: nothing while storage is idle, one when it is never idle.
+    /// The cost of a block that is read without a request, in hits: nothing while storage is idle, one when it is never
+    /// idle.
     fn price(&self) -> f64 {
         self.load.unwrap_or(0.0)
     }
@@ -342,7 +343,7 @@ impl Vrm {
         Stake { gain: self.stake.gain.filter(|_| !self.is_away), ..self.stake }
     }
 
-    /// What a mapping counts beside those of others: by its weight, and most for what a promise is short of.
+    /// The value of a mapping among those of others: by its weight, and most for what a promise is short of.
     fn counted(&self, mapping: &Mapping) -> f64 {
         let promised = self.settings.promise * self.references();
         self.weight * mapping.value + PROMISED * self.hits(&mapping.runs).min(promised)

@@ -1,4 +1,4 @@
-//! What the columns of a `csv` trace are: by a header, or as the user names them.
+//! The meaning of the columns of a `csv` trace: by a header, or as the user names them.
 
 use super::{
     readings,
@@ -67,8 +67,8 @@ pub(super) struct Columns {
 }
 
 impl Columns {
-    /// The columns that a header names. A name that is not known is an error if it speaks of something that decides
-    /// what is cached, unless it is among `ignored`; others are not used, and a remark says so.
+    /// The columns that a header names. An unknown name is an error if it may decide what is cached, unless it is among
+    /// `ignored`; other unknown columns are not used, and a remark says so.
     pub(super) fn from_header(line: &[u8], separator: Separator, ignored: &[String]) -> Result<Columns, String> {
         let names = names_of(line, separator);
         let is_left_out = |name: &String| ignored.contains(&squeezed(name));
@@ -201,7 +201,7 @@ pub(super) fn is_header(line: &[u8], separator: Separator) -> bool {
     names.iter().any(addresses) && !names.iter().any(|name| name.starts_with(|c: char| c.is_ascii_digit()))
 }
 
-/// What is to be said of columns with names that tell nothing.
+/// The remark on columns with unknown names.
 fn remark_of_unknown(unknown: &[&str]) -> Option<String> {
     let unknown: Vec<String> = unknown.iter().map(|name| format!("`{name}`")).collect();
     let (noun, verb) = if unknown.len() == 1 { ("column", "is") } else { ("columns", "are") };

@@ -37,7 +37,7 @@ impl Files {
         let order = columns(&names).map_err(|message| TraceError::new(&path, Place::Line(1), message))?;
         let table = Table { order, files: Files::default(), plain: Vec::new() };
         let mut lines = Lines::new(input, table, 2, options.skip_bad);
-        // Rows of this table are no requests: one reading goes through all of them.
+        // Rows of this table are not requests: one pass reads all of them.
         lines.read(&mut Batch::default())?;
         let skipped = lines.skipped();
         let mut files = lines.into_format().files;
@@ -112,8 +112,7 @@ impl LineFormat for Table {
     }
 }
 
-/// The kind that a trace's own word stands for. `other` tells nothing: it is what does not belong to the trace's other
-/// words.
+/// The kind of a trace's word. `other` has no meaning: it holds what does not belong to the trace's other words.
 pub(super) fn kind_of(word: &[u8]) -> Kind {
     match word {
         b"" | b"unknown" | b"other" => Kind::Unknown,

@@ -68,7 +68,7 @@ struct Csv {
     files: Numbering,
     apps: Numbering,
     kinds: Numbering,
-    /// What the words for kinds stand for, by their number.
+    /// The meaning of the words for kinds, by their number.
     known_kinds: Vec<(Kind, String)>,
     has_id: bool,
     has_file: bool,
@@ -97,7 +97,7 @@ struct Pending {
     ttl: u64,
 }
 
-/// What the fields of a row tell.
+/// The values of the fields of a row.
 struct Row {
     request: Request,
     op: Op,

@@ -182,7 +182,7 @@ fn detect(head: &Head, layout: &Layout, fits: impl Fn(&[&[u8]]) -> bool) -> Conf
 }
 
 fn open(mut input: Input, options: &OpenOptions, layout: &Layout, format: &'static str) -> Opened {
-    // What the user says of the columns goes before what is known of the layout.
+    // The user's choice of columns takes precedence over the known layout.
     let is_described = options.columns.is_some() || options.separator.is_some() || options.header.is_some();
     if is_described || options.ignore_columns.is_some() {
         return open_table(input, options);

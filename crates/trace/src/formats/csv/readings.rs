@@ -3,7 +3,7 @@
 
 use super::roles::{Role, plain_name, role, split_unit, squeezed};
 
-/// Columns of a place that may have objects of its own.
+/// Columns of a place that may have separate objects.
 const PLACES: [&str; 5] = ["host", "hostname", "namespace", "tenant", "tenantid"];
 
 /// Sizes that are those of the object in some traces, and of a part of it in others.

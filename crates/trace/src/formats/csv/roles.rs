@@ -4,7 +4,7 @@ use hotset_core::request::Op;
 
 use crate::runner::SECTOR_BYTES;
 
-/// What a column tells.
+/// The meaning of a column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Role {
     /// The time, in a unit of `10^digits` nanoseconds.
@@ -314,7 +314,7 @@ pub(super) fn is_ignored(name: &str) -> bool {
     IGNORED.contains(&name)
 }
 
-/// What a column of this name tells. The name may end with a unit: `offset_kib`, `Size (bytes)`, `Time [ms]`.
+/// The meaning of a column of this name. The name may end with a unit: `offset_kib`, `Size (bytes)`, `Time [ms]`.
 pub(super) fn role(name: &str) -> Option<Role> {
     let wanted = squeezed(name);
     let idle = || IDLE.contains(&wanted.as_str()).then_some(Role::Ignored);
@@ -324,7 +324,7 @@ pub(super) fn role(name: &str) -> Option<Role> {
     })
 }
 
-/// What a column of this name, which has no unit, tells.
+/// The meaning of a column of this name, which has no unit.
 fn plain_role(wanted: &str) -> Option<Role> {
     let is_wanted = |names: &[&str]| names.iter().any(|known| squeezed(known) == wanted);
     ROLES.iter().find(|(names, _)| is_wanted(names)).map(|(_, role)| *role)
@@ -365,7 +365,7 @@ fn in_unit(role: Role, unit: &str) -> Option<Role> {
     }
 }
 
-/// What a column tells by a name that a user gives: `key:name`, `value+`, or one of the names of headers.
+/// The meaning of a column by a name that a user gives: `key:name`, `value+`, or one of the names of headers.
 pub(super) fn role_of_user(name: &str) -> Option<Role> {
     if let Some(part) = name.strip_suffix('+') {
         let part = squeezed(part);
