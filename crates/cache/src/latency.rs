@@ -1,11 +1,10 @@
 //! Times of reads, hits and misses apart. The host of the cache measures them, since only it knows when a request
 //! arrived and when it was answered.
 
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use serde::Serialize;
-
-use crate::sync::atomic::{AtomicU64, Ordering};
 
 /// Buckets of an octave.
 const PARTS: u32 = 4;
