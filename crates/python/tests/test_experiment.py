@@ -70,7 +70,7 @@ def test_what_is_wrong_is_said_in_the_words_of_the_command(
         with pytest.raises(hotset.Error) as raised:
             hotset.experiment(file)
         assert f"hotset: {raised.value}" == command.refusal("experiment", file, "--json", "-").rstrip()
-    with pytest.raises(hotset.Error, match="--keep is for a cluster"):
+    with pytest.raises(hotset.Error, match="--keep applies to a cluster only"):
         hotset.experiment(file, traces=WORKLOADS, keep=tmp_path)
     monkeypatch.setenv("HOTSET", str(tmp_path / "none"))
     with pytest.raises(hotset.Error, match="an experiment needs the command .*none, which cannot be started"):
