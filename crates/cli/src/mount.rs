@@ -63,8 +63,8 @@ pub(crate) struct Mount {
     /// Policy, e.g. arc, render, s3-fifo(small=5%) (see `hotset policies`); auto adapts to the workload
     #[arg(short, long, value_name = "SPEC", default_value = "auto", help_heading = "Cache")]
     policy: String,
-    /// Block size, a power of two from 512 to 16M; from 4K to 2M with --mode steered [default: 4K; 16K for object
-    /// stores, network file systems, FUSE and --ssd, or less if the files are small]
+    /// Block size, a power of two from 512 to 16M; from 4K to 2M with --mode steered [default: 4K; 128K for object
+    /// stores; 16K for network file systems, FUSE and --ssd, or less if the files are small]
     #[arg(long, value_name = "SIZE", value_parser = Value::bytes, help_heading = "Cache")]
     block: Option<u64>,
     /// Storage model of the source, for policies that weigh misses by cost (auto): nvme, ssd, hdd, nfs, s3, disk,

@@ -89,8 +89,9 @@ impl Served {
 
     /// The facts that the default size of a block depends on, with a tier of so many bytes.
     pub fn known(&self, tier: Option<u64>) -> block::Known<'_> {
-        let is_remote = matches!(self, Served::Objects { .. } | Served::Directory { is_remote: true, .. });
-        block::Known { is_remote, directory: self.source(), tier }
+        let is_store = matches!(self, Served::Objects { .. });
+        let is_remote = is_store || matches!(self, Served::Directory { is_remote: true, .. });
+        block::Known { is_store, is_remote, directory: self.source(), tier }
     }
 
     pub fn mountpoint(&self) -> &Path {
