@@ -29,7 +29,8 @@ Examples:
     hotset curve app.hst --policy lru,arc,opt --points 30 --csv curves.csv
     hotset curve app.hst --policy lru,s3-fifo,opt --report app.html
   Objects of different sizes, over bytes:
-    hotset curve cdn.oracleGeneral.zst --bytes --policy lru,s3-fifo")]
+    hotset curve cdn.oracleGeneral.zst --bytes --policy lru,s3-fifo
+    hotset curve huge.oracleGeneral.zst --bytes --sample 0.01")]
 pub(crate) struct Curve {
     #[command(flatten)]
     trace: OneTrace,
@@ -39,12 +40,13 @@ pub(crate) struct Curve {
     policy: Option<String>,
     /// Sizes in bytes, for objects of different sizes, with a bound on hits (PFOO-L). LRU takes one pass for all
     /// sizes from the largest object on, unless objects shrink or are removed
-    #[arg(long, conflicts_with_all = ["sample", "sample_size", "report"])]
+    #[arg(long, conflicts_with_all = ["sample_size", "report"])]
     bytes: bool,
     /// References to report
     #[arg(long, value_name = "WHAT", default_value = "references", help_heading = "Results")]
     metric: Told,
-    /// Estimate the LRU curve from this share of the blocks (0.01, 1%), with an error bound
+    /// Estimate the LRU curve from this share of the blocks (0.01, 1%), with its expected error; with --bytes the
+    /// curves of all policies
     #[arg(long, value_name = "RATE", value_parser = Sample::parse_rate, conflicts_with = "sample_size")]
     sample: Option<f64>,
     /// Estimate the LRU curve from this number of blocks

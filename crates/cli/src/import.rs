@@ -4,14 +4,16 @@ mod chain;
 mod memory;
 
 use std::fs::File;
-use std::io::{Write, stdout};
+use std::io::{Write, stderr, stdout};
 use std::path::{Path, PathBuf};
 
 use clap::Args;
 use hotset_core::request::Op;
-use hotset_sim::{Options, Progress, Ttl};
-use hotset_trace::native::{Header, Stats, Writer};
-use hotset_trace::{Batch, Trace};
+use hotset_sim::curve::Sample;
+use hotset_sim::{Options, Progress, Sampled, Ttl};
+use hotset_trace::input::Progress as Watched;
+use hotset_trace::native::{Header, SAMPLE, Stats, Writer};
+use hotset_trace::{Batch, Trace, TraceReader};
 
 use crate::destination::Destination;
 use crate::failure::Failure;
@@ -28,7 +30,8 @@ Examples:
   hotset import db.strace.zst -o db.hst
   hotset import part1.csv part2.csv -o whole.hst --as postgres
   hotset import app.hst -o reads.hst --app 'cc*' --ops reads
-  zcat disk.txt.gz | hotset import - --format spc -o disk.hst")]
+  zcat disk.txt.gz | hotset import - --format spc -o disk.hst
+  hotset import huge.oracleGeneral.zst --sample 1% -o sample.hst")]
 pub(crate) struct Import {
     /// Traces to concatenate, in any known format, plain or compressed: files, s3://, gs://, az:// or https://
     /// addresses, or `-` for standard input. `FORMAT:PATH` names the format
@@ -40,6 +43,13 @@ pub(crate) struct Import {
     /// Assign all requests to this application
     #[arg(long = "as", value_name = "NAME")]
     renamed: Option<String>,
+    /// Keep this share of the objects or blocks (0.01, 1%), each with all its requests. A cache of the same share of the
+    /// size serves the sample with about the same hit ratio
+    #[arg(long, value_name = "RATE", value_parser = Sample::parse_rate)]
+    sample: Option<f64>,
+    /// Seed of the sample
+    #[arg(long, default_value_t = 1, requires = "sample", value_name = "SEED")]
+    seed: u64,
     #[command(flatten)]
     read: ReadArgs,
     #[command(flatten)]
@@ -61,7 +71,10 @@ impl Import {
             return self.import_memory(first, destination);
         }
         let mut chain = Chain::new(first.meta().clone(), self.renamed.clone());
-        let header = Header::new(first.meta()).with("source", first.format);
+        let mut header = Header::new(first.meta()).with("source", first.format);
+        if let Some(rate) = self.sample {
+            header = header.with(SAMPLE, &rate.to_string());
+        }
         let stats = destination.write(|file, path| {
             let mut writer = Writer::new(file, path, &header)?;
             self.copy(first, &self.inputs[0], &mut chain, &mut writer)?;
@@ -82,24 +95,41 @@ impl Import {
         writer: &mut Writer<&mut File>,
     ) -> Result<(), Failure> {
         let name = path.display().to_string();
-        let mut reader = trace.reader;
-        chain.check(reader.meta()).map_err(|message| Failure::Work(format!("{name}: {message}")))?;
-        let progress = Reading::new(&name, &trace.progress).counting("requests");
-        let mut batch = Batch::new();
-        loop {
-            reader.read(&mut batch)?;
-            chain.take(&mut batch.requests, reader.tables());
-            if batch.is_empty() {
-                break;
-            }
-            writer.push(&batch, chain.tables())?;
-            progress.advance(batch.len() as u64);
-        }
-        chain.end(reader.tables());
-        drop(progress);
-        say_remarks(&name, reader.as_ref());
+        let Some(rate) = self.sample else {
+            let mut reader = trace.reader;
+            return copy_from(reader.as_mut(), &name, &trace.progress, chain, writer);
+        };
+        let mut sampled = Sampled::new(trace.reader, &Options::default(), rate, self.seed)?;
+        copy_from(&mut sampled, &name, &trace.progress, chain, writer)?;
+        let _ = writeln!(stderr(), "hotset: {name}: {}", sampled.summary());
         Ok(())
     }
+}
+
+/// Copies all requests of `reader` behind those that were written.
+fn copy_from(
+    reader: &mut dyn TraceReader,
+    name: &str,
+    watched: &Watched,
+    chain: &mut Chain,
+    writer: &mut Writer<&mut File>,
+) -> Result<(), Failure> {
+    chain.check(reader.meta()).map_err(|message| Failure::Work(format!("{name}: {message}")))?;
+    let progress = Reading::new(name, watched).counting("requests");
+    let mut batch = Batch::new();
+    loop {
+        reader.read(&mut batch)?;
+        chain.take(&mut batch.requests, reader.tables());
+        if batch.is_empty() {
+            break;
+        }
+        writer.push(&batch, chain.tables())?;
+        progress.advance(batch.len() as u64);
+    }
+    chain.end(reader.tables());
+    drop(progress);
+    say_remarks(name, reader);
+    Ok(())
 }
 
 /// A summary of a trace.

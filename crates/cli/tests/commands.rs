@@ -157,6 +157,33 @@ fn import_puts_traces_together() {
     assert_eq!(hotset(&["inspect", &out, "--json", "-"]).rows()[0], *seen, "what was there has not changed");
 }
 
+/// A sample has all requests of its objects, tells its size and error, and is named as one wherever it is read.
+#[test]
+fn import_samples_objects() {
+    let folder = Folder::new();
+    let lines: String = (0..40_000u64).map(|at| format!("{at},{},100\n", at * at % 2003)).collect();
+    let (whole, out) = (folder.file("w.csv", format!("time_s,key,size\n{lines}")), folder.path("s.hst"));
+    let run = hotset(&["import", &whole, "--sample", "25%", "-o", &out]);
+    assert!(
+        run.err.contains(": the sample has ") && run.err.contains(" of 40000 references; hit ratios"),
+        "{}",
+        run.err
+    );
+    let run = hotset(&["simulate", &out, "-p", "lru", "-s", "10%,50%", "--json", "-"]);
+    assert!(run.err.contains("this is a sample of 0.25 of the objects"), "{}", run.err);
+    let replayed: Vec<Value> = run.out.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let of_whole = hotset(&["simulate", &whole, "-p", "lru", "-s", "10%,50%", "--json", "-"]).rows();
+    for (one, other) in replayed.iter().zip(&of_whole) {
+        let (sampled, exact) = (one["hit_ratio"].as_f64().unwrap(), other["hit_ratio"].as_f64().unwrap());
+        assert!((sampled - exact).abs() < 0.06, "{sampled} {exact}");
+    }
+    let distinct = |row: &Value| row["distinct_blocks"].as_f64().unwrap();
+    let share = distinct(&replayed[0]) / distinct(&of_whole[0]);
+    assert!((0.18..0.32).contains(&share), "{share}");
+    let refused = hotset(&["import", &whole, "--sample", "2", "-o", &out]);
+    assert!(refused.status == 2 && refused.err.contains("at most 1"), "{}", refused.err);
+}
+
 #[test]
 fn lists_and_explanations() {
     let formats = hotset(&["formats"]).good().out;

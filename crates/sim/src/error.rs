@@ -94,6 +94,9 @@ pub enum SimError {
         /// The policy.
         policy: String,
     },
+    /// A sample of a number of objects was asked of a curve over bytes.
+    #[error("a curve over bytes takes a share of the objects: expected --sample 0.01 in place of --sample-size")]
+    SampleOfBytes,
     /// A sample was asked of which only a part counts.
     #[error("a sample counts all references: leave --warmup and --count-only out, or --sample")]
     SampleCountsAll,

@@ -3,7 +3,8 @@
 use std::collections::HashMap;
 use std::path::Path;
 
-use hotset_sim::curve::{BytePoint, Curves, Points};
+use hotset_core::parts::random::Random;
+use hotset_sim::curve::{ByteCurves, BytePoint, Curves, Points, Sample};
 use hotset_sim::results::Row;
 use hotset_sim::sweep::{Rows, Sweep};
 use hotset_sim::{Options, Silent, Ttl};
@@ -35,7 +36,7 @@ fn hits(rows: &[Row]) -> Vec<u64> {
 }
 
 fn random_lines(seed: u32, count: u64) -> Vec<Line> {
-    let mut random = hotset_core::parts::random::Random::new(seed.into());
+    let mut random = Random::new(seed.into());
     let mut line = |number: u64| {
         let id = random.below(30).min(random.below(30));
         let ttl = [0, 0, 3, 20, 100][random.below(5) as usize];
@@ -159,4 +160,52 @@ fn what_one_pass_does_not_give_is_replayed() {
         assert_eq!(exact_from, u64::MAX);
         assert!(rows.iter().map(|row| row.counts.hits).eq(curve[0].iter().map(|point| point.hits)));
     }
+}
+
+/// A sample of everything gives the same curves; one of a quarter of the objects is as near as it says.
+#[test]
+fn a_sample_of_objects_gives_the_curves_over_bytes() {
+    let mut random = Random::new(9);
+    let sizes: Vec<u32> = (0..4000).map(|_| 1 + random.below(2000)).collect();
+    let lines: Vec<Line> = (0..60_000)
+        .map(|at| {
+            let key = random.below(4000).min(random.below(4000)).min(random.below(4000));
+            (at, key.into(), false, sizes[key as usize], 0)
+        })
+        .collect();
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("t.csv");
+    std::fs::write(&path, csv(&lines)).unwrap();
+    let open = || hotset_trace::open(&path, BUILTIN, &OpenOptions::default());
+    let drawn = |sample| {
+        let curves = Curves { points: Points::Some(12), sample, ..Curves::parse("lru,s3-fifo").unwrap() };
+        curves.run_bytes("t", open, &Silent).unwrap().0
+    };
+    let (exact, all, quarter) = (drawn(None), drawn(Some(Sample::Rate(1.0))), drawn(Some(Sample::Rate(0.25))));
+    let points = |curves: &ByteCurves| curves.lines.iter().map(|line| line.points.clone()).collect::<Vec<_>>();
+    assert_eq!((points(&exact), exact.bounds.clone()), (points(&all), all.bounds.clone()));
+    assert_eq!((all.sampling.unwrap().expected_error, exact.sampling.is_none()), (None, true));
+
+    let sampling = quarter.sampling.unwrap();
+    assert_eq!((quarter.references, quarter.bytes), (exact.references, exact.bytes));
+    let error = sampling.expected_error.unwrap();
+    assert!((0.001..0.03).contains(&error), "{error}");
+    // At the sizes of the sample, whose sizes differ a little from those of the whole.
+    let at = |curves: &ByteCurves, line: usize, size: u64| {
+        let points = &curves.lines[line].points;
+        let behind = points.partition_point(|point| point.size < size).clamp(1, points.len() - 1);
+        let (low, high) = (points[behind - 1], points[behind]);
+        let share = (size.saturating_sub(low.size)) as f64 / (high.size - low.size) as f64;
+        (low.hits as f64 + share.min(1.0) * (high.hits as f64 - low.hits as f64)) / curves.references as f64
+    };
+    let mean = exact.footprint / exact.distinct;
+    for line in 0..2 {
+        let resolved =
+            quarter.lines[line].points.iter().filter(|point| point.size >= sampling.resolution_blocks * mean);
+        let off: Vec<f64> =
+            resolved.map(|point| (at(&quarter, line, point.size) - at(&exact, line, point.size)).abs()).collect();
+        assert!(off.len() > 3 && off.iter().sum::<f64>() / (off.len() as f64) < 4.0 * error, "{off:?} {error}");
+    }
+    let refused = Curves { sample: Some(Sample::Blocks(100)), ..Curves::parse("lru").unwrap() };
+    assert!(refused.run_bytes("t", open, &Silent).unwrap_err().to_string().contains("expected --sample 0.01"));
 }

@@ -2,7 +2,7 @@
 
 use std::io::{Write, stdout};
 
-use hotset_sim::curve::{ByteCurves, ByteLine, BytePoint};
+use hotset_sim::curve::{ByteCurves, ByteLine, BytePoint, Sampling};
 use hotset_sim::results::Metric;
 
 use crate::failure::Failure;
@@ -21,12 +21,33 @@ pub(super) fn show(name: &str, curves: &ByteCurves, metric: Metric) -> Result<()
     for line in &curves.lines {
         writeln!(out, "{}", human::wrap(&told(line), style::width()))?;
     }
+    if let Some(sampling) = &curves.sampling {
+        writeln!(out, "{}", human::wrap(&estimated(sampling, curves), style::width()))?;
+    }
     let which = if metric == Metric::Misses { "below" } else { "above" };
     let text = format!(
         "The bound is PFOO-L: no policy is {which} it, and the best that is possible may be far from it, since to find \
          that is NP-hard for objects of many sizes."
     );
     Ok(writeln!(out, "{}", human::wrap(&text, style::width()))?)
+}
+
+/// What a sample is and how far its curves may be off.
+fn estimated(sampling: &Sampling, curves: &ByteCurves) -> String {
+    let (objects, rate) = (human::counted(sampling.sampled_blocks, "object"), human::percent(sampling.sampling_rate));
+    let mean = curves.footprint as f64 / curves.distinct.max(1) as f64;
+    let resolution = human::bytes((sampling.resolution_blocks as f64 * mean) as u64);
+    let error = match sampling.expected_error {
+        Some(error) => {
+            let error = human::percent(error);
+            format!(
+                "Hit ratios of LRU are expected to be off by about {error} points; below {resolution} they are a guess."
+            )
+        }
+        None if sampling.sampling_rate < 1.0 => "That is too few to state an error.".to_owned(),
+        None => "That is exact.".to_owned(),
+    };
+    format!("All figures are estimated from {objects}, {rate} % of all. {error}")
 }
 
 /// A line a size; of each policy and the bound a column for references and one for bytes.

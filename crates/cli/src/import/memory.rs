@@ -26,6 +26,10 @@ impl Import {
         if self.renamed.is_some() {
             return Err(Failure::Usage(format!("--as: {name} is a trace of memory, which tells no applications")));
         }
+        if self.sample.is_some() {
+            let message = format!("--sample: {name} is a trace of memory, which is not sampled; leave --sample out");
+            return Err(Failure::Usage(message));
+        }
         let progress = Reading::new(&name, &trace.progress);
         let memory = trace.reader.memory().expect("asked before");
         let header = Header::of_memory(&memory.memory_meta()).with("source", trace.format);

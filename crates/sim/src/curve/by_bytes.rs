@@ -1,16 +1,18 @@
 //! Curves over bytes, for objects of many sizes.
 
 use hotset_core::policy::PolicySpec;
-use hotset_trace::{Trace, TraceError};
+use hotset_trace::{Trace, TraceError, TraceReader};
 
-use super::bytes::{ByteCurves, ByteLine, BytePoint, Weights, bounds, is_lru, is_of_one_pass, lru};
-use super::{CurveRow, Curves, Points, log_spread};
+use super::bytes::{ByteCurves, ByteLine, BytePoint, Weights, bounds, expected_error, is_lru, is_of_one_pass, lru};
+use super::shards::RESOLVED;
+use super::{CurveRow, Curves, Points, Sample, Sampling, log_spread};
 use crate::error::SimError;
 use crate::grid::{self, Plan};
 use crate::prepare::{Options, Prepared, prepare};
 use crate::progress::Observer;
 use crate::references::References;
 use crate::results::Choice;
+use crate::sampled::Sampled;
 
 impl Curves {
     /// Draws curves over bytes of the trace that `open` opens, whose objects are a block each and have sizes. Rows and
@@ -28,17 +30,24 @@ impl Curves {
         if self.options.block_bytes(trace.meta()).is_some() {
             return Err(SimError::NoObjectSizes { trace: name.to_owned(), why: "its blocks all have one size" });
         }
-        let (mut prepared, reader) = {
-            let reading = observer.reading(name, &trace.progress);
-            prepare(trace.reader, &options, reading.as_ref())?
+        let reading = observer.reading(name, &trace.progress);
+        let (sampled, reader): (_, Box<dyn TraceReader>) = match self.sample {
+            None => (None, trace.reader),
+            Some(Sample::Blocks(_)) => return Err(SimError::SampleOfBytes),
+            Some(Sample::Rate(rate)) => {
+                let sampled = Sampled::new(trace.reader, &options, rate, self.seed)?;
+                (Some((rate, sampled.whole())), Box::new(sampled))
+            }
         };
+        let (mut prepared, reader) = prepare(reader, &options, reading.as_ref())?;
+        drop(reading);
         if let Some(reader) = &reader {
             observer.read(name, reader.as_ref());
         }
         let references = match &prepared {
             Prepared::Held(references) => references,
             Prepared::Stream(stream) => {
-                return Err(stream.refuse("a curve over bytes", "or import a part of it (--from, --to)"));
+                return Err(stream.refuse("a curve over bytes", "or estimate it with --sample 0.01"));
             }
         };
         if references.mean_bytes().is_none() {
@@ -54,13 +63,18 @@ impl Curves {
             bytes: 0,
             distinct: references.distinct().into(),
             footprint: weights.footprint,
+            sampling: None,
         };
+        let sampling = sampled.as_ref().map(|&(rate, _)| sampling(rate, references, &weights, &sizes));
         for policy in &self.policies {
             let line = self.byte_line(policy, &mut prepared, &weights, &sizes, &mut curves, observer)?;
             curves.lines.push(line);
         }
         if curves.references == 0 {
             return Err(SimError::nothing(name, &self.selection));
+        }
+        if let (Some(sampling), Some((_, whole))) = (sampling, sampled) {
+            curves.scale(sampling, &whole);
         }
         let rows = self.byte_rows(&curves, name, &choice);
         Ok((curves, rows))
@@ -139,6 +153,20 @@ impl Curves {
             line.points.iter().zip(&curves.bounds).map(|(point, bound)| row(line, point, bound)).collect()
         };
         curves.lines.iter().flat_map(of_line).collect()
+    }
+}
+
+/// A sample of a trace at `rate`, and how far off its curves at `sizes` are expected to be.
+fn sampling(rate: f64, sample: &References, weights: &Weights, sizes: &[u64]) -> Sampling {
+    let objects = u64::from(sample.distinct());
+    let mean = weights.footprint as f64 / objects.max(1) as f64;
+    let resolved = sizes.partition_point(|&size| (size as f64) < RESOLVED * mean);
+    let is_enough = rate < 1.0 && objects as f64 >= RESOLVED;
+    Sampling {
+        sampling_rate: rate,
+        sampled_blocks: objects,
+        resolution_blocks: if rate < 1.0 { (RESOLVED / rate).ceil() as u64 } else { 1 },
+        expected_error: if is_enough { expected_error(sample, &sizes[resolved..]) } else { None },
     }
 }
 

@@ -17,7 +17,9 @@
 use hotset_core::policy::{OnePass, PolicySpec};
 use rayon::prelude::*;
 
+use super::{Sampling, mix};
 use crate::references::References;
+use crate::sampled::Whole;
 
 /// Hits of a cache of so many bytes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -56,6 +58,31 @@ pub struct ByteCurves {
     pub distinct: u64,
     /// Bytes of all distinct objects, each at its largest.
     pub footprint: u64,
+    /// How all of this was estimated, if it was.
+    pub sampling: Option<Sampling>,
+}
+
+impl ByteCurves {
+    /// Scales curves of a sample up to the trace that it was taken from. What the sample holds more or less than its
+    /// share of the references, mostly because hot objects are in or out, counts as hits (SHARDS-adj).
+    pub(super) fn scale(&mut self, sampling: Sampling, whole: &Whole) {
+        let rate = sampling.sampling_rate;
+        let up = |count: u64| (count as f64 / rate).round() as u64;
+        let (references, bytes) = (self.references, self.bytes);
+        let scale = |point: &mut BytePoint| {
+            point.size = up(point.size);
+            point.hits = whole.references().saturating_sub(up(references - point.hits));
+            point.bytes_hit = whole.bytes().saturating_sub(up(bytes - point.bytes_hit));
+        };
+        self.bounds.iter_mut().for_each(scale);
+        for line in &mut self.lines {
+            line.points.iter_mut().for_each(scale);
+            line.exact_from = if line.exact_from == u64::MAX { u64::MAX } else { up(line.exact_from) };
+        }
+        (self.references, self.bytes) = (whole.references(), whole.bytes());
+        (self.distinct, self.footprint) = (up(self.distinct), up(self.footprint));
+        self.sampling = Some(sampling);
+    }
 }
 
 /// Sizes of a trace's objects as caches weigh them.
@@ -100,9 +127,14 @@ pub(super) fn is_of_one_pass(trace: &References, weights: &Weights) -> bool {
 
 /// The hits of LRU at these ascending sizes, each at least the largest object.
 pub(super) fn lru(trace: &References, sizes: &[u64]) -> Vec<BytePoint> {
+    lru_of(trace, sizes, |_| true)
+}
+
+/// The same of the objects that `is_taken` chooses.
+fn lru_of(trace: &References, sizes: &[u64], is_taken: impl Fn(u32) -> bool) -> Vec<BytePoint> {
     let mut points: Vec<BytePoint> = sizes.iter().map(|&size| BytePoint { size, ..BytePoint::default() }).collect();
     let mut stack = Stack::new(trace.distinct() as usize);
-    for (&id, &size) in trace.ids().iter().zip(trace.sizes()) {
+    for (&id, &size) in trace.ids().iter().zip(trace.sizes()).filter(|&(&id, _)| is_taken(id)) {
         if let Some(distance) = stack.touch(id, weight(size)) {
             let least = sizes.partition_point(|&size| size < distance);
             if let Some(point) = points.get_mut(least) {
@@ -116,6 +148,26 @@ pub(super) fn lru(trace: &References, sizes: &[u64]) -> Vec<BytePoint> {
         points[at].bytes_hit += points[at - 1].bytes_hit;
     }
     points
+}
+
+/// The mean absolute error of the hit ratio of LRU to be expected of a sample at these ascending sizes, by how much
+/// random groups of its objects differ from it, as in [`Shards`](super::Shards); `None` without sizes.
+pub(super) fn expected_error(sample: &References, sizes: &[u64]) -> Option<f64> {
+    const GROUPS: u64 = 8;
+    let references = sample.len() as f64;
+    let whole = lru(sample, sizes);
+    let parts: Vec<u64> = sizes.iter().map(|size| size / GROUPS).collect();
+    let of_group = |group: u64| -> f64 {
+        let is_taken = |id: u32| mix(id.into()) % GROUPS == group;
+        let count = sample.ids().iter().filter(|&&id| is_taken(id)).count() as u64;
+        let differences = lru_of(sample, &parts, is_taken).into_iter().zip(&whole).map(|(part, whole)| {
+            let ratio = 1.0 - ((GROUPS * (count - part.hits)) as f64 / references).min(1.0);
+            (ratio - whole.hits as f64 / references).abs()
+        });
+        differences.sum::<f64>() / sizes.len() as f64
+    };
+    let mean = (0..GROUPS).into_par_iter().map(of_group).sum::<f64>() / GROUPS as f64;
+    (!sizes.is_empty()).then(|| mean / (GROUPS as f64 - 1.0).sqrt())
 }
 
 /// Objects in order of last use, on a line of positions with their bytes: a binary indexed tree over the positions

@@ -29,6 +29,7 @@ pub use opt::OptCurve;
 pub use parts::PartsCurve;
 pub(crate) use parts::Rooms;
 pub use row::CurveRow;
+pub(crate) use shards::mix;
 pub use shards::{BadRate, SampledCurve, Shards};
 
 use serde::{Deserialize, Serialize};

@@ -125,7 +125,7 @@ impl CurveRow {
             bound_hit_ratio: Some(of_references(bound.hits)),
             bound_byte_hit_ratio: Some(of_bytes(bound.bytes_hit)),
             distinct_blocks: curves.distinct,
-            sampling: None,
+            sampling: curves.sampling,
         }
     }
 }

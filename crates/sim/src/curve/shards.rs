@@ -40,7 +40,7 @@ const HASH_SHIFT: u32 = 40;
 const GROUPS: usize = 8;
 const ERROR_SIZES: usize = 256;
 /// Sampled blocks that a size must hold to be resolved.
-const RESOLVED: f64 = 64.0;
+pub(super) const RESOLVED: f64 = 64.0;
 
 /// A sampling rate outside of what can be sampled.
 #[derive(Clone, Copy, Debug, PartialEq, thiserror::Error)]
@@ -164,6 +164,11 @@ impl Shards {
         }
     }
 
+    /// True if this key is in the sample. With a fixed size that holds until the rate falls.
+    pub fn samples(&self, key: u64) -> bool {
+        rank(mix(key ^ self.seed)) < self.threshold
+    }
+
     fn reference(&mut self, hash: u64, key: u64) {
         self.sampled_references += 1;
         let (whole, group) = (&mut self.whole, &mut self.groups[group(hash)]);
@@ -254,7 +259,7 @@ fn mean(figures: impl ExactSizeIterator<Item = f64>) -> f64 {
 
 /// A bijection that spreads keys evenly (the finaliser of SplitMix64; Steele, Lea, Flood 2014).
 #[inline(always)]
-fn mix(key: u64) -> u64 {
+pub(crate) fn mix(key: u64) -> u64 {
     let key = key.wrapping_add(0x9e37_79b9_7f4a_7c15);
     let key = (key ^ (key >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     let key = (key ^ (key >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);

@@ -212,12 +212,42 @@ pub fn open_input(
         let message = input.damage().unwrap_or("the file is empty; expected a trace");
         return Err(TraceError::new(input.path(), Place::File, message));
     }
+    if let Some(message) = unreadable(&input.path().display().to_string(), input.at_least(ARCHIVE_BYTES)?) {
+        return Err(TraceError::new(input.path(), Place::File, message));
+    }
     let format = match named {
         Some(format) => format,
         None => detect(&mut input, formats)?,
     };
     let progress = input.progress().clone();
     Ok(Trace { format: format.name, reader: noted::Noted::around((format.open)(input, options)?), progress })
+}
+
+/// Bytes by which an archive is recognised: the mark of tar ends there.
+const ARCHIVE_BYTES: usize = 262;
+
+/// Why a file that begins with these bytes is no trace, if it is an archive, a table of another kind, or compressed in a
+/// way that is not read here; and the command that gives its content.
+fn unreadable(path: &str, bytes: &[u8]) -> Option<String> {
+    let piped = |what: &str, command: &str| {
+        format!("this is {what}, which is not read here; unpack it first, e.g. {command} | hotset simulate -")
+    };
+    match bytes {
+        [b'P', b'K', 3, 4, ..] => Some(piped("a zip archive", &format!("unzip -p {path} MEMBER"))),
+        [b'7', b'z', 0xbc, 0xaf, 0x27, 0x1c, ..] => Some(piped("a 7z archive", &format!("7z x -so {path} MEMBER"))),
+        [b'R', b'a', b'r', b'!', 0x1a, 7, ..] => Some(piped("a rar archive", &format!("unrar p -inul {path} MEMBER"))),
+        [b'B', b'Z', b'h', b'1'..=b'9', 0x31, 0x41, 0x59, 0x26, ..] => {
+            Some(piped("bzip2 data", &format!("bzip2 -dc {path}")))
+        }
+        [4, 0x22, 0x4d, 0x18, ..] => Some(piped("lz4 data", &format!("lz4 -dc {path}"))),
+        [b'P', b'A', b'R', b'1', ..] => {
+            Some("this is a table in Parquet, which is not read here; write it as CSV with a header first".to_owned())
+        }
+        _ if bytes.get(257..ARCHIVE_BYTES) == Some(b"ustar") => {
+            Some(piped("a tar archive", &format!("tar -xOf {path} MEMBER")))
+        }
+        _ => None,
+    }
 }
 
 /// The format with this name; the error lists those there are.

@@ -129,3 +129,29 @@ fn bare_integers_are_told_apart_by_what_columns_do() {
     refused("1 2 3 4 0\n", &["disksim", "webcachesim"]);
     refused("9 8 7\n3 2 1\n", &["webcachesim"]);
 }
+
+/// Archives and compressed data that are not read are refused with the command that unpacks them, also where the format
+/// is named: blanks and zeros of a tar archive would be taken for bad lines.
+#[test]
+fn archives_are_refused_with_the_command_that_unpacks_them() {
+    let mut tar = vec![0; 1024];
+    tar[..5].copy_from_slice(b"t.csv");
+    tar[257..262].copy_from_slice(b"ustar");
+    let cases: [(&[u8], &str); 7] = [
+        (b"PK\x03\x04\n", "a zip archive, which is not read here; unpack it first, e.g. unzip -p t MEMBER | "),
+        (b"7z\xbc\xaf\x27\x1c\0", "7z x -so t MEMBER | hotset simulate -"),
+        (b"Rar!\x1a\x07\0", "unrar p -inul t MEMBER | "),
+        (b"BZh91AY&SY", "bzip2 data, which is not read here; unpack it first, e.g. bzip2 -dc t | "),
+        (b"\x04\x22\x4d\x18d@", "lz4 -dc t | "),
+        (b"PAR1\x15", "write it as CSV with a header first"),
+        (&tar, "tar -xOf t MEMBER | hotset simulate -"),
+    ];
+    for (bytes, expected) in cases {
+        for named in [None, by_name("csv", BUILTIN).ok()] {
+            let input = Input::from_reader(Path::new("t"), std::io::Cursor::new(bytes.to_vec()), None).unwrap();
+            let options = OpenOptions { columns: Some("time,key".to_owned()), ..OpenOptions::default() };
+            let message = open_input(input, named, BUILTIN, &options).err().unwrap().to_string();
+            assert!(message.contains(expected), "{message}");
+        }
+    }
+}

@@ -15,6 +15,9 @@ const PAGES: u8 = 2;
 /// With page numbers below 2^52, addresses fit 64 bits.
 const MOST_PAGE_BYTES: u32 = 4096;
 
+/// The key of metadata with the share of the objects or blocks that a sampled trace holds.
+pub const SAMPLE: &str = "sample";
+
 /// The description of a trace before its first request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Header {

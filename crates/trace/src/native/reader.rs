@@ -7,7 +7,7 @@ use std::{
 };
 
 use super::{
-    Fault, Header, Stats,
+    Fault, Header, SAMPLE, Stats,
     block::{Block, Known},
     damage::Damage,
     index::{self, Index},
@@ -444,6 +444,12 @@ impl<R: Read + Send> TraceReader for Reader<R> {
     }
 
     fn remarks(&self) -> Vec<String> {
-        self.damage.remarks()
+        let sample = self.header.get(SAMPLE).map(|rate| {
+            format!(
+                "this is a sample of {rate} of the objects or blocks of a trace: give {rate} of the size of the whole \
+                 cache, or sizes in percent"
+            )
+        });
+        self.damage.remarks().into_iter().chain(sample).collect()
     }
 }
