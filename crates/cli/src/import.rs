@@ -1,6 +1,7 @@
 //! `hotset import`: any trace becomes a native one.
 
 mod chain;
+mod lcs;
 mod memory;
 
 use std::fs::File;
@@ -13,7 +14,7 @@ use hotset_sim::curve::Sample;
 use hotset_sim::{Options, Progress, Sampled, Ttl};
 use hotset_trace::input::Progress as Watched;
 use hotset_trace::native::{Header, SAMPLE, Stats, Writer};
-use hotset_trace::{Batch, Trace, TraceReader};
+use hotset_trace::{Batch, Tables, Trace, TraceReader};
 
 use crate::destination::Destination;
 use crate::failure::Failure;
@@ -22,13 +23,15 @@ use crate::progress::Reading;
 use crate::select::{self, FilterArgs};
 use crate::traces::{ReadArgs, say_remarks};
 use chain::Chain;
+use lcs::LcsSink;
 
-/// Convert traces to the native format, which is smaller, faster to read and keeps all fields
+/// Convert traces to the native format, which is smaller, faster to read and keeps all fields, or to libCacheSim's
 #[derive(Args)]
 #[command(after_help = "\
 Examples:
   hotset import db.strace.zst -o db.hst
   hotset import part1.csv part2.csv -o whole.hst --as postgres
+  hotset import cdn.csv -o cdn.lcs
   hotset import app.hst -o reads.hst --app 'cc*' --ops reads
   zcat disk.txt.gz | hotset import - --format spc -o disk.hst
   hotset import huge.oracleGeneral.zst --sample 1% -o sample.hst")]
@@ -37,7 +40,7 @@ pub(crate) struct Import {
     /// addresses, or `-` for standard input. `FORMAT:PATH` names the format
     #[arg(required = true, value_name = "IN")]
     inputs: Vec<PathBuf>,
-    /// Trace file to write
+    /// Trace file to write; libCacheSim's format if the name ends with .lcs
     #[arg(short, long, value_name = "OUT.hst")]
     output: PathBuf,
     /// Assign all requests to this application
@@ -71,38 +74,59 @@ impl Import {
             return self.import_memory(first, destination);
         }
         let mut chain = Chain::new(first.meta().clone(), self.renamed.clone());
-        let mut header = Header::new(first.meta()).with("source", first.format);
-        if let Some(rate) = self.sample {
-            header = header.with(SAMPLE, &rate.to_string());
-        }
-        let stats = destination.write(|file, path| {
-            let mut writer = Writer::new(file, path, &header)?;
-            self.copy(first, &self.inputs[0], &mut chain, &mut writer)?;
+        let is_lcs = self.output.extension().is_some_and(|ending| ending == "lcs");
+        let told = destination.write(|file, path| {
+            let mut sink: Box<dyn Sink> = match is_lcs {
+                true => Box::new(LcsSink::new(file, path, first.meta())?),
+                false => Box::new(Writer::new(file, path, &self.header(&first))?),
+            };
+            self.copy(first, &self.inputs[0], &mut chain, sink.as_mut())?;
             for input in &self.inputs[1..] {
-                self.copy(open(input)?, input, &mut chain, &mut writer)?;
+                self.copy(open(input)?, input, &mut chain, sink.as_mut())?;
             }
-            Ok(writer.finish(chain.tables())?)
+            sink.finish(chain.tables())
         })?;
         let mut out = stdout().lock();
-        Ok(writeln!(out, "{}: {}", self.output.display(), describe(&stats))?)
+        Ok(writeln!(out, "{}: {told}", self.output.display())?)
     }
 
-    fn copy(
-        &self,
-        trace: Trace,
-        path: &Path,
-        chain: &mut Chain,
-        writer: &mut Writer<&mut File>,
-    ) -> Result<(), Failure> {
+    fn header(&self, first: &Trace) -> Header {
+        let header = Header::new(first.meta()).with("source", first.format);
+        match self.sample {
+            None => header,
+            Some(rate) => header.with(SAMPLE, &rate.to_string()),
+        }
+    }
+
+    fn copy(&self, trace: Trace, path: &Path, chain: &mut Chain, sink: &mut dyn Sink) -> Result<(), Failure> {
         let name = path.display().to_string();
         let Some(rate) = self.sample else {
             let mut reader = trace.reader;
-            return copy_from(reader.as_mut(), &name, &trace.progress, chain, writer);
+            return copy_from(reader.as_mut(), &name, &trace.progress, chain, sink);
         };
         let mut sampled = Sampled::new(trace.reader, &Options::default(), rate, self.seed)?;
-        copy_from(&mut sampled, &name, &trace.progress, chain, writer)?;
+        copy_from(&mut sampled, &name, &trace.progress, chain, sink)?;
         let _ = writeln!(stderr(), "hotset: {name}: {}", sampled.summary());
         Ok(())
+    }
+}
+
+/// A trace that is being written.
+trait Sink {
+    /// Appends requests, whose names are in `tables`.
+    fn push(&mut self, batch: &Batch, tables: &Tables) -> Result<(), Failure>;
+
+    /// Completes the trace. Gives a line about it.
+    fn finish(self: Box<Self>, tables: &Tables) -> Result<String, Failure>;
+}
+
+impl Sink for Writer<&mut File> {
+    fn push(&mut self, batch: &Batch, tables: &Tables) -> Result<(), Failure> {
+        Ok(Writer::push(self, batch, tables)?)
+    }
+
+    fn finish(self: Box<Self>, tables: &Tables) -> Result<String, Failure> {
+        Ok(describe(&Writer::finish(*self, tables)?))
     }
 }
 
@@ -112,7 +136,7 @@ fn copy_from(
     name: &str,
     watched: &Watched,
     chain: &mut Chain,
-    writer: &mut Writer<&mut File>,
+    sink: &mut dyn Sink,
 ) -> Result<(), Failure> {
     chain.check(reader.meta()).map_err(|message| Failure::Work(format!("{name}: {message}")))?;
     let progress = Reading::new(name, watched).counting("requests");
@@ -123,7 +147,7 @@ fn copy_from(
         if batch.is_empty() {
             break;
         }
-        writer.push(&batch, chain.tables())?;
+        sink.push(&batch, chain.tables())?;
         progress.advance(batch.len() as u64);
     }
     chain.end(reader.tables());

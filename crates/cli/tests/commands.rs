@@ -157,6 +157,35 @@ fn import_puts_traces_together() {
     assert_eq!(hotset(&["inspect", &out, "--json", "-"]).rows()[0], *seen, "what was there has not changed");
 }
 
+/// What is written for libCacheSim replays as the trace that it was made from; files become objects of a block each.
+#[test]
+fn import_writes_lcs() {
+    let folder = Folder::new();
+    let lines: String =
+        (0..2000u64).map(|at| format!("{at},{},{}\n", at * at % 203, ["R", "W"][at as usize % 2])).collect();
+    let keys = folder.file("k.csv", format!("time_s,key,op\n{lines}"));
+    let blocks = folder.file("b.csv", csv());
+    for (trace, told) in [(keys, "2,000 requests to "), (blocks, " objects of 4096 bytes each")] {
+        let out = folder.path("out.lcs");
+        let run = hotset(&["import", &trace, "-o", &out]).good();
+        assert!(run.out.contains(told), "{}", run.out);
+        let counts = |path: &str| {
+            let args =
+                ["simulate", path, "-p", "lru,opt,s3-fifo", "-s", "10%,50%", "--deletes", "ignore", "--json", "-"];
+            hotset(&args)
+                .rows()
+                .iter()
+                .map(|row| [row["references"].clone(), row["hits"].clone(), row["read_hits"].clone()])
+                .collect::<Vec<_>>()
+        };
+        assert_eq!(counts(&out), counts(&trace));
+    }
+    let bad = folder.file("late.csv", "time_s,key\n1,a\n9999999999,b\n");
+    let refused = hotset(&["import", &bad, "-o", &folder.path("late.lcs")]);
+    assert!(refused.status == 1 && refused.err.contains("less than 2^32"), "{}", refused.err);
+    assert!(!folder.names().contains(&"late.lcs".to_owned()));
+}
+
 /// A sample has all requests of its objects, tells its size and error, and is named as one wherever it is read.
 #[test]
 fn import_samples_objects() {

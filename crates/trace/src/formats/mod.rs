@@ -13,7 +13,7 @@ mod fiu;
 mod ibm_cos;
 mod ids;
 mod integers;
-mod lcs;
+pub mod lcs;
 mod lirs;
 mod msr;
 mod noted;
